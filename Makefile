@@ -1,0 +1,47 @@
+# Triton Workbook. `make` alone prints the verbs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+.DEFAULT_GOAL := help
+
+help:  ## print this list
+	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+# Set-up: one virtual environment, made again only when a dependency file changes.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer is needed: make PYTHON=/path/to/python3"; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (once; a few minutes)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[lab,grade,author,test]'
+	@touch $@
+
+setup: $(STAMP)  ## make the virtual environment .venv (every other verb does it when needed)
+
+# --- course: build and check the notebooks
+sync: $(STAMP)  ## exercises/ -> notebooks/, solutions/, autograde/source/
+	@$(BIN)/python -m tritonbook.build sync
+
+check: $(STAMP)  ## generated files up to date, no leaks, stubs compile, style
+	@$(BIN)/python -m tritonbook.build check
+	@$(BIN)/ruff check -q .
+	@$(BIN)/ruff format -q --check .
+
+# --- people
+demo: $(STAMP)  ## release, submit, grade and print the sample class
+	@$(BIN)/python -m autograde.demo
+
+lab: $(STAMP)  ## JupyterLab on notebooks/
+	@$(BIN)/jupyter lab --notebook-dir notebooks
+
+# --- tests
+test: $(STAMP)  ## the whole test suite (no GPU needed)
+	@$(BIN)/python -m pytest -q -n 2 -m "not gpu"
+
+test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this machine's GPU
+	@$(BIN)/python -m pytest -q -m gpu
+
+kill-matrix: $(STAMP)  ## every wrong kernel and the diagnosis it gets
+	@$(BIN)/python -m tritonbook.build kill-matrix
+
+.PHONY: help setup sync check demo lab test test-gpu kill-matrix

@@ -1,0 +1,230 @@
+"""Every difference between Triton versions, and between interpreter and compiler, in one place.
+
+Each function says why it exists. Nothing else in the workbook touches Triton's private parts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .device import INTERPRET
+
+# Shared memory that one program may use, in bytes, by compute capability (CUDA programming guide).
+SHARED_MEMORY_LIMIT = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 90: 232448}
+# Streaming multiprocessors of the GPU that stands for each capability: T4, A100, A10, L4, H100.
+MULTIPROCESSORS = {75: 40, 80: 108, 86: 72, 89: 58, 90: 132}
+
+
+def triton_version() -> tuple[int, int]:
+    """Triton's (major, minor)."""
+    import triton
+
+    major, minor = triton.__version__.split(".")[:2]
+    return int(major), int(minor)
+
+
+class _NoGpuUtils:
+    def __init__(self, arch: int):
+        self.arch = arch
+
+    def get_device_properties(self, device: int) -> dict[str, int]:
+        return {
+            "max_shared_mem": SHARED_MEMORY_LIMIT[self.arch],
+            "multiprocessor_count": MULTIPROCESSORS[self.arch],
+            "max_num_regs": 65536,
+            "warpSize": 32,
+        }
+
+    def load_binary(self, *args: Any) -> tuple[int, ...]:
+        # (module, function, registers, spills[, max threads]): the fifth appeared in Triton 3.4.
+        return (0, 0, 0, 0, 1024)[: 4 if triton_version() < (3, 4) else 5]
+
+    def unload_module(self, module: int) -> None:
+        """Nothing was loaded."""
+
+
+class _NoLaunch:
+    """Stands where the compiled launcher stands: a launch compiles, checks limits, runs nothing."""
+
+    def __init__(self, src: Any, metadata: Any):
+        pass
+
+    def __call__(self, *args: Any) -> None:
+        pass
+
+
+class FakeDriver:
+    """A CUDA driver without a GPU: enough for Triton to specialise and compile for `arch`."""
+
+    launcher_cls = _NoLaunch
+
+    def __init__(self, arch: int):
+        from triton.backends.compiler import GPUTarget
+
+        self.target, self.utils = GPUTarget("cuda", arch, 32), _NoGpuUtils(arch)
+
+    def get_current_device(self) -> int:
+        return self.target.arch  # a device number per capability keeps Triton's caches apart
+
+    def get_current_stream(self, device: int | None = None) -> int:
+        return 0
+
+    def get_current_target(self) -> Any:
+        return self.target
+
+    def get_active_torch_device(self) -> Any:
+        import torch
+
+        return torch.device("cpu")
+
+    def get_benchmarker(self) -> Callable[..., Any]:
+        return _wall_clock_bench
+
+    def get_empty_cache_for_benchmark(self) -> None:
+        return None
+
+    def clear_cache(self, cache: Any) -> None:
+        """There is no L2 cache to flush."""
+
+
+def _wall_clock_bench(fn: Callable[[], Any], quantiles: Any = None, **options: Any) -> Any:
+    """Stand-in for do_bench where there is no GPU, so that `@triton.autotune` can choose."""
+    start = time.perf_counter()
+    fn()
+    elapsed = (time.perf_counter() - start) * 1e3
+    return [elapsed] * len(quantiles) if quantiles else elapsed
+
+
+@contextlib.contextmanager
+def fake_gpu(arch: int) -> Iterator[None]:
+    """Inside, launches compile for compute capability `arch` (75, 80, 86, 89, 90); none runs.
+
+    Needs a process without TRITON_INTERPRET: compiler and interpreter cannot share one.
+    """
+    from triton.runtime import driver
+
+    key = "active" if "active" in driver.__dict__ else "_active"
+    old = driver.__dict__[key]
+    driver.set_active(FakeDriver(arch))
+    try:
+        yield
+    finally:
+        driver.__dict__[key] = old
+
+
+@contextlib.contextmanager
+def hook_launch(around: Callable[..., Any]) -> Iterator[None]:
+    """Call `around(call, python_fn, grid, args, kwargs)` in place of every kernel launch.
+
+    Triton's own launch hooks never fire in the interpreter; these two methods see every launch in
+    3.2 to 3.9. Compile-only warm-up calls pass through unseen.
+    """
+    if INTERPRET:
+        from triton.runtime.interpreter import GridExecutor as owner
+
+        name = "__call__"
+    else:
+        from triton.runtime.jit import JITFunction as owner
+
+        name = "run"
+    original = getattr(owner, name)
+
+    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("warmup"):
+            return original(self, *args, **kwargs)
+        grid = self.grid if INTERPRET else kwargs.get("grid")
+        return around(lambda: original(self, *args, **kwargs), self.fn, grid, args, kwargs)
+
+    setattr(owner, name, wrapped)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
+_installed = False
+
+
+def install_interpreter_fixes() -> None:
+    """Mend what Triton's interpreter gets wrong in some versions. Does nothing on a GPU.
+
+    - `@triton.autotune` asks a driver for a benchmark function: give it a wall clock (all versions).
+    - 3.2 does not know four of its own launch options.
+    - numpy 2.4 refuses the array-to-int conversion of runtime loop bounds (Triton up to 3.6).
+    - bfloat16 values are kept as bit patterns: `tl.dot`, arithmetic and the cast to bfloat16 must
+      go through float32 with round-to-nearest-even, as the hardware does.
+    """
+    global _installed
+    if _installed or not INTERPRET:
+        return
+    _installed = True
+    from triton.runtime import driver
+    from triton.runtime import interpreter as interp
+
+    driver.set_active(FakeDriver(80))
+    if hasattr(interp, "RESERVED_KWS"):
+        interp.RESERVED_KWS += [
+            "num_buffers_warp_spec",
+            "num_consumer_groups",
+            "reg_dec_producer",
+            "reg_inc_consumer",
+        ]
+    if triton_version() < (3, 7):
+        _allow_runtime_loop_bounds(interp)
+    _compute_bfloat16_in_float32(interp)
+
+
+def _allow_runtime_loop_bounds(interp: Any) -> None:
+    original = interp._patch_lang_tensor
+
+    def patch(tensor: Any, *rest: Any) -> Any:
+        result = original(tensor, *rest)
+        tensor.__index__ = lambda self: int(np.asarray(self.handle.data).reshape(-1)[0])
+        return result
+
+    interp._patch_lang_tensor = patch
+
+
+def _compute_bfloat16_in_float32(interp: Any) -> None:
+    import triton.language as tl
+
+    builder, handle = interp.InterpreterBuilder, interp.TensorHandle
+
+    def scalar(value: Any) -> Any:
+        return getattr(value.dtype, "scalar", None)
+
+    def to_float32(value: Any) -> Any:
+        if scalar(value) != tl.bfloat16:
+            return value
+        return handle((value.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
+
+    def to_bfloat16_bits(values: np.ndarray) -> np.ndarray:
+        bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
+        nearest_even = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+        rounded = np.where(np.isnan(values), np.uint16(0x7FC0), nearest_even.astype(np.uint16))
+        return rounded.reshape(np.shape(values))
+
+    dot, binary_op, cast_impl = builder.create_dot, builder.binary_op, builder.cast_impl
+
+    def create_dot(self: Any, a: Any, b: Any, *rest: Any, **options: Any) -> Any:
+        return dot(self, to_float32(a), to_float32(b), *rest, **options)
+
+    def binary(self: Any, left: Any, right: Any, op: Any) -> Any:
+        if not (scalar(left) == tl.bfloat16 and scalar(right) == tl.bfloat16):
+            return binary_op(self, left, right, op)
+        result = binary_op(self, to_float32(left), to_float32(right), op)
+        if result.data.dtype != np.float32:  # a comparison
+            return result
+        return handle(to_bfloat16_bits(result.data), tl.bfloat16)
+
+    def cast(self: Any, value: Any, to: Any) -> Any:
+        if scalar(value) == tl.float32 and to.scalar == tl.bfloat16:
+            return handle(to_bfloat16_bits(value.data), tl.bfloat16)
+        return cast_impl(self, value, to)
+
+    builder.create_dot, builder.binary_op, builder.cast_impl = create_dot, binary, cast

@@ -1,0 +1,68 @@
+"""Where am I: a CUDA GPU, or Triton's interpreter on the CPU?
+
+The answer has to be known before `triton` is imported: Triton's own library functions (`tl.sum`,
+`tl.max`, ...) read the variable TRITON_INTERPRET at import. `import tritonbook` therefore imports
+this module first.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+
+def _interpreter_wanted() -> bool:
+    value = os.environ.get("TRITON_INTERPRET", "")
+    if value:
+        return value.lower() not in ("0", "false", "off")
+    import torch
+
+    return not torch.cuda.is_available()
+
+
+def _decide() -> bool:
+    """Set TRITON_INTERPRET when there is no GPU; return whether the interpreter is in use."""
+    interpret = _interpreter_wanted()
+    if interpret and "triton" in sys.modules and os.environ.get("TRITON_INTERPRET") != "1":
+        raise ImportError(
+            "There is no CUDA GPU here, so kernels must run in Triton's interpreter, but triton "
+            "was imported before tritonbook. Restart the kernel and run the set-up cell first."
+        )
+    if interpret:
+        os.environ["TRITON_INTERPRET"] = "1"
+    # Triton 3.9 warns at the first compile while this is unset; 1 is the value it falls back to.
+    os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
+    return interpret
+
+
+INTERPRET: bool = _decide()
+DEVICE: str = "cpu" if INTERPRET else "cuda"
+
+
+def versions() -> dict[str, str]:
+    """Versions that decide what a result means: python, torch, triton, numpy, gpu, capability."""
+    import numpy
+    import torch
+    import triton
+
+    found = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "triton": triton.__version__,
+        "numpy": numpy.__version__,
+        "gpu": "none (Triton's interpreter)",
+        "capability": "",
+    }
+    if not INTERPRET:
+        major, minor = torch.cuda.get_device_capability()
+        found["gpu"] = torch.cuda.get_device_name()
+        found["capability"] = f"sm_{major}{minor}"
+    return found
+
+
+def describe() -> str:
+    """One line for the top of a notebook: mode, GPU, torch and Triton versions."""
+    found = versions()
+    where = "Triton's interpreter on the CPU (no GPU)" if INTERPRET else found["gpu"]
+    return f"{where} | torch {found['torch']} | triton {found['triton']}"
