@@ -1,0 +1,137 @@
+"""The course map and `mine`, against a small made-up course."""
+
+import re
+import sys
+import types
+from dataclasses import dataclass, field
+
+import pytest
+
+from tritonbook.course import progress as pg
+from tritonbook.course import records
+
+
+@dataclass
+class Cell:
+    points: int = 2
+    tags: tuple = ("check",)
+
+
+@dataclass
+class FakeExercise:
+    slug: str
+    title: str
+    keys: dict = field(default_factory=dict)
+    minutes: int = 30
+    needs: str = "interpreter"
+
+    def checks(self):
+        return self.keys
+
+
+COURSE = [
+    FakeExercise("00_start_here", "Start <here>", {"copy": Cell()}),
+    FakeExercise(
+        "01_vector_add",
+        "Vector add",
+        {"add": Cell(4), "add_strided": Cell(0, ("check", "stretch"))},
+    ),
+]
+
+
+def the_workbooks(x):
+    return "workbook"
+
+
+@pytest.fixture(autouse=True)
+def course(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path))
+    monkeypatch.delenv("TRITONBOOK_PROGRESS", raising=False)
+    fake = types.ModuleType("tritonbook.course.exercises")
+    fake.exercises = lambda: COURSE
+    fake.reference = lambda name: the_workbooks
+    monkeypatch.setitem(sys.modules, "tritonbook.course.exercises", fake)
+
+
+def test_an_untouched_course_points_to_its_first_check():
+    shown = pg.progress()
+    assert shown.headline == "0 of 2 checks passed, 0 of 6 points"
+    assert shown.next_step == "Next: copy in 00_start_here.ipynb"
+
+
+def test_marks_tell_passed_slow_tried_and_open_apart():
+    records.record("copy", "correct but slow", "copy = 1")
+    records.record("add", "wrong", reason="the last tile is wrong")
+    marks = {m.key: m.mark for row in pg.progress().rows for m in row.marks}
+    assert marks == {"copy": "slow", "add": "tried", "add_strided": "open"}
+    assert pg.progress().next_step == "Next: add in 01_vector_add.ipynb"
+
+
+def test_running_an_untouched_check_leaves_it_open():
+    records.record("copy", "not attempted")
+    assert pg.progress().rows[0].marks[0].mark == "open"
+
+
+def test_stretch_is_shown_but_never_missing():
+    records.record("copy", "passed", "copy = 1")
+    records.record("add", "passed", "add = 1")
+    shown = pg.progress()
+    assert shown.headline == "2 of 2 checks passed, 6 of 6 points"
+    assert shown.next_step == "Every check of the course is passed."
+    assert "add_strided" in shown.text()
+
+
+def test_a_check_that_left_the_course_stays_in_the_file_and_off_the_map():
+    records.record("retired", "passed", "x = 1")
+    assert "retired" not in pg.progress().text()
+    assert "retired" in records.entries()
+
+
+def test_text_and_html_say_the_same_and_html_is_escaped():
+    records.record("add", "wrong", reason='1 < 2 & "3"')
+    shown = pg.progress()
+    page = shown._repr_html_()
+    assert shown.headline in page and shown.headline in shown.text()
+    assert "Start &lt;here&gt;" in page and "<here>" not in page
+    assert "1 &lt; 2 &amp; &quot;3&quot;" in page
+    assert "<script" not in page and "http" not in page
+
+
+def contrast(foreground, background="#ffffff"):
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        lin = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * lin[0] + 0.7152 * lin[1] + 0.0722 * lin[2]
+
+    light, dark = sorted((luminance(foreground), luminance(background)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("colour", pg.COLOURS.values())
+def test_every_colour_can_be_read_on_the_card(colour):
+    assert contrast(colour) >= 4.5
+
+
+def test_colour_never_stands_alone():
+    assert len(set(pg.SYMBOLS.values())) == len(pg.SYMBOLS) == len(pg.COLOURS)
+    assert re.search("correct but slow", pg.progress().text())
+
+
+def test_mine_is_the_workbooks_until_you_pass(capsys):
+    assert pg.mine("add") is the_workbooks
+    assert "not passed yet" in capsys.readouterr().out
+
+
+def test_mine_is_yours_after_a_pass_and_lives_in_a_real_file(capsys, tmp_path):
+    records.record("add", "passed", "def add(x):\n    return x + 1\n")
+    function = pg.mine("add")
+    assert function(1) == 2 and "yours" in capsys.readouterr().out
+    assert function.__code__.co_filename.startswith(str(tmp_path))
+    records.record("add", "passed", "def add(x):\n    return x + 10\n")
+    assert pg.mine("add", quiet=True)(1) == 11
+
+
+def test_mine_survives_a_kept_source_that_no_longer_imports(capsys):
+    records.record("add", "passed", "raise AttributeError('tl.gone')\n")
+    assert pg.mine("add") is the_workbooks
+    assert "tl.gone" in capsys.readouterr().out

@@ -1,0 +1,136 @@
+"""The progress file: survives two writers, damage, and a home that cannot be written."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tritonbook.course import records
+
+SOURCE = "def double(x):\n    return 2 * x\n"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("TRITONBOOK_PROGRESS", raising=False)
+    monkeypatch.setattr(records, "_said", set())
+    return tmp_path / "home"
+
+
+def test_a_pass_is_kept_with_its_source_and_versions(home):
+    records.record("double", "passed", SOURCE)
+    entry = json.loads((home / "progress.json").read_text())["checks"]["double"]
+    assert entry["state"] == "passed" and entry["runs"] == 1
+    assert entry["passed"]["source"] == SOURCE and entry["passed"]["versions"]["triton"]
+
+
+def test_a_later_failure_takes_no_pass_away():
+    records.record("double", "passed", SOURCE)
+    records.record("double", "wrong", reason="the last tile is wrong")
+    entry = records.entries()["double"]
+    assert entry["state"] == "wrong" and entry["runs"] == 2
+    assert entry["passed"]["source"] == SOURCE
+
+
+def test_a_wrong_answer_keeps_no_source():
+    records.record("double", "wrong", SOURCE)
+    assert records.entries()["double"]["passed"] is None
+
+
+def test_slow_but_correct_keeps_its_source():
+    records.record("double", "correct but slow", SOURCE)
+    assert records.entries()["double"]["passed"]["state"] == "correct but slow"
+
+
+def test_a_source_that_cannot_be_exported_does_not_cost_the_pass(monkeypatch):
+    def refuse(source):
+        raise ValueError("no source")
+
+    monkeypatch.setattr(records, "_source_text", refuse)
+    records.record("double", "passed", lambda x: x)
+    passed = records.entries()["double"]["passed"]
+    assert passed["source"] is None and passed["source_problem"] == "no source"
+
+
+def test_two_writers_lose_nothing(home):
+    """Kills: read-change-write without the lock."""
+    script = (
+        "import sys\nfrom tritonbook.course import records\n"
+        "for i in range(25): records.record(f'{sys.argv[1]}{i}', 'passed', 'x = 1')\n"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", script, name]) for name in ("a", "b")]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    assert len(records.entries()) == 50
+    assert not list(home.glob(".progress-*"))
+
+
+def test_a_damaged_file_is_set_aside_not_thrown_away(home, capsys):
+    home.mkdir()
+    (home / "progress.json").write_text('{"checks": [')
+    records.record("double", "passed", SOURCE)
+    assert list(records.entries()) == ["double"]
+    assert [f.read_text() for f in home.glob("progress.damaged-*")] == ['{"checks": [']
+    assert "could not be read" in capsys.readouterr().err
+
+
+def test_an_unwritable_home_falls_back_with_one_sentence(tmp_path, monkeypatch, capsys):
+    """A file stands where the folder should be: fails for root as well as for a student."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "file" / "home"))
+    monkeypatch.setattr(records.tempfile, "gettempdir", lambda: str(tmp_path))
+    records.record("double", "passed", SOURCE)
+    records.record("triple", "passed", SOURCE)
+    assert set(records.entries()) == {"double", "triple"}
+    fallback = tmp_path / f"tritonbook-{os.getuid()}"
+    assert records.home() == fallback and stat.S_IMODE(fallback.stat().st_mode) == 0o700
+    said = capsys.readouterr().err.strip().splitlines()
+    assert len(said) == 1 and "TRITONBOOK_HOME" in said[0]
+
+
+def test_a_fallback_that_others_can_write_is_not_trusted(tmp_path, monkeypatch):
+    """Kept sources are imported: a folder planted by somebody else must not be used."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "file" / "home"))
+    monkeypatch.setattr(records.tempfile, "gettempdir", lambda: str(tmp_path))
+    planted = tmp_path / f"tritonbook-{os.getuid()}"
+    planted.mkdir()
+    planted.chmod(0o777)
+    assert records.home() != planted
+    assert records._private(records.home())
+
+
+def test_off_means_nothing_is_written(home, monkeypatch):
+    monkeypatch.setenv("TRITONBOOK_PROGRESS", "off")
+    before = len(records.runs)
+    records.record("double", "passed", SOURCE)
+    assert not home.exists() and records.entries() == {}
+    assert len(records.runs) == before + 1  # the terminal command still sees what ran
+
+
+def test_a_full_disk_says_so_and_goes_on(monkeypatch, capsys):
+    def full(file, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(records, "_write", full)
+    records.record("double", "passed", SOURCE)
+    assert "your result stands" in capsys.readouterr().err
+
+
+def test_reset_forgets_one_or_all():
+    for key in ("a", "b", "c"):
+        records.record(key, "wrong")
+    assert records.reset("a") == 1 and records.reset("a") == 0
+    assert set(records.entries()) == {"b", "c"}
+    assert records.reset() == 2 and records.entries() == {}
+
+
+def test_recording_is_quick():
+    start = time.perf_counter()
+    for _ in range(20):
+        records.record("double", "passed", SOURCE)
+    assert time.perf_counter() - start < 2

@@ -1,0 +1,1 @@
+"""The course: its exercises, your progress through them, and your own kernels for later ones."""

@@ -1,0 +1,228 @@
+"""Course map and your own kernels: what you passed, what is open, and `mine`.
+
+The file behind it is described in `records`; nothing leaves this machine.
+"""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+import os
+import sys
+import tempfile
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .records import DONE, entries, home, path, record, reset
+
+__all__ = ["CourseMap", "course_map", "entries", "mine", "path", "progress", "record", "reset"]
+
+# One symbol, one word and one colour for each mark: colour never stands alone.
+SYMBOLS = {"passed": "●", "slow": "◉", "tried": "◐", "open": "○"}
+COLOURS = {"passed": "#1a7f37", "slow": "#7a5b00", "tried": "#b35900", "open": "#57606a"}
+WORDS = {"passed": "passed", "slow": "correct but slow", "tried": "tried", "open": "open"}
+# The card brings its own paper, so it reads the same in light and dark themes.
+PAPER = "background:#fff;color:#1f2328"
+CELL = f"text-align:left;padding:2px 10px 2px 0;{PAPER}"
+TRACK = "background:#d0d7de;border-radius:4px;height:8px;margin:6px 0"
+CARD = (
+    f"{PAPER};border:1px solid #d0d7de;border-radius:8px;padding:12px 16px;max-width:900px;"
+    "font-family:sans-serif;font-size:14px"
+)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One check on the map. state is the latest run's; mark is what counts (a pass is kept)."""
+
+    key: str
+    mark: str
+    state: str
+    reason: str
+    points: int
+    stretch: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """One notebook on the map."""
+
+    slug: str
+    title: str
+    minutes: int
+    needs: str
+    marks: list[Mark]
+
+    @property
+    def done(self) -> int:
+        return sum(mark.mark in ("passed", "slow") for mark in self.marks)
+
+
+@dataclass(frozen=True)
+class CourseMap:
+    """The whole course with your marks; shows itself in a notebook, `text()` in a terminal."""
+
+    rows: list[Row]
+    file: str = field(default="")
+
+    def _count(self) -> tuple[int, int, int, int]:
+        marks = [mark for row in self.rows for mark in row.marks if not mark.stretch]
+        done = [mark for mark in marks if mark.mark in ("passed", "slow")]
+        return len(done), len(marks), sum(m.points for m in done), sum(m.points for m in marks)
+
+    @property
+    def next_step(self) -> str:
+        """The first open check of the course in words, or praise when none is left."""
+        for row in self.rows:
+            for mark in row.marks:
+                if mark.mark in ("open", "tried") and not mark.stretch:
+                    return f"Next: {mark.key} in {row.slug}.ipynb"
+        return (
+            "Every check of the course is passed." if self.rows else "There are no notebooks yet."
+        )
+
+    @property
+    def headline(self) -> str:
+        done, total, points, all_points = self._count()
+        return f"{done} of {total} checks passed, {points} of {all_points} points"
+
+    def to_dict(self) -> dict[str, Any]:
+        done, total, points, all_points = self._count()
+        return {
+            "passed": done,
+            "checks": total,
+            "points": points,
+            "max_points": all_points,
+            "next": self.next_step,
+            "file": self.file,
+            "notebooks": [asdict(row) for row in self.rows],
+        }
+
+    def text(self) -> str:
+        width = max((len(row.slug) for row in self.rows), default=0)
+        lines = [f"Your progress: {self.headline}", ""]
+        for row in self.rows:
+            marks = "  ".join(f"{SYMBOLS[m.mark]} {m.key}" for m in row.marks)
+            lines.append(f"  {row.slug:<{width}}  {row.done}/{len(row.marks)}  {marks}")
+        legend = "   ".join(f"{SYMBOLS[mark]} {WORDS[mark]}" for mark in SYMBOLS)
+        return "\n".join([*lines, "", legend, self.next_step])
+
+    __str__ = __repr__ = text
+
+    def _repr_html_(self) -> str:
+        done, total, _, _ = self._count()
+        share = 100 * done // total if total else 0
+        legend = " &nbsp; ".join(f"{_symbol(mark)} {WORDS[mark]}" for mark in SYMBOLS)
+        return (
+            f'<div style="{CARD}"><strong>Your progress: {self.headline}</strong>'
+            f'<div role="img" aria-label="{done} of {total} checks passed" style="{TRACK}">'
+            f'<div style="background:#1a7f37;width:{share}%;height:8px;border-radius:4px"></div></div>'
+            f'<table style="border-collapse:collapse;{PAPER}">'
+            f"{''.join(_html_row(row) for row in self.rows)}</table>"
+            f'<div style="margin-top:6px">{legend}</div>'
+            f"<div>{html.escape(self.next_step)}</div></div>"
+        )
+
+
+def _symbol(mark: str) -> str:
+    return f'<span style="color:{COLOURS[mark]}">{SYMBOLS[mark]}</span>'
+
+
+def _html_row(row: Row) -> str:
+    marks = " &nbsp; ".join(
+        f'<span title="{html.escape(m.reason or WORDS[m.mark], quote=True)}" '
+        f'style="white-space:nowrap">{_symbol(m.mark)} {html.escape(m.key)}'
+        f"{' (stretch)' if m.stretch else ''}</span>"
+        for m in row.marks
+    )
+    name = f"{html.escape(row.slug[:2])} {html.escape(row.title)}"
+    cells = (name, f"{row.done}/{len(row.marks)}", marks)
+    return f'<tr style="{PAPER}">{"".join(f"<td style={CELL!r}>{c}</td>" for c in cells)}</tr>'
+
+
+def _mark(key: str, cell: Any, entry: dict[str, Any]) -> Mark:
+    kept = entry.get("passed")
+    if kept:
+        mark = "slow" if kept.get("state") == DONE[1] else "passed"
+    else:
+        mark = "open" if entry.get("state", "not attempted") == "not attempted" else "tried"
+    return Mark(
+        key=key,
+        mark=mark,
+        state=entry.get("state", "not attempted"),
+        reason=entry.get("reason", ""),
+        points=cell.points or 0,
+        stretch="stretch" in cell.tags,
+    )
+
+
+def course_map() -> CourseMap:
+    """The course in order with your marks, as data."""
+    from .exercises import exercises
+
+    known = entries()
+    rows = [
+        Row(
+            slug=exercise.slug,
+            title=exercise.title,
+            minutes=exercise.minutes,
+            needs=exercise.needs,
+            marks=[_mark(key, cell, known.get(key, {})) for key, cell in exercise.checks().items()],
+        )
+        for exercise in exercises()
+    ]
+    return CourseMap(rows, str(path()))
+
+
+def progress() -> CourseMap:
+    """Your course map: put it last in a cell to see it, or `print(progress())`."""
+    return course_map()
+
+
+def _import_kept(name: str, text: str, digest: str) -> Any:
+    """Import a kept source from a real file: Triton reads a kernel's source from its file."""
+    folder = home() / "kernels"
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{name}_{digest[:12]}.py"
+    if not file.exists() or file.read_text(encoding="utf-8") != text:
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}-")
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+        os.replace(temporary, file)
+    module_name = f"tritonbook_mine_{name}_{digest[:12]}"
+    if module_name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(module_name, file)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[module_name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[module_name]
+            raise
+    return getattr(sys.modules[module_name], name)
+
+
+def mine(name: str, *, quiet: bool = False) -> Any:
+    """Your own passed function called `name`, else the workbook's; one line says which.
+
+    Raises what `tritonbook.reference` raises when the course has no function of that name.
+    """
+    from .exercises import reference
+
+    kept = (entries().get(name) or {}).get("passed") or {}
+    why = "not passed yet"
+    if kept.get("source"):
+        try:
+            function = _import_kept(name, kept["source"], kept["sha256"])
+        except Exception as problem:  # an old kernel may not import on a newer Triton
+            why = f"your kept source does not import: {type(problem).__name__}: {problem}"
+        else:
+            if not quiet:
+                print(f"{name}: yours, passed on {kept['when'][:10]}")
+            return function
+    elif kept:
+        why = "your pass kept no source: run its check once more"
+    function = reference(name)
+    if not quiet:
+        print(f"{name}: the workbook's ({why})")
+    return function

@@ -1,0 +1,225 @@
+"""What you have passed: one private JSON file on this machine, never sent anywhere.
+
+The check calls `record` after each run. A pass keeps the source of your function, so that `mine`
+can hand it to a later notebook. Nothing here may ever cost you a check: where the file cannot be
+written, one sentence says so and the work goes on.
+
+Environment: TRITONBOOK_HOME names another folder; TRITONBOOK_PROGRESS=off keeps no record at all
+(the grader runs so).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..device import INTERPRET, versions
+
+FILE_NAME = "progress.json"
+FORMAT = 1
+# States that mean "the values are right": the source is kept and the check counts as done.
+DONE = ("passed", "correct but slow")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a check: what `record` was told."""
+
+    key: str
+    state: str
+    reason: str
+
+
+# What was recorded in this process, oldest first; `tritonbook check` reads it after a notebook ran.
+runs: list[Run] = []
+_said: set[str] = set()
+
+
+def _say_once(sentence: str) -> None:
+    if sentence not in _said:
+        _said.add(sentence)
+        print(sentence, file=sys.stderr)
+
+
+def _preferred_home() -> Path:
+    if chosen := os.environ.get("TRITONBOOK_HOME"):
+        return Path(os.path.expanduser(chosen)).absolute()
+    # Containers may run under a user without a home: "~" then stays, and is not an absolute path.
+    return Path(
+        os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share"), "tritonbook"
+    )
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _private(folder: Path) -> bool:
+    """True when `folder` is a real folder of ours that nobody else can write to.
+
+    Sources kept there are imported by `mine`, so another user must not be able to plant one.
+    """
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+
+
+def home() -> Path:
+    """The folder of the progress file, made if need be: your data folder, else a temporary one."""
+    preferred = _preferred_home()
+    if preferred.is_absolute() and _writable(preferred):
+        return preferred
+    fallback = Path(tempfile.gettempdir()) / f"tritonbook-{os.getuid()}"
+    with contextlib.suppress(FileExistsError):
+        fallback.mkdir(mode=0o700)
+    if not (_private(fallback) and _writable(fallback)):
+        fallback = Path(tempfile.mkdtemp(prefix="tritonbook-"))
+        os.environ["TRITONBOOK_HOME"] = str(fallback)  # the same one for the rest of this process
+    _say_once(
+        f"Your progress is kept in {fallback}, which may be emptied, because {preferred} cannot be "
+        "written; set TRITONBOOK_HOME to a folder of yours to keep it."
+    )
+    return fallback
+
+
+def path() -> Path:
+    """Where the progress file is."""
+    return home() / FILE_NAME
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock, so that two open notebooks do not lose each other's passes."""
+    import fcntl
+
+    with open(folder / ".lock", "w") as lock:
+        # Some network file systems refuse locks; the atomic rename still keeps the file whole.
+        with contextlib.suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """The progress file's content; a damaged file is set aside under another name and said once."""
+    empty = {"format": FORMAT, "checks": {}}
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return empty
+    except (OSError, ValueError):
+        data = None
+    if isinstance(data, dict) and isinstance(data.get("checks"), dict):
+        return data
+    aside = file.with_name(f"progress.damaged-{int(time.time())}.json")
+    with contextlib.suppress(OSError):
+        file.replace(aside)
+        _say_once(f"The progress file could not be read; it was kept as {aside} and begun anew.")
+    return empty
+
+
+def _write(file: Path, data: dict[str, Any]) -> None:
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=".progress-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            json.dump(data, out, indent=1, sort_keys=True)
+        os.replace(name, file)  # readers see the old file or the new one, never half of it
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _update(change: Callable[[dict[str, Any]], None]) -> None:
+    folder = home()
+    with _locked(folder):
+        data = _read(folder / FILE_NAME)
+        change(data)
+        _write(folder / FILE_NAME, data)
+
+
+def enabled() -> bool:
+    """False when TRITONBOOK_PROGRESS is off."""
+    return os.environ.get("TRITONBOOK_PROGRESS", "on").lower() not in ("off", "0", "no", "false")
+
+
+def entries() -> dict[str, dict[str, Any]]:
+    """What is known of each check key: state, reason, runs, last, passed (None or the pass)."""
+    return _read(path())["checks"] if enabled() else {}
+
+
+def _source_text(source: Any) -> str | None:
+    """`source` as text: text stays, a function is exported with all that it uses."""
+    if source is None or isinstance(source, str):
+        return source
+    from .closure import export_source
+
+    return export_source(source)
+
+
+def record(key: str, state: str, source: Any = None, *, reason: str = "") -> None:
+    """Note one run of the check `key`. Raises nothing over a file that cannot be written.
+
+    state: the report's state ("passed", "wrong", ...). source: on a pass, the function itself or
+    its self-contained text, kept for `mine`. reason: the finding's sentence, shown on the map.
+    A later failure never takes a pass away.
+    """
+    runs.append(Run(key, state, reason))
+    if not enabled():
+        return
+    now = time.strftime("%Y-%m-%dT%H:%M:%S")
+    kept = None
+    if state in DONE:
+        kept = {
+            "when": now,
+            "state": state,
+            "source": None,
+            "mode": "interpreter" if INTERPRET else "gpu",
+        }
+        kept["versions"] = versions()
+        try:
+            kept["source"] = _source_text(source)
+        except Exception as problem:  # a pass counts even where its source cannot be exported
+            kept["source_problem"] = str(problem)
+        if kept["source"]:
+            kept["sha256"] = hashlib.sha256(kept["source"].encode()).hexdigest()
+
+    def change(data: dict[str, Any]) -> None:
+        entry = data["checks"].setdefault(key, {"runs": 0, "passed": None})
+        entry.update(state=state, reason=reason, last=now, runs=entry["runs"] + 1)
+        entry["passed"] = kept or entry["passed"]
+
+    try:
+        _update(change)
+    except OSError as problem:
+        _say_once(f"Your progress could not be written ({problem}); your result stands.")
+
+
+def reset(key: str | None = None) -> int:
+    """Forget one check, or all of them with None. Returns how many were forgotten."""
+    forgotten = 0
+
+    def change(data: dict[str, Any]) -> None:
+        nonlocal forgotten
+        keys = list(data["checks"]) if key is None else [key] if key in data["checks"] else []
+        for each in keys:
+            del data["checks"][each]
+        forgotten = len(keys)
+
+    _update(change)
+    return forgotten
