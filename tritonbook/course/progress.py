@@ -25,6 +25,7 @@ WORDS = {"passed": "passed", "slow": "correct but slow", "tried": "tried", "open
 PAPER = "background:#fff;color:#1f2328"
 CELL = f"text-align:left;padding:2px 10px 2px 0;{PAPER}"
 TRACK = "background:#d0d7de;border-radius:4px;height:8px;margin:6px 0"
+FILL = "background:#1a7f37;border-radius:4px;height:8px"
 CARD = (
     f"{PAPER};border:1px solid #d0d7de;border-radius:8px;padding:12px 16px;max-width:900px;"
     "font-family:sans-serif;font-size:14px"
@@ -116,7 +117,7 @@ class CourseMap:
         return (
             f'<div style="{CARD}"><strong>Your progress: {self.headline}</strong>'
             f'<div role="img" aria-label="{done} of {total} checks passed" style="{TRACK}">'
-            f'<div style="background:#1a7f37;width:{share}%;height:8px;border-radius:4px"></div></div>'
+            f'<div style="{FILL};width:{share}%"></div></div>'
             f'<table style="border-collapse:collapse;{PAPER}">'
             f"{''.join(_html_row(row) for row in self.rows)}</table>"
             f'<div style="margin-top:6px">{legend}</div>'
