@@ -1,0 +1,272 @@
+"""Find exercise files and load them as modules.
+
+An exercise is a notebook and a module in one file. The module is its set-up, reference and answer
+cells; worked examples, plots and text stay in the notebook. Tests, benchmarks, the grader and
+`tritonbook.reference` all load exercises here, each answer as solved in the file or replaced by
+other text (a learner's answer, a wrong one).
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import contextlib
+import contextvars
+import difflib
+import hashlib
+import importlib.util
+import linecache
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from . import gaps
+from .source import Cell, Source, parse
+
+# True while cells run for the course's own machinery (tests, grader, `reference`) and not for a
+# learner in a notebook: set-up prints nothing then, and progress is not recorded.
+LOADING: contextvars.ContextVar[bool] = contextvars.ContextVar("LOADING", default=False)
+
+_NAME = re.compile(r"\d\d_[a-z0-9_]+")
+_loaded: dict[str, ModuleType] = {}
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise file. The header's values are attributes; `cells` holds every cell in order."""
+
+    path: Path
+
+    @cached_property
+    def _source(self) -> Source:
+        return parse(self.path.read_text(encoding="utf-8"), self.path)
+
+    @property
+    def slug(self) -> str:
+        """File name without its ending, such as 01_vector_add."""
+        return self.path.stem
+
+    @property
+    def number(self) -> int:
+        return int(self.slug[:2])
+
+    @property
+    def title(self) -> str:
+        return self._source.header["title"]
+
+    @property
+    def minutes(self) -> int:
+        return self._source.header["minutes"]
+
+    @property
+    def needs(self) -> str:
+        """What it takes to run the notebook: interpreter, gpu or sm80."""
+        return self._source.header["needs"]
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """Slugs of the exercises that should come before."""
+        return tuple(self._source.header["requires"])
+
+    @property
+    def you_will(self) -> tuple[str, ...]:
+        return tuple(self._source.header["you_will"])
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        return self._source.cells
+
+    def answers(self) -> dict[str, Cell]:
+        """The answer cell of each key, in order."""
+        return {cell.key: cell for cell in self.cells if cell.role == "answer"}
+
+    def checks(self) -> dict[str, Cell]:
+        """The check cell of each key, in order."""
+        return {cell.key: cell for cell in self.cells if cell.role == "check"}
+
+    def module_text(self, replace: Mapping[str, str] | None = None) -> str:
+        """The exercise as a Python module: set-up imports, reference cells, answers, in order.
+
+        `replace` maps keys to text that stands in for that answer cell. The call of `setup()` is
+        left out: a module that is imported must not touch the notebook around it.
+        """
+        replace = dict(replace or {})
+        unknown = set(replace) - set(self.answers())
+        if unknown:
+            raise KeyError(f"{self.slug} has no answer with the key {sorted(unknown)[0]!r}")
+        parts = []
+        for cell in self.cells:
+            if cell.role == "setup":
+                parts.append(_without_setup_call(cell.source))
+            elif cell.role == "reference":
+                parts.append(cell.source)
+            elif cell.role == "answer":
+                parts.append(replace.get(cell.key, gaps.solved_text(cell.source)))
+        return "\n\n\n".join(parts) + "\n"
+
+
+def directory() -> Path:
+    """Where the exercise files are: package data in an installed copy, else the checkout's."""
+    chosen = os.environ.get("TRITONBOOK_EXERCISES")
+    if chosen:
+        return Path(chosen)
+    package = Path(__file__).resolve().parents[1]
+    packaged = package / "_exercises"
+    return packaged if packaged.is_dir() else package.parent / "exercises"
+
+
+def exercises() -> list[Exercise]:
+    """Every exercise, by number."""
+    found = [path for path in directory().glob("*.py") if _NAME.fullmatch(path.stem)]
+    return [Exercise(path) for path in sorted(found, key=lambda path: path.name)]
+
+
+def find(slug: str | int) -> Path:
+    """The file of an exercise: by slug (01_vector_add), by name (vector_add) or by number (1)."""
+    wanted = str(slug)
+    for exercise in exercises():
+        number = wanted.isdigit() and int(wanted) == exercise.number
+        if number or wanted in (exercise.slug, exercise.slug[3:]):
+            return exercise.path
+    known = [exercise.slug for exercise in exercises()]
+    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.4)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known) or 'none'}"
+    raise LookupError(f"There is no exercise {wanted!r} in {directory()}; {hint}")
+
+
+def get(slug: str | int) -> Exercise:
+    """The exercise that `find` finds."""
+    return Exercise(find(slug))
+
+
+def load(
+    slug: str | int | Exercise, replace: Mapping[str, str] | None = None, fresh: bool = False
+) -> ModuleType:
+    """Import an exercise as a module, from a real file, because Triton reads kernels from files.
+
+    `replace` maps answer keys to other text. The same text gives the same module again, unless
+    `fresh` asks for a new one. `module.__exercise__` is the Exercise.
+    """
+    exercise = slug if isinstance(slug, Exercise) else get(slug)
+    text = exercise.module_text(replace)
+    name = f"{exercise.slug}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    if not fresh and name in _loaded:
+        return _loaded[name]
+    module = _import(text, name, exercise)
+    _loaded[name] = module
+    return module
+
+
+def run_check(module: ModuleType, key: str, hidden: bool = True) -> None:
+    """Run a check cell on a module that `load` gave, in a copy of its names.
+
+    Raises what the cell raises: CheckFailed where the answer does not pass, AssertionError where a
+    bare assert in it fails. `hidden=False` leaves the hidden tests out.
+    """
+    exercise: Exercise = module.__exercise__
+    checks = exercise.checks()
+    if key not in checks:
+        raise KeyError(f"{exercise.slug} has no check with the key {key!r}")
+    text = checks[key].source if hidden else gaps.without_hidden(checks[key].source)
+    filename = f"<check {key} of {exercise.slug}>"
+    _remember(filename, text)
+    with machinery():
+        exec(compile(text, filename, "exec"), dict(vars(module)))
+
+
+def reference(name: str) -> Callable[..., Any]:
+    """The solution of a graded function, by its name, from whichever exercise defines it."""
+    names = []
+    for exercise in exercises():
+        for cell in exercise.answers().values():
+            defined = [node.name for node in ast.parse(cell.source).body if hasattr(node, "name")]
+            if name in defined:
+                return getattr(load(exercise), name)
+            names += defined
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise LookupError(f"No exercise has a graded function {name!r}{hint}")
+
+
+@contextlib.contextmanager
+def machinery() -> Iterator[None]:
+    """Cells that run inside are the course's own: see LOADING."""
+    token = LOADING.set(True)
+    try:
+        yield
+    finally:
+        LOADING.reset(token)
+
+
+def _without_setup_call(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if line.strip() != "setup()").rstrip()
+
+
+def _import(text: str, name: str, exercise: Exercise) -> ModuleType:
+    path = _write(text, f"{name}.py")
+    qualified = f"_tritonbook_exercise_{name}"
+    spec = importlib.util.spec_from_file_location(qualified, path)
+    module = importlib.util.module_from_spec(spec)
+    module.__exercise__ = exercise
+    # The text that was hashed is what runs and what Triton will read, whatever happens to the file.
+    _remember(str(path), text)
+    sys.modules[qualified] = module
+    try:
+        with machinery():
+            exec(compile(text, str(path), "exec"), vars(module))
+    except BaseException:
+        del sys.modules[qualified]
+        raise
+    return module
+
+
+def _remember(filename: str, text: str) -> None:
+    """Let tracebacks and Triton find the source. No time stamp: the entry is never refreshed."""
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+
+
+def _write(text: str, name: str) -> Path:
+    """Write a module file whose name tells its content, where this process may write."""
+    for folder in (_cache_directory(), _temporary_directory):
+        try:
+            folder = folder if isinstance(folder, Path) else folder()
+            folder.mkdir(parents=True, exist_ok=True)
+            target = folder / name
+            if target.is_file() and target.read_text(encoding="utf-8") == text:
+                return target
+            handle, draft = tempfile.mkstemp(dir=folder, suffix=".tmp")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(draft, target)  # another process may write the same file at the same time
+            return target
+        except OSError as error:
+            problem = error
+    raise OSError(f"No folder to write {name} in: {problem}")
+
+
+def _cache_directory() -> Path:
+    home = os.environ.get("TRITONBOOK_HOME")
+    if home:
+        return Path(home) / "modules"
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(cache) / "tritonbook" / "modules"
+
+
+_own_temporary: list[Path] = []
+
+
+def _temporary_directory() -> Path:
+    """A folder of this process's own, removed at exit: a shared one could be tampered with."""
+    if not _own_temporary:
+        folder = Path(tempfile.mkdtemp(prefix="tritonbook-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        _own_temporary.append(folder)
+    return _own_temporary[0]

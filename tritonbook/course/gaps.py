@@ -1,0 +1,138 @@
+"""Cut regions out of cells: solutions become gaps, hidden tests disappear.
+
+A region is what stands between two marker lines. The learner's text of an answer keeps the comments
+above the gap (`# TODO ...`) and gets `# YOUR CODE HERE` and one line that can stay there: `pass` in
+a Triton kernel, because a kernel with a `raise` in it does not compile, and in any other function
+an error that names the function.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
+BEGIN_HIDDEN, END_HIDDEN = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
+YOUR_CODE = "# YOUR CODE HERE"
+
+
+class GapError(ValueError):
+    """A region cannot be cut. `line` counts from the first line of the cell's source, from 1."""
+
+    def __init__(self, line: int, problem: str, mend: str):
+        super().__init__(f"{problem}; {mend}")
+        self.line, self.problem, self.mend = line, problem, mend
+
+
+@dataclass(frozen=True)
+class Gap:
+    """One solution region: its marker lines (from 1), indentation and the function around it."""
+
+    begin: int
+    end: int
+    indent: str
+    function: str
+    in_kernel: bool
+
+    @property
+    def stub(self) -> str:
+        if self.in_kernel:
+            return "pass"
+        return f'raise NotImplementedError("TODO: fill in {self.function}")'
+
+
+def regions(text: str, begin: str, end: str) -> list[tuple[int, int]]:
+    """The line numbers, from 1, of each pair of markers. Raises GapError where they do not pair."""
+    found: list[tuple[int, int]] = []
+    opened = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() == begin:
+            if opened is not None:
+                raise GapError(number, f"'{begin}' inside a region", f"close it with '{end}' first")
+            opened = number
+        elif line.strip() == end:
+            if opened is None:
+                raise GapError(number, f"'{end}' without its beginning", f"add '{begin}' above")
+            found.append((opened, number))
+            opened = None
+        elif begin.strip("# ") in line or end.strip("# ") in line:
+            raise GapError(number, "a marker is misspelt", f"write '{begin}' or '{end}', alone")
+    if opened is not None:
+        raise GapError(opened, f"'{begin}' is never closed", f"add '{end}' below")
+    return found
+
+
+def gaps(text: str) -> list[Gap]:
+    """The solution regions of an answer cell, in order."""
+    pairs = regions(text, BEGIN_SOLUTION, END_SOLUTION)
+    lines = text.splitlines()
+    tree = ast.parse(text)
+    return [_gap(tree, lines, begin, end) for begin, end in pairs]
+
+
+def _gap(tree: ast.Module, lines: list[str], begin: int, end: int) -> Gap:
+    inside = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and node.lineno < begin <= (node.end_lineno or 0)
+    ]
+    if not inside:
+        raise GapError(begin, "a gap stands outside every function", "move it into one")
+    owner = max(inside, key=lambda node: node.lineno)  # the innermost
+    statements = [node for node in owner.body if begin < node.lineno < end]
+    if not statements:
+        raise GapError(
+            begin,
+            f"the gap in {owner.name} holds no whole statement of that function",
+            "indent the markers as the function's body and put the statements between them",
+        )
+    marker = lines[begin - 1]
+    indent = marker[: len(marker) - len(marker.lstrip())]
+    if len(indent) != statements[0].col_offset:
+        raise GapError(begin, "the marker is indented unlike its code", "align it with the code")
+    return Gap(begin, end, indent, owner.name, is_kernel(owner))
+
+
+def is_kernel(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Is the function decorated with `triton.jit` (with or without arguments)?"""
+    for decorator in function.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if ast.unparse(target) in ("triton.jit", "jit"):
+            return True
+    return False
+
+
+def learner_text(text: str) -> str:
+    """An answer cell as the learner gets it: each solution is a gap that can stay unfilled."""
+    lines = text.splitlines()
+    for gap in reversed(gaps(text)):
+        lines[gap.begin - 1 : gap.end] = [gap.indent + YOUR_CODE, gap.indent + gap.stub]
+    return "\n".join(lines)
+
+
+def solved_text(text: str) -> str:
+    """An answer cell as solved, without the marker lines and the TODO comments above them."""
+    lines = text.splitlines()
+    for begin, end in reversed(regions(text, BEGIN_SOLUTION, END_SOLUTION)):
+        del lines[end - 1]
+        del lines[_first_todo(lines, begin - 1) : begin]
+    return "\n".join(lines)
+
+
+def _first_todo(lines: list[str], marker: int) -> int:
+    """Where the `# TODO` comments right above the marker line begin (the marker where none are)."""
+    first = top = marker
+    while top > 0 and lines[top - 1].lstrip().startswith("#"):
+        top -= 1
+        if lines[top].lstrip().startswith("# TODO"):
+            first = top
+    return first
+
+
+def without_hidden(text: str) -> str:
+    """A check cell without its hidden tests."""
+    lines = text.splitlines()
+    for begin, end in reversed(regions(text, BEGIN_HIDDEN, END_HIDDEN)):
+        del lines[begin - 1 : end]
+    return "\n".join(lines).rstrip()

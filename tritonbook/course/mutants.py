@@ -1,0 +1,133 @@
+"""Wrong answers that a check must refuse, and honest variants that it must accept.
+
+`exercises/wrong/NN_slug.py` holds both for the exercise of that name, as edits of its answer cells:
+
+    MUTANTS = {"add": [Mutant("no_store_mask", "out-of-bounds-store", ("old text", "new text"))]}
+    VARIANTS = {"add": [Variant("block_256", ("BLOCK_SIZE=1024", "BLOCK_SIZE=256"))]}
+
+An edit whose old text is not in the answer exactly once is an error, so none can rot unnoticed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import gaps
+from .exercises import Exercise, get
+
+Edit = tuple[str, str]
+
+
+class MutantError(ValueError):
+    """A wrong answer cannot be made: the sentence names its file, key and name, and the mend."""
+
+
+class _Edited:
+    """An answer cell changed by edits (old text, new text), or replaced whole."""
+
+    name: str
+    edits: tuple[Edit, ...]
+    replace: str | None
+
+    def apply(self, answer: str) -> str:
+        """The changed text of an answer cell (as solved, without markers). Raises MutantError."""
+        if (self.replace is None) == (not self.edits):
+            raise MutantError(f"{self.name!r}: give either edits (old, new) or replace=, not both")
+        if self.replace is not None:
+            return self.replace
+        text = answer
+        for old, new in self.edits:
+            count = text.count(old)
+            if count != 1:
+                raise MutantError(
+                    f"{self.name!r}: the text {old!r} is in the answer {count} times, not once; "
+                    "quote more or other text of the answer cell"
+                )
+            text = text.replace(old, new)
+        if text == answer:
+            raise MutantError(f"{self.name!r}: the edits change nothing")
+        return text
+
+
+@dataclass(frozen=True, init=False)
+class Mutant(_Edited):
+    """A wrong answer: its name, the diagnosis codes that it may get, and how to make it."""
+
+    name: str
+    codes: tuple[str, ...]
+    edits: tuple[Edit, ...]
+    replace: str | None
+
+    def __init__(
+        self, name: str, codes: str | tuple[str, ...], *edits: Edit, replace: str | None = None
+    ):
+        codes = (codes,) if isinstance(codes, str) else tuple(codes)
+        for field, value in zip(
+            ("name", "codes", "edits", "replace"), (name, codes, edits, replace), strict=True
+        ):
+            object.__setattr__(self, field, value)
+
+
+@dataclass(frozen=True, init=False)
+class Variant(_Edited):
+    """Another right answer, such as other block sizes or another legal algorithm."""
+
+    name: str
+    edits: tuple[Edit, ...]
+    replace: str | None
+
+    def __init__(self, name: str, *edits: Edit, replace: str | None = None):
+        for field, value in zip(("name", "edits", "replace"), (name, edits, replace), strict=True):
+            object.__setattr__(self, field, value)
+
+
+@dataclass(frozen=True)
+class WrongAnswers:
+    """The wrong answers and variants of one exercise, by key."""
+
+    exercise: Exercise
+    path: Path
+    mutants: dict[str, tuple[Mutant, ...]]
+    variants: dict[str, tuple[Variant, ...]]
+
+    def text(self, key: str, change: Mutant | Variant) -> str:
+        """The text of the answer cell `key` with a mutant's or a variant's change."""
+        try:
+            return change.apply(gaps.solved_text(self.exercise.answers()[key].source))
+        except MutantError as error:
+            raise MutantError(f"{self.path.parent.name}/{self.path.name}, {key}: {error}") from None
+
+
+def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
+    """Read the wrong answers of an exercise; empty where it has no such file."""
+    exercise = slug if isinstance(slug, Exercise) else get(slug)
+    path = exercise.path.parent / "wrong" / exercise.path.name
+    if not path.is_file():
+        return WrongAnswers(exercise, path, {}, {})
+    spec = importlib.util.spec_from_file_location(f"_tritonbook_wrong_{exercise.slug}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    tables = []
+    for table, kind in (("MUTANTS", Mutant), ("VARIANTS", Variant)):
+        found = {key: tuple(changes) for key, changes in getattr(module, table, {}).items()}
+        for key, changes in found.items():
+            _check_table(path, f"{table}[{key!r}]", key, changes, kind, exercise)
+        tables.append(found)
+    return WrongAnswers(exercise, path, *tables)
+
+
+def _check_table(
+    path: Path, table: str, key: str, changes: tuple, kind: type, exercise: Exercise
+) -> None:
+    where = f"{path.parent.name}/{path.name}, {table}"
+    if key not in exercise.answers():
+        raise MutantError(f"{where}: {exercise.slug} has no answer with the key {key!r}")
+    for change in changes:
+        if not isinstance(change, kind):
+            raise MutantError(f"{where}: {change!r} is not a {kind.__name__}")
+    names = [change.name for change in changes]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise MutantError(f"{where}: the name {sorted(twice)[0]!r} is used twice")
