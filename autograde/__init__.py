@@ -1,0 +1,1 @@
+"""Grading: the nbgrader course, the sample class, and the autograder beside it."""

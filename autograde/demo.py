@@ -1,0 +1,214 @@
+"""`make demo`: release the course, hand in a sample class, grade it with stock nbgrader, show why.
+
+The exit status is 1 when any sample gets another grade, or another reason, than the one it
+declares; so the demonstration is also a test of the whole way from exercise file to feedback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from tritonbook.build import views
+from tritonbook.build.release import read_release
+from tritonbook.course.exercises import Exercise, exercises, get
+from tritonbook.device import describe
+
+from . import stock
+from .samples import Sample, material_of, sample_class
+
+ROOT = Path(__file__).resolve().parents[1]
+DEFAULT = ("00_start_here", "01_vector_add", "05_rmsnorm_rows")
+# Two commands for each assignment: with two workers the class is done in half the time, and a slow
+# half does not hold up a whole notebook.
+HALVES = ("s[1-4]*", "s[5-9]*")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table: a check of a submission, what it got and what it had to get."""
+
+    sample: Sample
+    check: stock.CheckOutcome
+    points_due: float
+    codes_due: tuple[str, ...]
+
+    @property
+    def as_declared(self) -> bool:
+        return (self.check.points or 0.0) == self.points_due and self.check.code in self.codes_due
+
+
+def prepare(folder: Path, chosen: list[Exercise]) -> Path:
+    """An empty course folder with the source notebooks of the chosen exercises."""
+    course = folder / "course"
+    if course.exists():
+        shutil.rmtree(course)
+    course.mkdir(parents=True)
+    shutil.copy(Path(__file__).with_name("nbgrader_config.py"), course)
+    release = read_release(ROOT)
+    for exercise in chosen:
+        target = course / "source" / exercise.slug / f"{exercise.slug}.ipynb"
+        target.parent.mkdir(parents=True)
+        target.write_bytes(views.to_bytes(views.instructor(exercise, release)))
+    return course
+
+
+def release(course: Path, names: list[str], workers: int) -> None:
+    """`nbgrader generate_assignment` for each notebook. Raises RuntimeError where one fails."""
+
+    def one(name: str) -> stock.Outcome:
+        return stock.nbgrader(course, "generate_assignment", name, "--create", "--force")
+
+    outcomes = [one(names[0])]  # alone: it creates the gradebook
+    with ThreadPoolExecutor(workers) as pool:
+        outcomes += pool.map(one, names[1:])
+    for outcome in outcomes:
+        if outcome.status:
+            raise RuntimeError(f"nbgrader {' '.join(outcome.command)} failed:\n{outcome.log}")
+
+
+def submit(course: Path, name: str, samples: list[Sample]) -> None:
+    """Hand in each sample: the released notebook with the sample's answers in it."""
+    released = course / "release" / name / f"{name}.ipynb"
+    for sample in samples:
+        notebook = nbformat.read(released, as_version=4)
+        fill_in(notebook, sample.answers)
+        target = course / "submitted" / sample.student / name / f"{name}.ipynb"
+        target.parent.mkdir(parents=True)
+        nbformat.write(notebook, target)
+
+
+def fill_in(notebook: nbformat.NotebookNode, answers: dict[str, str]) -> None:
+    """Put answers into a released notebook, by key. Raises KeyError for a key it does not have."""
+    cells = {
+        cell.metadata.nbgrader.grade_id: cell
+        for cell in notebook.cells
+        if cell.metadata.get("nbgrader", {}).get("solution")
+    }
+    for key, text in answers.items():
+        cells[f"answer-{key}"].source = text
+
+
+def compare(samples: list[Sample], graded: stock.Graded) -> list[Line]:
+    """The rows of one graded submission beside what its sample declares."""
+    sample = next(sample for sample in samples if sample.student == graded.student)
+    rows = []
+    for check in graded.checks:
+        due = sample.expected[check.key.removeprefix("check-")]
+        rows.append(Line(sample, check, due.points, due.codes))
+    return rows
+
+
+def table(name: str, lines: list[Line]) -> Table:
+    """The grades of one notebook, one row for each check of each submission."""
+    shown = Table(title=name, title_justify="left", pad_edge=False)
+    for heading in ("submission", "check", "points", "reason", "due"):
+        shown.add_column(heading, overflow="fold")
+    last = None
+    for line in lines:
+        check = line.check
+        points = "-" if check.points is None else f"{check.points:g}"
+        reason = "passed" if check.code == "passed" else f"{check.code}: {check.sentence}"
+        due = "ok" if line.as_declared else f"NO: {line.points_due:g} {' or '.join(line.codes_due)}"
+        title = line.sample.title if line.sample is not last else ""
+        if title and last is not None:
+            shown.add_section()
+        key = check.key.removeprefix("check-")
+        shown.add_row(title, key, f"{points}/{check.maximum:g}", reason, due)
+        last = line.sample
+    return shown
+
+
+def run(folder: Path, chosen: list[Exercise], workers: int, console: Console) -> bool:
+    """The whole demonstration; True when every sample got the grade that it declares."""
+    started = time.perf_counter()
+    names = [exercise.slug for exercise in chosen]
+    console.print(f"Kernels run on: {describe()}", highlight=False)
+    classes = {exercise.slug: sample_class(material_of(exercise)) for exercise in chosen}
+    total = sum(len(samples) for samples in classes.values())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("building the course", total=total)
+        course = prepare(folder, chosen)
+        progress.update(task, description="releasing (nbgrader generate_assignment)")
+        release(course, names, workers)
+        for name in names:
+            submit(course, name, classes[name])
+        progress.update(task, description="grading (nbgrader autograde)")
+        jobs = [(name, half) for name in names for half in reversed(HALVES)]
+        outcomes = stock.autograde(course, jobs, workers, lambda name: progress.advance(task))
+        progress.update(task, description="writing feedback (nbgrader generate_feedback)")
+        with ThreadPoolExecutor(workers) as pool:
+            list(
+                pool.map(lambda n: stock.nbgrader(course, "generate_feedback", n, "--force"), names)
+            )
+        progress.update(task, description="done", completed=total)
+
+    graded = stock.read_grades(course, outcomes)
+    declared = True
+    for name in names:
+        lines = []
+        for one in sorted((g for g in graded if g.notebook == name), key=lambda g: g.student):
+            lines += compare(classes[name], one)
+        console.print(table(name, lines))
+        missing = {s.student for s in classes[name]} - {line.sample.student for line in lines}
+        declared = declared and all(line.as_declared for line in lines) and not missing
+        for student in sorted(missing):
+            console.print(f"{student}: nbgrader has no grades", style="bold")
+    (course / "autograde.log").write_text("\n".join(outcome.log for outcome in outcomes))
+    pages = sorted(course.glob("feedback/*/*/*.html"))
+    console.print(f"{total} submissions in {time.perf_counter() - started:.0f} s.")
+    console.print(
+        f"Feedback: {len(pages)} HTML files in {_shown(course / 'feedback')}/", highlight=False
+    )
+    if pages:
+        console.print(f"Open for example {_shown(pages[0])}", highlight=False)
+    verdict = (
+        "Every grade is as declared." if declared else "A grade is not as declared: see above."
+    )
+    console.print(verdict, style="bold")
+    return declared
+
+
+def _shown(path: Path) -> Path:
+    """A path as short as it can be typed from here."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="make demo", description=__doc__.splitlines()[0])
+    parser.add_argument("--notebooks", nargs="*", help="slugs or numbers; all: every notebook")
+    parser.add_argument("--output", type=Path, default=ROOT / "demo")
+    parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1))
+    options = parser.parse_args(arguments)
+    if options.notebooks == ["all"]:
+        chosen = exercises()
+    else:
+        chosen = [get(name) for name in options.notebooks or DEFAULT]
+    # A check needs seconds; what takes longer here is the sample with the endless loop.
+    os.environ.setdefault("WORKBOOK_CHECK_SECONDS", "30")
+    os.environ.setdefault("WORKBOOK_CELL_SECONDS", "20")
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=120)  # a log file has no width of its own
+    return 0 if run(options.output, chosen, options.workers, console) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,196 @@
+"""The sample class: submissions made from an exercise, each with the grade that it must get.
+
+Nothing here is a hand-copied notebook. Right answers come from the exercise's solutions, honest
+variants and the missing mask from `exercises/wrong/`, the rest from rewrites that fit any exercise.
+So the class follows the course when the course changes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tritonbook.course import gaps
+from tritonbook.course.exercises import Exercise
+from tritonbook.course.mutants import wrong_answers
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What one check must say: points, and the reason codes that are right."""
+
+    points: float
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One submission of one notebook. `answers` maps keys to the text of the answer cell; a key
+    that is missing keeps the released gap. `crashes`: the whole notebook is lost."""
+
+    student: str
+    title: str
+    answers: dict[str, str]
+    expected: dict[str, Expected]
+    crashes: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """One graded key of an exercise, as far as the samples need it."""
+
+    key: str
+    points: int
+    function: str
+    reference: str
+    uses_triton: bool
+    solution: str
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the samples of one notebook are made from."""
+
+    name: str
+    tasks: tuple[Task, ...]
+    reference_text: str
+    variants: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # key -> Variant
+    mutants: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # key -> Mutant
+
+
+PASSED = ("passed",)
+
+
+def material_of(exercise: Exercise) -> Material:
+    """Read an exercise and its wrong answers. Raises ValueError where a check cannot be read."""
+    tasks = []
+    for key, answer in exercise.answers().items():
+        check = exercise.checks()[key]
+        call = checked_call(check.source)
+        function, reference = (ast.unparse(argument) for argument in call.args[:2])
+        solution = gaps.solved_text(answer.source)
+        tasks.append(Task(key, check.points, function, reference, is_triton(call), solution))
+    texts = [cell.source for cell in exercise.cells if cell.role == "reference"]
+    wrong = wrong_answers(exercise)
+    return Material(
+        exercise.slug, tuple(tasks), "\n\n\n".join(texts), wrong.variants, wrong.mutants
+    )
+
+
+def checked_call(text: str) -> ast.Call:
+    """The first `check(...)` call of a check cell. Raises ValueError when there is none."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check":
+            return node
+    raise ValueError("the check cell calls no check(...)")
+
+
+def is_triton(call: ast.Call) -> bool:
+    """Whether the check demands a Triton kernel (`triton=False` says that it does not)."""
+    for keyword in call.keywords:
+        if keyword.arg == "triton" and isinstance(keyword.value, ast.Constant):
+            return bool(keyword.value.value)
+    return True
+
+
+def with_first_lines(text: str, function: str, lines: Iterable[str]) -> str:
+    """`text` with `lines` put at the top of the body of `function`.
+
+    Raises ValueError when `text` does not define it at module level.
+    """
+    tree = ast.parse(text)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            first = node.body[0]
+            if ast.get_docstring(node) and len(node.body) > 1:
+                first = node.body[1]
+            indent = " " * first.col_offset
+            rows = text.splitlines()
+            at = first.lineno - 1
+            return "\n".join(rows[:at] + [indent + line for line in lines] + rows[at:])
+    raise ValueError(f"the answer does not define {function}")
+
+
+def torch_instead(task: Task, reference_text: str) -> str:
+    """The answer with the wrapper replaced by the body of the PyTorch reference."""
+    for node in ast.parse(reference_text).body:
+        if isinstance(node, ast.FunctionDef) and node.name == task.reference:
+            body = ast.get_source_segment(reference_text, node)
+            renamed = body.replace(f"def {task.reference}(", f"def {task.function}(", 1)
+            return f"{task.solution.rstrip()}\n\n\n{renamed}\n"
+    renamed = f"def {task.function}(*args, **options):\n    return {task.reference}(*args)"
+    return f"{task.solution.rstrip()}\n\n\n{renamed}\n"
+
+
+def _first(candidates: tuple[Any, ...], words: tuple[str, ...]) -> Any:
+    """The first candidate whose name holds one of `words`, else the first one, else None."""
+    named = [c for word in words for c in candidates if word in c.name]
+    return (named or candidates or [None])[0]
+
+
+def _missing_mask(material: Material) -> tuple[str, Any] | None:
+    for key, mutants in material.mutants.items():
+        for mutant in mutants:
+            if "mask" in mutant.name and "store" in mutant.name:
+                return key, mutant
+    for key, mutants in material.mutants.items():
+        for mutant in mutants:
+            if "mask" in mutant.name or "out-of-bounds-store" in mutant.codes:
+                return key, mutant
+    return None
+
+
+def sample_class(material: Material) -> list[Sample]:
+    """The submissions of one notebook: at least seven, eight where it has a mask to forget."""
+    solved = {task.key: task.solution for task in material.tasks}
+    full = {task.key: Expected(task.points, PASSED) for task in material.tasks}
+    first = material.tasks[0]
+    zero_first = full | {first.key: Expected(0, ("timeout",))}
+
+    varied = dict(solved)
+    for task in material.tasks:
+        variant = _first(material.variants.get(task.key, ()), ("loop", "block"))
+        if variant is not None:
+            varied[task.key] = variant.apply(task.solution)
+
+    cheated = {task.key: torch_instead(task, material.reference_text) for task in material.tasks}
+    refused = {
+        task.key: Expected(0, ("no-kernel-launched", "torch-compute", "right-without-kernel"))
+        if task.uses_triton
+        else Expected(task.points, PASSED)
+        for task in material.tasks
+    }
+    noise = ["import sys, warnings", "warnings.warn('slow path')", "print('note', file=sys.stderr)"]
+    noisy = {t.key: with_first_lines(t.solution, t.function, noise) for t in material.tasks}
+    crash = solved | {
+        first.key: with_first_lines(first.solution, first.function, ["import os", "os._exit(3)"])
+    }
+    endless = solved | {
+        first.key: with_first_lines(first.solution, first.function, ["while True:", "    pass"])
+    }
+    untouched = {task.key: Expected(0, ("not-attempted",)) for task in material.tasks}
+    lost = {task.key: Expected(0, ("crashed",)) for task in material.tasks}
+
+    samples = [
+        Sample("s1_right", "right", solved, full),
+        Sample("s2_other_blocks", "right, other blocks and loops", varied, full),
+        Sample("s3_warns", "right, warns on stderr", noisy, full),
+        Sample("s5_torch", "PyTorch instead of Triton", cheated, refused),
+        Sample("s6_untouched", "untouched", {}, untouched),
+        Sample("s7_exit", "crash by os._exit", crash, lost, crashes=True),
+        Sample("s8_endless", "endless loop", endless, zero_first),
+    ]
+    missing = _missing_mask(material)
+    if missing is not None:
+        key, mutant = missing
+        samples.append(
+            Sample(
+                "s4_no_mask",
+                "missing mask",
+                solved | {key: mutant.apply(solved[key])},
+                full | {key: Expected(0, tuple(mutant.codes))},
+            )
+        )
+    return sorted(samples, key=lambda sample: sample.student)
