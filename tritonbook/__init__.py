@@ -4,9 +4,70 @@ Importing this package decides between GPU and interpreter before Triton is load
 before `import triton` (the set-up cell of each notebook does that).
 """
 
-from .device import DEVICE, INTERPRET, versions  # noqa: I001  (must precede everything that imports triton)
-from .compat import install_interpreter_fixes
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .compat import install_interpreter_fixes  # noqa: I001  (device decides before triton loads)
+from .device import DEVICE, INTERPRET, versions
 
 install_interpreter_fixes()
 
 __version__ = "0.1.0"
+
+# Loaded when first used, so that `import tritonbook` stays quick.
+_HOMES = {
+    "Speed": ".checking",
+    "Tolerance": ".checking",
+    "bench": ".timing.bench",
+    "case": ".checking",
+    "check": ".checking",
+    "doctor": ".doctor",
+    "facts": ".seeing.compiled",
+    "mine": ".course.progress",
+    "progress": ".course.progress",
+    "reference": ".course.exercises",
+    "setup": ".notebook",
+    "show_tiles": ".seeing.tiles",
+    "tensor": ".checking",
+    "traffic": ".seeing.tiles",
+}
+__all__ = [
+    "DEVICE",
+    "INTERPRET",
+    "Speed",
+    "Tolerance",
+    "bench",
+    "case",
+    "check",
+    "doctor",
+    "facts",
+    "mine",
+    "progress",
+    "reference",
+    "setup",
+    "show_tiles",
+    "tensor",
+    "traffic",
+    "versions",
+]
+
+if TYPE_CHECKING:
+    from .checking import Speed, Tolerance, case, check, tensor
+    from .course.exercises import reference
+    from .course.progress import mine, progress
+    from .doctor import doctor
+    from .notebook import setup
+    from .seeing.compiled import facts
+    from .seeing.tiles import show_tiles, traffic
+    from .timing.bench import bench
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tritonbook' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(_HOMES[name], __name__), name)
+    globals()[name] = value
+    return value

@@ -153,7 +153,7 @@ _installed = False
 def install_interpreter_fixes() -> None:
     """Mend what Triton's interpreter gets wrong in some versions. Does nothing on a GPU.
 
-    - `@triton.autotune` asks a driver for a benchmark function: give it a wall clock (all versions).
+    - `@triton.autotune` asks a driver for a benchmark function: a wall clock (all versions).
     - 3.2 does not know four of its own launch options.
     - numpy 2.4 refuses the array-to-int conversion of runtime loop bounds (Triton up to 3.6).
     - bfloat16 values are kept as bit patterns: `tl.dot`, arithmetic and the cast to bfloat16 must

@@ -1,0 +1,21 @@
+"""The check: guarded inputs, poisoned outputs, proof of launch, float64 reference, diagnosis."""
+
+from .cases import case, dtype_override, seed_secret, tensor
+from .check import check, run
+from .compare import Tolerance
+from .gates import Speed
+from .report import CheckFailed, Finding, Report
+
+__all__ = [
+    "CheckFailed",
+    "Finding",
+    "Report",
+    "Speed",
+    "Tolerance",
+    "case",
+    "check",
+    "dtype_override",
+    "run",
+    "seed_secret",
+    "tensor",
+]

@@ -1,0 +1,217 @@
+"""Every trial of one case: other addresses, other margins, other data, no kernel at all."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .. import device
+from .cases import Case
+from .compare import compare_plain
+from .errors import explain_error
+from .judge import Judge
+from .report import CaseResult, Finding
+from .trial import CheckTimeout, Trial, captured_stderr, time_limit
+
+# Findings about values, as against launches, memory or types.
+_VALUE_CODES = (
+    "wrong-values",
+    "unwritten",
+    "unwritten-tail",
+    "wrong-tail",
+    "reads-outside",
+    "strided-only",
+    "rows-after-first",
+    "constant-factor",
+    "transposed",
+    "nan",
+    "overflow",
+)
+_SECOND_CALL = Finding(
+    "second-call",
+    "The first call is right, the next one is wrong. Something is kept from one call to the "
+    "next: a buffer that is not cleared, or a remembered result.",
+)
+
+
+@dataclass
+class Battery(Judge):
+    """Judges whole cases. `proven`: the proof that the kernel does the work was given once."""
+
+    proven: bool = False
+
+    # --- one case
+
+    def run_case(self, case: Case, thorough: bool) -> CaseResult:
+        """All trials of one case. thorough=False: one trial only (a case before it failed)."""
+        row = CaseResult(case.note, case.describe(), "passed")
+        here = "interpreter" if device.INTERPRET else "gpu"
+        if case.only not in (None, here):
+            row.state = "not run"
+            row.first_bad = f"needs {'a GPU' if case.only == 'gpu' else 'the interpreter'}"
+            return row
+        start = time.perf_counter()
+        row.finding = self._case_finding(case, row, thorough)
+        row.seconds = time.perf_counter() - start
+        if row.finding:
+            row.state = "wrong"
+        return row
+
+    def _case_finding(self, case: Case, row: CaseResult, thorough: bool) -> Finding | None:
+        if case.raises is not None:
+            return self._must_raise(case)
+        if not self.triton:
+            return self._plain(case)
+        expected = self.expected(case, 0)
+        first = self.trial(case)
+        finding = self.judge(first, expected, row)
+        if finding or not thorough:
+            return finding
+        return (
+            self._metered(case)
+            or self._again_elsewhere(case, first, expected)
+            or self._again_with_new_data(case, first)
+            or self._proof_of_triton(case, expected)
+        )
+
+    def _must_raise(self, case: Case) -> Finding | None:
+        error = self.trial(case).error
+        wanted = case.raises.__name__
+        if error is None:
+            return Finding(
+                "should-raise", f"This call should raise {wanted}, but it returned a result."
+            )
+        if isinstance(error, case.raises):
+            return None
+        found = explain_error(error, self.timeout)
+        if found.code in ("not-attempted", "timeout"):
+            return found
+        return Finding(
+            "should-raise", f"This call should raise {wanted}, not {type(error).__name__}."
+        )
+
+    def _plain(self, case: Case) -> Finding | None:
+        values, pristine = case.sample(), case.sample()
+        got_args = [values.get(name, value) for name, value in case.arguments.items()]
+        want_args = [pristine.get(name, value) for name, value in case.arguments.items()]
+        with captured_stderr() as noise:
+            try:
+                with time_limit(self.timeout):
+                    got = self.fn(*got_args, **case.options)
+            except (Exception, CheckTimeout) as error:
+                return explain_error(error, self.timeout)
+            finally:
+                self.noise.extend(noise)
+        expected = self.reference(*want_args)
+        for code, (formula, sentence) in self.suspects.items():
+            if compare_plain(got, formula(*want_args)) is None and (
+                compare_plain(got, expected) is not None
+            ):
+                return Finding(code, sentence)
+        sentence = compare_plain(got, expected, self.plain_relative())
+        if sentence:
+            code = "wrong-type" if got is None else "wrong-values"
+            return Finding(code, sentence)
+        if any(not torch.equal(values[n], pristine[n]) for n in values):
+            return Finding("input-changed", "An argument was changed. Work on a copy.")
+        return None
+
+    def plain_relative(self) -> float:
+        return self.tolerance.relative if self.tolerance else 1e-9
+
+    def _metered(self, case: Case) -> Finding | None:
+        """In the interpreter: every lane's address against the tensors' bounds; shared stores."""
+        if not device.INTERPRET:
+            return None
+        from ..seeing.meter import watch_bounds
+
+        with watch_bounds() as found:
+            trial = self.trial(case)
+        if trial.error is not None:
+            return explain_error(trial.error, self.timeout)
+        for code, sentence in found(trial.inputs, trial.watch.outputs):
+            if code != "race" or not self.overlap:
+                return Finding(code, sentence)
+        return None
+
+    def _again_elsewhere(self, case: Case, first: Trial, expected: Any) -> Finding | None:
+        """Same values at other addresses, other margins: the same bits must come out."""
+        second = self.trial(case, fill="large")
+        finding = self.judge(second, expected, _spare(case))
+        if finding is None and (not self.deterministic or self.same_bits(first, second)):
+            return None
+        if finding and finding.code not in _VALUE_CODES:
+            return finding
+        third = self.trial(case)
+        right_again = self.judge(third, expected, _spare(case)) is None
+        if right_again and (not self.deterministic or self.same_bits(first, third)):
+            return Finding(
+                "reads-outside",
+                "The result depends on memory outside the tensor, if only in its last bits. A "
+                "load needs a mask.",
+            )
+        if not right_again:
+            return _SECOND_CALL
+        return Finding(
+            "not-repeatable",
+            "The same call gives other bits each time: programs race, or something is read "
+            "before it is written.",
+        )
+
+    def _again_with_new_data(self, case: Case, first: Trial) -> Finding | None:
+        """New values at the first call's addresses: nothing may be remembered."""
+        if not any(value.numel() for value in first.values.values()):
+            return None
+        third = self.trial(case, draw=1, fill="small", reuse=first.inputs)
+        finding = self.judge(third, self.expected(case, 1), _spare(case))
+        if finding is None or finding.code not in _VALUE_CODES:
+            return finding
+        # Right for these values if it remembers the old ones, or spoilt for the old ones too:
+        # then the calls depend on each other. Else the values themselves are the trouble.
+        remembered = all(d.ok for d in self.differences(third, self.expected(case, 0)))
+        spoilt = self.judge(self.trial(case), self.expected(case, 0), _spare(case)) is not None
+        return _SECOND_CALL if remembered or spoilt else finding
+
+    def _proof_of_triton(self, case: Case, expected: list[torch.Tensor]) -> Finding | None:
+        """Without its launches the function must fail to give the answer, and must not hide it."""
+        if self.proven or not any(want.numel() for want in expected):
+            return None
+        self.proven = True
+        muted = self.trial(case, mode="mute", draw=2)
+        if muted.error is None:
+            differences = self.differences(muted, self.expected(case, 2))
+            if all(d.ok for d in differences):
+                return Finding(
+                    "right-without-kernel",
+                    "The result is right even when the kernel does nothing, so the kernel does "
+                    "not compute it.",
+                )
+        sabotaged = self.trial(case, mode="sabotage", draw=2)
+        if sabotaged.error is None:
+            return Finding(
+                "swallowed-error",
+                "A kernel launch failed and the function returned all the same. Let the error "
+                "through: no fallback.",
+            )
+        return None
+
+    def extra_assertions(self) -> Finding | None:
+        for assertion in self.also:
+            with captured_stderr() as noise:
+                try:
+                    with time_limit(self.timeout):
+                        assertion(self.fn)
+                except AssertionError as error:
+                    return Finding("property", str(error) or "A required property does not hold.")
+                except (Exception, CheckTimeout) as error:
+                    return explain_error(error, self.timeout)
+            self.noise.extend(noise)
+        return None
+
+
+def _spare(case: Case) -> CaseResult:
+    """A row for trials whose figures are not shown."""
+    return CaseResult(case.note, "", "passed")

@@ -1,0 +1,179 @@
+"""The card: HTML for notebooks and plain text for terminals, from one Report."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from . import report as states
+from .report import CaseResult, Report
+
+MIME = "application/vnd.tritonbook.report+json"
+
+# Badge colours carry white text at 5:1 or better; the word and the sign say the same.
+_BADGE = {
+    states.PASSED: ("#1a7f37", "✓"),
+    states.SLOW: ("#8a5a00", "◔"),
+    states.WRONG: ("#b42318", "✗"),
+    states.DOES_NOT_COMPILE: ("#6f3fb5", "!"),
+    states.NOT_ATTEMPTED: ("#57606a", "○"),
+}
+_SIGN = {"passed": "✓", "wrong": "✗", "not run": "–"}
+
+# The page's own colours, so that the card is light in a light theme and dark in a dark one.
+_BACK = (
+    "var(--jp-layout-color1,var(--vscode-editor-background,"
+    "var(--colab-primary-surface-color,transparent)))"
+)
+_TEXT = (
+    "var(--jp-content-font-color1,var(--vscode-editor-foreground,"
+    "var(--colab-primary-text-color,inherit)))"
+)
+_LINE = "rgba(128,128,128,.45)"
+
+
+def _ratio(row: CaseResult) -> str:
+    if row.absolute_error is None:
+        return ""
+    share = row.error or 0.0
+    return f"{row.absolute_error:.1e}, {'<1' if share < 0.01 else f'{100 * share:.0f}'}% of allowed"
+
+
+def _strip(shares: list[float]) -> str:
+    """Where errors sit along the output, in block characters that any font has."""
+    return "".join(" ░▒▓█"[0 if s == 0 else min(4, 1 + int(s * 3.999))] for s in shares)
+
+
+def as_text(report: Report) -> str:
+    """The card in plain text, at most about 100 columns."""
+    sign = _BADGE[report.state][1]
+    lines = [f"{sign} {report.headline}"]
+    if report.finding:
+        lines.append(f"  {report.finding.sentence}")
+        lines += [f"    | {line}" for line in report.finding.detail.splitlines()[:12]]
+    for row in report.cases:
+        detail = _ratio(row) if row.state == "passed" else row.first_bad
+        note = f"{row.note} ({row.describe})" if row.describe else row.note
+        lines.append(f"  {_SIGN[row.state]} {note}{': ' + detail if detail else ''}")
+        if row.bad_strip and row.state == "wrong":
+            lines.append(f"      start [{_strip(row.bad_strip)}] end (dark: wrong)")
+    lines.append(f"  {_footer(report)}")
+    return "\n".join(lines)
+
+
+def _footer(report: Report) -> str:
+    gates = "; ".join(f"{name} {outcome}" for name, outcome in report.gates.items())
+    where = report.versions.get("gpu", "")
+    parts = [f"gates: {gates}", where, f"{report.seconds:.1f} s"]
+    if report.kernels:
+        parts.insert(0, f"launched: {', '.join(report.kernels)}")
+    tolerance = next((c.tolerance for c in report.cases if c.tolerance), "")
+    if tolerance:
+        parts.append(f"allowed error: {tolerance}")
+    return " | ".join(parts)
+
+
+def as_html(report: Report) -> str:
+    """The card as one self-contained HTML fragment: no scripts, no network."""
+    colour, sign = _BADGE[report.state]
+    head, _, rest = report.headline.partition(": ")
+    badge = (
+        f'<span style="background:{colour};color:#fff;border-radius:4px;padding:2px 9px;'
+        f'font-weight:600;white-space:nowrap">{sign} {html.escape(rest.split(",")[0])}</span>'
+    )
+    count = rest.partition(", ")[2]
+    parts = [
+        f'<div role="group" aria-label="{html.escape(report.headline)}" style="border:1px solid '
+        f"{_LINE};border-left:6px solid {colour};border-radius:6px;padding:10px 14px;margin:4px 0;"
+        f"background:{_BACK};color:{_TEXT};font:14px/1.5 system-ui,sans-serif;"
+        'max-width:880px">',
+        f'<div><code style="font-size:15px;font-weight:600">{html.escape(head)}</code> {badge} '
+        f'<span style="opacity:.85">{html.escape(count)}</span></div>',
+    ]
+    if report.finding:
+        parts.append(
+            f'<p style="margin:8px 0;font-size:15px">{_prose(report.finding.sentence)}</p>'
+        )
+        if report.finding.detail:
+            parts.append(
+                '<pre style="margin:6px 0;padding:8px;overflow:auto;background:rgba(128,128,128,'
+                f'.12);color:inherit">{html.escape(report.finding.detail[:2000])}</pre>'
+            )
+        parts.append(
+            '<p style="margin:6px 0">Stuck? Open the <a style="color:inherit" '
+            f'href="#Hints-for-{html.escape(report.key)}">hints for {html.escape(report.key)}</a>, '
+            "one at a time.</p>"
+        )
+    if report.cases:
+        parts.append(_table(report.cases))
+    parts.append(
+        '<div style="margin-top:6px;font-size:12px;opacity:.85">'
+        f"{html.escape(_footer(report))}</div>"
+    )
+    if report.stderr.strip():
+        parts.append(
+            '<details style="margin-top:4px;font-size:12px"><summary>Warnings printed meanwhile'
+            f'</summary><pre style="color:inherit;background:transparent">'
+            f"{html.escape(report.stderr.strip()[:4000])}</pre></details>"
+        )
+    parts.append("</div>")
+    return "".join(parts)
+
+
+def _prose(sentence: str) -> str:
+    """Escape, and set `code` in backticks as code."""
+    pieces = html.escape(sentence).split("`")
+    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
+
+
+def _table(rows: list[CaseResult]) -> str:
+    cell = (
+        f'style="text-align:left;padding:3px 10px 3px 0;border-top:1px solid {_LINE};color:inherit"'
+    )
+    body = []
+    for row in rows:
+        detail = _ratio(row) if row.state == "passed" else row.first_bad
+        strip = ""
+        if row.bad_strip and row.state == "wrong":
+            strip = (
+                '<br><span style="font-family:monospace;white-space:pre" role="img" '
+                f'aria-label="where the errors sit, from start to end">[{_strip(row.bad_strip)}]'
+                "</span>"
+            )
+        body.append(
+            f'<tr style="background:transparent"><td {cell}>{_SIGN[row.state]} {row.state}</td>'
+            f"<td {cell}>{html.escape(row.note)}</td>"
+            f"<td {cell}><code style='background:transparent;color:inherit'>"
+            f"{html.escape(row.describe)}</code></td>"
+            f"<td {cell}>{html.escape(detail)}{strip}</td></tr>"
+        )
+    heads = "".join(
+        f'<th scope="col" style="text-align:left;padding-right:10px;color:inherit">{name}</th>'
+        for name in ("", "case", "arguments", "largest error")
+    )
+    return (
+        '<table style="border-collapse:collapse;margin:6px 0;font-size:13px;color:inherit">'
+        f'<thead><tr style="background:transparent">{heads}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table>"
+    )
+
+
+def bundle(report: Report) -> dict[str, Any]:
+    """Every form of the card by mime type; the JSON is what a grader reads."""
+    return {
+        "text/plain": as_text(report),
+        "text/html": as_html(report),
+        MIME: report.to_dict(),
+    }
+
+
+def show(report: Report) -> None:
+    """Display in a notebook, print in a terminal."""
+    from ..notebook import in_notebook
+
+    if in_notebook():
+        from IPython.display import display
+
+        display(bundle(report), raw=True)
+    else:
+        print(as_text(report))

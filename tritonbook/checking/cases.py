@@ -1,0 +1,200 @@
+"""Cases are data: shapes, dtypes, layout, distribution, seed. Nothing here runs a kernel."""
+
+from __future__ import annotations
+
+import contextvars
+import dataclasses
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+LAYOUTS = ("contiguous", "strided", "offset", "transposed", "expanded")
+DTYPES = {
+    "float64": torch.float64,
+    "float32": torch.float32,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "int64": torch.int64,
+    "int32": torch.int32,
+    "int8": torch.int8,
+    "uint8": torch.uint8,
+    "bool": torch.bool,
+}
+
+# A grader mixes its own secret into every seed, so that a public repository gives nothing away.
+seed_secret: contextvars.ContextVar[str] = contextvars.ContextVar("seed_secret", default="")
+# The GPU test sweep runs the same cases in another dtype.
+dtype_override: contextvars.ContextVar[str | None] = contextvars.ContextVar(
+    "dtype_override", default=None
+)
+
+Sampler = Callable[[torch.Generator, tuple[int, ...]], torch.Tensor]
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """What one tensor argument looks like; `sample` draws its values."""
+
+    shape: tuple[int, ...]
+    dtype: str | None = None  # None: the case's dtype
+    layout: str = "contiguous"
+    values: str | Sampler = "normal"
+    mean: float = 0.0
+    scale: float = 1.0
+    planted: tuple[tuple[tuple[int, ...], float], ...] = ()
+    low: int = 0
+    high: int = 10
+
+    def describe(self, default_dtype: str) -> str:
+        size = "x".join(map(str, self.shape)) or "scalar"
+        parts = [size, self.dtype or default_dtype]
+        if self.layout != "contiguous":
+            parts.append(self.layout)
+        return " ".join(parts)
+
+    def sample(self, generator: torch.Generator, dtype: torch.dtype) -> torch.Tensor:
+        """Values of this tensor: shape `shape`, contiguous on the CPU, already rounded to dtype."""
+        shape = self.shape
+        if self.layout == "expanded":
+            shape = (1, *self.shape[1:])
+        drawn = self._draw(generator, shape).to(torch.float64)
+        if self.layout == "expanded":
+            drawn = drawn.expand(self.shape).contiguous()
+        for index, value in self.planted:
+            drawn[index] = value
+        return drawn.to(dtype)
+
+    def _draw(self, generator: torch.Generator, shape: tuple[int, ...]) -> torch.Tensor:
+        if callable(self.values):
+            return self.values(generator, shape)
+        if self.values == "integers":
+            return torch.randint(self.low, self.high, shape, generator=generator)
+        if self.values in ("zeros", "ones"):
+            return torch.full(shape, float(self.values == "ones"), dtype=torch.float64)
+        if self.values == "uniform":
+            drawn = torch.rand(shape, generator=generator, dtype=torch.float64) * 2 - 1
+        else:
+            drawn = torch.randn(shape, generator=generator, dtype=torch.float64)
+        if self.values in ("positive", "negative"):
+            drawn = drawn.abs() + 0.1
+        if self.values == "negative":
+            drawn = -drawn
+        if self.values in ("rising", "falling") and drawn.ndim:
+            drawn = drawn.sort(dim=-1, descending=self.values == "falling").values
+        return drawn * self.scale + self.mean
+
+
+_KINDS = ("normal", "uniform", "positive", "negative", "zeros", "ones", "rising", "falling")
+
+
+def tensor(
+    *shape: int,
+    dtype: str | None = None,
+    layout: str = "contiguous",
+    values: str | Sampler = "normal",
+    mean: float = 0.0,
+    scale: float = 1.0,
+    planted: dict[tuple[int, ...] | int, float] | None = None,
+    low: int = 0,
+    high: int = 10,
+) -> TensorSpec:
+    """Describe one tensor argument of a case.
+
+    shape: sizes of the dimensions. dtype: name such as "float16" (default: the case's dtype).
+    layout: "contiguous"; "strided" (rows padded, or every second element in 1-D); "offset"
+    (starts one element past an aligned address); "transposed" (last two dimensions swapped in
+    memory); "expanded" (stride 0 in dimension 0).
+    values: "normal", "uniform" (-1 to 1), "positive", "negative", "zeros", "ones", "rising",
+    "falling" (sorted along the last dimension), "integers" (low to high - 1), or a function
+    (generator, shape) -> float64 tensor. mean and scale apply to the drawn values; planted puts
+    single values at given indices afterwards.
+    Raises ValueError for an unknown layout, kind of values or dtype.
+    """
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout {layout!r} is none of {', '.join(LAYOUTS)}")
+    if not callable(values) and values not in (*_KINDS, "integers"):
+        raise ValueError(f"values {values!r} is none of {', '.join(_KINDS)}, integers")
+    if dtype is not None and dtype not in DTYPES:
+        raise ValueError(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
+    spots = tuple(
+        (index if isinstance(index, tuple) else (index,), float(value))
+        for index, value in (planted or {}).items()
+    )
+    return TensorSpec(tuple(shape), dtype, layout, values, mean, scale, spots, low, high)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of the learner's function: arguments in order, and what is expected of it."""
+
+    note: str
+    arguments: dict[str, Any]
+    dtype: str = "float32"
+    seed: int = 0
+    options: dict[str, Any] = field(default_factory=dict)
+    raises: type[BaseException] | None = None
+    only: str | None = None
+
+    def effective_dtype(self) -> str:
+        return dtype_override.get() or self.dtype
+
+    def describe(self) -> str:
+        """Shapes, dtypes and options on one line, for the card."""
+        shown = []
+        for name, value in self.arguments.items():
+            if isinstance(value, TensorSpec):
+                shown.append(f"{name} {value.describe(self.effective_dtype())}")
+            else:
+                shown.append(f"{name}={value}")
+        shown += [f"{name}={value}" for name, value in self.options.items()]
+        return ", ".join(shown)
+
+    def specs(self) -> dict[str, TensorSpec]:
+        return {k: v for k, v in self.arguments.items() if isinstance(v, TensorSpec)}
+
+    def with_layout(self, layout: str) -> Case:
+        """The same case with every tensor in `layout`."""
+        arguments = {
+            name: dataclasses.replace(value, layout=layout)
+            if isinstance(value, TensorSpec)
+            else value
+            for name, value in self.arguments.items()
+        }
+        return dataclasses.replace(self, arguments=arguments)
+
+    def sample(self, draw: int = 0) -> dict[str, torch.Tensor]:
+        """Fresh values for every tensor argument; another `draw` gives other values."""
+        found = {}
+        for position, (name, spec) in enumerate(self.specs().items()):
+            text = f"{seed_secret.get()}|{self.seed}|{position}|{draw}"
+            digest = hashlib.sha256(text.encode()).digest()
+            generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "little"))
+            dtype = DTYPES[spec.dtype or self.effective_dtype()]
+            found[name] = spec.sample(generator, dtype)
+        return found
+
+
+def case(
+    note: str,
+    *,
+    dtype: str = "float32",
+    seed: int = 0,
+    options: dict[str, Any] | None = None,
+    raises: type[BaseException] | None = None,
+    only: str | None = None,
+    **arguments: Any,
+) -> Case:
+    """One case of a check: a note for the card, then the arguments in call order.
+
+    Tensors are described by `tensor(...)`; anything else is passed as it is. options: keyword
+    arguments for the learner's function alone (tuning knobs that the reference does not take).
+    raises: the exception that the function must raise. only: "gpu" or "interpreter".
+    """
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
+    if only not in (None, "gpu", "interpreter"):
+        raise ValueError(f"only={only!r} must be 'gpu', 'interpreter' or None")
+    return Case(note, arguments, dtype, seed, dict(options or {}), raises, only)

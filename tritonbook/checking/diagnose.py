@@ -1,0 +1,234 @@
+"""From where an error sits to what caused it: one sentence, never the test's code."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .compare import Difference
+from .report import Finding
+
+
+@dataclass
+class Evidence:
+    """What the diagnosis may look at for one wrong result.
+
+    The callables run further trials: `contiguous_is_right` is None when the case is contiguous
+    already; `fill_matters` says whether other margins change the result.
+    """
+
+    difference: Difference
+    kernels: dict[str, Callable[..., Any]]
+    suspects: list[tuple[str, str, torch.Tensor]]  # code, sentence, what that mistake would give
+    contiguous_is_right: Callable[[], bool] | None
+    fill_matters: Callable[[], bool]
+    empty_grid: bool
+    magnitude: float  # largest finite input
+
+
+def has_open_gap(kernel: Callable[..., Any]) -> bool:
+    """Whether the kernel still holds the bare `pass` that a gap starts with."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(kernel)))
+    except (OSError, SyntaxError):
+        return False
+    return any(isinstance(node, ast.Pass) for node in ast.walk(tree))
+
+
+def diagnose(evidence: Evidence) -> Finding:
+    """Name the cause of a wrong result, most specific explanation first."""
+    for rule in _RULES:
+        finding = rule(evidence)
+        if finding:
+            return finding
+    return Finding("wrong-values", "The values are wrong, without a pattern that names one cause.")
+
+
+def first_bad(difference: Difference) -> str:
+    """Index, value and expected value of the first wrong element."""
+    spots = difference.bad.nonzero()
+    index = tuple(int(i) for i in spots[0])
+    shown = index[0] if len(index) == 1 else index
+    got = float(difference.got[index])
+    value = "never written" if bool(difference.unwritten[index]) else f"{got:.6g}"
+    return f"first at [{shown}]: got {value}, expected {float(difference.expected[index]):.6g}"
+
+
+def bad_strip(difference: Difference, parts: int = 32) -> list[float]:
+    """Share of wrong elements in `parts` equal stretches of the flattened output."""
+    flat = difference.bad.flatten().float()
+    return [float(chunk.mean()) for chunk in flat.chunk(min(parts, flat.numel()))]
+
+
+def _nothing_written(e: Evidence) -> Finding | None:
+    if not bool(e.difference.unwritten.all()):
+        return None
+    if any(has_open_gap(kernel) for kernel in e.kernels.values()):
+        return Finding("not-attempted", "The gap in the kernel is still open.")
+    if e.empty_grid:
+        return Finding(
+            "unwritten-tail",
+            "The grid has no program at all for this size. Round the number of programs up "
+            "(`triton.cdiv`), not down.",
+        )
+    return Finding(
+        "unwritten",
+        "The kernel ran but wrote nothing to the output. Is there a `tl.store`, and is its mask "
+        "ever true?",
+    )
+
+
+def _suspect(e: Evidence) -> Finding | None:
+    difference = e.difference
+    for code, sentence, value in e.suspects:
+        if value.shape != difference.got.shape:
+            continue
+        bound = 4 * difference.tolerance.bound(value) + 1e-300
+        near = (difference.got - value).abs() <= bound
+        same = near | (difference.got == value) | (difference.got.isnan() & value.isnan())
+        if bool(same.all()):
+            return Finding(code, sentence)
+    return None
+
+
+def _strided_only(e: Evidence) -> Finding | None:
+    if e.contiguous_is_right is None or not e.contiguous_is_right():
+        return None
+    return Finding(
+        "strided-only",
+        "Right on contiguous input, wrong when the tensor has gaps between its rows (or "
+        "elements). Use the strides that the wrapper passes, one for each tensor.",
+    )
+
+
+def _partly_unwritten(e: Evidence) -> Finding | None:
+    hole = e.difference.unwritten & e.difference.bad
+    if not bool(hole.any()):
+        return None
+    flat = hole.flatten()
+    start = int(flat.nonzero()[0])
+    if bool(flat[start:].all()):
+        return Finding(
+            "unwritten-tail",
+            f"Nothing was written from element {_unravel(start, hole)} to the end. Does the grid "
+            "have enough programs (`triton.cdiv`), and does each one reach its last tile?",
+        )
+    if hole.ndim >= 2:
+        columns = hole.reshape(-1, hole.shape[-1]).all(dim=0)
+        if bool(columns.any()) and bool(columns[int(columns.nonzero()[0]) :].all()):
+            first = int(columns.nonzero()[0])
+            return Finding(
+                "unwritten-tail",
+                f"Column {first} and all columns after it were never written. Does the loop over "
+                "the row reach its end?",
+            )
+    share = float(hole.float().mean())
+    return Finding(
+        "unwritten",
+        f"{share:.0%} of the output was never written, in several places. Which tiles does no "
+        "program take?",
+    )
+
+
+def _unravel(flat: int, like: torch.Tensor) -> str:
+    index = [int(i) for i in torch.unravel_index(torch.tensor(flat), like.shape)]
+    return str(index[0]) if len(index) == 1 else str(tuple(index))
+
+
+def _outside(e: Evidence) -> Finding | None:
+    if not e.fill_matters():
+        return None
+    return Finding(
+        "reads-outside",
+        "The result depends on memory outside the tensor. A load takes lanes past the end: it "
+        "needs `mask=`, and `other=` where masked lanes reach a sum or a maximum.",
+    )
+
+
+def _not_finite(e: Evidence) -> Finding | None:
+    got, want = e.difference.got, e.difference.expected
+    strange = e.difference.bad & ~got.isfinite() & want.isfinite()
+    if not bool(strange.any()):
+        return None
+    kind = "NaN" if bool(got[strange].isnan().any()) else "infinity"
+    if e.magnitude > 30:
+        return Finding(
+            "overflow",
+            f"The result is {kind} where the inputs are large (up to {e.magnitude:.3g}). Some step "
+            "overflows: an exponential, or a square in half precision. Compute in float32, and "
+            "keep exponents at or below zero.",
+        )
+    return Finding("nan", f"The result is {kind} where a number is expected.")
+
+
+def _transposed(e: Evidence) -> Finding | None:
+    got, want = e.difference.got, e.difference.expected
+    if got.ndim < 2 or got.shape[-1] != got.shape[-2] or got.shape[-1] < 2:
+        return None
+    if bool(((got.transpose(-1, -2) - want).abs() <= e.difference.tolerance.bound(want)).all()):
+        return Finding("transposed", "This is the transpose of the right result.")
+    return None
+
+
+def _constant_factor(e: Evidence) -> Finding | None:
+    got, want = e.difference.got.flatten(), e.difference.expected.flatten()
+    usable = got.isfinite() & want.isfinite() & (want.abs() > 1e-3 * want.abs().max())
+    if int(usable.sum()) < 8:
+        return None
+    ratio = got[usable] / want[usable]
+    factor = float(ratio.median())
+    if abs(factor - 1) < 1e-3 or factor == 0 or float((ratio / factor - 1).abs().max()) > 1e-3:
+        return None
+    return Finding(
+        "constant-factor",
+        f"Every element is {factor:.6g} times the right value. Which constant is missing or "
+        "counted twice?",
+    )
+
+
+def _location(e: Evidence) -> Finding | None:
+    bad = e.difference.bad
+    if bad.ndim >= 2 and bad.shape[0] > 1:
+        rows = bad.reshape(-1, bad.shape[-1]).any(dim=1)
+        if not bool(rows[0]) and bool(rows[1:].float().mean() > 0.9):
+            return Finding(
+                "rows-after-first",
+                "The first row is right, the rows after it are wrong. Does the row's address "
+                "use the row number times the row stride?",
+            )
+        columns = bad.reshape(-1, bad.shape[-1]).any(dim=0)
+        first = int(columns.nonzero()[0])
+        if first > 0 and first >= bad.shape[-1] // 4 and bool(columns[first:].float().mean() > 0.9):
+            return Finding(
+                "wrong-tail",
+                f"Right up to column {first}, wrong from there to the end of each row: look at "
+                "the last tile of a row.",
+            )
+    flat = bad.flatten()
+    first = int(flat.nonzero()[0])
+    if first > 0 and first >= flat.numel() // 4 and bool(flat[first:].float().mean() > 0.9):
+        return Finding(
+            "wrong-tail",
+            f"Right up to element {_unravel(first, bad)}, wrong from there to the end: look at "
+            "the last tile.",
+        )
+    return None
+
+
+_RULES = (
+    _nothing_written,
+    _suspect,
+    _strided_only,
+    _partly_unwritten,
+    _outside,
+    _not_finite,
+    _transposed,
+    _constant_factor,
+    _location,
+)

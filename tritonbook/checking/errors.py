@@ -1,0 +1,91 @@
+"""From an exception in the learner's code to one plain sentence."""
+
+from __future__ import annotations
+
+import re
+import traceback
+
+from .report import Finding
+from .trial import CheckTimeout
+
+_PLAIN = (
+    (
+        r"no attribute 'is_cuda'|Pointer argument .* cannot be accessed from Triton",
+        "A tensor on the CPU reached a kernel compiled for the GPU. Allocate outputs on the "
+        "input's device (`torch.empty_like(x)`).",
+    ),
+    (
+        r"arange's range must be a power of 2|range must be a power of",
+        "`tl.arange` needs a power of two. Round up with `triton.next_power_of_2`.",
+    ),
+    (
+        r"Torch not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver",
+        "The function asks for a GPU, and there is none here. Allocate on the input's device.",
+    ),
+    (
+        r"missing \d+ required positional argument",
+        "A launch or call lacks an argument.",
+    ),
+)
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The learner's own error under Triton's InterpreterError."""
+    seen = error
+    while seen.__cause__ is not None:
+        seen = seen.__cause__
+    return seen
+
+
+def _last_lines(error: BaseException) -> str:
+    """Where it happened, in the learner's code: library frames are left out."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not re.search(r"site-packages|tritonbook/checking|<frozen", frame.filename)
+    ]
+    lines = [f"line {frame.lineno}, in {frame.name}: {frame.line}" for frame in frames[-2:]]
+    return "\n".join(lines)
+
+
+def explain_error(error: BaseException, timeout: float) -> Finding:
+    """One finding for an exception raised while the learner's function ran."""
+    if isinstance(error, CheckTimeout):
+        return Finding(
+            "timeout",
+            f"Stopped after {timeout:g} s. Does a loop ever end, and is the grid small enough?",
+        )
+    cause = _cause(error)
+    text = str(cause).strip()
+    if isinstance(cause, NotImplementedError) and text.startswith("TODO"):
+        return Finding("not-attempted", f"The gap is still open ({text}).")
+    kind = type(error).__name__
+    if kind in ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct"):
+        return Finding("does-not-compile", "Triton cannot compile the kernel.", str(error))
+    if kind == "OutOfResources":
+        return Finding("out-of-resources", _out_of_resources(text), str(error))
+    if isinstance(cause, SystemExit):
+        return Finding("raised", "The function ended the program (SystemExit).")
+    if re.search(r"CUDA error|device-side assert|illegal memory access", text):
+        return Finding(
+            "crashed",
+            "The GPU stopped the kernel: it touched memory that is not there. Check the mask and "
+            "the strides, then restart the notebook's kernel: this one can no longer use the GPU.",
+            text.splitlines()[0],
+        )
+    for pattern, sentence in _PLAIN:
+        if re.search(pattern, text):
+            return Finding("raised", f"{sentence} ({type(cause).__name__}: {text})")
+    first = text.splitlines()[0] if text else "no message"
+    return Finding("raised", f"It raised {type(cause).__name__}: {first}", _last_lines(cause))
+
+
+def _out_of_resources(text: str) -> str:
+    numbers = re.search(r"(\w[\w ]*), Required: (\d+), Hardware limit: (\d+)", text)
+    if not numbers:
+        return "The kernel needs more than the GPU has. Use smaller tiles or fewer stages."
+    what, needed, limit = numbers[1], int(numbers[2]), int(numbers[3])
+    return (
+        f"One program needs {needed} of {what}, the GPU has {limit}. Use smaller tiles or fewer "
+        "stages."
+    )

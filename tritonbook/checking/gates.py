@@ -1,0 +1,79 @@
+"""The gates beside the values: does it compile for an A100, is it fast enough here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import device
+from .cases import Case
+from .report import Finding
+
+
+@dataclass(frozen=True)
+class Speed:
+    """A timed case: `at_least` times the baseline's speed on this GPU, else "correct but slow"."""
+
+    case: Case
+    baseline: Callable[..., Any]
+    at_least: float = 0.8
+    name: str = "torch"
+
+
+def _arguments(case: Case, where: str) -> list[Any]:
+    values = {name: value.to(where) for name, value in case.sample().items()}
+    return [values.get(name, value) for name, value in case.arguments.items()]
+
+
+def compile_for_a100(
+    fn: Callable[..., Any], cases: Sequence[Case]
+) -> tuple[Finding | None, str, list[dict[str, Any]]]:
+    """Without a GPU: compile the largest case for sm_80. On a GPU the run itself compiled it.
+
+    Returns what was found, the gate's outcome, and the facts of each kernel.
+    """
+    if not device.INTERPRET:
+        return None, "passed", []
+    from ..seeing.compiled import compile_gate
+
+    usable = [c for c in cases if c.raises is None and c.only != "gpu"]
+    if not usable:
+        return None, "not run: no case to compile", []
+    case = max(usable, key=lambda c: sum(value.numel() for value in c.sample().values()))
+    outcome = compile_gate(fn, _arguments(case, "cpu"), case.options, arch=80)
+    if outcome.ok is None:
+        return None, f"not run: {outcome.message}", []
+    if not outcome.ok:
+        return Finding(outcome.code, outcome.message, outcome.caret), "failed", []
+    return None, "passed", [kernel.to_dict() for kernel in outcome.kernels]
+
+
+def measure_speed(
+    fn: Callable[..., Any], key: str, speed: Speed, finding: Finding | None
+) -> tuple[str, dict[str, Any]]:
+    """Ratio to the baseline in the same run: outcome of the gate, and the figures."""
+    if device.INTERPRET:
+        return "not run: there is no GPU here", {}
+    if finding is not None:
+        return "not run: the values are not right yet", {}
+    from ..timing.bench import bench
+
+    arguments = _arguments(speed.case, device.DEVICE)
+    timed = bench(
+        {
+            speed.name: lambda: speed.baseline(*arguments),
+            key: lambda: fn(*arguments, **speed.case.options),
+        },
+        baseline=speed.name,
+    )
+    rows = {row.name: row for row in timed.rows}
+    ratio = rows[speed.name].ms / rows[key].ms
+    measured = {
+        "ms": rows[key].ms,
+        "baseline": speed.name,
+        "ratio": ratio,
+        "at_least": speed.at_least,
+        "case": speed.case.describe(),
+    }
+    return ("passed" if ratio >= speed.at_least else "failed"), measured

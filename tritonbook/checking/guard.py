@@ -1,0 +1,188 @@
+"""Guard bands and poison: tensors that tell when a kernel reads or writes where it should not.
+
+A guarded tensor is a view into a larger buffer. What lies around the view is filled with NaN or
+with large values, so that a stray read shows in the result and a stray write shows in the buffer.
+A poisoned tensor starts as one particular NaN, so that what was never written can be told apart
+from a NaN that was computed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+FILLS = ("nan", "large", "small")
+_LARGE = 3e4  # representable in float16
+_ALIGN = 16  # bytes; Triton specialises pointers that are divisible by 16
+_ROW_PAD = 19  # elements between strided rows: odd, so that nothing is aligned by luck
+
+# One NaN that no arithmetic produces, by item size in bytes.
+_POISON_BITS = {2: 0x7E5A, 4: 0x7FC0DEAD, 8: 0x7FF80000DEADBEEF}
+_POISON_BITS_BFLOAT16 = 0x7FDA
+_INTEGER_OF_SIZE = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def bits(values: torch.Tensor) -> torch.Tensor:
+    """The same memory as integers, so that NaN equals NaN. Needs a dense tensor."""
+    return values.view(_INTEGER_OF_SIZE[values.element_size()])
+
+
+def _poison_value(dtype: torch.dtype) -> int:
+    if dtype == torch.bfloat16:
+        return _POISON_BITS_BFLOAT16
+    if dtype == torch.bool:
+        return 1
+    if dtype.is_floating_point and dtype.itemsize in _POISON_BITS:
+        return _POISON_BITS[dtype.itemsize]
+    return torch.iinfo(_INTEGER_OF_SIZE[dtype.itemsize]).max
+
+
+def poison_(buffer: torch.Tensor) -> torch.Tensor:
+    """Fill a dense tensor with the poison of its dtype (floats: a marked NaN, integers: max)."""
+    if buffer.numel():
+        bits(buffer).fill_(_poison_value(buffer.dtype))
+    return buffer
+
+
+def is_poison(values: torch.Tensor) -> torch.Tensor:
+    """Boolean tensor, same shape: which elements still hold the poison. False for bool dtype."""
+    if values.dtype == torch.bool:
+        return torch.zeros_like(values)
+    return bits(values.contiguous()) == _poison_value(values.dtype)
+
+
+def _fill_(buffer: torch.Tensor, fill: str) -> None:
+    if buffer.dtype.is_floating_point:
+        buffer.fill_({"nan": math.nan, "large": _LARGE, "small": -_LARGE}[fill])
+    elif buffer.dtype == torch.bool:
+        buffer.fill_(fill != "small")
+    else:
+        info = torch.iinfo(buffer.dtype)
+        buffer.fill_({"nan": info.max, "large": info.max // 2, "small": info.min}[fill])
+
+
+def _strides(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
+    """Element strides of `shape` in `layout`."""
+    if not shape:
+        return ()
+    memory = list(shape)
+    if layout == "transposed" and len(shape) >= 2:
+        memory[-1], memory[-2] = memory[-2], memory[-1]
+    row = memory[-1] + (_ROW_PAD if layout == "strided" and len(shape) >= 2 else 0)
+    strides = [2 if layout == "strided" and len(shape) == 1 else 1]
+    step = max(row, 1) * strides[0]
+    for size in reversed(memory[:-1]):
+        strides.insert(0, step)
+        step *= max(size, 1)
+    if layout == "transposed" and len(shape) >= 2:
+        strides[-1], strides[-2] = strides[-2], strides[-1]
+    if layout == "expanded":
+        strides[0] = 0
+    return tuple(strides)
+
+
+def _extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """Elements from the first to the last that the view touches, inclusive."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+
+
+def _margin(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
+    """Elements before and after: a tile of 8192, or some 130 rows past the end of a matrix."""
+    widest = max((s for s, n in zip(strides, shape, strict=True) if n > 1), default=1)
+    margin = max(8192, min(130 * widest if len(shape) >= 2 else 2 * widest, 1 << 21))
+    unit = _ALIGN // math.gcd(_ALIGN, itemsize)
+    return -(-margin // unit) * unit
+
+
+@dataclass
+class Guarded:
+    """A view with margins. `buffer` is 1-D and dense, `view` is what the kernel gets."""
+
+    name: str
+    buffer: torch.Tensor
+    view: torch.Tensor
+    before: torch.Tensor | None = None  # copy of the buffer to compare with, on the same device
+
+    @classmethod
+    def allocate(
+        cls,
+        name: str,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: torch.dtype,
+        device: torch.device | str,
+        shift: int = 0,
+    ) -> Guarded:
+        margin = _margin(shape, strides, dtype.itemsize)
+        total = 2 * margin + _extent(shape, strides) + shift
+        buffer = torch.empty(total, dtype=dtype, device=device)
+        return cls(name, buffer, buffer.as_strided(shape, strides, margin + shift))
+
+    @classmethod
+    def place(cls, name: str, values: torch.Tensor, layout: str, device: str, fill: str) -> Guarded:
+        """Put `values` (CPU) on `device` in `layout`, with margins of `fill`."""
+        shape = tuple(values.shape)
+        strides = _strides(shape, layout)
+        shift = 1 if layout == "offset" else 0
+        guarded = cls.allocate(name, shape, strides, values.dtype, device, shift)
+        guarded.rewrite(values, fill)
+        return guarded
+
+    def rewrite(self, values: torch.Tensor, fill: str) -> None:
+        """New values and margins at the same addresses."""
+        _fill_(self.buffer, fill)
+        target, source = self.view, values
+        if 0 in self.view.stride() and self.view.ndim and self.view.stride(0) == 0:
+            target, source = self.view[:1], values[:1]
+        target.copy_(source)
+        self.remember()
+
+    def remember(self) -> None:
+        self.before = self.buffer.clone()
+
+    def _changed(self) -> tuple[torch.Tensor, torch.Tensor]:
+        inside = torch.zeros(self.buffer.shape, dtype=torch.bool, device=self.buffer.device)
+        inside.as_strided(self.view.shape, self.view.stride(), self.view.storage_offset()).fill_(
+            True
+        )
+        return bits(self.buffer) != bits(self.before), inside
+
+    def interior_changed(self) -> bool:
+        """Whether the kernel wrote to this tensor's own elements."""
+        changed, inside = self._changed()
+        return bool((changed & inside).any())
+
+    def margin_written(self) -> int | None:
+        """Distance in elements of the nearest stray write from the view; None when there is none.
+
+        Positive: that many elements past the end; negative: before the start; 0: between rows.
+        """
+        changed, inside = self._changed()
+        stray = (changed & ~inside).nonzero().flatten()
+        if not stray.numel():
+            return None
+        first = self.view.storage_offset()
+        last = first + _extent(tuple(self.view.shape), self.view.stride()) - 1
+        past, ahead = stray[stray > last], stray[stray < first]
+        if past.numel():
+            return int(past.min()) - last
+        if ahead.numel():
+            return int(ahead.max()) - first
+        return 0
+
+
+def guard_output(made: torch.Tensor, keep: bool) -> Guarded:
+    """A guarded twin of a freshly allocated tensor: same shape, strides, dtype and device.
+
+    keep: copy the contents (zeros, full); otherwise the interior is poisoned (empty).
+    """
+    twin = Guarded.allocate("output", tuple(made.shape), made.stride(), made.dtype, made.device)
+    poison_(twin.buffer)
+    if keep and made.numel():
+        twin.view.copy_(made)
+    twin.remember()
+    return twin

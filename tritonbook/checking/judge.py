@@ -1,0 +1,268 @@
+"""One trial judged: launches, memory, type and values, against a float64 reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from .. import device
+from .cases import Case, TensorSpec
+from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
+from .diagnose import Evidence, bad_strip, diagnose, first_bad
+from .errors import explain_error
+from .guard import bits
+from .report import CaseResult, Finding
+from .trial import Trial, run_trial
+
+Terms = int | Callable[..., int]
+Suspects = dict[str, tuple[Callable[..., Any], str]]
+
+
+@dataclass
+class Judge:
+    """A function under check and what is asked of it. The fields are `check`'s arguments."""
+
+    fn: Callable[..., Any]
+    reference: Callable[..., Any]
+    key: str
+    triton: bool = True
+    launches: int | None = None
+    allow: tuple[str, ...] = ()
+    deterministic: bool = True
+    inplace: tuple[str, ...] = ()
+    overlap: bool = False
+    terms: Terms = 1
+    tolerance: Tolerance | None = None
+    suspects: Suspects = field(default_factory=dict)
+    also: Sequence[Callable[..., None]] = ()
+    timeout: float = 60.0
+    kernels: list[str] = field(default_factory=list)
+    noise: list[str] = field(default_factory=list)
+
+    # --- the reference
+
+    def expected(self, case: Case, draw: int, reference: Any = None) -> list[torch.Tensor]:
+        """Reference results in float64, computed on the CPU from values nobody else holds."""
+        values = case.sample(draw)
+        arguments = [
+            _as_float64(values[name]) if isinstance(value, TensorSpec) else value
+            for name, value in case.arguments.items()
+        ]
+        with torch.no_grad():
+            return flatten((reference or self.reference)(*arguments))
+
+    def output_dtypes(self, case: Case) -> list[torch.dtype]:
+        """Dtypes of the results, from running the reference on tensors without data."""
+        values = case.sample()
+        arguments = [
+            torch.empty(values[name].shape, dtype=values[name].dtype, device="meta")
+            if isinstance(value, TensorSpec)
+            else value
+            for name, value in case.arguments.items()
+        ]
+        with torch.no_grad():
+            return [leaf.dtype for leaf in flatten(self.reference(*arguments))]
+
+    def tolerance_for(self, case: Case, dtype: torch.dtype) -> Tolerance:
+        if self.tolerance is not None:
+            return self.tolerance
+        terms = self.terms
+        if callable(terms):
+            values = case.sample()
+            terms = terms(*[values.get(name, value) for name, value in case.arguments.items()])
+        return derive_tolerance(dtype, int(terms))
+
+    # --- one trial
+
+    def trial(self, case: Case, **how: Any) -> Trial:
+        trial = run_trial(self.fn, case, allow=self.allow, timeout=self.timeout, **how)
+        if trial.stderr:
+            self.noise.append(trial.stderr)
+        return trial
+
+    def results(self, trial: Trial) -> list[Any]:
+        """What is compared: the tensors changed in place, or what the function returned."""
+        if self.inplace:
+            return [trial.inputs[name].view for name in self.inplace]
+        return flatten(trial.result)
+
+    def differences(self, trial: Trial, expected: list[torch.Tensor]) -> list[Difference]:
+        case = trial.case
+        got = self.results(trial)
+        if len(got) != len(expected):
+            text = f"Expected {len(expected)} results, got {len(got)}."
+            return [Difference("wrong-type", text)]
+        dtypes = self.output_dtypes(case)
+        found = []
+        for number, (value, want, dtype) in enumerate(zip(got, expected, dtypes, strict=True)):
+            label = "the result" if len(got) == 1 else f"result {number + 1} of {len(got)}"
+            tolerance = self.tolerance_for(case, dtype)
+            found.append(compare(value, want, dtype, device.DEVICE, tolerance, label))
+        return found
+
+    def judge(self, trial: Trial, expected: list[torch.Tensor], row: CaseResult) -> Finding | None:
+        """First thing wrong with a trial; None when everything holds. Fills the row's figures."""
+        if trial.error is not None:
+            return explain_error(trial.error, self.timeout)
+        finding = self._judge_launches(trial) or self._judge_memory(trial)
+        # An open gap also leaves no launch or no write behind: say that first.
+        differences = self.differences(trial, expected)
+        if finding and finding.code != "no-kernel-launched":
+            nothing = self._open_gap(trial, differences)
+            return nothing or finding
+        if finding:
+            return finding
+        for difference in differences:
+            if difference.tolerance is not None:
+                row.error = max(row.error or 0.0, difference.error)
+                row.absolute_error = max(row.absolute_error or 0.0, difference.absolute_error)
+                row.tolerance = difference.tolerance.because
+        wrong = next((d for d in differences if not d.ok), None)
+        if wrong is None:
+            return self._judge_aliasing(trial)
+        if wrong.bad is None:
+            return Finding(wrong.code, wrong.sentence)
+        row.first_bad, row.bad_strip = first_bad(wrong), bad_strip(wrong)
+        return diagnose(self._evidence(trial, wrong, differences.index(wrong)))
+
+    def _open_gap(self, trial: Trial, differences: list[Difference]) -> Finding | None:
+        blank = [d for d in differences if d.unwritten is not None and d.unwritten.numel()]
+        if blank and all(bool(d.unwritten.all()) for d in blank):
+            finding = diagnose(self._evidence(trial, blank[0], 0))
+            return finding if finding.code == "not-attempted" else None
+        return None
+
+    def _judge_launches(self, trial: Trial) -> Finding | None:
+        if not self.triton:
+            return None
+        watch = trial.watch
+        own = [launch for launch in trial.launches if not launch.from_library]
+        for launch in own:
+            if launch.name not in self.kernels:
+                self.kernels.append(launch.name)
+        operators = ", ".join(f"torch.{name}" for name in dict.fromkeys(watch.compute))
+        if not own and trial.result is None and not operators and not self.inplace:
+            return Finding(
+                "wrong-type",
+                "The function launched no kernel and returned None. Is a `return` missing?",
+            )
+        if not own and not is_empty(trial):
+            instead = f" The work was done by {operators}." if operators else ""
+            library = " The kernel launched is a library's." if trial.launches else ""
+            return Finding(
+                "no-kernel-launched", f"No Triton kernel of yours was launched.{library}{instead}"
+            )
+        if operators:
+            return Finding(
+                "torch-compute",
+                f"Part of the work is done by {operators}. The kernel has to do it: outside the "
+                "kernel only allocation, views and launches are allowed here.",
+            )
+        if self.launches is not None and len(own) != self.launches and not is_empty(trial):
+            return Finding(
+                "wrong-launch-count",
+                f"{len(own)} kernel launches in one call; this task asks for {self.launches}.",
+            )
+        return None
+
+    def _judge_memory(self, trial: Trial) -> Finding | None:
+        for guarded in [*trial.watch.outputs, *trial.inputs.values()]:
+            distance = guarded.margin_written()
+            if distance is not None:
+                where = (
+                    f"{_elements(distance)} past the end"
+                    if distance > 0
+                    else f"{_elements(-distance)} before the start"
+                    if distance < 0
+                    else "between the rows"
+                )
+                what = "an output" if guarded.name == "output" else guarded.name
+                return Finding(
+                    "out-of-bounds-store",
+                    f"The kernel writes outside {what}: {where}. The store needs a mask that "
+                    "covers exactly the elements that exist.",
+                )
+        for name, guarded in trial.inputs.items():
+            if name not in self.inplace and guarded.interior_changed():
+                return Finding(
+                    "input-changed", f"The input {name} was changed. Write to a new tensor."
+                )
+        return None
+
+    def _judge_aliasing(self, trial: Trial) -> Finding | None:
+        if self.inplace:
+            return None
+        homes = {g.buffer.untyped_storage().data_ptr(): n for n, g in trial.inputs.items()}
+        for result in self.results(trial):
+            if isinstance(result, torch.Tensor) and result.numel():
+                name = homes.get(result.untyped_storage().data_ptr())
+                if name:
+                    return Finding(
+                        "aliases-input",
+                        f"The result shares its memory with the input {name}. Allocate a new one.",
+                    )
+        return None
+
+    def _evidence(self, trial: Trial, wrong: Difference, position: int) -> Evidence:
+        case = trial.case
+        suspects = []
+        for code, (formula, sentence) in self.suspects.items():
+            value = self.expected(case, trial.draw, formula)[position]
+            suspects.append((code, sentence, value.to(torch.float64)))
+
+        def contiguous_is_right() -> bool:
+            plain = case.with_layout("contiguous")
+            again = self.trial(plain, draw=trial.draw, fill=trial.fill)
+            if again.error is not None:
+                return False
+            return all(d.ok for d in self.differences(again, self.expected(plain, trial.draw)))
+
+        def fill_matters() -> bool:
+            other = "large" if trial.fill == "nan" else "nan"
+            again = self.trial(case, draw=trial.draw, fill=other)
+            if again.error is not None:
+                return False
+            if self.deterministic:
+                return not self.same_bits(trial, again)
+            right = all(d.ok for d in self.differences(again, self.expected(case, trial.draw)))
+            return right
+
+        layouts = {spec.layout for spec in case.specs().values()}
+        sizes = [v.double().abs() for v in trial.values.values() if v.numel()]
+        finite = [float(s[s.isfinite()].max()) for s in sizes if bool(s.isfinite().any())]
+        return Evidence(
+            wrong,
+            trial.watch.kernels,
+            suspects,
+            contiguous_is_right if layouts - {"contiguous"} else None,
+            fill_matters,
+            any(_is_zero(launch.grid) for launch in trial.launches),
+            max(finite, default=0.0),
+        )
+
+    def same_bits(self, one: Trial, two: Trial) -> bool:
+        pairs = zip(self.results(one), self.results(two), strict=True)
+        return all(
+            torch.equal(bits(a.detach().contiguous()), bits(b.detach().contiguous()))
+            for a, b in pairs
+        )
+
+
+def _as_float64(values: torch.Tensor) -> torch.Tensor:
+    return values.to(torch.float64) if values.dtype.is_floating_point else values.clone()
+
+
+def _elements(count: int) -> str:
+    return f"{count} element{'s' if count != 1 else ''}"
+
+
+def _is_zero(grid: Any) -> bool:
+    return isinstance(grid, (tuple, list)) and 0 in grid
+
+
+def is_empty(trial: Trial) -> bool:
+    """Whether a case has no elements, so that a function may return without a launch."""
+    return any(not value.numel() for value in trial.values.values())

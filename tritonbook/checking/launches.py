@@ -1,0 +1,140 @@
+"""Who did the work? Watches one call: kernels launched, torch operators used, memory allocated."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ..compat import hook_launch
+from .guard import Guarded, guard_output
+
+_EMPTY = {
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "empty_permuted",
+    "new_empty",
+    "new_empty_strided",
+}
+_FILLED = {"zeros", "zeros_like", "new_zeros", "full", "full_like", "new_full", "ones", "ones_like"}
+_FILLED |= {"new_ones", "zero_", "fill_", "scalar_tensor"}
+_VIEWS = {
+    "view",
+    "_unsafe_view",
+    "reshape",
+    "_reshape_alias",
+    "as_strided",
+    "transpose",
+    "t",
+    "permute",
+    "expand",
+    "slice",
+    "select",
+    "squeeze",
+    "unsqueeze",
+    "detach",
+    "alias",
+    "clone",
+    "contiguous",
+    "unbind",
+    "split",
+    "split_with_sizes",
+    "chunk",
+    "unflatten",
+    "flatten",
+    "narrow",
+    "view_as",
+    "lift_fresh",
+    "resize_",
+    "set_",
+    "is_same_size",
+    "sym_size",
+    "sym_stride",
+    "sym_numel",
+    "record_stream",
+}
+
+
+class SabotageError(RuntimeError):
+    """Raised in place of a launch: an honest wrapper lets it through."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch: the kernel's name, the file that defines it, its grid."""
+
+    name: str
+    file: str
+    grid: Any
+
+    @property
+    def from_library(self) -> bool:
+        return "site-packages" in self.file or "dist-packages" in self.file
+
+
+class Watch(TorchDispatchMode):
+    """Records torch operators outside launches; gives out guarded, poisoned memory.
+
+    allow: names of further torch operators that the exercise permits ("mm", "copy_").
+    """
+
+    def __init__(self, allow: tuple[str, ...] = (), mode: str = "record"):
+        super().__init__()
+        self.allowed = _VIEWS | {name.removeprefix("aten.") for name in allow}
+        self.mode = mode  # record | mute (launches do nothing) | sabotage (launches raise)
+        self.launches: list[Launch] = []
+        self.compute: list[str] = []
+        self.outputs: list[Guarded] = []
+        self.kernels: dict[str, Callable[..., Any]] = {}
+        self._inside_launch = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if self._inside_launch:  # the interpreter itself calls torch
+            return result
+        namespace, _, name = func.name().partition("::")
+        name = name.split(".")[0]
+        if namespace == "aten" and name in _EMPTY | _FILLED:
+            if isinstance(result, torch.Tensor) and not name.endswith("_") and result.ndim:
+                twin = guard_output(result, keep=name in _FILLED)
+                self.outputs.append(twin)
+                return twin.view
+            return result
+        if not (namespace == "aten" and name in self.allowed) and namespace != "prim":
+            self.compute.append(name if namespace == "aten" else f"{namespace}.{name}")
+        return result
+
+    def around(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
+        code = getattr(fn, "__code__", None)
+        self.launches.append(Launch(fn.__name__, code.co_filename if code else "", grid))
+        self.kernels[fn.__name__] = fn
+        if self.mode == "mute":
+            return None
+        if self.mode == "sabotage":
+            raise SabotageError("launch refused on purpose")
+        self._inside_launch += 1
+        try:
+            return call()
+        finally:
+            self._inside_launch -= 1
+
+    def guarded_output(self, tensor: torch.Tensor) -> Guarded | None:
+        """The guarded allocation that `tensor` lives in, if it was made during this call."""
+        address = tensor.untyped_storage().data_ptr()
+        for twin in self.outputs:
+            if twin.buffer.untyped_storage().data_ptr() == address:
+                return twin
+        return None
+
+
+@contextlib.contextmanager
+def watching(allow: tuple[str, ...] = (), mode: str = "record") -> Iterator[Watch]:
+    """Watch everything that happens inside the block."""
+    watch = Watch(allow, mode)
+    with hook_launch(watch.around), watch:
+        yield watch

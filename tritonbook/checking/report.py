@@ -1,0 +1,106 @@
+"""What a check found out, as data. The card and the grader read the same model."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+NOT_ATTEMPTED = "not attempted"
+DOES_NOT_COMPILE = "does not compile"
+WRONG = "wrong"
+SLOW = "correct but slow"
+PASSED = "passed"
+STATES = (NOT_ATTEMPTED, DOES_NOT_COMPILE, WRONG, SLOW, PASSED)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One cause. `code` is stable and tested; `sentence` is for the learner."""
+
+    code: str
+    sentence: str
+    detail: str = ""  # compiler lines, a traceback's last line
+
+
+@dataclass
+class CaseResult:
+    """One row of the card. state: "passed", "wrong", "not run"."""
+
+    note: str
+    describe: str
+    state: str
+    error: float | None = None  # largest error over the allowed one
+    absolute_error: float | None = None
+    tolerance: str = ""
+    finding: Finding | None = None
+    first_bad: str = ""
+    bad_strip: list[float] = field(default_factory=list)  # share of wrong elements along the output
+    seconds: float = 0.0
+
+
+@dataclass
+class Report:
+    """Outcome of one check. `gates` maps values, compile, speed to "passed", "failed" or
+    "not run: reason"."""
+
+    key: str
+    state: str
+    finding: Finding | None
+    cases: list[CaseResult]
+    kernels: list[str]
+    gates: dict[str, str]
+    versions: dict[str, str]
+    seconds: float
+    stderr: str = ""
+    kernel_facts: list[dict[str, Any]] = field(default_factory=list)
+    speed: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        return self.state in (PASSED, SLOW)
+
+    @property
+    def headline(self) -> str:
+        counted = [c for c in self.cases if c.state != "not run"]
+        good = sum(c.state == "passed" for c in counted)
+        if self.state == PASSED:
+            return f"{self.key}: passed, {good} of {len(counted)} cases"
+        if self.state == SLOW:
+            return f"{self.key}: correct but slow, {good} of {len(counted)} cases"
+        if self.state == WRONG:
+            return f"{self.key}: wrong, {good} of {len(counted)} cases right"
+        return f"{self.key}: {self.state}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: no NaN, no tensors."""
+        return _finite(dataclasses.asdict(self))
+
+    def text(self) -> str:
+        """The card for a terminal."""
+        from .card import as_text
+
+        return as_text(self)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(v) for v in value]
+    return value
+
+
+class CheckFailed(AssertionError):
+    """A check that did not pass. Shows one line; the card above it has the rest."""
+
+    def __init__(self, report: Report):
+        finding = report.finding
+        super().__init__(report.headline + (f". {finding.sentence}" if finding else ""))
+        self.report = report
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"CheckFailed: {self}"]

@@ -1,0 +1,136 @@
+"""One call of the learner's function on guarded inputs, with everything observed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from .. import device
+from .cases import Case, TensorSpec
+from .guard import Guarded
+from .launches import Launch, Watch, watching
+
+
+class CheckTimeout(BaseException):
+    """The learner's code ran too long. Not an Exception, so that `except Exception` lets it by."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise CheckTimeout in the block after `seconds`, and again every second after that.
+
+    Works in the main thread only (notebooks, tests); elsewhere the caller has its own limit.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def stop(signum: int, frame: Any) -> None:
+        raise CheckTimeout(f"stopped after {seconds:g} s")
+
+    old = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+@contextlib.contextmanager
+def captured_stderr() -> Iterator[list[str]]:
+    """Collect what Python and C++ code write to stderr: a warning is no reason to lose a point.
+
+    (nbgrader gives no points to a cell that wrote anything to stderr.)
+    """
+    collected: list[str] = []
+    text = io.StringIO()
+    with tempfile.TemporaryFile(mode="w+b") as sink:
+        try:
+            sys.stderr.flush()
+            saved = os.dup(2)
+            os.dup2(sink.fileno(), 2)
+        except OSError:  # stderr is closed: nothing to capture below Python
+            saved = None
+        try:
+            with contextlib.redirect_stderr(text):
+                yield collected
+        finally:
+            if saved is not None:
+                os.dup2(saved, 2)
+                os.close(saved)
+            sink.seek(0)
+            below = sink.read(20_000).decode(errors="replace")
+            collected.extend(part for part in (text.getvalue()[:20_000], below) if part)
+
+
+@dataclass
+class Trial:
+    """What one call did. `inputs` keep their margins; `result` is what the function returned."""
+
+    case: Case
+    draw: int
+    fill: str
+    values: dict[str, torch.Tensor]  # pristine, on the CPU
+    inputs: dict[str, Guarded]
+    watch: Watch
+    result: Any = None
+    error: BaseException | None = None
+    stderr: str = ""
+    seconds: float = 0.0
+    launches: list[Launch] = field(default_factory=list)
+
+
+def run_trial(
+    fn: Any,
+    case: Case,
+    *,
+    draw: int = 0,
+    fill: str = "nan",
+    mode: str = "record",
+    allow: tuple[str, ...] = (),
+    timeout: float = 60.0,
+    reuse: dict[str, Guarded] | None = None,
+) -> Trial:
+    """Call `fn` once on the values of `draw`, margins filled with `fill`.
+
+    reuse: put the new values at the addresses of an earlier trial's inputs, so that a result
+    remembered by address is stale.
+    """
+    values = case.sample(draw)
+    inputs: dict[str, Guarded] = {}
+    for name, spec in case.specs().items():
+        if reuse and name in reuse:
+            inputs[name] = reuse[name]
+            inputs[name].rewrite(values[name], fill)
+        else:
+            inputs[name] = Guarded.place(name, values[name], spec.layout, device.DEVICE, fill)
+    arguments = [
+        inputs[name].view if isinstance(value, TensorSpec) else value
+        for name, value in case.arguments.items()
+    ]
+    with captured_stderr() as noise, watching(allow, mode) as watch:
+        trial = Trial(case, draw, fill, values, inputs, watch)
+        start = time.perf_counter()
+        try:
+            with time_limit(timeout):
+                trial.result = fn(*arguments, **case.options)
+                if not device.INTERPRET:
+                    torch.cuda.synchronize()
+        except (Exception, CheckTimeout, SystemExit) as error:
+            trial.error = error
+        trial.seconds = time.perf_counter() - start
+    trial.stderr = "".join(noise)
+    trial.launches = watch.launches
+    return trial

@@ -1,0 +1,83 @@
+"""The set-up cell: one line that says where you are, and short errors for open gaps."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .device import INTERPRET, describe
+
+
+def in_notebook() -> bool:
+    """Whether the code runs in a Jupyter kernel (JupyterLab, VS Code, Colab, nbclient)."""
+    shell = _shell()
+    return shell is not None and shell.__class__.__name__ in ("ZMQInteractiveShell", "Shell")
+
+
+def _shell() -> Any:
+    if "IPython" not in sys.modules:
+        return None
+    from IPython import get_ipython
+
+    return get_ipython()
+
+
+def setup() -> None:
+    """Get the notebook ready: print the machine's line, choose a writable Triton cache.
+
+    Called by the set-up cell. Does nothing when an exercise is loaded as a module.
+    """
+    from .course.exercises import LOADING
+
+    if LOADING.get():
+        return
+    _use_writable_cache()
+    shell = _shell()
+    if shell is not None:
+        shell.set_custom_exc((NotImplementedError, NameError), _one_line)
+    if INTERPRET:
+        from .seeing.compiled import warm
+
+        warm()
+    print(describe())
+
+
+def _use_writable_cache() -> None:
+    """Triton writes compiled kernels to ~/.triton; a container's home may be read-only."""
+    if os.environ.get("TRITON_CACHE_DIR"):
+        return
+    home = Path.home() / ".triton"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home):
+            return
+    except OSError:
+        folder = Path(tempfile.gettempdir()) / f"triton-{os.getuid()}"
+        os.environ["TRITON_CACHE_DIR"] = str(folder)
+        print(f"{home} is not writable: compiled kernels go to {folder}")
+
+
+def _one_line(
+    shell: Any, kind: type, error: BaseException, trace: Any, tb_offset: Any = None
+) -> Any:
+    """An open gap, or a cell that was skipped, is one line; everything else stays as it is."""
+    text = str(error)
+    if kind is NotImplementedError and text.startswith("TODO"):
+        lines = [f"Not there yet: {text}. Fill the gap above, run its cell, then this one."]
+    elif kind is NameError and _raised_in_cell(trace):
+        name = getattr(error, "name", None) or text
+        lines = [f"NameError: {name} is not defined. Run the cell that defines it first."]
+    else:
+        lines = shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=tb_offset)
+    shell._showtraceback(kind, error, lines)
+    return lines
+
+
+def _raised_in_cell(trace: Any) -> bool:
+    """Whether the error came from the cell's own top level, not from a function it called."""
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame.f_code.co_name == "<module>"
