@@ -51,7 +51,8 @@ def _say_once(sentence: str) -> None:
         print(sentence, file=sys.stderr)
 
 
-def _preferred_home() -> Path:
+def preferred_home() -> Path:
+    """Where the progress file belongs, writable or not."""
     if chosen := os.environ.get("TRITONBOOK_HOME"):
         return Path(os.path.expanduser(chosen)).absolute()
     # Containers may run under a user without a home: "~" then stays, and is not an absolute path.
@@ -83,7 +84,7 @@ def _private(folder: Path) -> bool:
 
 def home() -> Path:
     """The folder of the progress file, made if need be: your data folder, else a temporary one."""
-    preferred = _preferred_home()
+    preferred = preferred_home()
     if preferred.is_absolute() and _writable(preferred):
         return preferred
     fallback = Path(tempfile.gettempdir()) / f"tritonbook-{os.getuid()}"
