@@ -1,0 +1,195 @@
+"""bench with a scripted clock: no GPU is needed to see what it does with the figures."""
+
+import json
+
+import pytest
+import torch
+
+from tritonbook.timing import Ceilings, bench, bench_sweep
+from tritonbook.timing.clock import CudaClock, Span, WallClock
+from tritonbook.timing.result import BenchResult
+
+PEAKS = Ceilings(gpu="Paper GPU", copy_gbps=1000.0, fp16_tflops=100.0, measured="2026-01-01")
+
+
+class ScriptedClock:
+    """A GPU's clock whose answers are given: milliseconds by function name."""
+
+    label = "scripted"
+    on_gpu = True
+
+    def __init__(self, ms, device=None):
+        self.ms, self.device, self.replayed, self.order = ms, device or {}, [], []
+
+    def _name(self, fn):
+        return fn.__defaults__[0].__name__
+
+    def time(self, fn, warmup, rep):
+        median = self.ms[self._name(fn)]
+        self.order.append(self._name(fn))
+        return Span(median, 0.9 * median, 1.2 * median)
+
+    def device_time(self, fn):
+        self.replayed.append(self._name(fn))
+        return self.device[self._name(fn)]
+
+
+def slow(x):
+    return x + 1
+
+
+def fast(x):
+    return x + 1
+
+
+X = torch.ones(8)
+
+
+def run(ms, device=None, **options):
+    timer = ScriptedClock(ms, device)
+    result = bench(
+        {"slow": slow, "fast": fast}, X, timer=timer, peaks=PEAKS, baseline="slow", **options
+    )
+    return result, timer
+
+
+def test_rates_share_of_ceiling_and_ratio():
+    # Kills: bytes over seconds off by 1e3, ratio upside down, ceiling taken from arithmetic alone.
+    result, _ = run({"slow": 2.0, "fast": 0.5}, bytes=4e8, flops=1e9)
+    assert result["fast"].gbps == pytest.approx(800.0)
+    assert result["fast"].tflops == pytest.approx(2.0)
+    assert result["fast"].percent == pytest.approx(80.0)
+    assert result.ratio("fast") == pytest.approx(4.0)
+    assert result.ratio("slow") == 1.0
+
+
+def test_arithmetic_sets_the_floor_when_it_takes_longer():
+    result, _ = run({"slow": 2.0, "fast": 1.0}, bytes=1e6, flops=5e10)
+    assert result["fast"].percent == pytest.approx(50.0)
+    assert PEAKS.limit(1e6, 5e10) == "arithmetic" and PEAKS.limit(1e9, 1e6) == "memory"
+
+
+def test_below_twenty_microseconds_two_figures():
+    # Kills: one figure for tiny kernels; a graph replay for every kernel.
+    result, timer = run({"slow": 0.030, "fast": 0.012}, {"fast": 0.004})
+    assert timer.replayed == ["fast"]
+    assert result["fast"].device_ms == 0.004 and result["slow"].device_ms is None
+    assert "device ms" in result.table() and "CUDA graph" in result.table()
+    assert result.device_ratio("fast") is None  # only one of the two rows has the figure
+
+
+def test_no_second_figure_and_no_note_above():
+    result, timer = run({"slow": 0.030, "fast": 0.020})
+    assert timer.replayed == [] and "device" not in result.table()
+
+
+def test_empty_input_says_so():
+    with pytest.raises(ValueError, match=r"argument 0 has shape \(0, 4\): no elements"):
+        bench(slow, torch.ones(0, 4), timer=ScriptedClock({"slow": 1.0}), peaks=PEAKS)
+
+
+def test_empty_result_says_so():
+    with pytest.raises(ValueError, match="the result of slow"):
+        bench({"slow": lambda: X[:0]}, timer=ScriptedClock({"slow": 1.0}), peaks=PEAKS)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_non_finite_input_says_so(value):
+    x = torch.tensor([1.0, value])
+    result = bench(slow, x, timer=ScriptedClock({"slow": 1.0}), peaks=PEAKS)
+    assert any("argument 0 holds NaN or infinities" in note for note in result.notes)
+    assert "note: argument 0" in result.table()
+
+
+def test_ordinary_input_gets_no_remark():
+    result, _ = run({"slow": 1.0, "fast": 1.0})
+    assert result.notes == []
+
+
+def test_unknown_baseline_and_nothing_to_time():
+    with pytest.raises(ValueError, match="baseline 'quick' is not among"):
+        bench({"slow": slow}, X, baseline="quick")
+    with pytest.raises(ValueError, match="at least one function"):
+        bench({})
+
+
+def test_the_interpreter_has_no_rates_no_ceiling_and_says_what_it_is():
+    # Kills: GB/s or a share of a GPU's ceiling for numpy's wall clock.
+    result = bench(slow, X, bytes=4e8, flops=1e9, timer=WallClock(), peaks=None)
+    row = result["slow"]
+    assert row.gbps is row.tflops is row.percent is row.device_ms is None
+    assert "wall clock of Triton's interpreter" in result.table()
+    assert "GB/s" not in result.table()
+
+
+def test_wall_clock_takes_at_least_three_calls_after_one_more():
+    calls = []
+    span = WallClock().time(lambda: calls.append(1), warmup=0, rep=0)
+    assert len(calls) == 4 and span.low <= span.median <= span.high
+
+
+def test_a_result_survives_json():
+    result, _ = run({"slow": 0.030, "fast": 0.012}, {"fast": 0.004}, bytes=1e6, flops=1e6)
+    again = BenchResult.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert again.table() == result.table()
+
+
+def test_stored_result_is_labelled_as_measured_elsewhere(tmp_path, monkeypatch):
+    # Kills: a CPU reader taking another machine's figures for their own.
+    from tritonbook.timing import stored
+
+    monkeypatch.setenv("TRITONBOOK_STORE_BENCH", str(tmp_path))
+    run({"slow": 2.0, "fast": 0.5}, stored="demo")
+    assert (tmp_path / "demo.json").exists()
+    monkeypatch.setattr(stored, "DIRECTORY", tmp_path)
+    called = []
+    shown = bench({"slow": lambda: called.append(1)}, stored="demo", timer=WallClock())
+    assert called == [] and shown["fast"].ms == 0.5
+    assert "NOT THIS MACHINE" in shown.table()
+
+
+def test_without_a_stored_result_wall_clock_is_taken(tmp_path, monkeypatch):
+    from tritonbook.timing import stored
+
+    monkeypatch.setattr(stored, "DIRECTORY", tmp_path)
+    shown = bench({"slow": lambda: X + 1}, stored="demo", timer=WallClock())
+    assert "wall clock" in shown.table() and not shown.elsewhere
+
+
+def test_sweep_keeps_one_result_per_value(tmp_path, monkeypatch):
+    timer = ScriptedClock({"slow": 1.0})
+    sweep = bench_sweep(
+        "width",
+        [64, 128],
+        lambda n: {"fns": {"slow": slow}, "args": (torch.ones(n),), "bytes": 8e5 * n},
+        timer=timer,
+        peaks=PEAKS,
+        title="By width",
+    )
+    assert [result["slow"].gbps for result in sweep.results] == pytest.approx([51.2, 102.4])
+    assert sweep.table().splitlines()[2].split() == ["64", "1.0000"]
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_the_copy_stays_below_its_own_ceiling():
+    from tritonbook.timing import ceilings
+
+    x = torch.randn(1 << 26, device="cuda")
+    y = torch.empty_like(x)
+    result = bench({"copy": lambda: y.copy_(x)}, bytes=2 * x.numel() * 4)
+    assert 50 < result["copy"].percent < 115
+    assert ceilings() is ceilings()  # measured once
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_a_tiny_kernel_gets_its_device_figure():
+    x = torch.randn(1024, device="cuda")
+    result = bench({"tiny": lambda: x + 1})
+    assert 0 < result["tiny"].device_ms < result["tiny"].ms
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_what_cannot_be_captured_has_no_device_figure():
+    x = torch.randn(1024, device="cuda")
+    assert CudaClock().device_time(lambda: x.sum().item()) is None
+    assert (x + 1).sum().isfinite()  # the failed capture left the GPU usable

@@ -1,0 +1,78 @@
+"""The simulated GPU must behave as the real one where timing goes wrong."""
+
+import pytest
+
+from tritonbook.timing import SimulatedKernel, gpu, simulated_gpu, timeline
+
+
+def test_a_launch_returns_before_the_kernel_is_done():
+    # Kills: a device that makes the host wait at each launch, which hides a missing synchronise.
+    with simulated_gpu() as device:
+        SimulatedKernel(device, [2.0], launch_ms=0.01)()
+        assert gpu.clock() == pytest.approx(0.01e-3)
+        gpu.synchronize()
+        assert gpu.clock() == pytest.approx(2.01e-3)
+
+
+def test_the_queue_runs_kernels_one_after_another():
+    with simulated_gpu() as device:
+        kernel = SimulatedKernel(device, [1.0], launch_ms=0.01)
+        for _ in range(3):
+            kernel()
+        gpu.synchronize()
+        assert gpu.clock() == pytest.approx(3.01e-3)
+
+
+def test_the_first_call_compiles_and_the_schedule_repeats_its_last_entry():
+    with simulated_gpu() as device:
+        kernel = SimulatedKernel(device, [3.0, 1.0], launch_ms=0.0, first_ms=500.0)
+        spans = []
+        for _ in range(3):
+            start = gpu.clock()
+            kernel()
+            gpu.synchronize()
+            spans.append((gpu.clock() - start) * 1e3)
+        assert spans == pytest.approx([503.0, 1.0, 1.0])
+
+
+def test_events_measure_on_the_device():
+    with simulated_gpu() as device:
+        start, end = gpu.event(), gpu.event()
+        start.record()
+        SimulatedKernel(device, [2.0], launch_ms=0.5)()
+        end.record()
+        assert start.elapsed_time(end) == pytest.approx(2.5)
+
+
+def test_launch_bound_kernels_cost_their_launches():
+    with simulated_gpu() as device:
+        kernel = SimulatedKernel(device, [0.002], launch_ms=0.010)
+        for _ in range(100):
+            kernel()
+        gpu.synchronize()
+        assert gpu.clock() == pytest.approx(1.002e-3)
+
+
+def test_outside_the_simulation_the_clock_is_the_machines():
+    with simulated_gpu():
+        assert gpu.simulated and gpu.clock() == 0.0
+    assert not gpu.simulated and gpu.clock() > 0.0
+    gpu.synchronize()
+
+
+def test_simulations_do_not_leak_after_an_error():
+    with pytest.raises(RuntimeError), simulated_gpu():
+        raise RuntimeError
+    assert not gpu.simulated
+
+
+def test_the_trace_nests_calls_under_their_operator_and_counts_waits():
+    with simulated_gpu() as device:
+        SimulatedKernel(device, [2.0], launch_ms=0.01)()
+        with device.operator("aten::item"):
+            device.synchronize("cudaStreamSynchronize")
+    names = [event["name"] for event in device.trace]
+    assert names == ["cudaLaunchKernel", "kernel", "aten::item", "cudaStreamSynchronize"]
+    operator, wait = device.trace[2], device.trace[3]
+    assert operator["ts"] == wait["ts"] and operator["dur"] == wait["dur"] == pytest.approx(2000)
+    assert "waits 2 ms in 1 calls" in timeline(device.trace, "one step").alt

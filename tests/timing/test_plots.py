@@ -1,0 +1,75 @@
+"""Plots must be readable by everyone: a text alternative, no reliance on colour, own background."""
+
+import io
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from tritonbook.timing import Ceilings, plots
+from tritonbook.timing.result import BenchResult, Row, Sweep
+
+PEAKS = Ceilings("Paper GPU", 1000.0, 100.0, "2026-01-01")
+
+
+def result(**changes):
+    rows = [Row("eager", 2.0, 1.9, 2.2, gbps=200.0), Row("triton", 0.5, 0.48, 0.6, gbps=800.0)]
+    given = {"clock": "scripted", "on_gpu": True, "title": "GELU", "baseline": "eager"}
+    return BenchResult(
+        rows=rows, **{**given, "bytes": 4e8, "flops": 1e8, "peaks": PEAKS, **changes}
+    )
+
+
+def test_bars_say_in_words_what_they_show():
+    plot = result().plot()
+    assert "eager 2 ms" in plot.alt and "triton 0.5 ms" in plot.alt and "GELU" in plot.alt
+    data, metadata = plot._repr_mimebundle_()
+    assert data["text/plain"] == plot.alt and metadata["image/png"]["alt"] == plot.alt
+
+
+def test_bars_differ_by_hatch_and_have_their_own_background():
+    # Kills: bars told apart by colour alone; a transparent figure on a dark page.
+    figure = result().plot().figure
+    bars = figure.axes[0].patches
+    assert len({bar.get_hatch() for bar in bars}) == len(bars) == 2
+    pixels = imread(io.BytesIO(result().plot().png()))
+    assert pixels[..., 3].min() == 1.0 and pixels[2, 2, :3].min() > 0.9
+
+
+def test_neighbouring_colours_differ_in_grey():
+    def grey(colour):
+        red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        return 0.299 * red + 0.587 * green + 0.114 * blue
+
+    greys = [grey(colour) for colour in plots.COLOURS]
+    assert min(abs(a - b) for a, b in zip(greys, greys[1:], strict=False)) > 0.08
+
+
+def test_lines_differ_by_marker_and_dash():
+    sweep = Sweep("width", [64, 4096], [result(), result()], "By width")
+    plot = sweep.plot("gbps")
+    drawn = [line for line in plot.figure.axes[0].lines if line.get_marker() != "None"]
+    assert len({(line.get_marker(), line.get_linestyle()) for line in drawn}) == len(drawn) == 2
+    assert "GB/s over width 64 to 4096" in plot.alt
+
+
+def test_an_unknown_metric_is_named():
+    with pytest.raises(ValueError, match="metric 'speed' is not one of gbps"):
+        Sweep("width", [64], [result()]).plot("speed")
+
+
+def test_a_sweep_of_the_interpreter_shows_milliseconds_only():
+    sweep = Sweep("width", [64, 128], [result(on_gpu=False, peaks=None)] * 2, "By width")
+    assert sweep.plot("gbps").figure.axes[0].get_ylabel() == "milliseconds"
+
+
+def test_roofline_bends_at_the_ridge():
+    plot = plots.roofline({"gelu": (4e8, 1e8, 0.5)}, PEAKS)
+    xs, ys = plot.figure.axes[0].lines[0].get_data()
+    assert np.isclose(xs[1], 100.0) and np.isclose(ys[1], 100.0)
+    assert "0.25 operations per byte reaches 0.2 TFLOP/s" in plot.alt
+
+
+def test_roofline_refuses_without_arithmetic():
+    with pytest.raises(ValueError, match="needs bytes, flops"):
+        result(flops=None).roofline()

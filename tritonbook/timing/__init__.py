@@ -1,0 +1,23 @@
+"""Timing: one clock for all, measured ceilings, plots, and a simulated GPU to learn on."""
+
+from .bench import bench, bench_sweep
+from .ceiling import Ceilings, ceilings
+from .fake import SimulatedGPU, SimulatedKernel, gpu, simulated_gpu
+from .result import BenchResult, Row, Sweep
+from .trace import record_trace, timeline
+
+__all__ = [
+    "BenchResult",
+    "Ceilings",
+    "Row",
+    "SimulatedGPU",
+    "SimulatedKernel",
+    "Sweep",
+    "bench",
+    "bench_sweep",
+    "ceilings",
+    "gpu",
+    "record_trace",
+    "simulated_gpu",
+    "timeline",
+]

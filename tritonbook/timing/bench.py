@@ -1,0 +1,148 @@
+"""`bench`: the one way to time kernels, in notebooks, tests and benchmarks alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .ceiling import Ceilings, ceilings
+from .clock import LAUNCH_BOUND_MS, Clock, clock
+from .result import BenchResult, Row, Sweep
+from .stored import keep, load
+
+
+def bench(
+    fns: Mapping[str, Callable[..., Any]] | Callable[..., Any],
+    *args: Any,
+    bytes: float | None = None,
+    flops: float | None = None,
+    baseline: str | None = None,
+    warmup: float = 25,
+    rep: float = 100,
+    title: str = "",
+    stored: str | None = None,
+    timer: Clock | None = None,
+    peaks: Ceilings | None = None,
+) -> BenchResult:
+    """Time `fn(*args)` for each named function and set it against what this GPU can do.
+
+    On a GPU the figure is the median of `triton.testing.do_bench` (CUDA events, L2 flushed before
+    each call), with the 20 % and 80 % quantiles. Below 20 us a second figure, `device`, is given:
+    there do_bench times the host's launch path, so the call is replayed from a CUDA graph as well.
+    In the interpreter the figure is wall clock, labelled so, without rates or ceilings.
+
+    bytes, flops: the least traffic and arithmetic the task needs, for one call; they give GB/s,
+        TFLOP/s and the share of this GPU's measured ceiling.
+    baseline: the row that the ratio is taken against (ratio = its time / this row's time).
+    warmup, rep: milliseconds spent before and during measuring, per function.
+    stored: name of a result kept with the workbook. Without a GPU that result is shown, under the
+        name of the GPU it came from, and nothing is timed (if there is none, wall clock is).
+
+    Raises ValueError for an empty input, an unknown baseline, or nothing to time.
+    """
+    named = {_name(fns): fns} if callable(fns) else dict(fns)
+    if not named:
+        raise ValueError("bench needs at least one function")
+    if baseline is not None and baseline not in named:
+        raise ValueError(f"baseline {baseline!r} is not among {', '.join(named)}")
+    timer = timer or clock()
+    if stored and not timer.on_gpu and (found := load(stored)):
+        return found
+    notes = [note for i, arg in enumerate(args) for note in _remarks(f"argument {i}", arg)]
+    if peaks is None and timer.on_gpu:
+        peaks = ceilings()
+
+    rows = []
+    for name, fn in named.items():
+        notes += _remarks(f"the result of {name}", fn(*args))
+        rows.append(_row(name, lambda fn=fn: fn(*args), timer, warmup, rep, bytes, flops, peaks))
+    if timer.on_gpu and any(row.device_ms for row in rows):
+        notes.append(
+            "below 20 us: 'ms' is the call as your program pays it (mostly the host's launch), "
+            "'device' the GPU's share alone, replayed from a CUDA graph with warm caches"
+        )
+    result = BenchResult(
+        rows=rows,
+        title=title,
+        clock=timer.label,
+        on_gpu=timer.on_gpu,
+        baseline=baseline,
+        bytes=bytes,
+        flops=flops,
+        peaks=peaks,
+        notes=list(dict.fromkeys(notes)),
+    )
+    if stored:
+        keep(stored, result)
+    return result
+
+
+def bench_sweep(
+    axis: str,
+    values: list[Any],
+    case: Callable[[Any], dict[str, Any]],
+    *,
+    title: str = "",
+    stored: str | None = None,
+    **options: Any,
+) -> Sweep:
+    """`bench` over a series of sizes: `case(value)` returns the keyword arguments of one `bench`.
+
+    The dictionary has `fns` and may have `args` (a tuple), `bytes` and `flops`. Further `options`
+    go to every `bench`. `stored` works as it does there. Inputs are freed between sizes.
+    """
+    timer = options.get("timer") or clock()
+    if stored and not timer.on_gpu and (found := load(stored)):
+        return found
+    results = []
+    for value in values:
+        made = dict(case(value))
+        fns, args = made.pop("fns"), made.pop("args", ())
+        results.append(bench(fns, *args, **made, **options))
+    sweep = Sweep(axis=axis, values=list(values), results=results, title=title)
+    if stored:
+        keep(stored, sweep)
+    return sweep
+
+
+def _row(
+    name: str,
+    call: Callable[[], Any],
+    timer: Clock,
+    warmup: float,
+    rep: float,
+    bytes: float | None,
+    flops: float | None,
+    peaks: Ceilings | None,
+) -> Row:
+    span = timer.time(call, warmup, rep)
+    row = Row(name=name, ms=span.median, low=span.low, high=span.high)
+    if not timer.on_gpu:
+        return row
+    if span.median < LAUNCH_BOUND_MS:
+        row.device_ms = timer.device_time(call)
+    if bytes:
+        row.gbps = bytes / span.median / 1e6
+    if flops:
+        row.tflops = flops / span.median / 1e9
+    if peaks and (bytes or flops):
+        row.percent = 100 * peaks.floor_ms(bytes or 0, flops or 0) / span.median
+    return row
+
+
+def _name(fn: Any) -> str:
+    return getattr(fn, "__name__", type(fn).__name__).strip("<>")
+
+
+def _remarks(what: str, value: Any) -> list[str]:
+    """Refuse an empty tensor; remark on NaN and infinities, which can change what is timed."""
+    import torch
+
+    if not isinstance(value, torch.Tensor):
+        return []
+    if value.numel() == 0:
+        shape = tuple(value.shape)
+        raise ValueError(f"{what} has shape {shape}: no elements, so there is nothing to time")
+    if value.is_floating_point() and not bool(torch.isfinite(value).all()):
+        return [f"{what} holds NaN or infinities: the figures may not stand for ordinary data"]
+    return []

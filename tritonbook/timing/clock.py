@@ -1,0 +1,114 @@
+"""The two clocks behind `bench`: CUDA events on a GPU, wall clock in the interpreter.
+
+They are kept apart because their figures must never be compared: the interpreter's time says how
+fast numpy walks through your kernel, nothing about a GPU.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+# Below this many milliseconds do_bench measures the host's launch path more than the kernel.
+LAUNCH_BOUND_MS = 0.020
+
+
+@dataclass(frozen=True)
+class Span:
+    """Milliseconds of one call: the median, and the 20 % and 80 % quantiles around it."""
+
+    median: float
+    low: float
+    high: float
+
+
+class Clock(Protocol):
+    """What `bench` needs from a way of timing."""
+
+    label: str
+    on_gpu: bool
+
+    def time(self, fn: Callable[[], Any], warmup: float, rep: float) -> Span:
+        """Time one call of `fn`; `warmup` and `rep` are milliseconds to spend."""
+
+    def device_time(self, fn: Callable[[], Any]) -> float | None:
+        """Milliseconds of device work in one call, without the host; None if not measurable."""
+
+
+class CudaClock:
+    """`triton.testing.do_bench`: CUDA events around each call, the L2 cache flushed before it."""
+
+    label = "CUDA events, L2 flushed before each call"
+    on_gpu = True
+
+    def time(self, fn: Callable[[], Any], warmup: float, rep: float) -> Span:
+        from triton.testing import do_bench
+
+        median, low, high = do_bench(fn, warmup=warmup, rep=rep, quantiles=[0.5, 0.2, 0.8])
+        return Span(median, low, high)
+
+    def device_time(
+        self, fn: Callable[[], Any], calls: int = 10, replays: int = 20
+    ) -> float | None:
+        """Replay `calls` captured calls as one CUDA graph: the host launches once for all of them.
+
+        The inputs stay in the L2 cache between calls, so this is the time with warm data. None when
+        the call cannot be captured (it waits for the GPU, or allocates outside PyTorch's pool).
+        """
+        import torch
+
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            fn()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph, stream=stream):
+                for _ in range(calls):
+                    fn()
+        except RuntimeError:
+            torch.cuda.synchronize()
+            return None
+        graph.replay()
+        times = []
+        for _ in range(replays):
+            start = torch.cuda.Event(enable_timing=True)
+            end = torch.cuda.Event(enable_timing=True)
+            start.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            times.append(start.elapsed_time(end) / calls)
+        return statistics.median(times)
+
+
+class WallClock:
+    """Host time around each call, for the interpreter: one warm-up call, then at least three."""
+
+    label = "wall clock of Triton's interpreter: says nothing about a GPU"
+    on_gpu = False
+
+    def time(self, fn: Callable[[], Any], warmup: float, rep: float) -> Span:
+        fn()
+        times: list[float] = []
+        while len(times) < 3 or (sum(times) < rep and len(times) < 100):
+            start = time.perf_counter()
+            fn()
+            times.append((time.perf_counter() - start) * 1e3)
+        times.sort()
+        last = len(times) - 1
+        return Span(statistics.median(times), times[round(0.2 * last)], times[round(0.8 * last)])
+
+    def device_time(self, fn: Callable[[], Any]) -> float | None:
+        return None
+
+
+def clock() -> Clock:
+    """The clock of this machine."""
+    from tritonbook.device import INTERPRET
+
+    return WallClock() if INTERPRET else CudaClock()

@@ -1,0 +1,157 @@
+"""A GPU made of two clocks, for learning to time without one, and for testing whoever times.
+
+The model has what every timing mistake needs. The host launches a kernel and goes on at once; the
+device works through its queue; only `synchronize` makes the host wait. The first call also
+compiles. `gpu` is the handle that learners' code uses: it speaks to the real GPU, or, inside
+`simulated_gpu`, to a simulated one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import Any
+
+
+class SimulatedGPU:
+    """Host and device as two clocks, in seconds. Everything that happens is kept in `trace`.
+
+    `trace` has the form of torch.profiler's events: dictionaries with name, cat, tid, ts and dur,
+    times in microseconds.
+    """
+
+    def __init__(self) -> None:
+        self.host = 0.0
+        self.busy_until = 0.0
+        self.trace: list[dict[str, Any]] = []
+
+    def clock(self) -> float:
+        """The host's clock, in seconds."""
+        return self.host
+
+    def launch(self, name: str, run_ms: float, launch_ms: float) -> None:
+        """The host spends `launch_ms` handing a kernel of `run_ms` over to the device's queue."""
+        self._note("cudaLaunchKernel", "cuda_runtime", 1, self.host, launch_ms * 1e-3)
+        self.host += launch_ms * 1e-3
+        start = max(self.host, self.busy_until)
+        self.busy_until = start + run_ms * 1e-3
+        self._note(name, "kernel", 7, start, run_ms * 1e-3)
+
+    def work(self, ms: float) -> None:
+        """The host is busy with something else (Python, compiling, printing)."""
+        self.host += ms * 1e-3
+
+    def synchronize(self, name: str = "cudaDeviceSynchronize") -> None:
+        """The host waits until the device has done everything in its queue."""
+        waited = max(0.0, self.busy_until - self.host)
+        self._note(name, "cuda_runtime", 1, self.host, waited)
+        self.host += waited
+
+    @contextlib.contextmanager
+    def operator(self, name: str) -> Iterator[None]:
+        """Put what happens inside under a PyTorch operator's name, as the profiler does."""
+        at, start = len(self.trace), self.host
+        yield
+        self._note(name, "cpu_op", 1, start, self.host - start, at)
+
+    def event(self) -> _SimulatedEvent:
+        """A marker for the device's queue, like `torch.cuda.Event(enable_timing=True)`."""
+        return _SimulatedEvent(self)
+
+    def _note(
+        self, name: str, cat: str, tid: int, start: float, seconds: float, at: int | None = None
+    ) -> None:
+        event = {"name": name, "cat": cat, "tid": tid, "ts": start * 1e6, "dur": seconds * 1e6}
+        self.trace.insert(len(self.trace) if at is None else at, event)
+
+
+class _SimulatedEvent:
+    def __init__(self, device: SimulatedGPU) -> None:
+        self.device, self.at = device, 0.0
+
+    def record(self) -> None:
+        self.at = max(self.device.host, self.device.busy_until)
+
+    def elapsed_time(self, end: _SimulatedEvent) -> float:
+        return (end.at - self.at) * 1e3
+
+
+class SimulatedKernel:
+    """Calling it launches the next run of a schedule on `device`.
+
+    run_ms: device milliseconds of each call; the last one holds for all further calls.
+    launch_ms: host milliseconds of each launch. first_ms: what the first call adds on the host.
+    """
+
+    def __init__(
+        self, device: SimulatedGPU, run_ms: list[float], launch_ms: float, first_ms: float = 0.0
+    ) -> None:
+        self.device, self.run_ms, self.launch_ms = device, list(run_ms), launch_ms
+        self.first_ms, self.calls = first_ms, 0
+
+    def __call__(self) -> None:
+        if self.calls == 0:
+            self.device.work(self.first_ms)
+        run_ms = self.run_ms[min(self.calls, len(self.run_ms) - 1)]
+        self.calls += 1
+        self.device.launch("kernel", run_ms, self.launch_ms)
+
+
+class _RealGPU:
+    """The machine's own GPU; without one there is the host's clock and nothing to wait for."""
+
+    def clock(self) -> float:
+        return time.perf_counter()
+
+    def synchronize(self) -> None:
+        from tritonbook.device import INTERPRET
+
+        if not INTERPRET:
+            import torch
+
+            torch.cuda.synchronize()
+
+    def event(self) -> Any:
+        import torch
+
+        return torch.cuda.Event(enable_timing=True)
+
+
+class GPU:
+    """What timing code needs of a GPU: its host's clock, `synchronize`, and events.
+
+    `clock()` gives seconds of the host. `synchronize()` returns when the GPU's queue is empty.
+    `event()` gives a marker with `record()` and `elapsed_time(later)` in milliseconds.
+    """
+
+    def __init__(self) -> None:
+        self._device: Any = _RealGPU()
+
+    def clock(self) -> float:
+        return self._device.clock()
+
+    def synchronize(self) -> None:
+        self._device.synchronize()
+
+    def event(self) -> Any:
+        return self._device.event()
+
+    @property
+    def simulated(self) -> bool:
+        """True inside `simulated_gpu`."""
+        return isinstance(self._device, SimulatedGPU)
+
+
+gpu = GPU()
+
+
+@contextlib.contextmanager
+def simulated_gpu() -> Iterator[SimulatedGPU]:
+    """Inside, `gpu` is a fresh simulated GPU, which the `with` statement hands out."""
+    before, device = gpu._device, SimulatedGPU()
+    gpu._device = device
+    try:
+        yield device
+    finally:
+        gpu._device = before

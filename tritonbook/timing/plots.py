@@ -1,0 +1,201 @@
+"""Plots for results: read on a light page, on a dark page, and printed in grey.
+
+Each figure brings its own pale card, so that dark text stays readable on any page; bars differ by
+hatch and lines by marker and dash, so that colour is never the only difference.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from .ceiling import Ceilings
+
+if TYPE_CHECKING:
+    from .result import BenchResult, Sweep
+
+CARD, INK, FAINT = "#fbfbf8", "#1b1f24", "#8a9099"
+# Okabe and Ito's palette, ordered so that neighbours also differ in lightness.
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#4d4d4d", "#f0e442")
+HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "ooo", "++")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
+METRICS = {
+    "gbps": "GB/s",
+    "tflops": "TFLOP/s",
+    "ms": "milliseconds",
+    "percent": "% of this GPU's measured ceiling",
+}
+
+
+class Plot:
+    """A figure with a text alternative; shows itself in a notebook, `.save(path)` keeps it."""
+
+    def __init__(self, figure: Figure, alt: str):
+        self.figure, self.alt = figure, alt
+
+    def png(self) -> bytes:
+        out = io.BytesIO()
+        FigureCanvasAgg(self.figure).print_png(out)
+        return out.getvalue()
+
+    def save(self, path: Any) -> None:
+        """Write the figure; the suffix (.png, .svg, .pdf) chooses the format."""
+        self.figure.savefig(path, facecolor=CARD)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+        data = {
+            "image/png": base64.b64encode(self.png()).decode("ascii"),
+            "text/plain": self.alt,
+        }
+        return data, {"image/png": {"alt": self.alt}}
+
+    def __repr__(self) -> str:
+        return self.alt
+
+
+def bars(result: BenchResult) -> Plot:
+    """Horizontal bars of milliseconds, the fastest possible marked by a line where it is known."""
+    rows = result.rows
+    figure, axes = card(7.2, 1.5 + 0.42 * len(rows))
+    for i, row in enumerate(rows):
+        axes.barh(
+            i,
+            row.ms,
+            color=COLOURS[i % len(COLOURS)],
+            hatch=HATCHES[i % len(HATCHES)],
+            edgecolor=INK,
+            linewidth=0.8,
+            xerr=[[max(0.0, row.ms - row.low)], [max(0.0, row.high - row.ms)]],
+            error_kw={"ecolor": INK, "capsize": 3, "linewidth": 1},
+        )
+        ratio = result.ratio(row.name)
+        label = f"  {row.ms:.3g} ms" + (f"  ({ratio:.2f}x)" if ratio else "")
+        axes.text(max(row.ms, row.high), i, label, va="center", color=INK, fontsize=9)
+    axes.set_yticks(range(len(rows)), [row.name for row in rows])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.35 * max(max(row.ms, row.high) for row in rows))
+    axes.set_xlabel("milliseconds (shorter is faster)")
+    if result.peaks and (result.bytes or result.flops):
+        floor = result.peaks.floor_ms(result.bytes or 0, result.flops or 0)
+        axes.axvline(floor, color=INK, linestyle="--", linewidth=1.2)
+        axes.annotate(
+            f"floor {floor:.3g} ms",
+            (floor, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, 3),
+            textcoords="offset points",
+            fontsize=8,
+            color=INK,
+        )
+    caption(figure, axes, result.title, result.label)
+    figures = "; ".join(f"{row.name} {row.ms:.4g} ms" for row in rows)
+    return Plot(figure, f"Bar chart: {result.title or 'time per call'}. {figures}. {result.label}.")
+
+
+def lines(sweep: Sweep, metric: str = "gbps") -> Plot:
+    """One line per function over the sweep's axis."""
+    if metric not in METRICS:
+        raise ValueError(f"metric {metric!r} is not one of {', '.join(METRICS)}")
+    if metric != "ms" and not sweep.results[0].on_gpu:
+        metric = "ms"  # wall clock of the interpreter has no rates
+    names = list(dict.fromkeys(row.name for result in sweep.results for row in result.rows))
+    figure, axes = card(7.2, 4.0)
+    said = []
+    for i, name in enumerate(names):
+        points = [
+            (value, getattr(row, metric))
+            for value, result in zip(sweep.values, sweep.results, strict=True)
+            for row in result.rows
+            if row.name == name and getattr(row, metric) is not None
+        ]
+        if not points:
+            continue
+        axes.plot(
+            [x for x, _ in points],
+            [y for _, y in points],
+            label=name,
+            color=COLOURS[i % len(COLOURS)],
+            marker=MARKERS[i % len(MARKERS)],
+            linestyle=DASHES[i % len(DASHES)],
+            markeredgecolor=INK,
+            linewidth=1.8,
+        )
+        said.append(f"{name} from {points[0][1]:.4g} to {points[-1][1]:.4g}")
+    peaks = sweep.results[0].peaks
+    if metric == "gbps" and peaks:
+        axes.axhline(peaks.copy_gbps, color=INK, linestyle="--", linewidth=1)
+        axes.text(sweep.values[0], peaks.copy_gbps, " measured copy", va="bottom", fontsize=8)
+    if (
+        len(sweep.values) > 1
+        and min(sweep.values) > 0
+        and max(sweep.values) >= 16 * min(sweep.values)
+    ):
+        axes.set_xscale("log", base=2)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel(sweep.axis)
+    axes.set_ylabel(METRICS[metric])
+    axes.grid(color=FAINT, alpha=0.35, linewidth=0.6)
+    axes.legend(frameon=False, fontsize=9, labelcolor=INK)
+    label = sweep.results[0].label
+    caption(figure, axes, sweep.title, label)
+    over = f"{METRICS[metric]} over {sweep.axis} {sweep.values[0]} to {sweep.values[-1]}"
+    return Plot(figure, f"Line chart: {sweep.title}. {over}: {'; '.join(said)}. {label}.")
+
+
+def roofline(points: dict[str, tuple[float, float, float]], peaks: Ceilings) -> Plot:
+    """`points` maps a name to (bytes, flops, milliseconds) of one call."""
+    figure, axes = card(7.2, 4.4)
+    found = {name: (f / b, f / ms / 1e9) for name, (b, f, ms) in points.items()}
+    xs = [x for x, _ in found.values()]
+    low, high = min([*xs, peaks.ridge]) / 8, max([*xs, peaks.ridge]) * 8
+    roof = [low * peaks.copy_gbps / 1e3, peaks.fp16_tflops, peaks.fp16_tflops]
+    axes.plot([low, peaks.ridge, high], roof, color=INK, linewidth=2)
+    said = []
+    for i, (name, (x, y)) in enumerate(found.items()):
+        axes.plot(
+            x,
+            y,
+            marker=MARKERS[i % len(MARKERS)],
+            color=COLOURS[i % len(COLOURS)],
+            markeredgecolor=INK,
+            markersize=9,
+            linestyle="none",
+            label=name,
+        )
+        said.append(f"{name} at {x:.3g} operations per byte reaches {y:.3g} TFLOP/s")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("operations per byte moved")
+    axes.set_ylabel("TFLOP/s")
+    axes.grid(color=FAINT, alpha=0.35, linewidth=0.6)
+    axes.legend(frameon=False, fontsize=9, labelcolor=INK, loc="lower right")
+    roofs = f"copy {peaks.copy_gbps:.0f} GB/s, fp16 matmul {peaks.fp16_tflops:.0f} TFLOP/s"
+    caption(figure, axes, "Roofline", f"{peaks.gpu}: {roofs}, measured {peaks.measured}")
+    return Plot(figure, f"Roofline of {peaks.gpu} ({roofs}). {'; '.join(said)}.")
+
+
+def card(width: float, height: float) -> tuple[Figure, Any]:
+    """A figure on its own pale card, in inches, and its axes with dark lines and text."""
+    # A Figure made without pyplot: pyplot would keep it alive and show it twice in a notebook.
+    figure = Figure(figsize=(width, height), dpi=110, facecolor=CARD, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_facecolor(CARD)
+    axes.tick_params(colors=INK, labelsize=9)
+    axes.xaxis.label.set_color(INK)
+    axes.yaxis.label.set_color(INK)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(INK)
+    return figure, axes
+
+
+def caption(figure: Figure, axes: Any, title: str, label: str) -> None:
+    """Title above, and below in small print where the figures come from."""
+    if title:
+        axes.set_title(title, color=INK, fontsize=11, loc="left", pad=16)
+    figure.supxlabel(label, fontsize=7, color=INK)

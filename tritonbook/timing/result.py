@@ -1,0 +1,208 @@
+"""What `bench` returns: figures that print as a table, draw themselves, and travel as JSON."""
+
+from __future__ import annotations
+
+import datetime
+import html
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tritonbook.device import versions
+
+from .ceiling import Ceilings
+
+if TYPE_CHECKING:
+    from .plots import Plot
+
+
+@dataclass
+class Row:
+    """One function's figures. Rates and `percent` are None where they would mean nothing."""
+
+    name: str
+    ms: float
+    low: float
+    high: float
+    device_ms: float | None = None
+    gbps: float | None = None
+    tflops: float | None = None
+    percent: float | None = None  # of the floor that the measured ceilings set
+
+
+@dataclass
+class BenchResult:
+    """One table: a task, its traffic, and a row for each way of doing it."""
+
+    rows: list[Row]
+    clock: str
+    on_gpu: bool
+    title: str = ""
+    baseline: str | None = None
+    bytes: float | None = None
+    flops: float | None = None
+    peaks: Ceilings | None = None
+    notes: list[str] = field(default_factory=list)
+    machine: dict[str, str] = field(default_factory=versions)
+    date: str = field(default_factory=lambda: datetime.date.today().isoformat())
+    elsewhere: bool = False  # measured on another machine and kept with the workbook
+
+    def __getitem__(self, name: str) -> Row:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(f"no row {name!r}; there are {', '.join(row.name for row in self.rows)}")
+
+    def ratio(self, name: str) -> float | None:
+        """Baseline's time over this row's: 2 means twice as fast. None without a baseline."""
+        return self[self.baseline].ms / self[name].ms if self.baseline else None
+
+    def device_ratio(self, name: str) -> float | None:
+        """The same ratio between the device figures, where both rows have one."""
+        if not self.baseline:
+            return None
+        base, own = self[self.baseline].device_ms, self[name].device_ms
+        return base / own if base and own else None
+
+    @property
+    def label(self) -> str:
+        """Where the figures come from: GPU, versions, clock and date, in one line."""
+        made = f"torch {self.machine['torch']}, triton {self.machine['triton']}, {self.date}"
+        if self.elsewhere:
+            return f"NOT THIS MACHINE: measured on {self.machine['gpu']}, {made}"
+        if not self.on_gpu:
+            return f"{self.clock} ({made})"
+        return f"{self.machine['gpu']}, {made}; {self.clock}"
+
+    def table(self) -> str:
+        """Plain text: one line per row, notes below."""
+        head, body = self._cells()
+        widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
+        lines = [self.title] if self.title else []
+        for line in [head, *body]:
+            first = line[0].ljust(widths[0])
+            rest = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
+            lines.append("  ".join([first, *rest]).rstrip())
+        lines.append(self.label)
+        if self.peaks:
+            lines.append(
+                f"ceilings of {self.peaks.gpu}, measured: copy {self.peaks.copy_gbps:.0f} GB/s, "
+                f"fp16 matmul {self.peaks.fp16_tflops:.0f} TFLOP/s"
+            )
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """Header and body; a column that no row fills is left out."""
+        device = [self.device_ratio(row.name) for row in self.rows]
+        columns: list[tuple[str, list[str]]] = [
+            ("", [row.name for row in self.rows]),
+            ("ms", [f"{row.ms:.4f}" for row in self.rows]),
+            ("20-80 %", [f"{row.low:.4f}-{row.high:.4f}" for row in self.rows]),
+            ("device ms", [_text(row.device_ms, ".4f") for row in self.rows]),
+            ("GB/s", [_text(row.gbps, ".0f") for row in self.rows]),
+            ("TFLOP/s", [_text(row.tflops, ".3g") for row in self.rows]),
+            ("% of ceiling", [_text(row.percent, ".0f") for row in self.rows]),
+            (f"vs {self.baseline}", [_text(self.ratio(row.name), ".2f") for row in self.rows]),
+            (f"device vs {self.baseline}", [_text(ratio, ".2f") for ratio in device]),
+        ]
+        kept = [(name, cells) for name, cells in columns if any(cells)]
+        body = [list(line) for line in zip(*(cells for _, cells in kept), strict=True)]
+        return [name for name, _ in kept], body
+
+    def plot(self) -> Plot:
+        """Bars of time, one per row, with the floor drawn where it is known."""
+        from .plots import bars
+
+        return bars(self)
+
+    def roofline(self) -> Plot:
+        """The rows on this GPU's roofline. Needs `bytes`, `flops` and a GPU's ceilings."""
+        from .plots import roofline
+
+        if not (self.peaks and self.bytes and self.flops):
+            raise ValueError("a roofline needs bytes, flops and the ceilings of a GPU")
+        return roofline({r.name: (self.bytes, self.flops, r.ms) for r in self.rows}, self.peaks)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": "bench", **asdict(self)}
+
+    @staticmethod
+    def from_dict(found: dict[str, Any]) -> BenchResult:
+        values = {key: value for key, value in found.items() if key != "kind"}
+        values["rows"] = [Row(**row) for row in values["rows"]]
+        values["peaks"] = Ceilings(**values["peaks"]) if values["peaks"] else None
+        return BenchResult(**values)
+
+    def __repr__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        head, body = self._cells()
+        cells = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in head)
+        lines = [f"<tr>{cells}</tr>"]
+        for line in body:
+            rest = "".join(f"<td>{html.escape(cell)}</td>" for cell in line[1:])
+            lines.append(f"<tr><th scope='row'>{html.escape(line[0])}</th>{rest}</tr>")
+        below = [self.label, *(f"note: {note}" for note in self.notes)]
+        if self.peaks:
+            copy, product = self.peaks.copy_gbps, self.peaks.fp16_tflops
+            below.insert(1, f"ceilings: copy {copy:.0f} GB/s, fp16 matmul {product:.0f} TFLOP/s")
+        title = f"<b>{html.escape(self.title)}</b>" if self.title else ""
+        small = "<br>".join(html.escape(line) for line in below)
+        return f"{title}<table>{''.join(lines)}</table><small>{small}</small>"
+
+
+@dataclass
+class Sweep:
+    """`bench` repeated along one axis, for instance the width of a row."""
+
+    axis: str
+    values: list[Any]
+    results: list[BenchResult]
+    title: str = ""
+
+    @property
+    def elsewhere(self) -> bool:
+        return self.results[0].elsewhere
+
+    def plot(self, metric: str = "gbps") -> Plot:
+        """One line per function over the axis; `metric` is "gbps", "tflops", "ms" or "percent"."""
+        from .plots import lines
+
+        return lines(self, metric)
+
+    def table(self) -> str:
+        """Plain text: axis value, then milliseconds for each function."""
+        names = list(dict.fromkeys(row.name for result in self.results for row in result.rows))
+        head = [self.axis, *(f"{name} ms" for name in names)]
+        body = []
+        for value, result in zip(self.values, self.results, strict=True):
+            times = {row.name: f"{row.ms:.4f}" for row in result.rows}
+            body.append([str(value), *(times.get(name, "") for name in names)])
+        widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
+        text = [
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+            for line in [head, *body]
+        ]
+        return "\n".join([*([self.title] if self.title else []), *text, self.results[0].label])
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": "sweep",
+            "axis": self.axis,
+            "values": self.values,
+            "title": self.title,
+            "results": [result.to_dict() for result in self.results],
+        }
+
+    @staticmethod
+    def from_dict(found: dict[str, Any]) -> Sweep:
+        results = [BenchResult.from_dict(result) for result in found["results"]]
+        return Sweep(found["axis"], found["values"], results, found["title"])
+
+    def __repr__(self) -> str:
+        return self.table()
+
+
+def _text(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
