@@ -9,6 +9,7 @@ import html
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from . import style
 from .findings import CHECKS, Finding
 from .machine import Machine, probe
 
@@ -50,21 +51,12 @@ class Diagnosis:
     __str__ = __repr__ = text
 
     def _repr_html_(self) -> str:
-        paper = "background:#fff;color:#1f2328"
-        cell = f"text-align:left;vertical-align:top;padding:3px 10px 3px 0;{paper}"
         rows = []
         for f in self.findings:
-            level = f'<b style="color:{COLOURS[f.level]}">{SYMBOLS[f.level]} {f.level}</b>'
-            fix = f"<br><code style='{paper}'>{html.escape(f.fix)}</code>" if f.fix else ""
-            cells = (level, html.escape(f.name), html.escape(f.sentence) + fix)
-            columns = "".join(f"<td style='{cell}'>{text}</td>" for text in cells)
-            rows.append(f"<tr style='{paper}'>{columns}</tr>")
-        return (
-            f'<div style="{paper};border:1px solid #d0d7de;border-radius:8px;padding:12px 16px;'
-            'max-width:900px;font-family:sans-serif;font-size:14px">'
-            f"<strong>{html.escape(self.headline)}</strong>"
-            f'<table style="border-collapse:collapse;{paper}">{"".join(rows)}</table></div>'
-        )
+            fix = f"<br>mend: <code>{html.escape(f.fix)}</code>" if f.fix else ""
+            level = style.badge(f"{SYMBOLS[f.level]} {f.level}", COLOURS[f.level])
+            rows.append([level, html.escape(f.name), html.escape(f.sentence) + fix])
+        return style.card(self.headline, style.table(rows))
 
 
 def examine(machine: Machine) -> Diagnosis:

@@ -108,7 +108,7 @@ def contrast(foreground, background="#ffffff"):
 
 
 @pytest.mark.parametrize("colour", pg.COLOURS.values())
-def test_every_colour_can_be_read_on_the_card(colour):
+def test_white_words_can_be_read_on_every_badge(colour):
     assert contrast(colour) >= 4.5
 
 

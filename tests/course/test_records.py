@@ -42,6 +42,28 @@ def test_a_wrong_answer_keeps_no_source():
     assert records.entries()["double"]["passed"] is None
 
 
+def test_the_functions_own_name_is_kept_beside_the_key(monkeypatch):
+    """Kills: looking a kernel up by its check's key alone."""
+    monkeypatch.setattr(records, "_source_text", lambda source: SOURCE)
+
+    def double(x):
+        return 2 * x
+
+    records.record("double-fast", "passed", double)
+    assert records.entries()["double-fast"]["passed"]["name"] == "double"
+
+
+def test_without_any_home_the_temporary_folder_serves(monkeypatch, tmp_path):
+    """Containers run under users that have no home: "~" must not become a folder here."""
+    monkeypatch.delenv("TRITONBOOK_HOME")
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setattr(records.os.path, "expanduser", lambda path: path)
+    monkeypatch.setattr(records.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert records.home() == tmp_path / f"tritonbook-{os.getuid()}"
+    assert not (tmp_path / "~").exists()
+
+
 def test_slow_but_correct_keeps_its_source():
     records.record("double", "correct but slow", SOURCE)
     assert records.entries()["double"]["passed"]["state"] == "correct but slow"

@@ -13,6 +13,7 @@ import tempfile
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .. import style
 from .records import DONE, entries, home, path, record, reset
 
 __all__ = ["CourseMap", "course_map", "entries", "mine", "path", "progress", "record", "reset"]
@@ -21,15 +22,6 @@ __all__ = ["CourseMap", "course_map", "entries", "mine", "path", "progress", "re
 SYMBOLS = {"passed": "●", "slow": "◉", "tried": "◐", "open": "○"}
 COLOURS = {"passed": "#1a7f37", "slow": "#7a5b00", "tried": "#b35900", "open": "#57606a"}
 WORDS = {"passed": "passed", "slow": "correct but slow", "tried": "tried", "open": "open"}
-# The card brings its own paper, so it reads the same in light and dark themes.
-PAPER = "background:#fff;color:#1f2328"
-CELL = f"text-align:left;padding:2px 10px 2px 0;{PAPER}"
-TRACK = "background:#d0d7de;border-radius:4px;height:8px;margin:6px 0"
-FILL = "background:#1a7f37;border-radius:4px;height:8px"
-CARD = (
-    f"{PAPER};border:1px solid #d0d7de;border-radius:8px;padding:12px 16px;max-width:900px;"
-    "font-family:sans-serif;font-size:14px"
-)
 
 
 @dataclass(frozen=True)
@@ -113,32 +105,31 @@ class CourseMap:
     def _repr_html_(self) -> str:
         done, total, _, _ = self._count()
         share = 100 * done // total if total else 0
-        legend = " &nbsp; ".join(f"{_symbol(mark)} {WORDS[mark]}" for mark in SYMBOLS)
-        return (
-            f'<div style="{CARD}"><strong>Your progress: {self.headline}</strong>'
-            f'<div role="img" aria-label="{done} of {total} checks passed" style="{TRACK}">'
-            f'<div style="{FILL};width:{share}%"></div></div>'
-            f'<table style="border-collapse:collapse;{PAPER}">'
-            f"{''.join(_html_row(row) for row in self.rows)}</table>"
-            f'<div style="margin-top:6px">{legend}</div>'
-            f"<div>{html.escape(self.next_step)}</div></div>"
+        bar = (
+            f'<div role="img" aria-label="{done} of {total} checks passed" style="background:'
+            f'{style.LINE};border-radius:4px;height:8px;margin:6px 0"><div style="background:'
+            f'{COLOURS["passed"]};border-radius:4px;height:8px;width:{share}%"></div></div>'
+        )
+        legend = "".join(style.badge(f"{SYMBOLS[m]} {WORDS[m]}", COLOURS[m]) for m in SYMBOLS)
+        return style.card(
+            f"Your progress: {self.headline}",
+            bar,
+            style.table([_html_row(row) for row in self.rows]),
+            f"<div>{legend}</div><div>{html.escape(self.next_step)}</div>",
         )
 
 
-def _symbol(mark: str) -> str:
-    return f'<span style="color:{COLOURS[mark]}">{SYMBOLS[mark]}</span>'
-
-
-def _html_row(row: Row) -> str:
-    marks = " &nbsp; ".join(
-        f'<span title="{html.escape(m.reason or WORDS[m.mark], quote=True)}" '
-        f'style="white-space:nowrap">{_symbol(m.mark)} {html.escape(m.key)}'
-        f"{' (stretch)' if m.stretch else ''}</span>"
+def _html_row(row: Row) -> list[str]:
+    marks = "".join(
+        style.badge(
+            f"{SYMBOLS[m.mark]} {m.key}{' (stretch)' if m.stretch else ''}",
+            COLOURS[m.mark],
+            f"{WORDS[m.mark]}. {m.reason}".strip(),
+        )
         for m in row.marks
     )
     name = f"{html.escape(row.slug[:2])} {html.escape(row.title)}"
-    cells = (name, f"{row.done}/{len(row.marks)}", marks)
-    return f'<tr style="{PAPER}">{"".join(f"<td style={CELL!r}>{c}</td>" for c in cells)}</tr>'
+    return [name, f"{row.done}/{len(row.marks)}", marks]
 
 
 def _mark(key: str, cell: Any, entry: dict[str, Any]) -> Mark:
@@ -210,7 +201,8 @@ def mine(name: str, *, quiet: bool = False) -> Any:
     """
     from .exercises import reference
 
-    kept = (entries().get(name) or {}).get("passed") or {}
+    passes = [entry["passed"] for entry in entries().values() if entry.get("passed")]
+    kept = next((each for each in passes if each.get("name") == name), {})
     why = "not passed yet"
     if kept.get("source"):
         try:

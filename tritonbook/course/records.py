@@ -189,6 +189,7 @@ def record(key: str, state: str, source: Any = None, *, reason: str = "") -> Non
         kept = {
             "when": now,
             "state": state,
+            "name": getattr(source, "__name__", key),
             "source": None,
             "mode": "interpreter" if INTERPRET else "gpu",
         }
