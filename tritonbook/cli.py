@@ -1,0 +1,210 @@
+"""The `tritonbook` command: the notebook's tools in a terminal.
+
+Exit codes: 0 all well, 1 not passed (or this machine needs mending), 2 bad input, said in one
+sentence on standard error. `--json` prints data instead of text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+
+class BadInput(Exception):
+    """What was typed does not fit: one sentence."""
+
+
+def _console() -> Console:
+    # Wide enough for one finding a line where the output is no terminal.
+    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+
+
+def _print_json(data: Any) -> None:
+    print(json.dumps(data, indent=1))
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from .doctor import SYMBOLS, doctor
+
+    found = doctor()
+    if options.json:
+        _print_json(found.to_dict())
+        return int(not found.healthy)
+    console = _console()
+    colours = {"ok": "green", "note": "blue", "problem": "bold red"}
+    table = Table(title=found.headline, title_justify="left", show_header=False, box=None)
+    for finding in found.findings:
+        level = f"[{colours[finding.level]}]{SYMBOLS[finding.level]} {finding.level}[/]"
+        mend = f"\nmend: [bold]{escape(finding.fix)}[/]" if finding.fix else ""
+        table.add_row(level, finding.name, escape(finding.sentence) + mend)
+    console.print(table)
+    return int(not found.healthy)
+
+
+def _progress(options: argparse.Namespace) -> int:
+    from .course import progress as pg
+
+    if options.reset is not None:
+        key = None if options.reset == "all" else options.reset
+        forgotten = pg.reset(key)
+        if not forgotten and key:
+            raise BadInput(
+                f"There is no record of {key!r}; `tritonbook progress` lists the checks."
+            )
+        print(f"Forgot {forgotten} check{'s' * (forgotten != 1)}.")
+        return 0
+    shown = pg.progress()
+    if options.json:
+        _print_json(shown.to_dict())
+        return 0
+    colours = {"passed": "green", "slow": "yellow", "tried": "red", "open": "dim"}
+    table = Table(title=f"Your progress: {shown.headline}", title_justify="left", box=None)
+    for column in ("notebook", "done", "checks"):
+        table.add_column(column)
+    for row in shown.rows:
+        marks = "  ".join(f"[{colours[m.mark]}]{pg.SYMBOLS[m.mark]} {m.key}[/]" for m in row.marks)
+        table.add_row(row.slug, f"{row.done}/{len(row.marks)}", marks)
+    console = _console()
+    console.print(table)
+    console.print("   ".join(f"{pg.SYMBOLS[mark]} {pg.WORDS[mark]}" for mark in pg.SYMBOLS))
+    console.print(shown.next_step)
+    return 0
+
+
+def _notebook(name: str) -> Path:
+    """The notebook file meant by a path, a number or a slug. Raises BadInput."""
+    path = Path(name)
+    if path.suffix == ".ipynb":
+        if path.is_file():
+            return path
+        raise BadInput(f"There is no file {name}.")
+    if path.suffix:
+        raise BadInput(f"{name} is not a notebook; name an .ipynb file, or a number such as 01.")
+    from .course import exercises as course
+
+    try:
+        slug = course.get(name).slug
+    except LookupError as error:
+        raise BadInput(f"{error.args[0]}.") from None
+    places = [Path.cwd(), Path.cwd() / "notebooks", course.directory().parent / "notebooks"]
+    for place in places:
+        if (place / f"{slug}.ipynb").is_file():
+            return place / f"{slug}.ipynb"
+    raise BadInput(f"There is no {slug}.ipynb here nor in notebooks/; name the file.")
+
+
+def _report(done: Any, quiet: bool) -> None:
+    if quiet:
+        _print_json(done.to_dict())
+        return
+    signs = {"passed": "[green]✓[/]", "correct but slow": "[yellow]◔[/]", "not attempted": "○"}
+    table = Table(title=Path(done.notebook).name, title_justify="left", show_header=False, box=None)
+    for check in done.checks:
+        name = f"{check.key} (stretch)" if check.stretch else check.key
+        sign = signs.get(check.state, "[red]✗[/]")
+        table.add_row(sign, name, check.state, escape(check.reason))
+    console = _console()
+    console.print()
+    console.print(table)
+    for line in done.broken:
+        console.print(f"[red]✗[/] {escape(line)}")
+    passed = sum(check.state in ("passed", "correct but slow") for check in done.checks)
+    console.print(f"{passed} of {len(done.checks)} checks passed")
+
+
+def _check(options: argparse.Namespace) -> int:
+    from .course.terminal import BadNotebook, read_cells, run_apart
+
+    path = _notebook(options.notebook)
+
+    def once() -> int:
+        try:
+            keys = [cell.key for cell in read_cells(path) if cell.role == "check"]
+            if options.only and options.only not in keys:
+                raise BadInput(
+                    f"{path.name} has no check {options.only!r}; it has {', '.join(keys)}."
+                )
+            done = run_apart(path, options.only, options.all, quiet=options.json)
+        except BadNotebook as error:
+            raise BadInput(str(error)) from None
+        _report(done, options.json)
+        return int(not done.passed)
+
+    return _watch(path, once) if options.watch else once()
+
+
+def _watch(path: Path, once: Callable[[], int]) -> int:
+    """Run now and after each save, until Ctrl-C. A file caught half-written is not the end."""
+    code = 0
+    try:
+        while True:
+            seen = _stamp(path)
+            try:
+                code = once()
+            except BadInput as error:
+                print(error, file=sys.stderr)
+            print(f"Watching {path.name}: save it to check again, Ctrl-C to stop.", flush=True)
+            while _stamp(path) in (seen, None):
+                time.sleep(0.3)
+    except KeyboardInterrupt:
+        return code
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:  # editors that save by renaming leave a moment without the file
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tritonbook", description="GPU kernels in Triton, learnt by filling gaps."
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    def verb(name: str, run: Any, says: str) -> argparse.ArgumentParser:
+        sub = verbs.add_parser(name, help=says, description=says)
+        sub.add_argument("--json", action="store_true", help="print data instead of text")
+        sub.set_defaults(run=run)
+        return sub
+
+    verb("doctor", _doctor, "Say what this machine is fit for and what would mend it.")
+    progress = verb("progress", _progress, "Show the course map with your marks.")
+    progress.add_argument(
+        "--reset", metavar="KEY", help="forget one check, or all of them with 'all'"
+    )
+    check = verb("check", _check, "Run the checks of a notebook, without a browser.")
+    check.add_argument("notebook", help="a number (01), a slug, or an .ipynb file")
+    check.add_argument("--only", metavar="KEY", help="run this check alone")
+    check.add_argument("--all", action="store_true", help="run worked examples and plots as well")
+    check.add_argument(
+        "--watch", action="store_true", help="check again whenever the file is saved"
+    )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of the `tritonbook` command; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except BadInput as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,238 @@
+"""Run a learner's notebook without a browser: its cells in order, in a process of its own.
+
+`tritonbook check` starts `python -m tritonbook.course.terminal NOTEBOOK RESULT.json`; a crash of
+the learner's code costs that process alone. Each cell becomes a real file, because Triton reads the
+source of a kernel from its file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import linecache
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+import types
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+PASSED = ("passed", "correct but slow")
+
+
+class BadNotebook(Exception):
+    """The file is no notebook of the course: one sentence."""
+
+
+@dataclass
+class CheckRun:
+    """Outcome of one check cell. state is the report's, or "error" when the cell broke instead."""
+
+    key: str
+    state: str
+    reason: str = ""
+    points: int = 0
+    stretch: bool = False
+
+
+@dataclass
+class NotebookRun:
+    """Everything that a notebook's run showed: its checks, and cells that broke."""
+
+    notebook: str
+    checks: list[CheckRun] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Every check passed; stretch tasks may stay open."""
+        graded = [check for check in self.checks if not check.stretch]
+        return bool(graded) and all(check.state in PASSED for check in graded)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "passed": self.passed}
+
+
+@dataclass(frozen=True)
+class CodeCell:
+    """A notebook's code cell: number counts all cells from 1."""
+
+    number: int
+    role: str
+    key: str
+    points: int
+    stretch: bool
+    source: str
+
+
+def read_cells(path: Path) -> list[CodeCell]:
+    """The code cells of a notebook file. Raises BadNotebook with one sentence."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = [(i, c) for i, c in enumerate(cells, 1) if c["cell_type"] == "code"]
+        return [_code_cell(number, cell) for number, cell in code]
+    except OSError as error:
+        raise BadNotebook(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise BadNotebook(f"{path} is not a notebook file.") from None
+
+
+def _code_cell(number: int, cell: dict[str, Any]) -> CodeCell:
+    metadata = cell.get("metadata", {})
+    grader, tags = metadata.get("nbgrader", {}), metadata.get("tags", [])
+    name = grader.get("grade_id") or cell.get("id", "")
+    role = "check" if grader.get("grade") or "check" in tags else ""
+    role = role or ("answer" if grader.get("solution") or "answer" in tags else "")
+    source = cell["source"]
+    return CodeCell(
+        number=number,
+        role=role or name,
+        key=name.partition("-")[2],
+        points=int(grader.get("points") or 0),
+        stretch="stretch" in tags,
+        source=source if isinstance(source, str) else "".join(source),
+    )
+
+
+def _demonstrations(path: Path) -> set[str]:
+    """Texts of the course's own worked examples and measurements, which no check needs."""
+    from .exercises import exercises
+
+    known = [e for e in exercises() if path.stem == e.slug]
+    return {cell.source.strip() for e in known for cell in e.cells if _is_demonstration(cell)}
+
+
+def _is_demonstration(cell: Any) -> bool:
+    return cell.kind == "code" and cell.role is None
+
+
+def _plain(source: str) -> str:
+    """Python text: notebook commands (%, !) are blanked where the cell is no Python with them."""
+    try:
+        ast.parse(source)
+        return source
+    except SyntaxError:
+        return re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source)
+
+
+def _execute(cell: CodeCell, folder: Path, names: dict[str, Any]) -> None:
+    file = folder / f"cell_{cell.number:02}.py"
+    text = _plain(cell.source)
+    file.write_text(text, encoding="utf-8")
+    linecache.checkcache(str(file))
+    exec(compile(text, str(file), "exec"), names)
+
+
+def _one_line(error: BaseException, folder: Path) -> str:
+    last = [
+        f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(str(folder))
+    ]
+    line = error.lineno if isinstance(error, SyntaxError) else last[-1].lineno if last else None
+    where = f" (line {line} of the cell)" if line else ""
+    first = (str(error).splitlines() or [""])[0]
+    return f"{type(error).__name__}: {first}{where}"
+
+
+def run_notebook(path: Path, only: str | None = None, everything: bool = False) -> NotebookRun:
+    """Run the notebook's cells here, in this process, and say what each check found.
+
+    only: run this check and no other. everything: worked examples and measurements too.
+    """
+    from . import records
+
+    cells, done = read_cells(path), NotebookRun(str(path))
+    skip = set() if everything else _demonstrations(path)
+    # A notebook's cells are `__main__`: functions find their module by that name.
+    before_us, notebook = sys.modules["__main__"], types.ModuleType("__main__")
+    sys.modules["__main__"] = notebook
+    names = vars(notebook)
+    with tempfile.TemporaryDirectory(prefix="tritonbook-") as temporary:
+        folder = Path(temporary)
+        for cell in cells:
+            checks = cell.role == "check"
+            if cell.source.strip() in skip or (checks and only and cell.key != only):
+                continue
+            before, problem = len(records.runs), ""
+            try:
+                _execute(cell, folder, names)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # a learner's cell may raise anything, SystemExit too
+                problem = _one_line(error, folder)
+            if checks:
+                done.checks.append(_outcome(cell, records.runs[before:], problem))
+            elif problem:
+                done.broken.append(f"cell {cell.number}: {problem}")
+    sys.modules["__main__"] = before_us
+    return done
+
+
+def _outcome(cell: CodeCell, runs: list[Any], problem: str) -> CheckRun:
+    """A check cell may call `check` several times: the first that did not pass decides."""
+    worst = next((run for run in runs if run.state not in PASSED), None)
+    if worst is None and problem:
+        state, reason = "error", problem
+    elif worst is None:
+        state, reason = (
+            (runs[-1].state if runs else "error"),
+            ("" if runs else "nothing was checked"),
+        )
+    else:
+        state, reason = worst.state, worst.reason
+    key = cell.key or (runs[0].key if runs else f"cell {cell.number}")
+    return CheckRun(key, state, reason, cell.points, cell.stretch)
+
+
+def run_apart(
+    path: Path, only: str | None = None, everything: bool = False, quiet: bool = False
+) -> NotebookRun:
+    """`run_notebook` in a fresh process; cards are printed as they come unless `quiet`."""
+    read_cells(path)  # a bad file is refused before a process is started for it
+    handle, name = tempfile.mkstemp(suffix=".json", prefix="tritonbook-")
+    os.close(handle)
+    result = Path(name)
+    command = [sys.executable, "-m", __name__, str(path.absolute()), name]
+    command += ["--only", only] if only else []
+    command += ["--all"] if everything else []
+    # Plots must not open windows; a folder of the notebook's own is where its files are.
+    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONUNBUFFERED": "1"}
+    output = subprocess.DEVNULL if quiet else None
+    try:
+        code = subprocess.run(
+            command, env=environment, stdout=output, stderr=output, cwd=path.absolute().parent
+        ).returncode
+        text = result.read_text(encoding="utf-8")
+    finally:
+        result.unlink()
+    if not text:
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return NotebookRun(str(path), broken=[f"the notebook's process died ({how})"])
+    found = json.loads(text)
+    return NotebookRun(
+        found["notebook"], [CheckRun(**check) for check in found["checks"]], found["broken"]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("notebook", type=Path)
+    parser.add_argument("result", type=Path)
+    parser.add_argument("--only")
+    parser.add_argument("--all", action="store_true")
+    wanted = parser.parse_args()
+    # The notebook's own folder is importable, as in Jupyter.
+    sys.path.insert(0, str(wanted.notebook.parent))
+    # Imported by its real name, so that classes and records are those that the notebook sees.
+    from tritonbook.course import terminal
+
+    done = terminal.run_notebook(wanted.notebook, wanted.only, wanted.all)
+    wanted.result.write_text(json.dumps(done.to_dict()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
