@@ -29,7 +29,7 @@ from types import ModuleType
 from typing import Any
 
 from . import gaps
-from .source import Cell, Source, parse
+from .source import Cell, Source, SourceError, parse
 
 # True while cells run for the course's own machinery (tests, grader, `reference`) and not for a
 # learner in a notebook: set-up prints nothing then, and progress is not recorded.
@@ -92,6 +92,27 @@ class Exercise:
         """The check cell of each key, in order."""
         return {cell.key: cell for cell in self.cells if cell.role == "check"}
 
+    def cut(self, cell: Cell, how: Callable[[str], str]) -> str:
+        """A cell's text after `how`, a function of `gaps`. Raises SourceError with the line."""
+        try:
+            return how(cell.source)
+        except gaps.GapError as error:
+            line = cell.line + error.line
+            raise SourceError(self.path, line, error.problem, error.mend) from None
+
+    def parse_code(self) -> dict[Cell, ast.Module]:
+        """The syntax tree of each code cell. Raises SourceError where one is not Python."""
+        trees = {}
+        for cell in self.cells:
+            if cell.kind == "code":
+                try:
+                    trees[cell] = ast.parse(cell.source)
+                except SyntaxError as error:
+                    line = cell.line + (error.lineno or 1)
+                    problem = f"this is not Python ({error.msg})"
+                    raise SourceError(self.path, line, problem, "mend the line") from None
+        return trees
+
     def module_text(self, replace: Mapping[str, str] | None = None) -> str:
         """The exercise as a Python module: set-up imports, reference cells, answers, in order.
 
@@ -109,7 +130,8 @@ class Exercise:
             elif cell.role == "reference":
                 parts.append(cell.source)
             elif cell.role == "answer":
-                parts.append(replace.get(cell.key, gaps.solved_text(cell.source)))
+                solved = self.cut(cell, gaps.solved_text)
+                parts.append(replace.get(cell.key, solved))
         return "\n\n\n".join(parts) + "\n"
 
 
@@ -123,9 +145,9 @@ def directory() -> Path:
     return packaged if packaged.is_dir() else package.parent / "exercises"
 
 
-def exercises() -> list[Exercise]:
-    """Every exercise, by number."""
-    found = [path for path in directory().glob("*.py") if _NAME.fullmatch(path.stem)]
+def exercises(folder: Path | None = None) -> list[Exercise]:
+    """Every exercise of the course (or of another folder), by number."""
+    found = [path for path in (folder or directory()).glob("*.py") if _NAME.fullmatch(path.stem)]
     return [Exercise(path) for path in sorted(found, key=lambda path: path.name)]
 
 

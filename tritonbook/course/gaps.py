@@ -33,6 +33,7 @@ class Gap:
     indent: str
     function: str
     in_kernel: bool
+    returns: bool  # reaches the end of its function, and nothing can fall through
 
     @property
     def stub(self) -> str:
@@ -80,18 +81,32 @@ def _gap(tree: ast.Module, lines: list[str], begin: int, end: int) -> Gap:
     if not inside:
         raise GapError(begin, "a gap stands outside every function", "move it into one")
     owner = max(inside, key=lambda node: node.lineno)  # the innermost
-    statements = [node for node in owner.body if begin < node.lineno < end]
-    if not statements:
-        raise GapError(
-            begin,
-            f"the gap in {owner.name} holds no whole statement of that function",
-            "indent the markers as the function's body and put the statements between them",
-        )
+    whole = [
+        node
+        for node in ast.walk(owner)
+        if isinstance(node, ast.stmt) and begin < node.lineno and (node.end_lineno or end) < end
+    ]
+    if not whole:
+        problem = f"the gap in {owner.name} holds no whole statement"
+        raise GapError(begin, problem, "put the markers around complete statements")
+    first = min(whole, key=lambda node: (node.lineno, -(node.end_lineno or 0)))
     marker = lines[begin - 1]
     indent = marker[: len(marker) - len(marker.lstrip())]
-    if len(indent) != statements[0].col_offset:
+    if len(indent) != first.col_offset:
         raise GapError(begin, "the marker is indented unlike its code", "align it with the code")
-    return Gap(begin, end, indent, owner.name, is_kernel(owner))
+    returns = owner.body[-1] in whole and _leaves(owner.body[-1])
+    return Gap(begin, end, indent, owner.name, is_kernel(owner), returns)
+
+
+def _leaves(statement: ast.stmt) -> bool:
+    """Does a function always end at this statement?"""
+    if isinstance(statement, ast.If):
+        return bool(statement.orelse) and all(
+            _leaves(branch[-1]) for branch in (statement.body, statement.orelse)
+        )
+    if isinstance(statement, ast.With):
+        return _leaves(statement.body[-1])
+    return isinstance(statement, (ast.Return, ast.Raise))
 
 
 def is_kernel(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -108,6 +123,12 @@ def learner_text(text: str) -> str:
     lines = text.splitlines()
     for gap in reversed(gaps(text)):
         lines[gap.begin - 1 : gap.end] = [gap.indent + YOUR_CODE, gap.indent + gap.stub]
+        try:
+            ast.parse("\n".join(lines))
+        except SyntaxError:
+            problem = f"the gap in {gap.function} cuts a statement in two"
+            mend = "put the markers around complete statements"
+            raise GapError(gap.begin, problem, mend) from None
     return "\n".join(lines)
 
 
@@ -130,9 +151,33 @@ def _first_todo(lines: list[str], marker: int) -> int:
     return first
 
 
+def instructor_text(text: str) -> str:
+    """An answer cell for nbgrader's source notebook: markers, and each stub below its region.
+
+    `nbgrader generate_assignment` puts one and the same comment in place of every region. The stub
+    that must remain stands right after the region, where it does no harm to the solution above it:
+    a `pass`, or an error that comes after a `return`.
+    """
+    lines = text.splitlines()
+    for gap in reversed(gaps(text)):
+        lines.insert(gap.end, gap.indent + gap.stub)
+    return "\n".join(lines)
+
+
 def without_hidden(text: str) -> str:
     """A check cell without its hidden tests."""
-    lines = text.splitlines()
-    for begin, end in reversed(regions(text, BEGIN_HIDDEN, END_HIDDEN)):
+    lines = close_up_hidden(text).splitlines()
+    for begin, end in reversed(regions("\n".join(lines), BEGIN_HIDDEN, END_HIDDEN)):
         del lines[begin - 1 : end]
-    return "\n".join(lines).rstrip()
+    return "\n".join(lines)
+
+
+def close_up_hidden(text: str) -> str:
+    """A check cell without blank lines above hidden tests, which would stay when those are cut."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.strip() == BEGIN_HIDDEN:
+            while lines and not lines[-1].strip():
+                lines.pop()
+        lines.append(line)
+    return "\n".join(lines)

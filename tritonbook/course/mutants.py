@@ -53,19 +53,33 @@ class _Edited:
 
 @dataclass(frozen=True, init=False)
 class Mutant(_Edited):
-    """A wrong answer: its name, the diagnosis codes that it may get, and how to make it."""
+    """A wrong answer: its name, the diagnosis codes that it may get, and how to make it.
+
+    only: "interpreter" or "gpu" where the mistake shows in one of them alone (an unmasked load
+    whose lanes are dropped again is seen by the interpreter's meter, not by a GPU).
+    """
 
     name: str
     codes: tuple[str, ...]
     edits: tuple[Edit, ...]
     replace: str | None
+    only: str | None
 
     def __init__(
-        self, name: str, codes: str | tuple[str, ...], *edits: Edit, replace: str | None = None
+        self,
+        name: str,
+        codes: str | tuple[str, ...],
+        *edits: Edit,
+        replace: str | None = None,
+        only: str | None = None,
     ):
+        if only not in (None, "interpreter", "gpu"):
+            raise MutantError(f"{name!r}: only={only!r} must be 'interpreter' or 'gpu'")
         codes = (codes,) if isinstance(codes, str) else tuple(codes)
         for field, value in zip(
-            ("name", "codes", "edits", "replace"), (name, codes, edits, replace), strict=True
+            ("name", "codes", "edits", "replace", "only"),
+            (name, codes, edits, replace, only),
+            strict=True,
         ):
             object.__setattr__(self, field, value)
 
@@ -95,7 +109,8 @@ class WrongAnswers:
     def text(self, key: str, change: Mutant | Variant) -> str:
         """The text of the answer cell `key` with a mutant's or a variant's change."""
         try:
-            return change.apply(gaps.solved_text(self.exercise.answers()[key].source))
+            answer = self.exercise.answers()[key]
+            return change.apply(self.exercise.cut(answer, gaps.solved_text))
         except MutantError as error:
             raise MutantError(f"{self.path.parent.name}/{self.path.name}, {key}: {error}") from None
 

@@ -1,0 +1,160 @@
+"""python -m tritonbook.build: sync, check, execute, new, kill-matrix.
+
+Exit codes: 0 all is well; 1 something differs, or a wrong answer survives; 2 an exercise file is
+broken or the command cannot run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..course.mutants import MutantError
+from ..course.source import SourceError
+from . import contract, matrix, stubs, sync, template
+from .release import read_release
+
+BROKEN = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tritonbook.build", description=__doc__)
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for verb, does in (
+        ("sync", "write notebooks/, solutions/ and autograde/source/"),
+        ("check", "compare them with what exercises/ gives, and check every rule"),
+        ("execute", "run solutions and keep their outputs"),
+    ):
+        added = verbs.add_parser(verb, help=does)
+        added.add_argument("slugs", nargs="*", help="exercises (default: all)")
+        if verb == "execute":
+            added.add_argument("--allow-interpreter", action="store_true", help="run without a GPU")
+    verbs.add_parser("new", help="write a template exercise").add_argument("slug", help="NN_name")
+    added = verbs.add_parser("kill-matrix", help="run every wrong answer and honest variant")
+    added.add_argument("--exercise", help="slug, name or number (default: all)")
+    added.add_argument("--key", help="one graded key")
+    added.add_argument("--dtype", help="run every case in this dtype")
+    added.add_argument("--timeout", type=float, default=matrix.SECONDS, help="seconds a check")
+    added.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
+    options = parser.parse_args(arguments)
+    verb: Callable[[argparse.Namespace], int] = {
+        "sync": _sync,
+        "check": _check,
+        "execute": _execute,
+        "new": _new,
+        "kill-matrix": _kill_matrix,
+    }[options.verb]
+    try:
+        return verb(options)
+    except (SourceError, MutantError, LookupError, OSError, ValueError) as error:
+        print(_sentence(error), file=sys.stderr)
+        return BROKEN
+
+
+def _sentence(error: Exception) -> str:
+    # A KeyError's own text is quoted.
+    return str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
+
+
+def _sync(options: argparse.Namespace) -> int:
+    built = sync.build(options.root, options.slugs)
+    for error in built.broken:
+        print(error, file=sys.stderr)
+    for path in sync.write(built):
+        print(f"{'wrote' if path.exists() else 'removed'} {path.relative_to(options.root)}")
+    for path, cells in built.dropped.items():
+        name = path.relative_to(options.root)
+        print(f"{name}: outputs of {len(cells)} cells were older than their source; run execute")
+    return BROKEN if built.broken else 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    built = sync.build(options.root, options.slugs)
+    release = read_release(options.root)
+    course = sync.chosen(options.root, options.slugs)
+    unread = {error.path for error in built.broken}
+    sound = [exercise for exercise in course if exercise.path not in unread]
+    errors = [*built.broken]
+    for exercise in sound:
+        errors += contract.problems(exercise, release)
+    if built.complete and not unread:
+        errors += contract.course_problems(sound)
+    broken = {error.path for error in errors}
+    errors += stubs.problems([exercise for exercise in sound if exercise.path not in broken])
+    for error in errors:
+        print(error, file=sys.stderr)
+    differing = built.differing()
+    for path in differing:
+        print(f"{path.relative_to(options.root)} differs from its source; run make sync")
+    for path in built.left_over():
+        print(f"{path.relative_to(options.root)} comes from no exercise; run make sync")
+        differing.append(path)
+    if errors:
+        return BROKEN
+    if not differing:
+        print(f"{len(course)} exercises: rules kept, {len(built.files)} notebooks up to date")
+    return 1 if differing else 0
+
+
+def _execute(options: argparse.Namespace) -> int:
+    from ..device import INTERPRET
+    from .execute import ExecutionError, execute
+
+    if INTERPRET and not options.allow_interpreter:
+        print("There is no GPU here: add --allow-interpreter, or run this on one.", file=sys.stderr)
+        return BROKEN
+    release = read_release(options.root)
+    status = 0
+    for exercise in sync.chosen(options.root, options.slugs):
+        try:
+            path = execute(exercise, release, options.root)
+            print(f"executed {path.relative_to(options.root)}", flush=True)
+        except ExecutionError as error:
+            print(error, file=sys.stderr)
+            status = 1
+    return status
+
+
+def _new(options: argparse.Namespace) -> int:
+    if not re.fullmatch(r"\d\d_[a-z][a-z0-9_]*", options.slug):
+        raise ValueError(f"{options.slug!r} is no exercise name; write it as in 17_scan")
+    for path in template.write_new(options.root / "exercises", options.slug):
+        print(f"wrote {path.relative_to(options.root)}")
+    return 0
+
+
+def _kill_matrix(options: argparse.Namespace) -> int:
+    from rich.console import Console
+    from rich.progress import track
+
+    wanted = [
+        trial
+        for exercise in sync.chosen(options.root, [options.exercise] if options.exercise else [])
+        for trial in matrix.trials(exercise, options.key)
+    ]
+    if not wanted:
+        raise LookupError(f"there is no graded key {options.key!r}")
+    errors = Console(stderr=True)
+    rows = matrix.run(wanted, options.dtype, options.timeout)
+    done = list(
+        track(rows, total=len(wanted), description="checks", console=errors, transient=True)
+    )
+    Console(width=None if sys.stdout.isatty() else 160).print(matrix.table(done))
+    bad = [row for row in done if not row.good]
+    killed = sum(row.verdict == "killed" and row.kind == "mutant" for row in done)
+    mutants = sum(row.kind == "mutant" for row in done)
+    accepted = sum(row.verdict == "accepted" for row in done)
+    print(f"{killed} of {mutants} wrong answers killed, {accepted} right ones accepted", end="")
+    print(f"; {len(bad)} not as intended" if bad else "")
+    if options.json:
+        options.json.write_text(json.dumps([row.to_dict() for row in done], indent=1) + "\n")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,269 @@
+"""The rules of an exercise file. A broken one is named in one sentence: file, line, mend.
+
+Rules about what stands inside a kernel are in `kernel_rules`, and the rule that an open gap must
+compile is in `stubs`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from ..course import gaps
+from ..course.exercises import Exercise
+from ..course.mutants import MutantError, wrong_answers
+from ..course.source import Cell, SourceError
+from . import kernel_rules, views
+from .release import Release
+from .template import SETUP
+
+MAX_BYTES = 60_000
+MAX_TASKS = 4
+MAX_WIDTH = 100
+HINTS = 3
+
+
+def problems(exercise: Exercise, release: Release) -> list[SourceError]:
+    """Everything that is wrong with one exercise file, in the order of its lines."""
+    try:
+        trees = exercise.parse_code()
+        for cell in exercise.answers().values():
+            exercise.cut(cell, gaps.gaps)
+        for cell in exercise.checks().values():
+            exercise.cut(cell, gaps.without_hidden)
+    except SourceError as error:
+        return [error]
+    found = [
+        *_header(exercise),
+        *_setup(exercise),
+        *_keys(exercise),
+        *_answers(exercise),
+        *_hints(exercise),
+        *_checks(exercise),
+        *_code(exercise),
+        *_wrong(exercise),
+    ]
+    for cell, tree in trees.items():
+        for line, problem, mend in kernel_rules.problems(tree, cell.source):
+            found.append(SourceError(exercise.path, cell.line + line, problem, mend))
+    if not found:
+        found += _size(exercise, release)
+    return sorted(found, key=lambda error: (str(error.path), error.line))
+
+
+def course_problems(course: Iterable[Exercise]) -> list[SourceError]:
+    """What is wrong between exercises: numbers, keys and prerequisites."""
+    found = []
+    keys: dict[str, str] = {}
+    numbers: dict[int, str] = {}
+    slugs: list[str] = []
+    for exercise in course:
+        path = exercise.path
+        if exercise.number in numbers:
+            problem = f"{numbers[exercise.number]} has the number {exercise.number} too"
+            found.append(SourceError(path, 1, problem, "rename one of the files"))
+        for slug in exercise.requires:
+            if slug not in slugs:
+                problem = f"it requires {slug!r}, which is no earlier exercise"
+                found.append(SourceError(path, 1, problem, "name one that comes before it"))
+        for key, cell in exercise.answers().items():
+            if key in keys:
+                problem = f"the key {key!r} is in {keys[key]} too"
+                found.append(SourceError(path, cell.line, problem, "choose another key"))
+            keys[key] = exercise.slug
+        numbers[exercise.number] = exercise.slug
+        slugs.append(exercise.slug)
+    return found
+
+
+def _header(exercise: Exercise) -> Iterator[SourceError]:
+    if not 1 <= len(exercise.you_will) <= 5:
+        problem = f"'you_will' has {len(exercise.you_will)} items"
+        yield SourceError(exercise.path, 1, problem, "state one to five")
+    if not 5 <= exercise.minutes <= 120:
+        problem = f"{exercise.minutes} minutes is no working session"
+        yield SourceError(exercise.path, 1, problem, "plan 5 to 120, or split the notebook")
+
+
+def _setup(exercise: Exercise) -> Iterator[SourceError]:
+    found = [cell for cell in exercise.cells if cell.role == "setup"]
+    if len(found) != 1:
+        problem = f"there are {len(found)} set-up cells"
+        yield SourceError(exercise.path, 1, problem, 'keep one cell with tags=["setup"]')
+        return
+    code = next(cell for cell in exercise.cells if cell.kind == "code")
+    if code is not found[0]:
+        problem = "a code cell stands before the set-up cell"
+        yield SourceError(exercise.path, code.line, problem, "move it below")
+    if found[0].source != SETUP:
+        problem = "the set-up cell differs from that of the other notebooks"
+        mend = "copy SETUP from tritonbook/build/template.py; import the rest in a later cell"
+        yield SourceError(exercise.path, found[0].line, problem, mend)
+
+
+def _keys(exercise: Exercise) -> Iterator[SourceError]:
+    """Each key: one answer, a hint right below it, one check after it."""
+    path, cells = exercise.path, exercise.cells
+    places: dict[tuple[str, str], int] = {}
+    for place, cell in enumerate(cells):
+        if cell.key is None:
+            continue
+        if (cell.role, cell.key) in places:
+            problem = f"the key {cell.key!r} has two {cell.role} cells"
+            yield SourceError(path, cell.line, problem, "merge them or rename one key")
+        places[cell.role, cell.key] = place
+    for (role, key), place in places.items():
+        cell = cells[place]
+        if role != "answer":
+            if ("answer", key) not in places:
+                problem = f"the {role} cell's key {key!r} has no answer cell"
+                yield SourceError(path, cell.line, problem, "add the answer or mend the key")
+            continue
+        if places.get(("hint", key)) != place + 1:
+            problem = f"the answer {key!r} has no hint cell right below it"
+            yield SourceError(path, cell.line, problem, "add one with three <details> blocks")
+        if places.get(("check", key), -1) < place:
+            problem = f"the answer {key!r} has no check cell below it"
+            yield SourceError(path, cell.line, problem, f'add tags=["check"] key="{key}"')
+
+
+def _answers(exercise: Exercise) -> Iterator[SourceError]:
+    path = exercise.path
+    graded = [cell for cell in exercise.answers().values() if "stretch" not in cell.tags]
+    if len(graded) > MAX_TASKS:
+        problem = f"there are {len(graded)} tasks"
+        mend = f"keep {MAX_TASKS}; mark others as stretch or move them"
+        yield SourceError(path, graded[MAX_TASKS].line, problem, mend)
+    for cell in exercise.answers().values():
+        found = gaps.gaps(cell.source)
+        if not found:
+            problem = f"the answer {cell.key!r} has no gap"
+            yield SourceError(path, cell.line, problem, "put markers around its solution")
+        for gap in found:
+            if not gap.in_kernel and not gap.returns:
+                problem = f"the gap in {gap.function} does not end that function with a return"
+                mend = "let the gap reach the function's end and its last statement be a return"
+                yield SourceError(path, cell.line + gap.begin, problem, mend)
+        yield from _leaks(exercise, cell)
+
+
+def _leaks(exercise: Exercise, answer: Cell) -> Iterator[SourceError]:
+    """Solution lines that the learner would read in the answer's own cell or its hint."""
+    secret = solution_lines(answer.source)
+    for cell in exercise.cells:
+        if cell.key != answer.key or cell.role not in ("answer", "hint"):
+            continue
+        text = gaps.learner_text(cell.source) if cell is answer else cell.source
+        shown = [_squeezed(line) for line in text.splitlines()]
+        for line in sorted(secret):
+            if any(line in other for other in shown):
+                number = _line_of(cell, line)
+                problem = f"the learner can read the solution line {line!r}"
+                mend = "leave holes in it, or move it out of the gap"
+                yield SourceError(exercise.path, number, problem, mend)
+
+
+def solution_lines(text: str) -> set[str]:
+    """The lines of an answer that only its gaps hold, without trivial ones, blanks squeezed."""
+    inside: set[str] = set()
+    lines = text.splitlines()
+    for gap in gaps.gaps(text):
+        for line in lines[gap.begin : gap.end - 1]:
+            squeezed = _squeezed(line)
+            if len(squeezed) >= 16 and re.search(r"[=(]", squeezed) and squeezed[0] != "#":
+                inside.add(squeezed)
+    outside = {_squeezed(line) for line in gaps.learner_text(text).splitlines()}
+    return inside - outside
+
+
+def _squeezed(line: str) -> str:
+    return " ".join(line.split())
+
+
+def _line_of(cell: Cell, squeezed: str) -> int:
+    lines = cell.source.splitlines()
+    return cell.line + next(i for i, line in enumerate(lines, 1) if squeezed in _squeezed(line))
+
+
+def _hints(exercise: Exercise) -> Iterator[SourceError]:
+    for cell in exercise.cells:
+        if cell.role != "hint":
+            continue
+        count = cell.source.count("<details>")
+        if not count == cell.source.count("</details>") == cell.source.count("<summary>") == HINTS:
+            problem = f"the hint {cell.key!r} does not hold three whole <details> blocks"
+            mend = "write <details><summary>...</summary> ... </details> three times"
+            yield SourceError(exercise.path, cell.line, problem, mend)
+
+
+def _checks(exercise: Exercise) -> Iterator[SourceError]:
+    checks = exercise.checks()
+    if not sum(cell.points for cell in checks.values()):
+        yield SourceError(exercise.path, 1, "no check is worth a point", "add points= to one")
+    for cell in checks.values():
+        visible = ast.parse(gaps.without_hidden(cell.source)).body
+        if not visible:
+            problem = f"the check {cell.key!r} shows the learner nothing"
+            yield SourceError(
+                exercise.path, cell.line, problem, "put a check() above the hidden tests"
+            )
+        # Stock nbgrader reads a check cell's last value as a score.
+        if visible and isinstance(visible[-1], ast.Expr) and _is_score(visible[-1].value):
+            problem = f"the check {cell.key!r} ends with a value, which nbgrader takes for a score"
+            yield SourceError(exercise.path, cell.line, problem, "end it with check() or an assert")
+
+
+def _is_score(value: ast.expr) -> bool:
+    return not isinstance(value, ast.Call)
+
+
+def _code(exercise: Exercise) -> Iterator[SourceError]:
+    for cell in exercise.cells:
+        if cell.kind != "code":
+            continue
+        for number, line in enumerate(cell.source.splitlines(), 1):
+            place = cell.line + number
+            if re.match(r"\s*[%!]", line) or re.match(r"# ?[%!]\w", line):
+                problem = "a magic command or shell line"
+                yield SourceError(exercise.path, place, problem, "write it in Python")
+            if len(line) > MAX_WIDTH:
+                problem = f"the line has {len(line)} characters"
+                yield SourceError(exercise.path, place, problem, f"break it at {MAX_WIDTH}")
+            if re.search(r"\b(make_block_ptr|tl\.advance)\b", line):
+                problem = "block pointers are gone from newer Tritons"
+                yield SourceError(exercise.path, place, problem, "use plain offsets and strides")
+
+
+def _wrong(exercise: Exercise) -> Iterator[SourceError]:
+    """Wrong answers that no longer fit their exercise."""
+    path = exercise.path.parent / "wrong" / exercise.path.name
+    try:
+        wrong = wrong_answers(exercise)
+        for table in (wrong.mutants, wrong.variants):
+            for key, changes in table.items():
+                for change in changes:
+                    wrong.text(key, change)
+    except MutantError as error:
+        # The error's own text names file, key and mend; the line is where the name stands.
+        name = re.search(r"'([^']+)'", str(error).partition(": ")[2] or str(error))
+        line = _find_line(path.read_text(encoding="utf-8"), name[1] if name else "")
+        yield SourceError(path, line, str(error).partition(": ")[2], "bring it up to date")
+        return
+    for key, cell in exercise.checks().items():
+        if cell.points and not wrong.mutants.get(key):
+            problem = f"nothing proves that the check {key!r} refuses a wrong answer"
+            mend = f"add MUTANTS[{key!r}] to exercises/wrong/{exercise.path.name}"
+            yield SourceError(exercise.path, cell.line, problem, mend)
+
+
+def _find_line(text: str, wanted: str) -> int:
+    lines = text.splitlines()
+    return next((i for i, line in enumerate(lines, 1) if wanted and wanted in line), 1)
+
+
+def _size(exercise: Exercise, release: Release) -> Iterator[SourceError]:
+    size = len(views.to_bytes(views.learner(exercise, release)))
+    if size > MAX_BYTES:
+        problem = f"the learner's notebook has {size} bytes"
+        yield SourceError(exercise.path, 1, problem, f"keep it under {MAX_BYTES}; split it")

@@ -1,0 +1,65 @@
+"""Run solved notebooks and keep their outputs, with the machine that they come from."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import os
+import tempfile
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from ..course.exercises import Exercise
+from . import outputs, sync, views
+from .release import Release
+
+CELL_SECONDS = 600
+
+
+class ExecutionError(RuntimeError):
+    """A cell of a solved notebook failed; the text names the notebook and quotes the error."""
+
+
+def execute(exercise: Exercise, release: Release, root: Path) -> Path:
+    """Run solutions/NN_slug.ipynb from its exercise file, store its outputs, return its path.
+
+    The outputs carry the hash of their source, the GPU, the versions and the date. Raises
+    ExecutionError where a cell fails; the file then stays as it was.
+    """
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    from ..device import versions
+
+    notebook = views.solution(exercise, release)
+    client = NotebookClient(
+        copy.deepcopy(notebook),
+        timeout=CELL_SECONDS,
+        kernel_name="python3",
+        record_timing=False,
+        resources={"metadata": {"path": str(root)}},
+    )
+    try:
+        # A home of its own: progress starts empty, and the author's is left alone.
+        with tempfile.TemporaryDirectory() as home:
+            done = client.execute(env={**os.environ, "TRITONBOOK_HOME": home})
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        raise ExecutionError(f"{exercise.slug}: {error}") from error
+    for cell, ran in zip(notebook.cells, done.cells, strict=True):
+        if cell.cell_type == "code":
+            cell.outputs = [_tidy(output) for output in ran.outputs]
+            cell.execution_count = ran.execution_count
+    notebook.metadata.workbook["made_from"] = NotebookNode(outputs.source_hashes(notebook))
+    notebook.metadata.workbook["executed"] = NotebookNode(
+        versions(), date=datetime.date.today().isoformat()
+    )
+    _, path, _ = sync.paths(root, exercise.slug)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(views.to_bytes(notebook))
+    return path
+
+
+def _tidy(output: NotebookNode) -> NotebookNode:
+    output.pop("transient", None)
+    return output

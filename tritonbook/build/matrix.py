@@ -1,0 +1,174 @@
+"""The kill matrix: every wrong answer must be refused for its reason, every right one accepted.
+
+For each graded key: the solution passes, the open gap reads as not attempted, each mutant gets one
+of its diagnoses, each honest variant passes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..course import gaps
+from ..course.exercises import Exercise
+from ..course.mutants import wrong_answers
+
+PASSED = ("passed",)
+OPEN_GAP = ("not-attempted",)
+SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One text of one answer, and the codes that its check may give."""
+
+    exercise: Exercise
+    key: str
+    kind: str  # solution, untouched, mutant, variant
+    name: str
+    expected: tuple[str, ...]
+    text: str | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of a trial."""
+
+    exercise: str
+    key: str
+    kind: str
+    name: str
+    expected: tuple[str, ...]
+    got: str
+    message: str
+    card: str
+    seconds: float
+
+    @property
+    def good(self) -> bool:
+        return self.got in self.expected
+
+    @property
+    def verdict(self) -> str:
+        """killed, accepted, SURVIVED, MISDIAGNOSED or REFUSED."""
+        if self.expected == PASSED:
+            return "accepted" if self.good else "REFUSED"
+        if self.got == "passed":
+            return "SURVIVED"
+        return "killed" if self.good else "MISDIAGNOSED"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "verdict": self.verdict, "good": self.good}
+
+
+def trials(exercise: Exercise, key: str | None = None) -> Iterator[Trial]:
+    """All that the checks of an exercise must decide. Raises MutantError for a stale edit."""
+    wrong = wrong_answers(exercise)
+    for name, cell in exercise.answers().items():
+        if key not in (None, name):
+            continue
+        yield Trial(exercise, name, "solution", "as solved", PASSED, None)
+        untouched = exercise.cut(cell, gaps.learner_text)
+        yield Trial(exercise, name, "untouched", "open gap", OPEN_GAP, untouched)
+        for mutant in wrong.mutants.get(name, ()):
+            text = wrong.text(name, mutant)
+            yield Trial(exercise, name, "mutant", mutant.name, mutant.codes, text)
+        for variant in wrong.variants.get(name, ()):
+            text = wrong.text(name, variant)
+            yield Trial(exercise, name, "variant", variant.name, PASSED, text)
+
+
+def run(
+    wanted: Iterable[Trial], dtype: str | None = None, seconds: float = SECONDS
+) -> Iterator[Row]:
+    """Run trials one after another in a worker that is replaced when one breaks it.
+
+    dtype overrides the dtype of every case. A trial that takes longer than `seconds` is stopped and
+    gets "timeout"; one that ends the worker gets "crashed".
+    """
+    with contextlib.closing(_Worker()) as worker:
+        for trial in wanted:
+            answer = worker.ask(trial, dtype, seconds)
+            yield Row(
+                trial.exercise.slug, trial.key, trial.kind, trial.name, trial.expected, *answer
+            )
+
+
+class _Worker:
+    """The process that runs checks; started when first asked, and again after it broke."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def ask(self, trial: Trial, dtype: str | None, seconds: float) -> tuple[str, str, str, float]:
+        """(code, message, card, seconds) of one trial."""
+        process = self._running()
+        request = {
+            "path": str(trial.exercise.path),
+            "key": trial.key,
+            "text": trial.text,
+            "dtype": dtype,
+        }
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
+        ready, _, _ = select.select([process.stdout], [], [], seconds)
+        if not ready:
+            self.close()
+            return "timeout", f"stopped after {seconds:g} s", "", seconds
+        line = process.stdout.readline()
+        if not line:
+            status = process.wait()
+            self._process = None
+            return "crashed", f"the process ended with status {status}", "", 0.0
+        answer = json.loads(line)
+        if answer["spent"]:
+            self.close()
+        return answer["code"], answer["message"], answer["card"], answer["seconds"]
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process.stdin.close()
+            self._process.stdout.close()
+            self._process = None
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tritonbook.build.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")},
+            )
+        return self._process
+
+
+def table(rows: Iterable[Row]) -> Any:
+    """The rows as a rich table."""
+    from rich.table import Table
+
+    shown = Table(title="Kill matrix", expand=False)
+    for column in ("exercise", "key", "answer", "expected", "got", "verdict", "s"):
+        shown.add_column(column, overflow="fold")
+    for row in rows:
+        style = "" if row.good else "bold red"
+        shown.add_row(
+            row.exercise,
+            row.key,
+            f"{row.kind}: {row.name}",
+            " or ".join(row.expected),
+            row.got if row.good else f"{row.got} ({row.message})",
+            row.verdict,
+            f"{row.seconds:.1f}",
+            style=style,
+        )
+    return shown

@@ -1,0 +1,93 @@
+"""Outputs of solved notebooks: kept while what they came from is unchanged, dropped after.
+
+An output depends on its cell and on everything the cell reads: definitions in earlier cells, and
+what those read. The hash of an output covers all of it, so an edited kernel takes the pictures and
+figures drawn from it along, while an edit elsewhere leaves them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+
+def source_hashes(notebook: NotebookNode) -> dict[str, str]:
+    """For each code cell's id: a hash of its source and of the sources that it depends on."""
+    found: dict[str, str] = {}
+    owners: dict[str, str] = {}  # name -> hash of the cell that defined it last
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        # The set-up cell's first lines name the release; a new version makes no output stale.
+        source = cell.source.split("\n\n", 1)[-1] if cell.id == "setup" else cell.source
+        tree = ast.parse(source)
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        parts = [source, *sorted({owners[name] for name in names if name in owners})]
+        found[cell.id] = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        owners.update(dict.fromkeys(_defined(tree), found[cell.id]))
+    return found
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    """Names that a cell gives to later cells. Imports are left out: they change nothing."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
+
+
+def carry(notebook: NotebookNode, path: Path) -> list[str]:
+    """Copy into a fresh notebook the outputs in the file `path` that are still true.
+
+    Returns the ids of the cells whose outputs were dropped because their source changed.
+    """
+    if not path.is_file():
+        return []
+    # Plain JSON: a half-written or hand-edited file must not stop the build.
+    try:
+        old = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return []
+    record = old.get("metadata", {}).get("workbook", {})
+    made_from = record.get("made_from", {})
+    cells = {cell.get("id"): cell for cell in old.get("cells", [])}
+    hashes = source_hashes(notebook)
+    kept, dropped = {}, []
+    for cell in notebook.cells:
+        known = made_from.get(cell.id)
+        if known is None:
+            continue
+        if known != hashes.get(cell.id):
+            dropped.append(cell.id)
+            continue
+        cell.outputs = [_joined(output) for output in cells[cell.id]["outputs"]]
+        cell.execution_count = cells[cell.id]["execution_count"]
+        kept[cell.id] = known
+    dropped += [name for name in made_from if name not in hashes]
+    if kept:
+        notebook.metadata.workbook["made_from"] = NotebookNode(kept)
+        notebook.metadata.workbook["executed"] = NotebookNode(record["executed"])
+    return dropped
+
+
+def _joined(output: dict) -> NotebookNode:
+    """Undo nbformat's splitting of long texts into lists of lines."""
+
+    def join(value: object) -> object:
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return "".join(value)
+        if isinstance(value, dict):
+            return NotebookNode({key: join(item) for key, item in value.items()})
+        return value
+
+    joined = NotebookNode({key: join(value) for key, value in output.items()})
+    if "traceback" in output:
+        joined["traceback"] = output["traceback"]
+    return joined

@@ -1,0 +1,41 @@
+"""Where the workbook is published, and its version: read from pyproject.toml alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Release:
+    """The repository's address and the tag that generated notebooks point to."""
+
+    repository: str
+    version: str
+
+    @property
+    def tag(self) -> str:
+        return f"v{self.version}"
+
+    @property
+    def archive(self) -> str:
+        """What pip installs on Colab: the tagged sources, fetched without git."""
+        return f"{self.repository}/archive/refs/tags/{self.tag}.zip"
+
+    def colab(self, path: str) -> str:
+        """The address that opens a notebook of this release in Colab."""
+        name = self.repository.removeprefix("https://github.com/")
+        return f"https://colab.research.google.com/github/{name}/blob/{self.tag}/{path}"
+
+
+def read_release(root: Path) -> Release:
+    """Read pyproject.toml (by pattern: Python 3.10 has no TOML reader)."""
+    text = (root / "pyproject.toml").read_text(encoding="utf-8")
+    found = []
+    for key in ("Repository", "version"):
+        match = re.search(rf'^{key} = "([^"]+)"$', text, flags=re.MULTILINE)
+        if not match:
+            raise ValueError(f'pyproject.toml has no line {key} = "..."; add it')
+        found.append(match[1].rstrip("/"))
+    return Release(*found)

@@ -1,0 +1,102 @@
+"""Write the generated notebooks, or say which of them differ from what their source gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..course.exercises import Exercise, exercises
+from ..course.source import SourceError
+from . import outputs, views
+from .release import read_release
+
+
+@dataclass
+class Built:
+    """What the exercise files of a checkout give: file contents by path, and what went wrong."""
+
+    root: Path
+    files: dict[Path, bytes] = field(default_factory=dict)
+    broken: list[SourceError] = field(default_factory=list)
+    dropped: dict[Path, list[str]] = field(default_factory=dict)  # outputs gone stale, by notebook
+    complete: bool = True  # every exercise was built, so other generated files are left over
+
+    def differing(self) -> list[Path]:
+        """Generated files that are missing or hold other bytes."""
+        return [
+            path
+            for path, content in self.files.items()
+            if not path.is_file() or path.read_bytes() != content
+        ]
+
+    def left_over(self) -> list[Path]:
+        """Notebooks in the generated folders that no exercise file gives."""
+        if not self.complete or self.broken:
+            return []
+        patterns = ("notebooks/*.ipynb", "solutions/*.ipynb", "autograde/source/*/*.ipynb")
+        present = {path for pattern in patterns for path in self.root.glob(pattern)}
+        return sorted(present - set(self.files))
+
+
+def chosen(root: Path, slugs: Iterable[str] = ()) -> list[Exercise]:
+    """The exercises of a checkout, or those named by slug, name or number."""
+    found = exercises(root / "exercises")
+    wanted = list(slugs)
+    if not wanted:
+        return found
+    picked = []
+    for slug in wanted:
+        match = [e for e in found if slug in (e.slug, e.slug[3:], e.slug[:2], str(e.number))]
+        if not match:
+            known = ", ".join(e.slug for e in found)
+            raise LookupError(f"there is no exercise {slug!r}; there are: {known}")
+        picked += match
+    return picked
+
+
+def paths(root: Path, slug: str) -> tuple[Path, Path, Path]:
+    """Where the learner's, the solved and the instructor's notebook of an exercise lie."""
+    name = f"{slug}.ipynb"
+    return root / "notebooks" / name, root / "solutions" / name, source_path(root, slug)
+
+
+def source_path(root: Path, slug: str) -> Path:
+    return root / "autograde" / "source" / slug / f"{slug}.ipynb"
+
+
+def build(root: Path, slugs: Iterable[str] = ()) -> Built:
+    """Generate every notebook in memory. Exercises that cannot be built are listed in `broken`."""
+    release = read_release(root)
+    slugs = list(slugs)
+    built = Built(root, complete=not slugs)
+    for exercise in chosen(root, slugs):
+        learner_path, solution_path, instructor_path = paths(root, exercise.slug)
+        try:
+            learner = views.learner(exercise, release)
+            solution = views.solution(exercise, release)
+            instructor = views.instructor(exercise, release)
+            dropped = outputs.carry(solution, solution_path)
+        except SourceError as error:
+            built.broken.append(error)
+            continue
+        built.files[learner_path] = views.to_bytes(learner)
+        built.files[solution_path] = views.to_bytes(solution)
+        built.files[instructor_path] = views.to_bytes(instructor)
+        if dropped:
+            built.dropped[solution_path] = dropped
+    return built
+
+
+def write(built: Built) -> list[Path]:
+    """Write what differs and remove what is left over; returns the paths touched."""
+    touched = built.differing()
+    for path in touched:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(built.files[path])
+    for path in built.left_over():
+        path.unlink()
+        if path.parent.name == path.stem:
+            path.parent.rmdir()
+        touched.append(path)
+    return touched

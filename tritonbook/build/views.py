@@ -1,0 +1,190 @@
+"""The three notebooks of an exercise: the learner's, the solved one, the instructor's for nbgrader.
+
+The bytes depend on the exercise file and the release alone. Cell ids come from keys and positions.
+The learner's notebook carries the metadata that stock `nbgrader generate_assignment` gives when it
+reads the instructor's, so both are the same notebook, and a learner can submit the published one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from ..course import gaps
+from ..course.exercises import Exercise
+from ..course.source import Cell
+from .release import Release
+
+BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
+NEEDS = {
+    "interpreter": "no GPU needed",
+    "gpu": "needs a GPU",
+    "sm80": "needs an A100-class GPU or newer",
+}
+# Keeps the order of cells' roles apart from nbgrader's three kinds of cell.
+GRADED = {"answer": (False, True, False), "check": (True, False, True)}
+READ_ONLY = ("setup", "reference")
+
+INSTALL = """\
+# Colab has no workbook yet: install it there, once. Elsewhere this does nothing.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("tritonbook") is None:
+    workbook = "tritonbook @ {archive}"
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", workbook], check=True)
+
+"""
+
+
+def learner(exercise: Exercise, release: Release) -> NotebookNode:
+    """notebooks/NN_slug.ipynb: gaps, visible checks, no hidden tests."""
+    texts = {"answer": gaps.learner_text, "check": gaps.without_hidden}
+    return _notebook(exercise, release, texts, released=True)
+
+
+def solution(exercise: Exercise, release: Release) -> NotebookNode:
+    """solutions/NN_slug.ipynb, before it is run: everything solved, no hidden tests."""
+    texts = {"answer": gaps.solved_text, "check": gaps.without_hidden}
+    return _notebook(exercise, release, texts)
+
+
+def instructor(exercise: Exercise, release: Release) -> NotebookNode:
+    """autograde/source/NN_slug/NN_slug.ipynb: nbgrader's source, with markers and hidden tests."""
+    texts = {"answer": gaps.instructor_text, "check": gaps.close_up_hidden}
+    return _notebook(exercise, release, texts, nbgrader=True)
+
+
+def to_bytes(notebook: NotebookNode) -> bytes:
+    """The file's content: keys sorted, one final newline."""
+    nbformat.validate(notebook)
+    return (nbformat.writes(notebook, version=4).rstrip("\n") + "\n").encode()
+
+
+def cell_ids(exercise: Exercise) -> list[str]:
+    """An id for each cell of the exercise: by key where it has one, else by role and position."""
+    seen: Counter[str] = Counter()
+    found = []
+    for cell in exercise.cells:
+        role = cell.role or ("text" if cell.kind == "markdown" else "code")
+        name = f"{role}-{cell.key}" if cell.key else role
+        seen[name] += 1
+        found.append(name if cell.key or role == "setup" else f"{name}-{seen[name]}")
+    return found
+
+
+def title_text(exercise: Exercise, release: Release) -> str:
+    """The first lines of the notebook: title, badge, minutes and needs, what you will do."""
+    facts = [f"**{exercise.minutes} minutes**", NEEDS[exercise.needs]]
+    if exercise.requires:
+        links = ", ".join(f"[{slug}]({slug}.ipynb)" for slug in exercise.requires)
+        facts.append(f"before this: {links}")
+    colab = release.colab(f"notebooks/{exercise.slug}.ipynb")
+    lines = [
+        f"# {exercise.number}. {exercise.title}",
+        "",
+        f"[![Open in Colab]({BADGE})]({colab})",
+        "",
+        " · ".join(facts),
+        "",
+        "**You will**",
+        *(f"- {item}" for item in exercise.you_will),
+    ]
+    return "\n".join(lines)
+
+
+def _notebook(
+    exercise: Exercise,
+    release: Release,
+    texts: dict[str, Any],
+    nbgrader: bool = False,
+    released: bool = False,
+) -> NotebookNode:
+    exercise.parse_code()
+    cells = []
+    pairs = list(zip(cell_ids(exercise), exercise.cells, strict=True))
+    title = title_text(exercise, release)
+    if pairs[0][1].source.startswith("# "):
+        # The file's own title, for whoever reads the file, gives way to the full one.
+        name, first = pairs.pop(0)
+        rest = first.source.partition("\n")[2].strip("\n")
+        cells.append(_markdown(name, f"{title}\n\n{rest}" if rest else title))
+    else:
+        cells.append(_markdown("title", title))
+    for name, cell in pairs:
+        source = exercise.cut(cell, texts[cell.role]) if cell.role in texts else cell.source
+        if cell.role == "setup":
+            source = INSTALL.format(archive=release.archive) + source
+        node = _markdown(name, source) if cell.kind == "markdown" else _code(name, source)
+        if cell.tags:
+            node.metadata["tags"] = list(cell.tags)
+        if nbgrader or released:
+            _grade(node, cell, released)
+        cells.append(node)
+    return NotebookNode(
+        cells=cells,
+        metadata=NotebookNode(
+            accelerator="GPU",  # Colab starts a machine with a GPU for it
+            kernelspec=NotebookNode(display_name="Python 3", language="python", name="python3"),
+            language_info=NotebookNode(name="python"),
+            workbook=NotebookNode(slug=exercise.slug, version=release.version),
+        ),
+        nbformat=4,
+        nbformat_minor=5,
+    )
+
+
+def _markdown(name: str, source: str) -> NotebookNode:
+    return NotebookNode(id=name, cell_type="markdown", metadata=NotebookNode(), source=source)
+
+
+def _code(name: str, source: str) -> NotebookNode:
+    return NotebookNode(
+        id=name,
+        cell_type="code",
+        metadata=NotebookNode(),
+        source=source,
+        outputs=[],
+        execution_count=None,
+    )
+
+
+def _grade(node: NotebookNode, cell: Cell, released: bool) -> None:
+    """Add nbgrader's metadata (schema version 3); `released` adds what generate_assignment adds."""
+    if cell.role in GRADED:
+        grade, solution_cell, locked = GRADED[cell.role]
+    elif cell.role in READ_ONLY:
+        grade, solution_cell, locked = False, False, True
+    else:
+        return
+    meta = NotebookNode(
+        schema_version=3,
+        grade=grade,
+        solution=solution_cell,
+        locked=locked,
+        task=False,
+        grade_id=node.id,
+    )
+    if grade:
+        meta["points"] = cell.points
+    node.metadata["nbgrader"] = meta
+    if released:
+        meta["cell_type"] = node.cell_type
+        meta["checksum"] = _checksum(node)
+        node.metadata["deletable"] = False
+        if locked:
+            node.metadata["editable"] = False
+
+
+def _checksum(node: NotebookNode) -> str:
+    """nbgrader's checksum of a cell; its tests hold it to nbgrader's own."""
+    meta = node.metadata["nbgrader"]
+    parts = [node.source, node.cell_type, meta.grade, meta.solution, meta.locked, meta.grade_id]
+    if meta.grade:
+        parts.append(float(meta.points))
+    return hashlib.md5("".join(map(str, parts)).encode()).hexdigest()
