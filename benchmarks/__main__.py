@@ -1,0 +1,74 @@
+"""`python -m benchmarks [name...]`: verify, time, write the GPU's results, print a table."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import tritonbook  # noqa: F401  (must come before Triton)
+from tritonbook.device import INTERPRET, describe
+
+from . import results
+from .op import all_ops
+from .runner import measured_ceilings, run_op
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", help="operations, or parts of their names")
+    parser.add_argument("--list", action="store_true", help="print the operations and stop")
+    parser.add_argument("--only", default="", help="providers to run, separated by commas")
+    parser.add_argument("--rep", type=float, default=100, help="milliseconds of timing per row")
+    parser.add_argument(
+        "--out", type=Path, default=results.DIRECTORY, help="folder of the results file"
+    )
+    options = parser.parse_args()
+    ops = all_ops()
+    unknown = [name for name in options.names if not any(name in known for known in ops)]
+    if unknown:
+        parser.error(f"no operation like {unknown[0]!r}; there are: {', '.join(ops)}")
+    chosen = {
+        name: op
+        for name, op in ops.items()
+        if not options.names or any(part in name for part in options.names)
+    }
+    if options.list:
+        for name, op in chosen.items():
+            print(f"{name:<24}{op.notebook:<24}{', '.join(p.label for p in op.problems)}")
+        return 0
+    if INTERPRET:
+        print("benchmarks need a CUDA GPU: the interpreter's times say nothing about a kernel")
+        return 2
+    # One compiled function must not wait for a pool of compile workers started by another.
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "4")
+    print(describe())
+    peaks = measured_ceilings()
+    only = set(options.only.split(",")) if options.only else None
+    path = results.path_for(peaks.gpu, options.out)
+    old, entries = results.read(path), {}
+    for name, op in chosen.items():
+        entries[name] = run_op(op, peaks=peaks, only=only, rep=options.rep)
+        results.write(path, peaks.gpu, entries)  # an interrupted run keeps what it has
+    print()
+    for sentence in results.slower(old, entries):
+        print(f"slower than stored: {sentence}")
+    print(results.table(entries))
+    print(
+        f"{peaks.gpu}: copy {peaks.copy_gbps:.0f} GB/s, fp16 matmul {peaks.fp16_tflops:.0f} "
+        f"TFLOP/s in this run; * = the workbook's solution; written to {path}"
+    )
+    refused = [
+        f"{name} {problem['label']} {row['name']}: {row['reason']}"
+        for name, entry in entries.items()
+        for problem in entry["problems"]
+        for row in problem["rows"]
+        if row["state"] == "refused"
+    ]
+    for line in refused:
+        print(f"REFUSED {line}")
+    return 1 if refused else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

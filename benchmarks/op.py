@@ -1,0 +1,118 @@
+"""What one file in `benchmarks/ops/` says: problems, how to be right, ours, and the peers."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One size of an operation.
+
+    label: shape and dtype as the table shows it.
+    make: (device) -> the arguments; called once per problem, random values from torch's generator.
+    bytes, flops: the least traffic and arithmetic of one call (each input read once, each output
+        written once), for the floor.
+    targets: least ratio that our fastest solution must reach, by peer (ratio = peer / ours).
+    without: names of ours or peers that do not take this problem, with the reason.
+    """
+
+    label: str
+    make: Callable[[str], tuple[Any, ...]]
+    bytes: float
+    flops: float = 0.0
+    targets: dict[str, float] = field(default_factory=dict)
+    without: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A way to do the operation. `load()` gives the callable, or raises Missing with the reason."""
+
+    load: Callable[[], Function]
+    ours: bool = False
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation: its problems, its exact result, and everyone who does it.
+
+    exact: the result on float64 arguments; `part` (if any) cuts both results to what is compared.
+    tolerance: largest ||got - exact|| / ||exact||, by dtype name of the output; see verify.py.
+    """
+
+    name: str
+    notebook: str
+    problems: Sequence[Problem]
+    exact: Function
+    providers: dict[str, Provider]
+    part: Function | None = None
+    tolerance: dict[str, float] = field(default_factory=dict)
+
+
+class Missing(Exception):
+    """A peer that cannot run here, with the reason in words."""
+
+
+def solution(name: str) -> Provider:
+    """The workbook's own solution of the graded function `name`."""
+
+    def load() -> Function:
+        from tritonbook.course.exercises import reference
+
+        return reference(name)
+
+    return Provider(load, ours=True)
+
+
+def peer(fn: Function) -> Provider:
+    """A function as it is: PyTorch eager, or a native operator."""
+    return Provider(lambda: fn)
+
+
+def compiled(fn: Function, dynamic: bool) -> Provider:
+    """`torch.compile(fn)`, made afresh for each problem.
+
+    Name it "compile static" or "compile dynamic" in an Op: a function compiled for one shape and
+    one compiled for any shape are two programs of different speed.
+    """
+
+    def load() -> Function:
+        torch._dynamo.reset()
+        return torch.compile(fn, dynamic=dynamic)
+
+    return Provider(load)
+
+
+def optional(module: str, build: Callable[[Any], Function]) -> Provider:
+    """A function from a package that may not be installed: `build(module)` gives it."""
+
+    def load() -> Function:
+        try:
+            found = importlib.import_module(module)
+        except ImportError as error:
+            raise Missing(f"{module.split('.')[0]} is not installed ({error})") from None
+        return build(found)
+
+    return Provider(load)
+
+
+def all_ops() -> dict[str, Op]:
+    """Every operation in `benchmarks/ops/`, by name: each module there defines OPS."""
+    from benchmarks import ops
+
+    found: dict[str, Op] = {}
+    for info in sorted(pkgutil.iter_modules(ops.__path__), key=lambda info: info.name):
+        for op in importlib.import_module(f"{ops.__name__}.{info.name}").OPS:
+            if op.name in found:
+                raise ValueError(f"two operations are called {op.name!r}")
+            found[op.name] = op
+    return found

@@ -1,0 +1,89 @@
+"""The results file of a GPU, the table that ends a run, and what became slower since last time."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from .runner import best, ratio
+
+DIRECTORY = Path(__file__).parent / "results"
+# A ratio that falls by more than this share of its stored value is reported.
+SLACK = 0.05
+
+
+def path_for(gpu: str, directory: Path = DIRECTORY) -> Path:
+    """benchmarks/results/<gpu>.json, the name in lower case with single underscores."""
+    return directory / (re.sub(r"[^a-z0-9]+", "_", gpu.lower()).strip("_") + ".json")
+
+
+def read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def write(path: Path, gpu: str, entries: dict[str, Any]) -> None:
+    """Put the entries of this run into the GPU's file; other operations keep theirs."""
+    found = read(path) or {"gpu": gpu, "ops": {}}
+    found["ops"].update(entries)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def slower(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """One sentence for each stored ratio (peer / our best) that fell by more than SLACK."""
+    before = _ratios(old.get("ops", {}))
+    sentences = []
+    for key, now in _ratios(new).items():
+        then = before.get(key)
+        if then and now < (1 - SLACK) * then:
+            name, label, peer = key
+            sentences.append(f"{name} {label}: {now:.2f} of {peer}, was {then:.2f}")
+    return sentences
+
+
+def _ratios(entries: dict[str, Any]) -> dict[tuple[str, str, str], float]:
+    found = {}
+    for name, entry in entries.items():
+        for problem in entry["problems"]:
+            own = best(problem["rows"])
+            for row in problem["rows"]:
+                if own and not row["ours"] and row["state"] == "timed":
+                    found[name, problem["label"], row["name"]] = ratio(row, own)
+    return found
+
+
+def table(entries: dict[str, Any]) -> str:
+    """One line per provider; `ratio` is its time over that of our fastest (above 1: we win)."""
+    form = "{:<38}{:<18}{:>9}{:>9}{:>8}{:>7}{:>9}  {}"
+    lines = [form.format("problem", "", "ms", "device", "ratio", "floor", "error", "")]
+    for name, entry in entries.items():
+        for problem in entry["problems"]:
+            lines += _problem_lines(form, name, problem)
+    wins = _ratios(entries)
+    lost = [f"{n} {label}: {peer} ({r:.2f})" for (n, label, peer), r in wins.items() if r < 1]
+    lines.append(f"a peer is faster in {len(lost)} of {len(wins)} comparisons")
+    lines += [f"  {line}" for line in lost]
+    return "\n".join(lines)
+
+
+def _problem_lines(form: str, name: str, problem: dict[str, Any]) -> list[str]:
+    own, lines = best(problem["rows"]), []
+    for row in problem["rows"]:
+        label = f"{name} {problem['label']}" if not lines else ""
+        who = f"* {row['name']}" if row["ours"] else row["name"]
+        if row["state"] != "timed":
+            lines.append(f"{label:<38}{who:<18}{row['state']}: {row['reason']}")
+            continue
+        device = f"{row['device_ms']:.4f}" if row["device_ms"] else ""
+        against = f"{ratio(row, own):.2f}" if own else ""
+        floor = f"{row['percent']:.0f} %"
+        kernels = f"{row['kernels']} kernels" if (row["kernels"] or 1) > 1 else ""
+        ms, error = f"{row['ms']:.4f}", f"{row['error']:.0e}"
+        lines.append(form.format(label, who, ms, device, against, floor, error, kernels).rstrip())
+    for target in problem["targets"]:
+        reached = "not run" if target["reached"] is None else f"{target['reached']:.2f}"
+        word = {True: "met", False: "MISSED", None: "open"}[target["met"]]
+        lines.append(f"{'':<38}target {target['least']:.2f} of {target['peer']}: {reached}, {word}")
+    return lines

@@ -1,0 +1,134 @@
+"""Run operations on this GPU: make inputs, verify each provider, time those that are right."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from tritonbook.device import versions
+from tritonbook.timing import Ceilings, bench, ceilings
+from tritonbook.timing.clock import Clock, CudaClock
+
+from .op import Missing, Op, Problem
+from .verify import count_kernels, exact_result, verify
+
+
+def run_op(
+    op: Op,
+    *,
+    peaks: Ceilings,
+    only: set[str] | None = None,
+    timer: Clock | None = None,
+    device: str = "cuda",
+    rep: float = 100,
+    say: Callable[[str], None] = print,
+) -> dict[str, Any]:
+    """All problems of one operation: a dictionary for the results file.
+
+    only: names of the providers to run (default: all).
+    """
+    entry = {
+        "notebook": op.notebook,
+        "date": datetime.date.today().isoformat(),
+        "versions": versions(),
+        "ceilings": peaks.to_dict(),
+        "problems": [],
+    }
+    for problem in op.problems:
+        say(f"{op.name} {problem.label}")
+        rows = _run_problem(op, problem, peaks, only, timer or CudaClock(), device, rep)
+        entry["problems"].append(
+            {
+                "label": problem.label,
+                "bytes": problem.bytes,
+                "flops": problem.flops,
+                "floor_ms": peaks.floor_ms(problem.bytes, problem.flops),
+                "limit": peaks.limit(problem.bytes, problem.flops),
+                "rows": rows,
+                "targets": _targets(problem, rows),
+            }
+        )
+    return entry
+
+
+def _run_problem(
+    op: Op,
+    problem: Problem,
+    peaks: Ceilings,
+    only: set[str] | None,
+    timer: Clock,
+    device: str,
+    rep: float,
+) -> list[dict[str, Any]]:
+    torch.manual_seed(torch.seed() % (1 << 31))  # new values in every run
+    args = problem.make(device)
+    expected = exact_result(op.exact, args, op.part)
+    rows = []
+    for name, provider in op.providers.items():
+        if only is not None and name not in only:
+            continue
+        row = {"name": name, "ours": provider.ours, "state": "timed"}
+        rows.append(row)
+        if name in problem.without:
+            row.update(state="not run", reason=problem.without[name])
+            continue
+        try:
+            fn = provider.load()
+        except Missing as reason:
+            row.update(state="not run", reason=str(reason))
+            continue
+        verdict = verify(
+            fn, args, expected, ours=provider.ours, part=op.part, tolerance=op.tolerance
+        )
+        row.update(error=verdict.error, kernels=verdict.kernels)
+        if verdict.problem:
+            row.update(state="refused", reason=verdict.problem)
+            continue
+        result = bench(
+            {name: fn},
+            *args,
+            bytes=problem.bytes,
+            flops=problem.flops,
+            timer=timer,
+            peaks=peaks,
+            rep=rep,
+        )
+        row.update({k: v for k, v in asdict(result.rows[0]).items() if k != "name"})
+        if device == "cuda":
+            row["kernels"] = count_kernels(lambda fn=fn: fn(*args)) or row["kernels"]
+    return rows
+
+
+def best(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Our fastest row that was timed, or None."""
+    timed = [row for row in rows if row["ours"] and row["state"] == "timed"]
+    return min(timed, key=lambda row: row["ms"]) if timed else None
+
+
+def ratio(peer: dict[str, Any], own: dict[str, Any]) -> float:
+    """The peer's time over ours, as called: above 1 means that ours is faster."""
+    return peer["ms"] / own["ms"]
+
+
+def _targets(problem: Problem, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    own, by_name = best(rows), {row["name"]: row for row in rows}
+    found = []
+    for name, least in problem.targets.items():
+        row = by_name.get(name)
+        timed = own and row and row["state"] == "timed"
+        reached = ratio(row, own) if timed else None
+        met = None if reached is None else reached >= least
+        found.append({"peer": name, "least": least, "reached": reached, "met": met})
+    return found
+
+
+def measured_ceilings() -> Ceilings:
+    """This GPU's peaks, taken in this run."""
+    found = ceilings(fresh=True)
+    if found is None:
+        raise SystemExit("benchmarks need a CUDA GPU: the interpreter's times mean nothing here")
+    return found

@@ -1,0 +1,150 @@
+"""Nothing is timed before it is right, and nothing counts that launched no kernel.
+
+A wrong kernel is often a fast one. The usual way to be fooled is memory: an output that was never
+written may lie where the right answer lay a moment ago. So every output is filled with NaN before
+it is freed, and so is what the allocator hands out next.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tritonbook.compat import hook_launch
+
+# Relative error of the whole result, ||got - exact|| / ||exact||, that one rounding at the end and
+# float32 arithmetic (tf32 and half-precision operands where products are summed) stay under.
+TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1e-2}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a candidate's first call gave. `problem` is None when it may be timed."""
+
+    error: float | None
+    kernels: int | None  # launched per call, as the profiler saw them; None where it sees nothing
+    problem: str | None = None
+
+
+class _PoisonEmpty(TorchDispatchMode):
+    """Every `empty` tensor starts as NaN (integers: the largest value)."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        if name.startswith(("empty", "new_empty")) and isinstance(made, torch.Tensor):
+            poison(made)
+        return made
+
+
+def poison(value: Any) -> None:
+    """Overwrite every tensor in `value` with NaN, or the largest integer."""
+    for tensor in tensors(value):
+        if tensor.is_floating_point():
+            tensor.detach().fill_(math.nan)
+        elif tensor.dtype != torch.bool:
+            tensor.fill_(torch.iinfo(tensor.dtype).max)
+
+
+def tensors(value: Any) -> list[torch.Tensor]:
+    """The tensors of a result, in order; tuples and lists are opened."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (tuple, list)):
+        return [tensor for item in value for tensor in tensors(item)]
+    return []
+
+
+def exact_result(
+    exact: Callable[..., Any], args: tuple[Any, ...], part: Callable[..., Any] | None = None
+) -> list[torch.Tensor]:
+    """The float64 result on float64 copies of the arguments."""
+    doubles = [
+        arg.double() if isinstance(arg, torch.Tensor) and arg.is_floating_point() else arg
+        for arg in args
+    ]
+    result = exact(*doubles)
+    return tensors(part(result) if part else result)
+
+
+def verify(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    expected: list[torch.Tensor],
+    *,
+    ours: bool,
+    part: Callable[..., Any] | None = None,
+    tolerance: dict[str, float] | None = None,
+) -> Verdict:
+    """Call `fn` once on poisoned memory and compare with `expected` (float64).
+
+    Our own solutions must launch at least one Triton kernel. The outputs are poisoned afterwards,
+    so that the next candidate cannot find them in freed memory.
+    """
+    launched: list[str] = []
+
+    def count(call, kernel, grid, call_args, kwargs):
+        launched.append(getattr(kernel, "__name__", "kernel"))
+        return call()
+
+    for want in expected:  # what the allocator hands out next holds no answer
+        for dtype in {want.dtype, *(tensor.dtype for tensor in tensors(args))}:
+            poison(torch.empty_like(want, dtype=dtype))
+    try:
+        if ours:
+            with hook_launch(count), _PoisonEmpty():
+                result = fn(*args)
+        else:
+            result = fn(*args)
+        got = tensors(part(result) if part else result)
+        error, problem = _compare(got, expected, {**TOLERANCE, **(tolerance or {})})
+    except Exception as failure:
+        return Verdict(None, None, f"raised {type(failure).__name__}: {str(failure)[:200]}")
+    finally:
+        if args and isinstance(args[0], torch.Tensor) and args[0].is_cuda:
+            torch.cuda.synchronize()
+    inputs = {tensor.data_ptr() for tensor in tensors(args)}
+    poison([tensor for tensor in tensors(result) if tensor.data_ptr() not in inputs])
+    if problem is None and ours and not launched:
+        problem = "launched no Triton kernel"
+    return Verdict(error, len(launched) if ours else None, problem)
+
+
+def _compare(
+    got: list[torch.Tensor], expected: list[torch.Tensor], tolerance: dict[str, float]
+) -> tuple[float | None, str | None]:
+    if len(got) != len(expected):
+        return None, f"gave {len(got)} tensors instead of {len(expected)}"
+    worst = 0.0
+    for have, want in zip(got, expected, strict=True):
+        if have.shape != want.shape:
+            return None, f"gave shape {tuple(have.shape)} instead of {tuple(want.shape)}"
+        allowed = tolerance[str(have.dtype).removeprefix("torch.")]
+        error = float((have.double() - want).norm() / want.norm().clamp_min(1e-300))
+        if not error <= allowed:  # NaN is not
+            return error, f"is off by {error:.1e} (allowed {allowed:.1e})"
+        worst = max(worst, error)
+    return worst, None
+
+
+def count_kernels(fn: Callable[[], Any]) -> int | None:
+    """Kernels that one call runs on the GPU, counted by torch.profiler; None where it sees none."""
+    from torch.profiler import ProfilerActivity, profile
+
+    fn()
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        fn()
+        torch.cuda.synchronize()
+    kernels = [
+        event
+        for event in profiler.events()
+        if event.device_type == torch.autograd.DeviceType.CUDA
+        and not event.name.startswith(("Memcpy", "Memset"))
+    ]
+    return len(kernels) or None

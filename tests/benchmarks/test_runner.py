@@ -1,0 +1,162 @@
+"""The runner on a scripted clock: who is timed, who is refused, what the table and file say."""
+
+import torch
+import triton
+import triton.language as tl
+
+from benchmarks import results
+from benchmarks.op import Missing, Op, Problem, Provider, all_ops, optional, peer
+from benchmarks.runner import run_op
+from tritonbook import DEVICE
+from tritonbook.timing import Ceilings
+from tritonbook.timing.clock import Span
+
+
+PEAKS = Ceilings("Paper GPU", 1000.0, 100.0, "2026-01-01")
+
+
+class ScriptedClock:
+    label, on_gpu = "scripted", True
+
+    def __init__(self, *ms):
+        self.ms = list(ms)
+
+    def time(self, fn, warmup, rep):
+        ms = self.ms.pop(0)
+        return Span(ms, ms, ms)
+
+    def device_time(self, fn):
+        return None
+
+
+@triton.jit
+def double_kernel(x_ptr, y_ptr, n, BLOCK_SIZE: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + offs, mask=offs < n)
+    tl.store(y_ptr + offs, 2 * x, mask=offs < n)
+
+
+def double(x):
+    y = torch.empty_like(x)
+    double_kernel[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK_SIZE=64)
+    return y
+
+
+def twice(x):
+    return x + x
+
+
+def wrong(x):
+    return 3 * x
+
+
+def absent():
+    raise Missing("not here")
+
+
+def make_op(**targets):
+    return Op(
+        name="double",
+        notebook="00_none",
+        problems=[
+            Problem(
+                "200 fp32",
+                lambda device: (torch.randn(200, device=device),),
+                bytes=1e9,
+                targets=targets,
+                without={"skipped": "takes no 200"},
+            )
+        ],
+        exact=twice,
+        providers={
+            "double": Provider(lambda: double, ours=True),
+            "eager": peer(twice),
+            "wrong": peer(wrong),
+            "absent": Provider(absent),
+            "skipped": peer(twice),
+        },
+    )
+
+
+def run(*ms, **targets):
+    timer = ScriptedClock(*ms)
+    return run_op(
+        make_op(**targets), peaks=PEAKS, timer=timer, device=DEVICE, say=lambda text: None
+    )
+
+
+def test_only_right_providers_are_timed():
+    # Kills: timing first and checking later; dropping a refused provider from the record.
+    rows = {row["name"]: row for row in run(2.0, 3.0)["problems"][0]["rows"]}
+    assert rows["double"]["ms"] == 2.0 and rows["double"]["percent"] == 50.0
+    assert rows["eager"]["ms"] == 3.0
+    assert rows["wrong"]["state"] == "refused" and "ms" not in rows["wrong"]
+    assert rows["absent"] == {
+        "name": "absent",
+        "ours": False,
+        "state": "not run",
+        "reason": "not here",
+    }
+    assert rows["skipped"]["reason"] == "takes no 200"
+
+
+def test_targets_are_the_peers_time_over_ours():
+    # Kills: the ratio upside down.
+    (target,) = run(2.0, 3.0, eager=1.4)["problems"][0]["targets"]
+    assert target["reached"] == 1.5 and target["met"] is True
+    (target,) = run(2.0, 3.0, eager=1.6)["problems"][0]["targets"]
+    assert target["met"] is False
+
+
+def test_a_target_against_an_absent_peer_stays_open():
+    (target,) = run(2.0, 3.0, absent=1.0)["problems"][0]["targets"]
+    assert target["reached"] is None and target["met"] is None
+
+
+def test_the_table_names_every_case_in_which_a_peer_wins():
+    text = results.table({"double": run(2.0, 1.0, eager=1.0)})
+    assert "a peer is faster in 1 of 1 comparisons" in text
+    assert "double 200 fp32: eager (0.50)" in text
+    assert "refused: is off by" in text and "not run: takes no 200" in text
+    assert "target 1.00 of eager: 0.50, MISSED" in text
+
+
+def test_slower_than_stored_is_reported_and_noise_is_not(tmp_path):
+    path = results.path_for("NVIDIA H100 80GB HBM3", tmp_path)
+    assert path.name == "nvidia_h100_80gb_hbm3.json"
+    results.write(path, "Paper GPU", {"double": run(2.0, 3.0)})
+    stored = results.read(path)
+    assert results.slower(stored, {"double": run(2.0, 2.9)}) == []
+    assert results.slower(stored, {"double": run(2.0, 2.0)}) == [
+        "double 200 fp32: 1.00 of eager, was 1.50"
+    ]
+
+
+def test_writing_keeps_other_operations(tmp_path):
+    path = tmp_path / "gpu.json"
+    results.write(path, "Paper GPU", {"a": run(2.0, 3.0)})
+    results.write(path, "Paper GPU", {"b": run(2.0, 3.0)})
+    assert set(results.read(path)["ops"]) == {"a", "b"}
+
+
+def test_a_package_that_is_not_installed_is_a_reason_not_an_error():
+    provider = optional("no_such_package.ops", lambda module: module.fn)
+    try:
+        provider.load()
+    except Missing as reason:
+        assert "no_such_package is not installed" in str(reason)
+    else:
+        raise AssertionError("loaded a package that does not exist")
+
+
+def test_every_operation_is_well_formed():
+    # Kills: a target or an exception for a provider that does not exist (it would never be judged).
+    found = all_ops()
+    assert {"gelu", "softmax"} <= set(found)
+    for op in found.values():
+        names = set(op.providers)
+        assert any(provider.ours for provider in op.providers.values()), op.name
+        for problem in op.problems:
+            assert set(problem.targets) <= names, f"{op.name} {problem.label}"
+            assert set(problem.without) <= names, f"{op.name} {problem.label}"
+            assert problem.bytes > 0

@@ -1,0 +1,97 @@
+"""A wrong kernel must never be timed. Each test names the way of being wrong that it stops."""
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+from benchmarks.verify import exact_result, poison, verify
+from tritonbook import DEVICE
+
+
+@triton.jit
+def double_kernel(x_ptr, y_ptr, n, stop, BLOCK_SIZE: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + offs, mask=offs < n)
+    tl.store(y_ptr + offs, 2 * x, mask=offs < stop)
+
+
+def double(x, stop=None):
+    y = torch.empty_like(x)
+    n = x.numel()
+    double_kernel[(triton.cdiv(n, 64),)](x, y, n, n if stop is None else stop, BLOCK_SIZE=64)
+    return y
+
+
+def twice(x):
+    return x + x
+
+
+def judge(fn, ours=True, **options):
+    x = torch.randn(200, device=DEVICE)
+    return verify(fn, (x,), exact_result(twice, (x,)), ours=ours, **options)
+
+
+def test_a_right_kernel_may_be_timed():
+    verdict = judge(double)
+    assert verdict.problem is None and verdict.kernels == 1 and verdict.error < 1e-6
+
+
+def test_a_solution_that_launches_nothing_is_refused():
+    assert judge(twice).problem == "launched no Triton kernel"
+    assert judge(twice, ours=False).problem is None
+
+
+def test_a_tail_that_is_never_written_is_refused():
+    # Kills: an allocator that hands out memory with the right answer still in it.
+    x = torch.randn(200, device=DEVICE)
+    expected = exact_result(twice, (x,))
+    right = double(x)
+    del right
+    verdict = verify(lambda x: double(x, stop=128), (x,), expected, ours=True)
+    assert "is off by nan" in verdict.problem
+
+
+def test_a_kernel_that_does_nothing_is_refused():
+    assert "off by nan" in judge(lambda x: double(x, stop=0)).problem
+
+
+def test_wrong_values_shape_number_and_errors_are_refused():
+    assert "is off by" in judge(lambda x: double(1.01 * x)).problem
+    assert "gave shape (100,)" in judge(lambda x: double(x[:100].contiguous())).problem
+    assert "gave 2 tensors instead of 1" in judge(lambda x: (double(x), x)).problem
+
+    def broken(x):
+        raise RuntimeError("no")
+
+    assert judge(broken).problem == "raised RuntimeError: no"
+
+
+def test_outputs_are_poisoned_after_the_verdict():
+    kept = []
+
+    def remember(x):
+        kept.append(double(x))
+        return kept[-1]
+
+    judge(remember)
+    assert kept[0].isnan().all()
+
+
+def test_inputs_are_not_poisoned():
+    x = torch.randn(8, device=DEVICE)
+    verify(lambda x: x, (x,), exact_result(lambda x: x, (x,)), ours=False)
+    assert x.isfinite().all()
+
+
+def test_part_cuts_both_results():
+    x = torch.randn(200, device=DEVICE)
+    expected = exact_result(twice, (x,), part=lambda y: y[:50])
+    assert verify(double, (x,), expected, ours=True, part=lambda y: y[:50]).problem is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32])
+def test_poison_spoils_every_element(dtype):
+    x = torch.zeros(5, dtype=dtype)
+    poison([x])
+    assert (x != x).all() if dtype.is_floating_point else (x == torch.iinfo(dtype).max).all()
