@@ -11,7 +11,6 @@ from tritonbook import DEVICE
 from tritonbook.timing import Ceilings
 from tritonbook.timing.clock import Span
 
-
 PEAKS = Ceilings("Paper GPU", 1000.0, 100.0, "2026-01-01")
 
 
