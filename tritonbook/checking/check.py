@@ -122,7 +122,8 @@ def check(
     The reference gets float64 CPU tensors and returns float64; results are expected in the dtype
     it would return for the case's own dtypes.
     Options: key (name on the card), triton=False (a plain Python function: no launch proof),
-    launches (exact number of launches a call), allow (further torch operators), deterministic,
+    launches (exact number of launches a call), max_programs (function of the arguments and
+    options: largest sensible grid), allow (further torch operators), deterministic,
     inplace (names of arguments that are the result), overlap (programs may store to one address),
     terms (reduction length for the tolerance: int or function of the arguments), tolerance,
     suspects ({code: (wrong formula, sentence)}), also (functions with extra assertions),

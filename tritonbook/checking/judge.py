@@ -14,6 +14,7 @@ from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
 from .diagnose import Evidence, bad_strip, diagnose, first_bad
 from .errors import explain_error
 from .guard import bits
+from .launches import Launch
 from .report import CaseResult, Finding
 from .trial import Trial, run_trial
 
@@ -34,11 +35,12 @@ class Judge:
     deterministic: bool = True
     inplace: tuple[str, ...] = ()
     overlap: bool = False
+    max_programs: Callable[..., int] | None = None
     terms: Terms = 1
     tolerance: Tolerance | None = None
     suspects: Suspects = field(default_factory=dict)
     also: Sequence[Callable[..., None]] = ()
-    timeout: float = 60.0
+    timeout: float = 20.0
     kernels: list[str] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
 
@@ -166,7 +168,21 @@ class Judge:
                 "wrong-launch-count",
                 f"{len(own)} kernel launches in one call; this task asks for {self.launches}.",
             )
+        if self.max_programs is not None and own:
+            return self._judge_grid(trial, own)
         return None
+
+    def _judge_grid(self, trial: Trial, own: list[Launch]) -> Finding | None:
+        arguments = [trial.values.get(name, v) for name, v in trial.case.arguments.items()]
+        most = self.max_programs(*arguments, **trial.case.options)
+        started = max(launch.programs for launch in own)
+        if started <= most:
+            return None
+        return Finding(
+            "too-many-programs",
+            f"{started} programs were started where {most} are enough. Does the grid take into "
+            "account how much one program covers?",
+        )
 
     def _judge_memory(self, trial: Trial) -> Finding | None:
         for guarded in [*trial.watch.outputs, *trial.inputs.values()]:
@@ -239,7 +255,7 @@ class Judge:
             suspects,
             contiguous_is_right if layouts - {"contiguous"} else None,
             fill_matters,
-            any(_is_zero(launch.grid) for launch in trial.launches),
+            any(launch.programs == 0 for launch in trial.launches),
             max(finite, default=0.0),
         )
 
@@ -257,10 +273,6 @@ def _as_float64(values: torch.Tensor) -> torch.Tensor:
 
 def _elements(count: int) -> str:
     return f"{count} element{'s' if count != 1 else ''}"
-
-
-def _is_zero(grid: Any) -> bool:
-    return isinstance(grid, (tuple, list)) and 0 in grid
 
 
 def is_empty(trial: Trial) -> bool:

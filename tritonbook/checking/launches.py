@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +72,11 @@ class Launch:
 
     name: str
     file: str
-    grid: Any
+    grid: tuple[int, ...]
+
+    @property
+    def programs(self) -> int:
+        return math.prod(self.grid)
 
     @property
     def from_library(self) -> bool:
@@ -111,7 +117,8 @@ class Watch(TorchDispatchMode):
 
     def around(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
         code = getattr(fn, "__code__", None)
-        self.launches.append(Launch(fn.__name__, code.co_filename if code else "", grid))
+        file = code.co_filename if code else ""
+        self.launches.append(Launch(fn.__name__, file, _grid_size(fn, grid, args, kwargs)))
         self.kernels[fn.__name__] = fn
         if self.mode == "mute":
             return None
@@ -130,6 +137,14 @@ class Watch(TorchDispatchMode):
             if twin.buffer.untyped_storage().data_ptr() == address:
                 return twin
         return None
+
+
+def _grid_size(fn: Any, grid: Any, args: Any, kwargs: Any) -> tuple[int, ...]:
+    """The grid as numbers; a grid given as a function gets the launch's arguments by name."""
+    if callable(grid):
+        names = list(inspect.signature(fn).parameters)
+        grid = grid({**dict(zip(names, args, strict=False)), **kwargs})
+    return tuple(int(size) for size in (grid if isinstance(grid, (tuple, list)) else (grid,)))
 
 
 @contextlib.contextmanager
