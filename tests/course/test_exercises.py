@@ -1,0 +1,178 @@
+"""Exercises as modules: loading, replacing answers, running checks, finding solutions."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tritonbook.course import exercises
+from tritonbook.course.exercises import LOADING
+from tritonbook.course.source import SourceError
+
+TEXT = """\
+# ---
+# workbook:
+#   title: Toy
+#   minutes: 5
+#   needs: interpreter
+#   requires: []
+#   you_will:
+#     - see
+# ---
+
+# %% tags=["setup"]
+from tritonbook.course.exercises import LOADING
+
+seen = []
+
+
+def setup():
+    seen.append("called")
+
+
+setup()
+
+# %%
+raise RuntimeError("a worked example is no part of the module")
+
+# %% tags=["reference"]
+LOADED_QUIETLY = LOADING.get()
+
+# %% tags=["answer"] key="double"
+def double(x):
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+
+# %% [markdown] tags=["hint"] key="double"
+# Think.
+
+# %% tags=["check"] key="double" points=1
+assert double(2) == 4, "two"
+marker = "only in the copy"
+### BEGIN HIDDEN TESTS
+assert double(-1) == -2, "hidden"
+### END HIDDEN TESTS
+"""
+ABS = "def double(x):\n    return 2 * abs(x)\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch) -> Path:
+    (tmp_path / "03_toy.py").write_text(TEXT)
+    (tmp_path / "notes.py").write_text("not an exercise")
+    monkeypatch.setenv("TRITONBOOK_EXERCISES", str(tmp_path))
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("wanted", ["03_toy", "toy", 3, "3", "03"])
+def test_find_by_slug_name_or_number(folder: Path, wanted):
+    assert exercises.find(wanted) == folder / "03_toy.py"
+
+
+def test_find_says_what_is_near(folder: Path):
+    with pytest.raises(LookupError, match="did you mean '03_toy'"):
+        exercises.find("03_tyo")
+
+
+def test_the_header_is_on_the_exercise(folder: Path):
+    (exercise,) = exercises.exercises()
+    assert (exercise.number, exercise.slug, exercise.title) == (3, "03_toy", "Toy")
+    assert (exercise.minutes, exercise.needs, exercise.requires) == (5, "interpreter", ())
+    assert list(exercise.answers()) == list(exercise.checks()) == ["double"]
+
+
+def test_the_module_has_answers_but_neither_examples_nor_the_setup_call(folder: Path):
+    """Kills: a module that runs a worked example, or prints the set-up line on import."""
+    module = exercises.load("toy")
+    assert module.double(4) == 8
+    assert module.seen == []
+    assert module.LOADED_QUIETLY is True
+    assert LOADING.get() is False
+    assert module.__exercise__.slug == "03_toy"
+
+
+def test_sources_come_from_a_real_file(folder: Path):
+    module = exercises.load("toy")
+    assert Path(module.__file__ or module.__spec__.origin).is_file()
+    assert "return 2 * x" in inspect.getsource(module.double)
+
+
+def test_a_file_changed_after_loading_changes_nothing(folder: Path):
+    """Kills: reading a kernel's source from a file that the learner's process can write."""
+    module = exercises.load("toy", fresh=True)
+    Path(module.__spec__.origin).write_text("def double(x):\n    return 0\n")
+    assert "return 2 * x" in inspect.getsource(module.double)
+    assert exercises.load("toy", fresh=True).double(4) == 8
+
+
+def test_the_same_text_is_loaded_once_unless_fresh(folder: Path):
+    module = exercises.load("toy")
+    assert exercises.load("toy") is module
+    assert exercises.load("toy", fresh=True) is not module
+    assert exercises.load("toy", {"double": ABS}) is not module
+
+
+def test_replaced_answers_and_hidden_tests(folder: Path):
+    """Kills: a run_check that leaves the hidden tests out, or never puts them in."""
+    exercises.run_check(exercises.load("toy"), "double")
+    wrong = exercises.load("toy", {"double": ABS})
+    exercises.run_check(wrong, "double", hidden=False)
+    with pytest.raises(AssertionError, match="hidden"):
+        exercises.run_check(wrong, "double")
+    assert not hasattr(wrong, "marker")
+
+
+def test_an_unknown_key_is_refused(folder: Path):
+    with pytest.raises(KeyError, match="no answer with the key 'triple'"):
+        exercises.load("toy", {"triple": ABS})
+    with pytest.raises(KeyError, match="no check with the key 'triple'"):
+        exercises.run_check(exercises.load("toy"), "triple")
+
+
+def test_reference_finds_a_solution_by_function_name(folder: Path):
+    assert exercises.reference("double")(5) == 10
+    with pytest.raises(LookupError, match="did you mean 'double'"):
+        exercises.reference("duoble")
+
+
+def test_an_answer_that_does_not_import_leaves_nothing_behind(folder: Path):
+    with pytest.raises(NameError):
+        exercises.load("toy", {"double": "double = missing"})
+    with pytest.raises(NameError):
+        exercises.load("toy", {"double": "double = missing"})
+
+
+def test_a_broken_gap_names_file_and_line(folder: Path):
+    path = folder / "03_toy.py"
+    path.write_text(TEXT.replace("    ### END SOLUTION\n", ""))
+    with pytest.raises(SourceError, match=r"03_toy.py, line 31: .* never closed"):
+        exercises.load("toy")
+
+
+def test_an_unwritable_home_is_no_obstacle(folder: Path, monkeypatch):
+    """Kills: a loader that dies on a read-only home. A file stands where the folder should be."""
+    (folder / "home").write_text("a file")
+    module = exercises.load("toy", fresh=True)
+    assert module.double(1) == 2
+    assert Path(module.__spec__.origin).is_file()
+
+
+def test_processes_may_load_at_the_same_time(folder: Path):
+    """Kills: writing the module file in place, which another process reads half-written."""
+    code = (
+        "from tritonbook.course.exercises import load; from pathlib import Path\n"
+        "module = load('toy'); text = Path(module.__spec__.origin).read_text()\n"
+        "assert text == module.__exercise__.module_text(), text"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", code], env=os.environ.copy()) for _ in range(3)
+    ]
+    assert [process.wait() for process in started] == [0, 0, 0]
+    assert [p.suffix for p in (folder / "home" / "modules").iterdir()] == [".py"]

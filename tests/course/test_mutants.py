@@ -1,0 +1,87 @@
+"""Wrong answers as edits that cannot rot unnoticed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tritonbook.build import template
+from tritonbook.course.exercises import Exercise
+from tritonbook.course.mutants import Mutant, MutantError, Variant, wrong_answers
+
+ANSWER = "a = 1\nb = 2\nb = 2 + a"
+
+
+def test_edits_apply_in_order():
+    mutant = Mutant("m", "wrong-values", ("a = 1", "a = 3"), ("a = 3", "a = 4"))
+    assert mutant.apply(ANSWER) == "a = 4\nb = 2\nb = 2 + a"
+    assert mutant.codes == ("wrong-values",)
+    assert Mutant("m", ("x", "y"), replace="z").apply(ANSWER) == "z"
+    assert Variant("v", ("a = 1", "a = 0")).apply(ANSWER).startswith("a = 0")
+
+
+@pytest.mark.parametrize(
+    ("mutant", "problem"),
+    [
+        (Mutant("gone", "x", ("c = 3", "")), "'gone': the text 'c = 3' is in the answer 0 times"),
+        (Mutant("twice", "x", ("b = 2", "")), "'twice': the text 'b = 2' is in the answer 2 times"),
+        (Mutant("same", "x", ("a = 1", "a = 1")), "'same': the edits change nothing"),
+        (Mutant("empty", "x"), "'empty': give either edits"),
+        (Mutant("both", "x", ("a = 1", ""), replace="z"), "'both': give either edits"),
+    ],
+)
+def test_a_stale_mutant_is_an_error(mutant: Mutant, problem: str):
+    """Kills: an edit that silently changes nothing, so that the solution itself is judged."""
+    with pytest.raises(MutantError, match=problem):
+        mutant.apply(ANSWER)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Exercise, Path]:
+    path, wrong = template.write_new(tmp_path, "17_twice")
+    return Exercise(path), wrong
+
+
+def test_wrong_answers_of_an_exercise(files):
+    exercise, _ = files
+    wrong = wrong_answers(exercise)
+    texts = [wrong.text("twice", mutant) for mutant in wrong.mutants["twice"]]
+    assert "tl.store(out_ptr + offs, x, mask=mask)" in texts[0]
+    assert "tl.store" not in texts[1]
+    assert all("SOLUTION" not in text and "TODO" not in text for text in texts)
+
+
+def test_an_exercise_without_wrong_answers_has_none(files):
+    exercise, path = files
+    path.unlink()
+    assert wrong_answers(exercise).mutants == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (
+            'MUTANTS = {\n    "twice"',
+            'MUTANTS = {\n    "thrice"',
+            "no answer with the key 'thrice'",
+        ),
+        ('Mutant("no_store"', 'Mutant("no_doubling"', "the name 'no_doubling' is used twice"),
+        ('Variant("add", (', 'Mutant("add", "x", (', "is not a Variant"),
+    ],
+)
+def test_a_wrong_table_names_the_file(files, old: str, new: str, problem: str):
+    exercise, path = files
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(MutantError, match=f"wrong/17_twice.py.*{problem}"):
+        wrong_answers(exercise)
+
+
+def test_a_stale_edit_names_the_file(files):
+    exercise, path = files
+    path.write_text(path.read_text().replace("2 * x, mask", "3 * x, mask"))
+    wrong = wrong_answers(exercise)
+    with pytest.raises(MutantError, match=r"wrong/17_twice.py, twice: 'no_doubling'"):
+        wrong.text("twice", wrong.mutants["twice"][0])

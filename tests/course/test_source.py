@@ -1,0 +1,100 @@
+"""source.py reads what jupytext and a YAML parser read, and names what is broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jupytext
+import pytest
+import yaml
+
+from tritonbook.build import template
+from tritonbook.course.exercises import exercises
+from tritonbook.course.source import SourceError, parse
+
+TEMPLATE = template.EXERCISE.format(title="Twice", name="twice", setup=template.SETUP)
+COURSE = [exercise.path for exercise in exercises()]
+
+
+def texts() -> list:
+    found = [pytest.param(TEMPLATE, id="template")]
+    return found + [pytest.param(path.read_text(), id=path.stem) for path in COURSE]
+
+
+@pytest.mark.parametrize("text", texts())
+def test_cells_agree_with_jupytext(text: str):
+    """Kills: a reader that keeps trailing blank lines, or loses a markdown line without a blank."""
+    notebook = jupytext.reads(text, fmt="py:percent")
+    cells = [cell for cell in notebook.cells if cell.cell_type != "raw"]
+    ours = parse(text).cells
+    assert [(c.kind, c.source) for c in ours] == [(c.cell_type, c.source) for c in cells]
+    for mine, theirs in zip(ours, cells, strict=True):
+        metadata = theirs.metadata
+        assert list(mine.tags) == metadata.get("tags", [])
+        assert (mine.key, mine.points) == (metadata.get("key"), metadata.get("points"))
+
+
+@pytest.mark.parametrize("text", texts())
+def test_header_agrees_with_yaml(text: str):
+    """Kills: a reader that keeps a trailing comment, or takes a colon in an item for a key."""
+    header = text.split("# ---\n")[1]
+    plain = "\n".join(line.removeprefix("#").removeprefix(" ") for line in header.splitlines())
+    assert parse(text).header == yaml.safe_load(plain)["workbook"]
+
+
+def test_header_values_with_comments_and_quotes():
+    text = TEMPLATE.replace("title: Twice", 'title: "Twice: a #1"  # note')
+    text = text.replace("requires: []", "requires: [00_start_here, 01_vector_add]  # before")
+    header = parse(text).header
+    assert header["title"] == "Twice: a #1"
+    assert header["requires"] == ["00_start_here", "01_vector_add"]
+    assert header["minutes"] == 40
+
+
+def test_line_numbers_point_at_the_cell():
+    lines = TEMPLATE.splitlines()
+    for cell in parse(TEMPLATE).cells:
+        assert lines[cell.line - 1].startswith("# %%")
+        if cell.kind == "code":
+            assert lines[cell.line] == cell.source.splitlines()[0]
+
+
+BROKEN = [
+    ("# ---\n# workbook", "# workbook", 1, "the header is missing"),
+    ("# workbook:", "# workshop:", 1, "the header has no block 'workbook:'"),
+    ("#   minutes: 40\n", "", 8, "the header lacks 'minutes'"),
+    ("minutes: 40", "minutes: forty", 4, "'minutes' is not a whole number"),
+    ("needs: interpreter", "needs: tpu", 1, "needs is 'tpu'"),
+    ("requires: []", "requires: none", 6, "'requires' is not a list"),
+    ("requires: []", "wants: []", 6, "'wants' is not a key of the header"),
+    ("#   title: T", "#   - x\n#   title: T", 3, "a list item has no key above it"),
+    ("title: Twice", "title:", 3, "'title' is empty"),
+    ('tags=["setup"]', 'tags=["start"]', None, "unknown tag 'start'"),
+    ('tags=["setup"]', "tags=[setup]", None, "the value of 'tags' cannot be read"),
+    ('tags=["setup"]', 'tags="setup"', None, "tags is not a list"),
+    ('tags=["setup"]', 'tags=["setup", "answer"]', None, "a cell cannot be both"),
+    ('tags=["setup"]', 'tags=["setup"] key="twice"', None, "only answer, hint and check cells"),
+    ('["answer"] key="twice"', '["answer"]', None, "the answer cell has no proper key"),
+    ('["answer"] key="twice"', '["answer"] key="Two"', None, "the answer cell has no proper key"),
+    ('key="twice" points=2', 'key="twice"', None, "the check cell states no points"),
+    ("points=2", "points=-1", None, "the check cell states no points"),
+    ("points=2", "marks=2", None, "'marks' cannot stand on a cell's first line"),
+    ('["answer"] key="twice"', '["answer"] key="twice" points=2', None, "only check cells have"),
+    ('[markdown] tags=["hint"]', 'tags=["hint"]', None, "the hint cell has the wrong kind"),
+    ("# ## Recap", "## Recap\nRecap", None, "text in a markdown cell lacks its '# '"),
+    ("# ---\n\n# %%", "# ---\nimport os\n\n# %%", 10, "this text stands before the first cell"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "line", "problem"), BROKEN, ids=[b[3] for b in BROKEN])
+def test_a_broken_file_gets_one_sentence(old: str, new: str, line: int | None, problem: str):
+    """Each row is one slip of an author; kills a reader that guesses instead of saying so."""
+    assert old in TEMPLATE
+    with pytest.raises(SourceError) as caught:
+        parse(TEMPLATE.replace(old, new, 1), Path("exercises/17_twice.py"))
+    error = caught.value
+    assert error.problem.startswith(problem)
+    assert str(error).startswith(f"exercises/17_twice.py, line {error.line}: ")
+    assert str(error).endswith(".") and "\n" not in str(error) and error.mend
+    if line is not None:
+        assert error.line == line
