@@ -2,7 +2,7 @@
 
 from .cases import case, dtype_override, seed_secret, tensor
 from .check import check, run
-from .compare import Tolerance
+from .compare import Tolerance, derive_tolerance
 from .gates import Speed
 from .report import CheckFailed, Finding, Report
 
@@ -14,6 +14,7 @@ __all__ = [
     "Tolerance",
     "case",
     "check",
+    "derive_tolerance",
     "dtype_override",
     "run",
     "seed_secret",

@@ -125,7 +125,8 @@ def check(
     launches (exact number of launches a call), max_programs (function of the arguments and
     options: largest sensible grid), allow (further torch operators), deterministic,
     inplace (names of arguments that are the result), overlap (programs may store to one address),
-    terms (reduction length for the tolerance: int or function of the arguments), tolerance,
+    terms (reduction length for the tolerance: int or function of the arguments), tolerance (a
+    Tolerance, or a function from the output's dtype to one),
     suspects ({code: (wrong formula, sentence)}), also (functions with extra assertions),
     timeout (seconds a call), speed.
     """

@@ -37,7 +37,7 @@ class Judge:
     overlap: bool = False
     max_programs: Callable[..., int] | None = None
     terms: Terms = 1
-    tolerance: Tolerance | None = None
+    tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
     suspects: Suspects = field(default_factory=dict)
     also: Sequence[Callable[..., None]] = ()
     timeout: float = 20.0
@@ -70,7 +70,7 @@ class Judge:
 
     def tolerance_for(self, case: Case, dtype: torch.dtype) -> Tolerance:
         if self.tolerance is not None:
-            return self.tolerance
+            return self.tolerance(dtype) if callable(self.tolerance) else self.tolerance
         terms = self.terms
         if callable(terms):
             values = case.sample()
