@@ -1,0 +1,192 @@
+"""Exported files run by themselves and mean what the notebook meant."""
+
+from __future__ import annotations
+
+import linecache
+import subprocess
+import sys
+import types
+
+import pytest
+
+import tritonbook  # noqa: F401  (decides about the interpreter before triton is imported)
+from tritonbook.course.closure import ExportError, export, export_source
+
+import torch  # isort: skip
+import triton  # isort: skip
+
+CELLS = [
+    "import torch\nimport triton\nimport triton.language as tl\nfrom tritonbook import DEVICE\n",
+    "import math\nSCALE = tl.constexpr(0.5)\nBLOCK = 256\nfactor = math.sqrt(4.0)\n",
+    "def configs():\n"
+    "    return [triton.Config({'BLOCK_SIZE': b}, num_warps=w) for b, w in ((64, 2), (128, 4))]\n",
+    "@triton.jit\ndef half(x):\n    return x * SCALE\n",
+    "@triton.jit\n"
+    "def scale_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):\n"
+    "    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)\n"
+    "    mask = offs < n\n"
+    "    tl.store(out_ptr + offs, half(tl.load(x_ptr + offs, mask=mask)), mask=mask)\n",
+    "def scale(x, block=BLOCK):\n"
+    "    out = torch.empty_like(x)\n"
+    "    scale_kernel[(triton.cdiv(x.numel(), block),)](x, out, x.numel(), BLOCK_SIZE=block)\n"
+    "    return out\n",
+    "@triton.autotune(configs=configs(), key=['n'])\n"
+    "@triton.heuristics({'EVEN': lambda args: args['n'] % args['BLOCK_SIZE'] == 0})\n"
+    "@triton.jit\n"
+    "def tuned_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr, EVEN: tl.constexpr):\n"
+    "    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)\n"
+    "    x = tl.load(x_ptr + offs) if EVEN else tl.load(x_ptr + offs, mask=offs < n)\n"
+    "    tl.store(out_ptr + offs, half(x), mask=offs < n)\n",
+    "def tuned(x):\n"
+    "    out = torch.empty_like(x)\n"
+    "    grid = lambda meta: (triton.cdiv(x.numel(), meta['BLOCK_SIZE']),)\n"
+    "    tuned_kernel[grid](x, out, x.numel())\n"
+    "    return out\n",
+    "retuned_kernel = triton.autotune(configs=configs()[:1], key=['n'])(scale_kernel)\n",
+    "def retuned(x):\n"
+    "    out = torch.empty_like(x)\n"
+    "    grid = lambda meta: (triton.cdiv(x.numel(), meta['BLOCK_SIZE']),)\n"
+    "    retuned_kernel[grid](x, out, x.numel())\n"
+    "    return out\n",
+    "class Half(torch.autograd.Function):\n"
+    "    @staticmethod\n"
+    "    def forward(ctx, x):\n"
+    "        return scale(x)\n\n"
+    "    @staticmethod\n"
+    "    def backward(ctx, dy):\n"
+    "        return dy * SCALE.value\n",
+    "double = lambda x: factor * x\n",
+    "def unknown(x):\n    return scale(not_there(x))\n",
+    "table = torch.arange(4) + int(factor)\n",
+    "def lookup(x):\n    return table[x]\n",
+    "made = [object()][0]\n",
+    "def bad(x):\n    return made\n",
+    "def shadow(x):\n    factor = 3\n    return x * factor\n",
+]
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    """A namespace like a notebook's: one linecache file per cell, `In`, module `__main__`."""
+    space = {"__name__": "__main__", "In": ["", *CELLS]}
+    for number, cell in enumerate(CELLS):
+        name = f"/tmp/ipykernel_0/{number}.py"
+        linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
+        exec(compile(cell, name, "exec", dont_inherit=True), space)
+    return space
+
+
+def run(text: str, path, then: str) -> str:
+    """Run an exported file followed by `then` in a process of its own; return what it prints."""
+    file = path / "exported.py"
+    file.write_text("import tritonbook\n" + text + "\n" + then)
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_wrapper_with_kernels_runs_alone(notebook, tmp_path):
+    # Kills: helper kernel, constexpr or default-argument constant forgotten.
+    text = export_source(notebook["scale"])
+    assert run(text, tmp_path, "print(scale(torch.ones(300)).sum().item())") == "150.0"
+
+
+def test_entries_of_every_kind_run_alone(notebook, tmp_path):
+    # Kills: decorators dropped; an Autotuner made by a call lost; a class's methods unread.
+    space = notebook
+    for name in ("tuned", "retuned", "Half", "double", "lookup"):
+        exported = export(space[name])
+        argument = "torch.tensor([1, 3])" if name == "lookup" else "torch.ones(300)"
+        call = f"{exported.entry}{'.apply' if name == 'Half' else ''}({argument})"
+        printed = run(exported.text, tmp_path, f"import torch\nprint({call}.double().sum().item())")
+        wanted = {"double": "600.0", "lookup": "8.0"}.get(name, "150.0")
+        assert printed == wanted, name
+    assert export(space["Half"].apply).entry == "Half.apply"
+
+
+def test_text_is_deterministic_and_parts_are_in_order(notebook):
+    text = export_source(notebook["tuned"])
+    assert text == export_source(notebook["tuned"])
+    assert text.index("def configs") < text.index("@triton.autotune") < text.index("def tuned(")
+    assert "math" not in text  # `factor` is not used by this function
+
+
+def test_local_name_hides_a_global_one(notebook):
+    # Kills: taking every name in the text for a global.
+    assert "import" not in export_source(notebook["shadow"])
+
+
+def test_missing_name_is_left_to_fail_where_it_is_used(notebook):
+    assert "not_there(x)" in export_source(notebook["unknown"])
+
+
+def test_what_cannot_be_written_is_named(notebook):
+    with pytest.raises(ExportError, match=r"object of type|computed from"):
+        exec("made = made", notebook)
+        notebook["In"].append("made = made")
+        export_source(notebook["bad"])
+    with pytest.raises(ExportError, match="Only functions"):
+        export_source(3)
+    with pytest.raises(ExportError, match="not known"):
+        export_source(eval("lambda x: x"))
+
+
+def test_two_things_of_one_name_are_refused():
+    def first():
+        return 1
+
+    def make(value):
+        def first():
+            return value
+
+        return first
+
+    other = make(2)
+
+    def both():
+        return first() + other()
+
+    with pytest.raises(ExportError, match="Two different things are called `first`"):
+        export_source(both)
+
+
+def test_functions_from_this_module_and_closures():
+    # Kills: closure cells ignored; library functions copied instead of imported.
+    from torch.nn.functional import softmax
+
+    amount = 3
+
+    @triton.jit
+    def kernel(x_ptr):
+        pass
+
+    def fn(x):
+        kernel[(1,)](x)
+        return softmax(x, dim=0) + amount
+
+    text = export_source(fn)
+    assert "amount = 3" in text
+    assert "from torch.nn.functional import softmax" in text
+    assert "@triton.jit\ndef kernel" in text
+
+
+def test_module_made_by_hand_is_named():
+    hand_made = types.ModuleType("hand_made")
+
+    def fn():
+        return hand_made
+
+    with pytest.raises(ExportError, match="hand_made"):
+        export_source(fn)
+
+
+def test_constants_of_every_plain_kind():
+    dtype, limit, pair, config = torch.float16, float("inf"), (1, "a"), triton.Config({"B": 1})
+
+    def fn():
+        return dtype, limit, pair, config
+
+    space: dict = {}
+    exec(export_source(fn), space)
+    got = space["fn"]()
+    assert got[:3] == (torch.float16, float("inf"), (1, "a")) and got[3].kwargs == {"B": 1}

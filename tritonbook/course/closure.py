@@ -1,0 +1,167 @@
+"""Write a function, and everything it needs, as the text of one Python file.
+
+A notebook's function lives in cells. To compile it in a process of its own, or to keep a learner's
+kernel for a later notebook, it has to become a file: the function, the kernels and helpers it
+calls, their decorators, constants and imports, in an order in which Python can run them.
+"""
+
+from __future__ import annotations
+import __future__
+
+import sys
+from dataclasses import dataclass
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+from . import closure_text as text_of
+from .closure_values import ExportError, expression, importable, unwrap
+
+__all__ = ["Export", "ExportError", "export", "export_source"]
+
+
+@dataclass(frozen=True)
+class Export:
+    """`text`: a whole Python file. `entry`: the expression in it that names the function."""
+
+    text: str
+    entry: str
+
+
+def export_source(fn: Any) -> str:
+    """Text of one self-contained Python file that defines `fn`. Same function, same text.
+
+    `fn` may come from notebook cells, a module or another function; kernels may carry `triton.jit`,
+    `triton.autotune`, `triton.heuristics`. Raises ExportError, naming the culprit, when something
+    that `fn` uses cannot be written down (a tensor without a defining statement, for instance).
+    """
+    return export(fn).text
+
+
+def export(fn: Any) -> Export:
+    """Like `export_source`, together with the expression that names `fn` in that file."""
+    writer = _Writer()
+    return Export(entry=writer.entry(fn), text=writer.text())
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.imports: set[str] = set()
+        self.body: list[str] = []
+        self.bound: dict[str, Any] = {}  # name in the file -> value it stands for
+        self.defined: dict[int, str] = {}  # id of a plain function or class -> its name
+        self.future_annotations = False
+
+    def entry(self, fn: Any) -> str:
+        owner = getattr(fn, "__self__", None)
+        if isinstance(owner, type):  # FlashAttention.apply and other class methods
+            return f"{self.entry(owner)}.{fn.__name__}"
+        if isinstance(fn, MethodType) or not (callable(fn) or hasattr(fn, "fn")):
+            raise ExportError(f"Only functions can be exported, and this is {_kind(fn)}.")
+        inner = unwrap(fn)[0]
+        if isinstance(fn, FunctionType) and fn.__name__ == "<lambda>":
+            name = "entry_lambda"
+        elif isinstance(inner, (FunctionType, type)):
+            name = inner.__name__
+        else:
+            name = "entry"
+        self.bind(name, fn, {})
+        return name
+
+    def text(self) -> str:
+        parts = ["from __future__ import annotations"] if self.future_annotations else []
+        # tritonbook decides between GPU and interpreter before triton is imported.
+        first = sorted(line for line in self.imports if " tritonbook" in line)
+        parts += ["\n".join([*first, *sorted(self.imports.difference(first))])]
+        return "\n\n\n".join(part for part in [*parts, *self.body] if part) + "\n"
+
+    def bind(self, name: str, value: Any, home: dict[str, Any]) -> None:
+        """Make `name` mean `value` in the file; `home` is the namespace where it was found."""
+        if name in self.bound:
+            if not _same(self.bound[name], value):
+                raise ExportError(
+                    f"Two different things are called `{name}` in what this function uses. "
+                    "Rename one of them."
+                )
+            return
+        self.bound[name] = value
+        if isinstance(value, ModuleType):
+            self._import_module(name, value)
+        elif name == "DEVICE" and value in ("cpu", "cuda"):
+            # The file may run where the other device is: let it ask again.
+            self.imports.add("from tritonbook.device import DEVICE")
+        elif found := importable(value, name):
+            module, attribute = found
+            alias = "" if attribute == name else f" as {name}"
+            self.imports.add(f"from {module} import {attribute}{alias}")
+        elif isinstance(unwrap(value)[0], (FunctionType, type)):
+            self._define(name, value, home)
+        elif (written := expression(value)) is not None:
+            self.imports.update(written.imports)
+            self.body.append(f"{name} = {written.text}")
+        else:
+            self._assign(name, value, home)
+
+    def _import_module(self, name: str, module: ModuleType) -> None:
+        full = module.__name__
+        known = getattr(module, "__spec__", None) is not None and sys.modules.get(full) is module
+        if not known:
+            raise ExportError(f"The module `{name}` cannot be imported by another process.")
+        if name == full:
+            self.imports.add(f"import {full}")
+        else:
+            self.imports.add(f"import {full} as {name}")
+
+    def _define(self, name: str, value: Any, home: dict[str, Any]) -> None:
+        inner, wrappers = unwrap(value)
+        if id(inner) in self.defined:
+            if self.defined[id(inner)] != name:
+                self.body.append(f"{name} = {self.defined[id(inner)]}")
+            return
+        found = text_of.definition(inner)
+        if wrappers > found.decorators:  # tuned = triton.autotune(...)(kernel)
+            self._assign(name, value, home)
+            return
+        own = name if found.is_lambda else inner.__name__
+        if own != name:
+            if own in self.bound and not _same(self.bound[own], value):
+                raise ExportError(f"Two different things are called `{own}`. Rename one of them.")
+            self.bound[own] = value
+        self.defined[id(inner)] = own
+        if isinstance(inner, FunctionType):
+            flag = __future__.annotations.compiler_flag
+            self.future_annotations |= bool(inner.__code__.co_flags & flag)
+        self._bind_names(found.text, text_of.namespace(inner), but=own)
+        self.body.append(f"{own} = {found.text}" if found.is_lambda else found.text)
+        if own != name:
+            self.body.append(f"{name} = {own}")
+
+    def _assign(self, name: str, value: Any, home: dict[str, Any]) -> None:
+        """Copy the statement that made `value`, where no other way to write it is known."""
+        statement = text_of.assignment(name, home)
+        if statement is None:
+            raise ExportError(
+                f"`{name}` is {_kind(value)}, which cannot be written into a file. "
+                "Pass it as an argument, or make it a plain number."
+            )
+        if name in text_of.global_names(statement):
+            raise ExportError(f"`{name}` is computed from itself: `{statement}`. Use a new name.")
+        self._bind_names(statement, home, but=name)
+        self.body.append(statement)
+
+    def _bind_names(self, text: str, home: dict[str, Any], but: str) -> None:
+        for used in text_of.global_names(text):
+            # A name that is nowhere (yet) stays unbound, and fails where it fails at home.
+            if used != but and used in home and not used.startswith("__"):
+                self.bind(used, home[used], home)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    plain = (bool, int, float, str, bytes, tuple)
+    return isinstance(one, plain) and type(one) is type(other) and one == other
+
+
+def _kind(value: Any) -> str:
+    noun = type(value).__name__
+    return f"an object of type {noun}"

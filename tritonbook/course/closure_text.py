@@ -1,0 +1,140 @@
+"""Find the source text of functions, classes and assignments, and the global names in it.
+
+`inspect.getsource` knows neither classes defined in a notebook nor where a lambda starts and ends,
+so definitions are looked up by line in the parsed file. Notebook cells are files to `linecache`.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import symtable
+import textwrap
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from .closure_values import ExportError
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Dedented source of one function or class (of a lambda: the expression alone)."""
+
+    text: str
+    decorators: int = 0
+    is_lambda: bool = False
+
+
+def definition(value: Any) -> Definition:
+    """Source of a plain function or class, decorators included. Raises ExportError."""
+    code = _code(value)
+    if code is None:
+        raise ExportError(f"The source of `{value.__name__}` is not known.")
+    lines = linecache.getlines(code.co_filename)
+    tree = _parse("".join(lines))
+    if tree is None:
+        raise ExportError(f"The source of `{value.__name__}` is not known (it was not in a file).")
+    if isinstance(value, FunctionType) and value.__name__ == "<lambda>":
+        return Definition(_lambda(tree, value), is_lambda=True)
+    for node in ast.walk(tree):
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name != value.__name__:
+            continue
+        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        if isinstance(node, ast.ClassDef):
+            match = isinstance(value, type) and first <= code.co_firstlineno <= node.end_lineno
+        else:
+            match = first == code.co_firstlineno
+        if match:
+            text = textwrap.dedent("".join(lines[first - 1 : node.end_lineno])).strip("\n")
+            if _parse(text) is None:
+                raise ExportError(f"`{value.__name__}` cannot be cut out of the code around it.")
+            return Definition(text, decorators=len(node.decorator_list))
+    raise ExportError(f"The definition of `{value.__name__}` has changed since it was run.")
+
+
+def _code(value: Any) -> Any:
+    if isinstance(value, FunctionType):
+        return value.__code__
+    for member in vars(value).values():
+        inner = getattr(member, "__func__", member)  # staticmethod, classmethod
+        if isinstance(inner, FunctionType):
+            return inner.__code__
+    return None
+
+
+def _lambda(tree: ast.AST, value: FunctionType) -> str:
+    code = value.__code__
+    wanted = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = {*code.co_names, *code.co_freevars}
+    texts = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Lambda) or node.lineno != code.co_firstlineno:
+            continue
+        arguments = node.args
+        given = tuple(a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs)
+        used = {each.id for each in ast.walk(node.body) if isinstance(each, ast.Name)}
+        if given == wanted and names >= used - set(given) - set(code.co_varnames):
+            texts.add(ast.unparse(node))
+    if len(texts) != 1:
+        raise ExportError("Two lambdas on one line cannot be told apart: define a function.")
+    return texts.pop()
+
+
+def namespace(value: Any) -> dict[str, Any]:
+    """The names that a function (or the methods of a class) sees: globals, then closure cells."""
+    if isinstance(value, FunctionType):
+        functions = [value]
+    else:
+        members = [getattr(member, "__func__", member) for member in vars(value).values()]
+        functions = [member for member in members if isinstance(member, FunctionType)]
+    found: dict[str, Any] = {}
+    for function in functions:
+        found.update(function.__globals__)
+    for function in functions:
+        for name, cell in zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=True
+        ):
+            try:
+                found[name] = cell.cell_contents
+            except ValueError:  # an empty cell: the enclosing function has not assigned it yet
+                found.pop(name, None)
+    return found
+
+
+def assignment(name: str, home: dict[str, Any]) -> str | None:
+    """The latest top-level statement `name = ...` of a notebook or module, or None."""
+    cells = home.get("In")
+    if isinstance(cells, list):
+        sources = [cell for cell in reversed(cells) if isinstance(cell, str)]
+    else:
+        sources = ["".join(linecache.getlines(home.get("__file__") or ""))]
+    for source in sources:
+        tree = _parse(source)
+        for node in reversed(tree.body if tree is not None else []):
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", 0)]
+            if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+                continue
+            if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+                return ast.get_source_segment(source, node)
+    return None
+
+
+def global_names(text: str) -> list[str]:
+    """Names that `text` takes from outside itself, decorators and annotations included, sorted."""
+    top = symtable.symtable(text, "<exported>", "exec")
+    found = {s.get_name() for s in top.get_symbols() if s.is_referenced()}
+    found -= {s.get_name() for s in top.get_symbols() if s.is_imported()}
+    tables = list(top.get_children())
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        found |= {s.get_name() for s in table.get_symbols() if s.is_global()}
+    return sorted(found)
+
+
+def _parse(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source) if source else None
+    except SyntaxError:
+        return None

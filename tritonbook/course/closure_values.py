@@ -1,0 +1,142 @@
+"""How a value can be written in a file: by importing it, or by an expression that makes it."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+_LIBRARIES = {"torch", "triton", "numpy", "matplotlib", "rich"}
+# Where functions without a module of their own (torch.empty_like, math.sqrt) are looked for.
+_HOMES = ("torch", "torch.nn.functional", "triton", "triton.language", "math", "numpy")
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+class ExportError(Exception):
+    """Something that the function uses cannot be written into a file. The text says what."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Python text that makes a value, and the import lines that the text needs."""
+
+    text: str
+    imports: frozenset[str] = frozenset()
+
+
+def unwrap(value: Any) -> tuple[Any, int]:
+    """The plain function (or class) inside decorators, and the number of layers around it.
+
+    Follows `.fn` (JITFunction, InterpretedFunction, Autotuner, Heuristics), `__wrapped__`
+    (functools.wraps) and `_init_fn` (torch.library.custom_op).
+    """
+    layers = 0
+    while not isinstance(value, type):
+        found = None
+        for attribute in ("fn", "__wrapped__", "_init_fn"):
+            if attribute == "fn" and isinstance(value, FunctionType):
+                continue  # a function's own attribute, not a wrapper's
+            found = vars(value).get(attribute) if hasattr(value, "__dict__") else None
+            if found is not None:
+                break
+        if found is None:
+            break
+        value, layers = found, layers + 1
+    return value, layers
+
+
+def importable(value: Any, name: str) -> tuple[str, str] | None:
+    """(module, attribute) from which any process can import `value`; None for user code."""
+    inner = unwrap(value)[0]
+    attribute = getattr(inner, "__qualname__", None) or getattr(inner, "__name__", name)
+    for module in dict.fromkeys((getattr(inner, "__module__", None), *_HOMES)):
+        if not isinstance(module, str) or not _is_library(module):
+            continue
+        if "." not in attribute and getattr(sys.modules[module], attribute, None) is value:
+            return module, attribute
+    return None
+
+
+def _is_library(module: str) -> bool:
+    if module not in sys.modules or module == "__main__":
+        return False
+    root = module.partition(".")[0]
+    if root in _LIBRARIES or root in sys.stdlib_module_names:
+        return True
+    path = Path(getattr(sys.modules[module], "__file__", None) or ".").resolve()
+    if root == "tritonbook":
+        return _PACKAGE in path.parents and "_exercises" not in path.parts
+    return "site-packages" in path.parts or "dist-packages" in path.parts
+
+
+def expression(value: Any) -> Expression | None:
+    """An expression that makes an equal value, or None where there is no simple one."""
+    import torch
+    import triton
+    import triton.language as tl
+
+    if (
+        value is None
+        or isinstance(value, (bool, int, str, bytes))
+        and type(value).__repr__ in _REPR
+    ):
+        return Expression(repr(value))
+    if type(value) is float:
+        text = repr(value) if math.isfinite(value) else f"float({str(value)!r})"
+        return Expression(text)
+    if isinstance(value, (torch.dtype, torch.device)):
+        text = repr(value) if isinstance(value, torch.dtype) else f"torch.{value!r}"
+        return Expression(text.replace("torch.torch.", "torch."), frozenset({"import torch"}))
+    if isinstance(value, tl.constexpr):
+        inner = expression(value.value)
+        return inner and _call("triton.language.constexpr", [inner], "import triton.language")
+    if isinstance(value, tl.dtype):
+        return Expression(f"triton.language.{value}", frozenset({"import triton.language"}))
+    if isinstance(value, triton.Config):
+        return _config(value)
+    if isinstance(value, functools.partial):
+        return None
+    if type(value) in (list, tuple, dict):
+        return _collection(value)
+    return None
+
+
+_REPR = {kind.__repr__ for kind in (bool, int, str, bytes)}
+
+
+def _call(name: str, arguments: list[Expression], needs: str) -> Expression:
+    imports = frozenset({needs}).union(*(each.imports for each in arguments))
+    return Expression(f"{name}({', '.join(each.text for each in arguments)})", imports)
+
+
+def _config(config: Any) -> Expression | None:
+    if config.pre_hook is not None:
+        return None
+    parts = [expression(dict(config.kwargs))]
+    for option in ("num_warps", "num_stages", "num_ctas", "maxnreg"):
+        setting = getattr(config, option, None)
+        if setting is not None and not (option == "num_ctas" and setting == 1):
+            parts.append(Expression(f"{option}={setting!r}"))
+    return None if parts[0] is None else _call("triton.Config", parts, "import triton")
+
+
+def _collection(value: Any) -> Expression | None:
+    if isinstance(value, dict):
+        flat = [part for item in value.items() for part in item]
+    else:
+        flat = list(value)
+    parts = [expression(part) for part in flat]
+    if any(part is None for part in parts):
+        return None
+    imports = frozenset().union(*(part.imports for part in parts))
+    texts = [part.text for part in parts]
+    if isinstance(value, dict):
+        pairs = zip(texts[::2], texts[1::2], strict=True)
+        return Expression("{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}", imports)
+    if isinstance(value, list):
+        return Expression(f"[{', '.join(texts)}]", imports)
+    return Expression(f"({', '.join(texts)}{',' if len(texts) == 1 else ''})", imports)
