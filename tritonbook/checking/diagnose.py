@@ -85,16 +85,21 @@ def _nothing_written(e: Evidence) -> Finding | None:
 
 
 def _suspect(e: Evidence) -> Finding | None:
+    """The known mistake whose result lies nearest, if one lies within a few tolerances."""
     difference = e.difference
+    best: tuple[float, Finding | None] = (4.0, None)
     for code, sentence, value in e.suspects:
         if value.shape != difference.got.shape:
             continue
-        bound = 4 * difference.tolerance.bound(value) + 1e-300
-        near = (difference.got - value).abs() <= bound
-        same = near | (difference.got == value) | (difference.got.isnan() & value.isnan())
-        if bool(same.all()):
-            return Finding(code, sentence)
-    return None
+        bound = difference.tolerance.bound(value) + 1e-300
+        if bool(((difference.expected - value).abs() <= bound).all()):
+            continue  # on this case the mistake makes no difference
+        alike = (difference.got == value) | (difference.got.isnan() & value.isnan())
+        error = torch.where(alike, 0.0, (difference.got - value).abs() / bound)
+        distance = float(error.nan_to_num(nan=torch.inf).max())
+        if distance < best[0]:
+            best = (distance, Finding(code, sentence))
+    return best[1]
 
 
 def _strided_only(e: Evidence) -> Finding | None:

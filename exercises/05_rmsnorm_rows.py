@@ -1,0 +1,517 @@
+# ---
+# workbook:
+#   title: RMSNorm, a program per row
+#   minutes: 50
+#   needs: interpreter
+#   requires: [01_vector_add]
+#   you_will:
+#     - reduce a row to one number inside a program, with the mask in the right place
+#     - walk through rows by their strides, whatever the memory looks like
+#     - handle rows that are too long for one tile, and say what the second pass costs
+# ---
+
+# %% tags=["setup"]
+from tritonbook import DEVICE, bench, case, check, facts, mine, progress, reference, setup, show_tiles, tensor, traffic
+
+import torch
+import triton
+import triton.language as tl
+
+setup()
+
+# %% [markdown]
+# ## The idea
+#
+# Every layer of Llama begins with RMSNorm. It takes a row of numbers, one token's features, and
+# scales it so that its mean square is one. Then it multiplies by a learned weight:
+#
+# $$y_n = \frac{x_n}{\sqrt{\frac{1}{N}\sum_k x_k^2 + \varepsilon}} \cdot w_n$$
+#
+# The root is taken over a whole row. So the programs can no longer be cut as you please: somebody
+# has to see all of a row before anybody can write one element of it. *How the rows are divided among
+# programs* is the subject of this notebook and the next. There are four schemes:
+#
+# 1. one program per row, the whole row in one tile (here, Task 1),
+# 2. one program per row, the row in several tiles (here, Task 2),
+# 3. several programs per row (notebook 06),
+# 4. several rows per program (notebook 06).
+#
+# In the picture 4 rows of 10 elements go to 4 programs. The tile is 16 wide, since it must be a
+# power of two. Six of its lanes are masked.
+
+# %%
+from tritonbook.seeing.pictures import draw_rows
+
+draw_rows(M=4, N=10, block=16, scheme="row")
+
+# %% [markdown]
+# ## A smaller kernel first
+#
+# This kernel sums each row. Three things in it are new:
+#
+# - The address of a row is `x_ptr + row * stride_xm`. The stride is how far apart two rows lie in
+#   memory. For a matrix that was cut out of a larger one it is *not* the row's length.
+# - `other=0.0` says what the masked lanes hold. They take part in the sum, so they must hold
+#   something that a sum does not notice. Without `other` they hold anything at all.
+# - `tl.sum(x, axis=0)` turns a tile into one number.
+
+
+# %%
+@triton.jit
+def row_sum_kernel(x_ptr, out_ptr, N, stride_xm, stride_xn, BLOCK_N: tl.constexpr):
+    """out[m] = sum over n of x[m, n].
+
+    One program = one row.
+    Assumes BLOCK_N >= N.
+    """
+    row = tl.program_id(0)
+
+    offs_n = tl.arange(0, BLOCK_N)
+    mask_n = offs_n < N
+
+    x = tl.load(x_ptr + row * stride_xm + offs_n * stride_xn, mask=mask_n, other=0.0)
+
+    total = tl.sum(x.to(tl.float32), axis=0)
+
+    tl.store(out_ptr + row, total)
+
+
+def row_sum(x):
+    M, N = x.shape
+    out = torch.empty(M, device=x.device)
+    BLOCK_N = triton.next_power_of_2(N)
+    row_sum_kernel[(M,)](x, out, N, *x.stride(), BLOCK_N=BLOCK_N)
+    return out
+
+
+x = torch.arange(40.0, device=DEVICE).reshape(4, 10)
+row_sum(x), row_sum(x[:, :3])  # the second has 3 columns, and rows that lie 10 apart
+
+# %%
+show_tiles(row_sum, x[:, :3])
+
+# %% [markdown]
+# **Predict.** The mean square of a row of 10 elements is computed in a tile of 16 lanes. You sum
+# the squares of all 16 lanes and divide. By 10 or by 16?
+#
+# <details><summary>Answer</summary>
+#
+# By 10, the number of elements. The six masked lanes hold 0 and add nothing to the sum, but they
+# are no elements. Dividing by `BLOCK_N` is the most common mistake here, and with rows of 16, 32 or
+# 64 it stays hidden.
+#
+# </details>
+
+# %% [markdown]
+# ## The contract
+#
+# | name | shape | dtype | role |
+# |---|---|---|---|
+# | `x` | (..., N), any row stride | float32, float16, bfloat16 | input, never changed |
+# | `w` | (N,), contiguous | floating | weight |
+# | `eps` | | float | keeps the root away from zero; *inside* the root |
+# | result | as `x`, contiguous | as `x` | |
+#
+# All arithmetic is done in float32, and rounded once at the store. (Llama's own code rounds twice,
+# before and after the weight. In float32 you cannot tell the two apart.)
+#
+# **Memory traffic.** At best x is read once and y written once: in bfloat16, 4 bytes an element.
+# The weight is N elements for all rows together, and stays in the cache.
+
+# %% tags=["reference"]
+def rmsnorm_ref(x, w, eps):
+    return x * torch.rsqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps) * w
+
+
+def row_length(x, w, eps):
+    """How many squares are summed: sets the tolerance of the check."""
+    return x.shape[-1]
+
+
+EPS = 1e-6
+
+CASES = [
+    case("a row that fills its tile", x=tensor(4, 128), w=tensor(128), eps=EPS),
+    case("a row that does not", x=tensor(5, 100), w=tensor(100), eps=EPS),
+    case("rows with gaps", x=tensor(6, 70, layout="strided"), w=tensor(70), eps=EPS),
+    case("half precision, large", dtype="float16", x=tensor(3, 300, scale=400), w=tensor(300), eps=EPS),
+    case("three dimensions", x=tensor(2, 3, 65), w=tensor(65), eps=EPS),
+]
+
+
+def _padded_mean(x, w, eps):
+    square = x.pow(2).sum(dim=-1, keepdim=True) / triton.next_power_of_2(x.shape[-1])
+    return x * torch.rsqrt(square + eps) * w
+
+
+SUSPECTS = {
+    "no-weight": (
+        lambda x, w, eps: rmsnorm_ref(x, torch.ones_like(w), eps),
+        "The row is normalised, but not multiplied by the weight.",
+    ),
+    "divided-by-tile": (
+        _padded_mean,
+        "The mean is taken over the lanes of the tile. Divide by N, the number of elements.",
+    ),
+    "sum-not-mean": (
+        lambda x, w, eps: x * torch.rsqrt(x.pow(2).sum(-1, keepdim=True) + eps) * w,
+        "This divides by the root of the sum of squares. It should be the root of their mean.",
+    ),
+    "eps-outside-root": (
+        lambda x, w, eps: x / (x.pow(2).mean(-1, keepdim=True).sqrt() + eps) * w,
+        "`eps` is added outside the root. It belongs inside: tiny rows tell the difference.",
+    ),
+    "no-eps": (
+        lambda x, w, eps: rmsnorm_ref(x, w, 0.0),
+        "`eps` is missing. Rows of tiny numbers tell the difference.",
+    ),
+    "no-root": (
+        lambda x, w, eps: x / (x.pow(2).mean(-1, keepdim=True) + eps) * w,
+        "This divides by the mean square, not by its root.",
+    ),
+    "layernorm": (
+        lambda x, w, eps: rmsnorm_ref(x - x.mean(-1, keepdim=True), w, eps),
+        "The mean is subtracted first: that is LayerNorm. RMSNorm leaves the mean alone.",
+    ),
+    "mean-of-x": (
+        lambda x, w, eps: x * torch.rsqrt(x.mean(-1, keepdim=True) + eps) * w,
+        "The mean is taken of x, not of its square.",
+    ),
+    "squares-overflow": (
+        lambda x, w, eps: x * 0.0,
+        "All results are zero: the squares overflowed to infinity in half precision. Convert to "
+        "float32 before you square.",
+    ),
+    "first-weight-only": (
+        lambda x, w, eps: rmsnorm_ref(x, w[:1].expand_as(w), eps),
+        "Every element is multiplied by the first weight. Load a tile of weights.",
+    ),
+}
+
+# %% [markdown]
+# ## Task 1. Scheme 1: the row in one tile
+#
+# Fill the gap, about 8 lines: addresses and mask, load x and w, compute in float32, store in the
+# dtype of y. `y_ptr.dtype.element_ty` is that dtype.
+#
+# The row number is converted to 64 bits first. A row number times a stride can pass 2³¹, where
+# 32-bit numbers end: 70,000 rows of 32,768 elements are enough.
+
+# %% tags=["answer"] key="rmsnorm_row"
+@triton.jit
+def rmsnorm_row_kernel(
+    x_ptr, w_ptr, y_ptr,
+    N,
+    stride_xm, stride_xn,
+    stride_ym, stride_yn,
+    eps,
+    BLOCK_N: tl.constexpr,
+):
+    """y = x / sqrt(mean(x^2) + eps) * w for each row.
+
+    One program = one row, held whole in registers.
+    Assumes BLOCK_N >= N.
+    """
+    row = tl.program_id(0).to(tl.int64)
+
+    # TODO: addresses and mask of this row, load x and w, compute in float32, store (about 8 lines)
+    ### BEGIN SOLUTION
+    offs_n = tl.arange(0, BLOCK_N)
+    mask_n = offs_n < N
+
+    x = tl.load(x_ptr + row * stride_xm + offs_n * stride_xn, mask=mask_n, other=0.0).to(tl.float32)
+    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+
+    mean_square = tl.sum(x * x, axis=0) / N
+    y = x * tl.rsqrt(mean_square + eps) * w
+
+    y_ptrs = y_ptr + row * stride_ym + offs_n * stride_yn
+    tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask_n)
+    ### END SOLUTION
+
+
+def rmsnorm_row(x, w, eps=1e-6):
+    """RMSNorm over the last dimension of x [..., N] with the weight w [N]; as x in shape and dtype."""
+    N = x.shape[-1]
+    if w.shape != (N,) or not w.is_contiguous():
+        raise ValueError(f"w must be contiguous with shape ({N},), got {tuple(w.shape)}")
+    if N > 65536:
+        raise ValueError(f"a row of {N} elements does not fit one program")
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    x_rows, y_rows = x.reshape(-1, N), y.view(-1, N)
+    BLOCK_N = triton.next_power_of_2(N)
+    rmsnorm_row_kernel[(x_rows.shape[0],)](
+        x_rows, w, y_rows, N, *x_rows.stride(), *y_rows.stride(), eps,
+        BLOCK_N=BLOCK_N,
+        num_warps=min(max(BLOCK_N // 512, 1), 16),
+    )
+    return y
+
+# %% [markdown] tags=["hint"] key="rmsnorm_row"
+# #### Hints for rmsnorm_row
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Which lanes take part in the sum of squares? What must the masked ones hold, so that the sum does
+# not change?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `row_sum_kernel` has the addresses, the mask and the sum. You need `tl.rsqrt`, which is one over
+# the root, and `.to(tl.float32)` right after each load.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# offs_n = tl.arange(0, BLOCK_N)
+# mask_n = ...
+#
+# x = tl.load(x_ptr + row * ... + offs_n * ..., mask=mask_n, other=...).to(tl.float32)
+# w = tl.load(w_ptr + ..., mask=mask_n, other=...).to(tl.float32)
+#
+# mean_square = tl.sum(..., axis=0) / ...
+# y = x * tl.rsqrt(...) * w
+#
+# tl.store(y_ptr + row * ... + offs_n * ..., y.to(y_ptr.dtype.element_ty), mask=...)
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="rmsnorm_row" points=5
+check(rmsnorm_row, rmsnorm_ref, CASES, launches=1, terms=row_length, suspects=SUSPECTS)
+### BEGIN HIDDEN TESTS
+HIDDEN_ROWS = [
+    case("one element", x=tensor(1, 1), w=tensor(1), eps=EPS),
+    case("one row of 17", x=tensor(1, 17), w=tensor(17), eps=EPS),
+    case("tiny numbers", x=tensor(4, 255, scale=1e-3), w=tensor(255), eps=1e-5),
+    case("a large mean", x=tensor(3, 1000, mean=50), w=tensor(1000), eps=EPS),
+    case("transposed", x=tensor(7, 33, layout="transposed"), w=tensor(33), eps=EPS),
+    case("a long row", x=tensor(2, 4097), w=tensor(4097), eps=EPS),
+    case("bfloat16", dtype="bfloat16", x=tensor(4, 200), w=tensor(200), eps=EPS),
+    case("half x, full w", x=tensor(3, 90, dtype="float16"), w=tensor(90, dtype="float16"), eps=EPS),
+    case("zeros", x=tensor(2, 50, values="zeros"), w=tensor(50), eps=EPS),
+    case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),
+    case("a weight of another length", x=tensor(2, 8), w=tensor(9), eps=EPS, raises=ValueError),
+]
+check(rmsnorm_row, rmsnorm_ref, HIDDEN_ROWS, launches=1, terms=row_length, suspects=SUSPECTS)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **How long may a row be?** A program keeps its row in registers, the fastest memory there is, and
+# the smallest. Each program has 255 registers of 4 bytes for each of its threads, at most. `facts`
+# compiles your kernel for an A100, here and now, GPU or not, and reads how many it takes. *Spills*
+# are values that found no register and went to slow memory instead.
+
+# %%
+for N in (1024, 8192, 65536):
+    x = torch.randn(2, N, dtype=torch.bfloat16, device=DEVICE)
+    w = torch.randn(N, dtype=torch.bfloat16, device=DEVICE)
+    for kernel in facts(rmsnorm_row, x, w, 1e-6, arch=80):
+        print(f"N = {N:6}: {kernel.registers} registers, {kernel.spills} bytes of spills")
+
+# %% [markdown]
+# ## Scheme 2: the row in several tiles
+#
+# For longer rows the program takes the row piece by piece. It cannot keep the pieces, so it walks
+# through the row twice: once to sum the squares, once to normalise. The second walk reads x again.
+
+# %%
+draw_rows(M=3, N=10, block=4, scheme="loop")
+
+# %% [markdown]
+# ## Task 2. Sum first, then normalise
+#
+# Two gaps. In the first, add up the squares: keep one running sum *for each lane*, in float32, and
+# reduce once after the loop (about 3 lines). In the second, read each piece again, normalise it and
+# store it (about 6 lines). The mask belongs to the piece, so each piece makes its own.
+
+# %% tags=["answer"] key="rmsnorm_loop"
+@triton.jit
+def rmsnorm_loop_kernel(
+    x_ptr, w_ptr, y_ptr,
+    N,
+    stride_xm, stride_xn,
+    stride_ym, stride_yn,
+    eps,
+    BLOCK_N: tl.constexpr,
+):
+    """y = x / sqrt(mean(x^2) + eps) * w for each row.
+
+    One program = one row, BLOCK_N elements at a time, read twice.
+    Assumes nothing about N.
+    """
+    row = tl.program_id(0).to(tl.int64)
+    offs = tl.arange(0, BLOCK_N)
+
+    squares = tl.zeros([BLOCK_N], dtype=tl.float32)  # one running sum for each lane
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + offs
+        # TODO: load this piece of x and add its squares to `squares` (about 3 lines)
+        ### BEGIN SOLUTION
+        x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
+        x = tl.load(x_ptrs, mask=offs_n < N, other=0.0).to(tl.float32)
+        squares += x * x
+        ### END SOLUTION
+    rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)
+
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + offs
+        # TODO: load this piece of x and of w, normalise, store (about 6 lines)
+        ### BEGIN SOLUTION
+        mask_n = offs_n < N
+        x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
+        x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+        w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+        y_ptrs = y_ptr + row * stride_ym + offs_n * stride_yn
+        tl.store(y_ptrs, (x * rstd * w).to(y_ptr.dtype.element_ty), mask=mask_n)
+        ### END SOLUTION
+
+
+def rmsnorm_loop(x, w, eps=1e-6, block=4096):
+    """RMSNorm over the last dimension of x [..., N], `block` elements at a time (a power of 2)."""
+    N = x.shape[-1]
+    if w.shape != (N,) or not w.is_contiguous():
+        raise ValueError(f"w must be contiguous with shape ({N},), got {tuple(w.shape)}")
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    x_rows, y_rows = x.reshape(-1, N), y.view(-1, N)
+    rmsnorm_loop_kernel[(x_rows.shape[0],)](
+        x_rows, w, y_rows, N, *x_rows.stride(), *y_rows.stride(), eps,
+        BLOCK_N=block,
+        num_warps=min(max(block // 512, 1), 16),
+    )
+    return y
+
+# %% [markdown] tags=["hint"] key="rmsnorm_loop"
+# #### Hints for rmsnorm_loop
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# A row of 10 in pieces of 4: which elements does the third piece have? Which of its lanes are
+# masked? Is the mask of the first piece the same?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# Inside each loop stands your row kernel, with `offs_n = start + offs`. Only the sum has moved out:
+# `squares += x * x` in the loop, `tl.sum` after it.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# # first gap
+# x = tl.load(x_ptr + row * ... + offs_n * ..., mask=offs_n < ..., other=...).to(tl.float32)
+# squares += ...
+#
+# # second gap
+# mask_n = ...
+# x = tl.load(..., mask=mask_n, other=0.0).to(tl.float32)
+# w = tl.load(..., mask=mask_n, other=0.0).to(tl.float32)
+# tl.store(..., (x * ... * w).to(y_ptr.dtype.element_ty), mask=mask_n)
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="rmsnorm_loop" points=5
+PIECES = [
+    case("pieces that fit", x=tensor(3, 256), w=tensor(256), eps=EPS, options={"block": 64}),
+    case("a last piece of 4", x=tensor(3, 100), w=tensor(100), eps=EPS, options={"block": 32}),
+    case("rows with gaps", x=tensor(4, 90, layout="strided"), w=tensor(90), eps=EPS, options={"block": 64}),
+    case("less than a piece", x=tensor(2, 50), w=tensor(50), eps=EPS, options={"block": 128}),
+    case("half precision, large", dtype="float16", x=tensor(3, 300, scale=400), w=tensor(300), eps=EPS, options={"block": 128}),
+]
+check(rmsnorm_loop, rmsnorm_ref, PIECES, launches=1, terms=row_length, suspects=SUSPECTS)
+### BEGIN HIDDEN TESTS
+HIDDEN_PIECES = [
+    case("one element", x=tensor(1, 1), w=tensor(1), eps=EPS, options={"block": 16}),
+    case("one more than a piece", x=tensor(4, 65), w=tensor(65), eps=EPS, options={"block": 64}),
+    case("tiny numbers", x=tensor(3, 255, scale=1e-3), w=tensor(255), eps=1e-5, options={"block": 64}),
+    case("a large mean", x=tensor(2, 1000, mean=50), w=tensor(1000), eps=EPS, options={"block": 256}),
+    case("rising rows", x=tensor(2, 500, values="rising", scale=9), w=tensor(500), eps=EPS, options={"block": 128}),
+    case("transposed", x=tensor(5, 77, layout="transposed"), w=tensor(77), eps=EPS, options={"block": 32}),
+    case("bfloat16", dtype="bfloat16", x=tensor(3, 200), w=tensor(200), eps=EPS, options={"block": 64}),
+    case("three dimensions", x=tensor(2, 2, 130), w=tensor(130), eps=EPS, options={"block": 64}),
+    case("a long row", x=tensor(1, 9000), w=tensor(9000), eps=EPS),
+    case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),
+]
+check(rmsnorm_loop, rmsnorm_ref, HIDDEN_PIECES, launches=1, terms=row_length, suspects=SUSPECTS)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Predict, then measure
+#
+# Scheme 2 reads x twice. So how many bytes does it move for each byte that scheme 1 moves? Write
+# down your two predictions, then let the meter count.
+
+# %%
+x = torch.randn(8, 512, device=DEVICE)
+w = torch.randn(512, device=DEVICE)
+traffic(rmsnorm_row, x, w, 1e-6)
+
+# %%
+traffic(rmsnorm_loop, x, w, 1e-6, block=128)
+
+# %% [markdown]
+# Three passes over the row instead of two: 1.5 times the bytes. Does it take 1.5 times as long?
+# Predict, then look. The table has two shapes: 16,384 rows of 4,096 as in a Llama layer, and 8 very
+# long rows.
+
+# %%
+SHAPES = [(16384, 4096), (8, 262144)] if DEVICE == "cuda" else [(16, 512)]
+
+
+def torch_rmsnorm(x, w):
+    return torch.nn.functional.rms_norm(x, w.shape, w, 1e-6)
+
+
+results = {}
+for M, N in SHAPES:
+    x = torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16)
+    w = torch.randn(N, device=DEVICE, dtype=torch.bfloat16)
+    candidates = {
+        "torch": lambda x=x, w=w: torch_rmsnorm(x, w),
+        "rmsnorm_loop": lambda x=x, w=w: rmsnorm_loop(x, w, 1e-6),
+    }
+    if N <= 65536:
+        candidates["rmsnorm_row"] = lambda x=x, w=w: rmsnorm_row(x, w, 1e-6)
+    results[M, N] = bench(candidates, bytes=2 * x.numel() * x.element_size(), baseline="torch")
+    print(f"{M} rows of {N}")
+    print(results[M, N].table())
+
+# %%
+results[SHAPES[0]].plot()
+
+# %% [markdown]
+# **Read the table.** GB/s is computed from the bytes that *have* to move, x once and y once. With
+# 4,096 elements, the second reading of x comes from the cache: the row is still there, and scheme 2
+# loses little. Compare the figures for the many short rows on your GPU.
+#
+# Now the 8 long rows. There are 8 programs, and a GPU has about a hundred processors. Most of them
+# have nothing to do, whatever you write in the kernel. The bandwidth that you see is a small part of
+# the ceiling. No loop mends that. You need more programs than rows, and that is notebook 06.
+#
+# ## Recap
+#
+# - A reduction ties elements together. Here a program must see a whole row.
+# - Masked lanes take part in sums. `other=0.0` makes them harmless, and you divide by N.
+# - Strides, not lengths, lead from row to row.
+# - Square in float32: in half precision, 300 squared is infinite.
+# - A second pass costs bytes, but less than you would think while the row fits the cache.
+#
+# <details><summary>Common mistakes</summary>
+#
+# - Dividing by `BLOCK_N`: right for 64, 128, 256, wrong for 100.
+# - Testing with a weight of ones: a forgotten weight goes unnoticed.
+# - `row * N` for the address: right until somebody passes a slice.
+# - Reusing the first pass's mask in the second.
+#
+# </details>
+#
+# Next: [06_rmsnorm_partition](06_rmsnorm_partition.ipynb), with few long rows and many short ones.
+#
+# Source: B. Zhang and R. Sennrich, *Root Mean Square Layer Normalization*, 2019.
+
+# %%
+progress()
