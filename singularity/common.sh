@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+# What the job scripts share: find the container tool and the image, make a folder on the node's own
+# disk, run a command in the image. Sourced, never run.
+#
+# Yours to set before `sbatch`: WORKBOOK_IMAGE (workbook.sif or a sandbox folder; default: the one in
+# the folder that you submit from), WORKBOOK_BIND (further folders to bind, as a:b,c:d).
+
+die() {
+    echo "$*" >&2
+    exit 2
+}
+
+tool=$(command -v apptainer || command -v singularity) ||
+    die "Neither apptainer nor singularity is in PATH; try: module load apptainer"
+image=${WORKBOOK_IMAGE:-${SLURM_SUBMIT_DIR:-$PWD}/workbook.sif}
+[[ -e $image ]] || die "There is no image $image; set WORKBOOK_IMAGE, or build it: see singularity/README.md"
+
+# Slurm's own TMPDIR where the site gives one, else the node's /tmp: never a shared file system.
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/workbook-${SLURM_JOB_ID:-0}-XXXXXXXX")
+chmod 700 "$scratch"
+mkdir "$scratch/home" "$scratch/tmp" "$scratch/triton"
+remove_scratch() {
+    rm -rf "$scratch"
+}
+trap remove_scratch EXIT
+
+# in_image FOLDER COMMAND...: run in the image, in FOLDER, with the GPU that Slurm gave and nothing
+# else of the host's environment. The home is a scratch folder: none of yours is needed or touched.
+in_image() {
+    local folder=$1
+    shift
+    local options=(exec --nv --cleanenv --home "$scratch/home" --bind "$folder" --bind "$scratch"
+        --pwd "$folder" --env "TMPDIR=$scratch/tmp" --env "TRITON_CACHE_DIR=$scratch/triton"
+        --env "TRITONBOOK_HOME=${TRITONBOOK_HOME:-$folder/.tritonbook}")
+    [[ -n ${WORKBOOK_BIND:-} ]] && options+=(--bind "$WORKBOOK_BIND")
+    local name
+    for name in CUDA_VISIBLE_DEVICES TRITON_INTERPRET SLURM_JOB_ID SLURM_CPUS_PER_TASK \
+        JUPYTER_TOKEN_FILE JUPYTER_RUNTIME_DIR; do
+        [[ -n ${!name:-} ]] && options+=(--env "$name=${!name}")
+    done
+    "$tool" "${options[@]}" "$image" "$@"
+}
