@@ -1,0 +1,190 @@
+"""What the meter's record shows to be wrong: lanes outside their tensor, programs that race."""
+
+from __future__ import annotations
+
+import linecache
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .regions import Region
+
+if TYPE_CHECKING:
+    from .meter import Access, Launched, Meter
+
+
+@dataclass
+class Touch:
+    """The active lanes of one access that belong to one tensor."""
+
+    access: Access
+    region: Region | None  # None: memory of no known tensor
+    elements: np.ndarray  # row-major element numbers, -1 for lanes outside the tensor
+    addresses: np.ndarray
+    lanes: np.ndarray  # positions in the access
+
+
+def resolve(meter: Meter) -> list[Touch]:
+    """Attribute every active lane of every access to a tensor, in order of time."""
+    regions = meter.regions
+    touches = []
+    for access in meter.accesses:
+        lanes = np.arange(access.addresses.size)
+        if access.mask is not None:
+            lanes = lanes[access.mask]
+        for region in _owners(regions, access.addresses[lanes]):
+            if not lanes.size:
+                break
+            addresses = access.addresses[lanes]
+            mine = region.holds(addresses, access.itemsize)
+            if not mine.any():
+                continue
+            elements = region.elements(addresses[mine])
+            for sibling in regions:  # views of one storage: any of them may hold the lane
+                if sibling is region or sibling.start != region.start or (elements >= 0).all():
+                    continue
+                other = sibling.elements(addresses[mine])
+                if (other >= 0).sum() > (elements >= 0).sum():
+                    region, elements = sibling, other
+            touches.append(Touch(access, region, elements, addresses[mine], lanes[mine]))
+            lanes = lanes[~mine]
+        if lanes.size:
+            missing = np.full(lanes.size, -1)
+            touches.append(Touch(access, None, missing, access.addresses[lanes], lanes))
+    return touches
+
+
+def _owners(regions: list[Region], addresses: np.ndarray) -> list[Region]:
+    if not addresses.size:
+        return []
+    low, high = addresses.min(), addresses.max()
+    return [r for r in regions if r.start <= high and low < r.end]
+
+
+def find(meter: Meter) -> list[tuple[str, str]]:
+    """(code, sentence) of each kind of trouble: first stores, then loads, then races."""
+    touches = resolve(meter)
+    found = []
+    for kinds, code in ((("store", "atomic"), "out-of-bounds-store"), (("load",), "reads-outside")):
+        bad = [t for t in touches if t.access.kind in kinds and (t.elements < 0).any()]
+        if bad:
+            found.append((code, _outside(meter, bad)))
+    race = _race(meter, touches)
+    return [*found, ("race", race)] if race else found
+
+
+def program_text(program: tuple[int, int, int], launch: Launched) -> str:
+    """`2` in a one-dimensional grid, `(2, 0)` in a two-dimensional one."""
+    used = max([i + 1 for i, size in enumerate(launch.grid) if size > 1], default=1)
+    return str(program[0]) if used == 1 else f"({', '.join(map(str, program[:used]))})"
+
+
+def _outside(meter: Meter, bad: list[Touch]) -> str:
+    first = bad[0]
+    launch = meter.launches[first.access.launch]
+    lanes = int((first.elements < 0).sum())
+    verb = {"load": "reads", "store": "writes", "atomic": "updates"}[first.access.kind]
+    program = program_text(first.access.program, launch)
+    where = _place(meter, first)
+    several = f"{lanes} lanes" if lanes > 1 else "1 lane"
+    text = f"Program {program} of `{launch.kernel}` {verb} outside {where} with {several}"
+    programs = {t.access.program for t in bad}
+    if len(programs) > 1:
+        text += f" ({len(programs)} programs do so)"
+    return f"{text}{_line(launch, first.access.line)}. Those lanes need a mask."
+
+
+def _place(meter: Meter, touch: Touch) -> str:
+    """ "`x`, 3 elements past its end", from the nearest tensor."""
+    outside = touch.addresses[touch.elements < 0]
+    region = touch.region
+    if region is None:
+        nearest = [(int(np.abs(r.distance(outside)).min()), i) for i, r in enumerate(meter.regions)]
+        if not nearest:
+            return "every tensor of this call"
+        region = meter.regions[min(nearest)[1]]
+        if min(nearest)[0] > 1 << 24:
+            return "every tensor of this call"
+    distance = region.distance(outside)
+    past, before = distance[distance > 0], -distance[distance < 0]
+    name = f"`{region.name}`"
+    if past.size:
+        far = int(past.max())
+        return f"{name} (up to {far} element{'s' if far > 1 else ''} past its end)"
+    if before.size:
+        far = int(before.max())
+        return f"{name} (up to {far} element{'s' if far > 1 else ''} before its start)"
+    return f"{name} (in the gap between its rows)"
+
+
+def _line(launch: Launched, line: int) -> str:
+    text = linecache.getline(launch.file, line).strip() if line else ""
+    return f" at `{text if len(text) <= 70 else text[:67] + '...'}`" if text else ""
+
+
+def _race(meter: Meter, touches: list[Touch]) -> str:
+    """The first address that two programs of one launch use in a way that depends on order."""
+    by_launch: dict[int, list[Touch]] = defaultdict(list)
+    for touch in touches:
+        if touch.region is not None:
+            by_launch[touch.access.launch].append(touch)
+    for number, group in by_launch.items():
+        launch = meter.launches[number]
+        if launch.locks:
+            continue
+        atomics = any(t.access.kind == "atomic" for t in group)
+        for region in {id(t.region): t.region for t in group}.values():
+            mine = [t for t in group if t.region is region]
+            text = _race_in(launch, region, mine, atomics)
+            if text:
+                return text
+    return ""
+
+
+def _race_in(launch: Launched, region: Region, touches: list[Touch], atomics: bool) -> str:
+    grid = launch.grid
+
+    def linear(program: tuple[int, int, int]) -> int:
+        return (program[0] * grid[1] + program[1]) * grid[2] + program[2]
+
+    owner = np.full(max(region.size, 1), -1, dtype=np.int64)
+    shared = np.zeros(max(region.size, 1), dtype=bool)
+    for touch in touches:
+        if touch.access.kind != "store":
+            continue
+        elements = touch.elements[touch.elements >= 0]
+        me = linear(touch.access.program)
+        shared[elements[(owner[elements] >= 0) & (owner[elements] != me)]] = True
+        owner[elements] = me
+    if shared.any():
+        count = int(shared.sum())
+        cells = f"{count} elements" if count > 1 else "1 element"
+        return (
+            f"Several programs of `{launch.kernel}` store to the same {cells} of `{region.name}` "
+            f"(first: {cell_text(region, int(np.flatnonzero(shared)[0]))}). They run at the same "
+            "time on a GPU, so the result depends on luck. Give each element one owner, or use "
+            "`tl.atomic_add`."
+        )
+    if atomics:  # programs may wait for each other through a counter
+        return ""
+    for touch in touches:
+        elements = touch.elements[touch.elements >= 0]
+        if touch.access.kind == "load" and elements.size:
+            me = linear(touch.access.program)
+            foreign = (owner[elements] >= 0) & (owner[elements] != me)
+            if foreign.any():
+                element = int(elements[foreign][0])
+                return (
+                    f"Program {program_text(touch.access.program, launch)} of `{launch.kernel}` "
+                    f"reads {cell_text(region, element)} of `{region.name}`, which another program "
+                    "of the same launch writes. Which comes first is luck. Use a second launch."
+                )
+    return ""
+
+
+def cell_text(region: Region, element: int) -> str:
+    """`[3, 7]` for a row-major element number."""
+    index = np.unravel_index(element, region.shape) if region.shape else ()
+    return f"[{', '.join(str(int(i)) for i in index)}]"

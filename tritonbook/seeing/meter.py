@@ -1,0 +1,239 @@
+"""The meter: every address that a kernel touches, seen in Triton's interpreter.
+
+Loads, stores, atomics and dots of an interpreted kernel pass a handful of builder methods. Inside
+`with meter(...)` those methods note each lane's address, and keep lanes that point outside all
+memory of the call from being touched: a wrong mask becomes a sentence, not a crash.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..compat import hook_launch
+from .regions import Region
+
+LOAD, STORE, ATOMIC = "load", "store", "atomic"
+
+
+class OutOfBounds(IndexError):
+    """A lane that is not masked points outside its tensor."""
+
+
+@dataclass
+class Launched:
+    """One kernel launch. `arguments`: data pointers by parameter name. `flops`: of its dots."""
+
+    kernel: str
+    file: str
+    grid: tuple[int, ...] = (1,)
+    arguments: dict[str, int] = field(default_factory=dict)
+    flops: int = 0
+    locks: bool = False  # atomic compare-and-swap or exchange: programs may take turns
+
+
+@dataclass
+class Access:
+    """One load, store or atomic of one program. `addresses`: bytes, one per lane, flat."""
+
+    launch: int
+    program: tuple[int, int, int]
+    kind: str
+    itemsize: int
+    addresses: np.ndarray
+    mask: np.ndarray | None  # True: the lane is active; None: all are
+    line: int  # in the kernel's file; 0 when unknown
+
+    @property
+    def active(self) -> np.ndarray:
+        return self.addresses if self.mask is None else self.addresses[self.mask]
+
+
+class Meter:
+    """What was seen. Regions: the registered tensors, and those that kernels were launched with."""
+
+    def __init__(self, tensors: dict[str, torch.Tensor] | None = None, record_only: bool = False):
+        self.launches: list[Launched] = []
+        self.accesses: list[Access] = []
+        self.record_only = record_only
+        self._regions: list[Region] = []
+        for name, tensor in (tensors or {}).items():
+            self.register(name, tensor)
+
+    @property
+    def regions(self) -> list[Region]:
+        return self._regions
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of all `tl.dot`s: 2 M N K each."""
+        return sum(launch.flops for launch in self.launches)
+
+    @property
+    def programs(self) -> int:
+        return sum(int(np.prod(launch.grid)) for launch in self.launches)
+
+    def register(self, name: str, tensor: torch.Tensor) -> None:
+        """Give `tensor`'s memory a name and bounds: the view's own elements, not its storage's.
+
+        May be called late, also after the `with` block; it replaces what a launch had told.
+        """
+        region = Region(name, tensor)
+        self._regions = [r for r in self._regions if not (r.guessed and r.start == region.start)]
+        self._regions.append(region)
+
+    def findings(self) -> list[tuple[str, str]]:
+        """(code, sentence) for out-of-bounds-store, reads-outside, race; worst first."""
+        from .findings import find
+
+        return find(self)
+
+    # --- called while kernels run
+
+    def _around(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
+        names = list(inspect.signature(fn).parameters)
+        named = {**dict(zip(names, args, strict=False)), **kwargs}
+        code = getattr(fn, "__code__", None)
+        launch = Launched(fn.__name__, code.co_filename if code else "")
+        for name, value in named.items():
+            if isinstance(value, torch.Tensor):
+                launch.arguments[name] = value.data_ptr()
+                self._guess(name, value)
+        self.launches.append(launch)
+        return call()
+
+    def _guess(self, name: str, tensor: torch.Tensor) -> None:
+        """A tensor that nobody registered: take the bounds of the whole tensor it is a view of."""
+        base = tensor if tensor._base is None else tensor._base
+        region = Region(name.removesuffix("_ptr"), base, guessed=True)
+        if all(region.start != known.start for known in self._regions):
+            self._regions.append(region)
+
+    def _note(self, builder: Any, kind: str, pointers: Any, mask: Any) -> np.ndarray:
+        """Record one access; return the mask of lanes that may be carried out."""
+        launch = self.launches[-1]
+        launch.grid = tuple(int(n) for n in builder.grid_dim)
+        addresses = np.asarray(pointers.data).astype(np.int64, copy=False)
+        wanted = np.broadcast_to(np.asarray(mask, dtype=bool), addresses.shape)
+        flat, lanes = addresses.reshape(-1), wanted.reshape(-1)
+        access = Access(
+            launch=len(self.launches) - 1,
+            program=tuple(int(i) for i in builder.grid_idx),
+            kind=kind,
+            itemsize=max(1, pointers.get_element_ty().primitive_bitwidth // 8),
+            addresses=flat.copy(),
+            mask=None if lanes.all() else lanes.copy(),
+            line=_line_in(launch.file),
+        )
+        self.accesses.append(access)
+        safe = np.zeros(flat.shape, dtype=bool)
+        for region in self._regions:
+            if self.record_only:
+                safe |= region.holds(flat, access.itemsize)
+            else:
+                safe |= region.elements(flat) >= 0
+        if not self.record_only and (lanes & ~safe).any():
+            raise OutOfBounds(self.findings()[0][1])
+        return (lanes & safe).reshape(addresses.shape)
+
+
+def _line_in(file: str) -> int:
+    """Line of the kernel that is running: the nearest caller whose code comes from `file`."""
+    frame = sys._getframe(3)
+    while frame is not None:
+        if frame.f_code.co_filename == file:
+            return frame.f_lineno
+        frame = frame.f_back
+    return 0
+
+
+@contextlib.contextmanager
+def meter(
+    tensors: dict[str, torch.Tensor] | None = None, *, record_only: bool = False
+) -> Iterator[Meter]:
+    """Watch all kernels launched inside the block. Interpreter only; blocks must not be nested.
+
+    tensors: names and views whose elements are in bounds; kernels' other tensor arguments are
+    added as they are launched. An active lane outside them raises OutOfBounds before it is carried
+    out (Triton passes it on as InterpreterError). record_only: such lanes are noted instead; those
+    outside every storage are left out, loads of them give `other` or 0.
+    """
+    seen = Meter(tensors, record_only)
+    with _patched(seen), hook_launch(seen._around):
+        yield seen
+
+
+@contextlib.contextmanager
+def _patched(seen: Meter) -> Iterator[None]:
+    from triton.runtime.interpreter import InterpreterBuilder as Builder
+
+    names = ("create_masked_load", "create_masked_store", "create_atomic_rmw", "create_atomic_cas")
+    originals = {name: getattr(Builder, name) for name in (*names, "create_dot")}
+
+    def like(mask: Any, allowed: np.ndarray) -> Any:
+        return type(mask)(allowed, mask.dtype)
+
+    def load(self: Any, pointers: Any, mask: Any, *rest: Any) -> Any:
+        allowed = seen._note(self, LOAD, pointers, mask.data)
+        return originals["create_masked_load"](self, pointers, like(mask, allowed), *rest)
+
+    def store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
+        allowed = seen._note(self, STORE, pointers, mask.data)
+        return originals["create_masked_store"](self, pointers, value, like(mask, allowed), *rest)
+
+    def rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
+        allowed = seen._note(self, ATOMIC, pointers, mask.data)
+        seen.launches[-1].locks |= "XCHG" in str(op).upper()
+        mask = like(mask, allowed)
+        return originals["create_atomic_rmw"](self, op, pointers, value, mask, *rest)
+
+    def cas(self: Any, pointers: Any, *rest: Any) -> Any:
+        allowed = seen._note(self, ATOMIC, pointers, True)
+        seen.launches[-1].locks = True
+        if not allowed.all():  # compare-and-swap has no mask
+            raise OutOfBounds(seen.findings()[0][1])
+        return originals["create_atomic_cas"](self, pointers, *rest)
+
+    def dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
+        seen.launches[-1].flops += 2 * a.data.size * b.data.shape[-1]
+        return originals["create_dot"](self, a, b, *rest)
+
+    replacements: dict[str, Callable[..., Any]] = {
+        **dict(zip(names, (load, store, rmw, cas), strict=True)),
+        "create_dot": dot,
+    }
+    for name, replacement in replacements.items():
+        setattr(Builder, name, replacement)
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(Builder, name, original)
+
+
+@contextlib.contextmanager
+def watch_bounds() -> Iterator[Callable[[dict[str, Any], list[Any]], list[tuple[str, str]]]]:
+    """For the check: record now, ask afterwards, when inputs and outputs are known.
+
+    Yields `found(inputs, outputs)`: guarded inputs by name and guarded allocations of the call
+    (objects with `.view`), to the meter's findings.
+    """
+    with meter(record_only=True) as seen:
+
+        def found(inputs: dict[str, Any], outputs: list[Any]) -> list[tuple[str, str]]:
+            names = {p: name for launch in seen.launches for name, p in launch.arguments.items()}
+            for name, guarded in inputs.items():
+                seen.register(name, guarded.view)
+            for guarded in outputs:
+                name = names.get(guarded.view.data_ptr(), "output").removesuffix("_ptr")
+                seen.register(name, guarded.view)
+            return seen.findings()
+
+        yield found
