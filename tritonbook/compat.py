@@ -156,8 +156,8 @@ def install_interpreter_fixes() -> None:
     - `@triton.autotune` asks a driver for a benchmark function: a wall clock (all versions).
     - 3.2 does not know four of its own launch options.
     - numpy 2.4 refuses the array-to-int conversion of runtime loop bounds (Triton up to 3.6).
-    - bfloat16 values are kept as bit patterns: `tl.dot`, arithmetic and the cast to bfloat16 must
-      go through float32 with round-to-nearest-even, as the hardware does.
+    - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic and the cast to
+      bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
     """
     global _installed
     if _installed or not INTERPRET:
@@ -227,4 +227,8 @@ def _compute_bfloat16_in_float32(interp: Any) -> None:
             return handle(to_bfloat16_bits(value.data), tl.bfloat16)
         return cast_impl(self, value, to)
 
+    def get_bf16(self: Any, value: float) -> Any:
+        return handle(to_bfloat16_bits(np.array([value], dtype=np.float32)), tl.bfloat16)
+
     builder.create_dot, builder.binary_op, builder.cast_impl = create_dot, binary, cast
+    builder.get_bf16 = get_bf16

@@ -1,0 +1,178 @@
+"""Small right and wrong answers for the tests of the check: each mistake in its plainest form."""
+
+import os
+import sys
+
+import tritonbook  # noqa: F401  (decides between GPU and interpreter before triton loads)
+
+import numpy as np  # isort: skip
+import torch  # isort: skip
+import triton  # isort: skip
+import triton.language as tl  # isort: skip
+
+
+@triton.jit
+def scale_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+    x = tl.load(x_ptr + offs, mask=mask)
+    tl.store(out_ptr + offs, 2 * x, mask=mask)
+
+
+@triton.jit
+def gap_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    pass
+
+
+@triton.jit
+def nothing_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    offs = tl.arange(0, BLOCK_SIZE)
+    tl.store(out_ptr + offs, tl.load(x_ptr + offs, mask=offs < 0), mask=offs < 0)
+
+
+@triton.jit
+def sum_neighbours_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    # adds the next element without asking whether there is one
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+    x = tl.load(x_ptr + offs, mask=mask) + 0 * tl.load(x_ptr + offs + 1, mask=mask)
+    tl.store(out_ptr + offs, 2 * x, mask=mask)
+
+
+def _launch(kernel, x, block=64, grid=None):
+    out = torch.empty_like(x)
+    kernel[grid or (triton.cdiv(x.numel(), block),)](x, out, x.numel(), BLOCK_SIZE=block)
+    return out
+
+
+def right(x):
+    return _launch(scale_kernel, x)
+
+
+def right_other_block(x):
+    return _launch(scale_kernel, x, block=256)
+
+
+def with_warning(x):
+    print("look at me", file=sys.stderr)
+    os.write(2, b"and at me")
+    return right(x)
+
+
+def open_gap(x):
+    return _launch(gap_kernel, x)
+
+
+def open_gap_in_wrapper(x):
+    raise NotImplementedError("TODO: fill in open_gap_in_wrapper")
+
+
+def writes_nothing(x):
+    return _launch(nothing_kernel, x)
+
+
+def first_tile_only(x):
+    return _launch(scale_kernel, x, grid=(1,))
+
+
+def grid_rounds_down(x):
+    return _launch(scale_kernel, x, grid=(x.numel() // 64,))
+
+
+def looks_over_the_edge(x):
+    return _launch(sum_neighbours_kernel, x)
+
+
+def torch_only(x):
+    return 2 * x
+
+
+def torch_beside_a_launch(x):
+    right(x)
+    return x + x
+
+
+def numpy_after_a_launch(x):
+    out = right(x)
+    out.detach().numpy()[:] = 2 * x.numpy()
+    return out
+
+
+def swallows_errors(x):
+    out = torch.zeros_like(x)
+    try:
+        return right(x)
+    except Exception:
+        return out
+
+
+def in_place(x):
+    scale_kernel[(triton.cdiv(x.numel(), 64),)](x, x, x.numel(), BLOCK_SIZE=64)
+    return x
+
+
+def returns_input(x):
+    right(x)
+    return x
+
+
+def returns_none(x):
+    right(x)
+
+
+def returns_a_list(x):
+    return right(x).tolist()
+
+
+def wrong_shape(x):
+    return right(x).view(1, -1)
+
+
+def wrong_dtype(x):
+    out = torch.empty(x.shape, dtype=torch.float64, device=x.device)
+    scale_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_SIZE=64)
+    return out
+
+
+def three_times(x):
+    out = right(x)
+    scale_kernel[(triton.cdiv(x.numel(), 64),)](out, out, x.numel(), BLOCK_SIZE=64)
+    return out
+
+
+_kept = {}
+
+
+def remembers(x):
+    return _kept.setdefault((x.data_ptr(), x.shape), right(x))
+
+
+def never_ends(x):
+    while True:
+        pass
+
+
+def never_ends_and_swallows(x):
+    while True:
+        try:
+            while True:
+                pass
+        except Exception:
+            continue
+
+
+def leaves_the_program(x):
+    raise SystemExit(0)
+
+
+def raises(x):
+    raise KeyError("no such thing")
+
+
+def freed_reference(x):
+    """Does not run a kernel, and hopes that the allocator hands out the right answer."""
+    return torch.empty_like(x)
+
+
+def stale_numpy(x):
+    return torch.from_numpy(np.empty(x.shape, dtype=np.float32))

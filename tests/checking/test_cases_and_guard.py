@@ -1,0 +1,98 @@
+"""Inputs: values, layouts, margins, poison."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tritonbook.checking import case, seed_secret, tensor
+from tritonbook.checking.cases import LAYOUTS
+from tritonbook.checking.guard import FILLS, Guarded, guard_output, is_poison, poison_
+
+
+def test_values_depend_on_seed_draw_and_secret_alone():
+    one = case("a", x=tensor(50), seed=3)
+    again = case("b", x=tensor(50, layout="strided"), seed=3)
+    assert torch.equal(one.sample()["x"], again.sample()["x"])
+    assert not torch.equal(one.sample(0)["x"], one.sample(1)["x"])
+    public = one.sample()["x"]
+    token = seed_secret.set("only the instructor knows")
+    try:
+        assert not torch.equal(public, one.sample()["x"])
+    finally:
+        seed_secret.reset(token)
+
+
+def test_two_arguments_never_hold_the_same_values():
+    drawn = case("a", x=tensor(50), y=tensor(50)).sample()
+    assert not torch.equal(drawn["x"], drawn["y"])
+
+
+@pytest.mark.parametrize("bad", [{"layout": "diagonal"}, {"values": "nice"}, {"dtype": "float8"}])
+def test_a_misspelt_description_is_refused(bad):
+    with pytest.raises(ValueError, match="is none of"):
+        tensor(4, **bad)
+
+
+@pytest.mark.parametrize("fill", FILLS)
+@given(
+    shape=st.lists(st.integers(0, 9), min_size=1, max_size=3),
+    layout=st.sampled_from(LAYOUTS),
+    dtype=st.sampled_from([torch.float32, torch.float16, torch.bfloat16, torch.int32]),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_guarded_view_holds_its_values_and_knows_its_margins(fill, shape, layout, dtype):
+    values = torch.arange(max(1, torch.Size(shape).numel()))[: torch.Size(shape).numel()]
+    values = values.reshape(shape).to(dtype)
+    if layout == "expanded" and values.numel():
+        values = values[:1].expand(shape).contiguous()
+    guarded = Guarded.place("x", values, layout, "cpu", fill)
+    assert torch.equal(guarded.view, values)
+    assert guarded.margin_written() is None and not guarded.interior_changed()
+
+
+@pytest.mark.parametrize(
+    ("layout", "place", "distance"),
+    [("contiguous", 1, 1), ("contiguous", 7, 7), ("strided", 1, 1), ("transposed", 2, 2)],
+)
+def test_a_write_past_the_end_is_measured(layout, place, distance):
+    guarded = Guarded.place("x", torch.randn(5, 7), layout, "cpu", "nan")
+    last = max(
+        guarded.view.storage_offset() + m * guarded.view.stride(0) + n * guarded.view.stride(1)
+        for m in range(5)
+        for n in range(7)
+    )
+    guarded.buffer[last + place] = 1.0
+    assert guarded.margin_written() == distance
+
+
+def test_a_write_between_rows_and_before_the_start_is_seen():
+    guarded = Guarded.place("x", torch.randn(5, 7), "strided", "cpu", "large")
+    start = guarded.view.storage_offset()
+    guarded.buffer[start + 8] = 1.0
+    assert guarded.margin_written() == 0
+    guarded.rewrite(torch.randn(5, 7), "large")
+    guarded.buffer[start - 3] = 1.0
+    assert guarded.margin_written() == -3
+
+
+def test_a_change_of_a_nan_into_another_nan_is_a_change():
+    guarded = Guarded.place("x", torch.full((4,), torch.nan), "contiguous", "cpu", "nan")
+    guarded.view.view(torch.int32)[2] += 1
+    assert guarded.interior_changed()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_poison_is_told_apart_from_any_other_nan(dtype):
+    held = poison_(torch.empty(4, dtype=dtype))
+    assert bool(is_poison(held).all()) and bool(held.isnan().all())
+    held[1] = torch.nan
+    held[2] = torch.tensor(0.0, dtype=dtype) / 0
+    assert is_poison(held).tolist() == [True, False, False, True]
+
+
+def test_an_output_twin_keeps_strides_and_contents_where_asked():
+    made = torch.arange(6.0).reshape(2, 3).t()
+    kept, blank = guard_output(made, keep=True), guard_output(made, keep=False)
+    assert kept.view.stride() == made.stride() and torch.equal(kept.view, made)
+    assert bool(is_poison(blank.view).all())

@@ -1,0 +1,146 @@
+"""Every state of a check and every finding: each wrong answer must get the intended one."""
+
+import pytest
+
+from tritonbook.checking import CheckFailed, case, check, run, tensor
+
+from . import answers
+
+CASES = [
+    case("one tile", x=tensor(64)),
+    case("ragged", x=tensor(150)),
+    case("nothing", x=tensor(0)),
+]
+
+
+def double_ref(x):
+    return 2 * x
+
+
+def report(fn, cases=CASES, **options):
+    return run(fn, double_ref, cases, key="double", timeout=2, **options)
+
+
+@pytest.mark.parametrize("fn", [answers.right, answers.right_other_block, answers.with_warning])
+def test_right_answers_pass(fn):
+    found = report(fn, launches=1)
+    assert (found.state, found.finding) == ("passed", None), found.text()
+    assert found.kernels == ["scale_kernel"]
+    assert found.gates["values"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("fn", "state", "code"),
+    [
+        (answers.open_gap, "not attempted", "not-attempted"),
+        (answers.open_gap_in_wrapper, "not attempted", "not-attempted"),
+        (answers.writes_nothing, "wrong", "unwritten"),
+        (answers.first_tile_only, "wrong", "unwritten-tail"),
+        (answers.grid_rounds_down, "wrong", "unwritten-tail"),
+        (answers.looks_over_the_edge, "wrong", "reads-outside"),
+        (answers.torch_only, "wrong", "no-kernel-launched"),
+        (answers.torch_beside_a_launch, "wrong", "torch-compute"),
+        (answers.swallows_errors, "wrong", "swallowed-error"),
+        (answers.in_place, "wrong", "input-changed"),
+        (answers.returns_input, "wrong", "constant-factor"),
+        (answers.returns_none, "wrong", "wrong-type"),
+        (answers.returns_a_list, "wrong", "wrong-type"),
+        (answers.wrong_shape, "wrong", "wrong-shape"),
+        (answers.wrong_dtype, "wrong", "wrong-dtype"),
+        (answers.three_times, "wrong", "constant-factor"),
+        (answers.remembers, "wrong", "second-call"),
+        (answers.never_ends, "wrong", "timeout"),
+        (answers.never_ends_and_swallows, "wrong", "timeout"),
+        (answers.leaves_the_program, "wrong", "raised"),
+        (answers.raises, "wrong", "raised"),
+        (answers.freed_reference, "wrong", "no-kernel-launched"),
+        (answers.stale_numpy, "wrong", "no-kernel-launched"),
+    ],
+)
+def test_wrong_answers_get_their_finding(fn, state, code):
+    found = report(fn)
+    assert found.finding is not None, found.text()
+    assert (found.state, found.finding.code) == (state, code), found.text()
+
+
+@pytest.mark.skipif(answers.tritonbook.DEVICE == "cuda", reason="numpy cannot write GPU memory")
+def test_work_done_outside_the_kernel_is_seen_by_muting_it():
+    assert report(answers.numpy_after_a_launch).finding.code == "right-without-kernel"
+
+
+def test_every_wrong_answer_raises_one_line():
+    with pytest.raises(CheckFailed) as failure:
+        check(answers.torch_only, double_ref, CASES, key="double")
+    lines = failure.value._render_traceback_()
+    assert len(lines) == 1 and "\n" not in lines[0]
+    assert "No Triton kernel of yours was launched" in lines[0]
+
+
+def test_not_a_function_is_not_attempted():
+    found = report("double")
+    assert found.state == "not attempted" and "not a function" in found.finding.sentence
+
+
+def test_a_case_that_must_raise():
+    must = [case("refused", x=tensor(8), raises=ValueError)]
+    assert report(answers.right, must).finding.code == "should-raise"
+    assert report(answers.raises, must).finding.code == "should-raise"
+    assert report(answers.raises, [case("refused", x=tensor(8), raises=KeyError)]).passed
+
+
+def test_no_case_that_can_run_is_not_a_pass():
+    elsewhere = "interpreter" if answers.tritonbook.DEVICE == "cuda" else "gpu"
+    found = report(answers.right, [case("elsewhere", x=tensor(8), only=elsewhere)])
+    assert not found.passed and found.finding.code == "not-run"
+    assert not report(answers.right, []).passed
+
+
+def test_launch_count_and_grid_are_bounded():
+    assert report(answers.three_times, launches=1).finding.code == "wrong-launch-count"
+    few = {"max_programs": lambda x: max(1, x.numel() // 256)}
+    assert report(answers.right, **few).finding.code == "too-many-programs"
+    assert report(answers.right_other_block, [case("big", x=tensor(512))], **few).passed
+
+
+def test_suspects_name_the_mistake():
+    suspects = {"quadrupled": (lambda x: 4 * x, "This is 4 x.")}
+    assert report(answers.three_times, suspects=suspects).finding.code == "quadrupled"
+
+
+def test_a_suspect_that_equals_the_reference_is_never_named():
+    suspects = {"same": (lambda x: x + x, "This is x + x.")}
+    assert report(answers.three_times, suspects=suspects).finding.code == "constant-factor"
+
+
+def test_extra_assertions_count():
+    def wants_more(fn):
+        raise AssertionError("It must also sing.")
+
+    found = report(answers.right, also=[wants_more])
+    assert (found.finding.code, found.finding.sentence) == ("property", "It must also sing.")
+
+
+def test_warnings_are_kept_and_do_not_reach_stderr(capfd):
+    found = report(answers.with_warning)
+    assert found.passed and "look at me" in found.stderr and "and at me" in found.stderr
+    assert capfd.readouterr().err == ""
+
+
+def test_half_precision_is_checked_in_its_own_dtype():
+    cases = [case("half", dtype="float16", x=tensor(300)), case("b", dtype="bfloat16", x=tensor(9))]
+    found = report(answers.right, cases)
+    assert found.passed, found.text()
+    assert "float16" in found.cases[0].tolerance
+
+
+def test_plain_functions_need_no_kernel():
+    def rows(n):
+        return list(range(n))
+
+    cases = [case("three", n=3), case("none", n=0)]
+    options = {"key": "rows", "triton": False}
+    assert run(rows, lambda n: [*range(n)], cases, **options).passed
+    wrong = run(lambda n: [1, 2, 3], lambda n: [*range(n)], cases, **options)
+    assert wrong.finding.code == "wrong-values"
+    nothing = run(lambda n: None, lambda n: [*range(n)], cases, **options)
+    assert nothing.finding.code == "wrong-type"

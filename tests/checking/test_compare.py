@@ -1,0 +1,80 @@
+"""Tolerances and comparisons: what is let through and what is not."""
+
+import math
+
+import pytest
+import torch
+
+from tritonbook.checking.compare import (
+    compare,
+    compare_plain,
+    compare_values,
+    derive_tolerance,
+)
+
+
+def test_a_float32_sum_of_many_terms_may_be_further_off():
+    assert derive_tolerance(torch.float32, 10_000).of_row_max > 0
+    assert derive_tolerance(torch.float32, 1).of_row_max == 0
+    assert "sqrt(10000)" in derive_tolerance(torch.float32, 10_000).because
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_rounding_once_passes_and_rounding_through_a_coarser_type_does_not(dtype):
+    exact = torch.randn(4000, dtype=torch.float64) * 3
+    once = exact.to(dtype)
+    assert compare_values(once, exact, derive_tolerance(dtype)).ok
+    coarser = {torch.float32: torch.float16, torch.float16: torch.bfloat16}.get(dtype)
+    if coarser is not None:
+        assert not compare_values(exact.to(coarser).to(dtype), exact, derive_tolerance(dtype)).ok
+
+
+def test_an_honest_float32_dot_product_passes_and_a_half_precision_one_does_not():
+    a, b = torch.randn(64, 2048), torch.randn(2048, 64)
+    exact = a.double() @ b.double()
+    tolerance = derive_tolerance(torch.float32, 2048)
+    assert compare_values(a @ b, exact, tolerance).ok
+    assert not compare_values((a.half() @ b.half()).float(), exact, tolerance).ok
+
+
+def test_nan_and_infinity_must_match_in_place_and_sign():
+    want = torch.tensor([1.0, math.inf, -math.inf, math.nan], dtype=torch.float64)
+    tolerance = derive_tolerance(torch.float32)
+    assert compare_values(want.float(), want, tolerance).ok
+    for spoilt in ([math.nan, math.inf, -math.inf, math.nan], [1.0, -math.inf, -math.inf, 0.0]):
+        assert not compare_values(torch.tensor(spoilt), want, tolerance).ok
+
+
+def test_what_overflows_the_output_dtype_is_infinite_by_right():
+    want = torch.tensor([1e6, -1e6], dtype=torch.float64)
+    assert compare_values(want.half(), want, derive_tolerance(torch.float16)).ok
+
+
+def test_a_tensor_subclass_is_no_tensor():
+    class Lazy(torch.Tensor):
+        pass
+
+    got = torch.zeros(3).as_subclass(Lazy)
+    want = torch.zeros(3, dtype=torch.float64)
+    found = compare(got, want, torch.float32, "cpu", derive_tolerance(torch.float32))
+    assert found.code == "wrong-type"
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "fine"),
+    [
+        ([(0, 1)], [(0, 1)], True),
+        ([[0, 1]], [(0, 1)], True),
+        ([(0, 1.0)], [(0, 1)], True),
+        ([(0, 2)], [(0, 1)], False),
+        ([], [(0, 1)], False),
+        (None, [1], False),
+        ({"a": 1.0}, {"a": 1.0 + 1e-12}, True),
+        ({"a": 1.0}, {"b": 1.0}, False),
+        (math.nan, 1.0, False),
+        (True, 1, False),
+        ("x", "x", True),
+    ],
+)
+def test_plain_values(got, expected, fine):
+    assert (compare_plain(got, expected) is None) is fine
