@@ -101,7 +101,7 @@ BROKEN = [
     (
         "    try:\n        ### BEGIN SOLUTION\n        return 1\n    finally:\n        return 2\n"
         "        ### END SOLUTION",
-        "cuts a statement in two",
+        "stands inside a block",
     ),
 ]
 
@@ -113,31 +113,60 @@ def test_a_gap_that_cannot_be_cut_is_named(body: str, problem: str):
     assert caught.value.line >= 1 and caught.value.mend
 
 
+def test_a_gap_that_leaves_half_a_statement_is_refused():
+    text = "@triton.jit\ndef k():\n    try:\n        ### BEGIN SOLUTION\n        x = 1\n"
+    text += "    finally:\n        x = 2\n        ### END SOLUTION"
+    with pytest.raises(gaps.GapError, match="cuts a statement in two"):
+        gaps.learner_text(text)
+
+
 def test_a_gap_outside_a_function_is_refused():
     text = "### BEGIN SOLUTION\nx = 1\n### END SOLUTION"
     with pytest.raises(gaps.GapError, match="outside every function"):
         gaps.gaps(text)
 
 
-@pytest.mark.parametrize(
-    ("body", "returns"),
-    [
-        ("    return 1", True),
-        ("    raise ValueError", True),
-        ("    if x:\n        return 1\n    else:\n        return 2", True),
-        ("    if x:\n        return 1", False),
-        ("    x = 1", False),
-    ],
-)
-def test_whether_a_gap_ends_its_function(body: str, returns: bool):
-    """Kills: a rule that lets the instructor's own solution run into the stub below it."""
-    text = f"def f(x):\n    ### BEGIN SOLUTION\n{body}\n    ### END SOLUTION"
-    assert gaps.gaps(text)[0].returns is returns
+MIDDLE = """\
+def f(x):
+    y = 0
+    # TODO: first
+    ### BEGIN SOLUTION
+    y = x + 1
+    ### END SOLUTION
+    z = 2 * y
+    # TODO: second
+    ### BEGIN SOLUTION
+    z = z + 1
+    ### END SOLUTION
+    return z"""
 
 
-def test_a_gap_above_other_code_does_not_end_its_function():
-    text = "def f(x):\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION\n    return 2"
-    assert gaps.gaps(text)[0].returns is False
+@pytest.mark.parametrize("ending", ["return z", "assert z, 'zero'"])
+def test_gaps_in_the_middle_of_a_host_function(ending: str):
+    """Kills: an instructor's text whose solution runs into the learner's error below it."""
+    text = MIDDLE.replace("return z", ending)
+    names: dict = {}
+    exec(gaps.instructor_text(text), names)
+    assert names["f"](3) == (9 if ending == "return z" else None)
+    # What nbgrader cuts: each region becomes the comment. The rest must be the learner's text.
+    cut, inside = [], False
+    for line in gaps.instructor_text(text).splitlines():
+        if line.strip() == gaps.BEGIN_SOLUTION:
+            cut.append(line.replace(gaps.BEGIN_SOLUTION, gaps.YOUR_CODE))
+            inside = True
+        elif line.strip() == gaps.END_SOLUTION:
+            inside = False
+        elif not inside:
+            cut.append(line)
+    assert "\n".join(cut) == gaps.learner_text(text)
+
+
+def test_a_gap_in_a_block_of_a_host_function_is_refused():
+    """Kills: a region that cannot go on to the function's end."""
+    text = "def f(x):\n    for i in x:\n        ### BEGIN SOLUTION\n        i = 1\n"
+    text += "        ### END SOLUTION"
+    with pytest.raises(gaps.GapError, match="inside a block"):
+        gaps.gaps(text)
 
 
 def test_hidden_tests_vanish_with_the_blank_lines_above_them():

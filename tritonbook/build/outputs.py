@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -22,8 +23,8 @@ def source_hashes(notebook: NotebookNode) -> dict[str, str]:
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
-        # The set-up cell's first lines name the release; a new version makes no output stale.
-        source = cell.source.split("\n\n", 1)[-1] if cell.id == "setup" else cell.source
+        # The set-up cell names the release, and a new version alone makes no output stale.
+        source = re.sub(r"/tags/v[^/]*\.zip", "", cell.source)
         tree = ast.parse(source)
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         parts = [source, *sorted({owners[name] for name in names if name in owners})]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 SETUP = """\
-from tritonbook import DEVICE, bench, case, check, facts, mine, progress
-from tritonbook import reference, setup, show_tiles, tensor, traffic
+from tritonbook import DEVICE, bench, case, check, facts, mine, progress, \
+reference, setup, show_tiles, tensor, traffic
 
 import torch
 import triton
@@ -118,8 +118,8 @@ from tritonbook.course.mutants import Mutant, Variant
 
 MUTANTS = {{
     "{name}": [
-        Mutant("no_doubling", "wrong-values", ("2 * x, mask", "x, mask")),
-        Mutant("no_store", "not-attempted", ("tl.store(out_ptr + offs, 2 * x, mask=mask)", "pass")),
+        Mutant("no_doubling", "constant-factor", ("2 * x, mask", "x, mask")),
+        Mutant("no_store_mask", "out-of-bounds-store", ("2 * x, mask=mask", "2 * x")),
     ]
 }}
 VARIANTS = {{"{name}": [Variant("add", ("2 * x", "x + x"))]}}

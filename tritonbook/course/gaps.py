@@ -33,7 +33,8 @@ class Gap:
     indent: str
     function: str
     in_kernel: bool
-    returns: bool  # reaches the end of its function, and nothing can fall through
+    last: int  # the last line of the function around it
+    returns: bool  # that function ends with a return
 
     @property
     def stub(self) -> str:
@@ -94,18 +95,18 @@ def _gap(tree: ast.Module, lines: list[str], begin: int, end: int) -> Gap:
     indent = marker[: len(marker) - len(marker.lstrip())]
     if len(indent) != first.col_offset:
         raise GapError(begin, "the marker is indented unlike its code", "align it with the code")
-    returns = owner.body[-1] in whole and _leaves(owner.body[-1])
-    return Gap(begin, end, indent, owner.name, is_kernel(owner), returns)
+    kernel = is_kernel(owner)
+    if not kernel and first not in owner.body:
+        problem = f"the gap in {owner.name} stands inside a block of that function"
+        raise GapError(
+            begin, problem, "let it hold the whole block (only kernels may do otherwise)"
+        )
+    last = owner.body[-1]
+    return Gap(begin, end, indent, owner.name, kernel, last.end_lineno or end, _leaves(last))
 
 
 def _leaves(statement: ast.stmt) -> bool:
     """Does a function always end at this statement?"""
-    if isinstance(statement, ast.If):
-        return bool(statement.orelse) and all(
-            _leaves(branch[-1]) for branch in (statement.body, statement.orelse)
-        )
-    if isinstance(statement, ast.With):
-        return _leaves(statement.body[-1])
     return isinstance(statement, (ast.Return, ast.Raise))
 
 
@@ -152,15 +153,25 @@ def _first_todo(lines: list[str], marker: int) -> int:
 
 
 def instructor_text(text: str) -> str:
-    """An answer cell for nbgrader's source notebook: markers, and each stub below its region.
+    """An answer cell for nbgrader's source notebook, with markers, solutions and stubs.
 
     `nbgrader generate_assignment` puts one and the same comment in place of every region. The stub
-    that must remain stands right after the region, where it does no harm to the solution above it:
-    a `pass`, or an error that comes after a `return`.
+    that the learner gets, and whatever the learner keeps of the function, stand below the region.
+    In a kernel that stub is a `pass`, which does the solution no harm. In another function it is an
+    error, so there the region goes on to the function's end and returns before it.
     """
     lines = text.splitlines()
     for gap in reversed(gaps(text)):
-        lines.insert(gap.end, gap.indent + gap.stub)
+        below = [gap.indent + gap.stub]
+        if not gap.in_kernel:
+            rest = "\n".join(text.splitlines()[gap.end : gap.last])
+            solved = solved_text(rest).splitlines()
+            if not gap.returns:
+                solved.append(f"{gap.indent}return")
+            below = [*solved, lines[gap.end - 1], *below]
+            lines[gap.end - 1 : gap.end] = below
+        else:
+            lines[gap.end : gap.end] = below
     return "\n".join(lines)
 
 

@@ -1,0 +1,171 @@
+"""Every rule of an exercise file: a file that breaks it is named in its sentence."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tritonbook.build import contract, sync
+from tritonbook.build.release import Release
+from tritonbook.course.exercises import Exercise
+
+RELEASE = Release("https://github.com/someone/somewhere", "1.2.3")
+LOADS = "    x = tl.load(x_ptr + offs, mask=mask)\n"
+
+
+def sentences(course) -> list[str]:
+    return [str(error) for error in contract.problems(course.exercise, RELEASE)]
+
+
+def test_the_template_keeps_every_rule(course):
+    assert sentences(course) == []
+
+
+# What the author slipped in: text of the template, what stands there instead, the sentence.
+SLIPS = {
+    "nothing promised": ("#     - double a vector, one tile per program\n", "", "'you_will' has 0"),
+    "too long": ("minutes: 40", "minutes: 400", "400 minutes is no working session"),
+    "no set-up": ('# %% tags=["setup"]', "# %%", "there are 0 set-up cells"),
+    "own set-up": ("import torch\n", "import torch, os\n", "the set-up cell differs"),
+    "code first": ("# %% [markdown]\n# ## The idea", "# %%\n1\n\n# %%", "before the set-up cell"),
+    "no hint": ('# %% [markdown] tags=["hint"] key="twice"', "# %% [markdown]", "no hint cell"),
+    "two hints": ("<details><summary>Hint 3: the", "Hint 3: the", "three whole <details>"),
+    "no check": ('["check"] key="twice" points=2', '["check"] key="thrice" points=2', "no check"),
+    "no answer": ('["check"] key="twice" points=2', '["check"] key="thrice" points=2', "no answer"),
+    "no points": ("points=2", "points=0", "no check is worth a point"),
+    "no gap": ("    ### BEGIN SOLUTION\n", "", "'### END SOLUTION' without its beginning"),
+    "no gap at all": (
+        "    ### BEGIN SOLUTION\n    x = tl.load(x_ptr + offs, mask=mask)\n"
+        "    tl.store(out_ptr + offs, 2 * x, mask=mask)\n    ### END SOLUTION\n",
+        "    tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)\n",
+        "the answer 'twice' has no gap",
+    ),
+    "leak in a comment": (
+        "# TODO: load the tile",
+        "# TODO: x = tl.load(x_ptr + offs, mask=mask)",
+        "the learner can read the solution line 'x = tl.load(",
+    ),
+    "leak in the hints": (
+        "`x = tl.load(...)`, then `tl.store(...)`",
+        "`x = tl.load(x_ptr + offs, mask=mask)`\n# `tl.store(out_ptr + offs, 2 * x, mask=mask)`",
+        "the learner can read the solution line",
+    ),
+    "magic": ("# %%\nprogress()", "# %%\n# %matplotlib inline\nprogress()", "a magic command"),
+    "not Python": ("progress()\n", "progress(\n", "this is not Python"),
+    "hidden alone": ("check(twice, twice_ref, CASES)\n", "", "shows the learner nothing"),
+    "a score": ("twice_ref, CASES)\n###", "twice_ref, CASES)\n2.0\n###", "takes for a score"),
+    "open hidden": ("### END HIDDEN TESTS\n", "", "is never closed"),
+    "block pointer": (LOADS, "    x = tl.make_block_ptr(x_ptr)\n", "block pointers are gone"),
+    "wide line": ("# %%\nprogress()", f"# %%\nprogress()  # {'x' * 90}", "the line has 104"),
+    "wide kernel": (LOADS, f"{LOADS}    # {'x' * 90}\n", "a kernel's line has 96 characters"),
+    "pointer name": (
+        "def twice_kernel(x_ptr,",
+        "def twice_kernel(x_ptr, z,",
+        None,  # an argument that is no address may have any name
+    ),
+    "constexpr name": ("BLOCK_SIZE: tl.constexpr", "block: tl.constexpr", "is not in capitals"),
+    "capital name": ("out_ptr, n_elements, B", "out_ptr, n_elements, SIZE, B", "but no constexpr"),
+    "stride name": (
+        "out_ptr, n_elements, B",
+        "out_ptr, n_elements, x_row_stride, B",
+        "'x_row_stride'",
+    ),
+    "edge of a sum": (
+        LOADS,
+        f"{LOADS}    x = x / tl.sum(x)\n",
+        "a masked load without other= reaches tl.sum",
+    ),
+    "stale mutant": ("2 * x, mask", "x * 2, mask", "'no_doubling': the text '2 * x, mask'"),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_gets_its_sentence(course, slip: str):
+    old, new, sentence = SLIPS[slip]
+    course.edit(old, new)
+    found = sentences(course)
+    if sentence is None:
+        assert found == []
+        return
+    assert any(sentence in text for text in found), found
+    for text in found:
+        assert "17_twice.py, line " in text and text.endswith(".") and "; " in text
+        assert "\n" not in text
+
+
+def test_the_sentence_points_at_the_line(course):
+    course.edit(LOADS, f"{LOADS}    # {'x' * 90}\n")
+    (error,) = contract.problems(course.exercise, RELEASE)
+    assert course.path.read_text().splitlines()[error.line - 1] == f"    # {'x' * 90}"
+
+
+def test_a_wrong_pointer_name(course):
+    text = course.path.read_text().replace("x_ptr", "x_pointer")
+    course.path.write_text(text)
+    assert any("'x_pointer' does not end in '_ptr'" in s for s in sentences(course))
+
+
+def test_a_filled_or_guarded_load_may_reach_a_sum(course):
+    """Kills: a rule so eager that authors switch it off."""
+    guarded = f"{LOADS}    x = tl.where(mask, x, 0.0)\n    x = x / tl.sum(x)\n"
+    course.edit(LOADS, guarded)
+    assert sentences(course) == []
+    course.edit(guarded, LOADS.replace("=mask", "=mask, other=0.0") + "    x = x / tl.sum(x)\n")
+    assert sentences(course) == []
+
+
+def test_a_checked_key_needs_a_wrong_answer(course):
+    course.wrong.unlink()
+    assert any("nothing proves that the check 'twice'" in text for text in sentences(course))
+
+
+def test_a_learners_notebook_stays_small(course):
+    course.edit("One paragraph and a picture.", "word " * 13_000)
+    assert any("the learner's notebook has" in text for text in sentences(course))
+
+
+def test_at_most_four_tasks(course):
+    text = course.path.read_text()
+    start, stop = text.index('# %% tags=["answer"]'), text.index("# %% [markdown]\n# ## Recap")
+    task = text[start:stop]
+    more = "".join(task.replace("twice", f"twice_{i}") for i in range(4))
+    course.path.write_text(text[:stop] + more + text[stop:])
+    assert any("there are 5 tasks" in sentence for sentence in sentences(course))
+
+
+def test_two_answers_with_one_key(course):
+    text = course.path.read_text()
+    cell = text[text.index('# %% tags=["answer"]') : text.index("# %% [markdown] tags=")]
+    course.path.write_text(text + "\n" + cell)
+    assert any("the key 'twice' has two answer cells" in text for text in sentences(course))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "sentence"),
+    [
+        ("18_more", "", "", "the key 'twice' is in 17_twice too"),
+        ("17_zwei", "", "", "17_twice has the number 17 too"),
+        (
+            "18_more",
+            "requires: []",
+            "requires: [19_last]",
+            "requires '19_last', which is no earlier",
+        ),
+    ],
+)
+def test_rules_between_exercises(course, name: str, old: str, new: str, sentence: str):
+    other = course.path.with_name(f"{name}.py")
+    shutil.copy(course.path, other)
+    other.write_text(other.read_text().replace(old, new) if old else other.read_text())
+    found = [str(e) for e in contract.course_problems([course.exercise, Exercise(other)])]
+    assert any(sentence in text for text in found), found
+
+
+def test_a_broken_file_does_not_stop_the_others(course):
+    shutil.copy(course.path, course.path.with_name("18_more.py"))
+    course.edit("points=2", "")
+    built = sync.build(course.root)
+    assert [error.path.name for error in built.broken] == ["17_twice.py"]
+    assert {path.stem for path in built.files} == {"18_more"}
+    assert built.left_over() == []  # nothing is removed on the word of half a course

@@ -1,0 +1,130 @@
+"""The author's verbs: what they write, say and return."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tritonbook.build.__main__ import main
+
+
+@pytest.fixture
+def run(course, capsys):
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(["--root", str(course.root), *arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+GENERATED = [
+    "notebooks/17_twice.ipynb",
+    "solutions/17_twice.ipynb",
+    "autograde/source/17_twice/17_twice.ipynb",
+]
+
+
+def test_sync_then_check(course, run):
+    code, out, err = run("check")
+    assert code == 1 and all(f"{name} differs from its source" in out for name in GENERATED)
+    code, out, err = run("sync")
+    assert (code, err) == (0, "")
+    assert sorted(out.split()) == sorted(["wrote", *GENERATED, "wrote", "wrote"])
+    assert run("sync") == (0, "", "")
+    assert run("check") == (0, "1 exercises: rules kept, 3 notebooks up to date\n", "")
+
+
+def test_an_edited_notebook_is_noticed(course, run):
+    """Kills: comparing some of the three views, or comparing loosely."""
+    run("sync")
+    for name in GENERATED:
+        path = course.root / name
+        path.write_text(path.read_text() + "\n")
+    code, out, _ = run("check")
+    assert code == 1
+    assert out.splitlines() == [
+        f"{name} differs from its source; run make sync" for name in GENERATED
+    ]
+
+
+def test_notebooks_of_a_removed_exercise_go(course, run):
+    shutil.copy(course.path, course.path.with_name("18_more.py"))
+    run("sync")
+    course.path.with_name("18_more.py").unlink()
+    code, out, _ = run("check")
+    assert code == 1 and "notebooks/18_more.ipynb comes from no exercise" in out
+    code, out, _ = run("sync")
+    assert "removed autograde/source/18_more/18_more.ipynb" in out
+    assert not (course.root / "autograde" / "source" / "18_more").exists()
+    assert run("check")[0] == 0
+
+
+def test_a_broken_exercise_gives_one_sentence_and_code_2(course, run):
+    run("sync")
+    course.edit(" points=2", "")
+    for verb in ("sync", "check"):
+        code, _, err = run(verb)
+        assert code == 2
+        assert err.splitlines() == [
+            "exercises/17_twice.py, line 88: the check cell states no points; add points=2."
+        ]
+        assert "Traceback" not in err
+
+
+def test_new_refuses_other_names_and_never_overwrites(course, run):
+    code, out, _ = run("new", "18_scan")
+    assert code == 0 and (course.root / "exercises" / "wrong" / "18_scan.py").is_file()
+    assert run("new", "18_scan")[::2] == (
+        2,
+        "18_scan.py exists already; choose another number or name\n",
+    )
+    assert run("new", "scan")[::2] == (2, "'scan' is no exercise name; write it as in 17_scan\n")
+
+
+def test_a_new_exercise_keeps_every_rule(course, run):
+    run("new", "18_scan")
+    run("sync")
+    assert run("check") == (0, "2 exercises: rules kept, 6 notebooks up to date\n", "")
+
+
+def test_an_unknown_exercise_is_said(course, run):
+    code, _, err = run("sync", "19_none")
+    assert code == 2 and err == "there is no exercise '19_none'; there are: 17_twice\n"
+
+
+def test_an_open_gap_that_does_not_compile_is_said(course, run):
+    """Kills: a stub that leaves a name undefined which the rest of the kernel uses."""
+    store = "    tl.store(out_ptr + offs, 2 * x, mask=mask)\n"
+    end = "    ### END SOLUTION\n\n\ndef"
+    course.edit(store + end, end.replace("\n\n\ndef", "\n" + store + "\n\ndef"))
+    run("sync")
+    code, _, err = run("check")
+    assert code == 2
+    assert "line 48: the open gap of 'twice' does not compile (NameError" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_the_kill_matrix_of_the_template(course, run, tmp_path: Path):
+    rows = tmp_path / "rows.json"
+    code, out, _ = run("kill-matrix", "--exercise", "17", "--json", str(rows))
+    found = json.loads(rows.read_text())
+    assert code == 0, out
+    assert [row["verdict"] for row in found] == [
+        "accepted",
+        "killed",
+        "killed",
+        "killed",
+        "accepted",
+    ]
+    assert "2 of 2 wrong answers killed, 2 right ones accepted" in out
+
+
+def test_a_surviving_mutant_fails_the_matrix(course, run):
+    course.edit('("2 * x, mask", "x, mask")', '("2 * x, mask", "x + x, mask")', course.wrong)
+    code, out, _ = run("kill-matrix", "--key", "twice")
+    assert code == 1 and "SURVIVED" in out and "1 not as intended" in out
+    assert run("kill-matrix", "--key", "thrice")[0] == 2

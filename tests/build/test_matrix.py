@@ -1,0 +1,97 @@
+"""The kill matrix: verdicts, and a worker that survives what wrong answers do to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tritonbook.build import matrix
+from tritonbook.course.exercises import Exercise
+from tritonbook.course.mutants import MutantError
+
+TEXT = """\
+# ---
+# workbook:
+#   title: Toy
+#   minutes: 5
+#   needs: interpreter
+#   requires: []
+#   you_will:
+#     - see
+# ---
+
+# %% tags=["setup"]
+import os
+
+# %% tags=["answer"] key="double"
+def double(x):
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+
+# %% tags=["check"] key="double" points=1
+assert double(2) == 4, "two"
+### BEGIN HIDDEN TESTS
+assert double(-1) == -2, "hidden"
+### END HIDDEN TESTS
+"""
+WRONG = """\
+from tritonbook.course.mutants import Mutant, Variant
+
+MUTANTS = {
+    "double": [
+        Mutant("ends_the_process", "crashed", ("return 2 * x", "os._exit(3)")),
+        Mutant("segfault", "crashed", ("return 2 * x", "import ctypes; ctypes.string_at(0)")),
+        Mutant("absolute", "assertion", ("2 * x", "2 * abs(x)")),
+        Mutant("for_another_reason", "crashed", ("2 * x", "3 * x")),
+        Mutant("unnoticed", "assertion", ("2 * x", "x + x")),
+        Mutant("syntax", "load-error", ("return 2 * x", "return 2 *")),
+        Mutant("prints", "assertion", ("return 2 * x", 'print("{}")')),
+        Mutant("endless", "timeout", ("return 2 * x", "while True: pass")),
+    ]
+}
+VARIANTS = {"double": [Variant("sum", ("2 * x", "x + x")), Variant("three", ("2 * x", "3 * x"))]}
+"""
+
+
+@pytest.fixture
+def exercise(tmp_path: Path) -> Exercise:
+    (tmp_path / "wrong").mkdir()
+    (tmp_path / "wrong" / "03_toy.py").write_text(WRONG)
+    (tmp_path / "03_toy.py").write_text(TEXT)
+    return Exercise(tmp_path / "03_toy.py")
+
+
+def test_every_verdict(exercise: Exercise):
+    """Kills: a worker that dies with its first crash, an endless loop that hangs the matrix, a
+    matrix that calls a wrong answer killed for whatever reason."""
+    rows = {row.name: row for row in matrix.run(matrix.trials(exercise), seconds=12)}
+    assert {name: (row.got, row.verdict) for name, row in rows.items()} == {
+        "as solved": ("passed", "accepted"),
+        "open gap": ("error", "MISDIAGNOSED"),  # a bare assert knows no open gap
+        "ends_the_process": ("crashed", "killed"),
+        "segfault": ("crashed", "killed"),
+        "absolute": ("assertion", "killed"),
+        "for_another_reason": ("assertion", "MISDIAGNOSED"),
+        "unnoticed": ("passed", "SURVIVED"),
+        "syntax": ("load-error", "killed"),
+        "prints": ("assertion", "killed"),
+        "endless": ("timeout", "killed"),
+        "sum": ("passed", "accepted"),
+        "three": ("assertion", "REFUSED"),
+    }
+    assert "status 3" in rows["ends_the_process"].message
+    assert not rows["unnoticed"].good and not rows["three"].good and rows["endless"].good
+
+
+def test_trials_of_one_key(exercise: Exercise):
+    assert list(matrix.trials(exercise, "triple")) == []
+    kinds = [trial.kind for trial in matrix.trials(exercise, "double")]
+    assert kinds == ["solution", "untouched", *["mutant"] * 8, *["variant"] * 2]
+
+
+def test_a_stale_mutant_stops_the_matrix(exercise: Exercise):
+    exercise.path.write_text(TEXT.replace("2 * x", "x * 2"))
+    with pytest.raises(MutantError, match="wrong/03_toy.py, double: 'ends_the_process'"):
+        list(matrix.trials(exercise))

@@ -1,0 +1,93 @@
+"""Outputs of solved notebooks live as long as what they came from."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from nbformat import NotebookNode
+
+from tritonbook.build import outputs, sync, views
+from tritonbook.build.release import read_release
+
+OUTPUT = {
+    "output_type": "display_data",
+    "metadata": {},
+    "data": {"text/plain": ["two\n", "lines"], "image/svg+xml": ["<svg>\n", "</svg>"]},
+}
+
+
+@pytest.fixture
+def executed(course):
+    """The course with a solved notebook whose cells all have an output."""
+    course.edit("# %%\nprogress()", "# %%\nunused = 1\n\n# %%\nprint(twice)\n\n# %%\nprogress()")
+    sync.write(sync.build(course.root))
+    _, path, _ = sync.paths(course.root, "17_twice")
+    notebook = views.solution(course.exercise, read_release(course.root))
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code":
+            cell.outputs = [NotebookNode(OUTPUT)]
+            cell.execution_count = number
+    notebook.metadata.workbook["made_from"] = NotebookNode(outputs.source_hashes(notebook))
+    notebook.metadata.workbook["executed"] = NotebookNode(gpu="A100", date="2026-01-01")
+    path.write_bytes(views.to_bytes(notebook))
+    return course, path
+
+
+def with_outputs(path) -> set[str]:
+    return {cell["id"] for cell in json.loads(path.read_text())["cells"] if cell.get("outputs")}
+
+
+ALL = {"setup", "reference-1", "answer-twice", "check-twice", "code-1", "code-2", "code-3"}
+
+
+def test_a_second_sync_changes_nothing(executed):
+    course, path = executed
+    before = path.read_bytes()
+    built = sync.build(course.root)
+    assert built.differing() == [] and built.dropped == {}
+    assert sync.write(built) == []
+    assert path.read_bytes() == before and with_outputs(path) == ALL
+
+
+def test_a_changed_answer_takes_along_what_was_made_from_it(executed):
+    """Kills: keeping a picture of the old kernel because its own cell did not change."""
+    course, path = executed
+    course.edit("    out = torch.empty_like(x)", "    out = torch.zeros_like(x)")
+    built = sync.build(course.root)
+    assert set(built.dropped[path]) == {"answer-twice", "check-twice", "code-2"}
+    assert path in built.differing()
+    sync.write(built)
+    assert with_outputs(path) == ALL - {"answer-twice", "check-twice", "code-2"}
+    assert json.loads(path.read_text())["metadata"]["workbook"]["executed"]["gpu"] == "A100"
+
+
+def test_changed_text_drops_nothing(executed):
+    course, path = executed
+    course.edit("One paragraph and a picture.", "Two paragraphs.")
+    assert sync.build(course.root).dropped == {}
+
+
+def test_a_new_release_drops_nothing(executed):
+    """Kills: a hash over the set-up cell's line that names the release."""
+    course, path = executed
+    pyproject = course.root / "pyproject.toml"
+    pyproject.write_text(pyproject.read_text().replace('version = "', 'version = "9'))
+    sync.write(sync.build(course.root))
+    assert "/tags/v9" in path.read_text() and with_outputs(path) == ALL
+
+
+def test_outputs_without_a_record_do_not_survive(executed):
+    course, path = executed
+    notebook = json.loads(path.read_text())
+    del notebook["metadata"]["workbook"]["made_from"]
+    path.write_text(json.dumps(notebook))
+    sync.write(sync.build(course.root))
+    assert with_outputs(path) == set()
+
+
+def test_a_damaged_notebook_is_written_anew(executed):
+    course, path = executed
+    path.write_text("{")
+    sync.write(sync.build(course.root))
+    assert with_outputs(path) == set()

@@ -1,0 +1,135 @@
+"""The three notebooks: same bytes every time; stock nbgrader makes the same learner's notebook."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tritonbook.build import sync, views
+from tritonbook.build.release import Release, read_release
+from tritonbook.course.exercises import exercises
+
+ROOT = Path(__file__).parents[2]
+RELEASE = Release("https://github.com/someone/somewhere", "1.2.3")
+VIEWS = (views.learner, views.solution, views.instructor)
+
+
+def joined(notebook) -> str:
+    return "\n".join(cell.source for cell in notebook.cells)
+
+
+def test_what_each_view_shows(course):
+    """Kills: a learner's notebook with hidden tests, a solved one with markers or TODOs."""
+    learner, solution, instructor = (joined(view(course.exercise, RELEASE)) for view in VIEWS)
+    solved = "tl.store(out_ptr + offs, 2 * x, mask=mask)"
+    assert solved not in learner and solved in solution and solved in instructor
+    assert "    # YOUR CODE HERE\n    pass\n" in learner
+    assert "hidden" not in learner and "hidden" not in solution
+    assert "### BEGIN HIDDEN TESTS" in instructor
+    assert "SOLUTION" not in solution and "TODO" not in solution
+    assert "# TODO: load the tile" in learner
+
+
+def test_the_learners_notebook_opens_in_colab_at_the_released_tag(course):
+    notebook = views.learner(course.exercise, RELEASE)
+    first, setup = notebook.cells[0].source, notebook.cells[2].source
+    assert first.startswith("# 17. Twice\n")
+    assert "/github/someone/somewhere/blob/v1.2.3/notebooks/17_twice.ipynb" in first
+    assert "**40 minutes** · no GPU needed" in first and "- double a vector" in first
+    assert "https://github.com/someone/somewhere/archive/refs/tags/v1.2.3.zip" in setup
+    assert setup.index("find_spec") < setup.index("from tritonbook import")
+    assert notebook.metadata.kernelspec.name == "python3"
+
+
+def test_a_title_in_the_file_is_not_shown_twice(course):
+    course.edit("# ## The idea", "# # Twice as much\n#\n# ## The idea")
+    notebook = views.learner(course.exercise, RELEASE)
+    assert "Twice as much" not in joined(notebook)
+    assert notebook.cells[0].source.startswith("# 17. Twice\n")
+    assert "## The idea" in notebook.cells[0].source
+
+
+def test_cell_ids_come_from_keys_and_positions(course):
+    """Kills: random ids, which change every file on every build."""
+    for view in VIEWS:
+        assert [cell.id for cell in view(course.exercise, RELEASE).cells] == [
+            *("title", "text-1", "setup", "text-2", "reference-1", "text-3"),
+            *("answer-twice", "hint-twice", "check-twice", "text-4", "code-1"),
+        ]
+
+
+def test_nbgrader_metadata(course):
+    notebook = views.instructor(course.exercise, RELEASE)
+    found = {cell.id: cell.metadata.get("nbgrader") for cell in notebook.cells}
+    flags = ("grade", "solution", "locked")
+    assert [found["answer-twice"][flag] for flag in flags] == [False, True, False]
+    assert [found["check-twice"][flag] for flag in flags] == [True, False, True]
+    assert found["check-twice"]["points"] == 2
+    assert [found["reference-1"][flag] for flag in flags] == [False, False, True]
+    assert found["text-1"] is None and found["code-1"] is None and found["hint-twice"] is None
+    solution = views.solution(course.exercise, RELEASE)
+    assert not any("nbgrader" in cell.metadata for cell in solution.cells)
+
+
+def test_bytes_do_not_depend_on_the_process(course):
+    """Kills: anything built from a set's order or from the clock."""
+    code = (
+        "import sys; from pathlib import Path; from tritonbook.build import sync\n"
+        "built = sync.build(Path(sys.argv[1]))\n"
+        "sys.stdout.buffer.write(b''.join(built.files[path] for path in sorted(built.files)))"
+    )
+    seen = set()
+    for seed in ("0", "1"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", code, str(course.root)]
+        seen.add(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+    assert len(seen) == 1
+    built = sync.build(course.root)
+    assert b"".join(built.files[path] for path in sorted(built.files)) == seen.pop()
+
+
+def test_the_release_is_read_from_the_package_metadata(course):
+    release = read_release(course.root)
+    assert release.tag == f"v{release.version}" and release.repository.startswith("https://")
+    (course.root / "pyproject.toml").write_text("[project]\n")
+    with pytest.raises(ValueError, match="no line Repository"):
+        read_release(course.root)
+
+
+@pytest.mark.slow
+def test_stock_nbgrader_gives_the_learners_notebooks(course, tmp_path: Path):
+    """The real command on every exercise and the template, with the course's own settings.
+
+    Kills: a stub that nbgrader would write otherwise, a checksum over other text.
+    """
+    release = read_release(ROOT)
+    found = [*exercises(ROOT / "exercises"), course.exercise]
+    grading = tmp_path / "grading"
+    (grading / "source" / "all").mkdir(parents=True)
+    shutil.copy(ROOT / "autograde" / "nbgrader_config.py", grading)
+    for exercise in found:
+        target = grading / "source" / "all" / f"{exercise.slug}.ipynb"
+        target.write_bytes(views.to_bytes(views.instructor(exercise, release)))
+    # nbgrader looks for alembic on PATH.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", "generate_assignment", "all", "--create"],
+        cwd=grading,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    for exercise in found:
+        released = (grading / "release" / "all" / f"{exercise.slug}.ipynb").read_text()
+        ours = views.to_bytes(views.learner(exercise, release)).decode()
+        assert json.loads(released)["cells"] == json.loads(ours)["cells"], exercise.slug
+        assert released.rstrip("\n") == ours.rstrip("\n"), exercise.slug
+        nbformat.validate(nbformat.reads(released, as_version=4))

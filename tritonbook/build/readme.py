@@ -1,0 +1,70 @@
+"""The generated parts of README.md: the table of notebooks, and the table of tested versions.
+
+A generated part stands between `<!-- NAME: generated -->` and `<!-- end of NAME -->`; everything
+else in the file is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from ..course.exercises import Exercise, exercises
+from .release import read_release
+from .views import NEEDS
+
+VERSIONS = Path("benchmarks") / "matrix" / "versions.json"
+
+
+def generated(root: Path) -> dict[Path, bytes]:
+    """README.md of a checkout with its generated parts up to date. Raises ValueError: no marker."""
+    path = root / "README.md"
+    text = path.read_text(encoding="utf-8")
+    text = fill(text, "notebooks", notebook_table(root))
+    if (root / VERSIONS).is_file():
+        text = fill(text, "versions", version_table(json.loads((root / VERSIONS).read_text())))
+    return {path: text.encode()}
+
+
+def fill(text: str, name: str, body: str) -> str:
+    """Put `body` between the markers of `name`."""
+    opening, closing = f"<!-- {name}: generated -->", f"<!-- end of {name} -->"
+    if text.count(opening) != 1 or text.count(closing) != 1:
+        raise ValueError(f"README.md must have the lines {opening!r} and {closing!r} once each")
+    pattern = re.compile(f"{re.escape(opening)}.*?{re.escape(closing)}", re.DOTALL)
+    return pattern.sub(lambda _: f"{opening}\n{body}\n{closing}", text)
+
+
+def notebook_table(root: Path) -> str:
+    """One row a notebook: title with link, what is built, minutes, needs, Colab."""
+    release = read_release(root)
+    rows = ["| | notebook | you build | minutes | needs | |", "|---|---|---|---|---|---|"]
+    for exercise in exercises(root / "exercises"):
+        link = f"notebooks/{exercise.slug}.ipynb"
+        rows.append(
+            f"| {exercise.number:02} | [{exercise.title}]({link}) | {_builds(exercise)} "
+            f"| {exercise.minutes} | {NEEDS[exercise.needs]} | [Colab]({release.colab(link)}) |"
+        )
+    return "\n".join(rows)
+
+
+def _builds(exercise: Exercise) -> str:
+    """Names of the graded functions; a star marks a stretch task."""
+    checks = exercise.checks().items()
+    return ", ".join(f"`{key}`" + ("\\*" if "stretch" in cell.tags else "") for key, cell in checks)
+
+
+def version_table(results: dict) -> str:
+    """What ran on which pair of torch and Triton, with the date of the run."""
+    rows = [
+        "| torch | Triton | numpy | Python | solutions right | wrong answers refused |",
+        "|---|---|---|---|---|---|",
+    ]
+    for run in results["runs"]:
+        rows.append(
+            f"| {run['torch']} | {run['triton']} | {run['numpy']} | {run['python']} "
+            f"| {run['solutions_passed']} of {run['solutions']} "
+            f"| {run['mutants_refused']} of {run['mutants']} |"
+        )
+    return "\n".join([*rows, "", f"Values in Triton's interpreter, {results['date']}."])
