@@ -89,6 +89,10 @@ def submit(course: Path, name: str, samples: list[Sample]) -> None:
         nbformat.write(notebook, target)
 
 
+def write_feedback(course: Path, name: str) -> stock.Outcome:
+    return stock.nbgrader(course, "generate_feedback", name, "--force")
+
+
 def fill_in(notebook: nbformat.NotebookNode, answers: dict[str, str]) -> None:
     """Put answers into a released notebook, by key. Raises KeyError for a key it does not have."""
     cells = {
@@ -104,7 +108,8 @@ def compare(samples: list[Sample], graded: stock.Graded) -> list[Line]:
     """The rows of one graded submission beside what its sample declares."""
     sample = next(sample for sample in samples if sample.student == graded.student)
     rows = []
-    for check in graded.checks:
+    order = [f"check-{key}" for key in sample.expected]
+    for check in sorted(graded.checks, key=lambda check: order.index(check.key)):
         due = sample.expected[check.key.removeprefix("check-")]
         rows.append(Line(sample, check, due.points, due.codes))
     return rows

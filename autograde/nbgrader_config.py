@@ -16,8 +16,8 @@ c.CourseDirectory.course_id = "triton-workbook"
 c.CourseDirectory.root = str(HERE)
 c.Exchange.root = str(HERE / "exchange")
 
-# The line that a gap keeps (`pass`, or an error that names the function) stands below each region in
-# the source notebooks: nbgrader's own stub, a `raise`, does not compile in a Triton kernel.
+# The line that a gap keeps (`pass`, or an error that names the function) stands below each region
+# in the source notebooks: nbgrader's own stub, a `raise`, does not compile in a Triton kernel.
 c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE"}
 
 # A check stops its own endless loops and says so on its card; these limits are for what it cannot

@@ -1,0 +1,245 @@
+"""The process that holds a student's code, and nothing else worth having.
+
+It gets the cells of one notebook and then calls to make. It never sees a hidden test, a reference,
+a seed or, for Triton exercises, the values of an argument. Whatever it sends back is data that the
+checker distrusts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import socket
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tritonbook.compat import hook_launch
+from tritonbook.course.exercises import machinery
+
+from .tape import DTYPES, Recorder, TapeError, decode, describe, encode
+from .wire import Line, Message, PeerGone
+
+MAX_TEXT = 2000  # characters of an error message
+
+
+def main(end: socket.socket, folder: Path) -> None:
+    """Serve calls on `end` until it closes. `folder` is a writable folder of this process's own."""
+    line = Line(end)
+    candidate = Candidate(line, folder)
+    with contextlib.suppress(PeerGone):
+        while True:
+            candidate.answer(line.receive())
+
+
+class _NoShell:
+    """What `get_ipython()` gives here: magics do nothing."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *args, **kwargs: None
+
+
+class Candidate:
+    """Runs cells in one namespace, as a notebook does, and calls the functions they define."""
+
+    def __init__(self, line: Line, folder: Path):
+        self.line = line
+        self.folder = folder
+        self.module = types.ModuleType("__main__")
+        self.names = vars(self.module)
+        self.names["get_ipython"] = lambda: _NoShell()
+        self.recorder = Recorder()
+        self.stand_ins: dict[int, torch.Tensor] = {}
+        self.memory: dict[int, torch.UntypedStorage] = {}
+
+    def answer(self, message: Message) -> None:
+        """Do what one message asks and send the reply."""
+        body = message.body
+        handlers = {"cells": self.run_cells, "tape": self.call_on_tape, "values": self.call_values}
+        reply, buffers = handlers[body["do"]](body, message.buffers)
+        self.line.send(reply, buffers)
+
+    # --- cells
+
+    def run_cells(self, body: dict[str, Any], buffers: list[bytes]) -> tuple[dict, list[bytes]]:
+        """Run cells in order. An error ends its own cell only, as in a notebook."""
+        errors = {}
+        sys.modules["__main__"] = self.module
+        with machinery():
+            for name, text in body["cells"]:
+                try:
+                    self._run_cell(name, text)
+                except BaseException as error:  # noqa: BLE001  (SystemExit too ends the cell only)
+                    errors[name] = _error(error, self.folder)
+        return {"errors": errors}, []
+
+    def _run_cell(self, name: str, text: str) -> None:
+        # Triton reads a kernel's source from its file, so each cell is one.
+        path = self.folder / f"{name}.py"
+        path.write_text(text, encoding="utf-8", errors="replace")
+        linecache.cache[str(path)] = (
+            len(text),
+            None,
+            text.splitlines(keepends=True),
+            str(path),
+        )
+        exec(compile(text, str(path), "exec"), self.names)
+
+    def _function(self, name: str) -> Any:
+        if name not in self.names:
+            raise NameError(f"name '{name}' is not defined")
+        return self.names[name]
+
+    # --- a call whose values stay with the checker
+
+    def call_on_tape(self, body: dict[str, Any], buffers: list[bytes]) -> tuple[dict, list[bytes]]:
+        """Call a function on stand-ins; reply with the tape of what it did."""
+        recorder = self.recorder
+        self.forget(body["gone"]["numbers"], body["gone"]["storages"])
+        stand_ins = [self._stand_in(tensor) for tensor in body["tensors"]]
+        resolve = _resolver(stand_ins, self._callback)
+        try:
+            function = self._function(body["function"])
+            args, kwargs = decode(body["args"], resolve), decode(body["kwargs"], resolve)
+            with machinery(), torch.no_grad(), hook_launch(recorder.launch), recorder:
+                result = function(*args, **kwargs)
+            reply = {"result": encode(result, recorder.reference)}
+            # Taken while the result is alive: what is dropped from here on, the next tape says.
+            steps, constants = recorder.take()
+        except BaseException as error:  # noqa: BLE001
+            reply = {"raised": _error(error, self.folder)}
+            steps, constants = recorder.take()
+        return reply | {"steps": steps}, constants
+
+    def _stand_in(self, tensor: dict[str, Any]) -> torch.Tensor:
+        """A tensor with the layout of the real one, and numbers that mean nothing in it.
+
+        What is one address, or one tensor, for the checker is one here too, over all calls: a
+        function that remembers results by either must meet the same surprise as in a notebook.
+        """
+        if tensor["number"] not in self.stand_ins:
+            storage = tensor["storage"]
+            if storage not in self.memory:
+                block = torch.full((tensor["bytes"],), 0x3C, dtype=torch.uint8)
+                self.memory[storage] = block.to(tensor["device"]).untyped_storage()
+            made = torch.empty(0, dtype=DTYPES[tensor["dtype"]], device=tensor["device"])
+            made.set_(self.memory[storage], tensor["offset"], tensor["shape"], tensor["strides"])
+            self.stand_ins[tensor["number"]] = made
+            self.recorder.adopt(made, tensor["number"])
+        return self.stand_ins[tensor["number"]]
+
+    def forget(self, numbers: list[int], storages: list[int]) -> None:
+        """Drop stand-ins whose twins are gone."""
+        for number in numbers:
+            self.stand_ins.pop(number, None)
+        for storage in storages:
+            self.memory.pop(storage, None)
+
+    # --- a call with values, for plain Python functions
+
+    def call_values(self, body: dict[str, Any], buffers: list[bytes]) -> tuple[dict, list[bytes]]:
+        """Call a function on real values; reply with its result and the arguments' memory."""
+        tensors = _with_values(body["tensors"], buffers)
+        resolve = _resolver(tensors, self._callback)
+        sent: list[bytes] = []
+
+        def reference(value: Any) -> dict[str, Any]:
+            if not isinstance(value, torch.Tensor):
+                raise TypeError(f"a {type(value).__name__} cannot be returned here")
+            data = value.detach().cpu().contiguous()
+            sent.append(_bytes(data))
+            return {"tensor": [describe(data), len(sent) - 1]}
+
+        try:
+            function = self._function(body["function"])
+            args, kwargs = decode(body["args"], resolve), decode(body["kwargs"], resolve)
+            with machinery():
+                result = function(*args, **kwargs)
+            reply = {"result": encode(result, reference)}
+        except BaseException as error:  # noqa: BLE001
+            sent.clear()
+            reply = {"raised": _error(error, self.folder)}
+        kept = [_bytes(tensor.detach().contiguous()) for tensor in tensors]
+        return reply | {"arguments": len(kept)}, [*sent, *kept]
+
+    def _callback(self, number: int) -> Callable[..., Any]:
+        """A stand-in for a function that is an argument: calling it asks the checker."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            def reference(value: Any) -> Any:
+                raise TypeError(f"a {type(value).__name__} cannot be passed back")
+
+            body = {
+                "callback": number,
+                "args": encode(list(args), reference),
+                "kwargs": encode(kwargs, reference),
+            }
+            self.line.send(body)
+            reply = self.line.receive().body
+            if "raised" in reply:
+                raise RuntimeError(reply["raised"])
+            return decode(reply["result"], _no_references)
+
+        call.__name__ = f"argument_{number}"
+        return call
+
+
+def _no_references(data: dict[str, Any]) -> Any:
+    raise TapeError("not a plain value")
+
+
+def _bytes(tensor: torch.Tensor) -> bytes:
+    if not tensor.numel():
+        return b""
+    return tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def _with_values(tensors: list[dict[str, Any]], buffers: list[bytes]) -> list[torch.Tensor]:
+    """Tensors in the layout that is described, on memory with the given contents."""
+    blocks = [torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8) for data in buffers]
+    return [
+        torch.empty(0, dtype=DTYPES[tensor["dtype"]]).set_(
+            blocks[tensor["storage"]].untyped_storage(),
+            tensor["offset"],
+            tensor["shape"],
+            tensor["strides"],
+        )
+        for tensor in tensors
+    ]
+
+
+def _resolver(
+    tensors: list[torch.Tensor], callback: Callable[[int], Any]
+) -> Callable[[dict[str, Any]], Any]:
+    def resolve(data: dict[str, Any]) -> Any:
+        if "t" in data:
+            return tensors[data["t"]]
+        if "callback" in data:
+            return callback(data["callback"])
+        raise TapeError("not a value")
+
+    return resolve
+
+
+def _error(error: BaseException, folder: Path) -> dict[str, Any]:
+    """An exception as data: its type's names, its text, the last line of the student's code."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    try:
+        text = str(error)[:MAX_TEXT]
+    except BaseException:  # noqa: BLE001  (a __str__ of the student's own)
+        text = "no message"
+    types_ = [kind.__name__[:80] for kind in type(error).__mro__]
+    where = ""
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file.startswith(str(folder)):
+            source = linecache.getline(file, trace.tb_lineno).strip()
+            where = f"line {trace.tb_lineno}, in {trace.tb_frame.f_code.co_name}: {source}"[:300]
+        trace = trace.tb_next
+    return {"types": types_, "text": text, "where": where}

@@ -1,0 +1,125 @@
+"""The process that holds the hidden tests, the reference, the secret and the verdict.
+
+It runs the instructor's own check cell. The names that the answers define are bound to proxies: a
+call goes to the candidate and comes back as data. No Python of the student's runs here; kernels do,
+after `kernels.vet`.
+"""
+
+from __future__ import annotations
+
+import linecache
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from tritonbook import checking, device
+from tritonbook.checking.report import CheckFailed, Report
+from tritonbook.checking.trial import CheckTimeout
+from tritonbook.course.exercises import machinery
+
+from . import fence
+from .course import Course
+from .peer import CandidateEnded, Peer, Trouble
+from .wire import Line
+from .work import Exercise, Submission
+
+# Findings that say more than "wrong": each has a status of its own.
+_STATUS_OF_CODE = {"timeout": "TIMEOUT", "crashed": "CUDA_FAULT", "policy": "POLICY"}
+
+
+@dataclass
+class Outcome:
+    """What a check cell came to, before it is a Verdict."""
+
+    status: str
+    code: str
+    sentence: str
+    reports: list[dict[str, Any]]
+    seconds: float
+
+
+def run_check(
+    line: Line, course: Course, submission: Submission, exercise: Exercise, call_seconds: float
+) -> Outcome:
+    """Grade one exercise with the candidate at the other end of `line`."""
+    started = time.perf_counter()
+    if device.INTERPRET:
+        fence.install()
+    cells = [(cell.name, cell.source) for cell in submission.cells[: exercise.before]]
+    peer = Peer(line, cells, call_seconds)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for name, text in course.trusted_cells(exercise.check):
+        _execute(name, text, names)
+    checks = _Checks(peer)
+    names["check"] = checks.check
+    for function, on_tape in course.answer_names(exercise.check).items():
+        names[function] = peer.function(function, on_tape)
+    token = checking.seed_secret.set(course.secret)
+    error: BaseException | None = None
+    try:
+        peer.run_cells()
+        _execute(exercise.check, course.check_text(exercise.check), names)
+    except (CheckFailed, CheckTimeout, CandidateEnded):
+        error = None  # the report, or the peer's trouble, says why
+    except Exception as problem:  # noqa: BLE001  (a bare assert in the cell, for instance)
+        error = problem
+    finally:
+        checking.seed_secret.reset(token)
+    return _outcome(peer, checks.reports, error, time.perf_counter() - started)
+
+
+def _execute(name: str, text: str, names: dict[str, Any]) -> None:
+    filename = f"<{name}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    with machinery():
+        exec(compile(text, filename, "exec"), names)
+
+
+class _Checks:
+    """Stands for `check` in the cell: same arguments, keeps the reports."""
+
+    def __init__(self, peer: Peer):
+        self.peer = peer
+        self.reports: list[Report] = []
+
+    def check(self, fn: Any, reference: Any, cases: Any, **options: Any) -> None:
+        report = checking.run(fn, reference, cases, **options)
+        self.reports.append(report)
+        if not report.passed or self.peer.trouble or self.peer.refused:
+            raise CheckFailed(report)
+
+
+def _outcome(
+    peer: Peer, reports: list[Report], error: BaseException | None, seconds: float
+) -> Outcome:
+    found = [report.to_dict() for report in reports]
+    trouble = peer.trouble
+    if trouble is None and peer.refused is not None:
+        code = peer.refused.code
+        trouble = Trouble(_STATUS_OF_CODE.get(code, "FAIL"), code, peer.refused.sentence)
+    if trouble is not None:
+        return Outcome(trouble.status, trouble.code, trouble.sentence, found, seconds)
+    failed = next((report for report in reports if not report.passed), None)
+    if failed is not None:
+        finding = failed.finding
+        code = finding.code if finding else "wrong-values"
+        sentence = finding.sentence if finding else failed.headline
+        sentence = _first_error(peer, code, sentence)
+        return Outcome(_STATUS_OF_CODE.get(code, "FAIL"), code, sentence, found, seconds)
+    if error is not None:
+        if isinstance(error, AssertionError):
+            return Outcome("FAIL", "property", str(error) or "A test failed.", found, seconds)
+        raise error  # not the student's doing: INFRA
+    if not reports:
+        raise RuntimeError("the check cell ran no check")
+    return Outcome("PASS", "passed", reports[-1].headline, found, seconds)
+
+
+def _first_error(peer: Peer, code: str, sentence: str) -> str:
+    """A name that is missing is missing because its cell failed: say that."""
+    if code == "raised" and "is not defined" in sentence and peer.cell_errors:
+        name, error = next(iter(peer.cell_errors.items()))
+        kind = error["types"][0] if isinstance(error, dict) and error.get("types") else "error"
+        text = str(error.get("text", ""))[:300] if isinstance(error, dict) else ""
+        return f"The cell {name} does not run: {kind}: {text}"
+    return sentence

@@ -1,0 +1,142 @@
+"""The trusted side of one notebook: what the instructor wrote, hidden tests included."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MAX_NOTEBOOK_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class GivenCell:
+    """One cell of an instructor's notebook. `name` is its grade id, else its cell id."""
+
+    name: str
+    kind: str  # "code", "markdown" or "raw"
+    role: str  # "setup", "reference", "answer", "check", "example" or "text"
+    source: str
+    points: float | None = None
+
+
+@dataclass(frozen=True)
+class Course:
+    """One notebook as the grader knows it. Goes to checkers, never to a candidate."""
+
+    assignment: str
+    notebook: str
+    cells: tuple[GivenCell, ...]
+    secret: str
+
+    @property
+    def digest(self) -> str:
+        text = "\0".join(f"{cell.name}\0{cell.role}\0{cell.source}" for cell in self.cells)
+        return hashlib.sha256(f"{text}\0{self.secret}".encode()).hexdigest()[:32]
+
+    def checks(self) -> tuple[GivenCell, ...]:
+        return tuple(cell for cell in self.cells if cell.role == "check")
+
+    def answers(self) -> tuple[GivenCell, ...]:
+        return tuple(cell for cell in self.cells if cell.role == "answer")
+
+    def check_text(self, name: str) -> str:
+        return next(cell.source for cell in self.checks() if cell.name == name)
+
+    def above(self, check: str) -> tuple[GivenCell, ...]:
+        """The cells above a check."""
+        names = [cell.name for cell in self.cells]
+        return self.cells[: names.index(check)]
+
+    def trusted_cells(self, check: str) -> list[tuple[str, str]]:
+        """(name, text) of what the checker runs before the check: set-up and references."""
+        return [
+            (cell.name, cell.source)
+            for cell in self.above(check)
+            if cell.role in ("setup", "reference")
+        ]
+
+    def answer_names(self, check: str) -> dict[str, bool]:
+        """Functions that answers above `check` define: must each be a Triton kernel's wrapper?"""
+        demanded: dict[str, bool] = {}
+        for cell in self.checks():
+            for name, on_tape in _checked_functions(cell.source).items():
+                demanded[name] = demanded.get(name, True) and on_tape
+        found = {}
+        for cell in self.above(check):
+            if cell.role == "answer":
+                for node in ast.parse(cell.source).body:
+                    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                        found[node.name] = demanded.get(node.name, True)
+        return found
+
+
+def read_course(root: Path, assignment: str) -> list[Course]:
+    """Every notebook of an assignment, from the `source` folder. Raises FileNotFoundError."""
+    folder = root / "source" / assignment
+    paths = sorted(folder.glob("*.ipynb"))
+    if not paths:
+        raise FileNotFoundError(
+            f"no notebook in {folder}; is {assignment!r} the assignment's name?"
+        )
+    secret = instructor_secret(root)
+    return [Course(assignment, path.stem, read_cells(path), secret) for path in paths]
+
+
+def read_cells(path: Path) -> tuple[GivenCell, ...]:
+    """The cells of an instructor's notebook."""
+    book = json.loads(path.read_text(encoding="utf-8"))
+    found = []
+    for number, cell in enumerate(book["cells"]):
+        meta = cell.get("metadata", {})
+        settings = meta.get("nbgrader", {})
+        name = settings.get("grade_id") or cell.get("id") or f"cell-{number}"
+        points = float(settings["points"]) if settings.get("grade") else None
+        found.append(
+            GivenCell(name, cell["cell_type"], _role(cell, settings), source_of(cell), points)
+        )
+    return tuple(found)
+
+
+def source_of(cell: dict[str, Any]) -> str:
+    """A cell's source; notebooks keep it as one string or as a list of lines."""
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        return "".join(part for part in source if isinstance(part, str))
+    return source if isinstance(source, str) else ""
+
+
+def _role(cell: dict[str, Any], settings: dict[str, Any]) -> str:
+    if cell["cell_type"] != "code":
+        return "text"
+    if settings.get("grade") and not settings.get("solution"):
+        return "check"
+    if settings.get("solution"):
+        return "answer"
+    tags = cell.get("metadata", {}).get("tags", [])
+    return next((tag for tag in ("setup", "reference") if tag in tags), "example")
+
+
+def _checked_functions(text: str) -> dict[str, bool]:
+    found = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check" and node.args:
+            on_tape = True
+            for keyword in node.keywords:
+                if keyword.arg == "triton" and isinstance(keyword.value, ast.Constant):
+                    on_tape = bool(keyword.value.value)
+            found[ast.unparse(node.args[0])] = on_tape
+    return found
+
+
+def instructor_secret(root: Path) -> str:
+    """The course's secret, mixed into every seed; made on first use, readable by its owner only."""
+    path = root / "secret"
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_hex(32) + "\n", encoding="ascii")
+    return path.read_text(encoding="ascii").strip()

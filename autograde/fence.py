@@ -1,0 +1,70 @@
+"""Keep interpreted kernels inside the memory they were given.
+
+In Triton's interpreter a kernel reads and writes this process's memory through raw addresses. In the
+checker that memory holds the verdict. The fence is passed by every load, store and atomic; lanes
+that point outside the tensors of the call are left out, as if they were masked. What the check says
+about them is its own affair (its meter sees the same lanes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+
+_ranges: list[tuple[int, int]] = []
+_installed = False
+
+
+def allow(tensors: Iterable[torch.Tensor]) -> None:
+    """From now on kernels may touch the storages of these tensors, and nothing else."""
+    spans = set()
+    for tensor in tensors:
+        storage = tensor.untyped_storage()
+        spans.add((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
+    _ranges[:] = sorted(spans)
+
+
+def install() -> None:
+    """Put the fence around every memory access of the interpreter, for the life of the process."""
+    global _installed
+    if _installed:
+        return
+    _installed = True
+    from triton.runtime.interpreter import InterpreterBuilder as Builder
+
+    load, store = Builder.create_masked_load, Builder.create_masked_store
+    rmw, cas = Builder.create_atomic_rmw, Builder.create_atomic_cas
+
+    def fenced_load(self: Any, pointers: Any, mask: Any, *rest: Any) -> Any:
+        return load(self, pointers, _inside(pointers, mask), *rest)
+
+    def fenced_store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
+        return store(self, pointers, value, _inside(pointers, mask), *rest)
+
+    def fenced_rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
+        return rmw(self, op, pointers, value, _inside(pointers, mask), *rest)
+
+    def fenced_cas(self: Any, pointers: Any, *rest: Any) -> Any:
+        if not _held(pointers).all():
+            raise IndexError("atomic_cas outside every tensor of the call")
+        return cas(self, pointers, *rest)
+
+    Builder.create_masked_load, Builder.create_masked_store = fenced_load, fenced_store
+    Builder.create_atomic_rmw, Builder.create_atomic_cas = fenced_rmw, fenced_cas
+
+
+def _held(pointers: Any) -> np.ndarray:
+    """Boolean, per lane: does the whole element lie in a storage that may be touched?"""
+    addresses = np.asarray(pointers.data).astype(np.int64, copy=False)
+    size = max(1, pointers.get_element_ty().primitive_bitwidth // 8)
+    held = np.zeros(addresses.shape, dtype=bool)
+    for start, end in _ranges:
+        held |= (addresses >= start) & (addresses + size <= end)
+    return held
+
+
+def _inside(pointers: Any, mask: Any) -> Any:
+    return type(mask)(np.asarray(mask.data, dtype=bool) & _held(pointers), mask.dtype)

@@ -1,0 +1,268 @@
+"""The checker's end of the line: functions that stand for the student's, in another process."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from tritonbook.checking.trial import CheckTimeout
+
+from .kernels import KernelLibrary, Refused
+from .tape import Player, TapeError, decode, describe, encode, tensor_from
+from .wire import Line, PeerGone, PeerSlow, WireError
+
+KEPT_ARGUMENTS = 32  # latest tensor arguments that both sides still know in later calls
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why no verdict on the values was reached: a status, a code and a sentence."""
+
+    status: str
+    code: str
+    sentence: str
+
+
+class CandidateEnded(RuntimeError):
+    """The candidate's process is gone, or must not be listened to any more."""
+
+
+class Peer:
+    """Sends calls to the candidate, one at a time, and plays or decodes what comes back.
+
+    cells: (name, text) of the code cells that the candidate runs; kernels are taken from these.
+    call_seconds: limit of one call, and of running the cells.
+    """
+
+    def __init__(self, line: Line, cells: list[tuple[str, str]], call_seconds: float):
+        self.line = line
+        self.call_seconds = call_seconds
+        self.cells = cells
+        names = {name for name, _ in cells}
+        self.player = Player(
+            KernelLibrary(cells), lambda file: _stem(file) if _stem(file) in names else None
+        )
+        self.trouble: Trouble | None = None
+        self.refused: Refused | None = None
+        self.cell_errors: dict[str, dict[str, Any]] = {}
+        self._numbers: OrderedDict[tuple, int] = OrderedDict()  # latest used last
+        self._homes: dict[tuple[int, int], int] = {}
+        self._count = itertools.count(1)
+
+    def run_cells(self) -> None:
+        """Let the candidate run the notebook's cells. Errors in them are its own affair."""
+        reply, _ = self._ask({"do": "cells", "cells": self.cells}, [], [])
+        errors = reply.get("errors")
+        self.cell_errors = errors if isinstance(errors, dict) else {}
+
+    def function(self, name: str, on_tape: bool) -> Callable[..., Any]:
+        """A function that calls `name` in the candidate."""
+
+        def proxy(*args: Any, **kwargs: Any) -> Any:
+            return (self._call_on_tape if on_tape else self._call_values)(name, args, kwargs)
+
+        proxy.__name__ = proxy.__qualname__ = name
+        return proxy
+
+    # --- calls
+
+    def _call_on_tape(self, name: str, args: tuple, kwargs: dict) -> Any:
+        tensors: list[dict[str, Any]] = []
+        callbacks: list[Callable[..., Any]] = []
+
+        def reference(value: Any) -> dict[str, Any]:
+            if isinstance(value, torch.Tensor):
+                tensors.append(self._described(value))
+                return {"t": len(tensors) - 1}
+            return _callback_reference(value, callbacks)
+
+        body = {
+            "do": "tape",
+            "function": name,
+            "args": encode(list(args), reference),
+            "kwargs": encode(kwargs, reference),
+            "tensors": tensors,
+        }
+        body["gone"] = self._forget_old()
+        reply, buffers = self._ask(body, [], callbacks)
+        try:
+            self.player.play(reply.get("steps"), buffers)
+            if "raised" in reply:
+                raise _rebuilt(reply["raised"])
+            return decode(reply.get("result"), self.player.resolve)
+        except TapeError as error:
+            raise self._broken(str(error)) from None
+        except Refused as refusal:
+            self.refused = self.refused or refusal
+            raise
+
+    def _call_values(self, name: str, args: tuple, kwargs: dict) -> Any:
+        given: list[torch.Tensor] = []
+        callbacks: list[Callable[..., Any]] = []
+
+        def reference(value: Any) -> dict[str, Any]:
+            if isinstance(value, torch.Tensor):
+                given.append(value)
+                return {"t": len(given) - 1}
+            return _callback_reference(value, callbacks)
+
+        body = {
+            "do": "values",
+            "function": name,
+            "args": encode(list(args), reference),
+            "kwargs": encode(kwargs, reference),
+        }
+        dense = [value.detach().cpu().contiguous() for value in given]
+        body["tensors"] = [
+            describe(value) | {"storage": number} for number, value in enumerate(dense)
+        ]
+        reply, buffers = self._ask(body, [_bytes(value) for value in dense], callbacks)
+        try:
+            count = reply.get("arguments")
+            if count != len(given) or len(buffers) < len(given):
+                raise TapeError("the arguments did not come back")
+            kept = buffers[len(buffers) - len(given) :]
+            for value, data, old in zip(given, kept, dense, strict=True):
+                value.copy_(tensor_from(describe(old), data))
+            if "raised" in reply:
+                raise _rebuilt(reply["raised"])
+            return decode(reply.get("result"), lambda data: _returned(data, buffers))
+        except TapeError as error:
+            raise self._broken(str(error)) from None
+
+    def _ask(
+        self, body: dict[str, Any], buffers: list[bytes], callbacks: list[Callable[..., Any]]
+    ) -> tuple[dict[str, Any], list[bytes]]:
+        if self.trouble is not None:
+            raise self._ended()
+        try:
+            self.line.send(body, buffers, self.call_seconds)
+            while True:
+                message = self.line.receive(self.call_seconds)
+                if "callback" not in message.body:
+                    return message.body, message.buffers
+                self.line.send(_run_callback(message.body, callbacks), (), self.call_seconds)
+        except (PeerSlow, CheckTimeout):
+            sentence = f"No answer within {self.call_seconds:g} s. Does every loop end?"
+            self.trouble = Trouble("TIMEOUT", "timeout", sentence)
+        except PeerGone:
+            sentence = "The process ended while your code ran (os._exit, or a crash)."
+            self.trouble = Trouble("CRASH", "crashed", sentence)
+        except (WireError, TapeError) as error:
+            raise self._broken(str(error)) from None
+        raise self._ended()
+
+    def _ended(self) -> BaseException:
+        if self.trouble.status == "TIMEOUT":
+            return CheckTimeout(self.trouble.sentence)
+        return CandidateEnded(self.trouble.sentence)
+
+    def _broken(self, problem: str) -> BaseException:
+        """The candidate sent what its program never sends: stop listening."""
+        self.trouble = Trouble("POLICY", "policy", f"The answer broke the protocol: {problem}.")
+        self.line.close()
+        return CandidateEnded(self.trouble.sentence)
+
+    # --- which of our tensors the candidate has stand-ins for
+
+    def _described(self, value: torch.Tensor) -> dict[str, Any]:
+        with _disable_current_modes():
+            storage = value.untyped_storage()
+            description = describe(value)
+            address = storage.data_ptr()
+            size = storage.nbytes()
+        place = (address, size)
+        if place not in self._homes:
+            self._homes[place] = -next(self._count)
+        key = (place, *map(str, description.values()))
+        if key not in self._numbers:
+            self._numbers[key] = -next(self._count)
+        self._numbers.move_to_end(key)
+        number = self._numbers[key]
+        self.player.tensors[number] = value
+        return description | {"number": number, "storage": self._homes[place], "bytes": size}
+
+    def _forget_old(self) -> dict[str, list[int]]:
+        """Let go of arguments of calls long past; the candidate drops their stand-ins."""
+        gone: dict[str, list[int]] = {"numbers": [], "storages": []}
+        while len(self._numbers) > KEPT_ARGUMENTS:
+            (place, *_), number = self._numbers.popitem(last=False)
+            self.player.tensors.pop(number, None)
+            gone["numbers"].append(number)
+            if all(other != place for other, *_ in self._numbers):
+                gone["storages"].append(self._homes.pop(place))
+        return gone
+
+
+def _stem(file: str) -> str:
+    return file.rpartition("/")[2].removesuffix(".py")
+
+
+def _bytes(tensor: torch.Tensor) -> bytes:
+    if not tensor.numel():
+        return b""
+    return tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def _returned(data: dict[str, Any], buffers: list[bytes]) -> Any:
+    """A tensor that a call returned by value."""
+    body = data.get("tensor")
+    if not (isinstance(body, list) and len(body) == 2 and isinstance(body[1], int)):
+        raise TapeError("not a value")
+    if not 0 <= body[1] < len(buffers):
+        raise TapeError("not a buffer")
+    description = dict(body[0]) if isinstance(body[0], dict) else {}
+    return tensor_from(description | {"device": "cpu"}, buffers[body[1]])
+
+
+def _callback_reference(value: Any, callbacks: list[Callable[..., Any]]) -> dict[str, Any]:
+    if callable(value) and not isinstance(value, type):
+        callbacks.append(value)
+        return {"callback": len(callbacks) - 1}
+    raise TypeError(f"a {type(value).__name__} cannot be passed to a submission")
+
+
+def _run_callback(body: dict[str, Any], callbacks: list[Callable[..., Any]]) -> dict[str, Any]:
+    """Call one of the instructor's functions for the candidate; plain values only."""
+
+    def refuse(data: Any) -> Any:
+        raise TapeError("a callback takes plain values")
+
+    number = body.get("callback")
+    if not (isinstance(number, int) and 0 <= number < len(callbacks)):
+        raise TapeError("no such callback")
+    args, kwargs = decode(body.get("args"), refuse), decode(body.get("kwargs"), refuse)
+    if not isinstance(args, list) or not isinstance(kwargs, dict):
+        raise TapeError("not arguments")
+    try:
+        return {"result": encode(callbacks[number](*args, **kwargs), refuse)}
+    except Exception as error:  # noqa: BLE001  (the instructor's function may raise on purpose)
+        return {"raised": f"{type(error).__name__}: {error}"[:500]}
+
+
+def _rebuilt(data: Any) -> BaseException:
+    """An exception like the one in the candidate: a builtin type, or one of its name."""
+    if not isinstance(data, dict):
+        raise TapeError("not an error")
+    names, text = data.get("types"), data.get("text")
+    if not (isinstance(names, list) and names and all(isinstance(n, str) for n in names)):
+        raise TapeError("not an error")
+    if not isinstance(text, str):
+        raise TapeError("not an error")
+    found = [getattr(builtins, name, None) for name in names]
+    base = next(
+        (kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseException)),
+        RuntimeError,
+    )
+    if not issubclass(base, (Exception, SystemExit)) or issubclass(base, UnicodeError):
+        base = RuntimeError  # KeyboardInterrupt would stop the checker; UnicodeError wants more
+    if names[0] != base.__name__ and names[0].isidentifier():
+        base = type(names[0], (base,), {})
+    return base(text[:2000])

@@ -1,0 +1,108 @@
+"""The line between checker and candidate: JSON with a size cap, then raw buffers with a size cap.
+
+Nothing that comes from the candidate is unpickled, evaluated or imported. A message is data;
+whoever receives it checks its shape before use.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+HEADER_CAP = 8 << 20  # bytes of JSON in one message
+BUFFERS_CAP = 512 << 20  # bytes of all buffers of one message
+BUFFER_COUNT_CAP = 4096
+_PREFIX = struct.Struct("!IIQ")  # bytes of JSON, number of buffers, bytes of all buffers
+
+
+class WireError(Exception):
+    """The other side broke the protocol: too big, not JSON, not the agreed shape."""
+
+
+class PeerGone(Exception):
+    """The other side closed the line: its process ended."""
+
+
+class PeerSlow(Exception):
+    """The other side did not answer in time."""
+
+
+@dataclass
+class Message:
+    """One message: a JSON object and the raw buffers that it refers to by position."""
+
+    body: dict[str, Any]
+    buffers: list[bytes]
+
+
+class Line:
+    """One end of a socket pair. `receive` raises WireError, PeerGone or PeerSlow, nothing else."""
+
+    def __init__(self, end: socket.socket):
+        self.socket = end
+
+    def send(
+        self, body: dict[str, Any], buffers: Sequence[bytes] = (), seconds: float | None = None
+    ) -> None:
+        """Send one message. Raises PeerGone, or PeerSlow when it is not taken in `seconds`."""
+        text = json.dumps(body, separators=(",", ":")).encode()
+        sizes = b"".join(struct.pack("!Q", len(buffer)) for buffer in buffers)
+        total = sum(len(buffer) for buffer in buffers)
+        if len(text) > HEADER_CAP or total > BUFFERS_CAP or len(buffers) > BUFFER_COUNT_CAP:
+            raise WireError(f"message too big: {len(text)} bytes of JSON, {total} of buffers")
+        self.socket.settimeout(seconds)
+        try:
+            self.socket.sendall(_PREFIX.pack(len(text), len(buffers), total) + sizes + text)
+            for buffer in buffers:
+                self.socket.sendall(buffer)
+        except TimeoutError:
+            raise PeerSlow("the message was not taken in time") from None
+        except OSError as error:
+            raise PeerGone(str(error)) from None
+
+    def receive(self, seconds: float | None = None) -> Message:
+        """The next message, within `seconds`."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        length, count, total = _PREFIX.unpack(self._exactly(_PREFIX.size, deadline))
+        if length > HEADER_CAP or total > BUFFERS_CAP or count > BUFFER_COUNT_CAP:
+            raise WireError(f"message too big: {length} bytes of JSON, {total} of buffers")
+        sizes = struct.unpack(f"!{count}Q", self._exactly(8 * count, deadline))
+        if sum(sizes) != total:
+            raise WireError("the sizes of the buffers do not add up")
+        text = self._exactly(length, deadline)
+        try:
+            body = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise WireError(f"not JSON: {type(error).__name__}") from None
+        if not isinstance(body, dict):
+            raise WireError("the message is not an object")
+        return Message(body, [self._exactly(size, deadline) for size in sizes])
+
+    def _exactly(self, size: int, deadline: float | None) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            if deadline is not None:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise PeerSlow("no answer in time")
+                self.socket.settimeout(left)
+            else:
+                self.socket.settimeout(None)
+            try:
+                part = self.socket.recv(min(size - len(parts), 1 << 20))
+            except TimeoutError:
+                raise PeerSlow("no answer in time") from None
+            except OSError as error:
+                raise PeerGone(str(error)) from None
+            if not part:
+                raise PeerGone("the line was closed")
+            parts += part
+        return bytes(parts)
+
+    def close(self) -> None:
+        self.socket.close()

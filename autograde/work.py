@@ -1,0 +1,113 @@
+"""What is graded and what came of it: the records that pass between the steps, all of them JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+Status = Literal[
+    "PASS",
+    "PARTIAL",
+    "FAIL",
+    "TIMEOUT",
+    "CRASH",
+    "CUDA_FAULT",
+    "OOM",
+    "POLICY",
+    "MISSING",
+    "INFRA",
+]
+SCORED = ("PASS", "PARTIAL", "FAIL", "TIMEOUT", "CRASH", "CUDA_FAULT", "OOM", "POLICY", "MISSING")
+
+
+class Record(BaseModel):
+    """Every record is closed: an unknown field is an error, not an extension."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Cell(Record):
+    """One code cell as it will run. `role`: from the released notebook, or the student's."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,80}$")
+    role: Literal["given", "answer", "extra"]
+    source: str
+
+
+class Exercise(Record):
+    """One graded check of a notebook."""
+
+    key: str
+    check: str  # grade id of the check cell
+    points: float = Field(ge=0)
+    before: int = Field(ge=0)  # how many of the notebook's code cells stand above the check
+
+
+class Submission(Record):
+    """One submitted notebook, rebuilt: the released cells with the student's answers in them."""
+
+    student: str
+    assignment: str
+    notebook: str
+    timestamp: str | None = None
+    cells: tuple[Cell, ...]
+    exercises: tuple[Exercise, ...]
+    missing: tuple[str, ...] = ()  # keys whose answer was not handed in
+    notes: tuple[str, ...] = ()  # repairs that ingest made
+
+    @property
+    def digest(self) -> str:
+        """Changes when anything that runs changes."""
+        text = "\0".join(f"{cell.name}\0{cell.role}\0{cell.source}" for cell in self.cells)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class ItemId(Record):
+    """One exercise of one submission: the unit of work."""
+
+    student: str
+    assignment: str
+    notebook: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.assignment}/{self.student}/{self.notebook}/{self.key}"
+
+
+class Verdict(Record):
+    """What came of one item. `points` is None exactly when the status is INFRA."""
+
+    item: ItemId
+    digest: str  # of the submission that was run
+    course: str  # digest of the notebook with its hidden tests
+    attempt: int = Field(ge=1)
+    status: Status
+    points: float | None
+    maximum: float = Field(ge=0)
+    code: str = Field(max_length=80)
+    sentence: str = Field(max_length=4000)
+    sandbox: str = Field(max_length=40)
+    seconds: float = Field(ge=0)
+    reports: tuple[dict, ...] = ()
+
+    @field_validator("points")
+    @classmethod
+    def _finite(cls, value: float | None) -> float | None:
+        if value is not None and not math.isfinite(value):
+            raise ValueError("points are not a finite number")
+        return value
+
+    def model_post_init(self, context: object) -> None:
+        if (self.points is None) != (self.status == "INFRA"):
+            raise ValueError("points must be given, except for INFRA")
+        if self.points is not None and not 0 <= self.points <= self.maximum:
+            raise ValueError(f"points {self.points} are not between 0 and {self.maximum}")
+        if self.status == "PASS" and self.points != self.maximum:
+            raise ValueError("PASS means full points")
+
+    @property
+    def final(self) -> bool:
+        return self.status in SCORED
