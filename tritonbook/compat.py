@@ -117,6 +117,25 @@ def fake_gpu(arch: int) -> Iterator[None]:
         driver.__dict__[key] = old
 
 
+def target_arch() -> int:
+    """Compute capability that kernels are compiled for, such as 80 or 90.
+
+    The GPU's own; inside `fake_gpu(arch)` that arch; in the interpreter 80, so that the tiles an
+    exercise chooses are those of an A100.
+    """
+    from triton.runtime import driver
+
+    return int(driver.active.get_current_target().arch)
+
+
+def shared_memory_limit() -> int:
+    """Shared memory that one program may use, in bytes, on the GPU of `target_arch`."""
+    from triton.runtime import driver
+
+    active = driver.active
+    return int(active.utils.get_device_properties(active.get_current_device())["max_shared_mem"])
+
+
 @contextlib.contextmanager
 def hook_launch(around: Callable[..., Any]) -> Iterator[None]:
     """Call `around(call, python_fn, grid, args, kwargs)` in place of every kernel launch.
@@ -156,6 +175,8 @@ def install_interpreter_fixes() -> None:
     - `@triton.autotune` asks a driver for a benchmark function: a wall clock (all versions).
     - 3.2 does not know four of its own launch options.
     - numpy 2.4 refuses the array-to-int conversion of runtime loop bounds (Triton up to 3.6).
+    - a global constant (`tl.constexpr`) times a tile stays a constant, which `tl.exp` then refuses
+      (from 3.7 on): the compiler makes a tile of it, so must the interpreter.
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic and the cast to
       bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
     """
@@ -176,7 +197,27 @@ def install_interpreter_fixes() -> None:
         ]
     if triton_version() < (3, 7):
         _allow_runtime_loop_bounds(interp)
+    _let_constants_meet_tiles()
     _compute_bfloat16_in_float32(interp)
+
+
+def _let_constants_meet_tiles() -> None:
+    import triton.language as tl
+
+    def unwrapping(original: Callable[..., Any]) -> Callable[..., Any]:
+        def method(self: Any, other: Any) -> Any:
+            result = original(self, other)
+            value = getattr(result, "value", result)
+            return value if isinstance(value, tl.tensor) else result
+
+        return method
+
+    for operation in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+        for name in (f"__{operation}__", f"__r{operation}__"):
+            if name in vars(tl.constexpr):
+                setattr(tl.constexpr, name, unwrapping(getattr(tl.constexpr, name)))
+    for name in ("__gt__", "__ge__", "__lt__", "__le__", "__eq__", "__ne__"):
+        setattr(tl.constexpr, name, unwrapping(getattr(tl.constexpr, name)))
 
 
 def _allow_runtime_loop_bounds(interp: Any) -> None:
