@@ -1,0 +1,44 @@
+"""A global `tl.constexpr` in a kernel's arithmetic, which the interpreter gets wrong from 3.7 on."""
+
+import tritonbook  # noqa: F401  isort: skip
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+from tritonbook import DEVICE
+
+HALF = tl.constexpr(0.5)
+
+
+@triton.jit
+def inline_kernel(x_ptr, out_ptr, BLOCK_SIZE: tl.constexpr):
+    offs = tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + offs)
+    tl.store(out_ptr + offs, tl.exp(2 * HALF * (x - 1)) + (1 - HALF * x) / (HALF + x * x))
+
+
+@triton.jit
+def compared_kernel(x_ptr, out_ptr, BLOCK_SIZE: tl.constexpr):
+    offs = tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + offs)
+    tl.store(out_ptr + offs, tl.where(HALF > x, 1.0, HALF - x))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "formula"),
+    [
+        (inline_kernel, lambda x: torch.exp(x - 1) + (1 - x / 2) / (0.5 + x * x)),
+        (compared_kernel, lambda x: torch.where(x < 0.5, 1.0, 0.5 - x)),
+    ],
+)
+def test_a_constant_and_a_tile_make_a_tile(kernel, formula):
+    x = torch.linspace(-3, 3, 16, device=DEVICE)
+    out = torch.empty_like(x)
+    kernel[(1,)](x, out, BLOCK_SIZE=16)
+    torch.testing.assert_close(out, formula(x))
+
+
+def test_constants_among_themselves_stay_constants():
+    assert isinstance(HALF * 2, tl.constexpr) and (HALF * 2).value == 1.0
