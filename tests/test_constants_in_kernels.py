@@ -1,4 +1,4 @@
-"""A global `tl.constexpr` in a kernel's arithmetic, which the interpreter gets wrong from 3.7 on."""
+"""A global `tl.constexpr` in a kernel: the interpreter gets it wrong from Triton 3.7 on."""
 
 import tritonbook  # noqa: F401  isort: skip
 
@@ -23,7 +23,8 @@ def inline_kernel(x_ptr, out_ptr, BLOCK_SIZE: tl.constexpr):
 def compared_kernel(x_ptr, out_ptr, BLOCK_SIZE: tl.constexpr):
     offs = tl.arange(0, BLOCK_SIZE)
     x = tl.load(x_ptr + offs)
-    tl.store(out_ptr + offs, tl.where(HALF > x, 1.0, HALF - x))
+    # The constant stands on the left on purpose.
+    tl.store(out_ptr + offs, tl.where(HALF > x, 1.0, HALF - x))  # noqa: SIM300
 
 
 @pytest.mark.parametrize(
