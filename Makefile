@@ -22,6 +22,12 @@ setup: $(STAMP)  ## make the virtual environment .venv (every other verb does it
 sync: $(STAMP)  ## exercises/ -> notebooks/, solutions/, autograde/source/
 	@$(BIN)/python -m tritonbook.build sync
 
+new: $(STAMP)  ## a template exercise: make new SLUG=17_scan
+	@$(BIN)/python -m tritonbook.build new $(SLUG)
+
+execute: $(STAMP)  ## run the solutions on this machine's GPU and keep their outputs: [SLUG=01]
+	@$(BIN)/python -m tritonbook.build execute $(SLUG)
+
 check: $(STAMP)  ## generated files up to date, no leaks, stubs compile, style
 	@$(BIN)/python -m tritonbook.build check
 	@$(BIN)/ruff check -q .
@@ -44,4 +50,4 @@ test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this 
 kill-matrix: $(STAMP)  ## every wrong kernel and the diagnosis it gets
 	@$(BIN)/python -m tritonbook.build kill-matrix
 
-.PHONY: help setup sync check demo lab test test-gpu kill-matrix
+.PHONY: help setup sync new execute check demo lab test test-gpu kill-matrix

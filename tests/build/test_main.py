@@ -35,7 +35,7 @@ def test_sync_then_check(course, run):
     assert (code, err) == (0, "")
     assert sorted(out.split()) == sorted(["wrote", *GENERATED, "wrote", "wrote"])
     assert run("sync") == (0, "", "")
-    assert run("check") == (0, "1 exercises: rules kept, 3 notebooks up to date\n", "")
+    assert run("check") == (0, "1 exercises: rules kept, 3 files up to date\n", "")
 
 
 def test_an_edited_notebook_is_noticed(course, run):
@@ -88,7 +88,7 @@ def test_new_refuses_other_names_and_never_overwrites(course, run):
 def test_a_new_exercise_keeps_every_rule(course, run):
     run("new", "18_scan")
     run("sync")
-    assert run("check") == (0, "2 exercises: rules kept, 6 notebooks up to date\n", "")
+    assert run("check") == (0, "2 exercises: rules kept, 6 files up to date\n", "")
 
 
 def test_an_unknown_exercise_is_said(course, run):

@@ -97,7 +97,7 @@ def _check(options: argparse.Namespace) -> int:
     if errors:
         return BROKEN
     if not differing:
-        print(f"{len(course)} exercises: rules kept, {len(built.files)} notebooks up to date")
+        print(f"{len(course)} exercises: rules kept, {len(built.files)} files up to date")
     return 1 if differing else 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..course.exercises import Exercise, exercises
 from ..course.source import SourceError
-from . import outputs, views
+from . import outputs, readme, views
 from .release import read_release
 
 
@@ -85,6 +85,8 @@ def build(root: Path, slugs: Iterable[str] = ()) -> Built:
         built.files[instructor_path] = views.to_bytes(instructor)
         if dropped:
             built.dropped[solution_path] = dropped
+    if built.complete and not built.broken and (root / "README.md").is_file():
+        built.files.update(readme.generated(root))
     return built
 
 
