@@ -23,7 +23,7 @@ MUTANTS = {
             only="interpreter",
         ),
         Mutant("pid_times_n", "unwritten-tail", ("pid * BLOCK_SIZE +", "pid * n_elements +")),
-        Mutant("pid_not_times_block", "unwritten-tail", ("pid * BLOCK_SIZE +", "pid +")),
+        Mutant("pid_not_times_block", ("race", "unwritten-tail"), ("pid * BLOCK_SIZE +", "pid +")),
         Mutant("grid_rounds_down", "unwritten-tail", ("triton.cdiv(n_elements, 1024)", "n_elements // 1024")),
         Mutant("one_program", "unwritten-tail", ("triton.cdiv(n_elements, 1024)", "1")),
         Mutant("second_load_reads_x", "one-operand-twice", ("tl.load(y_ptr + offs", "tl.load(x_ptr + offs")),

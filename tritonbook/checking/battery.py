@@ -66,13 +66,15 @@ class Battery(Judge):
         if not self.triton:
             return self._plain(case)
         expected = self.expected(case, 0)
+        astray, crashes = self._metered(case)
+        if crashes:
+            return astray
         first = self.trial(case)
-        finding = self.judge(first, expected, row)
+        finding = self.judge(first, expected, row) or astray
         if finding or not thorough:
             return finding
         return (
-            self._metered(case)
-            or self._again_elsewhere(case, first, expected)
+            self._again_elsewhere(case, first, expected)
             or self._again_with_new_data(case, first)
             or self._proof_of_triton(case, expected)
         )
@@ -122,20 +124,24 @@ class Battery(Judge):
     def plain_relative(self) -> float:
         return self.tolerance.relative if self.tolerance else 1e-9
 
-    def _metered(self, case: Case) -> Finding | None:
-        """In the interpreter: every lane's address against the tensors' bounds; shared stores."""
+    def _metered(self, case: Case) -> tuple[Finding | None, bool]:
+        """In the interpreter: every lane's address against the tensors' bounds; shared stores.
+
+        Goes first, because an address far outside would end this process. The second value says
+        that nothing more may be run: lanes left all memory of the call, or the call itself failed.
+        """
         if not device.INTERPRET:
-            return None
+            return None, False
         from ..seeing.meter import watch_bounds
 
-        with watch_bounds() as found:
+        with watch_bounds() as bounds:
             trial = self.trial(case)
         if trial.error is not None:
-            return explain_error(trial.error, self.timeout)
-        for code, sentence in found(trial.inputs, trial.watch.outputs):
+            return explain_error(trial.error, self.timeout), True
+        for code, sentence in bounds.findings(trial.inputs, trial.watch.outputs):
             if code != "race" or not self.overlap:
-                return Finding(code, sentence)
-        return None
+                return Finding(code, sentence), bounds.left_all_memory
+        return None, False
 
     def _again_elsewhere(self, case: Case, first: Trial, expected: Any) -> Finding | None:
         """Same values at other addresses, other margins: the same bits must come out."""

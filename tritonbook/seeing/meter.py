@@ -63,6 +63,7 @@ class Meter:
         self.launches: list[Launched] = []
         self.accesses: list[Access] = []
         self.record_only = record_only
+        self.left_all_memory = False  # a lane was kept from an address outside every storage
         self._regions: list[Region] = []
         for name, tensor in (tensors or {}).items():
             self.register(name, tensor)
@@ -139,8 +140,10 @@ class Meter:
                 safe |= region.holds(flat, access.itemsize)
             else:
                 safe |= region.elements(flat) >= 0
-        if not self.record_only and (lanes & ~safe).any():
-            raise OutOfBounds(self.findings()[0][1])
+        if (lanes & ~safe).any():
+            self.left_all_memory = True
+            if not self.record_only:
+                raise OutOfBounds(self.findings()[0][1])
         return (lanes & safe).reshape(addresses.shape)
 
 
@@ -218,22 +221,33 @@ def _patched(seen: Meter) -> Iterator[None]:
             setattr(Builder, name, original)
 
 
+@dataclass
+class Bounds:
+    """A meter that is told afterwards which tensors were inputs and outputs of the call."""
+
+    seen: Meter
+
+    @property
+    def left_all_memory(self) -> bool:
+        """Whether the same call, unwatched, would touch memory that is nobody's."""
+        return self.seen.left_all_memory
+
+    def findings(self, inputs: dict[str, Any], outputs: list[Any]) -> list[tuple[str, str]]:
+        """The meter's findings, given guarded inputs by name and guarded allocations of the call.
+
+        Both are objects with a `.view`; an output is named after the kernel's parameter.
+        """
+        names = {p: name for launch in self.seen.launches for name, p in launch.arguments.items()}
+        for name, guarded in inputs.items():
+            self.seen.register(name, guarded.view)
+        for guarded in outputs:
+            name = names.get(guarded.view.data_ptr(), "output").removesuffix("_ptr")
+            self.seen.register(name, guarded.view)
+        return self.seen.findings()
+
+
 @contextlib.contextmanager
-def watch_bounds() -> Iterator[Callable[[dict[str, Any], list[Any]], list[tuple[str, str]]]]:
-    """For the check: record now, ask afterwards, when inputs and outputs are known.
-
-    Yields `found(inputs, outputs)`: guarded inputs by name and guarded allocations of the call
-    (objects with `.view`), to the meter's findings.
-    """
+def watch_bounds() -> Iterator[Bounds]:
+    """For the check: record now, ask afterwards, when inputs and outputs are known."""
     with meter(record_only=True) as seen:
-
-        def found(inputs: dict[str, Any], outputs: list[Any]) -> list[tuple[str, str]]:
-            names = {p: name for launch in seen.launches for name, p in launch.arguments.items()}
-            for name, guarded in inputs.items():
-                seen.register(name, guarded.view)
-            for guarded in outputs:
-                name = names.get(guarded.view.data_ptr(), "output").removesuffix("_ptr")
-                seen.register(name, guarded.view)
-            return seen.findings()
-
-        yield found
+        yield Bounds(seen)
