@@ -11,8 +11,7 @@
 # ---
 
 # %% tags=["setup"]
-from tritonbook import DEVICE, bench, case, check, facts, mine, progress
-from tritonbook import reference, setup, show_tiles, tensor, traffic
+from tritonbook import DEVICE, bench, case, check, facts, mine, progress, reference, setup, show_tiles, tensor, traffic
 
 import torch
 import triton
@@ -152,8 +151,16 @@ def gelu_tanh_ref(x):
     return F.gelu(x, approximate="tanh")
 
 
+def gelu_u(x):
+    return SQRT_2_OVER_PI.value * (x + 0.044715 * x**3)
+
+
 def bias_gelu_ref(x, bias):
     return F.gelu(x + bias, approximate="tanh")
+
+
+def gelu_backward_ref(dy, x):
+    return torch.ops.aten.gelu_backward(dy, x, approximate="tanh")
 
 
 def near_zero(dtype):
@@ -270,7 +277,7 @@ check(relu, relu_ref, HIDDEN_CASES, launches=1, suspects=RELU_SUSPECTS)
 # $\mathrm{silu}(x) = x\,\sigma(x)$ with the sigmoid $\sigma(x) = 1 / (1 + e^{-x})$. About 3 lines.
 # `tl.sigmoid` exists. It is also a good moment to think about large inputs: for x = -10,000 the
 # exponential $e^{-x}$ is infinite, and $1 / (1 + \infty) = 0$ is still right. The form
-# $x\,e^x / (1 + e^x)$ looks the same on paper. For x = +10,000 it is $\infty / \infty$, which is NaN.
+# $x\,e^x / (1 + e^x)$ looks the same on paper. For x = +10,000 it is $\infty / \infty$: NaN.
 
 # %% tags=["answer"] key="silu"
 @triton.jit
@@ -419,10 +426,6 @@ def gelu_tanh(x):
 # </details>
 
 # %% tags=["check"] key="gelu_tanh" points=4
-def gelu_u(x):
-    return SQRT_2_OVER_PI.value * (x + 0.044715 * x**3)
-
-
 GELU_SUSPECTS = {
     "erf-form": (F.gelu, "This is GELU's other form, with erf. The task asks for the tanh form."),
     "sigmoid-of-u": (
@@ -468,7 +471,7 @@ check(
 # tensor has its own.
 #
 # One program takes one tile of one row. The grid has two axes: `pid_m` is the row, `pid_n` the tile
-# within it. About 7 lines.
+# within it. About 9 lines.
 
 # %% tags=["answer"] key="bias_gelu"
 @triton.jit
@@ -488,12 +491,13 @@ def bias_gelu_kernel(
     pid_m = tl.program_id(axis=0)
     pid_n = tl.program_id(axis=1)
 
-    # TODO: columns and mask, both loads in float32, add, GELU, store (about 7 lines)
+    # TODO: columns and mask, both loads in float32, add, GELU, store (about 9 lines)
     ### BEGIN SOLUTION
     offs_n = pid_n * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask_n = offs_n < N
 
-    x = tl.load(x_ptr + pid_m * stride_xm + offs_n * stride_xn, mask=mask_n).to(tl.float32)
+    x_ptrs = x_ptr + pid_m * stride_xm + offs_n * stride_xn
+    x = tl.load(x_ptrs, mask=mask_n).to(tl.float32)
     bias = tl.load(bias_ptr + offs_n * stride_bn, mask=mask_n).to(tl.float32)
 
     x += bias
@@ -581,7 +585,7 @@ HIDDEN_BIAS_CASES = [
     case("a bias with gaps", x=tensor(5, 200), bias=tensor(200, layout="strided")),
     case("bfloat16", dtype="bfloat16", x=tensor(4, 513), bias=tensor(513)),
     case("large values", x=tensor(3, 90, scale=2e3), bias=tensor(90, scale=2e3)),
-    case("half precision, a bias that matters", dtype="float16", x=tensor(4, 700, mean=-1.5), bias=tensor(700, mean=0.5)),
+    case("a shift", dtype="float16", x=tensor(4, 700, mean=-1.5), bias=tensor(700, mean=0.5)),
     case("a square matrix", x=tensor(64, 64), bias=tensor(64)),
 ]
 check(
@@ -649,7 +653,8 @@ for block, warps in ((1024, 4), (2048, 4), (4096, 4), (4096, 8)):
         return out
 
     (kernel,) = facts(coarser, torch.randn(2**20, device=DEVICE))
-    print(f"BLOCK_SIZE {block}, {warps} warps: {block // warps // 32} elements per thread,", end=" ")
+    each = block // warps // 32
+    print(f"{block} elements, {warps} warps, {each} elements per thread:", end=" ")
     print(f"{kernel.registers} registers, {kernel.vector_loads} vector loads")
 
 # %% [markdown]
@@ -685,7 +690,8 @@ torch::Tensor gelu_cuda(torch::Tensor x) {
     auto out = torch::empty_like(x);
     int64_t n = x.numel();
     auto stream = at::cuda::getCurrentCUDAStream();
-    gelu_kernel<<<(n + 255) / 256, 256, 0, stream>>>(x.data_ptr<float>(), out.data_ptr<float>(), n);
+    int64_t blocks = (n + 255) / 256;
+    gelu_kernel<<<blocks, 256, 0, stream>>>(x.data_ptr<float>(), out.data_ptr<float>(), n);
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return out;
 }
@@ -722,7 +728,7 @@ if DEVICE == "cuda":
     ladder["torch.compile"] = torch.compile(gelu_formula, dynamic=False)
 ladder["native"] = gelu_tanh_ref
 
-for name, fn in ladder.items():
+for fn in ladder.values():
     torch.testing.assert_close(fn(x), gelu_tanh_ref(x), atol=1e-5, rtol=1e-5)
 
 rungs = bench(
@@ -867,10 +873,6 @@ def gelu_backward(dy, x):
 # </details>
 
 # %% tags=["check", "stretch"] key="gelu_backward" points=0
-def gelu_backward_ref(dy, x):
-    return torch.ops.aten.gelu_backward(dy, x, approximate="tanh")
-
-
 def after_cancelling(dtype):
     """The two terms of the derivative cancel where it crosses zero."""
     usual = derive_tolerance(dtype)
@@ -913,7 +915,7 @@ HIDDEN_BACKWARD_CASES = [
     case("around zero", dy=tensor(999), x=tensor(999, scale=1e-3)),
     case("exactly zero", dy=tensor(64), x=tensor(64, values="zeros")),
     case("bfloat16", dtype="bfloat16", dy=tensor(1025), x=tensor(1025)),
-    case("where the derivative changes its sign", dy=tensor(777), x=tensor(777, mean=-0.75, scale=0.2)),
+    case("around its zero", dy=tensor(777), x=tensor(777, mean=-0.75, scale=0.2)),
     case("very large values", dy=tensor(8), x=tensor(8, planted={0: 1e4, 7: -1e4})),
     case("two dimensions", dy=tensor(31, 43), x=tensor(31, 43)),
     case("shapes that differ", dy=tensor(8), x=tensor(9), raises=ValueError),

@@ -1,0 +1,209 @@
+"""Wrong answers of 03_gelu_fusion with the diagnosis each must get, and right answers of other form."""
+
+from tritonbook.course.mutants import Mutant, Variant
+
+ALLOCATE = "    out = torch.empty_like(x)\n"
+STORES_X = {"relu": "unchanged", "silu": "wrong-values", "gelu_tanh": "wrong-values"}
+
+
+def pointwise(name, arithmetic):
+    """Mistakes that any kernel of one tensor can make; `arithmetic` is its line of arithmetic."""
+    store = "tl.store(out_ptr + offs, out.to(out_ptr.dtype.element_ty), mask=mask)"
+    launch = f"    {name}_kernel[grid](x, out, n_elements, BLOCK_SIZE=1024)\n"
+    return [
+        Mutant("no_store_mask", "out-of-bounds-store", (store, store.replace(", mask=mask", ""))),
+        Mutant("mask_one_too_far", "out-of-bounds-store", ("offs < n_elements", "offs <= n_elements")),
+        Mutant("mask_one_short", "unwritten-tail", ("offs < n_elements", "offs < n_elements - 1")),
+        Mutant(
+            "no_load_mask",
+            "reads-outside",
+            ("tl.load(x_ptr + offs, mask=mask)", "tl.load(x_ptr + offs)"),
+            only="interpreter",
+        ),
+        Mutant("grid_rounds_down", "unwritten-tail", ("triton.cdiv(n_elements, 1024)", "n_elements // 1024")),
+        Mutant("writes_into_x", ("input-changed", "aliases-input"), (ALLOCATE, "    out = x\n")),
+        Mutant(
+            "always_float32",
+            "wrong-dtype",
+            (ALLOCATE, "    out = torch.empty(x.shape, dtype=torch.float32, device=x.device)\n"),
+        ),
+        Mutant("no_check_of_the_layout", "should-raise", ("    require_contiguous(x)\n", "")),
+        Mutant(
+            "torch_stand_in",
+            "no-kernel-launched",
+            replace=f"def {name}(x):\n    require_contiguous(x)\n    return {name}_ref(x)\n",
+        ),
+        Mutant("decoy_launch", "torch-compute", ("    return out", f"    return {name}_ref(x)")),
+        Mutant("two_launches", "wrong-launch-count", (launch, launch + launch)),
+        Mutant("stores_x", STORES_X[name], (arithmetic, "out = x")),
+    ]
+
+
+MUTANTS = {
+    "relu": [
+        *pointwise("relu", "out = tl.maximum(x, 0.0)"),
+        Mutant("absolute_value", "absolute-value", ("tl.maximum(x, 0.0)", "tl.abs(x)")),
+        Mutant("minimum", "negative-part", ("tl.maximum(x, 0.0)", "tl.minimum(x, 0.0)")),
+        Mutant("leaky", "wrong-values", ("tl.maximum(x, 0.0)", "tl.maximum(x, 0.01 * x)")),
+        Mutant("clipped_at_six", "wrong-values", ("tl.maximum(x, 0.0)", "tl.minimum(tl.maximum(x, 0.0), 6.0)")),
+        Mutant("zero_is_one", "wrong-values", ("tl.maximum(x, 0.0)", "tl.where(x > 0, x, 1.0)")),
+    ],
+    "silu": [
+        *pointwise("silu", "out = x * tl.sigmoid(x)"),
+        Mutant("only_the_sigmoid", "only-sigmoid", ("x * tl.sigmoid(x)", "tl.sigmoid(x)")),
+        Mutant("sign_of_the_exponent", "sigmoid-of-minus-x", ("tl.sigmoid(x)", "tl.sigmoid(-x)")),
+        Mutant("tanh_instead", "tanh", ("tl.sigmoid(x)", "(2 * tl.sigmoid(2 * x) - 1)")),
+        Mutant("exponential_that_overflows", "overflow", ("x * tl.sigmoid(x)", "x * tl.exp(x) / (1 + tl.exp(x))")),
+        Mutant(
+            "sigmoid_in_the_tensors_dtype",
+            ("does-not-compile", "raised"),
+            ("mask=mask).to(tl.float32)", "mask=mask)"),
+        ),
+        Mutant("rounded_between", ("wrong-values",), ("out = x * tl.sigmoid(x)", "out = x * tl.sigmoid(x).to(tl.float16).to(tl.float32)")),
+        Mutant("hard_swish", "wrong-values", ("tl.sigmoid(x)", "tl.minimum(tl.maximum(x / 6 + 0.5, 0.0), 1.0)")),
+    ],
+    "gelu_tanh": [
+        *pointwise("gelu_tanh", "out = x * tl.sigmoid(2 * u)"),
+        Mutant(
+            "tanh_from_two_exponentials",
+            "overflow",
+            (
+                "out = x * tl.sigmoid(2 * u)",
+                "e = tl.exp(2 * u)\n    out = 0.5 * x * (1 + (e - 1) / (e + 1))",
+            ),
+        ),
+        Mutant(
+            "erf_form",
+            "erf-form",
+            ("out = x * tl.sigmoid(2 * u)", "out = 0.5 * x * (1 + tl.erf(x * 0.7071067811865476))"),
+        ),
+        Mutant("sigmoid_of_u", "sigmoid-of-u", ("tl.sigmoid(2 * u)", "tl.sigmoid(u)")),
+        Mutant("half_missing", "half-missing", ("x * tl.sigmoid(2 * u)", "2 * x * tl.sigmoid(2 * u)")),
+        Mutant("one_missing", "one-missing", ("x * tl.sigmoid(2 * u)", "x * (tl.sigmoid(2 * u) - 0.5)")),
+        Mutant("square_for_cube", "square-for-cube", ("0.044715 * x * x * x", "0.044715 * x * x")),
+        Mutant("no_cubic_term", "no-cubic-term", (" + 0.044715 * x * x * x", "")),
+        Mutant("quick_gelu", "quick-gelu", ("tl.sigmoid(2 * u)", "tl.sigmoid(1.702 * x)")),
+        Mutant("silu", "silu", ("tl.sigmoid(2 * u)", "tl.sigmoid(x)")),
+        Mutant("rough_constant", "wrong-values", ("SQRT_2_OVER_PI * (", "0.8 * (")),
+        Mutant("constant_of_two_digits", "wrong-values", ("0.044715 * x * x * x)", "0.045 * x * x * x)")),
+        Mutant(
+            "everything_in_the_tensors_dtype",
+            ("does-not-compile", "raised"),
+            ("mask=mask).to(tl.float32)", "mask=mask)"),
+        ),
+        Mutant("cube_in_half_precision", "wrong-values", ("x * x * x)", "(x * x * x).to(tl.float16).to(tl.float32))")),
+        Mutant(
+            "cube_by_torch",
+            "torch-compute",
+            (ALLOCATE, "    out = torch.empty_like(x)\n    cube = x * x * x\n"),
+        ),
+    ],
+    "bias_gelu": [
+        Mutant("bias_missing", "bias-missing", ("    x += bias\n", "")),
+        Mutant(
+            "bias_after_gelu",
+            "bias-after",
+            ("    x += bias\n", ""),
+            ("out = x * tl.sigmoid(2 * u)", "out = x * tl.sigmoid(2 * u) + bias"),
+        ),
+        Mutant("bias_by_row", ("wrong-values", "reads-outside"), ("bias_ptr + offs_n * stride_bn", "bias_ptr + pid_m * stride_bn + 0 * offs_n")),
+        Mutant("first_bias_for_all", "first-bias-for-all", ("bias_ptr + offs_n * stride_bn", "bias_ptr + 0 * offs_n")),
+        Mutant("bias_at_the_flat_index", ("reads-outside", "rows-after-first"), ("bias_ptr + offs_n * stride_bn", "bias_ptr + pid_m * N + offs_n")),
+        Mutant("bias_stride_forgotten", ("strided-only", "reads-outside"), ("bias_ptr + offs_n * stride_bn", "bias_ptr + offs_n")),
+        Mutant("rows_are_n_apart", ("strided-only",), ("x_ptr + pid_m * stride_xm", "x_ptr + pid_m * N")),
+        Mutant("column_stride_forgotten", ("strided-only", "reads-outside"), ("offs_n * stride_xn", "offs_n")),
+        Mutant("one_stride_for_two_tensors", ("strided-only", "out-of-bounds-store"), ("pid_m * stride_om", "pid_m * stride_xm")),
+        Mutant("every_row_is_the_first", ("rows-after-first",), ("x_ptr + pid_m * stride_xm", "x_ptr")),
+        Mutant("no_store_mask", "out-of-bounds-store", ("element_ty), mask=mask_n)", "element_ty))")),
+        Mutant("one_tile_a_row", ("unwritten-tail", "unwritten"), ("(M, triton.cdiv(N, 1024))", "(M, 1)")),
+        Mutant("grid_rounds_down", ("unwritten-tail", "unwritten"), ("triton.cdiv(N, 1024)", "max(1, N // 1024)")),
+        Mutant(
+            "grid_turned_round",
+            ("unwritten", "unwritten-tail", "out-of-bounds-store"),
+            ("grid = (M, triton.cdiv(N, 1024))", "grid = (triton.cdiv(N, 1024), M)"),
+        ),
+        Mutant(
+            "sum_in_half_precision",
+            ("wrong-values",),
+            ("x += bias\n", "x = (x.to(out_ptr.dtype.element_ty) + bias.to(out_ptr.dtype.element_ty)).to(tl.float32)\n"),
+        ),
+        Mutant("no_shape_check", "should-raise", ("bias.shape != x.shape[1:] or ", "")),
+        Mutant("bias_added_by_torch", "torch-compute", ("    M, N = x.shape\n", "    x = x + bias\n    bias = bias - bias\n    M, N = x.shape\n")),
+    ],
+    "gelu_backward": [
+        Mutant("dy_missing", "dy-missing", ("dy * (s + ", "1.0 * (s + ")),
+        Mutant("second_term_missing", "second-term-missing", (" + x * s * (1 - s) * 2 * du", "")),
+        Mutant("factor_two_missing", "wrong-values", ("(1 - s) * 2 * du", "(1 - s) * du")),
+        Mutant("factor_three_missing", "wrong-values", ("3 * 0.044715", "0.044715")),
+        Mutant("sign_of_one_minus_s", "wrong-values", ("(1 - s) * 2", "(1 + s) * 2")),
+        Mutant("forward_instead", "forward", ("dy * (s + x * s * (1 - s) * 2 * du)", "dy * x * s")),
+        Mutant(
+            "tanh_that_overflows",
+            ("overflow", "nan"),
+            (
+                "s = tl.sigmoid(2 * SQRT_2_OVER_PI * (x + 0.044715 * x * x * x))",
+                "e = tl.exp(2 * SQRT_2_OVER_PI * (x + 0.044715 * x * x * x))\n    s = e / (1 + e)",
+            ),
+        ),
+        Mutant("dy_twice", "wrong-values", ("tl.load(x_ptr + offs", "tl.load(dy_ptr + offs")),
+        Mutant("no_store_mask", "out-of-bounds-store", ("element_ty), mask=mask)", "element_ty))")),
+        Mutant("grid_rounds_down", "unwritten-tail", ("triton.cdiv(n_elements, 1024)", "n_elements // 1024")),
+        Mutant(
+            "torch_stand_in",
+            "no-kernel-launched",
+            replace="def gelu_backward(dy, x):\n    if dy.shape != x.shape:\n        raise ValueError\n"
+            '    return torch.ops.aten.gelu_backward(dy, x, approximate="tanh")\n',
+        ),
+    ],
+}
+
+BLOCK_256 = Variant(
+    "block_256",
+    ("triton.cdiv(n_elements, 1024)", "triton.cdiv(n_elements, 256)"),
+    ("BLOCK_SIZE=1024", "BLOCK_SIZE=256"),
+)
+EIGHT_WARPS = Variant("eight_warps", ("BLOCK_SIZE=1024)", "BLOCK_SIZE=1024, num_warps=8)"))
+IMPLICIT_CAST = Variant("cast_by_the_store", ("out.to(out_ptr.dtype.element_ty)", "out"))
+
+VARIANTS = {
+    "relu": [
+        BLOCK_256,
+        EIGHT_WARPS,
+        IMPLICIT_CAST,
+        Variant("where", ("tl.maximum(x, 0.0)", "tl.where(x > 0, x, 0.0)")),
+        Variant("no_upcast", (".to(tl.float32)", "")),
+        Variant("half_of_sum", ("tl.maximum(x, 0.0)", "0.5 * (x + tl.abs(x))")),
+    ],
+    "silu": [
+        BLOCK_256,
+        EIGHT_WARPS,
+        IMPLICIT_CAST,
+        Variant("written_out", ("x * tl.sigmoid(x)", "x / (1 + tl.exp(-x))")),
+        Variant("by_exp2", ("x * tl.sigmoid(x)", "x / (1 + tl.exp2(-1.4426950408889634 * x))")),
+    ],
+    "gelu_tanh": [
+        BLOCK_256,
+        EIGHT_WARPS,
+        IMPLICIT_CAST,
+        Variant("tanh_through_sigmoid", ("out = x * tl.sigmoid(2 * u)", "out = 0.5 * x * (1 + 2 * tl.sigmoid(2 * u) - 1)")),
+        Variant("exp_of_a_negative_number", ("out = x * tl.sigmoid(2 * u)", "e = tl.exp(-2 * tl.abs(u))\n    t = (1 - e) / (1 + e)\n    out = 0.5 * x * (1 + tl.where(u >= 0, t, -t))")),
+        Variant("horner", ("(x + 0.044715 * x * x * x)", "x * (1 + 0.044715 * x * x)")),
+    ],
+    "bias_gelu": [
+        Variant("block_128", ("triton.cdiv(N, 1024)", "triton.cdiv(N, 128)"), ("BLOCK_SIZE=1024", "BLOCK_SIZE=128")),
+        Variant("whole_row_in_one_tile", ("grid = (M, triton.cdiv(N, 1024))", "grid = (M, 1)"), ("BLOCK_SIZE=1024", "BLOCK_SIZE=triton.next_power_of_2(N)")),
+        Variant("masked_lanes_read_zero", ("offs_n * stride_bn, mask=mask_n)", "offs_n * stride_bn, mask=mask_n, other=0.0)")),
+        Variant("sixty_four_bit_rows", ("pid_m = tl.program_id(axis=0)", "pid_m = tl.program_id(axis=0).to(tl.int64)")),
+    ],
+    "gelu_backward": [
+        BLOCK_256,
+        Variant("cast_by_the_store", ("dx.to(dx_ptr.dtype.element_ty)", "dx")),
+        Variant(
+            "through_tanh",
+            (
+                "dx = dy * (s + x * s * (1 - s) * 2 * du)",
+                "t = 2 * s - 1\n    dx = dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * du)",
+            ),
+        ),
+    ],
+}
