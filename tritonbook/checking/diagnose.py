@@ -33,12 +33,24 @@ class Evidence:
 
 
 def has_open_gap(kernel: Callable[..., Any]) -> bool:
-    """Whether the kernel still holds the bare `pass` that a gap starts with."""
+    """Whether the kernel, or a jitted function that it calls, still holds a gap's bare `pass`."""
+    return any(_holds_pass(function) for function in (kernel, *_jitted_callees(kernel)))
+
+
+def _holds_pass(function: Callable[..., Any]) -> bool:
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kernel)))
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, SyntaxError):
         return False
     return any(isinstance(node, ast.Pass) for node in ast.walk(tree))
+
+
+def _jitted_callees(kernel: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """Functions under `@triton.jit` that the kernel's code names, as plain Python functions."""
+    code, names = getattr(kernel, "__code__", None), getattr(kernel, "__globals__", {})
+    # JITFunction and the interpreter's InterpretedFunction both keep the function as `fn`
+    found = [getattr(names.get(name), "fn", None) for name in (code.co_names if code else ())]
+    return [function for function in found if inspect.isfunction(function)]
 
 
 def diagnose(evidence: Evidence) -> Finding:
