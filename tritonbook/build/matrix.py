@@ -57,12 +57,14 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """killed, accepted, SURVIVED, MISDIAGNOSED or REFUSED."""
+        """killed, accepted or recognised; in capitals what must not be."""
         if self.expected == PASSED:
             return "accepted" if self.good else "REFUSED"
         if self.got == "passed":
             return "SURVIVED"
-        return "killed" if self.good else "MISDIAGNOSED"
+        if not self.good:
+            return "MISDIAGNOSED"
+        return "recognised" if self.kind == "untouched" else "killed"
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "verdict": self.verdict, "good": self.good}

@@ -1,0 +1,24 @@
+"""The one thing pyproject.toml cannot say: an installed copy carries exercises/ as package data.
+
+`tritonbook.reference` and `mine` load solutions from there where there is no checkout (Colab).
+"""
+
+import shutil
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+
+class BuildWithExercises(build_py):
+    def run(self):
+        super().run()
+        if not self.editable_mode:  # an editable install reads the checkout's own folder
+            target = Path(self.build_lib, "tritonbook", "_exercises")
+            shutil.rmtree(target, ignore_errors=True)
+            target.mkdir(parents=True)
+            for source in sorted(Path("exercises").glob("*.py")):
+                shutil.copyfile(source, target / source.name)
+
+
+setup(cmdclass={"build_py": BuildWithExercises})

@@ -1,0 +1,34 @@
+"""An installed copy carries the exercises, which `reference` and `mine` read on Colab."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BUILD = "import sys, setuptools.build_meta as build; print(build.build_wheel(sys.argv[1]))"
+
+
+@pytest.mark.slow
+def test_the_wheel_carries_the_exercises(tmp_path: Path):
+    """Kills: a wheel of code alone, or one with the wrong answers and their diagnoses."""
+    pytest.importorskip("setuptools", minversion="77", reason="pip builds with its own setuptools")
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    ignore = shutil.ignore_patterns("__pycache__", "source", "exchange")
+    for name in ("tritonbook", "exercises", "autograde", "benchmarks"):
+        shutil.copytree(ROOT / name, checkout / name, ignore=ignore)
+    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, checkout)
+    command = [sys.executable, "-c", BUILD, str(tmp_path)]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    packed = {Path(name).name for name in names if name.startswith("tritonbook/_exercises/")}
+    assert packed == {path.name for path in (ROOT / "exercises").glob("*.py")}
