@@ -1,0 +1,130 @@
+"""In the worker: compile every kernel that a wrapper launches, and read off the facts."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import triton
+
+from ..compat import MULTIPROCESSORS, fake_gpu, hook_launch
+from .compile_errors import explain
+from .occupancy import occupancy
+from .worker import PretendCuda
+
+
+class _Recorder:
+    """Collects each compiled kernel once, with the launch that asked for it."""
+
+    def __init__(self, arch: int):
+        self.arch = arch
+        self.found: dict[str, dict[str, Any]] = {}
+        self.failed: BaseException | None = None
+
+    def around(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            compiled = call()
+        except Exception as error:
+            self.failed = error
+            raise
+        if compiled is None:  # a launch on an empty grid may be skipped
+            return None
+        names = list(inspect.signature(fn).parameters)
+        named = {**dict(zip(names, args, strict=False)), **kwargs}
+        key = compiled.hash
+        if key not in self.found:
+            self.found[key] = {"launches": 0, **_facts(compiled, self.arch)}
+            self.found[key]["constants"] = _constants(fn, named)
+            self.found[key]["grid"] = _grid(grid, named)
+        self.found[key]["launches"] += 1
+        return compiled
+
+
+def compile_all(prepare: Callable[[], Any], request: dict[str, Any]) -> dict[str, Any]:
+    """Answer to a compile request: {"kernels": [...]} or {"error": {...}}."""
+    arch = request["arch"]
+    if arch not in MULTIPROCESSORS:
+        known = ", ".join(f"sm_{number}" for number in MULTIPROCESSORS)
+        return {"crash": f"sm_{arch} is not one of {known}"}
+    recorder = _Recorder(arch)
+    with fake_gpu(arch), hook_launch(recorder.around):
+        try:
+            fn, args, options = prepare()
+            with PretendCuda(), torch.random.fork_rng(devices=[]):
+                fn(*args, **options)
+        except (Exception, SystemExit) as error:
+            answer = explain(error, launched=error is recorder.failed, arch=arch)
+            return {"error": answer, "kernels": list(recorder.found.values())}
+    kernels = list(recorder.found.values())
+    if not request.get("ptx"):
+        for kernel in kernels:
+            del kernel["ptx"]
+    return {"kernels": kernels}
+
+
+def _constants(fn: Any, named: dict[str, Any]) -> dict[str, Any]:
+    """Compile-time arguments by name, as numbers or text."""
+    found = {}
+    for name, parameter in inspect.signature(fn).parameters.items():
+        if "constexpr" in str(parameter.annotation) and name in named:
+            value = getattr(named[name], "value", named[name])
+            plain = isinstance(value, (bool, int, float, str)) or value is None
+            found[name] = value if plain else getattr(value, "__name__", str(value))
+    return found
+
+
+def _grid(grid: Any, named: dict[str, Any]) -> list[int]:
+    grid = grid(named) if callable(grid) else grid
+    return [int(size) for size in (grid if isinstance(grid, (tuple, list)) else (grid,))]
+
+
+def _facts(compiled: Any, arch: int) -> dict[str, Any]:
+    ptx = compiled.asm["ptx"]
+    registers, stack = _resources(compiled.asm["cubin"])
+    metadata = compiled.metadata
+    place = occupancy(registers, metadata.shared, metadata.num_warps, arch)
+
+    def count(pattern: str) -> int:
+        return len(re.findall(pattern, ptx))
+
+    return {
+        "name": getattr(metadata, "name", None) or compiled.name,
+        "arch": arch,
+        "registers": registers,
+        "spill_bytes": stack,
+        "shared_bytes": metadata.shared,
+        "warps": metadata.num_warps,
+        "stages": metadata.num_stages,
+        "loads": count(r"\bld\.global") + count(r"cp\.async\.c[ag]\."),
+        "vector_loads": count(r"\bld\.global\S*\.v[248]") + count(r"cp\.async\.cg\."),
+        "wide_loads": count(r"\bld\.global\S*\.(v4\.b32|v2\.b64)") + count(r"cp\.async\.cg\."),
+        "stores": count(r"\bst\.global"),
+        "vector_stores": count(r"\bst\.global\S*\.v[248]"),
+        "async_copies": count(r"cp\.async\.c[ag]\."),
+        "mma": count(r"\bmma\.sync"),
+        "wgmma": count(r"\bwgmma\.mma_async"),
+        "atomics": count(r"\b(?:atom|red)\."),
+        "programs_per_sm": place.programs,
+        "occupancy": place.fraction,
+        "limited_by": place.limited_by,
+        "ptx": ptx,
+    }
+
+
+def _resources(cubin: bytes) -> tuple[int, int]:
+    """(registers, bytes of stack) per thread. Stack in a Triton kernel means spilled registers."""
+    tool = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        done = subprocess.run(
+            [tool, "-res-usage", file.name], capture_output=True, text=True, check=True
+        )
+    found = re.search(r"REG:(\d+) STACK:(\d+)", done.stdout)
+    return int(found[1]), int(found[2])

@@ -1,0 +1,220 @@
+"""What the compiler makes of your kernels, for a GPU that need not be here.
+
+A wrapper is run in a helper process with the compiler in place of the interpreter: CPU tensors
+stand for the GPU's, every launch is compiled, none is run.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..course.closure import ExportError, export
+from .arguments import CannotSend, encode
+from .occupancy import LIMITS
+from .process import WorkerError, worker
+
+
+class CompileError(Exception):
+    """A kernel does not compile, or could not be compiled here."""
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """One compiled kernel. Counts are of instructions in the program text, not of executions.
+
+    registers: 32-bit, per thread (255 is the most). spill_bytes: per thread, registers that did
+    not fit. shared_bytes: per program. vector_loads: `ld.global` of 2, 4 or 8 values at once (and
+    16-byte asynchronous copies) among `loads`. occupancy: part of a multiprocessor's warps that
+    fit at once. grid: of the first launch.
+    """
+
+    name: str
+    arch: int
+    registers: int
+    spill_bytes: int
+    shared_bytes: int
+    warps: int
+    stages: int
+    loads: int
+    vector_loads: int
+    wide_loads: int
+    stores: int
+    vector_stores: int
+    async_copies: int
+    mma: int
+    wgmma: int
+    atomics: int
+    programs_per_sm: int
+    occupancy: float
+    limited_by: str
+    launches: int = 1
+    constants: dict[str, Any] = field(default_factory=dict)
+    grid: tuple[int, ...] = (1,)
+    ptx: str = field(default="", repr=False)
+
+    @property
+    def tensor_cores(self) -> int:
+        """Matrix instructions of either kind."""
+        return self.mma + self.wgmma
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the PTX text, ready for JSON."""
+        return {name: value for name, value in asdict(self).items() if name != "ptx"}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """(what, value) in plain words."""
+        constants = ", ".join(f"{name}={value}" for name, value in self.constants.items())
+        spills = f"{self.spill_bytes} bytes" if self.spill_bytes else "none"
+        rows = [
+            ("constants", constants or "none"),
+            ("grid of programs", " × ".join(f"{size:,}" for size in self.grid)),
+            ("warps, stages", f"{self.warps}, {self.stages}"),
+            ("registers per thread", f"{self.registers} of 255"),
+            ("spilled to memory", f"{spills} per thread" if self.spill_bytes else spills),
+            ("shared memory", f"{self.shared_bytes:,} bytes per program"),
+            ("loads", f"{self.loads}, {self.vector_loads} of them vectors"),
+            ("stores", f"{self.stores}, {self.vector_stores} of them vectors"),
+            ("tensor core instructions", str(self.tensor_cores)),
+            (
+                "occupancy",
+                f"{self.occupancy:.0%} ({self.programs_per_sm} programs per multiprocessor, "
+                f"limited by {self.limited_by})",
+            ),
+        ]
+        if self.atomics:
+            rows.insert(8, ("atomic instructions", str(self.atomics)))
+        return rows
+
+
+class FactsList(list):
+    """A list of KernelFacts that a notebook shows as a table."""
+
+    def _table(self) -> tuple[list[str], list[tuple[str, list[str]]]]:
+        heads = [f"{kernel.name} (sm_{kernel.arch})" for kernel in self]
+        labels = dict.fromkeys(label for kernel in self for label, _ in kernel.rows())
+        found = [dict(kernel.rows()) for kernel in self]
+        return heads, [(label, [row.get(label, "0") for row in found]) for label in labels]
+
+    def __str__(self) -> str:
+        heads, rows = self._table()
+        width = max((len(label) for label, _ in rows), default=0)
+        cells = [max(map(len, column)) for column in zip(heads, *(r for _, r in rows), strict=True)]
+        lines = [
+            " " * width + "  " + "  ".join(h.ljust(w) for h, w in zip(heads, cells, strict=True))
+        ]
+        for label, values in rows:
+            texts = (value.ljust(w) for value, w in zip(values, cells, strict=True))
+            lines.append(f"{label.ljust(width)}  {'  '.join(texts)}")
+        return "\n".join(line.rstrip() for line in lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>No kernel was launched.</p>"
+        heads, rows = self._table()
+        cell = 'style="text-align:left;padding:2px 14px 2px 0;vertical-align:top"'
+        out = ['<table style="border-collapse:collapse;font-size:13px"><thead><tr><th></th>']
+        out += [f'<th {cell} scope="col"><code>{html.escape(head)}</code></th>' for head in heads]
+        out.append("</tr></thead><tbody>")
+        for label, values in rows:
+            out.append(f'<tr><th {cell} scope="row">{label}</th>')
+            out += [f"<td {cell}>{html.escape(value)}</td>" for value in values]
+            out.append("</tr>")
+        return "".join(out) + "</tbody></table>"
+
+
+@dataclass(frozen=True)
+class CompileResult:
+    """Outcome of a compile. ok: True, False, or None when it could not be tried (message: why).
+
+    code: "does-not-compile" or "out-of-resources" when ok is False. caret: the kernel's line with a
+    mark under the spot.
+    """
+
+    ok: bool | None
+    message: str = ""
+    caret: str = ""
+    kernels: tuple[KernelFacts, ...] = ()
+    code: str = ""
+
+
+def warm() -> None:
+    """Start the helper process now, in the background, so that the first question is quick."""
+    try:
+        worker(interpret=False).start()
+    except WorkerError:
+        return  # the first real request reports it
+
+
+def compile_gate(
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    options: dict[str, Any] | None = None,
+    arch: int = 80,
+    *,
+    timeout: float = 60.0,
+    ptx: bool = False,
+) -> CompileResult:
+    """Compile every kernel that `fn(*args, **options)` launches for compute capability `arch`.
+
+    Only shapes, strides, dtypes and alignment of tensors count. Raises nothing: what stands in the
+    way (a source that cannot be exported, a wrapper that reads results) makes `ok` None.
+    """
+    try:
+        exported = export(fn)
+        request = {
+            "job": "compile",
+            "source": exported.text,
+            "entry": exported.entry,
+            "args": [encode(value) for value in args],
+            "options": {name: encode(value) for name, value in (options or {}).items()},
+            "arch": arch,
+            "ptx": ptx,
+            "path": [place for place in sys.path if place],
+        }
+    except (ExportError, CannotSend) as problem:
+        return CompileResult(None, str(problem))
+    return _answer(json.dumps(request), timeout)
+
+
+@functools.lru_cache(maxsize=256)
+def _remembered(request: str, timeout: float) -> CompileResult:
+    answer = worker(interpret=False).ask(json.loads(request), timeout)
+    kernels = tuple(
+        KernelFacts(**{**kernel, "grid": tuple(kernel["grid"])}) for kernel in answer["kernels"]
+    )
+    error = answer.get("error")
+    if error is None:
+        return CompileResult(True, kernels=kernels)
+    ok = False if error["code"] else None
+    return CompileResult(ok, error["message"], error["caret"], kernels, error["code"])
+
+
+def _answer(request: str, timeout: float) -> CompileResult:
+    try:
+        return _remembered(request, timeout)
+    except WorkerError as problem:  # not remembered: the next time may go well
+        return CompileResult(None, f"the compiler did not answer: {problem}")
+
+
+def facts(fn: Callable[..., Any], *args: Any, arch: int = 80, **options: Any) -> FactsList:
+    """Compile `fn(*args, **options)` and list each kernel's facts. arch: 75, 80, 86, 89 or 90.
+
+    Works without a GPU; nothing is run, so results are not looked at. An autotuned kernel appears
+    once for each configuration. Raises CompileError with a plain sentence.
+    """
+    if arch not in LIMITS:
+        known = ", ".join(str(number) for number in LIMITS)
+        raise CompileError(f"arch is one of {known}, not {arch}.")
+    result = compile_gate(fn, args, options, arch, ptx=True)
+    if not result.ok:
+        detail = f"\n{result.caret}" if result.caret else ""
+        raise CompileError(result.message + detail)
+    return FactsList(result.kernels)

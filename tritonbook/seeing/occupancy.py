@@ -1,0 +1,59 @@
+"""How many programs fit on one multiprocessor at a time: registers, shared memory, warps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+REGISTERS = 65536  # 32-bit registers of a multiprocessor, on every capability below
+_ALLOCATION = 256  # registers are given out per warp in units of this many
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one multiprocessor (CUDA programming guide, table of compute capabilities)."""
+
+    gpu: str  # a GPU that stands for this capability
+    warps: int
+    programs: int
+    shared: int  # bytes of shared memory for all programs together
+    reserved: int  # bytes of it that each program costs on top of its own
+
+
+LIMITS = {
+    75: Limits("T4", 32, 16, 65536, 0),
+    80: Limits("A100", 64, 32, 167936, 1024),
+    86: Limits("A10", 48, 16, 102400, 1024),
+    89: Limits("L4", 48, 24, 102400, 1024),
+    90: Limits("H100", 64, 32, 233472, 1024),
+}
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """`programs` per multiprocessor, `fraction` of its warps in use, and what sets the limit."""
+
+    programs: int
+    fraction: float
+    limited_by: str  # registers | shared memory | warps | programs
+
+
+def occupancy(registers: int, shared: int, warps: int, arch: int = 80) -> Occupancy:
+    """Occupancy of programs with `registers` per thread, `shared` bytes and `warps` warps each.
+
+    Raises ValueError for an `arch` without a table entry.
+    """
+    if arch not in LIMITS:
+        raise ValueError(f"sm_{arch} is not one of {', '.join(f'sm_{a}' for a in LIMITS)}")
+    limits = LIMITS[arch]
+    per_warp = -(-max(registers, 1) * 32 // _ALLOCATION) * _ALLOCATION
+    room = {
+        "registers": REGISTERS // per_warp // warps,
+        "warps": limits.warps // warps,
+        "programs": limits.programs,
+    }
+    if shared:
+        room["shared memory"] = limits.shared // (shared + limits.reserved)
+    programs = min(room.values())
+    # Where several limits agree, name the one that a kernel's author can change most directly.
+    limited_by = next(name for name, count in room.items() if count == programs)
+    return Occupancy(programs, programs * warps / limits.warps, limited_by)

@@ -1,0 +1,123 @@
+"""The child process: runs exported functions in the mode that the notebook's process is not in.
+
+Started as `python -m tritonbook.seeing.worker` with TRITON_INTERPRET set to 0 (compile for a GPU
+that need not be there) or 1 (interpret and measure). Reads one JSON request a line, answers with
+one JSON line; what the functions print goes to stderr. Ends when its input ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from .arguments import decode
+
+
+class PretendCuda(TorchFunctionMode):
+    """CPU tensors stand for a GPU's: `is_cuda` is true, device="cuda" allocates on the CPU."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        if func == torch.Tensor.is_cuda.__get__:  # a new object at each look: equal, not identical
+            return True
+        if func is torch.Tensor.cuda:
+            return args[0]
+        if _is_cuda(kwargs.get("device")):
+            kwargs["device"] = "cpu"
+        if func is torch.Tensor.to:
+            args = tuple("cpu" if _is_cuda(arg) else arg for arg in args)
+        return func(*args, **kwargs)
+
+
+def _is_cuda(device: Any) -> bool:
+    if isinstance(device, torch.device):
+        return device.type == "cuda"
+    return isinstance(device, str) and device.split(":")[0] == "cuda"
+
+
+class Loader:
+    """Exported source becomes a module from a real file: Triton reads kernels from their file."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def __call__(self, text: str, entry: str) -> Any:
+        name = "exported_" + hashlib.sha256(text.encode()).hexdigest()[:16]
+        if name not in sys.modules:
+            path = self.folder / f"{name}.py"
+            path.write_text(text, encoding="utf-8")
+            spec = importlib.util.spec_from_file_location(name, path)
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[name] = module
+            try:
+                spec.loader.exec_module(module)
+            except BaseException:
+                del sys.modules[name]
+                raise
+        return eval(entry, vars(sys.modules[name]))
+
+
+def _work(request: dict[str, Any], load: Loader) -> dict[str, Any]:
+    if request["job"] == "ping":
+        return {"pid": os.getpid()}
+    sys.path += [place for place in request["path"] if place not in sys.path]
+    if request["job"] == "compile":
+        from .compile_job import compile_all as job
+    else:
+        from .meter_job import measure as job
+
+    def call() -> Any:
+        with PretendCuda():
+            fn = load(request["source"], request["entry"])
+            args = [decode(value, load) for value in request["args"]]
+            options = {name: decode(value, load) for name, value in request["options"].items()}
+            return fn, args, options
+
+    return job(call, request)
+
+
+def _serve(receive: Any, send: Callable[[str], Any]) -> None:
+    with tempfile.TemporaryDirectory(prefix="tritonbook-") as folder:
+        load = Loader(Path(folder))
+        for line in receive:
+            request = json.loads(line)
+            try:
+                answer = _work(request, load)
+            except (Exception, SystemExit) as error:
+                answer = {"crash": f"{type(error).__name__}: {error}"}
+                traceback.print_exc()
+            send(json.dumps({"id": request["id"], **answer}) + "\n")
+
+
+def _end_with_parent(parent: int) -> None:
+    """A function that never returns must not outlive the notebook."""
+    while os.getppid() == parent:
+        time.sleep(2)
+    os._exit(1)
+
+
+def main() -> None:
+    """Serve requests from stdin until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook's interrupt is not meant for it
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)  # a function's prints must not mix with the answers
+    _serve(sys.stdin, lambda text: (answers.write(text), answers.flush()))
+
+
+if __name__ == "__main__":
+    main()
