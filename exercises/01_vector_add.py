@@ -218,7 +218,12 @@ HIDDEN_CASES = [
     case("two dimensions", x=tensor(37, 61), y=tensor(37, 61)),
     case("memory that starts at an odd place", x=tensor(5000, layout="offset"), y=tensor(5000)),
     case("bfloat16", dtype="bfloat16", x=tensor(2049), y=tensor(2049)),
-    case("integers", dtype="int32", x=tensor(999, values="integers", low=-9), y=tensor(999, values="integers")),
+    case(
+        "integers",
+        dtype="int32",
+        x=tensor(999, values="integers", low=-9),
+        y=tensor(999, values="integers"),
+    ),
     case("large values", x=tensor(2500, scale=1e6), y=tensor(2500, scale=1e-3)),
     case("nothing to do", x=tensor(0), y=tensor(0)),
     case("dtypes that differ", x=tensor(8), y=tensor(8, dtype="float16"), raises=ValueError),
@@ -277,7 +282,8 @@ def add_tiled_kernel(
     """
     pid = tl.program_id(axis=0)
 
-    # TODO: loop over this program's tiles; for each one offsets, mask, loads, store (about 7 lines)
+    # TODO: loop over this program's tiles; for each one offsets, mask, loads and store
+    # (about 7 lines)
     ### BEGIN SOLUTION
     for i in range(TILES_PER_PROGRAM):
         tile = pid * TILES_PER_PROGRAM + i
@@ -435,12 +441,13 @@ def add_grid_stride_kernel(
 ):
     """out = x + y.
 
-    One program = every num_programs-th tile of BLOCK_SIZE elements, from tile number pid on.
+    One program = every num_programs-th tile, from tile number pid on.
     Assumes contiguous memory.
     """
     pid = tl.program_id(axis=0)
 
-    # TODO: loop from the first element of tile pid to n_elements; what is the step? (about 6 lines)
+    # TODO: loop from the first element of tile pid to n_elements; what is the step?
+    # (about 6 lines)
     ### BEGIN SOLUTION
     for start in range(pid * BLOCK_SIZE, n_elements, num_programs * BLOCK_SIZE):
         offs = start + tl.arange(0, BLOCK_SIZE)
@@ -530,7 +537,7 @@ def add_strided_kernel(
 
     offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask = offs < M * N
-    # TODO: row and column of each element, three addresses, loads, store (about 5 lines)
+    # TODO: row and column of each element, the addresses, loads, store (about 5 lines)
     ### BEGIN SOLUTION
     offs_m = offs // N
     offs_n = offs % N
@@ -589,7 +596,12 @@ check(add_strided, add_ref, MATRIX_CASES, launches=1, suspects=SUSPECTS)
 HIDDEN_MATRIX_CASES = [
     case("one row repeated", x=tensor(20, 60, layout="expanded"), y=tensor(20, 60)),
     case("one column", x=tensor(1100, 1, layout="strided"), y=tensor(1100, 1)),
-    case("half precision", dtype="float16", x=tensor(33, 65, layout="transposed"), y=tensor(33, 65)),
+    case(
+        "half precision",
+        dtype="float16",
+        x=tensor(33, 65, layout="transposed"),
+        y=tensor(33, 65),
+    ),
 ]
 check(add_strided, add_ref, HIDDEN_MATRIX_CASES, launches=1, suspects=SUSPECTS)
 ### END HIDDEN TESTS

@@ -134,7 +134,13 @@ CASES = [
     case("a row that fills its tile", x=tensor(4, 128), w=tensor(128), eps=EPS),
     case("a row that does not", x=tensor(5, 100), w=tensor(100), eps=EPS),
     case("rows with gaps", x=tensor(6, 70, layout="strided"), w=tensor(70), eps=EPS),
-    case("half precision, large", dtype="float16", x=tensor(3, 300, scale=400), w=tensor(300), eps=EPS),
+    case(
+        "half precision, large",
+        dtype="float16",
+        x=tensor(3, 300, scale=400),
+        w=tensor(300),
+        eps=EPS,
+    ),
     case("three dimensions", x=tensor(2, 3, 65), w=tensor(65), eps=EPS),
 ]
 
@@ -191,7 +197,7 @@ SUSPECTS = {
 # %% [markdown]
 # ## Task 1. Scheme 1: the row in one tile
 #
-# Fill the gap, about 8 lines: addresses and mask, load x and w, compute in float32, store in the
+# Fill the gap, about 9 lines: addresses and mask, load x and w, compute in float32, store in the
 # dtype of y. `y_ptr.dtype.element_ty` is that dtype.
 #
 # The row number is converted to 64 bits first. A row number times a stride can pass 2³¹, where
@@ -214,12 +220,14 @@ def rmsnorm_row_kernel(
     """
     row = tl.program_id(0).to(tl.int64)
 
-    # TODO: addresses and mask of this row, load x and w, compute in float32, store (about 8 lines)
+    # TODO: addresses and mask of this row, load x and w, compute in float32, store
+    # (about 9 lines)
     ### BEGIN SOLUTION
     offs_n = tl.arange(0, BLOCK_N)
     mask_n = offs_n < N
 
-    x = tl.load(x_ptr + row * stride_xm + offs_n * stride_xn, mask=mask_n, other=0.0).to(tl.float32)
+    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
+    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
     w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
 
     mean_square = tl.sum(x * x, axis=0) / N
@@ -231,7 +239,7 @@ def rmsnorm_row_kernel(
 
 
 def rmsnorm_row(x, w, eps=1e-6):
-    """RMSNorm over the last dimension of x [..., N] with the weight w [N]; as x in shape and dtype."""
+    """RMSNorm over the last dimension of x [..., N] with the weight w [N]."""
     N = x.shape[-1]
     if w.shape != (N,) or not w.is_contiguous():
         raise ValueError(f"w must be contiguous with shape ({N},), got {tuple(w.shape)}")
@@ -268,7 +276,8 @@ def rmsnorm_row(x, w, eps=1e-6):
 # offs_n = tl.arange(0, BLOCK_N)
 # mask_n = ...
 #
-# x = tl.load(x_ptr + row * ... + offs_n * ..., mask=mask_n, other=...).to(tl.float32)
+# x_ptrs = x_ptr + row * ... + offs_n * ...
+# x = tl.load(x_ptrs, mask=mask_n, other=...).to(tl.float32)
 # w = tl.load(w_ptr + ..., mask=mask_n, other=...).to(tl.float32)
 #
 # mean_square = tl.sum(..., axis=0) / ...
@@ -290,7 +299,12 @@ HIDDEN_ROWS = [
     case("transposed", x=tensor(7, 33, layout="transposed"), w=tensor(33), eps=EPS),
     case("a long row", x=tensor(2, 4097), w=tensor(4097), eps=EPS),
     case("bfloat16", dtype="bfloat16", x=tensor(4, 200), w=tensor(200), eps=EPS),
-    case("half x, full w", x=tensor(3, 90, dtype="float16"), w=tensor(90, dtype="float16"), eps=EPS),
+    case(
+        "half x, full w",
+        x=tensor(3, 90, dtype="float16"),
+        w=tensor(90, dtype="float16"),
+        eps=EPS,
+    ),
     case("zeros", x=tensor(2, 50, values="zeros"), w=tensor(50), eps=EPS),
     case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),
     case("a weight of another length", x=tensor(2, 8), w=tensor(9), eps=EPS, raises=ValueError),
@@ -370,7 +384,7 @@ def rmsnorm_loop_kernel(
 
 
 def rmsnorm_loop(x, w, eps=1e-6, block=4096):
-    """RMSNorm over the last dimension of x [..., N], `block` elements at a time (a power of 2)."""
+    """RMSNorm over the last dimension of x [..., N], `block` (a power of 2) at a time."""
     N = x.shape[-1]
     if w.shape != (N,) or not w.is_contiguous():
         raise ValueError(f"w must be contiguous with shape ({N},), got {tuple(w.shape)}")
@@ -418,20 +432,64 @@ def rmsnorm_loop(x, w, eps=1e-6, block=4096):
 PIECES = [
     case("pieces that fit", x=tensor(3, 256), w=tensor(256), eps=EPS, options={"block": 64}),
     case("a last piece of 4", x=tensor(3, 100), w=tensor(100), eps=EPS, options={"block": 32}),
-    case("rows with gaps", x=tensor(4, 90, layout="strided"), w=tensor(90), eps=EPS, options={"block": 64}),
+    case(
+        "rows with gaps",
+        x=tensor(4, 90, layout="strided"),
+        w=tensor(90),
+        eps=EPS,
+        options={"block": 64},
+    ),
     case("less than a piece", x=tensor(2, 50), w=tensor(50), eps=EPS, options={"block": 128}),
-    case("half precision, large", dtype="float16", x=tensor(3, 300, scale=400), w=tensor(300), eps=EPS, options={"block": 128}),
+    case(
+        "half precision, large",
+        dtype="float16",
+        x=tensor(3, 300, scale=400),
+        w=tensor(300),
+        eps=EPS,
+        options={"block": 128},
+    ),
 ]
 check(rmsnorm_loop, rmsnorm_ref, PIECES, launches=1, terms=row_length, suspects=SUSPECTS)
 ### BEGIN HIDDEN TESTS
 HIDDEN_PIECES = [
     case("one element", x=tensor(1, 1), w=tensor(1), eps=EPS, options={"block": 16}),
     case("one more than a piece", x=tensor(4, 65), w=tensor(65), eps=EPS, options={"block": 64}),
-    case("tiny numbers", x=tensor(3, 255, scale=1e-3), w=tensor(255), eps=1e-5, options={"block": 64}),
-    case("a large mean", x=tensor(2, 1000, mean=50), w=tensor(1000), eps=EPS, options={"block": 256}),
-    case("rising rows", x=tensor(2, 500, values="rising", scale=9), w=tensor(500), eps=EPS, options={"block": 128}),
-    case("transposed", x=tensor(5, 77, layout="transposed"), w=tensor(77), eps=EPS, options={"block": 32}),
-    case("bfloat16", dtype="bfloat16", x=tensor(3, 200), w=tensor(200), eps=EPS, options={"block": 64}),
+    case(
+        "tiny numbers",
+        x=tensor(3, 255, scale=1e-3),
+        w=tensor(255),
+        eps=1e-5,
+        options={"block": 64},
+    ),
+    case(
+        "a large mean",
+        x=tensor(2, 1000, mean=50),
+        w=tensor(1000),
+        eps=EPS,
+        options={"block": 256},
+    ),
+    case(
+        "rising rows",
+        x=tensor(2, 500, values="rising", scale=9),
+        w=tensor(500),
+        eps=EPS,
+        options={"block": 128},
+    ),
+    case(
+        "transposed",
+        x=tensor(5, 77, layout="transposed"),
+        w=tensor(77),
+        eps=EPS,
+        options={"block": 32},
+    ),
+    case(
+        "bfloat16",
+        dtype="bfloat16",
+        x=tensor(3, 200),
+        w=tensor(200),
+        eps=EPS,
+        options={"block": 64},
+    ),
     case("three dimensions", x=tensor(2, 2, 130), w=tensor(130), eps=EPS, options={"block": 64}),
     case("a long row", x=tensor(1, 9000), w=tensor(9000), eps=EPS),
     case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),

@@ -2,7 +2,6 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-ROW_X = "x = tl.load(x_ptr + row * stride_xm + offs_n * stride_xn, mask=mask_n, other=0.0).to(tl.float32)"
 LOOP_SUM = "        squares += x * x\n"
 LOOP_STORE = "tl.store(y_ptrs, (x * rstd * w).to(y_ptr.dtype.element_ty), mask=mask_n)"
 
@@ -27,8 +26,8 @@ MUTANTS = {
         Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), ("row * stride_ym", "row * stride_xm")),
         Mutant("always_row_zero", "rows-after-first", ("x_ptr + row * stride_xm", "x_ptr + 0 * row")),
         Mutant("no_store_mask", ("out-of-bounds-store", "race"), (".to(y_ptr.dtype.element_ty), mask=mask_n)", ".to(y_ptr.dtype.element_ty))")),
-        Mutant("no_load_mask", "reads-outside", ("offs_n * stride_xn, mask=mask_n, other=0.0)", "offs_n * stride_xn)")),
-        Mutant("masked_lanes_hold_one", ("wrong-values", "constant-factor"), ("offs_n * stride_xn, mask=mask_n, other=0.0)", "offs_n * stride_xn, mask=mask_n, other=1.0)")),
+        Mutant("no_load_mask", "reads-outside", ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs)")),
+        Mutant("masked_lanes_hold_one", ("wrong-values", "constant-factor"), ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs, mask=mask_n, other=1.0)")),
         Mutant("mask_one_short", ("wrong-values", "unwritten", "unwritten-tail"), ("offs_n < N", "offs_n < N - 1")),
         Mutant("float32_result", "wrong-dtype", ("y = torch.empty(x.shape, dtype=x.dtype,", "y = torch.empty(x.shape, dtype=torch.float32,")),
         Mutant("no_check_of_w", "should-raise", ("w.shape != (N,) or ", "w.shape == () or ")),
