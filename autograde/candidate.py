@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import os
 import socket
 import sys
+import tempfile
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +22,9 @@ import torch
 
 from tritonbook.compat import hook_launch
 from tritonbook.course.exercises import machinery
+from tritonbook.device import INTERPRET
 
+from . import sandbox
 from .tape import DTYPES, Recorder, TapeError, decode, describe, encode
 from .wire import Line, Message, PeerGone
 
@@ -31,6 +35,7 @@ def main(end: socket.socket, folder: Path) -> None:
     """Serve calls on `end` until it closes. `folder` is a writable folder of this process's own."""
     line = Line(end)
     candidate = Candidate(line, folder)
+    line.send({"ready": True})
     with contextlib.suppress(PeerGone):
         while True:
             candidate.answer(line.receive())
@@ -243,3 +248,32 @@ def _error(error: BaseException, folder: Path) -> dict[str, Any]:
             where = f"line {trace.tb_lineno}, in {trace.tb_frame.f_code.co_name}: {source}"[:300]
         trace = trace.tb_next
     return {"types": types_, "text": text, "where": where}
+
+
+def start_forked(end: socket.socket, level: str, root: Path, limits: sandbox.Limits) -> None:
+    """First thing in a process forked from one that has torch loaded: go behind the walls."""
+    os.environ.clear()
+    os.environ.update(sandbox.environment() | {"TRITON_INTERPRET": "1" if INTERPRET else "0"})
+    number = end.fileno()
+    sandbox.close_other_files([number])
+    if level == "namespaces":
+        sandbox.enter_namespaces(root, limits, gpu=not INTERPRET)
+        folder = Path("/tmp/cells")
+        folder.mkdir()
+    else:
+        os.environ.update(HOME=str(root), TMPDIR=str(root), TRITON_CACHE_DIR=str(root / "triton"))
+        os.setsid()
+        sandbox.limit_resources(limits, gpu=not INTERPRET)
+        folder = root
+        os.chdir(root)
+    tempfile.tempdir = None  # found again, under the new root
+    main(end, folder)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    # Started by bwrap or apptainer: the line to the checker is standard input.
+    line_end = socket.socket(fileno=os.dup(0))
+    sandbox.close_other_files([line_end.fileno()])
+    sandbox.limit_resources(sandbox.Limits(), gpu=not INTERPRET)
+    main(line_end, Path(tempfile.mkdtemp()))

@@ -34,6 +34,10 @@ class CandidateEnded(RuntimeError):
     """The candidate's process is gone, or must not be listened to any more."""
 
 
+class CandidateMissing(Exception):
+    """The candidate's process never started: the grader's fault, not the student's."""
+
+
 class Peer:
     """Sends calls to the candidate, one at a time, and plays or decodes what comes back.
 
@@ -55,6 +59,15 @@ class Peer:
         self._numbers: OrderedDict[tuple, int] = OrderedDict()  # latest used last
         self._homes: dict[tuple[int, int], int] = {}
         self._count = itertools.count(1)
+
+    def wait_until_ready(self, seconds: float = 120.0) -> None:
+        """Wait for the candidate to start. Raises CandidateMissing: that is nobody's fault here."""
+        try:
+            ready = self.line.receive(seconds).body == {"ready": True}
+        except (PeerGone, PeerSlow, WireError) as error:
+            raise CandidateMissing(f"the candidate's process did not start: {error}") from None
+        if not ready:
+            raise CandidateMissing("the candidate's process did not say that it is ready")
 
     def run_cells(self) -> None:
         """Let the candidate run the notebook's cells. Errors in them are its own affair."""

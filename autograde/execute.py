@@ -1,0 +1,245 @@
+"""Run one item: a candidate behind walls, a checker beside it, a verdict or the reason for none."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from . import candidate, checker, sandbox
+from .course import Course
+from .wire import Line, PeerGone, PeerSlow, WireError
+from .work import Exercise, ItemId, Submission, Verdict
+
+# Loaded once in the process that all others are forked from. None of it touches a GPU.
+PRELOAD = ["torch", "triton", "triton.language", "numpy", "autograde.execute", "autograde.warm"]
+_main_lock = threading.Lock()
+_OUT_OF_MEMORY = ("MemoryError", "can't allocate memory", "CUDA out of memory", "bad_alloc")
+
+
+@dataclass
+class Setting:
+    """How items are run on this machine."""
+
+    level: str = "plain"
+    limits: sandbox.Limits = sandbox.Limits()
+    image: Path | None = None
+
+
+class Executor:
+    """Runs items one after another; several executors may run side by side in threads."""
+
+    def __init__(self, setting: Setting):
+        self.setting = setting
+        # torch.cuda.is_available() must not open the driver in the process that forks.
+        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        self.context = multiprocessing.get_context("forkserver")
+        self.context.set_forkserver_preload(PRELOAD)
+
+    def run(
+        self, course: Course, submission: Submission, exercise: Exercise, attempt: int = 1
+    ) -> Verdict:
+        """Grade one exercise of one submission. Never raises for what the student's code does."""
+        started = time.monotonic()
+        answer = exercise.check.replace("check-", "answer-", 1)
+        if answer in submission.missing:
+            sentence = "The answer's cell was not handed in."
+            found: dict[str, Any] = {"status": "MISSING", "code": "missing", "sentence": sentence}
+        else:
+            found = self._run(course, submission, exercise)
+        return _verdict(
+            found,
+            course,
+            submission,
+            exercise,
+            attempt,
+            self.setting.level,
+            time.monotonic() - started,
+        )
+
+    def _run(self, course: Course, submission: Submission, exercise: Exercise) -> dict[str, Any]:
+        folder = Path(tempfile.mkdtemp(prefix="workbook-"))
+        os.chmod(folder, 0o755)
+        ends = [*socket.socketpair(), *socket.socketpair()]
+        for_candidate, for_checker, verdict_out, verdict_in = ends
+        limits = self.setting.limits
+        processes: list[BaseProcess | subprocess.Popen] = []
+        try:
+            processes.append(self._start_candidate(for_candidate, folder))
+            arguments = (for_checker, verdict_out, course, submission, exercise, limits)
+            judge = self._fork(_check, arguments)
+            processes.append(judge)
+            for end in ends[:3]:
+                end.close()
+            return self._await(Line(verdict_in), processes[0], judge)
+        except OSError as error:
+            return _infra(f"The grader could not start its processes: {error}")
+        finally:
+            for end in ends:
+                end.close()
+            for process in processes:
+                _stop(process)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _fork(self, target: Callable[..., None], arguments: tuple[Any, ...]) -> BaseProcess:
+        """Start a process from the one that has everything loaded."""
+        process = self.context.Process(target=target, args=arguments)
+        with _main_lock:
+            # Otherwise each process imports the driver's main module again before it starts.
+            own = sys.modules["__main__"]
+            sys.modules["__main__"] = types.ModuleType("__main__")
+            try:
+                process.start()
+            finally:
+                sys.modules["__main__"] = own
+        return process
+
+    def _start_candidate(self, end: socket.socket, folder: Path) -> BaseProcess | subprocess.Popen:
+        level, limits = self.setting.level, self.setting.limits
+        if level in ("namespaces", "plain"):
+            arguments = (end, level, folder, limits)
+            return self._fork(candidate.start_forked, arguments)
+        if level == "apptainer":
+            if self.setting.image is None:
+                raise OSError("the level apptainer needs an image")
+            command = sandbox.container_command(self.setting.image)
+            command += ["python3", "-m", "autograde.candidate"]
+        else:
+            command = [*sandbox.bubblewrap_command(), sys.executable, "-m", "autograde.candidate"]
+        return subprocess.Popen(
+            command,
+            stdin=end.fileno(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env=sandbox.environment() | {"PATH": os.environ.get("PATH", "/usr/bin:/bin")},
+        )
+
+    def _await(
+        self, line: Line, runner: BaseProcess | subprocess.Popen, judge: BaseProcess
+    ) -> dict[str, Any]:
+        """The checker's outcome; where there is none, what that means."""
+        seconds = self.setting.limits.wall_seconds
+        try:
+            found = line.receive(seconds).body
+        except PeerSlow:
+            return {
+                "status": "TIMEOUT",
+                "code": "timeout",
+                "sentence": f"Not done within {seconds:g} s, all cases together.",
+            }
+        except (PeerGone, WireError):
+            judge.join(5)
+            return _infra(f"The checker's process ended with status {judge.exitcode}.")
+        if found.get("status") == "CRASH" and _killed_for_memory(runner):
+            found |= {"status": "OOM", "code": "out-of-memory"}
+            found["sentence"] = "The process was ended because it used too much memory."
+        elif any(word in str(found.get("sentence")) for word in _OUT_OF_MEMORY):
+            found |= {"status": "OOM", "code": "out-of-memory"}
+        return found
+
+
+def _check(
+    line_end: socket.socket,
+    verdict_end: socket.socket,
+    course: Course,
+    submission: Submission,
+    exercise: Exercise,
+    limits: sandbox.Limits,
+) -> None:
+    """The checker's process: grade, send the outcome, end."""
+    sandbox.close_other_files([line_end.fileno(), verdict_end.fileno()])
+    verdict = Line(verdict_end)
+    try:
+        outcome = checker.run_check(
+            Line(line_end), course, submission, exercise, limits.call_seconds
+        )
+        verdict.send(
+            {
+                "status": outcome.status,
+                "code": outcome.code,
+                "sentence": outcome.sentence,
+                "reports": outcome.reports,
+            }
+        )
+    except BaseException:  # noqa: BLE001  (whatever it was, the driver hears of it and retries)
+        verdict.send(_infra(traceback.format_exc()[-3000:]))
+
+
+def _infra(sentence: str) -> dict[str, Any]:
+    return {"status": "INFRA", "code": "infra", "sentence": sentence}
+
+
+def _killed_for_memory(process: BaseProcess | subprocess.Popen) -> bool:
+    """Whether a candidate that ended was killed from outside: the kernel does that for memory."""
+    if isinstance(process, subprocess.Popen):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(2)
+        return process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
+    process.join(2)
+    return process.exitcode in (-signal.SIGKILL, 128 + signal.SIGKILL)
+
+
+def _stop(process: BaseProcess | subprocess.Popen) -> None:
+    """Kill a process and its session; the walls take the rest of its tree along."""
+    if process.pid is None:
+        return
+    if isinstance(process, subprocess.Popen):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if process.is_alive() and os.getpgid(process.pid) == process.pid:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.join()
+    process.close()
+
+
+def _verdict(
+    found: dict[str, Any],
+    course: Course,
+    submission: Submission,
+    exercise: Exercise,
+    attempt: int,
+    level: str,
+    seconds: float,
+) -> Verdict:
+    status = found["status"]
+    points = None if status == "INFRA" else exercise.points if status == "PASS" else 0.0
+    return Verdict(
+        item=ItemId(
+            student=submission.student,
+            assignment=submission.assignment,
+            notebook=submission.notebook,
+            key=exercise.key,
+        ),
+        digest=submission.digest,
+        course=course.digest,
+        attempt=attempt,
+        status=status,
+        points=points,
+        maximum=exercise.points,
+        code=str(found["code"])[:80],
+        sentence=str(found["sentence"])[:4000],
+        sandbox=level,
+        seconds=round(seconds, 3),
+        reports=tuple(found.get("reports", ())),
+    )

@@ -1,0 +1,342 @@
+"""Walls around a candidate: which there are on this machine, and how a process goes behind them.
+
+The ladder, best first. `namespaces` forks from a process that has torch loaded, so it costs no
+import; the commands start Python anew.
+
+    apptainer    a container image: --containall --no-home --net --network none [--nv]
+    bubblewrap   bwrap --unshare-all, read-only binds of Python and the libraries
+    namespaces   the same walls built here: user, mount, PID, network and IPC namespaces
+    plain        resource limits only: the student's code can read what the grader can read
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+LEVELS = ("apptainer", "bubblewrap", "namespaces", "plain")
+# With equal walls the one that starts fastest comes first.
+ORDER = ("namespaces", "bubblewrap", "apptainer", "plain")
+# The files of this package that a candidate imports; its folder also holds hidden tests.
+CANDIDATE_FILES = ("__init__", "candidate", "tape", "kernels", "fence", "wire", "sandbox")
+SYSTEM_FOLDERS = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/opt/conda", "/nix/store")
+SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives", "/etc/OpenCL")
+DEVICES = ("null", "zero", "full", "random", "urandom")
+GPU_DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-caps", "nvidia-modeset")
+
+_NEWNS, _NEWUTS, _NEWIPC = 0x00020000, 0x04000000, 0x08000000
+_NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
+_RDONLY, _NOSUID, _NODEV, _REMOUNT, _BIND, _REC, _PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+_DETACH = 2
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+
+
+class SandboxError(OSError):
+    """A wall could not be built here."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one candidate may use."""
+
+    call_seconds: float = 30.0  # one call of a function, or all cells
+    wall_seconds: float = 240.0  # one exercise, start to verdict
+    memory: int = 4 << 30  # bytes beyond what the process starts with
+    files: int = 256 << 20  # bytes: temporary files, and any single file
+    processes: int = 64
+
+
+def available(image: Path | None = None) -> list[str]:
+    """The levels that work here, best first; "plain" always does."""
+    works = {
+        "namespaces": _namespaces_work(),
+        "bubblewrap": _bubblewrap_works(),
+        "apptainer": image is not None and container_program() is not None,
+        "plain": True,
+    }
+    return [level for level in ORDER if works[level]]
+
+
+def container_program() -> str | None:
+    """apptainer, or singularity, whichever is installed."""
+    return shutil.which("apptainer") or shutil.which("singularity")
+
+
+@functools.cache
+def _bubblewrap_works() -> bool:
+    if not shutil.which("bwrap"):
+        return False
+    command = [*bubblewrap_command(), sys.executable, "-c", "import autograde.wire"]
+    done = subprocess.run(command, capture_output=True, timeout=60, env=environment())
+    return done.returncode == 0
+
+
+@functools.cache
+def _namespaces_work() -> bool:
+    """Try it in a child. The folder that becomes its root is removed again."""
+    if sys.platform != "linux" or os.uname().machine not in _PIVOT_ROOT:
+        return False
+    with tempfile.TemporaryDirectory() as root:
+        child = os.fork()
+        if child == 0:
+            try:
+                enter_namespaces(Path(root), Limits())
+                os._exit(0 if os.getpid() == 1 else 1)
+            except BaseException:  # noqa: BLE001  (whatever it was: no namespaces here)
+                os._exit(1)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+# --- what a candidate may see
+
+
+def visible_folders() -> list[Path]:
+    """Folders that Python, torch, Triton and the workbook need, to be bound read-only."""
+    package = Path(__file__).resolve().parents[1] / "tritonbook"
+    found = [Path(folder) for folder in SYSTEM_FOLDERS]
+    found += [Path(sys.base_prefix), Path(sys.prefix)]
+    found += [Path(entry) for entry in sys.path if entry.endswith(("-packages", "dist-packages"))]
+    kept: list[Path] = []
+    for folder in found:
+        if folder.is_dir() and not any(folder.is_relative_to(other) for other in kept):
+            kept.append(folder)
+    return [*kept, package]
+
+
+def visible_files() -> list[Path]:
+    """Single files: the loader's cache, and the few modules of this package."""
+    here = Path(__file__).resolve().parent
+    own = [here / f"{name}.py" for name in CANDIDATE_FILES]
+    return [path for path in (*map(Path, SYSTEM_FILES), *own) if path.exists()]
+
+
+def devices() -> list[Path]:
+    """Device nodes: the harmless ones, and the GPU's where there is one."""
+    gpus = sorted(Path("/dev").glob("nvidia[0-9]*"))
+    names = [Path("/dev") / name for name in (*DEVICES, *GPU_DEVICES)]
+    return [path for path in (*names, *gpus) if path.exists()]
+
+
+def environment() -> dict[str, str]:
+    """What a candidate's environment holds: nothing of the grader's own."""
+    kept = ("LANG", "LC_ALL", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "TRITON_INTERPRET")
+    found = {name: os.environ[name] for name in kept if name in os.environ}
+    return found | {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/tmp",
+        "TMPDIR": "/tmp",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+        "TRITON_CACHE_DIR": "/tmp/triton",
+        "TRITONBOOK_HOME": "/tmp/home",
+        "TRITONBOOK_EXERCISES": "/tmp/no-exercises",  # references are not the student's to call
+    }
+
+
+def bubblewrap_command() -> list[str]:
+    """The start of a command line; the program to run follows."""
+    command = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
+    for name, value in environment().items():
+        command += ["--setenv", name, value]
+    command += ["--proc", "/proc", "--tmpfs", "/tmp", "--dev", "/dev"]
+    for path in devices():
+        if path.name.startswith("nvidia"):
+            command += ["--dev-bind", str(path), str(path)]
+    for path in [*visible_folders(), *visible_files()]:
+        if path.is_symlink():
+            command += ["--symlink", os.readlink(path), str(path)]
+        else:
+            command += ["--ro-bind", str(path), str(path)]
+    return [*command, "--chdir", "/tmp", "--remount-ro", "/"]
+
+
+def container_command(image: Path) -> list[str]:
+    """The same for Apptainer or SingularityCE; Python and torch come from the image."""
+    command = [container_program() or "apptainer", "exec", "--containall", "--no-home"]
+    command += ["--net", "--network", "none", "--cleanenv", "--pwd", "/tmp"]
+    if any(path.name.startswith("nvidia") for path in devices()):
+        command.append("--nv")
+    here = Path(__file__).resolve().parent
+    binds = [here / f"{name}.py" for name in CANDIDATE_FILES] + [here.parent / "tritonbook"]
+    command += ["--bind", ",".join(f"{path}:{path}:ro" for path in binds)]
+    for name, value in environment().items():
+        command += ["--env", f"{name}={value}"]
+    return [*command, str(image)]
+
+
+# --- resource limits, in the process that they are for
+
+
+def limit_resources(limits: Limits, gpu: bool) -> None:
+    """Set rlimits for this process and its children. A GPU needs address space without bound."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    size = pages * resource.getpagesize() + limits.memory
+    rules = [
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, limits.files),
+        (resource.RLIMIT_NOFILE, 256),
+        (resource.RLIMIT_NPROC, limits.processes),
+        (resource.RLIMIT_CPU, int(limits.wall_seconds) + 5),
+    ]
+    if not gpu:
+        rules.append((resource.RLIMIT_AS, size))
+    for rule, value in rules:
+        _, hard = resource.getrlimit(rule)
+        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(rule, (bound, bound))
+
+
+# --- namespaces, built by hand
+
+
+def enter_namespaces(root: Path, limits: Limits, gpu: bool = False) -> None:
+    """Go behind walls. Returns in the process that is inside, as number 1 of its PID namespace.
+
+    root: an empty folder. The caller's process stays outside, waits, and ends as the inner one
+    ended; killing it kills everything inside. Raises SandboxError.
+    """
+    inner_uid = 100_000 + os.getpid() % 900_000 if os.getuid() == 0 else os.getuid()
+    flags = _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS
+    if os.getuid() != 0:
+        flags |= _NEWUSER
+    uid, gid = os.getuid(), os.getgid()
+    _call("unshare", flags)
+    if flags & _NEWUSER:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+        Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+    _build_root(root, limits)
+    child = os.fork()
+    if child:
+        _wait_outside(child)
+    _mount_proc()
+    _call("umount2", b"/.old", _DETACH)
+    os.rmdir("/.old")
+    _mount(None, "/", None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
+    if uid == 0:
+        os.setgroups([])
+        os.setresgid(inner_uid, inner_uid, inner_uid)
+        os.setresuid(inner_uid, inner_uid, inner_uid)
+    _drop_privileges()
+    limit_resources(limits, gpu)
+    os.chdir("/tmp")
+    os.setsid()
+
+
+def _wait_outside(child: int) -> None:
+    """Stay as the handle of the inner process: same end, and death takes it along."""
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os._exit(128 - status if status < 0 else status)
+
+
+def _build_root(root: Path, limits: Limits) -> None:
+    """A root folder that holds read-only binds of what is visible, /dev, /tmp, and nothing else."""
+    _mount(None, "/", None, _REC | _PRIVATE)
+    _mount("tmpfs", root, "tmpfs", _NOSUID | _NODEV, "size=1m,mode=755")
+    recursive = 0 if os.getuid() == 0 and not _in_user_namespace() else _REC
+    for path in [*visible_folders(), *visible_files(), *devices()]:
+        target = root / path.relative_to("/")
+        if path.is_symlink():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(os.readlink(path))
+            continue
+        if path.is_dir():
+            target.mkdir(parents=True, exist_ok=True)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.touch()
+        _mount(path, target, None, _BIND | recursive)
+        if not path.is_relative_to("/dev"):
+            _mount(None, target, None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
+    size = limits.files
+    for name, mode in (("tmp", "1777"), ("dev/shm", "1777")):
+        (root / name).mkdir(parents=True, exist_ok=True)
+        _mount("tmpfs", root / name, "tmpfs", _NOSUID | _NODEV, f"size={size},mode={mode}")
+    (root / "proc").mkdir()
+    (root / ".old").mkdir()
+    number = _PIVOT_ROOT[os.uname().machine]
+    _call("syscall", number, str(root).encode(), str(root / ".old").encode())
+    os.chdir("/")
+
+
+def _in_user_namespace() -> bool:
+    """Whether this process is root only inside a user namespace."""
+    return Path("/proc/self/uid_map").read_text().split() != ["0", "0", "4294967295"]
+
+
+def _mount_proc() -> None:
+    """The new PID namespace's own /proc; some containers forbid it, and little is lost."""
+    try:
+        _mount("proc", "/proc", "proc", _NOSUID | _NODEV)
+    except SandboxError:
+        return
+
+
+def _drop_privileges() -> None:
+    """No capabilities, no new privileges, no core; die with the process outside."""
+
+    class Header(ctypes.Structure):
+        _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+    class Data(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_uint32) for name in ("effective", "permitted", "inheritable")]
+
+    _call("capset", ctypes.byref(Header(0x20080522, 0)), ctypes.byref((Data * 2)()))
+    _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _call("prctl", _PR_SET_DUMPABLE, 0, 0, 0, 0)
+    # Last: a change of user clears it.
+    _call("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+
+
+def _mount(
+    source: Path | str | None,
+    target: Path | str,
+    kind: str | None,
+    flags: int,
+    options: str | None = None,
+) -> None:
+    texts = [None if text is None else str(text).encode() for text in (source, target, kind)]
+    data = None if options is None else options.encode()
+    try:
+        _call("mount", texts[0], texts[1], texts[2], ctypes.c_ulong(flags), data)
+    except SandboxError as error:
+        raise SandboxError(error.errno, f"mount {target}: {error.strerror}") from None
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _call(name: str, *arguments: object) -> None:
+    """Call a libc function that returns 0. Raises SandboxError."""
+    if getattr(_libc(), name)(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise SandboxError(number, f"{name}: {os.strerror(number)}")
+
+
+def close_other_files(kept: Sequence[int]) -> None:
+    """Close every descriptor but `kept`; standard streams become /dev/null unless kept."""
+    null = os.open("/dev/null", os.O_RDWR)
+    for stream in (0, 1, 2):
+        if stream not in kept:
+            os.dup2(null, stream)
+    for name in os.listdir("/proc/self/fd"):
+        number = int(name)
+        if number > 2 and number not in kept:
+            try:
+                os.close(number)
+            except OSError:
+                continue  # the descriptor of the listing itself
