@@ -51,7 +51,7 @@ def versions() -> dict[str, str]:
         "torch": torch.__version__,
         "triton": triton.__version__,
         "numpy": numpy.__version__,
-        "gpu": "none (Triton's interpreter)",
+        "gpu": "no GPU (Triton's interpreter)",
         "capability": "",
     }
     if not INTERPRET:

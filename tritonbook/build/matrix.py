@@ -19,6 +19,7 @@ from typing import Any
 from ..course import gaps
 from ..course.exercises import Exercise
 from ..course.mutants import wrong_answers
+from ..device import INTERPRET
 
 PASSED = ("passed",)
 OPEN_GAP = ("not-attempted",)
@@ -71,8 +72,12 @@ class Row:
 
 
 def trials(exercise: Exercise, key: str | None = None) -> Iterator[Trial]:
-    """All that the checks of an exercise must decide. Raises MutantError for a stale edit."""
+    """All that the checks of an exercise must decide here. Raises MutantError for a stale edit.
+
+    Mutants whose mistake shows only in the interpreter, or only on a GPU, are left out elsewhere.
+    """
     wrong = wrong_answers(exercise)
+    here = "interpreter" if INTERPRET else "gpu"
     for name, cell in exercise.answers().items():
         if key not in (None, name):
             continue
@@ -80,6 +85,8 @@ def trials(exercise: Exercise, key: str | None = None) -> Iterator[Trial]:
         untouched = exercise.cut(cell, gaps.learner_text)
         yield Trial(exercise, name, "untouched", "open gap", OPEN_GAP, untouched)
         for mutant in wrong.mutants.get(name, ()):
+            if mutant.only not in (None, here):
+                continue
             text = wrong.text(name, mutant)
             yield Trial(exercise, name, "mutant", mutant.name, mutant.codes, text)
         for variant in wrong.variants.get(name, ()):
@@ -151,6 +158,8 @@ class _Worker:
                 text=True,
                 env={**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")},
             )
+            if self._process.stdout.readline() != "ready\n":
+                raise RuntimeError("the process that runs checks cannot start; import tritonbook?")
         return self._process
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from .. import device
-from .cases import Case
+from .cases import Case, dtype_override
 from .compare import compare_plain
 from .errors import explain_error
 from .judge import Judge
@@ -53,6 +53,9 @@ class Battery(Judge):
             row.state = "not run"
             row.first_bad = f"needs {'a GPU' if case.only == 'gpu' else 'the interpreter'}"
             return row
+        if case.raises is not None and dtype_override.get():
+            row.state, row.first_bad = "not run", "belongs to the dtypes as written"
+            return row
         start = time.perf_counter()
         row.finding = self._case_finding(case, row, thorough)
         row.seconds = time.perf_counter() - start
@@ -70,7 +73,9 @@ class Battery(Judge):
         if crashes:
             return astray
         first = self.trial(case)
-        finding = self.judge(first, expected, row) or astray
+        finding = self.judge(first, expected, row)
+        if finding is None or (astray and astray.code == finding.code):
+            finding = astray  # the meter names program and line
         if finding or not thorough:
             return finding
         return (

@@ -35,6 +35,8 @@ _LINE = "rgba(128,128,128,.45)"
 def _ratio(row: CaseResult) -> str:
     if row.absolute_error is None:
         return ""
+    if row.absolute_error == 0:
+        return "exact"
     share = row.error or 0.0
     return f"{row.absolute_error:.1e}, {'<1' if share < 0.01 else f'{100 * share:.0f}'}% of allowed"
 
