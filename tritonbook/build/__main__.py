@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }[options.verb]
     try:
         return verb(options)
-    except (SourceError, MutantError, LookupError, OSError, ValueError) as error:
+    except (SourceError, MutantError, LookupError, OSError, RuntimeError, ValueError) as error:
         print(_sentence(error), file=sys.stderr)
         return BROKEN
 

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 
@@ -19,6 +20,10 @@ def main() -> None:
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
+    import tritonbook.checking  # noqa: F401  (torch and triton: before any clock runs)
+
+    answers.write("ready\n")
+    answers.flush()
     for line in sys.stdin:
         answer = run(json.loads(line))
         answers.write(json.dumps(answer) + "\n")
@@ -32,8 +37,6 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
     Returns code ("passed", a diagnosis code, "assertion" or "load-error"), message, card, seconds.
     """
-    from pathlib import Path
-
     from tritonbook.checking import CheckFailed, dtype_override
     from tritonbook.course import exercises
 

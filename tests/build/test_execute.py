@@ -1,0 +1,52 @@
+"""Solved notebooks are run, and say on what."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tritonbook import INTERPRET
+from tritonbook.build import sync
+from tritonbook.build.__main__ import main
+from tritonbook.device import versions
+
+
+def run(course, *arguments: str) -> int:
+    return main(["--root", str(course.root), *arguments])
+
+
+def solved(course) -> dict:
+    return json.loads(sync.paths(course.root, "17_twice")[1].read_text())
+
+
+@pytest.mark.slow
+def test_execute_keeps_outputs_and_their_origin(course):
+    """Kills: outputs without the machine they come from; a sync that throws them away."""
+    run(course, "sync")
+    assert run(course, "execute", "17", "--allow-interpreter") == 0
+    notebook = solved(course)
+    executed = notebook["metadata"]["workbook"]["executed"]
+    assert {key: executed[key] for key in versions()} == versions()
+    assert len(executed["date"]) == len("2026-01-31")
+    cells = {cell["id"]: cell for cell in notebook["cells"]}
+    assert "passed" in json.dumps(cells["check-twice"]["outputs"])
+    assert cells["setup"]["execution_count"] == 1
+    assert sync.build(course.root).differing() == []
+
+
+@pytest.mark.slow
+def test_a_failing_solution_keeps_the_old_file(course, capsys):
+    run(course, "sync")
+    before = solved(course)
+    course.edit("out = torch.empty_like(x)", "out = torch.empty_like(y)")
+    assert run(course, "execute", "--allow-interpreter") == 1
+    assert "17_twice: " in capsys.readouterr().err
+    assert solved(course) == before
+
+
+@pytest.mark.skipif(not INTERPRET, reason="there is a GPU, so execute runs")
+def test_without_a_gpu_it_must_be_asked_for(course, capsys):
+    """Kills: pictures of the interpreter's times among the solutions."""
+    assert run(course, "execute") == 2
+    assert "--allow-interpreter" in capsys.readouterr().err
