@@ -1,0 +1,1062 @@
+# ---
+# workbook:
+#   title: Matrix multiplication
+#   minutes: 60
+#   needs: interpreter
+#   requires: [01_vector_add]
+#   you_will:
+#     - address any matrix by two strides, so that transposed and sliced inputs just work
+#     - write a tiled matrix product on tensor cores, with a float32 accumulator
+#     - choose the order of the tiles so that more of them share what the L2 cache holds
+#     - finish a linear layer (bias and activation) before it ever leaves the registers
+# ---
+
+# %% tags=["setup"]
+from tritonbook import DEVICE, bench, case, check, facts, mine, progress, reference, setup, show_tiles, tensor, traffic
+
+import torch
+import triton
+import triton.language as tl
+
+setup()
+
+# %% [markdown]
+# Most of the time of a language model is spent in one operation: `C = A @ B`. In this notebook you
+# write it. At the end your kernel also adds a bias and applies an activation, almost for free.
+#
+# **Scope.** Two matrices, any strides, float16, bfloat16 and float32. Tile sizes are given here.
+# Choosing them is the next notebook.
+#
+# ## Strides first
+#
+# A matrix in memory is one long row of numbers. Two strides say where an element sits:
+#
+# `address of a[i, k] = a_ptr + i * stride_am + k * stride_ak`
+#
+# Nothing else is needed. A transposed matrix is the same memory with the two strides
+# swapped. A slice is the same memory with a larger stride, or with a later start. A kernel
+# that uses both strides of each matrix handles all of these, and copies nothing.
+
+# %%
+a = torch.arange(12.0).reshape(3, 4)
+for name, view in {"a": a, "a.T": a.T, "a[:, ::2]": a[:, ::2], "a[1:]": a[1:]}.items():
+    where = f"strides {view.stride()!s:7} starts at {view.storage_offset()}"
+    print(f"{name:10} shape {tuple(view.shape)!s:7} {where}")
+
+# %% [markdown]
+# ## One tile of C
+#
+# Cut C into tiles of `BLOCK_M` by `BLOCK_N`. One program computes one tile. It needs a strip
+# of A (its rows) and a strip of B (its columns), and it walks along K in steps of `BLOCK_K`.
+
+# %%
+from tritonbook.seeing.pictures_matmul import draw_k_loop
+
+draw_k_loop(M=96, N=128, K=160, block_m=32, block_n=32, block_k=64, pid_m=1, pid_n=2)
+
+# %% [markdown]
+# Here is the step that is done at each position of the loop: two small tiles are loaded and
+# multiplied by `tl.dot`. This worked kernel has a single step, so M, N and K may be 16 at
+# most. `[:, None]` turns a row of offsets into a column: rows times one stride plus columns
+# times the other gives a whole tile of addresses.
+
+
+# %%
+@triton.jit
+def one_step_kernel(
+    a_ptr, b_ptr, c_ptr,
+    stride_am, stride_ak,
+    stride_bk, stride_bn,
+    stride_cm, stride_cn,
+    BLOCK: tl.constexpr,
+):
+    offs = tl.arange(0, BLOCK)
+    rows, columns = offs[:, None], offs[None, :]
+    a = tl.load(a_ptr + rows * stride_am + columns * stride_ak)  # [BLOCK, BLOCK]
+    b = tl.load(b_ptr + rows * stride_bk + columns * stride_bn)  # [BLOCK, BLOCK]
+    c = tl.dot(a, b)
+    tl.store(c_ptr + rows * stride_cm + columns * stride_cn, c)
+
+
+a, b = torch.randn(16, 16, device=DEVICE), torch.randn(16, 16, device=DEVICE)
+c = torch.empty_like(a)
+one_step_kernel[(1,)](a, b.T, c, *a.stride(), *b.T.stride(), *c.stride(), BLOCK=16)
+print("A @ B.T, largest error:", (c - a @ b.T).abs().max().item())
+
+# %% [markdown]
+# `tl.dot` runs on **tensor cores**: units that multiply small matrices in one instruction.
+# They take float16, bfloat16 or TF32 and can add up in float32. Tiles must be at least 16 in
+# each dimension.
+#
+# ### What about float32 inputs?
+# Tensor cores of an A100 have no float32 mode. Triton's default for float32 tiles is
+# **TF32**: it keeps 10 of the 23 mantissa bits of each input, so about three decimal digits.
+# That is fast, and often not what you meant. `input_precision` says which one you want:
+#
+# | `input_precision=` | what happens to float32 inputs | relative error of a product |
+# |---|---|---|
+# | `"tf32"` (default) | rounded to 10 mantissa bits, tensor cores | about 1e-3 |
+# | `"tf32x3"` | split into two TF32 parts, three products | about 1e-6 |
+# | `"ieee"` | exact float32, no tensor cores | about 1e-7 |
+#
+# In this workbook a float32 product means float32: we write `input_precision="ieee"`. It has
+# no effect on float16 and bfloat16. PyTorch makes the same choice for `a @ b`.
+
+# %% [markdown]
+# **Predict.** C is 4096 by 4096, with tiles of 128 by 128. How many programs run? How many
+# times is each element of A loaded?
+#
+# <details><summary>Answer</summary>
+#
+# 32 x 32 = 1024 programs. Every program in a row of tiles loads the same rows of A, so each
+# element of A is loaded 32 times (4096 / 128), and so is each element of B. Larger tiles mean
+# fewer loads. That is the reason for tiles.
+# </details>
+
+# %% [markdown]
+# ## Task 1: the tiled product
+#
+# | name | shape | dtype | role |
+# |---|---|---|---|
+# | `a` | (M, K), any strides | float16, bfloat16, float32 | input |
+# | `b` | (K, N), any strides | as `a` | input |
+# | returned | (M, N), contiguous | as `a` | `c[m, n] = sum over k of a[m, k] * b[k, n]` |
+#
+# The sum is kept in float32 whatever the inputs are, and cast once, at the store. K need not
+# be a multiple of the tile. Inner sizes that do not match raise `ValueError`.
+
+
+# %% tags=["reference"]
+from tritonbook.compat import target_arch
+
+
+def tile(dtype):
+    """Tile sizes that fit this GPU and this dtype. The next notebook shows how to choose."""
+    if target_arch() < 80:  # no tensor cores for Triton here: small tiles, or registers spill
+        return dict(BLOCK_M=32, BLOCK_N=32, BLOCK_K=32, num_warps=4, num_stages=2)
+    if dtype == torch.float32:  # input_precision="ieee" runs on the ordinary units
+        return dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, num_warps=8, num_stages=2)
+    return dict(BLOCK_M=64, BLOCK_N=128, BLOCK_K=32, num_warps=4, num_stages=4)
+
+
+def matmul_ref(a, b):
+    if a.shape[1] != b.shape[0]:
+        raise ValueError("inner sizes differ")
+    return a @ b
+
+
+def terms(a, b, *rest):
+    """Products that are added up in one element: the tolerance grows with its square root."""
+    return a.shape[1]
+
+
+def as_tf32(x):
+    return (x.to(torch.float32).view(torch.int32) & ~0x1FFF).view(torch.float32).to(x.dtype)
+
+
+def keeps_a_float32_sum(fn):
+    """8192 products of one sign: a float16 sum stands still or drifts long before the end."""
+    a = (torch.rand(16, 8192, generator=torch.Generator().manual_seed(0)) + 0.5).half()
+    b = (torch.rand(8192, 16, generator=torch.Generator().manual_seed(1)) + 0.5).half()
+    want = a.double() @ b.double()
+    got = fn(a.to(DEVICE), b.to(DEVICE)).cpu().double()
+    error = ((got - want).abs() / want).max().item()
+    assert error < 1e-3, (
+        f"With K=8192 and positive inputs the result is off by {error:.1%}. The error grows "
+        "with K: the accumulator has to be float32, not float16."
+    )
+
+
+SUSPECTS = {
+    "k-tail": (
+        lambda a, b: a[:, : a.shape[1] // 32 * 32] @ b[: a.shape[1] // 32 * 32],
+        "The last columns of A never entered the sum: K is not a multiple of BLOCK_K here. "
+        "Loop over `range(0, K, BLOCK_K)` and mask the last step.",
+    ),
+    "only-first-k-tile": (
+        lambda a, b: a[:, :32] @ b[:32],
+        "Only the first step of the K loop counts. Is the product added to the accumulator?",
+    ),
+    "only-last-k-tile": (
+        lambda a, b: a[:, (a.shape[1] - 1) // 32 * 32 :] @ b[(a.shape[1] - 1) // 32 * 32 :],
+        "Only the last step of the K loop counts. `tl.dot(a, b, acc, ...)` adds to acc; without "
+        "acc it starts from zero.",
+    ),
+    "a-stands-still": (
+        lambda a, b: sum(
+            a[:, : len(b[k : k + 32])] @ b[k : k + 32] for k in range(0, a.shape[1], 32)
+        ),
+        "Every step uses the first tile of A. Advance its pointers along K.",
+    ),
+    "b-stands-still": (
+        lambda a, b: sum(
+            a[:, k : k + 32] @ b[: min(32, a.shape[1] - k)] for k in range(0, a.shape[1], 32)
+        ),
+        "Every step uses the first tile of B. Advance its pointers along K.",
+    ),
+    "tf32": (
+        lambda a, b: as_tf32(a) @ as_tf32(b),
+        "These are TF32 digits: float32 inputs were cut to 10 bits of mantissa. Ask for "
+        'input_precision="ieee".',
+    ),
+}
+
+CASES = [
+    case("whole tiles", a=tensor(64, 64), b=tensor(64, 128)),
+    case("K is no multiple of the tile", a=tensor(40, 70), b=tensor(70, 50)),
+    case("several tiles, all ragged", dtype="float16", a=tensor(150, 31), b=tensor(31, 200)),
+    case("A transposed", a=tensor(70, 33, layout="transposed"), b=tensor(33, 40)),
+    case("B transposed", dtype="float16", a=tensor(33, 30), b=tensor(30, 40, layout="transposed")),
+    case("one row", a=tensor(1, 100), b=tensor(100, 65)),
+    case("inner sizes differ", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),
+]
+
+# %% [markdown]
+# Fill the gap in `matmul_kernel` (about 14 lines). The tile's offsets and the masks of M and N
+# are given. You write the pointers, the loop over K, and the store.
+
+
+# %% tags=["answer"] key="matmul"
+@triton.jit
+def matmul_kernel(
+    a_ptr, b_ptr, c_ptr,
+    M, N, K,
+    stride_am, stride_ak,
+    stride_bk, stride_bn,
+    stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):
+    """c = a @ b.
+    One program = one tile of c, [BLOCK_M, BLOCK_N].
+    Any strides, any M, N, K; the sum is float32.
+    """
+    pid_m, pid_n = tl.program_id(0), tl.program_id(1)
+    # int64: a row number times a stride can pass 2**31
+    offs_m = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
+    offs_k = tl.arange(0, BLOCK_K)
+    mask_m, mask_n = offs_m < M, offs_n < N
+
+    # TODO 1: pointers to the first tile of A, [BLOCK_M, BLOCK_K], and of B, [BLOCK_K, BLOCK_N]
+    # TODO 2: a float32 accumulator; for each step along K: load both tiles, add their dot
+    # TODO 3: store the accumulator, cast to the dtype of c
+    ### BEGIN SOLUTION
+    a_ptrs = a_ptr + offs_m[:, None] * stride_am + offs_k[None, :] * stride_ak
+    b_ptrs = b_ptr + offs_k[:, None] * stride_bk + offs_n[None, :] * stride_bn
+
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        mask_k = offs_k < K - k
+        a = tl.load(a_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=0.0)
+        b = tl.load(b_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=0.0)
+        acc = tl.dot(a, b, acc, input_precision="ieee")
+        a_ptrs += BLOCK_K * stride_ak
+        b_ptrs += BLOCK_K * stride_bk
+
+    c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :] * stride_cn
+    c = acc.to(c_ptr.dtype.element_ty)
+    tl.store(c_ptrs, c, mask=mask_m[:, None] & mask_n[None, :])
+    ### END SOLUTION
+
+
+def matmul(a, b):
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"cannot multiply {tuple(a.shape)} by {tuple(b.shape)}")
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.empty((M, N), dtype=a.dtype, device=a.device)
+    blocks = tile(a.dtype)
+    grid = (triton.cdiv(M, blocks["BLOCK_M"]), triton.cdiv(N, blocks["BLOCK_N"]))
+    matmul_kernel[grid](
+        a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), **blocks
+    )
+    return c
+
+# %% [markdown] tags=["hint"] key="matmul"
+# #### Hints for matmul
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Look at the picture of the K loop. Which of the two tiles of pointers moves along a row when K
+# advances, and which along a column? By how many addresses is one step?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `one_step_kernel` has the addresses and the dot. Add the masks: rows past M, columns past N, and
+# in the last step the part of the tile that lies past K. `tl.dot(a, b, acc, ...)` adds to `acc`.
+# Masked lanes must be 0 (`other=0.0`), because they enter a sum.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# a_ptrs = a_ptr + offs_m[:, None] * ... + offs_k[None, :] * ...
+# b_ptrs = b_ptr + offs_k[:, None] * ... + offs_n[None, :] * ...
+#
+# acc = tl.zeros((..., ...), dtype=...)
+# for k in range(0, K, BLOCK_K):
+#     mask_k = offs_k < K - ...
+#     a = tl.load(a_ptrs, mask=... & ..., other=0.0)
+#     b = tl.load(b_ptrs, mask=... & ..., other=0.0)
+#     acc = tl.dot(a, b, ..., input_precision=...)
+#     a_ptrs += BLOCK_K * ...
+#     b_ptrs += BLOCK_K * ...
+#
+# c_ptrs = c_ptr + ...
+# tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=... & ...)
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="matmul" points=6
+LONG_SUM = [keeps_a_float32_sum]
+check(matmul, matmul_ref, CASES, terms=terms, launches=1, suspects=SUSPECTS, also=LONG_SUM)
+### BEGIN HIDDEN TESTS
+HIDDEN_CASES = [
+    case("a single element", a=tensor(1, 1), b=tensor(1, 1)),
+    case("one column", a=tensor(70, 130), b=tensor(130, 1)),
+    case("K of one", a=tensor(80, 1), b=tensor(1, 70)),
+    case("prime sizes", a=tensor(131, 67), b=tensor(67, 139)),
+    case("rows with gaps", a=tensor(40, 48, layout="strided"), b=tensor(48, 40, layout="strided")),
+    case("odd addresses", a=tensor(40, 48, layout="offset"), b=tensor(48, 40, layout="offset")),
+    case(
+        "both transposed",
+        dtype="float16",
+        a=tensor(50, 70, layout="transposed"),
+        b=tensor(70, 90, layout="transposed"),
+    ),
+    case("one row repeated", a=tensor(32, 40, layout="expanded"), b=tensor(40, 32)),
+    case("one sign", dtype="float16", a=tensor(33, 300, values="positive"), b=tensor(300, 17)),
+    case("bfloat16", dtype="bfloat16", a=tensor(65, 100), b=tensor(100, 70)),
+    case("large and small", a=tensor(40, 50, scale=1e4), b=tensor(50, 40, scale=1e-4)),
+    case("no rows", a=tensor(0, 16), b=tensor(16, 8)),
+    case("inner sizes differ by a tile", a=tensor(16, 64), b=tensor(32, 16), raises=ValueError),
+]
+check(matmul, matmul_ref, HIDDEN_CASES, terms=terms, launches=1, suspects=SUSPECTS)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Why the sum is float32
+#
+# Half precision has 11 bits of mantissa. Above 2048 it cannot count in ones any more. Add up 8192
+# positive products in float16 and the sum stops growing long before the end. Run it and see.
+
+# %%
+products = torch.rand(8192, dtype=torch.float64) + 0.5
+running = torch.zeros((), dtype=torch.float16)
+for product in products.to(torch.float16):
+    running = running + product
+print(f"exact {products.sum():.1f}")
+off = abs(running - products.sum()) / products.sum()
+print(f"float16 sum {running.item():.1f}, off by {off:.1%}")
+print(f"float32 sum {products.float().sum().item():.1f}")
+
+# %% [markdown]
+# Tensor cores add in float32 at full speed. There is no reason to do otherwise. The cast to the
+# dtype of C comes once, at the store.
+#
+# ## What the compiler made of it
+#
+# You need no GPU to compile for one. `facts` compiles your kernel for an A100 (`sm_80`) and reads
+# the result. Look for three things: `mma` instructions (tensor cores), registers, and shared
+# memory. In shared memory the next tiles wait while this one is multiplied: `num_stages` of them.
+
+# %%
+a = torch.randn(512, 512, device=DEVICE, dtype=torch.float16)
+facts(matmul, a, a)
+
+# %% [markdown]
+# Shared memory is what limits the tile. One stage holds a tile of A and one of B:
+#
+# `(BLOCK_M + BLOCK_N) * BLOCK_K * 2 bytes * num_stages`
+#
+# An A100 gives one program 163 KiB. With tiles of 128 by 256 by 64 and 4 stages you ask for
+# 192 KiB. The next cell asks. Triton answers with `OutOfResources`, and the sentence names the
+# need and the limit. Smaller tiles or fewer stages mend it.
+
+# %%
+def too_large(a, b):
+    c = torch.empty((a.shape[0], b.shape[1]), dtype=a.dtype, device=a.device)
+    sizes = dict(BLOCK_M=128, BLOCK_N=256, BLOCK_K=64, num_warps=8, num_stages=4)
+    matmul_kernel[(4, 2)](
+        a, b, c, 512, 512, 512, *a.stride(), *b.stride(), *c.stride(), **sizes
+    )
+    return c
+
+
+facts(too_large, a, a)
+
+# %% [markdown]
+# ## The order of the tiles
+#
+# An A100 runs about 108 tiles at a time, an H100 132. The programs that run together share the L2
+# cache. If they need the same strips of A and B, each strip comes from memory once. So the order
+# of the tiles decides how much is shared.
+#
+# The picture shows the first 16 programs on a grid of 8 by 8 tiles, in two orders. Count the
+# strips: rows of A on the left, columns of B at the top.
+
+# %%
+from tritonbook.seeing.pictures_matmul import draw_tile_order
+
+draw_tile_order(
+    {
+        "row by row": lambda pid, grid_m, grid_n: (pid // grid_n, pid % grid_n),
+        "groups of 4 rows": lambda pid, grid_m, grid_n: (pid // 32 * 4 + pid % 4, pid // 4 % 8),
+    },
+    grid_m=8,
+    grid_n=8,
+    running=16,
+)
+
+# %% [markdown]
+# Row by row, 16 programs need 2 strips of A and all 8 of B: 10. In groups they need 4 and 4: 8. On
+# a real matrix the gap is wider. For 64 by 64 tiles and 128 programs it is 66 strips against 24
+# with groups of 8.
+#
+# ## Task 2: the order in plain Python
+#
+# | name | meaning |
+# |---|---|
+# | `pid` | number of the program, 0 to `grid_m * grid_n - 1` |
+# | `grid_m`, `grid_n` | tiles of C in a column, in a row |
+# | `group` | tile rows in a group |
+# | returned | the pair `(pid_m, pid_n)` of the program's tile, two ints |
+#
+# The rule: take `group` rows of tiles together. Inside a group go down the first column of tiles,
+# then down the second, and so on. When the group is finished, start the next. The last group may
+# have fewer rows. Every tile is taken exactly once. About 6 lines.
+
+
+# %% tags=["reference"]
+def swizzle_ref(pid, grid_m, grid_n, group):
+    """The rule spelt out: list all tiles in order, take number pid."""
+    order = []
+    for first in range(0, grid_m, group):
+        for pid_n in range(grid_n):
+            for pid_m in range(first, min(first + group, grid_m)):
+                order.append((pid_m, pid_n))
+    return order[pid]
+
+
+def takes_every_tile_once(fn):
+    for grid_m, grid_n, group in [(1, 1, 8), (5, 3, 2), (3, 7, 8), (9, 4, 4), (8, 8, 1)]:
+        got = sorted(tuple(fn(pid, grid_m, grid_n, group)) for pid in range(grid_m * grid_n))
+        want = [(m, n) for m in range(grid_m) for n in range(grid_n)]
+        missing = sorted(set(want) - set(got))
+        assert not missing, (
+            f"With {grid_m} x {grid_n} tiles and group {group}, no program takes tile {missing[0]}."
+        )
+
+
+ORDER_SUSPECTS = {
+    "no-groups": (
+        lambda pid, grid_m, grid_n, group: (pid // grid_n, pid % grid_n),
+        "This is row by row: the group makes no difference.",
+    ),
+    "short-last-group": (
+        lambda pid, grid_m, grid_n, group: (
+            pid // (group * grid_n) * group + pid % (group * grid_n) % group,
+            pid % (group * grid_n) // group,
+        ),
+        "Right until the last group: it may have fewer rows than the others. How many are left?",
+    ),
+    "row-and-column-swapped": (
+        lambda pid, grid_m, grid_n, group: swizzle_ref(pid, grid_m, grid_n, group)[::-1],
+        "The pair is (pid_n, pid_m); the row comes first.",
+    ),
+    "across-first": (
+        lambda pid, grid_m, grid_n, group: (
+            pid // grid_n,
+            pid % grid_n,
+        )
+        if group >= grid_m
+        else (
+            pid // (group * grid_n) * group + pid % (group * grid_n) // grid_n,
+            pid % grid_n,
+        ),
+        "Inside a group you go along the row first. Go down the column first: neighbours in time "
+        "then share the strip of B.",
+    ),
+}
+
+ORDER_CASES = [
+    case("the second column", pid=6, grid_m=8, grid_n=8, group=4),
+    case("the second program", pid=1, grid_m=8, grid_n=8, group=4),
+    case("the second group", pid=35, grid_m=8, grid_n=8, group=4),
+    case("the short last group", pid=14, grid_m=5, grid_n=3, group=4),
+    case("the short last group begins", pid=12, grid_m=5, grid_n=3, group=4),
+    case("fewer rows than the group", pid=5, grid_m=3, grid_n=6, group=8),
+]
+
+# %% tags=["answer"] key="swizzle"
+def swizzle(pid, grid_m, grid_n, group):
+    """Tile (pid_m, pid_n) of program pid: groups of `group` tile rows, column by column."""
+    # TODO: which group? how many rows has it? where inside the group? (about 6 lines)
+    ### BEGIN SOLUTION
+    per_group = group * grid_n
+    first_m = pid // per_group * group
+    rows = min(grid_m - first_m, group)
+    inside = pid % per_group
+    return first_m + inside % rows, inside // rows
+    ### END SOLUTION
+
+# %% [markdown] tags=["hint"] key="swizzle"
+# #### Hints for swizzle
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# A whole group holds `group * grid_n` tiles. So in which group is program `pid`, and which row of
+# tiles is the group's first?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# Inside the group, number the tiles from 0. Going down first means: the row is the remainder by the
+# number of rows, the column is the quotient. Only the last group has other than `group` rows.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# per_group = ...
+# first_m = pid // ... * ...
+# rows = min(grid_m - ..., ...)
+# inside = pid % ...
+# return ... + inside % ..., inside // ...
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="swizzle" points=3
+check(
+    swizzle,
+    swizzle_ref,
+    ORDER_CASES,
+    triton=False,
+    suspects=ORDER_SUSPECTS,
+    also=[takes_every_tile_once],
+)
+### BEGIN HIDDEN TESTS
+HIDDEN_ORDER_CASES = [
+    case("one tile", pid=0, grid_m=1, grid_n=1, group=8),
+    case("group of one", pid=11, grid_m=4, grid_n=5, group=1),
+    case("one row of tiles", pid=6, grid_m=1, grid_n=9, group=8),
+    case("one column of tiles", pid=6, grid_m=9, grid_n=1, group=4),
+    case("two rows left", pid=45, grid_m=10, grid_n=5, group=4),
+    case("wide", pid=100, grid_m=7, grid_n=40, group=3),
+    case("large", pid=123456, grid_m=1000, grid_n=300, group=8),
+]
+check(swizzle, swizzle_ref, HIDDEN_ORDER_CASES, triton=False, suspects=ORDER_SUSPECTS)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# Your order, drawn. The number of strips is the number to make small.
+
+# %%
+draw_tile_order(
+    {
+        "yours, groups of 4": lambda pid, grid_m, grid_n: swizzle(pid, grid_m, grid_n, 4),
+        "yours, groups of 2": lambda pid, grid_m, grid_n: swizzle(pid, grid_m, grid_n, 2),
+    },
+    grid_m=8,
+    grid_n=8,
+    running=16,
+)
+
+# %% [markdown]
+# ## Task 3: the grouped product
+#
+# Now the same rule in a kernel. The grid has one dimension, because programs start in the order of
+# their number. Two gaps:
+#
+# - In `tile_of`, about 6 lines. It goes row by row so far. Make it your `swizzle`, with
+#   `tl.minimum` in place of `min`. A `@triton.jit` function can be called from a kernel.
+# - In the wrapper, the grid, 1 line.
+#
+# The loop over K is the one of Task 1. `tile_order` asks your `tile_of` for the order itself, so
+# that the check can see it: the values alone do not show it.
+
+# %% tags=["reference"]
+def goes_in_groups(fn):
+    for grid_m, grid_n, group in [(8, 5, 4), (5, 4, 3)]:
+        got = [tuple(pair) for pair in tile_order(grid_m, grid_n, group).tolist()]
+        want = [swizzle_ref(pid, grid_m, grid_n, group) for pid in range(grid_m * grid_n)]
+        wrong = next((pid for pid in range(len(want)) if got[pid] != want[pid]), None)
+        assert wrong is None, (
+            "The product is right, but the tiles are not taken in groups: with "
+            f"{grid_m} x {grid_n} tiles and GROUP_M={group}, program {wrong} takes tile "
+            f"{got[wrong]}; the rule of Task 2 gives it {want[wrong]}."
+        )
+
+
+# %% tags=["answer"] key="matmul_grouped"
+@triton.jit
+def tile_of(pid, grid_m, grid_n, GROUP_M: tl.constexpr):
+    """The tile (pid_m, pid_n) of program pid: groups of GROUP_M rows, column by column."""
+    pid_m = pid // grid_n
+    pid_n = pid % grid_n
+    # TODO 1: not row by row, but in groups (about 6 lines)
+    ### BEGIN SOLUTION
+    per_group = GROUP_M * grid_n
+    first_m = pid // per_group * GROUP_M
+    rows = tl.minimum(grid_m - first_m, GROUP_M)
+    inside = pid % per_group
+    pid_m = first_m + inside % rows
+    pid_n = inside // rows
+    ### END SOLUTION
+    return pid_m, pid_n
+
+
+@triton.jit
+def tile_order_kernel(order_ptr, grid_m, grid_n, stride_on, stride_op, GROUP_M: tl.constexpr):
+    pid = tl.program_id(0)
+    pid_m, pid_n = tile_of(pid, grid_m, grid_n, GROUP_M)
+    tl.store(order_ptr + pid * stride_on, pid_m)
+    tl.store(order_ptr + pid * stride_on + stride_op, pid_n)
+
+
+def tile_order(grid_m, grid_n, group):
+    """The tile of each program: int32, [grid_m * grid_n, 2]."""
+    order = torch.empty((grid_m * grid_n, 2), dtype=torch.int32, device=DEVICE)
+    tile_order_kernel[(grid_m * grid_n,)](
+        order, grid_m, grid_n, *order.stride(), GROUP_M=group
+    )
+    return order
+
+
+@triton.jit
+def matmul_grouped_kernel(
+    a_ptr, b_ptr, c_ptr,
+    M, N, K,
+    stride_am, stride_ak,
+    stride_bk, stride_bn,
+    stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr,
+):
+    """c = a @ b.
+
+    One program = one tile of c, [BLOCK_M, BLOCK_N]; programs go in groups of GROUP_M tile rows.
+    Any strides, any M, N, K; the sum is float32.
+    """
+    pid_m, pid_n = tile_of(
+        tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), GROUP_M
+    )
+    offs_m = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
+    offs_k = tl.arange(0, BLOCK_K)
+    mask_m, mask_n = offs_m < M, offs_n < N
+
+    a_ptrs = a_ptr + offs_m[:, None] * stride_am + offs_k[None, :] * stride_ak
+    b_ptrs = b_ptr + offs_k[:, None] * stride_bk + offs_n[None, :] * stride_bn
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        mask_k = offs_k < K - k
+        a = tl.load(a_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=0.0)
+        b = tl.load(b_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=0.0)
+        acc = tl.dot(a, b, acc, input_precision="ieee")
+        a_ptrs += BLOCK_K * stride_ak
+        b_ptrs += BLOCK_K * stride_bk
+
+    c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :] * stride_cn
+    c = acc.to(c_ptr.dtype.element_ty)
+    tl.store(c_ptrs, c, mask=mask_m[:, None] & mask_n[None, :])
+
+
+def matmul_grouped(a, b):
+    """a @ b, [M, N]; tiles in groups of 8 rows."""
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"cannot multiply {tuple(a.shape)} by {tuple(b.shape)}")
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.empty((M, N), dtype=a.dtype, device=a.device)
+    blocks = tile(a.dtype)
+    # TODO 2: a grid of one dimension, one program for each tile (1 line)
+    ### BEGIN SOLUTION
+    grid = (triton.cdiv(M, blocks["BLOCK_M"]) * triton.cdiv(N, blocks["BLOCK_N"]),)
+    ### END SOLUTION
+    matmul_grouped_kernel[grid](
+        a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), GROUP_M=8, **blocks
+    )
+    return c
+
+# %% [markdown] tags=["hint"] key="matmul_grouped"
+# #### Hints for matmul_grouped
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# How many programs did the grid of Task 1 start, its two numbers taken together?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `tile_of` is `swizzle` line by line. Assign to `pid_m` and `pid_n`; the `return` is there already.
+# `//` and `%` work on numbers in a kernel as they do in Python.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# per_group = ...
+# first_m = pid // ... * ...
+# rows = tl.minimum(..., GROUP_M)
+# ...
+# pid_m = first_m + ...
+# pid_n = ...
+# ```
+#
+# And the grid: `(triton.cdiv(M, ...) * triton.cdiv(N, ...),)`. The comma makes it a tuple.
+#
+# </details>
+
+# %% tags=["check"] key="matmul_grouped" points=3
+GROUPED_CASES = [
+    case("K is no multiple of the tile", a=tensor(40, 70), b=tensor(70, 50)),
+    case("more rows of tiles than a group", a=tensor(520, 20), b=tensor(20, 130)),
+    case(
+        "B transposed",
+        dtype="float16",
+        a=tensor(150, 45),
+        b=tensor(45, 200, layout="transposed"),
+    ),
+    case("inner sizes differ", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),
+]
+GROUPED = dict(terms=terms, launches=1, suspects=SUSPECTS)
+check(matmul_grouped, matmul_ref, GROUPED_CASES, also=[goes_in_groups], **GROUPED)
+### BEGIN HIDDEN TESTS
+HIDDEN_GROUPED_CASES = [
+    case("one row", a=tensor(1, 100), b=tensor(100, 300)),
+    case("one column of tiles", a=tensor(530, 33), b=tensor(33, 8)),
+    case("prime sizes", dtype="float16", a=tensor(257, 67), b=tensor(67, 263)),
+    case("rows with gaps", a=tensor(40, 48, layout="strided"), b=tensor(48, 40, layout="strided")),
+    case("bfloat16", dtype="bfloat16", a=tensor(65, 100), b=tensor(100, 70)),
+    case("no columns", a=tensor(8, 16), b=tensor(16, 0)),
+]
+check(matmul_grouped, matmul_ref, HIDDEN_GROUPED_CASES, **GROUPED)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Finish the layer before it leaves
+#
+# A linear layer is `act(x @ w + bias)`. As three operators the product is written to memory, read
+# for the bias, written, read for the activation, written. In your kernel the product lies in
+# registers when the loop ends. Add the bias and apply the activation there. That is an
+# **epilogue**. It saves four trips through memory and costs almost nothing.
+#
+# ## Task 4: linear_act
+#
+# | name | shape | role |
+# |---|---|---|
+# | `x` | (M, K) | input |
+# | `w` | (K, N) | weight; for a `torch.nn.Linear` pass `layer.weight.T` |
+# | `bias` | (N,), any stride | one number for each **column** of the result |
+# | `act` | `"none"`, `"relu"`, `"gelu"`, `"silu"` | activation; anything else raises `ValueError` |
+# | returned | (M, N), dtype of `x` | `act(x @ w + bias)` |
+#
+# `gelu` is the tanh form, as in notebook 03. Bias and activation are computed in float32, before
+# the cast. `ACT` is a `tl.constexpr`, so the `if` is decided by the compiler and costs nothing.
+# Write the epilogue, about 8 lines. `gelu_tanh` is given.
+
+
+# %% tags=["reference"]
+@triton.jit
+def gelu_tanh(x):
+    """GELU, tanh form, of float32: 0.5 (1 + tanh(z)) is sigmoid(2 z)."""
+    return x * tl.sigmoid(1.5957691216057308 * (x + 0.044715 * x * x * x))
+
+
+ACTIVATIONS = {
+    "none": lambda y: y,
+    "relu": torch.relu,
+    "gelu": lambda y: torch.nn.functional.gelu(y, approximate="tanh"),
+    "silu": torch.nn.functional.silu,
+}
+
+
+def linear_act_ref(x, w, bias, act):
+    return ACTIVATIONS[act](x @ w + bias)
+
+
+def linear_tolerance(dtype):
+    """Of a sum of 128 products and more; where GELU is near zero the error is that of the sum."""
+    from tritonbook.checking import Tolerance
+
+    eps = torch.finfo(dtype).eps if dtype != torch.float32 else 2e-6
+    return Tolerance(eps + 2e-6, 2e-5, 1e-6, "one rounding at the store, and a float32 sum")
+
+
+LINEAR_SUSPECTS = {
+    "no-bias": (lambda x, w, bias, act: ACTIVATIONS[act](x @ w), "The bias is missing."),
+    "no-activation": (lambda x, w, bias, act: x @ w + bias, "The activation was not applied."),
+    "bias-after-activation": (
+        lambda x, w, bias, act: ACTIVATIONS[act](x @ w) + bias,
+        "The bias was added after the activation. It belongs inside.",
+    ),
+    "gelu-as-silu": (
+        lambda x, w, bias, act: torch.nn.functional.silu(x @ w + bias),
+        "This is SiLU for every activation. Which branch does `ACT` take?",
+    ),
+    "relu-always": (
+        lambda x, w, bias, act: torch.relu(x @ w + bias),
+        "This is ReLU for every activation. Which branch does `ACT` take?",
+    ),
+    "bias-by-row": (
+        lambda x, w, bias, act: ACTIVATIONS[act](x @ w + bias[: x.shape[0], None]),
+        "The bias was added along the wrong axis: one number for each row, not for each column.",
+    ),
+}
+
+LINEAR_CASES = [
+    case("relu", x=tensor(40, 70), w=tensor(70, 50), bias=tensor(50), act="relu"),
+    case("gelu", x=tensor(40, 70), w=tensor(70, 50), bias=tensor(50), act="gelu"),
+    case("silu", x=tensor(40, 70), w=tensor(70, 50), bias=tensor(50), act="silu"),
+    case("no activation", x=tensor(30, 40), w=tensor(40, 40), bias=tensor(40), act="none"),
+    case(
+        "a weight as nn.Linear keeps it",
+        dtype="float16",
+        x=tensor(50, 96),
+        w=tensor(96, 200, layout="transposed", scale=0.1),
+        bias=tensor(200),
+        act="gelu",
+    ),
+    case(
+        "unknown activation",
+        x=tensor(16, 16),
+        w=tensor(16, 16),
+        bias=tensor(16),
+        act="tanh",
+        raises=ValueError,
+    ),
+]
+
+
+# %% tags=["answer"] key="linear_act"
+@triton.jit
+def linear_act_kernel(
+    x_ptr, w_ptr, bias_ptr, out_ptr,
+    M, N, K,
+    stride_xm, stride_xk,
+    stride_wk, stride_wn,
+    stride_bn,
+    stride_om, stride_on,
+    ACT: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):
+    """out = act(x @ w + bias).
+
+    One program = one tile of out, [BLOCK_M, BLOCK_N].
+    Any strides, any M, N, K; the sum, the bias and the activation are float32.
+    """
+    pid_m, pid_n = tl.program_id(0), tl.program_id(1)
+    offs_m = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
+    offs_k = tl.arange(0, BLOCK_K)
+    mask_m, mask_n = offs_m < M, offs_n < N
+
+    x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk
+    w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        mask_k = offs_k < K - k
+        x = tl.load(x_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=0.0)
+        w = tl.load(w_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=0.0)
+        acc = tl.dot(x, w, acc, input_precision="ieee")
+        x_ptrs += BLOCK_K * stride_xk
+        w_ptrs += BLOCK_K * stride_wk
+
+    out_ptrs = out_ptr + offs_m[:, None] * stride_om + offs_n[None, :] * stride_on
+    # TODO: load the bias of these columns, add it in float32, apply ACT, cast, store (10 lines)
+    ### BEGIN SOLUTION
+    bias = tl.load(bias_ptr + offs_n * stride_bn, mask=mask_n, other=0.0)
+    y = acc + bias.to(tl.float32)[None, :]
+    if ACT == "relu":
+        y = tl.maximum(y, 0.0)
+    elif ACT == "gelu":
+        y = gelu_tanh(y)
+    elif ACT == "silu":
+        y = y * tl.sigmoid(y)
+    out = y.to(out_ptr.dtype.element_ty)
+    tl.store(out_ptrs, out, mask=mask_m[:, None] & mask_n[None, :])
+    ### END SOLUTION
+
+
+def linear_act(x, w, bias, act):
+    """act(x @ w + bias), [M, N]."""
+    if act not in ("none", "relu", "gelu", "silu"):
+        raise ValueError(f"{act!r} is none of none, relu, gelu, silu")
+    if x.shape[1] != w.shape[0] or bias.shape != w.shape[1:]:
+        raise ValueError("x is (M, K), w is (K, N), bias is (N,)")
+    M, K = x.shape
+    N = w.shape[1]
+    out = torch.empty((M, N), dtype=x.dtype, device=x.device)
+    blocks = tile(x.dtype)
+    grid = (triton.cdiv(M, blocks["BLOCK_M"]), triton.cdiv(N, blocks["BLOCK_N"]))
+    linear_act_kernel[grid](
+        x, w, bias, out, M, N, K, *x.stride(), *w.stride(), *bias.stride(), *out.stride(),
+        ACT=act, **blocks,
+    )
+    return out
+
+# %% [markdown] tags=["hint"] key="linear_act"
+# #### Hints for linear_act
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# The accumulator is `[BLOCK_M, BLOCK_N]`, the bias of this tile is `[BLOCK_N]`. Which of `[:, None]`
+# and `[None, :]` gives each column its own number?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# The columns of this tile are `offs_n`, and so are the elements of the bias. `ACT` is a string: you
+# can compare it with `==`. SiLU is `y * tl.sigmoid(y)`; `tl.maximum` takes a number as well.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# bias = tl.load(bias_ptr + ... * stride_bn, mask=..., other=0.0)
+# y = acc + ...
+# if ACT == "relu":
+#     y = ...
+# elif ...
+# tl.store(out_ptrs, y.to(...), mask=...)
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="linear_act" points=4
+LINEAR = dict(launches=1, suspects=LINEAR_SUSPECTS, tolerance=linear_tolerance)
+check(linear_act, linear_act_ref, LINEAR_CASES, **LINEAR)
+### BEGIN HIDDEN TESTS
+HIDDEN_LINEAR_CASES = [
+    case("one row", x=tensor(1, 100), w=tensor(100, 65), bias=tensor(65), act="silu"),
+    case("square", x=tensor(48, 33), w=tensor(33, 48), bias=tensor(48), act="gelu"),
+    case(
+        "a bias with gaps",
+        x=tensor(33, 20),
+        w=tensor(20, 40),
+        bias=tensor(40, layout="strided"),
+        act="relu",
+    ),
+    case("a low bias", x=tensor(20, 30), w=tensor(30, 70), bias=tensor(70, mean=-3.0), act="silu"),
+    case(
+        "far from zero",
+        x=tensor(20, 64, scale=30.0),
+        w=tensor(64, 33, scale=30.0),
+        bias=tensor(33),
+        act="gelu",
+    ),
+    case(
+        "several tiles",
+        dtype="float16",
+        x=tensor(140, 50),
+        w=tensor(50, 260, scale=0.2),
+        bias=tensor(260),
+        act="silu",
+    ),
+    case(
+        "bfloat16",
+        dtype="bfloat16",
+        x=tensor(40, 40),
+        w=tensor(40, 40, scale=0.2),
+        bias=tensor(40),
+        act="gelu",
+    ),
+    case(
+        "rows with gaps",
+        x=tensor(40, 48, layout="strided"),
+        w=tensor(48, 40),
+        bias=tensor(40),
+        act="none",
+    ),
+    case(
+        "bias too short",
+        x=tensor(16, 16),
+        w=tensor(16, 17),
+        bias=tensor(16),
+        act="none",
+        raises=ValueError,
+    ),
+]
+check(linear_act, linear_act_ref, HIDDEN_LINEAR_CASES, **LINEAR)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Predict, then measure
+#
+# A product of 4096 by 4096 matrices takes 2 × 4096³ = 137 GFLOP. Its three matrices hold 101 MB in
+# float16. On an A100 (312 TFLOP/s, 1.6 TB/s) arithmetic alone takes 0.44 ms, memory alone 0.06 ms.
+# Such a kernel is *compute-bound*: what counts is how busy the tensor cores are.
+#
+# **Predict.** Which is faster, `matmul` or `matmul_grouped`? And how far is each from cuBLAS, the
+# library behind `a @ b`?
+
+# %%
+size = 4096 if DEVICE == "cuda" else 128
+a = torch.randn(size, size, device=DEVICE, dtype=torch.float16)
+b = torch.randn(size, size, device=DEVICE, dtype=torch.float16)
+
+timed = bench(
+    {
+        "cuBLAS (a @ b)": lambda: a @ b,
+        "matmul": lambda: matmul(a, b),
+        "matmul_grouped": lambda: matmul_grouped(a, b),
+    },
+    bytes=3 * a.numel() * a.element_size(),
+    flops=2 * size**3,
+    baseline="cuBLAS (a @ b)",
+    title=f"{size} x {size} x {size}, float16",
+)
+timed
+
+# %%
+timed.plot()
+
+# %% [markdown]
+# Now the whole layer: three operators in PyTorch, one kernel here.
+
+# %%
+bias = torch.randn(size, device=DEVICE, dtype=torch.float16)
+
+timed = bench(
+    {
+        "PyTorch, three operators": lambda: torch.relu(a @ b + bias),
+        "linear_act": lambda: linear_act(a, b, bias, "relu"),
+    },
+    bytes=3 * a.numel() * a.element_size(),
+    flops=2 * size**3,
+    baseline="PyTorch, three operators",
+)
+timed
+
+# %% [markdown]
+# **Read the tables.** Your kernels are right for every shape and stride, and a good part of the way
+# to cuBLAS. What is missing is not a trick but a choice: the size of the tile, the number of warps,
+# the number of stages. You have fixed them blindly. The next notebook measures.
+#
+# ## Recap
+#
+# - Two strides address any matrix. A transposed or sliced operand costs no copy and no extra code.
+# - One program computes one tile of C: it walks along K and adds `tl.dot` to a float32 accumulator.
+# - Mask K as well as M and N: the masked lanes enter the sum, so they must be 0.
+# - float32 inputs mean TF32 by default. Say `input_precision="ieee"` when you mean float32.
+# - Programs that run together should share strips of A and B: group the tiles.
+# - What follows a product belongs in its epilogue, before the store.
+#
+# <details><summary>Common mistakes</summary>
+#
+# - `for k in range(K // BLOCK_K)`: the last, partial step is dropped.
+# - No mask along K: the kernel reads the next row of A, or memory of somebody else.
+# - `acc = tl.dot(a, b)` in the loop: only the last step counts.
+# - The strides of A used for C: right for square, contiguous matrices, wrong for all others.
+# - A float16 accumulator: right on small tests, wrong for a long K.
+#
+# </details>
+#
+# Next: [09_autotune](09_autotune.ipynb), where you choose the tile by measuring.
+
+# %%
+progress()
