@@ -13,7 +13,11 @@ from tritonbook.build.release import read_release
 OUTPUT = {
     "output_type": "display_data",
     "metadata": {},
-    "data": {"text/plain": ["two\n", "lines"], "image/svg+xml": ["<svg>\n", "</svg>"]},
+    "data": {
+        "text/plain": "two\nlines",
+        "image/svg+xml": "<svg>\n</svg>",
+        "application/vnd.card+json": {"kernels": ["one"], "empty": []},
+    },
 }
 
 

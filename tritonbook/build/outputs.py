@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import json
 import re
 from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode
 
 
@@ -51,14 +51,13 @@ def carry(notebook: NotebookNode, path: Path) -> list[str]:
     """
     if not path.is_file():
         return []
-    # Plain JSON: a half-written or hand-edited file must not stop the build.
     try:
-        old = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+        old = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    except ValueError:  # half-written or hand-edited: built anew, without outputs
         return []
-    record = old.get("metadata", {}).get("workbook", {})
+    record = old.metadata.get("workbook", {})
     made_from = record.get("made_from", {})
-    cells = {cell.get("id"): cell for cell in old.get("cells", [])}
+    cells = {cell.get("id"): cell for cell in old.cells}
     hashes = source_hashes(notebook)
     kept, dropped = {}, []
     for cell in notebook.cells:
@@ -68,27 +67,11 @@ def carry(notebook: NotebookNode, path: Path) -> list[str]:
         if known != hashes.get(cell.id):
             dropped.append(cell.id)
             continue
-        cell.outputs = [_joined(output) for output in cells[cell.id]["outputs"]]
-        cell.execution_count = cells[cell.id]["execution_count"]
+        cell.outputs = cells[cell.id].outputs
+        cell.execution_count = cells[cell.id].execution_count
         kept[cell.id] = known
     dropped += [name for name in made_from if name not in hashes]
     if kept:
         notebook.metadata.workbook["made_from"] = NotebookNode(kept)
-        notebook.metadata.workbook["executed"] = NotebookNode(record["executed"])
+        notebook.metadata.workbook["executed"] = record["executed"]
     return dropped
-
-
-def _joined(output: dict) -> NotebookNode:
-    """Undo nbformat's splitting of long texts into lists of lines."""
-
-    def join(value: object) -> object:
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return "".join(value)
-        if isinstance(value, dict):
-            return NotebookNode({key: join(item) for key, item in value.items()})
-        return value
-
-    joined = NotebookNode({key: join(value) for key, value in output.items()})
-    if "traceback" in output:
-        joined["traceback"] = output["traceback"]
-    return joined
