@@ -7,24 +7,35 @@ after `kernels.vet`.
 
 from __future__ import annotations
 
+import dataclasses
 import linecache
+import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from tritonbook import checking, device
+from tritonbook.checking import card
 from tritonbook.checking.report import CheckFailed, Report
 from tritonbook.checking.trial import CheckTimeout
+from tritonbook.course import gaps
 from tritonbook.course.exercises import machinery
+from tritonbook.seeing import compiled
 
-from . import fence
+from . import fence, gate
 from .course import Course
 from .peer import CandidateEnded, Peer, Trouble
 from .wire import Line
 from .work import Exercise, Submission
 
 # Findings that say more than "wrong": each has a status of its own.
-_STATUS_OF_CODE = {"timeout": "TIMEOUT", "crashed": "CUDA_FAULT", "policy": "POLICY"}
+_STATUS_OF_CODE = {
+    "timeout": "TIMEOUT",
+    "crashed": "CUDA_FAULT",
+    "policy": "POLICY",
+    "not-run": "INFRA",  # this machine cannot run the check: no reason for a score
+}
 
 
 @dataclass
@@ -38,10 +49,21 @@ class Outcome:
     seconds: float
 
 
+Compiler = Callable[[dict[str, Any]], dict[str, Any]]
+
+
 def run_check(
-    line: Line, course: Course, submission: Submission, exercise: Exercise, call_seconds: float
+    line: Line,
+    course: Course,
+    submission: Submission,
+    exercise: Exercise,
+    call_seconds: float,
+    compiler: Compiler | None = None,
 ) -> Outcome:
-    """Grade one exercise with the candidate at the other end of `line`."""
+    """Grade one exercise with the candidate at the other end of `line`.
+
+    compiler: answers compile requests as `tritonbook.seeing.worker` does; None: no compile gate.
+    """
     started = time.perf_counter()
     if device.INTERPRET:
         fence.install()
@@ -51,7 +73,8 @@ def run_check(
     names: dict[str, Any] = {"__name__": "__main__"}
     for name, text in course.trusted_cells(exercise.check):
         _execute(name, text, names)
-    checks = _Checks(peer)
+    checks = _Checks(peer, course.check_text(exercise.check))
+    compiled.compile_gate = _Gate(peer, compiler)  # the check looks it up there when it needs it
     names["check"] = checks.check
     for function, on_tape in course.answer_names(exercise.check).items():
         names[function] = peer.function(function, on_tape)
@@ -66,7 +89,7 @@ def run_check(
         error = problem
     finally:
         checking.seed_secret.reset(token)
-    return _outcome(peer, checks.reports, error, time.perf_counter() - started)
+    return _outcome(peer, checks, error, time.perf_counter() - started)
 
 
 def _execute(name: str, text: str, names: dict[str, Any]) -> None:
@@ -76,24 +99,75 @@ def _execute(name: str, text: str, names: dict[str, Any]) -> None:
         exec(compile(text, filename, "exec"), names)
 
 
-class _Checks:
-    """Stands for `check` in the cell: same arguments, keeps the reports."""
+class _Gate:
+    """Stands for `compile_gate`: compiles the launches of a proxy's tape."""
 
-    def __init__(self, peer: Peer):
+    def __init__(self, peer: Peer, compiler: Compiler | None):
+        self.peer, self.compiler = peer, compiler
+
+    def __call__(
+        self, fn: Any, args: Any, options: Any = None, arch: int = 80, **how: Any
+    ) -> compiled.CompileResult:
+        if self.compiler is None:
+            return compiled.CompileResult(None, "no compiler was given")
+        try:
+            launches = self.peer.launches(fn.__name__, tuple(args), options or {})
+        except Exception as error:  # noqa: BLE001  (the values gate has said what is wrong)
+            return compiled.CompileResult(None, f"{type(error).__name__}: {error}")
+        request = {
+            "job": "compile",
+            "source": gate.program(self.peer.player.library, launches),
+            "entry": "replay",
+            "args": [],
+            "options": {},
+            "arch": arch,
+            "ptx": False,
+            "path": [],
+        }
+        answer = self.compiler(request)
+        if "unanswered" in answer:
+            return compiled.CompileResult(None, str(answer["unanswered"]))
+        kernels = [{**k, "grid": tuple(k["grid"])} for k in answer["kernels"]]
+        facts = tuple(compiled.KernelFacts(**kernel) for kernel in kernels)
+        error = answer.get("error")
+        if error is None:
+            return compiled.CompileResult(True, kernels=facts)
+        ok = False if error["code"] else None
+        return compiled.CompileResult(ok, error["message"], error["caret"], facts, error["code"])
+
+
+class _Checks:
+    """Stands for `check` in the cell: same arguments, keeps the cards."""
+
+    def __init__(self, peer: Peer, text: str):
         self.peer = peer
+        self.hidden_lines = gaps.regions(text, gaps.BEGIN_HIDDEN, gaps.END_HIDDEN)
         self.reports: list[Report] = []
+        self.cards: list[dict[str, Any]] = []
 
     def check(self, fn: Any, reference: Any, cases: Any, **options: Any) -> None:
         report = checking.run(fn, reference, cases, **options)
         self.reports.append(report)
+        line = sys._getframe(1).f_lineno
+        hidden = any(begin < line < end for begin, end in self.hidden_lines)
+        self.cards.append({"hidden": hidden, **card.bundle(_shown(report, hidden))})
         if not report.passed or self.peer.trouble or self.peer.refused:
             raise CheckFailed(report)
 
 
-def _outcome(
-    peer: Peer, reports: list[Report], error: BaseException | None, seconds: float
-) -> Outcome:
-    found = [report.to_dict() for report in reports]
+def _shown(report: Report, hidden: bool) -> Report:
+    """A report as the student may see it: of hidden cases, only what went wrong."""
+    if not hidden:
+        return report
+    cases = [
+        dataclasses.replace(row, note=f"hidden case {number}", describe="", first_bad="")
+        for number, row in enumerate(report.cases, 1)
+    ]
+    return dataclasses.replace(report, cases=cases)
+
+
+def _outcome(peer: Peer, checks: _Checks, error: BaseException | None, seconds: float) -> Outcome:
+    found, reports = checks.cards, checks.reports
     trouble = peer.trouble
     if trouble is None and peer.refused is not None:
         code = peer.refused.code

@@ -21,6 +21,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from tritonbook.seeing.process import Worker, WorkerError
+
 from . import candidate, checker, sandbox
 from .course import Course
 from .wire import Line, PeerGone, PeerSlow, WireError
@@ -51,6 +53,7 @@ class Executor:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         self.context = multiprocessing.get_context("forkserver")
         self.context.set_forkserver_preload(PRELOAD)
+        self.compiler = Worker(interpret=False)
 
     def run(
         self, course: Course, submission: Submission, exercise: Exercise, attempt: int = 1
@@ -136,8 +139,12 @@ class Executor:
     ) -> dict[str, Any]:
         """The checker's outcome; where there is none, what that means."""
         seconds = self.setting.limits.wall_seconds
+        deadline = time.monotonic() + seconds
         try:
             found = line.receive(seconds).body
+            while "compile" in found:
+                line.send(self._compile(found["compile"]), (), 60)
+                found = line.receive(max(0.1, deadline - time.monotonic())).body
         except PeerSlow:
             return {
                 "status": "TIMEOUT",
@@ -154,6 +161,17 @@ class Executor:
             found |= {"status": "OOM", "code": "out-of-memory"}
         return found
 
+    def _compile(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Ask this machine's compiler process; it gets vetted kernels only."""
+        try:
+            return self.compiler.ask(request, 60.0)
+        except WorkerError as problem:
+            return {"unanswered": f"the compiler did not answer: {problem}"}
+
+    def close(self) -> None:
+        """End the compiler process."""
+        self.compiler.stop()
+
 
 def _check(
     line_end: socket.socket,
@@ -167,8 +185,13 @@ def _check(
     sandbox.close_other_files([line_end.fileno(), verdict_end.fileno()])
     verdict = Line(verdict_end)
     try:
+
+        def compiler(request: dict[str, Any]) -> dict[str, Any]:
+            verdict.send({"compile": request})
+            return verdict.receive(limits.wall_seconds).body
+
         outcome = checker.run_check(
-            Line(line_end), course, submission, exercise, limits.call_seconds
+            Line(line_end), course, submission, exercise, limits.call_seconds, compiler
         )
         verdict.send(
             {

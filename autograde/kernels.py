@@ -154,6 +154,10 @@ class KernelLibrary:
             self._made[id] = self._make(id)
         return self._made[id]
 
+    def name(self, id: KernelId) -> str:
+        """The name of the kernel at `id`, which `get` has vetted."""
+        return self._definitions[id].node.name
+
     def source(self, id: KernelId) -> str:
         """The text of a file that defines the kernel at `id`, its helpers and constants."""
         if id not in self._definitions:

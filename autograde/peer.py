@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from tritonbook.checking.trial import CheckTimeout
 
 from .kernels import KernelLibrary, Refused
-from .tape import Player, TapeError, decode, describe, encode, tensor_from
+from .tape import LaunchRecord, Player, TapeError, decode, describe, encode, tensor_from
 from .wire import Line, PeerGone, PeerSlow, WireError
 
 KEPT_ARGUMENTS = 32  # latest tensor arguments that both sides still know in later calls
@@ -83,6 +83,15 @@ class Peer:
 
         proxy.__name__ = proxy.__qualname__ = name
         return proxy
+
+    def launches(self, name: str, args: tuple, kwargs: dict) -> list[LaunchRecord]:
+        """What a call launches on what, without running any kernel. Raises what the call raises."""
+        self.player.collect = found = []
+        try:
+            self._call_on_tape(name, args, kwargs)
+        finally:
+            self.player.collect = None
+        return found
 
     # --- calls
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -222,6 +223,16 @@ def _kernel_place(function: Any) -> list[Any]:
     return [code.co_filename, code.co_firstlineno]
 
 
+@dataclass(frozen=True)
+class LaunchRecord:
+    """One launch of a tape, decoded; a kernel among the arguments is its KernelId."""
+
+    kernel: KernelId
+    grid: tuple[int, ...]
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+
+
 class Player:
     """The checker's side: plays tapes on real tensors, with kernels from vetted source."""
 
@@ -229,6 +240,7 @@ class Player:
         self.library = library
         self.cell_of_file = cell_of_file
         self.tensors: dict[int, torch.Tensor] = {}
+        self.collect: list[LaunchRecord] | None = None  # a list: write launches here, run none
 
     def play(self, steps: Any, constants: list[bytes]) -> None:
         """Run one call's steps. Raises TapeError, Refused, or what a launch raises."""
@@ -264,7 +276,7 @@ class Player:
             return self._kernel(data["kernel"])
         raise TapeError("not a value")
 
-    def _kernel(self, place: Any) -> Any:
+    def _kernel_id(self, place: Any) -> KernelId:
         if not (isinstance(place, list) and len(place) == 2):
             raise TapeError("not a kernel")
         file, line = place
@@ -274,7 +286,11 @@ class Player:
                 "no-kernel-launched",
                 "The kernel that was launched is not one that the notebook defines.",
             )
-        return self.library.get(KernelId(cell, line))
+        return KernelId(cell, line)
+
+    def _kernel(self, place: Any) -> Any:
+        id = self._kernel_id(place)
+        return self.library.get(id) if self.collect is None else id
 
     def _play_torch(self, name: Any, args: Any, kwargs: Any, made: Any) -> None:
         operator = _operator(name)
@@ -293,7 +309,6 @@ class Player:
                 self.tensors[number] = leaf
 
     def _play_launch(self, place: Any, grid: Any, args: Any, kwargs: Any) -> None:
-        kernel = self._kernel(place)
         arguments = decode(args, self.resolve)
         options = decode(kwargs, self.resolve)
         sizes = isinstance(grid, list) and 1 <= len(grid) <= 3
@@ -303,6 +318,11 @@ class Player:
             raise TapeError("not arguments")
         if not all(isinstance(name, str) for name in options):
             raise TapeError("not options")
+        id = self._kernel_id(place)
+        kernel = self.library.get(id)  # vetted, also when it is only written down
+        if self.collect is not None:
+            self.collect.append(LaunchRecord(id, tuple(grid), tuple(arguments), options))
+            return
         fence.allow(self.tensors.values())
         kernel[tuple(grid)](*arguments, **options)
 

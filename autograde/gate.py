@@ -1,0 +1,67 @@
+"""The compile gate for a submission: its launches as one file of vetted kernels, for the compiler.
+
+The check's own gate exports the learner's function and runs it in a helper process. Here the
+function is a proxy, and a student's Python must not run in a helper of the grader's. What the gate
+needs of it is on the tape already: which kernel was launched on what.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from .kernels import KernelId, KernelLibrary
+from .tape import LaunchRecord
+
+
+def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
+    """The text of a Python file whose function `replay()` makes the same launches.
+
+    Tensors are new ones of the same shape, strides, dtype and alignment.
+    """
+    texts: dict[KernelId, str] = {}
+    body = []
+    for launch in launches:
+        texts.setdefault(launch.kernel, library.source(launch.kernel))
+        name = library.name(launch.kernel)
+        arguments = [_text(value, library) for value in launch.args]
+        arguments += [f"{key}={_text(value, library)}" for key, value in launch.options.items()]
+        body.append(f"    {name}[{launch.grid!r}]({', '.join(arguments)})")
+    lines = ["import torch", "import triton", "import triton.language as tl", *texts.values()]
+    lines += ["", _MAKE, "", "def replay(*args, **options):", *(body or ["    pass"])]
+    return "\n".join(lines) + "\n"
+
+
+_MAKE = '''
+def make(shape, strides, dtype, shift):
+    """A tensor in this layout, `shift` elements past an aligned address."""
+    extent = 1 + sum(max(n - 1, 0) * s for n, s in zip(shape, strides))
+    return torch.zeros(extent + shift, dtype=dtype).as_strided(shape, strides, shift)
+'''
+
+
+def _text(value: Any, library: KernelLibrary) -> str:
+    """A launch argument as Python text."""
+    if isinstance(value, torch.Tensor):
+        shift = value.data_ptr() % 16 // value.element_size()
+        shape, strides = tuple(value.shape), tuple(value.stride())
+        return f"make({shape!r}, {strides!r}, {value.dtype}, {shift})"
+    if isinstance(value, KernelId):
+        return library.name(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    if isinstance(value, torch.dtype):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(_text(item, library) for item in value)
+        return f"({inner},)" if isinstance(value, tuple) else f"[{inner}]"
+    if type(value).__module__.startswith("triton.language"):
+        return f"tl.{value}" if not str(value).startswith("fp") else _float_name(str(value))
+    return repr(value)
+
+
+def _float_name(name: str) -> str:
+    known = {"fp16": "float16", "fp32": "float32", "fp64": "float64"}
+    return f"tl.{known.get(name, name)}"
