@@ -1,0 +1,622 @@
+# ---
+# workbook:
+#   title: RoPE
+#   minutes: 45
+#   needs: interpreter
+#   requires: [05_rmsnorm_rows]
+#   you_will:
+#     - turn queries and keys by their position, for any memory layout and number of heads
+#     - tell the two pairings apart that are both called RoPE
+#     - write a backward pass that needs nothing but the forward kernel and a sign
+# ---
+
+# %% tags=["setup"]
+from tritonbook import DEVICE, bench, case, check, facts, mine, progress, reference, setup, show_tiles, tensor, traffic
+
+import torch
+import triton
+import triton.language as tl
+
+setup()
+
+# %% [markdown]
+# ## The idea
+#
+# Attention compares a query with a key by their dot product. The dot product does not know where in
+# the text the two stand. *Rotary position embedding* (RoPE, Su and others, 2021) tells it.
+#
+# Take the numbers of a query two at a time. Each pair is an arrow in a plane. A query at position p
+# has its arrows turned by an angle of p × θ, and each pair has a θ of its own. Keys are turned in
+# the same way. Then a query at position 7 and a key at position 4 are turned against each other by
+# 3 × θ, and so are those at 107 and 104. *Only the distance counts.*
+#
+# In the picture one pair turns with its position. Beside it a second pair, with a smaller θ.
+
+# %%
+from tritonbook.seeing.pictures_attention import draw_rotation
+
+draw_rotation(positions=6, thetas=(0.5, 0.12))
+
+# %% [markdown]
+# Turning the arrow (a, b) by an angle is four multiplications:
+#
+# $$a' = a \cos - b \sin \qquad b' = b \cos + a \sin$$
+#
+# Try the claim before you believe it. The cell turns one query and one key, both by torch.
+
+# %%
+def turn_pair(pair, angle):
+    a, b = pair
+    cos, sin = torch.cos(angle), torch.sin(angle)
+    return torch.stack((a * cos - b * sin, b * cos + a * sin))
+
+
+query, key, theta = torch.randn(2), torch.randn(2), torch.tensor(0.3)
+for p, s in [(7, 4), (107, 104), (7, 5)]:
+    score = turn_pair(query, p * theta) @ turn_pair(key, s * theta)
+    print(f"query at {p:3}, key at {s:3}: score {score:.4f}")
+
+# %% [markdown]
+# ## Which two numbers are a pair?
+#
+# Two answers are in use, and both are called RoPE.
+#
+# - **Half-split** (Llama in Hugging Face, GPT-NeoX): element i goes with element i + D/2.
+# - **Interleaved** (the original paper, Meta's own Llama code): element 2i goes with 2i + 1.
+#
+# Both are right. But weights trained with one give nonsense with the other, and nothing crashes.
+# You will support both. They differ in one line: in which columns the two partners lie.
+#
+# ## A smaller kernel first
+#
+# This kernel turns every arrow of a row by 90 degrees: (a, b) becomes (−b, a). Here the partners
+# are half a row apart. Note that it has *two* tiles of columns for one row, `first` and `second`.
+
+
+# %%
+@triton.jit
+def quarter_turn_kernel(
+    x_ptr, y_ptr,
+    stride_xm, stride_xd,
+    stride_ym, stride_yd,
+    HALF: tl.constexpr, BLOCK_P: tl.constexpr,
+):
+    """y[m] = x[m] with each pair (x[i], x[i + HALF]) turned by 90 degrees.
+
+    One program = one row of 2 * HALF elements.
+    Assumes BLOCK_P >= HALF.
+    """
+    row = tl.program_id(0)
+
+    offs_p = tl.arange(0, BLOCK_P)  # the number of the pair
+    mask_p = offs_p < HALF
+    first = offs_p
+    second = offs_p + HALF
+
+    x_row = x_ptr + row * stride_xm
+    a = tl.load(x_row + first * stride_xd, mask=mask_p)
+    b = tl.load(x_row + second * stride_xd, mask=mask_p)
+
+    y_row = y_ptr + row * stride_ym
+    tl.store(y_row + first * stride_yd, -b, mask=mask_p)
+    tl.store(y_row + second * stride_yd, a, mask=mask_p)
+
+
+def quarter_turn(x):
+    M, D = x.shape
+    y = torch.empty_like(x)
+    BLOCK_P = triton.next_power_of_2(D // 2)
+    quarter_turn_kernel[(M,)](x, y, *x.stride(), *y.stride(), HALF=D // 2, BLOCK_P=BLOCK_P)
+    return y
+
+
+quarter_turn(torch.arange(12.0, device=DEVICE).reshape(2, 6))
+
+# %%
+show_tiles(quarter_turn, torch.arange(12.0, device=DEVICE).reshape(2, 6))
+
+# %% [markdown]
+# **Predict.** You turn by 90 degrees four times. What do you get? And what do you get if the second
+# store reads `b` instead of `a`?
+#
+# <details><summary>Answer</summary>
+#
+# Four quarter turns give back what you began with. With `b` in the second store the first half
+# becomes −b and the second half stays b: the `a` is lost. A rotation never loses anything. That
+# makes a good test, and you will use it: turn, turn back, compare.
+#
+# </details>
+
+# %% [markdown]
+# ## The contract
+#
+# | name | shape | dtype | role |
+# |---|---|---|---|
+# | `q` | (B, H, L, D), any strides, D even | floating | queries, never changed |
+# | `k` | (B, HK, L, D), any strides | as `q` | keys, never changed; HK may be less than H |
+# | `cos`, `sin` | (P, D/2) or (P, D) | floating | one row for each position, P ≥ `pos_offset` + L |
+# | `pos_offset` | | int | position of the first token |
+# | results | as `q` and as `k` | as `q` | new tensors |
+#
+# - Token l of the L tokens has the position `pos_offset + l`. While a text is being read, the
+#   offset is 0. While a model writes token after token, L is 1 and the offset grows.
+# - A table that is D wide holds each angle twice. The half-split form repeats it after D/2 columns,
+#   the interleaved form right beside it. You need only one copy: the wrapper sees to that with
+#   the stride it passes.
+# - `q` usually comes as `x.view(B, L, H, D).transpose(1, 2)`. Then the heads of one token lie side
+#   by side in memory, and the tokens of one head do not. Use the strides and you need not care.
+#
+# **Memory traffic.** Every element of q and k is read once and written once: 4 bytes an element in
+# bfloat16. The tables are small, and all heads of a token share one row of them. So one program
+# takes **one token with all its heads**: it loads its row of the tables once.
+
+# %% tags=["reference"]
+def rope_ref(q, k, cos, sin, interleaved=False, pos_offset=0):
+    turned = []
+    for x in (q, k):
+        L, half = x.shape[2], x.shape[3] // 2
+        step = 2 if interleaved and cos.shape[1] > half else 1
+        c = cos[pos_offset : pos_offset + L, ::step][:, :half]
+        s = sin[pos_offset : pos_offset + L, ::step][:, :half]
+        if interleaved:
+            a, b = x[..., 0::2], x[..., 1::2]
+            turned.append(torch.stack((a * c - b * s, b * c + a * s), dim=-1).flatten(-2))
+        else:
+            a, b = x[..., :half], x[..., half:]
+            turned.append(torch.cat((a * c - b * s, b * c + a * s), dim=-1))
+    return tuple(turned)
+
+
+def check_rope_inputs(q, k, cos, sin, pos_offset):
+    """Raise ValueError unless shapes fit together; see the contract."""
+    B, H, L, D = q.shape
+    if D % 2 or k.shape[0] != B or tuple(k.shape[2:]) != (L, D):
+        raise ValueError(f"q is {tuple(q.shape)}, k is {tuple(k.shape)}")
+    if cos.shape != sin.shape or cos.shape[1] not in (D, D // 2):
+        raise ValueError(f"the tables are {tuple(cos.shape)} and {tuple(sin.shape)}, D is {D}")
+    if pos_offset < 0 or pos_offset + L > cos.shape[0]:
+        raise ValueError(f"no row for position {pos_offset + L - 1} in {cos.shape[0]} rows")
+
+
+def halves_alike(generator, shape):
+    """A table D wide for the half-split form: the second half repeats the first."""
+    half = torch.randn(shape[0], shape[1] // 2, generator=generator, dtype=torch.float64)
+    return torch.cat((half, half), dim=1)
+
+
+def neighbours_alike(generator, shape):
+    """A table D wide for the interleaved form: each column stands twice."""
+    half = torch.randn(shape[0], shape[1] // 2, generator=generator, dtype=torch.float64)
+    return half.repeat_interleave(2, dim=1)
+
+
+def rope_case(note, B, H, HK, L, D, positions=None, **more):
+    """A case with tables half as wide as D, unless `more` says otherwise."""
+    layout = more.pop("layout", "contiguous")
+    table = {"cos": tensor(positions or L, D // 2), "sin": tensor(positions or L, D // 2)}
+    table |= {name: more.pop(name) for name in ("cos", "sin") if name in more}
+    options = {"interleaved": more.pop("interleaved", False), "pos_offset": more.pop("offset", 0)}
+    q, k = tensor(B, H, L, D, layout=layout), tensor(B, HK, L, D, layout=layout)
+    return case(note, q=q, k=k, **table, **options, **more)
+
+
+CASES = [
+    rope_case("all sizes powers of two", 2, 4, 4, 4, 16),
+    rope_case("fewer heads for k, odd sizes", 1, 6, 3, 5, 20),
+    rope_case("interleaved", 2, 3, 1, 3, 24, interleaved=True),
+    rope_case("positions from 7 on", 1, 2, 2, 4, 16, positions=12, offset=7),
+    rope_case("tables of width D", 1, 2, 1, 5, 16, cos=tensor(5, 16, values=halves_alike),
+              sin=tensor(5, 16, values=halves_alike)),
+    rope_case("memory with gaps", 2, 2, 2, 3, 16, layout="strided"),
+    rope_case("positions that the tables lack", 1, 2, 2, 4, 16, offset=2, raises=ValueError),
+]
+
+
+def _with(**changes):
+    """The reference with one argument replaced: what a forgetful kernel would compute."""
+
+    def wrong(q, k, cos, sin, interleaved=False, pos_offset=0):
+        given = {"cos": cos, "sin": sin, "interleaved": interleaved, "pos_offset": pos_offset}
+        return rope_ref(q, k, **(given | {name: new(given) for name, new in changes.items()}))
+
+    return wrong
+
+
+def _one_partner_for_both(q, k, cos, sin, interleaved=False, pos_offset=0):
+    """b' computed from b alone."""
+    right = rope_ref(q, k, cos, sin, interleaved, pos_offset)
+    none = _with(sin=lambda g: 0 * g["sin"], cos=lambda g: g["cos"] + g["sin"])
+    lost = none(q, k, cos, sin, interleaved, pos_offset)
+    mixed = []
+    for good, bad in zip(right, lost, strict=True):
+        half = good.shape[-1] // 2
+        column = torch.arange(2 * half)
+        second = column % 2 == 1 if interleaved else column >= half
+        mixed.append(torch.where(second, bad, good))
+    return tuple(mixed)
+
+
+SUSPECTS = {
+    "turned-back": (
+        _with(sin=lambda g: -g["sin"]),
+        "The arrows turn the wrong way: a minus sign stands at the wrong sine.",
+    ),
+    "other-pairing": (
+        _with(interleaved=lambda g: not g["interleaved"]),
+        "These are the pairs of the other form: half-split and interleaved are swapped.",
+    ),
+    "no-offset": (
+        _with(pos_offset=lambda g: 0),
+        "The positions start at 0. Token l has the position `pos_offset + l`.",
+    ),
+    "sin-for-cos": (
+        _with(cos=lambda g: g["sin"], sin=lambda g: g["cos"]),
+        "cos and sin are swapped.",
+    ),
+    "one-partner-for-both": (
+        _one_partner_for_both,
+        "The second partner should be b cos + a sin. Its sine meets the wrong partner.",
+    ),
+}
+
+# %% [markdown]
+# ## Task 1. Turn one token
+#
+# The kernel and its wrapper are given. They call your function twice, once for the heads of q and
+# once for those of k. Fill the gap in `turn_heads`, about 10 lines. You have:
+#
+# - `x_ptr` and `y_ptr`: where the token begins in the input and in the output,
+# - `cos` and `sin`: one number for each pair, shape `[BLOCK_P]`, already in float32,
+# - a tile of heads × pairs, `[BLOCK_H, BLOCK_P]`. A mask for it is given.
+#
+# `INTERLEAVED` is a constexpr, so an `if` on it costs nothing: Triton compiles one branch only.
+
+# %% tags=["answer"] key="rope"
+@triton.jit
+def turn_heads(
+    x_ptr, y_ptr, cos, sin, H,
+    stride_xh, stride_xd,
+    stride_yh, stride_yd,
+    HALF: tl.constexpr, INTERLEAVED: tl.constexpr,
+    BLOCK_H: tl.constexpr, BLOCK_P: tl.constexpr,
+):
+    """Turn all pairs of one token's H heads by the angles of cos and sin, [BLOCK_P]."""
+    offs_h = tl.arange(0, BLOCK_H)[:, None]
+    offs_p = tl.arange(0, BLOCK_P)[None, :]  # the number of the pair
+    mask = (offs_h < H) & (offs_p < HALF)
+    # TODO: the columns of both partners (4 lines); load, turn, store (6 lines)
+    ### BEGIN SOLUTION
+    if INTERLEAVED:
+        first, second = 2 * offs_p, 2 * offs_p + 1
+    else:
+        first, second = offs_p, offs_p + HALF
+
+    x_rows = x_ptr + offs_h * stride_xh  # [BLOCK_H, 1]
+    a = tl.load(x_rows + first * stride_xd, mask=mask).to(tl.float32)
+    b = tl.load(x_rows + second * stride_xd, mask=mask).to(tl.float32)
+
+    y_rows = y_ptr + offs_h * stride_yh
+    tl.store(y_rows + first * stride_yd, a * cos - b * sin, mask=mask)
+    tl.store(y_rows + second * stride_yd, b * cos + a * sin, mask=mask)
+    ### END SOLUTION
+
+
+@triton.jit
+def rope_kernel(
+    q_ptr, k_ptr, q_out_ptr, k_out_ptr, cos_ptr, sin_ptr,
+    L, H, HK, pos_offset,
+    stride_qb, stride_qh, stride_ql, stride_qd,
+    stride_kb, stride_kh, stride_kl, stride_kd,
+    stride_ob, stride_oh, stride_ol, stride_od,
+    stride_pb, stride_ph, stride_pl, stride_pd,
+    stride_cl, stride_cd,
+    stride_sl, stride_sd,
+    SIGN: tl.constexpr, HALF: tl.constexpr, INTERLEAVED: tl.constexpr,
+    BLOCK_H: tl.constexpr, BLOCK_HK: tl.constexpr, BLOCK_P: tl.constexpr,
+):
+    """(a, b) -> (a cos - b SIGN sin, b cos + a SIGN sin), each pair.
+
+    One program = one token, with all heads of q and of k.
+    Assumes BLOCK_H >= H, BLOCK_HK >= HK, BLOCK_P >= HALF.
+    """
+    pid = tl.program_id(0)
+    # int64: with many tokens, number times stride passes 2^31
+    b = (pid // L).to(tl.int64)
+    token = (pid % L).to(tl.int64)
+
+    offs_p = tl.arange(0, BLOCK_P)
+    mask_p = offs_p < HALF
+    cos_row = cos_ptr + (pos_offset + token) * stride_cl
+    sin_row = sin_ptr + (pos_offset + token) * stride_sl
+    cos = tl.load(cos_row + offs_p * stride_cd, mask=mask_p).to(tl.float32)
+    sin = tl.load(sin_row + offs_p * stride_sd, mask=mask_p).to(tl.float32) * SIGN
+
+    turn_heads(
+        q_ptr + b * stride_qb + token * stride_ql,
+        q_out_ptr + b * stride_ob + token * stride_ol,
+        cos[None, :], sin[None, :], H,
+        stride_qh, stride_qd, stride_oh, stride_od,
+        HALF, INTERLEAVED, BLOCK_H, BLOCK_P,
+    )
+    turn_heads(
+        k_ptr + b * stride_kb + token * stride_kl,
+        k_out_ptr + b * stride_pb + token * stride_pl,
+        cos[None, :], sin[None, :], HK,
+        stride_kh, stride_kd, stride_ph, stride_pd,
+        HALF, INTERLEAVED, BLOCK_HK, BLOCK_P,
+    )
+
+
+def launch_rope(q, k, q_out, k_out, cos, sin, interleaved, pos_offset, sign):
+    """Turn q into q_out and k into k_out, forwards (sign 1.0) or backwards (sign -1.0)."""
+    B, H, L, D = q.shape
+    HK = k.shape[1]
+    # of a table D wide only one copy is read: the first half, or every second column
+    step = 2 if interleaved and cos.shape[1] == D else 1
+    rope_kernel[(B * L,)](
+        q, k, q_out, k_out, cos, sin,
+        L, H, HK, pos_offset,
+        *q.stride(), *k.stride(), *q_out.stride(), *k_out.stride(),
+        cos.stride(0), cos.stride(1) * step,
+        sin.stride(0), sin.stride(1) * step,
+        SIGN=sign, HALF=D // 2, INTERLEAVED=interleaved,
+        BLOCK_H=triton.next_power_of_2(H),
+        BLOCK_HK=triton.next_power_of_2(HK),
+        BLOCK_P=triton.next_power_of_2(D // 2),
+        num_warps=8,
+    )  # fmt: skip
+
+
+def rope(q, k, cos, sin, interleaved=False, pos_offset=0):
+    """q and k turned by their positions: two new tensors."""
+    check_rope_inputs(q, k, cos, sin, pos_offset)
+    q_out, k_out = torch.empty_like(q), torch.empty_like(k)
+    launch_rope(q, k, q_out, k_out, cos, sin, interleaved, pos_offset, 1.0)
+    return q_out, k_out
+
+# %% [markdown] tags=["hint"] key="rope"
+# #### Hints for rope
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# D is 8, so there are 4 pairs. In which two columns does pair number 3 lie in the half-split form?
+# And in the interleaved form?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `quarter_turn_kernel` above has the two column tiles, the two loads and the two stores. Two
+# things are new. There is a row for each head, so addresses are `[BLOCK_H, 1]` plus `[1, BLOCK_P]`.
+# And there are four products.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# if INTERLEAVED:
+#     first, second = ..., ...
+# else:
+#     first, second = offs_p, ...
+#
+# x_rows = x_ptr + offs_h * ...
+# a = tl.load(x_rows + first * ..., mask=mask).to(tl.float32)
+# b = ...
+#
+# tl.store(..., a * cos - ..., mask=mask)
+# tl.store(..., ..., mask=mask)
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="rope" points=6
+def heads_behind_tokens(fn):
+    """q and k as a model hands them over: (B, L, H, D) in memory."""
+    q = torch.randn(2, 3, 4, 8, device=DEVICE).transpose(1, 2)
+    k = torch.randn(2, 3, 2, 8, device=DEVICE).transpose(1, 2)
+    cos, sin = torch.randn(2, 3, 4, device=DEVICE).unbind(0)
+    wanted = rope_ref(q, k, cos, sin)
+    for got, want in zip(fn(q, k, cos, sin), wanted, strict=True):
+        close = torch.allclose(got, want, rtol=1e-5, atol=1e-5)
+        assert close, "Wrong for q = x.transpose(1, 2): use the strides of each tensor."
+
+
+check(rope, rope_ref, CASES, launches=1, terms=2, suspects=SUSPECTS, also=[heads_behind_tokens])
+### BEGIN HIDDEN TESTS
+HIDDEN_CASES = [
+    rope_case("one head, one token", 1, 1, 1, 1, 2),
+    rope_case("three batches, half precision", 3, 5, 1, 3, 40, dtype="float16"),
+    rope_case("eight heads to two, large head", 1, 8, 2, 3, 128),
+    rope_case("interleaved, tables of width D", 1, 3, 2, 4, 12, interleaved=True,
+              cos=tensor(4, 12, values=neighbours_alike),
+              sin=tensor(4, 12, values=neighbours_alike)),
+    rope_case("interleaved, offset", 1, 2, 1, 3, 20, positions=9, offset=6, interleaved=True),
+    rope_case("half-split, tables of width D, offset", 2, 2, 1, 3, 12, offset=2,
+              cos=tensor(6, 12, values=halves_alike), sin=tensor(6, 12, values=halves_alike)),
+    rope_case("transposed memory", 1, 3, 3, 5, 12, layout="transposed"),
+    rope_case("an odd start in memory", 1, 2, 3, 4, 16, layout="offset"),
+    rope_case("tables with gaps", 1, 2, 2, 4, 16, cos=tensor(4, 8, layout="strided"),
+              sin=tensor(4, 8, layout="transposed")),
+    rope_case("one batch repeated", 2, 2, 2, 3, 8, layout="expanded"),
+    rope_case("large values", 1, 2, 2, 3, 16, cos=tensor(3, 8, scale=100.0)),
+    rope_case("an odd head dimension", 1, 2, 2, 3, 7, raises=ValueError),
+]
+check(rope, rope_ref, HIDDEN_CASES, launches=1, terms=2, suspects=SUSPECTS)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **Look at what you wrote.** One batch, 3 heads, 4 tokens, D = 8. In memory the tensor is
+# (heads, tokens, D). Which elements does one program touch?
+
+# %%
+x = torch.randn(1, 3, 4, 8, device=DEVICE)
+tables = torch.randn(2, 4, 4, device=DEVICE).unbind(0)
+show_tiles(rope, x, x.clone(), *tables)
+
+# %% [markdown]
+# **Predict, then measure.** For B = 2, L = 4096, 32 heads of q and 8 of k, D = 128 in bfloat16:
+# 2 × 4096 × 40 × 128 elements, 4 bytes each for one read and one write. That makes 168 MB. Divide
+# by the copy bandwidth of your GPU.
+#
+# Three more rows to guess. PyTorch eager runs the formula operator by operator: how much slower?
+# `torch.compile` fuses it. And the interleaved form of your own kernel reads every second element
+# with each load: does that matter?
+
+# %%
+B, L, H, HK, D = (2, 4096, 32, 8, 128) if DEVICE == "cuda" else (1, 4, 4, 2, 32)
+dtype = torch.bfloat16 if DEVICE == "cuda" else torch.float32
+q = torch.randn(B, L, H, D, device=DEVICE, dtype=dtype).transpose(1, 2)
+k = torch.randn(B, L, HK, D, device=DEVICE, dtype=dtype).transpose(1, 2)
+theta = 500_000.0 ** (-torch.arange(0, D, 2, device=DEVICE) / D)
+angle = torch.arange(L, device=DEVICE)[:, None] * theta
+cos, sin = angle.cos().to(dtype), angle.sin().to(dtype)
+
+ways = {
+    "torch": lambda: rope_ref(q, k, cos, sin),
+    "rope": lambda: rope(q, k, cos, sin),
+    "rope, interleaved": lambda: rope(q, k, cos, sin, interleaved=True),
+}
+if DEVICE == "cuda":
+    compiled = torch.compile(rope_ref)
+    ways["torch.compile"] = lambda: compiled(q, k, cos, sin)
+timed = bench(ways, bytes=2 * (q.numel() + k.numel()) * q.element_size(), baseline="torch")
+timed
+
+# %% [markdown]
+# **Read the table.** The half-split kernel runs at the speed of a copy. There is nothing left to
+# win: every byte is moved once. Eager moves the same elements many times, once for each operator.
+# In the interleaved form the two loads of a program fall on the same lines of memory. The second
+# load finds them in the cache, so the price is small, but each load brings only half a line of use.
+
+# %% [markdown]
+# ## Task 2. Backwards
+#
+# Training needs the gradient. You have the gradient of the loss for the turned q, and want it for q
+# itself. A rotation is a matrix R. Its gradient is the transpose of R, and the transpose of a
+# rotation is *the rotation back*. Write the pair out once to see it:
+#
+# $$a' = a \cos - b \sin, \quad b' = b \cos + a \sin \quad\Rightarrow\quad
+# da = da' \cos + db' \sin, \quad db = db' \cos - da' \sin$$
+#
+# So nothing has to be kept from the forward pass but the tables. Write the wrapper, about 4 lines.
+# `launch_rope` of Task 1 does the rest. The gradients you are given stay as they are: write to new
+# tensors.
+
+# %% tags=["answer"] key="rope_backward"
+def rope_backward(dq, dk, cos, sin, interleaved=False, pos_offset=0):
+    """Gradients of q and k, from those of the turned q and k (shapes as in `rope`)."""
+    check_rope_inputs(dq, dk, cos, sin, pos_offset)
+    # TODO: two new tensors, one launch, the result (about 4 lines)
+    ### BEGIN SOLUTION
+    dq_in, dk_in = torch.empty_like(dq), torch.empty_like(dk)
+    launch_rope(dq, dk, dq_in, dk_in, cos, sin, interleaved, pos_offset, -1.0)
+    return dq_in, dk_in
+    ### END SOLUTION
+
+# %% [markdown] tags=["hint"] key="rope_backward"
+# #### Hints for rope_backward
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Compare the formula for da with the one for a'. Which single sign differs? And for db?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `rope` itself has three lines. Its last argument to `launch_rope` is a sign.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# dq_in, dk_in = torch.empty_like(...), ...
+# launch_rope(dq, dk, ..., ..., cos, sin, ..., ..., ...)
+# return ...
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="rope_backward" points=3
+def rope_backward_ref(dq, dk, cos, sin, interleaved=False, pos_offset=0):
+    return rope_ref(dq, dk, cos, -sin, interleaved, pos_offset)
+
+
+def _same_arguments(code):
+    formula, sentence = SUSPECTS[code]
+    return lambda dq, dk, cos, sin, *rest: formula(dq, dk, cos, -sin, *rest), sentence
+
+
+BACKWARD_SUSPECTS = {
+    "turned-forwards": (rope_ref, "This is the forward turn. The gradient turns back."),
+    "other-pairing": _same_arguments("other-pairing"),
+    "no-offset": _same_arguments("no-offset"),
+    "swapped": (
+        lambda dq, dk, *rest: rope_backward_ref(dq, dk, *rest)[::-1],
+        "The two gradients are returned in the wrong order.",
+    ),
+}
+
+
+def backward_case(note, *sizes, **more):
+    made = rope_case(note, *sizes, **more)
+    names = {"q": "dq", "k": "dk"}
+    arguments = {names.get(name, name): value for name, value in made.arguments.items()}
+    return case(note, dtype=made.dtype, raises=made.raises, **arguments)
+
+
+def there_and_back(fn):
+    """A rotation and its inverse: the identity, if cos and sin belong to real angles."""
+    q = torch.randn(1, 2, 5, 16, device=DEVICE)
+    k = torch.randn(1, 1, 5, 16, device=DEVICE)
+    angle = torch.randn(5, 8, device=DEVICE)
+    turned = rope_ref(q, k, angle.cos(), angle.sin())
+    back = fn(*turned, angle.cos(), angle.sin())
+    pairs = zip(back, (q, k), strict=True)
+    close = all(torch.allclose(got, want, atol=1e-5) for got, want in pairs)
+    assert close, "Turning there and back should give what you began with."
+
+
+BACKWARD_CASES = [
+    backward_case("equal head counts", 2, 2, 2, 3, 16),
+    backward_case("fewer heads for dk", 1, 4, 2, 5, 12),
+    backward_case("interleaved", 1, 2, 1, 3, 8, interleaved=True),
+    backward_case("positions from 5 on", 1, 2, 2, 3, 8, positions=9, offset=5),
+    backward_case("too few positions", 1, 2, 2, 3, 8, offset=1, raises=ValueError),
+]
+check(rope_backward, rope_backward_ref, BACKWARD_CASES, launches=1, terms=2,
+      suspects=BACKWARD_SUSPECTS, also=[there_and_back])
+### BEGIN HIDDEN TESTS
+HIDDEN_BACKWARD_CASES = [
+    backward_case("half precision", 1, 3, 1, 4, 40, dtype="float16"),
+    backward_case("a gradient that was expanded", 2, 2, 2, 3, 8, layout="expanded"),
+    backward_case("memory with gaps", 2, 2, 1, 3, 8, layout="strided"),
+    backward_case("interleaved, offset", 1, 2, 1, 3, 12, positions=8, offset=4, interleaved=True),
+    backward_case("one token", 1, 1, 1, 1, 4),
+]
+check(rope_backward, rope_backward_ref, HIDDEN_BACKWARD_CASES, launches=1, terms=2,
+      suspects=BACKWARD_SUSPECTS)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Recap
+#
+# - RoPE turns pairs of numbers by their position. Scores then depend on distances only.
+# - Half-split and interleaved differ in the addresses of the partners, in nothing else.
+# - One program takes one token with all its heads, so the angles are loaded once.
+# - The gradient of a rotation is the rotation back: the same kernel, another sign.
+#
+# <details><summary>Common mistakes</summary>
+#
+# - The sign of the sine: the two products with sin have *different* signs.
+# - Writing the first result before the second partner is loaded, into the input itself: the second
+#   formula then uses the new a. Load both, then store.
+# - Positions that start at 0 in a decode step. The text reads fluently and makes no sense.
+# - One mask for q and k. They may have different numbers of heads.
+#
+# </details>
+#
+# Sources: Su and others, *RoFormer* (2021).
+#
+# Next: [14_flash_attention](14_flash_attention.ipynb), where the turned queries meet the keys.
+
+# %%
+progress()

@@ -1,0 +1,48 @@
+"""Pictures of the attention notebooks. Kills: a causal diagonal that is off by one tile."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from tritonbook.seeing.pictures_attention import (
+    draw_rotation,
+    draw_running_max,
+    draw_tile_walk,
+    tile_states,
+)
+
+
+def test_the_diagonal_tile_is_masked_and_what_lies_above_it_is_skipped():
+    assert tile_states(48, 48, 16, 16, True) == [
+        ["masked", "skipped", "skipped"],
+        ["full", "masked", "skipped"],
+        ["full", "full", "masked"],
+    ]
+
+
+def test_the_last_query_sees_the_last_key():
+    assert tile_states(16, 48, 16, 16, True) == [["full", "full", "masked"]]
+    assert tile_states(48, 16, 16, 16, True) == [["skipped"], ["skipped"], ["masked"]]
+
+
+def test_without_a_causal_mask_only_the_ragged_tile_is_masked():
+    assert tile_states(16, 40, 16, 16, False) == [["full", "full", "masked"]]
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        draw_rotation(6, (0.5, 0.12)),
+        draw_tile_walk(80, 80, 16, 16),
+        draw_running_max([0.5, -1.0, 2.5, 0.3], 2),
+    ],
+)
+def test_every_picture_is_xml_with_words(drawing):
+    root = ElementTree.fromstring(drawing.svg)
+    assert root.find("{http://www.w3.org/2000/svg}title").text
+    assert root.find("{http://www.w3.org/2000/svg}desc").text == repr(drawing)
+
+
+def test_the_running_sum_ends_at_the_softmax_denominator():
+    # exp(0 - 1) + exp(1 - 1) = 1.37
+    assert "l 1.37" in repr(draw_running_max([0.0, 1.0], 1))

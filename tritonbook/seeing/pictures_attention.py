@@ -1,0 +1,128 @@
+"""Pictures of the attention notebooks: turning pairs, the walk over tiles, the running maximum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from .svg import EMPTY, FILLS, INK, LINE, MASKED, SMALL, Picture, card, line, rect, words
+
+_FILL = {"full": FILLS[2], "masked": MASKED, "skipped": EMPTY}
+_MEANING = {"full": "full: no mask", "masked": "masked", "skipped": "never touched"}
+
+
+def draw_rotation(positions: int, thetas: Sequence[float]) -> Picture:
+    """One arrow for each of `positions` positions, turned by position x theta; a circle per theta.
+
+    thetas: angles in radians.
+    """
+    radius, top = 70, 26
+    parts, left = [], 0.0
+    for number, theta in enumerate(thetas):
+        cx, cy = left + radius + 20, top + radius + 14
+        step = f"pair {number}: {math.degrees(theta):.0f} degrees a step"
+        parts.append(words(cx, 8, step, anchor="middle"))
+        parts.append(f'<circle cx="{cx:g}" cy="{cy:g}" r="{radius}" fill="none" stroke="{LINE}"/>')
+        for p in range(positions):
+            x, y = math.cos(p * theta), -math.sin(p * theta)
+            parts.append(line(cx, cy, cx + radius * x, cy + radius * y, tip=True))
+            if theta > 0.2 or p in (0, positions - 1):
+                place = cx + (radius + 10) * x, cy + (radius + 10) * y + 4
+                parts.append(words(*place, str(p), SMALL, "middle"))
+        left += 2 * radius + 70
+    turns = " and ".join(f"{math.degrees(theta):.0f}" for theta in thetas)
+    text = (
+        f"{len(thetas)} circles, each with the arrow of one pair at positions 0 to "
+        f"{positions - 1}. From one position to the next the arrows turn by {turns} degrees."
+    )
+    return card(left, top + 2 * radius + 28, "Pairs turn with the position", text, parts)
+
+
+def tile_states(
+    queries: int, keys: int, block_m: int, block_n: int, causal: bool
+) -> list[list[str]]:
+    """What happens to each tile of the score matrix: "full", "masked" or "skipped".
+
+    Causal: query i sees key j if j <= i + keys - queries, so the last query sees the last key.
+    """
+    table = []
+    for m in range(0, queries, block_m):
+        rows = range(m, min(m + block_m, queries))
+        # how many keys each row may see
+        limits = [min(row + keys - queries + 1, keys) if causal else keys for row in rows]
+        line_of_tiles = []
+        for n in range(0, keys, block_n):
+            if max(limits) <= n:
+                line_of_tiles.append("skipped")
+            else:
+                line_of_tiles.append("full" if min(limits) >= n + block_n else "masked")
+        table.append(line_of_tiles)
+    return table
+
+
+def draw_tile_walk(
+    queries: int, keys: int, block_m: int, block_n: int, causal: bool = True
+) -> Picture:
+    """The score matrix in tiles; the number in a tile says when its program comes to it."""
+    cell, left, top = 38, 84, 34
+    states = tile_states(queries, keys, block_m, block_n, causal)
+    parts = [
+        words(left, 8, f"{keys} keys, {block_n} to a tile"),
+        words(0, 26, f"{queries} queries"),
+    ]
+    counts = dict.fromkeys(_FILL, 0)
+    for m, line_of_tiles in enumerate(states):
+        y = top + m * cell
+        parts.append(words(0, y + cell / 2 + 4, f"program {m}"))
+        for n, state in enumerate(line_of_tiles):
+            counts[state] += 1
+            x = left + n * cell
+            parts.append(rect(x + 2, y + 2, cell - 4, cell - 4, _FILL[state], INK))
+            if state != "skipped":
+                parts.append(rect(x + 12, y + 11, 14, 16, EMPTY, "none"))
+                parts.append(words(x + cell / 2, y + cell / 2 + 4, str(n), anchor="middle"))
+    y, x = top + len(states) * cell + 26, left
+    for state, meaning in _MEANING.items():
+        parts += [rect(x, y - 11, 14, 14, _FILL[state], INK), words(x + 20, y, meaning)]
+        x += 118
+    text = (
+        f"Scores of {queries} queries and {keys} keys in tiles of {block_m} by {block_n}"
+        f"{', causal' if causal else ''}: {counts['full']} tiles are full, {counts['masked']} "
+        f"need a mask, {counts['skipped']} are never touched. Each program takes one row of tiles "
+        "and walks it from left to right."
+    )
+    width = max(left + len(states[0]) * cell, x)
+    return card(width, y + 6, "The walk over the tiles", text, parts)
+
+
+def draw_running_max(scores: Sequence[float], block: int) -> Picture:
+    """One row of scores as bars, tile after tile, with the running maximum m and sum l."""
+    step, floor, high = 30, 130, 96
+    top_score, low_score = max(max(scores), 0.0), min(min(scores), 0.0)
+    span = (top_score - low_score) or 1.0
+
+    def level(score: float) -> float:
+        return floor - (score - low_score) / span * high
+
+    parts = [words(0, 8, "the dark line is m, the largest score so far")]
+    parts.append(line(0, level(0), len(scores) * step, level(0)))
+    told = []
+    m, total = -math.inf, 0.0
+    for first in range(0, len(scores), block):
+        tile = list(scores[first : first + block])
+        new = max(m, *tile)
+        alpha = math.exp(m - new)
+        total = total * alpha + sum(math.exp(score - new) for score in tile)
+        x0, width = first * step, len(tile) * step
+        for i, score in enumerate(tile):
+            y0, y1 = sorted((level(0), level(score)))
+            parts.append(rect(x0 + i * step + 5, y0, step - 10, max(y1 - y0, 1), FILLS[0], INK))
+        parts.append(rect(x0 + 2, level(new) - 1.5, width - 4, 3, INK, INK))
+        if first:
+            parts.append(line(x0, 22, x0, floor + 6))
+        for row, text in enumerate((f"m {new:.1f}", f"old × {alpha:.2f}", f"l {total:.2f}")):
+            parts.append(words(x0 + width / 2, floor + 24 + 16 * row, text, SMALL, "middle"))
+        told.append(f"m {new:.1f}, what was there is multiplied by {alpha:.2f}, l {total:.2f}")
+        m = new
+    text = f"A row of {len(scores)} scores in tiles of {block}. After each tile: {'; '.join(told)}."
+    return card(max(len(scores) * step, 270), floor + 62, "The running maximum", text, parts)
