@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from tritonbook import cli
+
 SETUP = (
     "from tritonbook import case, check, setup, tensor\n"
     "import torch\nimport triton\nimport triton.language as tl\nsetup()"
@@ -157,17 +159,22 @@ def test_watch_checks_again_after_a_save(run, tmp_path):
         ("progress", "--reset", "nope"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_2(run, tmp_path, arguments):
+def test_bad_input_is_one_sentence_and_exit_2(tmp_path, monkeypatch, capsys, arguments):
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.ipynb").write_text("{")
     (tmp_path / "list.ipynb").write_text('["cells"]')
     notebook(tmp_path / "good.ipynb")
-    done = run(*arguments)
-    assert done.returncode == 2 and done.stdout == ""
-    assert len(done.stderr.strip().splitlines()) == 1 and done.stderr.strip().endswith(".")
+    assert cli.main(arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and len(said.err.strip().splitlines()) == 1
+    assert said.err.strip().endswith(".")
 
 
-def test_an_unknown_verb_is_exit_2(run):
-    assert run("frobnicate").returncode == 2
+def test_an_unknown_verb_is_exit_2():
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["frobnicate"])
+    assert stop.value.code == 2
 
 
 def test_doctor_says_the_same_in_text_and_json(run):

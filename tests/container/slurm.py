@@ -1,7 +1,8 @@
 """A Slurm of one node for the job scripts: munge, controller and daemon in a folder of their own.
 
 Needs root and Debian's packages slurmctld, slurmd, slurm-client and munge. Two character devices
-stand for two GPUs. Memory limits are not enforced here: that takes cgroups.
+stand for two GPUs. The node claims more cores and memory than there may be, and no limit on memory
+is enforced: that takes cgroups.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ SlurmdSpoolDir={folder}/spool
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd.log
 GresTypes=gpu
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=16000 Gres=gpu:2 State=UNKNOWN
-PartitionName=gpu Nodes={host} Default=YES MaxTime=60 State=UP
+SlurmdParameters=config_overrides
+NodeName={host} NodeAddr=127.0.0.1 CPUs=8 RealMemory=64000 Gres=gpu:2 State=UNKNOWN
+PartitionName=gpu Nodes={host} Default=YES MaxTime=INFINITE State=UP
 """
 
 
@@ -71,8 +73,8 @@ class Slurm:
         folder, host = self.folder, socket.gethostname().split(".")[0]
         for name in ("state", "spool"):
             (folder / name).mkdir(parents=True)
-        values = {"folder": folder, "host": host, "cpus": os.cpu_count()}
-        values |= {"controller": _free_port(), "daemon": _free_port()}
+        ports = {"controller": _free_port(), "daemon": _free_port()}
+        values = {"folder": folder, "host": host, **ports}
         (folder / "slurm.conf").write_text(CONFIGURATION.format(**values))
         (folder / "gres.conf").write_text(f"NodeName={host} Name=gpu File={folder}/gpu[0-1]\n")
         for number in range(2):

@@ -1,0 +1,171 @@
+"""The job scripts, really submitted to a one-node Slurm, in a root that the definition file built.
+
+What is missing is Apptainer: a stand-in runs the commands under bubblewrap. See standin.py.
+"""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+import slurm as one_node
+import standin
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).parent
+SCRIPTS = sorted((ROOT / "singularity").glob("*.sbatch"))
+
+pytestmark = [pytest.mark.container, pytest.mark.timeout(900)]
+MISSING = one_node.missing_tools() + standin.missing_tools()
+needs_slurm = pytest.mark.skipif(bool(MISSING), reason=f"not here: {', '.join(MISSING)}")
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    """A root built from the definition, %test included; WORKBOOK_ROOT names one made before."""
+    made = os.environ.get("WORKBOOK_ROOT")
+    if made:
+        return Path(made)
+    folder = tmp_path_factory.mktemp("image") / "root"
+    standin.build(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with one_node.Slurm(tmp_path_factory.mktemp("slurm") / "one") as running:
+        yield running
+
+
+@pytest.fixture
+def submit(cluster, image, tmp_path):
+    """Submit a script of singularity/ as a user would, from a folder that holds a checkout."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "apptainer").symlink_to(HERE / "apptainer")
+    shutil.copytree(ROOT / "singularity", tmp_path / "singularity")
+    variables = {
+        "PATH": f"{tools}:{os.environ['PATH']}",
+        "WORKBOOK_IMAGE": str(image),
+        "TMPDIR": str(tmp_path / "node"),
+        "HOME": "/nowhere",
+    }
+    (tmp_path / "node").mkdir()
+
+    def go(script, *arguments, options=(), **more):
+        command = [*options, f"singularity/{script}", *arguments]
+        return cluster.submit(*command, cwd=tmp_path, **{**variables, **more})
+
+    return go
+
+
+def wait_for(path, text, seconds=90):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if path.exists() and text in path.read_text():
+            return path.read_text()
+        time.sleep(0.3)
+    raise AssertionError(path.read_text() if path.exists() else f"no {path}")
+
+
+def fetch(address, token=None):
+    request = urllib.request.Request(address)
+    if token:
+        request.add_header("Authorization", f"token {token}")
+    try:
+        return urllib.request.urlopen(request, timeout=10).status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+@needs_slurm
+def test_jupyter_answers_only_with_the_token_and_leaves_nothing_behind(cluster, submit, tmp_path):
+    job = submit("jupyter.sbatch")
+    log = tmp_path / f"workbook-{job}.log"
+    text = wait_for(log, "To end it")
+    port = re.search(r"-L 8888:127\.0\.0\.1:(\d+) -J ", text)[1]
+    token_file = Path(re.search(r"the token in\s+(\S+)", text)[1])
+    token = token_file.read_text()
+    assert stat.S_IMODE(token_file.stat().st_mode) == 0o600 and len(token) > 40
+    assert fetch(f"http://127.0.0.1:{port}/api/contents") == 403
+    assert fetch(f"http://127.0.0.1:{port}/api/contents/01_vector_add.ipynb", token) == 200
+    processes = subprocess.run(["ps", "axeww"], capture_output=True, text=True).stdout
+    assert token not in processes and token not in log.read_text()
+
+    subprocess.run(["scancel", job], env=cluster.environment, check=True)
+    cluster.wait(job)
+    time.sleep(2)
+    assert not token_file.exists() and list((tmp_path / "node").iterdir()) == []
+    assert "Closing JupyterLab." in log.read_text()
+    with pytest.raises(urllib.error.URLError):
+        fetch(f"http://127.0.0.1:{port}/api")
+
+
+@needs_slurm
+def test_a_second_start_keeps_the_learners_work(cluster, submit, tmp_path):
+    work = tmp_path / "workbook"
+    work.mkdir()
+    (work / "01_vector_add.ipynb").write_text('"mine"')
+    job = submit("jupyter.sbatch")
+    wait_for(tmp_path / f"workbook-{job}.log", "To end it")
+    subprocess.run(["scancel", job], env=cluster.environment, check=True)
+    cluster.wait(job)
+    assert (work / "01_vector_add.ipynb").read_text() == '"mine"'
+    assert (work / "00_start_here.ipynb").exists()
+
+
+@needs_slurm
+def test_jupyter_closes_in_order_when_its_time_is_over(cluster, submit, tmp_path):
+    """Slurm's warning signal reaches the script; here it comes at once, sent by hand."""
+    job = submit("jupyter.sbatch")
+    log = tmp_path / f"workbook-{job}.log"
+    wait_for(log, "To end it")
+    subprocess.run(["scancel", "--batch", "-s", "TERM", job], env=cluster.environment, check=True)
+    assert cluster.wait(job)["JobState"] == "COMPLETED"
+    assert list((tmp_path / "node").iterdir()) == []
+
+
+@needs_slurm
+def test_a_solved_notebook_is_checked_and_the_job_ends_well(cluster, submit, image, tmp_path):
+    solved = image / "opt" / "workbook" / "solutions" / "01_vector_add.ipynb"
+    shutil.copy(solved, tmp_path / "mine.ipynb")
+    job = submit("check.sbatch", "mine.ipynb", "--only", "add")
+    state = cluster.wait(job)
+    text = (tmp_path / f"workbook-check-{job}.log").read_text()
+    assert (state["JobState"], state["ExitCode"]) == ("COMPLETED", "0:0"), text
+    assert "add: passed" in text and "1 of 1 checks passed" in text
+
+
+@needs_slurm
+def test_an_open_notebook_makes_the_job_fail_with_1(cluster, submit, image, tmp_path):
+    shutil.copy(image / "opt" / "workbook" / "notebooks" / "01_vector_add.ipynb", tmp_path)
+    job = submit("check.sbatch", "01_vector_add.ipynb", "--only", "add")
+    state = cluster.wait(job)
+    text = (tmp_path / f"workbook-check-{job}.log").read_text()
+    assert (state["JobState"], state["ExitCode"]) == ("FAILED", "1:0"), text
+    assert "not attempted" in text
+
+
+@needs_slurm
+@pytest.mark.parametrize(
+    "arguments, variables, sentence",
+    [
+        ((), {}, "Name a notebook"),
+        (("nowhere.ipynb",), {}, "There is no file nowhere.ipynb"),
+        (("x.ipynb",), {"WORKBOOK_IMAGE": "/no/image"}, "There is no image /no/image"),
+        (("x.ipynb",), {"PATH": "/usr/bin:/bin"}, "Neither apptainer nor singularity"),
+    ],
+)
+def test_what_is_missing_is_said_in_one_sentence(
+    cluster, submit, tmp_path, arguments, variables, sentence
+):
+    job = submit("check.sbatch", *arguments, **variables)
+    assert cluster.wait(job)["ExitCode"] == "2:0"
+    text = (tmp_path / f"workbook-check-{job}.log").read_text()
+    assert sentence in text and len(text.splitlines()) == 1
