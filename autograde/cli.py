@@ -1,0 +1,202 @@
+"""`autograde`: grade an assignment of an nbgrader course, apart from the code that is graded.
+
+autograde grade 01_vector_add          ingest, run, record, report; again after an interrupt
+autograde status 01_vector_add         what is done, open, failed
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from . import sandbox
+from .execute import Setting
+from .ledger import LedgerBusy
+from .report import as_csv, as_text, by_status, class_report
+from .run import Session
+from .runners import LocalRunner
+from .work import Verdict
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__.splitlines()[0])
+console = Console(stderr=True)
+
+Assignment = Annotated[str, typer.Argument(help="The assignment's name, such as 01_vector_add.")]
+Root = Annotated[Path, typer.Option("--course", help="The nbgrader course folder.")]
+Workers = Annotated[int, typer.Option(help="Items that run at once.")]
+Level = Annotated[
+    str, typer.Option("--sandbox", help="auto, or one of: " + ", ".join(sandbox.LEVELS))
+]
+Image = Annotated[Path | None, typer.Option(help="Container image for --sandbox apptainer.")]
+Force = Annotated[bool, typer.Option("--force", help="Run hidden tests without any walls.")]
+CallSeconds = Annotated[float, typer.Option(help="Limit of one call of a student's function.")]
+WallSeconds = Annotated[float, typer.Option(help="Limit of one exercise, all cases together.")]
+HERE = Path(".")
+CORES = os.cpu_count() or 1
+
+
+def choose_level(level: str, image: Path | None, force: bool) -> str:
+    """The sandbox level to use. Exits with a sentence where there is none that may be used."""
+    found = sandbox.available(image)
+    chosen = found[0] if level == "auto" else level
+    if chosen not in found:
+        console.print(f"The sandbox {chosen!r} does not work here; these do: {', '.join(found)}.")
+        raise typer.Exit(2)
+    if chosen == "plain" and not force:
+        console.print(
+            "There are no walls here around students' code: it could read the hidden tests. "
+            "Install bubblewrap, or run again with --force."
+        )
+        raise typer.Exit(2)
+    return chosen
+
+
+def _session(root: Path, assignment: str) -> Session:
+    try:
+        session = Session(root.resolve(), assignment)
+        session.ingest()
+    except FileNotFoundError as problem:
+        console.print(str(problem))
+        raise typer.Exit(2) from None
+    return session
+
+
+@app.command()
+def ingest(assignment: Assignment, course: Root = HERE) -> None:
+    """Rebuild submissions from the released notebook; set their scores to pending."""
+    session = _session(course, assignment)
+    for _, submission in session.submissions:
+        for note in submission.notes:
+            console.print(f"{submission.student} {submission.notebook}: {note}", highlight=False)
+    console.print(f"{len(session.submissions)} notebooks, {len(session.items())} exercises.")
+
+
+@app.command()
+def run(
+    assignment: Assignment,
+    course: Root = HERE,
+    workers: Workers = CORES,
+    level: Level = "auto",
+    image: Image = None,
+    force: Force = False,
+    call_seconds: CallSeconds = 30.0,
+    wall_seconds: WallSeconds = 240.0,
+) -> None:
+    """Run what is not in the ledger yet."""
+    session = _session(course, assignment)
+    limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
+    _run(session, Setting(choose_level(level, image, force), limits, image), workers)
+
+
+def _run(session: Session, setting: Setting, workers: int) -> None:
+    total = len(session.open_items())
+    console.print(f"Sandbox: {setting.level}. {total} exercises to run, {workers} at a time.")
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    runner = LocalRunner(setting, workers)
+    failed = 0
+    try:
+        with Progress(*columns, console=console) as progress:
+            task = progress.add_task("running", total=total)
+
+            def show(verdict: Verdict) -> None:
+                nonlocal failed
+                failed += verdict.status == "INFRA"
+                text = f"running, {failed} failed" if failed else "running"
+                progress.update(task, advance=verdict.final, description=text)
+
+            session.run(runner, show)
+    except LedgerBusy as problem:
+        console.print(str(problem))
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        console.print("Interrupted. What is done is kept; run the same command to go on.")
+        raise typer.Exit(130) from None
+    finally:
+        runner.close()
+
+
+@app.command()
+def record(assignment: Assignment, course: Root = HERE) -> None:
+    """Write scores and notebooks for nbgrader from the ledger."""
+    session = _session(course, assignment)
+    session.record()
+    _show(session)
+
+
+@app.command()
+def status(assignment: Assignment, course: Root = HERE) -> None:
+    """Count items by status; list those that have no score."""
+    session = _session(course, assignment)
+    _show(session)
+    verdicts = [v for pair in session.submissions for v in session.verdicts(*pair).values()]
+    for item in by_status(verdicts).get("INFRA", []):
+        console.print(f"not scored: {item}", highlight=False)
+
+
+@app.command()
+def retry(assignment: Assignment, course: Root = HERE, workers: Workers = CORES) -> None:
+    """Give items that the grader failed on another set of attempts, then record."""
+    session = _session(course, assignment)
+    session.ledger.forget_failures()
+    _run(session, Setting(choose_level("auto", None, False)), workers)
+    session.record()
+    _show(session)
+
+
+@app.command()
+def report(assignment: Assignment, course: Root = HERE, csv: bool = False) -> None:
+    """Distribution, common mistakes, who needs help, fastest kernels (Markdown, or --csv)."""
+    found = class_report(_session(course, assignment))
+    sys.stdout.write(as_csv(found) if csv else as_text(found))
+
+
+@app.command()
+def grade(
+    assignment: Assignment,
+    course: Root = HERE,
+    workers: Workers = CORES,
+    level: Level = "auto",
+    image: Image = None,
+    force: Force = False,
+    call_seconds: CallSeconds = 30.0,
+    wall_seconds: WallSeconds = 240.0,
+) -> None:
+    """Ingest, run, record. Safe to interrupt and to repeat."""
+    session = _session(course, assignment)
+    limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
+    _run(session, Setting(choose_level(level, image, force), limits, image), workers)
+    session.record()
+    _show(session)
+    text = as_text(class_report(session))
+    (session.folder / "report.md").write_text(text, encoding="utf-8")
+    console.print(f"Report: {session.folder / 'report.md'}", highlight=False)
+    if set(session.summary()) & {"INFRA", "OPEN"}:
+        raise typer.Exit(1)
+
+
+def _show(session: Session) -> None:
+    table = Table(title=session.assignment, title_justify="left")
+    table.add_column("status")
+    table.add_column("exercises", justify="right")
+    for name, count in sorted(session.summary().items()):
+        table.add_row(name, str(count))
+    console.print(table)
+
+
+def main() -> None:
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Write verdicts into nbgrader's gradebook, and the notebooks that feedback is made from.
+
+The only writer. Scores of a submission go in together, and writing them twice changes nothing. An
+item without a verdict has no score: nbgrader then shows it as not graded, never as zero.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from .course import Course, GivenCell, source_of
+from .ingest import given_text
+from .work import Submission, Verdict
+
+
+def gradebook_url(root: Path) -> str:
+    return f"sqlite:///{root / 'gradebook.db'}"
+
+
+def open_gradebook(root: Path) -> Any:
+    """nbgrader's Gradebook, as a context manager. Raises FileNotFoundError without a gradebook."""
+    from nbgrader.api import Gradebook
+
+    if not (root / "gradebook.db").exists():
+        raise FileNotFoundError(
+            f"{root} has no gradebook.db; run `nbgrader generate_assignment` there first"
+        )
+    return Gradebook(gradebook_url(root), "triton-workbook")
+
+
+def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]) -> None:
+    """Set the scores of one notebook. `verdicts` by key; a key without a final one is pending."""
+    from nbgrader.utils import parse_utc
+
+    book.update_or_create_student(submission.student)
+    when = parse_utc(submission.timestamp) if submission.timestamp else None
+    extra = {"timestamp": when} if when else {}
+    handed_in = book.update_or_create_submission(submission.assignment, submission.student, **extra)
+    for exercise in submission.exercises:
+        grade = book.find_grade(
+            exercise.check, submission.notebook, submission.assignment, submission.student
+        )
+        verdict = verdicts.get(exercise.key)
+        if verdict is None or not verdict.final:
+            grade.auto_score, grade.needs_manual_grade = None, True
+        else:
+            grade.auto_score = verdict.points
+            # A rule that cannot judge intent only asks a person to look.
+            grade.needs_manual_grade = verdict.status == "POLICY"
+    handed_in.late_submission_penalty = None
+    book.db.commit()
+
+
+def write_late_penalty(book: Any, root: Path, submission: Submission) -> None:
+    """Let nbgrader's own plug-in decide the penalty, as `nbgrader autograde` does."""
+    import nbformat
+    from nbgrader.preprocessors import AssignLatePenalties
+
+    resources = {
+        "nbgrader": {
+            "student": submission.student,
+            "assignment": submission.assignment,
+            "notebook": submission.notebook,
+            "db_url": gradebook_url(root),
+        }
+    }
+    AssignLatePenalties().preprocess(nbformat.v4.new_notebook(), resources)
+
+
+def write_notebook(
+    root: Path, course: Course, submission: Submission, verdicts: dict[str, Verdict]
+) -> Path:
+    """The autograded notebook: the student's answers, each check with its card, nothing hidden."""
+    released = root / "release" / course.assignment / f"{course.notebook}.ipynb"
+    book = json.loads(released.read_text(encoding="utf-8"))
+    answers = {cell.name: cell.source for cell in submission.cells if cell.role == "answer"}
+    given = {cell.name: cell for cell in course.cells}
+    for cell in book["cells"]:
+        settings = cell.get("metadata", {}).get("nbgrader", {})
+        name = settings.get("grade_id", "")
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+        if name in answers:
+            cell["source"] = answers[name]
+        elif settings.get("grade") and name in given:
+            _fill_check(cell, given[name], verdicts.get(name.removeprefix("check-")))
+    _insert_extras(book["cells"], submission)
+    folder = root / "autograded" / submission.student / course.assignment
+    folder.mkdir(parents=True, exist_ok=True)
+    if submission.timestamp:
+        (folder / "timestamp.txt").write_text(submission.timestamp, encoding="utf-8")
+    return _replace(folder / f"{course.notebook}.ipynb", json.dumps(book, indent=1) + "\n")
+
+
+def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None) -> None:
+    cell["source"] = given_text(given)
+    if verdict is None:
+        return
+    passed = verdict.status == "PASS"
+    for shown in verdict.reports:
+        data = {kind: value for kind, value in shown.items() if "/" in kind}
+        cell["outputs"].append({"output_type": "display_data", "metadata": {}, "data": data})
+    points = "not graded yet" if verdict.points is None else f"{verdict.points:g} points"
+    line = f"{verdict.status}: {points} of {verdict.maximum:g}. {verdict.sentence}"
+    if verdict.status == "INFRA":
+        line = "The grader could not run this check. It is not scored, and will be run again."
+    cell["outputs"].append({"output_type": "stream", "name": "stdout", "text": line + "\n"})
+    if not passed and verdict.final:
+        name = f"CheckFailed: {verdict.code}"
+        cell["outputs"].append(
+            {
+                "output_type": "error",
+                "ename": "CheckFailed",
+                "evalue": verdict.sentence,
+                "traceback": [name],
+            }
+        )
+
+
+def _insert_extras(cells: list[dict[str, Any]], submission: Submission) -> None:
+    """Cells that the student added, where they stood: below the cell that they followed."""
+    places = {
+        cell.get("metadata", {}).get("nbgrader", {}).get("grade_id") or cell.get("id"): cell
+        for cell in cells
+    }
+    last: dict[str, Any] | None = None
+    for cell in submission.cells:
+        if cell.role != "extra":
+            last = places.get(cell.name, last)
+            continue
+        made = {
+            "cell_type": "code",
+            "id": f"{cell.name}",
+            "metadata": {},
+            "source": cell.source,
+            "outputs": [],
+            "execution_count": None,
+        }
+        at = cells.index(last) + 1 if last is not None else 0
+        cells.insert(at, made)
+        last = made
+
+
+def _replace(path: Path, text: str) -> Path:
+    """Write a file so that a reader sees the old one or the new one, never half."""
+    draft = path.with_suffix(".tmp")
+    draft.write_text(text, encoding="utf-8")
+    os.replace(draft, path)
+    return path
+
+
+def graded_cells(book: dict[str, Any]) -> Iterable[str]:
+    """Sources of a notebook's graded cells."""
+    for cell in book["cells"]:
+        if cell.get("metadata", {}).get("nbgrader", {}).get("grade"):
+            yield source_of(cell)

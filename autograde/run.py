@@ -1,0 +1,140 @@
+"""Grade an assignment: ingest, run what is not done, record. Interrupted, it goes on from there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .course import Course, read_course
+from .ingest import find_submissions, ingest
+from .ledger import Ledger
+from .record import open_gradebook, write_late_penalty, write_notebook, write_scores
+from .work import Exercise, ItemId, Submission, Verdict
+
+
+@dataclass(frozen=True)
+class Item:
+    """One unit of work with everything that it needs."""
+
+    course: Course
+    submission: Submission
+    exercise: Exercise
+    attempt: int = 1
+
+    @property
+    def id(self) -> ItemId:
+        return ItemId(
+            student=self.submission.student,
+            assignment=self.submission.assignment,
+            notebook=self.submission.notebook,
+            key=self.exercise.key,
+        )
+
+
+# Takes items, yields their verdicts in any order. Local workers and Slurm both are one of these.
+Runner = Callable[[Iterable[Item]], Iterator[Verdict]]
+
+
+@dataclass
+class Session:
+    """One assignment of one course folder, and the ledger of its verdicts."""
+
+    root: Path
+    assignment: str
+    courses: list[Course] = field(default_factory=list)
+    submissions: list[tuple[Course, Submission]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.courses = read_course(self.root, self.assignment)
+        self.ledger = Ledger(self.folder / "ledger.jsonl")
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "work" / self.assignment
+
+    def ingest(self, students: Iterable[str] | None = None) -> None:
+        """Rebuild every submission; scores that are not about it any more become pending."""
+        wanted = find_submissions(self.root, self.assignment)
+        if students is not None:
+            wanted = [student for student in wanted if student in set(students)]
+        self.submissions = []
+        with open_gradebook(self.root) as book:
+            for student in wanted:
+                for course in self.courses:
+                    submission = ingest(self.root, course, student)
+                    self._keep(submission)
+                    self.submissions.append((course, submission))
+                    write_scores(book, submission, self.verdicts(course, submission))
+
+    def _keep(self, submission: Submission) -> None:
+        """A copy for whoever wants to see what was run."""
+        folder = self.folder / "submissions" / submission.student
+        folder.mkdir(parents=True, exist_ok=True)
+        text = submission.model_dump_json(indent=1)
+        (folder / f"{submission.notebook}.json").write_text(
+            text, encoding="utf-8", errors="replace"
+        )
+
+    def verdicts(self, course: Course, submission: Submission) -> dict[str, Verdict]:
+        """The verdicts that hold for this submission, by key."""
+        found = {}
+        for exercise in submission.exercises:
+            item = Item(course, submission, exercise).id
+            verdict = self.ledger.latest(item, submission.digest, course.digest)
+            if verdict is not None:
+                found[exercise.key] = verdict
+        return found
+
+    def items(self) -> list[Item]:
+        """Everything that is to be graded, done or not."""
+        return [
+            Item(course, submission, exercise)
+            for course, submission in self.submissions
+            for exercise in submission.exercises
+        ]
+
+    def open_items(self) -> list[Item]:
+        """What still has to be run, with the number of the attempt."""
+        found = []
+        for item in self.items():
+            known = (item.id, item.submission.digest, item.course.digest)
+            if self.ledger.open(*known):
+                attempt = self.ledger.attempts(*known) + 1
+                found.append(Item(item.course, item.submission, item.exercise, attempt))
+        return found
+
+    def run(self, runner: Runner, on_verdict: Callable[[Verdict], None] | None = None) -> None:
+        """Run open items until none is left; items that the grader failed on are tried again."""
+        with self.ledger:
+            while waiting := self.open_items():
+                for verdict in runner(waiting):
+                    self.ledger.append(verdict)
+                    if on_verdict:
+                        on_verdict(verdict)
+
+    def record(self) -> None:
+        """Write scores and notebooks of every submission."""
+        with open_gradebook(self.root) as book:
+            for course, submission in self.submissions:
+                verdicts = self.verdicts(course, submission)
+                write_scores(book, submission, verdicts)
+                write_notebook(self.root, course, submission, verdicts)
+            for _, submission in self.submissions:
+                write_late_penalty(book, self.root, submission)
+
+    def summary(self) -> dict[str, int]:
+        """How many items have which status; "OPEN" for those still to be run."""
+        counts: dict[str, int] = {}
+        for item in self.items():
+            verdict = self.ledger.latest(item.id, item.submission.digest, item.course.digest)
+            status = verdict.status if verdict else "OPEN"
+            counts[status] = counts.get(status, 0) + 1
+        return counts
+
+
+def read_settings(root: Path) -> dict[str, object]:
+    """Settings that an instructor left in autograde.json, if there is one."""
+    path = root / "autograde.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
