@@ -97,7 +97,7 @@ def _facts(compiled: Any, arch: int) -> dict[str, Any]:
         "name": getattr(metadata, "name", None) or compiled.name,
         "arch": arch,
         "registers": registers,
-        "spill_bytes": stack,
+        "spills": stack,
         "shared_bytes": metadata.shared,
         "warps": metadata.num_warps,
         "stages": metadata.num_stages,

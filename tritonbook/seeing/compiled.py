@@ -21,23 +21,26 @@ from .process import WorkerError, worker
 
 
 class CompileError(Exception):
-    """A kernel does not compile, or could not be compiled here."""
+    """Kernels could not be compiled here. The text says why."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"CompileError: {self}"]
 
 
 @dataclass(frozen=True)
 class KernelFacts:
     """One compiled kernel. Counts are of instructions in the program text, not of executions.
 
-    registers: 32-bit, per thread (255 is the most). spill_bytes: per thread, registers that did
-    not fit. shared_bytes: per program. vector_loads: `ld.global` of 2, 4 or 8 values at once (and
-    16-byte asynchronous copies) among `loads`. occupancy: part of a multiprocessor's warps that
-    fit at once. grid: of the first launch.
+    registers: 32-bit, per thread (255 is the most). spills: bytes per thread of values that found
+    no register. shared_bytes: per program. vector_loads: `ld.global` of 2, 4 or 8 values at once
+    (and 16-byte asynchronous copies) among `loads`. occupancy: part of a multiprocessor's warps
+    that fit at once. grid: of the first launch.
     """
 
     name: str
     arch: int
     registers: int
-    spill_bytes: int
+    spills: int
     shared_bytes: int
     warps: int
     stages: int
@@ -70,13 +73,13 @@ class KernelFacts:
     def rows(self) -> list[tuple[str, str]]:
         """(what, value) in plain words."""
         constants = ", ".join(f"{name}={value}" for name, value in self.constants.items())
-        spills = f"{self.spill_bytes} bytes" if self.spill_bytes else "none"
+        spills = f"{self.spills} bytes" if self.spills else "none"
         rows = [
             ("constants", constants or "none"),
             ("grid of programs", " × ".join(f"{size:,}" for size in self.grid)),
             ("warps, stages", f"{self.warps}, {self.stages}"),
             ("registers per thread", f"{self.registers} of 255"),
-            ("spilled to memory", f"{spills} per thread" if self.spill_bytes else spills),
+            ("spilled to memory", f"{spills} per thread" if self.spills else spills),
             ("shared memory", f"{self.shared_bytes:,} bytes per program"),
             ("loads", f"{self.loads}, {self.vector_loads} of them vectors"),
             ("stores", f"{self.stores}, {self.vector_stores} of them vectors"),
@@ -93,7 +96,14 @@ class KernelFacts:
 
 
 class FactsList(list):
-    """A list of KernelFacts that a notebook shows as a table."""
+    """A list of KernelFacts that a notebook shows as a table.
+
+    problem: one sentence when the compiler refused a kernel (the list holds those before it).
+    """
+
+    def __init__(self, kernels: Sequence[KernelFacts] = (), problem: str = ""):
+        super().__init__(kernels)
+        self.problem = problem
 
     def _table(self) -> tuple[list[str], list[tuple[str, list[str]]]]:
         heads = [f"{kernel.name} (sm_{kernel.arch})" for kernel in self]
@@ -102,6 +112,8 @@ class FactsList(list):
         return heads, [(label, [row.get(label, "0") for row in found]) for label in labels]
 
     def __str__(self) -> str:
+        if not self:
+            return self.problem or "No kernel was launched."
         heads, rows = self._table()
         width = max((len(label) for label, _ in rows), default=0)
         cells = [max(map(len, column)) for column in zip(heads, *(r for _, r in rows), strict=True)]
@@ -111,13 +123,14 @@ class FactsList(list):
         for label, values in rows:
             texts = (value.ljust(w) for value, w in zip(values, cells, strict=True))
             lines.append(f"{label.ljust(width)}  {'  '.join(texts)}")
-        return "\n".join(line.rstrip() for line in lines)
+        return "\n".join(line.rstrip() for line in [*lines, self.problem] if line)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        problem = html.escape(self.problem).replace("\n", "<br>")
         if not self:
-            return "<p>No kernel was launched.</p>"
+            return f"<p>{problem or 'No kernel was launched.'}</p>"
         heads, rows = self._table()
         cell = 'style="text-align:left;padding:2px 14px 2px 0;vertical-align:top"'
         out = ['<table style="border-collapse:collapse;font-size:13px"><thead><tr><th></th>']
@@ -127,7 +140,7 @@ class FactsList(list):
             out.append(f'<tr><th {cell} scope="row">{label}</th>')
             out += [f"<td {cell}>{html.escape(value)}</td>" for value in values]
             out.append("</tr>")
-        return "".join(out) + "</tbody></table>"
+        return "".join(out) + f"</tbody></table>{f'<p>{problem}</p>' if problem else ''}"
 
 
 @dataclass(frozen=True)
@@ -208,13 +221,13 @@ def facts(fn: Callable[..., Any], *args: Any, arch: int = 80, **options: Any) ->
     """Compile `fn(*args, **options)` and list each kernel's facts. arch: 75, 80, 86, 89 or 90.
 
     Works without a GPU; nothing is run, so results are not looked at. An autotuned kernel appears
-    once for each configuration. Raises CompileError with a plain sentence.
+    once for each configuration. What the compiler refuses becomes the list's `problem`. Raises
+    CompileError, with a plain sentence, when there was nothing to compile or no way to.
     """
     if arch not in LIMITS:
         known = ", ".join(str(number) for number in LIMITS)
         raise CompileError(f"arch is one of {known}, not {arch}.")
     result = compile_gate(fn, args, options, arch, ptx=True)
-    if not result.ok:
-        detail = f"\n{result.caret}" if result.caret else ""
-        raise CompileError(result.message + detail)
-    return FactsList(result.kernels)
+    if result.ok is None:
+        raise CompileError(f"There are no facts: {result.message}.")
+    return FactsList(result.kernels, "\n".join(filter(None, (result.message, result.caret))))

@@ -41,7 +41,7 @@ class Launched:
 
 @dataclass
 class Access:
-    """One load, store or atomic of one program. `addresses`: bytes, one per lane, flat."""
+    """One load, store or atomic of one program. `addresses`: bytes, flat; `shape`: the tile's."""
 
     launch: int
     program: tuple[int, int, int]
@@ -50,6 +50,7 @@ class Access:
     addresses: np.ndarray
     mask: np.ndarray | None  # True: the lane is active; None: all are
     line: int  # in the kernel's file; 0 when unknown
+    shape: tuple[int, ...] = ()
 
     @property
     def active(self) -> np.ndarray:
@@ -132,6 +133,7 @@ class Meter:
             addresses=flat.copy(),
             mask=None if lanes.all() else lanes.copy(),
             line=_line_in(launch.file),
+            shape=addresses.shape,
         )
         self.accesses.append(access)
         safe = np.zeros(flat.shape, dtype=bool)

@@ -1,0 +1,197 @@
+"""The ledger: who touched which element, and how many bytes that makes, from the meter's record."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .findings import Touch, find, resolve
+from .meter import Access, Meter
+from .regions import Region
+
+Program = tuple[int, int, int]
+
+
+@dataclass
+class Use:
+    """How one tensor was used in one direction (`loads`, or `stores` with atomics).
+
+    first: per element, index of the first program that touched it, -1 for none. count: per
+    element, number of different programs. order: per program, (step, elements) of each access;
+    steps count the program's accesses to all tensors from 1.
+    strays: (row, column, program, active) of lanes outside the tensor, masked or not. Rows and
+    columns see the tensor as a matrix of all leading dimensions by the last.
+    """
+
+    region: Region
+    direction: str
+    first: np.ndarray
+    count: np.ndarray
+    atomic: bool = False
+    order: dict[int, list[tuple[int, np.ndarray]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    strays: set[tuple[int, int, int, bool]] = field(default_factory=set)
+    lanes: int = 0
+    masked: int = 0
+    outside: int = 0
+    bytes_moved: int = 0
+
+    @property
+    def elements(self) -> int:
+        return int((self.count > 0).sum())
+
+    @property
+    def bytes_distinct(self) -> int:
+        return self.elements * self.region.itemsize
+
+    @property
+    def clashes(self) -> int:
+        """Elements that more than one program stores to, without atomics."""
+        return 0 if self.direction == "loads" or self.atomic else int((self.count > 1).sum())
+
+
+@dataclass
+class Ledger:
+    """Everything about one launch, or about a whole call when made without `launch`."""
+
+    uses: list[Use]
+    programs: list[Program]
+    flops: int
+    findings: list[tuple[str, str]]
+
+
+def matrix_shape(shape: tuple[int, ...]) -> tuple[int, int]:
+    """(rows, columns) under which a tensor is drawn: all leading dimensions by the last."""
+    if not shape:
+        return 1, 1
+    return int(np.prod(shape[:-1], dtype=np.int64)), shape[-1]
+
+
+def ledger(meter: Meter, launch: int | None = None) -> Ledger:
+    """Sum up the record, tensor by tensor, in the order in which they were first touched."""
+    touches = resolve(meter)
+    if launch is not None:
+        touches = [t for t in touches if t.access.launch == launch]
+    chosen = meter.launches if launch is None else [meter.launches[launch]]
+    accesses = [a for a in meter.accesses if launch is None or a.launch == launch]
+    order = dict.fromkeys((access.launch, access.program) for access in accesses)
+    numbers = {key: number for number, key in enumerate(order)}
+    programs = [program for _, program in order]
+    uses: dict[tuple[int, str], Use] = {}
+    seen: dict[tuple[int, str], tuple[int, np.ndarray]] = {}
+    steps: dict[int, int] = defaultdict(int)
+    for touch in touches:
+        access = touch.access
+        number = numbers[access.launch, access.program]
+        region = touch.region or _nearest(meter.regions, touch.addresses)
+        if region is None:
+            continue
+        direction = "loads" if access.kind == "load" else "stores"
+        use = uses.get((id(region), direction))
+        if use is None:
+            blank = np.full(region.size, -1, dtype=np.int64)
+            use = Use(region, direction, blank, np.zeros(region.size, dtype=np.int64))
+            uses[id(region), direction] = use
+        steps[number] += 1
+        _add(use, touch, number, steps[number], seen)
+        _add_strays(use, touch, number)
+    _add_silent(meter.regions, [a for a in accesses if not a.active.size], uses, numbers)
+    return Ledger(list(uses.values()), programs, sum(x.flops for x in chosen), find(meter))
+
+
+def _nearest(regions: list[Region], addresses: np.ndarray) -> Region | None:
+    return min(regions, key=lambda r: int(np.abs(r.distance(addresses)).min()), default=None)
+
+
+def _add(use: Use, touch: Touch, program: int, step: int, seen: dict) -> None:
+    access = touch.access
+    inside = np.unique(touch.elements[touch.elements >= 0])
+    use.lanes += access.addresses.size
+    use.masked += access.addresses.size - access.active.size
+    use.outside += int((touch.elements < 0).sum())
+    use.bytes_moved += inside.size * use.region.itemsize
+    use.atomic |= access.kind == "atomic"
+    new = inside[use.first[inside] < 0]
+    use.first[new] = program
+    # Programs run one after another, so an element is new to a program unless it has a mark of it.
+    key = (id(use.region), use.direction)
+    marked, marks = seen.get(key, (-1, np.zeros(0, dtype=bool)))
+    if marked != program:
+        marks = np.zeros(use.region.size, dtype=bool)
+    use.count[inside[~marks[inside]]] += 1
+    marks[inside] = True
+    seen[key] = (program, marks)
+    use.order[program].append((step, inside))
+
+
+def _add_silent(
+    regions: list[Region],
+    accesses: list[Access],
+    uses: dict[tuple[int, str], Use],
+    numbers: dict[tuple[int, Program], int],
+) -> None:
+    """Accesses whose lanes are all masked touch nothing, yet their lanes count."""
+    nothing = np.zeros(0, dtype=np.int64)
+    for access in accesses:
+        region = _nearest(regions, access.addresses) if access.addresses.size else None
+        direction = "loads" if access.kind == "load" else "stores"
+        use = uses.get((id(region), direction))
+        if use is not None:
+            use.lanes += access.addresses.size
+            use.masked += access.addresses.size
+            number = numbers[access.launch, access.program]
+            _add_strays(use, Touch(access, region, nothing, nothing, nothing), number)
+
+
+def _add_strays(use: Use, touch: Touch, program: int) -> None:
+    """Where lanes outside the tensor would be, as rows and columns, from their neighbours."""
+    access, region = touch.access, use.region
+    if access.mask is None and (touch.elements >= 0).all():
+        return
+    rows, columns = matrix_shape(region.shape)
+    known = np.full(access.addresses.size, -1, dtype=np.int64)
+    known[touch.lanes] = touch.elements
+    row, column = _extrapolate(access, region, known, columns)
+    outside = (row < 0) | (row >= rows) | (column < 0) | (column >= columns)
+    active = np.ones(known.size, dtype=bool) if access.mask is None else access.mask
+    astray = outside | (active & (known < 0))
+    mine = np.zeros(known.size, dtype=bool)
+    mine[touch.lanes] = True
+    for lane in np.flatnonzero(astray & (mine | ~active))[:4096]:
+        use.strays.add((int(row[lane]), int(column[lane]), program, bool(active[lane])))
+
+
+def _extrapolate(
+    access: Access, region: Region, known: np.ndarray, columns: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column of every lane: known ones by element, others by address from a known one."""
+    width = access.shape[-1] if access.shape else 1
+    addresses = access.addresses.reshape(-1, width)
+    elements = known.reshape(-1, width)
+    column_step = max(region.strides[-1] if region.strides else 1, 1) * region.itemsize
+    row_step = (region.strides[-2] if len(region.strides) > 1 else 0) * region.itemsize
+    row = np.zeros(addresses.shape, dtype=np.int64)
+    column = np.zeros(addresses.shape, dtype=np.int64)
+    placed = np.flatnonzero((elements >= 0).any(axis=1))
+    for line in range(len(addresses)):
+        if elements[line].max(initial=-1) >= 0:
+            lane = int(np.argmax(elements[line] >= 0))
+            row[line] = elements[line, lane] // columns
+            steps = (addresses[line] - addresses[line, lane]) // column_step
+            column[line] = elements[line, lane] % columns + steps
+    for line in np.flatnonzero((elements < 0).all(axis=1)):
+        if placed.size and row_step:
+            near = int(placed[np.abs(placed - line).argmin()])
+            row[line] = row[near] + (addresses[line] - addresses[near]) // row_step
+            column[line] = column[near]
+        else:
+            offset = addresses[line] - region.first
+            row[line] = offset // row_step if row_step else 0
+            column[line] = (offset - row[line] * row_step) // column_step
+    inside = elements >= 0
+    row[inside] = elements[inside] // columns
+    column[inside] = elements[inside] % columns
+    return row.reshape(-1), column.reshape(-1)

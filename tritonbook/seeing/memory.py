@@ -1,0 +1,53 @@
+"""Room around tensors, so that a lane that strays from one does not land in its neighbour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+_ALLOCATE = {
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "empty_permuted",
+    "new_empty",
+    "new_empty_strided",
+}
+_FILL = {"zeros", "zeros_like", "new_zeros", "full", "full_like", "new_full", "ones", "ones_like"}
+_LEAST = 16384  # elements on either side, at least
+
+
+def roomy(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy with the same shape, strides and alignment in the middle of a larger storage."""
+    data = tensor.detach()
+    extent = 1 + sum((n - 1) * s for n, s in zip(data.shape, data.stride(), strict=True))
+    margin = max(_LEAST, extent if data.ndim > 1 else 0)
+    storage = torch.zeros((extent if data.numel() else 0) + 2 * margin + 16, dtype=data.dtype)
+    wanted = data.data_ptr() % 16 if data.device.type == "cpu" else 0
+    size = data.element_size()
+    shift = ((wanted - storage.data_ptr() - margin * size) % 16) // size
+    view = storage.as_strided(data.shape, data.stride(), margin + shift)
+    source, target = data, view
+    for dim, step in enumerate(data.stride()):
+        if step == 0 and data.shape[dim] > 1:  # expanded: one copy serves all
+            source, target = source.narrow(dim, 0, 1), target.narrow(dim, 0, 1)
+    target.copy_(source)
+    return view.requires_grad_(tensor.requires_grad) if tensor.requires_grad else view
+
+
+class RoomyAllocations(TorchDispatchMode):
+    """Inside, new tensors get room too. `made`: all of them, in order, kept alive."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: list[torch.Tensor] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        namespace, _, name = func.name().partition("::")
+        if namespace == "aten" and name.split(".")[0] in _ALLOCATE | _FILL:
+            result = roomy(result)
+            self.made.append(result)
+        return result

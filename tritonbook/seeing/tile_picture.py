@@ -1,0 +1,246 @@
+"""Draw a ledger: for each tensor a map of its cells, with the bytes beside it."""
+
+from __future__ import annotations
+
+import textwrap
+
+import numpy as np
+
+from . import svg
+from .ledger import Ledger, Use, matrix_shape
+from .tile_map import ADDED, CLASH, MANY, MASKED, NOBODY, ONE, OUTSIDE, Band, Run, TileMap, tile_map
+from .tile_steps import draw_steps
+
+_MAP_WIDTH, _SIDE, _WIDTH = 560, 610, 860
+_MOST_PANELS = 8
+_LEGEND = {
+    ONE: (svg.FILLS[0], "touched by the program of that number"),
+    MANY: (svg.MANY, "×k: loaded by k programs"),
+    ADDED: (svg.MANY, "+k: atomic, from k programs"),
+    MASKED: (svg.MASKED, "lane switched off by the mask"),
+    OUTSIDE: (svg.ALARM_FILL, "✗ lane outside the tensor"),
+    CLASH: (svg.CLASH, "!k: stored by k programs"),
+}
+
+
+def size_text(nbytes: int) -> str:
+    """`40 B`, `12.3 kB`, `1.05 MB`."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if nbytes >= scale:
+            return f"{nbytes / scale:.3g} {unit}"
+    return f"{nbytes} B"
+
+
+def program_name(ledger: Ledger, number: int) -> str:
+    """The program's id as far as the grid has dimensions: `3`, or `1,2`."""
+    used = max([i + 1 for p in ledger.programs for i in range(3) if p[i]], default=1)
+    return ",".join(str(i) for i in ledger.programs[number][:used])
+
+
+def draw(title: str, sections: list[tuple[str, Ledger]], note: str = "") -> svg.Picture:
+    """One card: a section for each launch, a panel for each tensor in it."""
+    parts = [svg.words(0, 13, title, svg.TITLE, bold=True)]
+    y = 24.0
+    alarms = dict.fromkeys(sentence for _, ledger in sections for _, sentence in ledger.findings)
+    for sentence in alarms:
+        for row, piece in enumerate(textwrap.wrap("! " + sentence, 118)):
+            colour = svg.ALARM
+            parts.append(
+                svg.words(0 if row == 0 else 9, y + 12, piece, colour=colour, bold=not row)
+            )
+            y += 17
+    kinds: set[int] = set()
+    sentences = [title + ".", *alarms]
+    for heading, ledger in sections:
+        if len(sections) > 1:
+            parts.append(svg.words(0, y + 22, heading, bold=True))
+            y += 24
+        for use in ledger.uses[:_MOST_PANELS]:
+            drawn, height, seen = _panel(ledger, tile_map(use), y + 14)
+            parts += drawn
+            kinds |= seen
+            y += height + 14
+            sentences.append(_in_words(ledger, use))
+        left_out = len(ledger.uses) - _MOST_PANELS
+        if left_out > 0:
+            parts.append(svg.words(0, y + 18, f"{left_out} more tensors are not drawn.", svg.SMALL))
+            y += 22
+        if len(ledger.programs) > 1 and len(sections) == 1:
+            drawn, height = draw_steps(ledger, program_name, y + 14)
+            parts += drawn
+            y += height + 14
+    drawn, height = _footer(kinds, [ledger for _, ledger in sections], note, y + 16)
+    return svg.card(_WIDTH, y + 16 + height, title, " ".join(sentences), [*parts, *drawn])
+
+
+def _panel(ledger: Ledger, chart: TileMap, y: float) -> tuple[list[str], float, set[int]]:
+    use = chart.use
+    region = use.region
+    verb = "atomic updates" if use.atomic else use.direction
+    dtype = str(region.tensor.dtype).removeprefix("torch.")
+    shape = " × ".join(str(n) for n in region.shape) or "scalar"
+    parts = [
+        svg.words(0, y + 12, region.name, bold=True, mono=True, size=13),
+        svg.words(
+            svg.text_width(region.name, 13, mono=True) + 8,
+            y + 12,
+            f"{verb}  ·  {dtype}, {shape}",
+            colour=svg.MUTED,
+        ),
+    ]
+    labels = 0 if chart.rows == 1 and len(chart.bands) == 1 else 58
+    cell = min(34.0, (_MAP_WIDTH - labels) / (chart.right - chart.left))
+    top = y + 20
+    place = top
+    for band in chart.bands:
+        if band.skipped:
+            text = f"⋮  {band.end - band.start} more rows, not drawn"
+            parts.append(svg.words(labels, place + 13, text, svg.SMALL, colour=svg.MUTED))
+            place += 19
+            continue
+        high = 28 if not labels else 26 if band.end - band.start > 1 else 19
+        if labels:
+            parts.append(_row_label(band, chart, place + high / 2 + 4))
+        for run in band.runs:
+            x = labels + (run.start - chart.left) * cell
+            parts.append(_run(ledger, run, x, place, (run.end - run.start) * cell, high, cell))
+        place += high + 2
+    parts += _ticks(chart, labels, cell, place)
+    place += 15
+    if chart.hidden_columns:
+        text = f"… {chart.hidden_columns:,} more columns, not drawn"
+        parts.append(svg.words(labels, place + 12, text, svg.SMALL, colour=svg.MUTED))
+        place += 16
+    side = _side(use, chart)
+    for row, (text, alarm) in enumerate(side):
+        colour = svg.ALARM if alarm else svg.INK if row == 0 else svg.MUTED
+        bold = row == 0 or alarm
+        parts.append(svg.words(_SIDE, y + 12 + 17 * row, text, 12, colour=colour, bold=bold))
+    return parts, max(place - y, 17.0 * len(side)), chart.kinds() - {NOBODY}
+
+
+def _row_label(band: Band, chart: TileMap, y: float) -> str:
+    outside = band.start >= chart.rows or band.start < 0
+    one = band.end - band.start == 1
+    text = f"row {band.start}" if one else f"{band.start}–{band.end - 1}"
+    colour = svg.ALARM if outside and any(r.kind == OUTSIDE for r in band.runs) else svg.MUTED
+    return svg.words(50, y, text, svg.SMALL, "end", colour)
+
+
+def _run(
+    ledger: Ledger, run: Run, x: float, y: float, width: float, height: float, cell: float
+) -> str:
+    """One rectangle, thin lines between its cells where they are wide, and its label."""
+    fill, stroke, dash, label = svg.EMPTY, svg.LINE, "", ""
+    if run.kind == ONE:
+        fill, stroke, label = svg.fill_of(run.value), "#59636e", program_name(ledger, run.value)
+        if width > 90 and "," not in label:
+            label = f"program {label}"
+    elif run.kind in (MANY, ADDED):
+        fill, label = svg.MANY, f"{'×' if run.kind == MANY else '+'}{run.value}"
+    elif run.kind == MASKED:
+        fill, dash = svg.MASKED, "3 2"
+    elif run.kind == OUTSIDE:
+        fill, stroke, label = svg.ALARM_FILL, svg.ALARM, "✗"
+    elif run.kind == CLASH:
+        fill, stroke, label = svg.CLASH, svg.ALARM, f"!{run.value}"
+    thick = 1.5 if run.kind in (OUTSIDE, CLASH) else 1
+    parts = [svg.rect(x, y, width, height, fill, stroke, thick, dash)]
+    if cell >= 9 and run.kind != MASKED:
+        inner = "".join(
+            f"M{x + i * cell:.5g} {y:.5g}v{height:g}" for i in range(1, run.end - run.start)
+        )
+        if inner:
+            parts.append(f'<path d="{inner}" stroke="#59636e" stroke-opacity=".28"/>')
+    if label and svg.text_width(label, svg.SMALL) <= width + 1:
+        middle = y + height / 2 + 4
+        if label.startswith("program") and cell >= 9:  # keep the word clear of the cell lines
+            wide = svg.text_width(label, svg.SMALL) + 4
+            parts.append(
+                f'<rect x="{x + (width - wide) / 2:.5g}" y="{y + height / 2 - 8:.5g}" '
+                f'width="{wide:.4g}" height="16" fill="{fill}"/>'
+            )
+        colour = svg.ALARM if run.kind in (OUTSIDE, CLASH) else svg.INK
+        bold = run.kind in (OUTSIDE, CLASH)
+        parts.append(svg.words(x + width / 2, middle, label, svg.SMALL, "middle", colour, bold))
+    return "".join(parts)
+
+
+def _ticks(chart: TileMap, labels: float, cell: float, y: float) -> list[str]:
+    """Column numbers where runs of the first full band start, as far as they fit."""
+    band = max(chart.bands, key=lambda b: len(b.runs))
+    places = sorted({run.start for run in band.runs} | {run.end for run in band.runs})
+    parts, free = [], -1.0
+    for place in places:
+        x = labels + (place - chart.left) * cell
+        text = str(place)
+        half = svg.text_width(text, 10) / 2
+        if x - half > free and (place <= chart.columns or place == places[-1]):
+            parts.append(svg.words(x, y + 10, text, 10, "middle", svg.MUTED))
+            free = x + half + 3
+    return parts
+
+
+def _side(use: Use, chart: TileMap) -> list[tuple[str, bool]]:
+    """Lines beside the map, with a flag for alarms."""
+    done = "read" if use.direction == "loads" else "updated" if use.atomic else "written"
+    lines = [(f"{size_text(use.bytes_moved)} {done}", False)]
+    if use.bytes_distinct and use.bytes_moved != use.bytes_distinct:
+        times = use.bytes_moved / use.bytes_distinct
+        lines.append((f"{size_text(use.bytes_distinct)} of it distinct, {times:.3g} times", False))
+    missing = use.region.size - use.elements
+    if missing and use.elements:
+        lines.append((f"{missing:,} of {use.region.size:,} cells not touched", False))
+    if use.masked:
+        lines.append((f"{use.masked:,} of {use.lanes:,} lanes masked", False))
+    if chart.hidden_lanes:
+        lines.append((f"{chart.hidden_lanes:,} far lanes not drawn", False))
+    if use.outside:
+        several = "lane" if use.outside == 1 else "lanes"
+        lines.append((f"✗ {use.outside:,} {several} outside", True))
+    if use.clashes:
+        several = "cell" if use.clashes == 1 else "cells"
+        lines.append((f"! {use.clashes:,} {several} stored twice", True))
+    return lines
+
+
+def _footer(kinds: set[int], ledgers: list[Ledger], note: str, y: float) -> tuple[list[str], float]:
+    uses = [use for ledger in ledgers for use in ledger.uses]
+    read = sum(use.bytes_moved for use in uses if use.direction == "loads")
+    written = sum(use.bytes_moved for use in uses if use.direction == "stores")
+    total = f"In all {size_text(read)} read and {size_text(written)} written."
+    parts = [svg.line(0, y, _WIDTH, y)]
+    x, place = 0.0, y + 10
+    for kind in sorted(kinds):
+        fill, text = _LEGEND[kind]
+        wide = 24 + svg.text_width(text, svg.SMALL) + 8
+        if x + wide > _WIDTH:
+            x, place = 0.0, place + 18
+        stroke = svg.ALARM if kind in (OUTSIDE, CLASH) else "#59636e"
+        parts.append(svg.rect(x, place, 16, 12, fill, stroke, dash="3 2" if kind == MASKED else ""))
+        parts.append(svg.words(x + 21, place + 10, text, svg.SMALL))
+        x += wide
+    place += 30
+    parts.append(svg.words(0, place, f"{total} {note}".strip(), svg.SMALL, colour=svg.MUTED))
+    return parts, place + 4 - y
+
+
+def _in_words(ledger: Ledger, use: Use) -> str:
+    """The panel as a sentence, for those who do not see it."""
+    shape = " by ".join(str(n) for n in use.region.shape) or "one element"
+    verb = "updates" if use.atomic else use.direction
+    _, columns = matrix_shape(use.region.shape)
+    told = []
+    for number, steps in list(use.order.items())[:4]:
+        cells = np.unique(np.concatenate([elements for _, elements in steps]))
+        if cells.size:
+            first, last = divmod(int(cells[0]), columns), divmod(int(cells[-1]), columns)
+            spot = f"{first[1]} to {last[1]}"
+            if len(use.region.shape) > 1:
+                spot = f"row {first[0]} column {first[1]} to row {last[0]} column {last[1]}"
+            told.append(f"program {program_name(ledger, number)} {spot}")
+    more = len(use.order) - len(told)
+    text = f"{use.region.name} ({shape}), {verb}: {', '.join(told) or 'nothing'}"
+    text += f" and {more} more programs" if more > 0 else ""
+    facts = [line for line, _ in _side(use, tile_map(use))]
+    return f"{text}; {', '.join(facts)}."

@@ -1,0 +1,103 @@
+"""Small multiples: what single programs touch, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from . import svg
+from .ledger import Ledger, Use, matrix_shape
+
+_MOST_PROGRAMS, _MOST_TENSORS, _NAMES, _WIDE, _GAP = 5, 6, 92, 132, 20
+_MOST_BOXES = 64  # in one small picture
+
+
+def draw_steps(
+    ledger: Ledger, name: Callable[[Ledger, int], str], y: float
+) -> tuple[list[str], float]:
+    """A column for each of the first programs and the last one, a row for each tensor."""
+    count = len(ledger.programs)
+    chosen = list(range(min(count, _MOST_PROGRAMS)))
+    if count > _MOST_PROGRAMS:
+        chosen[-1] = count - 1
+    uses = ledger.uses[:_MOST_TENSORS]
+    parts = [
+        svg.words(0, y + 12, "One program at a time", bold=True),
+        svg.words(
+            156, y + 12, "numbers: the order of its loads and stores", svg.SMALL, colour=svg.MUTED
+        ),
+    ]
+    top = y + 40
+    for column, program in enumerate(chosen):
+        x = _NAMES + column * (_WIDE + _GAP)
+        dots = "…  " if column and program != chosen[column - 1] + 1 else ""
+        label = f"{dots}program {name(ledger, program)}"
+        parts.append(svg.words(x, y + 32, label, svg.SMALL, bold=True))
+        place = top
+        for use in uses:
+            wide, high = _size(use)
+            parts += _small(use, program, x, place, wide, high)
+            place += high + 8
+    place = top
+    for use in uses:
+        high = _size(use)[1]
+        label = f"{use.region.name} {'+' if use.atomic else use.direction[:-1]}"
+        parts.append(svg.words(0, place + high / 2 + 4, label, svg.SMALL, mono=True))
+        place += high + 8
+    return parts, place - y
+
+
+def _size(use: Use) -> tuple[float, float]:
+    rows, columns = matrix_shape(use.region.shape)
+    if rows == 1 or columns == 1 and rows == 0:
+        return _WIDE, 16
+    high = min(64.0, max(16.0, _WIDE * rows / max(columns, 1)))
+    return min(float(_WIDE), max(24.0, high * max(columns, 1) / rows)), high
+
+
+def _small(use: Use, program: int, x: float, y: float, wide: float, high: float) -> list[str]:
+    rows, columns = matrix_shape(use.region.shape)
+    parts = [svg.rect(x, y, wide, high)]
+    taken: dict[tuple[float, ...], str] = {}
+    for step, elements in use.order.get(program, []):
+        for box in _boxes(elements, columns):
+            top, bottom, left, right = box
+            spot = (
+                x + wide * left / columns,
+                y + high * top / rows,
+                max(2.0, wide * (right - left) / columns),
+                max(2.0, high * (bottom - top) / rows),
+            )
+            text = taken.get(spot)
+            taken[spot] = str(step) if text is None else f"{text.split(' ')[0]} {step}"
+            if len(taken) >= _MOST_BOXES:
+                break
+    for (left, top, width, height), text in taken.items():
+        parts.append(svg.rect(left, top, width, height, svg.fill_of(program), "#59636e"))
+        text = text.replace(" ", ",")
+        if svg.text_width(text, 10) <= width and height >= 10:
+            middle = top + height / 2 + 3.5
+            parts.append(svg.words(left + width / 2, middle, text, 10, "middle"))
+    return parts
+
+
+def _boxes(elements: np.ndarray, columns: int) -> list[tuple[int, int, int, int]]:
+    """(top, bottom, left, right) of a set of cells: one box when it is a full one, else by row."""
+    if not elements.size or not columns:
+        return []
+    rows, cols = elements // columns, elements % columns
+    box = (int(rows.min()), int(rows.max()) + 1, int(cols.min()), int(cols.max()) + 1)
+    if (box[1] - box[0]) * (box[3] - box[2]) == elements.size:
+        return [box]
+    breaks = np.flatnonzero((np.diff(elements) != 1) | (np.diff(rows) != 0)) + 1
+    pieces = np.split(elements, breaks)
+    return [
+        (
+            int(p[0] // columns),
+            int(p[0] // columns) + 1,
+            int(p[0] % columns),
+            int(p[-1] % columns) + 1,
+        )
+        for p in pieces[:_MOST_BOXES]
+    ]
