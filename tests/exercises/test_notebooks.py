@@ -1,0 +1,72 @@
+"""Whole notebooks in a Jupyter kernel: untouched as a learner opens them, and solved."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+from tritonbook.build import views
+from tritonbook.build.release import read_release
+from tritonbook.course import gaps
+from tritonbook.course.exercises import Exercise, exercises, load, run_check
+
+ROOT = Path(__file__).parents[2]
+COURSE = [
+    pytest.param(exercise, id=exercise.slug)
+    for exercise in exercises(ROOT / "exercises")
+    if exercise.needs == "interpreter"
+]
+
+
+def run_all(notebook: NotebookNode, home: Path) -> None:
+    """Run every cell, also those after an error; outputs land in the notebook."""
+    client = NotebookClient(notebook, timeout=300, allow_errors=True, kernel_name="python3")
+    client.execute(env={**os.environ, "TRITONBOOK_HOME": str(home)})
+
+
+def errors(notebook: NotebookNode) -> dict[str, NotebookNode]:
+    return {
+        cell.id: output
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if output.output_type == "error"
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", COURSE)
+def test_an_untouched_notebook_reads_as_not_attempted(exercise: Exercise, tmp_path: Path):
+    """Kills: an open gap that shows a learner a page of traceback, or counts as wrong."""
+    notebook = views.learner(exercise, read_release(ROOT))
+    run_all(notebook, tmp_path)
+    found = errors(notebook)
+    for name, error in found.items():
+        text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
+        assert len(text.strip().splitlines()) == 1, (name, text)
+    for key in exercise.checks():
+        assert found[f"check-{key}"].ename == "CheckFailed"
+        assert "not attempted" in found[f"check-{key}"].evalue
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", COURSE)
+def test_a_solved_notebook_runs_without_an_error(exercise: Exercise, tmp_path: Path):
+    notebook = views.solution(exercise, read_release(ROOT))
+    run_all(notebook, tmp_path)
+    assert {name: error.evalue for name, error in errors(notebook).items()} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", COURSE)
+def test_the_instructors_answers_pass_as_they_stand(exercise: Exercise):
+    """Kills: a stub for the learner that the instructor's own solution runs into."""
+    answers = exercise.answers().items()
+    text = {key: exercise.cut(cell, gaps.instructor_text) for key, cell in answers}
+    module = load(exercise, text)
+    for key in exercise.checks():
+        run_check(module, key, hidden=False)
