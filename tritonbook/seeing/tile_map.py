@@ -10,7 +10,7 @@ from .ledger import Use, matrix_shape
 
 NOBODY, ONE, MANY, ADDED, MASKED, OUTSIDE, CLASH = range(7)
 _KIND = 1 << 40  # a cell's code is kind * _KIND + value + 1
-_MOST_RUNS, _MOST_BANDS, _FIRST_BANDS = 48, 13, 10
+_MOST_RUNS, _MOST_BANDS, _FIRST_BANDS = 48, 10, 7
 
 
 @dataclass(frozen=True)

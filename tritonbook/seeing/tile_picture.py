@@ -78,13 +78,13 @@ def _panel(ledger: Ledger, chart: TileMap, y: float) -> tuple[list[str], float, 
     region = use.region
     verb = "atomic updates" if use.atomic else use.direction
     dtype = str(region.tensor.dtype).removeprefix("torch.")
-    shape = " × ".join(str(n) for n in region.shape) or "scalar"
+    shape = list(region.shape)
     parts = [
         svg.words(0, y + 12, region.name, bold=True, mono=True, size=13),
         svg.words(
             svg.text_width(region.name, 13, mono=True) + 8,
             y + 12,
-            f"{verb}  ·  {dtype}, {shape}",
+            f"{verb}  ·  {dtype} {shape}",
             colour=svg.MUTED,
         ),
     ]
@@ -170,7 +170,7 @@ def _ticks(chart: TileMap, labels: float, cell: float, y: float) -> list[str]:
     """Column numbers where runs of the first full band start, as far as they fit."""
     band = max(chart.bands, key=lambda b: len(b.runs))
     places = sorted({run.start for run in band.runs} | {run.end for run in band.runs})
-    parts, free = [], -1.0
+    parts, free = [], -99.0
     for place in places:
         x = labels + (place - chart.left) * cell
         text = str(place)
@@ -200,7 +200,7 @@ def _side(use: Use, chart: TileMap) -> list[tuple[str, bool]]:
         lines.append((f"✗ {use.outside:,} {several} outside", True))
     if use.clashes:
         several = "cell" if use.clashes == 1 else "cells"
-        lines.append((f"! {use.clashes:,} {several} stored twice", True))
+        lines.append((f"! {use.clashes:,} {several} stored by several programs", True))
     return lines
 
 

@@ -25,7 +25,7 @@ def draw_steps(
     parts = [
         svg.words(0, y + 12, "One program at a time", bold=True),
         svg.words(
-            156, y + 12, "numbers: the order of its loads and stores", svg.SMALL, colour=svg.MUTED
+            172, y + 12, "numbers: the order of its loads and stores", svg.SMALL, colour=svg.MUTED
         ),
     ]
     top = y + 40
@@ -50,9 +50,9 @@ def draw_steps(
 
 def _size(use: Use) -> tuple[float, float]:
     rows, columns = matrix_shape(use.region.shape)
-    if rows == 1 or columns == 1 and rows == 0:
+    if rows == 1:
         return _WIDE, 16
-    high = min(64.0, max(16.0, _WIDE * rows / max(columns, 1)))
+    high = min(64.0, max(36.0, _WIDE * rows / max(columns, 1)))
     return min(float(_WIDE), max(24.0, high * max(columns, 1) / rows)), high
 
 
@@ -76,9 +76,14 @@ def _small(use: Use, program: int, x: float, y: float, wide: float, high: float)
     for (left, top, width, height), text in taken.items():
         parts.append(svg.rect(left, top, width, height, svg.fill_of(program), "#59636e"))
         text = text.replace(" ", ",")
-        if svg.text_width(text, 10) <= width and height >= 10:
-            middle = top + height / 2 + 3.5
-            parts.append(svg.words(left + width / 2, middle, text, 10, "middle"))
+        if svg.text_width(text, 10) > width:
+            continue
+        baseline = top + height / 2 + 3.5
+        if height < 10:  # a thin line: the number goes beside it, where there is room
+            if len(taken) > 2:
+                continue
+            baseline = top + height + 10 if top + height + 11 <= y + high else top - 3
+        parts.append(svg.words(left + width / 2, baseline, text, 10, "middle"))
     return parts
 
 

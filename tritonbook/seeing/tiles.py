@@ -181,10 +181,10 @@ def picture(seen: Meter, title: str, wanted: list[str] | None = None) -> Picture
         part = ledger(seen, number)
         if wanted is not None:
             part.uses = [use for use in part.uses if use.region.name in wanted]
-        grid = ", ".join(str(n) for n in launch.grid[: _rank(launch.grid)])
+        grid = tuple(launch.grid[: _rank(launch.grid)])
         count = len(part.programs)
         several = "program" if count == 1 else "programs"
-        sections.append((f"{count:,} {several} of {launch.kernel}, grid ({grid})", part))
+        sections.append((f"{count:,} {several} of {launch.kernel}, grid {grid}", part))
     note = f"{len(kinds) - 3} more kernels are not drawn." if len(kinds) > 3 else ""
     if len(seen.launches) > len(kinds):
         note += f" The call made {len(seen.launches)} launches."

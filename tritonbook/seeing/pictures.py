@@ -1,0 +1,220 @@
+"""Drawings for the notebooks' text: who owns which elements, what a mask does, rows and pieces.
+
+Each function returns a Picture: SVG on a card of its own, with the same in words for those who do
+not see it. The last expression of a cell shows it.
+"""
+
+from __future__ import annotations
+
+from . import svg
+from .svg import Picture
+
+_CELL, _HIGH = 34, 30
+
+
+def _owners(n: int, block: int, programs: int | None, per_program: int, order: str) -> list[int]:
+    """The program of each tile, tile by tile."""
+    tiles = -(-n // block)
+    if order == "blocked":
+        return [tile // per_program for tile in range(tiles)]
+    if order == "grid-stride":
+        return [tile % (programs or tiles) for tile in range(tiles)]
+    raise ValueError(f'order is "blocked" or "grid-stride", not {order!r}')
+
+
+def draw_tiling(
+    n: int,
+    block: int,
+    programs: int | None = None,
+    tiles_per_program: int = 1,
+    order: str = "blocked",
+) -> Picture:
+    """Which program owns which of `n` elements in tiles of `block`.
+
+    order="blocked": `tiles_per_program` neighbouring tiles each. order="grid-stride": program p
+    takes tiles p, p + programs, p + 2 * programs, ... Meant for small numbers (n up to 60).
+    """
+    if n < 1 or block < 1:
+        raise ValueError("n and block are at least 1")
+    owners = _owners(n, block, programs, tiles_per_program, order)
+    lanes = len(owners) * block
+    if order == "blocked" and tiles_per_program > 1:  # the last program's tiles all exist
+        missing = -len(owners) % tiles_per_program
+        owners += [owners[-1]] * missing
+        lanes += missing * block
+    cell = min(_CELL, 760 / lanes)
+    several = len(owners) > len(set(owners))
+    count = max(owners) + 1
+    title = f"{n} elements, tiles of {block}: {count} program{'s' if count > 1 else ''}"
+    top = 52.0
+    parts = [svg.words(0, 13, title, svg.TITLE, bold=True)]
+    for tile, owner in enumerate(owners):
+        x, wide = tile * block * cell, block * cell
+        label = f"tile {tile}" if wide >= 46 else str(tile)
+        if wide >= 12:
+            parts.append(svg.words(x + wide / 2, top - 9, label, svg.SMALL, "middle", svg.MUTED))
+        parts += _tile(x, top, cell, tile * block, block, n, owner)
+    first = 0
+    for tile, owner in enumerate(owners):  # one brace for neighbouring tiles of one program
+        if tile + 1 < len(owners) and owners[tile + 1] == owner:
+            continue
+        x, wide = first * block * cell, (tile + 1 - first) * block * cell
+        parts.append(svg.bracket(x + 2, top + _HIGH + 4, wide - 4))
+        name = f"pid {owner}" if wide >= 44 else str(owner)
+        parts.append(svg.words(x + wide / 2, top + _HIGH + 25, name, 12, "middle", bold=True))
+        first = tile + 1
+    bottom = top + _HIGH + 44
+    legend = "The number in a cell is the element's. Hatched: lanes without an element, masked off."
+    if lanes == n:
+        legend = "The number in a cell is the element's. Every lane has an element."
+    if cell < 17:
+        legend = legend.replace("The number in a cell is the element's. ", "")
+    parts.append(svg.words(0, bottom, legend, svg.SMALL, colour=svg.MUTED))
+    sentences = []
+    for program in range(count):
+        spans = [
+            f"{tile * block} to {min((tile + 1) * block, n) - 1}"
+            for tile, owner in enumerate(owners)
+            if owner == program and tile * block < n
+        ]
+        kind = "elements" if not several else "tiles with elements"
+        sentences.append(f"Program {program} owns {kind} {', '.join(spans) or 'none'}.")
+    masked = lanes - n
+    text = f"{title}. {' '.join(sentences)} {masked} lanes at the end are masked."
+    width = max(lanes * cell, svg.text_width(legend, svg.SMALL), svg.text_width(title, 16))
+    return svg.card(width, bottom + 4, title, text, parts)
+
+
+def _tile(x: float, y: float, cell: float, first: int, block: int, n: int, owner: int) -> list[str]:
+    """One tile: cells with their element numbers, hatched where there is no element."""
+    parts = []
+    for lane in range(block):
+        element = first + lane
+        left = x + lane * cell
+        if element < n:
+            parts.append(svg.rect(left, y, cell, _HIGH, svg.fill_of(owner), "#8b949e"))
+            if cell >= 17:
+                middle = left + cell / 2
+                parts.append(svg.words(middle, y + _HIGH / 2 + 4.5, str(element), 12, "middle"))
+        else:
+            parts.append(svg.rect(left, y, cell, _HIGH, svg.MASKED, "#8b949e", dash="3 2"))
+    parts.append(svg.rect(x, y, cell * block, _HIGH, "none", svg.INK, 1.6))
+    return parts
+
+
+def draw_mask(n: int, block: int, pid: int | None = None) -> Picture:
+    """The numbers that one program computes: lanes, offsets, mask. Default: the last program."""
+    if n < 1 or not 1 <= block <= 16:
+        raise ValueError("n is at least 1, block from 1 to 16")
+    pid = (n - 1) // block if pid is None else pid
+    label, cell, high = 250, 48, 30
+    lanes = list(range(block))
+    offsets = [pid * block + lane for lane in lanes]
+    mask = [offset < n for offset in offsets]
+    title = f"Program {pid}, with BLOCK_SIZE = {block} and n = {n}"
+    rows = [
+        ("tl.arange(0, BLOCK_SIZE)", "the lanes of the tile", [str(lane) for lane in lanes]),
+        (
+            "offs = pid * BLOCK_SIZE + ...",
+            f"{pid} × {block} + lane: which element",
+            [str(offset) for offset in offsets],
+        ),
+        ("mask = offs < n", "is there such an element?", ["True" if m else "False" for m in mask]),
+        (
+            "tl.load(x_ptr + offs, mask=mask)",
+            "only lanes with True go to memory",
+            [f"x[{offset}]" if m else "—" for offset, m in zip(offsets, mask, strict=True)],
+        ),
+    ]
+    parts = [svg.words(0, 13, title, svg.TITLE, bold=True)]
+    y = 34.0
+    for number, (code, meaning, values) in enumerate(rows):
+        parts.append(svg.words(0, y + 12, code, 12, mono=True))
+        parts.append(svg.words(0, y + 27, meaning, svg.SMALL, colour=svg.MUTED))
+        for lane, value in enumerate(values):
+            x = label + lane * cell
+            on = number < 2 or mask[lane]
+            fill = svg.fill_of(pid) if on and number != 2 else svg.EMPTY
+            if not on:
+                fill = svg.MASKED if number == 3 else svg.EMPTY
+            dash = "" if on else "3 2"
+            parts.append(svg.rect(x, y, cell - 4, high, fill, "#8b949e", dash=dash, radius=3))
+            if value != "—":
+                colour = svg.INK if on else svg.ALARM
+                bold = number == 2
+                middle = x + (cell - 4) / 2
+                parts.append(svg.words(middle, y + 19.5, value, 12, "middle", colour, bold))
+        y += high + 18
+    off = sum(not m for m in mask)
+    legend = (
+        f"{off} of {block} lanes masked: they load nothing and store nothing."
+        if off
+        else "No lane is masked: the tile is full."
+    )
+    parts.append(svg.words(0, y + 8, legend, svg.SMALL, colour=svg.MUTED))
+    text = (
+        f"{title}. Lanes 0 to {block - 1} get offsets {offsets[0]} to {offsets[-1]}, "
+        f"pid times BLOCK_SIZE plus lane. The mask offs < n is true for {block - off} of them. "
+        f"{legend}"
+    )
+    return svg.card(label + block * cell, y + 12, title, text, parts)
+
+
+def draw_rows(M: int, N: int, block: int, scheme: str = "row") -> Picture:
+    """A matrix of M rows and N columns, one program for each row.
+
+    scheme="row": the whole row in one tile of `block` lanes (block >= N). scheme="loop": the row in
+    pieces of `block`, visited one after another, twice.
+    """
+    if scheme not in ("row", "loop"):
+        raise ValueError(f'scheme is "row" or "loop", not {scheme!r}')
+    if scheme == "row" and block < N:
+        raise ValueError(f"one tile per row needs block >= N, and {block} < {N}")
+    pieces = 1 if scheme == "row" else -(-N // block)
+    lanes = pieces * block
+    cell = min(32.0, 640 / lanes)
+    left, high, gap = 56, 28, 10
+    how = f"one tile of {block} lanes" if pieces == 1 else f"{pieces} tiles of {block} lanes"
+    title = f"{M} rows of {N}: one program per row, {how}"
+    parts = [svg.words(0, 13, title, svg.TITLE, bold=True)]
+    top = 52.0 if pieces > 1 else 32.0
+    if pieces > 1:
+        for piece in range(pieces):
+            x = left + piece * block * cell
+            label = f"step {piece + 1}"
+            parts.append(
+                svg.words(x + block * cell / 2, top - 9, label, svg.SMALL, "middle", svg.MUTED)
+            )
+    for row in range(M):
+        y = top + row * (high + gap)
+        parts.append(svg.words(left - 10, y + 18.5, f"pid {row}", 12, "end", bold=True))
+        for piece in range(pieces):
+            parts += _row_tile(
+                left + piece * block * cell, y, cell, high, piece * block, block, N, row
+            )
+    y = top + M * (high + gap)
+    lines = ["The number in a cell is its column."] if cell >= 17 else []
+    if lanes > N:
+        lines.append(f"Hatched: {lanes - N} lanes beyond the row, masked off.")
+    if pieces > 1:
+        lines.append("The steps are walked twice: to sum the squares, then to write the result.")
+    for number, text in enumerate(lines):
+        parts.append(svg.words(0, y + 12 + 16 * number, text, svg.SMALL, colour=svg.MUTED))
+    wide = [svg.text_width(text, svg.SMALL) for text in lines] + [svg.text_width(title, 16)]
+    text = " ".join([f"{title}. Program p takes row p.", *lines])
+    return svg.card(max(left + lanes * cell, *wide), y + 16 * len(lines), title, text, parts)
+
+
+def _row_tile(
+    x: float, y: float, cell: float, high: float, first: int, block: int, n: int, owner: int
+) -> list[str]:
+    parts = []
+    for lane in range(block):
+        column, left = first + lane, x + lane * cell
+        inside = column < n
+        fill = svg.fill_of(owner) if inside else svg.MASKED
+        parts.append(svg.rect(left, y, cell, high, fill, "#8b949e", dash="" if inside else "3 2"))
+        if inside and cell >= 17:
+            parts.append(svg.words(left + cell / 2, y + high / 2 + 4, str(column), 11, "middle"))
+    parts.append(svg.rect(x, y, cell * block, high, "none", svg.INK, 1.6))
+    return parts
