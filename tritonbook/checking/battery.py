@@ -69,11 +69,18 @@ class Battery(Judge):
         if not self.triton:
             return self._plain(case)
         expected = self.expected(case, 0)
-        astray, crashes = self._metered(case)
+        astray, crashes, metered = self._metered(case)
         if crashes:
             return astray
         first = self.trial(case)
         finding = self.judge(first, expected, row)
+        if (
+            finding
+            and finding.code in _VALUE_CODES
+            and metered is not None
+            and self.judge(metered, expected, _spare(case)) is None
+        ):
+            finding = _SECOND_CALL  # the metered trial was the first call, and right
         if finding is None or (astray and astray.code == finding.code):
             finding = astray  # the meter names program and line
         if finding or not thorough:
@@ -129,24 +136,25 @@ class Battery(Judge):
     def plain_relative(self) -> float:
         return self.tolerance.relative if self.tolerance else 1e-9
 
-    def _metered(self, case: Case) -> tuple[Finding | None, bool]:
+    def _metered(self, case: Case) -> tuple[Finding | None, bool, Trial | None]:
         """In the interpreter: every lane's address against the tensors' bounds; shared stores.
 
         Goes first, because an address far outside would end this process. The second value says
         that nothing more may be run: lanes left all memory of the call, or the call itself failed.
+        The third is the trial, None on a GPU.
         """
         if not device.INTERPRET:
-            return None, False
+            return None, False, None
         from ..seeing.meter import watch_bounds
 
         with watch_bounds() as bounds:
             trial = self.trial(case)
         if trial.error is not None:
-            return explain_error(trial.error, self.timeout), True
+            return explain_error(trial.error, self.timeout), True, trial
         for code, sentence in bounds.findings(trial.inputs, trial.watch.outputs):
             if code != "race" or not self.overlap:
-                return Finding(code, sentence), bounds.left_all_memory
-        return None, False
+                return Finding(code, sentence), bounds.left_all_memory, trial
+        return None, False, trial
 
     def _again_elsewhere(self, case: Case, first: Trial, expected: Any) -> Finding | None:
         """Same values at other addresses, other margins: the same bits must come out."""
