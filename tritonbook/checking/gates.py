@@ -29,9 +29,11 @@ def _arguments(case: Case, where: str) -> list[Any]:
 def compile_for_a100(
     fn: Callable[..., Any], cases: Sequence[Case]
 ) -> tuple[Finding | None, str, list[dict[str, Any]]]:
-    """Without a GPU: compile the largest case for sm_80. On a GPU the run itself compiled it.
+    """Without a GPU: compile for sm_80. On a GPU the run itself compiled everything.
 
-    Returns what was found, the gate's outcome, and the facts of each kernel.
+    The largest case of each combination of dtypes is compiled, since `tl.exp` and others refuse
+    half precision there and not in the interpreter. Returns what was found, the gate's outcome,
+    and the facts of each kernel of the largest case.
     """
     if not device.INTERPRET:
         return None, "passed", []
@@ -40,13 +42,23 @@ def compile_for_a100(
     usable = [c for c in cases if c.raises is None and c.only != "gpu"]
     if not usable:
         return None, "not run: no case to compile", []
-    case = max(usable, key=lambda c: sum(value.numel() for value in c.sample().values()))
-    outcome = compile_gate(fn, _arguments(case, "cpu"), case.options, arch=80)
-    if outcome.ok is None:
-        return None, f"not run: {outcome.message}", []
-    if not outcome.ok:
-        return Finding(outcome.code, outcome.message, outcome.caret), "failed", []
-    return None, "passed", [kernel.to_dict() for kernel in outcome.kernels]
+    largest: dict[tuple[str, ...], Case] = {}
+    for case in sorted(usable, key=_elements, reverse=True):
+        dtypes = tuple(spec.dtype or case.effective_dtype() for spec in case.specs().values())
+        largest.setdefault(dtypes, case)
+    facts: list[dict[str, Any]] = []
+    for case in largest.values():
+        outcome = compile_gate(fn, _arguments(case, "cpu"), case.options, arch=80)
+        if outcome.ok is None:
+            return None, f"not run: {outcome.message}", []
+        if not outcome.ok:
+            return Finding(outcome.code, outcome.message, outcome.caret), "failed", []
+        facts = facts or [kernel.to_dict() for kernel in outcome.kernels]
+    return None, "passed", facts
+
+
+def _elements(case: Case) -> int:
+    return sum(value.numel() for value in case.sample().values())
 
 
 def measure_speed(
