@@ -42,12 +42,25 @@ lab: $(STAMP)  ## JupyterLab on notebooks/
 
 # --- tests
 test: $(STAMP)  ## the whole test suite (no GPU needed)
-	@$(BIN)/python -m pytest -q -n 2 -m "not gpu"
+	@$(BIN)/python -m pytest -q -n 2 -m "not gpu and not container"
 
 test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this machine's GPU
 	@$(BIN)/python -m pytest -q -m gpu
 
+test-container: $(STAMP)  ## build the container's root for real, run the job scripts under Slurm (root)
+	@$(BIN)/python -m pytest -q -m container
+
 kill-matrix: $(STAMP)  ## every wrong kernel and the diagnosis it gets
 	@$(BIN)/python -m tritonbook.build kill-matrix
 
-.PHONY: help setup sync new execute check demo lab test test-gpu kill-matrix
+matrix: $(STAMP)  ## the course on the oldest to the newest Triton; writes the README's table
+	@$(BIN)/python -m tritonbook.build.versions
+
+matrix-oldest: $(STAMP)  ## every solution on the oldest supported Triton (CI runs it)
+	@$(BIN)/python -m tritonbook.build.versions --triton 3.2.0 --solutions
+
+compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
+	@$(BIN)/python -m tritonbook.build.architectures
+
+.PHONY: help setup sync new execute check demo lab test test-gpu test-container kill-matrix \
+	matrix matrix-oldest compile-check

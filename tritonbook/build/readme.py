@@ -20,6 +20,8 @@ VERSIONS = Path("benchmarks") / "matrix" / "versions.json"
 def generated(root: Path) -> dict[Path, bytes]:
     """README.md of a checkout with its generated parts up to date. Raises ValueError: no marker."""
     path = root / "README.md"
+    if not path.is_file():
+        return {}
     text = path.read_text(encoding="utf-8")
     text = fill(text, "notebooks", notebook_table(root))
     if (root / VERSIONS).is_file():
