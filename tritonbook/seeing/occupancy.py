@@ -47,13 +47,13 @@ def occupancy(registers: int, shared: int, warps: int, arch: int = 80) -> Occupa
     limits = LIMITS[arch]
     per_warp = -(-max(registers, 1) * 32 // _ALLOCATION) * _ALLOCATION
     room = {
-        "registers": REGISTERS // per_warp // warps,
         "warps": limits.warps // warps,
-        "programs": limits.programs,
+        "registers": REGISTERS // per_warp // warps,
     }
     if shared:
         room["shared memory"] = limits.shared // (shared + limits.reserved)
+    room["programs"] = limits.programs
     programs = min(room.values())
-    # Where several limits agree, name the one that a kernel's author can change most directly.
+    # Where several limits agree: a full house first, then what a kernel's author can change.
     limited_by = next(name for name, count in room.items() if count == programs)
     return Occupancy(programs, programs * warps / limits.warps, limited_by)

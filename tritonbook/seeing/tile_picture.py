@@ -43,11 +43,8 @@ def draw(title: str, sections: list[tuple[str, Ledger]], note: str = "") -> svg.
     y = 24.0
     alarms = dict.fromkeys(sentence for _, ledger in sections for _, sentence in ledger.findings)
     for sentence in alarms:
-        for row, piece in enumerate(textwrap.wrap("! " + sentence, 118)):
-            colour = svg.ALARM
-            parts.append(
-                svg.words(0 if row == 0 else 9, y + 12, piece, colour=colour, bold=not row)
-            )
+        for row, piece in enumerate(textwrap.wrap("! " + sentence.replace("`", ""), 122)):
+            parts.append(svg.words(9 if row else 0, y + 12, piece, colour=svg.ALARM))
             y += 17
     kinds: set[int] = set()
     sentences = [title + ".", *alarms]
@@ -108,7 +105,8 @@ def _panel(ledger: Ledger, chart: TileMap, y: float) -> tuple[list[str], float, 
     parts += _ticks(chart, labels, cell, place)
     place += 15
     if chart.hidden_columns:
-        text = f"… {chart.hidden_columns:,} more columns, not drawn"
+        noun = "elements" if chart.rows == 1 else "columns"
+        text = f"… {chart.hidden_columns:,} more {noun}, not drawn"
         parts.append(svg.words(labels, place + 12, text, svg.SMALL, colour=svg.MUTED))
         place += 16
     side = _side(use, chart)
@@ -194,7 +192,7 @@ def _side(use: Use, chart: TileMap) -> list[tuple[str, bool]]:
     if use.masked:
         lines.append((f"{use.masked:,} of {use.lanes:,} lanes masked", False))
     if chart.hidden_lanes:
-        lines.append((f"{chart.hidden_lanes:,} far lanes not drawn", False))
+        lines.append((f"{chart.hidden_lanes:,} of them too far to draw", False))
     if use.outside:
         several = "lane" if use.outside == 1 else "lanes"
         lines.append((f"✗ {use.outside:,} {several} outside", True))

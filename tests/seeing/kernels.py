@@ -1,0 +1,193 @@
+"""Kernels that the tests of this wing watch: honest ones, and some with a known mistake."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+SCALE = 3
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    y = tl.load(y_ptr + offs, mask=mask)
+    tl.store(out_ptr + offs, x + y, mask=mask)
+
+
+def add(x, y, block=64):
+    out = torch.empty_like(x)
+    add_kernel[(triton.cdiv(x.numel(), block),)](x, y, out, x.numel(), BLOCK=block)
+    return out
+
+
+tuned_add_kernel = triton.autotune(
+    configs=[triton.Config({"BLOCK": b}, num_warps=2) for b in (64, 128)], key=["n"]
+)(add_kernel)
+
+
+def tuned_add(x, y):
+    out = torch.empty_like(x)
+    grid = lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)  # noqa: E731
+    tuned_add_kernel[grid](x, y, out, x.numel())
+    return out
+
+
+@triton.jit
+def unmasked_kernel(x_ptr, out_ptr, n, LOAD: tl.constexpr, STORE: tl.constexpr, B: tl.constexpr):
+    offs = tl.program_id(0) * B + tl.arange(0, B)
+    mask = offs < n
+    x = tl.load(x_ptr + offs) if LOAD else tl.load(x_ptr + offs, mask=mask, other=0.0)
+    x = tl.maximum(x, 0.0)
+    if STORE:
+        tl.store(out_ptr + offs, x)
+    else:
+        tl.store(out_ptr + offs, x, mask=mask)
+
+
+def unmasked(x, load=False, store=False, block=64):
+    out = torch.empty_like(x)
+    grid = (triton.cdiv(x.numel(), block),)
+    unmasked_kernel[grid](x, out, x.numel(), LOAD=load, STORE=store, B=block)
+    return out
+
+
+@triton.jit
+def sum_kernel(x_ptr, out_ptr, n, ATOMIC: tl.constexpr, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    part = tl.sum(tl.load(x_ptr + offs, mask=offs < n, other=0.0))
+    if ATOMIC:
+        tl.atomic_add(out_ptr, part)
+    else:
+        tl.store(out_ptr, tl.load(out_ptr) + part)
+
+
+def total(x, atomic=True):
+    out = torch.zeros(1)
+    sum_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), ATOMIC=atomic, BLOCK=64)
+    return out
+
+
+@triton.jit
+def norm_kernel(x_ptr, w_ptr, y_ptr, stride_x, stride_y, N, eps, BLOCK: tl.constexpr):
+    row, offs = tl.program_id(0), tl.arange(0, BLOCK)
+    mask = offs < N
+    x = tl.load(x_ptr + row * stride_x + offs, mask=mask, other=0.0).to(tl.float32)
+    w = tl.load(w_ptr + offs, mask=mask)
+    scale = 1 / tl.sqrt(tl.sum(x * x) / N + eps)
+    tl.store(y_ptr + row * stride_y + offs, x * scale * w, mask=mask)
+
+
+def norm(x, w, num_warps=4, eps=1e-6):
+    y = torch.empty_like(x)
+    block = triton.next_power_of_2(x.shape[1])
+    norm_kernel[(x.shape[0],)](
+        x, w, y, x.stride(0), y.stride(0), x.shape[1], eps, BLOCK=block, num_warps=num_warps
+    )
+    return y
+
+
+@triton.jit
+def norm_loop_kernel(x_ptr, w_ptr, y_ptr, stride_x, stride_y, N, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    squares = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, N, BLOCK):
+        offs = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * stride_x + offs, mask=offs < N, other=0.0).to(tl.float32)
+        squares += x * x
+    scale = 1 / tl.sqrt(tl.sum(squares) / N + eps)
+    for start in range(0, N, BLOCK):
+        offs = start + tl.arange(0, BLOCK)
+        mask = offs < N
+        x = tl.load(x_ptr + row * stride_x + offs, mask=mask, other=0.0).to(tl.float32)
+        w = tl.load(w_ptr + offs, mask=mask)
+        tl.store(y_ptr + row * stride_y + offs, x * scale * w, mask=mask)
+
+
+def norm_loop(x, w, block=128, eps=1e-6):
+    y = torch.empty_like(x)
+    norm_loop_kernel[(x.shape[0],)](x, w, y, x.stride(0), y.stride(0), x.shape[1], eps, BLOCK=block)
+    return y
+
+
+@triton.jit
+def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, sam, sbk, scm, BLOCK: tl.constexpr):
+    offs_m = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    offs_n = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for start in range(0, K, BLOCK):
+        offs_k = start + tl.arange(0, BLOCK)
+        mask_a = (offs_m[:, None] < M) & (offs_k[None, :] < K)
+        mask_b = (offs_k[:, None] < K) & (offs_n[None, :] < N)
+        a = tl.load(a_ptr + offs_m[:, None] * sam + offs_k[None, :], mask=mask_a, other=0.0)
+        b = tl.load(b_ptr + offs_k[:, None] * sbk + offs_n[None, :], mask=mask_b, other=0.0)
+        acc = tl.dot(a, b, acc)
+    mask = (offs_m[:, None] < M) & (offs_n[None, :] < N)
+    tl.store(c_ptr + offs_m[:, None] * scm + offs_n[None, :], acc, mask=mask)
+
+
+def matmul(a, b, block=32):
+    (M, K), N = a.shape, b.shape[1]
+    c = torch.empty((M, N), dtype=a.dtype, device=a.device)
+    grid = (triton.cdiv(M, block), triton.cdiv(N, block))
+    matmul_kernel[grid](a, b, c, M, N, K, a.stride(0), b.stride(0), c.stride(0), BLOCK=block)
+    return c
+
+
+@triton.jit
+def reverse_in_place_kernel(x_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + (n - 1 - offs), mask=offs < n)
+    tl.store(x_ptr + offs, x, mask=offs < n)
+
+
+def reverse_in_place(x):
+    reverse_in_place_kernel[(triton.cdiv(x.numel(), 16),)](x, x.numel(), BLOCK=16)
+    return x
+
+
+@triton.jit
+def comprehension_kernel(x_ptr, BLOCK: tl.constexpr):
+    parts = [i for i in range(BLOCK)]
+    tl.store(x_ptr, parts[0])
+
+
+@triton.jit
+def global_kernel(x_ptr, BLOCK: tl.constexpr):
+    tl.store(x_ptr, SCALE)
+
+
+@triton.jit
+def arange_kernel(x_ptr, BLOCK: tl.constexpr):
+    offs = tl.arange(0, 100)
+    tl.store(x_ptr + offs, offs)
+
+
+@triton.jit
+def dot_kernel(a_ptr, b_ptr, c_ptr, K, BLOCK: tl.constexpr):
+    rows, cols = tl.arange(0, 128)[:, None], tl.arange(0, 128)[None, :]
+    acc = tl.zeros((128, 128), tl.float32)
+    for k in range(0, K, BLOCK):
+        ks = k + tl.arange(0, BLOCK)
+        a = tl.load(a_ptr + rows * K + ks[None, :])
+        acc = tl.dot(a, tl.load(b_ptr + ks[:, None] * 128 + cols), acc)
+    tl.store(c_ptr + rows * 128 + cols, acc)
+
+
+def greedy_dot(a, b):
+    c = torch.empty((128, 128), device=a.device)
+    dot_kernel[(1,)](a, b, c, a.shape[1], BLOCK=128, num_stages=6)
+    return c
+
+
+def launch(kernel):
+    """A wrapper around a one-tensor kernel."""
+
+    def wrapper(x):
+        kernel[(1,)](x, BLOCK=4)
+        return x
+
+    return wrapper

@@ -1,0 +1,161 @@
+"""The meter sees every lane: bytes, strays, races; and stays silent about honest kernels."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from triton.runtime.errors import InterpreterError
+
+from tritonbook.seeing.meter import meter, watch_bounds
+from tritonbook.seeing.regions import Region
+
+from . import kernels as k
+
+
+def inner_view(n: int) -> torch.Tensor:
+    """A view with room on both sides, as the check hands it out."""
+    return torch.zeros(n + 512)[256 : 256 + n]
+
+
+HONEST = {
+    "add": lambda: k.add(torch.ones(100), torch.ones(100)),
+    "relu": lambda: k.unmasked(torch.ones(100)),
+    "atomic sum": lambda: k.total(torch.ones(200)),
+    "norm": lambda: k.norm(torch.ones(3, 50), torch.ones(50)),
+    "norm of strided rows": lambda: k.norm(torch.ones(3, 64)[:, :50], torch.ones(50)),
+    "norm in pieces": lambda: k.norm_loop(torch.ones(3, 300), torch.ones(300)),
+    "matmul": lambda: k.matmul(torch.ones(40, 33), torch.ones(33, 50)),
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_kernels_give_no_alarm(name):
+    # Kills: counting masked lanes, atomics or a program's own second store.
+    with meter() as seen:
+        HONEST[name]()
+    assert seen.findings() == []
+    assert seen.accesses
+
+
+def test_stray_load_is_found_although_the_value_is_right():
+    # Kills: looking at storages instead of views (the neighbours here are ordinary memory).
+    x = inner_view(100)
+    with meter({"x": x}, record_only=True) as seen:
+        result = k.unmasked(x, load=True)
+    assert torch.equal(result, x)
+    ((code, sentence),) = seen.findings()
+    assert code == "reads-outside"
+    assert "`x`" in sentence and "28 elements past its end" in sentence and "Program 1" in sentence
+    assert "tl.load(x_ptr + offs)" in sentence
+
+
+def test_stray_lane_raises_before_it_is_carried_out():
+    # Kills: checking after the access only.
+    x = torch.ones(100)
+    with pytest.raises(InterpreterError, match="28 elements past its end"), meter({"x": x}):
+        k.unmasked(x, load=True)
+
+
+def test_far_address_does_not_crash_while_recording():
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def far_kernel(x_ptr, out_ptr):
+        tl.store(out_ptr, tl.load(x_ptr + (1 << 40)))
+
+    x, out = torch.ones(4), torch.ones(4)
+    with meter({"x": x, "out": out}, record_only=True) as seen:
+        far_kernel[(1,)](x, out)
+    assert [code for code, _ in seen.findings()] == ["reads-outside"]
+    assert out[0] == 0
+
+
+def test_stray_store_comes_first():
+    with meter(record_only=True) as seen:
+        k.unmasked(torch.ones(100), load=True, store=True)
+    assert [code for code, _ in seen.findings()] == ["out-of-bounds-store", "reads-outside"]
+
+
+def test_race_is_found_although_the_sum_is_right():
+    # Kills: trusting values; the interpreter runs programs one after another.
+    x = torch.ones(200)
+    with meter({"x": x}) as seen:
+        assert k.total(x, atomic=False) == 200
+    ((code, sentence),) = seen.findings()
+    assert code == "race" and "`out`" in sentence and "tl.atomic_add" in sentence
+
+
+def test_reading_what_another_program_writes_is_a_race():
+    with meter() as seen:
+        k.reverse_in_place(torch.arange(32.0))
+    ((code, sentence),) = seen.findings()
+    assert code == "race" and "another program" in sentence
+
+
+def test_late_registration_names_and_bounds_an_output():
+    # Kills: late tensors ignored, so that bounds stay those of the whole storage.
+    buffer = torch.zeros(300)
+    view = buffer[100:200]
+    with meter(record_only=True) as seen:
+        k.unmasked_kernel[(2,)](torch.ones(128), view, 100, LOAD=False, STORE=True, B=64)
+    assert seen.findings() == []  # inside the buffer, as far as anyone knows
+    seen.register("mine", view)
+    ((code, sentence),) = seen.findings()
+    assert code == "out-of-bounds-store" and "`mine`" in sentence
+
+
+def test_watch_bounds_answers_when_outputs_are_known():
+    class Guarded:
+        def __init__(self, view):
+            self.view = view
+
+    x, made = inner_view(100), []
+
+    def call():
+        out = inner_view(100)
+        made.append(Guarded(out))
+        k.unmasked_kernel[(2,)](x, out, 100, LOAD=True, STORE=True, B=64)
+
+    with watch_bounds() as bounds:
+        call()
+    codes = {code: sentence for code, sentence in bounds.findings({"x": Guarded(x)}, made)}
+    assert set(codes) == {"out-of-bounds-store", "reads-outside"}
+    assert "`out`" in codes["out-of-bounds-store"] and not bounds.left_all_memory
+
+
+def test_builder_is_restored():
+    from triton.runtime.interpreter import InterpreterBuilder as Builder
+
+    before = dict(vars(Builder))
+    with pytest.raises(ZeroDivisionError), meter():
+        raise ZeroDivisionError
+    assert dict(vars(Builder)) == before
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.zeros(5, 7),
+        torch.zeros(5, 10)[:, :7],
+        torch.zeros(7, 5).t(),
+        torch.zeros(2, 3, 4).transpose(0, 1),
+        torch.zeros(1, 7).expand(3, 7),
+        torch.zeros(12).unfold(0, 4, 1),
+        torch.zeros(()),
+        torch.zeros(20)[::2],
+    ],
+    ids=["plain", "padded", "transposed", "permuted", "expanded", "windows", "scalar", "stepped"],
+)
+def test_region_finds_its_elements_and_no_others(tensor):
+    region = Region("t", tensor)
+    index = torch.arange(tensor.untyped_storage().nbytes() // 4)
+    view = index.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+    mine = set(view.reshape(-1).tolist())
+    addresses = region.start + index.numpy() * 4
+    found = region.elements(addresses)
+    assert {int(i) for i in index[torch.from_numpy(found) >= 0]} == mine
+    for place, element in zip(index.tolist(), found.tolist(), strict=True):
+        if element >= 0:
+            assert view.reshape(-1)[element] == place
+    assert (region.elements(addresses + 1) < 0).all()

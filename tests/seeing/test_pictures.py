@@ -1,0 +1,83 @@
+"""Drawings for the text: right owners, right masks, readable without sight."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from tritonbook.seeing import svg
+from tritonbook.seeing.pictures import draw_mask, draw_rows, draw_tiling
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(picture) -> list[str]:
+    root = ElementTree.fromstring(picture.svg)
+    assert root.find(f"{SVG}title").text
+    assert root.find(f"{SVG}desc").text == picture.text == repr(picture)
+    assert "<script" not in picture.svg and "href" not in picture.svg
+    return [node.text for node in root.iter(f"{SVG}text")]
+
+
+def masked_cells(picture) -> int:
+    return picture.svg.count(f'fill="{svg.MASKED}"')
+
+
+def test_one_tile_each():
+    picture = draw_tiling(n=10, block=4)
+    found = texts(picture)
+    assert {"pid 0", "pid 1", "pid 2", "9"} <= set(found) and "pid 3" not in found
+    assert masked_cells(picture) == 2
+    assert "Program 2 owns elements 8 to 9." in picture.text
+
+
+def test_several_tiles_each_and_grid_stride():
+    # Kills: the two orders mixed up.
+    blocked = draw_tiling(n=10, block=2, tiles_per_program=2)
+    assert "Program 1 owns tiles with elements 4 to 5, 6 to 7." in blocked.text
+    assert masked_cells(blocked) == 2  # the second tile of the last program has no elements
+    stride = draw_tiling(n=20, block=2, programs=3, order="grid-stride")
+    assert "Program 1 owns tiles with elements 2 to 3, 8 to 9, 14 to 15." in stride.text
+    with pytest.raises(ValueError, match="order"):
+        draw_tiling(10, 4, order="random")
+
+
+def test_mask_shows_the_numbers_of_the_last_program():
+    picture = draw_mask(n=10, block=4)
+    found = texts(picture)
+    assert found.count("True") == found.count("False") == 2
+    assert {"x[8]", "x[9]", "11"} <= set(found) and "x[10]" not in found
+    assert "2 of 4 lanes masked" in picture.text
+    assert "No lane is masked" in draw_mask(n=10, block=4, pid=0).text
+
+
+def test_rows_in_one_tile_and_in_pieces():
+    assert masked_cells(draw_rows(4, 10, 16, "row")) == 4 * 6
+    loop = draw_rows(3, 10, 4, "loop")
+    assert masked_cells(loop) == 3 * 2 and "step 3" in texts(loop)
+    with pytest.raises(ValueError, match="block >= N"):
+        draw_rows(2, 10, 4, "row")
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_text_contrast_is_at_least_four_and_a_half():
+    grounds = [*svg.FILLS, svg.CARD, svg.EMPTY, svg.MANY]
+    pairs = [(svg.INK, ground) for ground in grounds]
+    pairs += [(svg.MUTED, svg.CARD), (svg.ALARM, svg.CARD), (svg.ALARM, svg.ALARM_FILL)]
+    pairs += [(svg.ALARM, svg.EMPTY)]
+    for front, back in pairs:
+        light, dark = sorted((_luminance(front), _luminance(back)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (front, back)
+
+
+def test_special_characters_are_escaped():
+    picture = svg.card(10, 10, "a < b & c", "x > y", [svg.words(0, 0, "<&>")])
+    assert texts(picture) == ["<&>"]
+    assert not re.search(r"<&|& ", picture.svg)

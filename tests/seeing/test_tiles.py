@@ -1,0 +1,134 @@
+"""Traffic counts what it claims; pictures are well-formed, small, and told in words too."""
+
+from __future__ import annotations
+
+import time
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+import torch
+
+from tritonbook import show_tiles, traffic
+from tritonbook.seeing import tiles
+from tritonbook.seeing.tiles import CannotShow
+
+from . import kernels as k
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def parsed(picture) -> ElementTree.Element:
+    root = ElementTree.fromstring(picture.svg)
+    assert root.find(f"{SVG}title").text and root.find(f"{SVG}desc").text == picture.text
+    assert "<script" not in picture.svg and "href" not in picture.svg
+    return root
+
+
+def test_add_moves_three_vectors():
+    found = traffic(k.add, torch.ones(100), torch.ones(100))
+    assert (found.read, found.written, found.programs, found.masked) == (800, 400, 2, 84)
+    assert found["x"].read == found["y"].read == found["out"].written == 400
+
+
+def test_norm_reads_its_row_once_and_in_pieces_twice():
+    # Kills: counting masked lanes as bytes; counting distinct bytes only.
+    x, w = torch.ones(4, 300), torch.ones(300)
+    once, twice = traffic(k.norm, x, w), traffic(k.norm_loop, x, w)
+    assert once["x"].read == x.nbytes and twice["x"].read == 2 * x.nbytes
+    assert once["w"].read == 4 * w.nbytes and once["w"].read_distinct == w.nbytes
+    assert once["y"].written == twice["y"].written == x.nbytes
+
+
+def test_matmul_with_larger_tiles_reads_less():
+    a, b = torch.ones(64, 64), torch.ones(64, 64)
+    small, large = traffic(k.matmul, a, b, block=16), traffic(k.matmul, a, b, block=32)
+    assert (small.read, large.read) == (131072, 65536)
+    assert small.flops == large.flops == 2 * 64**3
+    assert large.intensity == pytest.approx(2 * 64**3 / (65536 + 16384))
+
+
+def test_inputs_stay_as_they_are():
+    x = torch.arange(32.0)
+    traffic(k.reverse_in_place, x)
+    assert torch.equal(x, torch.arange(32.0))
+
+
+def test_picture_of_a_good_kernel():
+    picture = show_tiles(k.add, torch.ones(10), torch.ones(10), block=4)
+    root = parsed(picture)
+    texts = [node.text for node in root.iter(f"{SVG}text")]
+    assert "program 0" in texts and "2 of 12 lanes masked" in texts
+    assert "x (10), loads: program 0 0 to 3, program 1 4 to 7, program 2 8 to 9" in picture.text
+    assert "url(#tb-masked)" in picture.svg and "✗" not in picture.svg
+
+
+def test_stray_lanes_and_shared_stores_are_marked():
+    # Kills: pictures that draw only what went well.
+    stray = parsed(show_tiles(k.unmasked, torch.ones(10), load=True, block=4))
+    texts = [node.text for node in stray.iter(f"{SVG}text")]
+    assert "✗" in texts and "✗ 2 lanes outside" in texts
+    assert any(text.startswith("! Program 2 of unmasked_kernel reads outside x") for text in texts)
+    shared = [n.text for n in parsed(show_tiles(k.total, torch.ones(200), atomic=False)).iter()]
+    assert "!4" in shared and "! 1 cell stored by several programs" in shared
+    added = [n.text for n in parsed(show_tiles(k.total, torch.ones(200))).iter()]
+    assert "+4" in added and "!4" not in added
+
+
+def test_stray_store_between_padded_rows_is_drawn_at_the_rows_end():
+    x = torch.ones(4, 10)[:, :6]
+    picture = show_tiles(k.norm, x, torch.ones(6))
+    assert "row 3" in picture.svg and "8 of 32 lanes masked" in picture.svg
+
+
+def test_large_pictures_are_cut_quickly_and_say_so():
+    start = time.perf_counter()
+    picture = show_tiles(k.norm, torch.randn(64, 512), torch.randn(512))
+    assert time.perf_counter() - start < 4  # two seconds, twice over for a busy machine
+    assert len(picture.svg) < 60_000
+    parsed(picture)
+    assert "more rows, not drawn" in picture.svg
+    many = show_tiles(k.add, torch.ones(5000), torch.ones(5000), block=16)
+    assert "4,936 more elements, not drawn" in many.svg and len(many.svg) < 60_000
+
+
+def test_a_chosen_tensor_and_title():
+    picture = show_tiles(
+        k.add, torch.ones(8), torch.ones(8), tensors=["out"], title="mine", block=4
+    )
+    assert picture.text.startswith("mine:") and "loads" not in picture.text
+
+
+def test_what_cannot_be_shown_is_said():
+    with pytest.raises(CannotShow, match="No kernel was launched"):
+        show_tiles(torch.add, torch.ones(3), torch.ones(3))
+
+    def open_gap(x):
+        raise NotImplementedError("TODO: fill in open_gap")
+
+    with pytest.raises(CannotShow, match="gap is still open"):
+        traffic(open_gap, torch.ones(3))
+    with pytest.raises(CannotShow, match="ValueError: no"):
+        traffic(lambda x: (_ for _ in ()).throw(ValueError("no")), torch.ones(3))
+
+
+def test_other_process_gives_the_same(monkeypatch):
+    # What a GPU session does: the interpreter runs in a process of its own.
+    x, y = torch.arange(10.0), torch.ones(10)
+    here = traffic(k.add, x, y, block=4)
+    picture = show_tiles(k.add, x, y, block=4)
+    monkeypatch.setattr("tritonbook.device.INTERPRET", False)
+    try:
+        assert traffic(k.add, x, y, block=4) == here
+        assert show_tiles(k.add, x, y, block=4).svg == picture.svg
+        with pytest.raises(CannotShow, match="No kernel"):
+            traffic(tiles.size_text, 3)
+    finally:
+        from tritonbook.seeing.process import worker
+
+        worker(interpret=True).stop()
+
+
+def test_table_in_text_and_html():
+    found = traffic(k.norm_loop, torch.ones(4, 300), torch.ones(300))
+    assert "9.6 kB" in str(found) and "2×" in str(found)
+    assert "<table" in found._repr_html_()
