@@ -47,4 +47,5 @@ def test_wrong_answers_in_half_precision(exercise: Exercise, key: str, dtype: st
     wrong = [t for t in matrix.trials(exercise, key) if t.kind == "mutant"]
     survivors = [row for row in matrix.run(wrong, dtype=dtype) if row.got == "passed"]
     shown_elsewhere = {"wrong-dtype", "should-raise", "no-eps", "eps-outside-root"}
+    shown_elsewhere |= {"squares-overflow"}  # bfloat16 has float32's range
     assert [r.name for r in survivors if not set(r.expected) & shown_elsewhere] == []

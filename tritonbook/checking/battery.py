@@ -51,10 +51,10 @@ class Battery(Judge):
         here = "interpreter" if device.INTERPRET else "gpu"
         if case.only not in (None, here):
             row.state = "not run"
-            row.first_bad = f"needs {'a GPU' if case.only == 'gpu' else 'the interpreter'}"
+            row.remark = f"needs {'a GPU' if case.only == 'gpu' else 'the interpreter'}"
             return row
         if case.raises is not None and dtype_override.get():
-            row.state, row.first_bad = "not run", "belongs to the dtypes as written"
+            row.state, row.remark = "not run", "belongs to the dtypes as written"
             return row
         start = time.perf_counter()
         row.finding = self._case_finding(case, row, thorough)
@@ -65,6 +65,7 @@ class Battery(Judge):
 
     def _case_finding(self, case: Case, row: CaseResult, thorough: bool) -> Finding | None:
         if case.raises is not None:
+            row.remark = f"raised {case.raises.__name__}, as it should"
             return self._must_raise(case)
         if not self.triton:
             return self._plain(case)

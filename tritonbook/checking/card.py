@@ -32,9 +32,12 @@ _TEXT = (
 _LINE = "rgba(128,128,128,.45)"
 
 
-def _ratio(row: CaseResult) -> str:
+def _detail(row: CaseResult) -> str:
+    """Last column: what is wrong, or how far the largest error is from the allowed one."""
+    if row.state == "wrong":
+        return row.first_bad
     if row.absolute_error is None:
-        return ""
+        return row.remark
     if row.absolute_error == 0:
         return "exact"
     share = row.error or 0.0
@@ -54,7 +57,7 @@ def as_text(report: Report) -> str:
         lines.append(f"  {report.finding.sentence}")
         lines += [f"    | {line}" for line in report.finding.detail.splitlines()[:12]]
     for row in report.cases:
-        detail = _ratio(row) if row.state == "passed" else row.first_bad
+        detail = _detail(row)
         note = f"{row.note} ({row.describe})" if row.describe else row.note
         lines.append(f"  {_SIGN[row.state]} {note}{': ' + detail if detail else ''}")
         if row.bad_strip and row.state == "wrong":
@@ -69,9 +72,9 @@ def _footer(report: Report) -> str:
     parts = [f"gates: {gates}", where, f"{report.seconds:.1f} s"]
     if report.kernels:
         parts.insert(0, f"launched: {', '.join(report.kernels)}")
-    tolerance = next((c.tolerance for c in report.cases if c.tolerance), "")
-    if tolerance:
-        parts.append(f"allowed error: {tolerance}")
+    tolerances = dict.fromkeys(c.tolerance for c in report.cases if c.tolerance)
+    if tolerances:
+        parts.append(f"allowed error: {' / '.join(tolerances)}")
     return " | ".join(parts)
 
 
@@ -134,7 +137,7 @@ def _table(rows: list[CaseResult]) -> str:
     )
     body = []
     for row in rows:
-        detail = _ratio(row) if row.state == "passed" else row.first_bad
+        detail = _detail(row)
         strip = ""
         if row.bad_strip and row.state == "wrong":
             strip = (

@@ -36,6 +36,7 @@ class CaseResult:
     tolerance: str = ""
     finding: Finding | None = None
     first_bad: str = ""
+    remark: str = ""  # what a case that compares nothing found, or why it was not run
     bad_strip: list[float] = field(default_factory=list)  # share of wrong elements along the output
     seconds: float = 0.0
 
