@@ -114,14 +114,15 @@ def with_first_lines(text: str, function: str, lines: Iterable[str]) -> str:
 
 
 def torch_instead(task: Task, reference_text: str) -> str:
-    """The answer with the wrapper replaced by the body of the PyTorch reference."""
+    """The answer with the wrapper replaced by the PyTorch reference under the wrapper's name."""
     for node in ast.parse(reference_text).body:
         if isinstance(node, ast.FunctionDef) and node.name == task.reference:
-            body = ast.get_source_segment(reference_text, node)
-            renamed = body.replace(f"def {task.reference}(", f"def {task.function}(", 1)
-            return f"{task.solution.rstrip()}\n\n\n{renamed}\n"
-    renamed = f"def {task.function}(*args, **options):\n    return {task.reference}(*args)"
-    return f"{task.solution.rstrip()}\n\n\n{renamed}\n"
+            node.name = task.function
+            # Checks pass tuning knobs that a reference does not take.
+            node.args.kwarg = node.args.kwarg or ast.arg("options")
+            return f"{task.solution.rstrip()}\n\n\n{ast.unparse(node)}\n"
+    call = f"def {task.function}(*args, **options):\n    return {task.reference}(*args)"
+    return f"{task.solution.rstrip()}\n\n\n{call}\n"
 
 
 def _first(candidates: tuple[Any, ...], words: tuple[str, ...]) -> Any:

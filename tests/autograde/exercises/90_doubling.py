@@ -20,6 +20,7 @@ import triton.language as tl
 
 from tritonbook.checking import case, check, tensor
 
+
 # %% tags=["reference"]
 def double_ref(x):
     return x + x
@@ -36,6 +37,7 @@ CASES = [
 
 # %%
 print("a worked example")
+
 
 # %% tags=["answer"] key="double"
 @triton.jit
@@ -56,6 +58,7 @@ def double(x):
     double_kernel[(triton.cdiv(n, 64),)](x, out, n, BLOCK_SIZE=64)
     return out
 
+
 # %% [markdown] tags=["hint"] key="double"
 # <details><summary>Hint 1</summary>Which elements?</details>
 # <details><summary>Hint 2</summary>Load.</details>
@@ -67,11 +70,13 @@ check(double, double_ref, CASES)
 check(double, double_ref, [case("hidden: 257", x=tensor(257), seed=3)])
 ### END HIDDEN TESTS
 
+
 # %% tags=["answer"] key="halves"
 def halves(n):
     ### BEGIN SOLUTION
     return [n // 2, n - n // 2]
     ### END SOLUTION
+
 
 # %% [markdown] tags=["hint"] key="halves"
 # <details><summary>Hint 1</summary>Divide.</details>

@@ -1,0 +1,87 @@
+"""The sample class is made from the exercise: right, or wrong, as each sample says."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from autograde.samples import (
+    checked_call,
+    is_triton,
+    material_of,
+    sample_class,
+    torch_instead,
+    with_first_lines,
+)
+from tritonbook.course.exercises import Exercise
+
+
+def test_every_kind_of_submission_is_there(exercise: Exercise) -> None:
+    """Kills: a kind that is dropped when an exercise is unusual."""
+    samples = {sample.student: sample for sample in sample_class(material_of(exercise))}
+    assert list(samples) == [
+        "s1_right",
+        "s2_other_blocks",
+        "s3_warns",
+        "s4_no_mask",
+        "s5_torch",
+        "s6_untouched",
+        "s7_exit",
+        "s8_endless",
+    ]
+    assert samples["s6_untouched"].answers == {}
+    assert samples["s7_exit"].crashes
+    for sample in samples.values():
+        for text in sample.answers.values():
+            ast.parse(text)
+
+
+def test_points_due_follow_the_exercise(exercise: Exercise) -> None:
+    """Kills: full points declared for a sample that breaks one of two answers."""
+    samples = {sample.student: sample for sample in sample_class(material_of(exercise))}
+
+    def due(student: str) -> dict[str, float]:
+        return {key: e.points for key, e in samples[student].expected.items()}
+
+    assert due("s1_right") == {"double": 4, "halves": 2}
+    assert due("s4_no_mask") == {"double": 0, "halves": 2}
+    assert due("s5_torch") == {"double": 0, "halves": 2}  # a plain function has no kernel to owe
+    assert due("s7_exit") == {"double": 0, "halves": 0}
+    assert due("s8_endless") == {"double": 0, "halves": 2}
+
+
+def test_the_variant_is_applied(exercise: Exercise) -> None:
+    """Kills: the honest variant that is the solution again."""
+    samples = {sample.student: sample for sample in sample_class(material_of(exercise))}
+    assert "BLOCK_SIZE=32" in samples["s2_other_blocks"].answers["double"]
+    assert "BLOCK_SIZE=64" in samples["s1_right"].answers["double"]
+
+
+def test_torch_instead_takes_tuning_knobs(exercise: Exercise) -> None:
+    """Kills: a stand-in that fails on an unknown argument before it can be found out."""
+    material = material_of(exercise)
+    names: dict = {}
+    text = torch_instead(material.tasks[0], material.reference_text)
+    exec(ast.unparse(ast.parse(text).body[-1]), names)
+    assert names["double"](3, block=7) == 6
+
+
+def test_lines_go_below_the_docstring() -> None:
+    """Kills: a line put above the docstring, or with another indentation."""
+    text = 'def f(x):\n    """Doc."""\n    return x\n'
+    changed = with_first_lines(text, "f", ["import os", "x = x + 1"])
+    names: dict = {}
+    exec(changed, names)
+    assert names["f"](1) == 2
+    assert names["f"].__doc__ == "Doc."
+    with pytest.raises(ValueError, match="does not define g"):
+        with_first_lines(text, "g", [])
+
+
+def test_check_calls_are_read() -> None:
+    """Kills: `triton=False` overlooked, or a cell without a check taken for one."""
+    assert is_triton(checked_call("check(add, add_ref, CASES, launches=1)"))
+    assert not is_triton(checked_call("check(ranges, ref, CASES, triton=False)"))
+    with pytest.raises(ValueError, match="calls no check"):
+        checked_call("assert add(1, 2) == 3")
