@@ -129,8 +129,8 @@ def add_tiled(x, y, tiles_per_program=2):
     ],
     "add_grid_stride": [
         Mutant("one_tile_each", ("unwritten-tail", "unwritten"), ("num_programs * BLOCK_SIZE)", "n_elements)")),
-        Mutant("step_of_one_tile", "race", ("n_elements, num_programs * BLOCK_SIZE", "n_elements, BLOCK_SIZE")),
-        Mutant("one_program_does_it_all", "race", ("range(pid * BLOCK_SIZE, n_elements, num_programs * BLOCK_SIZE)", "range(0, n_elements, BLOCK_SIZE)")),
+        Mutant("step_of_one_tile", "race", ("n_elements, num_programs * BLOCK_SIZE", "n_elements, BLOCK_SIZE"), only="interpreter"),
+        Mutant("one_program_does_it_all", "race", ("range(pid * BLOCK_SIZE, n_elements, num_programs * BLOCK_SIZE)", "range(0, n_elements, BLOCK_SIZE)"), only="interpreter"),
         Mutant("starts_at_pid", ("unwritten", "unwritten-tail", "race"), ("range(pid * BLOCK_SIZE,", "range(pid,")),
         Mutant("starts_at_zero", ("race", "unwritten"), ("range(pid * BLOCK_SIZE,", "range(0 * pid,")),
         Mutant(
