@@ -82,7 +82,8 @@ class Battery(Judge):
             and self.judge(metered, expected, _spare(case)) is None
         ):
             finding = _SECOND_CALL  # the metered trial was the first call, and right
-        if finding is None or (astray and astray.code == finding.code):
+        vague = finding is not None and finding.code in ("nan", "wrong-values")
+        if finding is None or (astray and (vague or astray.code == finding.code)):
             finding = astray  # the meter names program and line
         if finding or not thorough:
             return finding

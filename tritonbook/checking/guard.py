@@ -18,9 +18,10 @@ _LARGE = 3e4  # representable in float16
 _ALIGN = 16  # bytes; Triton specialises pointers that are divisible by 16
 _ROW_PAD = 19  # elements between strided rows: odd, so that nothing is aligned by luck
 
-# One NaN that no arithmetic produces, by item size in bytes.
-_POISON_BITS = {2: 0x7E5A, 4: 0x7FC0DEAD, 8: 0x7FF80000DEADBEEF}
-_POISON_BITS_BFLOAT16 = 0x7FDA
+# One NaN that no arithmetic produces, by item size in bytes. It is a signalling one: computing with
+# it sets its quiet bit, so a result made from unwritten memory does not look unwritten itself.
+_POISON_BITS = {2: 0x7D5A, 4: 0x7F80DEAD, 8: 0x7FF00000DEADBEEF}
+_POISON_BITS_BFLOAT16 = 0x7F9A
 _INTEGER_OF_SIZE = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 

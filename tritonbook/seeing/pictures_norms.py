@@ -1,7 +1,6 @@
 """Pictures of notebooks 06 and 07: who reads which part of which row, and who wins where.
 
-The drawings are SVG with a title, a description and a pale card of their own, so that they read on
-a light page and on a dark one; numbers in the cells say what the colours say.
+Numbers in the cells say what the colours say.
 """
 
 from __future__ import annotations
@@ -9,74 +8,31 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from ..timing import plots
+from . import svg
 
-_CELL, _GAP, _MARGIN = 22, 34, 18
-# Pale fills under dark numbers: neighbours in this list differ in lightness too.
-_FILLS = ("#b8d8ee", "#f6d9a0", "#a9dcc6", "#ecc7dc", "#f2b99a", "#d5ecf9", "#cfcfcf", "#f7f0a8")
+_CELL, _GAP = 22, 34
 SCHEMES = ("row", "loop", "split", "multirow")
 _STORED = Path(plots.__file__).parent / "stored" / "rmsnorm_regimes.json"
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """An SVG picture with a text alternative."""
-
-    svg: str
-    alt: str
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"image/svg+xml": self.svg, "text/plain": self.alt}
-
-    def __repr__(self) -> str:
-        return self.alt
-
-
-def _drawing(width: float, height: float, body: Sequence[str], title: str, alt: str) -> Drawing:
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
-        f'width="{width:g}" height="{height:g}" role="img" style="max-width:100%;height:auto" '
-        f'font-family="sans-serif" font-size="12">'
-        f"<title>{escape(title)}</title><desc>{escape(alt)}</desc>"
-        f'<rect width="{width:g}" height="{height:g}" rx="6" fill="{plots.CARD}"/>'
-        + "".join(body)
-        + "</svg>"
-    )
-    return Drawing(svg, alt)
-
-
-def _text(x: float, y: float, words: str, size: int = 12, anchor: str = "start") -> str:
-    return (
-        f'<text x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="{anchor}" '
-        f'fill="{plots.INK}">{escape(words)}</text>'
-    )
-
-
-def _box(x: float, y: float, w: float, h: float, fill: str, stroke: str = plots.INK) -> str:
-    return (
-        f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" fill="{fill}" '
-        f'stroke="{stroke}" stroke-width="1"/>'
-    )
-
-
 def _table(owners: Sequence[Sequence[int]], tile: int, left: float, top: float) -> list[str]:
-    """Cells of one matrix; `owners` holds program numbers, `tile` columns stand close together."""
-    body = []
+    """Cells of one matrix: `owners` holds program numbers, `tile` columns share one box."""
+    parts = []
     for m, row in enumerate(owners):
         for first in range(0, len(row), tile):
-            width = min(tile, len(row) - first)
+            width = min(tile, len(row) - first) * _CELL
             x, y = left + first * _CELL, top + m * _CELL
-            fill = _FILLS[row[first] % len(_FILLS)]
-            body.append(_box(x + 1, y + 1, width * _CELL - 2, _CELL - 2, fill))
-            body.append(_text(x + width * _CELL / 2, y + 15, str(row[first]), 11, "middle"))
-    return body
+            fill = svg.fill_of(row[first])
+            parts.append(svg.rect(x + 1, y + 1, width - 2, _CELL - 2, fill, svg.INK))
+            parts.append(svg.words(x + width / 2, y + 15, str(row[first]), svg.SMALL, "middle"))
+    return parts
 
 
-def draw_schemes() -> Drawing:
+def draw_schemes() -> svg.Picture:
     """The four ways to divide RMSNorm's work; the number in a tile is the program that takes it."""
     panels = [
         ("1: a row each", [[m] * 8 for m in range(3)], 8),
@@ -84,42 +40,36 @@ def draw_schemes() -> Drawing:
         ("3: pieces of a row", [[4 * m + n // 2 for n in range(8)] for m in range(2)], 2),
         ("4: several rows each", [[m // 4] * 3 for m in range(8)], 3),
     ]
-    body, left, height = [], _MARGIN, 0
+    parts, left, height = [], 0.0, 0
     for title, owners, tile in panels:
-        body.append(_text(left, 24, title, 13))
-        body += _table(owners, tile, left, 36)
-        height = max(height, 36 + len(owners) * _CELL)
-        left += max(len(owners[0]) * _CELL, 130) + _GAP
-    alt = (
+        parts.append(svg.words(left, 12, title, bold=True))
+        parts += _table(owners, tile, left, 24)
+        height = max(height, 24 + len(owners) * _CELL)
+        left += max(len(owners[0]) * _CELL, svg.text_width(title)) + _GAP
+    text = (
         "Four matrices. Scheme 1: 3 rows, programs 0, 1, 2 take one row each. Scheme 2: the same, "
         "each row in 4 tiles that one program walks through. Scheme 3: 2 rows in 4 pieces each, "
         "programs 0 to 3 share the first row, 4 to 7 the second. Scheme 4: 8 short rows, program 0 "
         "takes the first four, program 1 the others."
     )
-    return _drawing(left - _GAP + _MARGIN, height + _MARGIN, body, "Four schemes of RMSNorm", alt)
+    return svg.card(left - _GAP, height, "Four schemes of RMSNorm", text, parts)
 
 
-def draw_occupancy(M: int, N: int, num_sms: int, num_splits: int) -> Drawing:
+def draw_occupancy(M: int, N: int, num_sms: int, num_splits: int) -> svg.Picture:
     """How many of `num_sms` processors have a program: a row each against `num_splits` a row."""
     size, per_line = 12, 44
-    lines = -(-num_sms // per_line)
-    body, facts, top = [], [], 26
+    parts, facts, top = [], [], 12
     for scheme, programs in (("scheme 1", M), (f"scheme 3, {num_splits} pieces", M * num_splits)):
         busy = min(programs, num_sms)
-        words = f"{scheme}: {programs} programs, {busy} of {num_sms} SMs have work"
-        facts.append(words)
-        body.append(_text(_MARGIN, top, words, 13))
+        facts.append(f"{scheme}: {programs} programs, {busy} of {num_sms} SMs have work")
+        parts.append(svg.words(0, top, facts[-1], bold=True))
         for i in range(num_sms):
-            x = _MARGIN + (i % per_line) * (size + 2)
-            y = top + 10 + (i // per_line) * (size + 2)
-            if i < busy:
-                body.append(_box(x, y, size, size, plots.COLOURS[0]))
-            else:
-                body.append(_box(x, y, size, size, "none", plots.FAINT))
-        top += 10 + lines * (size + 2) + 28
-    width = 2 * _MARGIN + per_line * (size + 2)
+            x, y = (i % per_line) * (size + 2), top + 10 + (i // per_line) * (size + 2)
+            fill, stroke = (svg.INK, svg.INK) if i < busy else (svg.EMPTY, svg.LINE)
+            parts.append(svg.rect(x, y, size, size, fill, stroke))
+        top += 10 + -(-num_sms // per_line) * (size + 2) + 26
     title = f"Processors with work, {M} rows of {N}"
-    return _drawing(width, top - 10, body, title, ". ".join(facts) + ".")
+    return svg.card(per_line * (size + 2), top - 26, title, ". ".join(facts) + ".", parts)
 
 
 @dataclass(frozen=True)
@@ -161,8 +111,7 @@ class Regimes:
         axes.set_yticks(range(len(Ms)), [f"{M:,}" for M in Ms], fontsize=8)
         axes.set_xlabel("N, elements of a row")
         axes.set_ylabel("M, rows")
-        axes.set_title(f"{title}\n{self.where}", fontsize=9, color=plots.INK)
-        figure.tight_layout()
+        plots.caption(figure, axes, title, self.where)
         return plots.Plot(figure, self._alt())
 
     def _alt(self) -> str:
@@ -177,7 +126,7 @@ def _regime_cell(axes: Any, x: int, y: int, us: Mapping[str, float]) -> None:
     from matplotlib.patches import Rectangle
 
     winner = min(us, key=us.get)
-    fill = _FILLS[SCHEMES.index(winner)]
+    fill = svg.fill_of(SCHEMES.index(winner))
     axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=fill, edgecolor=plots.CARD))
     simple = [us[s] for s in ("row", "loop") if s in us]
     lead = min(simple) / us[winner] if simple else float("nan")

@@ -1,0 +1,1104 @@
+# ---
+# workbook:
+#   title: RMSNorm, four ways to divide the work
+#   minutes: 60
+#   needs: interpreter
+#   requires: [05_rmsnorm_rows]
+#   you_will:
+#     - let several programs share one row, with atomics and without
+#     - let one program take many short rows at once
+#     - measure which division wins for which shape, and write the function that chooses
+# ---
+
+# %% tags=["setup"]
+from tritonbook import DEVICE, bench, case, check, facts, mine, progress, reference, setup, show_tiles, tensor, traffic
+
+import torch
+import triton
+import triton.language as tl
+
+setup()
+
+# %% [markdown]
+# ## The idea
+#
+# In notebook 05 each row of the matrix had one program. That is fine for 16,384 rows of 4,096
+# numbers. It is wasteful at both ends:
+#
+# - **Few long rows.** 8 rows of 262,144 numbers start 8 programs. An H100 has 132 processors
+#   (streaming multiprocessors, SMs), so 124 of them have nothing to do.
+# - **Many short rows.** A million rows of 64 numbers start a million programs. Each one loads 128
+#   bytes. Starting it costs more than its work.
+#
+# The formula stays the same. Only the division of the work changes. Below, the number in a tile
+# is the program that takes it.
+
+# %%
+from tritonbook.seeing.pictures_norms import Regimes, draw_occupancy, draw_schemes, stored_regimes
+
+draw_schemes()
+
+# %% [markdown]
+# Schemes 1 and 2 are yours already. Scheme 3 cuts a row into pieces, one program for each. Scheme
+# 4 gives several rows to one program. See how many SMs have work for 8 rows of 262,144:
+
+# %%
+draw_occupancy(M=8, N=262144, num_sms=132, num_splits=32)
+
+# %% [markdown]
+# ## A smaller kernel first
+#
+# Programs cannot talk to each other. But they can all add to one number in memory. If two of them
+# load it, add, and store, one may overwrite what the other has just stored. `tl.atomic_add` does
+# the three steps as one, and nobody comes between.
+#
+# This kernel sums a vector. Every program adds its tile's sum to the same place. Note who sets
+# that place to zero: the wrapper, before each launch.
+
+
+# %%
+@triton.jit
+def total_kernel(x_ptr, total_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    """total += sum(x).
+
+    One program = one tile of BLOCK_SIZE elements.
+    Assumes that total is 0 before the launch.
+    """
+    pid = tl.program_id(axis=0)
+
+    offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+
+    tl.atomic_add(total_ptr, tl.sum(x, axis=0))
+
+
+def total(x):
+    result = torch.zeros(1, dtype=torch.float32, device=x.device)
+    grid = (triton.cdiv(x.numel(), 1024),)
+    total_kernel[grid](x, result, x.numel(), BLOCK_SIZE=1024)
+    return result
+
+
+total(torch.ones(5000, device=DEVICE))
+
+# %% [markdown]
+# **Predict.** You forget to set the buffer to zero, and use one buffer for all calls. The first
+# call is right. What does the second call return?
+#
+# <details><summary>Answer</summary>
+#
+# 10,000: the old sum and the new one. Such a *stale* sum is the classic bug of this notebook. The
+# check calls your function more than once.
+#
+# </details>
+#
+# ## Why one row needs two launches
+#
+# Before any program can divide by the root, *all* pieces of the row must be summed. So somebody
+# has to wait. The end of a launch is the safe place to wait:
+#
+# 1. First launch: each program adds the squares of its piece to the row's sum.
+# 2. Second launch: each program reads the finished sum and normalises its piece.
+#
+# Why not one launch, in which each program waits in a loop until all others have added? This is
+# called a *spin barrier*. It works only if all programs run at the same time. Start more programs
+# than the GPU has room for, and the waiting ones hold the places of those they wait for. It never
+# ends. In the interpreter the programs run one after another, so there the first one waits for
+# ever. The check refuses a spin barrier with a time limit.
+#
+# ## The contract
+#
+# | name | shape | dtype | role |
+# |---|---|---|---|
+# | `x` | (..., N), any strides | float32, float16, bfloat16 | input, never changed; M rows in all |
+# | `w` | (N,), contiguous | as `x` | weight |
+# | `eps` | | float | inside the root |
+# | `num_splits` | | int | pieces of each row, scheme 3 |
+# | `rows_per_program` | | int, a power of two | scheme 4 |
+# | result | as `x`, contiguous | as `x` | a new tensor |
+#
+# All arithmetic is done in float32, and rounded once at the store. Partial sums are float32 too.
+#
+# **Memory traffic.** Schemes 1 and 4 read x once and write y once: 4 bytes an element in bfloat16.
+# Schemes 2 and 3 read x twice: 6 bytes. Does the second read cost time? That depends on whether x
+# still lies in the L2 cache.
+
+# %% tags=["reference"]
+def rmsnorm_ref(x, w, eps):
+    return x * torch.rsqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps) * w
+
+
+def split_ref(x, w, eps, num_splits):
+    return rmsnorm_ref(x, w, eps)
+
+
+def multirow_ref(x, w, eps, rows_per_program):
+    return rmsnorm_ref(x, w, eps)
+
+
+def prepare(x, w):
+    """x and an empty result as rows [M, N]. Raises ValueError for a weight that does not fit."""
+    N = x.shape[-1]
+    if w.shape != (N,) or not w.is_contiguous():
+        raise ValueError(f"w must be contiguous with shape ({N},), got {tuple(w.shape)}")
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    return x.reshape(-1, N), y.view(-1, N)
+
+
+def pieces(N, num_splits):
+    """Columns of each piece when N columns are cut in num_splits, and the tile that holds one.
+
+    A piece has a multiple of 16 columns, so that each begins at an aligned address. The last ones
+    may be short, or empty.
+    """
+    piece_size = triton.cdiv(triton.cdiv(N, num_splits), 16) * 16
+    BLOCK_N = triton.next_power_of_2(piece_size)
+    if BLOCK_N > 65536:
+        raise ValueError(f"a piece of {piece_size} columns does not fit one program: cut finer")
+    return piece_size, BLOCK_N
+
+
+def row_length(x, *rest):
+    """How many squares are summed: sets the tolerance of the check."""
+    return x.shape[-1]
+
+
+EPS = 1e-6
+
+
+def rows(*shape, eps=EPS, **how):
+    """The arguments x, w, eps of a case: x of this shape, w as long as its rows."""
+    return {"x": tensor(*shape, **how), "w": tensor(shape[-1]), "eps": eps}
+
+
+def _with_square(x, w, eps, mean_square):
+    return x * torch.rsqrt(mean_square + eps) * w
+
+
+def _by_piece(x, num_splits, first, last):
+    """Sum of squares of columns first(p) to last(p) of each piece p: a list, [..., 1] each."""
+    size, block = pieces(x.shape[-1], num_splits)
+    squares = x.pow(2)
+    spans = [(first(p, size, block), last(p, size, block)) for p in range(num_splits)]
+    return [squares[..., begin:end].sum(-1, keepdim=True) for begin, end in spans]
+
+
+def _own_pieces(x, num_splits):
+    return _by_piece(x, num_splits, lambda p, size, _: p * size, lambda p, size, _: (p + 1) * size)
+
+
+def _own_piece_only(x, w, eps, num_splits):
+    size, _ = pieces(x.shape[-1], num_splits)
+    sums = torch.cat([s.expand(*s.shape[:-1], size) for s in _own_pieces(x, num_splits)], dim=-1)
+    return _with_square(x, w, eps, sums[..., : x.shape[-1]] / x.shape[-1])
+
+
+def _overlapping(x, w, eps, num_splits):
+    ends = _by_piece(x, num_splits, lambda p, n, _: p * n, lambda p, n, block: p * n + block)
+    return _with_square(x, w, eps, sum(ends) / x.shape[-1])
+
+
+def _rounded_down(x, w, eps, num_splits):
+    whole = x.shape[-1] // num_splits * num_splits
+    return _with_square(x, w, eps, x[..., :whole].pow(2).sum(-1, keepdim=True) / x.shape[-1])
+
+
+ROW_SUSPECTS = {
+    "no-weight": (
+        lambda x, w, eps, *knob: rmsnorm_ref(x, torch.ones_like(w), eps),
+        "The row is normalised, but not multiplied by the weight.",
+    ),
+    "sum-not-mean": (
+        lambda x, w, eps, *knob: _with_square(x, w, eps, x.pow(2).sum(-1, keepdim=True)),
+        "The sum of squares is not divided by N: the formula has their mean.",
+    ),
+    "eps-outside-root": (
+        lambda x, w, eps, *knob: x / (x.pow(2).mean(-1, keepdim=True).sqrt() + eps) * w,
+        "`eps` is added outside the root. It belongs inside: tiny rows tell the difference.",
+    ),
+    "no-eps": (
+        lambda x, w, eps, *knob: rmsnorm_ref(x, w, 0.0),
+        "`eps` is missing. Rows of tiny numbers tell the difference.",
+    ),
+    "no-root": (
+        lambda x, w, eps, *knob: x / (x.pow(2).mean(-1, keepdim=True) + eps) * w,
+        "This divides by the mean square, not by its root.",
+    ),
+    "whole-matrix": (
+        lambda x, w, eps, *knob: _with_square(x, w, eps, x.pow(2).mean()),
+        "One mean for the whole matrix. Each row has its own.",
+    ),
+    "first-row-for-all": (
+        lambda x, w, eps, *knob: _with_square(
+            x, w, eps, x.reshape(-1, x.shape[-1])[:1].pow(2).mean()
+        ),
+        "All rows are scaled by the root of the first row. Each row has its own sum.",
+    ),
+    "squares-overflow": (
+        lambda x, *rest: x * 0.0,
+        "All results are zero: the squares overflowed to infinity in half precision. Convert to "
+        "float32 before you square.",
+    ),
+}
+
+SPLIT_SUSPECTS = {
+    **ROW_SUSPECTS,
+    "own-piece-only": (
+        _own_piece_only,
+        "Each piece is normalised by its own sum. The root is taken over the whole row: all its "
+        "pieces must be added up first.",
+    ),
+    "last-piece-only": (
+        lambda x, w, eps, num_splits: _with_square(
+            x, w, eps, _own_pieces(x, num_splits)[-1] / x.shape[-1]
+        ),
+        "The row's sum holds its last piece only: the programs overwrite each other.",
+    ),
+    "first-piece-only": (
+        lambda x, w, eps, num_splits: _with_square(
+            x, w, eps, _own_pieces(x, num_splits)[0] / x.shape[-1]
+        ),
+        "The row's sum holds its first piece only.",
+    ),
+    "counted-twice": (
+        _overlapping,
+        "Some columns are counted twice. A tile can reach past its piece, into the next program's: "
+        "mask these lanes too.",
+    ),
+    "divided-by-piece": (
+        lambda x, w, eps, num_splits: _with_square(
+            x, w, eps, x.pow(2).sum(-1, keepdim=True) / pieces(x.shape[-1], num_splits)[0]
+        ),
+        "The sum is divided by the size of a piece. The mean is over the N elements of the row.",
+    ),
+    "tail-lost": (
+        _rounded_down,
+        "The last columns of the row are missing from its sum: N is not always a multiple of "
+        "`num_splits`.",
+    ),
+}
+
+
+SPLIT_CASES = [
+    case("four pieces that fit", **rows(3, 256), num_splits=4),
+    case("three pieces that do not", **rows(4, 100), num_splits=3),
+    case("rows with gaps", **rows(3, 300, layout="strided"), num_splits=2),
+    case("half precision, large", dtype="float16", **rows(2, 700, scale=300), num_splits=5),
+    case("a long row", **rows(1, 20_000), num_splits=4),
+]
+SPLIT_RULES = dict(launches=2, terms=row_length, suspects=SPLIT_SUSPECTS, timeout=20)
+
+# %% [markdown]
+# ## Task 1. Scheme 3: several programs share a row
+#
+# There are `M * num_splits` programs. Program `pid` takes piece `pid % num_splits` of row
+# `pid // num_splits`. Fill three gaps: the sum (about 5 lines), the normalisation (about 9), and
+# the end of the wrapper (about 10).
+#
+# `pieces(N, num_splits)` above says how many columns a piece has, and how wide the tile is that
+# holds it. The tile is a power of two, so it may be wider than the piece. A lane counts only if it
+# lies inside its piece **and** inside the row. What goes wrong without the first condition? And
+# without the second?
+
+# %% tags=["answer"] key="rmsnorm_split"
+@triton.jit
+def rmsnorm_sums_kernel(
+    x_ptr, sums_ptr,
+    N, num_splits, piece_size,
+    stride_xm, stride_xn,
+    BLOCK_N: tl.constexpr,
+):
+    """sums[row] += sum of x^2 over one piece of the row.
+
+    One program = one piece of one row.
+    Assumes BLOCK_N >= piece_size, and that sums is 0 before the launch.
+    """
+    pid = tl.program_id(0)
+    row = (pid // num_splits).to(tl.int64)
+    piece = pid % num_splits
+    offs = tl.arange(0, BLOCK_N)
+
+    # TODO: columns and mask of this piece, load x, add its squares up (5 lines)
+    ### BEGIN SOLUTION
+    offs_n = piece * piece_size + offs
+    # inside the piece (what follows is another program's) and inside the row
+    mask_n = (offs < piece_size) & (offs_n < N)
+
+    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
+    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+
+    tl.atomic_add(sums_ptr + row, tl.sum(x * x, axis=0))
+    ### END SOLUTION
+
+
+@triton.jit
+def rmsnorm_scale_kernel(
+    x_ptr, w_ptr, sums_ptr, y_ptr,
+    N, num_splits, piece_size,
+    stride_xm, stride_xn,
+    stride_ym, stride_yn,
+    eps,
+    BLOCK_N: tl.constexpr,
+):
+    """y = x / sqrt(sums[row] / N + eps) * w on one piece of the row.
+
+    One program = one piece of one row.
+    Assumes BLOCK_N >= piece_size, and that sums holds the sums of whole rows.
+    """
+    pid = tl.program_id(0)
+    row = (pid // num_splits).to(tl.int64)
+    piece = pid % num_splits
+    offs = tl.arange(0, BLOCK_N)
+
+    # TODO: columns and mask, load x, w, the row's sum, normalise, store (9 lines)
+    ### BEGIN SOLUTION
+    offs_n = piece * piece_size + offs
+    mask_n = (offs < piece_size) & (offs_n < N)
+
+    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
+    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+
+    mean_square = tl.load(sums_ptr + row) / N
+    y = x * tl.rsqrt(mean_square + eps) * w
+
+    y_ptrs = y_ptr + row * stride_ym + offs_n * stride_yn
+    tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask_n)
+    ### END SOLUTION
+
+
+def rmsnorm_split(x, w, eps=1e-6, num_splits=4):
+    """RMSNorm of the rows of x [..., N]; num_splits programs share each row."""
+    x_rows, y_rows = prepare(x, w)
+    M, N = x_rows.shape
+    piece_size, BLOCK_N = pieces(N, num_splits)
+    grid = (M * num_splits,)
+    num_warps = min(max(BLOCK_N // 512, 1), 16)
+    # TODO: a float32 buffer for the sums, two launches, return the result (about 10 lines)
+    ### BEGIN SOLUTION
+    sums = torch.zeros(M, dtype=torch.float32, device=x.device)
+    rmsnorm_sums_kernel[grid](
+        x_rows, sums, N, num_splits, piece_size, *x_rows.stride(),
+        BLOCK_N=BLOCK_N, num_warps=num_warps,
+    )
+    rmsnorm_scale_kernel[grid](
+        x_rows, w, sums, y_rows, N, num_splits, piece_size,
+        *x_rows.stride(), *y_rows.stride(), eps,
+        BLOCK_N=BLOCK_N, num_warps=num_warps,
+    )
+    return y_rows.view(x.shape)
+    ### END SOLUTION
+
+# %% [markdown] tags=["hint"] key="rmsnorm_split"
+# #### Hints for rmsnorm_split
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# N is 100 and there are 3 pieces. `pieces(100, 3)` gives 48 columns a piece and a tile of 64 lanes.
+# Which columns do the 64 lanes of piece 0 touch? Which of them belong to piece 1? And which
+# columns do the lanes of piece 2 touch?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# Both kernels are `rmsnorm_row_kernel` of notebook 05, cut in two. The first ends with the sum, and
+# `total_kernel` above shows how to add to it. The second begins with the sum. What must the wrapper
+# do with the buffer before the first launch?
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# offs_n = piece * ... + offs
+# mask_n = (offs < ...) & (offs_n < ...)
+# x_ptrs = x_ptr + row * ... + offs_n * ...
+# x = tl.load(x_ptrs, mask=..., other=...).to(tl.float32)
+# tl.atomic_add(... + row, ...)          # first kernel
+# mean_square = tl.load(... + row) / ... # second kernel
+# ```
+#
+# In the wrapper: one float32 number for each row. Then both kernels, `[grid]`, with their arguments
+# in order. `*x_rows.stride()` gives two strides. The result has the shape of x:
+# `y_rows.view(...)`.
+#
+# </details>
+
+# %% tags=["check"] key="rmsnorm_split" points=4
+# on a GPU the atomics come in any order: the last bits may change
+check(rmsnorm_split, split_ref, SPLIT_CASES, deterministic=DEVICE == "cpu", **SPLIT_RULES)
+### BEGIN HIDDEN TESTS
+HIDDEN_SPLITS = [
+    case("more pieces than there is work", **rows(2, 17), num_splits=5),
+    case("one column", **rows(4, 1), num_splits=2),
+    case("one piece", **rows(3, 255), num_splits=1),
+    case("seven pieces", dtype="bfloat16", **rows(3, 1000), num_splits=7),
+    case("tiny numbers", **rows(2, 200, scale=1e-3, eps=1e-5), num_splits=2),
+    case("rising rows", **rows(2, 333, values="rising", scale=9), num_splits=3),
+    case("transposed", **rows(5, 90, layout="transposed"), num_splits=2),
+    case("three dimensions", **rows(2, 2, 130), num_splits=3),
+    case("no rows", **rows(0, 64), num_splits=2),
+    case("a very long row", **rows(1, 262_144), num_splits=8),
+    case("a weight too short", **rows(3, 64) | {"w": tensor(63)}, num_splits=2, raises=ValueError),
+    case("a piece that fits no program", **rows(1, 70_000), num_splits=1, raises=ValueError),
+]
+check(rmsnorm_split, split_ref, HIDDEN_SPLITS, deterministic=DEVICE == "cpu", **SPLIT_RULES)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## The last bits
+#
+# Add the same numbers in another order, and float32 may give you other last bits. With atomics the
+# order is "whoever comes first", and that changes from run to run. The cell takes one row in 64
+# pieces and adds the pieces up in 200 random orders:
+
+# %%
+sums_of_pieces = torch.randn(64, 4096).pow(2).sum(dim=1)
+
+
+def add_up(numbers):
+    acc = torch.zeros(())
+    for number in numbers:
+        acc = acc + number
+    return float(acc)
+
+
+results = sorted({add_up(sums_of_pieces[torch.randperm(64)]) for _ in range(200)})
+print(f"{len(results)} different sums, from {results[0]:.4f} to {results[-1]:.4f}")
+
+# %% [markdown]
+# All of them are right, as far as float32 goes. But a training run that cannot be repeated has cost
+# many people many days. If you want the same bits every time, you must fix the order. On a GPU the
+# next cell counts how many different results 20 calls of your kernel give. (The interpreter runs
+# one program after another, so there you always see 1.)
+
+# %%
+x = torch.randn(4, 262_144, device=DEVICE)
+w = torch.randn(262_144, device=DEVICE)
+calls = [mine("rmsnorm_split", quiet=True)(x, w, EPS, 32) for _ in range(20)]
+distinct = {call.cpu().numpy().tobytes() for call in calls}
+spread = max((call - calls[0]).abs().max().item() for call in calls)
+print(f"{len(distinct)} different results in 20 calls, at most {spread:.1e} apart")
+
+# %% [markdown]
+# ## Task 2. The same bits every time
+#
+# Give every program a place of its own. The buffer `partials` has `M * num_splits` float32 numbers.
+# The first kernel stores its sum there, without atomics. In the second kernel each program loads
+# *all* partial sums of its row and adds them up with `tl.sum`, whose order never changes.
+#
+# There is a bonus. Every place is written before it is read, so nothing has to be set to zero.
+#
+# Copy your two kernels of Task 1. Change the end of the first and one line of the second. `BLOCK_S`
+# is `num_splits`, rounded up to a power of two.
+
+# %% tags=["answer"] key="rmsnorm_split_det"
+@triton.jit
+def rmsnorm_partials_kernel(
+    x_ptr, partials_ptr,
+    N, num_splits, piece_size,
+    stride_xm, stride_xn,
+    BLOCK_N: tl.constexpr,
+):
+    """partials[row, piece] = sum of x^2 over the piece.
+
+    One program = one piece of one row.
+    Assumes BLOCK_N >= piece_size.
+    """
+    pid = tl.program_id(0)
+    row = (pid // num_splits).to(tl.int64)
+    piece = pid % num_splits
+    offs = tl.arange(0, BLOCK_N)
+
+    # TODO: as in rmsnorm_sums_kernel, but store in this program's own place (5 lines)
+    ### BEGIN SOLUTION
+    offs_n = piece * piece_size + offs
+    mask_n = (offs < piece_size) & (offs_n < N)
+
+    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
+    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+
+    # pid is row * num_splits + piece: the pieces of a row lie side by side
+    tl.store(partials_ptr + pid, tl.sum(x * x, axis=0))
+    ### END SOLUTION
+
+
+@triton.jit
+def rmsnorm_join_kernel(
+    x_ptr, w_ptr, partials_ptr, y_ptr,
+    N, num_splits, piece_size,
+    stride_xm, stride_xn,
+    stride_ym, stride_yn,
+    eps,
+    BLOCK_N: tl.constexpr,
+    BLOCK_S: tl.constexpr,
+):
+    """y = x / sqrt(sum(partials[row]) / N + eps) * w on one piece of the row.
+
+    One program = one piece of one row.
+    Assumes BLOCK_N >= piece_size and BLOCK_S >= num_splits.
+    """
+    pid = tl.program_id(0)
+    row = (pid // num_splits).to(tl.int64)
+    piece = pid % num_splits
+    offs = tl.arange(0, BLOCK_N)
+    offs_s = tl.arange(0, BLOCK_S)
+
+    # TODO: as in rmsnorm_scale_kernel, but add up the row's partial sums (12 lines)
+    ### BEGIN SOLUTION
+    offs_n = piece * piece_size + offs
+    mask_n = (offs < piece_size) & (offs_n < N)
+
+    # x and w first: while they travel, the partial sums are added up
+    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
+    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+    partials_ptrs = partials_ptr + row * num_splits + offs_s
+    partials = tl.load(partials_ptrs, mask=offs_s < num_splits, other=0.0)
+
+    mean_square = tl.sum(partials, axis=0) / N
+    y = x * tl.rsqrt(mean_square + eps) * w
+
+    y_ptrs = y_ptr + row * stride_ym + offs_n * stride_yn
+    tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask_n)
+    ### END SOLUTION
+
+
+def rmsnorm_split_det(x, w, eps=1e-6, num_splits=4):
+    """As rmsnorm_split, but with the same bits at every call."""
+    x_rows, y_rows = prepare(x, w)
+    M, N = x_rows.shape
+    piece_size, BLOCK_N = pieces(N, num_splits)
+    BLOCK_S = triton.next_power_of_2(num_splits)
+    grid = (M * num_splits,)
+    num_warps = min(max(BLOCK_N // 512, 1), 16)
+    # TODO: a float32 buffer for all partial sums, two launches, return the result (about 10 lines)
+    ### BEGIN SOLUTION
+    partials = torch.empty(M * num_splits, dtype=torch.float32, device=x.device)
+    rmsnorm_partials_kernel[grid](
+        x_rows, partials, N, num_splits, piece_size, *x_rows.stride(),
+        BLOCK_N=BLOCK_N, num_warps=num_warps,
+    )
+    rmsnorm_join_kernel[grid](
+        x_rows, w, partials, y_rows, N, num_splits, piece_size,
+        *x_rows.stride(), *y_rows.stride(), eps,
+        BLOCK_N=BLOCK_N, BLOCK_S=BLOCK_S, num_warps=num_warps,
+    )
+    return y_rows.view(x.shape)
+    ### END SOLUTION
+
+# %% [markdown] tags=["hint"] key="rmsnorm_split_det"
+# #### Hints for rmsnorm_split_det
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Row 2 has 4 pieces. Which four places of the buffer belong to it, if rows follow each other? Which
+# of them is yours, if you are program `pid`?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# Only one line changes in each kernel. `tl.atomic_add` becomes `tl.store`, at another place. And
+# the load of one sum becomes a load of a whole tile of them, `BLOCK_S` wide. Masked lanes of that
+# tile take part in a sum: what must they hold?
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# tl.store(partials_ptr + ..., tl.sum(..., axis=0))             # first kernel
+#
+# partials_ptrs = partials_ptr + row * ... + offs_s             # second kernel
+# partials = tl.load(partials_ptrs, mask=offs_s < ..., other=...)
+# mean_square = tl.sum(...) / ...
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="rmsnorm_split_det" points=3
+def same_bits(fn):
+    x = torch.randn(2, 5000, device=DEVICE)
+    w = torch.randn(5000, device=DEVICE)
+    first = fn(x, w, EPS, 16)
+    calls = 20 if DEVICE == "cuda" else 2
+    same = all(torch.equal(fn(x, w, EPS, 16), first) for _ in range(calls))
+    assert same, f"{calls} calls on the same data do not agree to the last bit."
+
+
+check(rmsnorm_split_det, split_ref, SPLIT_CASES, also=[same_bits], **SPLIT_RULES)
+### BEGIN HIDDEN TESTS
+HIDDEN_DET = [
+    case("more pieces than there is work", **rows(2, 17), num_splits=5),
+    case("one column", **rows(4, 1), num_splits=2),
+    case("one piece", **rows(3, 255), num_splits=1),
+    case("seven pieces", dtype="bfloat16", **rows(3, 1000), num_splits=7),
+    case("tiny numbers", **rows(2, 200, scale=1e-3, eps=1e-5), num_splits=2),
+    case("rising rows", **rows(2, 333, values="rising", scale=9), num_splits=3),
+    case("transposed", **rows(5, 90, layout="transposed"), num_splits=2),
+    case("three dimensions", **rows(2, 2, 130), num_splits=3),
+    case("no rows", **rows(0, 64), num_splits=2),
+    case("a very long row", **rows(1, 262_144), num_splits=4),
+    case("a weight too short", **rows(3, 64) | {"w": tensor(63)}, num_splits=2, raises=ValueError),
+]
+check(rmsnorm_split_det, split_ref, HIDDEN_DET, **SPLIT_RULES)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Task 3. Scheme 4: several rows for one program
+#
+# Now the other end: a million rows of 64. One program takes `BLOCK_M` rows at once, as a tile with
+# two dimensions. Addresses are sums of a column of row offsets and a row of column offsets:
+# `offs_m[:, None]` stands upright, `offs_n[None, :]` lies flat, and together they make a matrix.
+#
+# Fill the kernel's gap (about 10 lines) and the grid of the wrapper with its launch (about 6).
+
+# %% tags=["answer"] key="rmsnorm_multirow"
+@triton.jit
+def rmsnorm_multirow_kernel(
+    x_ptr, w_ptr, y_ptr,
+    M, N,
+    stride_xm, stride_xn,
+    stride_ym, stride_yn,
+    eps,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+):
+    """y = x / sqrt(mean(x^2) + eps) * w for each row.
+
+    One program = BLOCK_M neighbouring rows.
+    Assumes BLOCK_N >= N.
+    """
+    pid = tl.program_id(0).to(tl.int64)
+    offs_m = pid * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = tl.arange(0, BLOCK_N)
+
+    # TODO: mask and addresses [BLOCK_M, BLOCK_N], load, row means, store (10 lines)
+    ### BEGIN SOLUTION
+    mask_n = offs_n < N
+    mask = (offs_m < M)[:, None] & mask_n[None, :]  # [BLOCK_M, BLOCK_N]
+
+    x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_n[None, :] * stride_xn
+    x = tl.load(x_ptrs, mask=mask, other=0.0).to(tl.float32)
+    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+
+    mean_square = tl.sum(x * x, axis=1) / N  # [BLOCK_M]
+    y = x * tl.rsqrt(mean_square + eps)[:, None] * w[None, :]
+
+    y_ptrs = y_ptr + offs_m[:, None] * stride_ym + offs_n[None, :] * stride_yn
+    tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask)
+    ### END SOLUTION
+
+
+def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):
+    """RMSNorm of the rows of x [..., N]; one program takes rows_per_program rows."""
+    x_rows, y_rows = prepare(x, w)
+    M, N = x_rows.shape
+    BLOCK_N = triton.next_power_of_2(N)
+    if rows_per_program * BLOCK_N > 65536:
+        raise ValueError(f"{rows_per_program} rows of {N} do not fit one program")
+    num_warps = min(max(rows_per_program * BLOCK_N // 1024, 1), 16)
+    # TODO: the grid, the launch, return the result (about 6 lines)
+    ### BEGIN SOLUTION
+    grid = (triton.cdiv(M, rows_per_program),)
+    rmsnorm_multirow_kernel[grid](
+        x_rows, w, y_rows, M, N, *x_rows.stride(), *y_rows.stride(), eps,
+        BLOCK_M=rows_per_program, BLOCK_N=BLOCK_N, num_warps=num_warps,
+    )
+    return y_rows.view(x.shape)
+    ### END SOLUTION
+
+# %% [markdown] tags=["hint"] key="rmsnorm_multirow"
+# #### Hints for rmsnorm_multirow
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# 10 rows, 4 rows a program. How many programs? Which rows of the last one do not exist? You have
+# two reasons to mask a lane now. Which?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# Write the row kernel of notebook 05 with one more dimension. A tile is `[BLOCK_M, BLOCK_N]`. Which
+# axis has the elements of *one* row? Sum over that one. You get `BLOCK_M` numbers. To multiply a
+# matrix by them they must stand upright: `[:, None]`.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# mask_n = ...
+# mask = (offs_m < ...)[:, None] & mask_n[None, :]
+# x_ptrs = x_ptr + offs_m[:, None] * ... + offs_n[None, :] * ...
+# x = tl.load(x_ptrs, mask=..., other=...).to(tl.float32)
+# mean_square = tl.sum(..., axis=...) / ...
+# y = x * tl.rsqrt(...)[:, None] * w[None, :]
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="rmsnorm_multirow" points=3
+MULTIROW_CASES = [
+    case("rows that fill the programs", **rows(8, 64), rows_per_program=4),
+    case("rows that do not", **rows(10, 50), rows_per_program=4),
+    case("rows with gaps", **rows(9, 33, layout="strided"), rows_per_program=2),
+    case("half precision, large", dtype="float16", **rows(5, 300, scale=400), rows_per_program=4),
+    case("fewer rows than a program takes", **rows(3, 40), rows_per_program=16),
+]
+MULTIROW_RULES = dict(launches=1, terms=row_length, suspects=ROW_SUSPECTS, timeout=20)
+check(rmsnorm_multirow, multirow_ref, MULTIROW_CASES, **MULTIROW_RULES)
+### BEGIN HIDDEN TESTS
+HIDDEN_MULTIROW = [
+    case("one row", **rows(1, 17), rows_per_program=8),
+    case("one column", **rows(37, 1), rows_per_program=8),
+    case("one row each", **rows(3, 255), rows_per_program=1),
+    case("a square tile", **rows(64, 64), rows_per_program=64),
+    case("tiny numbers", **rows(6, 100, scale=1e-3, eps=1e-5), rows_per_program=4),
+    case("bfloat16", dtype="bfloat16", **rows(70, 128), rows_per_program=32),
+    case("transposed", **rows(13, 21, layout="transposed"), rows_per_program=8),
+    case("three dimensions", **rows(3, 5, 48), rows_per_program=4),
+    case("no rows", **rows(0, 64), rows_per_program=4),
+    case("rows that fit no program", **rows(2, 9000), rows_per_program=8, raises=ValueError),
+    case("a short weight", **rows(3, 64) | {"w": tensor(1)}, rows_per_program=2, raises=ValueError),
+]
+check(rmsnorm_multirow, multirow_ref, HIDDEN_MULTIROW, **MULTIROW_RULES)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Who reads what
+#
+# `show_tiles` runs your kernels and records every address. Compare scheme 3 with scheme 4:
+
+# %%
+x, w = torch.randn(2, 96, device=DEVICE), torch.randn(96, device=DEVICE)
+show_tiles(mine("rmsnorm_split_det", quiet=True), x, w, EPS, 3)
+
+# %%
+x, w = torch.randn(8, 12, device=DEVICE), torch.randn(12, device=DEVICE)
+show_tiles(mine("rmsnorm_multirow", quiet=True), x, w, EPS, 4)
+
+# %% [markdown]
+# **Predict.** How many bytes does scheme 3 read from x, if scheme 4 reads 24,000?
+#
+# <details><summary>Answer</summary>
+#
+# 48,000: each of the two launches reads x once. The meter says so too. (The buffer of partial sums
+# adds a little, and w is read by every program anew.)
+#
+# </details>
+
+# %%
+x = torch.randn(10, 600, device=DEVICE)
+w = torch.randn(600, device=DEVICE)
+traffic(mine("rmsnorm_split_det", quiet=True), x, w, EPS, 4)
+
+# %% [markdown]
+# ## The map
+#
+# Which scheme is the fastest? That depends on M and N. The next cell lets all four run on many
+# sizes and draws the winner of each. The number is the winning scheme. The factor says how much
+# faster it is than the better one of schemes 1 and 2.
+#
+# **Predict** before you run it: where in the map will 3 stand, and where 4?
+#
+# On a GPU the cell measures yours, in about half a minute. Without one it shows a map that was
+# measured before, and says on which GPU.
+
+# %% tags=["reference"]
+from tritonbook.timing.clock import LAUNCH_BOUND_MS, clock
+
+# Scheme 1, scheme 2, scheme 3 in its repeatable form, scheme 4.
+SCHEMES = ("row", "loop", "split", "multirow")
+rmsnorm_row, rmsnorm_loop = reference("rmsnorm_row"), reference("rmsnorm_loop")
+
+
+def runner(scheme):
+    """The workbook's function for a scheme, as f(x, w), with the knobs that suit an H100."""
+    split, multirow = reference("rmsnorm_split_det"), reference("rmsnorm_multirow")
+    return {
+        "row": lambda x, w: rmsnorm_row(x, w, EPS),
+        "loop": lambda x, w: rmsnorm_loop(x, w, EPS, block=block_for(w.numel())),
+        "split": lambda x, w: split(x, w, EPS, num_splits=splits_for(w.numel())),
+        "multirow": lambda x, w: multirow(x, w, EPS, rows_per_program=rows_for(w.numel())),
+    }[scheme]
+
+
+def block_for(N):
+    """Tiles of 8192 elements, or as short as the row."""
+    return min(8192, triton.next_power_of_2(N))
+
+
+def splits_for(N):
+    """Pieces of 8192 columns."""
+    return triton.cdiv(N, 8192)
+
+
+def rows_for(N):
+    """As many rows as make a tile of 2048 elements, but at least one."""
+    return max(1, 2048 // triton.next_power_of_2(N))
+
+
+def fits(scheme, N):
+    """Schemes 1 and 4 hold whole rows, and a program can hold 65536 elements."""
+    return scheme in ("loop", "split") or N <= 65536
+
+
+def measured_us(scheme, M, N):
+    """Microseconds of a scheme in bfloat16 on this GPU; below 20, without the host's share."""
+    x = torch.randn(M, N, dtype=torch.bfloat16, device=DEVICE)
+    w = torch.randn(N, dtype=torch.bfloat16, device=DEVICE)
+    run = runner(scheme)
+    timer = clock()
+    ms = timer.time(lambda: run(x, w), warmup=5, rep=20).median
+    if ms < LAUNCH_BOUND_MS:
+        ms = timer.device_time(lambda: run(x, w)) or ms
+    return 1e3 * ms
+
+
+def measure_map(sizes):
+    """The four schemes on each size (M, N)."""
+    rows = []
+    for M, N in sizes:
+        us = {s: round(measured_us(s, M, N), 2) for s in SCHEMES if fits(s, N)}
+        rows.append({"M": M, "N": N, "us": us})
+    where = f"bfloat16, {torch.cuda.get_device_name()}, torch {torch.__version__}"
+    return Regimes(f"{where}, Triton {triton.__version__}", tuple(rows))
+
+# %%
+if DEVICE == "cuda":
+    sizes = [
+        (4**i, 4**j)
+        for i in range(11)
+        for j in range(3, 11)
+        if 2**14 <= 4 ** (i + j) <= 2**26
+    ]
+    regimes = measure_map(sizes)
+else:
+    regimes = stored_regimes()
+regimes.plot()
+
+# %% [markdown]
+# **Read the map.** Along each diagonal the matrix has the same size, so the same bytes have to
+# move. Yet the times differ widely:
+#
+# - At the lower left (many short rows) scheme 1 pays for starting a program for every row. Scheme 4
+#   pays once for many.
+# - At the upper right (few long rows) schemes 1 and 2 leave most SMs without work.
+# - In the middle all schemes that read x once from memory are alike, and near the ceiling. There
+#   scheme 3 loses: it reads x a second time, and a large x has left the cache by then.
+#
+# ## Task 4. The one that chooses
+#
+# Write `choose(M, N)`. It returns one of `"row"`, `"loop"`, `"split"`, `"multirow"`. Below it,
+# `rmsnorm` runs the scheme that you chose, and is the RMSNorm of all later notebooks.
+#
+# Read your rules from the map. Three or four comparisons are enough. `NUM_SMS` is the number of
+# processors of this GPU (132, an H100's, where there is none).
+#
+# **How it is graded.** Your choice is compared with the best of the four on sizes that are not in
+# the map. The *regret* is the time of your choice divided by the time of the best. 1.00 is perfect.
+# The worst size must stay below 2, and the average (geometric mean) below 1.25.
+#
+# With a GPU these times are measured. Without one they come from a model, printed as such. It
+# knows three things about an H100, all of them in the map: a launch takes 1.6 µs, a program start
+# 0.62 ns of the whole GPU's time, memory brings 2.9 TB/s (and one SM no more than 40 GB/s).
+
+# %% tags=["reference"]
+HAS_GPU = torch.cuda.is_available()
+NUM_SMS = torch.cuda.get_device_properties(0).multi_processor_count if HAS_GPU else 132
+
+# How often each scheme touches an element of the matrix, reads and writes: counted by `traffic`.
+PASSES = {"row": 2, "loop": 3, "split": 3, "multirow": 2}
+
+
+def model_us(scheme, M, N, num_sms=132):
+    """Microseconds of a scheme in bfloat16, from programs and bytes: a model of an H100."""
+    launches = 2 if scheme == "split" else 1
+    programs = {
+        "row": M,
+        "loop": M,
+        "split": M * splits_for(N),
+        "multirow": triton.cdiv(M, rows_for(N)),
+    }[scheme]
+    size = 2 * M * N  # bytes of x, and of y
+    # The second read of x comes from memory only where x is large and another launch reads it.
+    from_memory = 3 * size if scheme == "split" and size > 25e6 else 2 * size
+    of_one_program = PASSES[scheme] * size / programs
+    memory = from_memory / 2.9e6
+    busiest_sm = triton.cdiv(programs, num_sms) * of_one_program / 40e3
+    return 1.6 * launches + max(memory, busiest_sm, programs * launches * 0.62e-3)
+
+
+def regret(choose, sizes):
+    """Worst and mean (geometric) regret of `choose` on sizes (M, N); measured, or by the model."""
+    time_us = measured_us if DEVICE == "cuda" else model_us
+    how = "measured here" if DEVICE == "cuda" else "by the model of an H100: no GPU here"
+    worst, product = (0.0, None), 1.0
+    for M, N in sizes:
+        chosen = choose(M, N)
+        assert chosen in SCHEMES, f"choose({M}, {N}) returns {chosen!r}, not one of {SCHEMES}."
+        assert fits(chosen, N), f"choose({M}, {N}) is {chosen!r}, but no program holds such a row."
+        times = {scheme: time_us(scheme, M, N) for scheme in SCHEMES if fits(scheme, N)}
+        ratio = times[chosen] / min(times.values())
+        product *= ratio
+        worst = max(worst, (ratio, (M, N, chosen)))
+    mean = product ** (1 / len(sizes))
+    print(f"regret ({how}): mean {mean:.2f}, worst {worst[0]:.2f} at {worst[1]}")
+    return worst, mean
+
+
+def small_regret(choose, sizes):
+    """Raise AssertionError unless `choose` is nearly as good as the best scheme for each size."""
+    (ratio, size), mean = regret(choose, sizes)
+    assert ratio < 2.0, f"{size[2]!r} for M={size[0]}, N={size[1]} takes {ratio:.1f}x the best."
+    assert mean < 1.25, f"Your choices take {mean:.2f}x the time of the best, on average."
+
+# %% tags=["answer"] key="rmsnorm"
+def choose(M, N):
+    """The scheme for M rows of N elements: "row", "loop", "split" or "multirow"."""
+    # TODO: three or four rules, read from the map (about 7 lines)
+    ### BEGIN SOLUTION
+    if N <= 2048:
+        return "multirow"
+    if N <= 16384:
+        return "row"
+    if M < 2 * NUM_SMS:
+        return "split"
+    return "loop"
+    ### END SOLUTION
+
+
+def rmsnorm(x, w, eps=1e-6):
+    """RMSNorm over the last dimension of x [..., N], by the scheme that suits its shape."""
+    N = x.shape[-1]
+    scheme = choose(x.numel() // N, N)
+    if scheme == "row":
+        return rmsnorm_row(x, w, eps)
+    if scheme == "loop":
+        return rmsnorm_loop(x, w, eps, block=block_for(N))
+    if scheme == "split":
+        return rmsnorm_split_det(x, w, eps, num_splits=splits_for(N))
+    return rmsnorm_multirow(x, w, eps, rows_per_program=rows_for(N))
+
+# %% [markdown] tags=["hint"] key="rmsnorm"
+# #### Hints for rmsnorm
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Go through the map row by row. Up to which N does 4 win or lose by a hair? From which N on does 3
+# win, and for how many rows at most?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# Two ideas decide everything. Short rows: does a program have enough work to be worth its start?
+# Long rows: are there at least as many rows as SMs? Between the two, scheme 1 reads x once and is
+# hard to beat. A row longer than 65,536 has only schemes 2 and 3.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# if N <= ...:
+#     return "multirow"
+# if N <= ...:
+#     return "row"
+# if M < ... * NUM_SMS:
+#     return "..."
+# return "..."
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="rmsnorm" points=4
+DISPATCH_CASES = [
+    case("short rows", **rows(40, 64)),
+    case("a Llama layer's row", **rows(3, 4096)),
+    case("one long row", **rows(1, 40_000)),
+    case("half precision", dtype="float16", **rows(5, 3000, layout="strided")),
+]
+SEEN_SIZES = [(1 << 20, 64), (16384, 4096), (8, 262144)]
+check(
+    rmsnorm, rmsnorm_ref, DISPATCH_CASES, terms=row_length, suspects=ROW_SUSPECTS,
+    also=[lambda fn: small_regret(choose, SEEN_SIZES)],
+)
+### BEGIN HIDDEN TESTS
+HIDDEN_DISPATCH = [
+    case("one element", **rows(1, 1)),
+    case("many rows of 17", **rows(100, 17)),
+    case("three dimensions", **rows(2, 3, 1000)),
+    case("bfloat16", dtype="bfloat16", **rows(2, 20_000)),
+    case("tiny numbers", **rows(2, 5000, scale=1e-3, eps=1e-5)),
+    case("no rows", **rows(0, 64)),
+    case("a longer row", **rows(2, 70_000)),
+    case("a weight of another length", x=tensor(3, 64), w=tensor(65), eps=EPS, raises=ValueError),
+]
+UNSEEN_SIZES = [
+    (500_000, 100), (30_000, 500), (3000, 5120), (20_000, 12_288), (700, 40_000), (3, 50_000),
+    (40, 100_000), (12, 200_000), (2, 700_000), (5, 1000), (2000, 2048), (1, 30_000),
+]
+check(
+    rmsnorm, rmsnorm_ref, HIDDEN_DISPATCH, terms=row_length, suspects=ROW_SUSPECTS,
+    also=[lambda fn: small_regret(choose, UNSEEN_SIZES)],
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Predict, then measure
+#
+# Your `rmsnorm` against PyTorch's own, on the three shapes that this notebook began with. Which of
+# them will show the greatest difference?
+
+# %%
+SHAPES = [(1 << 20, 64), (16384, 4096), (8, 262144)] if DEVICE == "cuda" else [(64, 64), (2, 16384)]
+
+
+def torch_rmsnorm(x, w):
+    return torch.nn.functional.rms_norm(x, w.shape, w, EPS)
+
+
+results = {}
+for M, N in SHAPES:
+    x = torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16)
+    w = torch.randn(N, device=DEVICE, dtype=torch.bfloat16)
+    candidates = {
+        "torch": lambda x=x, w=w: torch_rmsnorm(x, w),
+        "scheme 2": lambda x=x, w=w: rmsnorm_loop(x, w, EPS),
+        "rmsnorm": lambda x=x, w=w: mine("rmsnorm", quiet=True)(x, w, EPS),
+    }
+    results[M, N] = bench(candidates, bytes=2 * x.numel() * x.element_size(), baseline="torch")
+    print(f"{M} rows of {N}")
+    print(results[M, N].table())
+
+# %%
+results[SHAPES[-1]].plot()
+
+# %% [markdown]
+# **Read the table.** The solution notebook holds a run on an H100. The middle shape is near the
+# ceiling with every scheme. At the two ends the division of the work makes most of the difference,
+# with the same bytes and the same formula.
+#
+# The last shape takes so little time on the GPU that the launch itself shows. Then two figures
+# count: what the GPU needs, and what your program waits for. You met them in notebook 02.
+#
+# ## Recap
+#
+# - A grid should have enough programs for all SMs, and enough work in each program.
+# - Programs that share a result need atomics, or places of their own and a second launch.
+# - Atomics need a buffer that is zero at every call. Their order changes the last bits.
+# - There is no best kernel, only a best kernel for a shape. Measure, then choose.
+#
+# <details><summary>Common mistakes</summary>
+#
+# - A buffer of sums that is not set to zero before every call.
+# - Partial sums in half precision: with a long row they stop growing.
+# - A mask for the end of the row, but none for the end of the piece.
+# - `tl.sum(x * x, axis=0)` on a tile of several rows: that mixes rows.
+# - A choice by M alone, or by N alone.
+#
+# </details>
+#
+# Next: [07_layernorm](07_layernorm.ipynb), where a mean has to be subtracted first.
+
+# %%
+progress()
