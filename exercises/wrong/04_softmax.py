@@ -1,0 +1,122 @@
+"""Wrong answers of 04_softmax with the diagnosis each must get, and right answers of other form."""
+
+from tritonbook.course.mutants import Mutant, Variant
+
+OTHER = ', other=float("-inf")'
+ALLOCATE = "    out = torch.empty((M, N), dtype=x.dtype, device=x.device)\n"
+STORE = "tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=mask_n)"
+FIRST_LOAD = f"tl.load(x_ptr + offs_n * stride_xn, mask=mask_n{OTHER})"
+FIRST_MASK = "offs_n = start + tl.arange(0, BLOCK_N)\n        mask_n = offs_n < N"
+RESCALED = "l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(x - m_new), axis=0)"
+MASKED_E = "e = tl.where(counts, tl.exp(x - tl.max(x, axis=0)), 0.0)"
+
+MUTANTS = {
+    "softmax": [
+        Mutant("masked_lanes_are_zero", "padding-counted", (OTHER, ", other=0.0")),
+        Mutant("other_forgotten", "padding-counted", (OTHER, ""), only="interpreter"),
+        Mutant(
+            "maximum_shifted_by_zeros",
+            ("nan", "overflow"),
+            (OTHER, ", other=0.0"),
+            ("e = tl.exp(x - tl.max(x, axis=0))", "e = tl.where(mask_n, tl.exp(x - tl.max(x, axis=0)), 0.0)"),
+        ),
+        Mutant("maximum_not_subtracted", "overflow", ("x - tl.max(x, axis=0)", "x")),
+        Mutant("minimum_subtracted", ("overflow", "nan"), ("tl.max(x, axis=0)", "tl.min(x, axis=0)")),
+        Mutant("not_divided", "not-normalised", ("out = e / tl.sum(e, axis=0)", "out = e")),
+        Mutant("divided_by_n", "wrong-values", ("tl.sum(e, axis=0)", "N")),
+        Mutant("divided_by_the_block", "wrong-values", ("tl.sum(e, axis=0)", "BLOCK_N")),
+        Mutant("exp2_without_factor", "base-two", ("tl.exp(", "tl.exp2(")),
+        Mutant("sign", "of-minus-x", ("e = tl.exp(x - tl.max(x, axis=0))", "e = tl.exp(tl.min(tl.where(mask_n, x, float('inf')), axis=0) - x)\n    e = tl.where(mask_n, e, 0.0)")),
+        Mutant("logarithm", "logarithm", ("out = e / tl.sum(e, axis=0)", "out = x - tl.max(x, axis=0) - tl.log(tl.sum(e, axis=0))")),
+        Mutant("one_stride_for_two_tensors", ("strided-only", "out-of-bounds-store"), ("pid_m * stride_om", "pid_m * stride_xm")),
+        Mutant("rows_are_n_apart", "strided-only", ("pid_m * stride_xm", "pid_m * N")),
+        Mutant("column_stride_forgotten", ("strided-only", "reads-outside"), ("offs_n * stride_xn", "offs_n")),
+        Mutant("every_row_is_the_first", "rows-after-first", ("x_ptr + pid_m * stride_xm", "x_ptr")),
+        Mutant("no_store_mask", "out-of-bounds-store", (STORE, STORE.replace(", mask=mask_n", ""))),
+        Mutant("no_load_mask", ("reads-outside", "wrong-values"), (f", mask=mask_n{OTHER}", ""), only="interpreter"),
+        Mutant("block_of_1024", ("unwritten-tail", "wrong-values"), ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 1024")),
+        Mutant("last_row_left_out", ("unwritten-tail", "unwritten"), ("softmax_kernel[(M,)]", "softmax_kernel[(max(M - 1, 1),)]")),
+        Mutant("sum_in_half_precision", "wrong-values", ("tl.sum(e, axis=0)", "tl.sum(e.to(tl.float16), axis=0).to(tl.float32)")),
+        Mutant("exponentials_in_half_precision", ("does-not-compile", "raised"), ("e = tl.exp(x - tl.max(x, axis=0))", "e = tl.exp((x - tl.max(x, axis=0)).to(out_ptr.dtype.element_ty)).to(tl.float32)")),
+        Mutant("writes_into_x", ("input-changed", "aliases-input"), (ALLOCATE, "    out = x\n")),
+        Mutant("always_float32", "wrong-dtype", ("dtype=x.dtype", "dtype=torch.float32")),
+        Mutant("no_check_of_the_width", ("should-raise",), ("if N > 65536:", "if N > 1 << 30:")),
+        Mutant(
+            "torch_stand_in",
+            "no-kernel-launched",
+            replace="def softmax(x):\n    require_matrix(x)\n    return torch.softmax(x, dim=-1)\n",
+        ),
+        Mutant("divided_by_torch", "torch-compute", ("out = e / tl.sum(e, axis=0)", "out = e"), ("    return out", "    return out / out.sum(-1, keepdim=True)")),
+    ],
+    "softmax_online": [
+        Mutant("sum_not_rescaled", "wrong-values", ("l_i * tl.exp(m_i - m_new)", "l_i")),
+        Mutant("rescaled_the_wrong_way", ("overflow", "nan", "wrong-values"), ("tl.exp(m_i - m_new)", "tl.exp(tl.minimum(m_new - m_i, 80.0))")),
+        Mutant("maximum_updated_too_early", "wrong-values", ("        l_i = l_i * tl.exp", "        m_i = m_new\n        l_i = l_i * tl.exp")),
+        Mutant("maximum_of_the_tile_only", ("wrong-values", "wrong-tail", "overflow", "nan"), ("m_new = tl.maximum(m_i, tl.max(x, axis=0))", "m_new = tl.max(x, axis=0)")),
+        Mutant("starts_at_minus_infinity", "nan", ("m_i = -1e38", 'm_i = float("-inf")')),
+        Mutant("starts_at_zero", ("overflow", "nan"), ("m_i = -1e38", "m_i = 0.0")),
+        Mutant("sum_starts_at_one", ("constant-factor", "wrong-values"), ("m_i = -1e38", "m_i = 0.0"), ("l_i = 0.0", "l_i = 1.0")),
+        Mutant("masked_lanes_are_zero", ("padding-counted", "wrong-values"), (OTHER, ", other=0.0")),
+        Mutant("other_forgotten", ("padding-counted", "wrong-values"), (OTHER, ""), only="interpreter"),
+        Mutant("no_first_load_mask", ("reads-outside", "wrong-values"), (FIRST_LOAD, "tl.load(x_ptr + offs_n * stride_xn)"), only="interpreter"),
+        Mutant("first_tile_only", ("wrong-values",), ("range(0, N, BLOCK_N)", "range(0, BLOCK_N, BLOCK_N)")),
+        Mutant("last_tile_left_out", ("wrong-values", "overflow", "nan"), ("range(0, N, BLOCK_N)", "range(0, N - BLOCK_N + 1, BLOCK_N)")),
+        Mutant("sum_of_the_last_tile", "wrong-values", (RESCALED, "l_i = tl.sum(tl.exp(x - m_new), axis=0)")),
+        Mutant("always_the_same_tile", ("wrong-values", "reads-outside"), (FIRST_MASK, FIRST_MASK.replace("start + ", "0 * start + "))),
+        Mutant("exp2_in_the_sum", "wrong-values", ("tl.sum(tl.exp(x - m_new)", "tl.sum(tl.exp2(x - m_new)")),
+        Mutant("not_divided", "not-normalised", ("tl.exp(x - m_i) / l_i", "tl.exp(x - m_i)")),
+        Mutant("maximum_not_subtracted", ("overflow", "nan"), ("m_new = tl.maximum(m_i, tl.max(x, axis=0))", "m_new = 0.0 * tl.max(x, axis=0)"), ("m_i = -1e38", "m_i = 0.0")),
+        Mutant("column_stride_forgotten", ("strided-only", "reads-outside"), (FIRST_LOAD, FIRST_LOAD.replace(" * stride_xn", ""))),
+        Mutant("rows_are_n_apart", "strided-only", ("x_ptr += pid_m * stride_xm", "x_ptr += pid_m * N")),
+        Mutant("exponentials_in_half_precision", ("does-not-compile", "raised"), ("tl.sum(tl.exp(x - m_new), axis=0)", "tl.sum(tl.exp((x - m_new).to(out_ptr.dtype.element_ty)).to(tl.float32), axis=0)")),
+        Mutant("no_store_mask", "out-of-bounds-store", ("stride_on, out, mask=mask_n)", "stride_on, out)")),
+        Mutant(
+            "torch_stand_in",
+            "no-kernel-launched",
+            replace="def softmax_online(x, block=16384):\n    require_matrix(x)\n    return torch.softmax(x, dim=-1)\n",
+        ),
+    ],
+    "softmax_masked": [
+        Mutant("lengths_ignored", "lengths-ignored", ("counts = offs_n < length", "counts = offs_n < N")),
+        Mutant("empty_row_is_nan", ("nan", "overflow"), (MASKED_E, "e = tl.exp(x - tl.max(x, axis=0))"), ("tl.maximum(tl.sum(e, axis=0), 1.0)", "tl.sum(e, axis=0)")),
+        Mutant("zero_over_zero", ("nan", "overflow"), ("tl.maximum(tl.sum(e, axis=0), 1.0)", "tl.sum(e, axis=0)")),
+        Mutant("empty_row_is_uniform", "uniform-when-empty", (MASKED_E, "e = tl.exp(x - tl.maximum(tl.max(x, axis=0), -1e30))"), ("out = e / tl.maximum(tl.sum(e, axis=0), 1.0)", "out = tl.where(length > 0, e / tl.maximum(tl.sum(e, axis=0), 1.0), 1.0 / N)")),
+        Mutant("one_column_too_many", "wrong-values", ("offs_n < length", "offs_n <= length"), ("mask=counts", "mask=counts & (offs_n < N)")),
+        Mutant("one_column_too_few", ("wrong-values", "nan"), ("offs_n < length", "offs_n < length - 1")),
+        Mutant("length_of_the_first_row", ("wrong-values", "rows-after-first", "wrong-tail"), ("lengths_ptr + pid_m", "lengths_ptr")),
+        Mutant("only_what_counts_is_stored", ("unwritten", "unwritten-tail"), ("element_ty), mask=offs_n < N)", "element_ty), mask=counts)")),
+        Mutant("no_store_mask", "out-of-bounds-store", ("element_ty), mask=offs_n < N)", "element_ty))")),
+        Mutant("masked_by_multiplication", ("nan", "overflow", "reads-outside", "wrong-values"), ("mask=counts, other=float(\"-inf\")", "mask=offs_n < N, other=0.0"), (MASKED_E, "x = x * counts.to(tl.float32)\n    e = tl.exp(x - tl.max(x, axis=0)) * counts.to(tl.float32)")),
+        Mutant("one_stride_for_two_tensors", ("strided-only", "out-of-bounds-store"), ("pid_m * stride_om", "pid_m * stride_xm")),
+        Mutant("not_divided", "wrong-values", ("out = e / tl.maximum(tl.sum(e, axis=0), 1.0)", "out = e")),
+        Mutant("no_check_of_lengths", "should-raise", ("lengths.shape != (M,) or not lengths.is_contiguous()", "False")),
+    ],
+}
+
+VARIANTS = {
+    "softmax": [
+        Variant("four_warps", ("num_warps=warps_for(BLOCK_N)", "num_warps=4")),
+        Variant("larger_block", ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 2 * triton.next_power_of_2(N)")),
+        Variant("multiplied_by_the_inverse", ("e / tl.sum(e, axis=0)", "e * (1.0 / tl.sum(e, axis=0))")),
+        Variant("exp2_with_factor", ("tl.exp(x - tl.max(x, axis=0))", "tl.exp2((x - tl.max(x, axis=0)) * 1.4426950408889634)")),
+        Variant("where_instead_of_other", (OTHER, ", other=0.0"), ("    e = tl.exp", '    x = tl.where(mask_n, x, float("-inf"))\n    e = tl.exp')),
+        Variant("large_negative_number", (OTHER, ", other=-1e38")),
+        Variant("cast_by_the_store", ("out.to(out_ptr.dtype.element_ty)", "out")),
+        # tl.max gives float32, so the rest of the formula is computed in float32 all the same.
+        Variant("no_cast_after_the_load", (".to(tl.float32)", "")),
+        Variant("evict_first", (OTHER, OTHER + ', eviction_policy="evict_first"')),
+    ],
+    "softmax_online": [
+        Variant("tiles_of_4096", ("block=16384", "block=4096")),
+        Variant("in_three_steps", (RESCALED, "scale = tl.exp(m_i - m_new)\n        l_i = l_i * scale\n        l_i += tl.sum(tl.exp(x - m_new), axis=0)")),
+        Variant("minus_infinity_handled", ("m_i = -1e38", 'm_i = float("-inf")'), (RESCALED, 'safe = tl.where(m_new == float("-inf"), 0.0, m_new)\n        l_i = l_i * tl.exp(m_i - safe) + tl.sum(tl.exp(x - safe), axis=0)')),
+        Variant("two_walks_for_the_sum", ("        m_i = m_new\n", "        m_i = m_new * 1.0\n")),
+        Variant("second_walk_forwards", ("(num_tiles - 1 - i) * BLOCK_N", "i * BLOCK_N")),
+        Variant("lowest_float32", ("m_i = -1e38", "m_i = -3.4028234663852886e38")),
+    ],
+    "softmax_masked": [
+        Variant("four_warps", ("num_warps=warps_for(BLOCK_N)", "num_warps=4")),
+        Variant("empty_row_by_where", ("out = e / tl.maximum(tl.sum(e, axis=0), 1.0)", "total = tl.sum(e, axis=0)\n    out = e / tl.where(total > 0, total, 1.0)")),
+        Variant("finite_maximum", (MASKED_E, "e = tl.exp(x - tl.maximum(tl.max(x, axis=0), -1e38))")),
+    ],
+}
