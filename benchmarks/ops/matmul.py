@@ -1,0 +1,78 @@
+"""Square matrix products in float16: bound by arithmetic from 2048 on."""
+
+import torch
+
+from benchmarks.op import Op, Problem, compiled, peer, solution
+
+
+def cublas(a, b):
+    return a @ b
+
+
+def _linear(x, w, bias):
+    return torch.relu(x @ w + bias)
+
+
+def _square(size, **targets):
+    return Problem(
+        label=f"{size}x{size}x{size} fp16",
+        make=lambda device: (
+            torch.randn(size, size, device=device, dtype=torch.float16),
+            torch.randn(size, size, device=device, dtype=torch.float16),
+        ),
+        bytes=6 * size * size,
+        flops=2 * size**3,
+        targets=targets,
+    )
+
+
+def _layer(size):
+    return Problem(
+        label=f"{size}x{size}x{size} fp16 relu",
+        make=lambda device: (
+            torch.randn(size, size, device=device, dtype=torch.float16),
+            torch.randn(size, size, device=device, dtype=torch.float16) * size**-0.5,
+            torch.randn(size, device=device, dtype=torch.float16),
+        ),
+        bytes=6 * size * size + 2 * size,
+        flops=2 * size**3,
+    )
+
+
+def _with_relu(provider):
+    """linear_act with its activation chosen."""
+    load = provider.load
+    return type(provider)(
+        lambda: (lambda fn: lambda x, w, bias: fn(x, w, bias, "relu"))(load()), ours=True
+    )
+
+
+OPS = [
+    Op(
+        name="matmul",
+        notebook="09_autotune",
+        problems=[
+            _square(2048, cublas=0.98),
+            _square(4096, cublas=0.95),
+            _square(8192, cublas=1.0),
+        ],
+        exact=cublas,
+        providers={
+            "matmul": solution("matmul"),
+            "matmul_grouped": solution("matmul_grouped"),
+            "cublas": peer(cublas),
+            "matmul_tuned": solution("matmul_tuned"),
+        },
+    ),
+    Op(
+        name="linear_act",
+        notebook="08_matmul",
+        problems=[_layer(4096)],
+        exact=_linear,
+        providers={
+            "linear_act": _with_relu(solution("linear_act")),
+            "eager": peer(_linear),
+            "compile static": compiled(_linear, dynamic=False),
+        },
+    ),
+]

@@ -1,0 +1,123 @@
+"""The gate of a Llama layer, the layer itself, and a narrow MLP in one kernel."""
+
+import torch
+import torch.nn.functional as F
+
+from benchmarks.op import Op, Problem, compiled, optional, peer, solution
+
+
+def gate(gate, up):
+    return F.silu(gate) * up
+
+
+def swiglu(x, w_gate, w_up, w_down):
+    return (F.silu(x @ w_gate) * (x @ w_up)) @ w_down
+
+
+def gelu_mlp(x, w1, w2):
+    return F.gelu(x @ w1, approximate="tanh") @ w2
+
+
+def _random(device, *shape):
+    """bfloat16, scaled so that a product with it keeps the size of its input."""
+    return (torch.randn(*shape, device=device) * shape[-2] ** -0.5).to(torch.bfloat16)
+
+
+def _rows(device, rows, columns):
+    return torch.randn(rows, columns, device=device, dtype=torch.bfloat16)
+
+
+def _gate(rows, columns, **targets):
+    return Problem(
+        label=f"{rows}x{columns} bf16",
+        make=lambda device: (_rows(device, rows, columns), _rows(device, rows, columns)),
+        bytes=6 * rows * columns,
+        targets={name.replace("_", " "): least for name, least in targets.items()},
+    )
+
+
+def _llama(tokens, model, hidden, linear=False, **targets):
+    """linear: weights as torch.nn.Linear keeps them, (out, in), passed transposed."""
+
+    def weight(device, rows, columns):
+        kept = _random(device, rows, columns)
+        return kept.T.contiguous().T if linear else kept
+
+    return Problem(
+        label=f"T{tokens} D{model} H{hidden} bf16" + (" nn.Linear" if linear else ""),
+        make=lambda device: (
+            _rows(device, tokens, model),
+            weight(device, model, hidden),
+            weight(device, model, hidden),
+            weight(device, hidden, model),
+        ),
+        bytes=2 * (2 * tokens * model + 3 * model * hidden),
+        flops=6 * tokens * model * hidden,
+        targets={name.replace("_", " "): least for name, least in targets.items()},
+    )
+
+
+def _narrow(tokens, width, **targets):
+    return Problem(
+        label=f"T{tokens} D{width} H{4 * width} bf16",
+        make=lambda device: (
+            _rows(device, tokens, width),
+            _random(device, width, 4 * width),
+            _random(device, 4 * width, width),
+        ),
+        bytes=2 * (2 * tokens * width + 8 * width * width),
+        flops=16 * tokens * width * width,
+        targets={name.replace("_", " "): least for name, least in targets.items()},
+    )
+
+
+OPS = [
+    Op(
+        name="silu_mul",
+        notebook="10_fused_mlp",
+        problems=[_gate(4096, 14336, compile_static=1.0, liger=1.0), _gate(16, 14336)],
+        exact=gate,
+        providers={
+            "silu_mul": solution("silu_mul"),
+            "eager": peer(gate),
+            "compile static": compiled(gate, dynamic=False),
+            "liger": optional("liger_kernel.ops.swiglu", lambda m: m.LigerSiLUMulFunction.apply),
+        },
+    ),
+    Op(
+        name="mlp_swiglu",
+        notebook="10_fused_mlp",
+        problems=[
+            _llama(4096, 4096, 14336, compile_static=1.0),
+            _llama(4096, 4096, 14336, linear=True),
+            _llama(16, 4096, 14336, compile_static=1.05),
+            _llama(16, 4096, 14336, linear=True),
+        ],
+        exact=swiglu,
+        providers={
+            "mlp_swiglu": solution("mlp_swiglu"),
+            "compile static": compiled(swiglu, dynamic=False),
+            "eager": peer(swiglu),
+        },
+    ),
+    Op(
+        name="mlp_gelu_fused",
+        notebook="10_fused_mlp",
+        problems=[
+            _narrow(65536, 64, compile_static=1.5),
+            _narrow(65536, 128, compile_static=1.5),
+            _narrow(65536, 256, compile_static=1.0),
+            _narrow(8192, 128),
+            _narrow(128, 128),
+            _narrow(8192, 512),
+            _narrow(4096, 1024),
+            _narrow(128, 4096),
+        ],
+        exact=gelu_mlp,
+        providers={
+            "mlp_gelu_fused": solution("mlp_gelu_fused"),
+            "eager": peer(gelu_mlp),
+            "compile static": compiled(gelu_mlp, dynamic=False),
+        },
+    ),
+]

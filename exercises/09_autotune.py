@@ -1,0 +1,887 @@
+# ---
+# workbook:
+#   title: Autotune
+#   minutes: 50
+#   needs: interpreter
+#   requires: [08_matmul]
+#   you_will:
+#     - set up a small table of configs, and say what each of them is for
+#     - drop the configs that cannot run or cannot win, before anything is compiled
+#     - let Triton choose by measuring, with a key that misses nothing
+#     - tune a kernel that works in place without spoiling its data
+# ---
+
+# %% tags=["setup"]
+from tritonbook import DEVICE, bench, case, check, facts, mine, progress, reference, setup, show_tiles, tensor, traffic
+
+import torch
+import triton
+import triton.language as tl
+
+setup()
+
+# %% [markdown]
+# ## The idea
+#
+# In [08_matmul](08_matmul.ipynb) the tile sizes were given. Who chose them? Nobody can tell from
+# the code alone which sizes are fastest: it depends on the GPU, on the shape and on the dtype. So
+# you make a **table** of candidates, and Triton times each of them once. That is autotuning.
+#
+# It sounds like something that needs no thought. It does need it, in four places:
+#
+# 1. Which candidates go into the table? Each one costs a compile, half a second to two seconds.
+# 2. Which of them can be dropped for this shape, before they cost anything?
+# 3. When must Triton choose again? That is the **key**.
+# 4. What happens to your data while the kernel runs a hundred times to be timed?
+#
+# **Scope.** One kernel, the matrix product, and one that works in place. There is no reward for the
+# fastest config. You are checked on the table, the pruning, the key, and the data.
+#
+# Without a GPU there is nothing to time. The notebook then uses the first config that your pruning
+# leaves. Everything but the speed can still be checked.
+#
+# ## What a config costs
+#
+# Here is the kernel. Two things are new against notebook 08. Rows past M **wrap around** to row 0
+# instead of being masked: they are computed and never stored, and the loads need no mask. And
+# `EVEN_K` drops the mask along K when K is a multiple of `BLOCK_K`.
+
+# %% tags=["reference"]
+import functools
+
+from tritonbook.compat import shared_memory_limit, target_arch
+
+
+@triton.jit
+def matmul_tiles_kernel(
+    a_ptr, b_ptr, c_ptr,
+    M, N, K,
+    stride_am, stride_ak,
+    stride_bk, stride_bn,
+    stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr, EVEN_K: tl.constexpr,
+):
+    """c = a @ b.
+
+    One program = one tile of c, [BLOCK_M, BLOCK_N]; programs go in groups of GROUP_M tile rows.
+    Any strides, any M, N; EVEN_K promises that K is a multiple of BLOCK_K.
+    """
+    pid = tl.program_id(0)
+    grid_m, grid_n = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)
+    first_m = pid // (GROUP_M * grid_n) * GROUP_M
+    rows = tl.minimum(grid_m - first_m, GROUP_M)
+    pid_m = first_m + pid % (GROUP_M * grid_n) % rows
+    pid_n = pid % (GROUP_M * grid_n) // rows
+
+    offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    offs_k = tl.arange(0, BLOCK_K)
+    rows_of_a = (offs_m % M).to(tl.int64)
+    columns_of_b = (offs_n % N).to(tl.int64)
+    a_ptrs = a_ptr + rows_of_a[:, None] * stride_am + offs_k[None, :] * stride_ak
+    b_ptrs = b_ptr + offs_k[:, None] * stride_bk + columns_of_b[None, :] * stride_bn
+
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        if EVEN_K:
+            a = tl.load(a_ptrs)
+            b = tl.load(b_ptrs)
+        else:
+            a = tl.load(a_ptrs, mask=offs_k[None, :] < K - k, other=0.0)
+            b = tl.load(b_ptrs, mask=offs_k[:, None] < K - k, other=0.0)
+        acc = tl.dot(a, b, acc, input_precision="ieee")
+        a_ptrs += BLOCK_K * stride_ak
+        b_ptrs += BLOCK_K * stride_bk
+
+    mask = (offs_m < M)[:, None] & (offs_n < N)[None, :]
+    c_ptrs = c_ptr + offs_m.to(tl.int64)[:, None] * stride_cm + offs_n[None, :] * stride_cn
+    tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=mask)
+
+
+def matmul_with(a, b, **config):
+    """a @ b with one config of your choice; no tuning."""
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.empty((M, N), dtype=a.dtype, device=a.device)
+    grid = (triton.cdiv(M, config["BLOCK_M"]) * triton.cdiv(N, config["BLOCK_N"]),)
+    matmul_tiles_kernel[grid](
+        a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(),
+        EVEN_K=K % config["BLOCK_K"] == 0, **config,
+    )
+    return c
+
+
+# %% [markdown]
+# A config has six numbers. Three are the tile. `GROUP_M` is the order of the tiles. `num_warps`
+# says how many threads share a tile: 32 for each warp. `num_stages` says how many tiles wait in
+# shared memory while one is multiplied.
+#
+# `facts` compiles a config for an A100 and shows what it needs. Compare two of them.
+
+# %%
+small = dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64, GROUP_M=8, num_warps=4, num_stages=3)
+large = dict(BLOCK_M=128, BLOCK_N=256, BLOCK_K=64, GROUP_M=8, num_warps=8, num_stages=3)
+
+a = torch.randn(512, 512, device=DEVICE, dtype=torch.float16)
+for name, sizes in {"small": small, "large": large}.items():
+    kernel = facts(matmul_with, a, a, **sizes)[0]
+    print(
+        f"{name}: {kernel.registers} registers a thread, {kernel.shared_bytes:,} bytes shared, "
+        f"{kernel.programs_per_sm} programs fit on a multiprocessor at a time"
+    )
+
+# %% [markdown]
+# You can compute the last number yourself. A multiprocessor of an A100 has 65,536 registers, and
+# 164 KiB of shared memory for all its programs. Programs fit until one of the two runs out:
+#
+# - registers: `65,536 // (registers * 32 * num_warps)`
+# - shared memory: `164 KiB // (shared memory of one program + 1 KiB)`
+#
+# The smaller number counts. It is called **occupancy** when given as a share of the 64 warps that
+# could be there.
+#
+# **Predict.** The large config fits once. Does that make it slow?
+#
+# <details><summary>Answer</summary>
+#
+# No. Other programs on the multiprocessor are one way to keep the tensor cores busy while loads are
+# on their way. Stages are another: the large program has two tiles waiting while it multiplies the
+# third. And a large tile loads each element of A and B less often. For a product, large tiles with
+# an occupancy of one usually win. For a memory-bound kernel it is the other way round.
+#
+# </details>
+#
+# ## Task 1: the table
+#
+# Write `configs()`. It returns a list of dicts like `small` and `large` above. The rules:
+#
+# | rule | reason |
+# |---|---|
+# | 4 to 12 configs, no two the same | each costs a compile |
+# | tiles are powers of two from 16 to 256 | `tl.arange` and `tl.dot` |
+# | `num_warps` is 1, 2, 4, 8 or 16; `num_stages` 1 to 8; `GROUP_M` at least 1 | |
+# | `BLOCK_M * BLOCK_N / (32 * num_warps)` is at most 128 | accumulators of a thread |
+# | `(BLOCK_M + BLOCK_N) * BLOCK_K * 2 * num_stages` is at most 227 KiB | an H100 has no more |
+# | one has a tile of at least 128 × 128 | large matrices |
+# | one has `BLOCK_M=16` | few rows, as when a model answers one user |
+# | one is small: 16 accumulators, 64 KiB with 4-byte elements | float32, and a T4 |
+
+# %% tags=["reference"]
+NAMES = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "num_warps", "num_stages")
+
+
+def shared_bytes(config, element_size):
+    """Shared memory for all stages. An H100 needs that; an A100 one stage less."""
+    columns = config["BLOCK_M"] + config["BLOCK_N"]
+    return columns * config["BLOCK_K"] * element_size * config["num_stages"]
+
+
+def accumulators(config):
+    """Elements of the tile of C that one thread holds."""
+    return config["BLOCK_M"] * config["BLOCK_N"] / (32 * config["num_warps"])
+
+
+class AnyTable:
+    """Equal to every list: there is no one right table, the rules below judge it."""
+
+    def __eq__(self, other):
+        return isinstance(other, list)
+
+    def __repr__(self):
+        return "a list of configs"
+
+
+def configs_ref():
+    return AnyTable()
+
+
+def keeps_the_rules(fn):
+    table = fn()
+    assert 4 <= len(table) <= 12, f"The table has {len(table)} configs; give it 4 to 12."
+    for config in table:
+        assert isinstance(config, dict), f"{config!r} is no dict."
+        assert set(config) == set(NAMES), f"{config} needs the names {', '.join(NAMES)}."
+        assert all(type(n) is int for n in config.values()), f"{config}: all values are ints."
+        for name in NAMES[:3]:
+            size = config[name]
+            assert 16 <= size <= 256 and size & (size - 1) == 0, (
+                f"{name}={size}: a tile's size is a power of two from 16 to 256."
+            )
+        assert config["num_warps"] in (1, 2, 4, 8, 16), f"num_warps={config['num_warps']}?"
+        assert 1 <= config["num_stages"] <= 8, f"num_stages={config['num_stages']}?"
+        assert config["GROUP_M"] >= 1, f"GROUP_M={config['GROUP_M']}?"
+        assert accumulators(config) <= 128, (
+            f"{config}: {accumulators(config):.0f} accumulators in each thread. Registers would "
+            "spill. Use more warps or a smaller tile."
+        )
+        assert shared_bytes(config, 2) <= 227 * 1024, (
+            f"{config}: {shared_bytes(config, 2):,} bytes of shared memory fit on no GPU. Use "
+            "fewer stages or a smaller tile."
+        )
+    different = {tuple(config[name] for name in NAMES) for config in table}
+    assert len(different) == len(table), "Two configs are the same: one of them is wasted."
+    assert any(c["BLOCK_M"] >= 128 and c["BLOCK_N"] >= 128 for c in table), (
+        "No config is made for large matrices: one tile of at least 128 x 128."
+    )
+    assert any(c["BLOCK_M"] == 16 for c in table), "No config is made for few rows: BLOCK_M=16."
+    assert any(accumulators(c) <= 16 and shared_bytes(c, 4) <= 65536 for c in table), (
+        "No config suits float32 or a T4: at most 16 accumulators a thread, and 64 KiB of shared "
+        "memory with 4-byte elements."
+    )
+
+
+# %% tags=["answer"] key="configs"
+def config(block_m, block_n, block_k, group_m, num_warps, num_stages):
+    """One row of the table."""
+    return dict(
+        BLOCK_M=block_m,
+        BLOCK_N=block_n,
+        BLOCK_K=block_k,
+        GROUP_M=group_m,
+        num_warps=num_warps,
+        num_stages=num_stages,
+    )
+
+
+def configs():
+    """The table of candidates, the most promising for large matrices first."""
+    # TODO: a list of 4 to 12 configs that keeps the rules (about 12 lines)
+    ### BEGIN SOLUTION
+    return [
+        config(128, 256, 64, 16, 8, 3),
+        config(128, 256, 64, 8, 8, 4),
+        config(128, 256, 32, 8, 8, 6),
+        config(256, 128, 64, 8, 8, 3),
+        config(128, 128, 64, 8, 4, 4),
+        config(128, 128, 32, 8, 8, 4),
+        config(64, 128, 32, 8, 4, 4),
+        config(64, 64, 64, 8, 4, 3),
+        config(64, 64, 32, 8, 8, 2),
+        config(32, 32, 32, 8, 4, 2),
+        config(16, 64, 128, 1, 4, 4),
+        config(16, 32, 128, 1, 4, 4),
+    ]
+    ### END SOLUTION
+
+
+# %% [markdown] tags=["hint"] key="configs"
+# #### Hints for configs
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# You need one row for large matrices, one for few rows, one for float32. What should the fourth be
+# good at? Think of a matrix that is neither large nor small.
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `small` and `large` keep most of the rules. The helper `config(...)` above the gap takes the six
+# numbers in order. Compute accumulators and shared memory before you trust a row.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# return [
+#     config(128, 128, ..., 8, ..., ...),   # large
+#     config(64, 64, ..., 8, ..., ...),
+#     config(32, 32, ..., 8, ..., ...),     # float32, T4
+#     config(16, ..., ..., 1, 4, ...),      # few rows
+# ]
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="configs" points=2
+check(
+    configs,
+    configs_ref,
+    [case("the table keeps every rule")],
+    triton=False,
+    also=[keeps_the_rules],
+)
+### BEGIN HIDDEN TESTS
+check(configs, configs_ref, [case("asked again, the table is the same kind of list")], triton=False)
+assert configs() == configs(), "Two calls of configs() give different tables."
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Task 2: prune
+#
+# Most candidates are hopeless for a given call. A tile of 256 rows for a matrix with 16 rows wastes
+# fifteen sixteenths of its work. Others do not fit into shared memory at all. Compiling and timing
+# them takes seconds. Deciding takes microseconds.
+#
+# `prune(configs, named_args)` gets the table and what is known about the call, and returns the
+# configs worth timing, in the order of the table.
+#
+# | in `named_args` | meaning |
+# |---|---|
+# | `M`, `N`, `K` | sizes of this product |
+# | `element_size` | bytes of one element: 2 or 4 |
+# | `shared_limit` | shared memory that a program may use, in bytes |
+# | `tensor_cores` | whether `tl.dot` runs on tensor cores for this dtype on this GPU |
+#
+# Drop a config if any of these holds:
+#
+# 1. it needs more shared memory than `shared_limit` (`shared_bytes(config, element_size)`);
+# 2. `BLOCK_M` is larger than M rounded up to a power of two, and larger than 16; the same for
+#    `BLOCK_N` and N;
+# 3. there are no tensor cores and a thread would hold more than 16 accumulators
+#    (`accumulators(config)`): ordinary units need registers for the operands too.
+#
+# If nothing is left, return a list with the one config that has the smallest tile,
+# `BLOCK_M * BLOCK_N` (the first of the smallest). An empty list would be an error in the middle of
+# somebody's training run. About 10 lines.
+
+
+# %% tags=["reference"]
+def prune_ref(configs, named_args):
+    def hopeless(c):
+        rows = max(16, triton.next_power_of_2(named_args["M"]))
+        columns = max(16, triton.next_power_of_2(named_args["N"]))
+        return (
+            shared_bytes(c, named_args["element_size"]) > named_args["shared_limit"]
+            or c["BLOCK_M"] > rows
+            or c["BLOCK_N"] > columns
+            or (not named_args["tensor_cores"] and accumulators(c) > 16)
+        )
+
+    left = [c for c in configs if not hopeless(c)]
+    return left or [min(configs, key=lambda c: c["BLOCK_M"] * c["BLOCK_N"])]
+
+
+def row(block_m, block_n, block_k, num_warps, num_stages):
+    return dict(
+        BLOCK_M=block_m,
+        BLOCK_N=block_n,
+        BLOCK_K=block_k,
+        GROUP_M=8,
+        num_warps=num_warps,
+        num_stages=num_stages,
+    )
+
+
+TABLE = [
+    row(128, 256, 64, 8, 3),
+    row(128, 256, 64, 8, 4),
+    row(128, 128, 32, 8, 4),
+    row(64, 64, 32, 8, 2),
+    row(32, 32, 32, 4, 2),
+    row(16, 64, 128, 4, 4),
+    row(16, 32, 256, 4, 4),
+]
+
+
+def call(M, N, K, element_size=2, shared_limit=166912, tensor_cores=True):
+    return dict(
+        M=M,
+        N=N,
+        K=K,
+        element_size=element_size,
+        shared_limit=shared_limit,
+        tensor_cores=tensor_cores,
+    )
+
+
+PRUNE_SUSPECTS = {
+    "empty": (
+        lambda configs, named_args: [] if len(prune_ref(configs, named_args)) == 1 else None,
+        "Nothing is left. Return the config with the smallest tile instead of an empty list.",
+    ),
+    "unpruned": (lambda configs, named_args: configs, "Every config was kept."),
+    "shared-memory-ignored": (
+        lambda configs, named_args: prune_ref(configs, {**named_args, "shared_limit": 1 << 30}),
+        "A config that does not fit into shared memory was kept.",
+    ),
+    "bytes-per-element": (
+        lambda configs, named_args: prune_ref(configs, {**named_args, "element_size": 2}),
+        "Shared memory was counted with 2 bytes an element. float32 has 4.",
+    ),
+    "tensor-cores-ignored": (
+        lambda configs, named_args: prune_ref(configs, {**named_args, "tensor_cores": True}),
+        "Without tensor cores a thread has room for 16 accumulators only.",
+    ),
+    "rows-ignored": (
+        lambda configs, named_args: prune_ref(configs, {**named_args, "M": 1 << 20}),
+        "A tile far taller than the matrix was kept.",
+    ),
+    "columns-ignored": (
+        lambda configs, named_args: prune_ref(configs, {**named_args, "N": 1 << 20}),
+        "A tile far wider than the matrix was kept.",
+    ),
+}
+
+PRUNE_CASES = [
+    case("large float16 on an A100", configs=TABLE, named_args=call(4096, 4096, 4096)),
+    case("the same on an H100", configs=TABLE, named_args=call(4096, 4096, 4096, 2, 232448)),
+    case("few rows", configs=TABLE, named_args=call(5, 4096, 4096)),
+    case("few columns", configs=TABLE, named_args=call(4096, 40, 4096)),
+    case("float32", configs=TABLE, named_args=call(512, 512, 512, 4, 166912, False)),
+    case("nothing fits", configs=TABLE[:3], named_args=call(16, 16, 64)),
+]
+
+# %% tags=["answer"] key="prune"
+def prune(configs, named_args):
+    """The configs worth timing for this call, in the order of the table; never an empty list."""
+    # TODO: drop the hopeless ones by the three rules; if none is left, the smallest (10 lines)
+    ### BEGIN SOLUTION
+    rows = max(16, triton.next_power_of_2(named_args["M"]))
+    columns = max(16, triton.next_power_of_2(named_args["N"]))
+    kept = []
+    for config in configs:
+        fits = shared_bytes(config, named_args["element_size"]) <= named_args["shared_limit"]
+        useful = config["BLOCK_M"] <= rows and config["BLOCK_N"] <= columns
+        lean = named_args["tensor_cores"] or accumulators(config) <= 16
+        if fits and useful and lean:
+            kept.append(config)
+    return kept or [min(configs, key=lambda c: c["BLOCK_M"] * c["BLOCK_N"])]
+    ### END SOLUTION
+
+
+# %% [markdown] tags=["hint"] key="prune"
+# #### Hints for prune
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# M is 5. Which values of `BLOCK_M` may stay? (`tl.dot` wants at least 16.)
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `triton.next_power_of_2` rounds up. `shared_bytes` and `accumulators` are given above. When
+# nothing is left: `min(configs, key=...)` gives the first of the smallest.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# rows = max(16, triton.next_power_of_2(...))
+# ...
+# kept = []
+# for config in configs:
+#     fits = shared_bytes(...) <= ...
+#     useful = config["BLOCK_M"] <= rows and ...
+#     lean = ... or accumulators(config) <= 16
+#     if ...:
+#         kept.append(config)
+# return kept or [...]
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="prune" points=4
+check(prune, prune_ref, PRUNE_CASES, triton=False, suspects=PRUNE_SUSPECTS)
+### BEGIN HIDDEN TESTS
+HIDDEN_PRUNE_CASES = [
+    case("one row", configs=TABLE, named_args=call(1, 8192, 8192)),
+    case("one row and one column", configs=TABLE, named_args=call(1, 1, 8192)),
+    case("just over a power of two", configs=TABLE, named_args=call(65, 129, 100)),
+    case("just a power of two", configs=TABLE, named_args=call(64, 128, 100)),
+    case("a T4", configs=TABLE, named_args=call(1024, 1024, 1024, 2, 65536, False)),
+    case("float32 on an L4", configs=TABLE, named_args=call(1024, 1024, 64, 4, 101376, False)),
+    case("exactly the limit", configs=TABLE, named_args=call(512, 512, 64, 2, 147456)),
+    case("one byte less", configs=TABLE, named_args=call(512, 512, 64, 2, 147455)),
+    case("nothing fits, two of one size", configs=TABLE[:2], named_args=call(8, 8, 8)),
+    case("reversed table", configs=TABLE[::-1], named_args=call(300, 300, 300)),
+]
+check(prune, prune_ref, HIDDEN_PRUNE_CASES, triton=False, suspects=PRUNE_SUSPECTS)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Task 3: let Triton choose
+#
+# `triton.autotune` wraps a kernel:
+#
+# - `configs=` the table, as `triton.Config` objects (`as_triton` makes them);
+# - `key=` names of arguments. Triton keeps the winner for each combination of their values, and
+#   chooses again when one changes. The dtypes of the tensors count by themselves;
+# - `prune_configs_by={"early_config_prune": function}`. `early_prune` below calls your `prune`.
+#
+# **The key must name everything that the choice depends on.** Here that is more than speed:
+# `early_prune` also decides `EVEN_K` from K. A winner chosen for K=64 says that no mask is needed.
+# Used for K=70 it reads past the matrix. So a key that misses a name can make a kernel *wrong*.
+#
+# Two gaps: the tuned kernel, about 6 lines, and the grid of the wrapper, 1 to 4 lines. The grid has
+# to be a function, because the tile is not known before the choice: Triton calls it with the
+# winner's values, `meta["BLOCK_M"]` and so on. And the launch must not pass what a config passes.
+
+
+# %% tags=["reference"]
+def as_triton(config, **more):
+    """A dict of the table as a triton.Config."""
+    options = {name: config[name] for name in ("num_warps", "num_stages")}
+    blocks = {name: size for name, size in config.items() if name not in options}
+    return triton.Config({**blocks, **more}, **options)
+
+
+def early_prune(table, named_args, **kwargs):
+    """Called by Triton before it times anything: your prune, then EVEN_K for what is left."""
+    a, K = named_args["a_ptr"], named_args["K"]
+    known = dict(
+        M=named_args["M"],
+        N=named_args["N"],
+        K=K,
+        element_size=a.element_size(),
+        shared_limit=shared_memory_limit(),
+        tensor_cores=a.dtype != torch.float32 and target_arch() >= 80,
+    )
+    plain = [dict(c.kwargs, num_warps=c.num_warps, num_stages=c.num_stages) for c in table]
+    kept = prune(plain, known)
+    if not torch.cuda.is_available():
+        kept = kept[:1]  # nothing can be timed here: take the first
+    return [as_triton(c, EVEN_K=K % c["BLOCK_K"] == 0) for c in kept]
+
+
+def matmul_tuned_ref(a, b):
+    if a.shape[1] != b.shape[0]:
+        raise ValueError("inner sizes differ")
+    return a @ b
+
+
+def terms(a, b):
+    return a.shape[1]
+
+
+TUNED_CASES = [
+    case("K is a multiple of every tile", dtype="float16", a=tensor(64, 256), b=tensor(256, 128)),
+    case("only K has changed", dtype="float16", a=tensor(64, 70), b=tensor(70, 128)),
+    case("only the dtype has changed", a=tensor(64, 70), b=tensor(70, 128)),
+    case("several tiles", dtype="float16", a=tensor(300, 40), b=tensor(40, 520)),
+    case("few rows", dtype="float16", a=tensor(3, 300), b=tensor(300, 70)),
+    case("B transposed", a=tensor(40, 33), b=tensor(33, 60, layout="transposed")),
+    case("inner sizes differ", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),
+]
+
+# %% tags=["answer"] key="matmul_tuned"
+@functools.lru_cache(maxsize=None)
+def tuned_kernel():
+    """The kernel with your table to choose from; made once, so that its choices are kept."""
+    # TODO 1: wrap matmul_tiles_kernel in triton.autotune: table, key, pruning (about 6 lines)
+    ### BEGIN SOLUTION
+    tune = triton.autotune(
+        configs=[as_triton(config) for config in configs()],
+        key=["M", "N", "K"],
+        prune_configs_by={"early_config_prune": early_prune},
+    )
+    return tune(matmul_tiles_kernel)
+    ### END SOLUTION
+
+
+def matmul_tuned(a, b):
+    """a @ b with the fastest config for this shape, dtype and GPU."""
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"cannot multiply {tuple(a.shape)} by {tuple(b.shape)}")
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.empty((M, N), dtype=a.dtype, device=a.device)
+
+    def grid(meta):
+        # TODO 2: one program for each tile of the config in `meta` (1 line)
+        ### BEGIN SOLUTION
+        return (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)
+        ### END SOLUTION
+
+    tuned_kernel()[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride())
+    return c
+
+
+# %% [markdown] tags=["hint"] key="matmul_tuned"
+# #### Hints for matmul_tuned
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Which of the kernel's arguments does `early_prune` look at? Each of them belongs in the key.
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# The table is what `configs()` returns, each dict turned by `as_triton`. `triton.autotune(...)`
+# gives a decorator: call it with the kernel. The grid is that of `matmul_with`, with `meta` in
+# place of `config`.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# tune = triton.autotune(
+#     configs=[... for config in configs()],
+#     key=[...],
+#     prune_configs_by={"early_config_prune": ...},
+# )
+# return tune(...)
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="matmul_tuned" points=4
+check(matmul_tuned, matmul_tuned_ref, TUNED_CASES, terms=terms)
+### BEGIN HIDDEN TESTS
+HIDDEN_TUNED_CASES = [
+    case("one row", dtype="float16", a=tensor(1, 100), b=tensor(100, 65)),
+    case("wide", dtype="float16", a=tensor(20, 64), b=tensor(64, 600)),
+    case("tall", a=tensor(500, 33), b=tensor(33, 20)),
+    case("K of one", a=tensor(40, 1), b=tensor(1, 30)),
+    case("A transposed", dtype="float16", a=tensor(70, 90, layout="transposed"), b=tensor(90, 40)),
+    case("odd addresses", a=tensor(40, 48, layout="offset"), b=tensor(48, 40, layout="offset")),
+    case("bfloat16", dtype="bfloat16", a=tensor(65, 64), b=tensor(64, 70)),
+    case("bfloat16, only K has changed", dtype="bfloat16", a=tensor(65, 50), b=tensor(50, 70)),
+]
+check(matmul_tuned, matmul_tuned_ref, HIDDEN_TUNED_CASES, terms=terms)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Watch it choose
+#
+# With `TRITON_PRINT_AUTOTUNING=1` Triton says which function it tuned, how long that took and which
+# config won. On a GPU the cell also prints the time of every candidate. The last lines show the
+# price: the first call tunes, the second only runs.
+
+# %%
+import os
+import time
+
+os.environ["TRITON_PRINT_AUTOTUNING"] = "1"
+size = 2048 if DEVICE == "cuda" else 128
+a = torch.randn(size, size, device=DEVICE, dtype=torch.float16)
+b = torch.randn(size, size, device=DEVICE, dtype=torch.float16)
+
+for call_number in ("first", "second"):
+    start = time.perf_counter()
+    matmul_tuned(a, b)
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()
+    print(f"{call_number} call: {time.perf_counter() - start:.3f} s")
+os.environ["TRITON_PRINT_AUTOTUNING"] = "0"
+
+timings = getattr(tuned_kernel(), "configs_timings", None) or {}
+if DEVICE == "cuda":
+    for choice, ms in sorted(timings.items(), key=lambda item: item[1]):
+        print(f"{ms[0]:8.4f} ms  {choice}")
+else:
+    print("No GPU here: the first config that prune left was used, untimed.")
+
+# %% [markdown]
+# **Why does the winner win?** Look at it with four questions. How often does its tile load each
+# element of A and B? How many stages hide the loads? Do its registers spill? How many programs fit
+# on a multiprocessor? The next cell has the numbers, for an A100, of three rows of your table.
+
+# %%
+for config_ in prune(configs(), call(4096, 4096, 4096))[:3]:
+    kernel = facts(matmul_with, a, b, **config_)[0]
+    loads = (4096 // config_["BLOCK_N"] + 4096 // config_["BLOCK_M"]) / 2
+    print(
+        f"tile {config_['BLOCK_M']} x {config_['BLOCK_N']} x {config_['BLOCK_K']}: an element is "
+        f"loaded {loads:.0f} times, {config_['num_stages']} stages, {kernel.registers} registers, "
+        f"spills {kernel.spills} bytes, {kernel.programs_per_sm} programs at a time"
+    )
+
+# %% [markdown]
+# ## What tuning costs
+#
+# - It happens once for each key **in each process**. A program that starts ten workers tunes ten
+#   times. Newer Tritons can keep winners on disk (`cache_results=True`); Triton 3.2 cannot. The
+#   compiled kernels are kept on disk in all versions.
+# - Every new M is a new key. A server that sees another number of tokens with each request would
+#   tune all day. Round M up to a power of two in the key, or choose the tile by a rule.
+# - Times are measured on warm clocks, one shape at a time, on a GPU of your own. A winner by 1 % is
+#   no winner.
+#
+# ## Task 4: tuning a kernel that works in place
+#
+# To time a config, Triton runs the kernel dozens of times. For a product that is harmless: every
+# run writes the same C. But take `x *= s`. After a hundred runs nothing is left of x.
+#
+# Triton has two remedies:
+#
+# - `restore_value=["x_ptr"]` copies x before each timed run and puts it back. For kernels that
+#   change their input.
+# - `reset_to_zero=["out_ptr"]` fills with zeros before each run. For kernels that *add* to their
+#   output, with `tl.atomic_add` for instance.
+#
+# Write `tuned_scale_kernel`, about 5 lines, and the store of the kernel, about 3 lines.
+# `x` is a vector with any stride; it is changed in place and returned.
+
+
+# %% tags=["reference"]
+import random
+
+SCALE_CONFIGS = [
+    triton.Config({"BLOCK_SIZE": 256}, num_warps=4),
+    triton.Config({"BLOCK_SIZE": 1024}, num_warps=4),
+    triton.Config({"BLOCK_SIZE": 4096}, num_warps=8),
+]
+
+
+def scale_ref(x, s):
+    if x.ndim != 1:
+        raise ValueError("x must be a vector")
+    return x * s
+
+
+def survives_tuning(fn):
+    """A length that was never seen before is tuned in this very call."""
+    x = torch.ones(random.randrange(3000, 60000), device=DEVICE)
+    fn(x, 2.0)
+    got = x.double().cpu()
+    assert not bool((got == 0).all()), (
+        "The call that tunes leaves zeros: x was reset before the kernel read it. Restore it."
+    )
+    assert torch.equal(got, torch.full_like(got, 2.0)), (
+        f"The call that tunes scales x too often: 1 becomes {got[0]:g}, not 2. Every config that "
+        "was timed has changed x. Which argument must be restored?"
+    )
+
+
+SCALE_SUSPECTS = {
+    "zeroed": (
+        lambda x, s: x * 0,
+        "x is zero: it was reset before the kernel read it. Restore it instead.",
+    ),
+    "unscaled": (lambda x, s: x, "x has not changed."),
+}
+
+SCALE_CASES = [
+    case("a vector", x=tensor(1000), s=3.0),
+    case("another length, so tuned again", x=tensor(5000), s=-2.5),
+    case("half precision", dtype="float16", x=tensor(777), s=0.5),
+    case("every second element", x=tensor(300, layout="strided"), s=1.7),
+    case("a matrix", x=tensor(4, 4), s=2.0, raises=ValueError),
+]
+
+# %% tags=["answer"] key="scale_inplace_tuned"
+@triton.jit
+def scale_kernel(x_ptr, s, n_elements, stride_xn, BLOCK_SIZE: tl.constexpr):
+    """x = s x, in place.
+
+    One program = one tile of BLOCK_SIZE elements.
+    Assumes one dimension, any stride.
+    """
+    offs = tl.program_id(0).to(tl.int64) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+    # TODO 1: load, multiply in float32, store in place (3 lines)
+    ### BEGIN SOLUTION
+    x = tl.load(x_ptr + offs * stride_xn, mask=mask)
+    scaled = (x.to(tl.float32) * s).to(x.dtype)
+    tl.store(x_ptr + offs * stride_xn, scaled, mask=mask)
+    ### END SOLUTION
+
+
+@functools.lru_cache(maxsize=None)
+def tuned_scale_kernel():
+    """scale_kernel with SCALE_CONFIGS to choose from; x survives the timing."""
+    # TODO 2: triton.autotune with table, key, and what must be put back (about 5 lines)
+    ### BEGIN SOLUTION
+    tune = triton.autotune(
+        configs=SCALE_CONFIGS, key=["n_elements"], restore_value=["x_ptr"]
+    )
+    return tune(scale_kernel)
+    ### END SOLUTION
+
+
+def scale_inplace_tuned(x, s):
+    """x *= s; returns x."""
+    if x.ndim != 1:
+        raise ValueError(f"x must be a vector, it has {x.ndim} dimensions")
+    n_elements = x.numel()
+    grid = lambda meta: (triton.cdiv(n_elements, meta["BLOCK_SIZE"]),)
+    tuned_scale_kernel()[grid](x, s, n_elements, x.stride(0))
+    return x
+
+
+# %% [markdown] tags=["hint"] key="scale_inplace_tuned"
+# #### Hints for scale_inplace_tuned
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Three configs are timed, then the winner runs for you. How many times is x multiplied if nothing
+# is restored?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# The names in `key` and in `restore_value` are names of the kernel's arguments, as strings. For
+# the kernel, `double_kernel` of notebook 01 is close.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# x = tl.load(x_ptr + ... * stride_xn, mask=mask)
+# tl.store(..., (x.to(tl.float32) * ...).to(...), mask=mask)
+# ```
+#
+# ```python
+# tune = triton.autotune(configs=..., key=[...], restore_value=[...])
+# return tune(...)
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="scale_inplace_tuned" points=3
+IN_PLACE = dict(inplace=("x",), allow=("copy_",), suspects=SCALE_SUSPECTS)
+check(scale_inplace_tuned, scale_ref, SCALE_CASES, also=[survives_tuning], **IN_PLACE)
+### BEGIN HIDDEN TESTS
+HIDDEN_SCALE_CASES = [
+    case("one element", x=tensor(1), s=-1.0),
+    case("one element more than a tile", x=tensor(4097), s=1.25),
+    case("a prime number of elements", dtype="float16", x=tensor(8209), s=1.5),
+    case("odd address", x=tensor(2048, layout="offset"), s=0.1),
+    case("bfloat16", dtype="bfloat16", x=tensor(1500), s=3.0),
+    case("times zero", x=tensor(600, values="positive"), s=0.0),
+]
+check(scale_inplace_tuned, scale_ref, HIDDEN_SCALE_CASES, **IN_PLACE)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Predict, then measure
+#
+# Three sizes, against cuBLAS. At which of them do you expect to be closest? Think of how many tiles
+# of 128 × 256 each product has, and of the 132 tiles that an H100 works on at a time.
+
+# %%
+for size in (2048, 4096, 8192) if DEVICE == "cuda" else (128,):
+    a = torch.randn(size, size, device=DEVICE, dtype=torch.float16)
+    b = torch.randn(size, size, device=DEVICE, dtype=torch.float16)
+    matmul_tuned(a, b)
+    timed = bench(
+        {"cuBLAS (a @ b)": lambda: a @ b, "matmul_tuned": lambda: matmul_tuned(a, b)},
+        bytes=3 * a.numel() * a.element_size(),
+        flops=2 * size**3,
+        baseline="cuBLAS (a @ b)",
+        title=f"{size} x {size} x {size}, float16",
+    )
+    print(timed)
+
+# %%
+timed.plot()
+
+# %% [markdown]
+# **Read the table.** A kernel of 30 lines comes close to a library that has been tuned for years.
+# Expect the ratio to move by a few per cent from run to run at the largest size: the GPU then draws
+# all the power it may, and lowers its clock. Which of two kernels runs first matters as much as
+# which is better. That is why both are timed in one run, and why 1 % proves nothing.
+#
+# ## Recap
+#
+# - A table of candidates is a list of ideas. Write down what each row is for.
+# - Prune by what you know: shared memory, matrix size, registers. Never down to nothing.
+# - The key names everything that the choice depends on, or the choice is wrong for the next call.
+# - The grid is a function of the config. Do not pass a config's values a second time.
+# - Timing runs the kernel many times. Restore what it changes, zero what it adds to.
+#
+# <details><summary>Common mistakes</summary>
+#
+# - `grid = (M // 128 * N // 128,)` beside autotune: too few programs for smaller tiles, so part of
+#   the result is never written.
+# - `key=["M", "N"]`: the winner for one K is used for all others.
+# - Tuning inside the function that is called: a new tuner each time, so every call tunes.
+# - A hundred configs: two minutes before the first result.
+#
+# </details>
+#
+# Next: [10_fused_mlp](10_fused_mlp.ipynb), where several products share one kernel.
+
+# %%
+progress()
