@@ -9,18 +9,18 @@ import time
 
 import pytest
 
-from tritonbook import cli
+from tritonbook import cli, cli_kernels
+from tritonbook.course import records
+from tritonbook.course.exercises import get
 
-SETUP = (
-    "from tritonbook import case, check, setup, tensor\n"
-    "import torch\nimport triton\nimport triton.language as tl\nsetup()"
-)
+WRONG = "def double(x):\n    return 3 * x"
+SETUP = "import triton\nimport triton.language as tl"
 KERNEL = """\
 @triton.jit
 def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offs, mask=offs < n)
-    tl.store(out_ptr + offs, {value}, mask=offs < n)
+    tl.store(out_ptr + offs, 2 * x, mask=offs < n)
 
 
 def double(x):
@@ -28,35 +28,7 @@ def double(x):
     double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)
     return out
 """
-CHECK = "check(double, lambda x: 2 * x, [case('ragged', x=tensor(100))], key='double')"
-
-
-def cell(name, source, points=None):
-    metadata = {}
-    if name.startswith(("answer", "check")):
-        metadata["nbgrader"] = {"grade_id": name, "solution": name.startswith("answer")}
-        metadata["nbgrader"].update(grade=points is not None, points=points)
-    return {
-        "cell_type": "code",
-        "id": name,
-        "metadata": metadata,
-        "source": source,
-        "outputs": [],
-        "execution_count": None,
-    }
-
-
-def notebook(path, value="2 * x", extra=(), check=CHECK):
-    cells = [
-        cell("setup", SETUP),
-        *(cell(f"mine{i}", source) for i, source in enumerate(extra)),
-        cell("answer-double", KERNEL.format(value=value)),
-        cell("check-double", check, 3),
-    ]
-    path.write_text(
-        json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
-    )
-    return path
+KERNEL_CHECK = "check(double, lambda x: 2 * x, [case('ragged', x=tensor(100))], key='double')"
 
 
 @pytest.fixture
@@ -73,59 +45,30 @@ def run(tmp_path):
     return go
 
 
-def test_a_right_answer_passes_and_is_kept(run, tmp_path):
-    done = run("check", notebook(tmp_path / "a.ipynb"))
+def test_a_right_kernel_passes_and_is_kept(run, tmp_path, small_notebook):
+    """A kernel, so that Triton must find the source of a cell in its file."""
+    done = run("check", small_notebook(SETUP, answer=KERNEL, check=KERNEL_CHECK))
     assert done.returncode == 0, done.stderr
     assert "1 of 1 checks passed" in done.stdout
     kept = json.loads((tmp_path / "home" / "progress.json").read_text())["checks"]["double"]
     assert kept["passed"]["name"] == "double"
 
 
-def test_a_wrong_answer_is_1_with_the_reason(run, tmp_path):
-    done = run("check", notebook(tmp_path / "a.ipynb", value="3 * x"), "--json")
+def test_a_wrong_answer_is_1_with_the_reason(run, tmp_path, small_notebook):
+    done = run("check", small_notebook(answer=WRONG), "--json")
     assert done.returncode == 1
     found = json.loads(done.stdout)
     assert not found["passed"] and found["checks"][0]["state"] == "wrong"
     assert found["checks"][0]["reason"] and found["checks"][0]["points"] == 3
 
 
-def test_cells_that_the_learner_added_run_and_magics_do_no_harm(run, tmp_path):
-    path = notebook(tmp_path / "a.ipynb", "SCALE * x", ["%timeit 1\nSCALE = tl.constexpr(2)"])
-    assert run("check", path).returncode == 0
-
-
-def test_a_broken_cell_is_named_and_the_rest_still_runs(run, tmp_path):
-    done = run("check", notebook(tmp_path / "a.ipynb", extra=["1 / 0", "import sys; sys.exit(0)"]))
-    assert done.returncode == 0
-    assert "cell 2: ZeroDivisionError: division by zero (line 1 of the cell)" in done.stdout
-    assert "cell 3: SystemExit" in done.stdout
-
-
-def test_names_of_the_runner_do_not_leak_into_the_notebook(run, tmp_path):
-    """Kills: running the cells in the runner's own namespace, where `json` is imported."""
-    done = run("check", notebook(tmp_path / "a.ipynb", extra=["json.dumps(1)"]))
-    assert "NameError: name 'json' is not defined" in done.stdout
-
-
-def test_a_check_that_breaks_without_a_verdict_is_no_pass(run, tmp_path):
-    path = notebook(tmp_path / "a.ipynb", check="check(no_such_name, None, [])")
-    done = run("check", path, "--json")
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["checks"][0]["state"] == "error"
-
-
-def test_a_check_that_checks_nothing_is_no_pass(run, tmp_path):
-    done = run("check", notebook(tmp_path / "a.ipynb", check="pass"), "--json")
-    assert done.returncode == 1
-
-
-def test_a_process_that_dies_is_said(run, tmp_path):
-    done = run("check", notebook(tmp_path / "a.ipynb", extra=["import os; os._exit(0)"]))
+def test_a_process_that_dies_is_said(run, tmp_path, small_notebook):
+    done = run("check", small_notebook("import os; os._exit(0)"))
     assert done.returncode == 1 and "process died" in done.stdout
 
 
-def test_watch_checks_again_after_a_save(run, tmp_path):
-    path = notebook(tmp_path / "a.ipynb", value="3 * x")
+def test_watch_checks_again_after_a_save(run, tmp_path, small_notebook):
+    path = small_notebook(answer=WRONG)
     command = [sys.executable, "-u", "-m", "tritonbook.cli", "check", str(path), "--watch"]
     log = tmp_path / "log"
     with log.open("w") as out:
@@ -139,7 +82,7 @@ def test_watch_checks_again_after_a_save(run, tmp_path):
 
         wait_for("Watching", 1)
         assert "0 of 1 checks passed" in log.read_text()
-        notebook(path)
+        small_notebook()
         wait_for("Watching", 2)
         watcher.send_signal(signal.SIGINT)
         assert watcher.wait(20) == 0
@@ -155,16 +98,21 @@ def test_watch_checks_again_after_a_save(run, tmp_path):
         ("check", "vector_ad"),
         ("check", "broken.ipynb"),
         ("check", "list.ipynb"),
-        ("check", "good.ipynb", "--only", "nope"),
+        ("check", "a.ipynb", "--only", "nope"),
         ("progress", "--reset", "nope"),
+        ("facts", "nope"),
+        ("facts", "tile_ranges"),
+        ("bench", "nope"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_2(tmp_path, monkeypatch, capsys, arguments):
+def test_bad_input_is_one_sentence_and_exit_2(
+    tmp_path, monkeypatch, capsys, arguments, small_notebook
+):
     monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.ipynb").write_text("{")
     (tmp_path / "list.ipynb").write_text('["cells"]')
-    notebook(tmp_path / "good.ipynb")
+    small_notebook()
     assert cli.main(arguments) == 2
     said = capsys.readouterr()
     assert said.out == "" and len(said.err.strip().splitlines()) == 1
@@ -184,8 +132,31 @@ def test_doctor_says_the_same_in_text_and_json(run):
     assert all(f["name"] in text.stdout for f in found["findings"])
 
 
-def test_progress_in_text_and_json(run, tmp_path):
-    run("check", notebook(tmp_path / "a.ipynb"))
+def test_progress_in_text_and_json(run, tmp_path, small_notebook):
+    run("check", small_notebook())
     assert "Your progress:" in run("progress").stdout
     assert set(json.loads(run("progress", "--json").stdout)) >= {"passed", "points", "notebooks"}
     assert run("progress", "--reset", "double").stdout == "Forgot 1 check.\n"
+
+
+def test_facts_compile_for_a_named_gpu_without_one(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path))
+    assert cli.main(["facts", "add", "--arch", "90", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["whose"] == "workbook" and found["kernels"][0]["arch"] == 90
+    assert found["kernels"][0]["registers"] > 0
+
+
+def test_ptx_highlights_count_what_moves_data_and_multiplies():
+    text = "  @%p1 ld.global.v4.b32 {%r1}, [%rd1];\n  mov.u32 %r2, 1;\n  st.global.b32 [%rd2], %r2;"
+    shown = cli_kernels.ptx_highlights(text + "\n  ld.global.v4.b32 {%r5}, [%rd3];")
+    assert shown.splitlines() == ["     2 x ld.global.v4.b32", "     1 x st.global.b32"]
+
+
+def test_bench_puts_yours_beside_the_workbooks(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path))
+    source = get("01_vector_add").module_text()
+    records.record("add", "passed", source)
+    assert cli.main(["bench", "add", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in found["rows"]] == ["yours", "workbook"]

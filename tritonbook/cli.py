@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+ARCHITECTURES = (75, 80, 86, 89, 90)
+
 
 class BadInput(Exception):
     """What was typed does not fit: one sentence."""
@@ -167,6 +169,15 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
+def _kernels(options: argparse.Namespace) -> int:
+    from . import cli_kernels
+
+    try:
+        return getattr(cli_kernels, options.verb)(options)
+    except cli_kernels.UnknownKernel as error:
+        raise BadInput(str(error)) from None
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tritonbook", description="GPU kernels in Triton, learnt by filling gaps."
@@ -191,6 +202,16 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--watch", action="store_true", help="check again whenever the file is saved"
     )
+    for name, says in (
+        ("facts", "Say what the compiler makes of a kernel, for a GPU that need not be here."),
+        ("bench", "Time your kernel beside the workbook's."),
+    ):
+        added = verb(name, _kernels, says)
+        added.add_argument("kernel", help="a graded function (softmax), or a notebook (04)")
+    facts = verbs.choices["facts"]
+    facts.add_argument("--arch", type=int, default=80, choices=ARCHITECTURES, help="capability")
+    facts.add_argument("--ptx", action="store_true", help="count the telling PTX instructions")
+    facts.add_argument("--solution", action="store_true", help="the workbook's, not yours")
     return parser
 
 

@@ -194,6 +194,12 @@ def _import_kept(name: str, text: str, digest: str) -> Any:
     return getattr(sys.modules[module_name], name)
 
 
+def kept_pass(name: str) -> dict[str, Any]:
+    """The pass kept for the function called `name`; empty without one."""
+    passes = [entry["passed"] for entry in entries().values() if entry.get("passed")]
+    return next((each for each in passes if each.get("name") == name), {})
+
+
 def mine(name: str, *, quiet: bool = False) -> Any:
     """Your own passed function called `name`, else the workbook's; one line says which.
 
@@ -201,8 +207,7 @@ def mine(name: str, *, quiet: bool = False) -> Any:
     """
     from .exercises import reference
 
-    passes = [entry["passed"] for entry in entries().values() if entry.get("passed")]
-    kept = next((each for each in passes if each.get("name") == name), {})
+    kept = kept_pass(name)
     why = "not passed yet"
     if kept.get("source"):
         try:

@@ -117,7 +117,7 @@ def _plain(source: str) -> str:
         ast.parse(source)
         return source
     except SyntaxError:
-        return re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source)
+        return re.sub(r"(?m)^[%!].*$", "pass", source)
 
 
 def _execute(cell: CodeCell, folder: Path, names: dict[str, Any]) -> None:

@@ -1,0 +1,110 @@
+"""Running a notebook's cells without a browser: what is run, what is skipped, what is said."""
+
+import json
+
+import pytest
+
+from tritonbook.course import terminal
+
+ANSWER = "def double(x):\n    return 2 * x"
+CHECK = "check(double, lambda x: 2 * x, [case('c', x=tensor(9))], key='double', triton=False)"
+
+
+@pytest.fixture
+def run(small_notebook, monkeypatch, tmp_path):
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
+
+    def go(*extra, **texts):
+        return terminal.run_notebook(small_notebook(*extra, **texts))
+
+    return go
+
+
+def test_a_right_answer_passes(run):
+    done = run()
+    assert done.passed and done.broken == []
+    assert done.checks[0].key == "double" and done.checks[0].points == 3
+
+
+def test_a_wrong_answer_comes_with_its_reason(run):
+    done = run(answer=ANSWER.replace("2", "3"))
+    assert not done.passed
+    assert done.checks[0].state == "wrong" and done.checks[0].reason
+
+
+def test_an_open_gap_is_not_attempted(run):
+    done = run(answer="def double(x):\n    raise NotImplementedError('TODO: fill in double')")
+    assert done.checks[0].state == "not attempted" and not done.passed
+
+
+def test_the_first_of_several_verdicts_that_is_no_pass_decides(run):
+    """Kills: taking the last verdict of a check cell, or any of them."""
+    wrong = CHECK.replace("2 * x", "3 * x")
+    guarded = f"try:\n    {wrong}\nexcept AssertionError:\n    pass"
+    done = run(check=f"{CHECK}\n{guarded}\n{CHECK}")
+    assert done.checks[0].state == "wrong" and not done.passed
+
+
+def test_own_cells_run_and_magics_do_no_harm(run):
+    own = "%timeit 1\nFACTOR = 7 \\\n  % 5"
+    assert run(own, answer=ANSWER.replace("2", "FACTOR")).passed
+
+
+def test_a_broken_cell_is_named_and_the_rest_still_runs(run):
+    done = run("1 / 0", "import sys; sys.exit(0)", "x = = 1")
+    assert done.passed
+    assert done.broken[0] == "cell 2: ZeroDivisionError: division by zero (line 1 of the cell)"
+    assert done.broken[1].startswith("cell 3: SystemExit")
+    assert done.broken[2].startswith("cell 4: SyntaxError")
+
+
+def test_names_of_the_runner_do_not_leak_into_the_notebook(run):
+    """Kills: running the cells in the runner's own namespace, where `json` is imported."""
+    assert "NameError: name 'json'" in run("json.dumps(1)").broken[0]
+
+
+def test_a_check_that_breaks_without_a_verdict_is_no_pass(run):
+    done = run(check="check(no_such_name, None, [])")
+    assert done.checks[0].state == "error" and not done.passed
+
+
+def test_a_check_that_checks_nothing_is_no_pass(run):
+    assert not run(check="'nothing'").passed
+
+
+def test_a_notebook_without_checks_is_no_pass(tmp_path):
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps({"cells": []}))
+    assert not terminal.run_notebook(path).passed
+
+
+def test_the_courses_own_demonstrations_are_left_out_unless_wanted(
+    tmp_path, monkeypatch, small_notebook
+):
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(terminal, "_demonstrations", lambda path: {"1 / 0"})
+    path = small_notebook("1 / 0")
+    assert terminal.run_notebook(path).broken == []
+    assert len(terminal.run_notebook(path, everything=True).broken) == 1
+
+
+def test_a_notebook_of_the_course_has_demonstrations_to_leave_out(tmp_path):
+    found = terminal._demonstrations(tmp_path / "01_vector_add.ipynb")
+    assert any("draw_tiling" in text for text in found)
+    assert not any("setup()" in text for text in found)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"cells": 1}', '{"cells": [{}]}', "\x00"])
+def test_what_is_no_notebook_is_said_in_one_sentence(tmp_path, text):
+    path = tmp_path / "a.ipynb"
+    path.write_text(text)
+    with pytest.raises(terminal.BadNotebook, match="is not a notebook file"):
+        terminal.read_cells(path)
+
+
+def test_the_process_that_asked_keeps_its_own_main_module(run):
+    import sys
+
+    before = sys.modules["__main__"]
+    run("1 / 0")
+    assert sys.modules["__main__"] is before
