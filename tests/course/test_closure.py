@@ -14,6 +14,7 @@ from tritonbook.course.closure import ExportError, export, export_source
 
 import torch  # isort: skip
 import triton  # isort: skip
+import triton.language as tl  # isort: skip
 
 CELLS = [
     "import torch\nimport triton\nimport triton.language as tl\nfrom tritonbook import DEVICE\n",
@@ -131,22 +132,63 @@ def test_what_cannot_be_written_is_named(notebook):
         export_source(eval("lambda x: x"))
 
 
-def test_two_things_of_one_name_are_refused():
-    def first():
-        return 1
+def test_two_things_of_one_name_get_two_names():
+    # Kills: the second function silently taking the first one's place, or the export giving up.
+    limit = 1
 
-    def make(value):
-        def first():
-            return value
+    def first():
+        return limit
+
+    def make(limit):
+        def first(n=0):
+            return first(n - 1) if n else limit
 
         return first
 
-    other = make(2)
+    other = make(20)
 
     def both():
-        return first() + other()
+        return first() + other() + other(2)
 
-    with pytest.raises(ExportError, match="Two different things are called `first`"):
+    space: dict = {}
+    exec(export_source(both), space)
+    assert space["both"]() == both() == 41
+
+
+def test_equal_constants_of_two_modules_are_one():
+    def make():
+        scale = tl.constexpr(1.5)
+
+        def part():
+            return scale.value
+
+        return part
+
+    one, two = make(), make()
+
+    def both():
+        return one() + two()
+
+    text = export_source(both)
+    assert text.count("constexpr(1.5)") == 1
+
+
+def test_a_name_that_is_also_a_local_is_refused_when_it_must_change():
+    def make(limit):
+        def part():
+            def inner(limit):
+                return limit
+
+            return inner(limit)
+
+        return part
+
+    one, two = make(1), make(2)
+
+    def both():
+        return one() + two()
+
+    with pytest.raises(ExportError, match="means two things"):
         export_source(both)
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tritonbook import show_tiles, traffic
-from tritonbook.seeing import tiles
+from tritonbook.seeing.tile_picture import size_text as _text
 from tritonbook.seeing.tiles import CannotShow
 
 from . import kernels as k
@@ -121,7 +121,7 @@ def test_other_process_gives_the_same(monkeypatch):
         assert traffic(k.add, x, y, block=4) == here
         assert show_tiles(k.add, x, y, block=4).svg == picture.svg
         with pytest.raises(CannotShow, match="No kernel"):
-            traffic(tiles.size_text, 3)
+            traffic(_text, 3)
     finally:
         from tritonbook.seeing.process import worker
 

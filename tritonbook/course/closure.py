@@ -64,8 +64,7 @@ class _Writer:
             name = inner.__name__
         else:
             name = "entry"
-        self.bind(name, fn, {})
-        return name
+        return self.bind(name, fn, {})
 
     def text(self) -> str:
         parts = ["from __future__ import annotations"] if self.future_annotations else []
@@ -74,19 +73,18 @@ class _Writer:
         parts += ["\n".join([*first, *sorted(self.imports.difference(first))])]
         return "\n\n\n".join(part for part in [*parts, *self.body] if part) + "\n"
 
-    def bind(self, name: str, value: Any, home: dict[str, Any]) -> None:
-        """Make `name` mean `value` in the file; `home` is the namespace where it was found."""
+    def bind(self, wanted: str, value: Any, home: dict[str, Any]) -> str:
+        """Make a name mean `value` in the file: `wanted`, or a new one where that is taken.
+
+        home: the namespace where the value was found.
+        """
+        name = self._free(wanted, value)
         if name in self.bound:
-            if not _same(self.bound[name], value):
-                raise ExportError(
-                    f"Two different things are called `{name}` in what this function uses. "
-                    "Rename one of them."
-                )
-            return
+            return name
         self.bound[name] = value
         if isinstance(value, ModuleType):
             self._import_module(name, value)
-        elif name == "DEVICE" and value in ("cpu", "cuda"):
+        elif name == "DEVICE" and isinstance(value, str) and value in ("cpu", "cuda"):
             # The file may run where the other device is: let it ask again.
             self.imports.add("from tritonbook.device import DEVICE")
         elif found := importable(value, name):
@@ -94,12 +92,20 @@ class _Writer:
             alias = "" if attribute == name else f" as {name}"
             self.imports.add(f"from {module} import {attribute}{alias}")
         elif isinstance(unwrap(value)[0], (FunctionType, type)):
-            self._define(name, value, home)
+            self._define(name, wanted, value, home)
         elif (written := expression(value)) is not None:
             self.imports.update(written.imports)
             self.body.append(f"{name} = {written.text}")
         else:
-            self._assign(name, value, home)
+            self._assign(name, wanted, value, home)
+        return name
+
+    def _free(self, wanted: str, value: Any) -> str:
+        """`wanted`, or `wanted_2`, ... when another value has that name already."""
+        name, number = wanted, 2
+        while name in self.bound and not _same(self.bound[name], value):
+            name, number = f"{wanted}_{number}", number + 1
+        return name
 
     def _import_module(self, name: str, module: ModuleType) -> None:
         full = module.__name__
@@ -111,7 +117,7 @@ class _Writer:
         else:
             self.imports.add(f"import {full} as {name}")
 
-    def _define(self, name: str, value: Any, home: dict[str, Any]) -> None:
+    def _define(self, name: str, wanted: str, value: Any, home: dict[str, Any]) -> None:
         inner, wrappers = unwrap(value)
         if id(inner) in self.defined:
             if self.defined[id(inner)] != name:
@@ -119,47 +125,52 @@ class _Writer:
             return
         found = text_of.definition(inner)
         if wrappers > found.decorators:  # tuned = triton.autotune(...)(kernel)
-            self._assign(name, value, home)
+            self._assign(name, wanted, value, home)
             return
-        own = name if found.is_lambda else inner.__name__
-        if own != name:
-            if own in self.bound and not _same(self.bound[own], value):
-                raise ExportError(f"Two different things are called `{own}`. Rename one of them.")
+        own = name
+        if not found.is_lambda and inner.__name__ != wanted:
+            own = self._free(inner.__name__, value)
             self.bound[own] = value
         self.defined[id(inner)] = own
         if isinstance(inner, FunctionType):
             flag = __future__.annotations.compiler_flag
             self.future_annotations |= bool(inner.__code__.co_flags & flag)
-        self._bind_names(found.text, text_of.namespace(inner), but=own)
-        self.body.append(f"{own} = {found.text}" if found.is_lambda else found.text)
+        if found.is_lambda:
+            text = self._with_names(found.text, text_of.namespace(inner), {})
+            text = f"{own} = {text}"
+        else:
+            text = self._with_names(found.text, text_of.namespace(inner), {inner.__name__: own})
+        self.body.append(text)
         if own != name:
             self.body.append(f"{name} = {own}")
 
-    def _assign(self, name: str, value: Any, home: dict[str, Any]) -> None:
+    def _assign(self, name: str, wanted: str, value: Any, home: dict[str, Any]) -> None:
         """Copy the statement that made `value`, where no other way to write it is known."""
-        statement = text_of.assignment(name, home)
+        statement = text_of.assignment(wanted, home)
         if statement is None:
             raise ExportError(
-                f"`{name}` is {_kind(value)}, which cannot be written into a file. "
+                f"`{wanted}` is {_kind(value)}, which cannot be written into a file. "
                 "Pass it as an argument, or make it a plain number."
             )
-        if name in text_of.global_names(statement):
-            raise ExportError(f"`{name}` is computed from itself: `{statement}`. Use a new name.")
-        self._bind_names(statement, home, but=name)
-        self.body.append(statement)
+        if wanted in text_of.global_names(statement):
+            raise ExportError(f"`{wanted}` is computed from itself: `{statement}`. Use a new name.")
+        self.body.append(self._with_names(statement, home, {wanted: name}))
 
-    def _bind_names(self, text: str, home: dict[str, Any], but: str) -> None:
+    def _with_names(self, text: str, home: dict[str, Any], own: dict[str, str]) -> str:
+        """Bind every name that `text` uses; return the text with those that had to change."""
+        names = dict(own)
         for used in text_of.global_names(text):
             # A name that is nowhere (yet) stays unbound, and fails where it fails at home.
-            if used != but and used in home and not used.startswith("__"):
-                self.bind(used, home[used], home)
+            if used not in own and used in home and not used.startswith("__"):
+                names[used] = self.bind(used, home[used], home)
+        return text_of.rename(text, {old: new for old, new in names.items() if old != new})
 
 
 def _same(one: Any, other: Any) -> bool:
     if one is other:
         return True
-    plain = (bool, int, float, str, bytes, tuple)
-    return isinstance(one, plain) and type(one) is type(other) and one == other
+    written = expression(one) if type(one) is type(other) else None
+    return written is not None and written == expression(other)
 
 
 def _kind(value: Any) -> str:

@@ -133,6 +133,34 @@ def global_names(text: str) -> list[str]:
     return sorted(found)
 
 
+def rename(text: str, names: dict[str, str]) -> str:
+    """`text` with the global names `names` (old to new) replaced, in definitions and uses."""
+    if not names:
+        return text
+    tables = [symtable.symtable(text, "<exported>", "exec")]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        local = {s.get_name() for s in table.get_symbols() if s.is_local()}
+        if table.get_type() != "module" and local & names.keys():
+            both = ", ".join(sorted(local & names.keys()))
+            raise ExportError(f"{both} means two things in what this function uses. Rename one.")
+    lines = [line.encode() for line in text.split("\n")]
+    spots = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Name) and node.id in names:
+            spots.append((node.lineno - 1, node.col_offset, node.id))
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in names:
+            start = lines[node.lineno - 1].index(node.name.encode(), node.col_offset + 3)
+            spots.append((node.lineno - 1, start, node.name))
+    for row, column, old in sorted(set(spots), reverse=True):
+        line = lines[row]
+        if line[column : column + len(old)] != old.encode():  # inside an f-string, before 3.12
+            raise ExportError(f"Two different things are called `{old}`. Rename one of them.")
+        lines[row] = line[:column] + names[old].encode() + line[column + len(old) :]
+    return b"\n".join(lines).decode()
+
+
 def _parse(source: str) -> ast.Module | None:
     try:
         return ast.parse(source) if source else None

@@ -194,10 +194,12 @@ def compile_gate(
         }
     except (ExportError, CannotSend) as problem:
         return CompileResult(None, str(problem))
+    except Exception as problem:  # a gate that cannot be tried must not fail a learner's check
+        return CompileResult(None, f"the source cannot be exported ({problem!r})")
     return _answer(json.dumps(request), timeout)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=64)
 def _remembered(request: str, timeout: float) -> CompileResult:
     answer = worker(interpret=False).ask(json.loads(request), timeout)
     kernels = tuple(

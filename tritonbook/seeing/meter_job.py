@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .tiles import CannotShow, as_json, picture, summary, watch
+from .tiles import CannotShow, picture, watch
+from .traffic import as_json, summary
 
 
 def measure(prepare: Callable[[], Any], request: dict[str, Any]) -> dict[str, Any]:

@@ -29,8 +29,10 @@ class Worker:
     def __init__(self, interpret: bool):
         self.interpret = interpret
         self._process: subprocess.Popen[bytes] | None = None
-        self._owner = 0  # the process that started it: a fork must not share its pipes
+        self._owner = 0  # the process that started it; a fork must not share its pipes
         self._log: Any = None
+        self._folder: Any = None  # the worker's files; removed with it
+        self._served = 0
         self._rest = b""
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
@@ -41,11 +43,12 @@ class Worker:
             return
         if self._owner == os.getpid():
             self.stop()
-        self._rest = b""
+        self._rest, self._served = b"", 0
+        self._folder = tempfile.TemporaryDirectory(prefix="tritonbook-", ignore_cleanup_errors=True)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (closed in stop)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tritonbook.seeing.worker"],
+                [sys.executable, "-m", "tritonbook.seeing.worker", self._folder.name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,
@@ -67,7 +70,8 @@ class Worker:
             "TRITONBOOK_PROGRESS": "off",
         }
         environment.setdefault("OMP_NUM_THREADS", "1")
-        if "TRITON_CACHE_DIR" not in environment and not _writable(Path.home() / ".triton"):
+        home = Path(os.path.expanduser("~"))
+        if "TRITON_CACHE_DIR" not in environment and not _writable(home / ".triton"):
             folder = Path(tempfile.gettempdir()) / f"tritonbook-cache-{os.getuid()}"
             environment["TRITON_CACHE_DIR"] = str(folder)
         return environment
@@ -82,25 +86,34 @@ class Worker:
         for stream in (process.stdin, process.stdout, self._log):
             with contextlib.suppress(OSError):  # a broken pipe may complain when it is closed
                 stream.close()
+        self._folder.cleanup()
 
     def ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
         """The worker's answer to one request. Raises WorkerError; the next call works again."""
         with self._lock:
-            self.start()
-            number = next(self._numbers)
-            line = json.dumps({"id": number, **request}).encode() + b"\n"
-            try:
-                self._process.stdin.write(line)
-                self._process.stdin.flush()
-                answer = json.loads(self._read_line(time.monotonic() + timeout, timeout))
-            except (OSError, ValueError) as problem:
-                raise WorkerError(self._died()) from problem
-            except BaseException:  # an interrupt: the answer would meet the wrong question
+            answer = self._ask(request, timeout)
+            if self._served > 1 and _spoilt(answer):
                 self.stop()
-                raise
-            if "crash" in answer:
-                raise WorkerError(answer["crash"])
-            return answer
+                answer = self._ask(request, timeout)
+        if "crash" in answer:
+            raise WorkerError(answer["crash"])
+        return answer
+
+    def _ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
+        self.start()
+        self._served += 1
+        number = next(self._numbers)
+        line = json.dumps({"id": number, **request}).encode() + b"\n"
+        try:
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+            answer = json.loads(self._read_line(time.monotonic() + timeout, timeout))
+        except (OSError, ValueError) as problem:
+            raise WorkerError(self._died()) from problem
+        except BaseException:  # an interrupt: the answer would meet the wrong question
+            self.stop()
+            raise
+        return answer
 
     def _read_line(self, deadline: float, timeout: float) -> bytes:
         stream = self._process.stdout.fileno()
@@ -124,15 +137,21 @@ class Worker:
         return f"the helper process died (exit status {status}): {said[-1] if said else 'silent'}"
 
 
+def _spoilt(answer: dict[str, Any]) -> bool:
+    """An operator that an earlier request registered cannot be registered again in one process."""
+    text = answer.get("crash") or answer.get("error", {}).get("message", "")
+    return "regist" in text.lower()
+
+
 def _writable(folder: Path) -> bool:
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return os.access(folder, os.W_OK)
 
 
-_workers: dict[bool, Worker] = {}
+_workers: dict[tuple[int, bool], Worker] = {}
 
 
 def worker(interpret: bool) -> Worker:
     """The process-wide worker for compiling (False) or interpreting (True)."""
-    return _workers.setdefault(interpret, Worker(interpret))
+    return _workers.setdefault((os.getpid(), interpret), Worker(interpret))

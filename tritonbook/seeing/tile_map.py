@@ -10,7 +10,7 @@ from .ledger import Use, matrix_shape
 
 NOBODY, ONE, MANY, ADDED, MASKED, OUTSIDE, CLASH = range(7)
 _KIND = 1 << 40  # a cell's code is kind * _KIND + value + 1
-_MOST_RUNS, _MOST_BANDS, _FIRST_BANDS = 48, 10, 7
+_MOST_RUNS, _MOST_BANDS, _FIRST_BANDS, _LAST_BANDS = 48, 16, 7, 2
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _bands(codes: np.ndarray, top: int, left: int) -> tuple[Band, ...]:
     edges = [0, *(np.flatnonzero((codes[1:] != codes[:-1]).any(axis=1)) + 1), len(codes)]
     spans = list(zip(edges[:-1], edges[1:], strict=True))
     bands = []
-    last = len(spans) - (_MOST_BANDS - _FIRST_BANDS - 1)
+    last = len(spans) - _LAST_BANDS
     for number, (start, end) in enumerate(spans):
         if len(spans) > _MOST_BANDS and _FIRST_BANDS <= number < last:
             if number == _FIRST_BANDS:

@@ -121,6 +121,9 @@ def _row_label(band: Band, chart: TileMap, y: float) -> str:
     outside = band.start >= chart.rows or band.start < 0
     one = band.end - band.start == 1
     text = f"row {band.start}" if one else f"{band.start}–{band.end - 1}"
+    leading = chart.use.region.shape[:-1]
+    if one and len(leading) > 1 and not outside:  # all leading indices
+        text = ",".join(str(int(i)) for i in np.unravel_index(band.start, leading))
     colour = svg.ALARM if outside and any(r.kind == OUTSIDE for r in band.runs) else svg.MUTED
     return svg.words(50, y, text, svg.SMALL, "end", colour)
 

@@ -11,9 +11,9 @@ import hashlib
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -90,33 +90,33 @@ def _work(request: dict[str, Any], load: Loader) -> dict[str, Any]:
     return job(call, request)
 
 
-def _serve(receive: Any, send: Callable[[str], Any]) -> None:
-    with tempfile.TemporaryDirectory(prefix="tritonbook-") as folder:
-        load = Loader(Path(folder))
-        for line in receive:
-            request = json.loads(line)
-            try:
-                answer = _work(request, load)
-            except (Exception, SystemExit) as error:
-                answer = {"crash": f"{type(error).__name__}: {error}"}
-                traceback.print_exc()
-            send(json.dumps({"id": request["id"], **answer}) + "\n")
+def _serve(receive: Any, send: Callable[[str], Any], load: Loader) -> None:
+    for line in receive:
+        request = json.loads(line)
+        try:
+            answer = _work(request, load)
+        except (Exception, SystemExit) as error:
+            answer = {"crash": f"{type(error).__name__}: {error}"}
+            traceback.print_exc()
+        send(json.dumps({"id": request["id"], **answer}) + "\n")
 
 
-def _end_with_parent(parent: int) -> None:
+def _end_with_parent(parent: int, folder: Path) -> None:
     """A function that never returns must not outlive the notebook."""
     while os.getppid() == parent:
         time.sleep(2)
+    shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
 
 
 def main() -> None:
-    """Serve requests from stdin until it is closed."""
+    """Serve requests from stdin until it is closed. Argument: a folder for exported files."""
+    folder = Path(sys.argv[1])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook's interrupt is not meant for it
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(os.getppid(), folder), daemon=True).start()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)  # a function's prints must not mix with the answers
-    _serve(sys.stdin, lambda text: (answers.write(text), answers.flush()))
+    _serve(sys.stdin, lambda text: (answers.write(text), answers.flush()), Loader(folder))
 
 
 if __name__ == "__main__":

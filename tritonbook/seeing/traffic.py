@@ -1,0 +1,159 @@
+"""The traffic ledger of one call: bytes per tensor, and how often each was asked for."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .ledger import ledger
+from .meter import Meter
+from .tile_picture import size_text
+
+
+@dataclass(frozen=True)
+class TensorTraffic:
+    """Bytes of one tensor. *_distinct: each element once, however often it was touched."""
+
+    name: str
+    nbytes: int
+    read: int
+    read_distinct: int
+    written: int
+    written_distinct: int
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """The ledger of one call: bytes per tensor, and what went wrong.
+
+    Bytes are what the programs ask for; a GPU's caches may serve repeats. flops: of `tl.dot` only.
+    masked, outside: lanes. shared_stores: elements stored by several programs without atomics.
+    """
+
+    tensors: tuple[TensorTraffic, ...]
+    flops: int
+    programs: int
+    launches: int
+    masked: int
+    outside: int
+    shared_stores: int
+    findings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def read(self) -> int:
+        return sum(tensor.read for tensor in self.tensors)
+
+    @property
+    def written(self) -> int:
+        return sum(tensor.written for tensor in self.tensors)
+
+    @property
+    def bytes(self) -> int:
+        return self.read + self.written
+
+    @property
+    def intensity(self) -> float:
+        """FLOPs of dots for each byte asked for."""
+        return self.flops / self.bytes if self.bytes else 0.0
+
+    def __getitem__(self, name: str) -> TensorTraffic:
+        for tensor in self.tensors:
+            if tensor.name == name:
+                return tensor
+        raise KeyError(f"{name}; there are {', '.join(t.name for t in self.tensors)}")
+
+    def table(self) -> list[tuple[str, ...]]:
+        """Rows of text, the heading first."""
+        rows = [("tensor", "size", "read", "times", "written", "times")]
+        for t in self.tensors:
+            rows.append(
+                (t.name, size_text(t.nbytes), size_text(t.read), _times(t.read, t.read_distinct))
+                + (size_text(t.written), _times(t.written, t.written_distinct))
+            )
+        total = ("all", "", size_text(self.read), "", size_text(self.written), "")
+        return [*rows, total]
+
+    def _summary(self) -> list[str]:
+        several = "launch" if self.launches == 1 else "launches"
+        lines = [f"{self.programs:,} programs in {self.launches} {several}"]
+        if self.masked:
+            lines[0] += f", {self.masked:,} masked lanes"
+        if self.flops:
+            lines.append(
+                f"{self.flops:,} FLOPs in dots: {self.intensity:.3g} for each byte asked for"
+            )
+        return lines + [f"! {sentence}" for _, sentence in self.findings]
+
+    def __str__(self) -> str:
+        rows = self.table()
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = []
+        for row in rows:
+            cells = [row[0].ljust(widths[0])]
+            cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join([*lines, *self._summary()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        def cells(row: tuple[str, ...], tag: str) -> str:
+            style = "padding:2px 12px 2px 0;text-align:"
+            return "".join(
+                f'<{tag} style="{style}{"right" if i else "left"}">{html.escape(cell)}</{tag}>'
+                for i, cell in enumerate(row)
+            )
+
+        head, *rows = self.table()
+        body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+        below = "".join(f"<div>{html.escape(line)}</div>" for line in self._summary())
+        return (
+            '<table style="border-collapse:collapse;font-size:13px"><thead><tr>'
+            f"{cells(head, 'th')}</tr></thead><tbody>{body}</tbody></table>{below}"
+        )
+
+
+def _times(moved: int, distinct: int) -> str:
+    return f"{moved / distinct:.3g}×" if distinct else ""
+
+
+def summary(seen: Meter) -> Traffic:
+    """Sum up what a meter saw, over all launches."""
+    book = ledger(seen)
+    rows: dict[int, dict[str, Any]] = {}
+    for use in book.uses:
+        region = use.region
+        row = rows.setdefault(
+            id(region),
+            {"name": region.name, "nbytes": region.nbytes, "loads": None, "stores": None},
+        )
+        row[use.direction] = use
+    tensors = []
+    for row in rows.values():
+        loads, stores = row["loads"], row["stores"]
+        tensors.append(
+            TensorTraffic(
+                row["name"],
+                row["nbytes"],
+                loads.bytes_moved if loads else 0,
+                loads.bytes_distinct if loads else 0,
+                stores.bytes_moved if stores else 0,
+                stores.bytes_distinct if stores else 0,
+            )
+        )
+    return Traffic(
+        tensors=tuple(tensors),
+        flops=book.flops,
+        programs=len(book.programs),
+        launches=len(seen.launches),
+        masked=sum(use.masked for use in book.uses),
+        outside=sum(use.outside for use in book.uses),
+        shared_stores=sum(use.clashes for use in book.uses),
+        findings=tuple(book.findings),
+    )
+
+
+def as_json(found: Traffic) -> dict[str, Any]:
+    """A Traffic as plain data, to be sent between processes."""
+    return asdict(found)
