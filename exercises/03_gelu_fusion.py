@@ -736,7 +736,7 @@ rungs = bench(
     x,
     bytes=8 * n_elements,
     baseline="native",
-    title="GELU of 67,108,864 float32 elements",
+    title=f"GELU of {n_elements:,} float32 elements",
     stored="gelu_ladder",
 )
 rungs
@@ -775,7 +775,7 @@ tiles = bench_sweep(
     "BLOCK_SIZE",
     [256, 512, 1024, 2048, 4096, 8192] if DEVICE == "cuda" else [1024, 2048],
     with_block,
-    title="GELU, 67,108,864 float32 elements: how large a tile?",
+    title=f"GELU of {n_elements:,} float32 elements: how large a tile?",
     stored="gelu_tiles",
 )
 tiles.plot()

@@ -87,6 +87,12 @@ class TensorSpec:
         return drawn * self.scale + self.mean
 
 
+def _brief(value: Any) -> str:
+    """Long lists are only counted: the card has one line for a case."""
+    text = str(value)
+    return text if len(text) <= 60 else f"{type(value).__name__} of {len(value)}"
+
+
 _KINDS = ("normal", "uniform", "positive", "negative", "zeros", "ones", "rising", "falling")
 
 
@@ -148,7 +154,7 @@ class Case:
             if isinstance(value, TensorSpec):
                 shown.append(f"{name} {value.describe(self.effective_dtype())}")
             else:
-                shown.append(f"{name}={value}")
+                shown.append(f"{name}={_brief(value)}")
         shown += [f"{name}={value}" for name, value in self.options.items()]
         return ", ".join(shown)
 

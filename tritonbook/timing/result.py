@@ -53,8 +53,13 @@ class BenchResult:
         raise KeyError(f"no row {name!r}; there are {', '.join(row.name for row in self.rows)}")
 
     def ratio(self, name: str) -> float | None:
-        """Baseline's time over this row's: 2 means twice as fast. None without a baseline."""
-        return self[self.baseline].ms / self[name].ms if self.baseline else None
+        """Baseline's time over this row's: 2 means twice as fast.
+
+        None without a baseline, and in the interpreter, whose times say nothing about a kernel.
+        """
+        if not (self.baseline and self.on_gpu):
+            return None
+        return self[self.baseline].ms / self[name].ms
 
     def device_ratio(self, name: str) -> float | None:
         """The same ratio between the device figures, where both rows have one."""
