@@ -37,12 +37,13 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
     Returns code ("passed", a diagnosis code, "assertion" or "load-error"), message, card, seconds.
     """
-    from tritonbook.checking import CheckFailed, dtype_override
+    from tritonbook.checking import CheckFailed, dtype_override, first_finding_only
     from tritonbook.course import exercises
 
     start = time.perf_counter()
     key, text = request["key"], request["text"]
     override = dtype_override.set(request["dtype"])
+    brief = first_finding_only.set(True)
     card = ""
     try:
         module = exercises.load(
@@ -65,6 +66,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
             code, message = "passed", ""
     finally:
         dtype_override.reset(override)
+        first_finding_only.reset(brief)
     seconds = time.perf_counter() - start
     answer = {"code": code, "message": message, "card": card, "seconds": seconds}
     return {**answer, "spent": _gpu_is_spent()}

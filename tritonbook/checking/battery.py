@@ -73,12 +73,14 @@ class Battery(Judge):
         astray, crashes, metered = self._metered(case)
         if crashes:
             return astray
-        first = self.trial(case)
+        # The metered trial serves as the first one, unless the meter kept lanes from their address.
+        first = self.trial(case) if metered is None or astray else metered
         finding = self.judge(first, expected, row)
         if (
             finding
             and finding.code in _VALUE_CODES
             and metered is not None
+            and metered is not first
             and self.judge(metered, expected, _spare(case)) is None
         ):
             finding = _SECOND_CALL  # the metered trial was the first call, and right

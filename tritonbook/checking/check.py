@@ -5,6 +5,7 @@ check -> cases -> guard -> launches -> compare -> diagnose -> report -> card, ne
 
 from __future__ import annotations
 
+import contextvars
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,11 @@ from .cases import Case
 from .gates import Speed, compile_for_a100, measure_speed
 from .judge import Suspects
 from .report import CaseResult, CheckFailed, Finding, Report
+
+# Set where nobody reads the card (the kill matrix): one finding is enough, and saves the rest.
+first_finding_only: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    "first_finding_only", default=False
+)
 
 # After one of these, further cases would only repeat it (or cost the full time limit each).
 _STOPS = ("not-attempted", "timeout", "crashed", "does-not-compile", "no-kernel-launched")
@@ -36,6 +42,7 @@ def _state_of(finding: Finding | None, gates: dict[str, str]) -> str:
 
 def _finish(battery: Battery, cases: Sequence[Case], speed: Speed | None) -> Report:
     """Run every case and gate, and put together the report."""
+    brief = first_finding_only.get()
     start = time.perf_counter()
     rows: list[CaseResult] = []
     finding: Finding | None = None
@@ -43,14 +50,14 @@ def _finish(battery: Battery, cases: Sequence[Case], speed: Speed | None) -> Rep
         row = battery.run_case(case, thorough=finding is None)
         rows.append(row)
         finding = finding or row.finding
-        if row.finding and row.finding.code in _STOPS:
+        if row.finding and (brief or row.finding.code in _STOPS):
             break
     if all(row.state == "not run" for row in rows):
         finding = Finding("not-run", "No case of this check can run on this machine.")
     finding = finding or battery.extra_assertions()
     gates = {"values": "failed" if finding else "passed"}
     facts: list[dict[str, Any]] = []
-    if battery.triton and (finding is None or finding.code not in _STOPS):
+    if battery.triton and (finding is None or (not brief and finding.code not in _STOPS)):
         compile_finding, gates["compile"], facts = compile_for_a100(battery.fn, cases)
         finding = compile_finding or finding
     measured: dict[str, Any] = {}

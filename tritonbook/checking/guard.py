@@ -145,35 +145,39 @@ class Guarded:
     def remember(self) -> None:
         self.before = self.buffer.clone()
 
-    def _changed(self) -> tuple[torch.Tensor, torch.Tensor]:
-        inside = torch.zeros(self.buffer.shape, dtype=torch.bool, device=self.buffer.device)
-        inside.as_strided(self.view.shape, self.view.stride(), self.view.storage_offset()).fill_(
-            True
-        )
-        return bits(self.buffer) != bits(self.before), inside
+    def _span(self) -> tuple[int, int]:
+        """Buffer positions from the view's first element to one past its last."""
+        first = self.view.storage_offset()
+        return first, first + _extent(tuple(self.view.shape), self.view.stride())
+
+    def _changed_within(self, inside: bool) -> bool:
+        """Whether the stretch that the view spans changed, on its elements or in its gaps."""
+        first, end = self._span()
+        changed = bits(self.buffer[first:end]) != bits(self.before[first:end])
+        if not bool(changed.any()):
+            return False
+        mine = torch.zeros_like(changed)
+        mine.as_strided(self.view.shape, self.view.stride(), 0).fill_(True)
+        return bool((changed & (mine if inside else ~mine)).any())
 
     def interior_changed(self) -> bool:
         """Whether the kernel wrote to this tensor's own elements."""
-        changed, inside = self._changed()
-        return bool((changed & inside).any())
+        return self._changed_within(inside=True)
 
     def margin_written(self) -> int | None:
         """Distance in elements of the nearest stray write from the view; None when there is none.
 
         Positive: that many elements past the end; negative: before the start; 0: between rows.
         """
-        changed, inside = self._changed()
-        stray = (changed & ~inside).nonzero().flatten()
-        if not stray.numel():
-            return None
-        first = self.view.storage_offset()
-        last = first + _extent(tuple(self.view.shape), self.view.stride()) - 1
-        past, ahead = stray[stray > last], stray[stray < first]
-        if past.numel():
-            return int(past.min()) - last
-        if ahead.numel():
-            return int(ahead.max()) - first
-        return 0
+        first, end = self._span()
+        past = bits(self.buffer[end:]) != bits(self.before[end:])
+        if bool(past.any()):
+            return int(past.nonzero()[0]) + 1
+        ahead = bits(self.buffer[:first]) != bits(self.before[:first])
+        if bool(ahead.any()):
+            return int(ahead.nonzero()[-1]) - first
+        gaps = end - first > self.view.numel()
+        return 0 if gaps and self._changed_within(inside=False) else None
 
 
 def guard_output(made: torch.Tensor, keep: bool) -> Guarded:
