@@ -276,14 +276,15 @@ def sizes(block_m, block_n, block_k, num_warps, num_stages):
 
 def gate_up_tile(M, dtype):
     """Tile of gate_up_swiglu. Two accumulators: half as wide as for one product."""
-    if target_arch() < 80 or dtype == torch.float32:
+    arch = target_arch()
+    if arch < 80 or dtype == torch.float32:
         return sizes(32, 32, 32, 4, 2)
     roomy = shared_memory_limit() > 160_000  # A100, H100; the smaller GPUs of each kind have 99 KiB
     if M <= 16:
-        return sizes(16, 32, 256, 4, 3) if roomy else sizes(16, 32, 128, 4, 4)
+        return sizes(16, 128, 128, 4, 3) if roomy else sizes(16, 32, 128, 4, 4)
     if M <= 64:
         return sizes(64, 64, 64, 4, 4 if roomy else 3)
-    return sizes(128, 128, 32, 8, 5 if roomy else 3)
+    return sizes(128, 128, 32, 8, 5) if arch == 90 else sizes(128, 64, 32, 8, 4)
 
 
 def down_tile(M, dtype):
@@ -292,7 +293,7 @@ def down_tile(M, dtype):
         return sizes(32, 32, 32, 4, 2)
     roomy = shared_memory_limit() > 160_000
     if M <= 16:
-        return sizes(16, 32, 256, 4, 6) if roomy else sizes(16, 32, 128, 4, 6)
+        return sizes(16, 64, 256, 4, 4) if roomy else sizes(16, 32, 128, 4, 6)
     if M <= 64:
         return sizes(64, 64, 64, 4, 4 if roomy else 3)
     return sizes(128, 256, 64, 8, 3) if roomy else sizes(128, 128, 32, 8, 4)
@@ -959,7 +960,7 @@ def mlp_tile(M, D, dtype):
         return choose(128, 256, 64, 256, 8, 2)
     if width == 256 and shared_memory_limit() > 160_000:
         return choose(64, 256, 32, 256, 4 if arch == 90 else 8, 3)
-    return choose(64, 64, 64, 128, 4, 2)
+    return choose(64, 64, 128, 256, 8, 3) if arch == 90 else choose(64, 64, 64, 128, 4, 2)
 
 
 FUSED_SUSPECTS = {

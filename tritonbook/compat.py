@@ -6,6 +6,7 @@ Each function says why it exists. Nothing else in the workbook touches Triton's 
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -132,8 +133,15 @@ def shared_memory_limit() -> int:
     """Shared memory that one program may use, in bytes, on the GPU of `target_arch`."""
     from triton.runtime import driver
 
-    active = driver.active
-    return int(active.utils.get_device_properties(active.get_current_device())["max_shared_mem"])
+    return _shared_memory(driver.active.get_current_device(), target_arch())
+
+
+@functools.lru_cache(maxsize=None)
+def _shared_memory(device: int, arch: int) -> int:
+    """Kept, because a driver takes a millisecond to answer, longer than many kernels."""
+    from triton.runtime import driver
+
+    return int(driver.active.utils.get_device_properties(device)["max_shared_mem"])
 
 
 @contextlib.contextmanager
