@@ -80,7 +80,8 @@ from tritonbook.timing import SimulatedKernel, gpu, simulated_gpu
 def true_times(run_ms, launch_ms, first_ms, calls):
     """What each of the calls numbered `calls` really takes, from an idle GPU to an idle GPU."""
     runs = [run_ms[min(i, len(run_ms) - 1)] for i in calls]
-    return [run + launch_ms + (first_ms if i == 0 else 0) for i, run in zip(calls, runs)]
+    compiling = [first_ms if i == 0 else 0 for i in calls]
+    return [run + launch_ms + extra for run, extra in zip(runs, compiling, strict=True)]
 
 
 def bench_ms_ref(run_ms, launch_ms, first_ms, waiting_ms, warmup, rep):
@@ -814,7 +815,7 @@ def real_steps(steps, print_every):
 
 real_steps(3, 1)
 for print_every in (1, 4):
-    trace = record_trace(lambda: real_steps(4, print_every))
+    trace = record_trace(lambda every=print_every: real_steps(4, every))
     print(f"printed every {print_every} steps:", find_sync(trace))
 
 # %%
