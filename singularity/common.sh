@@ -16,9 +16,10 @@ image=${WORKBOOK_IMAGE:-${SLURM_SUBMIT_DIR:-$PWD}/workbook.sif}
 [[ -e $image ]] || die "There is no image $image; set WORKBOOK_IMAGE, or build it: see singularity/README.md"
 
 # Slurm's own TMPDIR where the site gives one, else the node's /tmp: never a shared file system.
+# In the image it is /tmp, a short path: addresses of local sockets may have no more than 107 bytes.
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/workbook-${SLURM_JOB_ID:-0}-XXXXXXXX")
 chmod 700 "$scratch"
-mkdir "$scratch/home" "$scratch/tmp" "$scratch/triton"
+mkdir "$scratch/home" "$scratch/triton"
 remove_scratch() {
     rm -rf "$scratch"
 }
@@ -29,8 +30,10 @@ trap remove_scratch EXIT
 in_image() {
     local folder=$1
     shift
-    local options=(exec --nv --cleanenv --home "$scratch/home" --bind "$folder" --bind "$scratch"
-        --pwd "$folder" --env "TMPDIR=$scratch/tmp" --env "TRITON_CACHE_DIR=$scratch/triton"
+    # A folder under /tmp needs its mount point in the new /tmp.
+    [[ $folder == /tmp/* ]] && mkdir -p "$scratch${folder#/tmp}"
+    local options=(exec --nv --cleanenv --home "$scratch/home:/tmp/home" --bind "$scratch:/tmp"
+        --bind "$folder" --pwd "$folder" --env TMPDIR=/tmp --env TRITON_CACHE_DIR=/tmp/triton
         --env "TRITONBOOK_HOME=${TRITONBOOK_HOME:-$folder/.tritonbook}")
     [[ -n ${WORKBOOK_BIND:-} ]] && options+=(--bind "$WORKBOOK_BIND")
     local name

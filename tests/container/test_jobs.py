@@ -3,11 +3,13 @@
 What is missing is Apptainer: a stand-in runs the commands under bubblewrap. See standin.py.
 """
 
+import json
 import os
 import re
 import shutil
 import stat
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -169,3 +171,41 @@ def test_what_is_missing_is_said_in_one_sentence(
     assert cluster.wait(job)["ExitCode"] == "2:0"
     text = (tmp_path / f"workbook-check-{job}.log").read_text()
     assert sentence in text and len(text.splitlines()) == 1
+
+
+def course_with_one_submission(folder, student="alice"):
+    """An nbgrader course with 01_vector_add released and handed in, solved, by one student."""
+    name = "01_vector_add"
+    source = folder / "source" / name
+    source.mkdir(parents=True)
+    shutil.copy(ROOT / "autograde" / "source" / name / f"{name}.ipynb", source)
+    shutil.copy(ROOT / "autograde" / "nbgrader_config.py", folder)
+    command = [sys.executable, "-m", "nbgrader", "generate_assignment", name, "--create"]
+    # nbgrader calls `alembic` by its name.
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    made = subprocess.run(
+        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    assert made.returncode == 0, made.stderr[-2000:]
+    handed_in = json.loads((folder / "release" / name / f"{name}.ipynb").read_text())
+    solved = json.loads((ROOT / "solutions" / f"{name}.ipynb").read_text())
+    texts = {cell["id"]: cell["source"] for cell in solved["cells"]}
+    for cell in handed_in["cells"]:
+        if cell["id"].startswith("answer-"):
+            cell["source"] = texts[cell["id"]]
+    target = folder / "submitted" / student / name
+    target.mkdir(parents=True)
+    (target / f"{name}.ipynb").write_text(json.dumps(handed_in))
+
+
+@needs_slurm
+def test_a_course_is_graded_in_the_image(cluster, submit, tmp_path):
+    course = tmp_path / "course"
+    course_with_one_submission(course)
+    job = submit("grade.sbatch", "01_vector_add", WORKBOOK_COURSE=str(course))
+    state = cluster.wait(job, seconds=300)
+    text = (tmp_path / f"workbook-grade-{job}.log").read_text()
+    assert (state["JobState"], state["ExitCode"]) == ("COMPLETED", "0:0"), text
+    assert "PASS" in text
+    (report,) = course.rglob("report.md")
+    assert "Sandbox: namespaces" in report.read_text()
