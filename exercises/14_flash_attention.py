@@ -1,0 +1,1028 @@
+# ---
+# workbook:
+#   title: Flash attention
+#   minutes: 60
+#   needs: interpreter
+#   requires: [04_softmax, 08_matmul]
+#   you_will:
+#     - compute attention tile by tile, without ever holding all scores
+#     - rescale what you have when a larger score turns up, and know what happens if you forget
+#     - walk the full tiles without a mask, and only the ragged ones with it
+#     - let several query heads share one load of their keys
+# ---
+
+# %% tags=["setup"]
+from tritonbook import DEVICE, bench, case, check, facts, mine, progress, reference, setup, show_tiles, tensor, traffic
+
+import torch
+import triton
+import triton.language as tl
+
+setup()
+
+# %% [markdown]
+# ## The idea
+#
+# Attention lets each query look at all keys:
+#
+# $$S = \frac{Q K^T}{\sqrt{D}}, \qquad P = \mathrm{softmax}(S), \qquad O = P V$$
+#
+# For L tokens, S has L × L numbers. With 32 heads and 16,384 tokens that is 8.6 billion scores, 17
+# GB in half precision. Writing them and reading them back costs far more time than computing them.
+#
+# *Flash attention* (Dao and others, 2022) never writes them. A program takes a tile of queries and
+# walks over the keys, tile by tile. The scores of one tile live in registers, and are gone when the
+# next tile comes. There is one difficulty. A softmax needs the largest score and the sum over the
+# *whole* row, and the row arrives in pieces. You solved that in notebook 04: keep a running maximum
+# m and a running sum l, and multiply what you have by exp(m_old − m_new) when m grows.
+#
+# Here is one row of scores in tiles of 2. The last line under each tile is the sum so far.
+
+# %%
+from tritonbook.seeing.pictures_attention import draw_running_max, draw_tile_walk
+
+draw_running_max([0.5, -1.0, 1.2, 0.0, 2.5, 0.3, 3.5, 1.0], block=2)
+
+# %% [markdown]
+# New is that the *output* is a running thing too. It is a weighted sum of rows of V, and its
+# weights were computed with the old m. So it is multiplied by the same factor. Three lines carry
+# the whole method:
+#
+# $$m' = \max(m, \max_j s_j) \qquad l' = l\,e^{m-m'} + \sum_j e^{s_j-m'}
+# \qquad acc' = acc\,e^{m-m'} + \sum_j e^{s_j-m'} v_j$$
+#
+# At the end, O = acc / l.
+#
+# **Predict.** You forget the factor for `acc`, but not for `l`. The largest score of a row happens
+# to lie in the first tile. Is the result wrong?
+#
+# <details><summary>Answer</summary>
+#
+# No. m never grows after the first tile, all factors are 1, and the mistake stays hidden. It shows
+# in rows whose maximum comes late. The check has a case for that: keys that grow from left to
+# right.
+#
+# </details>
+
+# %% [markdown]
+# ## The contract
+#
+# | name | shape | dtype | role |
+# |---|---|---|---|
+# | `q` | (B, H, Lq, D), any strides | float32, float16, bfloat16 | queries |
+# | `k`, `v` | (B, HK, Lk, D), any strides | as `q` | keys and values; H is a multiple of HK |
+# | `causal` | | bool | query i sees key j only if j ≤ i + Lk − Lq |
+# | `scale` | | float > 0 or None | None: 1/√D |
+# | `o` | as `q` | as `q` | the result |
+# | `lse` | (B, H, Lq) | float32 | log of the sum of exp(scores), natural log |
+#
+# - Where Lq and Lk differ, the *last* query sees the last key. So one new query with 100 keys in a
+#   cache sees all 100.
+# - A query that sees no key at all has o = 0 and lse = −∞. It must not become NaN.
+# - `lse` is m + log(l): all that a backward pass needs to know about the softmax.
+# - Scores and sums are float32. P is rounded to the dtype of V for the second product, because that
+#   is what tensor cores take.
+
+# %% tags=["reference"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tritonbook.checking import Tolerance
+from tritonbook.compat import target_arch
+
+LOG2_E = tl.constexpr(1.4426950408889634)  # exp(x) = exp2(x * LOG2_E)
+LN_2 = tl.constexpr(0.6931471805599453)
+
+
+def scores_ref(q, k, causal, scale):
+    """All scores, (B, H, Lq, Lk); the forbidden ones are -inf."""
+    k = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
+    s = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if causal:
+        Lq, Lk = s.shape[-2:]
+        row = torch.arange(Lq, device=s.device)[:, None]
+        s = s.masked_fill(torch.arange(Lk, device=s.device) > row + Lk - Lq, float("-inf"))
+    return s
+
+
+def attention_ref(q, k, v, causal=False, scale=None):
+    s = scores_ref(q, k, causal, scale)
+    lse = torch.logsumexp(s, dim=-1)
+    seen = torch.where(lse == float("-inf"), 0.0, lse)[..., None]
+    v = v.repeat_interleave(q.shape[1] // v.shape[1], dim=1)
+    return torch.exp(s - seen) @ v, lse.to(torch.promote_types(q.dtype, torch.float32))
+
+
+def check_attention_inputs(q, k, v, scale):
+    """Raise ValueError unless the shapes fit together; see the contract."""
+    if k.shape != v.shape or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
+        raise ValueError(f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}")
+    if k.shape[1] == 0 or q.shape[1] % k.shape[1]:
+        raise ValueError(f"{q.shape[1]} query heads do not share {k.shape[1]} key heads evenly")
+    if scale is not None and scale <= 0:
+        raise ValueError(f"scale is {scale}, must be positive")
+
+
+def tiles(D, dtype, rows, block_m=None, block_n=None):
+    """Tile sizes and launch options for head dimension D and `rows` queries.
+
+    Found by measuring on an H100. A program may use 227 KB of shared memory there, and less
+    elsewhere. Below sm_80, and in float32, the products run without tensor cores: small tiles.
+    """
+    arch = target_arch()
+    if arch < 80:
+        M, N, warps, stages = 16, 16, 4, 1
+    elif dtype == torch.float32:
+        M, N, warps, stages = 64, 32, 8, 2
+    elif arch // 10 in (9, 10):
+        M, N, warps, stages = (128, 128, 8, 3) if D > 64 else (128, 64, 8, 3)
+    else:
+        M, N, warps, stages = 128, 64, 8, 2
+    few = max(16, triton.next_power_of_2(rows))
+    M, N = block_m or min(M, few), block_n or N
+    return {"BLOCK_M": M, "BLOCK_N": N, "num_warps": min(warps, M // 16 or 1), "num_stages": stages}
+
+
+def heads_at_once(Lk, D, itemsize):
+    """How many heads' K and V take 8 MB together: so many stay in the L2 cache of a large GPU."""
+    return max(1, 2**23 // max(1, 2 * Lk * D * itemsize))
+
+
+def close_enough(dtype):
+    """P is rounded to the dtype of V before the second product; float32 scores may be large."""
+    step = {torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}.get(dtype, 5e-5)
+    return Tolerance(step, of_row_max=step, absolute=1e-6, because=f"a rounding step of {step:.1e}")
+
+
+# %% [markdown]
+# The next cell holds what the checks need: cases, and the mistakes that they can name. You can come
+# back to it later.
+
+# %% tags=["reference"]
+def tiled_ref(q, k, v, block=16):
+    return attention_ref(q, k, v)[0]
+
+
+def growing_keys(generator, shape):
+    """Keys whose scores grow from left to right: the largest score of a row comes late."""
+    size = torch.linspace(0.1, 3.0, shape[-2], dtype=torch.float64)[:, None]
+    return torch.randn(shape, generator=generator, dtype=torch.float64) * size
+
+
+def huge_keys(generator, shape):
+    return 1000 * growing_keys(generator, shape)
+
+
+def in_tiles(q, k, v, causal=False, scale=None, fix_acc=True, fix_l=True, divide=True, block=16):
+    """The method itself, with one of its parts left out."""
+    s, acc = scores_ref(q, k, causal, scale), 0 * q
+    v = v.repeat_interleave(q.shape[1] // v.shape[1], dim=1)
+    m, l = torch.full_like(s[..., 0], float("-inf")), 0 * s[..., 0]
+    for start in range(0, s.shape[-1], block):
+        s_tile = s[..., start : start + block]
+        m_new = torch.maximum(m, s_tile.amax(dim=-1))
+        base = torch.where(m_new == float("-inf"), 0.0, m_new)
+        p, alpha = torch.exp(s_tile - base[..., None]), torch.exp(m - base)
+        l = (l * alpha if fix_l else l) + p.sum(dim=-1)
+        acc = (acc * alpha[..., None] if fix_acc else acc) + p @ v[:, :, start : start + block]
+        m = m_new
+    safe = torch.where(l == 0, 1.0, l)
+    lse = (m + torch.log(safe)).to(torch.promote_types(q.dtype, torch.float32))
+    return acc / safe[..., None] if divide else acc, lse
+
+
+def left_out(**parts):
+    return lambda q, k, v, *rest: in_tiles(q, k, v, *rest, **parts)
+
+
+MISTAKES = {
+    "acc-not-rescaled": (
+        left_out(fix_acc=False),
+        "When m grows, what is in acc was weighted with the old m: multiply it by exp(m - m_new).",
+    ),
+    "sum-not-rescaled": (
+        left_out(fix_l=False),
+        "When m grows, l was summed with the old m: multiply it by exp(m - m_new).",
+    ),
+    "not-divided": (left_out(divide=False), "The result is not divided by the sum l."),
+    "scale-missing": (
+        lambda q, k, v, causal=False, scale=None: attention_ref(q, k, v, causal, 1.0),
+        "The scores are not multiplied by the scale.",
+    ),
+}
+TILED_MISTAKES = {
+    code: (lambda q, k, v, block=16, wrong=wrong: wrong(q, k, v)[0], sentence)
+    for code, (wrong, sentence) in MISTAKES.items()
+}
+
+
+def never_all_scores(fn):
+    """No tensor on the way may hold all scores."""
+
+    class Watch(TorchDispatchMode):
+        largest = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            made = func(*args, **(kwargs or {}))
+            if isinstance(made, torch.Tensor):
+                self.largest = max(self.largest, made.numel())
+            return made
+
+    q, k, v = torch.randn(3, 1, 2, 64, 8, dtype=torch.float64).unbind(0)
+    with Watch() as watch:
+        fn(q, k, v, 16)
+    assert watch.largest < 2 * 64 * 64, "A tensor with all Lq x Lk scores was made."
+
+
+def torch_case(note, B, H, Lq, Lk, D, block=16, **more):
+    q, k, v = tensor(B, H, Lq, D), tensor(B, H, Lk, D, **more), tensor(B, H, Lk, D)
+    return case(note, dtype="float64", q=q, k=k, v=v, block=block)
+
+
+SMALL_TILES = {"block_m": 16, "block_n": 16}
+
+
+def attention_case(note, B, H, HK, Lq, Lk, D, causal=False, scale=None, **more):
+    """A case with tiles of 16, unless options= says otherwise. keys: how k is drawn."""
+    layout, keys = more.pop("layout", "contiguous"), more.pop("keys", {})
+    options = more.pop("options", SMALL_TILES)
+    q = tensor(B, H, Lq, D, layout=layout, **more.pop("queries", {}))
+    k, v = tensor(B, HK, Lk, D, layout=layout, **keys), tensor(B, HK, Lk, D, layout=layout)
+    return case(note, q=q, k=k, v=v, causal=causal, scale=scale, options=options, **more)
+
+
+def other_mask(shift):
+    """Causal with the diagonal moved by `shift(Lq, Lk)` keys."""
+
+    def wrong(q, k, v, causal=False, scale=None):
+        if not causal:
+            return attention_ref(q, k, v, causal, scale)
+        Lq, Lk = q.shape[2], k.shape[2]
+        keep = Lk + shift(Lq, Lk)
+        s = scores_ref(q, k, False, scale)
+        row = torch.arange(Lq)[:, None]
+        s = s.masked_fill(torch.arange(Lk) > row + keep - Lq, float("-inf"))
+        lse = torch.logsumexp(s, dim=-1)
+        p = torch.exp(s - torch.where(lse == float("-inf"), 0.0, lse)[..., None])
+        v = v.repeat_interleave(q.shape[1] // v.shape[1], dim=1)
+        return p @ v, lse
+
+    return wrong
+
+
+def other_scale(factor):
+    def wrong(q, k, v, causal=False, scale=None):
+        usual = q.shape[-1] ** -0.5 if scale is None else scale
+        return attention_ref(q, k, v, causal, usual * factor)
+
+    return wrong
+
+
+def other_lse(change):
+    def wrong(q, k, v, causal=False, scale=None):
+        o, lse = attention_ref(q, k, v, causal, scale)
+        return o, change(lse, q, k, causal, scale)
+
+    return wrong
+
+
+SUSPECTS = MISTAKES | {
+    "log2e-missing": (
+        other_scale(0.6931471805599453),
+        "exp2 was given natural scores. The scale must include log2(e).",
+    ),
+    "log2e-twice": (other_scale(1.4426950408889634), "log2(e) is multiplied in twice."),
+    "causal-ignored": (
+        lambda q, k, v, causal=False, scale=None: attention_ref(q, k, v, False, scale),
+        "Queries see keys that come after them: causal is ignored.",
+    ),
+    "causal-strict": (
+        other_mask(lambda Lq, Lk: -1),
+        "The diagonal is one key too far to the left: a query may see its own position.",
+    ),
+    "causal-one-too-far": (
+        other_mask(lambda Lq, Lk: 1),
+        "The diagonal is one key too far to the right.",
+    ),
+    "causal-top-left": (
+        other_mask(lambda Lq, Lk: Lq - Lk),
+        "Where Lq and Lk differ, the last query sees the last key: j <= i + Lk - Lq.",
+    ),
+    "lse-in-base-2": (
+        other_lse(lambda lse, *_: lse * 1.4426950408889634),
+        "lse is in base 2. Multiply by ln(2).",
+    ),
+    "lse-without-sum": (
+        other_lse(lambda lse, q, k, causal, scale: scores_ref(q, k, causal, scale).amax(dim=-1)),
+        "lse is the maximum alone. The log of the sum is missing.",
+    ),
+    "lse-without-max": (
+        other_lse(lambda lse, q, k, c, scale: lse - scores_ref(q, k, c, scale).amax(dim=-1)),
+        "lse is the log of the sum alone. The maximum is missing.",
+    ),
+}
+
+
+def heads_behind_tokens(fn):
+    """q, k and v as a model hands them over: (B, L, H, D) in memory."""
+    q, k, v = torch.randn(3, 1, 9, 2, 16, device=DEVICE).transpose(2, 3).unbind(0)
+    want = attention_ref(q, k, v, True)[0]
+    got = fn(q, k, v, True, None, **SMALL_TILES)[0]
+    close = torch.allclose(got, want, rtol=1e-3, atol=1e-4)
+    assert close, "Wrong for q = x.transpose(1, 2): use the strides of each tensor."
+
+# %% [markdown]
+# ## Task 1. In plain torch
+#
+# First without a kernel. Write attention over tiles of `block` keys, with all queries at once,
+# about 12 lines. There is no mask and no causality. Torch operations are allowed here. What is
+# *not* allowed is a tensor with all scores: the check watches the size of everything you make.
+
+# %% tags=["answer"] key="attention_tiled_torch"
+def attention_tiled_torch(q, k, v, block=16):
+    """softmax(q k^T / sqrt(D)) v, for q (B, H, Lq, D) and k, v (B, H, Lk, D)."""
+    scale = q.shape[-1] ** -0.5
+    # TODO: m, l and acc to begin with (3 lines); for each tile of keys the scores, the new m,
+    # the factor, l and acc (about 8 lines); the result (1 line)
+    ### BEGIN SOLUTION
+    m = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device)
+    l = torch.zeros_like(m)
+    acc = torch.zeros_like(q)
+    for start in range(0, k.shape[2], block):
+        k_tile, v_tile = k[:, :, start : start + block], v[:, :, start : start + block]
+        s = q @ k_tile.transpose(-1, -2) * scale
+        m_new = torch.maximum(m, s.amax(dim=-1))
+        alpha = torch.exp(m - m_new)
+        p = torch.exp(s - m_new[..., None])
+        l = l * alpha + p.sum(dim=-1)
+        acc = acc * alpha[..., None] + p @ v_tile
+        m = m_new
+    return acc / l[..., None]
+    ### END SOLUTION
+
+# %% [markdown] tags=["hint"] key="attention_tiled_torch"
+# #### Hints for attention_tiled_torch
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Before the first tile nothing has been seen. What is the largest of no scores? What is exp of
+# that, minus any number?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# The three formulas above, in this order: m', then the factor, then l' and acc'. A slice
+# `k[:, :, start : start + block]` ends by itself where the tensor ends.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# m = torch.full(q.shape[:-1], float("-inf"), ...)
+# ...
+# for start in range(0, ..., block):
+#     s = q @ ... * scale
+#     m_new = torch.maximum(m, s.amax(dim=...))
+#     alpha = torch.exp(...)
+#     ...
+# return acc / ...
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="attention_tiled_torch" points=3
+TILED_CASES = [
+    torch_case("one tile", 1, 2, 5, 16, 8),
+    torch_case("three tiles and a rest", 1, 2, 20, 50, 8),
+    torch_case("keys that grow", 2, 1, 9, 70, 16, values=growing_keys),
+]
+check(attention_tiled_torch, tiled_ref, TILED_CASES, triton=False, suspects=TILED_MISTAKES,
+      also=[never_all_scores])
+### BEGIN HIDDEN TESTS
+HIDDEN_TILED_CASES = [
+    torch_case("one key", 1, 1, 3, 1, 4),
+    torch_case("tiles of seven", 1, 2, 11, 30, 8, block=7),
+    torch_case("large scores that grow", 1, 2, 6, 60, 8, values=huge_keys),
+    torch_case("all scores far below zero", 1, 1, 4, 40, 4, mean=-300.0),
+]
+check(attention_tiled_torch, tiled_ref, HIDDEN_TILED_CASES, triton=False, suspects=TILED_MISTAKES)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Which tiles need a mask?
+#
+# With `causal=True` a query sees only what came before it. Of the tiles of S, those above the
+# diagonal are never touched: half of the work is saved. Those well below it are *full*: every query
+# sees every key, and no mask is needed. Only the tiles on the diagonal need one, and the last tile
+# of a row if Lk is not a multiple of its width.
+#
+# So a program walks in **two phases**: first all full tiles, then the rest with a mask. A mask
+# costs a comparison and a selection for every score. In 31 of 32 tiles you save that.
+
+# %%
+draw_tile_walk(queries=80, keys=80, block_m=16, block_n=16)
+
+# %% [markdown]
+# **Predict.** 40 queries, 72 keys, causal, tiles of 16 × 16. Which keys does the first query see?
+# How many full tiles does program 0 walk?
+#
+# <details><summary>Answer</summary>
+#
+# j ≤ 0 + 72 − 40, so keys 0 to 32: 33 of them. Program 0 has queries 0 to 15, and the first of them
+# sees the fewest. 33 keys are 2 full tiles, 0 to 15 and 16 to 31. The picture below agrees.
+#
+# </details>
+
+# %%
+draw_tile_walk(queries=40, keys=72, block_m=16, block_n=16)
+
+# %% [markdown]
+# ## Task 2. The kernel
+#
+# Two gaps. The first is the loop in `attend`: one tile of keys, about 12 lines. The second is the
+# rest of the kernel: where the two phases end, one call of `attend` for each, the division and the
+# stores, about 18 lines.
+#
+# Four things to know.
+#
+# - **exp2.** The GPU has an instruction for 2^x, none for e^x. `qk_scale` is the scale times
+#   log2(e). So `tl.exp2(s * qk_scale - m)` is e to the power of the scaled score, with m in the
+#   same unit. The product and the subtraction become one instruction, for free.
+# - **limit.** `limit[m]` is the number of keys that row m may see. One comparison covers both the
+#   diagonal and the end of the keys.
+# - **Nothing seen yet.** A row that has not seen any key has m = −∞, and −∞ − (−∞) is NaN. In the
+#   masked phase subtract 0 instead of −∞ there. In the full phase every row has a finite maximum.
+# - **Order.** Compute `l_i` *after* the second `tl.dot`. Tensor cores work on their own, and the
+#   sum is done beside them.
+#
+# `input_precision="ieee"` makes float32 products exact to float32. For half precision it changes
+# nothing.
+
+# %% tags=["answer"] key="flash_fwd"
+@triton.jit
+def load_rows(
+    x_ptr, start, end, stride_xn, stride_xd,
+    D: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
+    MASKED: tl.constexpr,
+):
+    """Rows start, start + 1, ... of an (end, D) matrix, with zeros outside."""
+    offs_n = tl.arange(0, BLOCK_N)[:, None]
+    offs_d = tl.arange(0, BLOCK_D)[None, :]
+    # int64: a row number times a stride can pass 2^31
+    x_ptr += start.to(tl.int64) * stride_xn
+    # the brackets matter: these offsets stay the same from tile to tile
+    x_ptrs = x_ptr + (offs_n * stride_xn + offs_d * stride_xd)
+    if MASKED:
+        return tl.load(x_ptrs, mask=(start + offs_n < end) & (offs_d < D), other=0.0)
+    elif BLOCK_D != D:
+        return tl.load(x_ptrs, mask=(offs_n >= 0) & (offs_d < D), other=0.0)
+    else:
+        return tl.load(x_ptrs)
+
+
+@triton.jit
+def attend(
+    acc, m_i, l_i, q, k_ptr, v_ptr, limit, begin, end,
+    stride_kn, stride_kd, stride_vn, stride_vd, qk_scale,
+    D: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
+    MASKED: tl.constexpr,
+):
+    """Let the queries q see the keys begin to end - 1; returns the new acc, m_i, l_i.
+
+    q, acc: [BLOCK_M, BLOCK_D]; m_i (in units of qk_scale), l_i, limit: [BLOCK_M].
+    MASKED=False promises that every row sees all of these keys.
+    """
+    for start in range(begin, end, BLOCK_N):
+        start = tl.multiple_of(start, BLOCK_N)
+        cols = start + tl.arange(0, BLOCK_N)
+        k = load_rows(
+            k_ptr, start, end, stride_kn, stride_kd, D, BLOCK_N, BLOCK_D, MASKED
+        )
+        # TODO: scores, mask, new maximum, p, alpha; rescale acc; add p v; l_i and m_i
+        ### BEGIN SOLUTION
+        s = tl.dot(q, tl.trans(k), input_precision="ieee")  # [BLOCK_M, BLOCK_N]
+        if MASKED:
+            s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))
+        m_new = tl.maximum(m_i, tl.max(s, axis=1) * qk_scale)
+        base = m_new
+        if MASKED:
+            base = tl.where(m_new == float("-inf"), 0.0, m_new)
+        p = tl.exp2(s * qk_scale - base[:, None])
+        alpha = tl.exp2(m_i - base)
+        acc = acc * alpha[:, None]
+        v = load_rows(
+            v_ptr, start, end, stride_vn, stride_vd, D, BLOCK_N, BLOCK_D, MASKED
+        )
+        acc = tl.dot(p.to(v.dtype), v, acc, input_precision="ieee")
+        l_i = l_i * alpha + tl.sum(p, axis=1)
+        m_i = m_new
+        ### END SOLUTION
+    return acc, m_i, l_i
+
+
+@triton.jit
+def my_tile(num_tiles, num_heads, HEADS_AT_ONCE: tl.constexpr):
+    """(tile, head) of this program.
+
+    A few heads at a time, so that their keys and values stay in the L2 cache. The last
+    tiles come first: they see the most keys, and long work is no good at the end.
+    """
+    pid = tl.program_id(0)
+    first = pid // (HEADS_AT_ONCE * num_tiles) * HEADS_AT_ONCE
+    size = min(num_heads - first, HEADS_AT_ONCE)
+    rest = pid % (HEADS_AT_ONCE * num_tiles)
+    return num_tiles - 1 - rest // size, first + rest % size
+
+
+@triton.jit
+def flash_fwd_kernel(
+    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr,
+    num_heads, H, Lq, Lk,
+    stride_qb, stride_qh, stride_qm, stride_qd,
+    stride_kb, stride_kh, stride_kn, stride_kd,
+    stride_vb, stride_vh, stride_vn, stride_vd,
+    stride_ob, stride_oh, stride_om, stride_od,
+    scale,
+    IS_CAUSAL: tl.constexpr, D: tl.constexpr, HEADS_AT_ONCE: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
+):
+    """o = softmax(scale q k^T) v, and the log of the sum of exp of the scores.
+
+    One program = BLOCK_M queries of one head.
+    Assumes scale > 0, BLOCK_D >= D, and as many heads in k and v as in q.
+    """
+    pid_m, bh = my_tile(tl.cdiv(Lq, BLOCK_M), num_heads, HEADS_AT_ONCE)
+    b, h = (bh // H).to(tl.int64), (bh % H).to(tl.int64)
+    q_ptr += b * stride_qb + h * stride_qh
+    k_ptr += b * stride_kb + h * stride_kh
+    v_ptr += b * stride_vb + h * stride_vh
+    o_ptr += b * stride_ob + h * stride_oh
+
+    offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_d = tl.arange(0, BLOCK_D)
+    mask_q = (offs_m[:, None] < Lq) & (offs_d[None, :] < D)
+    rows = offs_m.to(tl.int64)[:, None]
+    q_ptrs = q_ptr + rows * stride_qm + offs_d[None, :] * stride_qd
+    q = tl.load(q_ptrs, mask=mask_q, other=0.0)
+
+    acc = tl.zeros([BLOCK_M, BLOCK_D], tl.float32)
+    m_i = tl.full([BLOCK_M], float("-inf"), tl.float32)
+    l_i = tl.zeros([BLOCK_M], tl.float32)
+    qk_scale = scale * LOG2_E
+    # keys that a row may see; where it is negative the row sees none
+    limit = tl.full([BLOCK_M], 0, tl.int32) + Lk
+    if IS_CAUSAL:
+        limit = tl.minimum(limit, offs_m + 1 + Lk - Lq)
+
+    # TODO: the end of the full tiles and of all tiles (4 lines), two calls of attend,
+    # o and lse with a safe sum (3 lines), both stores
+    ### BEGIN SOLUTION
+    fewest, most = Lk, Lk
+    if IS_CAUSAL:
+        fewest = tl.maximum(0, tl.minimum(Lk, pid_m * BLOCK_M + 1 + Lk - Lq))
+        most = tl.maximum(0, tl.minimum(Lk, pid_m * BLOCK_M + BLOCK_M + Lk - Lq))
+    full = fewest // BLOCK_N * BLOCK_N
+    acc, m_i, l_i = attend(
+        acc, m_i, l_i, q, k_ptr, v_ptr, limit, 0, full,
+        stride_kn, stride_kd, stride_vn, stride_vd, qk_scale,
+        D, BLOCK_N, BLOCK_D, False,
+    )
+    acc, m_i, l_i = attend(
+        acc, m_i, l_i, q, k_ptr, v_ptr, limit, full, most,
+        stride_kn, stride_kd, stride_vn, stride_vd, qk_scale,
+        D, BLOCK_N, BLOCK_D, True,
+    )
+
+    # a row that saw no key has l_i = 0: o becomes 0 / 1, and lse stays -inf
+    l_safe = tl.where(l_i == 0.0, 1.0, l_i)
+    lse = (m_i + tl.log2(l_safe)) * LN_2
+    o = acc / l_safe[:, None]
+    tl.store(lse_ptr + bh.to(tl.int64) * Lq + offs_m, lse, mask=offs_m < Lq)
+    tl.store(o_ptr + rows * stride_om + offs_d[None, :] * stride_od, o, mask=mask_q)
+    ### END SOLUTION
+
+
+def flash_fwd(q, k, v, causal=False, scale=None, block_m=None, block_n=None):
+    """(o, lse) of attention with equal head counts. block_m, block_n: tile sizes to try."""
+    check_attention_inputs(q, k, v, scale)
+    B, H, Lq, D = q.shape
+    Lk = k.shape[2]
+    if k.shape[1] != H:
+        raise ValueError(f"{H} query heads and {k.shape[1]} key heads: use flash_gqa")
+    o = torch.empty_like(q)
+    lse = torch.empty((B, H, Lq), dtype=torch.float32, device=q.device)
+    options = tiles(D, q.dtype, Lq, block_m, block_n)
+    grid = (triton.cdiv(Lq, options["BLOCK_M"]) * B * H,)
+    flash_fwd_kernel[grid](
+        q, k, v, o, lse,
+        B * H, H, Lq, Lk,
+        *q.stride(), *k.stride(), *v.stride(), *o.stride(),
+        D**-0.5 if scale is None else scale,
+        IS_CAUSAL=causal, D=D, HEADS_AT_ONCE=heads_at_once(Lk, D, q.element_size()),
+        BLOCK_D=max(16, triton.next_power_of_2(D)),
+        **options,
+    )  # fmt: skip
+    return o, lse
+
+# %% [markdown] tags=["hint"] key="flash_fwd"
+# #### Hints for flash_fwd
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# In a tile of queries, which row sees the fewest keys when `causal` is set? Everything it sees, all
+# rows see: so many keys are safe without a mask, rounded *down* to whole tiles. And which row
+# decides where the walk ends?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# The loop is your torch loop of Task 1, line by line. `s.amax(dim=-1)` becomes `tl.max(s, axis=1)`,
+# `@` becomes `tl.dot`, and `[..., None]` becomes `[:, None]`. Two additions: the mask on `s`, and
+# the row maximum in units of `qk_scale`.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# # in attend
+# s = tl.dot(q, tl.trans(k), input_precision="ieee")
+# if MASKED:
+#     s = tl.where(... < limit[:, None], s, float("-inf"))
+# m_new = tl.maximum(m_i, ... * qk_scale)
+# base = m_new
+# if MASKED:
+#     base = tl.where(..., 0.0, m_new)
+# p = tl.exp2(... - base[:, None])
+# alpha = ...
+# ...
+# # in the kernel
+# full = ... // BLOCK_N * BLOCK_N
+# acc, m_i, l_i = attend(..., 0, full, ..., False)
+# acc, m_i, l_i = attend(..., full, ..., True)
+# l_safe = tl.where(l_i == 0.0, 1.0, l_i)
+# lse = (m_i + ...) * LN_2
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="flash_fwd" points=8
+CASES = [
+    attention_case("one tile", 1, 2, 2, 16, 16, 16),
+    attention_case("odd lengths, causal", 2, 1, 1, 19, 19, 16, causal=True),
+    attention_case("keys that grow", 1, 1, 1, 9, 40, 16, keys={"values": growing_keys}),
+    attention_case("causal, fewer queries", 1, 1, 1, 18, 37, 16, causal=True),
+    attention_case("causal, queries that see nothing", 1, 1, 1, 36, 20, 16, causal=True),
+    attention_case("half precision, D = 40", 1, 1, 1, 20, 20, 40, causal=True, dtype="float16"),
+    attention_case("memory with gaps", 1, 2, 2, 8, 20, 16, layout="strided"),
+    attention_case("heads that differ", 1, 2, 1, 16, 16, 16, raises=ValueError),
+]
+check(flash_fwd, attention_ref, CASES, launches=1, tolerance=close_enough, suspects=SUSPECTS,
+      also=[heads_behind_tokens])
+### BEGIN HIDDEN TESTS
+HIDDEN_CASES = [
+    attention_case("one query, one key", 1, 1, 1, 1, 1, 16),
+    attention_case("one query of a long text", 1, 2, 2, 1, 50, 32, causal=True),
+    attention_case("large scores, growing", 1, 1, 1, 17, 40, 16, causal=True,
+                   keys={"values": growing_keys}, queries={"scale": 100.0}),
+    attention_case("tiles as they come", 1, 1, 1, 17, 100, 128, causal=True, options={},
+                   dtype="float16"),
+    attention_case("wide tiles of queries", 1, 1, 1, 35, 35, 16, causal=True,
+                   options={"block_m": 32, "block_n": 16}),
+    attention_case("wide tiles of keys", 1, 1, 1, 20, 40, 16, causal=True,
+                   options={"block_m": 16, "block_n": 32}),
+    attention_case("two batches, two heads", 2, 2, 2, 3, 18, 16, causal=True),
+    attention_case("another scale", 1, 1, 1, 16, 20, 16, scale=0.6),
+    attention_case("transposed memory", 1, 2, 2, 8, 20, 16, layout="transposed", causal=True),
+    attention_case("all scores far below zero", 1, 1, 1, 8, 20, 16, keys={"mean": -5.0},
+                   queries={"mean": 5.0}),
+    attention_case("a negative scale", 1, 1, 1, 16, 16, 16, scale=-1.0, raises=ValueError),
+]
+check(flash_fwd, attention_ref, HIDDEN_CASES, launches=1, tolerance=close_enough, suspects=SUSPECTS)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **Look at what you wrote.** Each program reads its queries once. But every program reads the keys
+# again: K and V of this head, 48 × 16 elements each, are read by three programs. The ledger counts.
+
+# %%
+q, k, v = torch.randn(3, 1, 1, 48, 16, device=DEVICE).unbind(0)
+traffic(flash_fwd, q, k, v, True, None, **SMALL_TILES)
+
+# %% [markdown]
+# This is why tiles of queries should be large: with 128 queries to a tile, K and V are read once
+# for every 128 queries. Most of these reads never leave the L2 cache, because `my_tile` keeps the
+# programs of one head together.
+#
+# ## Memory
+#
+# The naive version needs memory for L × L scores, yours for the result. The cell measures the peak
+# on a GPU. Without one it draws what follows from the formulas: two bytes for each score against
+# two bytes for each element of o, and four for each lse.
+
+# %%
+from matplotlib import pyplot
+
+
+def peak_megabytes(fn, L, H=8, D=64):
+    """Memory that fn(q, k, v) needs at its peak, beside its inputs."""
+    q, k, v = torch.randn(3, 1, H, L, D, device=DEVICE, dtype=torch.float16).unbind(0)
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    fn(q, k, v)
+    torch.cuda.synchronize()
+    return (torch.cuda.max_memory_allocated() - before) / 2**20
+
+
+lengths = [512, 1024, 2048, 4096, 8192]
+if DEVICE == "cuda":
+    naive = [peak_megabytes(lambda q, k, v: torch.softmax(q @ k.mT, -1) @ v, L) for L in lengths]
+    flash = [peak_megabytes(flash_fwd, L) for L in lengths]
+else:
+    naive = [8 * L * L * 2 / 2**20 for L in lengths]
+    flash = [8 * L * (64 * 2 + 4) / 2**20 for L in lengths]
+figure, axes = pyplot.subplots(figsize=(6, 3.2))
+axes.loglog(lengths, naive, "s--", label="naive")
+axes.loglog(lengths, flash, "o-", label="flash_fwd")
+axes.set(xlabel="tokens", ylabel="MB", title="Peak memory, 8 heads of 64, " +
+         ("measured" if DEVICE == "cuda" else "from the formulas"))
+axes.legend()
+pyplot.show()
+
+# %% [markdown]
+# Read the slopes. Twice the tokens cost the naive version four times the memory, and yours twice.
+#
+# ## Predict, then measure
+#
+# Attention is *compute-bound*: two products of 2 × L × L × D operations each, halved by causality.
+# For B = 2, H = 32, L = 4096, D = 128 that is 275 billion operations. Divide by what your GPU
+# reached in notebook 08 for a large matrix product, and you have the floor. Kernels stay above it,
+# because the exponentials take turns with the products.
+
+# %%
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+
+B, H, L, D = (2, 32, 4096, 128) if DEVICE == "cuda" else (1, 1, 64, 16)
+dtype = torch.float16 if DEVICE == "cuda" else torch.float32
+q, k, v = torch.randn(3, B, H, L, D, device=DEVICE, dtype=dtype).unbind(0)
+
+
+def native(backend):
+    def run():
+        with sdpa_kernel(backend):
+            return scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    return run
+
+
+ways = {"flash_fwd": lambda: flash_fwd(q, k, v, True)}
+if DEVICE == "cuda":
+    ways["FlashAttention-2"] = native(SDPBackend.FLASH_ATTENTION)
+    if torch.cuda.get_device_capability() >= (9, 0):
+        ways["cuDNN"] = native(SDPBackend.CUDNN_ATTENTION)
+else:
+    ways["torch"] = lambda: scaled_dot_product_attention(q, k, v, is_causal=True)
+timed = bench(ways, flops=2 * B * H * L * L * D, baseline="flash_fwd")
+timed
+
+# %% [markdown]
+# **Read the table.** On an H100 your kernel passes FlashAttention-2, which was written for the GPU
+# before it, and comes near cuDNN, which was written for this one by its maker. What did it cost to
+# get there? These steps were measured on the way, at this size: two phases instead of a mask
+# everywhere, the addresses computed from `start` instead of carried from tile to tile (0.65 to 0.59
+# ms), four heads at a time instead of eight or all (0.59 to 0.58). Steps that brought nothing: the
+# scale folded into q, three other orders of the two products, tiles of 64 queries, 16 warps.
+#
+# ## Task 3. Heads that share their keys
+#
+# In *grouped-query attention* (GQA) several query heads share one head of K and V. Llama 3 has 32
+# query heads and 8 key heads: a group of 4. Repeating K four times in memory would work, and waste
+# what GQA was invented for: a small KV cache.
+#
+# The plain way: query head h reads key head h // 4. There is a better one. The four heads of a
+# group read the *same* keys, so let one program do all four. Its tile of rows is then made of
+# (position, head) pairs, four heads for each position:
+#
+# | row of the tile | 0 | 1 | 2 | 3 | 4 | 5 | ... |
+# |---|---|---|---|---|---|---|---|
+# | position | 0 | 0 | 0 | 0 | 1 | 1 | ... |
+# | head in the group | 0 | 1 | 2 | 3 | 0 | 1 | ... |
+#
+# When a model writes a text, there is one query per head. The plain way starts 32 programs with one
+# row each, and reads the whole cache four times. Packed, 8 programs read it once.
+#
+# Copy the body of your kernel and change what has to change: rows become positions and heads, and
+# positions take the place of `offs_m` wherever the diagonal is meant. About 30 lines, of which 8
+# are new. `attend` stays as it is.
+
+# %% tags=["answer"] key="flash_gqa"
+@triton.jit
+def flash_gqa_kernel(
+    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr,
+    num_heads, HK, Lq, Lk,
+    stride_qb, stride_qh, stride_qm, stride_qd,
+    stride_kb, stride_kh, stride_kn, stride_kd,
+    stride_vb, stride_vh, stride_vn, stride_vd,
+    stride_ob, stride_oh, stride_om, stride_od,
+    scale,
+    GROUP: tl.constexpr, IS_CAUSAL: tl.constexpr, D: tl.constexpr,
+    HEADS_AT_ONCE: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
+):
+    """o = softmax(scale q k^T) v, where GROUP query heads share a head of k and v.
+
+    One program = BLOCK_M (position, head) pairs of one group.
+    Assumes scale > 0, BLOCK_D >= D.
+    """
+    pid_m, bh = my_tile(tl.cdiv(Lq * GROUP, BLOCK_M), num_heads, HEADS_AT_ONCE)
+    b, hk = (bh // HK).to(tl.int64), (bh % HK).to(tl.int64)
+    k_ptr += b * stride_kb + hk * stride_kh
+    v_ptr += b * stride_vb + hk * stride_vh
+
+    # rows of the tile: (position, head in the group)
+    offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_d = tl.arange(0, BLOCK_D)
+    mask_q = (offs_m[:, None] < Lq * GROUP) & (offs_d[None, :] < D)
+    qk_scale = scale * LOG2_E
+
+    # TODO: position and head of each row; q; acc, m_i, l_i, limit; two phases; stores
+    ### BEGIN SOLUTION
+    position = offs_m // GROUP
+    head = hk * GROUP + offs_m % GROUP
+    at = position.to(tl.int64)
+    q_rows = q_ptr + b * stride_qb + head * stride_qh + at * stride_qm
+    q = tl.load(q_rows[:, None] + offs_d[None, :] * stride_qd, mask=mask_q, other=0.0)
+
+    acc = tl.zeros([BLOCK_M, BLOCK_D], tl.float32)
+    m_i = tl.full([BLOCK_M], float("-inf"), tl.float32)
+    l_i = tl.zeros([BLOCK_M], tl.float32)
+    limit = tl.full([BLOCK_M], 0, tl.int32) + Lk
+    fewest, most = Lk, Lk
+    if IS_CAUSAL:
+        limit = tl.minimum(limit, position + 1 + Lk - Lq)
+        first, last = pid_m * BLOCK_M // GROUP, (pid_m * BLOCK_M + BLOCK_M - 1) // GROUP
+        fewest = tl.maximum(0, tl.minimum(Lk, first + 1 + Lk - Lq))
+        most = tl.maximum(0, tl.minimum(Lk, last + 1 + Lk - Lq))
+    full = fewest // BLOCK_N * BLOCK_N
+    acc, m_i, l_i = attend(
+        acc, m_i, l_i, q, k_ptr, v_ptr, limit, 0, full,
+        stride_kn, stride_kd, stride_vn, stride_vd, qk_scale,
+        D, BLOCK_N, BLOCK_D, False,
+    )
+    acc, m_i, l_i = attend(
+        acc, m_i, l_i, q, k_ptr, v_ptr, limit, full, most,
+        stride_kn, stride_kd, stride_vn, stride_vd, qk_scale,
+        D, BLOCK_N, BLOCK_D, True,
+    )
+
+    l_safe = tl.where(l_i == 0.0, 1.0, l_i)
+    lse = (m_i + tl.log2(l_safe)) * LN_2
+    lse_rows = (b * HK * GROUP + head) * Lq + position
+    tl.store(lse_ptr + lse_rows, lse, mask=offs_m < Lq * GROUP)
+    o_rows = o_ptr + b * stride_ob + head * stride_oh + at * stride_om
+    o = acc / l_safe[:, None]
+    tl.store(o_rows[:, None] + offs_d[None, :] * stride_od, o, mask=mask_q)
+    ### END SOLUTION
+
+
+def flash_gqa(q, k, v, causal=False, scale=None, block_m=None, block_n=None):
+    """(o, lse) of attention where q has a multiple of the heads of k and v."""
+    check_attention_inputs(q, k, v, scale)
+    B, H, Lq, D = q.shape
+    HK, Lk = k.shape[1], k.shape[2]
+    o = torch.empty_like(q)
+    lse = torch.empty((B, H, Lq), dtype=torch.float32, device=q.device)
+    options = tiles(D, q.dtype, Lq * (H // HK), block_m, block_n)
+    grid = (triton.cdiv(Lq * (H // HK), options["BLOCK_M"]) * B * HK,)
+    flash_gqa_kernel[grid](
+        q, k, v, o, lse,
+        B * HK, HK, Lq, Lk,
+        *q.stride(), *k.stride(), *v.stride(), *o.stride(),
+        D**-0.5 if scale is None else scale,
+        GROUP=H // HK, IS_CAUSAL=causal, D=D,
+        HEADS_AT_ONCE=heads_at_once(Lk, D, q.element_size()),
+        BLOCK_D=max(16, triton.next_power_of_2(D)),
+        **options,
+    )  # fmt: skip
+    return o, lse
+
+# %% [markdown] tags=["hint"] key="flash_gqa"
+# #### Hints for flash_gqa
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# GROUP is 4. Which position and which head of the group is row 6 of the tile that `pid_m` = 0 has?
+# And row 6 of the tile of `pid_m` = 1, when BLOCK_M is 16?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `//` and `%` by GROUP turn a row into a position and a head. In the kernel of Task 2 rows were
+# positions, so look at every use of `offs_m`. In addresses it becomes a position times the row
+# stride, plus a head times the head stride. At the diagonal it becomes the position. In masks it
+# stays.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# position = offs_m // ...
+# head = hk * GROUP + ...
+# q_rows = q_ptr + b * stride_qb + head * ... + position.to(tl.int64) * ...
+# q = tl.load(q_rows[:, None] + ..., mask=mask_q, other=0.0)
+# ...
+# limit = tl.minimum(limit, position + 1 + ...)
+# first, last = ..., ...     # positions of the tile's first and last row
+# ...
+# lse_rows = (b * HK * GROUP + head) * Lq + ...
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="flash_gqa" points=5
+def shared_by(pick):
+    """Attention where query head h reads key head pick(h, H, HK)."""
+
+    def wrong(q, k, v, causal=False, scale=None):
+        H, HK = q.shape[1], k.shape[1]
+        chosen = [pick(h, H, HK) for h in range(H)]
+        return attention_ref(q, k[:, chosen], v[:, chosen], causal, scale)
+
+    return wrong
+
+
+GQA_SUSPECTS = {
+    "heads-modulo": (
+        shared_by(lambda h, H, HK: h % HK),
+        "Query head h reads key head h % HK. Heads of a group are neighbours: h // GROUP.",
+    ),
+    "first-head-only": (
+        shared_by(lambda h, H, HK: 0),
+        "All queries read the keys of head 0.",
+    ),
+    **SUSPECTS,
+}
+GQA_CASES = [
+    attention_case("four heads share one", 1, 4, 1, 4, 16, 16),
+    attention_case("two groups of three", 1, 6, 2, 7, 20, 16),
+    attention_case("causal, two batches", 2, 4, 2, 11, 11, 16, causal=True),
+    attention_case("one query of each head", 1, 8, 2, 1, 40, 16, causal=True),
+    attention_case("no sharing", 1, 2, 2, 18, 18, 16, causal=True),
+    attention_case("queries that see nothing", 1, 2, 1, 20, 9, 16, causal=True),
+    attention_case("heads that do not share evenly", 1, 3, 2, 16, 16, 16, raises=ValueError),
+]
+check(flash_gqa, attention_ref, GQA_CASES, launches=1, tolerance=close_enough,
+      suspects=GQA_SUSPECTS, also=[heads_behind_tokens])
+### BEGIN HIDDEN TESTS
+HIDDEN_GQA_CASES = [
+    attention_case("half precision, D = 40", 1, 4, 2, 9, 20, 40, causal=True, dtype="float16"),
+    attention_case("tiles as they come", 1, 8, 2, 5, 70, 64, causal=True, options={},
+                   dtype="float16"),
+    attention_case("groups of five", 1, 5, 1, 7, 20, 16, causal=True),
+    attention_case("keys that grow", 1, 2, 1, 6, 40, 16, keys={"values": growing_keys}),
+    attention_case("memory with gaps", 1, 4, 2, 4, 20, 16, layout="strided"),
+    attention_case("transposed memory", 1, 4, 2, 4, 20, 16, layout="transposed", causal=True),
+    attention_case("one token, three batches", 3, 2, 1, 1, 1, 16, causal=True),
+    attention_case("another scale", 1, 2, 1, 5, 20, 32, scale=0.3),
+]
+check(flash_gqa, attention_ref, HIDDEN_GQA_CASES, launches=1, tolerance=close_enough,
+      suspects=GQA_SUSPECTS)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## What is in the machine code?
+#
+# `facts` compiles for an A100 without one. Look at four numbers. *Spills* must be 0: registers that
+# do not fit go to memory, and the inner loop waits for them. *Tensor cores* must be used. *Shared
+# memory* decides how many programs fit on one processor. *Registers* near 255 mean that larger
+# tiles would spill.
+
+# %%
+q, k, v = torch.randn(3, 1, 2, 256, 128, dtype=torch.float16).unbind(0)
+facts(flash_fwd, q, k, v, True, arch=80)
+
+# %% [markdown]
+# ## Recap
+#
+# - Attention over tiles needs a running m, l and acc. When m grows, l *and* acc are rescaled.
+# - Full tiles come first and need no mask. The diagonal and the ragged end come last.
+# - exp2 with a scale that includes log2(e) costs one instruction less per score than exp.
+# - lse = m + log(l) is all that the backward pass will need.
+# - With GQA, rows of a tile are (position, head) pairs, and a group reads its keys once.
+#
+# <details><summary>Common mistakes</summary>
+#
+# - −∞ − (−∞) in a row that sees nothing: NaN, and it spreads.
+# - The causal diagonal from the top left when Lq and Lk differ. With a KV cache the text falls
+#   apart.
+# - Keys past Lk get score 0 instead of −∞: they take part in the softmax. With random scores the
+#   error is small, which makes it worse.
+# - m in natural units and scores in units of qk_scale, or the other way round.
+#
+# </details>
+#
+# Sources: Milakov and Gimelshein (2018) for the online softmax; Dao and others (2022); Dao (2023).
+#
+# Next: [15_attention_backward](15_attention_backward.ipynb).
+
+# %%
+progress()
