@@ -69,7 +69,7 @@ def test_stray_lanes_and_shared_stores_are_marked():
     assert "✗" in texts and "✗ 2 lanes outside" in texts
     assert any(text.startswith("! Program 2 of unmasked_kernel reads outside x") for text in texts)
     shared = [n.text for n in parsed(show_tiles(k.total, torch.ones(200), atomic=False)).iter()]
-    assert "!4" in shared and "! 1 cell stored by several programs" in shared
+    assert "!4" in shared and "! 1 shared store" in shared
     added = [n.text for n in parsed(show_tiles(k.total, torch.ones(200))).iter()]
     assert "+4" in added and "!4" not in added
 

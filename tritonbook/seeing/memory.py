@@ -47,7 +47,8 @@ class RoomyAllocations(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         namespace, _, name = func.name().partition("::")
-        if namespace == "aten" and name.split(".")[0] in _ALLOCATE | _FILL:
+        known = namespace == "aten" and name.split(".")[0] in _ALLOCATE | _FILL
+        if known and isinstance(result, torch.Tensor) and result.device.type == "cpu":
             result = roomy(result)
             self.made.append(result)
         return result

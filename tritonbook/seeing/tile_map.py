@@ -56,7 +56,7 @@ class TileMap:
 def tile_map(use: Use) -> TileMap:
     """Arrange one use for drawing. What does not fit is cut off and counted."""
     rows, columns = matrix_shape(use.region.shape)
-    room = max(8, columns // 2)
+    room = max(8, columns)  # a power of two is at most twice the columns
     strays = list(use.strays)
     near = [
         s for s in strays if -room <= s[1] < columns + room and -4 <= s[0] < rows + max(4, rows)

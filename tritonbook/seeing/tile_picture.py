@@ -12,6 +12,7 @@ from .tile_map import ADDED, CLASH, MANY, MASKED, NOBODY, ONE, OUTSIDE, Band, Ru
 from .tile_steps import draw_steps
 
 _MAP_WIDTH, _SIDE, _WIDTH = 560, 610, 860
+_NARROW, _NARROW_SIDE, _SECOND = 240, 262, 440  # two narrow panels share a line
 _MOST_PANELS = 8
 _LEGEND = {
     ONE: (svg.FILLS[0], "touched by the program of that number"),
@@ -52,12 +53,12 @@ def draw(title: str, sections: list[tuple[str, Ledger]], note: str = "") -> svg.
         if len(sections) > 1:
             parts.append(svg.words(0, y + 22, heading, bold=True))
             y += 24
-        for use in ledger.uses[:_MOST_PANELS]:
-            drawn, height, seen = _panel(ledger, tile_map(use), y + 14)
-            parts += drawn
-            kinds |= seen
-            y += height + 14
-            sentences.append(_in_words(ledger, use))
+        uses = ledger.uses[:_MOST_PANELS]
+        sentences += [_in_words(ledger, use) for use in uses]
+        drawn, height, seen = _panels(ledger, [tile_map(use) for use in uses], y)
+        parts += drawn
+        kinds |= seen
+        y += height
         left_out = len(ledger.uses) - _MOST_PANELS
         if left_out > 0:
             parts.append(svg.words(0, y + 18, f"{left_out} more tensors are not drawn.", svg.SMALL))
@@ -70,8 +71,37 @@ def draw(title: str, sections: list[tuple[str, Ledger]], note: str = "") -> svg.
     return svg.card(_WIDTH, y + 16 + height, title, " ".join(sentences), [*parts, *drawn])
 
 
-def _panel(ledger: Ledger, chart: TileMap, y: float) -> tuple[list[str], float, set[int]]:
-    use = chart.use
+def _is_narrow(chart: TileMap) -> bool:
+    return _label_width(chart) + 22 * (chart.right - chart.left) <= _NARROW
+
+
+def _label_width(chart: TileMap) -> int:
+    return 0 if chart.rows == 1 and len(chart.bands) == 1 else 58
+
+
+def _panels(ledger: Ledger, charts: list[TileMap], y: float) -> tuple[list[str], float, set[int]]:
+    """One under the other; two narrow ones that follow each other go side by side."""
+    parts: list[str] = []
+    kinds: set[int] = set()
+    top, place = y, 0
+    while place < len(charts):
+        pair = charts[place : place + 2]
+        if len(pair) < 2 or not all(_is_narrow(chart) for chart in pair):
+            pair = pair[:1]
+        high = 0.0
+        for column, chart in enumerate(pair):
+            drawn, height = _panel(ledger, chart, y + 14)
+            move = f'<g transform="translate({_SECOND} 0)">{"".join(drawn)}</g>'
+            parts += [move] if column else drawn
+            kinds |= chart.kinds() - {NOBODY}
+            high = max(high, height)
+        y += high + 14
+        place += len(pair)
+    return parts, y - top, kinds
+
+
+def _panel(ledger: Ledger, chart: TileMap, y: float) -> tuple[list[str], float]:
+    use, narrow = chart.use, _is_narrow(chart)
     region = use.region
     verb = "atomic updates" if use.atomic else use.direction
     dtype = str(region.tensor.dtype).removeprefix("torch.")
@@ -85,8 +115,9 @@ def _panel(ledger: Ledger, chart: TileMap, y: float) -> tuple[list[str], float, 
             colour=svg.MUTED,
         ),
     ]
-    labels = 0 if chart.rows == 1 and len(chart.bands) == 1 else 58
-    cell = min(34.0, (_MAP_WIDTH - labels) / (chart.right - chart.left))
+    labels = _label_width(chart)
+    wide = (_NARROW if narrow else _MAP_WIDTH) - labels
+    cell = min(34.0, wide / (chart.right - chart.left))
     top = y + 20
     place = top
     for band in chart.bands:
@@ -113,8 +144,9 @@ def _panel(ledger: Ledger, chart: TileMap, y: float) -> tuple[list[str], float, 
     for row, (text, alarm) in enumerate(side):
         colour = svg.ALARM if alarm else svg.INK if row == 0 else svg.MUTED
         bold = row == 0 or alarm
-        parts.append(svg.words(_SIDE, y + 12 + 17 * row, text, 12, colour=colour, bold=bold))
-    return parts, max(place - y, 17.0 * len(side)), chart.kinds() - {NOBODY}
+        x = _NARROW_SIDE if narrow else _SIDE
+        parts.append(svg.words(x, y + 12 + 17 * row, text, 12, colour=colour, bold=bold))
+    return parts, max(place - y, 17.0 * len(side))
 
 
 def _row_label(band: Band, chart: TileMap, y: float) -> str:
@@ -188,20 +220,20 @@ def _side(use: Use, chart: TileMap) -> list[tuple[str, bool]]:
     lines = [(f"{size_text(use.bytes_moved)} {done}", False)]
     if use.bytes_distinct and use.bytes_moved != use.bytes_distinct:
         times = use.bytes_moved / use.bytes_distinct
-        lines.append((f"{size_text(use.bytes_distinct)} of it distinct, {times:.3g} times", False))
+        lines.append((f"{size_text(use.bytes_distinct)} distinct, ×{times:.3g}", False))
     missing = use.region.size - use.elements
     if missing and use.elements:
-        lines.append((f"{missing:,} of {use.region.size:,} cells not touched", False))
+        lines.append((f"{missing:,} of {use.region.size:,} cells unused", False))
     if use.masked:
         lines.append((f"{use.masked:,} of {use.lanes:,} lanes masked", False))
     if chart.hidden_lanes:
-        lines.append((f"{chart.hidden_lanes:,} of them too far to draw", False))
+        lines.append((f"{chart.hidden_lanes:,} too far to draw", False))
     if use.outside:
         several = "lane" if use.outside == 1 else "lanes"
         lines.append((f"✗ {use.outside:,} {several} outside", True))
     if use.clashes:
-        several = "cell" if use.clashes == 1 else "cells"
-        lines.append((f"! {use.clashes:,} {several} stored by several programs", True))
+        several = "store" if use.clashes == 1 else "stores"
+        lines.append((f"! {use.clashes:,} shared {several}", True))
     return lines
 
 

@@ -42,7 +42,7 @@ def show_tiles(
     bytes moved. Raises CannotShow when no kernel runs or the function fails.
     """
     wanted = None if tensors is None else list(tensors)
-    title = title or getattr(fn, "__name__", "kernel").replace("<lambda>", "kernel")
+    title = title or getattr(fn, "__name__", "kernel").replace("<lambda>", "this call")
     if not device.INTERPRET:
         answer = _elsewhere(fn, args, options, {"title": title, "tensors": wanted})
         return Picture(answer["svg"], answer["text"])
@@ -80,7 +80,9 @@ def picture(seen: Meter, title: str, wanted: list[str] | None = None) -> Picture
     note = f"{len(kinds) - 3} more kernels are not drawn." if len(kinds) > 3 else ""
     if len(seen.launches) > len(kinds):
         note += f" The call made {len(seen.launches)} launches."
-    heading = f"{title}: {sections[0][0]}" if len(sections) == 1 else f"{title}: several kernels"
+    heading = (
+        f"{title}: {sections[0][0]}" if len(sections) == 1 else f"{title}: {len(kinds)} kernels"
+    )
     return draw(heading, sections, note.strip())
 
 
