@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +171,26 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
+def _certify(options: argparse.Namespace) -> int:
+    from .course import certify
+
+    try:
+        if not options.verify:
+            data = certify.write(options.file, options.name)
+            print(f"{options.file}: {len(data['passes'])} passes of {options.name}")
+            return 0
+        verdicts = certify.verify(options.file)
+    except certify.BadCertificate as error:
+        raise BadInput(str(error)) from None
+    except OSError as error:
+        raise BadInput(f"{options.file} cannot be written: {error.strerror}.") from None
+    if options.json:
+        _print_json([asdict(verdict) for verdict in verdicts])
+    for verdict in verdicts if not options.json else []:
+        print(f"{'✓' if verdict.holds else '✗'} {verdict.key}: {verdict.sentence}")
+    return int(not verdicts or not all(verdict.holds for verdict in verdicts))
+
+
 def _kernels(options: argparse.Namespace) -> int:
     from . import cli_kernels
 
@@ -201,6 +223,14 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--all", action="store_true", help="run worked examples and plots as well")
     check.add_argument(
         "--watch", action="store_true", help="check again whenever the file is saved"
+    )
+    certify = verb("certify", _certify, "Write a page of your passes, or run such a page again.")
+    certify.add_argument("file", nargs="?", type=Path, default=Path("certificate.html"))
+    certify.add_argument("--name", default=os.environ.get("USER", "somebody"), help="whose it is")
+    certify.add_argument(
+        "--verify",
+        action="store_true",
+        help="run every source again (they are somebody's programs)",
     )
     for name, says in (
         ("facts", "Say what the compiler makes of a kernel, for a GPU that need not be here."),

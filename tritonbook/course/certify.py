@@ -1,0 +1,177 @@
+"""A page to hand in: what you passed, with sources, their hashes, the machine and the versions.
+
+`tritonbook certify` writes one HTML file without scripts or network, printable on a page or two.
+The same data stands in it as JSON, so that an organiser can run every answer again (`verify`) in
+place of trusting a screenshot. Running again says that the sources are right, not who wrote them,
+and it is no wall against somebody who means to cheat: that is the grader's part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..device import versions
+from .records import entries
+
+FORMAT = 1
+_DATA = re.compile(r'<pre id="certificate" hidden>(.*?)</pre>', re.DOTALL)
+STYLE = """\
+body{font:11pt/1.4 system-ui,sans-serif;color:#1f2328;background:#fff;max-width:190mm;margin:auto}
+h1{font-size:18pt;margin:0 0 2mm}table{border-collapse:collapse;width:100%;font-size:9pt}
+td,th{text-align:left;padding:1mm 2mm;border-top:1px solid #d0d7de}tr{break-inside:avoid}
+code{font-size:8pt}.small{font-size:8pt;color:#57606a}@page{size:A4;margin:12mm}
+"""
+
+
+class BadCertificate(Exception):
+    """The file is no certificate, or was changed: one sentence."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one claimed pass when it was run again."""
+
+    key: str
+    holds: bool
+    sentence: str
+
+
+def certificate(name: str) -> dict[str, Any]:
+    """The data of a certificate: every kept pass of the course, in its order."""
+    from .exercises import exercises
+
+    known, rows = entries(), []
+    for exercise in exercises():
+        for key, cell in exercise.checks().items():
+            kept = known.get(key, {}).get("passed")
+            if kept:
+                row = {"notebook": exercise.slug, "key": key, "points": cell.points or 0, **kept}
+                rows.append({**row, "stretch": "stretch" in cell.tags})
+    checks = sum(len(exercise.checks()) for exercise in exercises())
+    return {
+        "format": FORMAT,
+        "name": name,
+        "made": time.strftime("%Y-%m-%dT%H:%M:%S"),
+        "versions": versions(),
+        "checks_in_course": checks,
+        "passes": rows,
+    }
+
+
+def _digest(data: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def page(data: dict[str, Any]) -> str:
+    """The certificate as one self-contained HTML page."""
+    rows = "".join(
+        f"<tr><td>{html.escape(row['notebook'])}</td><td><code>{html.escape(row['key'])}</code></td>"
+        f"<td>{html.escape(row['state'])}</td><td>{row['points']}</td>"
+        f"<td>{html.escape(row['when'][:10])}</td><td>{html.escape(row['versions']['gpu'])}, "
+        f"Triton {html.escape(row['versions']['triton'])}</td>"
+        f"<td><code>{row.get('sha256', 'no source kept')[:16]}</code></td></tr>"
+        for row in data["passes"]
+    )
+    points = sum(row["points"] for row in data["passes"])
+    # Escaped, so that a source with HTML in it stays text.
+    payload = html.escape(json.dumps({"data": data, "sha256": _digest(data)}))
+    made = ", ".join(f"{key} {value}" for key, value in data["versions"].items() if value)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>Triton Workbook: {html.escape(data['name'])}</title><style>{STYLE}</style></head>"
+        f"<body><h1>Triton Workbook</h1><p><strong>{html.escape(data['name'])}</strong> passed "
+        f"{len(data['passes'])} of {data['checks_in_course']} checks, {points} points.</p>"
+        "<table><thead><tr><th>notebook</th><th>function</th><th>state</th><th>points</th>"
+        f"<th>passed on</th><th>on</th><th>source</th></tr></thead><tbody>{rows}</tbody></table>"
+        f'<p class="small">Made {html.escape(data["made"])} with {html.escape(made)}. This page '
+        "holds each function's source; <code>tritonbook certify --verify FILE</code> runs them all "
+        f'again.</p><pre id="certificate" hidden>{payload}</pre></body></html>\n'
+    )
+
+
+def write(path: Path, name: str) -> dict[str, Any]:
+    """Write the certificate; returns its data. Raises OSError where it cannot be written."""
+    data = certificate(name)
+    path.write_text(page(data), encoding="utf-8")
+    return data
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The data of a certificate file. Raises BadCertificate with one sentence."""
+    try:
+        found = _DATA.search(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadCertificate(f"{path} cannot be read: {error}.") from None
+    try:
+        content = json.loads(html.unescape(found[1]))
+        data, digest = content["data"], content["sha256"]
+        sources = [(row["key"], row["source"], row.get("sha256")) for row in data["passes"]]
+    except (TypeError, ValueError, KeyError):
+        raise BadCertificate(f"{path} is not a certificate of the workbook.") from None
+    if digest != _digest(data):
+        raise BadCertificate(f"{path} was changed after it was made: its hash does not fit.")
+    for key, source, sha256 in sources:
+        if source and hashlib.sha256(source.encode()).hexdigest() != sha256:
+            raise BadCertificate(f"{path} was changed: the source of {key} does not fit its hash.")
+    return data
+
+
+def verify(path: Path, seconds: float = 120.0) -> list[Verdict]:
+    """Run every source of a certificate again, against the full checks, in a process of its own.
+
+    The sources are somebody else's programs: run this where they can do no harm, such as in the
+    container. Raises BadCertificate for a file that is none.
+    """
+    import subprocess
+
+    verdicts = []
+    for row in read(path)["passes"]:
+        if not row["source"]:
+            verdicts.append(Verdict(row["key"], False, "no source was kept"))
+            continue
+        request = json.dumps({"slug": row["notebook"], "key": row["key"], "text": row["source"]})
+        command = [sys.executable, "-m", "tritonbook.course.certify"]
+        try:
+            done = subprocess.run(
+                command, input=request, capture_output=True, text=True, timeout=seconds
+            )
+        except subprocess.TimeoutExpired:
+            verdicts.append(Verdict(row["key"], False, f"stopped after {seconds:g} s"))
+            continue
+        # The last line is ours: the sources may print, but this process ends with the verdict.
+        last = (done.stdout.strip().splitlines() or [""])[-1]
+        holds = done.returncode == 0 and last == "passed"
+        said = last or f"the process ended with {done.returncode}"
+        verdicts.append(Verdict(row["key"], holds, said))
+    return verdicts
+
+
+def _run_again(request: dict[str, str]) -> str:
+    """`passed`, or why not, of one source put in the place of its answer cell."""
+    from ..checking.report import CheckFailed
+    from .exercises import load, run_check
+
+    # A kept source is a file of its own; here it stands in the middle of the exercise's module.
+    text = re.sub(r"(?m)^from __future__ import .*$", "", request["text"])
+    try:
+        module = load(request["slug"], {request["key"]: text})
+        run_check(module, request["key"])
+    except CheckFailed as failed:
+        return str(failed).splitlines()[0]
+    except Exception as problem:  # whatever a stranger's source raises is a verdict too
+        return f"{type(problem).__name__}: {problem}".splitlines()[0]
+    return "passed"
+
+
+if __name__ == "__main__":
+    verdict = _run_again(json.load(sys.stdin))
+    print(f"\n{verdict}", flush=True)
+    sys.exit(verdict != "passed")
