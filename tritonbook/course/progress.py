@@ -205,8 +205,10 @@ def mine(name: str, *, quiet: bool = False) -> Any:
 
     Raises what `tritonbook.reference` raises when the course has no function of that name.
     """
-    from .exercises import reference
+    from .exercises import LOADING, reference
 
+    if LOADING.get():  # tests, benchmarks and the grader must not depend on whose machine it is
+        return reference(name)
     kept = kept_pass(name)
     why = "not passed yet"
     if kept.get("source"):
