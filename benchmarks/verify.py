@@ -134,16 +134,12 @@ def _compare(
 
 def count_kernels(fn: Callable[[], Any]) -> int | None:
     """Kernels that one call runs on the GPU, counted by torch.profiler; None where it sees none."""
-    from torch.profiler import ProfilerActivity, profile
+    from tritonbook.timing import profiled
 
     fn()
-    torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-        fn()
-        torch.cuda.synchronize()
     kernels = [
         event
-        for event in profiler.events()
+        for event in profiled(fn).events()
         if event.device_type == torch.autograd.DeviceType.CUDA
         and not event.name.startswith(("Memcpy", "Memset"))
     ]

@@ -281,7 +281,7 @@ check(
 # cache before each call, it uses markers in the GPU's own queue (CUDA events) instead of the host's
 # clock, and it compares the result with what this GPU can do.
 #
-# It also knows the **launch-bound trap**. A launch costs the host 5 to 20 microseconds. If the
+# It also knows the **launch-bound trap**. A launch costs the host 4 to 20 microseconds. If the
 # kernel itself takes 2, your figure is that of the host, and a better kernel changes nothing. Below
 # 20 microseconds `bench` therefore prints a second figure, *device*: ten calls are recorded as one
 # CUDA graph and replayed, so that the host launches once for all of them.
@@ -300,7 +300,8 @@ tiny = bench(
 tiny
 
 # %% [markdown]
-# Up to a million elements the first figure hardly moves. What you see there is the launch.
+# From a thousand elements to a million the work grows a thousandfold. On an H100 the first figure
+# does not even double. What you see there is the launch.
 #
 # The **compile trap** is its cousin. `torch.compile` makes a program for the shapes it has seen. A
 # function compiled for one shape (*static*) and one compiled for any shape (*dynamic*) are two
@@ -555,24 +556,23 @@ picture
 # %% [markdown]
 # ## The profiler
 #
-# `torch.profiler` records every operator and every kernel. Its table can be printed. It can also be
-# read by a program, as here: which operators does each form of GELU run, and how often?
+# `torch.profiler` records every operator and every kernel. `profiled(fn)` runs `fn` under it. The
+# table, `key_averages()`, can be printed. It can also be read by a program, as here: which
+# operators does each form of GELU run, and how often?
 
 # %%
-from torch.profiler import ProfilerActivity, profile, record_function
+from tritonbook.timing import profiled
 
 
 def gelu_formula(x):
     return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x**3)))
 
 
-activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if DEVICE == "cuda" else [])
 small = torch.randn(2**18, device=DEVICE)
 for name, fn in {"formula": gelu_formula, "fused": torch.nn.functional.gelu}.items():
     fn(small)
-    with profile(activities=activities) as profiler, record_function(name):
-        fn(small)
-    counts = {row.key.removeprefix("aten::"): row.count for row in profiler.key_averages()}
+    table = profiled(lambda fn=fn: fn(small)).key_averages()
+    counts = {row.key.removeprefix("aten::"): row.count for row in table}
     wanted = [key for key in ("mul", "pow", "add", "tanh", "gelu") if key in counts]
     shown = [f"{counts[key]} x {key}" for key in wanted]
     print(f"{name}:", ", ".join(shown))

@@ -282,7 +282,8 @@ def softmax_kernel(
     x = tl.load(x_ptrs, mask=mask_n, other=float("-inf")).to(tl.float32)
 
     e = tl.exp(x - tl.max(x, axis=0))
-    out = e / tl.sum(e, axis=0)
+    # One division for the row instead of one for each element.
+    out = e * (1.0 / tl.sum(e, axis=0))
 
     out_ptrs = out_ptr + pid_m * stride_om + offs_n * stride_on
     tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=mask_n)
@@ -403,7 +404,9 @@ print(f"all at once:      maximum {max(row)}, sum {sum(math.exp(x - max(row)) fo
 #
 # Write both walks, about 7 and 6 lines. The second one reads the row again and writes the result.
 # Let it go **backwards**: what the first walk read last is most likely still in the cache, so take
-# it first. (Forwards is right too, only slower.)
+# it first. (Forwards is right too, only slower.) If you like, tell the cache what you know: a load
+# or store takes `eviction_policy="evict_last"` for data that you will need again, and
+# `"evict_first"` for data that you will not.
 
 # %% tags=["answer"] key="softmax_online"
 @triton.jit
@@ -431,7 +434,8 @@ def softmax_online_kernel(
     for start in range(0, N, BLOCK_N):
         offs_n = start + tl.arange(0, BLOCK_N)
         mask_n = offs_n < N
-        x = tl.load(x_ptr + offs_n * stride_xn, mask=mask_n, other=float("-inf"))
+        x_ptrs = x_ptr + offs_n * stride_xn
+        x = tl.load(x_ptrs, mask_n, other=float("-inf"), eviction_policy="evict_last")
         x = x.to(tl.float32)
 
         m_new = tl.maximum(m_i, tl.max(x, axis=0))
@@ -444,10 +448,11 @@ def softmax_online_kernel(
     for i in range(0, num_tiles):
         offs_n = (num_tiles - 1 - i) * BLOCK_N + tl.arange(0, BLOCK_N)
         mask_n = offs_n < N
-        x = tl.load(x_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32)
-        out = tl.exp(x - m_i) / l_i
+        x = tl.load(x_ptr + offs_n * stride_xn, mask_n, eviction_policy="evict_first")
+        out = tl.exp(x.to(tl.float32) - m_i) * (1.0 / l_i)
         out = out.to(out_ptr.dtype.element_ty)
-        tl.store(out_ptr + offs_n * stride_on, out, mask=mask_n)
+        out_ptrs = out_ptr + offs_n * stride_on
+        tl.store(out_ptrs, out, mask_n, eviction_policy="evict_first")
     ### END SOLUTION
 
 
@@ -571,8 +576,14 @@ widths
 
 # %% [markdown]
 # **Read the plot.** The dashed line is the copy. As long as the row fits, one read and one write
-# are enough, and your kernel stays close to it. Beyond that the online form takes over, and the
-# second reading costs more the less of it the cache can hold.
+# are enough, and your kernel stays close to it. With 65,536 columns the row still fits, but only
+# just: each of 1,024 threads holds 64 elements and has 64 registers. `facts` counts 144 bytes for
+# each thread that spill to memory, and the online form overtakes. Its second reading costs more the
+# less of it the cache can hold.
+#
+# What the small print is worth was measured as well, on an H100 with 1,024 rows of 131,072
+# columns. The second walk forwards: 0.275 ms. Backwards: 0.260 ms. Backwards and with the three
+# hints to the cache: 0.233 ms. PyTorch took 0.374 ms.
 #
 # And against the line-by-line formula, a compiler, and PyTorch's own softmax:
 

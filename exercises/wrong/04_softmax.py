@@ -5,7 +5,7 @@ from tritonbook.course.mutants import Mutant, Variant
 OTHER = ', other=float("-inf")'
 ALLOCATE = "    out = torch.empty((M, N), dtype=x.dtype, device=x.device)\n"
 STORE = "tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=mask_n)"
-FIRST_LOAD = f"tl.load(x_ptr + offs_n * stride_xn, mask=mask_n{OTHER})"
+FIRST_LOAD = f"tl.load(x_ptrs, mask_n{OTHER}"
 FIRST_MASK = "offs_n = start + tl.arange(0, BLOCK_N)\n        mask_n = offs_n < N"
 RESCALED = "l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(x - m_new), axis=0)"
 MASKED_E = "e = tl.where(counts, tl.exp(x - tl.max(x, axis=0)), 0.0)"
@@ -22,12 +22,12 @@ MUTANTS = {
         ),
         Mutant("maximum_not_subtracted", "overflow", ("x - tl.max(x, axis=0)", "x")),
         Mutant("minimum_subtracted", ("overflow", "nan"), ("tl.max(x, axis=0)", "tl.min(x, axis=0)")),
-        Mutant("not_divided", "not-normalised", ("out = e / tl.sum(e, axis=0)", "out = e")),
+        Mutant("not_divided", "not-normalised", ("out = e * (1.0 / tl.sum(e, axis=0))", "out = e")),
         Mutant("divided_by_n", "wrong-values", ("tl.sum(e, axis=0)", "N")),
         Mutant("divided_by_the_block", "wrong-values", ("tl.sum(e, axis=0)", "BLOCK_N")),
         Mutant("exp2_without_factor", "base-two", ("tl.exp(", "tl.exp2(")),
         Mutant("sign", "of-minus-x", ("e = tl.exp(x - tl.max(x, axis=0))", "e = tl.exp(tl.min(tl.where(mask_n, x, float('inf')), axis=0) - x)\n    e = tl.where(mask_n, e, 0.0)")),
-        Mutant("logarithm", "logarithm", ("out = e / tl.sum(e, axis=0)", "out = x - tl.max(x, axis=0) - tl.log(tl.sum(e, axis=0))")),
+        Mutant("logarithm", "logarithm", ("out = e * (1.0 / tl.sum(e, axis=0))", "out = x - tl.max(x, axis=0) - tl.log(tl.sum(e, axis=0))")),
         Mutant("one_stride_for_two_tensors", ("strided-only", "out-of-bounds-store"), ("pid_m * stride_om", "pid_m * stride_xm")),
         Mutant("rows_are_n_apart", "strided-only", ("pid_m * stride_xm", "pid_m * N")),
         Mutant("column_stride_forgotten", ("strided-only", "reads-outside"), ("offs_n * stride_xn", "offs_n")),
@@ -46,7 +46,7 @@ MUTANTS = {
             "no-kernel-launched",
             replace="def softmax(x):\n    require_matrix(x)\n    return torch.softmax(x, dim=-1)\n",
         ),
-        Mutant("divided_by_torch", "torch-compute", ("out = e / tl.sum(e, axis=0)", "out = e"), ("    return out", "    return out / out.sum(-1, keepdim=True)")),
+        Mutant("divided_by_torch", "torch-compute", ("out = e * (1.0 / tl.sum(e, axis=0))", "out = e"), ("    return out", "    return out / out.sum(-1, keepdim=True)")),
     ],
     "softmax_online": [
         Mutant("sum_not_rescaled", "wrong-values", ("l_i * tl.exp(m_i - m_new)", "l_i")),
@@ -58,18 +58,18 @@ MUTANTS = {
         Mutant("sum_starts_at_one", ("constant-factor", "wrong-values"), ("m_i = -1e38", "m_i = 0.0"), ("l_i = 0.0", "l_i = 1.0")),
         Mutant("masked_lanes_are_zero", ("padding-counted", "wrong-values"), (OTHER, ", other=0.0")),
         Mutant("other_forgotten", ("padding-counted", "wrong-values"), (OTHER, ""), only="interpreter"),
-        Mutant("no_first_load_mask", ("reads-outside", "wrong-values"), (FIRST_LOAD, "tl.load(x_ptr + offs_n * stride_xn)"), only="interpreter"),
+        Mutant("no_first_load_mask", ("reads-outside", "wrong-values"), (FIRST_LOAD, "tl.load(x_ptrs"), only="interpreter"),
         Mutant("first_tile_only", ("wrong-values",), ("range(0, N, BLOCK_N)", "range(0, BLOCK_N, BLOCK_N)")),
         Mutant("last_tile_left_out", ("wrong-values", "overflow", "nan"), ("range(0, N, BLOCK_N)", "range(0, N - BLOCK_N + 1, BLOCK_N)")),
         Mutant("sum_of_the_last_tile", "wrong-values", (RESCALED, "l_i = tl.sum(tl.exp(x - m_new), axis=0)")),
         Mutant("always_the_same_tile", ("wrong-values", "reads-outside"), (FIRST_MASK, FIRST_MASK.replace("start + ", "0 * start + "))),
         Mutant("exp2_in_the_sum", "wrong-values", ("tl.sum(tl.exp(x - m_new)", "tl.sum(tl.exp2(x - m_new)")),
-        Mutant("not_divided", "not-normalised", ("tl.exp(x - m_i) / l_i", "tl.exp(x - m_i)")),
+        Mutant("not_divided", "not-normalised", ("(x.to(tl.float32) - m_i) * (1.0 / l_i)", "(x.to(tl.float32) - m_i)")),
         Mutant("maximum_not_subtracted", ("overflow", "nan"), ("m_new = tl.maximum(m_i, tl.max(x, axis=0))", "m_new = 0.0 * tl.max(x, axis=0)"), ("m_i = -1e38", "m_i = 0.0")),
-        Mutant("column_stride_forgotten", ("strided-only", "reads-outside"), (FIRST_LOAD, FIRST_LOAD.replace(" * stride_xn", ""))),
+        Mutant("column_stride_forgotten", ("strided-only", "reads-outside"), ("x_ptrs = x_ptr + offs_n * stride_xn", "x_ptrs = x_ptr + offs_n")),
         Mutant("rows_are_n_apart", "strided-only", ("x_ptr += pid_m * stride_xm", "x_ptr += pid_m * N")),
         Mutant("exponentials_in_half_precision", ("does-not-compile", "raised"), ("tl.sum(tl.exp(x - m_new), axis=0)", "tl.sum(tl.exp((x - m_new).to(out_ptr.dtype.element_ty)).to(tl.float32), axis=0)")),
-        Mutant("no_store_mask", "out-of-bounds-store", ("stride_on, out, mask=mask_n)", "stride_on, out)")),
+        Mutant("no_store_mask", "out-of-bounds-store", ("tl.store(out_ptrs, out, mask_n, evi", "tl.store(out_ptrs, out, evi")),
         Mutant(
             "torch_stand_in",
             "no-kernel-launched",
@@ -97,7 +97,7 @@ VARIANTS = {
     "softmax": [
         Variant("four_warps", ("num_warps=warps_for(BLOCK_N)", "num_warps=4")),
         Variant("larger_block", ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 2 * triton.next_power_of_2(N)")),
-        Variant("multiplied_by_the_inverse", ("e / tl.sum(e, axis=0)", "e * (1.0 / tl.sum(e, axis=0))")),
+        Variant("divided_element_by_element", ("e * (1.0 / tl.sum(e, axis=0))", "e / tl.sum(e, axis=0)")),
         Variant("exp2_with_factor", ("tl.exp(x - tl.max(x, axis=0))", "tl.exp2((x - tl.max(x, axis=0)) * 1.4426950408889634)")),
         Variant("where_instead_of_other", (OTHER, ", other=0.0"), ("    e = tl.exp", '    x = tl.where(mask_n, x, float("-inf"))\n    e = tl.exp')),
         Variant("large_negative_number", (OTHER, ", other=-1e38")),
@@ -111,6 +111,7 @@ VARIANTS = {
         Variant("in_three_steps", (RESCALED, "scale = tl.exp(m_i - m_new)\n        l_i = l_i * scale\n        l_i += tl.sum(tl.exp(x - m_new), axis=0)")),
         Variant("minus_infinity_handled", ("m_i = -1e38", 'm_i = float("-inf")'), (RESCALED, 'safe = tl.where(m_new == float("-inf"), 0.0, m_new)\n        l_i = l_i * tl.exp(m_i - safe) + tl.sum(tl.exp(x - safe), axis=0)')),
         Variant("two_walks_for_the_sum", ("        m_i = m_new\n", "        m_i = m_new * 1.0\n")),
+        Variant("no_hints_to_the_cache", (', eviction_policy="evict_last"', ""), ('stride_xn, mask_n, eviction_policy="evict_first"', "stride_xn, mask_n")),
         Variant("second_walk_forwards", ("(num_tiles - 1 - i) * BLOCK_N", "i * BLOCK_N")),
         Variant("lowest_float32", ("m_i = -1e38", "m_i = -3.4028234663852886e38")),
     ],

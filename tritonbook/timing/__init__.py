@@ -4,7 +4,7 @@ from .bench import bench, bench_sweep
 from .ceiling import Ceilings, ceilings
 from .fake import SimulatedGPU, SimulatedKernel, gpu, simulated_gpu
 from .result import BenchResult, Row, Sweep
-from .trace import record_trace, timeline
+from .trace import profiled, record_trace, timeline
 
 __all__ = [
     "BenchResult",
@@ -17,6 +17,7 @@ __all__ = [
     "bench_sweep",
     "ceilings",
     "gpu",
+    "profiled",
     "record_trace",
     "simulated_gpu",
     "timeline",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -60,6 +61,8 @@ class CudaClock:
         """
         import torch
 
+        if _waits(fn):
+            return None
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -84,6 +87,23 @@ class CudaClock:
             end.synchronize()
             times.append(start.elapsed_time(end) / calls)
         return statistics.median(times)
+
+
+def _waits(fn: Callable[[], Any]) -> bool:
+    """Whether a call makes the host wait for the GPU, which would spoil a capture for good."""
+    import torch
+
+    before = torch.cuda.get_sync_debug_mode()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch calls the mode a prototype, once
+        torch.cuda.set_sync_debug_mode("error")
+    try:
+        fn()
+    except RuntimeError:
+        return True
+    finally:
+        torch.cuda.set_sync_debug_mode(before)
+    return False
 
 
 class WallClock:

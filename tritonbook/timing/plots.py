@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from .. import style
 from .ceiling import Ceilings
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ class Plot:
         self.figure.savefig(path, facecolor=CARD)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+        png = self.png()
         data = {
-            "image/png": base64.b64encode(self.png()).decode("ascii"),
+            "text/html": style.image(png, "image/png", self.alt),
+            "image/png": base64.b64encode(png).decode("ascii"),
             "text/plain": self.alt,
         }
         return data, {"image/png": {"alt": self.alt}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import tempfile
 from collections.abc import Callable
@@ -21,11 +22,10 @@ WAITING_CALLS = (
 _KEPT = ("cpu_op", "cuda_runtime", "kernel", "gpu_memcpy", "gpu_memset", "user_annotation")
 
 
-def record_trace(fn: Callable[[], Any]) -> list[dict[str, Any]]:
-    """Run `fn` once under torch.profiler; its events as dictionaries, in order of time.
+def profiled(fn: Callable[[], Any]) -> Any:
+    """Run `fn` once under torch.profiler, host and GPU; the finished profiler.
 
-    Each has name, cat ("cpu_op", "cuda_runtime", "kernel", ...), tid, ts and dur in microseconds,
-    counted from the first event. Without a GPU only the host's operators appear.
+    `.key_averages()` gives its table row by row.
     """
     import torch
     from torch.profiler import ProfilerActivity, profile
@@ -34,8 +34,23 @@ def record_trace(fn: Callable[[], Any]) -> list[dict[str, Any]]:
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
         torch.cuda.synchronize()
-    with profile(activities=activities) as profiler:
+    # Without this torch 2.11 warns that events are dropped between cycles, of which there is one.
+    known = inspect.signature(profile.__init__).parameters
+    options = {"acc_events": True} if "acc_events" in known else {}
+    with profile(activities=activities, **options) as profiler:
         fn()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+    return profiler
+
+
+def record_trace(fn: Callable[[], Any]) -> list[dict[str, Any]]:
+    """Run `fn` once under torch.profiler; its events as dictionaries, in order of time.
+
+    Each has name, cat ("cpu_op", "cuda_runtime", "kernel", ...), tid, ts and dur in microseconds,
+    counted from the first event. Without a GPU only the host's operators appear.
+    """
+    profiler = profiled(fn)
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "trace.json"
         profiler.export_chrome_trace(str(path))

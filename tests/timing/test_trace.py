@@ -1,0 +1,28 @@
+"""The profiler's events as plain dictionaries."""
+
+import torch
+
+from tritonbook.timing import profiled, record_trace
+
+
+def work():
+    with torch.profiler.record_function("my step"):
+        torch.ones(64).cumsum(0).add(1)
+
+
+def test_events_are_in_order_of_time_and_start_at_zero():
+    # Kills: events in the order of their ends; time stamps of the machine's boot.
+    trace = record_trace(work)
+    starts = [event["ts"] for event in trace]
+    assert starts == sorted(starts) and starts[0] == 0.0
+    assert all(set(event) == {"name", "cat", "tid", "ts", "dur"} for event in trace)
+
+
+def test_operators_and_annotations_are_told_apart():
+    found = {event["name"]: event["cat"] for event in record_trace(work)}
+    assert found["aten::cumsum"] == "cpu_op" and found["my step"] == "user_annotation"
+
+
+def test_the_table_can_be_read_by_a_program():
+    counts = {row.key: row.count for row in profiled(work).key_averages()}
+    assert counts["aten::add"] == 1
