@@ -10,8 +10,8 @@ help:  ## print this list
 
 # Set-up: one virtual environment, made again only when a dependency file changes.
 $(STAMP): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer is needed: make PYTHON=/path/to/python3"; exit 2; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' || { echo "Python 3.10 to 3.13 is needed: make PYTHON=/path/to/python3.12"; exit 2; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing into $(VENV) (once; a few minutes)"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[lab,grade,author,test]'
 	@touch $@

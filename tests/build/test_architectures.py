@@ -1,5 +1,6 @@
 """Solutions compiled for GPUs that are not here, and the limits that they must keep."""
 
+import tritonbook
 from tritonbook.build import architectures
 from tritonbook.build.architectures import Compiled
 from tritonbook.course.calls import calls
@@ -70,3 +71,11 @@ def test_calls_are_read_without_running_the_check():
 def test_plain_python_is_told_from_kernels():
     (call, *_) = calls(get("00_start_here"), "tile_ranges")
     assert not call.launches_kernels
+
+
+def test_sizes_are_rounded_up_together():
+    """Kills: rounding one of two sizes that must agree; touching an argument that is no tensor."""
+    case = tritonbook.case("c", a=tritonbook.tensor(3, 300), b=tritonbook.tensor(300, 1), n=70)
+    rounded = architectures.aligned(case)
+    assert rounded.arguments["a"].shape == (16, 304) and rounded.arguments["b"].shape == (304, 1)
+    assert rounded.arguments["n"] == 70 and case.arguments["a"].shape == (3, 300)
