@@ -204,7 +204,7 @@ def bwd_tiles(D, dtype, block=None):
     elif dtype == torch.float32:
         both = (32, 32, 8, 1), (32, 32, 8, 1)
     elif arch // 10 in (9, 10):
-        both = (64, 128, 8, 3), (128, 64, 8, 3)
+        both = (64, 128, 8, 2), (128, 64, 8, 3)
     elif arch == 80:
         both = (64, 128, 8, 2), (128, 64, 8, 2)
     else:

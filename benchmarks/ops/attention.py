@@ -1,0 +1,100 @@
+"""Causal attention in float16, forwards and backwards, against PyTorch's native backends."""
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+
+from benchmarks.op import Op, Problem, peer, solution
+
+CAUSAL = True
+
+
+def one_head(q, k, v, causal=CAUSAL):
+    """The last head of the last batch alone: all of them would not fit in float64."""
+    q, k, v = (t[-1:, -1:] for t in (q, k, v))
+    s = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+    L = q.shape[2]
+    s = s.masked_fill(torch.ones(L, L, dtype=torch.bool, device=q.device).triu(1), float("-inf"))
+    return torch.softmax(s, dim=-1) @ v
+
+
+def one_head_gradients(q, k, v, do, causal=CAUSAL):
+    leaves = [t[-1:, -1:].detach().requires_grad_() for t in (q, k, v)]
+    o = one_head(*leaves)
+    return o.detach(), *torch.autograd.grad(o, leaves, do[-1:, -1:])
+
+
+def last_head(result):
+    """The same head of a candidate's result, without lse."""
+    return result[0][-1:, -1:] if isinstance(result, tuple) else result[-1:, -1:]
+
+
+def last_heads(results):
+    return tuple(t[-1:, -1:] for t in results)
+
+
+def native(backend):
+    def forward(q, k, v, causal):
+        with sdpa_kernel(backend):
+            return scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+    return peer(forward)
+
+
+def native_gradients(backend):
+    def both(q, k, v, do, causal):
+        leaves = [t.detach().requires_grad_() for t in (q, k, v)]
+        with sdpa_kernel(backend):
+            o = scaled_dot_product_attention(*leaves, is_causal=causal)
+            return o.detach(), *torch.autograd.grad(o, leaves, do)
+
+    return peer(both)
+
+
+def _problem(B, L, D, tensors, **targets):
+    H = 32
+
+    def make(device):
+        made = torch.randn(tensors, B, H, L, D, device=device, dtype=torch.float16)
+        return *made.unbind(0), CAUSAL
+
+    return Problem(
+        label=f"B{B} H{H} S{L} D{D} causal f16",
+        make=make,
+        bytes=2 * 4 * B * H * L * D,
+        # two products forwards, five backwards, halved by causality
+        flops=(2 if tensors == 3 else 7) * B * H * L * L * D,
+        targets=targets,
+    )
+
+
+OPS = [
+    Op(
+        name="flash_fwd",
+        notebook="14_flash_attention",
+        problems=[
+            _problem(2, 4096, 128, 3, cudnn=0.85),
+            _problem(1, 16384, 128, 3, cudnn=0.95),
+            _problem(4, 4096, 64, 3, cudnn=0.95),
+        ],
+        exact=one_head,
+        part=last_head,
+        providers={
+            "flash_fwd": solution("flash_fwd"),
+            "cudnn": native(SDPBackend.CUDNN_ATTENTION),
+            "flash-attention-2": native(SDPBackend.FLASH_ATTENTION),
+        },
+    ),
+    Op(
+        name="flash_attention",
+        notebook="15_attention_backward",
+        problems=[_problem(2, 4096, 128, 4, **{"flash-attention-2": 1.2})],
+        exact=lambda q, k, v, do, causal: one_head_gradients(q, k, v, do),
+        part=last_heads,
+        providers={
+            "flash_attention": solution("attention_gradients"),
+            "cudnn": native_gradients(SDPBackend.CUDNN_ATTENTION),
+            "flash-attention-2": native_gradients(SDPBackend.FLASH_ATTENTION),
+        },
+    ),
+]

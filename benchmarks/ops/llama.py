@@ -1,0 +1,126 @@
+"""One layer of Llama 3 8B: forward, in bfloat16, the same weights for everyone."""
+
+import torch
+from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
+
+from benchmarks.op import Op, Problem, compiled, optional, peer, solution
+
+D, F, HEADS, KV_HEADS, SIZE = 4096, 14336, 32, 8, 128
+
+
+def _turn(x, cos, sin):
+    a, b = x.chunk(2, dim=-1)
+    return x * cos + torch.cat((-b, a), dim=-1) * sin
+
+
+def _turn_both(q, k, cos, sin):
+    return _turn(q, cos, sin), _turn(k, cos, sin)
+
+
+def _attend(q, k, v):
+    return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+
+def _attend_exactly(q, k, v):
+    """Head by head: all scores at once in float64 would not fit."""
+    heads = []
+    for h in range(q.shape[1]):
+        g = h // (q.shape[1] // k.shape[1])
+        s = q[:, h] @ k[:, g].transpose(-1, -2) * q.shape[-1] ** -0.5
+        hidden = torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1)
+        heads.append(torch.softmax(s.masked_fill_(hidden, float("-inf")), dim=-1) @ v[:, g])
+    return torch.stack(heads, dim=1)
+
+
+def _layer(norm, turn, attend, gate):
+    """A layer put together from four parts; products and sums are torch's."""
+
+    def run(x, norm_attn, w_qkv, w_o, norm_mlp, w_gate, w_up, w_down, cos, sin, heads, kv_heads):
+        B, L, _ = x.shape
+        parts = (norm(x, norm_attn) @ w_qkv).view(B, L, heads + 2 * kv_heads, -1).transpose(1, 2)
+        q, k, v = parts.split((heads, kv_heads, kv_heads), dim=1)
+        q, k = turn(q, k, cos, sin)
+        x = x + attend(q, k, v).transpose(1, 2).reshape(B, L, -1) @ w_o
+        h = norm(x, norm_mlp)
+        return x + gate(h @ w_gate, h @ w_up) @ w_down
+
+    return run
+
+
+def _norm(x, w):
+    return rms_norm(x, w.shape, w, 1e-5)
+
+
+def _gate(gate, up):
+    return silu(gate) * up
+
+
+eager = _layer(_norm, _turn_both, _attend, _gate)
+exact = _layer(_norm, _turn_both, _attend_exactly, _gate)
+
+
+def _liger(ops):
+    from liger_kernel.ops.rms_norm import LigerRMSNormFunction
+    from liger_kernel.ops.rope import LigerRopeFunction
+    from liger_kernel.ops.swiglu import LigerSiLUMulFunction
+
+    return _layer(
+        lambda x, w: LigerRMSNormFunction.apply(x, w, 1e-5, 0.0, "llama", False),
+        lambda q, k, cos, sin: LigerRopeFunction.apply(q, k, cos[None], sin[None]),
+        _attend,
+        LigerSiLUMulFunction.apply,
+    )
+
+
+def _problem(B, L):
+    def make(device):
+        def weight(rows, columns):
+            kept = torch.randn(columns, rows, device=device) * rows**-0.5
+            return kept.to(torch.bfloat16).t()  # as nn.Linear keeps it, (out, in)
+
+        def norm():
+            return (1 + 0.1 * torch.randn(D, device=device)).to(torch.bfloat16)
+
+        angle = torch.arange(L, device=device)[:, None] * 500_000.0 ** (
+            -torch.arange(0, SIZE, 2, device=device) / SIZE
+        )
+        angle = torch.cat((angle, angle), dim=1)
+        return (
+            torch.randn(B, L, D, device=device, dtype=torch.bfloat16),
+            norm(),
+            weight(D, (HEADS + 2 * KV_HEADS) * SIZE),
+            weight(HEADS * SIZE, D),
+            norm(),
+            weight(D, F),
+            weight(D, F),
+            weight(F, D),
+            angle.cos().to(torch.bfloat16),
+            angle.sin().to(torch.bfloat16),
+            HEADS,
+            KV_HEADS,
+        )
+
+    parameters = D * (HEADS + 2 * KV_HEADS) * SIZE + HEADS * SIZE * D + 3 * D * F
+    return Problem(
+        label=f"B{B} S{L} D{D} F{F} bf16",
+        make=make,
+        bytes=2 * (parameters + 2 * B * L * D),
+        flops=2 * B * L * parameters + 2 * B * HEADS * L * L * SIZE,
+        targets={"compile static": 1.0, "liger": 1.0},
+    )
+
+
+OPS = [
+    Op(
+        name="llama_block",
+        notebook="16_llama_block",
+        problems=[_problem(2, 2048), _problem(1, 8192)],
+        exact=exact,
+        providers={
+            "llama_block": solution("llama_block"),
+            "torch": peer(eager),
+            "compile static": compiled(eager, dynamic=False),
+            "liger": optional("liger_kernel.ops", _liger),
+        },
+    )
+]
