@@ -1,0 +1,69 @@
+"""What the documents promise is there: links, make verbs, commands, job scripts."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tritonbook import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = [
+    ROOT / name
+    for name in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "AGENTS.md",
+        "CHANGELOG.md",
+        "singularity/README.md",
+    )
+]
+VERBS = set(re.findall(r"(?m)^([a-z][a-z-]*):", (ROOT / "Makefile").read_text()))
+
+
+def names(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=names)
+def test_every_link_inside_the_repository_leads_somewhere(path):
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", path.read_text()):
+        if not target.startswith("http"):
+            assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=names)
+def test_every_make_verb_exists(path):
+    text = path.read_text()
+    code = re.findall(r"`([^`\n]+)`", text) + re.findall(r"(?ms)^```\n(.*?)^```", text)
+    for line in "\n".join(code).splitlines():
+        if line.startswith("make "):
+            verbs = [word for word in line.split()[1:] if re.fullmatch(r"[a-z-]+", word)]
+            assert set(verbs) <= VERBS, line
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=names)
+def test_every_command_is_understood(path):
+    parser = cli._parser()
+    for command in re.findall(r"`tritonbook ([^`\n]+)`", path.read_text()):
+        words = command.replace("FILE", "file.html").split()
+        assert parser.parse_args(words).verb == words[0]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=names)
+def test_lines_can_be_read_in_an_editor(path):
+    generated = re.sub(r"(?s)<!-- \w+: generated -->.*?<!-- end of \w+ -->", "", path.read_text())
+    for line in generated.splitlines():
+        assert len(line) <= 110 or "http" in line or line.startswith("|"), line
+
+
+def test_the_four_readers_find_their_start_before_anything_else():
+    start = (ROOT / "README.md").read_text().partition("## The notebooks")[0]
+    for reader in ("Colab", "laptop without a GPU", "GPU box", "Slurm cluster"):
+        assert reader in start
+    assert len(start.splitlines()) <= 45  # one screen
+
+
+def test_contributors_get_six_steps():
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition("six steps")[2].partition("\n## ")[0]
+    assert re.findall(r"(?m)^(\d)\. ", text) == list("123456")
