@@ -907,10 +907,10 @@ for D in (128, 256, 512, 1024, 4096):
 # - **A narrow layer** (D up to 256): one column of output tiles holds the whole row. Nothing is
 #   computed twice, and the hidden values cost nothing. The more rows, the more is saved. Layers
 #   like this are found in small networks, in graphics and in the first stages of vision models.
-# - **A wide layer**: below the border the saving is a per cent or so, because weights dominate and
-#   both plans must read them. Above the border recomputation costs more than memory did. And the
-#   table is kind to the fused plan: it believes that the L2 cache answers 8.5 times the requests at
-#   no cost, and that a handful of programs keep a GPU busy.
+# - **A wide layer**: below the border the saving is small, the wider the layer the smaller, because
+#   weights dominate and both plans must read them. Above the border recomputation costs more than
+#   memory did. And the table is kind to the fused plan: it believes that the L2 cache answers 8.5
+#   times the requests at no cost, and that a handful of programs keep a GPU busy.
 #
 # Predictions like these are worth checking. So build it.
 #
@@ -1131,6 +1131,16 @@ check(mlp_gelu_fused, mlp_gelu_ref, HIDDEN_FUSED_CASES, **FUSED)
 ### END HIDDEN TESTS
 
 # %% [markdown]
+# **Check the ledger by counting.** The meter runs your kernel and counts every byte that it asks
+# for. Here D is 300 and a tile of the output has 128 columns, so there are three columns of tiles.
+# Find w1: it is read three times, w2 once.
+
+# %%
+half = dict(device=DEVICE, dtype=torch.float16)
+x, w1, w2 = (torch.randn(*shape, **half) * 0.1 for shape in [(64, 300), (300, 64), (64, 300)])
+traffic(mlp_gelu_fused, x, w1, w2)
+
+# %% [markdown]
 # ## Predict, then measure
 #
 # First the layer of a Llama model, D = 4096 and H = 14336: once with many tokens, once with 16, as
@@ -1187,6 +1197,8 @@ for D in widths:
         slow, fast = (row.ms for row in timed.rows)
         ratio = slow / fast
         print(f"D={D:5} M={M:6}: PyTorch {slow:.4f} ms, fused {fast:.4f} ms, ratio {ratio:.2f}")
+if DEVICE != "cuda":
+    print("These are times of the interpreter: they say nothing about a GPU.")
 
 # %% [markdown]
 # **Read the tables.** On an H100, in November 2026, `mlp_swiglu` took as long as `torch.compile` at

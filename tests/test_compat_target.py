@@ -1,0 +1,35 @@
+"""Which GPU a kernel is compiled for, and its shared memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tritonbook import compat
+
+SCRIPT = """
+import tritonbook
+from tritonbook.compat import fake_gpu, shared_memory_limit, target_arch
+
+for arch in (75, 90, 80, 90):
+    with fake_gpu(arch):
+        print(target_arch(), shared_memory_limit())
+"""
+
+
+def test_the_interpreter_stands_for_an_a100():
+    """Exercises choose their tiles by these. Kills: asking torch for a GPU that is not there."""
+    if compat.INTERPRET:
+        assert (compat.target_arch(), compat.shared_memory_limit()) == (80, 166912)
+    else:
+        assert compat.target_arch() >= 70 and compat.shared_memory_limit() >= 48 * 1024
+
+
+def test_each_fake_gpu_answers_for_itself():
+    """Kills: a remembered limit that ignores the change of GPU."""
+    environment = {**os.environ, "TRITON_INTERPRET": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["75", "65536", "90", "232448", "80", "166912", "90", "232448"]
