@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import tritonbook  # noqa: F401  (must come before Triton)
@@ -28,11 +29,7 @@ def main() -> int:
     unknown = [name for name in options.names if not any(name in known for known in ops)]
     if unknown:
         parser.error(f"no operation like {unknown[0]!r}; there are: {', '.join(ops)}")
-    chosen = {
-        name: op
-        for name, op in ops.items()
-        if not options.names or any(part in name for part in options.names)
-    }
+    chosen = {name: op for name, op in ops.items() if _wanted(name, options.names, ops)}
     if options.list:
         for name, op in chosen.items():
             print(f"{name:<24}{op.notebook:<24}{', '.join(p.label for p in op.problems)}")
@@ -68,6 +65,11 @@ def main() -> int:
     for line in refused:
         print(f"REFUSED {line}")
     return 1 if refused else 0
+
+
+def _wanted(name: str, asked: list[str], known: Iterable[str]) -> bool:
+    """Whole names stand for themselves, parts of names for every operation that holds them."""
+    return not asked or any(name == part if part in known else part in name for part in asked)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,14 +83,24 @@ def compiled(fn: Function, dynamic: bool) -> Provider:
     """`torch.compile(fn)`, made afresh for each problem.
 
     Name it "compile static" or "compile dynamic" in an Op: a function compiled for one shape and
-    one compiled for any shape are two programs of different speed.
+    one compiled for any shape are two programs of different speed. What is compiled is a copy:
+    PyTorch keeps compiled programs with a function's code, and two compilations of one code would
+    share them.
     """
 
     def load() -> Function:
-        torch._dynamo.reset()
-        return torch.compile(fn, dynamic=dynamic)
+        return torch.compile(_copy(fn, "dynamic" if dynamic else "static"), dynamic=dynamic)
 
     return Provider(load)
+
+
+def _copy(fn: Function, suffix: str) -> Function:
+    if not isinstance(fn, types.FunctionType):
+        return fn
+    code = fn.__code__.replace(co_name=f"{fn.__name__}_{suffix}")
+    copy = types.FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+    copy.__kwdefaults__ = fn.__kwdefaults__
+    return copy
 
 
 def optional(module: str, build: Callable[[Any], Function]) -> Provider:

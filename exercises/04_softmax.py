@@ -576,14 +576,16 @@ widths
 
 # %% [markdown]
 # **Read the plot.** The dashed line is the copy. As long as the row fits, one read and one write
-# are enough, and your kernel stays close to it. With 65,536 columns the row still fits, but only
-# just: each of 1,024 threads holds 64 elements and has 64 registers. `facts` counts 144 bytes for
-# each thread that spill to memory, and the online form overtakes. Its second reading costs more the
-# less of it the cache can hold.
+# are enough, and your first kernel stays close to it. With 65,536 columns the row still fits, but
+# only just: each of 1,024 threads holds 64 elements and has 64 registers. `facts` counts 144 bytes
+# for each thread that spill to memory, and the speed collapses.
 #
-# What the small print is worth was measured as well, on an H100 with 1,024 rows of 131,072
-# columns. The second walk forwards: 0.275 ms. Backwards: 0.260 ms. Backwards and with the three
-# hints to the cache: 0.233 ms. PyTorch took 0.374 ms.
+# The online form reads twice, and yet it keeps up from the start: its second reading finds the row
+# in the cache. Beyond 65,536 columns the cache holds less and less of the rows in flight.
+#
+# What the small print is worth was measured too, on an H100 with 1,024 rows of 131,072 columns.
+# The second walk forwards: 0.275 ms. Backwards: 0.260 ms. Backwards and with the hints to the
+# cache: 0.233 ms. PyTorch took 0.374 ms.
 #
 # And against the line-by-line formula, a compiler, and PyTorch's own softmax:
 
