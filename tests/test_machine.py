@@ -72,3 +72,13 @@ def test_the_report_of_this_machine_is_json(capsys):
     report = doctor()
     again = json.loads(json.dumps(report.to_dict()))
     assert again["machine"]["system"] == "Linux" and again["findings"]
+
+
+def test_the_drivers_library_is_found_where_containers_put_it(tmp_path, monkeypatch):
+    """Kills: a false alarm in every container, where ldconfig knows nothing of the driver."""
+    monkeypatch.delenv("TRITON_LIBCUDA_PATH", raising=False)
+    monkeypatch.setattr(machine.ctypes.util, "find_library", lambda name: None)
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/nowhere:{tmp_path}")
+    assert machine._libcuda() is None
+    (tmp_path / "libcuda.so.1").write_text("")
+    assert machine._libcuda() == str(tmp_path / "libcuda.so.1")

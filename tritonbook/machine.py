@@ -169,6 +169,17 @@ def _cache_folder() -> str:
     return os.environ.get("TRITON_CACHE_DIR") or f"{base}/.triton/cache"
 
 
+def _libcuda() -> str | None:
+    """The driver's library where Triton looks for it: its variable, ldconfig, LD_LIBRARY_PATH."""
+    named = os.environ.get("TRITON_LIBCUDA_PATH")
+    if named:
+        return named
+    for folder in filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":")):
+        if Path(folder, "libcuda.so.1").exists():  # containers bind it in and set this variable
+            return str(Path(folder, "libcuda.so.1"))
+    return ctypes.util.find_library("cuda")
+
+
 def _library_interpreted() -> bool | None:
     """Whether Triton's own library (`tl.sum`, ...) was loaded for the interpreter."""
     if "triton" not in sys.modules:
@@ -202,7 +213,7 @@ def probe() -> Machine:
         driver=driver,
         driver_gpus=driver_gpus,
         visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
-        libcuda=os.environ.get("TRITON_LIBCUDA_PATH") or ctypes.util.find_library("cuda"),
+        libcuda=_libcuda(),
         compiler=_compiler(),
         python_header=_python_header(),
         interpret_variable=os.environ.get("TRITON_INTERPRET"),
