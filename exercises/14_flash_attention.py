@@ -179,7 +179,7 @@ def in_tiles(q, k, v, causal=False, scale=None, fix_acc=True, fix_l=True, divide
     """The method itself, with one of its parts left out."""
     s, acc = scores_ref(q, k, causal, scale), 0 * q
     v = v.repeat_interleave(q.shape[1] // v.shape[1], dim=1)
-    m, l = torch.full_like(s[..., 0], float("-inf")), 0 * s[..., 0]
+    m, l = torch.full_like(s[..., 0], float("-inf")), torch.zeros_like(s[..., 0])
     for start in range(0, s.shape[-1], block):
         s_tile = s[..., start : start + block]
         m_new = torch.maximum(m, s_tile.amax(dim=-1))
@@ -671,7 +671,7 @@ CASES = [
     attention_case("odd lengths, causal", 2, 1, 1, 19, 19, 16, causal=True),
     attention_case("keys that grow", 1, 1, 1, 9, 40, 16, keys={"values": growing_keys}),
     attention_case("causal, fewer queries", 1, 1, 1, 18, 37, 16, causal=True),
-    attention_case("causal, queries that see nothing", 1, 1, 1, 36, 20, 16, causal=True),
+    attention_case("causal, queries that see nothing", 1, 1, 1, 36, 22, 16, causal=True),
     attention_case("half precision, D = 40", 1, 1, 1, 20, 20, 40, causal=True, dtype="float16"),
     attention_case("memory with gaps", 1, 2, 2, 8, 20, 16, layout="strided"),
     attention_case("heads that differ", 1, 2, 1, 16, 16, 16, raises=ValueError),

@@ -195,12 +195,12 @@ def attention_tiled_torch(q, k, v, block=16):
         ),
         Mutant(
             "sum_a_little_too_large",
-            VALUES,
+            ("constant-factor", *VALUES),
             ("tl.sum(p, axis=1)", "tl.sum(p, axis=1) * 1.002"),
         ),
         Mutant(
             "softmax_along_queries",
-            ("does-not-compile", "raised", *VALUES),
+            ("does-not-compile", "raised", "overflow", *VALUES),
             ("tl.max(s, axis=1)", "tl.max(s, axis=0)"),
         ),
         Mutant(

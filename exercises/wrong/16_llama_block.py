@@ -14,24 +14,24 @@ GRADIENTS = "return dx, x.t() @ dgate, x.t() @ dup, hidden.t() @ dy"
 MUTANTS = {
     "llama_block": [
         Mutant("attention_residual_missing", "attention-residual-missing", (ADDED, "return (o @ w_o).view(B, L, D)")),
-        Mutant("mlp_residual_missing", "mlp-residual-missing", ("return x + mlp_swiglu(h,", "return mlp_swiglu(h,")),
-        Mutant("residual_of_the_norm", ("residual-of-the-norm", *VALUES), (ADDED, "return torch.addmm(h, o, w_o).view(B, L, D)"), ("return x + mlp_swiglu(h, w_gate, w_up, w_down).view(x.shape)", "return (h + mlp_swiglu(h, w_gate, w_up, w_down)).view(x.shape)")),
+        Mutant("mlp_residual_missing", "mlp-residual-missing", ("return torch.addmm(x.reshape(-1, D), hidden, w_down).view(x.shape)", "return (hidden @ w_down).view(x.shape)")),
+        Mutant("residual_of_the_norm", ("residual-of-the-norm", *VALUES), (ADDED, "return torch.addmm(h, o, w_o).view(B, L, D)"), ("return torch.addmm(x.reshape(-1, D), hidden, w_down)", "return torch.addmm(h, hidden, w_down)")),
         Mutant("mlp_adds_the_first_input", "mlp-residual-of-the-input", ("    return mlp_half(h, norm_mlp, w_gate, w_up, w_down, eps)", "    return torch.add(mlp_half(h, norm_mlp, w_gate, w_up, w_down, eps), torch.add(x, h, alpha=-1))")),
         Mutant("mlp_reads_the_first_input", VALUES + ("mlp-on-the-input", "property"), ("    return mlp_half(h, norm_mlp,", "    return mlp_half(x, norm_mlp,")),
         Mutant("norms_swapped", "norms-swapped", ("    h = attention_half(x, norm_attn,", "    h = attention_half(x, norm_mlp,"), ("    return mlp_half(h, norm_mlp,", "    return mlp_half(h, norm_attn,")),
         Mutant("norm_weights_of_ones", ("norm-weights-missing",), ("h = rmsnorm(x, norm_attn, eps).view(-1, D)", "h = rmsnorm(x, torch.ones_like(norm_attn), eps).view(-1, D)"), ("h = rmsnorm(x, norm_mlp, eps)", "h = rmsnorm(x, torch.ones_like(norm_mlp), eps)")),
-        Mutant("second_norm_missing", ("second-norm-missing", *VALUES), ("h = rmsnorm(x, norm_mlp, eps).view(-1, x.shape[-1])", "h = x.reshape(-1, x.shape[-1])")),
+        Mutant("second_norm_missing", ("second-norm-missing", *VALUES), ("h = rmsnorm(x, norm_mlp, eps).view(-1, D)", "h = x.reshape(-1, D)")),
         Mutant("rope_missing", "rope-missing", (TURN, "")),
         Mutant("rope_on_values", ("rope-on-values",), (TURN, TURN + "    v, _ = rope(v, v, cos, sin)\n")),
         Mutant("keys_and_values_swapped", ("keys-and-values-swapped", *VALUES), ("    q, k, v = parts.split", "    q, v, k = parts.split")),
         Mutant("not_causal", "not-causal", (ATTEND, ATTEND.replace("True", "False"))),
-        Mutant("gate_and_up_swapped", "gate-and-up-swapped", ("mlp_swiglu(h, w_gate, w_up, w_down)", "mlp_swiglu(h, w_up, w_gate, w_down)")),
+        Mutant("gate_and_up_swapped", "gate-and-up-swapped", ("silu_mul(h @ w_gate, h @ w_up)", "silu_mul(h @ w_up, h @ w_gate)")),
         Mutant("heads_not_brought_together", VALUES, ("o = o.transpose(1, 2).reshape(B * L, -1)", "o = o.reshape(B * L, -1)")),
         Mutant("heads_cut_across_tokens", ("raised", *VALUES), (".view(B, L, heads + 2 * kv_heads, -1).transpose(1, 2)", ".view(B, heads + 2 * kv_heads, L, -1)")),
         Mutant("query_heads_alone_turned", (*VALUES, "rope-missing"), (TURN, "    q, _ = rope(q, k, cos, sin)\n")),
         Mutant("another_eps", VALUES, ("h = rmsnorm(x, norm_attn, eps)", "h = rmsnorm(x, norm_attn, 0.1)")),
         Mutant("torch_attention", "torch-compute", (ATTEND, "    o = attention_ref(q, k, v)\n")),
-        Mutant("torch_mlp", "torch-compute", ("mlp_swiglu(h, w_gate, w_up, w_down)", "((torch.nn.functional.silu(h @ w_gate) * (h @ w_up)) @ w_down)")),
+        Mutant("torch_mlp", "torch-compute", ("silu_mul(h @ w_gate, h @ w_up)", "torch.nn.functional.silu(h @ w_gate) * (h @ w_up)")),
         Mutant("torch_norm", "torch-compute", ("h = rmsnorm(x, norm_mlp, eps)", "h = norm_ref(x, norm_mlp, eps)")),
         Mutant("torch_rope", "torch-compute", (TURN, "    q, k = turn_ref(q, cos, sin), turn_ref(k, cos, sin)\n")),
         Mutant("turned_twice", VALUES, (TURN, TURN + TURN)),
@@ -78,6 +78,7 @@ def llama_block(*arguments):
 
 VARIANTS = {
     "llama_block": [
+        Variant("fused_gate", ("hidden = silu_mul(h @ w_gate, h @ w_up)", 'hidden = reference("gate_up_swiglu")(h, w_gate, w_up)')),
         Variant("residual_by_a_sum", (ADDED, "return x + (o @ w_o).view(B, L, D)")),
         Variant("reshape_for_view", ("h = rmsnorm(x, norm_attn, eps).view(-1, D)", "h = rmsnorm(x, norm_attn, eps).reshape(B * L, D)")),
         Variant("slices_for_split", ("    q, k, v = parts.split((heads, kv_heads, kv_heads), dim=1)\n", "    q, k, v = parts[:, :heads], parts[:, heads : heads + kv_heads], parts[:, heads + kv_heads :]\n")),
