@@ -132,14 +132,15 @@ def lines(sweep: Sweep, metric: str = "gbps") -> Plot:
     peaks = sweep.results[0].peaks
     if metric == "gbps" and peaks:
         axes.axhline(peaks.copy_gbps, color=INK, linestyle="--", linewidth=1)
-        axes.text(sweep.values[0], peaks.copy_gbps, " measured copy", va="bottom", fontsize=8)
+        right = {"ha": "right", "va": "bottom", "fontsize": 8, "color": INK}
+        axes.text(sweep.values[-1], peaks.copy_gbps, "measured copy", **right)
     if (
         len(sweep.values) > 1
         and min(sweep.values) > 0
         and max(sweep.values) >= 16 * min(sweep.values)
     ):
         axes.set_xscale("log", base=2)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
     axes.set_xlabel(sweep.axis)
     axes.set_ylabel(METRICS[metric])
     axes.grid(color=FAINT, alpha=0.35, linewidth=0.6)
