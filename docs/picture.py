@@ -1,0 +1,39 @@
+"""Make docs/card.png, the README's picture: python docs/picture.py (needs Chromium).
+
+A wrong answer of notebook 01 really runs through its check, and the right one through show_tiles.
+What they display is put on a page and photographed.
+"""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import torch
+
+from tritonbook import show_tiles
+from tritonbook.checking import run
+from tritonbook.checking.card import as_html
+from tritonbook.course.calls import calls
+from tritonbook.course.exercises import get, load
+from tritonbook.course.mutants import wrong_answers
+
+HERE = Path(__file__).resolve().parent
+MUTANT = "mask_one_too_far"
+SIZE = (950, 830)
+
+exercise = get("01_vector_add")
+wrong = wrong_answers(exercise)
+mutant = next(each for each in wrong.mutants["add"] if each.name == MUTANT)
+module = load(exercise, {"add": wrong.text("add", mutant)})
+(call, *_) = calls(exercise, "add", module)
+card = as_html(run(call.function, call.reference, call.cases, **call.options))
+tiles = show_tiles(load(exercise).add, torch.randn(2500), torch.randn(2500))
+
+body = card + tiles.svg
+style = "body{margin:16px;background:#fff;color:#1f2328;font:14px system-ui,sans-serif}"
+with tempfile.TemporaryDirectory() as folder:
+    page = Path(folder) / "page.html"
+    page.write_text(f'<meta charset="utf-8"><style>{style}</style>{body}', encoding="utf-8")
+    command = ["chromium", "--headless", "--no-sandbox", "--hide-scrollbars"]
+    command += [f"--window-size={SIZE[0]},{SIZE[1]}", f"--screenshot={HERE / 'card.png'}"]
+    subprocess.run([*command, page.as_uri()], check=True, capture_output=True)
