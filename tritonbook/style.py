@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 
 # JupyterLab, VS Code and Colab each name their colours; elsewhere the page's own show through.
@@ -26,6 +27,18 @@ def badge(text: str, colour: str, title: str = "") -> str:
     return (
         f'<span{tip} style="background:{colour};color:#fff;border-radius:4px;padding:1px 7px;'
         f'margin-right:4px;white-space:nowrap;display:inline-block">{html.escape(text)}</span>'
+    )
+
+
+def image(data: bytes, kind: str, alt: str) -> str:
+    """A picture with its text alternative. JupyterLab gives plain image outputs none.
+
+    kind: the data's mime type, such as "image/png".
+    """
+    text = base64.b64encode(data).decode("ascii")
+    return (
+        f'<img alt="{html.escape(alt, quote=True)}" style="max-width:100%;height:auto" '
+        f'src="data:{kind};base64,{text}">'
     )
 
 

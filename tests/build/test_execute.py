@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from nbformat.v4 import new_output
 
 from tritonbook import INTERPRET
-from tritonbook.build import sync
+from tritonbook.build import execute, sync
 from tritonbook.build.__main__ import main
 from tritonbook.device import versions
 
@@ -50,3 +51,12 @@ def test_without_a_gpu_it_must_be_asked_for(course, capsys):
     """Kills: pictures of the interpreter's times among the solutions."""
     assert run(course, "execute") == 2
     assert "--allow-interpreter" in capsys.readouterr().err
+
+
+def test_stored_pictures_are_kept_once():
+    """Kills: solutions of twice the size; pages where GitHub would have to draw data addresses."""
+    data = {"text/html": "<img>", "image/svg+xml": "<svg/>", "text/plain": "words"}
+    picture = execute._tidy(new_output("display_data", data))
+    assert set(picture["data"]) == {"image/svg+xml", "text/plain"}
+    card = execute._tidy(new_output("display_data", {"text/html": "<b>", "text/plain": "b"}))
+    assert set(card["data"]) == {"text/html", "text/plain"}

@@ -1,5 +1,6 @@
 """Plots must be readable by everyone: a text alternative, no reliance on colour, own background."""
 
+import html
 import io
 
 import numpy as np
@@ -24,6 +25,7 @@ def test_bars_say_in_words_what_they_show():
     plot = result().plot()
     assert "eager 2 ms" in plot.alt and "triton 0.5 ms" in plot.alt and "GELU" in plot.alt
     data, metadata = plot._repr_mimebundle_()
+    assert f'alt="{html.escape(plot.alt)}"' in data["text/html"]
     assert data["text/plain"] == plot.alt and metadata["image/png"]["alt"] == plot.alt
 
 

@@ -62,4 +62,9 @@ def execute(exercise: Exercise, release: Release, root: Path) -> Path:
 
 def _tidy(output: NotebookNode) -> NotebookNode:
     output.pop("transient", None)
+    data = output.get("data", {})
+    # A picture comes twice: in HTML with its text for live notebooks, and plain. Pages that are
+    # stored need it once, and GitHub draws the plain one.
+    if any(kind.startswith("image/") for kind in data):
+        data.pop("text/html", None)
     return output

@@ -105,8 +105,9 @@ def as_html(report: Report) -> str:
                 f'.12);color:inherit">{html.escape(report.finding.detail[:2000])}</pre>'
             )
         parts.append(
-            '<p style="margin:6px 0">Stuck? Open the <a style="color:inherit" '
-            f'href="#Hints-for-{html.escape(report.key)}">hints for {html.escape(report.key)}</a>, '
+            '<p style="margin:6px 0">Stuck? Open the '
+            f'<a style="color:inherit;text-decoration:underline" href="#Hints-for-'
+            f'{html.escape(report.key)}">hints for {html.escape(report.key)}</a>, '
             "one at a time.</p>"
         )
     if report.cases:
@@ -148,12 +149,12 @@ def _table(rows: list[CaseResult]) -> str:
         body.append(
             f'<tr style="background:transparent"><td {cell}>{_SIGN[row.state]} {row.state}</td>'
             f"<td {cell}>{html.escape(row.note)}</td>"
-            f"<td {cell}><code style='background:transparent;color:inherit'>"
+            f"<td {cell}><code style='background:transparent;color:inherit;padding:0'>"
             f"{html.escape(row.describe)}</code></td>"
             f"<td {cell}>{html.escape(detail)}{strip}</td></tr>"
         )
     heads = "".join(
-        f'<th scope="col" style="text-align:left;padding-right:10px;color:inherit">{name}</th>'
+        f'<th scope="col" style="text-align:left;padding:3px 10px 3px 0;color:inherit">{name}</th>'
         for name in ("", "case", "arguments", "largest error")
     )
     return (

@@ -11,6 +11,8 @@ import html
 from collections.abc import Iterable
 from typing import Any
 
+from .. import style
+
 CARD, INK, MUTED, LINE, EMPTY = "#fbfbf8", "#1b1f24", "#57606a", "#a8b0b9", "#ffffff"
 ALARM, ALARM_FILL, MANY = "#b42318", "#fbd5d0", "#e3e6ea"
 # Pale fills for programs: ink on each has contrast above 9:1; neighbours differ in lightness too.
@@ -38,7 +40,11 @@ class Picture:
         return self.svg
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"image/svg+xml": self.svg, "text/plain": self.text}
+        return {
+            "text/html": style.image(self.svg.encode(), "image/svg+xml", self.text),
+            "image/svg+xml": self.svg,
+            "text/plain": self.text,
+        }
 
     def __repr__(self) -> str:
         return self.text

@@ -1,0 +1,106 @@
+"""The first notebook in a real JupyterLab: mouse or keyboard, light and dark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .conftest import Lab
+from .driving import (
+    card,
+    cell_with,
+    edit_line,
+    menu,
+    open_notebook,
+    pale_words,
+    run_down_to,
+    shot,
+    tab_to,
+    type_lines,
+)
+
+RIGHT = """
+offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+mask = offs < n_elements
+x = tl.load(x_ptr + offs, mask=mask)
+y = tl.load(y_ptr + offs, mask=mask)
+tl.store(out_ptr + offs, x + y, mask=mask)
+"""
+WITHOUT_MASK = RIGHT.replace("x + y, mask=mask)", "x + y)")
+
+
+def test_fill_the_gap_run_and_see_card_and_picture(lab: Lab, page: Any) -> None:
+    """Kills: pictures without alternative text; words too pale in one of the themes; a gap whose
+    stub cannot be typed over; a card that a theme makes unreadable."""
+    open_notebook(page, lab, "learner")
+    cell = cell_with(page, "def add_kernel")
+    gap = cell.locator(".cm-line", has_text="pass")
+    gap.scroll_into_view_if_needed()
+    gap.click()
+    page.keyboard.press("Home")
+    page.keyboard.press("Shift+End")
+    type_lines(page, RIGHT)
+    menu(page, "Run", "Run All Cells")
+    passed = card(page, "add", "passed")
+    card(page, "add_tiled", "not attempted")  # the next gap stops the run here
+
+    tiles = cell_with(page, "show_tiles(add,").locator(".jp-OutputArea img")
+    tiles.scroll_into_view_if_needed()
+    assert "programs of add_kernel" in tiles.get_attribute("alt")
+    assert tiles.evaluate("image => image.complete && image.naturalWidth > 300")
+    pictures = page.locator(".jp-OutputArea-output img").all()
+    assert len(pictures) >= 3 and all(image.get_attribute("alt") for image in pictures)
+
+    for theme in ("Light", "Dark"):
+        if theme == "Dark":
+            menu(page, "Settings", "Theme", "JupyterLab Dark")
+            page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+        for name in ("add: passed", "add_tiled: not attempted"):
+            shown = card(page, *name.split(": "))
+            shown.scroll_into_view_if_needed()
+            assert pale_words(shown) == [], theme
+            shot(page, f"{name.split(': ')[0]}_card_{theme.lower()}", shown)
+        passed.scroll_into_view_if_needed()
+        shot(page, f"learner_{theme.lower()}")
+    shot(page, "tiles", tiles)
+
+
+def test_keyboard_only_from_a_wrong_mask_to_the_hints_and_a_pass(lab: Lab, page: Any) -> None:
+    """Kills: a hint link that leads nowhere; a card that only a mouse can use; a diagnosis that
+    does not name the mask."""
+    open_notebook(page, lab, "keyboard")
+    page.keyboard.press("Escape")
+    run_down_to(page, "def add_kernel")
+    edit_line(page, "pass")
+    page.keyboard.press("Home")
+    page.keyboard.press("Shift+End")
+    type_lines(page, WITHOUT_MASK)
+    page.keyboard.press("Shift+Enter")
+    run_down_to(page, "check(add,")
+    page.keyboard.press("Shift+Enter")
+    wrong = card(page, "add", "wrong")
+    assert "add_kernel writes outside out" in wrong.inner_text()
+    assert "Those lanes need a mask." in wrong.inner_text()
+    assert pale_words(wrong) == []
+
+    page.keyboard.press("ArrowUp")  # back from the cell after the check
+    tab_to(page, "a[href='#Hints-for-add']")
+    page.keyboard.press("Enter")
+    hints = page.get_by_role("heading", name="Hints for add", exact=False).first
+    page.wait_for_function("() => location.hash === '' || location.hash === '#Hints-for-add'")
+    shot(page, "wrong_mask")
+    assert 0 < hints.bounding_box()["y"] < 300, "the link brings the hints to the top"
+    tab_to(page, "summary", "Shift+Tab")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.parentElement.open")
+    shot(page, "hint_open")
+
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowUp")  # from the hints to the answer above them
+    edit_line(page, "tl.store(out_ptr + offs, x + y)")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.type(", mask=mask")
+    page.keyboard.press("Shift+Enter")
+    run_down_to(page, "check(add,")
+    page.keyboard.press("Shift+Enter")
+    card(page, "add", "passed")
