@@ -1,0 +1,161 @@
+"""RMSNorm and LayerNorm in bfloat16, from a million short rows to one row of a million."""
+
+import torch
+import torch.nn.functional as F
+
+from benchmarks.op import Op, Problem, Provider, compiled, optional, peer, solution
+
+
+def rms_eager(x, w):
+    return F.rms_norm(x, w.shape, w, 1e-6)
+
+
+def layer_eager(x, w, b):
+    return F.layer_norm(x, w.shape, w, b, 1e-5)
+
+
+def _liger_rms(module):
+    return lambda x, w: module.LigerRMSNormFunction.apply(x, w, 1e-6, 0.0, "llama", False)
+
+
+def _liger_layer(module):
+    return lambda x, w, b: module.LigerLayerNormFunction.apply(x, w, b, 1e-5)
+
+
+def _in_pieces(name, columns):
+    """A solution that shares a row among programs, in pieces of `columns` elements."""
+
+    def load():
+        fn = solution(name).load()
+        return lambda x, w, b: fn(x, w, b, 1e-5, -(-x.shape[-1] // columns))
+
+    return Provider(load, ours=True)
+
+
+def _random(*shape):
+    return lambda device: torch.randn(*shape, device=device, dtype=torch.bfloat16)
+
+
+def _rows(M, N, vectors, without=None, **targets):
+    """vectors: how many tensors [N] follow x (weight, or weight and bias)."""
+    return Problem(
+        label=f"{M}x{N} bf16",
+        make=lambda device: (
+            _random(M, N)(device),
+            *(_random(N)(device) for _ in range(vectors)),
+        ),
+        bytes=4 * M * N + 2 * vectors * N,
+        targets={name.replace("_", " "): least for name, least in targets.items()},
+        without=without or {},
+    )
+
+
+TOO_WIDE = {"liger": "takes rows of up to 65536", "layernorm": "a row does not fit one program"}
+SHORT = {
+    "layernorm_split": "made for few long rows",
+    "layernorm_welford": "made for few long rows",
+}
+
+
+def _gradients(forward):
+    """x, w, b, dy -> gradients of the three, through autograd."""
+
+    def run(x, w, b, dy):
+        leaves = [value.detach().requires_grad_() for value in (x, w, b)]
+        return torch.autograd.grad(forward(*leaves), leaves, dy)
+
+    return run
+
+
+def _our_gradients():
+    forward, backward = solution("layernorm").load(), solution("layernorm_backward").load()
+
+    class LayerNorm(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w, b):
+            y, mean, rstd = forward(x, w, b, 1e-5, stats=True)
+            ctx.save_for_backward(x, w, mean, rstd)
+            return y
+
+        @staticmethod
+        def backward(ctx, dy):
+            return backward(dy, *ctx.saved_tensors)
+
+    return _gradients(LayerNorm.apply)
+
+
+def _compiled_gradients():
+    """The forward pass compiled, and with it the backward pass that autograd derives."""
+    return _gradients(compiled(layer_eager, dynamic=False).load())
+
+
+def _trained(M, N):
+    return Problem(
+        label=f"{M}x{N} bf16",
+        make=lambda device: (
+            _random(M, N)(device),
+            _random(N)(device),
+            _random(N)(device),
+            _random(M, N)(device),
+        ),
+        bytes=10 * M * N,  # forward: x, y; backward: x, dy, dx
+        targets={"torch": 1.3},
+    )
+
+
+OPS = [
+    Op(
+        name="rmsnorm",
+        notebook="06_rmsnorm_partition",
+        problems=[
+            _rows(16384, 4096, 1, liger=1.0, compile_static=1.0),
+            _rows(16384, 8192, 1, liger=1.0, compile_static=1.0),
+            _rows(1048576, 64, 1, compile_static=1.0),
+            _rows(524288, 128, 1, compile_static=1.0),
+            _rows(8, 262144, 1, TOO_WIDE, compile_static=2.0, torch=20.0),
+            _rows(32, 65536, 1, compile_static=1.0),
+            _rows(1, 1048576, 1, TOO_WIDE, compile_static=2.0),
+        ],
+        exact=rms_eager,
+        providers={
+            "rmsnorm": solution("rmsnorm"),
+            "torch": peer(rms_eager),
+            "compile static": compiled(rms_eager, dynamic=False),
+            "compile dynamic": compiled(rms_eager, dynamic=True),
+            "liger": optional("liger_kernel.ops.rms_norm", _liger_rms),
+        },
+    ),
+    Op(
+        name="layernorm",
+        notebook="07_layernorm",
+        problems=[
+            _rows(16384, 4096, 2, SHORT, torch=1.0, liger=1.0, compile_static=1.0),
+            _rows(16384, 8192, 2, SHORT, torch=1.0, liger=1.0, compile_static=1.0),
+            _rows(8, 262144, 2, TOO_WIDE, compile_static=1.5),
+        ],
+        exact=layer_eager,
+        providers={
+            "layernorm": solution("layernorm"),
+            "layernorm_welford": _in_pieces("layernorm_welford", 2048),
+            "layernorm_split": _in_pieces("layernorm_split", 2048),
+            "torch": peer(layer_eager),
+            "compile static": compiled(layer_eager, dynamic=False),
+            "compile dynamic": compiled(layer_eager, dynamic=True),
+            "liger": optional("liger_kernel.ops.layer_norm", _liger_layer),
+        },
+    ),
+    Op(
+        name="layernorm forward and backward",
+        notebook="07_layernorm",
+        problems=[_trained(16384, 4096)],
+        exact=_gradients(layer_eager),
+        providers={
+            "layernorm": Provider(_our_gradients, ours=True),
+            "torch": peer(_gradients(layer_eager)),
+            "compile static": Provider(_compiled_gradients),
+            "liger": optional(
+                "liger_kernel.ops.layer_norm", lambda module: _gradients(_liger_layer(module))
+            ),
+        },
+    ),
+]
