@@ -237,8 +237,9 @@ def matmul_kernel(
     offs_k = tl.arange(0, BLOCK_K)
     mask_m, mask_n = offs_m < M, offs_n < N
 
-    # TODO 1: pointers to the first tile of A, [BLOCK_M, BLOCK_K], and of B, [BLOCK_K, BLOCK_N]
-    # TODO 2: a float32 accumulator; for each step along K: load both tiles, add their dot
+    # TODO 1: pointers to the first tile of A, [BLOCK_M, BLOCK_K],
+    #         and of B, [BLOCK_K, BLOCK_N]
+    # TODO 2: a float32 accumulator; each step along K: load both tiles, add their dot
     # TODO 3: store the accumulator, cast to the dtype of c
     ### BEGIN SOLUTION
     a_ptrs = a_ptr + offs_m[:, None] * stride_am + offs_k[None, :] * stride_ak
@@ -594,7 +595,7 @@ def goes_in_groups(fn):
 # %% tags=["answer"] key="matmul_grouped"
 @triton.jit
 def tile_of(pid, grid_m, grid_n, GROUP_M: tl.constexpr):
-    """The tile (pid_m, pid_n) of program pid: groups of GROUP_M rows, column by column."""
+    """Tile (pid_m, pid_n) of program pid: groups of GROUP_M rows, column by column."""
     pid_m = pid // grid_n
     pid_n = pid % grid_n
     # TODO 1: not row by row, but in groups (about 6 lines)
@@ -610,7 +611,9 @@ def tile_of(pid, grid_m, grid_n, GROUP_M: tl.constexpr):
 
 
 @triton.jit
-def tile_order_kernel(order_ptr, grid_m, grid_n, stride_on, stride_op, GROUP_M: tl.constexpr):
+def tile_order_kernel(
+    order_ptr, grid_m, grid_n, stride_on, stride_op, GROUP_M: tl.constexpr
+):
     pid = tl.program_id(0)
     pid_m, pid_n = tile_of(pid, grid_m, grid_n, GROUP_M)
     tl.store(order_ptr + pid * stride_on, pid_m)
@@ -638,7 +641,7 @@ def matmul_grouped_kernel(
 ):
     """c = a @ b.
 
-    One program = one tile of c, [BLOCK_M, BLOCK_N]; programs go in groups of GROUP_M tile rows.
+    One program = one tile of c; programs go in groups of GROUP_M tile rows.
     Any strides, any M, N, K; the sum is float32.
     """
     pid_m, pid_n = tile_of(
@@ -867,7 +870,7 @@ def linear_act_kernel(
         w_ptrs += BLOCK_K * stride_wk
 
     out_ptrs = out_ptr + offs_m[:, None] * stride_om + offs_n[None, :] * stride_on
-    # TODO: load the bias of these columns, add it in float32, apply ACT, cast, store (10 lines)
+    # TODO: load these columns' bias, add in float32, apply ACT, cast, store (10 lines)
     ### BEGIN SOLUTION
     bias = tl.load(bias_ptr + offs_n * stride_bn, mask=mask_n, other=0.0)
     y = acc + bias.to(tl.float32)[None, :]
@@ -904,8 +907,8 @@ def linear_act(x, w, bias, act):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# The accumulator is `[BLOCK_M, BLOCK_N]`, the bias of this tile is `[BLOCK_N]`. Which of `[:, None]`
-# and `[None, :]` gives each column its own number?
+# The accumulator is `[BLOCK_M, BLOCK_N]`, the bias of this tile is `[BLOCK_N]`. Which gives each
+# column its own number, `[:, None]` or `[None, :]`?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
@@ -1001,11 +1004,9 @@ a = torch.randn(size, size, device=DEVICE, dtype=torch.float16)
 b = torch.randn(size, size, device=DEVICE, dtype=torch.float16)
 
 timed = bench(
-    {
-        "cuBLAS (a @ b)": lambda: a @ b,
-        "matmul": lambda: matmul(a, b),
-        "matmul_grouped": lambda: matmul_grouped(a, b),
-    },
+    {"cuBLAS (a @ b)": torch.matmul, "matmul": matmul, "matmul_grouped": matmul_grouped},
+    a,
+    b,
     bytes=3 * a.numel() * a.element_size(),
     flops=2 * size**3,
     baseline="cuBLAS (a @ b)",
