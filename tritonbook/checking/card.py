@@ -92,7 +92,8 @@ def as_html(report: Report) -> str:
         f"{_LINE};border-left:6px solid {colour};border-radius:6px;padding:10px 14px;margin:4px 0;"
         f"background:{_BACK};color:{_TEXT};font:14px/1.5 system-ui,sans-serif;"
         'max-width:880px">',
-        f'<div><code style="font-size:15px;font-weight:600">{html.escape(head)}</code> {badge} '
+        '<div><code style="font-size:15px;font-weight:600;color:inherit">'
+        f"{html.escape(head)}</code> {badge} "
         f'<span style="opacity:.85">{html.escape(count)}</span></div>',
     ]
     if report.finding:
@@ -129,7 +130,8 @@ def as_html(report: Report) -> str:
 def _prose(sentence: str) -> str:
     """Escape, and set `code` in backticks as code."""
     pieces = html.escape(sentence).split("`")
-    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
+    code = '<code style="color:inherit">'
+    return "".join(f"{code}{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
 
 
 def _table(rows: list[CaseResult]) -> str:

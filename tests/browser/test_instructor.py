@@ -1,0 +1,77 @@
+"""The class in nbgrader's own web page: a submission, its card, a remark, a point, the list."""
+
+from __future__ import annotations
+
+import csv
+import time
+from typing import Any
+
+import pytest
+
+from autograde import demo, stock
+from autograde.samples import material_of, sample_class
+from tritonbook.course.exercises import Exercise
+
+from .conftest import SMALL, Lab
+from .driving import menu, pale_words, shot
+
+NAME = SMALL.stem
+CLASS = ("s1_right", "s4_no_mask")
+
+
+@pytest.fixture(scope="module")
+def graded(lab: Lab) -> Lab:
+    """Two submissions of a small assignment, released and autograded in the lab's folder."""
+    samples = [s for s in sample_class(material_of(Exercise(SMALL))) if s.student in CLASS]
+    demo.release(lab.folder, [NAME], workers=1)
+    demo.submit(lab.folder, NAME, samples)
+    (outcome,) = stock.autograde(lab.folder, [(NAME, "s*")], 1, lambda name: None)
+    assert outcome.status == 0, outcome.log
+    return lab
+
+
+def test_a_submission_with_its_card_gets_a_remark_and_a_point(graded: Lab, page: Any) -> None:
+    """Kills: cards that nbgrader's page strips or hides; a course folder that its page does not
+    find; extra points that do not reach the list."""
+    page.goto(f"{graded.url}/lab?reset")
+    menu(page, "Nbgrader", "Formgrader")
+    form = page.frame_locator("iframe[src*=formgrader]")
+    form.get_by_role("link", name="Manual Grading").click()
+    form.get_by_role("link", name=NAME).click()  # the assignment
+    form.get_by_role("link", name=NAME).last.click()  # its notebook
+    form.locator("tr", has_text=CLASS[1]).locator("td.reveal").click()  # show the name
+    shot(page, "formgrader_class")
+    form.get_by_role("link", name=CLASS[1]).click()
+
+    shown = form.locator('[role=group][aria-label^="double: wrong"]').first
+    shown.scroll_into_view_if_needed()
+    assert "double_kernel writes outside out" in shown.inner_text()
+    assert pale_words(shown) == []
+    shot(page, "formgrader_card")
+    form.locator("#answer-double-comment").fill("The mask belongs on the store too.")
+    form.locator("#check-double_extra_credit").fill("1")
+    form.locator("#check-double_extra_credit").press("Tab")
+    remark, extra = _kept(graded, CLASS[1])
+    assert remark == "The mask belongs on the store too." and extra == 1
+    shot(page, "formgrader_graded")
+
+    outcome = stock.nbgrader(graded.folder, "export", "--to", "grades.csv")
+    assert outcome.status == 0, outcome.log
+    with open(graded.folder / "grades.csv", newline="") as file:
+        points = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert points == {CLASS[0]: 6, CLASS[1]: 2 + 1}
+
+
+def _kept(lab: Lab, student: str) -> tuple[str | None, float]:
+    """The remark and the extra points in the gradebook: the page saves a moment after typing."""
+    from nbgrader.api import Gradebook
+
+    for _ in range(40):
+        with Gradebook(f"sqlite:///{lab.folder / 'gradebook.db'}", "triton-workbook") as book:
+            notebook = book.find_submission_notebook(NAME, NAME, student)
+            remarks = [each.manual_comment for each in notebook.comments if each.manual_comment]
+            extra = sum(grade.extra_credit or 0 for grade in notebook.grades)
+        if remarks and extra:
+            break
+        time.sleep(0.25)
+    return (remarks or [None])[0], extra
