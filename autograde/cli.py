@@ -2,6 +2,7 @@
 
 autograde grade 01_vector_add          ingest, run, record, report; again after an interrupt
 autograde status 01_vector_add         what is done, open, failed
+autograde verify certificate.html      run the answers of a learner's certificate again
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from tritonbook.course.certify import BadCertificate
+
 from . import sandbox
+from . import verify as again
 from .execute import Setting
 from .ledger import LedgerBusy
 from .report import as_csv, as_text, by_status, class_report
@@ -182,6 +186,23 @@ def grade(
     (session.folder / "report.md").write_text(text, encoding="utf-8")
     console.print(f"Report: {session.folder / 'report.md'}", highlight=False)
     if set(session.summary()) & {"INFRA", "OPEN"}:
+        raise typer.Exit(1)
+
+
+@app.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="A page that `tritonbook certify` wrote.")],
+    force: Annotated[bool, typer.Option("--force", help="Run its programs without walls.")] = False,
+) -> None:
+    """Run the answers of a certificate again; exit with 1 when one does not hold."""
+    try:
+        verdicts = again.verify(file, force)
+    except (again.NoWalls, BadCertificate) as problem:
+        console.print(str(problem))
+        raise typer.Exit(2) from None
+    for verdict in verdicts:
+        print(f"{'✓' if verdict.holds else '✗'} {verdict.key}: {verdict.sentence}")
+    if not verdicts or not all(verdict.holds for verdict in verdicts):
         raise typer.Exit(1)
 
 

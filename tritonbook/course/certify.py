@@ -12,8 +12,10 @@ import hashlib
 import html
 import json
 import re
+import secrets
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,10 +126,11 @@ def read(path: Path) -> dict[str, Any]:
     return data
 
 
-def verify(path: Path, seconds: float = 120.0) -> list[Verdict]:
+def verify(path: Path, seconds: float = 120.0, walls: Sequence[str] = ()) -> list[Verdict]:
     """Run every source of a certificate again, against the full checks, in a process of its own.
 
-    The sources are somebody else's programs: run this where they can do no harm, such as in the
+    The sources are somebody else's programs: `walls` is the start of a command line that locks
+    them in (`autograde verify` has one), else run this where they can do no harm, such as in the
     container. Raises BadCertificate for a file that is none.
     """
     import subprocess
@@ -137,8 +140,12 @@ def verify(path: Path, seconds: float = 120.0) -> list[Verdict]:
         if not row["source"]:
             verdicts.append(Verdict(row["key"], False, "no source was kept"))
             continue
-        request = json.dumps({"slug": row["notebook"], "key": row["key"], "text": row["source"]})
-        command = [sys.executable, "-m", "tritonbook.course.certify"]
+        # A source that prints "passed" and leaves does not know what the verdict begins with.
+        token = secrets.token_hex(8)
+        request = json.dumps(
+            {"slug": row["notebook"], "key": row["key"], "text": row["source"], "token": token}
+        )
+        command = [*walls, sys.executable, "-m", "tritonbook.course.certify"]
         try:
             done = subprocess.run(
                 command, input=request, capture_output=True, text=True, timeout=seconds
@@ -148,9 +155,10 @@ def verify(path: Path, seconds: float = 120.0) -> list[Verdict]:
             continue
         # The last line is ours: the sources may print, but this process ends with the verdict.
         last = (done.stdout.strip().splitlines() or [""])[-1]
-        holds = done.returncode == 0 and last == "passed"
-        said = last or f"the process ended with {done.returncode}"
-        verdicts.append(Verdict(row["key"], holds, said))
+        said = last.removeprefix(f"{token} ")
+        if said == last:
+            said = f"the process ended with {done.returncode}, without a verdict"
+        verdicts.append(Verdict(row["key"], said == "passed", said))
     return verdicts
 
 
@@ -172,6 +180,8 @@ def _run_again(request: dict[str, str]) -> str:
 
 
 if __name__ == "__main__":
-    verdict = _run_again(json.load(sys.stdin))
-    print(f"\n{verdict}", flush=True)
+    asked = json.load(sys.stdin)
+    token = asked.pop("token")
+    verdict = _run_again(asked)
+    print(f"\n{token} {verdict}", flush=True)
     sys.exit(verdict != "passed")

@@ -1,0 +1,58 @@
+"""A certificate is run again behind walls, and a changed one is refused."""
+
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from autograde import cli, verify
+from tritonbook.course import certify, records
+from tritonbook.course.exercises import get
+
+HAS_WALLS = pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+RIGHT = get("00_start_here").module_text()
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    """Write a certificate of these sources, by key; returns its path."""
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("TRITONBOOK_PROGRESS", raising=False)
+
+    def write(**sources):
+        for key, text in sources.items():
+            records.record(key, "passed", text)
+        certify.write(tmp_path / "c.html", "Ada")
+        return tmp_path / "c.html"
+
+    return write
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli.app, ["verify", *map(str, arguments)])
+
+
+@HAS_WALLS
+def test_right_sources_hold_and_cannot_touch_this_machine(page, tmp_path):
+    """Kills: sources run as the organiser; walls that also keep the exercises out."""
+    trace = tmp_path / "trace"
+    nosy = f"open({str(trace)!r}, 'w').write('here')\n\ndef copy(x):\n    return x\n"
+    found = run(page(tile_ranges=RIGHT, copy=nosy))
+    assert found.exit_code == 1
+    first, second = found.stdout.splitlines()
+    assert first == "✓ tile_ranges: passed" and second.startswith("✗ copy:")
+    assert not trace.exists()
+
+
+def test_a_changed_page_is_refused(page):
+    """Kills: running whatever the page says now."""
+    file = page(tile_ranges=RIGHT)
+    file.write_text(file.read_text().replace("return", "retrun"))
+    found = run(file, "--force")
+    assert found.exit_code == 2 and "was changed" in found.output
+
+
+def test_without_walls_it_must_be_asked_for(page, monkeypatch):
+    monkeypatch.setattr(verify.sandbox, "available", lambda: ["plain"])
+    found = run(page(tile_ranges=RIGHT))
+    assert found.exit_code == 2 and "bubblewrap" in found.output
