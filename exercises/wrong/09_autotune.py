@@ -65,7 +65,7 @@ MUTANTS = {
         Mutant("no_store_mask", "out-of-bounds-store", (SCALE_STORE, "tl.store(x_ptr + offs * stride_xn, scaled)")),
         Mutant("mask_one_short", ("unscaled", "wrong-tail", "wrong-values"), ("mask = offs < n_elements", "mask = offs < n_elements - 1")),
         Mutant("ignores_the_stride", ("strided-only", "out-of-bounds-store"), ("tl.load(x_ptr + offs * stride_xn", "tl.load(x_ptr + offs"), (SCALE_STORE, "tl.store(x_ptr + offs, scaled, mask=mask)")),
-        Mutant("fixed_grid", ("wrong-tail", "unscaled", "wrong-values"), ('(triton.cdiv(n_elements, meta["BLOCK_SIZE"]),)', "(triton.cdiv(n_elements, 4096),)")),
+        Mutant("fixed_grid", ("wrong-tail", "unscaled", "wrong-values", "property"), ('(triton.cdiv(n_elements, meta["BLOCK_SIZE"]),)', "(triton.cdiv(n_elements, 16384),)")),
         Mutant("one_program", ("wrong-tail", "unscaled", "wrong-values"), ('(triton.cdiv(n_elements, meta["BLOCK_SIZE"]),)', "(1,)")),
         Mutant("works_on_a_copy", ("unscaled", "wrong-values", "constant-factor"), ("    n_elements = x.numel()\n", "    x = x.clone()\n    n_elements = x.numel()\n")),
         Mutant("adds", ("wrong-values",), (SCALED, "scaled = (x.to(tl.float32) + s).to(x.dtype)")),
