@@ -27,9 +27,10 @@ FORMAT = 1
 _DATA = re.compile(r'<pre id="certificate" hidden>(.*?)</pre>', re.DOTALL)
 STYLE = """\
 body{font:11pt/1.4 system-ui,sans-serif;color:#1f2328;background:#fff;max-width:190mm;margin:auto}
-h1{font-size:18pt;margin:0 0 2mm}table{border-collapse:collapse;width:100%;font-size:9pt}
-td,th{text-align:left;padding:1mm 2mm;border-top:1px solid #d0d7de}tr{break-inside:avoid}
-code{font-size:8pt}.small{font-size:8pt;color:#57606a}@page{size:A4;margin:12mm}
+h1{font-size:18pt;margin:0 0 2mm}table{border-collapse:collapse;width:100%;font-size:8.5pt}
+td,th{text-align:left;padding:.4mm 2mm;border-top:1px solid #d0d7de;white-space:nowrap}
+tr{break-inside:avoid}
+code{font-size:8pt}p{margin:2mm 0}.small{font-size:8pt;color:#57606a}@page{size:A4;margin:12mm}
 """
 
 
@@ -72,20 +73,29 @@ def _digest(data: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
+def _place(versions: dict[str, Any]) -> str:
+    """A machine and its versions in a few words."""
+    rest = ", ".join(f"{name} {versions[name]}" for name in ("python", "torch", "triton"))
+    return f"{versions.get('gpu') or 'no GPU'}, {rest}"
+
+
 def page(data: dict[str, Any]) -> str:
     """The certificate as one self-contained HTML page."""
+    places: dict[str, str] = {}  # machine and versions -> letter: rows stay on one line in print
+    for row in data["passes"]:
+        places.setdefault(_place(row["versions"]), chr(ord("A") + len(places) % 26))
     rows = "".join(
         f"<tr><td>{html.escape(row['notebook'])}</td><td><code>{html.escape(row['key'])}</code></td>"
         f"<td>{html.escape(row['state'])}</td><td>{row['points']}</td>"
-        f"<td>{html.escape(row['when'][:10])}</td><td>{html.escape(row['versions']['gpu'])}, "
-        f"Triton {html.escape(row['versions']['triton'])}</td>"
+        f"<td>{html.escape(row['when'][:10])}</td><td>{places[_place(row['versions'])]}</td>"
         f"<td><code>{row.get('sha256', 'no source kept')[:16]}</code></td></tr>"
         for row in data["passes"]
     )
     points = sum(row["points"] for row in data["passes"])
     # Escaped, so that a source with HTML in it stays text.
     payload = html.escape(json.dumps({"data": data, "sha256": _digest(data)}))
-    made = ", ".join(f"{key} {value}" for key, value in data["versions"].items() if value)
+    made = _place(data["versions"])
+    where = "<br>".join(f"{letter}: {html.escape(place)}" for place, letter in places.items())
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f"<title>Triton Workbook: {html.escape(data['name'])}</title><style>{STYLE}</style></head>"
@@ -93,8 +103,9 @@ def page(data: dict[str, Any]) -> str:
         f"{len(data['passes'])} of {data['checks_in_course']} checks, {points} points.</p>"
         "<table><thead><tr><th>notebook</th><th>function</th><th>state</th><th>points</th>"
         f"<th>passed on</th><th>on</th><th>source</th></tr></thead><tbody>{rows}</tbody></table>"
+        f'<p class="small">{where}</p>'
         f'<p class="small">Made {html.escape(data["made"])} with {html.escape(made)}. This page '
-        "holds each function's source; <code>tritonbook certify --verify FILE</code> runs them all "
+        "holds each function's source; <code>autograde verify FILE</code> runs them all "
         f'again.</p><pre id="certificate" hidden>{payload}</pre></body></html>\n'
     )
 
