@@ -109,7 +109,7 @@ MUTANTS = {
         _torch("layernorm_welford", "num_splits"),
     ],
     "layernorm_split": [
-        Mutant("padding_merged", ("nan", "reads-outside", "wrong-values"), ("mean_s = tl.load(mean_ptr + places, mask=mask_s, other=0.0)", "mean_s = tl.load(mean_ptr + places)")),
+        Mutant("m2_of_the_next_row", ("nan", "reads-outside", "wrong-values"), ("places = row * num_splits + offs_s", "places = row * BLOCK_S + offs_s")),
         Mutant("no_delta_term", "wrong-values", ("m2_s + n_s * delta * delta", "m2_s")),
         Mutant("mean_of_means", "wrong-values", ("tl.sum(n_s * mean_s, axis=0) / N", "tl.sum(mean_s, axis=0) / num_splits")),
         Mutant("no_bias", "no-bias", (" * w + b\n", " * w\n")),
@@ -166,7 +166,7 @@ VARIANTS = {
     "layernorm_backward": [
         Variant("no_pipeline", (", num_stages=3", "")),
         Variant("masked_again", ("x_hat = (x - mean) * rstd", "x_hat = tl.where(mask_n, (x - mean) * rstd, 0.0)")),
-        Variant("means_of_both", (DX, "dx = rstd * wdy - rstd * (x_hat * mean_x_hat_wdy + mean_wdy)")),
+        Variant("divided_before_the_sum", ("mean_wdy = tl.sum(wdy, axis=0) / N", "mean_wdy = tl.sum(wdy / N, axis=0)")),
     ],
     "rmsnorm_backward": [
         Variant("no_pipeline", (", num_stages=3", "")),
