@@ -1,0 +1,1039 @@
+# ---
+# workbook:
+#   title: From kernel to operator
+#   minutes: 55
+#   needs: interpreter
+#   requires: [05_rmsnorm_rows]
+#   you_will:
+#     - register one kernel as a PyTorch operator in three ways, and say what each one buys
+#     - tell the compiler what a result looks like without computing it
+#     - give an operator a gradient that torch.compile can follow
+#     - say truthfully which arguments an operator changes
+# ---
+
+# %% tags=["setup"]
+from tritonbook import DEVICE, bench, case, check, facts, mine, progress, reference, setup, show_tiles, tensor, traffic
+
+import torch
+import triton
+import triton.language as tl
+
+setup()
+
+# %% [markdown]
+# ## The idea
+#
+# Your RMSNorm works. You can call it from Python. But PyTorch does not know that it exists. Autograd
+# cannot go backwards through it. `torch.compile` meets the launch and has to stop or guess.
+#
+# An **operator** is a function that PyTorch knows by name: `torch.ops.workbook.rmsnorm`. To become
+# one, your function has to answer four questions:
+#
+# 1. What goes in, what comes out, which arguments are changed? That is the **schema**.
+# 2. Who computes it, on which device? That is the **implementation**.
+# 3. What does the result look like, if nobody computes it? Shape, dtype, strides, device. That is
+#    the **fake**. The compiler runs your whole model with tensors that have no memory behind them,
+#    and your operator has to take part.
+# 4. What is the gradient? That is the **autograd formula**.
+#
+# **Scope.** No new kernel here. Forward and backward kernels are given. You write what stands
+# between a kernel and a framework.
+#
+# | way | you write | the compiler sees | used by |
+# |---|---|---|---|
+# | `torch.library.Library` | schema as text, everything by hand | one closed box | vLLM, PyTorch itself |
+# | `torch.library.custom_op` | a decorated function | one closed box | most projects |
+# | `torch.library.triton_op` | the same, with the launch wrapped | the kernel inside | where fusion matters |
+#
+# The third way needs a GPU for most of what it is good for. Everything else here runs without one.
+
+# %% [markdown]
+# ## The kernels
+#
+# These are given. The forward one is the kernel of [05_rmsnorm_rows](05_rmsnorm_rows.ipynb). In the
+# backward one, with $\hat x = x \cdot r$ and r one over the root, each row has
+#
+# $$dx = r\,(w\,dy - \hat x \cdot \mathrm{mean}(w\,dy\,\hat x)) \qquad dw = \sum_\text{rows} dy\,\hat x$$
+
+# %% tags=["reference"]
+@triton.jit
+def rmsnorm_kernel(
+    x_ptr, w_ptr, y_ptr,
+    N,
+    stride_xm, stride_xn,
+    stride_ym, stride_yn,
+    eps,
+    BLOCK_N: tl.constexpr,
+):
+    """y = x / sqrt(mean(x^2) + eps) * w for each row.
+
+    One program = one row.
+    Assumes BLOCK_N >= N; y may be x itself.
+    """
+    row = tl.program_id(0).to(tl.int64)
+    offs_n = tl.arange(0, BLOCK_N)
+    mask_n = offs_n < N
+
+    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
+    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+
+    y = x * tl.rsqrt(tl.sum(x * x, axis=0) / N + eps) * w
+
+    y_ptrs = y_ptr + row * stride_ym + offs_n * stride_yn
+    tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask_n)
+
+
+@triton.jit
+def rmsnorm_bwd_kernel(
+    dy_ptr, x_ptr, w_ptr, dx_ptr, dw_ptr,
+    N,
+    stride_ym, stride_yn,
+    stride_xm, stride_xn,
+    stride_dm, stride_dn,
+    eps,
+    BLOCK_N: tl.constexpr,
+):
+    """dx as above; dw in float32, added up over the rows.
+
+    One program = one row.
+    Assumes BLOCK_N >= N and dw zero at the start.
+    """
+    row = tl.program_id(0).to(tl.int64)
+    offs_n = tl.arange(0, BLOCK_N)
+    mask_n = offs_n < N
+
+    dy_ptrs = dy_ptr + row * stride_ym + offs_n * stride_yn
+    dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
+    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+
+    rstd = tl.rsqrt(tl.sum(x * x, axis=0) / N + eps)
+    x_hat = x * rstd
+    dx = rstd * (w * dy - x_hat * tl.sum(w * dy * x_hat, axis=0) / N)
+
+    dx_ptrs = dx_ptr + row * stride_dm + offs_n * stride_dn
+    tl.store(dx_ptrs, dx.to(dx_ptr.dtype.element_ty), mask=mask_n)
+    tl.atomic_add(dw_ptr + offs_n, dy * x_hat, mask=mask_n)
+
+
+def rmsnorm_into(x, w, eps, y):
+    """Write the RMSNorm of the rows of x [M, N] to y [M, N], which may be x."""
+    M, N = x.shape
+    BLOCK_N = triton.next_power_of_2(N)
+    rmsnorm_kernel[(M,)](x, w, y, N, *x.stride(), *y.stride(), eps, BLOCK_N=BLOCK_N)
+
+
+def rmsnorm_forward(x, w, eps):
+    """RMSNorm of x [M, N] with the weight w [N]: a new, contiguous tensor, dtype of x."""
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    rmsnorm_into(x, w, eps, y)
+    return y
+
+
+def rmsnorm_gradients(dy, x, w, eps):
+    """dx (contiguous, dtype of x) and dw (dtype of w) for the gradient dy [M, N]."""
+    M, N = x.shape
+    dx = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    dw = torch.zeros(N, dtype=torch.float32, device=x.device)
+    rmsnorm_bwd_kernel[(M,)](
+        dy, x, w, dx, dw, N, *dy.stride(), *x.stride(), *dx.stride(), eps,
+        BLOCK_N=triton.next_power_of_2(N),
+    )
+    return dx, dw.to(w.dtype)
+
+
+# %% [markdown]
+# ## A smaller operator first
+#
+# `double` becomes an operator. Read it line by line.
+#
+# - The name has two parts, namespace and operator: `demo::double`.
+# - The **annotations are the schema**. `mutates_args=()` says that no argument is changed.
+# - `register_fake` is a second function with the same arguments. It allocates and computes nothing.
+
+
+# %%
+@torch.library.custom_op("demo::double", mutates_args=())
+def double(x: torch.Tensor) -> torch.Tensor:
+    return 2 * x
+
+
+@double.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+print(torch.ops.demo.double.default._schema)
+torch.ops.demo.double(torch.arange(4.0, device=DEVICE))
+
+# %% [markdown]
+# What does the fake get? A tensor with shape, dtype, strides and device, and nothing in it. You can
+# make one yourself:
+
+# %%
+from torch._subclasses import FakeTensorMode
+
+with FakeTensorMode():
+    print(double(torch.empty(1_000_000, 1_000_000, device="cuda")))  # 4 TB, on any machine
+
+# %% [markdown]
+# **Predict.** Somebody writes `return torch.empty(x.shape)` in a fake. Which two of the four
+# properties may be wrong?
+#
+# <details><summary>Answer</summary>
+#
+# The dtype is float32 and the device is the CPU, whatever x is. The compiler believes it. It then
+# plans memory, kernels and copies for a tensor that will never exist. Some of these mistakes give
+# an error later, far away. Others give wrong numbers.
+#
+# </details>
+
+# %% [markdown]
+# ## The contract
+#
+# | name | shape | dtype | role |
+# |---|---|---|---|
+# | `namespace` | | str | first part of the operator's name |
+# | `x` | [M, N], any strides | float32, float16, bfloat16 | input, never changed |
+# | `w` | [N], contiguous | as `x` | weight |
+# | `eps` | | float | |
+# | result of the operator | [M, N], contiguous | as `x` | new tensor |
+#
+# You write functions `register_...(namespace)` that register an operator `rmsnorm` under that
+# namespace and return it. Why a function? Because a notebook's cell is run again and again. A second
+# call with the same namespace must replace the first operator, not fail.
+#
+# The check asks your operator questions, one for each case. Read `examine` below: it is how you test
+# an operator of your own. Most of it is PyTorch's `opcheck` and `torch.compile`.
+
+# %% tags=["reference"]
+import contextlib
+import uuid
+
+from torch._subclasses import FakeTensorMode
+from torch._subclasses.fake_tensor import DataDependentOutputException
+from tritonbook.compat import hook_launch
+
+EPS = 1e-5
+FLOATS = {"float32": torch.float32, "float16": torch.float16}
+OTHER_DEVICE = "cpu" if DEVICE == "cuda" else "cuda"
+LIBRARIES = {}
+
+
+def rmsnorm_ref(x, w, eps):
+    return x * torch.rsqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps) * w
+
+
+def open_library(namespace):
+    """A Library to add operators to; an earlier one of this name is closed first."""
+    if namespace in LIBRARIES:
+        LIBRARIES.pop(namespace)._destroy()
+    LIBRARIES[namespace] = torch.library.Library(namespace, "FRAGMENT")
+    return LIBRARIES[namespace]
+
+
+def draw(shape, of, layout):
+    """x [M, N] and w [N] with fixed random values."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(shape, generator=generator).to(DEVICE, FLOATS[of])
+    w = torch.randn(shape[1], generator=generator).to(DEVICE, FLOATS[of])
+    return (x.t().contiguous().t() if layout == "transposed" else x), w
+
+
+@contextlib.contextmanager
+def counted_launches():
+    """A list that grows by one name with every kernel launch inside the block."""
+    names = []
+
+    def around(call, fn, grid, args, kwargs):
+        names.append(fn.__name__)
+        return call()
+
+    with hook_launch(around):
+        yield names
+
+
+def close(got, want):
+    """Equal within the rounding of the dtype of `got`?"""
+    allowed = 2e-5 if got.dtype == torch.float32 else 4e-3
+    return torch.allclose(got.double().cpu(), want.double().cpu(), rtol=allowed, atol=allowed)
+
+
+def examine(register, question, shape, of, layout):
+    """Ask the operator that `register` makes one question: "ok", or a code for what is wrong."""
+    namespace = f"workbook_{uuid.uuid4().hex[:8]}"
+    op = register(namespace)
+    if op is None:
+        return "returns-nothing"
+    torch._dynamo.reset()
+    return QUESTIONS[question](op, *draw(shape, of, layout), namespace, register)
+
+
+def ask_values(op, x, w, namespace, register):
+    before = x.clone()
+    with counted_launches() as launches:
+        y = op(x, w, EPS)
+    if not launches:
+        return "no-kernel-launched"
+    if not torch.equal(x, before):
+        return "input-changed"
+    if not isinstance(y, torch.Tensor) or y.shape != x.shape or y.dtype != x.dtype:
+        return "wrong-type"
+    return "ok" if close(y, rmsnorm_ref(x.double(), w.double(), EPS)) else "wrong-values"
+
+
+def reads_data(error):
+    return isinstance(error, DataDependentOutputException) or "data pointer" in str(error)
+
+
+def ask_fake(op, x, w, namespace, register):
+    real = op(x, w, EPS)
+    with counted_launches() as launches, FakeTensorMode() as mode:
+        try:
+            fake = op(mode.from_tensor(x), mode.from_tensor(w), EPS)
+            moved = op(
+                torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=OTHER_DEVICE),
+                torch.empty(w.shape, dtype=w.dtype, device=OTHER_DEVICE),
+                EPS,
+            )
+        except Exception as error:
+            return "fake-touches-data" if launches or reads_data(error) else "fake-missing"
+    if launches:
+        return "fake-touches-data"
+    for name in ("shape", "dtype", "device"):
+        if getattr(fake, name) != getattr(real, name):
+            return f"fake-{name}"
+    if moved.device.type != OTHER_DEVICE:
+        return "fake-device"
+    return "ok" if fake.stride() == real.stride() else "fake-strides"
+
+
+def ask_opcheck(op, x, w, namespace, register):
+    return opcheck_says(op, (x, w, EPS))
+
+
+def ask_opcheck_with_gradient(op, x, w, namespace, register):
+    return opcheck_says(op, (x.requires_grad_(), w.requires_grad_(), EPS))
+
+
+def opcheck_says(op, arguments):
+    found = torch.library.opcheck(op, arguments, raise_exception=False)
+    for test, outcome in found.items():
+        text = str(outcome)
+        if outcome == "SUCCESS":
+            continue
+        if test == "test_schema":
+            return "mutates-unsaid" if "mutat" in text else "aliases-input"
+        return f"opcheck-{test.removeprefix('test_')}"
+    return "ok"
+
+
+def compiled(fn, graphs):
+    """`fn` compiled for any backend: each graph that Dynamo hands over is noted in `graphs`."""
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return torch._dynamo.lookup_backend("aot_eager")(graph, inputs)
+
+    return torch.compile(fn, fullgraph=True, backend=backend)
+
+
+def ask_compile(op, x, w, namespace, register):
+    graphs = []
+    try:
+        y = compiled(lambda x, w: op(x + 1, w, EPS) * 2, graphs)(x, w)
+    except Exception:
+        return "graph-break"
+    if not any(namespace in str(node.target) for node in graphs[0].graph.nodes):
+        return "not-an-operator"
+    want = rmsnorm_ref((x + 1).double(), w.double(), EPS) * 2
+    return "ok" if close(y, want) else "wrong-values"
+
+
+def ask_sizes(op, x, w, namespace, register):
+    """Six numbers of rows: the second size makes the graph dynamic, and that is all."""
+    graphs = []
+    fn = compiled(lambda x, w: op(x, w, EPS), graphs)
+    try:
+        for rows in range(2, 8):
+            fn(x[:1].expand(rows, -1).contiguous(), w)
+    except Exception:
+        return "graph-break"
+    return "ok" if len(graphs) <= 2 else "recompiles"
+
+
+def ask_again(op, x, w, namespace, register):
+    try:
+        return "ok" if close(register(namespace)(x, w, EPS), op(x, w, EPS)) else "wrong-values"
+    except RuntimeError:
+        return "already-registered"
+
+
+def ask_device(op, x, w, namespace, register):
+    """Is it registered for this machine's device, and for no other?"""
+    has = torch._C._dispatch_has_computed_kernel_for_dispatch_key
+    name = f"{namespace}::rmsnorm"
+    if not has(name, DEVICE.upper()) or has(name, OTHER_DEVICE.upper()):
+        return "wrong-dispatch-key"
+    return "ok"
+
+
+def gradients(fn, x, w, dy):
+    x, w = x.detach().requires_grad_(), w.detach().requires_grad_()
+    return torch.autograd.grad(fn(x, w), (x, w), dy)
+
+
+def ask_gradient(op, x, w, namespace, register):
+    dy = torch.randn(x.shape[::-1], device=DEVICE).to(x.dtype).t()  # not contiguous, on purpose
+    wanted = gradients(lambda x, w: rmsnorm_ref(x, w, EPS), x.double(), w.double(), dy.double())
+    if not op(x.detach().requires_grad_(), w, EPS).requires_grad:
+        return "no-gradient"
+    try:
+        dx, dw = gradients(lambda x, w: op(x, w, EPS), x, w, dy)
+    except (RuntimeError, TypeError, AttributeError) as error:
+        return "no-gradient" if "no autograd formula" in str(error) else "backward-fails"
+    scale = wanted[1].abs().max()
+    if not close(dx, wanted[0]):
+        return "wrong-gradient-x"
+    return "ok" if close(dw / scale, wanted[1] / scale) else "wrong-gradient-w"
+
+
+def ask_training(op, x, w, namespace, register):
+    """Compile forward and backward together."""
+    x, w = x.requires_grad_(), w.requires_grad_()
+    try:
+        y = compiled(lambda x, w: op(x, w, EPS), [])(x, w)
+        torch.autograd.grad(y.sum(), (x, w))
+    except Exception:
+        return "backward-not-an-operator"
+    return "ok"
+
+
+QUESTIONS = {
+    "values": ask_values,
+    "fake": ask_fake,
+    "opcheck": ask_opcheck,
+    "opcheck with gradient": ask_opcheck_with_gradient,
+    "compile": ask_compile,
+    "sizes": ask_sizes,
+    "again": ask_again,
+    "device": ask_device,
+    "gradient": ask_gradient,
+    "training": ask_training,
+}
+
+
+def expected(question, shape, of, layout):
+    return "ok"
+
+
+def question(note, asked, shape=(6, 40), of="float32", layout="contiguous", only=None):
+    """One case of the checks below."""
+    return case(note, question=asked, shape=shape, of=of, layout=layout, only=only)
+
+
+SENTENCES = {
+    "returns-nothing": "The function registers, but returns no operator. Return it.",
+    "no-kernel-launched": "The operator launched no kernel. It must call the given functions.",
+    "input-changed": "The operator changed x.",
+    "wrong-type": "The result is no tensor with the shape and dtype of x.",
+    "wrong-values": "The operator gives other values than the formula. Are the arguments in order?",
+    "fake-missing": "There is no fake. The compiler cannot know what the result looks like.",
+    "fake-touches-data": "The fake reads data or launches a kernel. It may only allocate.",
+    "fake-shape": "The fake result has another shape than the real one.",
+    "fake-dtype": "The fake result has another dtype than the real one.",
+    "fake-device": "The fake result is on another device than x. Take x's device.",
+    "fake-strides": "For a transposed x the fake's strides differ from the real result's, which is "
+    "contiguous.",
+    "mutates-unsaid": "An argument is changed and the schema does not say so. `mutates_args` (in a "
+    "schema text: `Tensor(a!)`) must name it.",
+    "mutates-too-much": "The schema says that w is changed, and it is not. The compiler then "
+    "copies it for nothing.",
+    "aliases-input": "The operator returns memory of its input. An operator's result must be new, "
+    "or the operator returns nothing.",
+    "opcheck-autograd_registration": "opcheck: the gradient is not registered where it must be.",
+    "opcheck-faketensor": "opcheck: with fake tensors the operator does not do what it does with "
+    "real ones.",
+    "opcheck-aot_dispatch_dynamic": "opcheck: compiled with dynamic shapes, the operator or its "
+    "gradient fails or differs.",
+    "graph-break": "torch.compile(fullgraph=True) cannot get through the operator.",
+    "not-an-operator": "The compiled graph has no operator of this namespace. Return the operator, "
+    "not the function behind it.",
+    "recompiles": "The function is compiled again for every number of rows. Something in the fake "
+    "turns a size into a fixed number.",
+    "already-registered": "A second call with the same namespace fails. Close the first library.",
+    "wrong-dispatch-key": "The implementation must be registered for this machine's device only: "
+    "a kernel compiled for a GPU must never get a CPU tensor.",
+    "no-gradient": "The result does not require a gradient: no autograd formula is registered.",
+    "backward-fails": "The backward raises an error. It returns one gradient for each input, None "
+    "for eps, and needs what `setup_context` saved.",
+    "wrong-gradient-x": "The gradient of x is wrong.",
+    "wrong-gradient-w": "The gradient of w is wrong.",
+    "backward-not-an-operator": "Forward and backward do not compile together. The backward must "
+    "consist of operators too: launch no kernel there, call the backward's operator.",
+    "returns-something": "An operator that changes its argument in place returns None here.",
+    "kernel-not-seen": "The compiled graph shows no Triton kernel. Wrap the launch with "
+    "`torch.library.wrap_triton`.",
+}
+SUSPECTS = {
+    code: (lambda *asked, code=code: code, sentence) for code, sentence in SENTENCES.items()
+}
+
+# %% [markdown]
+# ## Task 1. By hand: `torch.library.Library`
+#
+# This is how PyTorch registers its own operators, and how vLLM does it: few Python steps for each
+# call, and nothing is done for you. Five steps, about 6 lines:
+#
+# 1. `lib = open_library(namespace)` (given above: it closes an earlier one)
+# 2. `lib.define("...")` with the schema as text. `Tensor x` and `float eps` are arguments,
+#    `-> Tensor` is the result
+# 3. `lib.impl(name, function, key)` for the device: the key is `"CPU"` or `"CUDA"`
+# 4. `torch.library.register_fake("namespace::name", function, lib=lib)`
+# 5. return `getattr(torch.ops, namespace).rmsnorm`
+
+# %% tags=["answer"] key="register_library"
+def rmsnorm_fake(x, w, eps):
+    """What rmsnorm_forward returns, without data."""
+    # TODO: an empty tensor with the shape, dtype, device and strides of the result (1 line)
+    ### BEGIN SOLUTION
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    ### END SOLUTION
+
+
+def register_library(namespace):
+    """Register rmsnorm(x, w, eps) under `namespace` for this machine's device; return it."""
+    # TODO: open, define, impl for DEVICE, fake, return the operator (about 6 lines)
+    ### BEGIN SOLUTION
+    lib = open_library(namespace)
+    lib.define("rmsnorm(Tensor x, Tensor w, float eps) -> Tensor")
+    lib.impl("rmsnorm", rmsnorm_forward, DEVICE.upper())
+    torch.library.register_fake(f"{namespace}::rmsnorm", rmsnorm_fake, lib=lib)
+    return getattr(torch.ops, namespace).rmsnorm
+    ### END SOLUTION
+
+
+def library_says(question, shape, of, layout):
+    """Put one question to your operator (given)."""
+    return examine(register_library, question, shape, of, layout)
+
+# %% [markdown] tags=["hint"] key="register_library"
+# #### Hints for register_library
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# `rmsnorm_forward` returns a contiguous tensor, also for a transposed x. What does
+# `torch.empty_like(x)` return for a transposed x?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# The five steps above are five lines. `DEVICE.upper()` is the key. Print
+# `torch.ops.demo.double.default._schema` to see what a schema looks like; leave out the namespace.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# return torch.empty(..., dtype=..., device=...)      # the fake
+#
+# lib = open_library(...)
+# lib.define("rmsnorm(Tensor x, ..., ...) -> ...")
+# lib.impl("rmsnorm", ..., DEVICE.upper())
+# torch.library.register_fake(f"{...}::rmsnorm", ..., lib=lib)
+# return getattr(torch.ops, ...).rmsnorm
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="register_library" points=5
+LIBRARY_QUESTIONS = [
+    question("right values", "values"),
+    question("fake of a transposed x", "fake", layout="transposed"),
+    question("registered for this device", "device"),
+    question("torch.library.opcheck", "opcheck"),
+    question("no graph break", "compile"),
+    question("run the cell again", "again"),
+]
+check(
+    library_says, expected, LIBRARY_QUESTIONS,
+    key="register_library", triton=False, suspects=SUSPECTS, timeout=120,
+)
+### BEGIN HIDDEN TESTS
+HIDDEN_LIBRARY_QUESTIONS = [
+    question("half precision", "values", shape=(3, 65), of="float16"),
+    question("fake in half precision", "fake", shape=(3, 65), of="float16"),
+    question("a transposed x", "values", shape=(5, 33), layout="transposed"),
+    question("six sizes", "sizes"),
+]
+check(
+    library_says, expected, HIDDEN_LIBRARY_QUESTIONS,
+    key="register_library", triton=False, suspects=SUSPECTS, timeout=120,
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Task 2. With a gradient: `custom_op`
+#
+# `custom_op` reads the schema from the annotations, registers the function for all devices, and
+# replaces an older operator of the same name. It also takes an autograd formula.
+#
+# The formula has a catch. When a model is compiled for training, the compiler runs the backward with
+# fake tensors as well. A kernel launch in it would need data. So the backward **must consist of
+# operators**, and your backward kernel has to become one first. `register_backward` does that. It is
+# given, and it is the pattern for what you write.
+#
+# Then your part, about 14 lines: the operator, its fake, and two functions for autograd.
+#
+# - `setup_context(ctx, inputs, output)` saves what the backward will need, with
+#   `ctx.save_for_backward` for tensors.
+# - `backward(ctx, dy)` returns one gradient for each input, None for `eps`.
+# - `op.register_autograd(backward, setup_context=setup_context)`
+
+# %% tags=["answer"] key="register_custom"
+def register_backward(namespace):
+    """The backward kernel as an operator of its own (given)."""
+
+    @torch.library.custom_op(f"{namespace}::rmsnorm_backward", mutates_args=())
+    def op(
+        dy: torch.Tensor, x: torch.Tensor, w: torch.Tensor, eps: float
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        return rmsnorm_gradients(dy, x, w, eps)
+
+    @op.register_fake
+    def _(dy, x, w, eps):
+        dx = torch.empty_like(x, memory_format=torch.contiguous_format)
+        return dx, torch.empty_like(w)
+
+    return op
+
+
+def register_custom(namespace):
+    """Register rmsnorm(x, w, eps) with a fake and a gradient under `namespace`; return it."""
+    backward_op = register_backward(namespace)
+
+    # TODO: the operator, its fake, setup_context and backward; return it (about 14 lines)
+    ### BEGIN SOLUTION
+    @torch.library.custom_op(f"{namespace}::rmsnorm", mutates_args=())
+    def op(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:
+        return rmsnorm_forward(x, w, eps)
+
+    @op.register_fake
+    def _(x, w, eps):
+        return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+    def setup_context(ctx, inputs, output):
+        x, w, ctx.eps = inputs
+        ctx.save_for_backward(x, w)
+
+    def backward(ctx, dy):
+        dx, dw = backward_op(dy, *ctx.saved_tensors, ctx.eps)
+        return dx, dw, None
+
+    op.register_autograd(backward, setup_context=setup_context)
+    return op
+    ### END SOLUTION
+
+
+def custom_says(question, shape, of, layout):
+    """Put one question to your operator (given)."""
+    return examine(register_custom, question, shape, of, layout)
+
+# %% [markdown] tags=["hint"] key="register_custom"
+# #### Hints for register_custom
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# The formula for dx needs x and w. Who hands them to `backward`? It gets nothing but `ctx` and `dy`.
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `register_backward` has the decorator, the annotations and the fake. In `setup_context`, `inputs`
+# are the operator's three arguments. `ctx.saved_tensors` gives saved tensors back in order.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# @torch.library.custom_op(f"{namespace}::rmsnorm", mutates_args=...)
+# def op(x: torch.Tensor, w: ..., eps: ...) -> ...:
+#     return ...
+#
+# @op.register_fake
+# def _(x, w, eps):
+#     return ...
+#
+# def setup_context(ctx, inputs, output):
+#     ...
+#
+# def backward(ctx, dy):
+#     x, w = ctx.saved_tensors
+#     ...
+#     return ..., ..., None
+#
+# op.register_autograd(..., setup_context=...)
+# return op
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="register_custom" points=6
+CUSTOM_QUESTIONS = [
+    question("right values", "values"),
+    question("fake of a transposed x", "fake", layout="transposed"),
+    question("right gradients", "gradient"),
+    question("opcheck, gradients included", "opcheck with gradient"),
+    question("no graph break", "compile"),
+    question("forward and backward compiled", "training"),
+]
+check(
+    custom_says, expected, CUSTOM_QUESTIONS,
+    key="register_custom", triton=False, suspects=SUSPECTS, timeout=120,
+)
+### BEGIN HIDDEN TESTS
+HIDDEN_CUSTOM_QUESTIONS = [
+    question("fake in half precision", "fake", shape=(3, 65), of="float16"),
+    question("gradients of a transposed x", "gradient", shape=(5, 33), layout="transposed"),
+    question("six sizes", "sizes"),
+    question("run the cell again", "again"),
+]
+check(
+    custom_says, expected, HIDDEN_CUSTOM_QUESTIONS,
+    key="register_custom", triton=False, suspects=SUSPECTS, timeout=120,
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Task 3. In place: what `mutates_args` promises
+#
+# Inference engines normalise in place to save memory. Such an operator changes its argument, and the
+# schema has to say so: `mutates_args=("x",)`. The compiler moves, merges and drops operators. An
+# operator that changes nothing and whose result nobody uses is dropped. So a false `mutates_args`
+# works in eager mode, and gives wrong numbers once somebody compiles.
+#
+# Write `rmsnorm_inplace(x, w, eps)`: it overwrites x [M, N] and returns nothing. `rmsnorm_into`
+# takes the place to write to. About 8 lines. What does the fake of an operator do that returns
+# nothing?
+
+# %% tags=["reference"]
+def examine_inplace(register, question, shape, of, layout):
+    """Ask the in-place operator one question: "ok", or a code for what is wrong."""
+    namespace = f"workbook_{uuid.uuid4().hex[:8]}"
+    op = register(namespace)
+    if op is None:
+        return "returns-nothing"
+    torch._dynamo.reset()
+    x, w = draw(shape, of, layout)
+    want = rmsnorm_ref(x.double(), w.double(), EPS)
+    if question == "values":
+        with counted_launches() as launches:
+            returned = op(x, w, EPS)
+        if not launches:
+            return "no-kernel-launched"
+        if returned is not None:
+            return "returns-something"
+        return "ok" if close(x, want) else "wrong-values"
+    if question == "version":  # autograd notices changes by this counter
+        before = x._version
+        op(x, w, EPS)
+        return "ok" if x._version > before else "mutates-unsaid"
+    if question == "fake":
+        with counted_launches() as launches, FakeTensorMode() as mode:
+            try:
+                op(mode.from_tensor(x), mode.from_tensor(w), EPS)
+            except Exception as error:
+                return "fake-touches-data" if launches or reads_data(error) else "fake-missing"
+        return "fake-touches-data" if launches else "ok"
+    if question == "opcheck":
+        return opcheck_says(op, (x, w, EPS))
+    if question == "only x":
+        changed = w._version
+        op(x, w, EPS)
+        return "ok" if w._version == changed else "mutates-too-much"
+
+    def normalise_a_copy(x, w):
+        copy = x * 1
+        op(copy, w, EPS)
+        return copy * 1
+
+    try:
+        y = compiled(normalise_a_copy, [])(x, w)
+    except Exception:
+        return "graph-break"
+    return "ok" if close(y, want) else "mutates-unsaid"
+
+# %% tags=["answer"] key="register_inplace"
+def register_inplace(namespace):
+    """Register rmsnorm_inplace(x, w, eps), which overwrites x; return the operator."""
+
+    # TODO: the operator with its mutates_args, and its fake; return it (about 8 lines)
+    ### BEGIN SOLUTION
+    @torch.library.custom_op(f"{namespace}::rmsnorm_inplace", mutates_args=("x",))
+    def op(x: torch.Tensor, w: torch.Tensor, eps: float) -> None:
+        rmsnorm_into(x, w, eps, x)
+
+    @op.register_fake
+    def _(x, w, eps):
+        return None
+
+    return op
+    ### END SOLUTION
+
+
+def inplace_says(question, shape, of, layout):
+    """Put one question to your operator (given)."""
+    return examine_inplace(register_inplace, question, shape, of, layout)
+
+# %% [markdown] tags=["hint"] key="register_inplace"
+# #### Hints for register_inplace
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Which argument of the operator is different after the call? And which is the same?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `mutates_args` is a tuple of argument names. The annotation for "returns nothing" is `-> None`.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# @torch.library.custom_op(f"{namespace}::rmsnorm_inplace", mutates_args=(...,))
+# def op(x: torch.Tensor, w: torch.Tensor, eps: float) -> ...:
+#     rmsnorm_into(...)
+#
+# @op.register_fake
+# def _(x, w, eps):
+#     ...
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="register_inplace" points=3
+INPLACE_QUESTIONS = [
+    question("x holds the result", "values"),
+    question("autograd notices the change", "version"),
+    question("it claims to change nothing else", "only x"),
+    question("the fake", "fake"),
+    question("torch.library.opcheck", "opcheck"),
+    question("compiled, the change is kept", "compile"),
+]
+check(
+    inplace_says, expected, INPLACE_QUESTIONS,
+    key="register_inplace", triton=False, suspects=SUSPECTS, timeout=120,
+)
+### BEGIN HIDDEN TESTS
+HIDDEN_INPLACE_QUESTIONS = [
+    question("a transposed x", "values", shape=(5, 33), layout="transposed"),
+    question("half precision, compiled", "compile", shape=(3, 65), of="float16"),
+]
+check(
+    inplace_says, expected, HIDDEN_INPLACE_QUESTIONS,
+    key="register_inplace", triton=False, suspects=SUSPECTS, timeout=120,
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Task 4. Open the box: `triton_op`
+#
+# For the compiler, an operator of Task 1 or 2 is a closed box. What goes in must be in memory first,
+# and what comes out goes to memory. `triton_op` opens the box: the compiler sees the allocation and
+# the launch, and it can work on the code around it. It can also drop an allocation, or put the launch
+# into one compiled program with its neighbours.
+#
+# Two differences from `custom_op`. The decorator is `torch.library.triton_op`. The launch goes
+# through `torch.library.wrap_triton(kernel)[grid](...)`, in the operator itself. And there is no
+# fake: the compiler runs the Python code and finds out. About 8 lines.
+#
+# Without a GPU you can call it. The cases that compile are *not run* there, and the card says so.
+
+# %% tags=["reference"]
+def examine_triton(register, question, shape, of, layout):
+    """Ask the triton_op one question: "ok", or a code for what is wrong."""
+    if question != "kernel seen":
+        return examine(register, question, shape, of, layout)
+    from torch._dynamo.backends.common import aot_autograd
+
+    torch._dynamo.reset()
+    op = register(f"workbook_{uuid.uuid4().hex[:8]}")
+    seen = []
+
+    def note(graph, inputs):
+        seen.extend(str(node.target) for node in graph.graph.nodes)
+        return graph
+
+    x, w = draw(shape, of, layout)
+    try:
+        torch.compile(
+            lambda x, w: op(x, w, EPS), fullgraph=True, backend=aot_autograd(fw_compiler=note)
+        )(x, w)
+    except Exception:
+        return "graph-break"
+    return "ok" if any("triton_kernel_wrapper" in name for name in seen) else "kernel-not-seen"
+
+# %% tags=["answer"] key="register_triton"
+def register_triton(namespace):
+    """Register rmsnorm(x, w, eps) as a triton_op under `namespace`; return it."""
+
+    # TODO: the operator: allocate, launch rmsnorm_kernel through wrap_triton, return y
+    # (about 8 lines)
+    ### BEGIN SOLUTION
+    @torch.library.triton_op(f"{namespace}::rmsnorm", mutates_args=())
+    def op(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:
+        M, N = x.shape
+        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        torch.library.wrap_triton(rmsnorm_kernel)[(M,)](
+            x, w, y, N, *x.stride(), *y.stride(), eps, BLOCK_N=triton.next_power_of_2(N)
+        )
+        return y
+
+    return op
+    ### END SOLUTION
+
+
+def triton_says(question, shape, of, layout):
+    """Put one question to your operator (given)."""
+    return examine_triton(register_triton, question, shape, of, layout)
+
+# %% [markdown] tags=["hint"] key="register_triton"
+# #### Hints for register_triton
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Which two lines of `rmsnorm_forward` and `rmsnorm_into` allocate and launch? They now stand in the
+# operator.
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `wrap_triton(kernel)` is used like the kernel: grid in square brackets, then the arguments.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# @torch.library.triton_op(f"{namespace}::rmsnorm", mutates_args=...)
+# def op(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:
+#     M, N = ...
+#     y = ...
+#     torch.library.wrap_triton(...)[(...,)](x, w, y, N, ..., BLOCK_N=...)
+#     return y
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="register_triton" points=3
+TRITON_QUESTIONS = [
+    question("right values", "values"),
+    question("run the cell again", "again"),
+    question("torch.library.opcheck", "opcheck", only="gpu"),
+    question("no graph break", "compile", only="gpu"),
+    question("the compiler sees the kernel", "kernel seen", only="gpu"),
+]
+check(
+    triton_says, expected, TRITON_QUESTIONS,
+    key="register_triton", triton=False, suspects=SUSPECTS, timeout=120,
+)
+### BEGIN HIDDEN TESTS
+HIDDEN_TRITON_QUESTIONS = [
+    question("a transposed x", "values", shape=(5, 33), layout="transposed"),
+    question("half precision", "values", shape=(3, 65), of="float16"),
+    question("six sizes", "sizes", only="gpu"),
+]
+check(
+    triton_says, expected, HIDDEN_TRITON_QUESTIONS,
+    key="register_triton", triton=False, suspects=SUSPECTS, timeout=120,
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Predict, then measure
+#
+# A call of a plain Python function costs no PyTorch at all. An operator's call goes through the
+# dispatcher, and `custom_op` adds Python of its own. Put the four in order, cheapest first: the plain
+# function, `Library`, `custom_op`, `triton_op`. Then look.
+#
+# The tensors are tiny, so the kernel takes almost no time, and what remains is the way to it. The
+# second column is what the compiler gets to see.
+
+# %%
+import time
+
+
+def seen_by_compiler(fn, *arguments):
+    """Operators that reach the code generator, by name."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    names = []
+
+    def note(graph, inputs):
+        names.extend(str(n.target) for n in graph.graph.nodes if n.op == "call_function")
+        return graph
+
+    torch._dynamo.reset()
+    torch.compile(fn, fullgraph=True, backend=aot_autograd(fw_compiler=note))(*arguments)
+    return ", ".join(name.removeprefix("torch.ops.") for name in names)
+
+
+def microseconds(fn, *arguments, calls=2000 if DEVICE == "cuda" else 5):
+    """Host time of one call; on a GPU the launches queue up behind it."""
+    for _ in range(3):
+        fn(*arguments)
+    start = time.perf_counter()
+    for _ in range(calls):
+        fn(*arguments)
+    return 1e6 * (time.perf_counter() - start) / calls
+
+
+ways = {
+    "plain function": rmsnorm_forward,
+    "Library": register_library("way1"),
+    "custom_op": register_custom("way2"),
+    "triton_op": register_triton("way3"),
+}
+x, w = draw((2, 64), "float32", "contiguous")
+with torch.no_grad():
+    for name, way in ways.items():
+        if DEVICE != "cuda" and name in ("plain function", "triton_op"):
+            seen = "not run: needs a GPU"
+        else:
+            seen = seen_by_compiler(lambda x, w, way=way: way(x, w, EPS) * 2, x, w)
+        print(f"{name:15} {microseconds(way, x, w, EPS):8.1f} us   {seen}")
+
+# %% [markdown]
+# **Read the table.** On a GPU all four times are host times: the kernel itself runs for two or three
+# microseconds. Without a GPU the interpreter's own time hides the differences, and only the second
+# column says something.
+#
+# `Library` and `custom_op` show the compiler one name. `triton_op` shows it the kernel. The last
+# operation of each graph is the `* 2`: with a box in front of it, it has to be a kernel of its own.
+#
+# Which way would you take? If you need a gradient and want few surprises: `custom_op`. If the call
+# itself must be cheap, because a model makes thousands of them per token: `Library`. If your kernel
+# stands among many small operations and gets compiled: `triton_op`.
+#
+# ## Recap
+#
+# - An operator is schema, implementation, fake and gradient. `opcheck` tests them against each other.
+# - A fake allocates what the real one returns: shape, dtype, device, **strides**. It reads nothing.
+# - A backward consists of operators, or training does not compile.
+# - `mutates_args` is a promise. The compiler relies on it, and eager mode never notices a lie.
+#
+# <details><summary>Common mistakes</summary>
+#
+# - `torch.empty_like(x)` in the fake, where the real result is contiguous.
+# - An operator that returns its input. Return something new, or change it and return nothing.
+# - `int(x.shape[0])` in a fake: the size becomes a constant, and each new size compiles again.
+# - Registering a GPU kernel for all devices: with a CPU tensor it reads memory that is not there.
+#
+# </details>
+#
+# Sources: PyTorch documentation, *Custom Python Operators* and *torch.library* (2025).
+
+# %%
+progress()
