@@ -1011,6 +1011,7 @@ timed = bench(
     flops=2 * size**3,
     baseline="cuBLAS (a @ b)",
     title=f"{size} x {size} x {size}, float16",
+    stored="matmul_order",
 )
 timed
 
@@ -1035,9 +1036,12 @@ timed = bench(
 timed
 
 # %% [markdown]
-# **Read the tables.** Your kernels are right for every shape and stride, and a good part of the way
-# to cuBLAS. What is missing is not a trick but a choice: the size of the tile, the number of warps,
-# the number of stages. You have fixed them blindly. The next notebook measures.
+# **Read the tables.** On an H100, in November 2026, grouping took 12 % off the time at 8192. At 4096
+# it took nothing off: there A and B nearly fit into the L2 cache together, and any order finds them.
+#
+# Both kernels are right for every shape and stride, and at 54 to 61 % of cuBLAS. What is missing is
+# not a trick but a choice: the size of the tile, the number of warps, the number of stages. You have
+# fixed them blindly. The next notebook measures.
 #
 # ## Recap
 #
