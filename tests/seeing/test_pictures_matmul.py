@@ -35,7 +35,7 @@ def drawings():
     ]
 
 
-@pytest.mark.parametrize("drawing", drawings(), ids=lambda drawing: drawing.description[:20])
+@pytest.mark.parametrize("drawing", drawings(), ids=lambda drawing: drawing.text[:20])
 def test_svg_is_whole_described_and_safe(drawing):
     """Kills: unescaped text, a picture without words, anything fetched or run."""
     root = ElementTree.fromstring(drawing._repr_svg_())
@@ -64,7 +64,7 @@ def test_k_loop_names_its_short_last_step():
     loop = pictures.draw_k_loop(
         M=40, N=40, K=70, block_m=32, block_n=32, block_k=32, pid_m=0, pid_n=1
     )
-    assert "3 steps" in loop.description and "6 of 32 columns" in loop.description
+    assert "3 steps" in loop.text and "6 of 32 columns" in loop.text
 
 
 @pytest.mark.parametrize("place", [(3, 0), (0, 4), (-1, 0)])
