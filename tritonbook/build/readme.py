@@ -70,7 +70,7 @@ def version_table(results: dict) -> str:
             f"| {run['mutants_refused']} of {run['mutants']} |"
         )
     note = (
-        f"Values in Triton's interpreter, and compiled for an A100, on {results['date']}; one torch "
-        "for all, since the interpreter needs only its tensors."
+        f"Values in Triton's interpreter, and compiled for an A100, on {results['date']}; one "
+        "torch for all, since the interpreter needs only its tensors."
     )
     return "\n".join([*rows, "", note])
