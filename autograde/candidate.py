@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from tritonbook.checking.trial import time_limit
 from tritonbook.compat import hook_launch
 from tritonbook.course.exercises import machinery
 from tritonbook.device import INTERPRET
@@ -77,12 +78,12 @@ class Candidate:
         with machinery():
             for name, text in body["cells"]:
                 try:
-                    self._run_cell(name, text)
+                    self._run_cell(name, text, body["cell_seconds"])
                 except BaseException as error:  # noqa: BLE001  (SystemExit too ends the cell only)
                     errors[name] = _error(error, self.folder)
         return {"errors": errors}, []
 
-    def _run_cell(self, name: str, text: str) -> None:
+    def _run_cell(self, name: str, text: str, seconds: float) -> None:
         # Triton reads a kernel's source from its file, so each cell is one.
         path = self.folder / f"{name}.py"
         path.write_text(text, encoding="utf-8", errors="replace")
@@ -92,7 +93,9 @@ class Candidate:
             text.splitlines(keepends=True),
             str(path),
         )
-        exec(compile(text, str(path), "exec"), self.names)
+        code = compile(text, str(path), "exec")
+        with time_limit(seconds):
+            exec(code, self.names)
 
     def _function(self, name: str) -> Any:
         if name not in self.names:
@@ -104,6 +107,7 @@ class Candidate:
     def call_on_tape(self, body: dict[str, Any], buffers: list[bytes]) -> tuple[dict, list[bytes]]:
         """Call a function on stand-ins; reply with the tape of what it did."""
         recorder = self.recorder
+        recorder.fail_at = body["fail_at"]
         self.forget(body["gone"]["numbers"], body["gone"]["storages"])
         stand_ins = [self._stand_in(tensor) for tensor in body["tensors"]]
         resolve = _resolver(stand_ins, self._callback)

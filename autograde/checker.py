@@ -82,6 +82,7 @@ def run_check(
     error: BaseException | None = None
     try:
         peer.run_cells()
+        _course_must_run(peer, course, exercise.check)
         _execute(exercise.check, course.check_text(exercise.check), names)
     except (CheckFailed, CheckTimeout, CandidateEnded):
         error = None  # the report, or the peer's trouble, says why
@@ -90,6 +91,13 @@ def run_check(
     finally:
         checking.seed_secret.reset(token)
     return _outcome(peer, checks, error, time.perf_counter() - started)
+
+
+def _course_must_run(peer: Peer, course: Course, check: str) -> None:
+    """A cell of the course's own that fails in the candidate is the grader's trouble."""
+    for name, _ in course.trusted_cells(check):
+        if name in peer.cell_errors:
+            raise RuntimeError(f"the course's cell {name} does not run: {peer.cell_errors[name]}")
 
 
 def _execute(name: str, text: str, names: dict[str, Any]) -> None:
@@ -112,7 +120,7 @@ class _Gate:
             return compiled.CompileResult(None, "no compiler was given")
         try:
             launches = self.peer.launches(fn.__name__, tuple(args), options or {})
-        except Exception as error:  # noqa: BLE001  (the values gate has said what is wrong)
+        except (Exception, SystemExit, CheckTimeout) as error:  # the values gate has said why
             return compiled.CompileResult(None, f"{type(error).__name__}: {error}")
         request = {
             "job": "compile",
@@ -146,7 +154,9 @@ class _Checks:
         self.cards: list[dict[str, Any]] = []
 
     def check(self, fn: Any, reference: Any, cases: Any, **options: Any) -> None:
-        report = checking.run(fn, reference, cases, **options)
+        # A kernel that never ends runs here: it gets no more time than a call does.
+        limit = min(options.pop("timeout", self.peer.call_seconds), self.peer.call_seconds)
+        report = checking.run(fn, reference, cases, timeout=limit, **options)
         self.reports.append(report)
         line = sys._getframe(1).f_lineno
         hidden = any(begin < line < end for begin, end in self.hidden_lines)

@@ -15,7 +15,16 @@ from torch.utils._python_dispatch import _disable_current_modes
 from tritonbook.checking.trial import CheckTimeout
 
 from .kernels import KernelLibrary, Refused
-from .tape import LaunchRecord, Player, TapeError, decode, describe, encode, tensor_from
+from .tape import (
+    LaunchFailed,
+    LaunchRecord,
+    Player,
+    TapeError,
+    decode,
+    describe,
+    encode,
+    tensor_from,
+)
 from .wire import Line, PeerGone, PeerSlow, WireError
 
 KEPT_ARGUMENTS = 32  # latest tensor arguments that both sides still know in later calls
@@ -32,6 +41,14 @@ class Trouble:
 
 class CandidateEnded(RuntimeError):
     """The candidate's process is gone, or must not be listened to any more."""
+
+
+class _Raised(Exception):
+    """The student's function raised `error`."""
+
+    def __init__(self, error: BaseException):
+        super().__init__(str(error))
+        self.error = error
 
 
 class CandidateMissing(Exception):
@@ -71,7 +88,9 @@ class Peer:
 
     def run_cells(self) -> None:
         """Let the candidate run the notebook's cells. Errors in them are its own affair."""
-        reply, _ = self._ask({"do": "cells", "cells": self.cells}, [], [])
+        # A cell that does not end costs itself, not the cells after it.
+        body = {"do": "cells", "cells": self.cells, "cell_seconds": self.call_seconds / 3}
+        reply, _ = self._ask(body, [], [], 3 * self.call_seconds)
         errors = reply.get("errors")
         self.cell_errors = errors if isinstance(errors, dict) else {}
 
@@ -112,12 +131,30 @@ class Peer:
             "kwargs": encode(kwargs, reference),
             "tensors": tensors,
         }
-        body["gone"] = self._forget_old()
-        reply, buffers = self._ask(body, [], callbacks)
+        try:
+            return self._play(body, callbacks, None)
+        except LaunchFailed as failure:
+            # In a notebook the wrapper would have met this error, and might have swallowed it.
+            try:
+                swallowed = self._play(body, callbacks, failure.number)
+            except LaunchFailed:
+                raise failure.error from None
+            except _Raised:
+                raise failure.error from None
+            return swallowed
+        except _Raised as raised:
+            raise raised.error from None
+
+    def _play(
+        self, body: dict[str, Any], callbacks: list[Callable[..., Any]], fail_at: int | None
+    ) -> Any:
+        """One call on tape, played. Raises LaunchFailed, _Raised, Refused."""
+        more = {"gone": self._forget_old(), "fail_at": fail_at}
+        reply, buffers = self._ask(body | more, [], callbacks)
         try:
             self.player.play(reply.get("steps"), buffers)
             if "raised" in reply:
-                raise _rebuilt(reply["raised"])
+                raise _Raised(_rebuilt(reply["raised"]))
             return decode(reply.get("result"), self.player.resolve)
         except TapeError as error:
             raise self._broken(str(error)) from None
@@ -160,19 +197,24 @@ class Peer:
             raise self._broken(str(error)) from None
 
     def _ask(
-        self, body: dict[str, Any], buffers: list[bytes], callbacks: list[Callable[..., Any]]
+        self,
+        body: dict[str, Any],
+        buffers: list[bytes],
+        callbacks: list[Callable[..., Any]],
+        seconds: float | None = None,
     ) -> tuple[dict[str, Any], list[bytes]]:
+        seconds = seconds or self.call_seconds
         if self.trouble is not None:
             raise self._ended()
         try:
-            self.line.send(body, buffers, self.call_seconds)
+            self.line.send(body, buffers, seconds)
             while True:
-                message = self.line.receive(self.call_seconds)
+                message = self.line.receive(seconds)
                 if "callback" not in message.body:
                     return message.body, message.buffers
                 self.line.send(_run_callback(message.body, callbacks), (), self.call_seconds)
         except (PeerSlow, CheckTimeout):
-            sentence = f"No answer within {self.call_seconds:g} s. Does every loop end?"
+            sentence = f"No answer within {seconds:g} s. Does every loop end?"
             self.trouble = Trouble("TIMEOUT", "timeout", sentence)
         except PeerGone:
             sentence = "The process ended while your code ran (os._exit, or a crash)."

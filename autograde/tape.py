@@ -42,6 +42,14 @@ MAX_DEPTH = 20
 CONSTANT_BYTES = 16 << 20  # a table that a module made beforehand
 
 
+class LaunchFailed(Exception):
+    """A launch on a tape raised. `number` counts the launches of the call, from 0."""
+
+    def __init__(self, number: int, error: BaseException):
+        super().__init__(str(error))
+        self.number, self.error = number, error
+
+
 class TapeError(Exception):
     """A tape that no recorder writes: the candidate made it up, or it is beyond the limits."""
 
@@ -138,6 +146,8 @@ class Recorder(TorchDispatchMode):
         super().__init__()
         self.steps: list[Any] = []
         self.constants: list[bytes] = []
+        self.fail_at: int | None = None  # this launch of the call raises
+        self._launches = 0
         self._numbers: dict[int, int] = {}
         self._next = 0
 
@@ -145,6 +155,7 @@ class Recorder(TorchDispatchMode):
         """The steps since the last time, and their constants. Tensors keep their numbers."""
         taken = self.steps, self.constants
         self.steps, self.constants = [], []
+        self._launches, self.fail_at = 0, None
         return taken
 
     def number(self, tensor: torch.Tensor) -> int:
@@ -199,6 +210,9 @@ class Recorder(TorchDispatchMode):
 
     def launch(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> None:
         """Stands in place of a launch: write it down."""
+        self._launches += 1
+        if self.fail_at == self._launches - 1:
+            raise RuntimeError("the launch failed")
         parameters = inspect.signature(fn).parameters
         given = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
         if callable(grid):
@@ -240,12 +254,14 @@ class Player:
         self.library = library
         self.cell_of_file = cell_of_file
         self.tensors: dict[int, torch.Tensor] = {}
+        self._launches = 0
         self.collect: list[LaunchRecord] | None = None  # a list: write launches here, run none
 
     def play(self, steps: Any, constants: list[bytes]) -> None:
         """Run one call's steps. Raises TapeError, Refused, or what a launch raises."""
         if not isinstance(steps, list) or len(steps) > 2 * MAX_STEPS:
             raise TapeError("not a list of steps")
+        self._launches = 0
         for step in steps:
             if not isinstance(step, list) or not step:
                 raise TapeError("not a step")
@@ -324,7 +340,11 @@ class Player:
             self.collect.append(LaunchRecord(id, tuple(grid), tuple(arguments), options))
             return
         fence.allow(self.tensors.values())
-        kernel[tuple(grid)](*arguments, **options)
+        self._launches += 1
+        try:
+            kernel[tuple(grid)](*arguments, **options)
+        except Exception as error:
+            raise LaunchFailed(self._launches - 1, error) from error
 
     def _play_constant(self, number: Any, description: Any, at: Any, constants: list) -> None:
         if not (isinstance(number, int) and isinstance(at, int) and 0 <= at < len(constants)):

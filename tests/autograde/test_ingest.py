@@ -1,0 +1,228 @@
+"""Submissions are rebuilt from the released notebook: only answers and added cells come through."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grading import course_of
+
+from autograde.course import Course, instructor_secret
+from autograde.ingest import definitions_only, ingest
+from tritonbook.build import views
+from tritonbook.build.release import read_release
+from tritonbook.course.exercises import Exercise
+
+Book = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[2]
+ANSWER = "def halves(n):\n    return [n // 2, n - n // 2]"
+
+
+@pytest.fixture(scope="module")
+def course(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    return course_of(exercise, tmp_path_factory.mktemp("course"))
+
+
+@pytest.fixture
+def released(exercise: Exercise) -> Book:
+    """The learner's notebook, with an answer to `halves`."""
+    book = json.loads(views.to_bytes(views.learner(exercise, read_release(ROOT))))
+    _cell(book, "answer-halves")["source"] = ANSWER
+    return book
+
+
+def _cell(book: Book, name: str) -> Book:
+    return next(
+        cell
+        for cell in book["cells"]
+        if cell["metadata"].get("nbgrader", {}).get("grade_id", cell.get("id")) == name
+    )
+
+
+def _hand_in(folder: Path, book: Book | str, name: str = "90_doubling") -> None:
+    target = folder / "submitted" / "ann" / "90_doubling"
+    target.mkdir(parents=True)
+    text = book if isinstance(book, str) else json.dumps(book)
+    (target / f"{name}.ipynb").write_text(text, encoding="utf-8")
+
+
+def _answers(course: Course, folder: Path) -> tuple[dict[str, str], Any]:
+    submission = ingest(folder, course, "ann")
+    return {c.name: c.source for c in submission.cells if c.role == "answer"}, submission
+
+
+def _delete(name: str) -> Callable[[Book], None]:
+    return lambda book: book["cells"].remove(_cell(book, name))
+
+
+def _strip(name: str) -> Callable[[Book], None]:
+    def change(book: Book) -> None:
+        cell = _cell(book, name)
+        cell["metadata"] = {}
+        cell["id"] = "somebody"
+
+    return change
+
+
+def _retype(name: str, kind: str) -> Callable[[Book], None]:
+    return lambda book: _cell(book, name).update(cell_type=kind)
+
+
+def _double(book: Book) -> None:
+    cell = _cell(book, "answer-halves")
+    older = copy.deepcopy(cell)
+    older["source"] = "def halves(n):\n    return []"
+    book["cells"].insert(book["cells"].index(cell), older)
+
+
+def _flip(name: str) -> Callable[[Book], None]:
+    def change(book: Book) -> None:
+        _cell(book, name)["metadata"]["nbgrader"].update(grade=False, solution=True, points=99)
+
+    return change
+
+
+def _tag(book: Book) -> None:
+    for cell in book["cells"]:
+        cell["metadata"]["tags"] = ["skip-execution", "raises-exception"]
+
+
+def _edit_locked(book: Book) -> None:
+    _cell(book, "check-halves")["source"] = "pass"
+    _cell(book, "reference-1")["source"] = "def double_ref(x):\n    return x"
+
+
+def _shuffle(book: Book) -> None:
+    book["cells"].reverse()
+
+
+def _one_string(book: Book) -> None:
+    for cell in book["cells"]:
+        cell["source"] = "".join(cell["source"])
+
+
+def _junk(book: Book) -> None:
+    book["cells"] += [{}, 7, None, {"cell_type": "code", "source": 3, "metadata": []}]
+    book["metadata"] = "gone"
+
+
+CHANGES: dict[str, Callable[[Book], None]] = {
+    "as released": lambda book: None,
+    "test cell deleted": _delete("check-halves"),
+    "test cell without metadata": _strip("check-halves"),
+    "answer cell without metadata": _strip("answer-halves"),
+    "test and another answer deleted": lambda b: (_delete("check-double")(b), _delete("setup")(b)),
+    "test cell turned raw": _retype("check-halves", "raw"),
+    "answer cell turned raw": _retype("answer-halves", "raw"),
+    "answer cell turned markdown": _retype("answer-halves", "markdown"),
+    "answer doubled": _double,
+    "test flipped to solution": _flip("check-halves"),
+    "tags that skip": _tag,
+    "locked cells edited": _edit_locked,
+    "cells in another order": _shuffle,
+    "sources as one string": _one_string,
+    "cells that are no cells": _junk,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_faults_of_notebooks_are_repaired(
+    change: Callable[[Book], None], released: Book, course: Course, tmp_path: Path
+) -> None:
+    """Kills: an answer lost, a test changed or dropped, a point value taken from a submission."""
+    change(released)
+    _hand_in(tmp_path, released)
+    answers, submission = _answers(course, tmp_path)
+    assert answers["answer-halves"].rstrip("\n") == ANSWER
+    assert [(e.key, e.points) for e in submission.exercises] == [("double", 4.0), ("halves", 2.0)]
+    given = {c.name: c.source for c in submission.cells if c.role == "given"}
+    trusted = {cell.name: cell.source for cell in course.cells}
+    for name in ("setup", "reference-1"):
+        assert given[name] == trusted[name]
+    assert "halves" not in str([c.source for c in submission.cells if c.role == "extra"])
+
+
+def test_a_renamed_notebook_is_found(released: Book, course: Course, tmp_path: Path) -> None:
+    """Kills: a grade lost to a file name."""
+    _hand_in(tmp_path, released, name="doubling(1) final")
+    answers, submission = _answers(course, tmp_path)
+    assert answers["answer-halves"] == ANSWER
+    assert "renamed" in submission.notes[0]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', "[" * 100_000, "\0" * 100])
+def test_an_unreadable_notebook_is_missing(text: str, course: Course, tmp_path: Path) -> None:
+    """Kills: one broken file that ends the run of a class."""
+    _hand_in(tmp_path, text)
+    _, submission = _answers(course, tmp_path)
+    assert submission.missing == ("answer-double", "answer-halves")
+    assert submission.notes
+
+
+def test_nothing_handed_in(course: Course, tmp_path: Path) -> None:
+    """Kills: another assignment's notebook graded as this one."""
+    _hand_in(tmp_path, {"cells": [{"cell_type": "code", "source": "1", "metadata": {}}]}, "other")
+    _, submission = _answers(course, tmp_path)
+    assert submission.missing == ("answer-double", "answer-halves")
+
+
+def test_a_link_is_not_followed(released: Book, course: Course, tmp_path: Path) -> None:
+    """Kills: a submission that makes the grader read another file."""
+    _hand_in(tmp_path / "real", released)
+    target = tmp_path / "submitted" / "ann" / "90_doubling"
+    target.mkdir(parents=True)
+    real = tmp_path / "real" / "submitted" / "ann" / "90_doubling" / "90_doubling.ipynb"
+    (target / "90_doubling.ipynb").symlink_to(real)
+    _, submission = _answers(course, tmp_path)
+    assert submission.missing
+
+
+def test_added_cells_run_where_they_stood(released: Book, course: Course, tmp_path: Path) -> None:
+    """Kills: a helper in a cell of the student's own that the answer then lacks; magics that
+    break a cell; text that is run."""
+    at = released["cells"].index(_cell(released, "answer-halves"))
+    added = [
+        {"cell_type": "code", "metadata": {}, "source": "%matplotlib inline\nHALF = 2\n!ls"},
+        {"cell_type": "markdown", "metadata": {}, "source": "# mine"},
+        {"cell_type": "code", "metadata": {}, "source": "%%bash\nrm -rf /"},
+    ]
+    released["cells"][at:at] = added
+    _hand_in(tmp_path, released)
+    submission = ingest(tmp_path, course, "ann")
+    names = [cell.name for cell in submission.cells]
+    extras = [cell for cell in submission.cells if cell.role == "extra"]
+    assert [cell.source for cell in extras] == ["pass\nHALF = 2\npass", ""]
+    assert names.index(extras[0].name) < names.index("answer-halves")
+
+
+def test_sizes_are_capped(released: Book, course: Course, tmp_path: Path) -> None:
+    """Kills: a submission that fills the grader's memory or disk."""
+    _cell(released, "answer-halves")["source"] = ANSWER + "\n#" + "x" * 5_000_000
+    released["cells"] += [
+        {"cell_type": "code", "metadata": {}, "source": f"x = {n}"} for n in range(2000)
+    ]
+    _hand_in(tmp_path, released)
+    submission = ingest(tmp_path, course, "ann")
+    assert sum(len(cell.source) for cell in submission.cells) < 500_000
+    assert len(submission.cells) < 120
+
+
+def test_a_worked_example_gives_its_definitions() -> None:
+    """Kills: plots and measurements run again for every student; line numbers that move."""
+    text = "import os\n\nbench(f)\n\n\n@jit\ndef f(x):\n    return x\n\n\nN = 3\nT = f(3)\nshow(N)"
+    kept = definitions_only(text)
+    assert kept.splitlines()[6] == "def f(x):"
+    assert "N = 3" in kept
+    assert "bench" not in kept and "show" not in kept and "T =" not in kept
+
+
+def test_the_secret_is_made_once_and_private(tmp_path: Path) -> None:
+    """Kills: hidden cases that change between two runs, or that others can read."""
+    first = instructor_secret(tmp_path)
+    assert len(first) == 64
+    assert instructor_secret(tmp_path) == first
+    assert (tmp_path / "secret").stat().st_mode & 0o077 == 0

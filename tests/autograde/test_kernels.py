@@ -1,0 +1,142 @@
+"""What may run in the checker: Triton's language passes, every way out of it is refused."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
+from autograde.kernels import KernelId, KernelLibrary, Refused
+from tritonbook.course.exercises import exercises
+
+HEAD = "import triton\nimport triton.language as tl\nimport math\n\n\n"
+
+
+def _library(
+    body: str, before: str = "", arguments: str = "x_ptr, B: tl.constexpr"
+) -> KernelLibrary:
+    lines = "\n".join("    " + line for line in body.splitlines())
+    text = f"{HEAD}{before}\n@triton.jit\ndef kernel({arguments}):\n{lines}\n"
+    return KernelLibrary([("cell", text)])
+
+
+def _only(library: KernelLibrary) -> object:
+    return library.get(next(id for id in library._definitions if _named(library, id, "kernel")))
+
+
+def _named(library: KernelLibrary, id: KernelId, name: str) -> bool:
+    return library.name(id) == name
+
+
+@pytest.mark.parametrize("exercise", exercises(), ids=lambda exercise: exercise.slug)
+def test_every_kernel_of_the_course_passes(exercise) -> None:
+    """Kills: a rule that refuses honest Triton."""
+    cells = [
+        (f"cell-{number}", cell.source)
+        for number, cell in enumerate(exercise.cells)
+        if cell.kind == "code" and cell.role != "check"
+    ]
+    library = KernelLibrary(cells)
+    for id in library._definitions:
+        library.get(id)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "sum = tl.load(x_ptr)\ntl.store(x_ptr, sum)",  # a variable may be called like a builtin
+        "for i in range(0, B):\n    tl.store(x_ptr + i, i)",
+        "x = tl.load(x_ptr, mask=x_ptr != None)\ntl.store(x_ptr, x.to(x_ptr.dtype.element_ty))",
+        "tl.static_assert(B > 0, f'B is {B}')",
+        "tl.store(x_ptr, tl.math.exp(1.0) + math.pi)",
+        "a, b = tl.split(tl.zeros((B, 2), tl.float32))\ntl.device_print('a', a)",
+    ],
+)
+def test_honest_constructs_pass(body: str) -> None:
+    """Kills: a rule that is stricter than the language."""
+    _only(_library(body))
+
+
+ESCAPES = {
+    "import": "import os",
+    "dunder attribute": "x_ptr.__class__",
+    "dunder name": "__import__('os')",
+    "open": "open('/etc/passwd')",
+    "eval": "eval('1')",
+    "getattr": "getattr(x_ptr, 'handle')",
+    "tensor handle": "x = tl.load(x_ptr)\nx.handle",
+    "handle data": "tl.load(x_ptr).handle.data.tofile('x')",
+    "module of a module": "tl.core.sys.modules",
+    "private": "tl.core._unwrap_if_constexpr(B)",
+    "format": "'{0.__class__}'.format(B)",
+    "lambda": "(lambda: 0)()",
+    "try": "try:\n    pass\nexcept Exception:\n    pass",
+    "with": "with x_ptr:\n    pass",
+    "comprehension": "[i for i in range(3)]",
+    "inline asm": "tl.inline_asm_elementwise('', '', [], tl.int32, True, 1)",
+    "triton module": "triton.runtime.driver",
+    "module as a value": "m = tl\nm.core",
+    "numpy of the interpreter": "np.save('x', 0)",
+    "inspect of the interpreter": "inspect.currentframe()",
+    "global": "global y\ny = 1",
+    "nested function": "def f():\n    pass",
+    "walrus": "(y := 3)",
+    "alias rebound": "tl = 3",
+    "math loads": "math.__loader__",
+}
+
+
+@pytest.mark.parametrize("body", ESCAPES.values(), ids=ESCAPES)
+def test_escapes_are_refused(body: str) -> None:
+    """Kills: each way from a kernel's text to Python in the checker's process."""
+    with pytest.raises(Refused):
+        _only(_library(body))
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("K = __import__('os').getpid()", "tl.store(x_ptr, K)"),
+        ("from os import system as cdiv", "cdiv('id')"),
+        ("import os as tl2", "tl2.getpid()"),
+        ("def helper():\n    return 1\n", "helper()"),
+        ("K = [c for c in ().__class__.__mro__]", "tl.store(x_ptr, K)"),
+    ],
+)
+def test_escapes_through_globals_are_refused(before: str, body: str) -> None:
+    """Kills: a constant, an import or a plain function that carries code into the checker."""
+    with pytest.raises(Refused):
+        _only(_library(body, before))
+
+
+def test_defaults_and_annotations_are_vetted() -> None:
+    """Kills: code that runs when the kernel is defined."""
+    for arguments in ("x_ptr, B=open('/tmp/x', 'w')", "x_ptr: __import__('os'), B: tl.constexpr"):
+        with pytest.raises(Refused):
+            _only(_library("pass", arguments=arguments))
+
+
+def test_other_decorators_are_left_out() -> None:
+    """Kills: a decorator of the student's that runs in the checker."""
+    text = (
+        HEAD + "@open\n@triton.jit(do_not_specialize=['n'], debug=open)\ndef kernel(n):\n    pass\n"
+    )
+    library = KernelLibrary([("cell", text)])
+    source = library.source(KernelId("cell", 6))
+    assert "open" not in source
+    assert "do_not_specialize=['n']" in source
+
+
+def test_helpers_and_constants_come_along() -> None:
+    """Kills: a kernel that is cut off from what it needs, or gets an older version of it."""
+    old = "@triton.jit\ndef twice(v):\n    return v * 3.0\n"
+    new = "@triton.jit\ndef twice(v):\n    return v * SCALE\n\n\nSCALE = tl.constexpr(2.0)\n"
+    cells = [
+        ("one", HEAD + old),
+        ("two", HEAD + new),
+        ("three", HEAD + "@triton.jit\ndef kernel(p):\n    tl.store(p, twice(tl.load(p)))\n"),
+    ]
+    kernel = KernelLibrary(cells).get(KernelId("three", 6))
+    value = torch.tensor([4.0])
+    kernel[(1,)](value)
+    assert value.item() == 8.0

@@ -1,0 +1,145 @@
+"""The ledger: what is in it stays, what was half written does not count."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from autograde.ledger import MAX_ATTEMPTS, Ledger, LedgerBusy
+from autograde.work import ItemId, Verdict
+
+
+def _verdict(student: str = "ann", status: str = "PASS", attempt: int = 1, **more) -> Verdict:
+    points = {"PASS": 4.0, "INFRA": None}.get(status, 0.0)
+    fields = {
+        "item": ItemId(student=student, assignment="a", notebook="n", key="k"),
+        "digest": "d",
+        "course": "c",
+        "attempt": attempt,
+        "status": status,
+        "points": points,
+        "maximum": 4.0,
+        "code": "x",
+        "sentence": "y",
+        "sandbox": "plain",
+        "seconds": 1.0,
+    }
+    return Verdict(**fields | more)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"points": float("nan")},
+        {"points": float("inf")},
+        {"points": 5.0},
+        {"points": -1.0},
+        {"points": 3.0},  # PASS with less than full points
+        {"points": None},
+        {"status": "INFRA", "points": 0.0},
+        {"status": "GOOD"},
+        {"bonus": 1},
+    ],
+)
+def test_no_impossible_verdict(fields: dict) -> None:
+    """Kills: NaN, negative or too many points; INFRA scored as zero; an unknown field or status."""
+    with pytest.raises(ValidationError):
+        _verdict(**fields)
+
+
+def test_only_what_fits_the_submission_counts(tmp_path: Path) -> None:
+    """Kills: a grade of an earlier submission, or of an earlier version of the course, kept."""
+    with Ledger(tmp_path / "l") as ledger:
+        ledger.append(_verdict())
+    ledger = Ledger(tmp_path / "l")
+    item = _verdict().item
+    assert ledger.latest(item, "d", "c").points == 4.0
+    assert ledger.latest(item, "other", "c") is None
+    assert ledger.latest(item, "d", "other") is None
+    assert ledger.open(item, "other", "c")
+
+
+def test_the_graders_failures_are_tried_again_and_never_final(tmp_path: Path) -> None:
+    """Kills: an endless retry; a failure of the grader that ends as a grade."""
+    with Ledger(tmp_path / "l") as ledger:
+        item = _verdict().item
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            assert ledger.open(item, "d", "c")
+            ledger.append(_verdict(status="INFRA", attempt=attempt))
+        assert not ledger.open(item, "d", "c")
+        assert not ledger.latest(item, "d", "c").final
+        ledger.forget_failures()
+        assert ledger.open(item, "d", "c")
+
+
+def test_a_torn_line_is_run_again(tmp_path: Path) -> None:
+    """Kills: half a line that makes the ledger unreadable, or glues the next verdict to it."""
+    path = tmp_path / "l"
+    with Ledger(path) as ledger:
+        ledger.append(_verdict("ann"))
+        ledger.append(_verdict("bob"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40])
+    with Ledger(path) as ledger:
+        assert ledger.torn == 1
+        assert ledger.open(_verdict("bob").item, "d", "c")
+        ledger.append(_verdict("bob"))
+    again = Ledger(path)
+    assert not again.open(_verdict("ann").item, "d", "c")
+    assert not again.open(_verdict("bob").item, "d", "c")
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    """Kills: two drivers that grade the same class at once."""
+    with Ledger(tmp_path / "l"), pytest.raises(LedgerBusy), Ledger(tmp_path / "l"):
+        pass
+    with Ledger(tmp_path / "l"):
+        pass
+
+
+WRITER = """
+import sys
+sys.path[:0] = {paths!r}
+from pathlib import Path
+from autograde.ledger import Ledger
+from test_ledger import _verdict
+ledger = Ledger(Path({path!r}))
+with ledger:
+    print("ready", flush=True)
+    for number in range(40):
+        verdict = _verdict(f"s{{number:02}}", "PASS" if number % 3 else "FAIL")
+        if ledger.open(verdict.item, "d", "c"):
+            ledger.append(verdict)
+print("done", flush=True)
+"""
+
+
+def test_killed_at_fifty_points_and_resumed(tmp_path: Path) -> None:
+    """Kills: a verdict lost, doubled or changed by kill -9 of the writer at any moment."""
+    path = tmp_path / "l"
+    here = Path(__file__).resolve()
+    text = WRITER.format(paths=[str(here.parent), str(here.parents[2])], path=str(path))
+    rng = random.Random(0)
+    kills = 0
+    for _ in range(50):
+        process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+        assert process.stdout.readline().strip() == "ready"
+        time.sleep(rng.uniform(0, 0.01))
+        os.kill(process.pid, signal.SIGKILL)
+        kills += process.wait() == -signal.SIGKILL
+        process.stdout.close()
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["ready", "done"]
+    assert kills > 25
+    ledger = Ledger(path)
+    for number in range(40):
+        verdict = _verdict(f"s{number:02}", "PASS" if number % 3 else "FAIL")
+        assert ledger.latest(verdict.item, "d", "c") == verdict
