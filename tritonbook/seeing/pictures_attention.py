@@ -110,7 +110,7 @@ def draw_tile_walk(
 
 def draw_running_max(scores: Sequence[float], block: int) -> Picture:
     """One row of scores as bars, tile after tile, with the running maximum m and sum l."""
-    step, floor, high = 38, 130, 96
+    step, floor, high = max(30, 76 // block), 130, 96  # room for the words under a tile
     top_score, low_score = max(max(scores), 0.0), min(min(scores), 0.0)
     span = (top_score - low_score) or 1.0
 
