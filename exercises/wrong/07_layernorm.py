@@ -51,7 +51,7 @@ MUTANTS = {
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (STORE, STORE.replace(", mask=mask_n", ""))),
         Mutant("no_mask_at_the_load", "reads-outside", (X_LOAD, X_LOAD.replace("x_ptrs, mask=mask_n, other=0.0", "x_ptrs"))),
         Mutant("masked_lanes_hold_one", ("wrong-values", "constant-factor"), (X_LOAD, X_LOAD.replace("other=0.0", "other=1.0"))),
-        Mutant("sums_in_half", "squares-overflow", (X_LOAD, X_LOAD.replace(".to(tl.float32)", ""))),
+        Mutant("sums_in_half", ("wrong-values", "squares-overflow", "overflow", "nan"), (X_LOAD, X_LOAD.replace(".to(tl.float32)", ""))),
         Mutant("float32_result", ("wrong-dtype", "torch-compute"), ("    y = y_rows.view(x.shape)\n", "    y = y_rows.view(x.shape).float()\n")),
         _torch("layernorm", "stats"),
     ],
