@@ -758,10 +758,10 @@ check(flash_bwd, backward_ref, HIDDEN_CASES, launches=3, tolerance=close_enough,
 # Fill both methods, about 6 lines. Keep tensors with `ctx.save_for_backward`, so that autograd can
 # tell when one of them was changed in between. Plain values go on `ctx` itself.
 
+# %% tags=["reference"]
+flash_gqa = mine("flash_gqa", quiet=True)  # (o, lse); notebook 14
+
 # %% tags=["answer"] key="flash_attention"
-flash_gqa = reference("flash_gqa")  # (o, lse); notebook 14
-
-
 class FlashAttention(torch.autograd.Function):
     """Attention with a gradient: o, from q (B, H, Lq, D) and k, v (B, HK, Lk, D)."""
 
