@@ -100,12 +100,14 @@ class KernelLibrary:
     cells: (name, text) of every code cell in the order in which they ran.
     """
 
-    def __init__(self, cells: Iterable[tuple[str, str]]):
+    def __init__(self, cells: Iterable[tuple[str, str]], refused: frozenset[str] = frozenset()):
+        self._refused = refused
         self._definitions: dict[KernelId, _Definition] = {}
         self._latest: dict[str, _Definition] = {}
         self._constants: dict[str, str] = {}
         self._imports: dict[str, str] = {}
         self._made: dict[KernelId, Any] = {}
+        self._modules: dict[str, KernelLibrary] = {}
         for name, text in cells:
             self._read(name, text)
 
@@ -148,21 +150,35 @@ class KernelLibrary:
             if root in ("triton", "math") and alias.name != "*":
                 self._imports[name] = line
 
+    def add_module(self, name: str, text: str, refused: frozenset[str]) -> None:
+        """Know the kernels of a module of the course's own, but for those named in `refused`."""
+        self._modules.setdefault(name, KernelLibrary([(name, text)], refused))
+
     def get(self, id: KernelId) -> Any:
         """The jitted kernel at `id`, ready to launch. Raises Refused."""
+        if id.cell in self._modules:
+            return self._modules[id.cell].get(id)
         if id not in self._made:
             self._made[id] = self._make(id)
         return self._made[id]
 
     def name(self, id: KernelId) -> str:
         """The name of the kernel at `id`, which `get` has vetted."""
+        if id.cell in self._modules:
+            return self._modules[id.cell].name(id)
         return self._definitions[id].node.name
 
     def source(self, id: KernelId) -> str:
         """The text of a file that defines the kernel at `id`, its helpers and constants."""
+        if id.cell in self._modules:
+            return self._modules[id.cell].source(id)
         if id not in self._definitions:
             raise Refused("no-kernel-launched", "A kernel was launched that no cell defines.")
         root = self._definitions[id]
+        if root.node.name in self._refused:
+            raise Refused(
+                "no-kernel-launched", "The kernel is the course's solution, not one of yours."
+            )
         functions: dict[str, _Definition] = {root.node.name: root}
         constants: dict[str, str] = {}
         imports: dict[str, str] = {}

@@ -24,6 +24,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tritonbook.course import exercises
+
 LEVELS = ("apptainer", "bubblewrap", "namespaces", "plain")
 # With equal walls the one that starts fastest comes first.
 ORDER = ("namespaces", "bubblewrap", "apptainer", "plain")
@@ -111,7 +113,7 @@ def visible_folders() -> list[Path]:
     for folder in found:
         if folder.is_dir() and not any(folder.is_relative_to(other) for other in kept):
             kept.append(folder)
-    return [*kept, package]
+    return [*kept, package, exercises.directory()]
 
 
 def visible_files() -> list[Path]:
@@ -141,7 +143,7 @@ def environment() -> dict[str, str]:
         "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
         "TRITON_CACHE_DIR": "/tmp/triton",
         "TRITONBOOK_HOME": "/tmp/home",
-        "TRITONBOOK_EXERCISES": "/tmp/no-exercises",  # references are not the student's to call
+        "TRITONBOOK_EXERCISES": str(exercises.directory()),  # for `reference` in the course's cells
     }
 
 
@@ -170,6 +172,7 @@ def container_command(image: Path) -> list[str]:
         command.append("--nv")
     here = Path(__file__).resolve().parent
     binds = [here / f"{name}.py" for name in CANDIDATE_FILES] + [here.parent / "tritonbook"]
+    binds.append(exercises.directory())
     command += ["--bind", ",".join(f"{path}:{path}:ro" for path in binds)]
     for name, value in environment().items():
         command += ["--env", f"{name}={value}"]

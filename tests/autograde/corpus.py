@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Faults and cheats on the exercise Doubling, each with the outcome that it must have.
 
 `double` is asked for (4 points, a Triton kernel); `halves` (2 points, plain Python) stands beside

@@ -1,4 +1,4 @@
-"""Every fault ends as declared, no cheat earns a point, and the exercise beside it keeps its own."""
+"""Every fault ends as declared; no cheat earns a point."""
 
 from __future__ import annotations
 

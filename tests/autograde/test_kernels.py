@@ -140,3 +140,14 @@ def test_helpers_and_constants_come_along() -> None:
     value = torch.tensor([4.0])
     kernel[(1,)](value)
     assert value.item() == 8.0
+
+
+def test_a_solution_of_the_course_is_not_an_answer() -> None:
+    """Kills: `double = reference("double")` accepted as the student's own kernel."""
+    library = KernelLibrary([])
+    text = HEAD + "@triton.jit\ndef kernel(p):\n    tl.store(p, 1.0)\n"
+    library.add_module("90_x", text, frozenset({"kernel"}))
+    with pytest.raises(Refused, match="solution"):
+        library.get(KernelId("90_x", 6))
+    library.add_module("05_y", text, frozenset())
+    library.get(KernelId("05_y", 6))
