@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import Any
 
 from . import report as states
@@ -117,6 +118,13 @@ def as_html(report: Report) -> str:
         '<div style="margin-top:6px;font-size:12px;opacity:.85">'
         f"{html.escape(_footer(report))}</div>"
     )
+    answer = _workbooks_answer(report.key) if report.state == states.PASSED else ""
+    if answer:
+        parts.append(
+            '<details style="margin-top:4px"><summary>Compare with the workbook\'s answer</summary>'
+            '<pre style="margin:6px 0;padding:8px;overflow:auto;color:inherit;background:'
+            f'rgba(128,128,128,.12)">{html.escape(answer)}</pre></details>'
+        )
     if report.stderr.strip():
         parts.append(
             '<details style="margin-top:4px;font-size:12px"><summary>Warnings printed meanwhile'
@@ -125,6 +133,19 @@ def as_html(report: Report) -> str:
         )
     parts.append("</div>")
     return "".join(parts)
+
+
+def _workbooks_answer(key: str) -> str:
+    """The course's own answer to a check, or nothing where the course is not at hand."""
+    from ..course.exercises import Exercise, directory
+    from ..course.gaps import solved_text
+
+    cell = re.compile(rf'^# %% tags=\["answer".*\] key="{re.escape(key)}"', re.MULTILINE)
+    for path in sorted(directory().glob("[0-9]*.py")):
+        # Only the file of this check is parsed: a neighbour that is being edited may not parse.
+        if cell.search(path.read_text(encoding="utf-8")):
+            return solved_text(Exercise(path).answers()[key].source)
+    return ""
 
 
 def _prose(sentence: str) -> str:
