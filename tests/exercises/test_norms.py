@@ -1,0 +1,53 @@
+"""What the checks of notebooks 06 and 07 cannot say: gradients, and the same bits on a GPU."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tritonbook import DEVICE, reference
+from tritonbook.device import INTERPRET
+
+NORMS = torch.nn.functional
+
+
+def _relative(got: torch.Tensor, want: torch.Tensor) -> float:
+    return ((got.double() - want).abs().max() / want.abs().max()).item()
+
+
+def test_layernorm_gradients_match_float64():
+    # Kills: stats of the forward pass that the backward pass cannot use (rstd without eps).
+    forward, backward = reference("layernorm"), reference("layernorm_backward")
+    x, dy = torch.randn(2, 9, 70, device=DEVICE).unbind(0)
+    w, b = torch.randn(2, 70, device=DEVICE).unbind(0)
+    x = 0.01 * x + 3  # eps counts
+    _, mean, rstd = forward(x, w, b, 1e-4, stats=True)
+    leaves = [value.double().requires_grad_() for value in (x, w, b)]
+    exact = NORMS.layer_norm(leaves[0], (70,), leaves[1], leaves[2], 1e-4)
+    wanted = torch.autograd.grad(exact, leaves, dy.double())
+    got = backward(dy, x, w, mean, rstd, num_programs=4)
+    assert [_relative(g, want) < 1e-4 for g, want in zip(got, wanted, strict=True)] == [True] * 3
+
+
+def test_rmsnorm_gradients_match_float64():
+    backward = reference("rmsnorm_backward")
+    x, dy = torch.randn(2, 9, 70, device=DEVICE).unbind(0)
+    w = torch.randn(70, device=DEVICE)
+    leaves = [value.double().requires_grad_() for value in (x, w)]
+    exact = NORMS.rms_norm(leaves[0], (70,), leaves[1], 1e-4)
+    wanted = torch.autograd.grad(exact, leaves, dy.double())
+    got = backward(dy, x, w, 1e-4, num_programs=4)
+    assert [_relative(g, want) < 1e-5 for g, want in zip(got, wanted, strict=True)] == [True] * 2
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(INTERPRET, reason="there is no CUDA GPU here")
+@pytest.mark.parametrize("N", [5000, 262_144])
+def test_atomics_agree_within_noise_and_partials_to_the_bit(N):
+    # Kills: atomics in the version that must repeat; a race that costs more than rounding.
+    split, repeatable = reference("rmsnorm_split"), reference("rmsnorm_split_det")
+    x, w = torch.randn(4, N, device=DEVICE), torch.randn(N, device=DEVICE)
+    first = repeatable(x, w, 1e-6, 32)
+    assert all(torch.equal(repeatable(x, w, 1e-6, 32), first) for _ in range(20))
+    for _ in range(20):
+        assert torch.allclose(split(x, w, 1e-6, 32), first, rtol=2e-6, atol=1e-7)
