@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+import warnings
 from pathlib import Path
 from typing import Any
 
-from .course import Course, GivenCell, source_of
+from .course import Course, GivenCell
 from .ingest import given_text
 from .work import Submission, Verdict
 
@@ -35,6 +35,7 @@ def open_gradebook(root: Path) -> Any:
 def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]) -> None:
     """Set the scores of one notebook. `verdicts` by key; a key without a final one is pending."""
     from nbgrader.utils import parse_utc
+    from sqlalchemy.exc import SAWarning
 
     book.update_or_create_student(submission.student)
     when = parse_utc(submission.timestamp) if submission.timestamp else None
@@ -151,10 +152,3 @@ def _replace(path: Path, text: str) -> Path:
     draft.write_text(text, encoding="utf-8")
     os.replace(draft, path)
     return path
-
-
-def graded_cells(book: dict[str, Any]) -> Iterable[str]:
-    """Sources of a notebook's graded cells."""
-    for cell in book["cells"]:
-        if cell.get("metadata", {}).get("nbgrader", {}).get("grade"):
-            yield source_of(cell)

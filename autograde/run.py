@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,9 +131,3 @@ class Session:
             status = verdict.status if verdict else "OPEN"
             counts[status] = counts.get(status, 0) + 1
         return counts
-
-
-def read_settings(root: Path) -> dict[str, object]:
-    """Settings that an instructor left in autograde.json, if there is one."""
-    path = root / "autograde.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

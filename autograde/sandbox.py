@@ -150,6 +150,7 @@ def environment() -> dict[str, str]:
 def bubblewrap_command() -> list[str]:
     """The start of a command line; the program to run follows."""
     command = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
+    command += ["--cap-drop", "ALL"]
     for name, value in environment().items():
         command += ["--setenv", name, value]
     command += ["--proc", "/proc", "--tmpfs", "/tmp", "--dev", "/dev"]

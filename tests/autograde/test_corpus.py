@@ -25,7 +25,7 @@ def grader(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 def _grade(grader: Grader, item: Item, key: str):
     answers = solutions(grader.exercise) | {"double": item.text}
-    return grader.grade(answers, key, item.extra, call_seconds=6.0)
+    return grader.grade(answers, key, item.extra, call_seconds=4.0)
 
 
 @pytest.mark.parametrize("item", FAULTS, ids=lambda item: item.name)

@@ -1,0 +1,249 @@
+"""A class from submitted notebooks to the gradebook: resumed, repeated, in any order, the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from autograde import demo, sandbox, stock
+from autograde.execute import Executor, Setting
+from autograde.record import open_gradebook
+from autograde.report import as_csv, as_text, class_report
+from autograde.run import Item, Session
+from autograde.runners import LocalRunner
+from autograde.samples import material_of, sample_class
+from autograde.work import Verdict
+from tritonbook.course.exercises import Exercise
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+NAME = "90_doubling"
+LEVEL = sandbox.available()[0]
+LIMITS = sandbox.Limits(call_seconds=6.0)
+
+
+@pytest.fixture(scope="module")
+def released(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course folder with the sample class handed in, not graded."""
+    course = demo.prepare(tmp_path_factory.mktemp("class"), [exercise])
+    demo.release(course, [NAME], 1)
+    demo.submit(course, NAME, sample_class(material_of(exercise)))
+    return course
+
+
+@pytest.fixture
+def course(released: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(released, tmp_path / "course"))
+
+
+def _pretend(items: Iterable[Item]) -> Iterator[Verdict]:
+    """A runner that runs nothing: right students pass, by name."""
+    for item in items:
+        time.sleep(0.002)
+        yield _made(item, "PASS" if item.submission.student < "s4" else "FAIL")
+
+
+def _made(item: Item, status: str) -> Verdict:
+    points = {"PASS": item.exercise.points, "INFRA": None}.get(status, 0.0)
+    return Verdict(
+        item=item.id,
+        digest=item.submission.digest,
+        course=item.course.digest,
+        attempt=item.attempt,
+        status=status,
+        points=points,
+        maximum=item.exercise.points,
+        code="x",
+        sentence="y",
+        sandbox="none",
+        seconds=0.0,
+    )
+
+
+def _session(course: Path) -> Session:
+    session = Session(course, NAME)
+    session.ingest()
+    return session
+
+
+def _scores(course: Path) -> dict[tuple[str, str], float | None]:
+    found = {}
+    with open_gradebook(course) as book:
+        for submission in book.assignment_submissions(NAME):
+            for notebook in submission.notebooks:
+                for grade in notebook.grades:
+                    found[submission.student.id, grade.cell.name] = grade.auto_score
+    return found
+
+
+def test_the_sample_class(course: Path, exercise: Exercise) -> None:
+    """Kills: a grade other than the declared one; hidden tests in what students get; stock tools
+    that do not work on the result."""
+    if LEVEL == "plain":
+        pytest.skip("no sandbox here")
+    session = _session(course)
+    runner = LocalRunner(Setting(LEVEL, LIMITS), 2)
+    session.run(runner)
+    runner.close()
+    session.record()
+    scores = _scores(course)
+    for sample in sample_class(material_of(exercise)):
+        for key, due in sample.expected.items():
+            points = due.points
+            if sample.student == "s7_exit" and key == "halves":
+                points = 2  # here a crash costs the exercise, not the notebook
+            assert scores[sample.student, f"check-{key}"] == points, (sample.student, key)
+    for path in (course / "autograded").glob("*/*/*.ipynb"):
+        text = path.read_text()
+        assert "hidden: 257" not in text and "HIDDEN TESTS" not in text
+    assert stock.nbgrader(course, "generate_feedback", NAME).status == 0
+    pages = list((course / "feedback").glob("*/*/*.html"))
+    assert len(pages) == 8
+    assert not any("hidden: 257" in page.read_text() for page in pages)
+    assert stock.nbgrader(course, "export", "--to", "grades.csv").status == 0
+    assert "s1_right" in (course / "grades.csv").read_text()
+    report = class_report(session)
+    assert "out-of-bounds-store" in as_text(report)
+    assert "s1_right,6,6" in as_csv(report)
+
+
+def test_order_and_workers_do_not_matter(course: Path, tmp_path: Path) -> None:
+    """Kills: a verdict that depends on what ran before it, or beside it."""
+    if LEVEL == "plain":
+        pytest.skip("no sandbox here")
+    other = Path(shutil.copytree(course, tmp_path / "other"))
+    (course / "secret").write_text("one secret for both")
+    (other / "secret").write_text("one secret for both")
+    found = []
+    for folder, workers, backwards in ((course, 1, False), (other, 3, True)):
+        session = _session(folder)
+        session.submissions = [s for s in session.submissions if s[1].student != "s8_endless"]
+        runner = LocalRunner(Setting(LEVEL, LIMITS), workers)
+        session.run(lambda items, r=runner, b=backwards: r(list(items)[:: -1 if b else 1]))
+        runner.close()
+        session.record()
+        found.append(_scores(folder))
+    assert found[0] == found[1]
+    assert any(found[0].values())
+
+
+def test_nothing_stale_survives(course: Path) -> None:
+    """Kills: the score of an earlier submission that stays when the new one cannot be graded."""
+    session = _session(course)
+    session.run(_pretend)
+    session.record()
+    assert _scores(course)["s1_right", "check-double"] == 4
+    path = course / "submitted" / "s1_right" / NAME / f"{NAME}.ipynb"
+    path.write_text(path.read_text().replace("x + x", "x + x + 0"))
+    session = _session(course)
+    assert _scores(course)["s1_right", "check-double"] is None
+    assert [item.id.student for item in session.open_items()] == ["s1_right", "s1_right"]
+
+
+def test_the_graders_failure_is_never_a_zero(course: Path) -> None:
+    """Kills: INFRA recorded as 0, or retried without end."""
+    attempts: list[int] = []
+
+    def failing(items: Iterable[Item]) -> Iterator[Verdict]:
+        for item in items:
+            if item.submission.student == "s2_other_blocks" and item.exercise.key == "double":
+                attempts.append(item.attempt)
+                yield _made(item, "INFRA")
+            else:
+                yield _made(item, "PASS")
+
+    session = _session(course)
+    session.run(failing)
+    session.record()
+    assert attempts == [1, 2, 3]
+    assert _scores(course)["s2_other_blocks", "check-double"] is None
+    assert class_report(session).open == ["s2_other_blocks 90_doubling double"]
+
+
+DRIVER = """
+import sys
+sys.path[:0] = {paths!r}
+from pathlib import Path
+from test_run import _pretend, _session
+session = _session(Path({course!r}))
+print("ready", flush=True)
+session.run(_pretend)
+session.record()
+print("done", flush=True)
+"""
+
+
+def test_the_driver_killed_and_resumed(course: Path, tmp_path: Path) -> None:
+    """Kills: a verdict or a score lost, doubled or half written by kill -9 of the driver."""
+    whole = Path(shutil.copytree(course, tmp_path / "whole"))
+    session = _session(whole)
+    session.run(_pretend)
+    session.record()
+    here = Path(__file__).resolve()
+    text = DRIVER.format(paths=[str(here.parent), str(here.parents[2])], course=str(course))
+    rng = random.Random(1)
+    for _ in range(3):  # test_ledger.py has fifty kills of the part that writes verdicts
+        process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        time.sleep(rng.uniform(0, 0.5))
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["ready", "done"]
+    assert _scores(course) == _scores(whole)
+
+
+def test_a_killed_checker_is_the_graders_failure(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: a checker that dies taken for a wrong answer."""
+    if LEVEL == "plain":
+        pytest.skip("no sandbox here")
+    executor = Executor(Setting(LEVEL, LIMITS))
+    fork = executor._fork
+
+    def kill(target, arguments):
+        process = fork(target, arguments)
+        if target.__name__ == "_check":
+            os.kill(process.pid, signal.SIGKILL)
+        return process
+
+    monkeypatch.setattr(executor, "_fork", kill)
+    item = _session(course).items()[0]
+    verdict = executor.run(item.course, item.submission, item.exercise)
+    assert (verdict.status, verdict.points) == ("INFRA", None)
+    executor.close()
+
+
+def test_a_locked_gradebook_loses_nothing(course: Path) -> None:
+    """Kills: verdicts that are gone when the gradebook cannot be written."""
+    import sqlite3
+
+    session = _session(course)
+    session.run(_pretend)
+    with sqlite3.connect(course / "gradebook.db", isolation_level=None) as lock:
+        lock.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(Exception, match="locked"):
+            session.record()
+        lock.execute("ROLLBACK")
+    assert not _session(course).open_items()
+    session.record()
+    assert _scores(course)["s1_right", "check-double"] == 4
+
+
+def test_kept_submissions_are_plain_data(course: Path) -> None:
+    """Kills: a record of what was run that only this program can read."""
+    session = _session(course)
+    path = session.folder / "submissions" / "s1_right" / f"{NAME}.json"
+    kept = json.loads(path.read_text())
+    assert [cell["role"] for cell in kept["cells"]].count("answer") == 2

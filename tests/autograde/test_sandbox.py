@@ -1,0 +1,176 @@
+"""Probes from inside the walls: none may find, reach, write or leave behind anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+import typer
+
+from autograde import cli, sandbox
+
+ROOT = Path(__file__).resolve().parents[2]
+WALLS = [level for level in sandbox.available() if level in ("namespaces", "bubblewrap")]
+pytestmark = pytest.mark.skipif(not WALLS, reason="no namespaces and no bubblewrap here")
+
+PROBE = """
+import json, os, socket, subprocess, sys, time
+found = {}
+def attempt(name, action):
+    try:
+        found[name] = action() or "done"
+    except BaseException as error:
+        found[name] = type(error).__name__
+attempt("gradebook", lambda: open(SECRET).read())
+attempt("tests", lambda: os.listdir(os.path.dirname(os.path.abspath(GRADER)) + "/source"))
+attempt("home", lambda: os.listdir(os.path.expanduser("~root")))
+attempt("write /usr", lambda: open("/usr/probe", "w"))
+attempt("write package", lambda: open(GRADER, "a"))
+attempt("write root", lambda: open("/probe", "w"))
+attempt("network", lambda: socket.create_connection(("127.0.0.1", PORT), 2))
+attempt("abstract socket", lambda: socket.socket(socket.AF_UNIX).connect("\\0probe"))
+attempt("kill grader", lambda: os.kill(GRADER_PID, 9))
+attempt("mount", lambda: subprocess.run(["mount", "-t", "tmpfs", "x", "/tmp"], check=True))
+attempt("remount", lambda: subprocess.run(["mount", "-o", "remount,rw", "/usr"], check=True))
+attempt("environment", lambda: os.environ["WORKBOOK_PROBE"])
+pids = [n for n in os.listdir("/proc") if n.isdigit()] if os.path.isdir("/proc") else []
+found["processes"] = len(pids)
+attempt("temporary file", lambda: open("/tmp/mine", "w").write("x") and "ok")
+"""
+
+
+def _text(secret: Path, port: int) -> str:
+    values = {
+        "SECRET": str(secret),
+        "GRADER": str(ROOT / "autograde" / "wire.py"),
+        "PORT": port,
+        "GRADER_PID": os.getpid(),
+    }
+    return "\n".join(f"{k} = {v!r}" for k, v in values.items()) + PROBE
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    path = tmp_path / "gradebook.db"
+    path.write_text("grades")
+    return path
+
+
+def _inside(level: str, text: str, folder: Path) -> dict:
+    """Run Python text behind the walls; what it left in `found`."""
+    if level == "bubblewrap":
+        command = [
+            *sandbox.bubblewrap_command(),
+            sys.executable,
+            "-c",
+            text + "\nprint(json.dumps(found, default=str))",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+    root = folder / "root"
+    root.mkdir()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.environ.clear()
+            os.environ.update(sandbox.environment())
+            sandbox.enter_namespaces(root, sandbox.Limits())
+            names: dict = {}
+            exec(text, names)
+            os.write(writing, json.dumps(names["found"], default=str).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        said = stream.read()
+    os.waitpid(child, 0)
+    return json.loads(said)
+
+
+@pytest.mark.parametrize("level", WALLS)
+def test_probes_find_nothing(
+    level: str, secret: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: a bind too many, a wall that is writable, a network, an inherited environment."""
+    import socket
+
+    monkeypatch.setenv("WORKBOOK_PROBE", "secret")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        found = _inside(level, _text(secret, server.getsockname()[1]), tmp_path)
+    done = {name for name, value in found.items() if value == "done"}
+    assert not done, found
+    assert found["gradebook"] == "FileNotFoundError"
+    assert found["environment"] == "KeyError"
+    assert found["processes"] <= 3
+    assert found["temporary file"] == "ok"
+
+
+LEAVER = """
+import os, time
+found = {}
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execv("/bin/sleep", ["sleep", MARK])
+    os._exit(0)
+time.sleep(0.3)
+"""
+
+
+@pytest.mark.parametrize("level", WALLS)
+def test_detached_processes_end_with_the_walls(level: str, tmp_path: Path) -> None:
+    """Kills: a child with a session of its own that is still there afterwards."""
+    mark = str(900_000 + os.getpid())
+    _inside(level, f"import json\nMARK = {mark!r}\n" + LEAVER, tmp_path)
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        lines = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+        if f"sleep {mark}" not in lines:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the detached process is still there")
+
+
+def test_limits_hold(tmp_path: Path) -> None:
+    """Kills: a limit that is set for the wrong process, or not at all."""
+    text = """
+import json, os, resource
+found = {n: resource.getrlimit(getattr(resource, n))[0] for n in
+         ("RLIMIT_NPROC", "RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_CORE")}
+found["memory"] = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+found["user"] = os.getuid()
+"""
+    if "namespaces" not in WALLS:
+        pytest.skip("these limits are set by the process behind namespaces")
+    found = _inside("namespaces", text, tmp_path)
+    limits = sandbox.Limits()
+    assert found["RLIMIT_NPROC"] == limits.processes
+    assert found["RLIMIT_FSIZE"] == limits.files
+    assert found["RLIMIT_CORE"] == 0
+    assert found["memory"]
+    assert found["user"] != 0 or os.getuid() != 0
+
+
+def test_hidden_tests_are_refused_without_walls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills: a machine without any sandbox that grades all the same, and says nothing."""
+    monkeypatch.setattr(sandbox, "available", lambda image=None: ["plain"])
+    with pytest.raises(typer.Exit):
+        cli.choose_level("auto", None, force=False)
+    assert cli.choose_level("auto", None, force=True) == "plain"
+    with pytest.raises(typer.Exit):
+        cli.choose_level("bubblewrap", None, force=True)
+
+
+def test_the_folder_for_walls_is_removed() -> None:
+    """Kills: a mount point left behind by every candidate."""
+    before = set(Path(tempfile.gettempdir()).glob("workbook-*"))
+    sandbox._namespaces_work.__wrapped__()
+    assert set(Path(tempfile.gettempdir()).glob("workbook-*")) <= before
