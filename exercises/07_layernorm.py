@@ -328,9 +328,11 @@ def parts(size, a=(1, 50), b=(1, 50), mean=0.0):
     sides = {}
     for side, (low, high) in (("a", a), ("b", b)):
         empty = high == 1
-        sides[f"n_{side}"] = tensor(size, values=_counts(low, high))
-        sides[f"mean_{side}"] = tensor(size, values="zeros" if empty else "normal", mean=mean)
-        sides[f"m2_{side}"] = tensor(size, values="zeros" if empty else "positive")
+        kind = "zeros" if empty else "normal"
+        sides[f"n_{side}"] = tensor(size, dtype="float32", values=_counts(low, high))
+        sides[f"mean_{side}"] = tensor(size, dtype="float32", values=kind, mean=mean)
+        kind = "zeros" if empty else "positive"
+        sides[f"m2_{side}"] = tensor(size, dtype="float32", values=kind)
     return sides
 
 

@@ -90,6 +90,7 @@ def _same_in_both(sums_buffer):
             "no_mask_at_the_load",
             "reads-outside",
             (scale_x, scale_x.replace("x_ptrs, mask=mask_n, other=0.0", "x_ptrs")),
+            only="interpreter",
         ),
         Mutant(
             "row_stride_of_x_for_y",
@@ -127,21 +128,24 @@ MUTANTS = {
         ),
         Mutant(
             "store_instead_of_add",
-            ("last-piece-only", "race"),
+            ("last-piece-only", "race", "first-piece-only", "wrong-values"),
             (ATOMIC, "tl.store(sums_ptr + row, tl.sum(x * x, axis=0))"),
         ),
         Mutant(
             "load_add_store",
             "race",
             (ATOMIC, "tl.store(sums_ptr + row, tl.load(sums_ptr + row) + tl.sum(x * x, axis=0))"),
+            only="interpreter",
         ),
         Mutant("pieces_overlap", "counted-twice", (SUM_MASK, "    mask_n = offs_n < N\n")),
         Mutant(
-            "no_mask_for_the_row", "reads-outside", (SUM_MASK, "    mask_n = offs < piece_size\n")
+            "no_mask_for_the_row",
+            ("reads-outside", "nan"),
+            (SUM_MASK, "    mask_n = offs < piece_size\n"),
         ),
         Mutant(
             "no_mask_at_all",
-            "reads-outside",
+            ("reads-outside", "nan"),
             (SUM_LOAD, SUM_LOAD.replace("x_ptrs, mask=mask_n, other=0.0", "x_ptrs")),
         ),
         Mutant(
@@ -243,12 +247,12 @@ MUTANTS = {
         *_same_in_both("partials"),
         Mutant(
             "all_pieces_in_one_place",
-            ("last-piece-only", "race"),
+            ("last-piece-only", "race", "nan"),
             ("tl.store(partials_ptr + pid,", "tl.store(partials_ptr + row,"),
         ),
         Mutant(
             "places_by_piece_alone",
-            "race",
+            ("race", "nan", "wrong-values"),
             ("tl.store(partials_ptr + pid,", "tl.store(partials_ptr + piece,"),
         ),
         Mutant(
@@ -268,7 +272,7 @@ MUTANTS = {
         ),
         Mutant(
             "no_mask_on_the_sums",
-            "reads-outside",
+            ("reads-outside", "nan"),
             ("partials_ptrs, mask=offs_s < num_splits, other=0.0", "partials_ptrs"),
         ),
         Mutant(
