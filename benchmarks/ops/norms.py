@@ -50,7 +50,8 @@ def _rows(M, N, vectors, without=None, **targets):
     )
 
 
-TOO_WIDE = {"liger": "takes rows of up to 65536", "layernorm": "a row does not fit one program"}
+LIGER_STOPS = {"liger": "takes rows of up to 65536"}
+ONE_BLOCK_STOPS = {**LIGER_STOPS, "layernorm": "a row does not fit one program"}
 SHORT = {
     "layernorm_split": "made for few long rows",
     "layernorm_welford": "made for few long rows",
@@ -112,9 +113,9 @@ OPS = [
             _rows(16384, 8192, 1, liger=1.0, compile_static=1.0),
             _rows(1048576, 64, 1, compile_static=1.0),
             _rows(524288, 128, 1, compile_static=1.0),
-            _rows(8, 262144, 1, TOO_WIDE, compile_static=2.0, torch=20.0),
+            _rows(8, 262144, 1, LIGER_STOPS, compile_static=2.0, torch=20.0),
             _rows(32, 65536, 1, compile_static=1.0),
-            _rows(1, 1048576, 1, TOO_WIDE, compile_static=2.0),
+            _rows(1, 1048576, 1, LIGER_STOPS, compile_static=2.0),
         ],
         exact=rms_eager,
         providers={
@@ -131,7 +132,7 @@ OPS = [
         problems=[
             _rows(16384, 4096, 2, SHORT, torch=1.0, liger=1.0, compile_static=1.0),
             _rows(16384, 8192, 2, SHORT, torch=1.0, liger=1.0, compile_static=1.0),
-            _rows(8, 262144, 2, TOO_WIDE, compile_static=1.5),
+            _rows(8, 262144, 2, ONE_BLOCK_STOPS, compile_static=1.5),
         ],
         exact=layer_eager,
         providers={
