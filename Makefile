@@ -37,6 +37,9 @@ check: $(STAMP)  ## generated files up to date, no leaks, stubs compile, style
 demo: $(STAMP)  ## release, submit, grade and print the sample class
 	@$(BIN)/python -m autograde.demo
 
+grade: $(STAMP)  ## grade the sample class with the workbook's own autograder
+	@$(BIN)/python -m autograde.demo --autograder
+
 lab: $(STAMP)  ## JupyterLab on notebooks/
 	@$(BIN)/jupyter lab --notebook-dir notebooks
 
@@ -62,5 +65,5 @@ matrix-oldest: $(STAMP)  ## every solution on the oldest supported Triton (CI ru
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
 	@$(BIN)/python -m tritonbook.build.architectures
 
-.PHONY: help setup sync new execute check demo lab test test-gpu test-container kill-matrix \
+.PHONY: help setup sync new execute check demo grade lab test test-gpu test-container kill-matrix \
 	matrix matrix-oldest compile-check

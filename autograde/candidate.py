@@ -114,7 +114,7 @@ class Candidate:
         try:
             function = self._function(body["function"])
             args, kwargs = decode(body["args"], resolve), decode(body["kwargs"], resolve)
-            with machinery(), torch.no_grad(), hook_launch(recorder.launch), recorder:
+            with machinery(), hook_launch(recorder.launch), recorder:
                 result = function(*args, **kwargs)
             reply = {"result": encode(result, recorder.reference)}
             # Taken while the result is alive: what is dropped from here on, the next tape says.

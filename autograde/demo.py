@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -191,6 +192,21 @@ def run(folder: Path, chosen: list[Exercise], workers: int, console: Console) ->
     return declared
 
 
+def run_autograder(folder: Path, chosen: list[Exercise], workers: int, console: Console) -> bool:
+    """Grade the same class with `autograde grade`; True when every exercise has a score."""
+    course = prepare(folder, chosen)
+    names = [exercise.slug for exercise in chosen]
+    release(course, names, workers)
+    scored = True
+    for exercise in chosen:
+        submit(course, exercise.slug, sample_class(material_of(exercise)))
+        command = [sys.executable, "-m", "autograde", "grade", exercise.slug]
+        options = ["--course", str(course), "--workers", str(workers), "--call-seconds", "20"]
+        scored &= subprocess.run([*command, *options]).returncode == 0
+        console.print((course / "work" / exercise.slug / "report.md").read_text(), highlight=False)
+    return scored
+
+
 def _shown(path: Path) -> Path:
     """A path as short as it can be typed from here."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
@@ -200,6 +216,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__.splitlines()[0])
     parser.add_argument("--notebooks", nargs="*", help="slugs or numbers; all: every notebook")
     parser.add_argument("--output", type=Path, default=ROOT / "demo")
+    parser.add_argument(
+        "--autograder", action="store_true", help="use `autograde grade` instead of stock nbgrader"
+    )
     parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1))
     options = parser.parse_args(arguments)
     if options.notebooks == ["all"]:
@@ -212,6 +231,8 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console()
     if not console.is_terminal:
         console = Console(width=120)  # a log file has no width of its own
+    if options.autograder:
+        return 0 if run_autograder(options.output, chosen, options.workers, console) else 1
     return 0 if run(options.output, chosen, options.workers, console) else 1
 
 

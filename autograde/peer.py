@@ -80,6 +80,7 @@ class Peer:
         self._slug, self._key = graded
         self.library = KernelLibrary(cells)
         self.player = Player(self.library, self._cell_of_file)
+        self.wanted_gradients = False  # a check asked for what a tape cannot carry
         self.trouble: Trouble | None = None
         self.refused: Refused | None = None
         self.cell_errors: dict[str, dict[str, Any]] = {}
@@ -270,6 +271,7 @@ class Peer:
     # --- which of our tensors the candidate has stand-ins for
 
     def _described(self, value: torch.Tensor) -> dict[str, Any]:
+        self.wanted_gradients |= value.requires_grad
         with _disable_current_modes():
             storage = value.untyped_storage()
             description = describe(value)
