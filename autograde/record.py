@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,6 @@ def open_gradebook(root: Path) -> Any:
 def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]) -> None:
     """Set the scores of one notebook. `verdicts` by key; a key without a final one is pending."""
     from nbgrader.utils import parse_utc
-    from sqlalchemy.exc import SAWarning
 
     book.update_or_create_student(submission.student)
     when = parse_utc(submission.timestamp) if submission.timestamp else None
