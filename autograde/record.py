@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,17 @@ def open_gradebook(root: Path) -> Any:
 def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]) -> None:
     """Set the scores of one notebook. `verdicts` by key; a key without a final one is pending."""
     from nbgrader.utils import parse_utc
+    from sqlalchemy.exc import SAWarning
 
-    book.update_or_create_student(submission.student)
     when = parse_utc(submission.timestamp) if submission.timestamp else None
     extra = {"timestamp": when} if when else {}
-    handed_in = book.update_or_create_submission(submission.assignment, submission.student, **extra)
+    with warnings.catch_warnings():
+        # nbgrader adds a submission's rows in an order that SQLAlchemy remarks on, each time.
+        warnings.simplefilter("ignore", category=SAWarning)
+        book.update_or_create_student(submission.student)
+        handed_in = book.update_or_create_submission(
+            submission.assignment, submission.student, **extra
+        )
     for exercise in submission.exercises:
         grade = book.find_grade(
             exercise.check, submission.notebook, submission.assignment, submission.student
