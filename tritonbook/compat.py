@@ -137,7 +137,7 @@ def shared_memory_limit() -> int:
     return _shared_memory(driver.active.get_current_device(), target_arch())
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _shared_memory(device: int, arch: int) -> int:
     """Kept, because a driver takes a millisecond to answer, longer than many kernels."""
     from triton.runtime import driver
