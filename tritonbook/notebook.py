@@ -37,7 +37,7 @@ def setup() -> None:
     _use_writable_cache()
     shell = _shell()
     if shell is not None:
-        shell.set_custom_exc((NotImplementedError, NameError), _one_line)
+        shell.set_custom_exc((NotImplementedError, NameError, AssertionError), _one_line)
     if INTERPRET:
         from .seeing.compiled import warm
 
@@ -70,10 +70,21 @@ def _one_line(
     elif kind is NameError and _raised_in_cell(trace):
         name = getattr(error, "name", None) or text
         lines = [f"NameError: {name} is not defined. Run the cell that defines it first."]
+    elif hasattr(error, "_render_traceback_"):  # a check that did not pass
+        lines = error._render_traceback_()
+    elif kind is AssertionError and _raised_by_comparison(trace):
+        lines = [f"Not right yet: {text.splitlines()[0]} The card of the check above says why."]
     else:
         lines = shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=tb_offset)
     shell._showtraceback(kind, error, lines)
     return lines
+
+
+def _raised_by_comparison(trace: Any) -> bool:
+    """Whether `torch.testing.assert_close` raised it: a cell that compares before it measures."""
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame.f_globals.get("__name__", "").startswith("torch.testing")
 
 
 def _raised_in_cell(trace: Any) -> bool:
