@@ -72,7 +72,11 @@ def test_watch_checks_again_after_a_save(run, tmp_path, small_notebook):
     command = [sys.executable, "-u", "-m", "tritonbook.cli", "check", str(path), "--watch"]
     log = tmp_path / "log"
     with log.open("w") as out:
-        watcher = subprocess.Popen(command, env=run.environment, stdout=out, cwd=tmp_path)
+        # A runner started in the background ignores Ctrl+C, and its children would too.
+        heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+        watcher = subprocess.Popen(
+            command, env=run.environment, stdout=out, cwd=tmp_path, preexec_fn=heed
+        )
 
         def wait_for(text, count):
             end = time.monotonic() + 60
