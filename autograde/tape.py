@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import _disable_current_modes
+
+from tritonbook.dispatch import DispatchMode
 
 from . import fence
 from .kernels import KernelId, KernelLibrary, Refused
@@ -139,7 +141,7 @@ def describe(tensor: torch.Tensor) -> dict[str, Any]:
     }
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(DispatchMode):
     """The candidate's side: numbers tensors and writes steps. Launches are written, not run."""
 
     def __init__(self) -> None:

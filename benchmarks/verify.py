@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from tritonbook.compat import hook_launch
+from tritonbook.dispatch import DispatchMode
 
 # Relative error of the whole result, ||got - exact|| / ||exact||, that one rounding at the end and
 # float32 arithmetic (tf32 and half-precision operands where products are summed) stay under.
@@ -31,7 +31,7 @@ class Verdict:
     problem: str | None = None
 
 
-class _PoisonEmpty(TorchDispatchMode):
+class _PoisonEmpty(DispatchMode):
     """Every `empty` tensor starts as NaN (integers: the largest value)."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

@@ -293,7 +293,7 @@ MUTANTS = {
     "register_triton": [
         Mutant(
             "rows_and_columns_swapped",
-            ("wrong-values", "raised", "crashed"),
+            ("out-of-bounds-store", "wrong-values", "crashed"),
             ("M, N = x.shape", "N, M = x.shape"),
         ),
         Mutant("half_a_row", "wrong-values", ("x, w, y, N,", "x, w, y, N // 2,")),

@@ -83,12 +83,12 @@ MUTANTS = {
     "kernel_source": [
         Mutant(
             "wrong_size_divides",
-            ("wrong-values", "crashed"),
+            ("reads-outside", "wrong-values", "crashed"),
             ("rest = rest // size_{d}", "rest = rest // size_{d - 1}"),
         ),
         Mutant(
             "no_division",
-            ("wrong-values", "crashed"),
+            ("reads-outside", "wrong-values", "crashed"),
             ('        lines.append(f"    rest = rest // size_{d}")\n', ""),
         ),
         Mutant(
@@ -96,10 +96,10 @@ MUTANTS = {
             "wrong-values",
             ("in reversed(range(1, ndim)):", "in range(1, ndim):"),
         ),
-        Mutant("strides_ignored", ("wrong-values", "crashed"), (PLACE, 'place = "offs"')),
+        Mutant("strides_ignored", ("reads-outside", "wrong-values", "crashed"), (PLACE, 'place = "offs"')),
         Mutant(
             "strides_of_the_first_tensor",
-            ("wrong-values", "raised"),
+            ("reads-outside", "wrong-values", "crashed"),
             (
                 'stride_a{k}_{d}" for d in range(ndim))\n',
                 "stride_a{kinds.index('tensor')}_{d}\" for d in range(ndim))\n",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,14 +117,18 @@ class Battery(Judge):
         values, pristine = case.sample(), case.sample()
         got_args = [values.get(name, value) for name, value in case.arguments.items()]
         want_args = [pristine.get(name, value) for name, value in case.arguments.items()]
-        with captured_stderr() as noise:
+        got, raised = None, None
+        with captured_stderr() as noise, _fence() as strays:
             try:
                 with time_limit(self.timeout):
                     got = self.fn(*got_args, **case.options)
             except (Exception, CheckTimeout) as error:
-                return explain_error(error, self.timeout)
-            finally:
-                self.noise.extend(noise)
+                raised = explain_error(error, self.timeout)
+        self.noise.extend(noise)
+        for code, sentence in strays():
+            return Finding(code, sentence)
+        if raised:
+            return raised
         expected = self.reference(*want_args)
         for code, (formula, sentence) in self.suspects.items():
             if compare_plain(got, formula(*want_args)) is None and (
@@ -233,6 +239,19 @@ class Battery(Judge):
                     return explain_error(error, self.timeout)
             self.noise.extend(noise)
         return None
+
+
+@contextlib.contextmanager
+def _fence() -> Iterator[Callable[[], list[tuple[str, str]]]]:
+    """In the interpreter, keep kernels from memory that is nobody's; yields a call that tells of
+    the lanes that went there: (code, sentence) each."""
+    if not device.INTERPRET:
+        yield list
+        return
+    from ..seeing.meter import fenced
+
+    with fenced() as seen:
+        yield seen.findings
 
 
 def _spare(case: Case) -> CaseResult:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..compat import hook_launch
+from ..dispatch import DispatchMode
 from .guard import Guarded, guard_output
 
 _EMPTY = {
@@ -83,7 +83,7 @@ class Launch:
         return "site-packages" in self.file or "dist-packages" in self.file
 
 
-class Watch(TorchDispatchMode):
+class Watch(DispatchMode):
     """Records torch operators outside launches; gives out guarded, poisoned memory.
 
     allow: names of further torch operators that the exercise permits ("mm", "copy_").

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from ..dispatch import DispatchMode
 
 _ALLOCATE = {
     "empty",
@@ -37,7 +38,7 @@ def roomy(tensor: torch.Tensor) -> torch.Tensor:
     return view.requires_grad_(tensor.requires_grad) if tensor.requires_grad else view
 
 
-class RoomyAllocations(TorchDispatchMode):
+class RoomyAllocations(DispatchMode):
     """Inside, new tensors get room too. `made`: all of them, in order, kept alive."""
 
     def __init__(self) -> None:

@@ -1,0 +1,38 @@
+"""A dispatch mode that does not load torch's compiler."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class DispatchMode(TorchDispatchMode):
+    """`TorchDispatchMode` without its first call's cost.
+
+    PyTorch shields every mode from torch.compile, and to do so imports `torch._dynamo` at the
+    mode's first call: over a second, in each process that checks or draws anything. Here the
+    shield goes up when something else has imported it; before that nothing can be compiled.
+    """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # asked by PyTorch, which then leaves __torch_dispatch__ as it is
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        plain = cls.__dict__.get("__torch_dispatch__")
+        if plain is None:
+            return
+
+        @functools.wraps(plain)
+        def dispatch(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            dynamo = sys.modules.get("torch._dynamo")
+            if getattr(dynamo, "disable", None) is None:
+                return plain(self, func, types, args, kwargs)
+            cls.__torch_dispatch__ = dynamo.disable(plain)
+            return cls.__torch_dispatch__(self, func, types, args, kwargs)
+
+        cls.__torch_dispatch__ = dispatch
