@@ -226,8 +226,9 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         chosen = [get(name) for name in options.notebooks or DEFAULT]
     # A check needs seconds; what takes longer here is the sample with the endless loop.
+    os.environ.setdefault("TRITONBOOK_CALL_SECONDS", "8")
     os.environ.setdefault("WORKBOOK_CHECK_SECONDS", "30")
-    os.environ.setdefault("WORKBOOK_CELL_SECONDS", "20")
+    os.environ.setdefault("WORKBOOK_CELL_SECONDS", "10")
     console = Console()
     if not console.is_terminal:
         console = Console(width=120)  # a log file has no width of its own

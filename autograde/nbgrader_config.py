@@ -37,6 +37,8 @@ c.Execute.timeout_func = seconds_for
 c.Execute.startup_timeout = 120
 # The rest of a notebook is still graded after a cell that ran too long.
 c.Execute.interrupt_on_timeout = True
+# A kernel has nothing to save: the polite way of ending one waits for seconds, each notebook.
+c.Execute.shutdown_kernel = "immediate"
 # By default a student's cell tag `skip-execution` skips the tests, and a skipped test earns full
 # points. A tag that nobody can guess closes that.
 c.Execute.skip_cells_with_tag = secrets.token_hex(16)

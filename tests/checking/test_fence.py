@@ -28,11 +28,13 @@ def answer(shift):
 def test_lanes_far_outside_are_kept_from_memory_and_named():
     """Unfenced, these addresses end the process."""
     with pytest.raises(CheckFailed) as failed:
-        check(answers_after_a_launch, answer, [case(shift=1 << 40)], key="fence", triton=False)
+        check(
+            answers_after_a_launch, answer, [case("far", shift=1 << 40)], key="fence", triton=False
+        )
     finding = failed.value.report.finding
     assert finding.code == "out-of-bounds-store"
     assert "far_away_kernel" in finding.sentence
 
 
 def test_a_launch_inside_its_tensors_is_left_alone():
-    check(answers_after_a_launch, answer, [case(shift=0)], key="fence", triton=False)
+    check(answers_after_a_launch, answer, [case("near", shift=0)], key="fence", triton=False)

@@ -25,7 +25,9 @@ COURSE = [
 
 def run_all(notebook: NotebookNode, home: Path) -> None:
     """Run every cell, also those after an error; outputs land in the notebook."""
-    client = NotebookClient(notebook, timeout=300, allow_errors=True, kernel_name="python3")
+    client = NotebookClient(
+        notebook, timeout=300, allow_errors=True, kernel_name="python3", shutdown_kernel="immediate"
+    )
     client.execute(env={**os.environ, "TRITONBOOK_HOME": str(home)})
 
 
