@@ -29,7 +29,7 @@ from .runners import LocalRunner
 from .work import Verdict
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__.splitlines()[0])
-console = Console(stderr=True)
+console = Console(stderr=True, soft_wrap=True)  # a sentence stays one line, for grep
 
 Assignment = Annotated[str, typer.Argument(help="The assignment's name, such as 01_vector_add.")]
 Root = Annotated[Path, typer.Option("--course", help="The nbgrader course folder.")]

@@ -17,8 +17,8 @@ GRADED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("exercise", "key"), GRADED)
-def test_kill_matrix(exercise: Exercise, key: str):
+def test_kill_matrix(exercise: Exercise, key: str, worker: matrix.Worker):
     """Names the mutants that survive, those killed for another reason, and variants refused."""
-    rows = list(matrix.run(matrix.trials(exercise, key)))
+    rows = list(matrix.run(matrix.trials(exercise, key), worker=worker))
     bad = [f"{row.kind} {row.name}: {row.verdict}, got {row.got}" for row in rows if not row.good]
     assert bad == []

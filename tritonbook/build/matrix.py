@@ -95,14 +95,20 @@ def trials(exercise: Exercise, key: str | None = None) -> Iterator[Trial]:
 
 
 def run(
-    wanted: Iterable[Trial], dtype: str | None = None, seconds: float = SECONDS
+    wanted: Iterable[Trial],
+    dtype: str | None = None,
+    seconds: float = SECONDS,
+    worker: Worker | None = None,
 ) -> Iterator[Row]:
-    """Run trials one after another in a worker that is replaced when one breaks it.
+    """Run trials one after another in a worker process that is replaced when one breaks it.
 
     dtype overrides the dtype of every case. A trial that takes longer than `seconds` is stopped and
-    gets "timeout"; one that ends the worker gets "crashed".
+    gets "timeout"; one that ends the process gets "crashed". worker: one to use again, which the
+    caller closes; it spares the imports.
     """
-    with contextlib.closing(_Worker()) as worker:
+    with contextlib.ExitStack() as stack:
+        if worker is None:
+            worker = stack.enter_context(contextlib.closing(Worker()))
         for trial in wanted:
             answer = worker.ask(trial, dtype, seconds)
             yield Row(
@@ -110,7 +116,7 @@ def run(
             )
 
 
-class _Worker:
+class Worker:
     """The process that runs checks; started when first asked, and again after it broke."""
 
     def __init__(self) -> None:
