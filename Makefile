@@ -57,10 +57,10 @@ test-container: $(STAMP)  ## build the container's root for real, run the job sc
 kill-matrix: $(STAMP)  ## every wrong kernel and the diagnosis it gets
 	@$(BIN)/python -m tritonbook.build kill-matrix
 
-matrix: $(STAMP)  ## the course on the oldest to the newest Triton; writes the README's table
+matrix: $(STAMP)  ## the course on four pairs of torch and Triton; writes the README's table
 	@$(BIN)/python -m tritonbook.build.versions
 
-matrix-oldest: $(STAMP)  ## every solution on the oldest supported Triton (CI runs it)
+matrix-oldest: $(STAMP)  ## every solution on the oldest supported torch and Triton (CI runs it)
 	@$(BIN)/python -m tritonbook.build.versions --triton 3.2.0 --solutions
 
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory

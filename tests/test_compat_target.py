@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tritonbook import compat
 
 SCRIPT = """
@@ -33,3 +35,36 @@ def test_each_fake_gpu_answers_for_itself():
         [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["75", "65536", "90", "232448", "80", "166912", "90", "232448"]
+
+
+def test_an_old_torch_wraps_interpreted_kernels(monkeypatch):
+    """torch 2.6 and 2.9 refuse them; played here by a wrap_triton that refuses everything.
+
+    Kills: notebook 11's last task, which cannot be solved on a CPU with the oldest pair.
+    """
+    import torch
+
+    def refuses(kernel):
+        raise RuntimeError("wrap_triton only works on functions annotated with triton.jit")
+
+    class Interpreted:
+        pass
+
+    monkeypatch.setattr(torch.library, "wrap_triton", refuses)
+    compat._let_torch_wrap_interpreted_kernels(Interpreted)
+    kernel = Interpreted()
+    assert torch.library.wrap_triton(kernel) is kernel
+    with pytest.raises(RuntimeError, match="wrap_triton only works"):
+        torch.library.wrap_triton(object())
+
+
+@pytest.mark.skipif(not compat.INTERPRET, reason="the mend is the interpreter's")
+def test_a_real_interpreted_kernel_is_wrapped_as_it_is():
+    import torch
+    import triton
+
+    @triton.jit
+    def nothing_kernel(x_ptr):
+        pass
+
+    assert torch.library.wrap_triton(nothing_kernel) is nothing_kernel

@@ -188,6 +188,7 @@ def install_interpreter_fixes() -> None:
     - numpy 2.4 refuses the array-to-int conversion of runtime loop bounds (Triton up to 3.6).
     - a global constant (`tl.constexpr`) times a tile stays a constant, which `tl.exp` then refuses
       (from 3.7 on): the compiler makes a tile of it, so must the interpreter.
+    - torch's `wrap_triton` refuses an interpreted kernel (torch 2.6 to 2.9, at least).
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic and the cast to
       bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
     """
@@ -211,6 +212,7 @@ def install_interpreter_fixes() -> None:
     if triton_version() < (3, 7):
         _allow_runtime_loop_bounds(interp)
     _let_constants_meet_tiles()
+    _let_torch_wrap_interpreted_kernels(interp.InterpretedFunction)
     _compute_bfloat16_in_float32(interp)
 
 
@@ -231,6 +233,19 @@ def _let_constants_meet_tiles() -> None:
                 setattr(tl.constexpr, name, unwrapping(getattr(tl.constexpr, name)))
     for name in ("__gt__", "__ge__", "__lt__", "__le__", "__eq__", "__ne__"):
         setattr(tl.constexpr, name, unwrapping(getattr(tl.constexpr, name)))
+
+
+def _let_torch_wrap_interpreted_kernels(kind: type) -> None:
+    """Newer torch gives an interpreted kernel back as it is: nothing but a launch to be traced."""
+    import torch
+
+    original = torch.library.wrap_triton
+
+    @functools.wraps(original)
+    def wrap_triton(kernel: Any) -> Any:
+        return kernel if isinstance(kernel, kind) else original(kernel)
+
+    torch.library.wrap_triton = wrap_triton
 
 
 def _allow_runtime_loop_bounds(interp: Any) -> None:
