@@ -26,6 +26,7 @@ from .ledger import LedgerBusy
 from .report import as_csv, as_text, by_status, class_report
 from .run import Session
 from .runners import LocalRunner
+from .slurm import SlurmError, SlurmRunner, read_settings
 from .work import Verdict
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__.splitlines()[0])
@@ -41,27 +42,54 @@ Image = Annotated[Path | None, typer.Option(help="Container image for --sandbox 
 Force = Annotated[bool, typer.Option("--force", help="Run hidden tests without any walls.")]
 CallSeconds = Annotated[float, typer.Option(help="Limit of one call of a student's function.")]
 WallSeconds = Annotated[float, typer.Option(help="Limit of one exercise, all cases together.")]
+Where = Annotated[str, typer.Option("--runner", help="local: this machine; slurm: jobs.")]
+Changes = Annotated[
+    list[str], typer.Option("--slurm", help="A Slurm setting, NAME=VALUE, on top of slurm.json.")
+]
 HERE = Path(".")
 CORES = os.cpu_count() or 1
 
 
 def choose_level(level: str, image: Path | None, force: bool) -> str:
     """The sandbox level to use. Exits with a sentence where there is none that may be used."""
-    found = sandbox.available(image)
-    chosen = found[0] if level == "auto" else level
-    if chosen not in found:
-        console.print(f"The sandbox {chosen!r} does not work here; these do: {', '.join(found)}.")
+    try:
+        return sandbox.choose(level, image, force)
+    except sandbox.Refused as problem:
+        console.print(str(problem))
+        raise typer.Exit(2) from None
+
+
+def make_runner(
+    where: str, setting: Setting, workers: int, session: Session, changes: list[str], force: bool
+) -> LocalRunner | SlurmRunner:
+    """What runs the items. Exits with a sentence where that cannot be."""
+    if where == "local":
+        setting.level = choose_level(setting.level, setting.image, force)
+        console.print(f"Sandbox: {setting.level}. {workers} exercises at a time.")
+        return LocalRunner(setting, workers)
+    if where != "slurm":
+        console.print(f"--runner {where!r}: local or slurm.")
         raise typer.Exit(2)
-    if chosen == "plain" and not force:
-        console.print(
-            "There are no walls here around students' code: it could read the hidden tests. "
-            "Install bubblewrap, or run again with --force."
-        )
-        raise typer.Exit(2)
-    return chosen
+    try:
+        settings = read_settings(session.root, changes)
+        runner = SlurmRunner(session.folder / "slurm", setting, settings, force)
+    except SlurmError as problem:
+        console.print(str(problem))
+        raise typer.Exit(2) from None
+    console.print(
+        f"Slurm: {settings.chunk} exercises a job, {settings.workers} at a time, at most "
+        f"{settings.jobs_at_once} jobs at once."
+    )
+    return runner
 
 
 def _session(root: Path, assignment: str) -> Session:
+    if seen := sandbox.shown_in(root):
+        console.print(
+            f"The course folder {root.resolve()} lies in {seen}, which students' code can read: "
+            "move it elsewhere."
+        )
+        raise typer.Exit(2)
     try:
         session = Session(root.resolve(), assignment)
         session.ingest()
@@ -91,36 +119,46 @@ def run(
     force: Force = False,
     call_seconds: CallSeconds = 30.0,
     wall_seconds: WallSeconds = 240.0,
+    where: Where = "local",
+    slurm: Changes = [],  # noqa: B006  (typer reads it and never changes it)
 ) -> None:
     """Run what is not in the ledger yet."""
     session = _session(course, assignment)
     limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
-    _run(session, Setting(choose_level(level, image, force), limits, image), workers)
+    setting = Setting(level, limits, image)
+    _run(session, make_runner(where, setting, workers, session, slurm, force))
 
 
-def _run(session: Session, setting: Setting, workers: int) -> None:
+def _run(session: Session, runner: LocalRunner | SlurmRunner) -> None:
     total = len(session.open_items())
-    console.print(f"Sandbox: {setting.level}. {total} exercises to run, {workers} at a time.")
+    console.print(f"{total} exercises to run.")
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    runner = LocalRunner(setting, workers)
-    failed = 0
+    failed, state = 0, ""
     try:
         with Progress(*columns, console=console) as progress:
             task = progress.add_task("running", total=total)
 
+            def describe() -> str:
+                return f"{state or 'running'}{f', {failed} failed' if failed else ''}"
+
             def show(verdict: Verdict) -> None:
                 nonlocal failed
                 failed += verdict.status == "INFRA"
-                text = f"running, {failed} failed" if failed else "running"
-                progress.update(task, advance=verdict.final, description=text)
+                progress.update(task, advance=verdict.final, description=describe())
 
+            def tell(jobs: str) -> None:
+                nonlocal state
+                state = f"jobs: {jobs}" if jobs else ""
+                progress.update(task, description=describe())
+
+            runner.on_state = tell
             session.run(runner, show)
-    except LedgerBusy as problem:
+    except (LedgerBusy, SlurmError) as problem:
         console.print(str(problem))
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
@@ -149,11 +187,21 @@ def status(assignment: Assignment, course: Root = HERE) -> None:
 
 
 @app.command()
-def retry(assignment: Assignment, course: Root = HERE, workers: Workers = CORES) -> None:
+def retry(
+    assignment: Assignment,
+    course: Root = HERE,
+    workers: Workers = CORES,
+    level: Level = "auto",
+    image: Image = None,
+    force: Force = False,
+    where: Where = "local",
+    slurm: Changes = [],  # noqa: B006  (typer reads it and never changes it)
+) -> None:
     """Give items that the grader failed on another set of attempts, then record."""
     session = _session(course, assignment)
     session.ledger.forget_failures()
-    _run(session, Setting(choose_level("auto", None, False)), workers)
+    setting = Setting(level, sandbox.Limits(), image)
+    _run(session, make_runner(where, setting, workers, session, slurm, force))
     session.record()
     _show(session)
 
@@ -175,11 +223,14 @@ def grade(
     force: Force = False,
     call_seconds: CallSeconds = 30.0,
     wall_seconds: WallSeconds = 240.0,
+    where: Where = "local",
+    slurm: Changes = [],  # noqa: B006  (typer reads it and never changes it)
 ) -> None:
     """Ingest, run, record. Safe to interrupt and to repeat."""
     session = _session(course, assignment)
     limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
-    _run(session, Setting(choose_level(level, image, force), limits, image), workers)
+    setting = Setting(level, limits, image)
+    _run(session, make_runner(where, setting, workers, session, slurm, force))
     session.record()
     _show(session)
     text = as_text(class_report(session))

@@ -185,6 +185,8 @@ def install_interpreter_fixes() -> None:
     - 3.2 does not know four of its own launch options.
     - Each integer sum and product is computed again in 64 bits for an assertion that only debug
       mode makes: without it kernels run almost twice as fast.
+    - each call of a device function (`tl.max` and `tl.sum` are some) searches `triton.language` for
+      what to replace, though the launch has replaced it: half the time of a softmax.
     - numpy 2.4 refuses the array-to-int conversion of runtime loop bounds (Triton up to 3.6).
     - a global constant (`tl.constexpr`) times a tile stays a constant, which `tl.exp` then refuses
       (from 3.7 on): the compiler makes a tile of it, so must the interpreter.
@@ -211,9 +213,41 @@ def install_interpreter_fixes() -> None:
     builder.options = dataclasses.replace(builder.options, sanitize_overflow=False)
     if triton_version() < (3, 7):
         _allow_runtime_loop_bounds(interp)
+    _patch_language_once_a_launch(interp)
     _let_constants_meet_tiles()
     _let_torch_wrap_interpreted_kernels(interp.InterpretedFunction)
     _compute_bfloat16_in_float32(interp)
+
+
+class _NothingToRestore:
+    def restore(self) -> None:
+        """The launch's own scope restores."""
+
+
+def _patch_language_once_a_launch(interp: Any) -> None:
+    import triton.language as tl
+
+    patch_lang, launch = interp._patch_lang, interp.GridExecutor.__call__
+    patched: set[int] = set()  # modules, in the launch that is running
+
+    @functools.cache
+    def modules_of(fn: Any) -> frozenset[int]:
+        return frozenset(id(v) for v in fn.__globals__.values() if v is tl or v is tl.core)
+
+    def patch_what_is_not(fn: Any) -> Any:
+        modules = modules_of(fn)
+        if modules and modules <= patched:
+            return _NothingToRestore()
+        scope = patch_lang(fn)
+        patched.update(modules)
+        return scope
+
+    def launch_with_nothing_patched(self: Any, *args: Any, **kwargs: Any) -> Any:
+        patched.clear()
+        return launch(self, *args, **kwargs)
+
+    interp._patch_lang = patch_what_is_not
+    interp.GridExecutor.__call__ = launch_with_nothing_patched
 
 
 def _let_constants_meet_tiles() -> None:
