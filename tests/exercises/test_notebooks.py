@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
+from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
 
 from tritonbook.build import views
 from tritonbook.build.release import read_release
@@ -23,12 +24,15 @@ COURSE = [
 ]
 
 
-def run_all(notebook: NotebookNode, home: Path) -> None:
+def run_all(notebook: NotebookNode, home: Path, kernel: KernelManager) -> None:
     """Run every cell, also those after an error; outputs land in the notebook."""
-    client = NotebookClient(
-        notebook, timeout=300, allow_errors=True, kernel_name="python3", shutdown_kernel="immediate"
-    )
-    client.execute(env={**os.environ, "TRITONBOOK_HOME": str(home)})
+    fresh = f"%reset -f\nimport os\nos.environ['TRITONBOOK_HOME'] = {str(home)!r}\ndel os"
+    notebook.cells.insert(0, new_code_cell(fresh))
+    try:
+        NotebookClient(notebook, km=kernel, timeout=300, allow_errors=True).execute()
+    finally:
+        del notebook.cells[0]
+    assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
 
 
 def errors(notebook: NotebookNode) -> dict[str, NotebookNode]:
@@ -42,10 +46,12 @@ def errors(notebook: NotebookNode) -> dict[str, NotebookNode]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", COURSE)
-def test_an_untouched_notebook_reads_as_not_attempted(exercise: Exercise, tmp_path: Path):
+def test_an_untouched_notebook_reads_as_not_attempted(
+    exercise: Exercise, tmp_path: Path, kernel: KernelManager
+):
     """Kills: an open gap that shows a learner a page of traceback, or counts as wrong."""
     notebook = views.learner(exercise, read_release(ROOT))
-    run_all(notebook, tmp_path)
+    run_all(notebook, tmp_path, kernel)
     found = errors(notebook)
     for name, error in found.items():
         text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
@@ -57,9 +63,11 @@ def test_an_untouched_notebook_reads_as_not_attempted(exercise: Exercise, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", COURSE)
-def test_a_solved_notebook_runs_without_an_error(exercise: Exercise, tmp_path: Path):
+def test_a_solved_notebook_runs_without_an_error(
+    exercise: Exercise, tmp_path: Path, kernel: KernelManager
+):
     notebook = views.solution(exercise, read_release(ROOT))
-    run_all(notebook, tmp_path)
+    run_all(notebook, tmp_path, kernel)
     assert {name: error.evalue for name, error in errors(notebook).items()} == {}
 
 
