@@ -3,9 +3,11 @@
 #   title: An operator library
 #   minutes: 60
 #   needs: interpreter
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   requires: [11_register_op]
 #   you_will:
 #     - generate a kernel from a formula, for any rank, strides and mix of dtypes
+#     - give a result the dtype that PyTorch would give it
 #     - replace PyTorch's own operators inside a block, and restore them exactly
 #     - run an unmodified model on your kernels, forward and backward
 #     - measure where the microseconds of a small call go
@@ -33,7 +35,8 @@ setup()
 # 2. **Dtypes.** An int32 tensor plus 0.5 is float32; a float16 tensor plus 0.5 stays float16.
 # 3. **The framework.** `x + y` must reach your kernel without a change in the model.
 #
-# **Scope.** You write the layout (Task 1), the generator (Task 2) and the replacement (Task 3).
+# **Scope.** You write the layout (Task 1), the dtypes (Task 2), the generator (Task 3) and the
+# replacement (Task 4).
 #
 # ## Source that writes source
 #
@@ -47,12 +50,15 @@ import functools
 import hashlib
 import importlib.util
 import inspect
-import math
 import tempfile
+import uuid
+from collections import Counter
 from pathlib import Path
 
 from tritonbook import Tolerance
-from tritonbook.compat import hook_launch
+from tritonbook.seeing.dispatcher import (
+    called_operators, implement, launches_by_operator, listed,
+)
 
 FOLDER = Path(tempfile.mkdtemp(prefix="pointwise-"))
 
@@ -214,10 +220,136 @@ check(merge, merge_ref, HIDDEN_MERGE_CASES, triton=False, suspects=MERGE_SUSPECT
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## Task 2. The generator
+# ## Task 2. The dtype of the result
+#
+# **Predict** the dtype of three sums: an int32 tensor plus 0.5; a float16 tensor plus a float32 tensor
+# that has no dimensions; an int64 tensor plus a float16 tensor.
+#
+# <details><summary>Answer</summary>
+#
+# float32, float16, float16. Not the widest dtype wins: who has it counts as well.
+#
+# </details>
+#
+# PyTorch sorts the operands into three groups: tensors with dimensions, tensors without (rank 0), and
+# numbers. Within a group `torch.promote_types` joins two dtypes. Between groups the earlier one decides,
+# unless a later one is of a **higher kind**: bool < integer < floating.
+#
+# | operands | groups | result |
+# |---|---|---|
+# | float16 [70], 0.5 | float16; number of the same kind | float16 |
+# | int32 [70], 0.5 | int32; number of a higher kind | float32, the default |
+# | int32 [70], float64 [] | int32; rank 0 of a higher kind | float64 |
+# | int32 [], 3 | rank 0; number of the same kind | int32 |
+#
+# Write `result_dtype(arguments)`, about 10 lines. `kind` and `NUMBER` are given.
+
+# %% tags=["reference"]
+from tritonbook.checking import promotion
+
+NUMBER = {bool: torch.bool, int: torch.int64, float: torch.get_default_dtype()}
+
+
+def kind(dtype):
+    """0 for bool, 1 for integers, 2 for floating dtypes."""
+    return 2 if dtype.is_floating_point else int(dtype != torch.bool)
+
+
+def promotion_case(operands):
+    return case(operands, operands=operands)
+
+# %% tags=["answer"] key="result_dtype"
+def result_dtype(arguments):
+    """The dtype that PyTorch gives a result of these tensors and numbers."""
+    # TODO: dtypes of each of the three groups; join within a group, compare kinds between them
+    # (about 10 lines)
+    ### BEGIN SOLUTION
+    groups = [[], [], []]
+    for a in arguments:
+        if isinstance(a, torch.Tensor):
+            groups[0 if a.ndim else 1].append(a.dtype)
+        else:
+            groups[2].append(NUMBER[type(a)])
+    found = None
+    for dtypes in groups:
+        own = functools.reduce(torch.promote_types, dtypes) if dtypes else None
+        if own is not None and (found is None or kind(own) > kind(found)):
+            found = own
+    return found
+    ### END SOLUTION
+
+
+def promotion_says(operands):
+    """Put one question to your function (given)."""
+    return str(result_dtype(promotion.operands_of(operands)))
+
+# %% [markdown] tags=["hint"] key="result_dtype"
+# #### Hints for result_dtype
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# An int32 tensor times 0.5: which group is the 0.5 in, and which of the two kinds is higher?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `a.ndim` is 0 for a tensor of rank 0. `NUMBER[type(a)]` is the dtype of a number.
+# `functools.reduce(torch.promote_types, dtypes)` joins a list that is not empty.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# groups = [[], [], []]
+# for a in arguments:
+#     ...
+# found = None
+# for dtypes in groups:
+#     own = functools.reduce(...) if dtypes else None
+#     if own is not None and (found is None or ...):
+#         found = own
+# return found
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="result_dtype" points=3
+PROMOTION_CASES = [
+    promotion_case("float32 [70], float32 [70]"),
+    promotion_case("float16 [70], 0.5"),
+    promotion_case("int32 [70], 0.5"),
+    promotion_case("float16 [70], float32 []"),
+    promotion_case("int32 [70], float64 []"),
+    promotion_case("int32 [70], int64 [70]"),
+]
+check(
+    promotion_says, promotion.promoted, PROMOTION_CASES,
+    key="result_dtype", triton=False, suspects=promotion.SUSPECTS,
+)
+### BEGIN HIDDEN TESTS
+HIDDEN_PROMOTION_CASES = [
+    promotion_case("int64 [70], float16 [70]"),
+    promotion_case("0.5, float16 [70], float16 [70]"),
+    promotion_case("3, int32 [70], float32 []"),
+    promotion_case("int32 [], 3"),
+    promotion_case("int32 [], int32 []"),
+    promotion_case("bool [70], 3"),
+    promotion_case("bool [70], True"),
+    promotion_case("uint8 [70], int8 [70]"),
+    promotion_case("float16 [70], bfloat16 [70]"),
+    promotion_case("bool [70], int16 [], 0.5"),
+]
+check(
+    promotion_says, promotion.promoted, HIDDEN_PROMOTION_CASES,
+    key="result_dtype", triton=False, suspects=promotion.SUSPECTS,
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## Task 3. The generator
 #
 # Write `kernel_source(name, kinds, ndim)`. It returns the text of a kernel that computes
-# `formula(a0, a1, ...)` for each element. `kinds` has one word for each argument: `"tensor"` or
+# `formula(v0, v1, ...)` for each element. `kinds` has one word for each argument: `"tensor"` or
 # `"scalar"`. The kernel's arguments, in order:
 #
 # | argument | for |
@@ -236,145 +368,133 @@ check(merge, merge_ref, HIDDEN_MERGE_CASES, triton=False, suspects=MERGE_SUSPECT
 # - One line for each operand. A tensor is loaded and converted to COMPUTE. A scalar becomes a tile:
 #   `tl.full([BLOCK_SIZE], a1, COMPUTE)`.
 #
-# `pointwise` below is given. It broadcasts, sorts the dimensions by stride, calls `merge`, finds the
-# dtypes and keeps each kernel under its **signature**: kinds and rank. Read it.
+# `pointwise` is given: it makes an operator of a function of one element. Its `__call__` broadcasts,
+# sorts the dimensions by stride, calls your `merge` and `result_dtype`, and keeps each kernel under
+# its **signature**: kinds and rank. Read it.
 
 # %% tags=["reference"]
+# The formula is computed in one of four dtypes; the store rounds, or drops the upper bits.
 COMPUTE_IN = {
     torch.float16: tl.float32, torch.bfloat16: tl.float32, torch.float32: tl.float32,
     torch.float64: tl.float64, torch.int64: tl.int64, torch.int32: tl.int32,
+    torch.int16: tl.int32, torch.int8: tl.int32, torch.uint8: tl.int32, torch.bool: tl.int32,
 }
 
 
+def memory_order(shape, tensors):
+    """Dimensions from the outermost in memory to the innermost, as PyTorch sorts them.
 
-
-def promoted_dtype(arguments):
-    """PyTorch's rule: tensors decide, then 0-d tensors, then numbers.
-
-    A later group counts only if it is of a higher kind: bool < integer < floating. For two
-    arguments PyTorch says it itself; it also knows numbers that are wrapped as 0-d tensors.
+    Then the result has the strides that PyTorch would give it, and a model's `.view` still works.
     """
-    if len(arguments) == 2:
-        return torch.result_type(*arguments)
 
-    def dtype_of(a):
-        if isinstance(a, torch.Tensor):
-            return a.dtype
-        return {bool: torch.bool, int: torch.int64}.get(type(a), torch.get_default_dtype())
+    def compare(inner, outer):
+        """Positive: `inner` has to lie outside of `outer`. 0: nobody can tell."""
+        for a in tensors:
+            one, two = a.stride(inner), a.stride(outer)
+            if one and two and (one != two or shape[inner] > shape[outer]):
+                return 1 if one >= two else -1
+        return 0
 
-    def group_of(a):
-        return (0 if a.ndim else 1) if isinstance(a, torch.Tensor) else 2
-
-    def kind(dtype):
-        return 2 if dtype.is_floating_point else int(dtype != torch.bool)
-
-    found = torch.bool
-    for group in range(3):
-        dtypes = [dtype_of(a) for a in arguments if group_of(a) == group]
-        if dtypes:
-            own = functools.reduce(torch.promote_types, dtypes)
-            found = own if group == 0 or kind(own) > kind(found) else found
-    return found
+    order = list(reversed(range(len(shape))))  # innermost first, sorted by insertion
+    for start in range(1, len(order)):
+        moving = start
+        for d in reversed(range(start)):
+            verdict = compare(order[d], order[moving])
+            if verdict < 0:
+                break
+            if verdict > 0:
+                order[d], order[moving] = order[moving], order[d]
+                moving = d
+    return order[::-1]
 
 
 class Pointwise:
-    """A formula of one element, made into a function of tensors and numbers.
+    """A formula of one element as an operator of tensors and numbers; made by `pointwise`."""
 
-    integers_to_float: integers become float32 first, as for exp or sigmoid.
-    """
-
-    def __init__(self, formula, integers_to_float=False):
+    def __init__(self, formula, integers_to_float):
         self.formula, self.integers_to_float = formula, integers_to_float
         self.name = formula.fn.__name__
-        self.kernels = {}  # (kinds, ndim) -> (kernel, source)
+        self.kernels = {}  # (generator, kinds, ndim) -> (kernel, source)
 
     def kernel(self, kinds, ndim):
-        if (kinds, ndim) not in self.kernels:
+        signature = (kernel_source, kinds, ndim)  # your generator too: you may write a new one
+        if signature not in self.kernels:
             source = kernel_source(self.name, list(kinds), ndim)
-            self.kernels[kinds, ndim] = compile_source(source, self.name, self.formula), source
-        return self.kernels[kinds, ndim][0]
+            self.kernels[signature] = compile_source(source, self.name, self.formula), source
+        return self.kernels[signature][0]
 
     def source(self):
         """Everything generated so far."""
         return "\n".join(source for _, source in self.kernels.values())
 
-    def dtype(self, arguments):
-        """The dtype that PyTorch would give the result."""
-        found = promoted_dtype(arguments)
-        if not found.is_floating_point and self.integers_to_float:
-            found = torch.float32
-        if found not in COMPUTE_IN:
-            raise TypeError(f"no kernels for {found}")
-        return found
-
-    def __call__(self, *arguments):
-        dtype = self.dtype(arguments)
-        device = next(
-            (a.device for a in arguments if isinstance(a, torch.Tensor) and a.ndim),
-            next(a.device for a in arguments if isinstance(a, torch.Tensor)),
-        )
-        arguments = [
-            a.item() if isinstance(a, torch.Tensor) and a.device != device and a.ndim == 0 else a
-            for a in arguments
-        ]
+    def __call__(self, *arguments, dtype=None):
+        """The result, in `dtype` or in the dtype that PyTorch would give it."""
+        dtype = dtype or result_dtype(arguments)
+        if self.integers_to_float and not dtype.is_floating_point:
+            dtype = torch.get_default_dtype()
+        if dtype not in COMPUTE_IN:
+            raise TypeError(f"no kernels for {dtype}")
         tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
-        for a in tensors:
-            if a.device != device:
-                raise ValueError(f"tensors on {device} and {a.device}")
+        device = next((a.device for a in tensors if a.ndim), tensors[0].device)
+        arguments = [self.operand(a, device, dtype) for a in arguments]
+        kinds = tuple("tensor" if isinstance(a, torch.Tensor) else "scalar" for a in arguments)
         shape = torch.broadcast_shapes(*(a.shape for a in tensors))
-        wide = [a.expand(shape) for a in tensors]
-        # Dimensions in the order of memory, so that neighbours in memory stay neighbours.
-        model = max(wide, key=lambda a: sum(s != 0 for s in a.stride()))
-        order = sorted(range(len(shape)), key=lambda d: -model.stride(d))
+        wide = [a.expand(shape) for a in arguments if isinstance(a, torch.Tensor)]
+        order = memory_order(shape, wide)
         out = torch.empty([shape[d] for d in order], dtype=dtype, device=device)
-        if out.numel() >= 2**31:
+        sizes, strides = merge(list(out.shape), [[a.stride(d) for d in order] for a in wide])
+        reach = [sum((n - 1) * s for n, s in zip(sizes, own, strict=True)) for own in strides]
+        if max(out.numel(), *reach) >= 2**31:
             raise ValueError("offsets would pass 32 bits")
         if out.numel():
-            sizes, strides = merge(
-                list(out.shape), [[a.stride(d) for d in order] for a in wide]
-            )
-            kinds = tuple("tensor" if isinstance(a, torch.Tensor) else "scalar" for a in arguments)
             self.kernel(kinds, len(sizes))[(triton.cdiv(out.numel(), 1024),)](
                 *arguments, out, out.numel(), *sizes, *sum(strides, []),
                 COMPUTE=COMPUTE_IN[dtype], BLOCK_SIZE=1024,
             )
-        back = sorted(range(len(shape)), key=lambda d: order[d])
-        return out.permute(back) if len(shape) > 1 else out
+        return out.permute([order.index(d) for d in range(len(shape))])
+
+    def operand(self, a, device, dtype):
+        """What the kernel gets for the argument `a`."""
+        if isinstance(a, torch.Tensor) and a.device != device:
+            if a.ndim or a.device.type != "cpu":
+                raise ValueError(f"tensors on {device} and {a.device}")
+            a = a.item()  # rank 0 on the CPU: a number, read without waiting for the GPU
+        if isinstance(a, float) and dtype == torch.float64:
+            return torch.full((), a, dtype=dtype, device=device)  # kernels take float32 numbers
+        return a
 
 
-@triton.jit
-def axpy_formula(alpha, x, y):
+def pointwise(fn=None, *, integers_to_float=False):
+    """Decorator: an operator from a function of one element, written as in a kernel.
+
+    integers_to_float: integers become the default floating dtype first, as for exp or sigmoid.
+    """
+    if fn is None:
+        return functools.partial(pointwise, integers_to_float=integers_to_float)
+    return Pointwise(triton.jit(fn), integers_to_float)
+
+
+@pointwise
+def axpy(alpha, x, y):
     return alpha * x + y
 
 
-@triton.jit
-def add_formula(x, y):
+@pointwise
+def add(x, y):
     return x + y
 
 
-@triton.jit
-def multiply_formula(x, y):
+@pointwise
+def multiply(x, y):
     return x * y
 
 
-@triton.jit
-def silu_formula(x):
+@pointwise(integers_to_float=True)
+def silu(x):
     return x * tl.sigmoid(x)
 
 
-@contextlib.contextmanager
-def counted_launches():
-    """A list that grows by one name with every kernel launch inside the block."""
-    names = []
-
-    def around(call, fn, grid, args, kwargs):
-        names.append(fn.__name__)
-        return call()
-
-    with hook_launch(around):
-        yield names
-
-
+OPERATORS = {"axpy": axpy, "multiply": multiply, "silu": silu}
 TORCH = {
     "axpy": lambda alpha, x, y: torch.mul(x, alpha) + y,
     "silu": lambda x: x.double().mul(torch.sigmoid(x.double())).to(
@@ -383,8 +503,6 @@ TORCH = {
     "multiply": torch.mul,
 }
 CLOSE = Tolerance(2e-3, because="float16 results are rounded once")
-
-
 LAYOUTS = {
     "plain": lambda x: x,
     "transposed": lambda x: x.transpose(-1, -2).contiguous().transpose(-1, -2),
@@ -414,8 +532,8 @@ def formula_case(note, what, *shapes, layout="plain", alpha=None, dtypes=()):
     arguments = {} if alpha is None else {"alpha": alpha}
     for k, shape in enumerate(shapes):
         dtype = dtypes[k] if dtypes else "float32"
-        values = "integers" if dtype.startswith("int") else "normal"
-        arguments["xy"[k]] = tensor(*shape, dtype=dtype, values=values)
+        values = "normal" if dtype.startswith(("float", "bf")) else "integers"
+        arguments["xy"[k]] = tensor(*shape, dtype=dtype, values=values, high=100)
     return case(note, what=what, layout=layout, **arguments)
 
 
@@ -468,20 +586,12 @@ def kernel_source(name, kinds, ndim):
     lines.append("    tl.store(out_ptr + offs, out.to(out_ptr.dtype.element_ty), mask=mask)")
     return "\n".join(lines) + "\n"
 
-pointwise = {
-    "axpy": Pointwise(axpy_formula),
-    "silu": Pointwise(silu_formula, integers_to_float=True),
-    "add": Pointwise(add_formula),
-    "multiply": Pointwise(multiply_formula),
-}
-
-
 def run_pointwise(name, layout, *arguments):
     """The result, its dtype in words, and how many kernels were launched (given)."""
     arguments = laid_out(layout, arguments)
-    with counted_launches() as launches:
-        out = pointwise[name](*arguments)
-    return out, str(out.dtype), len(launches)
+    with launches_by_operator() as launches:
+        out = OPERATORS[name](*arguments)
+    return out, str(out.dtype), launches.total()
 
 # %% [markdown] tags=["hint"] key="kernel_source"
 # #### Hints for kernel_source
@@ -534,6 +644,9 @@ HIDDEN_POINTWISE_CASES = [
     formula_case("the number 1", "axpy", (2000,), (2000,), alpha=1),
     formula_case("all integers", "axpy", (70,), (70,), alpha=3, dtypes=(WHOLE, WHOLE)),
     formula_case("a scalar result", "multiply", (), ()),
+    formula_case("bytes", "multiply", (70,), (70,), dtypes=("uint8", "int8")),
+    formula_case("yes and no", "multiply", (70,), (70,), dtypes=("bool", "bool")),
+    formula_case("float64 and a number", "axpy", (70,), (70,), alpha=0.1, dtypes=("float64",) * 2),
 ]
 check(
     run_pointwise, pointwise_ref, HIDDEN_POINTWISE_CASES,
@@ -547,11 +660,11 @@ check(
 
 # %%
 x = torch.randn(3, 40, device=DEVICE)
-pointwise["axpy"](0.5, x, x[0])
-print(pointwise["axpy"].source())
+axpy(0.5, x, x[0])
+print(axpy.source())
 
 # %% [markdown]
-# ## Task 3. Behind PyTorch's back
+# ## Task 4. Behind PyTorch's back
 #
 # `x * y` calls the operator `aten::mul.Tensor`. The dispatcher looks up who computes it for this
 # device. A `Library("aten", "IMPL")` lets you put a function of your own in that place:
@@ -562,9 +675,29 @@ print(pointwise["axpy"].source())
 # ...
 # lib._destroy()        # PyTorch's own kernel is back
 # ```
+
+# %%
+from tritonbook.seeing.pictures_operators import draw_floors
+
+draw_floors(
+    "A call goes down the floors of the dispatcher",
+    [
+        ("Autograd", "notes how to go back", "rms_norm: replaced here, with its gradient"),
+        ("CPU or CUDA", "computes", "add, mul, silu, gelu, _softmax, mm: replaced here"),
+    ],
+)
+
+# %% [markdown]
+# Autograd sits above your functions. It keeps working: the gradient of `mul` calls `mul`, and finds
+# your kernel again. `silu` has a backward operator of its own, `silu_backward`. That one is one more
+# formula. `gelu_backward`, `_softmax_backward_data` and `bmm` stay PyTorch's here, and so do in-place
+# operators such as `add_`.
 #
-# Autograd sits above that place. It keeps working: the gradient of `mul` calls `mul`, and finds your
-# kernel again.
+# `rms_norm` is different. PyTorch has no kernel under that name: the operator is *composite*, it calls
+# others. On a CPU, and on a GPU in older versions, these are `pow`, `mean`, `rsqrt` and `mul`; in newer
+# versions a GPU has one fused operator. The gradient comes from them, not from `rms_norm`. So it is
+# replaced one floor higher, where the operator of [11_register_op](11_register_op.ipynb) brings its
+# own gradient. That works in all versions.
 #
 # Write `use_workbook_ops(names=None)` as a context manager, about 10 lines. Inside the block the
 # operators in `REPLACEMENTS` (or those of them that `names` lists) run on your kernels, on this
@@ -572,220 +705,81 @@ print(pointwise["axpy"].source())
 # whatever happened inside. An unknown name raises `KeyError` and replaces nothing.
 #
 # `implement(lib, name, function)` is given. It is `lib.impl` for this device, and it says that the
-# override is intended.
+# override is intended. After `_destroy()` you may call `aten::mul` again, because PyTorch's own kernel
+# is back. An operator that a library *defined* is gone then: never call it again.
 
 # %% tags=["reference"]
-softmax_kernel_of_04 = mine("softmax")
+from tritonbook.checking import replacement
+from tritonbook.checking.replacement import block_and_tokens, replaced_now
+
+softmax_of_04 = mine("softmax")
 matmul_of_08 = mine("matmul")
+# A namespace for each run of this cell: nobody can hold an operator that was replaced since.
+rmsnorm_of_11 = mine("register_custom")(f"workbook_{uuid.uuid4().hex[:8]}")
+
+
+@pointwise
+def silu_backward(dy, x):
+    s = tl.sigmoid(x)
+    return dy * s * (1 + x * (1 - s))
+
+
+@pointwise
+def gelu(x):
+    return 0.5 * x * (1 + tl.erf(x * 0.7071067811865476))  # 1 / sqrt(2)
+
+
+@pointwise
+def gelu_tanh(x):
+    return x * tl.sigmoid(1.5957691216057308 * (x + 0.044715 * x * x * x))  # 2 sqrt(2 / pi)
 
 
 def workbook_add(x, y, *, alpha=1):
-    return pointwise["axpy"](alpha, y, x) if alpha != 1 else pointwise["add"](x, y)
+    # Numbers come wrapped as tensors of rank 0. Only torch.result_type can tell them from others.
+    dtype = torch.result_type(x, y)
+    return add(x, y, dtype=dtype) if alpha == 1 else axpy(alpha, y, x, dtype=dtype)
+
+
+def workbook_mul(x, y):
+    return multiply(x, y, dtype=torch.result_type(x, y))
+
+
+def workbook_gelu(x, *, approximate="none"):
+    return gelu_tanh(x) if approximate == "tanh" else gelu(x)
 
 
 def workbook_softmax(x, dim, half_to_float):
-    if half_to_float or dim not in (-1, x.ndim - 1):
-        raise NotImplementedError("softmax along the last dimension, in the dtype of x")
-    return softmax_kernel_of_04(x)
+    moved = (x.float() if half_to_float else x).movedim(dim, -1)
+    rows = softmax_of_04(moved.reshape(-1, moved.shape[-1]))
+    return rows.view(moved.shape).movedim(-1, dim).contiguous()
+
+
+def workbook_rms_norm(x, shape, weight=None, eps=None):
+    if len(shape) != 1 or weight is None or eps is None or weight.dtype != x.dtype:
+        raise NotImplementedError("rms_norm over one dimension, with eps and a weight like x")
+    return rmsnorm_of_11(x.reshape(-1, *shape), weight, eps).view(x.shape)
+
+
+def workbook_mm(a, b):
+    if a.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+        raise NotImplementedError(f"no tiles for {a.dtype}")
+    return matmul_of_08(a, b)
 
 
 REPLACEMENTS = {
     "add.Tensor": workbook_add,
-    "mul.Tensor": lambda x, y: pointwise["multiply"](x, y),
-    "silu": lambda x: pointwise["silu"](x),
+    "mul.Tensor": workbook_mul,
+    "silu": lambda x: silu(x),
+    "silu_backward": lambda dy, x: silu_backward(dy, x),
+    "gelu": workbook_gelu,
     "_softmax": workbook_softmax,
-    "mm": lambda a, b: matmul_of_08(a, b),
-}
-
-
-OPEN = []  # every library that got a replacement
-
-
-def implement(lib, name, function):
-    """Put `function` in the place of the operator aten::`name` on this machine's device."""
-    known = inspect.signature(lib.impl).parameters
-    intended = {"allow_override": True} if "allow_override" in known else {}
-    OPEN.append(lib)
-    lib.impl(name, function, DEVICE.upper(), **intended)
-
-
-class PlainBlock(torch.nn.Module):
-    """A Llama block as anybody would write it: one head, no Triton anywhere."""
-
-    def __init__(self, width=32, hidden=64):
-        super().__init__()
-        generator = torch.Generator().manual_seed(0)
-
-        def weight(rows, columns):
-            value = torch.randn(rows, columns, generator=generator) / rows**0.5
-            return torch.nn.Parameter(value.to(DEVICE))
-
-        self.q, self.k, self.v, self.o = (weight(width, width) for _ in range(4))
-        self.gate, self.up = weight(width, hidden), weight(width, hidden)
-        self.down = weight(hidden, width)
-        self.norm1 = torch.nn.Parameter(torch.ones(width, device=DEVICE))
-        self.norm2 = torch.nn.Parameter(torch.ones(width, device=DEVICE))
-
-    def norm(self, x, weight):
-        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * weight
-
-    def forward(self, x):
-        h = self.norm(x, self.norm1)
-        scores = (h @ self.q) @ (h @ self.k).t() * x.shape[1] ** -0.5
-        x = x + torch.softmax(scores, dim=-1) @ (h @ self.v) @ self.o
-        h = self.norm(x, self.norm2)
-        return x + (torch.nn.functional.silu(h @ self.gate) * (h @ self.up)) @ self.down
-
-
-def sample(rows=5, columns=32):
-    return torch.randn(rows, columns, generator=torch.Generator().manual_seed(1)).to(DEVICE)
-
-
-def launches_of(call):
-    with counted_launches() as launches:
-        call()
-    return len(launches)
-
-
-def probes():
-    """A call that reaches each replaced operator."""
-    x = sample()
-    return {
-        "add.Tensor": lambda: x + x,
-        "mul.Tensor": lambda: x * x,
-        "silu": lambda: torch.nn.functional.silu(x),
-        "_softmax": lambda: torch.softmax(x, -1),
-        "mm": lambda: x @ x.t(),
-    }
-
-
-def replaced_now():
-    """Names of the operators that run on the workbook's kernels at this moment."""
-    return [name for name, call in probes().items() if launches_of(call)]
-
-
-def ask_inside(block):
-    with block():
-        return "ok" if replaced_now() == list(REPLACEMENTS) else "not-replaced"
-
-
-def ask_after(block):
-    with block():
-        pass
-    return "leaks" if replaced_now() else "ok"
-
-
-def ask_after_an_error(block):
-    try:
-        with block():
-            raise ZeroDivisionError
-    except ZeroDivisionError:
-        return "leaks-after-error" if replaced_now() else "ok"
-    return "swallows-errors"
-
-
-def ask_names(block):
-    with block() as names:
-        return "ok" if names is not None and list(names) == list(REPLACEMENTS) else "no-names"
-
-
-def ask_some(block):
-    with block(["silu", "mm"]) as names:
-        if list(names) != ["silu", "mm"]:
-            return "no-names"
-        return "ok" if replaced_now() == ["silu", "mm"] else "replaces-others"
-
-
-def ask_unknown(block):
-    try:
-        with block(["mul.Tensor", "no such operator"]):
-            return "unknown-accepted"
-    except KeyError:
-        return "leaks-after-error" if replaced_now() else "ok"
-
-
-def ask_nested(block):
-    with block(["mul.Tensor"]):
-        with block(["silu"]):
-            if replaced_now() != ["mul.Tensor", "silu"]:
-                return "nested"
-        if replaced_now() != ["mul.Tensor"]:
-            return "nested"
-    return "leaks" if replaced_now() else "ok"
-
-
-def ask_twice(block):
-    for _ in range(2):
-        if ask_inside(block) != "ok":
-            return "second-use"
-    return "leaks" if replaced_now() else "ok"
-
-
-def ask_numbers(block):
-    """Numbers, broadcasting and dtypes as before: 3 * integers, integers + 0.5, a row."""
-    whole, x = torch.arange(6, device=DEVICE), sample(5, 6)
-
-    def results():
-        return [3 * whole, whole + 0.5, x + 1, x.half() * 0.5, x + whole, (x + 2.0).t() * x[0, 0]]
-
-    want = results()
-    with block():
-        got = results()
-    same = all(
-        g.dtype == w.dtype and torch.allclose(g, w, atol=1e-3)
-        for g, w in zip(got, want, strict=True)
-    )
-    return "ok" if same else "model-differs"
-
-
-def ask_model(block):
-    model, x = PlainBlock(), sample()
-    want = model(x)
-    with block(), counted_launches() as launches:
-        got = model(x)
-    if len(launches) < 12:
-        return "not-replaced"
-    return "ok" if torch.allclose(got, want, atol=1e-3, rtol=1e-3) else "model-differs"
-
-
-def ask_gradients(block):
-    model, x = PlainBlock(), sample()
-    parameters = list(model.parameters())
-    want = torch.autograd.grad(model(x).pow(2).mean(), parameters)
-    with block():
-        got = torch.autograd.grad(model(x).pow(2).mean(), parameters)
-    same = all(torch.allclose(g, w, atol=1e-3, rtol=1e-2) for g, w in zip(got, want, strict=True))
-    return "ok" if same else "model-differs"
-
-
-BLOCK_QUESTIONS = {
-    "inside": ask_inside, "after": ask_after, "after an error": ask_after_an_error,
-    "names": ask_names, "some": ask_some, "unknown": ask_unknown, "nested": ask_nested,
-    "twice": ask_twice, "model": ask_model, "numbers": ask_numbers,
-    "gradients": ask_gradients,
+    "rms_norm": workbook_rms_norm,
+    "mm": workbook_mm,
 }
 
 
 def block_expected(question):
     return "ok"
-
-
-BLOCK_SENTENCES = {
-    "not-replaced": "Inside the block some operators still run on PyTorch's own kernels.",
-    "leaks": "After the block operators still run on your kernels. Restore them.",
-    "leaks-after-error": "After an error in the block the operators are not restored.",
-    "swallows-errors": "An error inside the block vanished. Let it through.",
-    "no-names": "The block must yield the list of the names that were replaced, in order.",
-    "replaces-others": "With `names` given, exactly these operators are replaced.",
-    "unknown-accepted": "An unknown name must raise KeyError.",
-    "nested": "A block inside a block: leaving the inner one must leave the outer one as it was.",
-    "second-use": "The first block works, the second one does not.",
-    "model-differs": "The model gives other numbers than with PyTorch's operators.",
-}
-BLOCK_SUSPECTS = {
-    code: (lambda question, code=code: code, sentence)
-    for code, sentence in BLOCK_SENTENCES.items()
-}
 
 # %% tags=["answer"] key="use_workbook_ops"
 @contextlib.contextmanager
@@ -807,11 +801,7 @@ def use_workbook_ops(names=None):
 
 def block_says(question):
     """Put one question to your context manager (given)."""
-    try:
-        return BLOCK_QUESTIONS[question](use_workbook_ops)
-    finally:  # a block that leaks must not spoil the next question
-        while OPEN:
-            OPEN.pop()._destroy()
+    return replacement.examine(use_workbook_ops, question, list(REPLACEMENTS))
 
 # %% [markdown] tags=["hint"] key="use_workbook_ops"
 # #### Hints for use_workbook_ops
@@ -852,7 +842,7 @@ check(
         case("the list of names", question="names"),
         case("an unmodified model", question="model"),
     ],
-    key="use_workbook_ops", triton=False, suspects=BLOCK_SUSPECTS, timeout=120,
+    key="use_workbook_ops", triton=False, suspects=replacement.suspects(), timeout=120,
 )
 ### BEGIN HIDDEN TESTS
 check(
@@ -864,8 +854,9 @@ check(
         case("used twice", question="twice"),
         case("numbers and dtypes", question="numbers"),
         case("gradients of an unmodified model", question="gradients"),
+        case("an unmodified model in bfloat16", question="bfloat16"),
     ],
-    key="use_workbook_ops", triton=False, suspects=BLOCK_SUSPECTS, timeout=120,
+    key="use_workbook_ops", triton=False, suspects=replacement.suspects(), timeout=120,
 )
 ### END HIDDEN TESTS
 
@@ -890,17 +881,44 @@ print("after:", replaced_now())
 # %% [markdown]
 # ## A model that does not know
 #
-# `PlainBlock` above is a Llama block with no Triton in it. Train it twice from the same start, once
-# on PyTorch's operators and once on yours. Neither the model nor the training loop changes.
+# `PlainLlamaBlock` has no Triton in it: four heads that share two pairs of keys and values, RoPE, two
+# norms, SwiGLU. Read it. **Predict:** how many of its matrix products end in `mm`, forward and backward?
+
+# %%
+from tritonbook.plain_llama import PlainLlamaBlock
+
+print(inspect.getsource(PlainLlamaBlock))
+
+# %%
+model, x = block_and_tokens()
+with use_workbook_ops() as replaced, launches_by_operator() as counts, called_operators() as called:
+    model(x).pow(2).mean().backward()
+rest = Counter({name: n for name, n in called.items() if name not in replaced})
+print("launches of your kernels:", listed(counts))
+print("\nleft to PyTorch:", listed(rest))
+
+# %% [markdown]
+# The second list comes from a *dispatch mode*, which sees every operator that is called. Views are left
+# out. Seven products with weights, and each one has two in its gradient: 21. The products of attention have
+# four dimensions and go to `bmm`. The name that starts with `workbook_` is the operator of the last
+# notebook, in the place of `rms_norm`.
+#
+# Now train the block twice from the same start, once on PyTorch's operators and once on yours. Neither
+# the model nor the training loop changes. On a GPU these are 200 steps of a wider block; the
+# interpreter gets a few steps of a tiny one.
 
 # %%
 import matplotlib.pyplot as plt
 
+GPU = DEVICE == "cuda"
+STEPS = 200 if GPU else 12
+SIZES = dict(width=512, heads=8, kv_heads=2, hidden=1376, length=256) if GPU else {}
+
 
 def train(steps):
-    model, x = PlainBlock(), sample(16)
-    goal = torch.roll(x, 1, dims=0)
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.05)
+    model, x = block_and_tokens(**SIZES)
+    goal = torch.roll(x, 1, dims=1)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.5)
     losses = []
     for _ in range(steps):
         loss = (model(x) - goal).pow(2).mean()
@@ -911,12 +929,12 @@ def train(steps):
     return losses
 
 
-steps = 200 if DEVICE == "cuda" else 6
-eager = train(steps)
-with use_workbook_ops(), counted_launches() as launches:
-    ours = train(steps)
+eager = train(STEPS)
+with use_workbook_ops(), launches_by_operator() as counts:
+    ours = train(STEPS)
 difference = max(abs(a - b) / abs(a) for a, b in zip(eager, ours, strict=True))
-print(f"{steps} steps, {len(launches)} launches: {', '.join(sorted(set(launches)))}")
+print(f"{STEPS} steps; launches of your kernels: {listed(counts)}")
+print(f"loss from {eager[0]:.3f} to {eager[-1]:.3f}")
 print(f"largest relative difference of the loss: {difference:.1e}")
 plt.plot(eager, label="PyTorch's operators", linewidth=4, alpha=0.4)
 plt.plot(ours, label="the workbook's operators", linestyle="--")
@@ -926,6 +944,62 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
+# Two right programs need not give the same bits: they add in another order. float32 keeps 24 bits, so
+# one step differs by about $2^{-24} = 6 \cdot 10^{-8}$, and training adds the differences up. A wrong
+# gradient shows as a curve of its own.
+#
+# Does it hold in bfloat16, with its 8 bits? One forward and backward pass, against the same in
+# float64: an operator library may err as much as PyTorch's own, and not much more.
+
+
+# %%
+def gradients(dtype):
+    model, x = block_and_tokens(dtype, **SIZES)
+    loss = model(x).double().pow(2).mean()
+    return [g.double() for g in torch.autograd.grad(loss, list(model.parameters()))]
+
+
+exact = gradients(torch.float64)
+with use_workbook_ops():
+    rounded = {"yours": gradients(torch.bfloat16)}
+rounded["PyTorch's"] = gradients(torch.bfloat16)
+for name, found in rounded.items():
+    worst = max(float((g - e).norm() / e.norm()) for g, e in zip(found, exact, strict=True))
+    print(f"bfloat16 gradients on {name:9} operators: error {worst:.1e} of the gradient's size")
+
+# %% [markdown]
+# ## Large tensors that are not contiguous
+#
+# A large call is bound by memory. Each element of x * y moves three times 4 bytes. **Predict:** which
+# of these four layouts of x costs more traffic than that? y is always contiguous.
+
+# %%
+from tritonbook.timing import bench_sweep
+
+SIDE = 8192 if GPU else 32  # 64 Mi elements on a GPU
+FORMS = {
+    "contiguous": lambda n: torch.randn(n, n, device=DEVICE),
+    "rows with gaps": lambda n: torch.randn(n, n + 64, device=DEVICE)[:, :n],
+    "every second": lambda n: torch.randn(n, 2 * n, device=DEVICE)[:, ::2],
+    "transposed": lambda n: torch.randn(n, n, device=DEVICE).t(),
+}
+
+
+def layout_case(form):
+    x, y = FORMS[form](SIDE), torch.randn(SIDE, SIDE, device=DEVICE)
+    fns = {"torch": torch.mul, "pointwise": multiply}
+    return dict(fns=fns, args=(x, y), bytes=3 * 4 * SIDE**2)
+
+
+layouts = bench_sweep("layout of x", list(FORMS), layout_case, baseline="torch")
+layouts
+
+# %% [markdown]
+# **Read the table** (on a GPU). A gap between rows costs nothing. Memory comes in sectors of 32 bytes,
+# so every second element costs the whole sector: x counts twice, four transfers instead of three. The
+# transposed x is read along its columns: neighbours in a warp hit other sectors, and the caches
+# must bring the halves together. PyTorch's own kernel has the same difficulty.
+#
 # ## Where the microseconds go
 #
 # A small call is not slow because of its kernel. **Predict:** of dtype, layout, allocation and launch,
@@ -936,52 +1010,59 @@ plt.show()
 import time
 
 
-def microseconds(call, calls=1000 if DEVICE == "cuda" else 20):
-    call()
+def microseconds(call, calls=1000 if GPU else 5):
+    """Time of one call in a row of calls, until the last one is done."""
+    wait = torch.cuda.synchronize if GPU else lambda: None
+    for _ in range(3):
+        call()
+    wait()
     start = time.perf_counter()
     for _ in range(calls):
         call()
+    wait()
     return 1e6 * (time.perf_counter() - start) / calls
 
 
-x, y = sample(8, 32), sample(8, 32)
+x, y = torch.randn(2, 8, 32, device=DEVICE)
 out = torch.empty_like(x)
-kernel = pointwise["multiply"].kernel(("tensor", "tensor"), 1)
+kernel = multiply.kernel(("tensor", "tensor"), 1)
 parts = {
-    "dtype": lambda: promoted_dtype((x, y)),
-    "layout": lambda: merge(list(x.shape), [list(x.stride()), list(y.stride())]),
+    "dtype": lambda: result_dtype((x, y)),
+    "order": lambda: memory_order(x.shape, [x, y]),
+    "merging": lambda: merge([8, 32], [[32, 1], [32, 1]]),
     "allocation": lambda: torch.empty_like(x),
     "launch": lambda: kernel[(1,)](
         x, y, out, 256, 256, 1, 1, COMPUTE=tl.float32, BLOCK_SIZE=1024
     ),
-    "whole call": lambda: pointwise["multiply"](x, y),
+    "whole call": lambda: multiply(x, y),
     "PyTorch": lambda: x * y,
 }
 for name, call in parts.items():
     print(f"{name:12} {microseconds(call):8.1f} us")
 
 # %% [markdown]
-# **Cut it.** Dtype and layout depend on nothing but shapes, strides and dtypes. In a model these
-# are the same in every step. So compute them once for each signature and keep the answer. `remembered`
-# does that for contiguous tensors of one shape: a dictionary look-up, an allocation, a launch.
+# **Cut it, first step.** Dtype and layout depend on nothing but shapes, strides and dtypes. In a model
+# these are the same in every step. So compute them once for each signature and keep the answer.
+# `remembered` does that for contiguous tensors of one shape: a look-up, an allocation, a launch.
 #
-# What remains is the launch. A CUDA graph removes that too: it records the launches of a whole step
-# and replays them with one call. `bench` shows that time in the column `device` for short calls.
+# **Second step.** What remains is mostly the launch. A *CUDA graph* records the launches of a whole
+# step and replays them with one call. Its tensors are fixed: new data is copied into them. On a GPU the
+# curve `CUDA graph` is a step of 20 calls, recorded once. All curves show the time of one call.
 
 # %%
+CALLS = 20
 plans = {}
 
 
 def remembered(x, y):
     """x * y for contiguous tensors of one shape, with everything but the launch looked up."""
-    signature = (x.shape, x.dtype, y.shape, y.dtype, x.stride(), y.stride())
+    signature = (x.shape, x.dtype, y.dtype, y.shape, x.stride(), y.stride())
     plan = plans.get(signature)
     if plan is None:
         if x.shape != y.shape or not (x.is_contiguous() and y.is_contiguous()):
             raise ValueError("remembered takes contiguous tensors of one shape")
-        n = x.numel()
-        kernel = pointwise["multiply"].kernel(("tensor", "tensor"), 1)
-        dtype = promoted_dtype((x, y))
+        n, dtype = x.numel(), result_dtype((x, y))
+        kernel = multiply.kernel(("tensor", "tensor"), 1)
         plan = plans[signature] = kernel[(triton.cdiv(n, 1024),)], n, dtype, COMPUTE_IN[dtype]
     launch, n, dtype, compute = plan
     out = torch.empty(x.shape, dtype=dtype, device=x.device)
@@ -989,46 +1070,78 @@ def remembered(x, y):
     return out
 
 
-from tritonbook.timing import bench_sweep
+def step_of(fn, x):
+    """A step of the model: CALLS calls in a row, each on the result of the last one."""
+
+    def step():
+        y = x
+        for _ in range(CALLS):
+            y = fn(y, x)
+        return y
+
+    return step
 
 
-def size_case(n):
-    x = torch.randn(n, device=DEVICE)
-    fns = {
-        "torch": torch.mul,
-        "pointwise": pointwise["multiply"],
-        "remembered": remembered,
-    }
-    return dict(fns=fns, args=(x, x), bytes=3 * 4 * n)
+def recorded(step):
+    """The step as a CUDA graph: a function that replays it."""
+    aside = torch.cuda.Stream()  # recording must not start with work of its own: warm up first
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        step()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
 
 
-sweep = bench_sweep(
-    "elements",
-    [2**k for k in (range(8, 25, 2) if DEVICE == "cuda" else (8, 12))],
-    size_case,
-    baseline="torch",
-)
-sweep.plot()
+ways = {"torch": torch.mul, "pointwise": multiply, "remembered": remembered}
+sizes = [2**k for k in (range(8, 25, 2) if GPU else (8, 10))]
+curves = {name: [] for name in [*ways, *(["CUDA graph"] if GPU else [])]}
+for n in sizes:
+    x = torch.ones(n, device=DEVICE)
+    steps = {name: step_of(fn, x) for name, fn in ways.items()}
+    if GPU:
+        steps["CUDA graph"] = recorded(steps["remembered"])
+    for name, step in steps.items():
+        curves[name].append(microseconds(step, calls=50 if GPU else 1) / CALLS)
+print("elements  " + "".join(f"{name:>12}" for name in curves))
+for k, n in enumerate(sizes):
+    print(f"{n:<10}" + "".join(f"{curve[k]:9.1f} us" for curve in curves.values()))
+if GPU:
+    for (name, curve), mark in zip(curves.items(), "os^d", strict=True):
+        plt.loglog(sizes, curve, marker=mark, label=name)
+    plt.xlabel("elements")
+    plt.ylabel("microseconds of one call")
+    plt.legend()
+    plt.show()
+else:
+    print("(wall clock of the interpreter: the plot needs a GPU)")
 
 # %% [markdown]
 # **Read the plot.** On a GPU look for the flat part on the left: it is the cost of a call, whatever
-# its size. On the right memory decides. The size where a curve leaves its floor
-# is the size from which your library is worth calling.
+# its size. On the right memory decides, and the curves meet. The size where a curve leaves its floor
+# is the size from which your library is worth calling. The graph's floor is lower than any
+# Python: it is what the GPU itself needs to start a kernel.
 #
 # ## Recap
 #
 # - A formula, a layout and a dtype rule make an operator. The kernel is text that you generate.
 # - Merging dimensions removes divisions. A contiguous tensor of any rank is a vector.
+# - Who has a dtype counts as well: dimensions before rank 0 before numbers, unless the kind is higher.
 # - PyTorch's dispatcher is a table. You may put your function in it, and must take it out again.
-# - Autograd sits above: replaced operators are differentiated as before.
+# - Autograd sits above: replaced operators are differentiated as before. A composite operator needs a
+#   gradient of its own.
 # - A small call costs Python and a launch. Remember the first, record the second in a graph.
 #
 # <details><summary>Common mistakes</summary>
 #
 # - Merging by the first tensor alone: a broadcast second one reads the wrong elements.
 # - The result's dtype from the first argument: integers times 0.5 become integers.
+# - A result that keeps stride 0: all of its elements are one.
 # - No `finally`: one error in a test, and every later test runs on your kernels.
 # - A replacement that calls the operator it replaces: it calls itself without end.
+# - Calling an operator whose library was closed: PyTorch has freed it, and the result is random.
 #
 # </details>
 

@@ -6,6 +6,15 @@ SIZES = '        lines.append(f"    i_{d} = rest % size_{d}")\n        lines.app
 PLACE = 'place = " + ".join(f"i_{d} * stride_a{k}_{d}" for d in range(ndim))'
 LOAD = 'lines.append(f"    v{k} = tl.load(a{k}_ptr + {place}, mask=mask).to(COMPUTE)")'
 FULL = 'lines.append(f"    v{k} = tl.full([BLOCK_SIZE], a{k}, COMPUTE)")'
+STORE = 'lines.append("    tl.store(out_ptr + offs, out.to(out_ptr.dtype.element_ty), mask=mask)")'
+GROUP = "groups[0 if a.ndim else 1].append(a.dtype)"
+NUMBERS = "groups[2].append(NUMBER[type(a)])"
+HIGHER = "kind(own) > kind(found)"
+SAYS = """
+
+def promotion_says(operands):
+    return str(result_dtype(operands_of(operands)))
+"""
 BLOCK = """    try:
         for name, function in zip(chosen, functions, strict=True):
             implement(lib, name, function)
@@ -24,12 +33,12 @@ MUTANTS = {
     "merge": [
         Mutant(
             "merges_nothing",
-            ("nothing-merged", "wrong-values"),
+            "nothing-merged",
             ("one = bool(new_sizes) and all(", "one = False and all("),
         ),
         Mutant(
             "merges_everything",
-            ("wrong-values", "raised"),
+            "raised",
             ("one = bool(new_sizes) and all(", "one = bool(new_sizes) or all("),
         ),
         Mutant(
@@ -48,12 +57,12 @@ MUTANTS = {
         ),
         Mutant(
             "keeps_ones",
-            ("wrong-values", "nothing-merged"),
+            "nothing-merged",
             ("if sizes[d] == 1:", "if sizes[d] == 0:"),
         ),
         Mutant(
             "no_dimension_left",
-            ("wrong-values", "nothing-merged"),
+            "nothing-merged",
             (
                 "        return [1], [[0] for _ in strides]",
                 "        return [], [[] for _ in strides]",
@@ -71,7 +80,7 @@ MUTANTS = {
         ),
         Mutant(
             "outer_size_in_the_rule",
-            ("wrong-values", "nothing-merged"),
+            "nothing-merged",
             ("new[-1] == sizes[d] * old[d]", "new[-1] == new_sizes[-1] * old[d]"),
         ),
         Mutant(
@@ -80,7 +89,109 @@ MUTANTS = {
             ("    return new_sizes, new_strides", "    return new_sizes"),
         ),
     ],
+    "result_dtype": [
+        Mutant(
+            "first_argument_decides",
+            "first-decides",
+            replace="def result_dtype(arguments):\n    return arguments[0].dtype\n" + SAYS,
+        ),
+        Mutant(
+            "first_tensor_decides",
+            "first-decides",
+            replace="def result_dtype(arguments):\n"
+            "    return next(a.dtype for a in arguments if isinstance(a, torch.Tensor))\n" + SAYS,
+        ),
+        Mutant(
+            "numbers_do_not_count",
+            "first-decides",
+            (NUMBERS, "pass"),
+        ),
+        Mutant(
+            "all_are_equal",
+            "widest-wins",
+            (GROUP, "groups[0].append(a.dtype)"),
+            (NUMBERS, "groups[0].append(NUMBER[type(a)])"),
+        ),
+        Mutant(
+            "rank_0_counts_in_full",
+            "widest-wins",
+            (GROUP, "groups[0].append(a.dtype)"),
+        ),
+        Mutant(
+            "rank_0_is_a_number_of_default_dtype",
+            "0-d-is-a-number",
+            (
+                GROUP,
+                "groups[0 if a.ndim else 2].append(a.dtype if a.ndim else NUMBER[type(a.item())])",
+            ),
+        ),
+        Mutant(
+            "rank_0_does_not_count",
+            "first-decides",
+            (GROUP, "groups[0].append(a.dtype) if a.ndim else None"),
+        ),
+        Mutant(
+            "python_float_is_float64",
+            "python-float-is-float64",
+            (
+                NUMBERS,
+                "groups[2].append(torch.tensor(a).double().dtype if isinstance(a, float) else NUMBER[type(a)])",
+            ),
+        ),
+        Mutant(
+            "python_int_is_int32",
+            "wrong-values",
+            (NUMBERS, "groups[2].append(torch.int32 if type(a) is int else NUMBER[type(a)])"),
+        ),
+        Mutant(
+            "later_group_of_equal_kind_wins",
+            "widest-wins",
+            (HIGHER, "kind(own) >= kind(found)"),
+        ),
+        Mutant(
+            "lower_kind_wins",
+            "first-decides",
+            (HIGHER, "kind(own) < kind(found)"),
+        ),
+        Mutant(
+            "last_of_a_group",
+            "first-decides",
+            ("functools.reduce(torch.promote_types, dtypes)", "dtypes[0]"),
+        ),
+        Mutant(
+            "bool_is_an_integer",
+            "first-decides",
+            ("kind(own) > kind(found)", "max(kind(own), 1) > max(kind(found), 1)"),
+        ),
+    ],
     "kernel_source": [
+        Mutant(
+            "output_gets_the_strides_of_the_input",
+            ("wrong-values", "out-of-bounds-store", "crashed"),
+            (
+                STORE,
+                'lines.append(f"    tl.store(out_ptr + {place}, out.to(out_ptr.dtype.element_ty), mask=mask)")',
+            ),
+        ),
+        Mutant(
+            "stride_0_is_taken_for_1",
+            ("wrong-values", "reads-outside", "crashed"),
+            (
+                PLACE,
+                PLACE.replace("i_{d} * stride_a{k}_{d}", "i_{d} * tl.maximum(stride_a{k}_{d}, 1)"),
+            ),
+        ),
+        Mutant(
+            "first_tensor_is_never_broadcast",
+            ("wrong-values", "reads-outside", "crashed"),
+            (PLACE, PLACE + ' if k else "offs"'),
+        ),
+        Mutant(
+            "tail_is_stored",
+            ("out-of-bounds-store", "wrong-values", "crashed"),
+            ("element_ty), mask=mask)", "element_ty))"),
+            only="interpreter",  # a GPU says nothing of such stores
+        ),
         Mutant(
             "wrong_size_divides",
             ("reads-outside", "wrong-values", "crashed"),
@@ -96,7 +207,11 @@ MUTANTS = {
             "wrong-values",
             ("in reversed(range(1, ndim)):", "in range(1, ndim):"),
         ),
-        Mutant("strides_ignored", ("reads-outside", "wrong-values", "crashed"), (PLACE, 'place = "offs"')),
+        Mutant(
+            "strides_ignored",
+            ("reads-outside", "wrong-values", "crashed"),
+            (PLACE, 'place = "offs"'),
+        ),
         Mutant(
             "strides_of_the_first_tensor",
             ("reads-outside", "wrong-values", "crashed"),
@@ -176,9 +291,7 @@ MUTANTS = {
             ),
         ),
         Mutant("names_not_given", "no-names", block(BLOCK.replace("yield chosen", "yield"))),
-        Mutant(
-            "names_ignored", ("no-names", "replaces-others"), (ALL, "chosen = list(REPLACEMENTS)")
-        ),
+        Mutant("names_ignored", "no-names", (ALL, "chosen = list(REPLACEMENTS)")),
         Mutant(
             "unknown_names_dropped",
             "unknown-accepted",
@@ -196,7 +309,7 @@ MUTANTS = {
         ),
         Mutant(
             "functions_in_wrong_order",
-            ("raised", "model-differs", "not-replaced"),
+            "raised",
             block(
                 BLOCK.replace(
                     "zip(chosen, functions, strict=True)",
@@ -243,6 +356,38 @@ def merge(sizes, strides):
                 del s[d]
     return (sizes, strides) if sizes else ([1], [[0] for _ in strides])
 """,
+        ),
+    ],
+    "result_dtype": [
+        Variant(
+            "groups_are_joined",
+            (
+                "            found = own",
+                "            found = own if found is None else torch.promote_types(found, own)",
+            ),
+        ),
+        Variant(
+            "pair_by_pair",
+            (
+                "functools.reduce(torch.promote_types, dtypes) if dtypes else None",
+                "dtypes[0] if dtypes else None\n        for other in dtypes[1:]:\n"
+                "            own = torch.promote_types(own, other)",
+            ),
+        ),
+        Variant(
+            "one_of_each_group",
+            replace="""
+def result_dtype(arguments):
+    tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
+    groups = (
+        [a.dtype for a in tensors if a.ndim],
+        [a.dtype for a in tensors if not a.ndim],
+        [NUMBER[type(a)] for a in arguments if not isinstance(a, torch.Tensor)],
+    )
+    joined = [functools.reduce(torch.promote_types, dtypes) for dtypes in groups if dtypes]
+    return max(joined, key=kind)  # the first of the highest kind
+"""
+            + SAYS,
         ),
     ],
     "kernel_source": [
