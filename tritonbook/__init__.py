@@ -25,11 +25,15 @@ _HOMES = {
     "doctor": ".doctor",
     "facts": ".seeing.compiled",
     "mine": ".course.progress",
+    "predict": ".seeing.prediction",
+    "predict": ".seeing.prediction",
     "progress": ".course.progress",
     "reference": ".course.exercises",
     "setup": ".notebook",
     "show_tiles": ".seeing.tiles",
+    "time_of": ".seeing.prediction",
     "tensor": ".checking",
+    "time_of": ".seeing.prediction",
     "traffic": ".seeing.tiles",
 }
 __all__ = [
@@ -41,10 +45,13 @@ __all__ = [
     "case",
     "check",
     "doctor",
+    "predict",
     "facts",
     "mine",
+    "predict",
     "progress",
     "reference",
+    "time_of",
     "setup",
     "show_tiles",
     "tensor",
@@ -56,10 +63,12 @@ if TYPE_CHECKING:
     from .checking import Speed, Tolerance, case, check, tensor
     from .course.exercises import reference
     from .course.progress import mine, progress
+    from .seeing.prediction import predict, time_of
     from .doctor import doctor
     from .notebook import setup
     from .seeing.compiled import facts
     from .seeing.tiles import show_tiles, traffic
+    from .seeing.prediction import predict, time_of
     from .timing.bench import bench
 
 

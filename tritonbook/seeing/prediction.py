@@ -1,0 +1,230 @@
+"""`predict`: your guesses beside what was measured.
+
+A guess that is left at None reveals nothing: what it asks for is not even measured. Times of the
+interpreter are never compared, because they say nothing about a GPU; a figure that is stored with
+the workbook may stand in for them, under the name of the GPU it came from.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import style
+from ..timing import stored as kept
+from ..timing.result import BenchResult
+from .tile_picture import size_text
+from .traffic import TensorTraffic, Traffic
+
+RIGHT, CLOSE = 1.1, 2.0  # factors within which a guess is right, or close
+OPEN, NO_NUMBER, UNMEASURED, NOT_COMPARED = (
+    "your turn",
+    "no number",
+    "not measured yet",
+    "not compared",
+)
+# One sign, one word, one colour for each verdict; white on each colour has 5:1 or better.
+LOOKS = {
+    "right": ("✓", "#1a7f37"),
+    "close": ("≈", "#7a5b00"),
+    "off": ("✗", "#b42318"),
+    OPEN: ("○", "#57606a"),
+    NO_NUMBER: ("!", "#6f3fb5"),
+    UNMEASURED: ("!", "#6f3fb5"),
+    NOT_COMPARED: ("–", "#57606a"),
+}
+INTERPRETER = (
+    "Not compared: this time was taken in the interpreter, which says nothing about a GPU. Run the "
+    "notebook on one, or look at the outputs of the solution notebook."
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One measured number. unit: "bytes", "ms", "times" (a ratio) or "" (a plain count).
+
+    value is None where there is nothing to compare with. label: where it was measured.
+    """
+
+    value: float | None
+    unit: str
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One question with its verdict; a key of LOOKS."""
+
+    question: str
+    verdict: str
+    sentence: str = ""
+    figures: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The box. It shows itself in a notebook and prints as text."""
+
+    lines: tuple[Line, ...]
+
+    @property
+    def headline(self) -> str:
+        verdicts = [line.verdict for line in self.lines]
+        if all(verdict == OPEN for verdict in verdicts):
+            return "Predict: write your guess in place of each None, then run this cell again"
+        right = sum(verdict == "right" for verdict in verdicts)
+        judged = sum(verdict in ("right", "close", "off") for verdict in verdicts)
+        said = [f"{right} of {judged} right" if judged else "nothing compared"]
+        if OPEN in verdicts:
+            said.append(f"{verdicts.count(OPEN)} open")
+        return f"Your predictions: {', '.join(said)}"
+
+    def text(self) -> str:
+        lines = [self.headline]
+        for line in self.lines:
+            lines.append(f"  {LOOKS[line.verdict][0]} {line.question}: {line.verdict}")
+            lines += [f"      {part}" for part in (line.figures, line.sentence, line.label) if part]
+        return "\n".join(lines)
+
+    __str__ = __repr__ = text
+
+    def _repr_html_(self) -> str:
+        return style.card(self.headline, *(_html_line(line) for line in self.lines))
+
+
+def time_of(
+    result: BenchResult,
+    row: str,
+    over: str | None = None,
+    stored: str | None = None,
+    stored_rows: tuple[str, ...] = (),
+) -> Measured:
+    """The milliseconds of one row of a `bench`; with `over`, its time divided by that row's.
+
+    stored: name of a result kept with the workbook, taken where `result` is the interpreter's.
+    stored_rows: what `row` (and `over`) are called there, if not the same.
+    Raises KeyError for a row that a table measured here lacks.
+    """
+    names = [row] + ([over] if over else [])
+    unit = "times" if over else "ms"
+    if not (result.on_gpu or result.elsewhere):
+        found = kept.load(stored) if stored else None
+        if not isinstance(found, BenchResult):
+            return Measured(None, unit)
+        result, names = found, list(stored_rows or names)
+    if result.elsewhere and not set(names) <= {each.name for each in result.rows}:
+        return Measured(None, unit)  # measured with other rows, on another day
+    times = [result[name].ms for name in names]
+    return Measured(times[0] / times[1] if over else times[0], unit, result.label)
+
+
+def predict(
+    guesses: Mapping[str, float | None],
+    *,
+    measured: Sequence[Any | Callable[[], Any]],
+    hints: Sequence[str],
+) -> Prediction:
+    """Your guesses beside what was measured: right (10 %), close (a factor of 2), or off.
+
+    guesses: your number for each question; None while it is open.
+    measured: for each question what `traffic` returns or one tensor of it (bytes), what `time_of`
+        returns (ms or a ratio), or a plain number. A function is called only once there is a
+        guess, so that an open question costs no time and gives nothing away.
+    hints: for each question what is commonly forgotten, shown when the guess is off.
+
+    Raises ValueError unless there is one of each for every question, TypeError for a measurement
+    that is none of these.
+    """
+    if not len(guesses) == len(measured) == len(hints):
+        raise ValueError(
+            f"predict needs one measurement and one hint for each question; there are "
+            f"{len(guesses)} questions, {len(measured)} measurements and {len(hints)} hints"
+        )
+    triples = zip(guesses.items(), measured, hints, strict=True)
+    return Prediction(tuple(_judge(q, guess, found, hint) for (q, guess), found, hint in triples))
+
+
+def _judge(question: str, guess: Any, found: Any, hint: str) -> Line:
+    if guess is None:
+        return Line(question, OPEN, "Write your guess in place of None, then run this cell again.")
+    number = isinstance(guess, (int, float)) and not isinstance(guess, bool)
+    if not (number and math.isfinite(guess) and guess > 0):
+        sentence = f"{guess!r} is not a number above 0. Write digits without quotes, such as 12e6."
+        return Line(question, NO_NUMBER, sentence)
+    try:
+        seen = _measured(found)
+    except (NameError, NotImplementedError) as problem:
+        sentence = f"Nothing to compare with yet ({problem}). Run the cells above, then this one."
+        return Line(question, UNMEASURED, sentence, f"your guess {guess:,.4g}")
+    if seen.value is None:
+        return Line(question, NOT_COMPARED, INTERPRETER, f"your guess {_number(guess, seen.unit)}")
+    ratio = guess / seen.value
+    figures = (
+        f"your guess {_number(guess, seen.unit)} · measured {_number(seen.value, seen.unit)} · "
+        f"guess / measured = {ratio:.3g}"
+    )
+    factor = max(ratio, 1 / ratio)
+    # A hair of room, so that 110 for 100 is within 10 % whatever the rounding.
+    if factor <= RIGHT + 1e-9:
+        return Line(question, "right", "Within 10 %.", figures, seen.label)
+    if factor <= CLOSE + 1e-9:
+        return Line(question, "close", "Within a factor of 2.", figures, seen.label)
+    size = "much" if ratio > 1 else "little"
+    sentence = f"Too {size} by a factor of {factor:.3g}. {_slip(factor, seen.unit) or hint}"
+    return Line(question, "off", sentence, figures, seen.label)
+
+
+def _slip(factor: float, unit: str) -> str:
+    """A power of 1,000 is no wrong thought but a wrong unit."""
+    power = round(math.log10(factor) / 3)
+    if power < 1 or unit not in ("bytes", "ms") or abs(factor / 1000.0**power - 1) > 0.1:
+        return ""
+    name = {"bytes": "bytes, not kB, MB or GB", "ms": "milliseconds, not seconds or microseconds"}
+    return f"Is it the unit? The box counts {name[unit]}."
+
+
+def _measured(found: Any) -> Measured:
+    if callable(found):
+        found = found()
+    if isinstance(found, Measured):
+        return found
+    if isinstance(found, Traffic):
+        return Measured(found.bytes, "bytes")
+    if isinstance(found, TensorTraffic):
+        return Measured(found.read + found.written, "bytes")
+    if isinstance(found, (int, float)) and not isinstance(found, bool):
+        return Measured(found, "")
+    raise TypeError(
+        "predict compares with what traffic() or time_of() returns, or with a number, not with "
+        f"{type(found).__name__}"
+    )
+
+
+def _number(value: float, unit: str) -> str:
+    if unit == "bytes":
+        exact = f"{value:,.0f} bytes"
+        return exact if value < 10_000 else f"{exact} ({size_text(round(value))})"
+    return f"{value:,.4g} {unit}".strip()
+
+
+def _html_line(line: Line) -> str:
+    """Blocks one under another: they keep their order where a page drops every style."""
+    sign, colour = LOOKS[line.verdict]
+    parts = [
+        f"<div>{style.badge(f'{sign} {line.verdict}', colour)} {html.escape(line.question)}</div>"
+    ]
+    if line.figures:
+        parts.append(f"<div><code style='{_CODE}'>{html.escape(line.figures)}</code></div>")
+    if line.sentence:
+        parts.append(f"<div>{html.escape(line.sentence)}</div>")
+    if line.label:
+        parts.append(f'<div style="font-size:12px">{html.escape(line.label)}</div>')
+    return f'<div style="{_LINE}">{"".join(parts)}</div>'
+
+
+_LINE = f"border-top:1px solid {style.LINE};margin-top:6px;padding-top:6px"
+_CODE = "color:inherit;background:transparent;padding:0;white-space:normal"
