@@ -745,6 +745,37 @@ rungs
 rungs.plot()
 
 # %% [markdown]
+# %% tags=["predict"]
+from tritonbook import predict, time_of
+
+predict(
+    {
+        "bytes that gelu_tanh moves for 10,000 float16 elements": None,
+        "ms of the nine operators, 67,108,864 float32 elements": None,
+        "ms of your kernel, the same elements": None,
+    },
+    measured=[
+        lambda: traffic(gelu_tanh, torch.randn(10_000, device=DEVICE).half()),
+        lambda: time_of(rungs, "eager"),
+        lambda: time_of(rungs, "Triton"),
+    ],
+    hints=[
+        "One read and one write for each element, and 2 bytes for a float16.",
+        "84 bytes for each element: seven operators make two trips, two make three.",
+        "8 bytes for each element, at the speed of a copy. 1 GB/s is 1,000,000 bytes in a ms.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **Bytes.** 10,000 × (2 + 2) = 40,000.
+#
+# **Milliseconds**, at the 2,969 GB/s that an H100 copies. Nine operators: 67,108,864 × 84 bytes =
+# 5,637 MB, so 1.90 ms. It took 1.97. One kernel: 67,108,864 × 8 = 537 MB, so 0.181 ms. It took 0.183.
+#
+# </details>
+
 # **Read the plot.** The dashed line is the floor: 8 bytes for each element at the speed of a plain
 # copy. Eager is about ten times as far away, as you predicted from the bytes. Triton, the compiler
 # and the native kernel stand at the floor. Once a kernel is bound by memory and moves no byte too

@@ -611,6 +611,34 @@ rows
 rows.plot()
 
 # %% [markdown]
+# %% tags=["predict"]
+from tritonbook import predict, time_of
+
+predict(
+    {
+        "bytes that softmax_online moves for 6 x 2000 float32": None,
+        "ms of your softmax for 8192 x 4096 bfloat16": None,
+    },
+    measured=[
+        lambda: traffic(softmax_online, torch.randn(6, 2000, device=DEVICE), block=512),
+        lambda: time_of(rows, "softmax"),
+    ],
+    hints=[
+        "It walks through each row twice, and writes it once: three trips.",
+        "One read and one write of 2 bytes for each element, at the speed of a copy.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **Bytes.** 6 × 2000 × 4 bytes = 48,000 for one trip. Two readings and one writing: 144,000.
+#
+# **Milliseconds.** 8192 × 4096 elements × 4 bytes (2 read, 2 written) = 134 MB. An H100 copies
+# 2,972 GB/s: 0.045 ms. It took 0.047. The exponentials hide behind the memory.
+#
+# </details>
+
 # ## Stretch: rows of different lengths
 #
 # In a batch of sentences, row m has `lengths[m]` words and the rest is padding. The softmax is

@@ -998,6 +998,9 @@ check(linear_act, linear_act_ref, HIDDEN_LINEAR_CASES, **LINEAR)
 # library behind `a @ b`? Would the order of tiles matter as much at 2048, where all three matrices
 # together fit into the L2 cache?
 
+#
+# And how many milliseconds does cuBLAS take? Write your numbers into the box below *before* you run
+# the cells above it. Without a GPU, predict for an H100 with 730 TFLOP/s.
 # %%
 size = 8192 if DEVICE == "cuda" else 128
 a = torch.randn(size, size, device=DEVICE, dtype=torch.float16)
@@ -1019,6 +1022,41 @@ timed
 timed.plot()
 
 # %% [markdown]
+# %% tags=["predict"]
+from tritonbook import predict, time_of
+
+predict(
+    {
+        "bytes that matmul reads from a: a 256 x 64, b 64 x 256, float16": None,
+        "ms of cuBLAS for 8192 x 8192 x 8192 in float16": None,
+    },
+    measured=[
+        lambda: traffic(
+            matmul,
+            torch.randn(256, 64, device=DEVICE).half(),
+            torch.randn(64, 256, device=DEVICE).half(),
+        )["a"],
+        lambda: time_of(timed, "cuBLAS (a @ b)"),
+    ],
+    hints=[
+        "Each element of a is loaded once for every column of tiles. How wide is a tile of c?",
+        "2 x 8192 x 8192 x 8192 operations over the TFLOP/s of your GPU; 1 TFLOP/s is 1e9 in a ms.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **Bytes.** a holds 256 × 64 × 2 = 32,768 bytes. Tiles of c are 128 wide (`tile` says so), so there
+# are 256 / 128 = 2 columns of tiles, and a is read twice: 65,536. (On a GPU before the A100, tiles
+# are 32 wide, and a is read 8 times.)
+#
+# **Milliseconds.** 1.1e12 operations. An H100 reached 729 TFLOP/s on its best product: 1.51 ms. This
+# one took 1.87. The data sheet's 989 TFLOP/s would give 1.11 ms, and no product gets there: the
+# tensor cores draw so much power that the GPU slows its clock.
+#
+# </details>
+
 # Now the whole layer: three operators in PyTorch, one kernel here.
 
 # %%

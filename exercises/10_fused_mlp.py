@@ -1146,7 +1146,8 @@ traffic(mlp_gelu_fused, x, w1, w2)
 # ## Predict, then measure
 #
 # First the layer of a Llama model, D = 4096 and H = 14336: once with many tokens, once with 16, as
-# when a model answers a few users. **Predict** for both: is it bound by arithmetic or by memory?
+# when a model answers a few users. **Predict** for both: is it bound by arithmetic or by memory? And
+# write your numbers into the box below, before you run the cell above it.
 
 # %%
 def llama_mlp(x, w_gate, w_up, w_down):
@@ -1173,6 +1174,36 @@ for M in (4096, 16) if DEVICE == "cuda" else (32,):
     print(timed)
 
 # %% [markdown]
+# %% tags=["predict"]
+from tritonbook import predict, time_of
+
+predict(
+    {
+        "bytes that silu_mul moves for 64 x 500 float32": None,
+        "ms of PyTorch's layer for 16 tokens": None,
+    },
+    measured=[
+        lambda: traffic(silu_mul, *torch.randn(2, 64, 500, device=DEVICE)),
+        lambda: time_of(timed, "PyTorch"),
+    ],
+    hints=[
+        "Two matrices are read, one is written.",
+        "For 16 tokens the three weights are all that counts: 2 bytes each, read once.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **Bytes.** 3 × 64 × 500 × 4 = 384,000.
+#
+# **Milliseconds.** Three weights of 4096 × 14336 in bfloat16 are 352 MB. Divide by the copy rate of
+# your GPU, printed below the table: at 2,966 GB/s that is 0.119 ms. The 5.6 GFLOP would take 0.008
+# ms. So with 16 tokens the layer is bound by memory, and with 4096 tokens, 256 times the operations
+# for the same weights, by arithmetic.
+#
+# </details>
+
 # Now the question of the ledger: everything in one kernel, narrow and wide, few rows and many. The
 # ratio is the time of PyTorch's three operators over yours; above 1 the fused kernel wins.
 

@@ -757,7 +757,8 @@ pyplot.show()
 # Attention is *compute-bound*: two products of 2 × L × L × D operations each, halved by causality.
 # For B = 2, H = 32, L = 4096, D = 128 that is 275 billion operations. Divide by what your GPU
 # reached in notebook 08 for a large matrix product, and you have the floor. Kernels stay above it,
-# because the exponentials take turns with the products.
+# because the exponentials take turns with the products. Write your numbers into the box below
+# *before* you run the cell above it. Without a GPU, take an H100 with 680 TFLOP/s.
 
 # %%
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -787,6 +788,37 @@ timed = bench(ways, flops=2 * B * H * L * L * D, baseline="flash_fwd")
 timed
 
 # %% [markdown]
+# %% tags=["predict"]
+from tritonbook import predict, time_of
+
+predict(
+    {
+        "bytes that flash_fwd reads from k: 64 tokens, 64 keys, D = 16, float32, tiles of 16": None,
+        "ms of flash_fwd, B = 2, H = 32, L = 4096, D = 128, causal": None,
+    },
+    measured=[
+        lambda: traffic(
+            flash_fwd, *torch.randn(3, 1, 1, 64, 16, device=DEVICE), False, None, **SMALL_TILES
+        )["k"],
+        lambda: time_of(timed, "flash_fwd", stored="flash_fwd"),
+    ],
+    hints=[
+        "How many programs are there, and how much of k does each of them read?",
+        "Operations over TFLOP/s is the floor. Then leave time for the exponentials.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **Bytes.** 64 queries in tiles of 16 are 4 programs. Without a causal mask each of them reads all of
+# k, 64 × 16 × 4 = 4,096 bytes: 16,384 together.
+#
+# **Milliseconds.** 275e9 operations at the 680 TFLOP/s that an H100 reached for a matrix product are
+# 0.40 ms, the floor. It took 0.61: 453 TFLOP/s. The library written for this GPU took 0.54.
+#
+# </details>
+
 # **Read the table.** On an H100 your kernel passes FlashAttention-2, which was written for the GPU
 # before it, and comes near cuDNN, which was written for this one by its maker. Some steps on the
 # way there, measured at this size. Addresses computed from `start` instead of carried from tile to

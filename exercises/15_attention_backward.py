@@ -882,7 +882,9 @@ print(f"loss before: {losses[0]:.2f}, after {len(losses)} steps: {losses[-1]:.2f
 #
 # The forward pass has two products, your backward pass has seven: five that any backward pass
 # needs, and two because P and dP are computed in both kernels. How much longer than the forward
-# pass should it take? And a library that has only five: by how much can it be faster?
+# pass should it take? And a library that has only five: by how much can it be faster? Write your
+# numbers into the box below *before* you run the cell above it. Without a GPU, predict for an H100,
+# whose forward pass took 0.61 ms in notebook 14.
 
 # %%
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -912,6 +914,47 @@ timed = bench(ways, flops=7 * B * H * L * L * D, baseline="flash_attention")
 timed
 
 # %% [markdown]
+# %% tags=["predict"]
+from tritonbook import predict, time_of
+
+predict(
+    {
+        "bytes that flash_bwd writes into dk: 64 keys, D = 16, float32": None,
+        "ms of your forward and backward pass together": None,
+        "times as long: FlashAttention-2 over yours": None,
+    },
+    measured=[
+        lambda: traffic(
+            flash_bwd,
+            *torch.randn(5, 1, 1, 64, 16, device=DEVICE),
+            torch.randn(1, 1, 64, device=DEVICE),
+        )["dk"],
+        lambda: time_of(timed, "flash_attention", stored="flash_attention"),
+        lambda: time_of(
+            timed, "FlashAttention-2", over="flash_attention", stored="flash_attention"
+        ),
+    ],
+    hints=[
+        "Keys own dk: each element is stored once, by one program.",
+        "Nine products of 137e9 operations each, at the rate that your forward pass reached.",
+        "It needs fewer products, but it was written for the GPU before an H100.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **Bytes.** 64 × 16 × 4 = 4,096. No atomics, no second write.
+#
+# **Milliseconds.** A product is 2 × B × H × L² × D operations, halved by causality: 137e9. Two in
+# the forward pass and seven in yours make nine, 1,237e9. At the 453 TFLOP/s of the forward pass on an
+# H100 that is 2.73 ms. It took 2.76.
+#
+# **The ratio.** By products alone FlashAttention-2 should need 7 / 9 = 0.78 of your time. It needed
+# 1.3 on an H100: it does less work, at a lower rate. On an A100, its own GPU, expect it below 1.
+#
+# </details>
+
 # **Read the table.** The operations are counted as the five products that are needed plus the two
 # of the forward pass. Yours does nine, and still passes FlashAttention-2 on an H100. cuDNN shows
 # what five products on this GPU can do.

@@ -836,6 +836,36 @@ timed
 timed.plot()
 
 # %% [markdown]
+# %% tags=["predict"]
+from tritonbook import predict, time_of
+
+predict(
+    {
+        "bytes that silu_mul moves for 8 x 14336 float32": None,
+        "ms of your block for 2 x 2048 tokens": None,
+    },
+    measured=[
+        lambda: traffic(silu_mul, *torch.randn(2, 8, 14336, device=DEVICE)),
+        lambda: time_of(timed, "your kernels", stored="llama_block"),
+    ],
+    hints=[
+        "Two matrices are read, one is written.",
+        "2 operations for each weight and token. How many weights do the five matrices have?",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **Bytes.** 3 × 8 × 14336 × 4 = 1,376,256.
+#
+# **Milliseconds.** The five matrices hold 4096 × (6144 + 4096 + 3 × 14336) = 218 million weights.
+# With 4,096 tokens that is 2 × 218e6 × 4096 = 1.79e12 operations. Attention adds 0.07e12. At the 680
+# TFLOP/s of a large product on an H100: 2.73 ms. It took 2.93. All the rest, norms, rotations and
+# gates, is 7 %.
+#
+# </details>
+
 # **Read the chart.** The three large products take most of the time, and cuBLAS is good at them.
 # What you save is everything between them: numbers that are not written to memory only to be read
 # again.

@@ -26,12 +26,10 @@ _HOMES = {
     "facts": ".seeing.compiled",
     "mine": ".course.progress",
     "predict": ".seeing.prediction",
-    "predict": ".seeing.prediction",
     "progress": ".course.progress",
     "reference": ".course.exercises",
     "setup": ".notebook",
     "show_tiles": ".seeing.tiles",
-    "time_of": ".seeing.prediction",
     "tensor": ".checking",
     "time_of": ".seeing.prediction",
     "traffic": ".seeing.tiles",
@@ -45,16 +43,15 @@ __all__ = [
     "case",
     "check",
     "doctor",
-    "predict",
     "facts",
     "mine",
     "predict",
     "progress",
     "reference",
-    "time_of",
     "setup",
     "show_tiles",
     "tensor",
+    "time_of",
     "traffic",
     "versions",
 ]
@@ -63,7 +60,6 @@ if TYPE_CHECKING:
     from .checking import Speed, Tolerance, case, check, tensor
     from .course.exercises import reference
     from .course.progress import mine, progress
-    from .seeing.prediction import predict, time_of
     from .doctor import doctor
     from .notebook import setup
     from .seeing.compiled import facts

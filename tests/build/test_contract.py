@@ -22,8 +22,31 @@ def test_the_template_keeps_every_rule(course):
     assert sentences(course) == []
 
 
+BOX_PLACE = "# %% [markdown]\n# ## Recap"
+BOX = f"""\
+# %% tags=["predict"]
+predict({{"bytes": None}}, measured=[12], hints=["Count."])
+
+# %% [markdown]
+# <details>
+
+{BOX_PLACE}"""
+
 # What the author slipped in: text of the template, what stands there instead, the sentence.
 SLIPS = {
+    "filled guess": (BOX_PLACE, BOX.replace("None", "3"), "a guess is filled in already"),
+    "guesses without a box": (
+        BOX_PLACE,
+        BOX.replace("predict(", "print("),
+        "does not call predict",
+    ),
+    "guesses that define": (BOX_PLACE, BOX.replace("predict(", "box = predict("), "a name"),
+    "guesses without a derivation": (
+        BOX_PLACE,
+        BOX.replace("<details>", ""),
+        "no folded derivation stands below",
+    ),
+    "a box as it should be": (BOX_PLACE, BOX, None),
     "nothing promised": ("#     - double a vector, one tile per program\n", "", "'you_will' has 0"),
     "too long": ("minutes: 40", "minutes: 400", "400 minutes is no working session"),
     "no set-up": ('# %% tags=["setup"]', "# %%", "there are 0 set-up cells"),

@@ -88,6 +88,18 @@ def test_the_courses_own_demonstrations_are_left_out_unless_wanted(
     assert len(terminal.run_notebook(path, everything=True).broken) == 1
 
 
+def test_guesses_are_left_out_as_their_measurements_are(small_notebook, tmp_path, monkeypatch):
+    """Kills: `tritonbook check` that calls a notebook broken because its guesses are filled in."""
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
+    path = small_notebook("predict({'ms': 3}, measured=[timed_above], hints=['h'])")
+    book = json.loads(path.read_text())
+    (cell,) = [cell for cell in book["cells"] if "timed_above" in "".join(cell["source"])]
+    cell["metadata"]["tags"] = ["predict"]
+    path.write_text(json.dumps(book))
+    assert terminal.run_notebook(path).broken == []
+    assert "predict" in str(terminal.run_notebook(path, everything=True).broken)
+
+
 def test_a_notebook_of_the_course_has_demonstrations_to_leave_out(tmp_path):
     found = terminal._demonstrations(tmp_path / "01_vector_add.ipynb")
     assert any("draw_tiling" in text for text in found)

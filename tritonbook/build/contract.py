@@ -42,6 +42,7 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
         *_hints(exercise),
         *_checks(exercise),
         *_code(exercise),
+        *_predictions(exercise),
         *_wrong(exercise),
     ]
     for cell, tree in trees.items():
@@ -218,6 +219,34 @@ def _code(exercise: Exercise) -> Iterator[SourceError]:
         if cell.kind != "code":
             continue
         for number, line in enumerate(cell.source.splitlines(), 1):
+def _predictions(exercise: Exercise) -> Iterator[SourceError]:
+    """A box for guesses: nothing filled in, nothing that later cells need, a derivation below."""
+    for place, cell in enumerate(exercise.cells):
+        if cell.role != "predict":
+            continue
+        tree = ast.parse(cell.source)
+        calls = [node for node in ast.walk(tree) if _calls_predict(node)]
+        if len(calls) != 1 or not (calls[0].args and isinstance(calls[0].args[0], ast.Dict)):
+            problem = "the cell of guesses does not call predict({...}) once"
+            yield SourceError(exercise.path, cell.line, problem, "write its questions as a dict")
+            continue
+        guesses = calls[0].args[0].values
+        if any(not isinstance(g, ast.Constant) or g.value is not None for g in guesses):
+            problem = "a guess is filled in already"
+            yield SourceError(exercise.path, cell.line, problem, "leave None to the learner")
+        if any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in ast.walk(tree)):
+            problem = "the cell of guesses defines a name"
+            yield SourceError(exercise.path, cell.line, problem, "measure in a cell above it")
+        below = exercise.cells[place + 1 : place + 2]
+        if not (below and below[0].kind == "markdown" and "<details>" in below[0].source):
+            problem = "no folded derivation stands below the guesses"
+            yield SourceError(exercise.path, cell.line, problem, "add markdown with <details>")
+
+
+def _calls_predict(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "predict"
+
+
             place = cell.line + number
             if re.match(r"\s*[%!]", line) or re.match(r"# ?[%!]\w", line):
                 problem = "a magic command or shell line"

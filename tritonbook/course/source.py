@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROLES = ("setup", "reference", "answer", "hint", "check")
+ROLES = ("setup", "reference", "answer", "hint", "check", "predict")
 NEEDS = ("interpreter", "gpu", "sm80")
 HEADER_KEYS = {"title": str, "minutes": int, "needs": str, "requires": list, "you_will": list}
 CELL_KEYS = ("tags", "key", "points")

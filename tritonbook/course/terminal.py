@@ -88,6 +88,7 @@ def _code_cell(number: int, cell: dict[str, Any]) -> CodeCell:
     name = grader.get("grade_id") or cell.get("id", "")
     role = "check" if grader.get("grade") or "check" in tags else ""
     role = role or ("answer" if grader.get("solution") or "answer" in tags else "")
+    role = role or ("predict" if "predict" in tags else "")
     source = cell["source"]
     return CodeCell(
         number=number,
@@ -155,7 +156,9 @@ def run_notebook(path: Path, only: str | None = None, everything: bool = False) 
         folder = Path(temporary)
         for cell in cells:
             checks = cell.role == "check"
-            if cell.source.strip() in skip or (checks and only and cell.key != only):
+            # Guesses are the learner's own text, and what they compare with was not measured here.
+            guesses = cell.role == "predict" and not everything
+            if cell.source.strip() in skip or guesses or (checks and only and cell.key != only):
                 continue
             before, problem = len(records.runs), ""
             try:
