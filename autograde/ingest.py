@@ -24,7 +24,7 @@ MAX_EXTRA = 100
 
 
 @dataclass(frozen=True)
-class _Handed:
+class HandedCell:
     """One cell of a submitted notebook, reduced to what may matter."""
 
     kind: str
@@ -55,7 +55,7 @@ def _timestamp(folder: Path) -> str | None:
     return path.read_text(encoding="utf-8", errors="replace").strip() or None
 
 
-def _choose(folder: Path, course: Course, notes: list[str]) -> list[_Handed] | None:
+def _choose(folder: Path, course: Course, notes: list[str]) -> list[HandedCell] | None:
     """The cells of the file that holds this notebook: by name, else by what is in it."""
     expected = folder / f"{course.notebook}.ipynb"
     if expected.is_file() and not expected.is_symlink():
@@ -76,7 +76,7 @@ def _choose(folder: Path, course: Course, notes: list[str]) -> list[_Handed] | N
     return _read(best, notes)
 
 
-def _read(path: Path, notes: list[str]) -> list[_Handed] | None:
+def _read(path: Path, notes: list[str]) -> list[HandedCell] | None:
     if path.stat().st_size > MAX_NOTEBOOK_BYTES:
         notes.append(f"the notebook is larger than {MAX_NOTEBOOK_BYTES >> 20} MB")
         return None
@@ -94,11 +94,11 @@ def _read(path: Path, notes: list[str]) -> list[_Handed] | None:
     return [_handed(cell) for cell in cells[:MAX_CELLS] if isinstance(cell, dict)]
 
 
-def _handed(cell: dict[str, Any]) -> _Handed:
+def _handed(cell: dict[str, Any]) -> HandedCell:
     meta = cell.get("metadata")
     settings = meta.get("nbgrader") if isinstance(meta, dict) else None
     grade_id = settings.get("grade_id") if isinstance(settings, dict) else None
-    return _Handed(
+    return HandedCell(
         str(cell.get("cell_type")),
         grade_id if isinstance(grade_id, str) else "",
         cell["id"] if isinstance(cell.get("id"), str) else "",
@@ -109,7 +109,7 @@ def _handed(cell: dict[str, Any]) -> _Handed:
 def rebuild(
     course: Course,
     student: str,
-    handed: list[_Handed] | None,
+    handed: list[HandedCell] | None,
     notes: list[str],
     timestamp: str | None = None,
 ) -> Submission:
@@ -166,7 +166,7 @@ def _without_stub(text: str) -> str:
 
 
 def _match(
-    course: Course, handed: list[_Handed], notes: list[str]
+    course: Course, handed: list[HandedCell], notes: list[str]
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
     """Answers by grade id, and added code cells by the course's cell that they follow."""
     known = {cell.name: cell for cell in course.cells}

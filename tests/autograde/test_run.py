@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from autograde import demo, sandbox, stock
+from autograde import sandbox, stock
 from autograde.execute import Executor, Setting
 from autograde.record import open_gradebook
 from autograde.report import as_csv, as_text, class_report
@@ -29,15 +29,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 NAME = "90_doubling"
 LEVEL = sandbox.available()[0]
 LIMITS = sandbox.Limits(call_seconds=6.0)
-
-
-@pytest.fixture(scope="module")
-def released(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course folder with the sample class handed in, not graded."""
-    course = demo.prepare(tmp_path_factory.mktemp("class"), [exercise])
-    demo.release(course, [NAME], 1)
-    demo.submit(course, NAME, sample_class(material_of(exercise)))
-    return course
 
 
 @pytest.fixture
