@@ -4,6 +4,7 @@
 #   minutes: 25
 #   needs: interpreter
 #   requires: []
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - see whether this machine is ready, and mend what is not
 #     - learn four words that the whole course uses, program, tile, grid and mask

@@ -4,6 +4,7 @@
 #   minutes: 45
 #   needs: interpreter
 #   requires: [00_start_here]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - write your first kernel, and say which program touches which element
 #     - divide the same work in two ways, one tile per program and k tiles per program

@@ -4,6 +4,7 @@
 #   minutes: 55
 #   needs: interpreter
 #   requires: [01_vector_add, 02_measure]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - turn nine trips through memory into one, and say beforehand what that saves
 #     - compute in float32 whatever the tensors hold, and keep large inputs from becoming NaN

@@ -4,6 +4,7 @@
 #   minutes: 50
 #   needs: interpreter
 #   requires: [03_gelu_fusion]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - reduce a whole row inside one program, with masked lanes that do not count
 #     - keep an exponential from overflowing, and say why the trick changes nothing

@@ -4,6 +4,7 @@
 #   minutes: 50
 #   needs: interpreter
 #   requires: [01_vector_add]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - reduce a row to one number inside a program, with the mask in the right place
 #     - walk through rows by their strides, whatever the memory looks like

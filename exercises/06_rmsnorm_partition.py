@@ -4,6 +4,7 @@
 #   minutes: 60
 #   needs: interpreter
 #   requires: [05_rmsnorm_rows]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - let several programs share one row, with atomics and without
 #     - let one program take many short rows at once

@@ -4,6 +4,7 @@
 #   minutes: 60
 #   needs: interpreter
 #   requires: [06_rmsnorm_partition]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - subtract a mean without letting masked lanes back in
 #     - compute a variance that survives large numbers, in one pass over the data

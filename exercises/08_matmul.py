@@ -4,6 +4,7 @@
 #   minutes: 60
 #   needs: interpreter
 #   requires: [01_vector_add]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - address any matrix by two strides, so that transposed and sliced inputs just work
 #     - write a tiled matrix product on tensor cores, with a float32 accumulator

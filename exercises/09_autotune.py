@@ -4,6 +4,7 @@
 #   minutes: 50
 #   needs: interpreter
 #   requires: [08_matmul]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - set up a small table of configs, and say what each of them is for
 #     - drop the configs that cannot run or cannot win, before anything is compiled

@@ -4,6 +4,7 @@
 #   minutes: 60
 #   needs: interpreter
 #   requires: [08_matmul]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - fuse the gate of a SwiGLU layer, first as one small kernel, then into two products
 #     - count bytes and operations of a fused layer honestly, weights and recomputation included

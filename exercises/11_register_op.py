@@ -4,6 +4,7 @@
 #   minutes: 55
 #   needs: interpreter
 #   requires: [05_rmsnorm_rows]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - register one kernel as a PyTorch operator in three ways, and say what each one buys
 #     - tell the compiler what a result looks like without computing it

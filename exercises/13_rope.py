@@ -4,6 +4,7 @@
 #   minutes: 45
 #   needs: interpreter
 #   requires: [05_rmsnorm_rows]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - turn queries and keys by their position, for any memory layout and number of heads
 #     - tell the two pairings apart that are both called RoPE

@@ -4,6 +4,7 @@
 #   minutes: 60
 #   needs: interpreter
 #   requires: [04_softmax, 08_matmul]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - compute attention tile by tile, without ever holding all scores
 #     - rescale what you have when a larger score turns up, and know what happens if you forget

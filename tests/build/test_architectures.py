@@ -1,9 +1,11 @@
 """Solutions compiled for GPUs that are not here, and the limits that they must keep."""
 
+import pytest
+
 import tritonbook
-from tritonbook.build import architectures
+from tritonbook.build import architectures, limits
 from tritonbook.build.architectures import Compiled
-from tritonbook.course.calls import calls
+from tritonbook.course.calls import Call, calls
 from tritonbook.course.exercises import get
 
 KERNEL = {
@@ -21,37 +23,141 @@ def compiled(arch=80, ok=True, message="", **changes):
     return Compiled("01_vector_add", "add", "x 10", arch, ok, message, kernels)
 
 
+LIMITS = {"01_vector_add": {75: "fits", 80: "no spills"}}
+
+
 def test_the_first_notebook_fits_an_a100_and_a_t4():
     found = architectures.compile_course(["01"], [75, 80])
     assert {(one.key, one.arch) for one in found} >= {("add", 75), ("add", 80)}
-    assert architectures.problems(found) == []
+    declared = {"01_vector_add": limits.read(get("01_vector_add").limits)}
+    assert {75, 80} <= set(declared["01_vector_add"])
+    assert architectures.problems(found, declared) == []
     assert all(one.kernels[0]["registers"] > 0 for one in found)
+
+
+# A reduction over a tile that no warp can hold, and a product whose tiles no A100 can.
+SPILLS = """
+@triton.jit
+def twice_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    offs = tl.arange(0, 16384)
+    x = tl.load(x_ptr + offs, mask=offs < n_elements, other=0.0)
+    tl.store(out_ptr + offs, x / tl.sum(x * x, axis=0), mask=offs < n_elements)
+
+
+def twice(x):
+    out = torch.empty_like(x)
+    twice_kernel[(1,)](x, out, x.numel(), BLOCK_SIZE=1024, num_warps=1)
+    return out
+"""
+TOO_LARGE = """
+@triton.jit
+def twice_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    offs_m, offs_k = tl.arange(0, 128), tl.arange(0, BLOCK_SIZE)
+    a = tl.load(x_ptr + offs_m[:, None] * BLOCK_SIZE + offs_k[None, :])
+    b = tl.load(x_ptr + offs_k[:, None] * 128 + offs_m[None, :])
+    tl.store(out_ptr + offs_m[:, None] * 128 + offs_m[None, :], tl.dot(a, b))
+
+
+def twice(x):
+    out = torch.empty_like(x)
+    twice_kernel[(1,)](x, out, x.numel(), BLOCK_SIZE=512, num_warps=8)
+    return out
+"""
+
+
+@pytest.fixture
+def planted(course, monkeypatch):
+    """Compile the template's exercise with this text as its answer; the sentences that result."""
+
+    def compile_with(answer, *edits):
+        text = course.path.read_text()
+        start = text.index('key="twice"\n', text.index('tags=["answer"]')) + len('key="twice"\n')
+        text = text[:start] + answer + text[text.index("\n# %% [markdown] tags=") :]
+        for old, new in edits:
+            assert old in text
+            text = text.replace(old, new)
+        course.path.write_text(text)
+        monkeypatch.setattr(architectures, "ROOT", course.root)
+        found = architectures.compile_course(["17"], [80])
+        declared = {"17_twice": limits.read(course.exercise.limits)}
+        return architectures.problems(found, declared)
+
+    return compile_with
+
+
+def test_a_planted_kernel_that_spills_breaks_its_exercises_limit(planted):
+    """Kills: a limit in the header that nobody enforces."""
+    (sentence,) = planted(SPILLS)
+    assert sentence.startswith("17_twice, twice on sm_80 (") and "spills" in sentence
+
+
+def test_a_planted_kernel_that_spills_keeps_a_limit_that_allows_it(planted):
+    assert planted(SPILLS, ("sm_80: no spills", "sm_80: fits")) == []
+
+
+def test_a_planted_kernel_that_is_too_large_for_an_a100(planted):
+    """Kills: shared memory that is read off and never compared with the GPU's."""
+    (sentence,) = planted(TOO_LARGE)
+    assert "17_twice, twice on sm_80" in sentence and "shared memory" in sentence
+    assert "163" in sentence or "166912" in sentence or "166,912" in sentence, sentence
 
 
 def test_every_broken_limit_is_named():
     """Kills: a spill that nobody hears of; 'not compiled' counted as compiled."""
-    assert architectures.problems([compiled()]) == []
+    assert architectures.problems([compiled()], LIMITS) == []
     for broken, words in (
         (compiled(spills=8), "spills 8 bytes"),
         (compiled(ok=False, message="too much shared memory"), "too much shared memory"),
+        (compiled(75, ok=False, message="too much shared memory"), "too much shared memory"),
         (compiled(ok=None, message="no answer"), "was not compiled: no answer"),
-        (Compiled("01", "add", "x", 80, True, "", ()), "no kernel was launched"),
+        (Compiled("01_vector_add", "add", "x", 80, True, "", ()), "no kernel was launched"),
     ):
-        (sentence,) = architectures.problems([broken])
+        (sentence,) = architectures.problems([broken], LIMITS)
         assert words in sentence
 
 
-def test_spills_elsewhere_are_shown_but_break_nothing():
-    found = [compiled(75, spills=8)]
-    assert architectures.problems(found) == []
-    assert "spills 8" in architectures.markdown(found, "2026-01-01", {"triton": "3.7.1"})
+def test_nothing_is_demanded_where_nothing_is_promised():
+    """A T4 that spills, an H100 that no header names: both are shown, neither is a fault."""
+    found = [compiled(75, spills=8), compiled(90, ok=False)]
+    assert architectures.problems(found, LIMITS) == []
+    text = architectures.markdown(found, "2026-01-01", {"triton": "3.7.1"})
+    assert "spills 8" in text and "does not fit" in text
 
 
-def test_an_excuse_must_be_for_a_graded_function():
-    from tritonbook.course.exercises import exercises
+def test_limits_of_an_exercise_that_was_not_compiled_are_broken():
+    """Kills: kernels behind operators that silently drop out of the check."""
+    (sentence,) = architectures.problems([], LIMITS)
+    assert sentence == "01_vector_add: has limits, and no kernel of it was compiled"
 
-    keys = {key for exercise in exercises() for key in exercise.checks()}
-    assert {*architectures.MAY_SPILL, *architectures.NOT_ON_T4} <= keys
+
+@pytest.mark.parametrize(
+    "slug, keys",
+    [
+        ("11", {"register_library", "register_custom", "register_inplace", "register_triton"}),
+        ("12", {"kernel_source", "use_workbook_ops"}),
+    ],
+)
+def test_kernels_behind_operators_are_compiled_too(slug, keys):
+    """Their checks count as plain Python, since operators launch them.
+
+    Kills: an operator that is registered for a GPU and gets the CPU tensors that stand for it.
+    """
+    found = architectures.compile_course([slug], [80])
+    assert {one.key for one in found} == keys and all(one.ok for one in found), found
+
+
+def test_every_configuration_is_compiled_once_at_its_largest():
+    """Kills: float16 alone, where float32 has other tiles; one activation of three."""
+    cases = [
+        tritonbook.case("small", x=tritonbook.tensor(10), act="none"),
+        tritonbook.case("large", x=tritonbook.tensor(20), act="none"),
+        tritonbook.case("other branch", x=tritonbook.tensor(5), act="relu"),
+        tritonbook.case("half", dtype="float16", x=tritonbook.tensor(9), act="relu"),
+        tritonbook.case("refused", x=tritonbook.tensor(90), act="none", raises=ValueError),
+    ]
+    call = Call("key", len, len, tuple(cases), {})
+    names = {case.note for case in architectures.configurations(call)}
+    assert names == {"large", "other branch", "half"}
 
 
 def test_the_table_has_a_row_a_kernel_and_a_column_a_gpu():

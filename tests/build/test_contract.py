@@ -49,6 +49,10 @@ SLIPS = {
     "a box as it should be": (BOX_PLACE, BOX, None),
     "nothing promised": ("#     - double a vector, one tile per program\n", "", "'you_will' has 0"),
     "too long": ("minutes: 40", "minutes: 400", "400 minutes is no working session"),
+    "no limits": ("#   limits: {sm_75: no spills, sm_80: no spills}\n", "", "does not promise"),
+    "weak limits": ("sm_80: no spills", "sm_80: fits", "does not promise 'no spills' on sm_80"),
+    "other GPU": ("sm_75: no", "sm_76: no", "names the GPU 'sm_76'; use one of sm_75, sm_80"),
+    "vague limits": ("sm_75: no spills", "sm_75: fine", "says 'fine' of sm_75; write 'fits'"),
     "no set-up": ('# %% tags=["setup"]', "# %%", "there are 0 set-up cells"),
     "own set-up": ("import torch\n", "import torch, os\n", "the set-up cell differs"),
     "code first": ("# %% [markdown]\n# ## The idea", "# %%\n1\n\n# %%", "before the set-up cell"),
@@ -121,6 +125,12 @@ def test_the_sentence_points_at_the_line(course):
     course.edit(LOADS, f"{LOADS}    # {'x' * 90}\n")
     (error,) = contract.problems(course.exercise, RELEASE)
     assert course.path.read_text().splitlines()[error.line - 1] == f"    # {'x' * 90}"
+
+
+def test_limits_without_a_kernel(course):
+    """Kills: a promise about kernels that nobody compiles."""
+    course.path.write_text(course.path.read_text().replace("@triton.jit\n", ""))
+    assert any("'limits' is there and no kernel is; take" in text for text in sentences(course))
 
 
 def test_a_wrong_pointer_name(course):

@@ -173,6 +173,45 @@ def test_equal_constants_of_two_modules_are_one():
     assert text.count("constexpr(1.5)") == 1
 
 
+def test_dtypes_of_triton_are_written_by_their_names_in_python():
+    """Kills: `triton.language.fp32`, Triton's own short form, which Python does not know."""
+    table = {torch.float16: tl.float32, torch.int64: tl.int64}
+
+    def lookup(x):
+        return table[x.dtype]
+
+    space: dict = {}
+    exec(export_source(lookup), space)
+    assert space["lookup"](torch.ones(2, dtype=torch.float16)) == tl.float32
+
+
+MAKERS = [
+    "import torch",
+    "class Doubler:\n"
+    "    def __init__(self, fn):\n        self.inner = fn\n"
+    "    def __call__(self, x):\n        return 2 * self.inner(x)\n",
+    "@Doubler\ndef increase(x):\n    return x + 1\n",
+    "def make_operator(space):\n"
+    "    @torch.library.custom_op(f'{space}::negate', mutates_args=())\n"
+    "    def op(x: torch.Tensor) -> torch.Tensor:\n        return -x\n\n"
+    "    return op\n",
+    "operator = make_operator('test_closure')\n",
+    "def both(x):\n    return operator(increase(x))\n",
+]
+
+
+def test_objects_that_a_decorator_made_and_operators_that_a_function_made(tmp_path):
+    """Kills: a definition copied without the names of the function around it; a decorated object
+    that nobody can write down. Both are how an operator library is written."""
+    space = {"__name__": "__main__", "In": MAKERS}
+    for number, cell in enumerate(MAKERS):
+        name = f"/tmp/ipykernel_1/{number}.py"
+        linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
+        exec(compile(cell, name, "exec", dont_inherit=True), space)
+    text = export_source(space["both"])
+    assert run(text, tmp_path, "print(both(torch.ones(3)).sum().item())") == "-12.0"
+
+
 def test_a_name_that_is_also_a_local_is_refused_when_it_must_change():
     def make(limit):
         def part():

@@ -62,11 +62,14 @@ def test_line_numbers_point_at_the_cell():
 BROKEN = [
     ("# ---\n# workbook", "# workbook", 1, "the header is missing"),
     ("# workbook:", "# workshop:", 1, "the header has no block 'workbook:'"),
-    ("#   minutes: 40\n", "", 8, "the header lacks 'minutes'"),
+    ("#   minutes: 40\n", "", 9, "the header lacks 'minutes'"),
     ("minutes: 40", "minutes: forty", 4, "'minutes' is not a whole number"),
     ("needs: interpreter", "needs: tpu", 1, "needs is 'tpu'"),
     ("requires: []", "requires: none", 6, "'requires' is not a list"),
     ("requires: []", "wants: []", 6, "'wants' is not a key of the header"),
+    ("{sm_75: no spills, sm_80", "sm_80", 7, "'limits' is no list of pairs"),
+    ("sm_75: no spills", "sm_80: fits", 7, "'limits' is no list of pairs"),
+    ("sm_75: no spills", "sm_75", 7, "'limits' is no list of pairs"),
     ("#   title: T", "#   - x\n#   title: T", 3, "a list item has no key above it"),
     ("title: Twice", "title:", 3, "'title' is empty"),
     ('tags=["setup"]', 'tags=["start"]', None, "unknown tag 'start'"),
@@ -82,7 +85,7 @@ BROKEN = [
     ('["answer"] key="twice"', '["answer"] key="twice" points=2', None, "only check cells have"),
     ('[markdown] tags=["hint"]', 'tags=["hint"]', None, "the hint cell has the wrong kind"),
     ("# ## Recap", "## Recap\nRecap", None, "text in a markdown cell lacks its '# '"),
-    ("# ---\n\n# %%", "# ---\nimport os\n\n# %%", 10, "this text stands before the first cell"),
+    ("# ---\n\n# %%", "# ---\nimport os\n\n# %%", 11, "this text stands before the first cell"),
 ]
 
 

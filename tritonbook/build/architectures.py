@@ -1,9 +1,9 @@
 """Every solution compiled for five GPUs without one: `make compile-check`.
 
-The largest case of each check is compiled for sm_75 to sm_90, its sizes rounded up to multiples of
-16: that is the default configuration of real work, with vector loads. (Sizes that are no multiple
-are compiled by the check itself, whose loads then fall apart into single elements and may spill.)
-The limits are declared here: what must compile where, and which kernels may spill, with the reason.
+Of each check, the largest case of each configuration is compiled for sm_75 to sm_90. Sizes are
+rounded up to multiples of 16: that is the default of real work, with vector loads. (Sizes that are
+no multiple are compiled by the check itself, whose loads then fall apart into single elements.)
+What must hold is declared in each exercise's header: see `limits`.
 """
 
 from __future__ import annotations
@@ -12,22 +12,21 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from . import limits
+from .limits import GPUS, Limits
+
+if TYPE_CHECKING:
+    from ..course.calls import Call
+    from ..course.exercises import Exercise
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "matrix" / "architectures.json"
 TABLE = ROOT / "benchmarks" / "architectures.md"
-GPUS = {75: "T4", 80: "A100", 86: "A10", 89: "L4", 90: "H100"}
-
-# Must not spill a register to memory on this one: the course's reference GPU.
-NO_SPILLS = 80
-# Graded functions that may, with the reason.
-MAY_SPILL: dict[str, str] = {}
-# Functions that need not compile for a T4: its shared memory or compile time is too small for them.
-NOT_ON_T4: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -46,17 +45,49 @@ class Compiled:
 def compile_course(slugs: Iterable[str] = (), archs: Iterable[int] = tuple(GPUS)) -> list[Compiled]:
     """Compile the solutions of the chosen exercises (default: all) for each capability."""
     from ..course.calls import calls
-    from ..course.exercises import exercises
 
-    slugs, archs = list(slugs), list(archs)
     found = []
-    for exercise in exercises(ROOT / "exercises"):
-        if slugs and exercise.slug not in slugs and exercise.slug[:2] not in slugs:
+    for exercise in _chosen(slugs):
+        if not exercise.limits:
             continue
         for key in exercise.checks():
             for call in calls(exercise, key):
-                if call.launches_kernels and call.usable():
-                    found += [_compile(exercise.slug, call, arch) for arch in archs]
+                for case in configurations(call):
+                    found += _compile_for(exercise.slug, call, case, list(archs))
+    return found
+
+
+def _chosen(slugs: Iterable[str]) -> list[Exercise]:
+    from ..course.exercises import exercises
+
+    slugs = list(slugs)
+    found = exercises(ROOT / "exercises")
+    return [e for e in found if not slugs or e.slug in slugs or e.slug[:2] in slugs]
+
+
+def configurations(call: Call) -> list[Any]:
+    """The largest case of each combination of dtypes, flags and words among the arguments.
+
+    These decide which tiles a wrapper takes and which branches a kernel has.
+    """
+    from ..course.calls import elements
+
+    largest: dict[tuple[Any, ...], Any] = {}
+    for case in sorted(call.usable(), key=elements, reverse=True):
+        dtypes = [spec.dtype or case.effective_dtype() for spec in case.specs().values()]
+        given = {**case.arguments, **case.options}.items()
+        words = [(name, value) for name, value in given if isinstance(value, (bool, str))]
+        largest.setdefault((*dtypes, *words), case)
+    return list(largest.values())
+
+
+def _compile_for(slug: str, call: Call, case: Any, archs: list[int]) -> list[Compiled]:
+    found: list[Compiled] = []
+    for arch in archs:
+        found.append(_compile(slug, call, case, arch))
+        # A check of plain Python may launch kernels all the same, behind an operator. If not: done.
+        if not call.launches_kernels and found[-1].ok and not found[-1].kernels:
+            return []
     return found
 
 
@@ -69,78 +100,89 @@ def aligned(case: Any) -> Any:
     return replace(case, arguments={**case.arguments, **arguments})
 
 
-def _compile(slug: str, call: Any, arch: int) -> Compiled:
+def _compile(slug: str, call: Call, case: Any, arch: int) -> Compiled:
     from ..course.calls import arguments
     from ..seeing.compiled import compile_gate
 
     def compiled(case: Any) -> Any:
         return compile_gate(call.function, arguments(case), case.options, arch, timeout=120)
 
-    case = aligned(call.largest())
-    result = compiled(case)
+    rounded = aligned(case)
+    result = compiled(rounded)
     if result.ok is None:  # sizes that the wrapper refuses, because another argument names them
-        case = call.largest()
         result = compiled(case)
+    else:
+        case = rounded
     kernels = tuple(kernel.to_dict() for kernel in result.kernels)
     print("." if result.ok else "x", end="", file=sys.stderr, flush=True)
     return Compiled(slug, call.key, case.describe(), arch, result.ok, result.message, kernels)
 
 
-def problems(compiled: Iterable[Compiled]) -> list[str]:
-    """What breaks a declared limit, one sentence each."""
-    found = []
+def problems(compiled: Iterable[Compiled], declared: Mapping[str, Limits]) -> list[str]:
+    """What breaks a declared limit, one sentence each. declared: the limits of each exercise."""
+    found, seen = [], set()
     for one in compiled:
-        where = f"{one.exercise}, {one.key} on sm_{one.arch} ({one.case})"
-        if one.arch == 75 and one.key in NOT_ON_T4:
-            continue
-        if one.ok is None:
-            found.append(f"{where}: was not compiled: {one.message}")
-        elif not one.ok:
-            found.append(f"{where}: {one.message}")
-        elif not one.kernels:
-            found.append(f"{where}: no kernel was launched")
         spills = max((kernel["spills"] for kernel in one.kernels), default=0)
-        if one.arch == NO_SPILLS and spills and one.key not in MAY_SPILL:
-            found.append(f"{where}: spills {spills} bytes per thread")
+        limit = declared.get(one.exercise, {}).get(one.arch)
+        sentence = limits.broken(limit, one.ok, one.message, spills)
+        if one.ok and not one.kernels:
+            sentence = "no kernel was launched"
+        if sentence:
+            where = f"{one.exercise}, {one.key} on {limits.name(one.arch)} ({one.case})"
+            found.append(f"{where}: {sentence}")
+        seen.add(one.exercise)
+    found += [
+        f"{slug}: has limits, and no kernel of it was compiled"
+        for slug in declared
+        if declared[slug] and slug not in seen
+    ]
     return found
 
 
 def markdown(compiled: Iterable[Compiled], date: str, versions: dict[str, str]) -> str:
     """The table of the docs: one row a kernel, one column a GPU."""
-    rows: dict[tuple[str, str, str], dict[int, str]] = {}
+    rows: dict[tuple[str, str, str], dict[int, list[Any]]] = {}
     for one in compiled:
         for kernel in one.kernels or ({"name": "-"},):
             cells = rows.setdefault((one.exercise, one.key, kernel["name"]), {})
-            cells[one.arch] = _cell(one, kernel)
+            cells.setdefault(one.arch, []).append((one, kernel))
     gpus = [f"{name} (sm_{arch})" for arch, name in GPUS.items()]
     lines = [
         "# What the solutions compile to",
         "",
-        "Made by `make compile-check` without a GPU: the largest case of each check, its",
-        "sizes rounded up to multiples of 16,",
+        "Made by `make compile-check` without a GPU: of each check the largest case of each",
+        "configuration (dtypes, flags), its sizes rounded up to multiples of 16,",
         f"compiled with Triton {versions['triton']} on {date}.",
         "A cell says registers per thread (r), shared memory per program, bytes per thread",
-        "that spilled, and tensor-core instructions (t), where there are some.",
+        "that spilled, and tensor-core instructions (t), where there are some: of each the",
+        "most that any configuration takes. What must hold is in each exercise's header.",
         "",
         f"| notebook | function | kernel | {' | '.join(gpus)} |",
         f"|---|---|---|{'---|' * len(gpus)}",
     ]
     for (slug, key, name), cells in rows.items():
-        shown = " | ".join(cells.get(arch, "") for arch in GPUS)
+        shown = " | ".join(_cell(cells.get(arch, [])) for arch in GPUS)
         lines.append(f"| {slug} | `{key}` | `{name}` | {shown} |")
     return "\n".join(lines) + "\n"
 
 
-def _cell(one: Compiled, kernel: dict[str, Any]) -> str:
-    if not one.ok:
-        return "does not fit" if one.ok is False else "not compiled"
-    parts = [f"{kernel['registers']} r"]
-    if kernel["shared_bytes"]:
-        parts.append(f"{kernel['shared_bytes'] / 1024:.3g} KiB")
-    if kernel["spills"]:
-        parts.append(f"**spills {kernel['spills']}**")
-    if kernel["mma"] + kernel["wgmma"]:
-        parts.append(f"t {kernel['mma'] + kernel['wgmma']}")
+def _cell(found: list[tuple[Compiled, dict[str, Any]]]) -> str:
+    """The most that any configuration of a kernel takes on one GPU."""
+    outcomes = [one.ok for one, _ in found]
+    if not all(outcomes):
+        return "does not fit" if False in outcomes else "not compiled"
+    most = {
+        name: max((kernel[name] for _, kernel in found), default=0)
+        for name in ("registers", "shared_bytes", "spills")
+    }
+    tensor_cores = max((kernel["mma"] + kernel["wgmma"] for _, kernel in found), default=0)
+    parts = [f"{most['registers']} r"] if found else []
+    if most["shared_bytes"]:
+        parts.append(f"{most['shared_bytes'] / 1024:.3g} KiB")
+    if most["spills"]:
+        parts.append(f"**spills {most['spills']}**")
+    if tensor_cores:
+        parts.append(f"t {tensor_cores}")
     return ", ".join(parts)
 
 
@@ -153,7 +195,8 @@ def main() -> int:
 
     compiled = compile_course(options.slugs, options.arch or tuple(GPUS))
     print(file=sys.stderr)
-    broken = problems(compiled)
+    declared = {exercise.slug: limits.read(exercise.limits) for exercise in _chosen(options.slugs)}
+    broken = problems(compiled, declared)
     print("\n".join(broken) if broken else f"{len(compiled)} compiled, every limit is kept")
     if not (options.slugs or options.arch):
         date = time.strftime("%Y-%m-%d")

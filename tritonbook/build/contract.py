@@ -14,7 +14,7 @@ from ..course import gaps
 from ..course.exercises import Exercise
 from ..course.mutants import MutantError, wrong_answers
 from ..course.source import Cell, SourceError
-from . import kernel_rules, views
+from . import kernel_rules, limits, views
 from .release import Release
 from .template import SETUP
 
@@ -36,6 +36,7 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
         return [error]
     found = [
         *_header(exercise),
+        *_limits(exercise, trees.values()),
         *_setup(exercise),
         *_keys(exercise),
         *_answers(exercise),
@@ -85,6 +86,14 @@ def _header(exercise: Exercise) -> Iterator[SourceError]:
     if not 5 <= exercise.minutes <= 120:
         problem = f"{exercise.minutes} minutes is no working session"
         yield SourceError(exercise.path, 1, problem, "plan 5 to 120, or split the notebook")
+
+
+def _limits(exercise: Exercise, trees: Iterable[ast.Module]) -> Iterator[SourceError]:
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    kernels = any(isinstance(node, ast.FunctionDef) and gaps.is_kernel(node) for node in nodes)
+    text = exercise.path.read_text(encoding="utf-8")
+    for problem, mend in limits.slips(exercise.limits, kernels):
+        yield SourceError(exercise.path, _find_line(text, "limits:"), problem, mend)
 
 
 def _setup(exercise: Exercise) -> Iterator[SourceError]:

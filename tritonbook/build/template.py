@@ -21,6 +21,7 @@ EXERCISE = '''\
 #   minutes: 40
 #   needs: interpreter
 #   requires: []
+#   limits: {{sm_75: no spills, sm_80: no spills}}
 #   you_will:
 #     - double a vector, one tile per program
 # ---

@@ -124,7 +124,8 @@ class _Writer:
                 self.body.append(f"{name} = {self.defined[id(inner)]}")
             return
         found = text_of.definition(inner)
-        if wrappers > found.decorators:  # tuned = triton.autotune(...)(kernel)
+        # tuned = triton.autotune(...)(kernel); an operator that a function made with its own names
+        if wrappers > found.decorators or wrappers and text_of.local_decorators(inner, found.text):
             self._assign(name, wanted, value, home)
             return
         own = name

@@ -7,6 +7,7 @@ so definitions are looked up by line in the parsed file. Notebook cells are file
 from __future__ import annotations
 
 import ast
+import builtins
 import linecache
 import symtable
 import textwrap
@@ -103,7 +104,10 @@ def namespace(value: Any) -> dict[str, Any]:
 
 
 def assignment(name: str, home: dict[str, Any]) -> str | None:
-    """The latest top-level statement `name = ...` of a notebook or module, or None."""
+    """The latest top-level statement of a notebook or module that made `name`, or None.
+
+    It is `name = ...`, or a decorated definition: a decorator may return any kind of object.
+    """
     cells = home.get("In")
     if isinstance(cells, list):
         sources = [cell for cell in reversed(cells) if isinstance(cell, str)]
@@ -112,12 +116,30 @@ def assignment(name: str, home: dict[str, Any]) -> str | None:
     for source in sources:
         tree = _parse(source)
         for node in reversed(tree.body if tree is not None else []):
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", 0)]
-            if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+            if not _makes(node, name):
                 continue
-            if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-                return ast.get_source_segment(source, node)
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                first = min(decorator.lineno for decorator in node.decorator_list)
+                return "\n".join(source.splitlines()[first - 1 : node.end_lineno])
+            return ast.get_source_segment(source, node)
     return None
+
+
+def _makes(node: ast.stmt, name: str) -> bool:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return node.name == name and bool(node.decorator_list)
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+        return False
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+
+
+def local_decorators(value: Any, text: str) -> bool:
+    """Do the decorators in `text` use names of the function around it, which no closure keeps?"""
+    (node,) = ast.parse(text).body
+    parts = [part for decorator in node.decorator_list for part in ast.walk(decorator)]
+    used = {part.id for part in parts if isinstance(part, ast.Name)}
+    return not used <= {*namespace(value), *vars(builtins)}
 
 
 def global_names(text: str) -> list[str]:

@@ -95,7 +95,10 @@ def expression(value: Any) -> Expression | None:
         inner = expression(value.value)
         return inner and _call("triton.language.constexpr", [inner], "import triton.language")
     if isinstance(value, tl.dtype):
-        return Expression(f"triton.language.{value}", frozenset({"import triton.language"}))
+        # Its own text is Triton's short form (fp32), which is no name in Python.
+        known = (n for n, v in vars(tl).items() if type(v) is type(value) and v == value)
+        name = next(known, None)
+        return name and Expression(f"triton.language.{name}", frozenset({"import triton.language"}))
     if isinstance(value, triton.Config):
         return _config(value)
     if isinstance(value, functools.partial):

@@ -81,6 +81,11 @@ class Exercise:
         return tuple(self._source.header["you_will"])
 
     @property
+    def limits(self) -> dict[str, str]:
+        """What its compiled kernels must keep, by GPU: {"sm_80": "no spills", "sm_75": "fits"}."""
+        return dict(self._source.header.get("limits", {}))
+
+    @property
     def cells(self) -> tuple[Cell, ...]:
         return self._source.cells
 

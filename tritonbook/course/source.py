@@ -15,7 +15,15 @@ from typing import Any
 
 ROLES = ("setup", "reference", "answer", "hint", "check", "predict")
 NEEDS = ("interpreter", "gpu", "sm80")
-HEADER_KEYS = {"title": str, "minutes": int, "needs": str, "requires": list, "you_will": list}
+HEADER_KEYS = {
+    "title": str,
+    "minutes": int,
+    "needs": str,
+    "requires": list,
+    "limits": dict,
+    "you_will": list,
+}
+OPTIONAL_KEYS = ("limits",)
 CELL_KEYS = ("tags", "key", "points")
 
 _MARKER = re.compile(r"^# %%(?P<rest>.*)$")
@@ -111,7 +119,7 @@ def _read_header(lines: list[str], path: Path | str) -> tuple[dict[str, Any], in
                 path, i + 1, f"{key!r} is not a key of the header", f"use one of {known}"
             )
         header[key] = _header_value(key, value.strip(), path, i + 1)
-    missing = [name for name in HEADER_KEYS if name not in header]
+    missing = [name for name in HEADER_KEYS if name not in {*header, *OPTIONAL_KEYS}]
     if missing:
         raise SourceError(
             path,
@@ -134,6 +142,14 @@ def _header_value(key: str, value: str, path: Path | str, line: int) -> Any:
         if not (value.startswith("[") and value.endswith("]")):
             raise SourceError(path, line, f"{key!r} is not a list", f"write '{key}: [a, b]'")
         return [_unquoted(part.strip()) for part in value[1:-1].split(",") if part.strip()]
+    if kind is dict:
+        pairs = [part.partition(":")[::2] for part in value.strip("{}").split(",")]
+        found = {_unquoted(name.strip()): _unquoted(word.strip()) for name, word in pairs}
+        if value != f"{{{value[1:-1]}}}" or len(found) < len(pairs) or not all(found.values()):
+            raise SourceError(
+                path, line, f"{key!r} is no list of pairs", f"write '{key}: {{a: b, c: d}}'"
+            )
+        return found
     if kind is int:
         if not value.isdigit():
             raise SourceError(path, line, f"{key!r} is not a whole number", f"write '{key}: 40'")

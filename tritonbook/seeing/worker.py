@@ -7,6 +7,7 @@ one JSON line; what the functions print goes to stderr. Ends when its input ends
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import json
@@ -41,6 +42,18 @@ class PretendCuda(TorchFunctionMode):
         if func is torch.Tensor.to:
             args = tuple("cpu" if _is_cuda(arg) else arg for arg in args)
         return func(*args, **kwargs)
+
+
+def _serve_operators_on_the_cpu() -> None:
+    """What is registered for CUDA must run: there too CPU tensors stand for the GPU's."""
+    original = torch.library.Library.impl
+
+    @functools.wraps(original)
+    def impl(self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> Any:
+        key = "CPU" if dispatch_key == "CUDA" else dispatch_key
+        return original(self, op_name, fn, key, **options)
+
+    torch.library.Library.impl = impl
 
 
 def _is_cuda(device: Any) -> bool:
@@ -116,6 +129,7 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, args=(os.getppid(), folder), daemon=True).start()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)  # a function's prints must not mix with the answers
+    _serve_operators_on_the_cpu()
     _serve(sys.stdin, lambda text: (answers.write(text), answers.flush()), Loader(folder))
 
 

@@ -1,0 +1,58 @@
+"""What an exercise promises about its compiled kernels: the header's `limits`.
+
+    limits: {sm_75: fits, sm_80: no spills}
+
+`fits`: compiles, within that GPU's shared memory. `no spills`: fits, and no register is spilled to
+memory. A GPU that is not named is compiled for and shown, and nothing is promised about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+GPUS = {75: "T4", 80: "A100", 86: "A10", 89: "L4", 90: "H100"}
+FITS, NO_SPILLS = "fits", "no spills"
+# The course's reference GPU: its limit is the same for every exercise with a kernel.
+REFERENCE = 80
+
+Limits = Mapping[int, str]
+
+
+def name(arch: int) -> str:
+    """A GPU as headers and sentences name it: sm_80."""
+    return f"sm_{arch}"
+
+
+def read(header: Mapping[str, str]) -> dict[int, str]:
+    """The limits of a header by compute capability. Raises KeyError for an unknown GPU."""
+    known = {name(arch): arch for arch in GPUS}
+    return {known[gpu]: limit for gpu, limit in header.items()}
+
+
+def slips(header: Mapping[str, str], has_kernels: bool) -> Iterator[tuple[str, str]]:
+    """(problem, mend) for each thing in a header's limits that makes no sense."""
+    for gpu, limit in header.items():
+        if gpu not in map(name, GPUS):
+            yield f"'limits' names the GPU {gpu!r}", f"use one of {', '.join(map(name, GPUS))}"
+        if limit not in (FITS, NO_SPILLS):
+            yield f"'limits' says {limit!r} of {gpu}", f"write {FITS!r} or {NO_SPILLS!r}"
+    reference = name(REFERENCE)
+    if not has_kernels:
+        if header:
+            yield "'limits' is there and no kernel is", "take the line out"
+    elif header.get(reference) != NO_SPILLS:
+        mend = f"add 'limits: {{{reference}: {NO_SPILLS}}}', and make the kernels keep it"
+        yield f"'limits' does not promise {NO_SPILLS!r} on {reference}, the course's GPU", mend
+
+
+def broken(limit: str | None, ok: bool | None, message: str, spills: int) -> str:
+    """How one compiled function breaks its limit, or "" when it keeps it or has none."""
+    if limit is None:
+        return ""
+    if ok is None:
+        return f"was not compiled: {message}"
+    if not ok:
+        return message
+    if spills and limit == NO_SPILLS:
+        return f"spills {spills} bytes per thread"
+    return ""
