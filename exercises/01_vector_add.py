@@ -419,7 +419,6 @@ timed
 # %%
 timed.plot()
 
-# %% [markdown]
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
@@ -448,6 +447,7 @@ predict(
 #
 # </details>
 
+# %% [markdown]
 # **Read the plot.** On a GPU the bars are almost equal, and near the ceiling. `add` does one addition for 12
 # bytes, so it waits for memory whatever you do. Such a kernel is *memory-bound*. How the work is
 # divided matters little here, as long as there are enough programs to ask for memory at the same

@@ -745,7 +745,6 @@ rungs
 # %%
 rungs.plot()
 
-# %% [markdown]
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
@@ -777,6 +776,7 @@ predict(
 #
 # </details>
 
+# %% [markdown]
 # **Read the plot.** The dashed line is the floor: 8 bytes for each element at the speed of a plain
 # copy. Eager is about ten times as far away, as you predicted from the bytes. Triton, the compiler
 # and the native kernel stand at the floor. Once a kernel is bound by memory and moves no byte too

@@ -611,7 +611,6 @@ rows
 # %%
 rows.plot()
 
-# %% [markdown]
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
@@ -640,6 +639,7 @@ predict(
 #
 # </details>
 
+# %% [markdown]
 # ## Stretch: rows of different lengths
 #
 # In a batch of sentences, row m has `lengths[m]` words and the rest is padding. The softmax is

@@ -543,7 +543,6 @@ for M, N in SHAPES:
 # %%
 results[SHAPES[0]].plot()
 
-# %% [markdown]
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
@@ -586,6 +585,7 @@ predict(
 #
 # </details>
 
+# %% [markdown]
 # **Read the table.** GB/s is computed from the bytes that *have* to move, x once and y once. With
 # 4,096 elements, the second reading of x comes from the cache: the row is still there, and scheme 2
 # loses little. Compare the figures for the many short rows on your GPU.

@@ -1079,7 +1079,6 @@ for M, N in SHAPES:
 # %%
 results[SHAPES[-1]].plot()
 
-# %% [markdown]
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
@@ -1119,6 +1118,7 @@ predict(
 #
 # </details>
 
+# %% [markdown]
 # **Read the table.** The middle shape is near the ceiling with every scheme. At the two ends the
 # division of the work makes most of the difference, with the same bytes and the same formula.
 #

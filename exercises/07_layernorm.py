@@ -821,7 +821,6 @@ for M, N in SHAPES:
 # %%
 results[SHAPES[0]].plot()
 
-# %% [markdown]
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
@@ -840,7 +839,7 @@ predict(
     ],
 )
 
-# **Read the table.** While the row is in registers, a second sum over it costs next to nothing:
+# %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
 # 16,384 × 4,096 × 4 bytes = 268 MB, at an H100's 2,966 GB/s 0.091 ms. It took 0.094, and so did
@@ -848,6 +847,7 @@ predict(
 #
 # </details>
 #
+# **Read the table.** While the row is in registers, a second sum over it costs next to nothing:
 # both kernels wait for the same bytes. RMSNorm is hardly faster where LayerNorm is written well.
 # What it saves is a bias, and trouble.
 #

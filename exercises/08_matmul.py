@@ -998,10 +998,10 @@ check(linear_act, linear_act_ref, HIDDEN_LINEAR_CASES, **LINEAR)
 # **Predict.** Which is faster, `matmul` or `matmul_grouped`? And how far is each from cuBLAS, the
 # library behind `a @ b`? Would the order of tiles matter as much at 2048, where all three matrices
 # together fit into the L2 cache?
-
 #
 # And how many milliseconds does cuBLAS take? Write your numbers into the box below *before* you run
 # the cells above it. Without a GPU, predict for an H100 with 730 TFLOP/s.
+
 # %%
 size = 8192 if DEVICE == "cuda" else 128
 a = torch.randn(size, size, device=DEVICE, dtype=torch.float16)
@@ -1022,7 +1022,6 @@ timed
 # %%
 timed.plot()
 
-# %% [markdown]
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
@@ -1058,6 +1057,7 @@ predict(
 #
 # </details>
 
+# %% [markdown]
 # Now the whole layer: three operators in PyTorch, one kernel here.
 
 # %%

@@ -1174,7 +1174,6 @@ for M in (4096, 16) if DEVICE == "cuda" else (32,):
     )
     print(timed)
 
-# %% [markdown]
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
@@ -1205,6 +1204,7 @@ predict(
 #
 # </details>
 
+# %% [markdown]
 # Now the question of the ledger: everything in one kernel, narrow and wide, few rows and many. The
 # ratio is the time of PyTorch's three operators over yours; above 1 the fused kernel wins.
 

@@ -483,7 +483,6 @@ if DEVICE == "cuda":
 timed = bench(ways, bytes=2 * (q.numel() + k.numel()) * q.element_size(), baseline="torch")
 timed
 
-# %% [markdown]
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
@@ -522,6 +521,7 @@ predict(
 #
 # </details>
 
+# %% [markdown]
 # **Read the table.** The half-split kernel runs at the speed of a copy. There is nothing left to
 # win: every byte is moved once. Eager moves the same elements many times, once for each operator.
 #

@@ -788,7 +788,6 @@ else:
 timed = bench(ways, flops=2 * B * H * L * L * D, baseline="flash_fwd")
 timed
 
-# %% [markdown]
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
@@ -820,6 +819,7 @@ predict(
 #
 # </details>
 
+# %% [markdown]
 # **Read the table.** On an H100 your kernel passes FlashAttention-2, which was written for the GPU
 # before it, and comes near cuDNN, which was written for this one by its maker. Some steps on the
 # way there, measured at this size. Addresses computed from `start` instead of carried from tile to

@@ -914,7 +914,6 @@ if DEVICE == "cuda":
 timed = bench(ways, flops=7 * B * H * L * L * D, baseline="flash_attention")
 timed
 
-# %% [markdown]
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
@@ -956,6 +955,7 @@ predict(
 #
 # </details>
 
+# %% [markdown]
 # **Read the table.** The operations are counted as the five products that are needed plus the two
 # of the forward pass. Yours does nine, and still passes FlashAttention-2 on an H100. cuDNN shows
 # what five products on this GPU can do.

@@ -836,7 +836,6 @@ timed
 # %%
 timed.plot()
 
-# %% [markdown]
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
@@ -867,6 +866,7 @@ predict(
 #
 # </details>
 
+# %% [markdown]
 # **Read the chart.** The three large products take most of the time, and cuBLAS is good at them.
 # What you save is everything between them: numbers that are not written to memory only to be read
 # again.

@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from .doctor import doctor
     from .notebook import setup
     from .seeing.compiled import facts
-    from .seeing.tiles import show_tiles, traffic
     from .seeing.prediction import predict, time_of
+    from .seeing.tiles import show_tiles, traffic
     from .timing.bench import bench
 
 

@@ -42,8 +42,8 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
         *_answers(exercise),
         *_hints(exercise),
         *_checks(exercise),
-        *_code(exercise),
         *_predictions(exercise),
+        *_code(exercise),
         *_wrong(exercise),
     ]
     for cell, tree in trees.items():
@@ -219,15 +219,6 @@ def _checks(exercise: Exercise) -> Iterator[SourceError]:
             yield SourceError(exercise.path, cell.line, problem, "end it with check() or an assert")
 
 
-def _is_score(value: ast.expr) -> bool:
-    return not isinstance(value, ast.Call)
-
-
-def _code(exercise: Exercise) -> Iterator[SourceError]:
-    for cell in exercise.cells:
-        if cell.kind != "code":
-            continue
-        for number, line in enumerate(cell.source.splitlines(), 1):
 def _predictions(exercise: Exercise) -> Iterator[SourceError]:
     """A box for guesses: nothing filled in, nothing that later cells need, a derivation below."""
     for place, cell in enumerate(exercise.cells):
@@ -256,6 +247,15 @@ def _calls_predict(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "predict"
 
 
+def _is_score(value: ast.expr) -> bool:
+    return not isinstance(value, ast.Call)
+
+
+def _code(exercise: Exercise) -> Iterator[SourceError]:
+    for cell in exercise.cells:
+        if cell.kind != "code":
+            continue
+        for number, line in enumerate(cell.source.splitlines(), 1):
             place = cell.line + number
             if re.match(r"\s*[%!]", line) or re.match(r"# ?[%!]\w", line):
                 problem = "a magic command or shell line"
