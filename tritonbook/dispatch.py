@@ -1,4 +1,4 @@
-"""A dispatch mode that does not load torch's compiler."""
+"""Seeing torch's operators as they are called, without loading torch's compiler."""
 
 from __future__ import annotations
 
@@ -7,6 +7,27 @@ import sys
 from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
+
+# Names of aten operators that make a tensor, without and with values.
+MAKE_EMPTY = {
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "empty_permuted",
+    "new_empty",
+    "new_empty_strided",
+}
+MAKE_FILLED = {
+    "zeros",
+    "zeros_like",
+    "new_zeros",
+    "full",
+    "full_like",
+    "new_full",
+    "ones",
+    "ones_like",
+    "new_ones",
+}
 
 
 class DispatchMode(TorchDispatchMode):

@@ -12,19 +12,10 @@ from typing import Any
 import torch
 
 from ..compat import hook_launch
-from ..dispatch import DispatchMode
+from ..dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
 from .guard import Guarded, guard_output
 
-_EMPTY = {
-    "empty",
-    "empty_like",
-    "empty_strided",
-    "empty_permuted",
-    "new_empty",
-    "new_empty_strided",
-}
-_FILLED = {"zeros", "zeros_like", "new_zeros", "full", "full_like", "new_full", "ones", "ones_like"}
-_FILLED |= {"new_ones", "zero_", "fill_", "scalar_tensor"}
+_FILLED = MAKE_FILLED | {"zero_", "fill_", "scalar_tensor"}
 _VIEWS = {
     "view",
     "_unsafe_view",
@@ -105,7 +96,7 @@ class Watch(DispatchMode):
             return result
         namespace, _, name = func.name().partition("::")
         name = name.split(".")[0]
-        if namespace == "aten" and name in _EMPTY | _FILLED:
+        if namespace == "aten" and name in MAKE_EMPTY | _FILLED:
             if isinstance(result, torch.Tensor) and not name.endswith("_") and result.ndim:
                 twin = guard_output(result, keep=name in _FILLED)
                 self.outputs.append(twin)

@@ -6,17 +6,8 @@ from typing import Any
 
 import torch
 
-from ..dispatch import DispatchMode
+from ..dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
 
-_ALLOCATE = {
-    "empty",
-    "empty_like",
-    "empty_strided",
-    "empty_permuted",
-    "new_empty",
-    "new_empty_strided",
-}
-_FILL = {"zeros", "zeros_like", "new_zeros", "full", "full_like", "new_full", "ones", "ones_like"}
 _LEAST = 16384  # elements on either side, at least
 
 
@@ -48,7 +39,7 @@ class RoomyAllocations(DispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         namespace, _, name = func.name().partition("::")
-        known = namespace == "aten" and name.split(".")[0] in _ALLOCATE | _FILL
+        known = namespace == "aten" and name.split(".")[0] in MAKE_EMPTY | MAKE_FILLED
         if known and isinstance(result, torch.Tensor) and result.device.type == "cpu":
             result = roomy(result)
             self.made.append(result)
