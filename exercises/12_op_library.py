@@ -441,14 +441,16 @@ class Pointwise:
         shape = torch.broadcast_shapes(*(a.shape for a in tensors))
         wide = [a.expand(shape) for a in arguments if isinstance(a, torch.Tensor)]
         order = memory_order(shape, wide)
-        out = torch.empty([shape[d] for d in order], dtype=dtype, device=device)
-        sizes, strides = merge(list(out.shape), [[a.stride(d) for d in order] for a in wide])
+        ordered = [shape[d] for d in order]
+        sizes, strides = merge(ordered, [[a.stride(d) for d in order] for a in wide])
         reach = [sum((n - 1) * s for n, s in zip(sizes, own, strict=True)) for own in strides]
-        if max(out.numel(), *reach) >= 2**31:
+        n_elements = shape.numel()
+        if max(n_elements, *reach) >= 2**31:
             raise ValueError("offsets would pass 32 bits")
-        if out.numel():
-            self.kernel(kinds, len(sizes))[(triton.cdiv(out.numel(), 1024),)](
-                *arguments, out, out.numel(), *sizes, *sum(strides, []),
+        out = torch.empty(ordered, dtype=dtype, device=device)
+        if n_elements:
+            self.kernel(kinds, len(sizes))[(triton.cdiv(n_elements, 1024),)](
+                *arguments, out, n_elements, *sizes, *sum(map(list, strides), []),
                 COMPUTE=COMPUTE_IN[dtype], BLOCK_SIZE=1024,
             )
         return out.permute([order.index(d) for d in range(len(shape))])
@@ -718,18 +720,18 @@ matmul_of_08 = mine("matmul")
 rmsnorm_of_11 = mine("register_custom")(f"workbook_{uuid.uuid4().hex[:8]}")
 
 
-@pointwise
+@pointwise(integers_to_float=True)
 def silu_backward(dy, x):
     s = tl.sigmoid(x)
     return dy * s * (1 + x * (1 - s))
 
 
-@pointwise
+@pointwise(integers_to_float=True)
 def gelu(x):
     return 0.5 * x * (1 + tl.erf(x * 0.7071067811865476))  # 1 / sqrt(2)
 
 
-@pointwise
+@pointwise(integers_to_float=True)
 def gelu_tanh(x):
     return x * tl.sigmoid(1.5957691216057308 * (x + 0.044715 * x * x * x))  # 2 sqrt(2 / pi)
 

@@ -13,7 +13,7 @@ HIGHER = "kind(own) > kind(found)"
 SAYS = """
 
 def promotion_says(operands):
-    return str(result_dtype(operands_of(operands)))
+    return str(result_dtype(promotion.operands_of(operands)))
 """
 BLOCK = """    try:
         for name, function in zip(chosen, functions, strict=True):

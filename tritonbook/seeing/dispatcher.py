@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import warnings
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -42,13 +43,16 @@ def implement(lib: torch.library.Library, name: str, function: Callable[..., Any
             _running.pop()
 
     key = device.DEVICE.upper()
-    # Without the flag newer versions warn, older ones do not know it.
+    # The floor below autograd serves inference mode, which leaves the upper one out.
+    floors = [key, f"Autograd{key}"] if name in COMPOSITE else [key]
+    # Newer versions ask for the flag, older ones do not know it; all warn of the first override.
     known = "allow_override" in inspect.signature(lib.impl).parameters
     intended = {"allow_override": True} if known else {}
     _used.add(lib)
-    lib.impl(name, replacement, key, **intended)
-    if name in COMPOSITE:  # the floor below serves inference mode, which leaves autograd's out
-        lib.impl(name, replacement, f"Autograd{key}", **intended)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Warning only once for all operators")
+        for floor in floors:
+            lib.impl(name, replacement, floor, **intended)
 
 
 @contextlib.contextmanager
