@@ -106,8 +106,9 @@ def source_of(cell: dict[str, Any]) -> str:
     """A cell's source; notebooks keep it as one string or as a list of lines."""
     source = cell.get("source", "")
     if isinstance(source, list):
-        return "".join(part for part in source if isinstance(part, str))
-    return source if isinstance(source, str) else ""
+        source = "".join(part for part in source if isinstance(part, str))
+    # JSON can spell halves of characters, which no file can hold.
+    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
 
 
 def _role(cell: dict[str, Any], settings: dict[str, Any]) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
+import multiprocessing.util
 import os
 import shutil
 import signal
@@ -30,6 +32,7 @@ from .work import Exercise, ItemId, Submission, Verdict
 
 # Loaded once in the process that all others are forked from. None of it touches a GPU.
 PRELOAD = ["torch", "triton", "triton.language", "numpy", "autograde.execute", "autograde.warm"]
+MAX_SOCKET_PATH = 107  # bytes of a Unix socket's address
 _main_lock = threading.Lock()
 _OUT_OF_MEMORY = ("MemoryError", "can't allocate memory", "CUDA out of memory", "bad_alloc")
 
@@ -51,6 +54,7 @@ class Executor:
         # torch.cuda.is_available() must not open the driver in the process that forks.
         os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+        _short_socket_path()
         self.context = multiprocessing.get_context("forkserver")
         self.context.set_forkserver_preload(PRELOAD)
         self.compiler = Worker(interpret=False)
@@ -173,6 +177,27 @@ class Executor:
         self.compiler.stop()
 
 
+def _short_socket_path() -> None:
+    """Have `multiprocessing` keep its sockets where their path fits into 107 bytes.
+
+    It puts them below TMPDIR, which on clusters is often a long path, and the forkserver then
+    cannot start. Its folder is chosen once a process, on first use.
+    """
+    name = "/pymp-12345678/listener-12345678"
+    folder = tempfile.gettempdir()
+    if len(os.fsencode(folder + name)) <= MAX_SOCKET_PATH:
+        return
+    before = tempfile.tempdir
+    for short in ("/tmp", "/var/tmp", "/dev/shm"):
+        if os.access(short, os.W_OK | os.X_OK):
+            tempfile.tempdir = short
+            break
+    try:
+        multiprocessing.util.get_temp_dir()
+    finally:
+        tempfile.tempdir = before
+
+
 def _check(
     line_end: socket.socket,
     verdict_end: socket.socket,
@@ -182,6 +207,7 @@ def _check(
     limits: sandbox.Limits,
 ) -> None:
     """The checker's process: grade, send the outcome, end."""
+    sandbox.die_with_parent()  # a driver that was killed leaves none behind
     sandbox.close_other_files([line_end.fileno(), verdict_end.fileno()])
     verdict = Line(verdict_end)
     try:
@@ -203,6 +229,13 @@ def _check(
         )
     except BaseException:  # noqa: BLE001  (whatever it was, the driver hears of it and retries)
         verdict.send(_infra(traceback.format_exc()[-3000:]))
+
+
+def not_run(
+    course: Course, submission: Submission, exercise: Exercise, attempt: int, sentence: str
+) -> Verdict:
+    """The verdict on an item that could not be run: INFRA, with the reason."""
+    return _verdict(_infra(sentence), course, submission, exercise, attempt, "none", 0.0)
 
 
 def _infra(sentence: str) -> dict[str, Any]:
@@ -245,6 +278,8 @@ def _verdict(
     level: str,
     seconds: float,
 ) -> Verdict:
+    # What a student wrote may hold halves of characters, which no file can hold.
+    found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
     status = found["status"]
     points = None if status == "INFRA" else exercise.points if status == "PASS" else 0.0
     return Verdict(

@@ -1,8 +1,8 @@
-"""Where items run: on this machine with some workers, or in Slurm jobs through submitit."""
+"""Items on this machine, some at once. `slurm.py` has the other runner, for a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from .execute import Executor, Setting
@@ -16,6 +16,7 @@ class LocalRunner:
     def __init__(self, setting: Setting, workers: int):
         self.executor = Executor(setting)
         self.workers = workers
+        self.on_state: Callable[[str], None] = lambda text: None  # nothing to tell of here
 
     def __call__(self, items: Iterable[Item]) -> Iterator[Verdict]:
         """Verdicts as they come. On an interrupt, running items are stopped and have none."""

@@ -48,6 +48,10 @@ class SandboxError(OSError):
     """A wall could not be built here."""
 
 
+class Refused(RuntimeError):
+    """A level that may not be used here: one sentence."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one candidate may use."""
@@ -73,6 +77,20 @@ def available(image: Path | None = None) -> list[str]:
 def container_program() -> str | None:
     """apptainer, or singularity, whichever is installed."""
     return shutil.which("apptainer") or shutil.which("singularity")
+
+
+def choose(level: str, image: Path | None, force: bool) -> str:
+    """The level to use for `level`, which may be "auto". Raises Refused where there is none."""
+    found = available(image)
+    chosen = found[0] if level == "auto" else level
+    if chosen not in found:
+        raise Refused(f"The sandbox {chosen!r} does not work here; these do: {', '.join(found)}.")
+    if chosen == "plain" and not force:
+        raise Refused(
+            "There are no walls here around students' code: it could read the hidden tests. "
+            "Install bubblewrap, or run again with --force."
+        )
+    return chosen
 
 
 @functools.cache
@@ -114,6 +132,12 @@ def visible_folders() -> list[Path]:
         if folder.is_dir() and not any(folder.is_relative_to(other) for other in kept):
             kept.append(folder)
     return [*kept, package, exercises.directory()]
+
+
+def shown_in(folder: Path) -> Path | None:
+    """The visible folder that `folder` lies in, where a candidate could read it; None: in none."""
+    place = folder.resolve()
+    return next((f for f in visible_folders() if place.is_relative_to(f.resolve())), None)
 
 
 def visible_files() -> list[Path]:
@@ -211,6 +235,7 @@ def enter_namespaces(root: Path, limits: Limits, gpu: bool = False) -> None:
     root: an empty folder. The caller's process stays outside, waits, and ends as the inner one
     ended; killing it kills everything inside. Raises SandboxError.
     """
+    os.umask(0o022)  # the user inside must get through the folders made here
     inner_uid = 100_000 + os.getpid() % 900_000 if os.getuid() == 0 else os.getuid()
     flags = _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS
     if os.getuid() != 0:
@@ -239,8 +264,14 @@ def enter_namespaces(root: Path, limits: Limits, gpu: bool = False) -> None:
     os.setsid()
 
 
+def die_with_parent() -> None:
+    """Have this process killed when the one that started it ends, however that ends."""
+    _call("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+
+
 def _wait_outside(child: int) -> None:
     """Stay as the handle of the inner process: same end, and death takes it along."""
+    die_with_parent()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os._exit(128 - status if status < 0 else status)
 
@@ -300,8 +331,7 @@ def _drop_privileges() -> None:
     _call("capset", ctypes.byref(Header(0x20080522, 0)), ctypes.byref((Data * 2)()))
     _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _call("prctl", _PR_SET_DUMPABLE, 0, 0, 0, 0)
-    # Last: a change of user clears it.
-    _call("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    die_with_parent()  # last: a change of user clears it
 
 
 def _mount(

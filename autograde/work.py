@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 Status = Literal[
     "PASS",
-    "PARTIAL",
     "FAIL",
     "TIMEOUT",
     "CRASH",
@@ -20,7 +19,7 @@ Status = Literal[
     "MISSING",
     "INFRA",
 ]
-SCORED = ("PASS", "PARTIAL", "FAIL", "TIMEOUT", "CRASH", "CUDA_FAULT", "OOM", "POLICY", "MISSING")
+SCORED = ("PASS", "FAIL", "TIMEOUT", "CRASH", "CUDA_FAULT", "OOM", "POLICY", "MISSING")
 
 
 class Record(BaseModel):

@@ -147,6 +147,7 @@ FAULTS = [
         ("FAIL",),
         answer("class E(Exception):\n    def __str__(self): raise E\nraise E"),
     ),
+    Item("an error that is no Unicode", ("FAIL",), answer("raise ValueError(chr(0xD800))")),
     Item("an error of 50 MB", ("FAIL",), answer("raise ValueError('x' * 50_000_000)")),
     Item("warnings", ("PASS",), answer("import warnings\nwarnings.warn('deprecated')")),
     Item("None", ("FAIL",), body("return None")),

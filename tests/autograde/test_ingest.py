@@ -13,6 +13,7 @@ from grading import course_of
 
 from autograde.course import Course, instructor_secret
 from autograde.ingest import definitions_only, ingest
+from autograde.work import Submission
 from tritonbook.build import views
 from tritonbook.build.release import read_release
 from tritonbook.course.exercises import Exercise
@@ -209,6 +210,15 @@ def test_sizes_are_capped(released: Book, course: Course, tmp_path: Path) -> Non
     submission = ingest(tmp_path, course, "ann")
     assert sum(len(cell.source) for cell in submission.cells) < 500_000
     assert len(submission.cells) < 120
+
+
+def test_half_a_character_ends_no_run(released: Book, course: Course, tmp_path: Path) -> None:
+    """Kills: one notebook whose text no file can hold, and the whole class waits."""
+    _cell(released, "answer-halves")["source"] = ANSWER + "\n# \ud800"
+    _hand_in(tmp_path, released)
+    submission = ingest(tmp_path, course, "ann")
+    again = Submission.model_validate_json(submission.model_dump_json())
+    assert again == submission and again.digest == submission.digest
 
 
 def test_a_worked_example_gives_its_definitions() -> None:

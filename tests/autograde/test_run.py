@@ -216,6 +216,43 @@ def test_a_killed_checker_is_the_graders_failure(
     executor.close()
 
 
+LONG = """
+import os, sys, tempfile
+sys.path[:0] = {paths!r}
+from pathlib import Path
+from autograde.execute import Executor, Setting
+from test_run import LEVEL, LIMITS, _session
+
+if __name__ == "__main__":
+    item = _session(Path({course!r})).items()[1]
+    before = set(os.listdir(tempfile.gettempdir()))
+    executor = Executor(Setting(LEVEL, LIMITS))
+    print(executor.run(item.course, item.submission, item.exercise).status)
+    executor.close()
+    print(sorted(set(os.listdir(tempfile.gettempdir())) - before))
+"""
+
+
+def test_a_long_tmpdir_is_no_obstacle(course: Path, tmp_path: Path) -> None:
+    """Kills: sockets below TMPDIR whose address does not fit into 107 bytes; files that are then
+    put elsewhere than where the site wants them."""
+    if LEVEL == "plain":
+        pytest.skip("no sandbox here")
+    folder = tmp_path / ("a" * 60) / ("b" * 60)
+    folder.mkdir(parents=True)
+    here = Path(__file__).resolve()
+    text = LONG.format(paths=[str(here.parent), str(here.parents[2])], course=str(course))
+    path = tmp_path / "long.py"
+    path.write_text(text)
+    done = subprocess.run(
+        [sys.executable, str(path)],
+        env=os.environ | {"TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["PASS", "[]"], done.stderr[-2000:]
+
+
 def test_a_locked_gradebook_loses_nothing(course: Path) -> None:
     """Kills: verdicts that are gone when the gradebook cannot be written."""
     import sqlite3

@@ -15,8 +15,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import one_node_slurm as one_node
 import pytest
-import slurm as one_node
 import standin
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -99,14 +99,13 @@ class Slurm:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        for name in ("slurmd", "slurmctld", "munged"):
-            file = self.folder / f"{name}.pid"
-            if file.exists():
-                pid = int(file.read_text())
-                os.kill(pid, signal.SIGTERM)
-                end = time.monotonic() + 15
-                while Path(f"/proc/{pid}").exists() and time.monotonic() < end:
-                    time.sleep(0.1)
+        files = [self.folder / f"{name}.pid" for name in ("slurmd", "slurmctld", "munged")]
+        pids = [int(file.read_text()) for file in files if file.exists()]
+        for pid in pids:
+            os.kill(pid, signal.SIGTERM)
+        end = time.monotonic() + 15
+        while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < end:
+            time.sleep(0.1)
 
     def _run(self, *command: str) -> None:
         subprocess.run(command, env=self.environment, check=True)

@@ -1,0 +1,202 @@
+"""What travels to a node and back: whole, about the right item, and read as data only."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from grading import course_of
+
+from autograde import node, sandbox, slurm
+from autograde.batch import Batch
+from autograde.execute import Setting, not_run
+from autograde.ingest import rebuild
+from autograde.run import Item
+from autograde.slurm import SlurmError, SlurmRunner, SlurmSettings, read_settings
+from autograde.work import Verdict
+from tritonbook.course.exercises import Exercise
+
+
+@pytest.fixture
+def item(exercise: Exercise, tmp_path: Path) -> Item:
+    course = course_of(exercise, tmp_path)
+    submission = rebuild(course, "ann", [], [])
+    return Item(course, submission, submission.exercises[0])
+
+
+@pytest.fixture
+def batch(item: Item, tmp_path: Path) -> Batch:
+    made = Batch.create(tmp_path / "b", [[item]], "auto", False, None, 1, sandbox.Limits())
+    return Batch.read(made.folder)
+
+
+def _verdict(item: Item, status: str = "PASS") -> Verdict:
+    verdict = not_run(item.course, item.submission, item.exercise, item.attempt, "x")
+    points = {"PASS": verdict.maximum, "INFRA": None}.get(status, 0.0)
+    return verdict.model_copy(update={"status": status, "points": points})
+
+
+def test_an_item_arrives_as_it_left(batch: Batch, item: Item) -> None:
+    """Kills: a node that runs something else than what the ledger will say."""
+    (arrived,) = batch.items(0)
+    assert arrived == item
+    assert arrived.submission.digest == item.submission.digest
+    assert arrived.course.digest == item.course.digest
+    limits = batch.limits()
+    assert limits == sandbox.Limits() and isinstance(limits.files, int)  # a mount option
+
+
+def test_only_its_owner_reads_a_batch(batch: Batch) -> None:
+    """Kills: hidden tests and the secret that other users of the cluster can read."""
+    for folder in (batch.folder, batch.folder / "out", batch.folder.parent):
+        assert stat.S_IMODE(folder.stat().st_mode) & 0o077 == 0, folder
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\x80\x04N.",  # a pickle
+        b"{}",
+        b'{"status": "PASS"}',
+        b"[" * 100_000,
+        None,
+    ],
+)
+def test_a_file_that_is_no_verdict_gives_no_points(batch: Batch, text: bytes | None) -> None:
+    """Kills: a result that is unpickled; a torn or foreign file that ends the driver."""
+    path = batch.path(0, 0)
+    if text is None:
+        with path.open("wb") as file:
+            file.truncate((64 << 20) + 1)
+    else:
+        path.write_bytes(text)
+    with pytest.raises(ValueError, match="0000-000.json"):
+        batch.verdict(0, 0)
+
+
+def test_a_verdict_on_something_else_is_not_taken(batch: Batch, item: Item) -> None:
+    """Kills: another student's, an older submission's or an earlier attempt's verdict taken; a
+    maximum that the job made up."""
+    good = _verdict(item)
+    batch.write(0, 0, good)
+    assert batch.verdict(0, 0) == good
+    other = item.id.model_copy(update={"student": "bob"})
+    for change in (
+        {"item": other},
+        {"digest": "0" * 32},
+        {"course": "0" * 32},
+        {"attempt": 2},
+        {"maximum": 100.0, "points": 100.0},
+    ):
+        batch.write(0, 0, _verdict(item).model_copy(update=change))
+        with pytest.raises(ValueError, match="not about"):
+            batch.verdict(0, 0)
+
+
+def test_a_verdict_counts_only_if_the_job_outlives_it(item: Item) -> None:
+    """Kills: a candidate that Slurm killed first, graded as one that crashed by itself."""
+
+    def verdicts() -> Iterator[Verdict]:
+        yield _verdict(item, "CRASH")
+        yield _verdict(item, "PASS")
+        time.sleep(0.4)
+        yield _verdict(item, "PASS")
+
+    started, seen = time.monotonic(), []
+    for verdict in node.outlived(verdicts(), grace=0.3):
+        seen.append((verdict.status, time.monotonic() - started >= 0.3))
+    assert seen == [("PASS", False), ("PASS", True), ("CRASH", True)]
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """A Slurm whose controller does not answer; the commands that were tried."""
+    tried: list[list[str]] = []
+
+    def run(command: list[str], **how):
+        tried.append(command)
+        raise OSError("no controller")
+
+    monkeypatch.setattr(slurm.subprocess, "run", run)
+    return tried
+
+
+def test_a_controller_that_is_down_loses_no_job(
+    batch: Batch, item: Item, silent: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: jobs taken for lost because squeue failed; a driver that waits for ever."""
+    batch.mark("submitted")
+    settings = SlurmSettings(poll_seconds=0.01, settle_seconds=0)
+    runner = SlurmRunner(batch.folder.parent, Setting("auto"), settings)
+    polls = []
+
+    def tell(text: str) -> None:
+        polls.append(text)
+        if len(polls) == 3:
+            batch.write(0, 0, _verdict(item))
+
+    runner.on_state = tell
+    assert [verdict.status for verdict in runner([item])] == ["PASS"]
+    assert polls[0] == "1 running" and len(polls) >= 4
+    assert Batch.read(batch.folder).marked("closed")
+
+    again = Batch.create(batch.folder.parent, [[item]], "auto", False, None, 1, sandbox.Limits())
+    again.mark("submitted")
+    monkeypatch.setattr(slurm, "SILENCE", 0.0)
+    with pytest.raises(SlurmError, match="squeue does not answer: no controller"):
+        list(runner([item]))
+    assert not again.marked("closed")
+
+
+def test_a_node_without_walls_stops_the_run_and_scores_nobody(
+    batch: Batch, item: Item, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: hidden tests run without walls because the login node has some."""
+    monkeypatch.setattr(sandbox, "available", lambda image=None: ["plain"])
+    node._run(batch, 0)
+    assert "no walls here" in batch.refusal()
+    batch.mark("submitted")
+    monkeypatch.setattr(SlurmRunner, "_states", lambda self, batch: {0: "COMPLETED"})
+    runner = SlurmRunner(batch.folder.parent, Setting("auto"), SlurmSettings())
+    with pytest.raises(SlurmError, match=f"node {os.uname().nodename}: There are no walls"):
+        list(runner([item]))
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "says"),
+    [
+        ("{", [], "not JSON"),
+        ("[]", [], "one JSON object"),
+        ('{"partion": "gpu"}', [], "partion"),
+        ("{}", ["gpu"], "NAME=VALUE"),
+        ("{}", ["minutes=soon"], "minutes"),
+        ("{}", ["chunk=0"], "chunk"),
+        ("{}", ["gres=gpu:1", "workers=8"], "workers must be 1"),
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, text: str, changes: list[str], says: str) -> None:
+    """Kills: a misspelt setting that is passed over; two exercises on one GPU."""
+    (tmp_path / "slurm.json").write_text(text)
+    with pytest.raises(SlurmError, match=says):
+        read_settings(tmp_path, changes)
+
+
+def test_settings_reach_sbatch(tmp_path: Path) -> None:
+    """Kills: a limit, a GPU, a partition or an account that sbatch never hears of."""
+    (tmp_path / "slurm.json").write_text('{"partition": "a100", "minutes": 30, "gres": "gpu:1"}')
+    settings = read_settings(tmp_path, ["account=course", "memory_gb=7.5"])
+    assert settings.workers == 1  # one CUDA process at a time on a GPU
+    asked = settings.for_submitit("job")
+    wanted = {"partition": "a100", "time": 30, "gres": "gpu:1", "account": "course", "mem": "7680M"}
+    assert wanted.items() <= asked.items()
+    assert read_settings(tmp_path / "nowhere").for_submitit("job")["mem"] == "24576M"
+
+
+def test_a_limit_that_no_exercise_can_keep_is_refused(tmp_path: Path) -> None:
+    """Kills: jobs that Slurm always ends before an exercise can be done."""
+    with pytest.raises(SlurmError, match="minutes=5 is too short"):
+        SlurmRunner(tmp_path, Setting("auto"), SlurmSettings(minutes=5))

@@ -1,0 +1,218 @@
+"""Grading through a real Slurm of one node: same scores, whatever happens to jobs or driver."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import one_node_slurm
+import psutil
+import pytest
+
+from autograde import demo, sandbox
+from autograde.execute import Setting
+from autograde.record import open_gradebook
+from autograde.run import Session
+from autograde.runners import LocalRunner
+from autograde.slurm import SlurmError, SlurmRunner, SlurmSettings
+
+MISSING = one_node_slurm.missing_tools()
+LEVEL = sandbox.available()[0]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(bool(MISSING), reason=f"no Slurm here: {', '.join(MISSING)}"),
+    pytest.mark.skipif(LEVEL == "plain", reason="no namespaces and no bubblewrap here"),
+]
+NAME = "90_doubling"
+LIMITS = sandbox.Limits(call_seconds=3.0)
+QUICK = {"workers": 1, "memory_gb": 1, "poll_seconds": 0.2, "settle_seconds": 1.0}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[one_node_slurm.Slurm]:
+    with one_node_slurm.Slurm(tmp_path_factory.mktemp("slurm") / "one") as running:
+        yield running
+
+
+@pytest.fixture
+def course(
+    cluster: one_node_slurm.Slurm,
+    released: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
+    monkeypatch.setenv("SLURM_CONF", cluster.environment["SLURM_CONF"])
+    return Path(shutil.copytree(released, tmp_path / "course"))
+
+
+def _session(course: Path, students: list[str] | None = None) -> Session:
+    session = Session(course, NAME)
+    session.ingest(students)
+    return session
+
+
+def _scores(course: Path) -> dict[tuple[str, str], float | None]:
+    with open_gradebook(course) as book:
+        return {
+            (submission.student.id, grade.cell.name): grade.auto_score
+            for submission in book.assignment_submissions(NAME)
+            for notebook in submission.notebooks
+            for grade in notebook.grades
+        }
+
+
+def _wait(true, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def _lines(course: Path) -> list[dict]:
+    path = course / "work" / NAME / "ledger.jsonl"
+    text = path.read_text() if path.exists() else ""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_driver_killed_and_resumed_gives_the_scores_of_this_machine(
+    course: Path, tmp_path: Path
+) -> None:
+    """Kills: a score that depends on where it was made; jobs of a killed driver that are run
+    again, or forgotten; a verdict that travels in a pickle; hidden tests left readable."""
+    local = Path(shutil.copytree(course, tmp_path / "local"))
+    session = _session(local)
+    runner = LocalRunner(Setting(LEVEL, LIMITS), 2)
+    session.run(runner)
+    runner.close()
+    session.record()
+
+    command = [sys.executable, "-m", "autograde", "grade", NAME, "--course", str(course)]
+    command += ["--runner", "slurm", "--call-seconds", "3", "--slurm", "chunk=8"]
+    for name, value in QUICK.items():
+        command += ["--slurm", f"{name}={value}"]
+    driver = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    _wait(lambda: _lines(course))
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.wait()
+    assert 0 < len(_lines(course)) < 16
+    session = _session(course)
+    settings = SlurmSettings(chunk=8, **QUICK)
+    session.run(SlurmRunner(session.folder / "slurm", Setting(LEVEL, LIMITS), settings))
+    session.record()
+
+    assert _scores(course) == _scores(local)
+    assert any(_scores(course).values())
+    lines = _lines(course)
+    assert len(lines) == 16 and all(line["attempt"] == 1 for line in lines)
+    (batch,) = (course / "work" / NAME / "slurm").iterdir()
+    assert batch.stat().st_mode & 0o077 == 0
+    assert not list(batch.glob("chunk-*")), "hidden tests stay where logs are kept"
+    results = list(batch.glob("submitit/*_result.pkl"))
+    assert len(results) == 2
+    assert all(pickle.loads(path.read_bytes()) == ("success", None) for path in results)
+
+
+SLOW = """
+def halves(n):
+    import time
+    time.sleep(0.4)
+    return [n // 2, n - n // 2]
+"""
+
+
+def _slow(course: Path, students: list[str]) -> None:
+    """Right answers of which `halves` takes its time, so that a job can be lost inside it."""
+    right = course / "submitted" / "s1_right" / NAME / f"{NAME}.ipynb"
+    book = nbformat.read(right, as_version=4)
+    demo.fill_in(book, {"halves": SLOW})
+    for student in students:
+        target = course / "submitted" / student / NAME / f"{NAME}.ipynb"
+        target.parent.mkdir(parents=True)
+        nbformat.write(book, target)
+
+
+def _kill_daemons(job: str) -> None:
+    found = [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if f"slurmstepd: [{job}." in " ".join(process.info["cmdline"] or [])
+    ]
+    assert found
+    for process in found:
+        process.kill()
+
+
+def test_a_lost_job_costs_nobody_points(course: Path, cluster: one_node_slurm.Slurm) -> None:
+    """Kills: scancel, or a dead slurmstepd, that scores a student whose code it cut off; what the
+    job had done run again; a retry in the company of others; a job left in the queue."""
+    students = ["t1", "t2"]
+    _slow(course, students)
+    session = _session(course, students)
+    settings = SlurmSettings(chunk=2, **QUICK)
+    runner = SlurmRunner(session.folder / "slurm", Setting(LEVEL, LIMITS), settings)
+    failure: list[BaseException] = []
+
+    def drive() -> None:
+        try:
+            session.run(runner)
+        except BaseException as error:  # noqa: BLE001  (shown by the test's own thread)
+            failure.append(error)
+
+    driver = threading.Thread(target=drive)
+    driver.start()
+    # A job is inside `halves` when its first verdict, on `double`, is there.
+    lost: set[str] = set()
+    while len(lost) < 2:
+        assert driver.is_alive(), failure
+        for path in course.glob("work/*/slurm/*/out/*-000.json"):
+            chunk, name = path.name[3], path.parents[1].name
+            if chunk in lost:
+                continue
+            listed = cluster.output("squeue", "-h", "-r", f"--name={name}", "-o", "%K %A %i")
+            jobs = {line.split()[0]: line.split()[1:] for line in listed.splitlines()}
+            if chunk == "0":
+                subprocess.run(["scancel", jobs["0"][1]], env=cluster.environment, check=True)
+            else:
+                _kill_daemons(jobs["1"][0])
+            lost.add(chunk)
+        time.sleep(0.02)
+    driver.join(120)
+    for process in psutil.process_iter(["cmdline"]):  # srun waits for its daemon for ever
+        if str(course) in " ".join(process.info["cmdline"] or []):
+            process.kill()
+    assert not driver.is_alive() and not failure, failure
+    session.record()
+
+    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for line in _lines(course):
+        key = line["item"]["student"], line["item"]["key"]
+        found.setdefault(key, []).append((line["attempt"], line["status"]))
+    assert found["t1", "double"] == found["t2", "double"] == [(1, "PASS")]
+    assert found["t1", "halves"] == [(1, "INFRA"), (2, "PASS")]
+    assert found["t2", "halves"] == [(1, "PASS")]  # the process itself was not hurt
+    assert {points for who, points in _scores(course).items() if who[0] in students} == {2.0, 4.0}
+    plans = [json.loads(p.read_text())["chunks"] for p in course.glob("work/*/slurm/*/batch.json")]
+    assert sorted(len(chunk) for plan in plans for chunk in plan) == [1, 2, 2]
+    _wait(lambda: not cluster.output("squeue", "-h"))
+
+
+def test_what_slurm_refuses_is_one_sentence(course: Path) -> None:
+    """Kills: a traceback of sbatch's; items that count as tried although no job was taken."""
+    session = _session(course, ["s1_right"])
+    settings = SlurmSettings(partition="nowhere")
+    runner = SlurmRunner(session.folder / "slurm", Setting(LEVEL, LIMITS), settings)
+    with pytest.raises(SlurmError, match=r"^Slurm took no job: .*partition"):
+        session.run(runner)
+    assert _lines(course) == []
+    assert len(session.open_items()) == 2
