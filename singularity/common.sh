@@ -2,13 +2,19 @@
 # What the job scripts share: find the container tool and the image, make a folder on the node's own
 # disk, run a command in the image. Sourced, never run.
 #
-# Yours to set before `sbatch`: WORKBOOK_IMAGE (workbook.sif or a sandbox folder; default: the one in
-# the folder that you submit from), WORKBOOK_BIND (further folders to bind, as a:b,c:d).
+# Yours to set before `sbatch`, or in site.env: WORKBOOK_IMAGE (workbook.sif or a sandbox folder;
+# default: the one in the folder that you submit from), WORKBOOK_BIND (further folders to bind, as
+# a:b,c:d).
 
 die() {
     echo "$*" >&2
     exit 2
 }
+
+scripts=$(dirname "${BASH_SOURCE[0]}")
+# shellcheck source-path=SCRIPTDIR source=site.sh
+source "$scripts/site.sh"
+read_site "$scripts/site.env"
 
 tool=$(command -v apptainer || command -v singularity) ||
     die "Neither apptainer nor singularity is in PATH; try: module load apptainer"

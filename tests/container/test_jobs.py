@@ -173,6 +173,25 @@ def test_what_is_missing_is_said_in_one_sentence(
     assert sentence in text and len(text.splitlines()) == 1
 
 
+@needs_slurm
+def test_slurm_takes_the_sites_settings(cluster, tmp_path):
+    """Kills: an option of `submit` that sbatch does not know, or that means something else."""
+    folder = tmp_path / "singularity"
+    shutil.copytree(ROOT / "singularity", folder)
+    (folder / "site.env").write_text(
+        "WORKBOOK_PARTITION=gpu\nWORKBOOK_GRES=gpu:2\nWORKBOOK_MINUTES=7\nWORKBOOK_MEMORY_GB=3\n"
+    )
+    command = [folder / "submit", "--parsable", "--hold", "check", "x.ipynb"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=cluster.environment, capture_output=True, text=True, check=True
+    )
+    job = done.stdout.strip()
+    state = cluster.state(job)
+    subprocess.run(["scancel", job], env=cluster.environment, check=True)
+    assert (state["Partition"], state["TimeLimit"]) == ("gpu", "00:07:00")
+    assert state["MinMemoryNode"] == "3G" and "gpu:2" in state["TresPerNode"]
+
+
 def course_with_one_submission(folder, student="alice"):
     """An nbgrader course with 01_vector_add released and handed in, solved, by one student."""
     name = "01_vector_add"

@@ -1,0 +1,81 @@
+"""Right values on a CPU, and no A100 could run the kernel: the card says so, without a GPU."""
+
+import pytest
+
+import tritonbook
+from tritonbook.checking import card, case, run, tensor
+
+import torch  # isort: skip
+import triton  # isort: skip
+import triton.language as tl  # isort: skip
+
+pytestmark = pytest.mark.skipif(
+    not tritonbook.INTERPRET, reason="on a GPU the launch itself fails; tests/gpu has that"
+)
+
+
+@triton.jit
+def product_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, K: tl.constexpr, BLOCK_K: tl.constexpr):
+    offs_m, offs_k = tl.arange(0, M), tl.arange(0, BLOCK_K)
+    acc = tl.zeros((M, M), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        a = tl.load(a_ptr + offs_m[:, None] * K + k + offs_k[None, :])
+        b = tl.load(b_ptr + (k + offs_k)[:, None] * M + offs_m[None, :])
+        acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + offs_m[:, None] * M + offs_m[None, :], acc.to(c_ptr.dtype.element_ty))
+
+
+@triton.jit
+def huge_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    offs = tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+    tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
+
+
+def product(a, b, block_k):
+    M, K = a.shape
+    c = torch.empty((M, M), dtype=a.dtype, device=a.device)
+    product_kernel[(1,)](a, b, c, M=M, K=K, BLOCK_K=block_k, num_stages=3)
+    return c
+
+
+def of_200_kilobytes(a, b):
+    """Two tiles of 64 KiB, and another pair on its way from memory: 262,144 bytes."""
+    return product(a, b, 512)
+
+
+def of_modest_tiles(a, b):
+    return product(a, b, 32)
+
+
+def of_two_million_elements(x):
+    out = torch.empty_like(x)
+    huge_kernel[(1,)](x, out, x.numel(), BLOCK_SIZE=2**21)
+    return out
+
+
+def product_report(fn):
+    a, b = tensor(64, 1024, scale=0.1), tensor(1024, 64, scale=0.1)
+    half = case("half precision", dtype="float16", a=a, b=b)
+    return run(fn, lambda a, b: a @ b, [half], key="product")
+
+
+def test_a_kernel_of_more_shared_memory_than_an_a100_has_is_told_so_on_a_cpu():
+    """Kills: a pass on a laptop for what no A100 can start; numbers without the GPU's name."""
+    found = product_report(of_200_kilobytes)
+    assert found.gates == {"values": "passed", "compile": "failed"}
+    assert (found.state, found.finding.code) == ("does not compile", "out-of-resources")
+    for form in (found.text(), card.as_html(found)):
+        assert "262,144 bytes of shared memory; the A100 (sm_80) has 166,912" in form, form
+
+
+def test_the_same_kernel_with_modest_tiles_passes():
+    """Kills: a gate that refuses whatever it is asked about."""
+    found = product_report(of_modest_tiles)
+    assert found.state == "passed" and found.gates["compile"] == "passed", found.text()
+
+
+def test_a_tile_that_no_compiler_takes_is_told_so_on_a_cpu():
+    found = run(of_two_million_elements, lambda x: 2 * x, [case("c", x=tensor(1000))], key="double")
+    assert found.state == "does not compile", found.text()
+    assert "1,048,576 elements" in found.text()
