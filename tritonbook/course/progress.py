@@ -110,7 +110,7 @@ class CourseMap:
             f'{style.LINE};border-radius:4px;height:8px;margin:6px 0"><div style="background:'
             f'{COLOURS["passed"]};border-radius:4px;height:8px;width:{share}%"></div></div>'
         )
-        legend = "".join(style.badge(f"{SYMBOLS[m]} {WORDS[m]}", COLOURS[m]) for m in SYMBOLS)
+        legend = " ".join(style.badge(f"{SYMBOLS[m]} {WORDS[m]}", COLOURS[m]) for m in SYMBOLS)
         return style.card(
             f"Your progress: {self.headline}",
             bar,
@@ -120,7 +120,8 @@ class CourseMap:
 
 
 def _html_row(row: Row) -> list[str]:
-    marks = "".join(
+    # A space between badges: a page that drops styles would run their words together.
+    marks = " ".join(
         style.badge(
             f"{SYMBOLS[m.mark]} {m.key}{' (stretch)' if m.stretch else ''}",
             COLOURS[m.mark],

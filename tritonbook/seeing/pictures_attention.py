@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .svg import EMPTY, FILLS, INK, LINE, MASKED, SMALL, Picture, card, line, rect, words
+from .svg import EMPTY, FILLS, INK, LINE, MASKED, SMALL, Picture, line, rect, titled, words
 
 _FILL = {"full": FILLS[2], "masked": MASKED, "skipped": EMPTY}
 _MEANING = {"full": "full: no mask", "masked": "masked", "skipped": "never touched"}
@@ -35,7 +35,7 @@ def draw_rotation(positions: int, thetas: Sequence[float]) -> Picture:
         f"{len(thetas)} circles, each with the arrow of one pair at positions 0 to "
         f"{positions - 1}. From one position to the next the arrows turn by {turns} degrees."
     )
-    return card(left, top + 2 * radius + 28, "Pairs turn with the position", text, parts)
+    return titled(left, top + 2 * radius + 28, "Pairs turn with the position", text, parts)
 
 
 def tile_states(
@@ -105,7 +105,7 @@ def draw_tile_walk(
         f"need a mask, {counts['skipped']} are never touched. Each program takes one {walk}."
     )
     width = max(left + len(states[0]) * cell, x)
-    return card(width, y + 6, "The walk over the tiles", text, parts)
+    return titled(width, y + 6, "The walk over the tiles", text, parts)
 
 
 def draw_running_max(scores: Sequence[float], block: int) -> Picture:
@@ -138,4 +138,4 @@ def draw_running_max(scores: Sequence[float], block: int) -> Picture:
         told.append(f"m {new:.1f}, what was there is multiplied by {alpha:.2f}, l {total:.2f}")
         m = new
     text = f"A row of {len(scores)} scores in tiles of {block}. After each tile: {'; '.join(told)}."
-    return card(max(len(scores) * step, 270), floor + 62, "The running maximum", text, parts)
+    return titled(max(len(scores) * step, 270), floor + 62, "The running maximum", text, parts)

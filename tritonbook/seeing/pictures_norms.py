@@ -52,7 +52,7 @@ def draw_schemes() -> svg.Picture:
         "programs 0 to 3 share the first row, 4 to 7 the second. Scheme 4: 8 short rows, program 0 "
         "takes the first four, program 1 the others."
     )
-    return svg.card(left - _GAP, height, "Four schemes of RMSNorm", text, parts)
+    return svg.titled(left - _GAP, height, "Four schemes of RMSNorm", text, parts)
 
 
 def draw_occupancy(M: int, N: int, num_sms: int, num_splits: int) -> svg.Picture:
@@ -69,7 +69,7 @@ def draw_occupancy(M: int, N: int, num_sms: int, num_splits: int) -> svg.Picture
             parts.append(svg.rect(x, y, size, size, fill, stroke))
         top += 10 + -(-num_sms // per_line) * (size + 2) + 26
     title = f"Processors with work, {M} rows of {N}"
-    return svg.card(per_line * (size + 2), top - 26, title, ". ".join(facts) + ".", parts)
+    return svg.titled(per_line * (size + 2), top - 26, title, ". ".join(facts) + ".", parts)
 
 
 def draw_three_launches() -> svg.Picture:
@@ -102,7 +102,7 @@ def draw_three_launches() -> svg.Picture:
         "Third, programs 0 to 3 each normalise their piece."
     )
     title = "LayerNorm in three launches"
-    return svg.card(left + 4 * width, top + 2 * step + 32, title, text, parts)
+    return svg.titled(left + 4 * width, top + 2 * step + 32, title, text, parts)
 
 
 @dataclass(frozen=True)

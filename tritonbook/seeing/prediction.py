@@ -37,8 +37,8 @@ LOOKS = {
     NOT_COMPARED: ("–", "#57606a"),
 }
 INTERPRETER = (
-    "Not compared: this time was taken in the interpreter, which says nothing about a GPU. Run the "
-    "notebook on one, or look at the outputs of the solution notebook."
+    "This time was taken in the interpreter, which says nothing about a GPU. Run the notebook on "
+    "one, or look at the outputs of the solution notebook."
 )
 
 
@@ -212,19 +212,18 @@ def _number(value: float, unit: str) -> str:
 
 
 def _html_line(line: Line) -> str:
-    """Blocks one under another: they keep their order where a page drops every style."""
+    """A paragraph of lines: they keep their order and a gap between where a page drops styles."""
     sign, colour = LOOKS[line.verdict]
-    parts = [
-        f"<div>{style.badge(f'{sign} {line.verdict}', colour)} {html.escape(line.question)}</div>"
-    ]
+    badge = style.badge(f"{sign} {line.verdict}", colour)
+    parts = [f"{badge} <strong>{html.escape(line.question)}</strong>"]
     if line.figures:
-        parts.append(f"<div><code style='{_CODE}'>{html.escape(line.figures)}</code></div>")
+        parts.append(f'<code style="{_CODE}">{html.escape(line.figures)}</code>')
     if line.sentence:
-        parts.append(f"<div>{html.escape(line.sentence)}</div>")
+        parts.append(html.escape(line.sentence))
     if line.label:
-        parts.append(f'<div style="font-size:12px">{html.escape(line.label)}</div>')
-    return f'<div style="{_LINE}">{"".join(parts)}</div>'
+        parts.append(f'<span style="font-size:12px">{html.escape(line.label)}</span>')
+    return f'<p style="{_LINE}">{"<br>".join(parts)}</p>'
 
 
-_LINE = f"border-top:1px solid {style.LINE};margin-top:6px;padding-top:6px"
+_LINE = f"border-top:1px solid {style.LINE};margin:6px 0 0;padding:6px 0 0"
 _CODE = "color:inherit;background:transparent;padding:0;white-space:normal"

@@ -72,6 +72,15 @@ def card(width: float, height: float, title: str, text: str, parts: Iterable[str
     return Picture(svg, text)
 
 
+def titled(width: float, height: float, title: str, text: str, parts: Iterable[str]) -> Picture:
+    """A card with its title drawn above `parts`, whose origin is then below it."""
+    shifted = f'<g transform="translate(0 {_UNDER_TITLE})">{"".join(parts)}</g>'
+    head = words(0, 13, title, TITLE, bold=True)
+    wide = max(width, text_width(title, TITLE + 1))
+    return card(wide, height + _UNDER_TITLE, title, text, [head, shifted])
+
+
+_UNDER_TITLE = 34
 _PATTERNS = (
     '<pattern id="tb-masked" width="6" height="6" patternUnits="userSpaceOnUse" '
     f'patternTransform="rotate(45)"><rect width="6" height="6" fill="{EMPTY}"/>'
