@@ -281,6 +281,10 @@ def _build_root(root: Path, limits: Limits) -> None:
     _mount(None, "/", None, _REC | _PRIVATE)
     _mount("tmpfs", root, "tmpfs", _NOSUID | _NODEV, "size=1m,mode=755")
     recursive = 0 if os.getuid() == 0 and not _in_user_namespace() else _REC
+    size = limits.files
+    for name in ("tmp", "dev/shm"):  # first: the workbook itself may lie below /tmp
+        (root / name).mkdir(parents=True, exist_ok=True)
+        _mount("tmpfs", root / name, "tmpfs", _NOSUID | _NODEV, f"size={size},mode=1777")
     for path in [*visible_folders(), *visible_files(), *devices()]:
         target = root / path.relative_to("/")
         if path.is_symlink():
@@ -295,10 +299,6 @@ def _build_root(root: Path, limits: Limits) -> None:
         _mount(path, target, None, _BIND | recursive)
         if not path.is_relative_to("/dev"):
             _mount(None, target, None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
-    size = limits.files
-    for name, mode in (("tmp", "1777"), ("dev/shm", "1777")):
-        (root / name).mkdir(parents=True, exist_ok=True)
-        _mount("tmpfs", root / name, "tmpfs", _NOSUID | _NODEV, f"size={size},mode={mode}")
     (root / "proc").mkdir()
     (root / ".old").mkdir()
     number = _PIVOT_ROOT[os.uname().machine]

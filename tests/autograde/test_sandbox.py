@@ -80,8 +80,9 @@ def _inside(level: str, text: str, folder: Path) -> dict:
     child = os.fork()
     if child == 0:
         try:
+            inside = sandbox.environment()
             os.environ.clear()
-            os.environ.update(sandbox.environment())
+            os.environ.update(inside)
             sandbox.enter_namespaces(root, sandbox.Limits())
             names: dict = {}
             exec(text, names)
@@ -111,6 +112,22 @@ def test_probes_find_nothing(
     assert found["environment"] == "KeyError"
     assert found["processes"] <= 3
     assert found["temporary file"] == "ok"
+
+
+@pytest.mark.parametrize("level", WALLS)
+def test_a_workbook_below_tmp_is_seen(
+    level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: a fresh /tmp that is mounted over the folders bound into it."""
+    exercises = tmp_path / "exercises"
+    exercises.mkdir()
+    (exercises / "00_one.py").write_text("one")
+    assert exercises.is_relative_to("/tmp")
+    monkeypatch.setenv("TRITONBOOK_EXERCISES", str(exercises))
+    text = f"import os\nfound = {{'names': os.listdir({str(exercises)!r})}}\n"
+    text += "try:\n    open('/tmp/mine', 'w')\nexcept OSError as e:\n    found['error'] = str(e)\n"
+    found = _inside(level, "import json\n" + text, tmp_path)
+    assert found == {"names": ["00_one.py"]}
 
 
 LEAVER = """
