@@ -973,7 +973,8 @@ for name, found in rounded.items():
 # ## Large tensors that are not contiguous
 #
 # A large call is bound by memory. Each element of x * y moves three times 4 bytes. **Predict:** which
-# of these four layouts of x costs more traffic than that? y is always contiguous.
+# of these four layouts of x costs more traffic than that? y is always contiguous. Write your numbers
+# into the box below *before* you run the cell above it.
 
 # %%
 from tritonbook.timing import bench_sweep
@@ -995,6 +996,34 @@ def layout_case(form):
 
 layouts = bench_sweep("layout of x", list(FORMS), layout_case, baseline="torch")
 layouts
+
+# %% tags=["predict"]
+from tritonbook import predict, time_of
+
+predict(
+    {
+        "bytes that multiply moves for 100 x 100 float32": None,
+        "ms of torch for 8192 x 8192 float32, x contiguous": None,
+    },
+    measured=[
+        lambda: traffic(multiply, *torch.randn(2, 100, 100, device=DEVICE)),
+        lambda: time_of(layouts.results[0], "torch"),
+    ],
+    hints=[
+        "Two tensors are read, one is written.",
+        "12 bytes for each element, at the speed of a copy.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# 3 × 100 × 100 × 4 = 120,000 bytes.
+#
+# 8192 × 8192 × 12 bytes = 805 MB. Divide by the copy rate of your GPU: at an H100's 2,966 GB/s that is
+# 0.27 ms.
+#
+# </details>
 
 # %% [markdown]
 # **Read the table** (on a GPU). A gap between rows costs nothing. Memory comes in sectors of 32 bytes,

@@ -14,7 +14,7 @@ from tritonbook.course.exercises import Exercise, exercises, load
 from tritonbook.seeing.prediction import Measured, predict, time_of
 from tritonbook.seeing.traffic import TensorTraffic, Traffic
 from tritonbook.timing import stored
-from tritonbook.timing.result import BenchResult, Row
+from tritonbook.timing.result import BenchResult, Row, Sweep
 
 ROOT = Path(__file__).parents[2]
 BOXES = [e for e in exercises(ROOT / "exercises") if any(c.role == "predict" for c in e.cells)]
@@ -190,7 +190,7 @@ DERIVED = {
     "07_layernorm": (0.091, 1.0),
     "08_matmul": (65_536, 1.51),
     "10_fused_mlp": (384_000, 0.119),
-    "12_op_library": (120_000, 0.068, 0.005),
+    "12_op_library": (120_000, 0.272),
     "13_rope": (8_192, 0.057, 10),
     "14_flash_attention": (16_384, 0.40),
     "15_attention_backward": (4_096, 2.73, 1.3),
@@ -225,7 +225,7 @@ def filled(exercise: Exercise) -> str:
 def names_of(exercise: Exercise) -> dict:
     """What the cells above the box leave behind on a machine without a GPU."""
     here = result(on_gpu=False)
-    names = {"timed": here, "sweep": type("Sweep", (), {"results": [here]})}
+    names = {"timed": here, "layouts": Sweep("layout", ["contiguous"], [here])}
     names |= {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
     shapes = SHAPES.get(exercise.slug, [])
     kind = exercise.slug[3:].split("_")[0]
