@@ -23,6 +23,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from tritonbook import device
 from tritonbook.seeing.process import Worker, WorkerError
 
 from . import candidate, checker, sandbox
@@ -209,6 +210,8 @@ def _check(
     """The checker's process: grade, send the outcome, end."""
     sandbox.die_with_parent()  # a driver that was killed leaves none behind
     sandbox.close_other_files([line_end.fileno(), verdict_end.fileno()])
+    if device.INTERPRET:  # a submission's kernels and allocations are carried out here
+        sandbox.limit_memory(2 * limits.memory)
     verdict = Line(verdict_end)
     try:
 

@@ -209,21 +209,28 @@ def container_command(image: Path) -> list[str]:
 
 def limit_resources(limits: Limits, gpu: bool) -> None:
     """Set rlimits for this process and its children. A GPU needs address space without bound."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    size = pages * resource.getpagesize() + limits.memory
-    rules = [
+    for rule, value in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, limits.files),
         (resource.RLIMIT_NOFILE, 256),
         (resource.RLIMIT_NPROC, limits.processes),
         (resource.RLIMIT_CPU, int(limits.wall_seconds) + 5),
-    ]
+    ):
+        _lower(rule, value)
     if not gpu:
-        rules.append((resource.RLIMIT_AS, size))
-    for rule, value in rules:
-        _, hard = resource.getrlimit(rule)
-        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(rule, (bound, bound))
+        limit_memory(limits.memory)
+
+
+def limit_memory(size: int) -> None:
+    """Let this process have `size` bytes beyond what it holds now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    _lower(resource.RLIMIT_AS, pages * resource.getpagesize() + size)
+
+
+def _lower(rule: int, value: int) -> None:
+    _, hard = resource.getrlimit(rule)
+    bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(rule, (bound, bound))
 
 
 # --- namespaces, built by hand

@@ -455,6 +455,14 @@ CHEATS = [
         ),
     ),
     Item(
+        "tape: 64 GB of memory",
+        ("OOM", "FAIL", "POLICY"),
+        answer(),
+        extra=forged(
+            "steps[:0] = [['torch', 'aten::empty.memory_format', {'list': [{'list': [1 << 34]}]}, {'dict': []}, [900]]]"
+        ),
+    ),
+    Item(
         "tape: a kernel of another file",
         BAD,
         answer(kernel=WRONG),
