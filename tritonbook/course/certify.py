@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from ..device import versions
-from .records import entries
+from .certify_plots import progress_svg, speed_svg
+from .records import DONE, entries
 
 FORMAT = 1
 _DATA = re.compile(r'<pre id="certificate" hidden>(.*?)</pre>', re.DOTALL)
@@ -51,20 +52,22 @@ def certificate(name: str) -> dict[str, Any]:
     """The data of a certificate: every kept pass of the course, in its order."""
     from .exercises import exercises
 
-    known, rows = entries(), []
+    known, rows, counts = entries(), [], []
     for exercise in exercises():
         for key, cell in exercise.checks().items():
             kept = known.get(key, {}).get("passed")
             if kept:
                 row = {"notebook": exercise.slug, "key": key, "points": cell.points or 0, **kept}
+                row["speed"] = known[key].get("speed")
                 rows.append({**row, "stretch": "stretch" in cell.tags})
-    checks = sum(len(exercise.checks()) for exercise in exercises())
+        counts.append({"slug": exercise.slug, "checks": len(exercise.checks())})
     return {
         "format": FORMAT,
         "name": name,
         "made": time.strftime("%Y-%m-%dT%H:%M:%S"),
         "versions": versions(),
-        "checks_in_course": checks,
+        "checks_in_course": sum(each["checks"] for each in counts),
+        "notebooks": counts,
         "passes": rows,
     }
 
@@ -77,6 +80,23 @@ def _place(versions: dict[str, Any]) -> str:
     """A machine and its versions in a few words."""
     rest = ", ".join(f"{name} {versions[name]}" for name in ("python", "torch", "triton"))
     return f"{versions.get('gpu') or 'no GPU'}, {rest}"
+
+
+def _plots(data: dict[str, Any]) -> str:
+    """The drawings, from the same data as the table."""
+    columns, speeds = [], []
+    for each in data["notebooks"]:
+        rows = [row for row in data["passes"] if row["notebook"] == each["slug"]]
+        marks = ["slow" if row["state"] == DONE[1] else "passed" for row in rows]
+        marks += ["open"] * (each["checks"] - len(marks))
+        columns.append({"slug": each["slug"], "marks": marks})
+        speeds += [row["speed"] for row in rows if row["speed"]]
+    where = "; ".join(sorted({f"{each['gpu']}, {each['date']}" for each in speeds}))
+    caption = (
+        f'<p class="small">Timed on {html.escape(where)}. <code>autograde verify</code> runs '
+        "sources again, not timings.</p>"
+    )
+    return progress_svg(columns) + speed_svg(speeds) + (caption if speeds else "")
 
 
 def page(data: dict[str, Any]) -> str:
@@ -101,6 +121,7 @@ def page(data: dict[str, Any]) -> str:
         f"<title>Triton Workbook: {html.escape(data['name'])}</title><style>{STYLE}</style></head>"
         f"<body><h1>Triton Workbook</h1><p><strong>{html.escape(data['name'])}</strong> passed "
         f"{len(data['passes'])} of {data['checks_in_course']} checks, {points} points.</p>"
+        f"{_plots(data)}"
         "<table><thead><tr><th>notebook</th><th>function</th><th>state</th><th>points</th>"
         f"<th>passed on</th><th>on</th><th>source</th></tr></thead><tbody>{rows}</tbody></table>"
         f'<p class="small">{where}</p>'
