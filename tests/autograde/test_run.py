@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -13,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from autograde import sandbox, stock
@@ -160,38 +160,127 @@ def test_the_graders_failure_is_never_a_zero(course: Path) -> None:
     assert class_report(session).open == ["s2_other_blocks 90_doubling double"]
 
 
-DRIVER = """
-import sys
+FIFTY_KILLS = """
+import json, os, random, shutil, signal, sys, time
 sys.path[:0] = {paths!r}
 from pathlib import Path
-from test_run import _pretend, _session
-session = _session(Path({course!r}))
-print("ready", flush=True)
-session.run(_pretend)
-session.record()
-print("done", flush=True)
+import nbgrader.api, nbgrader.preprocessors
+from test_run import _pretend, _scores, _session
+
+COURSE, FOLDER = Path({course!r}), Path({folder!r})
+
+def drive(course):
+    # A driver of its own, with what it imports imported already: ingest, run, record.
+    pid = os.fork()
+    if pid:
+        return pid
+    session = _session(course)
+    session.run(_pretend)
+    session.record()
+    os._exit(0)
+
+def state(course):
+    child, parent = os.pipe()
+    if os.fork() == 0:  # SQLite must not be open in a process that forks
+        scores = sorted((*key, points) for key, points in _scores(course).items())
+        os.write(parent, json.dumps(scores).encode())
+        os._exit(0)
+    os.close(parent)
+    with os.fdopen(child) as stream:
+        scores = json.load(stream)
+    os.wait()
+    books = {{str(p.relative_to(course)): p.read_text() for p in course.glob("autograded/*/*/*")}}
+    lines = (course / "work" / "90_doubling" / "ledger.jsonl").read_text().splitlines()
+    whole = [json.loads(line) for line in lines if line.endswith("}}")]
+    return scores, books, sorted((v["item"]["student"], v["item"]["key"]) for v in whole)
+
+def fresh(number):
+    course = FOLDER / str(number)
+    shutil.copytree(COURSE, course)
+    for folder in sorted((course / "submitted").iterdir())[3:]:
+        shutil.rmtree(folder)
+    (course / "secret").write_text("one secret for all")
+    return course
+
+whole = fresh("whole")
+started = time.monotonic()
+assert os.waitstatus_to_exitcode(os.waitpid(drive(whole), 0)[1]) == 0
+duration = time.monotonic() - started
+expected = state(whole)
+rng = random.Random(7)
+kills = rounds = 0
+while kills < 50:
+    course, rounds = fresh(rounds), rounds + 1
+    # Kills at any moment from the first read to the last write, then one run to the end.
+    for _ in range(10):
+        pid = drive(course)
+        time.sleep(rng.uniform(0, 0.8 * duration))
+        os.kill(pid, signal.SIGKILL)
+        kills += os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    assert os.waitstatus_to_exitcode(os.waitpid(drive(course), 0)[1]) == 0
+    assert state(course) == expected, (state(course), expected)
+    shutil.rmtree(course)
+print(kills, rounds, len(expected[0]))
 """
 
 
-def test_the_driver_killed_and_resumed(course: Path, tmp_path: Path) -> None:
-    """Kills: a verdict or a score lost, doubled or half written by kill -9 of the driver."""
-    whole = Path(shutil.copytree(course, tmp_path / "whole"))
-    session = _session(whole)
-    session.run(_pretend)
-    session.record()
+def test_the_driver_killed_at_fifty_points_and_resumed(course: Path, tmp_path: Path) -> None:
+    """Kills: a verdict, a score or a notebook lost, doubled or half written by kill -9 of the
+    driver anywhere between ingest and record."""
     here = Path(__file__).resolve()
-    text = DRIVER.format(paths=[str(here.parent), str(here.parents[2])], course=str(course))
-    rng = random.Random(1)
-    for _ in range(3):  # test_ledger.py has fifty kills of the part that writes verdicts
-        process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
-        process.stdout.readline()
-        time.sleep(rng.uniform(0, 0.5))
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["ready", "done"]
-    assert _scores(course) == _scores(whole)
+    text = FIFTY_KILLS.format(
+        paths=[str(here.parent), str(here.parents[2])],
+        course=str(course),
+        folder=str(tmp_path / "rounds"),
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    kills, _, scores = map(int, done.stdout.split())
+    assert kills >= 50 and scores == 6
+
+
+ORPHANS = """
+import sys
+sys.path[:0] = {paths!r}
+from pathlib import Path
+from autograde.execute import Executor, Setting
+from test_run import LEVEL, LIMITS, _session
+
+if __name__ == "__main__":
+    item = _session(Path({course!r})).items()[-2]
+    assert item.id.student == "s8_endless"
+    executor = Executor(Setting(LEVEL, LIMITS))
+    print("ready", flush=True)
+    executor.run(item.course, item.submission, item.exercise)
+"""
+
+
+def test_a_killed_driver_leaves_no_candidate_behind(course: Path, tmp_path: Path) -> None:
+    """Kills: a student's endless loop that outlives the driver that was to end it."""
+    if LEVEL == "plain":
+        pytest.skip("no sandbox here")
+    here = Path(__file__).resolve()
+    path = tmp_path / "orphans.py"
+    path.write_text(
+        ORPHANS.format(paths=[str(here.parent), str(here.parents[2])], course=str(course))
+    )
+    driver = subprocess.Popen(
+        [sys.executable, str(path)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    driver.stdout.readline()
+    known = psutil.Process(driver.pid)
+    end = time.monotonic() + 60
+    # The forkserver, the checker, the walls' handle and the candidate inside.
+    while len(family := known.children(recursive=True)) < 4 and time.monotonic() < end:
+        time.sleep(0.05)
+    assert len(family) >= 4
+    time.sleep(1.0)
+    family = known.children(recursive=True)
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.wait()
+    driver.stdout.close()
+    _, alive = psutil.wait_procs(family, timeout=5)
+    assert not alive
 
 
 def test_a_killed_checker_is_the_graders_failure(
@@ -225,17 +314,16 @@ from test_run import LEVEL, LIMITS, _session
 
 if __name__ == "__main__":
     item = _session(Path({course!r})).items()[1]
-    before = set(os.listdir(tempfile.gettempdir()))
     executor = Executor(Setting(LEVEL, LIMITS))
     print(executor.run(item.course, item.submission, item.exercise).status)
     executor.close()
-    print(sorted(set(os.listdir(tempfile.gettempdir())) - before))
+    print([name for name in os.listdir(tempfile.gettempdir()) if name.startswith("workbook-")])
 """
 
 
 def test_a_long_tmpdir_is_no_obstacle(course: Path, tmp_path: Path) -> None:
-    """Kills: sockets below TMPDIR whose address does not fit into 107 bytes; files that are then
-    put elsewhere than where the site wants them."""
+    """Kills: sockets below TMPDIR whose address does not fit into 107 bytes; folders that stay
+    behind there."""
     if LEVEL == "plain":
         pytest.skip("no sandbox here")
     folder = tmp_path / ("a" * 60) / ("b" * 60)
