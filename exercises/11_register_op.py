@@ -48,6 +48,18 @@ setup()
 #
 # The third way needs a GPU for most of what it is good for. Everything else here runs without one.
 
+# %%
+from tritonbook.seeing.pictures_operators import draw_floors
+
+draw_floors(
+    "Where your answers stand: a call goes down the floors of the dispatcher",
+    [
+        ("Autograd", "notes how to go back", "your gradient formula (question 4)"),
+        ("Fake", "only if the tensors have no data: the call ends here", "your fake (question 3)"),
+        ("CPU or CUDA", "computes", "your implementation, for its device only (question 2)"),
+    ],
+)
+
 # %% [markdown]
 # ## The kernels
 #
@@ -211,9 +223,10 @@ with FakeTensorMode():
 
 # %% tags=["reference"]
 import contextlib
+import inspect
 import uuid
 
-from torch._subclasses import FakeTensorMode
+from torch._subclasses import FakeTensor, FakeTensorMode
 from torch._subclasses.fake_tensor import DataDependentOutputException
 from tritonbook.compat import hook_launch
 
@@ -221,6 +234,7 @@ EPS = 1e-5
 FLOATS = {"float32": torch.float32, "float16": torch.float16}
 OTHER_DEVICE = "cpu" if DEVICE == "cuda" else "cuda"
 LIBRARIES = {}
+REFUSALS = {"may not alias": "aliases-input", "Could not run": "wrong-dispatch-key"}
 
 
 def rmsnorm_ref(x, w, eps):
@@ -248,11 +262,17 @@ def draw(shape, of, layout):
 
 @contextlib.contextmanager
 def counted_launches():
-    """A list that grows by one name with every kernel launch inside the block."""
+    """A list that grows by one name with every kernel launch inside the block.
+
+    A launch on fake tensors raises RuntimeError: their address is 0, and on a GPU a kernel that
+    reads there ends all work of this process.
+    """
     names = []
 
     def around(call, fn, grid, args, kwargs):
         names.append(fn.__name__)
+        if any(isinstance(value, FakeTensor) for value in (*args, *kwargs.values())):
+            raise RuntimeError(f"{fn.__name__} was launched on tensors without data")
         return call()
 
     with hook_launch(around):
@@ -269,10 +289,26 @@ def examine(register, question, shape, of, layout):
     """Ask the operator that `register` makes one question: "ok", or a code for what is wrong."""
     namespace = f"workbook_{uuid.uuid4().hex[:8]}"
     op = register(namespace)
-    if op is None:
-        return "returns-nothing"
+    if op is None or inspect.isfunction(op):
+        return "returns-nothing" if op is None else "not-an-operator"
     torch._dynamo.reset()
-    return QUESTIONS[question](op, *draw(shape, of, layout), namespace, register)
+    with counted_launches(), pytorchs_word() as word:
+        return QUESTIONS[question](op, *draw(shape, of, layout), namespace, register)
+    return word[0]
+
+
+@contextlib.contextmanager
+def pytorchs_word():
+    """A list for a code: PyTorch itself refuses some mistakes, in many words."""
+    word = []
+    try:
+        yield word
+    except RuntimeError as error:
+        for text, code in REFUSALS.items():
+            if text in str(error):
+                word.append(code)
+        if not word:
+            raise
 
 
 def ask_values(op, x, w, namespace, register):
@@ -465,13 +501,13 @@ SENTENCES = {
     "opcheck-aot_dispatch_dynamic": "opcheck: compiled with dynamic shapes, the operator or its "
     "gradient fails or differs.",
     "graph-break": "torch.compile(fullgraph=True) cannot get through the operator.",
-    "not-an-operator": "The compiled graph has no operator of this namespace. Return the operator, "
-    "not the function behind it.",
+    "not-an-operator": "This is no operator of the namespace. Return the operator, not the "
+    "function behind it.",
     "recompiles": "The function is compiled again for every number of rows. Something in the fake "
     "turns a size into a fixed number.",
     "already-registered": "A second call with the same namespace fails. Close the first library.",
-    "wrong-dispatch-key": "The implementation must be registered for this machine's device only: "
-    "a kernel compiled for a GPU must never get a CPU tensor.",
+    "wrong-dispatch-key": "The implementation must be registered for this machine's device, and "
+    "for it only: a kernel compiled for a GPU must never get a CPU tensor.",
     "no-gradient": "The result does not require a gradient: no autograd formula is registered.",
     "backward-fails": "The backward raises an error. It returns one gradient for each input, None "
     "for eps, and needs what `setup_context` saved.",
@@ -691,9 +727,9 @@ CUSTOM_QUESTIONS = [
     question("right values", "values"),
     question("fake of a transposed x", "fake", layout="transposed"),
     question("right gradients", "gradient"),
-    question("opcheck, gradients included", "opcheck with gradient"),
     question("no graph break", "compile"),
     question("forward and backward compiled", "training"),
+    question("opcheck, gradients included", "opcheck with gradient"),
 ]
 check(
     custom_says, expected, CUSTOM_QUESTIONS,
@@ -732,7 +768,12 @@ def examine_inplace(register, question, shape, of, layout):
     if op is None:
         return "returns-nothing"
     torch._dynamo.reset()
-    x, w = draw(shape, of, layout)
+    with counted_launches(), pytorchs_word() as word:
+        return ask_inplace(op, question, *draw(shape, of, layout))
+    return word[0]
+
+
+def ask_inplace(op, question, x, w):
     want = rmsnorm_ref(x.double(), w.double(), EPS)
     if question == "values":
         with counted_launches() as launches:
@@ -856,7 +897,9 @@ check(
 # through `torch.library.wrap_triton(kernel)[grid](...)`, in the operator itself. And there is no
 # fake: the compiler runs the Python code and finds out. About 8 lines.
 #
-# Without a GPU you can call it. The cases that compile are *not run* there, and the card says so.
+# Without a GPU you can call it, and your kernel runs in the interpreter. But an interpreted kernel is a
+# Python function, and there is nothing to hand to a compiler. So the cases that compile are *not run*
+# there, and the card says so.
 
 # %% tags=["reference"]
 def examine_triton(register, question, shape, of, layout):
@@ -875,9 +918,10 @@ def examine_triton(register, question, shape, of, layout):
 
     x, w = draw(shape, of, layout)
     try:
-        torch.compile(
-            lambda x, w: op(x, w, EPS), fullgraph=True, backend=aot_autograd(fw_compiler=note)
-        )(x, w)
+        with counted_launches():
+            torch.compile(
+                lambda x, w: op(x, w, EPS), fullgraph=True, backend=aot_autograd(fw_compiler=note)
+            )(x, w)
     except Exception:
         return "graph-break"
     return "ok" if any("triton_kernel_wrapper" in name for name in seen) else "kernel-not-seen"
@@ -965,9 +1009,10 @@ check(
 # function, `Library`, `custom_op`, `triton_op`. Then look.
 #
 # The tensors are tiny, so the kernel takes almost no time, and what remains is the way to it. The
-# second column is what the compiler gets to see.
+# last column is what the compiler gets to see.
 
 # %%
+import operator
 import time
 
 
@@ -978,7 +1023,8 @@ def seen_by_compiler(fn, *arguments):
     names = []
 
     def note(graph, inputs):
-        names.extend(str(n.target) for n in graph.graph.nodes if n.op == "call_function")
+        targets = [node.target for node in graph.graph.nodes if node.op == "call_function"]
+        names.extend(str(target) for target in targets if target is not operator.getitem)
         return graph
 
     torch._dynamo.reset()
@@ -990,6 +1036,8 @@ def microseconds(fn, *arguments, calls=2000 if DEVICE == "cuda" else 5):
     """Host time of one call; on a GPU the launches queue up behind it."""
     for _ in range(3):
         fn(*arguments)
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()  # start with an empty queue
     start = time.perf_counter()
     for _ in range(calls):
         fn(*arguments)
@@ -1003,18 +1051,21 @@ ways = {
     "triton_op": register_triton("way3"),
 }
 x, w = draw((2, 64), "float32", "contiguous")
+rows = []
 with torch.no_grad():
     for name, way in ways.items():
-        if DEVICE != "cuda" and name in ("plain function", "triton_op"):
-            seen = "not run: needs a GPU"
-        else:
+        seen = "not run: needs a GPU"
+        if DEVICE == "cuda" or name in ("Library", "custom_op"):
             seen = seen_by_compiler(lambda x, w, way=way: way(x, w, EPS) * 2, x, w)
-        print(f"{name:15} {microseconds(way, x, w, EPS):8.1f} us   {seen}")
+        rows.append((name, microseconds(way, x, w, EPS), seen))
+print(f"{'way':15} {'one call':>11} {'on top':>11}   what the compiler sees")
+for name, us, seen in rows:
+    print(f"{name:15} {us:8.1f} us {us - rows[0][1]:8.1f} us   {seen}")
 
 # %% [markdown]
-# **Read the table.** On a GPU all four times are host times: the kernel itself runs for two or three
-# microseconds. Without a GPU the interpreter's own time hides the differences, and only the second
-# column says something.
+# **Read the table.** On a GPU all four times are host times: such a small kernel is done before the
+# next one arrives. `on top` is what the operator adds to the plain function. Without a GPU the
+# interpreter's own time hides the differences, and only the last column says something.
 #
 # `Library` and `custom_op` show the compiler one name. `triton_op` shows it the kernel. The last
 # operation of each graph is the `* 2`: with a box in front of it, it has to be a kernel of its own.
@@ -1035,6 +1086,7 @@ with torch.no_grad():
 # - `torch.empty_like(x)` in the fake, where the real result is contiguous.
 # - An operator that returns its input. Return something new, or change it and return nothing.
 # - `int(x.shape[0])` in a fake: the size becomes a constant, and each new size compiles again.
+# - Keeping an operator whose library was closed, and calling it: PyTorch has freed it.
 # - Registering a GPU kernel for all devices: with a CPU tensor it reads memory that is not there.
 #
 # </details>
