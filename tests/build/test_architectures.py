@@ -116,6 +116,14 @@ def test_every_broken_limit_is_named():
         assert words in sentence
 
 
+def test_a_few_spilled_bytes_may_be_declared_and_no_more():
+    """Kills: a limit in bytes that is read as no limit at all."""
+    declared = {"01_vector_add": {80: "spills 8"}}
+    assert architectures.problems([compiled(spills=8)], declared) == []
+    (sentence,) = architectures.problems([compiled(spills=16)], declared)
+    assert sentence.endswith("spills 16 bytes per thread; its limit is 'spills 8'")
+
+
 def test_nothing_is_demanded_where_nothing_is_promised():
     """A T4 that spills, an H100 that no header names: both are shown, neither is a fault."""
     found = [compiled(75, spills=8), compiled(90, ok=False)]

@@ -177,8 +177,10 @@ def _cell(found: list[tuple[Compiled, dict[str, Any]]]) -> str:
     }
     tensor_cores = max((kernel["mma"] + kernel["wgmma"] for _, kernel in found), default=0)
     parts = [f"{most['registers']} r"] if found else []
-    if most["shared_bytes"]:
+    if most["shared_bytes"] >= 1024:
         parts.append(f"{most['shared_bytes'] / 1024:.3g} KiB")
+    elif most["shared_bytes"]:
+        parts.append(f"{most['shared_bytes']} B")
     if most["spills"]:
         parts.append(f"**spills {most['spills']}**")
     if tensor_cores:
