@@ -84,8 +84,9 @@ class Batch:
     ) -> Batch:
         """Write a new batch below `parent`. It is complete on the disk when this returns."""
         name = f"autograde-{secrets.token_hex(6)}"
-        folder = parent / name
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # `work` may be a link to the disk that the nodes share: they know the real place only.
+        folder = parent.resolve() / name
         folder.mkdir(mode=0o700)
         (folder / "out").mkdir(mode=0o700)
         plan = Plan(

@@ -84,12 +84,13 @@ def make_runner(
 
 
 def _session(root: Path, assignment: str) -> Session:
-    if seen := sandbox.shown_in(root):
-        console.print(
-            f"The course folder {root.resolve()} lies in {seen}, which students' code can read: "
-            "move it elsewhere."
-        )
-        raise typer.Exit(2)
+    for place in (root, root / "work"):
+        if seen := sandbox.shown_in(place):
+            console.print(
+                f"The folder {place.resolve()} lies in {seen}, which students' code can read: "
+                "move it elsewhere."
+            )
+            raise typer.Exit(2)
     try:
         session = Session(root.resolve(), assignment)
         session.ingest()

@@ -44,6 +44,7 @@ in_image() {
     [[ -n ${WORKBOOK_BIND:-} ]] && options+=(--bind "$WORKBOOK_BIND")
     local name
     for name in CUDA_VISIBLE_DEVICES TRITON_INTERPRET SLURM_JOB_ID SLURM_CPUS_PER_TASK \
+        SLURM_ARRAY_JOB_ID SLURM_ARRAY_TASK_ID SLURM_PROCID SLURM_NTASKS SUBMITIT_EXECUTOR \
         JUPYTER_TOKEN_FILE JUPYTER_RUNTIME_DIR; do
         [[ -n ${!name:-} ]] && options+=(--env "$name=${!name}")
     done

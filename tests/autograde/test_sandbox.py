@@ -186,6 +186,22 @@ def test_hidden_tests_are_refused_without_walls(monkeypatch: pytest.MonkeyPatch)
         cli.choose_level("bubblewrap", None, force=True)
 
 
+def test_a_course_that_candidates_can_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kills: hidden tests, or verdicts on their way, in a folder that is bound into the walls."""
+    (tmp_path / "seen" / "course").mkdir(parents=True)
+    (tmp_path / "course").mkdir()
+    (tmp_path / "course" / "work").symlink_to(tmp_path / "seen")
+    assert sandbox.shown_in(tmp_path) is None
+    monkeypatch.setattr(sandbox, "visible_folders", lambda: [tmp_path / "seen"])
+    for course in (tmp_path / "seen" / "course", tmp_path / "course"):
+        with pytest.raises(typer.Exit) as stop:
+            cli._session(course, "x")
+        assert stop.value.exit_code == 2
+        assert "which students' code can read" in capsys.readouterr().err
+
+
 def test_the_folder_for_walls_is_removed() -> None:
     """Kills: a mount point left behind by every candidate."""
     before = set(Path(tempfile.gettempdir()).glob("workbook-*"))

@@ -35,6 +35,7 @@ pytestmark = [
     pytest.mark.skipif(LEVEL == "plain", reason="no namespaces and no bubblewrap here"),
 ]
 NAME = "90_doubling"
+ROOT = Path(__file__).resolve().parents[2]
 LIMITS = sandbox.Limits(call_seconds=3.0)
 QUICK = {"workers": 1, "memory_gb": 1, "poll_seconds": 0.2, "settle_seconds": 1.0}
 
@@ -205,6 +206,47 @@ def test_a_lost_job_costs_nobody_points(course: Path, cluster: one_node_slurm.Sl
     plans = [json.loads(p.read_text())["chunks"] for p in course.glob("work/*/slurm/*/batch.json")]
     assert sorted(len(chunk) for plan in plans for chunk in plan) == [1, 2, 2]
     _wait(lambda: not cluster.output("squeue", "-h"))
+
+
+# Runs the command here, with the environment that the image would get and nothing else.
+APPTAINER = """#!/bin/bash
+shift
+variables=(PATH={path}:/usr/bin:/bin)
+while [[ $1 == --* ]]; do
+    case $1 in
+    --nv | --cleanenv) shift ;;
+    --env) variables+=("$2"); shift 2 ;;
+    --pwd) cd "$2"; shift 2 ;;
+    --bind) echo "$2" >>"{bound}"; shift 2 ;;
+    *) shift 2 ;;
+    esac
+done
+shift
+exec env -i "${{variables[@]}}" TMPDIR="{scratch}" "$@"
+"""
+
+
+def test_a_job_runs_in_the_image(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: a variable that submitit needs and the image does not get; a folder that is not bound;
+    `singularity/python.sh` and the runner each with its own idea of the course."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    text = APPTAINER.format(
+        path=Path(sys.executable).parent, bound=tmp_path / "bound", scratch=tmp_path
+    )
+    (tools / "apptainer").write_text(text)
+    (tools / "apptainer").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.setenv("WORKBOOK_IMAGE", str(tools))
+    monkeypatch.setenv("WORKBOOK_COURSE", str(course))
+    session = _session(course, ["s1_right"])
+    settings = SlurmSettings(python=str(ROOT / "singularity" / "python.sh"), **QUICK)
+    session.run(SlurmRunner(session.folder / "slurm", Setting("auto", LIMITS), settings))
+    logs = "".join(path.read_text() for path in course.glob("work/*/slurm/*/submitit/*.err"))
+    assert session.summary() == {"PASS": 2}, logs
+    assert str(course) in (tmp_path / "bound").read_text().split()
 
 
 def test_what_slurm_refuses_is_one_sentence(course: Path) -> None:
