@@ -33,9 +33,9 @@ def write(path: Path, gpu: str, entries: dict[str, Any]) -> None:
 
 def slower(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """One sentence for each stored ratio (peer / our best) that fell by more than SLACK."""
-    before = _ratios(old.get("ops", {}))
+    before = ratios(old.get("ops", {}))
     sentences = []
-    for key, now in _ratios(new).items():
+    for key, now in ratios(new).items():
         then = before.get(key)
         if then and now < (1 - SLACK) * then:
             name, label, peer = key
@@ -43,7 +43,8 @@ def slower(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return sentences
 
 
-def _ratios(entries: dict[str, Any]) -> dict[tuple[str, str, str], float]:
+def ratios(entries: dict[str, Any]) -> dict[tuple[str, str, str], float]:
+    """(operation, problem, peer) -> the peer's time over that of our fastest, where both ran."""
     found = {}
     for name, entry in entries.items():
         for problem in entry["problems"]:
@@ -54,6 +55,17 @@ def _ratios(entries: dict[str, Any]) -> dict[tuple[str, str, str], float]:
     return found
 
 
+def shown(value: float) -> str:
+    """A ratio with two digits, or with as many as it takes to show that it is below 1."""
+    digits = next(n for n in range(2, 17) if value >= 1 or float(f"{value:.{n}f}") < 1)
+    return f"{value:.{digits}f}"
+
+
+def markdown(head: list[str], body: list[list[str]]) -> str:
+    """A table of Markdown."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *body))
+
+
 def table(entries: dict[str, Any]) -> str:
     """One line per provider; `ratio` is its time over that of our fastest (above 1: we win)."""
     form = "{:<38}{:<18}{:>9}{:>9}{:>8}{:>7}{:>9}  {}"
@@ -61,8 +73,8 @@ def table(entries: dict[str, Any]) -> str:
     for name, entry in entries.items():
         for problem in entry["problems"]:
             lines += _problem_lines(form, name, problem)
-    wins = _ratios(entries)
-    lost = [f"{n} {label}: {peer} ({r:.2f})" for (n, label, peer), r in wins.items() if r < 1]
+    wins = ratios(entries)
+    lost = [f"{n} {label}: {peer} ({shown(r)})" for (n, label, peer), r in wins.items() if r < 1]
     lines.append(f"a peer is faster in {len(lost)} of {len(wins)} comparisons")
     lines += [f"  {line}" for line in lost]
     return "\n".join(lines)
@@ -77,13 +89,13 @@ def _problem_lines(form: str, name: str, problem: dict[str, Any]) -> list[str]:
             lines.append(f"{label:<38}{who:<18}{row['state']}: {row['reason']}")
             continue
         device = f"{row['device_ms']:.4f}" if row["device_ms"] else ""
-        against = f"{ratio(row, own):.2f}" if own else ""
+        against = shown(ratio(row, own)) if own else ""
         floor = f"{row['percent']:.0f} %"
         kernels = f"{row['kernels']} kernels" if (row["kernels"] or 1) > 1 else ""
         ms, error = f"{row['ms']:.4f}", f"{row['error']:.0e}"
         lines.append(form.format(label, who, ms, device, against, floor, error, kernels).rstrip())
     for target in problem["targets"]:
-        reached = "not run" if target["reached"] is None else f"{target['reached']:.2f}"
+        reached = "not run" if target["reached"] is None else shown(target["reached"])
         word = {True: "met", False: "MISSED", None: "open"}[target["met"]]
         lines.append(f"{'':<38}target {target['least']:.2f} of {target['peer']}: {reached}, {word}")
     return lines

@@ -1,0 +1,257 @@
+"""`python -m benchmarks.report [file...]`: a page and two pictures from stored results, no GPU.
+
+Reads `results/<gpu>.json` (default: each one there is) and writes beside it `<gpu>.md`,
+`<gpu>_ratios.png` and `<gpu>_roofline.png`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import tritonbook  # noqa: F401  (must come before Triton)
+
+from . import a100, pictures, results
+from .op import Op, all_ops
+from .results import markdown, shown
+from .runner import best, ratio
+
+ARCHITECTURES = Path(__file__).parent / "matrix" / "architectures.json"
+SOLUTIONS = "../../solutions"
+
+
+def page(
+    data: Mapping[str, Any], ops: Mapping[str, Op], compiled: list[dict[str, Any]], stem: str
+) -> str:
+    """The report on a results file, as Markdown.
+
+    data: a results file's. ops: the operations that exist, by name. compiled: the list of that name
+    in matrix/architectures.json. stem: what the pictures' file names begin with.
+    """
+    wins = results.ratios(data["ops"])
+    lost = {key: value for key, value in wins.items() if value < 1}
+    parts = [
+        _head(data, len(lost), len(wins), stem),
+        _notebooks(data),
+        _losses(data, lost, len(wins)),
+        _missing(data, ops, compiled),
+        a100.section(data, compiled),
+        _runs(data),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _head(data: Mapping[str, Any], lost: int, compared: int, stem: str) -> str:
+    return f"""# The workbook's solutions on {data["gpu"]}
+
+Made by `python -m benchmarks.report` from [{stem}.json]({stem}.json), which `python -m benchmarks`
+measured. A peer is faster in {lost} of {compared} comparisons; [each is named
+below](#where-a-peer-is-faster).
+
+![Bars: the time of each peer over the time of the workbook's fastest solution, one row for each
+problem. The figures are in the tables below.]({stem}_ratios.png)
+
+![Roofline: the workbook's fastest solution of each problem under the bandwidth and the fp16 rate
+that were measured in the same runs.]({stem}_roofline.png)
+
+## By notebook
+
+- A peer's column holds its time over that of our fastest solution, both medians: at 1.00 or more
+  ours is at least as fast; below 1.00, in bold, the peer is. In brackets: the same ratio from the
+  20 % and 80 % quantiles of both, at their least and most favourable for us.
+- *Floor*: the share that our solution reaches of what this GPU's copy bandwidth and fp16 product
+  rate, measured in the same run, allow for the problem's bytes and operations.
+- *Spread*: from the 20 % to the 80 % quantile of our time, over its median.
+- *Targets*: the ratio that was asked for before the run."""
+
+
+def _notebooks(data: Mapping[str, Any]) -> str:
+    by_notebook: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    for name, entry in data["ops"].items():
+        for problem in entry["problems"]:
+            by_notebook.setdefault(entry["notebook"], []).append((name, problem))
+    return "\n\n".join(_notebook(slug, by_notebook[slug]) for slug in sorted(by_notebook))
+
+
+def _notebook(slug: str, problems: list[tuple[str, dict[str, Any]]]) -> str:
+    peers = list(
+        dict.fromkeys(
+            row["name"] for _, problem in problems for row in problem["rows"] if not row["ours"]
+        )
+    )
+    head = ["problem", "ours", "floor", "spread", *peers, "targets"]
+    body, reasons = [], []
+    for name, problem in problems:
+        own, rows = best(problem["rows"]), {row["name"]: row for row in problem["rows"]}
+        body.append(
+            [
+                f"`{name}` {problem['label']}",
+                f"`{own['name']}`" if own else "none ran",
+                f"{own['percent']:.0f} %" if own else "",
+                f"{100 * (own['high'] - own['low']) / own['ms']:.1f} %" if own else "",
+                *(_against(rows.get(peer), own) for peer in peers),
+                "; ".join(_target(target) for target in problem["targets"]) or "none",
+            ]
+        )
+        reasons += [
+            f"- `{name}` {problem['label']}, {row['name']}: {row['state']}, {row['reason']}"
+            for row in problem["rows"]
+            if row["state"] != "timed"
+        ]
+    text = f"### [{slug}]({SOLUTIONS}/{slug}.ipynb)\n\n{markdown(head, body)}"
+    return text + ("\n\n" + "\n".join(reasons) if reasons else "")
+
+
+def _against(peer: dict[str, Any] | None, own: dict[str, Any] | None) -> str:
+    if peer is None:
+        return ""
+    if peer["state"] != "timed" or own is None:
+        return peer["state"]
+    found, (low, high) = ratio(peer, own), _range(peer, own)
+    said = shown(found) if found >= 1 else f"**{shown(found)}**"
+    return f"{said} ({low:.2f} to {high:.2f})"
+
+
+def _range(peer: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[float, float]:
+    """The ratio from the quantiles: at its least and at its most favourable for us."""
+    return peer["low"] / own["high"], peer["high"] / own["low"]
+
+
+def _target(target: Mapping[str, Any]) -> str:
+    word = {True: "met", False: "**missed**", None: "open, not run"}[target["met"]]
+    return f"{target['least']:.2f} of {target['peer']} {word}"
+
+
+def _losses(data: Mapping[str, Any], lost: Mapping[tuple, float], compared: int) -> str:
+    lines = []
+    for (name, label, peer), value in sorted(lost.items(), key=lambda item: item[1]):
+        problem = next(p for p in data["ops"][name]["problems"] if p["label"] == label)
+        own = best(problem["rows"])
+        row = next(row for row in problem["rows"] if row["name"] == peer)
+        inside = _range(row, own)[1] >= 1
+        lines.append(
+            f"- `{name}` {label}: **{peer}** takes {shown(value)} of our time"
+            + (", within the spread" if inside else "")
+            + _on_device(row, problem["rows"])
+        )
+    found = (
+        f"{len(lost)} of {compared} comparisons, the largest loss first." if lost else "Nowhere."
+    )
+    note = (
+        "\n\n*Kernels alone*: the same ratio for replayed CUDA graphs, without the host's share\n"
+        "of a call and with inputs that stay in the cache; our fastest there."
+        if any("kernels alone" in line for line in lines)
+        else ""
+    )
+    text = f"## Where a peer is faster\n\n{found}{note}"
+    return text + ("\n\n" + "\n".join(lines) if lines else "")
+
+
+def _on_device(peer: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
+    ours = [row["device_ms"] for row in rows if row["ours"] and row.get("device_ms")]
+    if not (ours and peer.get("device_ms")):
+        return ""
+    return f"; kernels alone {peer['device_ms'] / min(ours):.2f}"
+
+
+def _missing(data: Mapping[str, Any], ops: Mapping[str, Op], compiled: list[dict[str, Any]]) -> str:
+    """What exists and has no figure in this file."""
+    lines = []
+    for name, op in ops.items():
+        entry = data["ops"].get(name)
+        if entry is None:
+            labels = ", ".join(problem.label for problem in op.problems)
+            lines.append(f"- `{name}` ({op.notebook}): {labels}")
+            continue
+        rows = {problem["label"]: problem["rows"] for problem in entry["problems"]}
+        for problem in op.problems:
+            have = {row["name"] for row in rows.get(problem.label, ())}
+            absent = [provider for provider in op.providers if provider not in have]
+            if problem.label not in rows:
+                lines.append(f"- `{name}` {problem.label}")
+            elif absent:
+                lines.append(f"- `{name}` {problem.label}: {', '.join(absent)}")
+    timed = {name for op in ops.values() for name, each in op.providers.items() if each.ours}
+    timed |= {part for name in ops for part in a100.PARTS.get(name, ())}
+    graded = list(dict.fromkeys(one["key"] for one in compiled))
+    never = ", ".join(f"`{key}`" for key in graded if key not in timed)
+    return (
+        "## Not in this run\n\nOperations, problems and providers of `python -m benchmarks` without"
+        " a figure in this file:\n\n"
+        + ("\n".join(lines) or "- none")
+        + f"\n\nGraded functions with kernels that no operation times: {never or 'none'}."
+    )
+
+
+def _runs(data: Mapping[str, Any]) -> str:
+    """Dates, versions and measured rates, once for each run that the file holds."""
+    runs: dict[tuple[str, ...], list[str]] = {}
+    for name, entry in data["ops"].items():
+        versions, peaks = entry["versions"], entry["ceilings"]
+        key = (
+            entry["date"],
+            versions["torch"],
+            versions["triton"],
+            versions["python"],
+            f"{peaks['copy_gbps']:.0f} GB/s",
+            f"{peaks['fp16_tflops']:.0f} TFLOP/s",
+        )
+        runs.setdefault(key, []).append(f"`{name}`")
+    head = ["date", "torch", "Triton", "Python", "copy", "fp16 product", "operations"]
+    return "## Versions and measured rates\n\n" + markdown(
+        head, [[*key, ", ".join(names)] for key, names in sorted(runs.items())]
+    )
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A results file's data. Raises ValueError in one sentence where it is none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(
+            f"{path} cannot be read ({error.strerror}); name a results file."
+        ) from None
+    except ValueError:
+        raise ValueError(
+            f"{path} is not JSON; run `python -m benchmarks` to make it again"
+        ) from None
+    if not (isinstance(data, dict) and {"gpu", "ops"} <= set(data)):
+        raise ValueError(f"{path} holds no `gpu` and `ops`; name a file of `python -m benchmarks`.")
+    return data
+
+
+def stored() -> list[Path]:
+    """The results files that the workbook keeps, one for each GPU."""
+    found = []
+    for path in sorted(results.DIRECTORY.glob("*.json")):
+        if "ops" in json.loads(path.read_text(encoding="utf-8")):
+            found.append(path)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.report", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("files", nargs="*", type=Path, help="results files (default: all stored)")
+    options = parser.parse_args(arguments)
+    try:
+        found = {path: read(path) for path in options.files or stored()}
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    compiled = json.loads(ARCHITECTURES.read_text(encoding="utf-8"))["compiled"]
+    for path, data in found.items():
+        text = page(data, all_ops(), compiled, path.stem)
+        path.with_suffix(".md").write_text(text, encoding="utf-8")
+        made = pictures.draw(data, path.with_suffix(""))
+        print("written:", path.with_suffix(".md"), *made.values())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

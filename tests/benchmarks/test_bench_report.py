@@ -1,0 +1,142 @@
+"""The committed report is what its results give, and hides no loss and no gap."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from paper_results import row, stored
+from PIL import Image
+
+from benchmarks import pictures, report, results
+from benchmarks.op import Op, Problem, Provider, peer
+
+OP = Op(
+    "double",
+    "00_none",
+    [Problem("200 fp32", lambda device: (), bytes=1e9)],
+    exact=abs,
+    providers={"double": Provider(lambda: abs, ours=True), "eager": peer(abs)},
+)
+
+
+def page(data, ops=None, compiled=()):
+    return report.page(data, ops or {"double": OP}, list(compiled), "paper")
+
+
+def section(text, title):
+    return text.split(f"## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+@pytest.mark.parametrize("path", report.stored(), ids=lambda path: path.stem)
+def test_the_committed_report_is_what_the_command_gives(path):
+    """Kills: results, operations or compiled facts that changed while the page did not."""
+    compiled = json.loads(report.ARCHITECTURES.read_text())["compiled"]
+    data = report.read(path)
+    text = report.page(data, report.all_ops(), compiled, path.stem)
+    hint = "stale: run python -m benchmarks.report"
+    assert path.with_suffix(".md").read_text(encoding="utf-8") == text, hint
+    for name in ("ratios", "roofline"):
+        with Image.open(path.with_name(f"{path.stem}_{name}.png")) as picture:
+            assert picture.text["Description"] == pictures.stamp(data), hint
+
+
+def test_there_is_a_committed_report():
+    """Kills: a search for results that finds none, and with it a test above that runs never."""
+    assert results.DIRECTORY / "nvidia_h100_80gb_hbm3.json" in report.stored()
+
+
+def test_a_case_in_which_a_peer_wins_is_named_with_its_ratio():
+    """Kills: a list of losses that leaves one out, or the ratio upside down."""
+    text = page(stored(row("double", 2.0, ours=True), row("eager", 1.0), row("slow", 3.0)))
+    losses = section(text, "Where a peer is faster")
+    assert "1 of 2 comparisons" in losses
+    assert "`double` 200 fp32: **eager** takes 0.50 of our time\n" in losses
+    assert "slow" not in losses
+    assert "| **0.50** (0.41 to 0.61) | 1.50 (1.23 to 1.83) |" in text
+
+
+def test_every_loss_in_the_stored_results_is_named():
+    """Kills: a list cut at a number of lines, or at a smallest difference."""
+    for path in report.stored():
+        lost = {k: v for k, v in results.ratios(report.read(path)["ops"]).items() if v < 1}
+        losses = section(path.with_suffix(".md").read_text(), "Where a peer is faster")
+        assert losses.count("\n- ") == len(lost)
+        for name, label, rival in lost:
+            assert f"`{name}` {label}: **{rival}** takes " in losses
+
+
+def test_a_narrow_loss_is_not_rounded_to_a_draw():
+    """Kills: 0.9996 printed as 1.00."""
+    text = page(stored(row("double", 1.0, ours=True), row("eager", 0.9996)))
+    assert "takes 0.9996 of our time, within the spread" in text
+    assert "**0.9996**" in text and results.shown(1.0004) == "1.00"
+
+
+def test_a_loss_of_short_calls_shows_the_kernels_alone():
+    """Kills: the device's ratio upside down, or taken from our slower solution."""
+    ours = row("double", 2.0, True, device_ms=0.4), row("other", 2.1, True, device_ms=0.2)
+    losses = section(
+        page(stored(*ours, row("eager", 1.0, device_ms=0.3))), "Where a peer is faster"
+    )
+    assert "; kernels alone 1.50" in losses
+
+
+def test_without_a_loss_the_section_says_so():
+    text = page(stored(row("double", 1.0, ours=True), row("eager", 2.0)))
+    assert section(text, "Where a peer is faster").strip() == "Nowhere."
+
+
+def test_targets_and_refusals_are_shown():
+    """Kills: a missed target or a refused provider left out of the page."""
+    targets = [
+        {"peer": "eager", "least": 1.2, "reached": 1.0, "met": False},
+        {"peer": "gone", "least": 1.1, "reached": None, "met": None},
+    ]
+    refused = {"name": "gone", "ours": False, "state": "refused", "reason": "is off by 1"}
+    text = page(stored(row("double", 1.0, True), row("eager", 1.0), refused, targets=targets))
+    assert "1.20 of eager **missed**; 1.10 of gone open, not run" in text
+    assert "`double` 200 fp32, gone: refused, is off by 1" in text
+
+
+def test_what_has_no_figure_is_named():
+    """Kills: an operation, a problem, a peer or a graded kernel that vanishes from the page."""
+    longer = replace(OP, problems=[*OP.problems, Problem("300 fp32", abs, bytes=1)])
+    ops = {"double": longer, "triple": replace(OP, name="triple")}
+    compiled = [{"key": "double", "arch": 75, "kernels": []}, {"key": "lone", "arch": 75}]
+    missing = section(page(stored(row("double", 1.0, True)), ops, compiled), "Not in this run")
+    assert "- `triple` (00_none): 200 fp32" in missing
+    assert "- `double` 300 fp32" in missing
+    assert "- `double` 200 fp32: eager" in missing
+    assert "no operation times: `lone`." in missing
+
+
+def test_versions_date_and_rates_are_shown():
+    text = page(stored(row("double", 1.0, True)))
+    assert "| 2026-01-01 | 9.9 | 8.8 | 3.99 | 1000 GB/s | 100 TFLOP/s | `double` |" in text
+
+
+def test_the_command_writes_the_page_and_both_pictures(tmp_path):
+    """Kills: a picture that fails on a peer, an operation or a ratio that it has not met."""
+    path = tmp_path / "paper.json"
+    data = stored(row("double", 1.0, True), row("stranger", 90.0), row("eager", 0.2))
+    more = stored(row("double", 1.0, True), row("cudnn", 0.5), flops=1e12)
+    data["ops"]["product"] = more["ops"]["double"]
+    path.write_text(json.dumps(data))
+    assert report.main([str(path)]) == 0
+    assert (tmp_path / "paper.md").read_text().startswith("# The workbook's solutions on Paper GPU")
+    for name in ("ratios", "roofline"):
+        with Image.open(tmp_path / f"paper_{name}.png") as picture:
+            assert picture.size[0] > 600 and picture.text["Description"].startswith("data ")
+
+
+@pytest.mark.parametrize(
+    "text, says", [(None, "cannot be read"), ("{", "is not JSON"), ("{}", "holds no `gpu`")]
+)
+def test_bad_files_get_one_sentence(tmp_path, capsys, text, says):
+    """Kills: a traceback for a wrong file."""
+    path = tmp_path / "x.json"
+    if text is not None:
+        path.write_text(text)
+    assert report.main([str(path)]) == 2
+    said = capsys.readouterr().err
+    assert says in said and said.count("\n") == 1
