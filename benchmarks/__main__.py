@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import tritonbook  # noqa: F401  (must come before Triton)
+from tritonbook.command import BAD_INPUT, Parser, writable
 from tritonbook.device import INTERPRET, describe
 
 from . import results
@@ -15,8 +16,8 @@ from .op import all_ops
 from .runner import measured_ceilings, run_op
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = Parser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help="operations, or parts of their names")
     parser.add_argument("--list", action="store_true", help="print the operations and stop")
     parser.add_argument("--only", default="", help="providers to run, separated by commas")
@@ -24,24 +25,36 @@ def main() -> int:
     parser.add_argument(
         "--out", type=Path, default=results.DIRECTORY, help="folder of the results file"
     )
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     ops = all_ops()
     unknown = [name for name in options.names if not any(name in known for known in ops)]
     if unknown:
         parser.error(f"no operation like {unknown[0]!r}; there are: {', '.join(ops)}")
     chosen = {name: op for name, op in ops.items() if _wanted(name, options.names, ops)}
+    only = set(options.only.split(",")) if options.only else None
+    providers = sorted({name for op in chosen.values() for name in op.providers})
+    if only and not only <= set(providers):
+        missing = sorted(only - set(providers))[0]
+        parser.error(f"no provider {missing!r}; there are: {', '.join(providers)}")
+    try:
+        if options.out.exists():  # else it is made
+            writable(options.out / "results.json")
+    except ValueError as error:
+        parser.error(str(error))
     if options.list:
         for name, op in chosen.items():
             print(f"{name:<24}{op.notebook:<24}{', '.join(p.label for p in op.problems)}")
         return 0
     if INTERPRET:
-        print("benchmarks need a CUDA GPU: the interpreter's times say nothing about a kernel")
-        return 2
+        print(
+            "The benchmarks need a CUDA GPU: the interpreter's times say nothing about a kernel.",
+            file=sys.stderr,
+        )
+        return BAD_INPUT
     # One compiled function must not wait for a pool of compile workers started by another.
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "4")
     print(describe())
     peaks = measured_ceilings()
-    only = set(options.only.split(",")) if options.only else None
     path = results.path_for(peaks.gpu, options.out)
     old, entries = results.read(path), {}
     for name, op in chosen.items():

@@ -20,6 +20,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .command import BAD_INPUT, Parser, sentence
+
 ARCHITECTURES = (75, 80, 86, 89, 90)
 
 
@@ -98,7 +100,7 @@ def _notebook(name: str) -> Path:
     try:
         slug = course.get(name).slug
     except LookupError as error:
-        raise BadInput(f"{error.args[0]}.") from None
+        raise BadInput(sentence(error)) from None
     places = [Path.cwd(), Path.cwd() / "notebooks", course.directory().parent / "notebooks"]
     for place in places:
         if (place / f"{slug}.ipynb").is_file():
@@ -201,9 +203,7 @@ def _kernels(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tritonbook", description="GPU kernels in Triton, learnt by filling gaps."
-    )
+    parser = Parser(prog="tritonbook", description="GPU kernels in Triton, learnt by filling gaps.")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     def verb(name: str, run: Any, says: str) -> argparse.ArgumentParser:
@@ -252,7 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return options.run(options)
     except BadInput as error:
         print(error, file=sys.stderr)
-        return 2
+        return BAD_INPUT
     except KeyboardInterrupt:
         return 130
 

@@ -8,6 +8,8 @@ import re
 from collections import Counter
 from typing import Any
 
+from .command import sentence
+
 # Instructions that say how a kernel moves data and multiplies.
 TELLING = re.compile(
     r"^\s*(?:@%?\w+\s+)?((?:ld|st)\.(?:global|shared)|cp\.async|mma|wgmma|atom|red|bar|ex2)[\w.:]*"
@@ -31,7 +33,7 @@ def graded_calls(name: str) -> list[Any]:
         try:
             exercise = get(name)
         except LookupError as error:
-            raise UnknownKernel(f"{error.args[0]}.") from None
+            raise UnknownKernel(sentence(error)) from None
         found = [call for key in exercise.checks() for call in calls(exercise, key)]
     kernels = [call for call in found if call.launches_kernels and call.usable()]
     if not kernels:

@@ -70,7 +70,7 @@ def test_a_broken_exercise_gives_one_sentence_and_code_2(course, run):
         code, _, err = run(verb)
         assert code == 2
         assert err.splitlines() == [
-            "exercises/17_twice.py, line 88: the check cell states no points; add points=2."
+            "exercises/17_twice.py, line 89: the check cell states no points; add points=2."
         ]
         assert "Traceback" not in err
 
@@ -80,9 +80,9 @@ def test_new_refuses_other_names_and_never_overwrites(course, run):
     assert code == 0 and (course.root / "exercises" / "wrong" / "18_scan.py").is_file()
     assert run("new", "18_scan")[::2] == (
         2,
-        "18_scan.py exists already; choose another number or name\n",
+        "18_scan.py exists already; choose another number or name.\n",
     )
-    assert run("new", "scan")[::2] == (2, "'scan' is no exercise name; write it as in 17_scan\n")
+    assert run("new", "scan")[::2] == (2, "'scan' is no exercise name; write it as in 17_scan.\n")
 
 
 def test_a_new_exercise_keeps_every_rule(course, run):
@@ -93,7 +93,7 @@ def test_a_new_exercise_keeps_every_rule(course, run):
 
 def test_an_unknown_exercise_is_said(course, run):
     code, _, err = run("sync", "19_none")
-    assert code == 2 and err == "there is no exercise '19_none'; there are: 17_twice\n"
+    assert code == 2 and err == "there is no exercise '19_none'; there are: 17_twice.\n"
 
 
 def test_an_open_gap_that_does_not_compile_is_said(course, run):
@@ -104,7 +104,7 @@ def test_an_open_gap_that_does_not_compile_is_said(course, run):
     run("sync")
     code, _, err = run("check")
     assert code == 2
-    assert "line 48: the open gap of 'twice' does not compile (NameError" in err
+    assert "line 49: the open gap of 'twice' does not compile (NameError" in err
     assert len(err.splitlines()) == 1
 
 

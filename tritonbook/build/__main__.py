@@ -13,16 +13,17 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..command import BAD_INPUT, Parser, sentence, writable
 from ..course.mutants import MutantError
 from ..course.source import SourceError
 from . import contract, matrix, stubs, sync, template
 from .release import read_release
 
-BROKEN = 2
+BROKEN = BAD_INPUT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tritonbook.build", description=__doc__)
+    parser = Parser(prog="python -m tritonbook.build", description=__doc__)
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     verbs = parser.add_subparsers(dest="verb", required=True)
     for verb, does in (
@@ -50,15 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "kill-matrix": _kill_matrix,
     }[options.verb]
     try:
+        if options.verb != "new" and not (options.root / "pyproject.toml").is_file():
+            raise LookupError(f"{options.root} is no checkout of the workbook; mend --root")
         return verb(options)
     except (SourceError, MutantError, LookupError, OSError, RuntimeError, ValueError) as error:
-        print(_sentence(error), file=sys.stderr)
+        print(sentence(error), file=sys.stderr)
         return BROKEN
-
-
-def _sentence(error: Exception) -> str:
-    # A KeyError's own text is quoted.
-    return str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
 
 
 def _sync(options: argparse.Namespace) -> int:
@@ -132,6 +130,8 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import track
 
+    from ..checking.cases import DTYPES
+
     wanted = [
         trial
         for exercise in sync.chosen(options.root, [options.exercise] if options.exercise else [])
@@ -139,6 +139,10 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     ]
     if not wanted:
         raise LookupError(f"there is no graded key {options.key!r}")
+    if options.json:
+        writable(options.json)
+    if options.dtype and options.dtype not in DTYPES:
+        raise ValueError(f"dtype {options.dtype!r} is none of {', '.join(DTYPES)}")
     errors = Console(stderr=True)
     rows = matrix.run(wanted, options.dtype, options.timeout)
     done = list(

@@ -170,7 +170,8 @@ def _table(rows: list[CaseResult]) -> str:
                 "</span>"
             )
         body.append(
-            f'<tr style="background:transparent"><td {cell}>{_SIGN[row.state]}&nbsp;{row.state}</td>'
+            f'<tr style="background:transparent">'
+            f"<td {cell}>{_SIGN[row.state]}&nbsp;{row.state}</td>"
             f"<td {cell}>{html.escape(row.note)}</td>"
             f"<td {cell}><code style='background:transparent;color:inherit;padding:0'>"
             f"{html.escape(row.describe)}</code></td>"

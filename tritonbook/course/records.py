@@ -160,7 +160,7 @@ def enabled() -> bool:
 
 
 def entries() -> dict[str, dict[str, Any]]:
-    """What is known of each check key: state, reason, runs, last, passed (None or the pass), speed."""
+    """What is known of each check key: state, reason, runs, last, passed (or None), speed."""
     return _read(path())["checks"] if enabled() else {}
 
 

@@ -1,0 +1,44 @@
+"""What the project's commands share: bad input is one sentence on standard error, exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import NoReturn
+
+BAD_INPUT = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse's parser, without the page of usage above the sentence that matters."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: {message}; see {self.prog} --help.\n")
+
+
+def sentence(error: Exception) -> str:
+    """An error as one line that ends with a full stop (or a question mark).
+
+    An OSError names its file; a KeyError's text loses the quotes that Python puts around it.
+    """
+    if isinstance(error, OSError) and error.filename:
+        text = f"{error.filename}: {error.strerror}"
+    elif isinstance(error, LookupError) and error.args:
+        text = str(error.args[0])
+    else:
+        text = str(error)
+    text = " ".join(text.split()) or type(error).__name__
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def writable(path: Path) -> Path:
+    """`path`, where a file can be written. Raises ValueError before the work, not after it."""
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name a file")
+    if not folder.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {folder}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise ValueError(f"{path} cannot be written: permission denied")
+    return path
