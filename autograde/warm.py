@@ -3,13 +3,22 @@
 Interpreter only: on a GPU the first use opens the driver, and a process that did so cannot fork.
 """
 
-from tritonbook import device
+import contextlib
+
+from tritonbook import device, notebook, timing  # noqa: F401
 from tritonbook.checking import battery, card, check, gates  # noqa: F401
+from tritonbook.seeing import tiles  # noqa: F401
 
 if device.INTERPRET:
     import sympy  # noqa: F401  (torch imports it at the first meta tensor; it takes a second)
     import torch
+    from torch._subclasses import schema_check_mode  # noqa: F401
 
     from tritonbook.seeing import meter  # noqa: F401
+
+    # What Triton imports at a first launch: 40 modules of Gluon among it, from 3.4 on.
+    with contextlib.suppress(ImportError):
+        import triton.compiler.code_generator
+        import triton.experimental.gluon  # noqa: F401
 
     torch.empty(2, device="meta") + 1
