@@ -914,13 +914,14 @@ import matplotlib.pyplot as plt
 
 GPU = DEVICE == "cuda"
 STEPS = 200 if GPU else 12
+RATE = 2.0 if GPU else 0.5  # wider means smaller gradients of a mean
 SIZES = dict(width=512, heads=8, kv_heads=2, hidden=1376, length=256) if GPU else {}
 
 
 def train(steps):
     model, x = block_and_tokens(**SIZES)
     goal = torch.roll(x, 1, dims=1)
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.5)
+    optimiser = torch.optim.SGD(model.parameters(), lr=RATE)
     losses = []
     for _ in range(steps):
         loss = (model(x) - goal).pow(2).mean()
@@ -1027,15 +1028,16 @@ predict(
 
 # %% [markdown]
 # **Read the table** (on a GPU). A gap between rows costs nothing. Memory comes in sectors of 32 bytes,
-# so every second element costs the whole sector: x counts twice, four transfers instead of three. The
-# transposed x is read along its columns: neighbours in a warp hit other sectors, and the caches
-# must bring the halves together. PyTorch's own kernel has the same difficulty.
+# so every second element costs the whole sector: x counts twice, four transfers instead of three. With
+# the transposed x the result takes its order from x, and y is read along its columns: neighbours in a
+# warp hit other sectors, and the caches must keep each until its other elements are asked for. PyTorch's
+# own kernel goes the same way.
 #
 # ## Where the microseconds go
 #
-# A small call is not slow because of its kernel. **Predict:** of dtype, layout, allocation and launch,
-# which takes longest? Then look. On a GPU these are host times; in the interpreter the launch is the
-# interpreter's own walk through the kernel, so compare the first three only.
+# A small call is not slow because of its kernel. **Predict:** of dtype, order of dimensions, merging,
+# allocation and launch, which takes longest? Then look. On a GPU these are host times; in the
+# interpreter the launch is the interpreter's own walk through the kernel, so compare the first four.
 
 # %%
 import time
@@ -1169,7 +1171,7 @@ else:
 #
 # - Merging by the first tensor alone: a broadcast second one reads the wrong elements.
 # - The result's dtype from the first argument: integers times 0.5 become integers.
-# - A result that keeps stride 0: all of its elements are one.
+# - A result that keeps stride 0: all of its elements are one and the same.
 # - No `finally`: one error in a test, and every later test runs on your kernels.
 # - A replacement that calls the operator it replaces: it calls itself without end.
 # - Calling an operator whose library was closed: PyTorch has freed it, and the result is random.
