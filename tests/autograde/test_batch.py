@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -194,6 +195,22 @@ def test_settings_reach_sbatch(tmp_path: Path) -> None:
     wanted = {"partition": "a100", "time": 30, "gres": "gpu:1", "account": "course", "mem": "7680M"}
     assert wanted.items() <= asked.items()
     assert read_settings(tmp_path / "nowhere").for_submitit("job")["mem"] == "24576M"
+
+
+@pytest.mark.parametrize("site", [{}, {"PARTITION": "a100", "GRES": "gpu:a100:1", "MINUTES": "90"}])
+def test_the_job_scripts_and_the_runner_share_a_sites_settings(
+    tmp_path: Path, site: dict[str, str]
+) -> None:
+    """Kills: a setting of `singularity/submit` that the runner does not know, or takes as text."""
+    script = Path(__file__).resolve().parents[2] / "singularity" / "submit"
+    variables = {f"WORKBOOK_{name}": value for name, value in site.items()}
+    done = subprocess.run(
+        [script, "settings"], env=os.environ | variables, capture_output=True, text=True, check=True
+    )
+    (tmp_path / "slurm.json").write_text(done.stdout)
+    settings = read_settings(tmp_path)
+    for name, value in site.items():
+        assert str(getattr(settings, name.lower())) == value
 
 
 def test_a_limit_that_no_exercise_can_keep_is_refused(tmp_path: Path) -> None:
