@@ -30,6 +30,7 @@ ALIVE = {
     *("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING"),
     *("REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SIGNALING", "SPECIAL_EXIT", "STAGE_OUT"),
 }
+MAX_ARRAY = 1000  # jobs of an array: Slurm's own default limit is 1001
 SILENCE = 600.0  # seconds without an answer from squeue after which the driver gives up
 
 
@@ -185,6 +186,7 @@ class SlurmRunner:
         size = self.settings.chunk
         chunks = [fresh[at : at + size] for at in range(0, len(fresh), size)]
         chunks += [[item] for item in items if item.attempt > 1]
+        chunks = chunks[:MAX_ARRAY]  # the rest stays open, and comes with the next call
         setting, settings = self.setting, self.settings
         batch = Batch.create(
             self.folder,
