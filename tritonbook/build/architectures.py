@@ -188,6 +188,14 @@ def _cell(found: list[tuple[Compiled, dict[str, Any]]]) -> str:
     return ", ".join(parts)
 
 
+def write_results(compiled: Iterable[Compiled], date: str, versions: dict[str, str]) -> None:
+    """The results file: JSON with one line for each compile, so that changes can be read."""
+    lines = ",\n".join(json.dumps(asdict(one)) for one in compiled)
+    head = json.dumps({"date": date, "versions": versions}, indent=1).removesuffix("\n}")
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(f'{head},\n "compiled": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("slugs", nargs="*", help="exercises by slug or number (default: all)")
@@ -202,9 +210,7 @@ def main() -> int:
     print("\n".join(broken) if broken else f"{len(compiled)} compiled, every limit is kept")
     if not (options.slugs or options.arch):
         date = time.strftime("%Y-%m-%d")
-        RESULTS.parent.mkdir(parents=True, exist_ok=True)
-        data = {"date": date, "versions": versions(), "compiled": [asdict(c) for c in compiled]}
-        RESULTS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        write_results(compiled, date, versions())
         TABLE.write_text(markdown(compiled, date, versions()), encoding="utf-8")
     return int(bool(broken))
 
