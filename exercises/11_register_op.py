@@ -25,7 +25,8 @@ setup()
 # ## The idea
 #
 # Your RMSNorm works. You can call it from Python. But PyTorch does not know that it exists. Autograd
-# cannot go backwards through it. `torch.compile` meets the launch and has to stop or guess.
+# cannot go backwards through it. `torch.compile` must look into your Python code, and stops where it
+# cannot follow. Nothing keeps a CPU tensor from a kernel that was compiled for a GPU.
 #
 # An **operator** is a function that PyTorch knows by name: `torch.ops.workbook.rmsnorm`. To become
 # one, your function has to answer four questions:
@@ -1067,8 +1068,10 @@ for name, us, seen in rows:
 # next one arrives. `on top` is what the operator adds to the plain function. Without a GPU the
 # interpreter's own time hides the differences, and only the last column says something.
 #
-# `Library` and `custom_op` show the compiler one name. `triton_op` shows it the kernel. The last
-# operation of each graph is the `* 2`: with a box in front of it, it has to be a kernel of its own.
+# `Library` and `custom_op` show the compiler one name. `triton_op` shows it the kernel. So does the
+# plain function, since the compiler follows launches in Python code; but it has no name, no gradient and
+# no schema. The last operation of each graph is the `* 2`: with a box in front of it, it has to be a
+# kernel of its own.
 #
 # Which way would you take? If you need a gradient and want few surprises: `custom_op`. If the call
 # itself must be cheap, because a model makes thousands of them per token: `Library`. If your kernel
