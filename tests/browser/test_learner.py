@@ -104,3 +104,32 @@ def test_keyboard_only_from_a_wrong_mask_to_the_hints_and_a_pass(lab: Lab, page:
     run_down_to(page, "check(add,")
     page.keyboard.press("Shift+Enter")
     card(page, "add", "passed")
+
+
+def test_a_box_for_guesses_stays_closed_until_there_is_one(lab: Lab, page: Any) -> None:
+    """Kills: a box that gives the answer away, fails with open gaps, or is too pale."""
+    open_notebook(page, lab, "guesses")
+    for text in ("from tritonbook import DEVICE", "from tritonbook import predict"):
+        cell = cell_with(page, text)
+        cell.locator(".cm-content").click()
+        page.keyboard.press("Control+Enter")
+    box = page.locator("[role=group][aria-label^='Predict: write your guess']")
+    box.wait_for()
+    assert "240,000" not in box.inner_text() and "H100" not in box.inner_text()
+
+    cell.locator(".cm-line", has_text="ms that add takes").click()
+    page.keyboard.press("End")
+    for _ in "None,":
+        page.keyboard.press("Backspace")
+    page.keyboard.type("0.2,")
+    page.keyboard.press("Control+Enter")
+    filled = page.locator("[role=group][aria-label='Your predictions: nothing compared, 1 open']")
+    filled.wait_for()
+    assert "Run the cells above" in filled.inner_text()
+    for theme in ("Light", "Dark"):
+        if theme == "Dark":
+            menu(page, "Settings", "Theme", "JupyterLab Dark")
+            page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+        filled.scroll_into_view_if_needed()
+        assert pale_words(filled) == [], theme
+        shot(page, f"guesses_{theme.lower()}")
