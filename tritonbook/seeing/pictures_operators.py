@@ -18,7 +18,7 @@ def draw_floors(title: str, floors: Sequence[tuple[str, str, str]]) -> svg.Pictu
     if not floors:
         raise ValueError("a house needs at least one floor")
     notes = [max(svg.text_width(does), svg.text_width(who)) for _, does, who in floors]
-    width = max(_NAME + max(notes) + 24, svg.text_width(title, svg.TITLE))
+    width = max(_NAME + max(notes) + 24, 1.1 * svg.text_width(title, svg.TITLE))  # bold is wider
     parts = [svg.words(0, 13, title, svg.TITLE, bold=True)]
     middle = _NAME / 2
     y = 34.0
