@@ -20,7 +20,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help="operations, or parts of their names")
     parser.add_argument("--list", action="store_true", help="print the operations and stop")
-    parser.add_argument("--only", default="", help="providers to run, separated by commas")
+    parser.add_argument(
+        "--only", default="", help="providers to run, separated by commas; writes no file"
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="compare with the stored ratios: exit with 1 when one fell, write no file",
+    )
     parser.add_argument("--rep", type=float, default=100, help="milliseconds of timing per row")
     parser.add_argument(
         "--out", type=Path, default=results.DIRECTORY, help="folder of the results file"
@@ -59,25 +66,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     old, entries = results.read(path), {}
     for name, op in chosen.items():
         entries[name] = run_op(op, peaks=peaks, only=only, rep=options.rep)
-        results.write(path, peaks.gpu, entries)  # an interrupted run keeps what it has
-    print()
-    for sentence in results.slower(old, entries):
-        print(f"slower than stored: {sentence}")
-    print(results.table(entries))
+        if not (only or options.check):  # rows of some providers must not replace those of all
+            results.write(path, peaks.gpu, entries)  # an interrupted run keeps what it has
+    print(f"\n{results.table(entries)}")
     print(
         f"{peaks.gpu}: copy {peaks.copy_gbps:.0f} GB/s, fp16 matmul {peaks.fp16_tflops:.0f} "
-        f"TFLOP/s in this run; * = the workbook's solution; written to {path}"
+        "TFLOP/s in this run; * = the workbook's solution; "
+        + ("no file written" if only or options.check else f"written to {path}")
     )
-    refused = [
-        f"{name} {problem['label']} {row['name']}: {row['reason']}"
-        for name, entry in entries.items()
-        for problem in entry["problems"]
-        for row in problem["rows"]
-        if row["state"] == "refused"
-    ]
-    for line in refused:
-        print(f"REFUSED {line}")
-    return 1 if refused else 0
+    fallen, refused = results.slower(old, entries), results.refused(entries)
+    for line in [f"SLOWER {line}" for line in fallen] + [f"REFUSED {line}" for line in refused]:
+        print(line)
+    return 1 if refused or (options.check and fallen) else 0
 
 
 def _wanted(name: str, asked: list[str], known: Iterable[str]) -> bool:

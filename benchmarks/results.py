@@ -43,6 +43,17 @@ def slower(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return sentences
 
 
+def refused(entries: dict[str, Any]) -> list[str]:
+    """One sentence for each row that was not timed because its result is wrong."""
+    return [
+        f"{name} {problem['label']} {row['name']}: {row['reason']}"
+        for name, entry in entries.items()
+        for problem in entry["problems"]
+        for row in problem["rows"]
+        if row["state"] == "refused"
+    ]
+
+
 def ratios(entries: dict[str, Any]) -> dict[tuple[str, str, str], float]:
     """(operation, problem, peer) -> the peer's time over that of our fastest, where both ran."""
     found = {}

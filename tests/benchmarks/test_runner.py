@@ -1,9 +1,11 @@
 """The runner on a scripted clock: who is timed, who is refused, what the table and file say."""
 
+import pytest
 import torch
 import triton
 import triton.language as tl
 
+from benchmarks import __main__ as command
 from benchmarks import results
 from benchmarks.op import Missing, Op, Problem, Provider, all_ops, optional, peer
 from benchmarks.runner import run_op
@@ -101,6 +103,14 @@ def test_only_right_providers_are_timed():
     assert rows["skipped"]["reason"] == "takes no 200"
 
 
+def sound(*ms):
+    """A run in which no provider is refused."""
+    entry = run(*ms)
+    for problem in entry["problems"]:
+        problem["rows"] = [row for row in problem["rows"] if row["state"] != "refused"]
+    return entry
+
+
 def test_who_comes_first_does_not_decide():
     # Kills: one turn each, in which a cold GPU is charged to whoever comes first.
     rows = {row["name"]: row for row in run(9.0, 3.0, 2.0, 3.1, 2.2, 9.9)["problems"][0]["rows"]}
@@ -137,6 +147,25 @@ def test_slower_than_stored_is_reported_and_noise_is_not(tmp_path):
     assert results.slower(stored, {"double": run(2.0, 2.0)}) == [
         "double 200 fp32: 1.00 of eager, was 1.50"
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "written"),
+    [([], 0, True), (["--check"], 1, False), (["--only", "double"], 0, False)],
+)
+def test_only_a_whole_run_replaces_the_stored_ratios(
+    tmp_path, monkeypatch, capsys, arguments, status, written
+):
+    """Kills: a check that overwrites what it compares with; peers that vanish from the file."""
+    results.write(tmp_path / "paper_gpu.json", "Paper GPU", {"double": run(2.0, 3.0)})
+    before = (tmp_path / "paper_gpu.json").read_text()
+    monkeypatch.setattr(command, "INTERPRET", False)
+    monkeypatch.setattr(command, "measured_ceilings", lambda: PEAKS)
+    monkeypatch.setattr(command, "all_ops", lambda: {"double": make_op()})
+    monkeypatch.setattr(command, "run_op", lambda op, **options: sound(2.0, 2.0))
+    assert command.main(["--out", str(tmp_path), *arguments]) == status
+    assert "SLOWER double 200 fp32: 1.00 of eager, was 1.50" in capsys.readouterr().out
+    assert ((tmp_path / "paper_gpu.json").read_text() != before) is written
 
 
 def test_writing_keeps_other_operations(tmp_path):
