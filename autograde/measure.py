@@ -175,14 +175,15 @@ def measure(
         ran = time.monotonic()
         session.record()
         ended = time.monotonic()
-        runner.close()
-
         pairs = [p for p in session.submissions if kind_of(int(p[1].student[1:])) in CHECKED][:10]
         tests = direct_seconds(pairs)
+        # Again, one after another: beside a second worker an exercise waits for its cores.
         spent: dict[str, float] = defaultdict(float)
         for given, submission in pairs:
-            for verdict in session.verdicts(given, submission).values():
+            for task in submission.exercises:
+                verdict = runner.executor.run(given, submission, task)
                 spent[submission.student] += verdict.seconds
+        runner.close()
         beside = (ended - started - (ran - ingested)) / students
         overheads = [
             spent[submission.student] + beside - test
