@@ -40,6 +40,15 @@ INTERPRET: bool = _decide()
 DEVICE: str = "cpu" if INTERPRET else "cuda"
 
 
+def multiprocessors() -> int:
+    """How many streaming multiprocessors this GPU has; without one, an H100's 132."""
+    if INTERPRET:
+        return 132
+    import torch
+
+    return torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
+
+
 def versions() -> dict[str, str]:
     """Versions that decide what a result means: python, torch, triton, numpy, gpu, capability."""
     import numpy

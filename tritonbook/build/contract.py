@@ -18,7 +18,7 @@ from . import kernel_rules, limits, views
 from .release import Release
 from .template import SETUP
 
-MAX_BYTES = 64_000
+MAX_BYTES = 60_000
 MAX_TASKS = 4
 MAX_WIDTH = 100
 HINTS = 3
