@@ -37,7 +37,6 @@ setup()
 # This kernel subtracts the mean of each row. It has a bug that you cannot see in its result. To
 # show it, the kernel also writes what stands in *all* lanes, the masked ones too.
 
-
 # %%
 @triton.jit
 def centre_kernel(x_ptr, lanes_ptr, N, stride_xm, BLOCK_N: tl.constexpr):
@@ -142,7 +141,6 @@ CASES = [
     case("rows with gaps", **rows(3, 100, mean=-3, layout="strided")),
     case("half precision, large", dtype="float16", **rows(3, 255, mean=300, scale=300)),
 ]
-
 
 # %% [markdown]
 # ## Task 1. The row in one tile
@@ -305,8 +303,6 @@ def combine_ref(n_a, mean_a, m2_a, n_b, mean_b, m2_b):
     delta = mean_b - mean_a
     return n, mean_a + delta * share, m2_a + m2_b + delta * delta * n_a * share
 
-
-
 # %% tags=["answer"] key="welford_combine"
 @triton.jit
 def welford_combine(n_a, mean_a, m2_a, n_b, mean_b, m2_b):
@@ -432,7 +428,6 @@ LOOP_CASES = [
     case("rows with gaps", **rows(3, 40, mean=2, layout="strided"), options={"block": 16}),
     case("half precision, large", dtype="float16", **rows(2, 90, scale=400), options={"block": 32}),
 ]
-
 
 # %% tags=["answer"] key="layernorm_loop"
 @triton.jit
@@ -578,7 +573,6 @@ WELFORD_CASES = [
     case("rows with gaps", **rows(3, 70, mean=2, layout="strided"), num_splits=2),
     case("half precision, large", dtype="float16", **rows(2, 300, scale=400), num_splits=4),
 ]
-
 
 # %% tags=["answer"] key="layernorm_welford"
 @triton.jit
@@ -1008,7 +1002,6 @@ def column_sums(partials, dtype):
     out = torch.empty((K, N), dtype=dtype, device=partials.device)
     column_sums_kernel[(triton.cdiv(N, 16), K)](partials, out, G, N, BLOCK_G=64, BLOCK_N=16)
     return out.unbind(0)
-
 
 # %% tags=["answer", "stretch"] key="layernorm_backward"
 @triton.jit
