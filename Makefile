@@ -44,9 +44,9 @@ lab: $(STAMP)  ## JupyterLab on notebooks/
 	@$(BIN)/jupyter lab --notebook-dir notebooks
 
 # --- tests
-# More workers than the two cores that it is made for: browsers, Slurm and endless loops mostly wait.
+# Three workers for two cores: browsers and endless loops mostly wait.
 test: $(STAMP)  ## the whole test suite (no GPU needed)
-	@$(BIN)/python -m pytest -q -n 4 --dist loadgroup -m "not gpu and not container"
+	@$(BIN)/python -m pytest -q -n 3 --dist worksteal -m "not gpu and not container"
 
 test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this machine's GPU
 	@$(BIN)/python -m pytest -q -m gpu

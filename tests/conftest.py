@@ -4,25 +4,6 @@ import json
 
 import pytest
 
-# Modules whose tests share a fixture that takes long: one worker runs them all.
-TOGETHER = {
-    "test_demo",
-    "test_slurm",
-    "test_stock_tools",
-    "test_instructor",
-    "test_hosts",
-    "test_closure",
-    "test_11_register_op",
-}
-
-
-def pytest_collection_modifyitems(items):
-    """Long tests first, so that no worker is left alone with one at the end."""
-    for item in items:
-        if item.path.stem in TOGETHER:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
-
 
 def _cell(name, source, points=None):
     grader = {"grade_id": name, "solution": name.startswith("answer")}

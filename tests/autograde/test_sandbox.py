@@ -83,6 +83,7 @@ def _inside(level: str, text: str, folder: Path) -> dict:
             inside = sandbox.environment()
             os.environ.clear()
             os.environ.update(inside)
+            sandbox.close_other_files([writing])  # as a candidate does: files are limited inside
             sandbox.enter_namespaces(root, sandbox.Limits())
             names: dict = {}
             exec(text, names)
