@@ -38,6 +38,10 @@ _STATUS_OF_CODE = {
 }
 
 
+class NeedsAPerson(RuntimeError):
+    """The grader cannot tell whose fault a failure is: no score, listed as INFRA."""
+
+
 @dataclass
 class Outcome:
     """What a check cell came to, before it is a Verdict."""
@@ -187,7 +191,7 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None, seconds: 
     failed = next((report for report in reports if not report.passed), None)
     if failed is not None and peer.wanted_gradients:
         # A tape has no backward pass: the failure may be the grader's. A person decides.
-        raise NotImplementedError("this check differentiates through the answer")
+        raise NeedsAPerson("this check differentiates through the answer, which no tape can carry")
     if failed is not None:
         finding = failed.finding
         code = finding.code if finding else "wrong-values"

@@ -78,3 +78,12 @@ def test_a_tensor_subclass_is_no_tensor():
 )
 def test_plain_values(got, expected, fine):
     assert (compare_plain(got, expected) is None) is fine
+
+
+def test_a_row_that_cancelled_by_chance_borrows_the_size_of_the_others():
+    """Kills: a tolerance that asks more of one column of sums than float32 can give."""
+    sums = torch.tensor([[10.0], [1e-4]], dtype=torch.float64)  # sums of 130 terms of size one
+    allowed = derive_tolerance(torch.float32, terms=130).bound(sums)
+    assert allowed[1, 0] > 4 * torch.finfo(torch.float32).eps * 10
+    wide = sums.expand(2, 16)
+    assert derive_tolerance(torch.float32, terms=130).bound(wide)[1, 0] < 1e-8
