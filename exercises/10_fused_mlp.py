@@ -23,7 +23,7 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# Two thirds of a Llama layer's weights are in its MLP:
+# Four fifths of the weights of a Llama 3 layer are in its MLP:
 #
 # `out = (silu(x @ w_gate) * (x @ w_up)) @ w_down`
 #
@@ -52,7 +52,7 @@ draw_mlp(fused=True)
 # This kernel multiplies each row of a matrix by a number of its own. Look at how it finds its
 # place. The grid has one dimension: neighbouring programs work on neighbouring columns of the same
 # row, so what they load lies side by side in memory. With the row as the fast axis, neighbours
-# would read places far apart. The same kernel would be slower by a few per cent, for no gain.
+# would read places far apart.
 
 
 # %%
@@ -245,8 +245,8 @@ check(silu_mul, silu_mul_ref, HIDDEN_GATE_CASES, **GATE)
 # | `w_gate`, `w_up` | (D, H), any strides | weights |
 # | returned | (M, H), dtype of `x` | `silu(x @ w_gate) * (x @ w_up)` |
 #
-# Write the loop over D and the epilogue, about 14 lines. Pointers and masks are given. Rows and
-# columns past the end wrap around, as in notebook 09; only D needs a mask.
+# Write the loop over D and the epilogue, about 16 lines. Pointers and masks are given. Rows and
+# columns past the end wrap around, as in notebook 09: in the loop only D needs a mask.
 
 
 # %% tags=["reference"]
@@ -525,7 +525,7 @@ check(gate_up_swiglu, gate_up_ref, HIDDEN_GATE_UP_CASES, **GATE_UP)
 #
 # `mlp_swiglu(x, w_gate, w_up, w_down)` is two launches: your `gate_up_swiglu`, then a product with
 # `w_down`, which is (H, D). `product` is given: it is the kernel of notebook 09 with tiles from
-# `down_tile`. The gap is about 3 lines.
+# `down_tile`. The gap is about 2 lines.
 #
 # The hidden matrix, (M, H), is now the only thing between the two kernels. It is rounded to the
 # dtype of x there, as it is in PyTorch.
@@ -879,7 +879,7 @@ check(traffic_ledger, traffic_ledger_ref, HIDDEN_LEDGER_CASES, **LEDGER)
 
 # %% [markdown]
 # **Find the border.** The best that the hardware allows is the larger of two times: bytes over
-# bandwidth, operations over speed. If the L2 cache answers every repeated question, the bytes are
+# bandwidth, and operations over arithmetic speed. If the L2 cache answers every repeated question, the bytes are
 # `activations + weights`. Up to which M is the fused plan then no slower than the epilogue plan?
 # The cell takes an A100 (1.6 TB/s, 312 TFLOP/s) and walks through M.
 
@@ -922,10 +922,10 @@ for D in (128, 256, 512, 1024, 4096):
 # `mlp_gelu_fused(x, w1, w2)` is `gelu(x @ w1) @ w2`: x (M, D), w1 (D, H), w2 (H, N). The kernel
 # walks along H. At each step it computes a tile of hidden values, `[BLOCK_M, BLOCK_H]`, applies
 # the GELU, casts to the dtype of w2, and adds its product with a tile of w2 to the accumulator.
-# Two `tl.dot` in a row, and the value between them never leaves the registers.
+# Two `tl.dot` in a row, and what lies between them never goes to memory.
 #
 # When D fits into one tile (`ONE_D`), x is loaded once, before the loop. Else an inner loop walks
-# along D. Write the inside of the loop over H, about 20 lines; no points are lost if you stop here.
+# along D. Write the loop over H and the store, about 20 lines. The GELU is given: `gelu_tanh`.
 
 
 # %% tags=["reference"]
@@ -1236,12 +1236,12 @@ if DEVICE != "cuda":
 # %% [markdown]
 # **Read the tables.** On an H100, in November 2026, `mlp_swiglu` took as long as `torch.compile` at
 # 4096 tokens (ratio 0.99) and was faster at 16 tokens (1.09). With weights as `nn.Linear` keeps
-# them the ratios were 0.77 and 1.05: the strides are right, but rows of 128 bytes from many places
-# are harder to fetch than long ones.
+# them the ratios were 0.77 and 1.05: a tile then has rows of 64 or 128 bytes, each from another place
+# in memory.
 #
 # Full fusion wins where the ledger said, in narrow layers with many rows: 2.3 times at D = 64, 2.1
 # at D = 128, 1.3 at D = 256, each with 65,536 rows. For D = 512 and more it loses, by a factor of 2
-# to 12, and the wider the layer, the more. With 128 rows it loses from D = 128 on, although the
+# to 13, and the wider the layer, the more. With 128 rows it loses from D = 128 on, although the
 # ledger promised a small gain: 128 rows make two programs, and the rest of the GPU has nothing to
 # do. A bound says what is possible, not what happens.
 #
@@ -1258,7 +1258,8 @@ if DEVICE != "cuda":
 # - SiLU on `up` instead of `gate`: the two are easily swapped.
 # - The activation in half precision: cast at the store, or right before the next dot, not earlier.
 # - The hidden accumulator not reset for each step along H.
-# - Arithmetic that counts activations only. Weights are the larger part until M is a thousand.
+# - Arithmetic that counts activations only. Weights are the larger part up to M = D H / (D + H):
+#   3,277 rows with D = 4096 and H = 16384.
 #
 # </details>
 #
