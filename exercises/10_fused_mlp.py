@@ -879,9 +879,9 @@ check(traffic_ledger, traffic_ledger_ref, HIDDEN_LEDGER_CASES, **LEDGER)
 
 # %% [markdown]
 # **Find the border.** The best that the hardware allows is the larger of two times: bytes over
-# bandwidth, and operations over arithmetic speed. If the L2 cache answers every repeated question, the bytes are
-# `activations + weights`. Up to which M is the fused plan then no slower than the epilogue plan?
-# The cell takes an A100 (1.6 TB/s, 312 TFLOP/s) and walks through M.
+# bandwidth, and operations over arithmetic speed. If the L2 cache answers every repeated question,
+# the bytes are `activations + weights`. Up to which M is the fused plan then no slower than the
+# epilogue plan? The cell takes an A100 (1.6 TB/s, 312 TFLOP/s) and walks through M.
 
 # %%
 def best_ms(plan, bandwidth=1.6e12, speed=312e12):
@@ -1236,8 +1236,8 @@ if DEVICE != "cuda":
 # %% [markdown]
 # **Read the tables.** On an H100, in November 2026, `mlp_swiglu` took as long as `torch.compile` at
 # 4096 tokens (ratio 0.99) and was faster at 16 tokens (1.09). With weights as `nn.Linear` keeps
-# them the ratios were 0.77 and 1.05: a tile then has rows of 64 or 128 bytes, each from another place
-# in memory.
+# them the ratios were 0.77 and 1.05: a tile of 32 or 64 columns of D then reads 64 or 128 bytes in
+# one place, and goes on in another.
 #
 # Full fusion wins where the ledger said, in narrow layers with many rows: 2.3 times at D = 64, 2.1
 # at D = 128, 1.3 at D = 256, each with 65,536 rows. For D = 512 and more it loses, by a factor of 2
