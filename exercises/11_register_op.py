@@ -26,7 +26,8 @@ setup()
 #
 # Your RMSNorm works. You can call it from Python. But PyTorch does not know that it exists. Autograd
 # cannot go backwards through it. `torch.compile` must look into your Python code, and stops where it
-# cannot follow. Nothing keeps a CPU tensor from a kernel that was compiled for a GPU.
+# cannot follow. And PyTorch does not know for which device it was made: a CPU tensor is refused
+# only at the launch, by Triton, in words about pointers.
 #
 # An **operator** is a function that PyTorch knows by name: `torch.ops.workbook.rmsnorm`. To become
 # one, your function has to answer four questions:
@@ -45,7 +46,7 @@ setup()
 # |---|---|---|---|
 # | `torch.library.Library` | schema as text, everything by hand | one closed box | vLLM, PyTorch itself |
 # | `torch.library.custom_op` | a decorated function | one closed box | most projects |
-# | `torch.library.triton_op` | the same, with the launch wrapped | the kernel inside | where fusion matters |
+# | `torch.library.triton_op` | the same, with the launch wrapped | the kernel inside | models that are compiled |
 #
 # The third way needs a GPU for most of what it is good for. Everything else here runs without one.
 
@@ -64,8 +65,9 @@ draw_floors(
 # %% [markdown]
 # ## The kernels
 #
-# These are given. The forward one is the kernel of [05_rmsnorm_rows](05_rmsnorm_rows.ipynb). In the
-# backward one, with $\hat x = x \cdot r$ and r one over the root, each row has
+# These are given. The forward one is the kernel of [05_rmsnorm_rows](05_rmsnorm_rows.ipynb). For the
+# backward one let $r = 1 / \sqrt{\mathrm{mean}(x^2) + \varepsilon}$ and $\hat x = x \cdot r$. Then
+# each row has
 #
 # $$dx = r\,(w\,dy - \hat x \cdot \mathrm{mean}(w\,dy\,\hat x)) \qquad dw = \sum_\text{rows} dy\,\hat x$$
 
@@ -620,8 +622,9 @@ check(
 # %% [markdown]
 # ## Task 2. With a gradient: `custom_op`
 #
-# `custom_op` reads the schema from the annotations, registers the function for all devices, and
-# replaces an older operator of the same name. It also takes an autograd formula.
+# `custom_op` reads the schema from the annotations, registers the function for all devices (unless
+# `device_types=` names some), and replaces an older operator of the same name. It also takes an
+# autograd formula.
 #
 # The formula has a catch. When a model is compiled for training, the compiler runs the backward with
 # fake tensors as well. A kernel launch in it would need data. So the backward **must consist of
@@ -757,9 +760,9 @@ check(
 # operator that changes nothing and whose result nobody uses is dropped. So a false `mutates_args`
 # works in eager mode, and gives wrong numbers once somebody compiles.
 #
-# Write `rmsnorm_inplace(x, w, eps)`: it overwrites x [M, N] and returns nothing. `rmsnorm_into`
-# takes the place to write to. About 8 lines. What does the fake of an operator do that returns
-# nothing?
+# Write `register_inplace(namespace)`. Its operator `rmsnorm_inplace(x, w, eps)` overwrites x [M, N]
+# and returns nothing. `rmsnorm_into` takes the place to write to. About 8 lines. What does the fake
+# of an operator do that returns nothing?
 
 # %% tags=["reference"]
 def examine_inplace(register, question, shape, of, layout):
@@ -894,9 +897,9 @@ check(
 # the launch, and it can work on the code around it. It can also drop an allocation, or put the launch
 # into one compiled program with its neighbours.
 #
-# Two differences from `custom_op`. The decorator is `torch.library.triton_op`. The launch goes
+# Three differences from `custom_op`. The decorator is `torch.library.triton_op`. The launch goes
 # through `torch.library.wrap_triton(kernel)[grid](...)`, in the operator itself. And there is no
-# fake: the compiler runs the Python code and finds out. About 8 lines.
+# fake: the compiler runs the Python code and finds out. No gradient is asked for. About 8 lines.
 #
 # Without a GPU you can call it, and your kernel runs in the interpreter. But an interpreted kernel is a
 # Python function, and there is nothing to hand to a compiler. So the cases that compile are *not run*
@@ -1070,11 +1073,11 @@ for name, us, seen in rows:
 #
 # `Library` and `custom_op` show the compiler one name. `triton_op` shows it the kernel. So does the
 # plain function, since the compiler follows launches in Python code; but it has no name, no gradient and
-# no schema. The last operation of each graph is the `* 2`: with a box in front of it, it has to be a
-# kernel of its own.
+# no schema. The last operation of each graph is the `* 2`. With a box in front of it, it has to be a
+# kernel of its own. With an open one the compiler may merge the two, if its version can.
 #
 # Which way would you take? If you need a gradient and want few surprises: `custom_op`. If the call
-# itself must be cheap, because a model makes thousands of them per token: `Library`. If your kernel
+# itself must be cheap, because a model makes hundreds of them per token: `Library`. If your kernel
 # stands among many small operations and gets compiled: `triton_op`.
 #
 # ## Recap
@@ -1090,11 +1093,14 @@ for name, us, seen in rows:
 # - An operator that returns its input. Return something new, or change it and return nothing.
 # - `int(x.shape[0])` in a fake: the size becomes a constant, and each new size compiles again.
 # - Keeping an operator whose library was closed, and calling it: PyTorch has freed it.
-# - Registering a GPU kernel for all devices: with a CPU tensor it reads memory that is not there.
+# - Registering a GPU kernel for all devices: with a CPU tensor the error comes from Triton's launch
+#   and does not name the operator.
 #
 # </details>
 #
 # Sources: PyTorch documentation, *Custom Python Operators* and *torch.library* (2025).
+#
+# Next: [12_op_library](12_op_library.ipynb), where a program writes the kernels.
 
 # %%
 progress()
