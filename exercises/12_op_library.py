@@ -31,7 +31,8 @@ setup()
 #
 # Three things stand between a formula and an operator:
 #
-# 1. **Layout.** Tensors have any rank and any strides, and are broadcast against each other.
+# 1. **Layout.** Tensors have any rank (number of dimensions) and any strides, and are broadcast
+#    against each other.
 # 2. **Dtypes.** An int32 tensor plus 0.5 is float32; a float16 tensor plus 0.5 stays float16.
 # 3. **The framework.** `x + y` must reach your kernel without a change in the model.
 #
@@ -113,7 +114,7 @@ out
 # | (2, 3, 4) | (12, 4, 1) and (0, 4, 1) | (2, 12) with (12, 1) and (0, 1) |
 # | (5, 1, 7) | (14, 9, 2) | (35) with (2): the 9 never counts |
 #
-# Write `merge(sizes, strides)`, about 12 lines. `strides` is a list with the strides of each tensor;
+# Write `merge(sizes, strides)`, 12 to 20 lines. `strides` is a list with the strides of each tensor;
 # a broadcast dimension has stride 0. Return `(sizes, strides)` as lists. At least one dimension
 # stays: for a scalar return sizes `[1]`, with stride 0 for each tensor.
 
@@ -1153,9 +1154,9 @@ else:
 
 # %% [markdown]
 # **Read the plot.** On a GPU look for the flat part on the left: it is the cost of a call, whatever
-# its size. On the right memory decides, and the curves meet. The size where a curve leaves its floor
-# is the size from which your library is worth calling. The graph's floor is lower than any
-# Python: it is what the GPU itself needs to start a kernel.
+# its size. On the right memory decides, and the curves meet. Left of the bend you pay for the call,
+# right of it for the bytes. The graph's floor is lower than any Python: it is what the GPU itself
+# needs to start a kernel.
 #
 # ## Recap
 #
@@ -1177,6 +1178,8 @@ else:
 # - Calling an operator whose library was closed: PyTorch has freed it, and the result is random.
 #
 # </details>
+#
+# Next: [13_rope](13_rope.ipynb), where positions turn into angles.
 
 # %%
 progress()
