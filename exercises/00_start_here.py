@@ -86,7 +86,7 @@ draw_mask(n=10, block=4)
 # as in Python's `range`.
 #
 # The picture above is `tile_ranges(10, 4)`: `[(0, 4), (4, 8), (8, 10)]`. Note the last pair: it
-# stops where the elements stop.
+# stops where the elements stop. No elements have no programs: the list is empty.
 
 # %% tags=["reference"]
 def tile_ranges_ref(n, block):
@@ -220,7 +220,7 @@ show_tiles(broken_copy, torch.arange(1.0, 11.0, device=DEVICE))
 #
 # ## Task 2. Mend it
 #
-# Write the mended kernel into the gap, about 5 lines. You may copy the broken lines and change
+# Write the mended kernel into the gap, about 4 lines. You may copy the broken lines and change
 # them. The grid in the wrapper is the third bug, 1 line.
 
 # %% tags=["reference"]
