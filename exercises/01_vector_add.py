@@ -448,10 +448,10 @@ predict(
 # </details>
 
 # %% [markdown]
-# **Read the plot.** On a GPU the bars are almost equal, and near the ceiling. `add` does one addition for 12
-# bytes, so it waits for memory whatever you do. Such a kernel is *memory-bound*. How the work is
-# divided matters little here, as long as there are enough programs to ask for memory at the same
-# time. It will matter in notebook 05, where programs differ in how much they read.
+# **Read the plot.** On a GPU the bars are almost equal, and near the ceiling. `add` does one addition
+# for 12 bytes, so it waits for memory whatever you do. Such a kernel is *memory-bound*. How the work
+# is divided matters little here, as long as there are enough programs to ask for memory at the same
+# time. It will matter in notebook 06, where a few long rows start too few programs.
 #
 # ## Stretch: as many programs as you like
 #
