@@ -50,7 +50,7 @@ timeline(device.trace, "Three launches, then the host waits", "simulated")
 #
 # ## Four ways to be fooled
 #
-# 1. **No synchronise.** You time the launch. Every kernel seems to take 10 microseconds.
+# 1. **No synchronise.** You time the launch. Every kernel seems to take the same few microseconds.
 # 2. **No warm-up.** The first call compiles the kernel, and a GPU that was idle runs at a low clock
 #    for a while. You time the compiler.
 # 3. **Work in the queue.** What was launched earlier is still running when you start the clock.
