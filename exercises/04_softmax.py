@@ -809,8 +809,8 @@ check(
 #
 # </details>
 #
-# Next: [05_rmsnorm_rows](05_rmsnorm_rows.ipynb), another reduction over rows, and what to do when
-# there are too few of them.
+# Next: [05_rmsnorm_rows](05_rmsnorm_rows.ipynb), another reduction over rows, and the first two of
+# four ways to divide them.
 
 # %%
 progress()
