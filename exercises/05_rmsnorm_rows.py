@@ -588,7 +588,7 @@ predict(
 # %% [markdown]
 # **Read the table.** GB/s is computed from the bytes that *have* to move, x once and y once. With
 # 4,096 elements, the second reading of x comes from the cache: the row is still there, and scheme 2
-# loses little. Compare the figures for the many short rows on your GPU.
+# loses little. Compare the figures for the 16,384 rows on your GPU.
 #
 # Now the 8 long rows. There are 8 programs, and a GPU has about a hundred processors. Most of them
 # have nothing to do, whatever you write in the kernel. The bandwidth that you see is a small part of
