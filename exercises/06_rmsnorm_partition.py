@@ -802,8 +802,8 @@ traffic(mine("rmsnorm_split_det", quiet=True), x, w, EPS, 4)
 #
 # **Predict** before you run it: where in the map will 3 stand, and where 4?
 #
-# On a GPU the cell measures yours, in about half a minute. Without one it shows a map that was
-# measured before, and says on which GPU.
+# On a GPU the cell times the workbook's four kernels on it, in about half a minute. Without one it
+# shows a map that was measured before, and says on which GPU.
 
 # %% tags=["reference"]
 from tritonbook.seeing.pictures_norms import Regimes, stored_regimes
