@@ -30,7 +30,7 @@ setup()
 #
 # It sounds like something that needs no thought. It does need it, in four places:
 #
-# 1. Which candidates go into the table? Each one costs a compile, half a second to two seconds.
+# 1. Which candidates go into the table? Each one costs a compile, up to two seconds.
 # 2. Which of them can be dropped for this shape, before they cost anything?
 # 3. When must Triton choose again? That is the **key**.
 # 4. What happens to your data while the kernel runs a hundred times to be timed?
@@ -43,9 +43,9 @@ setup()
 #
 # ## What a config costs
 #
-# Here is the kernel. Two things are new against notebook 08. Rows past M **wrap around** to row 0
-# instead of being masked: they are computed and never stored, and the loads need no mask. And
-# `EVEN_K` drops the mask along K when K is a multiple of `BLOCK_K`.
+# Here is the kernel. Two things are new against notebook 08. Rows past M **wrap around** to the
+# first rows instead of being masked: they are computed and never stored, and the loads need no mask.
+# Columns past N do the same. And `EVEN_K` drops the mask along K when K is a multiple of `BLOCK_K`.
 
 # %% tags=["reference"]
 import functools
@@ -140,8 +140,8 @@ for name, sizes in {"small": small, "large": large}.items():
 # - registers: `65,536 // (registers * 32 * num_warps)`
 # - shared memory: `164 KiB // (shared memory of one program + 1 KiB)`
 #
-# The smaller number counts. It is called **occupancy** when given as a share of the 64 warps that
-# could be there.
+# The smaller number counts. Times `num_warps`, as a share of the 64 warps that could be there, it is
+# called **occupancy**.
 #
 # **Predict.** The large config fits once. Does that make it slow?
 #
@@ -149,8 +149,8 @@ for name, sizes in {"small": small, "large": large}.items():
 #
 # No. Other programs on the multiprocessor are one way to keep the tensor cores busy while loads are
 # on their way. Stages are another: the large program has two tiles waiting while it multiplies the
-# third. And a large tile loads each element of A and B less often. For a product, large tiles with
-# an occupancy of one usually win. For a memory-bound kernel it is the other way round.
+# third. And a large tile loads each element of A and B less often. For a product, large tiles that
+# fit once usually win. You will see it below.
 #
 # </details>
 #
@@ -702,7 +702,7 @@ for config_ in prune(configs(), call(4096, 4096, 4096))[:3]:
 # - `reset_to_zero=["out_ptr"]` fills with zeros before each run. For kernels that *add* to their
 #   output, with `tl.atomic_add` for instance.
 #
-# Write `tuned_scale_kernel`, about 5 lines, and the store of the kernel, about 3 lines.
+# Write `tuned_scale_kernel`, about 5 lines, and the body of `scale_kernel`, 3 lines.
 # `x` is a vector with any stride; it is changed in place and returned.
 
 
@@ -869,10 +869,10 @@ timed.plot()
 
 # %% [markdown]
 # **Read the table.** A kernel of 30 lines comes close to a library that has been tuned for years.
-# On an H100, in November 2026, the ratio was 0.98 at 2048, 0.97 at 4096, and between 0.97 and 1.00 at
-# 8192, where single pairs of timings went from 0.94 to 1.12. At that size the GPU draws all the
-# power it may, and lowers its clock. Which of two kernels runs first then matters as much as which
-# is better. That is why both are timed in one run, and why 1 % proves nothing.
+# On an H100, in November 2026, one run of this cell gave 0.95 at 2048, 1.03 at 4096 and 0.92 at 8192.
+# Another run timed the two in turns, twelve times: 0.98, 0.97 and 0.97, and single pairs at 8192
+# went from 0.94 to 1.12. At that size the GPU draws all the power it may, and lowers its clock. Which
+# of two kernels runs first then matters as much as which is better. So 1 % proves nothing.
 #
 # ## Recap
 #
@@ -888,7 +888,7 @@ timed.plot()
 #   the result is never written.
 # - `key=["M", "N"]`: the winner for one K is used for all others.
 # - Tuning inside the function that is called: a new tuner each time, so every call tunes.
-# - A hundred configs: two minutes before the first result.
+# - A hundred configs: a minute or more before the first result.
 #
 # </details>
 #
