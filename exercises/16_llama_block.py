@@ -187,7 +187,7 @@ def block_arguments(B, L, D=32, F=48, heads=4, kv_heads=2, size=16, positions=No
 # - One product makes queries, keys and values of all heads. A view cuts them apart: `.view(B, L, H
 #   + 2 HK, d).transpose(1, 2).split(...)`. Nothing is copied. Your kernels take strides.
 # - `flash_gqa` returns o and lse.
-# - `torch.addmm(c, a, b)` is c + a @ b in one go: the residual costs no kernel of its own.
+# - `torch.addmm(c, a, b)` is c + a @ b in one call: it adds the residual.
 # - For the MLP take `silu_mul` between products of torch. Your fused `gate_up_swiglu` of notebook
 #   10 reads x once instead of twice, but its products have to keep up with cuBLAS. On an H100, with
 #   this layer's sizes, they do not: the block took 3.4 ms with it and 2.9 ms without. Measure on
@@ -423,11 +423,11 @@ check(llama_decode, decode_ref, HIDDEN_DECODE_CASES, allow=COPIES, tolerance=clo
 # %% [markdown]
 # ## Task 3. Training
 #
-# Every part needs a gradient. Attention has one, from notebook 15. Two more kernels are given
-# below: the backward pass of RMSNorm, and that of the gate of SwiGLU. Read them if you like. They
-# are row kernels like those of notebooks 03 and 05.
+# Every part needs a gradient. Attention has one: the workbook's `flash_attention` of notebook 15. Two
+# more backward passes are given below: that of RMSNorm, as in the stretch of notebook 07, and that
+# of the gate of SwiGLU, element by element as in notebook 03. Read them if you like.
 #
-# What is left is to connect them. `RMSNorm` shows how. Write two more, about 4 and 12 lines:
+# What is left is to connect them. `RMSNorm` shows how. Write two more, about 4 and 7 lines:
 #
 # - `Rope`: forward is `rope`, backward is `rope_backward`. Keep the tables.
 # - `SwiGLU`: forward is given. It keeps neither gate nor up, to save memory. So the backward pass
@@ -861,15 +861,15 @@ predict(
 #
 # **Milliseconds.** The five matrices hold 4096 × (6144 + 4096 + 3 × 14336) = 218 million weights.
 # With 4,096 tokens that is 2 × 218e6 × 4096 = 1.79e12 operations. Attention adds 0.07e12. At the 680
-# TFLOP/s of a large product on an H100: 2.73 ms. It took 2.93. All the rest, norms, rotations and
-# gates, is 7 %.
+# TFLOP/s of a large product on an H100: 2.73 ms. It took 2.93. The other 7 % are norms, rotations and
+# gates, and attention, which runs below that rate.
 #
 # </details>
 
 # %% [markdown]
-# **Read the chart.** The three large products take most of the time, and cuBLAS is good at them.
-# What you save is everything between them: numbers that are not written to memory only to be read
-# again.
+# **Read the chart.** The five products take most of the time, the three of the MLP four fifths of
+# that, and cuBLAS is good at them. What you save lies between them: numbers that are not written to
+# memory only to be read again.
 #
 # Against a real Llama layer: where the package `transformers` is installed, the next cell takes one
 # of its layers with random weights, gives the same weights to your block, and compares.
