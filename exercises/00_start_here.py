@@ -52,12 +52,14 @@ doctor()
 # ## The idea of the whole course
 #
 # A processor with one core runs a loop: element 0, element 1, element 2. A GPU has about a hundred
-# processors, and each keeps many pieces of work in flight. So we turn the loop around. We write down
-# what happens to **one piece**, and the GPU runs that text many times at once.
+# processors (NVIDIA calls one a *streaming multiprocessor*, SM), and each keeps many pieces of work
+# in flight. So we turn the loop around. We write down what happens to **one piece**, and the GPU
+# runs that text many times at once.
 #
 # Four words are enough for this:
 #
-# - A **tile** is a piece of the data, for example 1024 neighbouring elements.
+# - A **tile** is a piece of the data, for example 1024 neighbouring elements. Its places are its
+#   *lanes*.
 # - A **program** is one run of the kernel. It usually works on one tile. (CUDA and the literature
 #   call it a *thread block* or *CTA*. We say program.)
 # - The **grid** says how many programs run. Each gets a number, its program id or `pid`.
