@@ -107,9 +107,9 @@ show_tiles(double, torch.arange(10.0, device=DEVICE))
 # | result | as `x` | as `x` | a new tensor, `x + y` |
 # | `n_elements` | | int | number of elements of `x` |
 #
-# Anything else is refused: tensors of different shapes or dtypes, and tensors that are not
-# contiguous, raise `ValueError`. A kernel that reads the wrong memory without a word is worse than
-# one that says no.
+# *Contiguous* means that the elements lie side by side in memory, row after row. Anything else is
+# refused: tensors of different shapes or dtypes, and tensors that are not contiguous, raise
+# `ValueError`. A kernel that reads the wrong memory without a word is worse than one that says no.
 #
 # **Memory traffic.** Two loads and one store for each element. In float32 that is 12 bytes an
 # element, and one addition. Remember the 12.
