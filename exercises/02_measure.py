@@ -277,9 +277,10 @@ check(
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **From now on use `bench`.** It does what you wrote, and a few things more: it flushes the L2
-# cache before each call, it uses markers in the GPU's own queue (CUDA events) instead of the host's
-# clock, and it compares the result with what this GPU can do.
+# **From now on use `bench`.** It does what you wrote, and a few things more. Before each call it
+# flushes the L2 cache, the memory on the chip that holds what was used last. It reads markers in the
+# GPU's own queue (CUDA events) instead of the host's clock. And it compares the result with what
+# this GPU can do.
 #
 # It also knows the **launch-bound trap**. A launch costs the host 4 to 20 microseconds. If the
 # kernel itself takes 2, your figure is that of the host, and a better kernel changes nothing. Below
