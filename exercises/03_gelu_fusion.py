@@ -58,7 +58,8 @@ print(len(operators), "operators:", " ".join(operators))
 # | one kernel | 1 | 1 | 8 |
 #
 # The arithmetic is the same, and it is cheap. The bytes are what costs. Putting all nine steps into
-# one kernel, where the values between them never leave the registers, is called **fusion**. You
+# one kernel, where the values between them stay in *registers*, is called **fusion**. Registers are
+# the small and fast memory in which a processor computes. You
 # may hope for 88 / 8 = 11 times the speed. At the end you will measure it.
 #
 # **Predict.** The tensor has 67,108,864 float32 elements, and a GPU copies 3,000 GB/s. How long
@@ -114,7 +115,8 @@ square_line(torch.arange(5.0, device=DEVICE, dtype=torch.float16))
 # workbook: load, `.to(tl.float32)`, compute, cast at the store. It costs nothing, because the
 # values travel through memory in 2 bytes all the same. And it saves you from three troubles: sums
 # that lose digits, squares above 65,504 that become infinite, and `tl.exp`, which the compiler
-# refuses for float16.
+# refuses for float16. (You will also meet bfloat16: 2 bytes too, with the range of float32 and only 8
+# bits for the digits.)
 #
 # ## The contract
 #
@@ -122,7 +124,7 @@ square_line(torch.arange(5.0, device=DEVICE, dtype=torch.float16))
 # |---|---|---|---|
 # | `x` | any, contiguous | floating | input, never changed |
 # | `x` of `bias_gelu` | `[M, N]`, any strides | floating | input |
-# | `bias` | `[N]` | as `x` | input |
+# | `bias` | `[N]`, any stride | as `x` | input |
 # | result | as `x` | as `x` | new, contiguous |
 #
 # The three functions of one tensor raise `ValueError` when it is not contiguous. You may assume
@@ -606,9 +608,9 @@ check(
 # You need no GPU to see the machine code: `facts` compiles the kernel for an A100 (sm_80) and reads
 # the result. Look at three of its columns.
 #
-# - **registers** for each thread. A program of 1,024 elements and 4 warps of 32 threads gives each
-#   thread 8 elements. Registers are shared out among the programs that run on one processor, so
-#   fewer registers leave room for more programs.
+# - **registers** for each thread. Threads come in groups of 32 that run in step, the *warps*. A
+#   program of 1,024 elements and 4 warps gives each thread 8 elements. Registers are shared out among
+#   the programs that run on one multiprocessor, so fewer registers leave room for more programs.
 # - **spills**: values that found no register and went to memory. There should be none.
 # - **vector loads**: `ld.global.v4` fetches four float32, 16 bytes, in one instruction.
 
