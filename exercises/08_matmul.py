@@ -110,9 +110,9 @@ print("A @ B.T, largest error:", (c - a @ b.T).abs().max().item())
 #
 # <details><summary>Answer</summary>
 #
-# 32 x 32 = 1024 programs. Every program in a row of tiles loads the same rows of A, so each
-# element of A is loaded 32 times (4096 / 128), and so is each element of B. Larger tiles mean
-# fewer loads. That is the reason for tiles.
+# 32 x 32 = 1024 programs. Every program in a row of tiles loads the same rows of A. So each element
+# of A is loaded 32 times (4096 / 128). The same holds for B. Larger tiles mean fewer loads. That is
+# the reason for tiles.
 # </details>
 
 # %% [markdown]
