@@ -134,7 +134,7 @@ for name, sizes in {"small": small, "large": large}.items():
     )
 
 # %% [markdown]
-# You can compute the last number yourself. A multiprocessor of an A100 has 65,536 registers, and
+# You can compute the last number yourself. A multiprocessor (SM) of an A100 has 65,536 registers, and
 # 164 KiB of shared memory for all its programs. Programs fit until one of the two runs out:
 #
 # - registers: `65,536 // (registers * 32 * num_warps)`
