@@ -1009,8 +1009,8 @@ check(
 # ## Predict, then measure
 #
 # A call of a plain Python function costs no PyTorch at all. An operator's call goes through the
-# dispatcher, and `custom_op` adds Python of its own. Put the four in order, cheapest first: the plain
-# function, `Library`, `custom_op`, `triton_op`. Then look.
+# *dispatcher*, PyTorch's table of who computes what, and `custom_op` adds Python of its own. Put the
+# four in order, cheapest first: the plain function, `Library`, `custom_op`, `triton_op`. Then look.
 #
 # The tensors are tiny, so the kernel takes almost no time, and what remains is the way to it. The
 # last column is what the compiler gets to see.
