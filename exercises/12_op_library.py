@@ -705,7 +705,8 @@ draw_floors(
 # Write `use_workbook_ops(names=None)` as a context manager, about 10 lines. Inside the block the
 # operators in `REPLACEMENTS` (or those of them that `names` lists) run on your kernels, on this
 # machine's device. The block gets the list of their names. Afterwards everything is as before,
-# whatever happened inside. An unknown name raises `KeyError` and replaces nothing.
+# whatever happened inside, and blocks may be nested. An unknown name raises `KeyError` and replaces
+# nothing.
 #
 # `implement(lib, name, function)` is given. It is `lib.impl` for this device, and it says that the
 # override is intended. After `_destroy()` you may call `aten::mul` again, because PyTorch's own kernel
