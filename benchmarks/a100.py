@@ -42,12 +42,6 @@ MEASURED_ON = "NVIDIA H100 80GB HBM3"
 # A call that takes over twice its floor waits for the host or for itself; rates say nothing of it.
 LEAST_PERCENT = 50
 
-# What `facts` gives the most of.
-_MOST = ("registers", "spills", "shared_bytes")
-
-# Our rows that are more than the graded function of their name.
-PARTS = {"layernorm forward and backward": ("layernorm", "layernorm_backward")}
-
 
 def share(ms: float, bytes: float, flops: float) -> float:
     """What a call of `ms` milliseconds on the H100 reached of its data sheet, from 0 to 1."""
@@ -59,24 +53,20 @@ def expected_ms(ms: float, bytes: float, flops: float) -> float:
     return A100.ms(bytes, flops) / share(ms, bytes, flops)
 
 
-def facts(compiled: Iterable[Mapping[str, Any]], op: str, name: str) -> list[dict[str, Any]]:
-    """What our row `name` of the operation `op` compiles to for sm_80: one entry per kernel.
+def facts(
+    compiled: Iterable[Mapping[str, Any]], op: str, problem: str, name: str
+) -> list[dict[str, Any]]:
+    """What our row `name` of a problem of the operation `op` compiles to for sm_80.
 
-    compiled: the list of that name in matrix/architectures.json. Each entry has `name`, the most
-    `registers`, `spills` (bytes per thread) and `shared_bytes` that any case of the check takes,
-    and the least `occupancy` (0 to 1). Empty where no kernel is known under that name.
+    compiled: the list of that name in matrix/architectures.json. One entry for each kernel, with
+    `name`, `registers`, `spills` (bytes per thread), `shared_bytes`, `occupancy` (0 to 1) and
+    more. Empty where the problem was not compiled.
     """
-    keys = PARTS.get(op, (name,))
-    found: dict[str, dict[str, Any]] = {}
+    wanted = (op, problem, name, 80)
     for one in compiled:
-        if one["key"] not in keys or one["arch"] != 80:
-            continue
-        for kernel in one["kernels"]:
-            most = found.setdefault(kernel["name"], dict.fromkeys(_MOST, 0) | {"occupancy": 1.0})
-            for key in _MOST:
-                most[key] = max(most[key], kernel[key])
-            most["occupancy"] = min(most["occupancy"], kernel["occupancy"])
-    return [{"name": name, **most} for name, most in found.items()]
+        if (one["op"], one["case"], one["key"], one["arch"]) == wanted:
+            return one["kernels"]
+    return []
 
 
 def section(data: Mapping[str, Any], compiled: list[dict[str, Any]]) -> str:
@@ -86,7 +76,7 @@ def section(data: Mapping[str, Any], compiled: list[dict[str, Any]]) -> str:
     """
     if data["gpu"] != MEASURED_ON:
         return ""
-    body, left_out, said = [], [], set()
+    body, left_out = [], []
     for name, entry in sorted(data["ops"].items(), key=lambda item: (item[1]["notebook"], item[0])):
         for problem in entry["problems"]:
             own = best(problem["rows"])
@@ -98,9 +88,8 @@ def section(data: Mapping[str, Any], compiled: list[dict[str, Any]]) -> str:
                 continue
             expected = expected_ms(own["ms"], problem["bytes"], problem["flops"])
             reached = share(own["ms"], problem["bytes"], problem["flops"])
-            kernels = "<br>".join(map(_kernel, facts(compiled, name, own["name"])))
-            again = (name, own["name"]) in said
-            said.add((name, own["name"]))
+            known = facts(compiled, name, problem["label"], own["name"])
+            kernels = "<br>".join(map(_kernel, known))
             body.append(
                 [
                     title,
@@ -109,7 +98,7 @@ def section(data: Mapping[str, Any], compiled: list[dict[str, Any]]) -> str:
                     f"{own['ms']:.3g} ms",
                     f"{expected:.3g} ms",
                     f"{expected / own['ms']:.2f}",
-                    "as above" if again else kernels or "not in the matrix",
+                    kernels or "not compiled",
                 ]
             )
     return _SECTION.format(
@@ -152,9 +141,8 @@ sheet*; the model assumes that a call reaches the same share of the A100's sheet
 {table}
 
 The last column is the compile gate's, from
-[architectures.json](../matrix/architectures.json): of each kernel the most registers (r), bytes
-per thread that spilled, shared memory per program, and the least occupancy, over the cases of its
-check. These are smaller than the problems here, and a solution may take other tiles for them.
+[architectures.json](../matrix/architectures.json), for the same problem: of each kernel the
+registers per thread (r), bytes per thread that spilled, shared memory per program, and occupancy.
 
 No model below {least} % of the floor, where neither rate decides: {left_out}."""
 

@@ -36,10 +36,15 @@ class Problem:
 
 @dataclass(frozen=True)
 class Provider:
-    """A way to do the operation. `load()` gives the callable, or raises Missing with the reason."""
+    """A way to do the operation. `load()` gives the callable, or raises Missing with the reason.
+
+    launches: where `load()` hides our kernels behind autograd, this gives a function of the same
+        arguments that launches the same kernels; what `make compile-check` compiles.
+    """
 
     load: Callable[[], Function]
     ours: bool = False
+    launches: Callable[[], Function] | None = None
 
 
 @dataclass(frozen=True)

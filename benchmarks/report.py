@@ -175,10 +175,13 @@ def _missing(data: Mapping[str, Any], ops: Mapping[str, Op], compiled: list[dict
                 lines.append(f"- `{name}` {problem.label}")
             elif absent:
                 lines.append(f"- `{name}` {problem.label}: {', '.join(absent)}")
-    timed = {name for op in ops.values() for name, each in op.providers.items() if each.ours}
-    timed |= {part for name in ops for part in a100.PARTS.get(name, ())}
-    graded = list(dict.fromkeys(one["key"] for one in compiled))
-    never = ", ".join(f"`{key}`" for key in graded if key not in timed)
+    timed = {kernel["name"] for one in compiled if one["op"] for kernel in one["kernels"]}
+    graded = {
+        one["key"]: {kernel["name"] for kernel in one["kernels"]}
+        for one in compiled
+        if not one["op"] and one["kernels"]
+    }
+    never = ", ".join(f"`{key}`" for key, kernels in graded.items() if not kernels <= timed)
     return (
         "## Not in this run\n\nOperations, problems and providers of `python -m benchmarks` without"
         " a figure in this file:\n\n"

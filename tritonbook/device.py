@@ -42,10 +42,10 @@ DEVICE: str = "cpu" if INTERPRET else "cuda"
 
 def multiprocessors() -> int:
     """How many streaming multiprocessors this GPU has; without one, an H100's 132."""
-    if INTERPRET:
-        return 132
     import torch
 
+    if INTERPRET or not torch.cuda.is_available():  # interpreted, or compiled for a GPU elsewhere
+        return 132
     return torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
 
 

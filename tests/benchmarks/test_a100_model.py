@@ -29,29 +29,24 @@ def test_a_call_between_the_two_ridges_changes_its_limit():
     assert a100.expected_ms(0.298507, 1e9, 200e9) == pytest.approx(0.641026, rel=1e-5)
 
 
-def compiled(key, arch, registers, **more):
+def compiled(key, arch, registers, op="double", case="200 fp32"):
     kernel = {"name": f"{key}_kernel", "registers": registers, "spills": 0, "shared_bytes": 8}
-    kernel |= {"occupancy": 1.0, **more}
-    return {"key": key, "arch": arch, "kernels": [kernel]}
+    kernel |= {"occupancy": 1.0}
+    return {"op": op, "case": case, "key": key, "arch": arch, "kernels": [kernel]}
 
 
-def test_facts_are_the_worst_of_all_cases_on_sm_80():
-    """Kills: the first case for all, another GPU's facts, another function's."""
+def test_facts_are_of_the_same_problem_on_sm_80():
+    """Kills: the facts of a check, which is small; of another problem, GPU or function."""
     known = [
-        compiled("double", 80, 20, occupancy=0.5),
-        compiled("double", 80, 30, spills=4, shared_bytes=2048),
+        compiled("double", 80, 99, op=""),
+        compiled("double", 80, 99, case="300 fp32"),
         compiled("double", 90, 99),
         compiled("other", 80, 99),
+        compiled("double", 80, 30),
     ]
-    (kernel,) = a100.facts(known, "double", "double")
-    assert kernel == {
-        "name": "double_kernel",
-        "registers": 30,
-        "spills": 4,
-        "shared_bytes": 2048,
-        "occupancy": 0.5,
-    }
-    assert a100.facts(known, "double", "nobody") == []
+    (kernel,) = a100.facts(known, "double", "200 fp32", "double")
+    assert kernel["name"] == "double_kernel" and kernel["registers"] == 30
+    assert a100.facts(known, "double", "200 fp32", "nobody") == []
 
 
 def test_the_table_says_model_and_leaves_out_calls_far_from_their_floor():
@@ -72,6 +67,6 @@ def test_another_gpus_results_get_no_model():
     assert a100.section(stored(row("double", 2.0, True), gpu="NVIDIA H100 PCIe"), []) == ""
 
 
-def test_a_kernel_that_is_not_in_the_matrix_is_said_to_be():
+def test_a_problem_that_was_not_compiled_is_said_to_be():
     data = stored(row("double", 2.0, True, percent=90.0), gpu=a100.MEASURED_ON)
-    assert "not in the matrix" in a100.section(data, [])
+    assert "| not compiled |" in a100.section(data, [])

@@ -102,7 +102,14 @@ def test_what_has_no_figure_is_named():
     """Kills: an operation, a problem, a peer or a graded kernel that vanishes from the page."""
     longer = replace(OP, problems=[*OP.problems, Problem("300 fp32", abs, bytes=1)])
     ops = {"double": longer, "triple": replace(OP, name="triple")}
-    compiled = [{"key": "double", "arch": 75, "kernels": []}, {"key": "lone", "arch": 75}]
+    compiled = [
+        {"op": op, "key": key, "arch": 75, "kernels": [{"name": kernel}]}
+        for op, key, kernel in (
+            ("", "twice", "double_kernel"),
+            ("", "lone", "lone_kernel"),
+            ("double", "double", "double_kernel"),
+        )
+    ]
     missing = section(page(stored(row("double", 1.0, True)), ops, compiled), "Not in this run")
     assert "- `triple` (00_none): 200 fp32" in missing
     assert "- `double` 300 fp32" in missing

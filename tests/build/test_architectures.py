@@ -87,6 +87,22 @@ def planted(course, monkeypatch):
     return compile_with
 
 
+def test_the_benchmarks_problems_are_compiled_in_their_own_size():
+    """Kills: only checks, whose sizes are a few dozen; kernels behind autograd left out."""
+    found = architectures._benchmarks("07_layernorm", [80])
+    rows = {(one.op, one.key, one.case): one for one in found}
+    long = rows["layernorm", "layernorm_welford", "8x262144 bf16"]
+    assert [kernel["name"] for kernel in long.kernels] == [
+        "layernorm_stats_kernel",
+        "layernorm_merge_kernel",
+        "layernorm_scale_kernel",
+    ]
+    assert ("layernorm", "layernorm", "8x262144 bf16") not in rows  # it does not take that row
+    both = rows["layernorm forward and backward", "layernorm", "16384x4096 bf16"]
+    assert {"layernorm_kernel", "layernorm_backward_kernel"} < {k["name"] for k in both.kernels}
+    assert architectures._benchmarks("01_vector_add", [80]) == []
+
+
 def test_a_planted_kernel_that_spills_breaks_its_exercises_limit(planted):
     """Kills: a limit in the header that nobody enforces."""
     (sentence,) = planted(SPILLS)

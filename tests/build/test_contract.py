@@ -50,9 +50,9 @@ SLIPS = {
     "nothing promised": ("#     - double a vector, one tile per program\n", "", "'you_will' has 0"),
     "too long": ("minutes: 40", "minutes: 400", "400 minutes is no working session"),
     "no limits": ("#   limits: {sm_75: no spills, sm_80: no spills}\n", "", "does not promise"),
-    "weak limits": ("sm_80: no spills", "sm_80: fits", "does not promise 'no spills' (16 bytes at"),
-    "large limits": ("sm_80: no spills", "sm_80: spills 32", "does not promise 'no spills'"),
-    "small limits": ("sm_80: no spills", "sm_80: spills 8", None),
+    "weak limits": ("sm_80: no spills", "sm_80: fits", "does not promise 'no spills' on sm_80"),
+    "small limits": ("sm_80: no spills", "sm_80: spills 8", "does not promise 'no spills'"),
+    "limits elsewhere": ("sm_75: no spills", "sm_75: spills 8", None),
     "other GPU": ("sm_75: no", "sm_76: no", "names the GPU 'sm_76'; use one of sm_75, sm_80"),
     "vague limits": (
         "sm_75: no spills",

@@ -3,6 +3,8 @@
 Of each check, the largest case of each configuration is compiled for sm_75 to sm_90. Sizes are
 rounded up to multiples of 16: that is the default of real work, with vector loads. (Sizes that are
 no multiple are compiled by the check itself, whose loads then fall apart into single elements.)
+Checks are small, so every problem of the benchmarks is compiled as well: real work takes other
+tiles.
 What must hold is declared in each exercise's header: see `limits`.
 """
 
@@ -23,6 +25,7 @@ from .limits import GPUS, Limits
 if TYPE_CHECKING:
     from ..course.calls import Call
     from ..course.exercises import Exercise
+    from ..seeing.compiled import CompileResult
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "matrix" / "architectures.json"
@@ -31,7 +34,10 @@ TABLE = ROOT / "benchmarks" / "architectures.md"
 
 @dataclass(frozen=True)
 class Compiled:
-    """One function, one case, one GPU. kernels: name, registers, spills, shared, tensor cores."""
+    """One function, one case, one GPU. kernels: name, registers, spills, shared, tensor cores.
+
+    op: the benchmark's operation whose problem `case` is and whose row `key` is; "" in a check.
+    """
 
     exercise: str
     key: str
@@ -40,6 +46,7 @@ class Compiled:
     ok: bool | None
     message: str
     kernels: tuple[dict[str, Any], ...]
+    op: str = ""
 
 
 def compile_course(slugs: Iterable[str] = (), archs: Iterable[int] = tuple(GPUS)) -> list[Compiled]:
@@ -54,6 +61,28 @@ def compile_course(slugs: Iterable[str] = (), archs: Iterable[int] = tuple(GPUS)
             for call in calls(exercise, key):
                 for case in configurations(call):
                     found += _compile_for(exercise.slug, call, case, list(archs))
+        found += _benchmarks(exercise.slug, list(archs))
+    return found
+
+
+def _benchmarks(slug: str, archs: list[int]) -> list[Compiled]:
+    """The benchmarks' problems of one notebook, for every way of ours to do them."""
+    from benchmarks.op import all_ops
+
+    from ..seeing.compiled import compile_gate
+
+    found = []
+    for op in all_ops().values():
+        for problem in op.problems if op.notebook == slug else ():
+            arguments = problem.make("meta")  # shapes are enough, and some would fill a laptop
+            for name, provider in op.providers.items():
+                if not provider.ours or name in problem.without:
+                    continue
+                function = (provider.launches or provider.load)()
+                for arch in archs:
+                    result = compile_gate(function, arguments, arch=arch, timeout=120)
+                    done = _compiled(slug, name, problem.label, arch, result)
+                    found.append(replace(done, op=op.name))
     return found
 
 
@@ -104,7 +133,7 @@ def _compile(slug: str, call: Call, case: Any, arch: int) -> Compiled:
     from ..course.calls import arguments
     from ..seeing.compiled import compile_gate
 
-    def compiled(case: Any) -> Any:
+    def compiled(case: Any) -> CompileResult:
         return compile_gate(call.function, arguments(case), case.options, arch, timeout=120)
 
     rounded = aligned(case)
@@ -113,9 +142,13 @@ def _compile(slug: str, call: Call, case: Any, arch: int) -> Compiled:
         result = compiled(case)
     else:
         case = rounded
-    kernels = tuple(kernel.to_dict() for kernel in result.kernels)
+    return _compiled(slug, call.key, case.describe(), arch, result)
+
+
+def _compiled(slug: str, key: str, case: str, arch: int, result: CompileResult) -> Compiled:
     print("." if result.ok else "x", end="", file=sys.stderr, flush=True)
-    return Compiled(slug, call.key, case.describe(), arch, result.ok, result.message, kernels)
+    kernels = tuple(kernel.to_dict() for kernel in result.kernels)
+    return Compiled(slug, key, case, arch, result.ok, result.message, kernels)
 
 
 def problems(compiled: Iterable[Compiled], declared: Mapping[str, Limits]) -> list[str]:
@@ -151,8 +184,8 @@ def markdown(compiled: Iterable[Compiled], date: str, versions: dict[str, str]) 
         "# What the solutions compile to",
         "",
         "Made by `make compile-check` without a GPU: of each check the largest case of each",
-        "configuration (dtypes, flags), its sizes rounded up to multiples of 16,",
-        f"compiled with Triton {versions['triton']} on {date}.",
+        "configuration (dtypes, flags), its sizes rounded up to multiples of 16, and every",
+        f"problem of the benchmarks, compiled with Triton {versions['triton']} on {date}.",
         "A cell says registers per thread (r), shared memory per program, bytes per thread",
         "that spilled, and tensor-core instructions (t), where there are some: of each the",
         "most that any configuration takes. What must hold is in each exercise's header.",
