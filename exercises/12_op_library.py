@@ -366,12 +366,12 @@ check(
 #
 # - From `offs` the index of each dimension, the last one first: `i_1 = rest % size_1`, then
 #   `rest = rest // size_1`. The first one needs no `%`: what is left is the index.
-# - One line for each operand. A tensor is loaded and converted to COMPUTE. A scalar becomes a tile:
-#   `tl.full([BLOCK_SIZE], a1, COMPUTE)`.
+# - One line for each operand, which makes `v0`, `v1` and so on. A tensor is loaded and converted to
+#   COMPUTE. A scalar becomes a tile: `tl.full([BLOCK_SIZE], a1, COMPUTE)`.
 #
 # `pointwise` is given: it makes an operator of a function of one element. Its `__call__` broadcasts,
 # sorts the dimensions by stride, calls your `merge` and `result_dtype`, and keeps each kernel under
-# its **signature**: kinds and rank. Read it.
+# its **signature**: kinds and rank. Read it. Without Tasks 1 and 2 it cannot be right.
 
 # %% tags=["reference"]
 # The formula is computed in one of four dtypes; the store rounds, or drops the upper bits.
