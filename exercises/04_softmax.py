@@ -540,8 +540,8 @@ check(
 # ## Predict, then measure
 #
 # `traffic` counts what your kernel asks for: the row twice, the output once. On the GPU the second
-# reading often comes from the L2 cache. An H100 runs 132 programs or so at a time, and their rows
-# of 256 KB are 34 MB together: less than its cache of 50 MB.
+# reading often comes from the L2 cache. An H100 runs 132 programs or so at a time. Rows of 131,072
+# bfloat16 numbers have 256 KB, so 132 of them have 34 MB: less than its cache of 50 MB.
 
 # %%
 traffic(softmax_online, torch.randn(4, 1000, device=DEVICE), block=256)
