@@ -26,9 +26,11 @@ setup()
 # ## The idea
 #
 # Training needs the gradients of q, k and v. The usual backward pass reads P, the softmaxed scores.
-# You never stored P, and will not start now. For 16,384 tokens it would be 17 GB.
+# You never stored P, and will not start now. For 32 heads and 16,384 tokens it would be 17 GB in
+# half precision.
 #
-# You compute it again. With `lse` from the forward pass that takes no second softmax:
+# You compute it again, from the scaled scores s. `lse`, the log of the sum of their exponentials, is
+# there from the forward pass. So it takes no second softmax:
 #
 # $$P_{ij} = e^{s_{ij} - \mathrm{lse}_i}$$
 #
@@ -300,8 +302,8 @@ SUSPECTS = {
 # %% [markdown]
 # ## Task 1. Delta
 #
-# δ is a row sum of a product, float32, one number for each query. It is a kernel like those of
-# notebook 05, for two tensors at a time. About 6 lines.
+# δ is a row sum of a product, float32, one number for each query. It is a kernel like the one for
+# several rows in notebook 06, for two tensors at a time. About 5 lines.
 
 # %% tags=["answer"] key="attention_delta"
 @triton.jit
@@ -406,7 +408,7 @@ check(attention_delta, delta_ref, HIDDEN_DELTA_CASES, launches=1, terms=64,
 # %% [markdown]
 # ## Task 2. Two kernels
 #
-# Four gaps. In each kernel the heart of the loop, about 8 lines, and the store.
+# Four gaps: in each kernel the heart of the loop, about 7 lines, and the store, 1 or 2.
 #
 # **The dK/dV kernel** owns BLOCK_N keys. It computes everything *transposed*: `st` has shape
 # [BLOCK_N, BLOCK_M], keys down and queries across. So dV and dK are plain products with the tile of
@@ -755,7 +757,7 @@ check(flash_bwd, backward_ref, HIDDEN_CASES, launches=3, tolerance=close_enough,
 # need; `backward` gets the gradient of each output and returns one gradient for each input, None
 # for those that have none. The forward kernel is the one of notebook 14.
 #
-# Fill both methods, about 6 lines. Keep tensors with `ctx.save_for_backward`, so that autograd can
+# Fill both methods, about 7 lines. Keep tensors with `ctx.save_for_backward`, so that autograd can
 # tell when one of them was changed in between. Plain values go on `ctx` itself.
 
 # %% tags=["reference"]
@@ -947,7 +949,7 @@ predict(
 #
 # **Milliseconds.** A product is 2 × B × H × L² × D operations, halved by causality: 137e9. Two in
 # the forward pass and seven in yours make nine, 1,237e9. At the 453 TFLOP/s of the forward pass on an
-# H100 that is 2.73 ms. It took 2.76.
+# H100 that is 2.73 ms. It took 2.76. So the backward pass alone takes about 7 / 2 times the forward.
 #
 # **The ratio.** By products alone FlashAttention-2 should need 7 / 9 = 0.78 of your time. It needed
 # 1.3 on an H100: it does less work, at a lower rate. On an A100, its own GPU, expect it below 1.
@@ -968,8 +970,7 @@ predict(
 #
 # <details><summary>Common mistakes</summary>
 #
-# - δ left out: the loss still falls, only slower. A gradient check finds it, a training curve does
-#   not.
+# - δ left out: the loss may still fall. A gradient check finds it, a training curve need not.
 # - The scale forgotten in dQ or dK, or log2(e) left in it.
 # - The mask set before the exponential is taken: −∞ minus an lse of −∞ is NaN.
 # - dK of one head written over that of another, when heads share keys.
