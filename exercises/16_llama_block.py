@@ -906,7 +906,7 @@ else:
 #
 # <details><summary>Common mistakes</summary>
 #
-# - The residual adds the normalised values, or x where h is meant. The loss still falls.
+# - The residual adds the normalised values, or x where h is meant. The loss may fall all the same.
 # - The cache is read to its end, with garbage behind the last token.
 # - A decode step without `pos_offset`: every new token stands at position 0.
 # - q and k turned in place, in memory that the cache or the backward pass still needs.
