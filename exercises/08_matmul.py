@@ -1001,7 +1001,8 @@ check(linear_act, linear_act_ref, HIDDEN_LINEAR_CASES, **LINEAR)
 # together fit into the L2 cache?
 #
 # And how many milliseconds does cuBLAS take? Write your numbers into the box below *before* you run
-# the cells above it. Without a GPU, predict for an H100 with 730 TFLOP/s.
+# the cells above it. Without a GPU, predict for an H100 with 730 TFLOP/s. If you come back to the box
+# later, run those cells again first.
 
 # %%
 size = 8192 if DEVICE == "cuda" else 128
