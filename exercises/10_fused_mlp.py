@@ -1149,7 +1149,8 @@ traffic(mlp_gelu_fused, x, w1, w2)
 #
 # First the layer of a Llama model, D = 4096 and H = 14336: once with many tokens, once with 16, as
 # when a model answers a few users. **Predict** for both: is it bound by arithmetic or by memory? And
-# write your numbers into the box below, before you run the cell above it.
+# write your numbers into the box below, before you run the cell above it. If you come back to the box
+# later, run that cell again first.
 
 # %%
 def llama_mlp(x, w_gate, w_up, w_down):
