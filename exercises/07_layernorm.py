@@ -805,11 +805,11 @@ predict(
 #
 # </details>
 #
-# **Read the table.** While the row is in registers, a second sum is nearly free: both
-# kernels wait for the same bytes. What RMSNorm saves is a bias, and trouble.
+# **Read the table.** While the row is in registers, a second sum is nearly free: both norms
+# wait for the same bytes. RMSNorm saves a bias, and trouble.
 #
 # 8 long rows, one program each, leave most of the GPU idle, as in notebook 06. Three launches
-# that use all of it take a sixth of torch's time.
+# that fill it take a sixth of torch's time.
 
 # %% [markdown]
 # ## Stretch: one launch fewer
