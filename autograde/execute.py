@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import multiprocessing
 import multiprocessing.util
@@ -96,8 +97,9 @@ class Executor:
             for end in ends[:3]:
                 end.close()
             return self._await(Line(verdict_in), processes[0], judge)
-        except OSError as error:
-            return _infra(f"The grader could not start its processes: {error}")
+        except (OSError, EOFError) as error:  # EOFError: the process that forks was killed
+            problem = f"{type(error).__name__}: {error}"
+            return _infra(f"The grader could not start its processes: {problem}")
         finally:
             for end in ends:
                 end.close()
@@ -123,15 +125,16 @@ class Executor:
         if level in ("namespaces", "plain"):
             arguments = (end, level, folder, limits)
             return self._fork(candidate.start_forked, arguments)
+        program = ["-m", "autograde.candidate", json.dumps(dataclasses.asdict(limits))]
         if level == "apptainer":
             if self.setting.image is None:
                 raise OSError("the level apptainer needs an image")
-            command = sandbox.container_command(self.setting.image)
-            command += ["python3", "-m", "autograde.candidate"]
+            command = sandbox.container_command(self.setting.image, limits.wall_seconds)
+            command += ["python3"]
         else:
-            command = [*sandbox.bubblewrap_command(), sys.executable, "-m", "autograde.candidate"]
+            command = [*sandbox.bubblewrap_command(), sys.executable]
         return subprocess.Popen(
-            command,
+            [*command, *program],
             stdin=end.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -162,7 +165,7 @@ class Executor:
         if found.get("status") == "CRASH" and _killed_for_memory(runner):
             found |= {"status": "OOM", "code": "out-of-memory"}
             found["sentence"] = "The process was ended because it used too much memory."
-        elif any(word in str(found.get("sentence")) for word in _OUT_OF_MEMORY):
+        elif found.get("status") != "INFRA" and _names_memory(str(found.get("sentence"))):
             found |= {"status": "OOM", "code": "out-of-memory"}
         return found
 
@@ -243,6 +246,10 @@ def not_run(
 
 def _infra(sentence: str) -> dict[str, Any]:
     return {"status": "INFRA", "code": "infra", "sentence": sentence}
+
+
+def _names_memory(sentence: str) -> bool:
+    return any(word in sentence for word in _OUT_OF_MEMORY)
 
 
 def _killed_for_memory(process: BaseProcess | subprocess.Popen) -> bool:

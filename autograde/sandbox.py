@@ -3,7 +3,7 @@
 The ladder, best first. `namespaces` forks from a process that has torch loaded, so it costs no
 import; the commands start Python anew.
 
-    apptainer    a container image: --containall --no-home --net --network none [--nv]
+    apptainer    a container image: --containall --no-home --net --network none [--nv]; no root
     bubblewrap   bwrap --unshare-all, read-only binds of Python and the libraries
     namespaces   the same walls built here: user, mount, PID, network and IPC namespaces
     plain        resource limits only: the student's code can read what the grader can read
@@ -26,14 +26,27 @@ from pathlib import Path
 
 from tritonbook.course import exercises
 
+from . import container
+
 LEVELS = ("apptainer", "bubblewrap", "namespaces", "plain")
 # With equal walls the one that starts fastest comes first.
 ORDER = ("namespaces", "bubblewrap", "apptainer", "plain")
 # The files of this package that a candidate imports; its folder also holds hidden tests.
-CANDIDATE_FILES = ("__init__", "candidate", "tape", "kernels", "fence", "wire", "sandbox")
+CANDIDATE_FILES = (
+    "__init__",
+    "candidate",
+    "tape",
+    "kernels",
+    "fence",
+    "wire",
+    "sandbox",
+    "container",
+)
 SYSTEM_FOLDERS = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/opt/conda", "/nix/store")
 SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives", "/etc/OpenCL")
 DEVICES = ("null", "zero", "full", "random", "urandom")
+# An image has its own Python, libraries and locale.
+OF_THE_IMAGE = ("PATH", "HOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
 GPU_DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-caps", "nvidia-modeset")
 
 _NEWNS, _NEWUTS, _NEWIPC = 0x00020000, 0x04000000, 0x08000000
@@ -68,15 +81,10 @@ def available(image: Path | None = None) -> list[str]:
     works = {
         "namespaces": _namespaces_work(),
         "bubblewrap": _bubblewrap_works(),
-        "apptainer": image is not None and container_program() is not None,
+        "apptainer": image is not None and container_trouble(image) is None,
         "plain": True,
     }
     return [level for level in ORDER if works[level]]
-
-
-def container_program() -> str | None:
-    """apptainer, or singularity, whichever is installed."""
-    return shutil.which("apptainer") or shutil.which("singularity")
 
 
 def choose(level: str, image: Path | None, force: bool) -> str:
@@ -84,7 +92,9 @@ def choose(level: str, image: Path | None, force: bool) -> str:
     found = available(image)
     chosen = found[0] if level == "auto" else level
     if chosen not in found:
-        raise Refused(f"The sandbox {chosen!r} does not work here; these do: {', '.join(found)}.")
+        why = f": {container_trouble(image)}" if chosen == "apptainer" else ""
+        works = ", ".join(found)
+        raise Refused(f"The sandbox {chosen!r} does not work here{why}. These do: {works}.")
     if chosen == "plain" and not force:
         raise Refused(
             "There are no walls here around students' code: it could read the hidden tests. "
@@ -189,19 +199,22 @@ def bubblewrap_command() -> list[str]:
     return [*command, "--chdir", "/tmp", "--remount-ro", "/"]
 
 
-def container_command(image: Path) -> list[str]:
-    """The same for Apptainer or SingularityCE; Python and torch come from the image."""
-    command = [container_program() or "apptainer", "exec", "--containall", "--no-home"]
-    command += ["--net", "--network", "none", "--cleanenv", "--pwd", "/tmp"]
-    if any(path.name.startswith("nvidia") for path in devices()):
-        command.append("--nv")
+def container_command(image: Path, seconds: float = Limits.wall_seconds) -> list[str]:
+    """The same for Apptainer or SingularityCE; Python and torch come from the image.
+
+    The container is killed after `seconds`, even where the grader no longer exists.
+    """
     here = Path(__file__).resolve().parent
-    binds = [here / f"{name}.py" for name in CANDIDATE_FILES] + [here.parent / "tritonbook"]
-    binds.append(exercises.directory())
-    command += ["--bind", ",".join(f"{path}:{path}:ro" for path in binds)]
-    for name, value in environment().items():
-        command += ["--env", f"{name}={value}"]
-    return [*command, str(image)]
+    shown = [here / f"{name}.py" for name in CANDIDATE_FILES] + [here.parent / "tritonbook"]
+    shown.append(exercises.directory())
+    variables = {k: v for k, v in environment().items() if k not in OF_THE_IMAGE}
+    gpu = any(path.name.startswith("nvidia") for path in devices())
+    return container.command(image, shown, variables, gpu, seconds + 5)
+
+
+def container_trouble(image: Path | None) -> str | None:
+    """Why the level apptainer cannot be used with this image, in one sentence; None: it can."""
+    return container.trouble(image, container_command(image) if image else ())
 
 
 # --- resource limits, in the process that they are for

@@ -187,6 +187,40 @@ def test_hidden_tests_are_refused_without_walls(monkeypatch: pytest.MonkeyPatch)
         cli.choose_level("bubblewrap", None, force=True)
 
 
+@pytest.mark.parametrize(
+    "image, uid, sentence",
+    [
+        (None, 1000, "name the image with --image"),
+        ("nowhere.sif", 1000, "there is no image"),
+        ("here.sif", 0, "started by root it leaves root's rights to students' code"),
+        ("here.sif", 1000, "cannot load the candidate"),
+    ],
+)
+def test_an_image_that_cannot_serve_is_refused_before_anything_runs(
+    image: str | None,
+    uid: int,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Kills: a level that counts as working because a program of that name is there, so that every
+    exercise comes back as the grader's own failure; root's rights for students' code."""
+    tool = tmp_path / "apptainer"
+    tool.write_text("#!/bin/sh\nexit 1\n")
+    tool.chmod(0o755)
+    (tmp_path / "here.sif").write_text("no image")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(os, "getuid", lambda: uid)
+    monkeypatch.setattr(sandbox, "_namespaces_work", lambda: True)
+    monkeypatch.setattr(sandbox, "_bubblewrap_works", lambda: True)
+    with pytest.raises(typer.Exit) as stop:
+        cli.choose_level("apptainer", image and tmp_path / image, force=False)
+    assert stop.value.exit_code == 2
+    said = capsys.readouterr().err
+    assert sentence in said and len(said.splitlines()) == 1
+
+
 def test_a_course_that_candidates_can_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
