@@ -59,8 +59,8 @@ print(len(operators), "operators:", " ".join(operators))
 #
 # The arithmetic is the same, and it is cheap. The bytes are what costs. Putting all nine steps into
 # one kernel, where the values between them stay in *registers*, is called **fusion**. Registers are
-# the small and fast memory in which a processor computes. You
-# may hope for 88 / 8 = 11 times the speed. At the end you will measure it.
+# the small and fast memory in which a processor computes. You may hope for 88 / 8 = 11 times the
+# speed. At the end you will measure it.
 #
 # **Predict.** The tensor has 67,108,864 float32 elements, and a GPU copies 3,000 GB/s. How long
 # do the nine operators take, how long the fused kernel?
