@@ -517,8 +517,8 @@ predict(
 # **Milliseconds.** 168 MB at an H100's 2,966 GB/s: 0.057. It took 0.063.
 #
 # **The ratio** was 9 in one run and 10 in another. Count what the operators of `rope_ref` move, not
-# what they compute: products,
-# a negation, a concatenation and a sum, each reads its tensors from memory and writes a new one.
+# what they compute: products, a difference, a sum and a concatenation. Each reads its tensors from
+# memory and writes a new one.
 #
 # </details>
 
