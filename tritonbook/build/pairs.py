@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -108,6 +109,7 @@ def _make(pair: Pair, place: Path, wanted: str) -> None:
     command += ["-c", str(constraints), f"torch=={pair.torch}", f"triton=={pair.triton}", *BESIDE]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
     if done.returncode:
+        shutil.rmtree(place, ignore_errors=True)  # gigabytes, and perhaps the disk is full
         said = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")]
         raise NotToBeHad((said or ["pip install failed"])[-1].removeprefix("ERROR:").strip())
     (place / DONE).write_text(wanted, encoding="utf-8")
