@@ -8,6 +8,7 @@ checker distrusts.
 from __future__ import annotations
 
 import contextlib
+import json
 import linecache
 import os
 import socket
@@ -26,7 +27,7 @@ from tritonbook.course.exercises import machinery
 from tritonbook.device import INTERPRET
 
 from . import sandbox
-from .tape import DTYPES, Recorder, TapeError, decode, describe, encode
+from .tape import DTYPES, Recorder, TapeError, decode, describe, encode, raw
 from .wire import Line, Message, PeerGone
 
 MAX_TEXT = 2000  # characters of an error message
@@ -160,7 +161,7 @@ class Candidate:
             if not isinstance(value, torch.Tensor):
                 raise TypeError(f"a {type(value).__name__} cannot be returned here")
             data = value.detach().cpu().contiguous()
-            sent.append(_bytes(data))
+            sent.append(raw(data))
             return {"tensor": [describe(data), len(sent) - 1]}
 
         try:
@@ -172,7 +173,7 @@ class Candidate:
         except BaseException as error:  # noqa: BLE001
             sent.clear()
             reply = {"raised": _error(error, self.folder)}
-        kept = [_bytes(tensor.detach().contiguous()) for tensor in tensors]
+        kept = [raw(tensor.detach().contiguous()) for tensor in tensors]
         return reply | {"arguments": len(kept)}, [*sent, *kept]
 
     def _callback(self, number: int) -> Callable[..., Any]:
@@ -199,12 +200,6 @@ class Candidate:
 
 def _no_references(data: dict[str, Any]) -> Any:
     raise TapeError("not a plain value")
-
-
-def _bytes(tensor: torch.Tensor) -> bytes:
-    if not tensor.numel():
-        return b""
-    return tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
 def _with_values(tensors: list[dict[str, Any]], buffers: list[bytes]) -> list[torch.Tensor]:
@@ -256,8 +251,9 @@ def _error(error: BaseException, folder: Path) -> dict[str, Any]:
 
 def start_forked(end: socket.socket, level: str, root: Path, limits: sandbox.Limits) -> None:
     """First thing in a process forked from one that has torch loaded: go behind the walls."""
+    inside = sandbox.environment()  # which keeps some of what is there now
     os.environ.clear()
-    os.environ.update(sandbox.environment() | {"TRITON_INTERPRET": "1" if INTERPRET else "0"})
+    os.environ.update(inside | {"TRITON_INTERPRET": "1" if INTERPRET else "0"})
     number = end.fileno()
     sandbox.close_other_files([number])
     if level == "namespaces":
@@ -276,8 +272,9 @@ def start_forked(end: socket.socket, level: str, root: Path, limits: sandbox.Lim
 
 
 if __name__ == "__main__":
-    # Started by bwrap or apptainer: the line to the checker is standard input.
+    # Started by bwrap or apptainer: the line to the checker is standard input, the run's limits are
+    # the one argument.
     line_end = socket.socket(fileno=os.dup(0))
     sandbox.close_other_files([line_end.fileno()])
-    sandbox.limit_resources(sandbox.Limits(), gpu=not INTERPRET)
+    sandbox.limit_resources(sandbox.Limits(**json.loads(sys.argv[1])), gpu=not INTERPRET)
     main(line_end, Path(tempfile.mkdtemp()))

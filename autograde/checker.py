@@ -72,7 +72,8 @@ def run_check(
     if device.INTERPRET:
         fence.install()
     cells = [(cell.name, cell.source) for cell in submission.cells[: exercise.before]]
-    peer = Peer(line, cells, call_seconds, (course.notebook, exercise.key))
+    graded = (course.notebook, exercise.key)
+    peer = Peer(line, cells, call_seconds, graded, course.lends(exercise.check))
     peer.wait_until_ready()
     names: dict[str, Any] = {"__name__": "__main__"}
     for name, text in course.trusted_cells(exercise.check):

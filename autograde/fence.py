@@ -62,7 +62,7 @@ def _held(pointers: Any) -> np.ndarray:
     size = max(1, pointers.get_element_ty().primitive_bitwidth // 8)
     held = np.zeros(addresses.shape, dtype=bool)
     for start, end in _ranges:
-        held |= (addresses >= start) & (addresses + size <= end)
+        held |= (addresses >= start) & (addresses <= end - size)  # a sum could overflow
     return held
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from .kernels import KernelId, KernelLibrary
-from .tape import LaunchRecord
+from .player import LaunchRecord
 
 
 def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import hashlib
 import itertools
 import re
@@ -18,17 +17,11 @@ from torch.utils._python_dispatch import _disable_current_modes
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.course import exercises
 
-from .kernels import KernelLibrary, Refused
-from .tape import (
-    LaunchFailed,
-    LaunchRecord,
-    Player,
-    TapeError,
-    decode,
-    describe,
-    encode,
-    tensor_from,
-)
+from .kernels import KernelLibrary
+from .language import Refused
+from .player import LaunchFailed, LaunchRecord, Player, tensor_from
+from .replies import callback_reference, rebuilt, returned, run_callback
+from .tape import TapeError, decode, describe, encode, raw
 from .wire import Line, PeerGone, PeerSlow, WireError
 
 KEPT_ARGUMENTS = 32  # latest tensor arguments that both sides still know in later calls
@@ -63,7 +56,9 @@ class Peer:
     """Sends calls to the candidate, one at a time, and plays or decodes what comes back.
 
     cells: (name, text) of the code cells that the candidate runs; kernels are taken from these.
-    call_seconds: limit of one call, and of running the cells.
+    call_seconds: limit of one call; all cells together may take three times as long.
+    graded: slug of the notebook and key of the exercise. lent: whether the course's own cells above
+    the check use solutions of this notebook.
     """
 
     def __init__(
@@ -72,12 +67,14 @@ class Peer:
         cells: list[tuple[str, str]],
         call_seconds: float,
         graded: tuple[str, str] = ("", ""),
+        lent: bool = False,
     ):
         self.line = line
         self.call_seconds = call_seconds
         self.cells = cells
         self._names = {name for name, _ in cells}
         self._slug, self._key = graded
+        self._lent = lent
         self.library = KernelLibrary(cells)
         self.player = Player(self.library, self._cell_of_file)
         self.wanted_gradients = False  # a check asked for what a tape cannot carry
@@ -103,13 +100,18 @@ class Peer:
         text = exercise.module_text()
         if stem != f"{slug}_{hashlib.sha256(text.encode()).hexdigest()[:16]}":
             return None
-        # The course's own cells may use this notebook's other solutions, never the asked one.
-        asked = exercise.answers().get(self._key) if slug == self._slug else None
-        refused = (
-            {n.name for n in ast.parse(asked.source).body if hasattr(n, "name")} if asked else ()
-        )
-        self.library.add_module(stem, text, frozenset(refused))
+        self.library.add_module(stem, text, self._refused(exercise))
         return stem
+
+    def _refused(self, exercise: exercises.Exercise) -> frozenset[str]:
+        """The course's kernels that are no answer: those of this notebook's own solutions. Where
+        the course's cells use other solutions of it, only the asked one's."""
+        if exercise.slug != self._slug:
+            return frozenset()
+        answers = exercise.answers().items()
+        texts = [cell.source for key, cell in answers if key == self._key or not self._lent]
+        nodes = (node for text in texts for node in ast.parse(text).body)
+        return frozenset(node.name for node in nodes if isinstance(node, ast.FunctionDef))
 
     def wait_until_ready(self, seconds: float = 120.0) -> None:
         """Wait for the candidate to start. Raises CandidateMissing: that is nobody's fault here."""
@@ -156,7 +158,7 @@ class Peer:
             if isinstance(value, torch.Tensor):
                 tensors.append(self._described(value))
                 return {"t": len(tensors) - 1}
-            return _callback_reference(value, callbacks)
+            return callback_reference(value, callbacks)
 
         body = {
             "do": "tape",
@@ -188,7 +190,7 @@ class Peer:
         try:
             self.player.play(reply.get("steps"), buffers)
             if "raised" in reply:
-                raise _Raised(_rebuilt(reply["raised"]))
+                raise _Raised(rebuilt(reply["raised"]))
             return decode(reply.get("result"), self.player.resolve)
         except TapeError as error:
             raise self._broken(str(error)) from None
@@ -204,7 +206,7 @@ class Peer:
             if isinstance(value, torch.Tensor):
                 given.append(value)
                 return {"t": len(given) - 1}
-            return _callback_reference(value, callbacks)
+            return callback_reference(value, callbacks)
 
         body = {
             "do": "values",
@@ -216,7 +218,7 @@ class Peer:
         body["tensors"] = [
             describe(value) | {"storage": number} for number, value in enumerate(dense)
         ]
-        reply, buffers = self._ask(body, [_bytes(value) for value in dense], callbacks)
+        reply, buffers = self._ask(body, [raw(value) for value in dense], callbacks)
         try:
             count = reply.get("arguments")
             if count != len(given) or len(buffers) < len(given):
@@ -225,8 +227,8 @@ class Peer:
             for value, data, old in zip(given, kept, dense, strict=True):
                 value.copy_(tensor_from(describe(old), data))
             if "raised" in reply:
-                raise _rebuilt(reply["raised"])
-            return decode(reply.get("result"), lambda data: _returned(data, buffers))
+                raise rebuilt(reply["raised"])
+            return decode(reply.get("result"), lambda data: returned(data, buffers))
         except TapeError as error:
             raise self._broken(str(error)) from None
 
@@ -246,7 +248,7 @@ class Peer:
                 message = self.line.receive(seconds)
                 if "callback" not in message.body:
                     return message.body, message.buffers
-                self.line.send(_run_callback(message.body, callbacks), (), self.call_seconds)
+                self.line.send(run_callback(message.body, callbacks), (), self.call_seconds)
         except (PeerSlow, CheckTimeout):
             sentence = f"No answer within {seconds:g} s. Does every loop end?"
             self.trouble = Trouble("TIMEOUT", "timeout", sentence)
@@ -302,66 +304,3 @@ class Peer:
 
 def _stem(file: str) -> str:
     return file.rpartition("/")[2].removesuffix(".py")
-
-
-def _bytes(tensor: torch.Tensor) -> bytes:
-    if not tensor.numel():
-        return b""
-    return tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
-
-
-def _returned(data: dict[str, Any], buffers: list[bytes]) -> Any:
-    """A tensor that a call returned by value."""
-    body = data.get("tensor")
-    if not (isinstance(body, list) and len(body) == 2 and isinstance(body[1], int)):
-        raise TapeError("not a value")
-    if not 0 <= body[1] < len(buffers):
-        raise TapeError("not a buffer")
-    description = dict(body[0]) if isinstance(body[0], dict) else {}
-    return tensor_from(description | {"device": "cpu"}, buffers[body[1]])
-
-
-def _callback_reference(value: Any, callbacks: list[Callable[..., Any]]) -> dict[str, Any]:
-    if callable(value) and not isinstance(value, type):
-        callbacks.append(value)
-        return {"callback": len(callbacks) - 1}
-    raise TypeError(f"a {type(value).__name__} cannot be passed to a submission")
-
-
-def _run_callback(body: dict[str, Any], callbacks: list[Callable[..., Any]]) -> dict[str, Any]:
-    """Call one of the instructor's functions for the candidate; plain values only."""
-
-    def refuse(data: Any) -> Any:
-        raise TapeError("a callback takes plain values")
-
-    number = body.get("callback")
-    if not (isinstance(number, int) and 0 <= number < len(callbacks)):
-        raise TapeError("no such callback")
-    args, kwargs = decode(body.get("args"), refuse), decode(body.get("kwargs"), refuse)
-    if not isinstance(args, list) or not isinstance(kwargs, dict):
-        raise TapeError("not arguments")
-    try:
-        return {"result": encode(callbacks[number](*args, **kwargs), refuse)}
-    except Exception as error:  # noqa: BLE001  (the instructor's function may raise on purpose)
-        return {"raised": f"{type(error).__name__}: {error}"[:500]}
-
-
-def _rebuilt(data: Any) -> BaseException:
-    """An exception like the one in the candidate: a builtin type, or one of its name."""
-    if not isinstance(data, dict):
-        raise TapeError("not an error")
-    names, text = data.get("types"), data.get("text")
-    if not (isinstance(names, list) and names and all(isinstance(n, str) for n in names)):
-        raise TapeError("not an error")
-    if not isinstance(text, str):
-        raise TapeError("not an error")
-    found = [getattr(builtins, name, None) for name in names]
-    base = next(
-        (kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseException)),
-        RuntimeError,
-    )
-    if not issubclass(base, (Exception, SystemExit)) or issubclass(base, UnicodeError):
-        base = RuntimeError  # KeyboardInterrupt would stop the checker; UnicodeError wants more
-    if names[0] != base.__name__ and names[0].isidentifier():
-        base = type(names[0], (base,), {})
-    return base(text[:2000])

@@ -12,16 +12,11 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
 from tritonbook.dispatch import DispatchMode
-
-from . import fence
-from .kernels import KernelId, KernelLibrary, Refused
 
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -42,14 +37,6 @@ _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 MAX_STEPS = 20_000  # operations of one call
 MAX_DEPTH = 20
 CONSTANT_BYTES = 16 << 20  # a table that a module made beforehand
-
-
-class LaunchFailed(Exception):
-    """A launch on a tape raised. `number` counts the launches of the call, from 0."""
-
-    def __init__(self, number: int, error: BaseException):
-        super().__init__(str(error))
-        self.number, self.error = number, error
 
 
 class TapeError(Exception):
@@ -141,6 +128,11 @@ def describe(tensor: torch.Tensor) -> dict[str, Any]:
     }
 
 
+def raw(tensor: torch.Tensor) -> bytes:
+    """The bytes of a dense tensor in this machine's memory."""
+    return tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
+
+
 class Recorder(DispatchMode):
     """The candidate's side: numbers tensors and writes steps. Launches are written, not run."""
 
@@ -196,7 +188,7 @@ class Recorder(DispatchMode):
             raise TypeError("a tensor from outside the call is too big, or of an unknown dtype")
         number = self.number(tensor)
         self.steps.append(["constant", number, describe(data), len(self.constants)])
-        self.constants.append(data.view(-1).view(torch.uint8).numpy().tobytes() if size else b"")
+        self.constants.append(raw(data))
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -237,196 +229,3 @@ class Recorder(DispatchMode):
 def _kernel_place(function: Any) -> list[Any]:
     code = function.__code__
     return [code.co_filename, code.co_firstlineno]
-
-
-@dataclass(frozen=True)
-class LaunchRecord:
-    """One launch of a tape, decoded; a kernel among the arguments is its KernelId."""
-
-    kernel: KernelId
-    grid: tuple[int, ...]
-    args: tuple[Any, ...]
-    options: dict[str, Any]
-
-
-class Player:
-    """The checker's side: plays tapes on real tensors, with kernels from vetted source."""
-
-    def __init__(self, library: KernelLibrary, cell_of_file: Callable[[str], str | None]):
-        self.library = library
-        self.cell_of_file = cell_of_file
-        self.tensors: dict[int, torch.Tensor] = {}
-        self._launches = 0
-        self.collect: list[LaunchRecord] | None = None  # a list: write launches here, run none
-
-    def play(self, steps: Any, constants: list[bytes]) -> None:
-        """Run one call's steps. Raises TapeError, Refused, or what a launch raises."""
-        if not isinstance(steps, list) or len(steps) > 2 * MAX_STEPS:
-            raise TapeError("not a list of steps")
-        self._launches = 0
-        for step in steps:
-            if not isinstance(step, list) or not step:
-                raise TapeError("not a step")
-            kind, *rest = step
-            if kind == "drop" and len(rest) == 1 and isinstance(rest[0], int):
-                self.tensors.pop(rest[0], None)
-            elif kind == "torch" and len(rest) == 4:
-                self._play_torch(*rest)
-            elif kind == "launch" and len(rest) == 4:
-                self._play_launch(*rest)
-            elif kind == "constant" and len(rest) == 3:
-                self._play_constant(*rest, constants)
-            else:
-                raise TapeError("unknown step")
-
-    def resolve(self, data: dict[str, Any]) -> Any:
-        """A tensor or kernel that a tape refers to."""
-        if "t" in data:
-            number = data["t"]
-            if not isinstance(number, int) or number not in self.tensors:
-                if isinstance(number, int) and number < 0:
-                    raise Refused(
-                        "second-call", "The function uses an argument of a call long past."
-                    )
-                raise TapeError("a step uses a tensor that is not there")
-            return self.tensors[number]
-        if "kernel" in data:
-            return self._kernel(data["kernel"])
-        raise TapeError("not a value")
-
-    def _kernel_id(self, place: Any) -> KernelId:
-        if not (isinstance(place, list) and len(place) == 2):
-            raise TapeError("not a kernel")
-        file, line = place
-        cell = self.cell_of_file(file) if isinstance(file, str) else None
-        if cell is None or not isinstance(line, int):
-            raise Refused(
-                "no-kernel-launched",
-                "The kernel that was launched is not one that the notebook defines.",
-            )
-        return KernelId(cell, line)
-
-    def _kernel(self, place: Any) -> Any:
-        id = self._kernel_id(place)
-        return self.library.get(id) if self.collect is None else id
-
-    def _play_torch(self, name: Any, args: Any, kwargs: Any, made: Any) -> None:
-        operator = _operator(name)
-        arguments = decode(args, self.resolve)
-        options = decode(kwargs, self.resolve)
-        if not isinstance(arguments, list) or not isinstance(options, dict):
-            raise TapeError("not arguments")
-        result = operator(*arguments, **options)
-        leaves = result if isinstance(result, (list, tuple)) else [result]
-        if not isinstance(made, list) or len(made) != len(leaves):
-            raise TapeError("a step makes another number of tensors")
-        for number, leaf in zip(made, leaves, strict=True):
-            if isinstance(leaf, torch.Tensor):
-                if not isinstance(number, int):
-                    raise TapeError("not the number of a tensor")
-                self.tensors[number] = leaf
-
-    def _play_launch(self, place: Any, grid: Any, args: Any, kwargs: Any) -> None:
-        arguments = decode(args, self.resolve)
-        options = decode(kwargs, self.resolve)
-        sizes = isinstance(grid, list) and 1 <= len(grid) <= 3
-        if not sizes or not all(type(n) is int and 0 <= n < 1 << 31 for n in grid):
-            raise TapeError("not a grid")
-        if not isinstance(arguments, list) or not isinstance(options, dict):
-            raise TapeError("not arguments")
-        if not all(isinstance(name, str) for name in options):
-            raise TapeError("not options")
-        id = self._kernel_id(place)
-        kernel = self.library.get(id)  # vetted, also when it is only written down
-        if self.collect is not None:
-            self.collect.append(LaunchRecord(id, tuple(grid), tuple(arguments), options))
-            return
-        fence.allow(self.tensors.values())
-        self._launches += 1
-        try:
-            kernel[tuple(grid)](*arguments, **options)
-        except Exception as error:
-            raise LaunchFailed(self._launches - 1, error) from error
-
-    def _play_constant(self, number: Any, description: Any, at: Any, constants: list) -> None:
-        if not (isinstance(number, int) and isinstance(at, int) and 0 <= at < len(constants)):
-            raise TapeError("not a constant")
-        with _disable_current_modes():  # not the submission's doing: no watch sees it
-            self.tensors[number] = tensor_from(description, constants[at])
-
-
-def tensor_from(description: Any, data: bytes) -> torch.Tensor:
-    """A dense tensor from raw bytes. Raises TapeError where size, shape and dtype disagree."""
-    if not isinstance(description, dict):
-        raise TapeError("not a tensor")
-    shape, dtype = description.get("shape"), DTYPES.get(description.get("dtype"))
-    device = description.get("device", "cpu")
-    if (
-        dtype is None
-        or not isinstance(shape, list)
-        or len(shape) > 16
-        or not all(type(n) is int and 0 <= n < 1 << 40 for n in shape)
-        or device not in ("cpu", "cuda")
-    ):
-        raise TapeError("not a tensor")
-    count = 1
-    for size in shape:
-        count *= size
-    if count * dtype.itemsize != len(data):
-        raise TapeError("a tensor's size and its bytes disagree")
-    if not count:
-        return torch.empty(shape, dtype=dtype, device=device)
-    return torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape).to(device)
-
-
-# Operators that the checker plays. Each is memory-safe for any arguments (torch checks them), so a
-# made-up tape can do no more than a wrong one. Whether an exercise allows an operator is decided by
-# the check; what is not here at all is refused as torch's work.
-_MAKE = (
-    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided zeros zeros_like "
-)
-_MAKE += "new_zeros full full_like new_full ones ones_like new_ones scalar_tensor arange linspace "
-_MAKE += "zero_ fill_ lift_fresh clone copy_ _to_copy contiguous "
-_VIEW = (
-    "view _unsafe_view reshape _reshape_alias as_strided transpose t permute expand slice select "
-)
-_VIEW += (
-    "squeeze unsqueeze detach alias unbind split split_with_sizes chunk unflatten flatten narrow "
-)
-_VIEW += "view_as is_same_size sym_size sym_stride sym_numel "
-_WORK = (
-    "add sub rsub mul div neg abs exp exp2 log log2 sqrt rsqrt reciprocal pow square sin cos tanh "
-)
-_WORK += (
-    "erf sigmoid relu silu gelu maximum minimum clamp where sum mean amax amin max min prod var "
-)
-_WORK += "var_mean std argmax argmin cumsum softmax _softmax log_softmax _log_softmax mm bmm addmm "
-_WORK += "baddbmm matmul dot mv linear native_layer_norm cat stack repeat tril triu masked_fill "
-_WORK += "masked_fill_ add_ sub_ mul_ div_ exp_ sigmoid_ relu_ eq ne lt le gt ge logical_and "
-_WORK += "logical_or logical_not isnan isfinite all any flip roll round floor ceil "
-_WORK += "_local_scalar_dense "
-OPERATORS = frozenset((_MAKE + _VIEW + _WORK).split())
-
-
-def _operator(name: Any) -> Any:
-    """A torch operator by its schema name, such as aten::add.Tensor. Raises TapeError, Refused."""
-    if not isinstance(name, str) or len(name) > 100:
-        raise TapeError("not an operator")
-    base, _, overload = name.removeprefix("aten::").partition(".")
-    if not name.startswith("aten::") or base not in OPERATORS:
-        raise Refused(
-            "torch-compute",
-            f"Part of the work is done by torch.{base}. The kernel has to do it: outside the "
-            "kernel only allocation, views and launches are allowed here.",
-        )
-    if base == "_reshape_alias":
-        return _bounded_alias
-    operator = getattr(getattr(torch.ops.aten, base), overload or "default", None)
-    if not isinstance(operator, torch._ops.OpOverload):
-        raise TapeError("no such operator")
-    return operator
-
-
-def _bounded_alias(tensor: torch.Tensor, shape: Any, strides: Any) -> torch.Tensor:
-    """`_reshape_alias` trusts its strides; `as_strided` holds them against the memory."""
-    return torch.ops.aten.as_strided.default(tensor, shape, strides, tensor.storage_offset())

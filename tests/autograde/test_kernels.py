@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 import torch
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
-from autograde.kernels import KernelId, KernelLibrary, Refused
+from autograde.kernels import KernelId, KernelLibrary
+from autograde.language import Refused, vet
 from tritonbook.course.exercises import exercises
 
 HEAD = "import triton\nimport triton.language as tl\nimport math\n\n\n"
@@ -50,13 +53,15 @@ def test_every_kernel_of_the_course_passes(exercise) -> None:
         "tl.static_assert(B > 0, f'B is {B}')",
         "tl.store(x_ptr, tl.math.exp(1.0) + math.pi)",
         "a, b = tl.split(tl.zeros((B, 2), tl.float32))\ntl.device_print('a', a)",
+        "tl.store(x_ptr, libdevice.tanh(tl.load(x_ptr)) + tl.extra.cuda.libdevice.exp(1.0))",
     ],
 )
 def test_honest_constructs_pass(body: str) -> None:
     """Kills: a rule that is stricter than the language."""
-    _only(_library(body))
+    _only(_library(body, LIBDEVICE))
 
 
+LIBDEVICE = "from triton.language.extra.cuda import libdevice\n"
 ESCAPES = {
     "import": "import os",
     "dunder attribute": "x_ptr.__class__",
@@ -83,6 +88,14 @@ ESCAPES = {
     "walrus": "(y := 3)",
     "alias rebound": "tl = 3",
     "math loads": "math.__loader__",
+    "another meaning for the checker's math": "math.sqrt = math.exp",
+    "a loop over an attribute": "for math.pi in range(3):\n    pass",
+    "an attribute added to": "tl.cdiv += 1",
+    "typing in tl.math": "tl.math.wraps(tl.load)",
+    "a library's modules": "libdevice.core.builtins.exec('')",
+    "inline asm through a library": (
+        "libdevice.core.inline_asm_elementwise('', '', [], tl.int32, True, 1)"
+    ),
 }
 
 
@@ -90,12 +103,14 @@ ESCAPES = {
 def test_escapes_are_refused(body: str) -> None:
     """Kills: each way from a kernel's text to Python in the checker's process."""
     with pytest.raises(Refused):
-        _only(_library(body))
+        _only(_library(body, LIBDEVICE))
 
 
 @pytest.mark.parametrize(
     ("before", "body"),
     [
+        ("from triton.language.extra.cuda.libdevice import core", "core.builtins.exec('')"),
+        ("from triton.language.math import core", "core.builtins.exec('')"),
         ("K = __import__('os').getpid()", "tl.store(x_ptr, K)"),
         ("from os import system as cdiv", "cdiv('id')"),
         ("import os as tl2", "tl2.getpid()"),
@@ -114,6 +129,12 @@ def test_defaults_and_annotations_are_vetted() -> None:
     for arguments in ("x_ptr, B=open('/tmp/x', 'w')", "x_ptr: __import__('os'), B: tl.constexpr"):
         with pytest.raises(Refused):
             _only(_library("pass", arguments=arguments))
+    # A name that the body binds is local there, and Python's own in a default.
+    for arguments in ("x_ptr, B=exec('')", "x_ptr: exec(''), B: tl.constexpr"):
+        with pytest.raises(Refused):
+            _only(_library("exec = 1", arguments=arguments))
+        with pytest.raises(Refused):
+            vet(ast.parse(f"@triton.jit\ndef kernel({arguments}):\n    exec = 1\n"))
 
 
 def test_other_decorators_are_left_out() -> None:
@@ -125,6 +146,14 @@ def test_other_decorators_are_left_out() -> None:
     source = library.source(KernelId("cell", 6))
     assert "open" not in source
     assert "do_not_specialize=['n']" in source
+
+
+@pytest.mark.parametrize("decorator", ["open", "triton.jit(debug=open('x'))", "triton.autotune"])
+def test_no_other_decorator_is_vetted(decorator: str) -> None:
+    """Kills: a decorator that runs in the checker because only the function below it was read."""
+    with pytest.raises(Refused, match="decorator"):
+        vet(ast.parse(f"@{decorator}\ndef kernel(n):\n    pass\n"))
+    vet(ast.parse("@triton.jit(do_not_specialize=['n'])\ndef kernel(n):\n    pass\n"))
 
 
 def test_helpers_and_constants_come_along() -> None:

@@ -1,0 +1,164 @@
+"""What student code reaches: not the checker, not the compiler, not the grader's own limits."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from corpus import WRONG, answer
+from grading import Grader, solutions
+
+from autograde import fence, sandbox
+from autograde.execute import Executor, Setting
+from autograde.ingest import HandedCell, rebuild
+from autograde.wire import Line, Message
+from autograde.work import Verdict
+from tritonbook.course.exercises import Exercise, get
+
+LEVELS = [level for level in sandbox.available() if level in ("namespaces", "bubblewrap")]
+pytestmark = pytest.mark.timeout(240)
+needs_walls = pytest.mark.skipif(not LEVELS, reason="no namespaces and no bubblewrap here")
+
+
+@pytest.fixture(scope="module")
+def grader(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    made = Grader(exercise, tmp_path_factory.mktemp("breakouts"))
+    yield made
+    made.close()
+
+
+def _double(grader: Grader, text: str) -> Verdict:
+    return grader.grade(solutions(grader.exercise) | {"double": text}, "double")
+
+
+@needs_walls
+def test_a_library_does_not_lead_to_python(grader: Grader, tmp_path: Path) -> None:
+    """Kills: a wrong kernel that patches the checker through what libdevice has imported."""
+    mark = tmp_path / "mark"
+    code = "import tritonbook.checking.report as r; r.Report.passed = True; "
+    code += f"open({str(mark)!r}, 'w').close()"
+    kernel = "from triton.language.extra.cuda import libdevice\n" + WRONG.replace(
+        "    mask =", f"    libdevice.core.builtins.exec({code!r})\n    mask ="
+    )
+    verdict = _double(grader, answer(kernel=kernel))
+    assert (verdict.status, verdict.points) == ("POLICY", 0)
+    assert not mark.exists()
+
+
+@needs_walls
+def test_an_options_name_is_no_program(grader: Grader, tmp_path: Path) -> None:
+    """Kills: code in the name of a launch option, which the compile gate writes into a file that
+    runs as the grader."""
+    mark = tmp_path / "mark"
+    name = f"num_warps=(open({str(mark)!r}, 'w').close(), 4)[1], num_stages"
+    text = answer().replace("BLOCK_SIZE=64)", f"BLOCK_SIZE=64, **{{{name!r}: 2}})")
+    verdict = _double(grader, text)
+    assert (verdict.status, verdict.points) == ("POLICY", 0)
+    assert not mark.exists()
+    assert _double(grader, text.replace(repr(name), "'num_warps'")).status == "PASS"
+
+
+@needs_walls
+def test_another_solution_of_the_notebook_is_no_answer(tmp_path: Path) -> None:
+    """Kills: `reference` of a task beside this one, handed in as the answer, and a rule so strict
+    that the course's own cells cannot lend their solutions."""
+    made = Grader(get("06"), tmp_path)
+    right = solutions(made.exercise)
+    borrowed = "import tritonbook\n\n\ndef rmsnorm_split(x, w, eps, num_splits):\n"
+    borrowed += (
+        "    return tritonbook.reference('rmsnorm_split_det')(x, w, eps, num_splits=num_splits)\n"
+    )
+    verdict = made.grade(right | {"rmsnorm_split": borrowed}, "rmsnorm_split")
+    assert (verdict.status, verdict.code) == ("FAIL", "no-kernel-launched")
+    assert made.grade(right, "rmsnorm").status == "PASS"
+    assert made.course.lends("check-rmsnorm") and not made.course.lends("check-rmsnorm_split")
+    made.close()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_candidate_has_the_runs_own_limits(level: str, grader: Grader) -> None:
+    """Kills: default limits where Python starts anew."""
+    look = "import resource as r\nraise ValueError(str([r.getrlimit(n)[0] for n in "
+    look += "(r.RLIMIT_NPROC, r.RLIMIT_FSIZE)]))"
+    answers = solutions(grader.exercise) | {"double": answer(look)}
+    handed = [HandedCell("code", f"answer-{key}", "", text) for key, text in answers.items()]
+    submission = rebuild(grader.course, "student", handed, [])
+    limits = dataclasses.replace(sandbox.Limits(), processes=9, files=5 << 20)
+    executor = Executor(Setting(level, limits))
+    verdict = executor.run(grader.course, submission, submission.exercises[0])
+    executor.close()
+    assert f"[9, {5 << 20}]" in verdict.sentence, verdict.sentence
+
+
+FORKED = """
+import os, socket, sys
+from pathlib import Path
+from autograde import candidate, sandbox
+candidate.main = lambda end, folder: print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
+sandbox.close_other_files = lambda kept: None
+candidate.start_forked(socket.socket(), "plain", Path(sys.argv[1]), sandbox.Limits())
+"""
+
+
+def test_a_forked_candidate_keeps_its_gpu(tmp_path: Path) -> None:
+    """Kills: an environment that is emptied before what is to be kept of it is read, so that a
+    candidate sees other GPUs than its job's."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, str(tmp_path)],
+        env=os.environ | {"CUDA_VISIBLE_DEVICES": "7"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "7\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "came_to"), [("FAIL", "OOM"), ("INFRA", "INFRA"), ("CRASH", "OOM")]
+)
+def test_only_a_students_memory_costs_points(status: str, came_to: str) -> None:
+    """Kills: a checker that found no memory taken for a student's fault, and scored 0."""
+
+    class Said(Line):
+        def __init__(self) -> None:
+            """Says one outcome."""
+
+        def receive(self, seconds: float | None = None) -> Message:
+            return Message({"status": status, "code": "x", "sentence": "MemoryError"}, [])
+
+    executor = Executor.__new__(Executor)
+    executor.setting = Setting()
+    runner = subprocess.Popen(["true"])
+    assert executor._await(Said(), runner, None)["status"] == came_to
+
+
+def test_a_process_that_forks_and_dies_is_the_graders_failure(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: an EOFError that ends the run of a whole class."""
+
+    def dead(target: object, arguments: object) -> None:
+        raise EOFError("unexpected EOF")
+
+    monkeypatch.setattr(grader.executor, "_fork", dead)
+    monkeypatch.setattr(grader, "level", "plain")
+    verdict = _double(grader, answer())
+    assert (verdict.status, verdict.points) == ("INFRA", None)
+    assert "EOFError" in verdict.sentence
+
+
+def test_the_fence_at_the_end_of_all_addresses() -> None:
+    """Kills: an address so high that its end overflows and seems to lie inside."""
+    x = torch.zeros(4)
+    fence.allow([x])
+    element = SimpleNamespace(primitive_bitwidth=32)
+    top = np.array([x.data_ptr(), x.data_ptr() + 13, np.iinfo(np.int64).max - 1], dtype=np.uint64)
+    pointers = SimpleNamespace(data=top, get_element_ty=lambda: element)
+    assert fence._held(pointers).tolist() == [True, False, False]
