@@ -764,7 +764,7 @@ predict(
     ],
     hints=[
         "One read and one write for each element, and 2 bytes for a float16.",
-        "84 bytes for each element: seven operators make two trips, two make three.",
+        "88 bytes for each element: five operators make two trips, four make three.",
         "8 bytes for each element, at the speed of a copy. 1 GB/s is 1,000,000 bytes in a ms.",
     ],
 )

@@ -1111,7 +1111,7 @@ def mlp_gelu_fused(x, w1, w2):
 #
 # </details>
 
-# %% tags=["check", "stretch"] key="mlp_gelu_fused" points=3
+# %% tags=["check", "stretch"] key="mlp_gelu_fused" points=0
 FUSED = dict(launches=1, suspects=FUSED_SUSPECTS, tolerance=rounded_between)
 check(mlp_gelu_fused, mlp_gelu_ref, FUSED_CASES, **FUSED)
 ### BEGIN HIDDEN TESTS
@@ -1149,8 +1149,7 @@ traffic(mlp_gelu_fused, x, w1, w2)
 #
 # First the layer of a Llama model, D = 4096 and H = 14336: once with many tokens, once with 16, as
 # when a model answers a few users. **Predict** for both: is it bound by arithmetic or by memory? And
-# write your numbers into the box below, before you run the cell above it. If you come back to the box
-# later, run that cell again first.
+# write your numbers into the box below, before you run the cell above it.
 
 # %%
 def llama_mlp(x, w_gate, w_up, w_down):
@@ -1221,7 +1220,7 @@ for D in widths:
     w2 = torch.randn(4 * D, D, **options) * (4 * D) ** -0.5
     for M in (128, 8192, 65536) if DEVICE == "cuda" else (32,):
         x = torch.randn(M, D, **options)
-        timed = bench(
+        pair = bench(
             {"PyTorch": plain_mlp, "mlp_gelu_fused": mlp_gelu_fused},
             x,
             w1,
@@ -1229,7 +1228,7 @@ for D in widths:
             baseline="PyTorch",
             rep=30,
         )
-        slow, fast = (row.ms for row in timed.rows)
+        slow, fast = (row.ms for row in pair.rows)
         ratio = slow / fast
         print(f"D={D:5} M={M:6}: PyTorch {slow:.4f} ms, fused {fast:.4f} ms, ratio {ratio:.2f}")
 if DEVICE != "cuda":

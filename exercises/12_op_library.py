@@ -154,7 +154,7 @@ def merge(sizes, strides):
 
     sizes: list of ints. strides: for each tensor a list of ints. Returns (sizes, strides).
     """
-    # TODO: drop dimensions of size 1, merge neighbours, keep at least one (about 12 lines)
+    # TODO: drop dimensions of size 1, merge neighbours, keep at least one (about 19 lines)
     ### BEGIN SOLUTION
     new_sizes = []
     new_strides = [[] for _ in strides]

@@ -38,7 +38,7 @@ setup()
 # is missing it takes the workbook's, and says so.
 
 # %%
-for name in ("rmsnorm", "rope", "flash_gqa", "silu_mul", "rope_backward", "flash_bwd"):
+for name in ("rmsnorm", "rope", "flash_gqa", "silu_mul", "rope_backward", "flash_attention"):
     mine(name)
 
 # %% [markdown]
@@ -72,7 +72,7 @@ rope = mine("rope", quiet=True)
 flash_gqa = mine("flash_gqa", quiet=True)
 silu_mul = mine("silu_mul", quiet=True)
 rope_backward = mine("rope_backward", quiet=True)
-flash_bwd = mine("flash_bwd", quiet=True)
+flash_attention = mine("flash_attention", quiet=True)
 
 EPS = 1e-5
 PRODUCTS = ("mm", "addmm", "bmm", "matmul", "linear", "add", "add_")
@@ -423,8 +423,8 @@ check(llama_decode, decode_ref, HIDDEN_DECODE_CASES, allow=COPIES, tolerance=clo
 # %% [markdown]
 # ## Task 3. Training
 #
-# Every part needs a gradient. Attention has one: the workbook's `flash_attention` of notebook 15. Two
-# more backward passes are given below: that of RMSNorm, as in the stretch of notebook 07, and that
+# Every part needs a gradient. Attention has one: your `flash_attention` of notebook 15. Two more
+# backward passes are given below: that of RMSNorm, as in the stretch of notebook 07, and that
 # of the gate of SwiGLU, element by element as in notebook 03. Read them if you like.
 #
 # What is left is to connect them. `RMSNorm` shows how. Write two more, about 4 and 7 lines:
@@ -441,9 +441,6 @@ check(llama_decode, decode_ref, HIDDEN_DECODE_CASES, allow=COPIES, tolerance=clo
 # `silu_mul_backward(dhidden, gate, up)` returns dgate, dup and hidden.
 
 # %% tags=["reference"]
-flash_attention = reference("flash_attention")  # notebook 15
-
-
 @triton.jit
 def rmsnorm_backward_kernel(
     dy_ptr, x_ptr, w_ptr, dx_ptr, partial_ptr, M, N, eps, BLOCK_N: tl.constexpr
@@ -459,7 +456,7 @@ def rmsnorm_backward_kernel(
     w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
     dw = tl.zeros([BLOCK_N], tl.float32)
     for row in range(pid, M, programs):
-        at = (row + 0 * offs_n).to(tl.int64) * N + offs_n
+        at = (row + 0 * offs_n).to(tl.int64) * N + offs_n  # M * N may pass 2**31
         x = tl.load(x_ptr + at, mask=mask_n, other=0.0).to(tl.float32)
         dy = tl.load(dy_ptr + at, mask=mask_n, other=0.0).to(tl.float32)
         r = 1.0 / tl.sqrt(tl.sum(x * x, axis=0) / N + eps)
@@ -536,7 +533,7 @@ def silu_mul_backward(dh, gate, up):
 
 
 class RMSNorm(torch.autograd.Function):
-    """The example: forward is the learner's kernel, backward the one above."""
+    """The example: forward is your kernel, backward the one above."""
 
     @staticmethod
     def forward(ctx, x, w, eps):
@@ -583,7 +580,7 @@ class SwiGLU(torch.autograd.Function):
     @staticmethod
     def backward(ctx, dy):
         x, w_gate, w_up, w_down = ctx.saved_tensors
-        # TODO: gate and up again, dhidden, the kernel, then four gradients (about 7 lines)
+        # TODO: gate and up again, dhidden, the kernel, then four gradients (4 lines)
         ### BEGIN SOLUTION
         gate, up = x @ w_gate, x @ w_up
         dgate, dup, hidden = silu_mul_backward(dy @ w_down.t(), gate, up)

@@ -29,7 +29,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(items):
-    """Slow tests first: a long one that starts last keeps one worker busy and the others waiting."""
+    """Slow tests first: a long one that starts last keeps one worker busy while others wait."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 

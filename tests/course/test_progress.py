@@ -133,6 +133,18 @@ def test_mine_is_yours_after_a_pass_and_lives_in_a_real_file(capsys, tmp_path):
     assert pg.mine("add", quiet=True)(1) == 11
 
 
+def test_mine_finds_an_answer_that_its_check_looks_at_through_another_function(capsys):
+    """Kills: the workbook's operator handed to whoever passed with an own one."""
+    source = "def flash_attention(x):\n    return x + 1\n\n\ndef gradients(x):\n    return 0\n"
+    namespace = {}
+    exec(source, namespace)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "_source_text", lambda function: source)
+        records.record("flash_attention", "passed", namespace["gradients"])
+    assert pg.mine("flash_attention")(1) == 2
+    assert "flash_attention: yours" in capsys.readouterr().out
+
+
 def test_mine_survives_a_kept_source_that_no_longer_imports(capsys):
     records.record("add", "passed", "raise AttributeError('tl.gone')\n")
     assert pg.mine("add") is the_workbooks
