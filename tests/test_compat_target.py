@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tritonbook import compat
+from tritonbook import compat, interpreter
 
 SCRIPT = """
 import tritonbook
@@ -51,7 +51,7 @@ def test_an_old_torch_wraps_interpreted_kernels(monkeypatch):
         pass
 
     monkeypatch.setattr(torch.library, "wrap_triton", refuses)
-    compat._let_torch_wrap_interpreted_kernels(Interpreted)
+    interpreter._let_torch_wrap_interpreted_kernels(Interpreted)
     kernel = Interpreted()
     assert torch.library.wrap_triton(kernel) is kernel
     with pytest.raises(RuntimeError, match="wrap_triton only works"):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .compat import install_interpreter_fixes  # noqa: I001  (device decides before triton loads)
-from .device import DEVICE, INTERPRET, versions
+from .device import DEVICE, INTERPRET, versions  # decides before triton loads
+from .interpreter import install_interpreter_fixes
 
 install_interpreter_fixes()
 

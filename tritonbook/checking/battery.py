@@ -14,6 +14,7 @@ from .. import device
 from .cases import Case, dtype_override
 from .compare import compare_plain
 from .errors import explain_error
+from .guard import same_bits
 from .judge import Judge
 from .report import CaseResult, Finding
 from .trial import CheckTimeout, Trial, captured_stderr, time_limit
@@ -122,24 +123,21 @@ class Battery(Judge):
             try:
                 with time_limit(self.timeout):
                     got = self.fn(*got_args, **case.options)
-            except (Exception, CheckTimeout) as error:
+            except (Exception, CheckTimeout, SystemExit) as error:
                 raised = explain_error(error, self.timeout)
         self.noise.extend(noise)
         for code, sentence in strays():
             return Finding(code, sentence)
         if raised:
             return raised
-        expected = self.reference(*want_args)
-        for code, (formula, sentence) in self.suspects.items():
-            if compare_plain(got, formula(*want_args)) is None and (
-                compare_plain(got, expected) is not None
-            ):
-                return Finding(code, sentence)
-        sentence = compare_plain(got, expected, self.plain_relative())
-        if sentence:
-            code = "wrong-type" if got is None else "wrong-values"
-            return Finding(code, sentence)
-        if any(not torch.equal(values[n], pristine[n]) for n in values):
+        relative = self.plain_relative()
+        wrong = compare_plain(got, self.reference(*want_args), relative)
+        if wrong:
+            for code, (formula, sentence) in self.suspects.items():
+                if compare_plain(got, formula(*want_args), relative) is None:
+                    return Finding(code, sentence)
+            return Finding("wrong-type" if got is None else "wrong-values", wrong)
+        if any(not same_bits(values[n], pristine[n]) for n in values):
             return Finding("input-changed", "An argument was changed. Work on a copy.")
         return None
 
@@ -235,7 +233,7 @@ class Battery(Judge):
                         assertion(self.fn)
                 except AssertionError as error:
                     return Finding("property", str(error) or "A required property does not hold.")
-                except (Exception, CheckTimeout) as error:
+                except (Exception, CheckTimeout, SystemExit) as error:
                     return explain_error(error, self.timeout)
             self.noise.extend(noise)
         return None

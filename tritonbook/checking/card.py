@@ -6,6 +6,7 @@ import html
 import re
 from typing import Any
 
+from .. import style
 from . import report as states
 from .report import CaseResult, Report
 
@@ -20,17 +21,6 @@ _BADGE = {
     states.NOT_ATTEMPTED: ("#57606a", "○"),
 }
 _SIGN = {"passed": "✓", "wrong": "✗", "not run": "–"}
-
-# The page's own colours, so that the card is light in a light theme and dark in a dark one.
-_BACK = (
-    "var(--jp-layout-color1,var(--vscode-editor-background,"
-    "var(--colab-primary-surface-color,transparent)))"
-)
-_TEXT = (
-    "var(--jp-content-font-color1,var(--vscode-editor-foreground,"
-    "var(--colab-primary-text-color,inherit)))"
-)
-_LINE = "rgba(128,128,128,.45)"
 
 
 def _detail(row: CaseResult) -> str:
@@ -90,9 +80,9 @@ def as_html(report: Report) -> str:
     count = rest.partition(", ")[2]
     parts = [
         f'<div role="group" aria-label="{html.escape(report.headline)}" style="border:1px solid '
-        f"{_LINE};border-left:6px solid {colour};border-radius:6px;padding:10px 14px;margin:4px 0;"
-        f"background:{_BACK};color:{_TEXT};font:14px/1.5 system-ui,sans-serif;"
-        'max-width:880px">',
+        f"{style.LINE};border-left:6px solid {colour};border-radius:6px;padding:10px 14px;"
+        f"margin:4px 0;background:{style.BACK};color:{style.TEXT};"
+        'font:14px/1.5 system-ui,sans-serif;max-width:880px">',
         '<div><code style="font-size:15px;font-weight:600;color:inherit">'
         f"{html.escape(head)}</code> {badge} "
         f'<span style="opacity:.85">{html.escape(count)}</span></div>',
@@ -157,7 +147,8 @@ def _prose(sentence: str) -> str:
 
 def _table(rows: list[CaseResult]) -> str:
     cell = (
-        f'style="text-align:left;padding:3px 10px 3px 0;border-top:1px solid {_LINE};color:inherit"'
+        'style="text-align:left;padding:3px 10px 3px 0;color:inherit;'
+        f'border-top:1px solid {style.LINE}"'
     )
     body = []
     for row in rows:

@@ -68,7 +68,7 @@ def _finish(battery: Battery, cases: Sequence[Case], speed: Speed | None) -> Rep
         finding = compile_finding or finding
     measured: dict[str, Any] = {}
     if speed is not None:
-        gates["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)
+        finding, gates["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)
     return Report(
         key=battery.key,
         state=_state_of(finding, gates),

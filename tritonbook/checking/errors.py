@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 
+from ..compat import causes
 from .report import Finding
 from .trial import CheckTimeout
 
@@ -29,14 +30,6 @@ _PLAIN = (
 )
 
 
-def _cause(error: BaseException) -> BaseException:
-    """The learner's own error under Triton's InterpreterError."""
-    seen = error
-    while seen.__cause__ is not None:
-        seen = seen.__cause__
-    return seen
-
-
 def _last_lines(error: BaseException) -> str:
     """Where it happened, in the learner's code: library frames are left out."""
     frames = [
@@ -55,7 +48,7 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
             "timeout",
             f"Stopped after {timeout:g} s. Does a loop ever end, and is the grid small enough?",
         )
-    cause = _cause(error)
+    cause = causes(error)[-1]
     text = str(cause).strip()
     if isinstance(cause, NotImplementedError) and text.startswith("TODO"):
         return Finding("not-attempted", f"The gap is still open ({text}).")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+
 from .. import device
+from ..course.calls import arguments, elements
 from .cases import Case
+from .errors import explain_error
 from .report import Finding
 
 
@@ -19,11 +23,6 @@ class Speed:
     baseline: Callable[..., Any]
     at_least: float = 0.8
     name: str = "torch"
-
-
-def _arguments(case: Case, where: str) -> list[Any]:
-    values = {name: value.to(where) for name, value in case.sample().items()}
-    return [values.get(name, value) for name, value in case.arguments.items()]
 
 
 def compile_for_a100(
@@ -43,12 +42,12 @@ def compile_for_a100(
     if not usable:
         return None, "not run: no case to compile", []
     largest: dict[tuple[str, ...], Case] = {}
-    for case in sorted(usable, key=_elements, reverse=True):
+    for case in sorted(usable, key=elements, reverse=True):
         dtypes = tuple(spec.dtype or case.effective_dtype() for spec in case.specs().values())
         largest.setdefault(dtypes, case)
     facts: list[dict[str, Any]] = []
     for case in largest.values():
-        outcome = compile_gate(fn, _arguments(case, "cpu"), case.options, arch=80)
+        outcome = compile_gate(fn, arguments(case), case.options, arch=80)
         if outcome.ok is None:
             return None, f"not run: {outcome.message}", []
         if not outcome.ok:
@@ -57,28 +56,37 @@ def compile_for_a100(
     return None, "passed", facts
 
 
-def _elements(case: Case) -> int:
-    return sum(value.numel() for value in case.sample().values())
-
-
 def measure_speed(
     fn: Callable[..., Any], key: str, speed: Speed, finding: Finding | None
-) -> tuple[str, dict[str, Any]]:
-    """Ratio to the baseline in the same run: outcome of the gate, and the figures."""
+) -> tuple[Finding | None, str, dict[str, Any]]:
+    """Ratio to the baseline in the same run: what was found, the gate's outcome, the figures.
+
+    finding: what is wrong already. A function that raises on the timed case, which is larger than
+    those whose values were right, gets a finding; a baseline that does leaves the gate not run.
+    """
     if device.INTERPRET:
-        return "not run: there is no GPU here", {}
+        return finding, "not run: there is no GPU here", {}
     if finding is not None:
-        return "not run: the values are not right yet", {}
+        return finding, "not run: the values are not right yet", {}
     from ..timing.bench import bench
 
-    arguments = _arguments(speed.case, device.DEVICE)
-    timed = bench(
-        {
-            speed.name: lambda: speed.baseline(*arguments),
-            key: lambda: fn(*arguments, **speed.case.options),
-        },
-        baseline=speed.name,
-    )
+    inputs = arguments(speed.case, device.DEVICE)
+    calls = {
+        speed.name: lambda: speed.baseline(*inputs),
+        key: lambda: fn(*inputs, **speed.case.options),
+    }
+    for name, call in calls.items():
+        try:
+            call()
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+        except Exception as error:
+            if name != key:
+                return None, f"not run: {name} raised {type(error).__name__} here", {}
+            found = explain_error(error, 0)
+            where = f"On the timed case ({speed.case.describe()}): "
+            return replace(found, sentence=where + found.sentence), "failed", {}
+    timed = bench(calls, baseline=speed.name)
     rows = {row.name: row for row in timed.rows}
     ratio = rows[speed.name].ms / rows[key].ms
     measured = {
@@ -88,4 +96,4 @@ def measure_speed(
         "at_least": speed.at_least,
         "case": speed.case.describe(),
     }
-    return ("passed" if ratio >= speed.at_least else "failed"), measured
+    return None, ("passed" if ratio >= speed.at_least else "failed"), measured

@@ -30,6 +30,13 @@ def bits(values: torch.Tensor) -> torch.Tensor:
     return values.view(_INTEGER_OF_SIZE[values.element_size()])
 
 
+def same_bits(one: torch.Tensor, two: torch.Tensor) -> bool:
+    """Whether two tensors have the same shape, dtype and bits; NaN equals NaN."""
+    if one.dtype != two.dtype:
+        return False
+    return torch.equal(bits(one.detach().contiguous()), bits(two.detach().contiguous()))
+
+
 def _poison_value(dtype: torch.dtype) -> int:
     if dtype == torch.bfloat16:
         return _POISON_BITS_BFLOAT16

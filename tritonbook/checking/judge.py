@@ -13,7 +13,7 @@ from .cases import Case, TensorSpec
 from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
 from .diagnose import Evidence, bad_strip, diagnose, first_bad
 from .errors import explain_error
-from .guard import bits
+from .guard import same_bits
 from .launches import Launch
 from .report import CaseResult, Finding
 from .trial import Trial, run_trial
@@ -260,11 +260,13 @@ class Judge:
         )
 
     def same_bits(self, one: Trial, two: Trial) -> bool:
-        pairs = zip(self.results(one), self.results(two), strict=True)
-        return all(
-            torch.equal(bits(a.detach().contiguous()), bits(b.detach().contiguous()))
-            for a, b in pairs
-        )
+        """Whether two trials gave the same tensors; what is no tensor is not compared."""
+        first, second = self.results(one), self.results(two)
+        kinds = [isinstance(a, torch.Tensor) for a in first]
+        if kinds != [isinstance(b, torch.Tensor) for b in second]:
+            return False
+        pairs = zip(first, second, kinds, strict=True)
+        return all(same_bits(a, b) for a, b, tensors in pairs if tensors)
 
 
 def _as_float64(values: torch.Tensor) -> torch.Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..compat import hook_launch
+from ..compat import hook_launch, launch_arguments
 from ..dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
 from .guard import Guarded, guard_output
 
@@ -133,8 +132,7 @@ class Watch(DispatchMode):
 def _grid_size(fn: Any, grid: Any, args: Any, kwargs: Any) -> tuple[int, ...]:
     """The grid as numbers; a grid given as a function gets the launch's arguments by name."""
     if callable(grid):
-        names = list(inspect.signature(fn).parameters)
-        grid = grid({**dict(zip(names, args, strict=False)), **kwargs})
+        grid = grid(launch_arguments(fn, args, kwargs))
     return tuple(int(size) for size in (grid if isinstance(grid, (tuple, list)) else (grid,)))
 
 

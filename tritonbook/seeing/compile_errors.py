@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..compat import causes
 from .occupancy import LIMITS
 
 # Triton's words -> ours. The first match wins; \1, \2 stand for the groups.
@@ -66,7 +67,7 @@ def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
         return {"code": "out-of-resources", "message": _resources(error, arch), "caret": ""}
     compilation = _find(error, "CompilationError")
     if compilation is not None:
-        innermost = _innermost(compilation)
+        innermost = causes(compilation)[-1]
         return {
             "code": "does-not-compile",
             "message": _sentence(innermost),
@@ -93,19 +94,10 @@ def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
     }
 
 
-def _find(error: BaseException | None, name: str) -> Any:
+def _find(error: BaseException, name: str) -> Any:
     """The outermost error in the chain whose class is, or derives from, `name`."""
-    while error is not None:
-        if any(base.__name__ == name for base in type(error).__mro__):
-            return error
-        error = error.__cause__
-    return None
-
-
-def _innermost(error: BaseException) -> BaseException:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return error
+    kinds = ((each, type(each).__mro__) for each in causes(error))
+    return next((e for e, bases in kinds if any(b.__name__ == name for b in bases)), None)
 
 
 def _words(error: BaseException) -> str:

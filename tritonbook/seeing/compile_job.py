@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import triton
 
-from ..compat import MULTIPROCESSORS, fake_gpu, hook_launch
+from ..compat import MULTIPROCESSORS, fake_gpu, hook_launch, launch_arguments
 from .compile_errors import explain
 from .occupancy import occupancy
 from .worker import PretendCuda
@@ -35,13 +35,11 @@ class _Recorder:
             raise
         if compiled is None:  # a launch on an empty grid may be skipped
             return None
-        names = list(inspect.signature(fn).parameters)
-        named = {**dict(zip(names, args, strict=False)), **kwargs}
+        named = launch_arguments(fn, args, kwargs)
         key = compiled.hash
         if key not in self.found:
-            self.found[key] = {"launches": 0, **_facts(compiled, self.arch)}
-            self.found[key]["constants"] = _constants(fn, named)
-            self.found[key]["grid"] = _grid(grid, named)
+            told = {"constants": _constants(fn, named), "grid": _grid(grid, named)}
+            self.found[key] = {"launches": 0, **_facts(compiled, self.arch), **told}
         self.found[key]["launches"] += 1
         return compiled
 

@@ -8,7 +8,6 @@ memory of the call from being touched: a wrong mask becomes a sentence, not a cr
 from __future__ import annotations
 
 import contextlib
-import inspect
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..compat import hook_launch
+from ..compat import hook_launch, launch_arguments
 from .regions import Region
 
 LOAD, STORE, ATOMIC = "load", "store", "atomic"
@@ -106,11 +105,9 @@ class Meter:
     # --- called while kernels run
 
     def _around(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
-        names = list(inspect.signature(fn).parameters)
-        named = {**dict(zip(names, args, strict=False)), **kwargs}
         code = getattr(fn, "__code__", None)
         launch = Launched(fn.__name__, code.co_filename if code else "")
-        for name, value in named.items():
+        for name, value in launch_arguments(fn, args, kwargs).items():
             if isinstance(value, torch.Tensor):
                 launch.arguments[name] = value.data_ptr()
                 self._guess(name, value)

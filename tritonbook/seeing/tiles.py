@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from .. import device
+from ..compat import causes
 from .arguments import CannotSend, encode
 from .ledger import ledger
 from .memory import RoomyAllocations, roomy
@@ -103,9 +104,7 @@ def watch(fn: Callable[..., Any], args: Iterable[Any], options: dict[str, Any]) 
         with meter(known, record_only=True) as seen, RoomyAllocations() as made:
             fn(*copies, **options)
     except Exception as error:
-        cause = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
+        cause = causes(error)[-1]
         if isinstance(cause, NotImplementedError) and str(cause).startswith("TODO"):
             raise CannotShow(f"Nothing to show yet: the gap is still open ({cause}).") from None
         raise CannotShow(f"The call failed: {type(cause).__name__}: {cause}") from error

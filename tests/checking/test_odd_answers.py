@@ -1,0 +1,174 @@
+"""Answers off the beaten track: the check takes what is honest, and never breaks down itself."""
+
+import importlib
+import math
+import sys
+
+import pytest
+
+import tritonbook
+from tritonbook import device
+from tritonbook.checking import Speed, case, gates, run, tensor
+from tritonbook.compat import causes
+
+import numpy as np  # isort: skip
+import torch  # isort: skip
+import triton  # isort: skip
+import triton.language as tl  # isort: skip
+
+CASES = [case("ragged", x=tensor(1000))]
+
+
+@triton.jit
+def double_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr = 128):
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+    tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
+
+
+def with_default_block(x):
+    out, n = torch.empty_like(x), x.numel()
+    double_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK_SIZE"]),)](x, out, n)
+    return out
+
+
+def plain(fn, expected, **options):
+    cases = [case("one", n=1)]
+    return run(fn, lambda n: expected, cases, key="plain", triton=False, **options)
+
+
+def test_a_grid_may_use_the_default_of_a_constant():
+    """Kills: a launch whose grid function gets the written arguments alone, and KeyError for it;
+    facts without the constant and the grid of that launch."""
+    found = run(with_default_block, lambda x: 2 * x, CASES, key="double")
+    assert found.state == "passed", found.text()
+    if tritonbook.INTERPRET:
+        assert found.gates["compile"] == "passed"
+        (facts,) = found.kernel_facts
+        assert facts["constants"] == {"BLOCK_SIZE": 128} and list(facts["grid"]) == [8]
+
+
+def test_a_wrong_result_beside_nothing_is_judged():
+    """Kills: AttributeError out of the check where the diagnosis compares two calls' results."""
+    found = run(lambda x: (with_default_block(x), None), lambda x: (3 * x + 1, x), CASES, key="two")
+    assert (found.state, found.finding.code) == ("wrong", "wrong-values"), found.text()
+
+
+def test_an_error_raised_from_itself_is_explained():
+    """Kills: following the causes of such an error for ever, beyond every time limit."""
+
+    def again(n):
+        try:
+            raise ValueError("no such n")
+        except ValueError as error:
+            raise error from error
+
+    assert "ValueError: no such n" in plain(again, 1).finding.sentence
+
+
+def test_causes_come_once_and_in_order():
+    one, two = ValueError("one"), KeyError("two")
+    one.__cause__, two.__cause__ = two, one
+    assert causes(one) == [one, two] and causes(KeyError()) != []
+
+
+def test_leaving_the_program_is_a_wrong_answer():
+    """Kills: a plain function, or an assertion on it, that ends the check and its process."""
+
+    def leaves(_):
+        sys.exit(0)
+
+    for found in (plain(leaves, 1), plain(lambda n: 1, 1, also=[leaves])):
+        assert (found.state, found.finding.code) == ("wrong", "raised")
+        assert "ended the program" in found.finding.sentence
+
+
+def test_nan_in_an_argument_is_no_change_of_it():
+    """Kills: comparing an argument with itself by ==, which NaN never passes."""
+    holds = [case("nan", x=tensor(3, planted={1: math.nan}))]
+
+    def count(x):
+        return int(x.isnan().sum())
+
+    def spoil(x):
+        return int(x.zero_().isnan().sum()) + 1
+
+    options = {"key": "count", "triton": False}
+    assert run(count, count, holds, **options).passed
+    assert run(spoil, count, holds, **options).finding.code == "input-changed"
+
+
+class EqualToAll:
+    def __eq__(self, other):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "fine"),
+    [
+        (np.int64(3), 3, True),
+        (np.float64(0.5), 0.5, True),
+        (np.bool_(True), True, True),
+        (np.int64(4), 3, False),
+        (torch.ones(2), True, False),
+        (np.ones(2), "ok", False),
+        (EqualToAll(), "ok", False),
+        ([1, 2], EqualToAll(), True),
+        (torch.ones(2, dtype=torch.float64), torch.ones(2), False),
+        (torch.ones(2), torch.ones(2), True),
+    ],
+)
+def test_what_a_plain_function_may_return(got, expected, fine):
+    """Kills: numpy's numbers refused, results compared by an == of their own (which breaks down on
+    a tensor), a tensor of another dtype accepted."""
+    assert plain(lambda n: got, expected).passed is fine
+
+
+def test_a_mistake_within_the_tolerance_is_none():
+    """Kills: suspects compared more strictly than the answer itself."""
+    loose = tritonbook.Tolerance(1e-3)
+    near = {"near": (lambda n: 1.0001, "This is a little more.")}
+    assert plain(lambda n: 1.0001, 1.0, tolerance=loose, suspects=near).passed
+    far = {"far": (lambda n: 2.0, "This is twice as much.")}
+    assert plain(lambda n: 2.0001, 1.0, tolerance=loose, suspects=far).finding.code == "far"
+
+
+class _Row:
+    def __init__(self, name, ms):
+        self.name, self.ms = name, ms
+
+
+@pytest.fixture
+def timed(monkeypatch):
+    """The gate as on a GPU, with a clock on which everybody takes a millisecond."""
+    monkeypatch.setattr(device, "INTERPRET", False)
+
+    class Result:
+        rows = [_Row("torch", 1.0), _Row("double", 1.0)]
+
+    module = importlib.import_module("tritonbook.timing.bench")
+    monkeypatch.setattr(module, "bench", lambda calls, baseline: Result)
+    return Speed(case("large", x=tensor(4096)), lambda x: 2 * x)
+
+
+def fails(x):
+    raise RuntimeError("too large for me")
+
+
+def test_an_answer_that_breaks_on_the_timed_case_gets_a_card(timed):
+    """Kills: a traceback in place of the card, and no record, where only the timed case fails."""
+    finding, gate, figures = gates.measure_speed(fails, "double", timed, None)
+    assert gate == "failed" and not figures
+    assert finding.sentence.startswith("On the timed case (x 4096 float32)")
+    assert "too large for me" in finding.sentence
+
+
+def test_a_baseline_that_breaks_is_not_held_against_the_answer(timed):
+    broken = Speed(timed.case, fails)
+    finding, gate, _ = gates.measure_speed(lambda x: 2 * x, "double", broken, None)
+    assert finding is None and gate == "not run: torch raised RuntimeError here"
+
+
+def test_an_answer_that_is_fast_enough_passes_the_gate(timed):
+    finding, gate, figures = gates.measure_speed(lambda x: 2 * x, "double", timed, None)
+    assert (finding, gate, figures["ratio"]) == (None, "passed", 1.0)

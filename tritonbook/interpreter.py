@@ -1,0 +1,174 @@
+"""Mends of Triton's interpreter, made once when the package is imported."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .compat import FakeDriver, triton_version
+from .device import INTERPRET
+
+_installed = False
+
+
+def install_interpreter_fixes() -> None:
+    """Mend what Triton's interpreter gets wrong in some versions. Does nothing on a GPU.
+
+    - `@triton.autotune` asks a driver for a benchmark function: a wall clock (all versions).
+    - 3.2 does not know four of its own launch options.
+    - Each integer sum and product is computed again in 64 bits for an assertion that only debug
+      mode makes: without it kernels run almost twice as fast.
+    - each call of a device function (`tl.max` and `tl.sum` are some) searches `triton.language` for
+      what to replace, though the launch has replaced it: half the time of a softmax.
+    - numpy 2.4 refuses the array-to-int conversion of runtime loop bounds (Triton up to 3.6).
+    - a global constant (`tl.constexpr`) times a tile stays a constant, which `tl.exp` then refuses
+      (from 3.7 on): the compiler makes a tile of it, so must the interpreter.
+    - torch's `wrap_triton` refuses an interpreted kernel (torch 2.6 to 2.9, at least).
+    - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic and the cast to
+      bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
+    """
+    global _installed
+    if _installed or not INTERPRET:
+        return
+    _installed = True
+    from triton.runtime import driver
+    from triton.runtime import interpreter as interp
+
+    driver.set_active(FakeDriver(80))
+    if hasattr(interp, "RESERVED_KWS"):
+        interp.RESERVED_KWS += [
+            "num_buffers_warp_spec",
+            "num_consumer_groups",
+            "reg_dec_producer",
+            "reg_inc_consumer",
+        ]
+    builder = interp.interpreter_builder
+    builder.options = dataclasses.replace(builder.options, sanitize_overflow=False)
+    if triton_version() < (3, 7):
+        _allow_runtime_loop_bounds(interp)
+    _patch_language_once_a_launch(interp)
+    _let_constants_meet_tiles()
+    _let_torch_wrap_interpreted_kernels(interp.InterpretedFunction)
+    _compute_bfloat16_in_float32(interp)
+
+
+class _NothingToRestore:
+    def restore(self) -> None:
+        """The launch's own scope restores."""
+
+
+def _patch_language_once_a_launch(interp: Any) -> None:
+    import triton.language as tl
+
+    patch_lang, launch = interp._patch_lang, interp.GridExecutor.__call__
+    patched: set[int] = set()  # modules, in the launch that is running
+
+    @functools.cache
+    def modules_of(fn: Any) -> frozenset[int]:
+        return frozenset(id(v) for v in fn.__globals__.values() if v is tl or v is tl.core)
+
+    def patch_what_is_not(fn: Any) -> Any:
+        modules = modules_of(fn)
+        if modules and modules <= patched:
+            return _NothingToRestore()
+        scope = patch_lang(fn)
+        patched.update(modules)
+        return scope
+
+    def launch_with_nothing_patched(self: Any, *args: Any, **kwargs: Any) -> Any:
+        patched.clear()
+        return launch(self, *args, **kwargs)
+
+    interp._patch_lang = patch_what_is_not
+    interp.GridExecutor.__call__ = launch_with_nothing_patched
+
+
+def _let_constants_meet_tiles() -> None:
+    import triton.language as tl
+
+    def unwrapping(original: Callable[..., Any]) -> Callable[..., Any]:
+        def method(self: Any, other: Any) -> Any:
+            result = original(self, other)
+            value = getattr(result, "value", result)
+            return value if isinstance(value, tl.tensor) else result
+
+        return method
+
+    for operation in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+        for name in (f"__{operation}__", f"__r{operation}__"):
+            if name in vars(tl.constexpr):
+                setattr(tl.constexpr, name, unwrapping(getattr(tl.constexpr, name)))
+    for name in ("__gt__", "__ge__", "__lt__", "__le__", "__eq__", "__ne__"):
+        setattr(tl.constexpr, name, unwrapping(getattr(tl.constexpr, name)))
+
+
+def _let_torch_wrap_interpreted_kernels(kind: type) -> None:
+    """Newer torch gives an interpreted kernel back as it is: nothing but a launch to be traced."""
+    import torch
+
+    original = torch.library.wrap_triton
+
+    @functools.wraps(original)
+    def wrap_triton(kernel: Any) -> Any:
+        return kernel if isinstance(kernel, kind) else original(kernel)
+
+    torch.library.wrap_triton = wrap_triton
+
+
+def _allow_runtime_loop_bounds(interp: Any) -> None:
+    original = interp._patch_lang_tensor
+
+    def patch(tensor: Any, *rest: Any) -> Any:
+        result = original(tensor, *rest)
+        tensor.__index__ = lambda self: int(np.asarray(self.handle.data).reshape(-1)[0])
+        return result
+
+    interp._patch_lang_tensor = patch
+
+
+def _compute_bfloat16_in_float32(interp: Any) -> None:
+    import triton.language as tl
+
+    builder, handle = interp.InterpreterBuilder, interp.TensorHandle
+
+    def scalar(value: Any) -> Any:
+        return getattr(value.dtype, "scalar", None)
+
+    def to_float32(value: Any) -> Any:
+        if scalar(value) != tl.bfloat16:
+            return value
+        return handle((value.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
+
+    def to_bfloat16_bits(values: np.ndarray) -> np.ndarray:
+        bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
+        nearest_even = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+        rounded = np.where(np.isnan(values), np.uint16(0x7FC0), nearest_even.astype(np.uint16))
+        return rounded.reshape(np.shape(values))
+
+    dot, binary_op, cast_impl = builder.create_dot, builder.binary_op, builder.cast_impl
+
+    def create_dot(self: Any, a: Any, b: Any, *rest: Any, **options: Any) -> Any:
+        return dot(self, to_float32(a), to_float32(b), *rest, **options)
+
+    def binary(self: Any, left: Any, right: Any, op: Any) -> Any:
+        if not (scalar(left) == tl.bfloat16 and scalar(right) == tl.bfloat16):
+            return binary_op(self, left, right, op)
+        result = binary_op(self, to_float32(left), to_float32(right), op)
+        if result.data.dtype != np.float32:  # a comparison
+            return result
+        return handle(to_bfloat16_bits(result.data), tl.bfloat16)
+
+    def cast(self: Any, value: Any, to: Any) -> Any:
+        if scalar(value) == tl.float32 and to.scalar == tl.bfloat16:
+            return handle(to_bfloat16_bits(value.data), tl.bfloat16)
+        return cast_impl(self, value, to)
+
+    def get_bf16(self: Any, value: float) -> Any:
+        return handle(to_bfloat16_bits(np.array([value], dtype=np.float32)), tl.bfloat16)
+
+    builder.create_dot, builder.binary_op, builder.cast_impl = create_dot, binary, cast
+    builder.get_bf16 = get_bf16
