@@ -64,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     peaks = measured_ceilings()
     path = results.path_for(peaks.gpu, options.out)
     old, entries = results.read(path), {}
+    if options.check and not old:
+        print(f"There are no stored ratios of {peaks.gpu}: {path} is missing.", file=sys.stderr)
+        return BAD_INPUT
     for name, op in chosen.items():
         entries[name] = run_op(op, peaks=peaks, only=only, rep=options.rep)
         if not (only or options.check):  # rows of some providers must not replace those of all

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tritonbook.command import BAD_INPUT, sentence, writable
 from tritonbook.course.exercises import exercises, get, load, run_check
 from tritonbook.device import INTERPRET, versions
 
@@ -176,12 +177,12 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.repeat < 1:
             raise ValueError(f"--repeat is {options.repeat}; give 1 or more.")
-        if options.out and not options.out.absolute().parent.is_dir():
-            raise ValueError(f"There is no folder {options.out.parent}; make it, or name another.")
+        if options.out:
+            writable(options.out)
         chosen = [get(name).slug for name in options.notebooks]
     except (LookupError, ValueError) as error:
-        print(error.args[0], file=sys.stderr)
-        return 2
+        print(sentence(error), file=sys.stderr)
+        return BAD_INPUT
     data = measure(chosen or [exercise.slug for exercise in exercises()], options.repeat)
     print(table(data))
     out = options.out

@@ -113,10 +113,9 @@ def optional(module: str, build: Callable[[Any], Function]) -> Provider:
 
     def load() -> Function:
         try:
-            found = importlib.import_module(module)
-        except ImportError as error:
+            return build(importlib.import_module(module))
+        except ImportError as error:  # `build` may import more of it, which other releases lack
             raise Missing(f"{module.split('.')[0]} is not installed ({error})") from None
-        return build(found)
 
     return Provider(load)
 

@@ -63,13 +63,19 @@ def tensors(value: Any) -> list[torch.Tensor]:
 def exact_result(
     exact: Callable[..., Any], args: tuple[Any, ...], part: Callable[..., Any] | None = None
 ) -> list[torch.Tensor]:
-    """The float64 result on float64 copies of the arguments."""
+    """The float64 result on float64 copies of the arguments.
+
+    Raises ValueError for a result without a tensor: nothing could differ from it.
+    """
     doubles = [
         arg.double() if isinstance(arg, torch.Tensor) and arg.is_floating_point() else arg
         for arg in args
     ]
     result = exact(*doubles)
-    return tensors(part(result) if part else result)
+    found = tensors(part(result) if part else result)
+    if not found:
+        raise ValueError(f"the exact result holds no tensor, but a {type(result).__name__}")
+    return found
 
 
 def verify(

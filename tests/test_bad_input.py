@@ -12,6 +12,7 @@ import pytest
 import benchmarks.__main__ as benchmarks
 from tritonbook import cli, command
 from tritonbook.build import __main__ as build
+from tritonbook.build import architectures, versions
 from tritonbook.device import INTERPRET
 
 # Files that are not what they are named; {t} in an argument is the folder that they lie in.
@@ -48,8 +49,22 @@ MEASURER = """
 nope|softmax nope|--nope|softmax --rep x|softmax --only nope
 softmax --out {t}/other.json
 """
-COMMANDS = {"tritonbook": cli.main, "build": build.main, "benchmarks": benchmarks.main}
-LINES = {"tritonbook": LEARNER, "build": AUTHOR, "benchmarks": MEASURER}
+COMPILER = "nope|99|01 99|01 --arch 33|01 --nope"
+VERSIONS = "nope|99|01 99|01 --triton 1.0|01 --nope"
+COMMANDS = {
+    "tritonbook": cli.main,
+    "build": build.main,
+    "benchmarks": benchmarks.main,
+    "build.architectures": architectures.main,
+    "build.versions": versions.main,
+}
+LINES = {
+    "tritonbook": LEARNER,
+    "build": AUTHOR,
+    "benchmarks": MEASURER,
+    "build.architectures": COMPILER,
+    "build.versions": VERSIONS,
+}
 CASES = [
     pytest.param(COMMANDS[name], line.split(), id=f"{name} {line}")
     for name, lines in LINES.items()

@@ -69,7 +69,8 @@ def test_a_process_that_fails_is_an_error():
     [
         (["nothing"], "There is no exercise 'nothing'"),
         (["01", "--repeat", "0"], "--repeat is 0"),
-        (["01", "--out", "/no/such/folder/x.json"], "There is no folder"),
+        (["01", "--out", "/no/such/folder/x.json"], "there is no folder"),
+        (["01", "--out", "/"], "is a folder; name a file"),
     ],
 )
 def test_bad_input_gets_one_sentence(arguments, says, capsys):

@@ -95,3 +95,9 @@ def test_poison_spoils_every_element(dtype):
     x = torch.zeros(5, dtype=dtype)
     poison([x])
     assert (x != x).all() if dtype.is_floating_point else (x == torch.iinfo(dtype).max).all()
+
+
+def test_an_exact_result_without_a_tensor_judges_nobody():
+    """Kills: an operation whose formula returns a dictionary, and with it anything at all."""
+    with pytest.raises(ValueError, match="holds no tensor, but a dict"):
+        exact_result(lambda x: {"y": x}, (torch.ones(2),))

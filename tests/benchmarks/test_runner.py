@@ -185,6 +185,29 @@ def test_a_package_that_is_not_installed_is_a_reason_not_an_error():
         raise AssertionError("loaded a package that does not exist")
 
 
+def test_a_package_that_lacks_a_part_is_a_reason_too():
+    """Kills: another release of a peer that ends the whole run with a traceback."""
+
+    def build(module):
+        from json import no_such_part
+
+        return no_such_part
+
+    with pytest.raises(Missing, match="cannot import name 'no_such_part'"):
+        optional("json", build).load()
+
+
+def test_a_check_with_nothing_to_compare_with_is_no_pass(tmp_path, monkeypatch, capsys):
+    """Kills: exit code 0 from --check on a GPU whose ratios were never stored."""
+    monkeypatch.setattr(command, "INTERPRET", False)
+    monkeypatch.setattr(command, "measured_ceilings", lambda: PEAKS)
+    monkeypatch.setattr(command, "all_ops", lambda: {"double": make_op()})
+    monkeypatch.setattr(command, "run_op", lambda op, **options: sound(2.0, 2.0))
+    assert command.main(["--check", "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "no stored ratios of Paper GPU" in said and said.count("\n") == 1
+
+
 def test_every_operation_is_well_formed():
     # Kills: a target or an exception for a provider that does not exist (it would never be judged).
     found = all_ops()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,16 @@ def test_every_verdict(exercise: Exercise):
     }
     assert "status 3" in rows["ends_the_process"].message
     assert not rows["unnoticed"].good and not rows["three"].good and rows["endless"].good
+
+
+def test_a_worker_that_ends_between_two_trials_is_replaced(exercise: Exercise):
+    """Kills: a broken pipe that ends the matrix, after a wrong answer that crashes late."""
+    solution = next(matrix.trials(exercise))
+    with contextlib.closing(matrix.Worker()) as worker:
+        assert worker.ask(solution, None, 30)[0] == "passed"
+        worker._process.kill()
+        worker._process.wait()
+        assert worker.ask(solution, None, 30)[0] == "passed"
 
 
 def test_trials_of_one_key(exercise: Exercise):

@@ -1,6 +1,8 @@
 """A certificate says what was passed, shows a change, and can be run again."""
 
+import hashlib
 import html
+import json
 
 import pytest
 
@@ -120,3 +122,41 @@ def test_what_is_no_certificate_is_bad_input(tmp_path, capsys, text):
 def test_a_place_that_cannot_be_written_is_bad_input(tmp_path, capsys):
     assert cli.main(["certify", str(tmp_path / "no" / "c.html")]) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+def forged(path, *rows):
+    """A certificate with these passes whose own hash fits."""
+    data = {"format": 1, "name": "Eve", "passes": list(rows)}
+    text = html.escape(json.dumps({"data": data, "sha256": certify._digest(data)}))
+    path.write_text(f'<pre id="certificate" hidden>{text}</pre>')
+
+
+ROW = {"notebook": "00_start_here", "key": "copy", "source": ""}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"key": "copy", "source": ""},
+        {**ROW, "notebook": 0},
+        {**ROW, "key": None},
+        {**ROW, "source": 5, "sha256": "x"},
+        "copy",
+        [["key", "copy"]],
+    ],
+)
+def test_passes_of_another_form_are_bad_input(tmp_path, capsys, row):
+    """Kills: a traceback for whoever grades, from a page that somebody made by hand."""
+    forged(tmp_path / "c.html", row)
+    assert cli.main(["certify", str(tmp_path / "c.html"), "--verify"]) == 2
+    assert capsys.readouterr().err.strip().endswith("is not a certificate of the workbook.")
+
+
+def test_a_source_that_prints_no_text_does_not_hold(tmp_path):
+    """Kills: UnicodeDecodeError in the grader's process from bytes that a source printed."""
+    source = "import os\nos.write(1, b'\\xff\\n')\nos._exit(0)\n"
+    row = {**ROW, "source": source, "sha256": hashlib.sha256(source.encode()).hexdigest()}
+    forged(tmp_path / "c.html", row, {**ROW, "key": "tile_ranges"})
+    first, second = certify.verify(tmp_path / "c.html")
+    assert not first.holds and "without a verdict" in first.sentence
+    assert second.sentence == "no source was kept"

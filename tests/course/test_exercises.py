@@ -81,6 +81,12 @@ def test_find_says_what_is_near(folder: Path):
         exercises.find("03_tyo")
 
 
+def test_what_only_looks_like_a_number_is_no_exercise(folder: Path):
+    """Kills: ValueError for a digit that is no decimal."""
+    with pytest.raises(LookupError, match="There is no exercise '²'"):
+        exercises.find("²")
+
+
 def test_the_header_is_on_the_exercise(folder: Path):
     (exercise,) = exercises.exercises()
     assert (exercise.number, exercise.slug, exercise.title) == (3, "03_toy", "Toy")

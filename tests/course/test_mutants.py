@@ -79,6 +79,18 @@ def test_a_wrong_table_names_the_file(files, old: str, new: str, problem: str):
         wrong_answers(exercise)
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("MUTANTS = {", "SyntaxError"), ("import no_such_thing", "ModuleNotFoundError")],
+)
+def test_a_file_that_is_no_python_is_named(files, text: str, problem: str):
+    """Kills: a traceback of the build, in which the file is one name among many."""
+    exercise, path = files
+    path.write_text(text)
+    with pytest.raises(MutantError, match=rf"wrong/17_twice.py: it cannot be read \({problem}"):
+        wrong_answers(exercise)
+
+
 def test_a_stale_edit_names_the_file(files):
     exercise, path = files
     path.write_text(path.read_text().replace("2 * x, mask", "3 * x, mask"))

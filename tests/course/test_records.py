@@ -156,3 +156,22 @@ def test_recording_is_quick():
     for _ in range(20):
         records.record("double", "passed", SOURCE)
     assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize("entry", [{}, {"runs": 3}, {"state": "wrong"}])
+def test_an_entry_that_lacks_something_is_filled_up(home, entry):
+    """Kills: KeyError out of a check, because of a file that was edited by hand."""
+    home.mkdir()
+    (home / "progress.json").write_text(json.dumps({"checks": {"double": entry}}))
+    records.record("double", "passed", SOURCE)
+    found = records.entries()["double"]
+    assert found["runs"] == entry.get("runs", 0) + 1 and found["passed"]["source"] == SOURCE
+
+
+def test_an_entry_that_is_none_is_damage(home):
+    """Kills: AttributeError out of a check, because of such an entry."""
+    home.mkdir()
+    (home / "progress.json").write_text('{"checks": {"double": null}}')
+    records.record("double", "passed", SOURCE)
+    assert records.entries()["double"]["runs"] == 1
+    assert len(list(home.glob("progress.damaged-*"))) == 1

@@ -10,15 +10,15 @@ What must hold is declared in each exercise's header: see `limits`.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..command import BAD_INPUT, Parser, sentence
 from . import limits
 from .limits import GPUS, Limits
 
@@ -87,11 +87,9 @@ def _benchmarks(slug: str, archs: list[int]) -> list[Compiled]:
 
 
 def _chosen(slugs: Iterable[str]) -> list[Exercise]:
-    from ..course.exercises import exercises
+    from .sync import chosen
 
-    slugs = list(slugs)
-    found = exercises(ROOT / "exercises")
-    return [e for e in found if not slugs or e.slug in slugs or e.slug[:2] in slugs]
+    return chosen(ROOT, slugs)
 
 
 def configurations(call: Call) -> list[Any]:
@@ -229,16 +227,23 @@ def write_results(compiled: Iterable[Compiled], date: str, versions: dict[str, s
     RESULTS.write_text(f'{head},\n "compiled": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = Parser(
+        prog="python -m tritonbook.build.architectures", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("slugs", nargs="*", help="exercises by slug or number (default: all)")
     parser.add_argument("--arch", type=int, action="append", choices=GPUS, help="this GPU alone")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     from ..device import versions
 
-    compiled = compile_course(options.slugs, options.arch or tuple(GPUS))
+    try:
+        wanted = _chosen(options.slugs)
+    except LookupError as error:
+        print(sentence(error), file=sys.stderr)
+        return BAD_INPUT
+    compiled = compile_course([exercise.slug for exercise in wanted], options.arch or tuple(GPUS))
     print(file=sys.stderr)
-    declared = {exercise.slug: limits.read(exercise.limits) for exercise in _chosen(options.slugs)}
+    declared = {exercise.slug: limits.read(exercise.limits) for exercise in wanted}
     broken = problems(compiled, declared)
     print("\n".join(broken) if broken else f"{len(compiled)} compiled, every limit is kept")
     if not (options.slugs or options.arch):

@@ -140,7 +140,7 @@ class Worker:
         line = process.stdout.readline()
         if not line:
             status = process.wait()
-            self._process = None
+            self.close()
             return "crashed", f"the process ended with status {status}", "", 0.0
         answer = json.loads(line)
         if answer["spent"]:
@@ -151,11 +151,15 @@ class Worker:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            self._process.stdin.close()
+            with contextlib.suppress(OSError):  # what was not sent has no reader any more
+                self._process.stdin.close()
             self._process.stdout.close()
             self._process = None
 
     def _running(self) -> subprocess.Popen[str]:
+        # A wrong answer may end the process after its verdict: in a thread, or at a late fault.
+        if self._process is not None and self._process.poll() is not None:
+            self.close()
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tritonbook.build.worker"],

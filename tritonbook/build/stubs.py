@@ -11,12 +11,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..course import gaps
-from ..course.exercises import Exercise, load, machinery
+from ..course.calls import arguments, calls
+from ..course.exercises import Exercise, load
 from ..course.source import SourceError
 
 ARCH = 80
@@ -52,12 +53,14 @@ def _why_not(exercise: Exercise, key: str) -> str | None:
     """What is wrong with the answer `key` while its gap is open, or None."""
     text = exercise.cut(exercise.answers()[key], gaps.learner_text)
     try:
-        calls = _calls(load(exercise, {key: text}), key)
+        found = calls(exercise, key, load(exercise, {key: text}))
     except Exception as error:
         return f"with the gap of {key!r} open the cells fail ({type(error).__name__}: {error})"
-    for fn, case in calls:
+    for call in found:
+        usable = [case for case in call.cases if case.raises is None][:1]
         try:
-            _compile(fn, case)
+            for case in usable:
+                _compile(call.function, case)
         except Exception as error:
             # Anything else is an open host function, which stops and has nothing to compile.
             if type(error).__name__ in COMPILE_ERRORS:
@@ -66,27 +69,12 @@ def _why_not(exercise: Exercise, key: str) -> str | None:
     return None
 
 
-def _calls(module: Any, key: str) -> list[tuple[Any, Any]]:
-    """The functions that a check calls, each with its first case that should succeed."""
-    calls: list[tuple[Any, Any]] = []
-
-    def record(fn: Any, reference: Any, cases: Sequence[Any], **options: Any) -> None:
-        calls.extend((fn, case) for case in [c for c in cases if c.raises is None][:1])
-
-    visible = gaps.without_hidden(module.__exercise__.checks()[key].source)
-    with machinery():
-        exec(visible, {**vars(module), "check": record})
-    return calls
-
-
-def _compile(fn: Any, case: Any) -> None:
+def _compile(fn: Callable[..., Any], case: Any) -> None:
     """Call `fn` with a driver that compiles every kernel and launches none."""
     from ..compat import fake_gpu
 
-    drawn = case.sample()
-    values = [drawn.get(name, value) for name, value in case.arguments.items()]
     with fake_gpu(ARCH):
-        fn(*values, **case.options)
+        fn(*arguments(case), **case.options)
 
 
 if __name__ == "__main__":

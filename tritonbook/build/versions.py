@@ -17,9 +17,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from ..command import BAD_INPUT, Parser, sentence
 from ..course.exercises import Exercise, exercises
 from . import matrix
 from .pairs import PAIRS, ROOT, NotToBeHad, Pair, python_of, unpacked_triton
@@ -30,7 +32,10 @@ SAMPLE = {"mutant": 1, "variant": 0, "untouched": 0}
 
 
 def run_here(slugs: list[str], sample: dict[str, int]) -> dict[str, Any]:
-    """Run the course on the pair of this process; returns one run of the results file."""
+    """Run the course on the pair of this process; returns one run of the results file.
+
+    slugs: exercises to run, by slug or two-digit number; empty: all.
+    """
     import numpy
     import torch
     import triton
@@ -132,8 +137,8 @@ def run_on(
     return {"wanted": pair.torch, "because": because, **found}
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = Parser(prog="python -m tritonbook.build.versions", description=__doc__.splitlines()[0])
     parser.add_argument("slugs", nargs="*", help="exercises by slug or number (default: all)")
     known = [pair.triton for pair in PAIRS]
     parser.add_argument("--triton", action="append", choices=known, help="the pair of this alone")
@@ -142,17 +147,24 @@ def main() -> int:
         "--installed-torch", action="store_true", help="only Triton changes: much less to fetch"
     )
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.here:
         sample = dict.fromkeys(SAMPLE, 0) if options.solutions else SAMPLE
         print(json.dumps(run_here(options.slugs, sample)))
         return 0
+    from .sync import chosen  # not above: the other pairs' environments have no nbformat
+
+    try:
+        slugs = [exercise.slug for exercise in chosen(ROOT, options.slugs)] if options.slugs else []
+    except LookupError as error:
+        print(sentence(error), file=sys.stderr)
+        return BAD_INPUT
     runs = []
     for pair in PAIRS:
         if options.triton and pair.triton not in options.triton:
             continue
         print(pair, file=sys.stderr)
-        runs.append(run_on(pair, options.slugs, options.solutions, options.installed_torch))
+        runs.append(run_on(pair, slugs, options.solutions, options.installed_torch))
         for failure in runs[-1]["failures"]:
             print(json.dumps(failure))
     # A partial run is an answer to a question, not the state of the project.

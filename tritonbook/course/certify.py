@@ -150,7 +150,10 @@ def read(path: Path) -> dict[str, Any]:
         content = json.loads(html.unescape(found[1]))
         data, digest = content["data"], content["sha256"]
         sources = [(row["key"], row["source"], row.get("sha256")) for row in data["passes"]]
-    except (TypeError, ValueError, KeyError):
+        texts = [row[name] for row in data["passes"] for name in ("notebook", "key")]
+        if not all(isinstance(text, str) for text in texts + [s for _, s, _ in sources if s]):
+            raise ValueError("a name or a source is no text")
+    except (TypeError, ValueError, KeyError, AttributeError):
         raise BadCertificate(f"{path} is not a certificate of the workbook.") from None
     if digest != _digest(data):
         raise BadCertificate(f"{path} was changed after it was made: its hash does not fit.")
@@ -182,7 +185,12 @@ def verify(path: Path, seconds: float = 120.0, walls: Sequence[str] = ()) -> lis
         command = [*walls, sys.executable, "-m", "tritonbook.course.certify"]
         try:
             done = subprocess.run(
-                command, input=request, capture_output=True, text=True, timeout=seconds
+                command,
+                input=request,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",  # the sources may print anything
+                timeout=seconds,
             )
         except subprocess.TimeoutExpired:
             verdicts.append(Verdict(row["key"], False, f"stopped after {seconds:g} s"))

@@ -160,7 +160,7 @@ def find(slug: str | int) -> Path:
     """The file of an exercise: by slug (01_vector_add), by name (vector_add) or by number (1)."""
     wanted = str(slug)
     for exercise in exercises():
-        number = wanted.isdigit() and int(wanted) == exercise.number
+        number = wanted.isdecimal() and int(wanted) == exercise.number
         if number or wanted in (exercise.slug, exercise.slug[3:]):
             return exercise.path
     known = [exercise.slug for exercise in exercises()]

@@ -116,14 +116,21 @@ class WrongAnswers:
 
 
 def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
-    """Read the wrong answers of an exercise; empty where it has no such file."""
+    """Read the wrong answers of an exercise; empty where it has no such file.
+
+    Raises MutantError, which names the file, where it cannot be read.
+    """
     exercise = slug if isinstance(slug, Exercise) else get(slug)
     path = exercise.path.parent / "wrong" / exercise.path.name
     if not path.is_file():
         return WrongAnswers(exercise, path, {}, {})
     spec = importlib.util.spec_from_file_location(f"_tritonbook_wrong_{exercise.slug}", path)
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        problem = f"it cannot be read ({type(error).__name__}: {error})"
+        raise MutantError(f"{path.parent.name}/{path.name}: {problem}") from None
     tables = []
     for table, kind in (("MUTANTS", Mutant), ("VARIANTS", Variant)):
         found = {key: tuple(changes) for key, changes in getattr(module, table, {}).items()}

@@ -126,7 +126,8 @@ def _read(file: Path) -> dict[str, Any]:
         return empty
     except (OSError, ValueError):
         data = None
-    if isinstance(data, dict) and isinstance(data.get("checks"), dict):
+    checks = data.get("checks") if isinstance(data, dict) else None
+    if isinstance(checks, dict) and all(isinstance(entry, dict) for entry in checks.values()):
         return data
     aside = file.with_name(f"progress.damaged-{int(time.time())}.json")
     with contextlib.suppress(OSError):
@@ -202,9 +203,9 @@ def record(key: str, state: str, source: Any = None, *, reason: str = "") -> Non
             kept["sha256"] = hashlib.sha256(kept["source"].encode()).hexdigest()
 
     def change(data: dict[str, Any]) -> None:
-        entry = data["checks"].setdefault(key, {"runs": 0, "passed": None})
-        entry.update(state=state, reason=reason, last=now, runs=entry["runs"] + 1)
-        entry["passed"] = kept or entry["passed"]
+        entry = data["checks"].setdefault(key, {})
+        entry.update(state=state, reason=reason, last=now, runs=entry.get("runs", 0) + 1)
+        entry["passed"] = kept or entry.get("passed")
 
     try:
         _update(change)

@@ -151,7 +151,7 @@ def _header_value(key: str, value: str, path: Path | str, line: int) -> Any:
             )
         return found
     if kind is int:
-        if not value.isdigit():
+        if not value.isdecimal():
             raise SourceError(path, line, f"{key!r} is not a whole number", f"write '{key}: 40'")
         return int(value)
     if not value:
