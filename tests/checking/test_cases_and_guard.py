@@ -96,3 +96,13 @@ def test_an_output_twin_keeps_strides_and_contents_where_asked():
     kept, blank = guard_output(made, keep=True), guard_output(made, keep=False)
     assert kept.view.stride() == made.stride() and torch.equal(kept.view, made)
     assert bool(is_poison(blank.view).all())
+
+
+def test_what_is_planted_in_an_expanded_tensor_is_in_all_of_it():
+    """Kills: a reference that sees a planted value which the kernel's tensor cannot hold."""
+    spec = tensor(3, 4, layout="expanded", planted={(0, 1): 9.0})
+    values = case("c", x=spec).sample()["x"]
+    placed = Guarded.place("x", values, "expanded", "cpu", "nan").view
+    assert values[:, 1].tolist() == [9.0] * 3 and torch.equal(placed, values)
+    with pytest.raises(ValueError, match="one row in memory"):
+        tensor(3, 4, layout="expanded", planted={(2, 1): 9.0})

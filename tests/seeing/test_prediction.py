@@ -7,6 +7,7 @@ import dataclasses
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -95,6 +96,19 @@ def test_what_is_no_number_is_said_in_the_box(guess):
     assert line.verdict == "no number" and "Write digits without quotes" in line.sentence
     assert "31,337" not in every_form(one(guess, Measured(31337.0, "ms")))
     assert "<b>" not in one(guess, Measured(1.0, "ms"))._repr_html_()
+
+
+def test_a_measured_zero_is_compared():
+    """Kills: ZeroDivisionError in place of the box, for a kernel that moves nothing."""
+    (line,) = predict({"q": 5}, measured=[0], hints=["It stores nothing."]).lines
+    assert (line.verdict, line.sentence) == ("off", "It stores nothing.")
+    assert "measured 0" in line.figures
+
+
+def test_numpys_numbers_are_numbers():
+    guesses = {"a": np.int64(5), "b": np.float32(5)}
+    lines = predict(guesses, measured=[np.int64(5), 5], hints=["", ""]).lines
+    assert [line.verdict for line in lines] == ["right", "right"]
 
 
 def test_times_of_the_interpreter_are_never_compared():

@@ -61,10 +61,10 @@ class TensorSpec:
         if self.layout == "expanded":
             shape = (1, *self.shape[1:])
         drawn = self._draw(generator, shape).to(torch.float64)
-        if self.layout == "expanded":
-            drawn = drawn.expand(self.shape).contiguous()
         for index, value in self.planted:
             drawn[index] = value
+        if self.layout == "expanded":  # in memory all of dimension 0 is one, planted values too
+            drawn = drawn.expand(self.shape).contiguous()
         return drawn.to(dtype)
 
     def _draw(self, generator: torch.Generator, shape: tuple[int, ...]) -> torch.Tensor:
@@ -116,8 +116,9 @@ def tensor(
     values: "normal", "uniform" (-1 to 1), "positive", "negative", "zeros", "ones", "rising",
     "falling" (sorted along the last dimension), "integers" (low to high - 1), or a function
     (generator, shape) -> float64 tensor. mean and scale apply to the drawn values; planted puts
-    single values at given indices afterwards.
-    Raises ValueError for an unknown layout, kind of values or dtype.
+    single values at given indices afterwards (in an expanded tensor at index 0 of dimension 0,
+    which stands for all of them).
+    Raises ValueError for an unknown layout, kind of values or dtype, and for such an index above 0.
     """
     if layout not in LAYOUTS:
         raise ValueError(f"layout {layout!r} is none of {', '.join(LAYOUTS)}")
@@ -129,6 +130,10 @@ def tensor(
         (index if isinstance(index, tuple) else (index,), float(value))
         for index, value in (planted or {}).items()
     )
+    if layout == "expanded" and any(index[0] for index, _ in spots):
+        raise ValueError(
+            "an expanded tensor has one row in memory: plant at index 0 there"
+        )
     return TensorSpec(tuple(shape), dtype, layout, values, mean, scale, spots, low, high)
 
 

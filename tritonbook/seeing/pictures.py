@@ -33,6 +33,7 @@ def draw_tiling(
 
     order="blocked": `tiles_per_program` neighbouring tiles each. order="grid-stride": program p
     takes tiles p, p + programs, p + 2 * programs, ... Meant for small numbers (n up to 60).
+    Raises ValueError for another order, and for n or block below 1.
     """
     if n < 1 or block < 1:
         raise ValueError("n and block are at least 1")
@@ -103,7 +104,10 @@ def _tile(x: float, y: float, cell: float, first: int, block: int, n: int, owner
 
 
 def draw_mask(n: int, block: int, pid: int | None = None) -> Picture:
-    """The numbers that one program computes: lanes, offsets, mask. Default: the last program."""
+    """The numbers that one program computes: lanes, offsets, mask. Default: the last program.
+
+    Raises ValueError for n below 1, and for a block that is not from 1 to 16.
+    """
     if n < 1 or not 1 <= block <= 16:
         raise ValueError("n is at least 1, block from 1 to 16")
     pid = (n - 1) // block if pid is None else pid
@@ -164,7 +168,8 @@ def draw_rows(M: int, N: int, block: int, scheme: str = "row") -> Picture:
     """A matrix of M rows and N columns, one program for each row.
 
     scheme="row": the whole row in one tile of `block` lanes (block >= N). scheme="loop": the row in
-    pieces of `block`, visited one after another, twice.
+    pieces of `block`, visited one after another, twice. Raises ValueError for another scheme, and
+    for a row that is longer than its one tile.
     """
     if scheme not in ("row", "loop"):
         raise ValueError(f'scheme is "row" or "loop", not {scheme!r}')

@@ -11,6 +11,7 @@ import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from .. import style
@@ -151,7 +152,7 @@ def predict(
 def _judge(question: str, guess: Any, found: Any, hint: str) -> Line:
     if guess is None:
         return Line(question, OPEN, "Write your guess in place of None, then run this cell again.")
-    number = isinstance(guess, (int, float)) and not isinstance(guess, bool)
+    number = isinstance(guess, Real) and not isinstance(guess, bool)
     if not (number and math.isfinite(guess) and guess > 0):
         sentence = f"{guess!r} is not a number above 0. Write digits without quotes, such as 12e6."
         return Line(question, NO_NUMBER, sentence)
@@ -162,6 +163,9 @@ def _judge(question: str, guess: Any, found: Any, hint: str) -> Line:
         return Line(question, UNMEASURED, sentence, f"your guess {guess:,.4g}")
     if seen.value is None:
         return Line(question, NOT_COMPARED, INTERPRETER, f"your guess {_number(guess, seen.unit)}")
+    if not seen.value:
+        figures = f"your guess {_number(guess, seen.unit)} · measured 0"
+        return Line(question, "off", hint, figures, seen.label)
     ratio = guess / seen.value
     figures = (
         f"your guess {_number(guess, seen.unit)} · measured {_number(seen.value, seen.unit)} · "
@@ -196,7 +200,7 @@ def _measured(found: Any) -> Measured:
         return Measured(found.bytes, "bytes")
     if isinstance(found, TensorTraffic):
         return Measured(found.read + found.written, "bytes")
-    if isinstance(found, (int, float)) and not isinstance(found, bool):
+    if isinstance(found, Real) and not isinstance(found, bool):
         return Measured(found, "")
     raise TypeError(
         "predict compares with what traffic() or time_of() returns, or with a number, not with "
