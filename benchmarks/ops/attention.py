@@ -61,7 +61,8 @@ def _problem(B, L, D, tensors, **targets):
     return Problem(
         label=f"B{B} H{H} S{L} D{D} causal f16",
         make=make,
-        bytes=2 * 4 * B * H * L * D,
+        # forwards q, k, v and o; backwards also dO and three gradients
+        bytes=2 * (4 if tensors == 3 else 8) * B * H * L * D,
         # two products forwards, five backwards, halved by causality
         flops=(2 if tensors == 3 else 7) * B * H * L * L * D,
         targets=targets,
