@@ -7,8 +7,10 @@ autograde verify certificate.html      run the answers of a learner's certificat
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -17,31 +19,40 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from tritonbook.command import BAD_INPUT, sentence
 from tritonbook.course.certify import BadCertificate
 
 from . import sandbox
 from . import verify as again
+from .course import BadCourse
 from .execute import Setting
 from .ledger import LedgerBusy
 from .report import as_csv, as_text, by_status, class_report
 from .run import Session
 from .runners import LocalRunner
 from .slurm import SlurmError, SlurmRunner, read_settings
+from .verify import NoWalls
 from .work import Verdict
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__.splitlines()[0])
-console = Console(stderr=True, soft_wrap=True)  # a sentence stays one line, for grep
+app = typer.Typer(add_completion=False, help=__doc__.splitlines()[0])
+# A sentence stays one line, for grep; what stands in brackets in it is no markup.
+console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
+EXPECTED = (BadCourse, BadCertificate, LedgerBusy, NoWalls, SlurmError, sandbox.Refused)
 
 Assignment = Annotated[str, typer.Argument(help="The assignment's name, such as 01_vector_add.")]
 Root = Annotated[Path, typer.Option("--course", help="The nbgrader course folder.")]
-Workers = Annotated[int, typer.Option(help="Items that run at once.")]
+Workers = Annotated[int, typer.Option(help="Items that run at once.", min=1)]
 Level = Annotated[
     str, typer.Option("--sandbox", help="auto, or one of: " + ", ".join(sandbox.LEVELS))
 ]
 Image = Annotated[Path | None, typer.Option(help="Container image for --sandbox apptainer.")]
 Force = Annotated[bool, typer.Option("--force", help="Run hidden tests without any walls.")]
-CallSeconds = Annotated[float, typer.Option(help="Limit of one call of a student's function.")]
-WallSeconds = Annotated[float, typer.Option(help="Limit of one exercise, all cases together.")]
+CallSeconds = Annotated[
+    float, typer.Option(help="Limit of one call of a student's function.", min=1, max=86400)
+]
+WallSeconds = Annotated[
+    float, typer.Option(help="Limit of one exercise, all cases together.", min=1, max=86400)
+]
 Where = Annotated[str, typer.Option("--runner", help="local: this machine; slurm: jobs.")]
 Changes = Annotated[
     list[str], typer.Option("--slurm", help="A Slurm setting, NAME=VALUE, on top of slurm.json.")
@@ -50,32 +61,37 @@ HERE = Path(".")
 CORES = os.cpu_count() or 1
 
 
+@contextlib.contextmanager
+def sentences() -> Iterator[None]:
+    """What may be expected to go wrong is one sentence, and exit code 2."""
+    try:
+        yield
+    except EXPECTED as problem:
+        console.print(sentence(problem))
+        raise typer.Exit(BAD_INPUT) from None
+
+
 def choose_level(level: str, image: Path | None, force: bool) -> str:
     """The sandbox level to use. Exits with a sentence where there is none that may be used."""
-    try:
+    with sentences():
         return sandbox.choose(level, image, force)
-    except sandbox.Refused as problem:
-        console.print(str(problem))
-        raise typer.Exit(2) from None
 
 
 def make_runner(
     where: str, setting: Setting, workers: int, session: Session, changes: list[str], force: bool
 ) -> LocalRunner | SlurmRunner:
     """What runs the items. Exits with a sentence where that cannot be."""
-    if where == "local":
+    if where == "local" and not changes:
         setting.level = choose_level(setting.level, setting.image, force)
         console.print(f"Sandbox: {setting.level}. {workers} exercises at a time.")
         return LocalRunner(setting, workers)
-    if where != "slurm":
-        console.print(f"--runner {where!r}: local or slurm.")
-        raise typer.Exit(2)
-    try:
+    with sentences():
+        if where == "local":
+            raise SlurmError("--slurm is for --runner slurm; leave one out or add the other.")
+        if where != "slurm":
+            raise SlurmError(f"--runner {where!r}: write local or slurm.")
         settings = read_settings(session.root, changes)
         runner = SlurmRunner(session.folder / "slurm", setting, settings, force)
-    except SlurmError as problem:
-        console.print(str(problem))
-        raise typer.Exit(2) from None
     console.print(
         f"Slurm: {settings.chunk} exercises a job, {settings.workers} at a time, at most "
         f"{settings.jobs_at_once} jobs at once."
@@ -83,21 +99,45 @@ def make_runner(
     return runner
 
 
-def _session(root: Path, assignment: str) -> Session:
-    for place in (root, root / "work"):
-        if seen := sandbox.shown_in(place):
-            console.print(
-                f"The folder {place.resolve()} lies in {seen}, which students' code can read: "
-                "move it elsewhere."
-            )
-            raise typer.Exit(2)
-    try:
+def _session(root: Path, assignment: str, look: bool = False) -> Session:
+    """A session with its submissions. look: read them only; nothing is written."""
+    with sentences():
+        for place in (root, root / "work"):
+            if seen := sandbox.shown_in(place):
+                raise BadCourse(
+                    f"The folder {place.resolve()} lies in {seen}, which students' code can read: "
+                    "move it elsewhere."
+                )
         session = Session(root.resolve(), assignment)
-        session.ingest()
-    except FileNotFoundError as problem:
-        console.print(str(problem))
-        raise typer.Exit(2) from None
+        session.read() if look else session.ingest()
     return session
+
+
+def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[..., None]:
+    """A command with the options of all that run items. `work` gets the session, and a function
+    that runs what is open."""
+
+    @app.command(work.__name__, help=work.__doc__)
+    def command(
+        assignment: Assignment,
+        course: Root = HERE,
+        workers: Workers = CORES,
+        level: Level = "auto",
+        image: Image = None,
+        force: Force = False,
+        call_seconds: CallSeconds = sandbox.Limits.call_seconds,
+        wall_seconds: WallSeconds = sandbox.Limits.wall_seconds,
+        where: Where = "local",
+        slurm: Changes = [],  # noqa: B006  (typer reads it and never changes it)
+    ) -> None:
+        session = _session(course, assignment)
+        limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
+        setting = Setting(level, limits, image)
+        runner = make_runner(where, setting, workers, session, slurm, force)
+        with sentences():
+            work(session, lambda: _run(session, runner))
+
+    return command
 
 
 @app.command()
@@ -106,28 +146,14 @@ def ingest(assignment: Assignment, course: Root = HERE) -> None:
     session = _session(course, assignment)
     for _, submission in session.submissions:
         for note in submission.notes:
-            console.print(f"{submission.student} {submission.notebook}: {note}", highlight=False)
+            console.print(f"{submission.student} {submission.notebook}: {note}")
     console.print(f"{len(session.submissions)} notebooks, {len(session.items())} exercises.")
 
 
-@app.command()
-def run(
-    assignment: Assignment,
-    course: Root = HERE,
-    workers: Workers = CORES,
-    level: Level = "auto",
-    image: Image = None,
-    force: Force = False,
-    call_seconds: CallSeconds = 30.0,
-    wall_seconds: WallSeconds = 240.0,
-    where: Where = "local",
-    slurm: Changes = [],  # noqa: B006  (typer reads it and never changes it)
-) -> None:
+@runs_items
+def run(session: Session, go: Callable[[], None]) -> None:
     """Run what is not in the ledger yet."""
-    session = _session(course, assignment)
-    limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
-    setting = Setting(level, limits, image)
-    _run(session, make_runner(where, setting, workers, session, slurm, force))
+    go()
 
 
 def _run(session: Session, runner: LocalRunner | SlurmRunner) -> None:
@@ -159,9 +185,6 @@ def _run(session: Session, runner: LocalRunner | SlurmRunner) -> None:
 
             runner.on_state = tell
             session.run(runner, show)
-    except (LedgerBusy, SlurmError) as problem:
-        console.print(str(problem))
-        raise typer.Exit(2) from None
     except KeyboardInterrupt:
         console.print("Interrupted. What is done is kept; run the same command to go on.")
         raise typer.Exit(130) from None
@@ -173,36 +196,26 @@ def _run(session: Session, runner: LocalRunner | SlurmRunner) -> None:
 def record(assignment: Assignment, course: Root = HERE) -> None:
     """Write scores and notebooks for nbgrader from the ledger."""
     session = _session(course, assignment)
-    session.record()
+    with sentences():
+        session.record()
     _show(session)
 
 
 @app.command()
 def status(assignment: Assignment, course: Root = HERE) -> None:
     """Count items by status; list those that have no score."""
-    session = _session(course, assignment)
+    session = _session(course, assignment, look=True)
     _show(session)
     verdicts = [v for pair in session.submissions for v in session.verdicts(*pair).values()]
     for item in by_status(verdicts).get("INFRA", []):
-        console.print(f"not scored: {item}", highlight=False)
+        console.print(f"not scored: {item}")
 
 
-@app.command()
-def retry(
-    assignment: Assignment,
-    course: Root = HERE,
-    workers: Workers = CORES,
-    level: Level = "auto",
-    image: Image = None,
-    force: Force = False,
-    where: Where = "local",
-    slurm: Changes = [],  # noqa: B006  (typer reads it and never changes it)
-) -> None:
+@runs_items
+def retry(session: Session, go: Callable[[], None]) -> None:
     """Give items that the grader failed on another set of attempts, then record."""
-    session = _session(course, assignment)
     session.ledger.forget_failures()
-    setting = Setting(level, sandbox.Limits(), image)
-    _run(session, make_runner(where, setting, workers, session, slurm, force))
+    go()
     session.record()
     _show(session)
 
@@ -210,33 +223,19 @@ def retry(
 @app.command()
 def report(assignment: Assignment, course: Root = HERE, csv: bool = False) -> None:
     """Distribution, common mistakes, who needs help, fastest kernels (Markdown, or --csv)."""
-    found = class_report(_session(course, assignment))
+    found = class_report(_session(course, assignment, look=True))
     sys.stdout.write(as_csv(found) if csv else as_text(found))
 
 
-@app.command()
-def grade(
-    assignment: Assignment,
-    course: Root = HERE,
-    workers: Workers = CORES,
-    level: Level = "auto",
-    image: Image = None,
-    force: Force = False,
-    call_seconds: CallSeconds = 30.0,
-    wall_seconds: WallSeconds = 240.0,
-    where: Where = "local",
-    slurm: Changes = [],  # noqa: B006  (typer reads it and never changes it)
-) -> None:
+@runs_items
+def grade(session: Session, go: Callable[[], None]) -> None:
     """Ingest, run, record. Safe to interrupt and to repeat."""
-    session = _session(course, assignment)
-    limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
-    setting = Setting(level, limits, image)
-    _run(session, make_runner(where, setting, workers, session, slurm, force))
+    go()
     session.record()
     _show(session)
     text = as_text(class_report(session))
     (session.folder / "report.md").write_text(text, encoding="utf-8")
-    console.print(f"Report: {session.folder / 'report.md'}", highlight=False)
+    console.print(f"Report: {session.folder / 'report.md'}")
     if set(session.summary()) & {"INFRA", "OPEN"}:
         raise typer.Exit(1)
 
@@ -247,11 +246,8 @@ def verify(
     force: Annotated[bool, typer.Option("--force", help="Run its programs without walls.")] = False,
 ) -> None:
     """Run the answers of a certificate again; exit with 1 when one does not hold."""
-    try:
+    with sentences():
         verdicts = again.verify(file, force)
-    except (again.NoWalls, BadCertificate) as problem:
-        console.print(str(problem))
-        raise typer.Exit(2) from None
     for verdict in verdicts:
         print(f"{'✓' if verdict.holds else '✗'} {verdict.key}: {verdict.sentence}")
     if not verdicts or not all(verdict.holds for verdict in verdicts):
@@ -267,9 +263,20 @@ def _show(session: Session) -> None:
     console.print(table)
 
 
-def main() -> None:
-    app()
+def main(arguments: list[str] | None = None) -> int:
+    """The exit code. Arguments that are not understood are one sentence, as in `tritonbook`."""
+    try:
+        found = app(arguments, prog_name="autograde", standalone_mode=False)
+    except typer.Abort:
+        return 130
+    except Exception as problem:
+        if not hasattr(problem, "format_message"):  # else an error of usage, whoever's click it is
+            raise
+        message = problem.format_message().rstrip(".")
+        console.print(f"autograde: {message}; see autograde --help.")
+        return BAD_INPUT
+    return found if isinstance(found, int) else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

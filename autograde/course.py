@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import dataclasses
 import hashlib
 import json
+import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 MAX_NOTEBOOK_BYTES = 64 << 20
+
+
+class BadCourse(Exception):
+    """A course folder that cannot be graded in as it is: one sentence."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +42,9 @@ class Course:
 
     @property
     def digest(self) -> str:
-        text = "\0".join(f"{cell.name}\0{cell.role}\0{cell.source}" for cell in self.cells)
-        return hashlib.sha256(f"{text}\0{self.secret}".encode()).hexdigest()[:32]
+        """Changes when a cell, its points or the secret changes."""
+        told = json.dumps([*map(dataclasses.astuple, self.cells), self.secret])
+        return hashlib.sha256(told.encode()).hexdigest()[:32]
 
     def checks(self) -> tuple[GivenCell, ...]:
         return tuple(cell for cell in self.cells if cell.role == "check")
@@ -88,22 +96,25 @@ class Course:
 
 
 def read_course(root: Path, assignment: str) -> list[Course]:
-    """Every notebook of an assignment, from the `source` folder. Raises FileNotFoundError."""
+    """Every notebook of an assignment, from the `source` folder. Raises BadCourse."""
+    if assignment in ("", ".", "..") or "/" in assignment:
+        raise BadCourse(f"{assignment!r} is no assignment's name: write it as in source/.")
     folder = root / "source" / assignment
     paths = sorted(folder.glob("*.ipynb"))
     if not paths:
-        raise FileNotFoundError(
-            f"no notebook in {folder}; is {assignment!r} the assignment's name?"
-        )
+        raise BadCourse(f"no notebook in {folder}; is {assignment!r} the assignment's name?")
     secret = instructor_secret(root)
     return [Course(assignment, path.stem, read_cells(path), secret) for path in paths]
 
 
 def read_cells(path: Path) -> tuple[GivenCell, ...]:
-    """The cells of an instructor's notebook."""
-    book = json.loads(path.read_text(encoding="utf-8"))
+    """The cells of an instructor's notebook. Raises BadCourse."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise BadCourse(f"{path} is not a notebook that can be read: {problem}.") from None
     found = []
-    for number, cell in enumerate(book["cells"]):
+    for number, cell in enumerate(cells):
         meta = cell.get("metadata", {})
         settings = meta.get("nbgrader", {})
         name = settings.get("grade_id") or cell.get("id") or f"cell-{number}"
@@ -147,9 +158,17 @@ def _checked_functions(text: str) -> dict[str, bool]:
 
 
 def instructor_secret(root: Path) -> str:
-    """The course's secret, mixed into every seed; made on first use, readable by its owner only."""
+    """The course's secret, mixed into every seed; made on first use, readable by its owner only.
+
+    Raises BadCourse for an empty one: seeds would be those of the public notebooks. It is empty
+    where whoever made it was killed, or is just making it.
+    """
     path = root / "secret"
-    if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_hex(32) + "\n", encoding="ascii")
-    return path.read_text(encoding="ascii").strip()
+    with contextlib.suppress(FileExistsError):
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.write(file, f"{secrets.token_hex(32)}\n".encode())
+        os.close(file)
+    found = path.read_text(encoding="utf-8", errors="replace").strip()
+    if not found:
+        raise BadCourse(f"{path} is empty: put its text back, or delete it to have a new one made.")
+    return found

@@ -6,7 +6,6 @@ declares; so the demonstration is also a test of the whole way from exercise fil
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -23,6 +22,7 @@ from rich.table import Table
 
 from tritonbook.build import views
 from tritonbook.build.release import read_release
+from tritonbook.command import Parser, sentence
 from tritonbook.course.exercises import Exercise, exercises, get
 from tritonbook.device import describe
 
@@ -34,6 +34,7 @@ DEFAULT = ("00_start_here", "01_vector_add", "05_rmsnorm_rows")
 # Two commands for each assignment: with two workers the class is done in half the time, and a slow
 # half does not hold up a whole notebook.
 HALVES = ("s[1-4]*", "s[5-9]*")
+MARK = ".sample-class"  # a file in course folders that were made here
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,24 @@ class Line:
         return (self.check.points or 0.0) == self.points_due and self.check.code in self.codes_due
 
 
-def prepare(folder: Path, chosen: list[Exercise]) -> Path:
-    """An empty course folder with the source notebooks of the chosen exercises."""
+def clear(folder: Path) -> Path:
+    """Where the sample class goes: without an earlier one's course, if that is what stands there.
+
+    Raises FileExistsError for somebody's own course.
+    """
     course = folder / "course"
     if course.exists():
+        if not (course / MARK).exists() and folder != ROOT / "demo":
+            raise FileExistsError(17, "this is no sample class; name another folder", str(course))
         shutil.rmtree(course)
+    return course
+
+
+def prepare(folder: Path, chosen: list[Exercise]) -> Path:
+    """An empty course folder with the source notebooks of the chosen exercises."""
+    course = clear(folder)
     course.mkdir(parents=True)
+    (course / MARK).touch()
     shutil.copy(Path(__file__).with_name("nbgrader_config.py"), course)
     release = read_release(ROOT)
     for exercise in chosen:
@@ -161,9 +174,7 @@ def run(folder: Path, chosen: list[Exercise], workers: int, console: Console) ->
         outcomes = stock.autograde(course, jobs, workers, lambda name: progress.advance(task))
         progress.update(task, description="writing feedback (nbgrader generate_feedback)")
         with ThreadPoolExecutor(workers) as pool:
-            list(
-                pool.map(lambda n: stock.nbgrader(course, "generate_feedback", n, "--force"), names)
-            )
+            list(pool.map(lambda name: write_feedback(course, name), names))
         progress.update(task, description="done", completed=total)
 
     graded = stock.read_grades(course, outcomes)
@@ -213,7 +224,7 @@ def _shown(path: Path) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="make demo", description=__doc__.splitlines()[0])
+    parser = Parser(prog="make demo", description=__doc__.splitlines()[0])
     parser.add_argument("--notebooks", nargs="*", help="slugs or numbers; all: every notebook")
     parser.add_argument("--output", type=Path, default=ROOT / "demo")
     parser.add_argument(
@@ -221,20 +232,27 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1))
     options = parser.parse_args(arguments)
+    try:
+        chosen = [get(name) for name in options.notebooks or DEFAULT if name != "all"]
+    except LookupError as problem:
+        parser.error(sentence(problem).rstrip("."))
     if options.notebooks == ["all"]:
         chosen = exercises()
-    else:
-        chosen = [get(name) for name in options.notebooks or DEFAULT]
+    if options.workers < 1:
+        parser.error("--workers must be 1 or more")
+    try:
+        clear(options.output)
+    except FileExistsError as problem:
+        parser.error(sentence(problem).rstrip("."))
     # A check needs seconds; what takes longer here is the sample with the endless loop.
     os.environ.setdefault("TRITONBOOK_CALL_SECONDS", "8")
     os.environ.setdefault("WORKBOOK_CHECK_SECONDS", "30")
     os.environ.setdefault("WORKBOOK_CELL_SECONDS", "10")
-    console = Console()
+    console = Console(markup=False)  # a reason may hold brackets
     if not console.is_terminal:
-        console = Console(width=120)  # a log file has no width of its own
-    if options.autograder:
-        return 0 if run_autograder(options.output, chosen, options.workers, console) else 1
-    return 0 if run(options.output, chosen, options.workers, console) else 1
+        console = Console(width=120, markup=False)  # a log file has no width of its own
+    way = run_autograder if options.autograder else run
+    return 0 if way(options.output, chosen, options.workers, console) else 1
 
 
 if __name__ == "__main__":

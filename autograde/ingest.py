@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from .work import Cell, Exercise, Submission
 MAX_CELL_CHARACTERS = 200_000
 MAX_CELLS = 500
 MAX_EXTRA = 100
+_MAGIC = re.compile(r"[%!?]|[\w.*]+\?{1,2}\s*$")
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,24 @@ def ingest(root: Path, course: Course, student: str) -> Submission:
     folder = root / "submitted" / student / course.assignment
     notes: list[str] = []
     handed = _choose(folder, course, notes)
-    return rebuild(course, student, handed, notes, _timestamp(folder))
+    return rebuild(course, student, handed, notes, _timestamp(folder, notes))
 
 
-def _timestamp(folder: Path) -> str | None:
+def _timestamp(folder: Path, notes: list[str]) -> str | None:
+    """When it was handed in. The file comes from the student's side: what is no time is noted."""
     path = folder / "timestamp.txt"
-    if not path.is_file() or path.stat().st_size > 200:
+    if path.is_symlink() or not path.is_file():
         return None
-    return path.read_text(encoding="utf-8", errors="replace").strip() or None
+    from nbgrader.utils import parse_utc
+
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(200).strip()
+        parse_utc(text)
+    except (OSError, ValueError, OverflowError, TypeError, AttributeError):
+        notes.append("timestamp.txt holds no time: a late penalty cannot be decided")
+        return None
+    return text
 
 
 def _choose(folder: Path, course: Course, notes: list[str]) -> list[HandedCell] | None:
@@ -77,11 +89,17 @@ def _choose(folder: Path, course: Course, notes: list[str]) -> list[HandedCell] 
 
 
 def _read(path: Path, notes: list[str]) -> list[HandedCell] | None:
-    if path.stat().st_size > MAX_NOTEBOOK_BYTES:
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_NOTEBOOK_BYTES + 1)
+    except OSError as problem:
+        notes.append(f"the notebook cannot be read: {problem.strerror}")
+        return None
+    if len(text) > MAX_NOTEBOOK_BYTES:
         notes.append(f"the notebook is larger than {MAX_NOTEBOOK_BYTES >> 20} MB")
         return None
     try:
-        book = json.loads(path.read_bytes().decode("utf-8", errors="replace"))
+        book = json.loads(text.decode("utf-8", errors="replace"))
     except (ValueError, RecursionError):
         notes.append("the notebook is not valid JSON")
         return None
@@ -190,9 +208,12 @@ def _match(
             answers[name] = _clipped(cell.source, name, notes)
         if name:
             last = name
-        elif cell.kind == "code" and cell.source.strip() and added < MAX_EXTRA:
-            extras.setdefault(last, []).append(_clipped(cell.source, "an added cell", notes))
+        elif cell.kind == "code" and cell.source.strip():
             added += 1
+            if added <= MAX_EXTRA:
+                extras.setdefault(last, []).append(_clipped(cell.source, "an added cell", notes))
+    if added > MAX_EXTRA:
+        notes.append(f"only the first {MAX_EXTRA} of {added} added cells were kept")
     return {name: _without_magics(text) for name, text in answers.items()}, {
         name: [_without_magics(text) for text in sources] for name, sources in extras.items()
     }
@@ -225,7 +246,9 @@ def _clipped(source: str, name: str, notes: list[str]) -> str:
 
 
 def _without_magics(source: str) -> str:
-    """Lines that only a notebook understands (`%timeit`, `!ls`) become `pass`."""
+    """Lines that only a notebook understands (`%timeit`, `!ls`, `tl.load?`) become `pass`."""
+    if _is_python(source):  # then a line that begins with % goes on with the one above it
+        return source
     lines = source.splitlines()
     if lines and lines[0].lstrip().startswith("%%"):
         if lines[0].split()[0] not in ("%%time", "%%capture", "%%timeit"):
@@ -233,9 +256,17 @@ def _without_magics(source: str) -> str:
         lines[0] = ""
     for number, line in enumerate(lines):
         text = line.lstrip()
-        if text[:1] in ("%", "!") and not text.startswith("!="):
+        if _MAGIC.match(text) and not text.startswith("!="):
             lines[number] = line[: len(line) - len(text)] + "pass"
     return "\n".join(lines)
+
+
+def _is_python(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def definitions_only(source: str) -> str:

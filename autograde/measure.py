@@ -9,7 +9,6 @@ Stock nbgrader is measured on the first `--stock` of them, one after another, an
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -27,6 +26,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from tritonbook.command import Parser, sentence, writable
 from tritonbook.course.exercises import Exercise, get
 
 from . import demo, sandbox, stock
@@ -224,9 +224,7 @@ def table(name: str, rows: list[Figures]) -> Table:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m autograde.measure", description=__doc__.splitlines()[0]
-    )
+    parser = Parser(prog="python -m autograde.measure", description=__doc__.splitlines()[0])
     parser.add_argument("--students", type=int, nargs="+", default=[10, 50])
     parser.add_argument("--notebook", default="01_vector_add")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
@@ -237,10 +235,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if min(options.students) < 1 or max(options.students) > 999 or options.stock < 1:
         parser.error("--students and --stock take numbers from 1 to 999")
+    if options.workers < 1:
+        parser.error("--workers must be 1 or more")
     try:
         exercise = get(options.notebook)
-    except (KeyError, ValueError, FileNotFoundError) as problem:
-        parser.error(str(problem))
+        if options.json:
+            writable(options.json)  # said before the work, not after it
+    except (LookupError, ValueError) as problem:
+        parser.error(sentence(problem).rstrip("."))
     console = Console()
     load = os.getloadavg()[0]
     if load > 1:

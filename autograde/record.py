@@ -6,13 +6,15 @@ item without a verdict has no score: nbgrader then shows it as not graded, never
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .course import Course, GivenCell
+from .course import BadCourse, Course, GivenCell
 from .ingest import given_text
 from .work import Submission, Verdict
 
@@ -21,15 +23,25 @@ def gradebook_url(root: Path) -> str:
     return f"sqlite:///{root / 'gradebook.db'}"
 
 
-def open_gradebook(root: Path) -> Any:
-    """nbgrader's Gradebook, as a context manager. Raises FileNotFoundError without a gradebook."""
-    from nbgrader.api import Gradebook
+@contextlib.contextmanager
+def open_gradebook(root: Path) -> Iterator[Any]:
+    """nbgrader's Gradebook. Raises BadCourse for one that is missing, locked, damaged, outdated."""
+    from nbgrader.api import Gradebook, MissingEntry
+    from sqlalchemy.exc import DBAPIError
 
-    if not (root / "gradebook.db").exists():
-        raise FileNotFoundError(
-            f"{root} has no gradebook.db; run `nbgrader generate_assignment` there first"
-        )
-    return Gradebook(gradebook_url(root), "triton-workbook")
+    path = root / "gradebook.db"
+    if not path.exists():
+        raise BadCourse(f"{root} has no gradebook.db: run `nbgrader generate_assignment` there.")
+    try:
+        with Gradebook(gradebook_url(root), "triton-workbook") as book:
+            yield book
+    except MissingEntry as problem:
+        raise BadCourse(
+            f"{path} does not fit the source notebooks ({problem}): run `nbgrader "
+            "generate_assignment --force` for the assignment."
+        ) from None
+    except DBAPIError as problem:
+        raise BadCourse(f"{path} cannot be used: {problem.orig}.") from problem
 
 
 def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]) -> None:
@@ -43,9 +55,7 @@ def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]
         # nbgrader adds a submission's rows in an order that SQLAlchemy remarks on, each time.
         warnings.simplefilter("ignore", category=SAWarning)
         book.update_or_create_student(submission.student)
-        handed_in = book.update_or_create_submission(
-            submission.assignment, submission.student, **extra
-        )
+        book.update_or_create_submission(submission.assignment, submission.student, **extra)
     for exercise in submission.exercises:
         grade = book.find_grade(
             exercise.check, submission.notebook, submission.assignment, submission.student
@@ -53,11 +63,12 @@ def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]
         verdict = verdicts.get(exercise.key)
         if verdict is None or not verdict.final:
             grade.auto_score, grade.needs_manual_grade = None, True
-        else:
+        elif grade.auto_score != verdict.points:
             grade.auto_score = verdict.points
-            # A rule that cannot judge intent only asks a person to look.
-            grade.needs_manual_grade = verdict.status == "POLICY"
-    handed_in.late_submission_penalty = None
+            # A rule that cannot judge intent only asks a person to look; and so does a score that a
+            # person gave to what was handed in before. Who has looked is not asked again.
+            by_hand = grade.manual_score is not None
+            grade.needs_manual_grade = verdict.status == "POLICY" or by_hand
     book.db.commit()
 
 

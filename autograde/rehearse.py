@@ -7,7 +7,6 @@ author has seen. A right answer that fails is a false alarm; a wrong one that pa
 
 from __future__ import annotations
 
-import argparse
 import collections
 import json
 import secrets
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from tritonbook.build import matrix, views
 from tritonbook.build.release import read_release
+from tritonbook.command import Parser, sentence, writable
 from tritonbook.course import gaps
 from tritonbook.course.exercises import Exercise, exercises, get
 
@@ -113,9 +113,7 @@ def rehearse(exercise: Exercise, wrong: bool, secret: str, workers: int) -> Iter
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m autograde.rehearse", description=__doc__.splitlines()[0]
-    )
+    parser = Parser(prog="python -m autograde.rehearse", description=__doc__.splitlines()[0])
     parser.add_argument("exercises", nargs="*", help="numbers or slugs (default: all)")
     parser.add_argument("--wrong", action="store_true", help="the wrong answers too")
     parser.add_argument("--secret", default=secrets.token_hex(8), help="default: a new one")
@@ -124,8 +122,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         chosen = [get(name) for name in options.exercises] or exercises()
-    except LookupError as problem:
-        parser.error(str(problem))
+        if options.json:
+            writable(options.json)  # said before the work, not after it
+    except (LookupError, ValueError) as problem:
+        parser.error(sentence(problem).rstrip("."))
+    if options.workers < 1:
+        parser.error("--workers must be 1 or more")
     started = time.perf_counter()
     rows: list[Row] = []
     for exercise in chosen:

@@ -75,7 +75,7 @@ def _count(report: ClassReport, key: str, student: str, name: str, verdict: Verd
         report.for_a_person.append(name)
     if verdict.status not in ("PASS", "MISSING"):
         report.mistakes.setdefault(key, Counter())[verdict.code] += 1
-        report.sentences.setdefault(verdict.code, verdict.sentence.splitlines()[0])
+        report.sentences.setdefault(verdict.code, (verdict.sentence.splitlines() or [""])[0])
     for shown in verdict.reports:
         speed: dict[str, Any] = shown.get(MIME, {}).get("speed") or {}
         if verdict.status == "PASS" and "ms" in speed:

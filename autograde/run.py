@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .course import Course, read_course
+from .course import BadCourse, Course, read_course
 from .ingest import find_submissions, ingest
 from .ledger import Ledger
 from .record import open_gradebook, write_late_penalty, write_notebook, write_scores
@@ -47,25 +47,37 @@ class Session:
 
     def __post_init__(self) -> None:
         self.courses = read_course(self.root, self.assignment)
+        for course in self.courses:
+            released = self.root / "release" / self.assignment / f"{course.notebook}.ipynb"
+            if not released.is_file():
+                raise BadCourse(
+                    f"{released} is missing: run `nbgrader generate_assignment "
+                    f"{self.assignment}` first."
+                )
         self.ledger = Ledger(self.folder / "ledger.jsonl")
 
     @property
     def folder(self) -> Path:
         return self.root / "work" / self.assignment
 
-    def ingest(self, students: Iterable[str] | None = None) -> None:
-        """Rebuild every submission; scores that are not about it any more become pending."""
+    def read(self, students: Iterable[str] | None = None) -> None:
+        """Rebuild every submission, or those of some students; nothing is written."""
         wanted = find_submissions(self.root, self.assignment)
         if students is not None:
             wanted = [student for student in wanted if student in set(students)]
-        self.submissions = []
+        self.submissions = [
+            (course, ingest(self.root, course, student))
+            for student in wanted
+            for course in self.courses
+        ]
+
+    def ingest(self, students: Iterable[str] | None = None) -> None:
+        """The same; scores that are not about what was handed in any more become pending."""
+        self.read(students)
         with open_gradebook(self.root) as book:
-            for student in wanted:
-                for course in self.courses:
-                    submission = ingest(self.root, course, student)
-                    self._keep(submission)
-                    self.submissions.append((course, submission))
-                    write_scores(book, submission, self.verdicts(course, submission))
+            for course, submission in self.submissions:
+                self._keep(submission)
+                write_scores(book, submission, self.verdicts(course, submission))
 
     def _keep(self, submission: Submission) -> None:
         """A copy for whoever wants to see what was run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from typing import Literal
 
@@ -54,14 +55,15 @@ class Submission(Record):
     timestamp: str | None = None
     cells: tuple[Cell, ...]
     exercises: tuple[Exercise, ...]
-    missing: tuple[str, ...] = ()  # keys whose answer was not handed in
+    missing: tuple[str, ...] = ()  # answer cells that were not handed in, by grade id
     notes: tuple[str, ...] = ()  # repairs that ingest made
 
     @property
     def digest(self) -> str:
-        """Changes when anything that runs changes."""
-        text = "\0".join(f"{cell.name}\0{cell.role}\0{cell.source}" for cell in self.cells)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        """Changes when anything that runs changes, or what stands above which check."""
+        told = [[cell.name, cell.role, cell.source] for cell in self.cells]
+        told += [[task.check, task.points, task.before] for task in self.exercises]
+        return hashlib.sha256(json.dumps([told, self.missing]).encode()).hexdigest()[:32]
 
 
 class ItemId(Record):

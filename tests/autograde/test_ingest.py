@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -200,6 +201,70 @@ def test_added_cells_run_where_they_stood(released: Book, course: Course, tmp_pa
     assert names.index(extras[0].name) < names.index("answer-halves")
 
 
+def test_python_is_left_as_it_is(released: Book, course: Course, tmp_path: Path) -> None:
+    """Kills: an honest line that begins with % inside brackets, or in a text, taken for a magic."""
+    text = (
+        'def halves(n):\n    """\n    % of n\n    """\n    return [n // 2, (n + n\n    % 2) // 2]'
+    )
+    _cell(released, "answer-halves")["source"] = text
+    _hand_in(tmp_path, released)
+    answers, _ = _answers(course, tmp_path)
+    assert answers["answer-halves"] == text
+
+
+def test_a_question_to_the_notebook_costs_nothing(
+    released: Book, course: Course, tmp_path: Path
+) -> None:
+    """Kills: an answer that is lost for `tl.load?` in its cell."""
+    _cell(released, "answer-halves")["source"] = f"tl.load?\n?print\n{ANSWER}"
+    _hand_in(tmp_path, released)
+    answers, _ = _answers(course, tmp_path)
+    assert answers["answer-halves"] == f"pass\npass\n{ANSWER}"
+
+
+@pytest.mark.parametrize("text", ["yesterday or so", "9" * 300, "2026-11-21 10:00 1 2", "\0"])
+def test_a_time_that_is_none_ends_no_run(
+    text: str, released: Book, course: Course, tmp_path: Path
+) -> None:
+    """Kills: a class that cannot be graded because one student wrote into timestamp.txt."""
+    _hand_in(tmp_path, released)
+    (tmp_path / "submitted" / "ann" / "90_doubling" / "timestamp.txt").write_text(text)
+    submission = ingest(tmp_path, course, "ann")
+    assert submission.timestamp is None and "late penalty" in submission.notes[0]
+
+
+def test_a_link_for_a_time_is_not_followed(released: Book, course: Course, tmp_path: Path) -> None:
+    """Kills: a file of the grader's whose text comes back beside the feedback."""
+    (tmp_path / "own").write_text("2026-11-21 10:00:00 UTC")
+    _hand_in(tmp_path, released)
+    (tmp_path / "submitted" / "ann" / "90_doubling" / "timestamp.txt").symlink_to(tmp_path / "own")
+    assert ingest(tmp_path, course, "ann").timestamp is None
+
+
+def test_where_a_cell_stands_changes_the_digest(
+    released: Book, course: Course, tmp_path: Path
+) -> None:
+    """Kills: an added cell moved above its check, and the old verdict stays."""
+    added = {"cell_type": "code", "metadata": {}, "source": "x = 1"}
+    digests = []
+    for number, name in enumerate(("answer-double", "check-double")):
+        book = copy.deepcopy(released)
+        book["cells"].insert(book["cells"].index(_cell(book, name)) + 1, added)
+        _hand_in(tmp_path / str(number), book)
+        digests.append(ingest(tmp_path / str(number), course, "ann"))
+    first, second = digests
+    assert first.cells == second.cells and first.digest != second.digest
+
+
+def test_points_change_the_digest_of_a_course(course: Course) -> None:
+    """Kills: scores of an older maximum that stay when a task's points change."""
+    cells = tuple(
+        dataclasses.replace(cell, points=9.0) if cell.role == "check" else cell
+        for cell in course.cells
+    )
+    assert dataclasses.replace(course, cells=cells).digest != course.digest
+
+
 def test_sizes_are_capped(released: Book, course: Course, tmp_path: Path) -> None:
     """Kills: a submission that fills the grader's memory or disk."""
     _cell(released, "answer-halves")["source"] = ANSWER + "\n#" + "x" * 5_000_000
@@ -210,6 +275,7 @@ def test_sizes_are_capped(released: Book, course: Course, tmp_path: Path) -> Non
     submission = ingest(tmp_path, course, "ann")
     assert sum(len(cell.source) for cell in submission.cells) < 500_000
     assert len(submission.cells) < 120
+    assert any("added cells were kept" in note for note in submission.notes)
 
 
 def test_half_a_character_ends_no_run(released: Book, course: Course, tmp_path: Path) -> None:

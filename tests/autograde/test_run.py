@@ -140,6 +140,40 @@ def test_nothing_stale_survives(course: Path) -> None:
     assert [item.id.student for item in session.open_items()] == ["s1_right", "s1_right"]
 
 
+def _grades(course: Path, student: str) -> Iterator[object]:
+    with open_gradebook(course) as book:
+        notebook = book.find_submission_notebook(NAME, NAME, student)
+        yield next(grade for grade in notebook.grades if grade.cell.name == "check-double")
+        book.db.commit()
+
+
+def test_a_person_is_asked_once_and_about_each_new_answer(course: Path) -> None:
+    """Kills: POLICY that asks again after a person has looked; a score given by hand that goes on
+    to a later answer unseen."""
+
+    def policy(items: Iterable[Item]) -> Iterator[Verdict]:
+        for item in items:
+            yield _made(item, "POLICY")
+
+    session = _session(course)
+    session.run(policy)
+    session.record()
+    for grade in _grades(course, "s1_right"):
+        assert grade.needs_manual_grade and grade.auto_score == 0
+        grade.manual_score, grade.needs_manual_grade = 3.0, False
+    session = _session(course)
+    session.record()
+    for grade in _grades(course, "s1_right"):
+        assert not grade.needs_manual_grade
+    path = course / "submitted" / "s1_right" / NAME / f"{NAME}.ipynb"
+    path.write_text(path.read_text().replace("x + x", "x + x + 0"))
+    session = _session(course)
+    session.run(_pretend)
+    session.record()
+    for grade in _grades(course, "s1_right"):
+        assert grade.auto_score == 4 and grade.needs_manual_grade
+
+
 def test_the_graders_failure_is_never_a_zero(course: Path) -> None:
     """Kills: INFRA recorded as 0, or retried without end."""
     attempts: list[int] = []
