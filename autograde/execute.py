@@ -60,6 +60,7 @@ class Executor:
         self.context = multiprocessing.get_context("forkserver")
         self.context.set_forkserver_preload(PRELOAD)
         self.compiler = Worker(interpret=False)
+        self.judges: set[BaseProcess] = set()
 
     def run(
         self, course: Course, submission: Submission, exercise: Exercise, attempt: int = 1
@@ -94,6 +95,7 @@ class Executor:
             arguments = (for_checker, verdict_out, course, submission, exercise, limits)
             judge = self._fork(_check, arguments)
             processes.append(judge)
+            self.judges.add(judge)
             for end in ends[:3]:
                 end.close()
             return self._await(Line(verdict_in), processes[0], judge)
@@ -103,6 +105,7 @@ class Executor:
         finally:
             for end in ends:
                 end.close()
+            self.judges -= set(processes)
             for process in processes:
                 _stop(process)
             shutil.rmtree(folder, ignore_errors=True)
@@ -177,7 +180,10 @@ class Executor:
             return {"unanswered": f"the compiler did not answer: {problem}"}
 
     def close(self) -> None:
-        """End the compiler process."""
+        """End the compiler process, and what still runs in other threads: it comes to INFRA."""
+        for judge in list(self.judges):
+            with contextlib.suppress(ValueError):  # it ended by itself just now
+                judge.kill()
         self.compiler.stop()
 
 

@@ -6,7 +6,9 @@ import dataclasses
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -152,6 +154,24 @@ def test_a_process_that_forks_and_dies_is_the_graders_failure(
     verdict = _double(grader, answer())
     assert (verdict.status, verdict.points) == ("INFRA", None)
     assert "EOFError" in verdict.sentence
+
+
+@needs_walls
+def test_closing_ends_what_runs(grader: Grader) -> None:
+    """Kills: an interrupt after which the command waits for a student's endless loop."""
+    answers = solutions(grader.exercise) | {"double": answer("while True: pass")}
+    handed = [HandedCell("code", f"answer-{key}", "", text) for key, text in answers.items()]
+    submission = rebuild(grader.course, "student", handed, [])
+    executor = Executor(Setting(LEVELS[0], sandbox.Limits(call_seconds=100.0)))
+    with ThreadPoolExecutor(1) as pool:
+        item = (grader.course, submission, submission.exercises[0])
+        running = pool.submit(executor.run, *item)
+        while not executor.judges:
+            time.sleep(0.05)
+        time.sleep(1.0)
+        executor.close()
+        assert running.result(timeout=20).status == "INFRA"
+    assert not executor.judges
 
 
 def test_the_fence_at_the_end_of_all_addresses() -> None:
