@@ -23,6 +23,7 @@ import torch
 
 from tritonbook.checking.trial import time_limit
 from tritonbook.compat import hook_launch
+from tritonbook.course import exercises
 from tritonbook.course.exercises import machinery
 from tritonbook.device import INTERPRET
 
@@ -75,6 +76,7 @@ class Candidate:
     def run_cells(self, body: dict[str, Any], buffers: list[bytes]) -> tuple[dict, list[bytes]]:
         """Run cells in order. An error ends its own cell only, as in a notebook."""
         errors = {}
+        exercises.WITHHELD.update(body["withheld"])
         sys.modules["__main__"] = self.module
         with machinery():
             for name, text in body["cells"]:

@@ -113,6 +113,13 @@ class Peer:
         nodes = (node for text in texts for node in ast.parse(text).body)
         return frozenset(node.name for node in nodes if isinstance(node, ast.FunctionDef))
 
+    def _withheld(self) -> frozenset[str]:
+        """Functions whose solution the candidate's `reference` gives to nobody."""
+        try:
+            return self._refused(exercises.get(self._slug))
+        except LookupError:  # an exercise that this workbook does not have
+            return frozenset()
+
     def wait_until_ready(self, seconds: float = 120.0) -> None:
         """Wait for the candidate to start. Raises CandidateMissing: that is nobody's fault here."""
         try:
@@ -126,6 +133,7 @@ class Peer:
         """Let the candidate run the notebook's cells. Errors in them are its own affair."""
         # A cell that does not end costs itself, not the cells after it.
         body = {"do": "cells", "cells": self.cells, "cell_seconds": self.call_seconds / 3}
+        body["withheld"] = sorted(self._withheld())
         reply, _ = self._ask(body, [], [], 3 * self.call_seconds)
         errors = reply.get("errors")
         self.cell_errors = errors if isinstance(errors, dict) else {}

@@ -70,18 +70,33 @@ def test_an_options_name_is_no_program(grader: Grader, tmp_path: Path) -> None:
 
 @needs_walls
 def test_another_solution_of_the_notebook_is_no_answer(tmp_path: Path) -> None:
-    """Kills: `reference` of a task beside this one, handed in as the answer, and a rule so strict
+    """Kills: the solution of a task beside this one, handed in as the answer, and a rule so strict
     that the course's own cells cannot lend their solutions."""
     made = Grader(get("06"), tmp_path)
     right = solutions(made.exercise)
-    borrowed = "import tritonbook\n\n\ndef rmsnorm_split(x, w, eps, num_splits):\n"
-    borrowed += (
-        "    return tritonbook.reference('rmsnorm_split_det')(x, w, eps, num_splits=num_splits)\n"
-    )
-    verdict = made.grade(right | {"rmsnorm_split": borrowed}, "rmsnorm_split")
-    assert (verdict.status, verdict.code) == ("FAIL", "no-kernel-launched")
+    head = "from tritonbook.course import exercises\n\n\n"
+    head += "def rmsnorm_split(x, w, eps, num_splits):\n    return "
+    for fetched, code in (
+        ("exercises.reference('rmsnorm_split_det')", "raised"),
+        ("exercises.load(exercises.get('06')).rmsnorm_split_det", "no-kernel-launched"),
+    ):
+        borrowed = f"{head}{fetched}(x, w, eps, num_splits=num_splits)\n"
+        verdict = made.grade(right | {"rmsnorm_split": borrowed}, "rmsnorm_split")
+        assert (verdict.status, verdict.code) == ("FAIL", code), verdict
     assert made.grade(right, "rmsnorm").status == "PASS"
     assert made.course.lends("check-rmsnorm") and not made.course.lends("check-rmsnorm_split")
+    made.close()
+
+
+@needs_walls
+def test_the_solution_is_no_answer_where_no_kernel_shows_whose_it_is(tmp_path: Path) -> None:
+    """Kills: `reference` of the very task handed in, where the answer is plain Python."""
+    made = Grader(get("00"), tmp_path)
+    right = solutions(made.exercise)
+    borrowed = "import tritonbook\n\ntile_ranges = tritonbook.reference('tile_ranges')\n"
+    verdict = made.grade(right | {"tile_ranges": borrowed}, "tile_ranges")
+    assert (verdict.status, verdict.points) == ("FAIL", 0), verdict
+    assert made.grade(right, "tile_ranges").status == "PASS"
     made.close()
 
 

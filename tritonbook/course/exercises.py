@@ -209,8 +209,17 @@ def run_check(module: ModuleType, key: str, hidden: bool = True) -> None:
         exec(compile(text, filename, "exec"), dict(vars(module)))
 
 
+# Functions that `reference` gives to nobody in this process: what a graded answer is asked for.
+WITHHELD: set[str] = set()
+
+
 def reference(name: str) -> Callable[..., Any]:
-    """The solution of a graded function, by its name, from whichever exercise defines it."""
+    """The solution of a graded function, by its name, from whichever exercise defines it.
+
+    Raises LookupError where the course has none, and for what is `WITHHELD`.
+    """
+    if name in WITHHELD:
+        raise LookupError(f"{name!r} is asked for here: its solution is not an answer")
     names = []
     for exercise in exercises():
         for cell in exercise.answers().values():
