@@ -7,52 +7,16 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+import probes
 import pytest
 import typer
 
 from autograde import cli, sandbox
 
-ROOT = Path(__file__).resolve().parents[2]
 WALLS = [level for level in sandbox.available() if level in ("namespaces", "bubblewrap")]
 pytestmark = pytest.mark.skipif(not WALLS, reason="no namespaces and no bubblewrap here")
-
-PROBE = """
-import json, os, socket, subprocess, sys, time
-found = {}
-def attempt(name, action):
-    try:
-        found[name] = action() or "done"
-    except BaseException as error:
-        found[name] = type(error).__name__
-attempt("gradebook", lambda: open(SECRET).read())
-attempt("tests", lambda: os.listdir(os.path.dirname(os.path.abspath(GRADER)) + "/source"))
-attempt("home", lambda: os.listdir(os.path.expanduser("~root")))
-attempt("write /usr", lambda: open("/usr/probe", "w"))
-attempt("write package", lambda: open(GRADER, "a"))
-attempt("write root", lambda: open("/probe", "w"))
-attempt("network", lambda: socket.create_connection(("127.0.0.1", PORT), 2))
-attempt("abstract socket", lambda: socket.socket(socket.AF_UNIX).connect("\\0probe"))
-attempt("kill grader", lambda: os.kill(GRADER_PID, 9))
-attempt("mount", lambda: subprocess.run(["mount", "-t", "tmpfs", "x", "/tmp"], check=True))
-attempt("remount", lambda: subprocess.run(["mount", "-o", "remount,rw", "/usr"], check=True))
-attempt("environment", lambda: os.environ["WORKBOOK_PROBE"])
-pids = [n for n in os.listdir("/proc") if n.isdigit()] if os.path.isdir("/proc") else []
-found["processes"] = len(pids)
-attempt("temporary file", lambda: open("/tmp/mine", "w").write("x") and "ok")
-"""
-
-
-def _text(secret: Path, port: int) -> str:
-    values = {
-        "SECRET": str(secret),
-        "GRADER": str(ROOT / "autograde" / "wire.py"),
-        "PORT": port,
-        "GRADER_PID": os.getpid(),
-    }
-    return "\n".join(f"{k} = {v!r}" for k, v in values.items()) + PROBE
 
 
 @pytest.fixture
@@ -102,17 +66,10 @@ def test_probes_find_nothing(
     level: str, secret: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kills: a bind too many, a wall that is writable, a network, an inherited environment."""
-    import socket
-
     monkeypatch.setenv("WORKBOOK_PROBE", "secret")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        found = _inside(level, _text(secret, server.getsockname()[1]), tmp_path)
-    done = {name for name, value in found.items() if value == "done"}
-    assert not done, found
-    assert found["gradebook"] == "FileNotFoundError"
-    assert found["environment"] == "KeyError"
-    assert found["processes"] <= 3
-    assert found["temporary file"] == "ok"
+    with probes.probe(secret) as text:
+        found = _inside(level, text, tmp_path)
+    probes.assert_nothing_found(found)
 
 
 @pytest.mark.parametrize("level", WALLS)
@@ -131,30 +88,12 @@ def test_a_workbook_below_tmp_is_seen(
     assert found == {"names": ["00_one.py"]}
 
 
-LEAVER = """
-import os, time
-found = {}
-if os.fork() == 0:
-    os.setsid()
-    if os.fork() == 0:
-        os.execv("/bin/sleep", ["sleep", MARK])
-    os._exit(0)
-time.sleep(0.3)
-"""
-
-
 @pytest.mark.parametrize("level", WALLS)
 def test_detached_processes_end_with_the_walls(level: str, tmp_path: Path) -> None:
     """Kills: a child with a session of its own that is still there afterwards."""
     mark = str(900_000 + os.getpid())
-    _inside(level, f"import json\nMARK = {mark!r}\n" + LEAVER, tmp_path)
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        lines = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
-        if f"sleep {mark}" not in lines:
-            return
-        time.sleep(0.1)
-    raise AssertionError("the detached process is still there")
+    _inside(level, f"import json\nMARK = {mark!r}\n" + probes.LEAVER, tmp_path)
+    probes.assert_gone(mark)
 
 
 def test_limits_hold(tmp_path: Path) -> None:
