@@ -1,7 +1,4 @@
-"""The job scripts, really submitted to a one-node Slurm, in a root that the definition file built.
-
-What is missing is Apptainer: a stand-in runs the commands under bubblewrap. See standin.py.
-"""
+"""The job scripts, submitted to a one-node Slurm, in an image that Apptainer built and runs."""
 
 import json
 import os
@@ -17,26 +14,13 @@ from pathlib import Path
 
 import one_node_slurm as one_node
 import pytest
-import standin
+from course_folder import NAME, course_with
 
 ROOT = Path(__file__).resolve().parents[2]
-HERE = Path(__file__).parent
-SCRIPTS = sorted((ROOT / "singularity").glob("*.sbatch"))
 
 pytestmark = [pytest.mark.container, pytest.mark.timeout(900)]
-MISSING = one_node.missing_tools() + standin.missing_tools()
+MISSING = one_node.missing_tools()
 needs_slurm = pytest.mark.skipif(bool(MISSING), reason=f"not here: {', '.join(MISSING)}")
-
-
-@pytest.fixture(scope="module")
-def image(tmp_path_factory):
-    """A root built from the definition, %test included; WORKBOOK_ROOT names one made before."""
-    made = os.environ.get("WORKBOOK_ROOT")
-    if made:
-        return Path(made)
-    folder = tmp_path_factory.mktemp("image") / "root"
-    standin.build(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +30,11 @@ def cluster(tmp_path_factory):
 
 
 @pytest.fixture
-def submit(cluster, image, tmp_path):
+def submit(cluster, tool, image, tmp_path):
     """Submit a script of singularity/ as a user would, from a folder that holds a checkout."""
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    (tools / "apptainer").symlink_to(HERE / "apptainer")
     shutil.copytree(ROOT / "singularity", tmp_path / "singularity")
     variables = {
-        "PATH": f"{tools}:{os.environ['PATH']}",
+        "PATH": f"{tool}:{os.environ['PATH']}",
         "WORKBOOK_IMAGE": str(image),
         "TMPDIR": str(tmp_path / "node"),
         "HOME": "/nowhere",
@@ -134,10 +115,14 @@ def test_jupyter_closes_in_order_when_its_time_is_over(cluster, submit, tmp_path
 
 
 @needs_slurm
-def test_a_solved_notebook_is_checked_and_the_job_ends_well(cluster, submit, image, tmp_path):
+@pytest.mark.parametrize("kind", ["image", "sif"])
+def test_a_solved_notebook_is_checked_and_the_job_ends_well(
+    cluster, submit, kind, request, image, tmp_path
+):
     solved = image / "opt" / "workbook" / "solutions" / "01_vector_add.ipynb"
     shutil.copy(solved, tmp_path / "mine.ipynb")
-    job = submit("check.sbatch", "mine.ipynb", "--only", "add")
+    where = str(request.getfixturevalue(kind))
+    job = submit("check.sbatch", "mine.ipynb", "--only", "add", WORKBOOK_IMAGE=where)
     state = cluster.wait(job)
     text = (tmp_path / f"workbook-check-{job}.log").read_text()
     assert (state["JobState"], state["ExitCode"]) == ("COMPLETED", "0:0"), text
@@ -192,39 +177,39 @@ def test_slurm_takes_the_sites_settings(cluster, tmp_path):
     assert state["MinMemoryNode"] == "3G" and "gpu:2" in state["TresPerNode"]
 
 
-def course_with_one_submission(folder, student="alice"):
-    """An nbgrader course with 01_vector_add released and handed in, solved, by one student."""
-    name = "01_vector_add"
-    source = folder / "source" / name
-    source.mkdir(parents=True)
-    shutil.copy(ROOT / "autograde" / "source" / name / f"{name}.ipynb", source)
-    shutil.copy(ROOT / "autograde" / "nbgrader_config.py", folder)
-    command = [sys.executable, "-m", "nbgrader", "generate_assignment", name, "--create"]
-    # nbgrader calls `alembic` by its name.
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    made = subprocess.run(
-        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
-    )
-    assert made.returncode == 0, made.stderr[-2000:]
-    handed_in = json.loads((folder / "release" / name / f"{name}.ipynb").read_text())
-    solved = json.loads((ROOT / "solutions" / f"{name}.ipynb").read_text())
-    texts = {cell["id"]: cell["source"] for cell in solved["cells"]}
-    for cell in handed_in["cells"]:
-        if cell["id"].startswith("answer-"):
-            cell["source"] = texts[cell["id"]]
-    target = folder / "submitted" / student / name
-    target.mkdir(parents=True)
-    (target / f"{name}.ipynb").write_text(json.dumps(handed_in))
-
-
 @needs_slurm
 def test_a_course_is_graded_in_the_image(cluster, submit, tmp_path):
-    course = tmp_path / "course"
-    course_with_one_submission(course)
-    job = submit("grade.sbatch", "01_vector_add", WORKBOOK_COURSE=str(course))
+    """Kills: walls that cannot be built inside the container."""
+    course = course_with(tmp_path / "course", "alice")
+    job = submit("grade.sbatch", NAME, WORKBOOK_COURSE=str(course))
     state = cluster.wait(job, seconds=300)
     text = (tmp_path / f"workbook-grade-{job}.log").read_text()
     assert (state["JobState"], state["ExitCode"]) == ("COMPLETED", "0:0"), text
     assert "PASS" in text
     (report,) = course.rglob("report.md")
     assert "Sandbox: namespaces" in report.read_text()
+
+
+@needs_slurm
+def test_the_slurm_runner_starts_the_images_python(cluster, tool, image, tmp_path):
+    """Kills: a node's own Python; a course folder or a variable that the image does not get."""
+    course = course_with(tmp_path / "course", "alice")
+    script = ROOT / "singularity" / "python.sh"
+    command = [sys.executable, "-m", "autograde", "grade", NAME, "--course", course]
+    command += ["--runner", "slurm", "--slurm", f"python={script}"]
+    variables = {"WORKBOOK_COURSE": course, "WORKBOOK_IMAGE": image}
+    done = subprocess.run(
+        command,
+        env={
+            **cluster.environment,
+            **{name: str(value) for name, value in variables.items()},
+            "PATH": f"{tool}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+        },
+        capture_output=True,
+        text=True,
+    )
+    logs = "".join(path.read_text() for path in course.glob("work/*/slurm/*/submitit/*.err"))
+    assert done.returncode == 0, done.stderr + logs
+    lines = [json.loads(line) for line in (course / "work" / NAME / "ledger.jsonl").open()]
+    assert {(line["status"], line["sandbox"]) for line in lines} == {("PASS", "namespaces")}
