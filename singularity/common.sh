@@ -31,9 +31,10 @@ remove_scratch() {
 }
 trap remove_scratch EXIT
 
-# in_image FOLDER COMMAND...: run in the image, in FOLDER, with the GPU that Slurm gave and nothing
-# else of the host's environment. The home is a scratch folder: none of yours is needed or touched.
-in_image() {
+# image_line FOLDER COMMAND...: set the array `line` to what runs COMMAND in the image, in FOLDER, with
+# the GPU that Slurm gave and nothing else of the host's environment. The home is a scratch folder:
+# none of yours is needed or touched.
+image_line() {
     local folder=$1
     shift
     # A folder under /tmp needs its mount point in the new /tmp.
@@ -48,5 +49,12 @@ in_image() {
         JUPYTER_TOKEN_FILE JUPYTER_RUNTIME_DIR; do
         [[ -n ${!name:-} ]] && options+=(--env "$name=${!name}")
     done
-    "$tool" "${options[@]}" "$image" "$@"
+    line=("$tool" "${options[@]}" "$image" "$@")
+}
+
+# in_image FOLDER COMMAND...: run it, and wait. To run it beside the script and send it signals, start
+# "${line[@]}" itself: of a function in the background, a signal ends the shell and not the tool.
+in_image() {
+    image_line "$@"
+    "${line[@]}"
 }

@@ -4,6 +4,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import psutil
 import pytest
 
 # The preparation of Apptainer is a module beside the tests.
@@ -24,11 +25,21 @@ def tool():
 
 @pytest.fixture(scope="session")
 def room():
-    """A folder on a disk, for images; gone at the end."""
+    """A folder on a disk, for images; gone at the end, when no container may run on in one."""
     folder = Path(tempfile.mkdtemp(prefix="workbook-images-", dir="/var/tmp"))
     folder.chmod(0o755)
     yield folder
+    left = [process for process in psutil.process_iter() if runs_in(folder, process)]
     shutil.rmtree(folder)
+    assert left == []
+
+
+def runs_in(folder, process):
+    """Whether a process is in a container whose image lies in `folder`."""
+    try:
+        return process.environ().get("APPTAINER_CONTAINER", "").startswith(f"{folder}/")
+    except psutil.Error:
+        return False
 
 
 @pytest.fixture(scope="session")

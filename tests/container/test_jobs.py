@@ -105,13 +105,18 @@ def test_a_second_start_keeps_the_learners_work(cluster, submit, tmp_path):
 
 @needs_slurm
 def test_jupyter_closes_in_order_when_its_time_is_over(cluster, submit, tmp_path):
-    """Slurm's warning signal reaches the script; here it comes at once, sent by hand."""
+    """Slurm's warning signal reaches the script; here it comes at once, sent by hand.
+
+    Kills: a signal that ends the shell around the server, which then runs on without a job."""
     job = submit("jupyter.sbatch")
     log = tmp_path / f"workbook-{job}.log"
-    wait_for(log, "To end it")
+    port = re.search(r"-L 8888:127\.0\.0\.1:(\d+) -J ", wait_for(log, "To end it"))[1]
     subprocess.run(["scancel", "--batch", "-s", "TERM", job], env=cluster.environment, check=True)
     assert cluster.wait(job)["JobState"] == "COMPLETED"
     assert list((tmp_path / "node").iterdir()) == []
+    assert "received signal 15, stopping" in log.read_text()  # JupyterLab's own words
+    with pytest.raises(urllib.error.URLError):
+        fetch(f"http://127.0.0.1:{port}/api")
 
 
 @needs_slurm
