@@ -93,3 +93,20 @@ def test_checking_a_notebook_asks_for_no_address(tmp_path):
     done = subprocess.run(command, env=env, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert not trap.exists(), trap.read_text()
+
+
+def test_a_home_that_may_not_be_searched_is_a_finding(tmp_path):
+    """Kills: a traceback where root's rights end, as on a home that a file server guards."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0)
+    drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]  # else root sees it all
+    done = subprocess.run(
+        [*(drop if os.geteuid() == 0 else []), *TRITONBOOK, "doctor"],
+        env=environment(HOME=str(home)),
+        capture_output=True,
+        text=True,
+    )
+    home.chmod(0o700)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.stdout.count("cannot be written") == 2  # Triton's cache and your progress

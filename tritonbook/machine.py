@@ -109,7 +109,8 @@ def look_at(path: str | Path) -> Folder:
     """Describe a folder without creating it: a missing one is judged by its nearest parent."""
     path = Path(os.path.expanduser(path)).absolute()
     nearest = path
-    while not nearest.exists() and nearest != nearest.parent:
+    # os.path: below a folder that may not be searched, Path.exists raises.
+    while not os.path.exists(nearest) and nearest != nearest.parent:
         nearest = nearest.parent
     kind, noexec = _mount(nearest.resolve())
     try:
