@@ -34,7 +34,7 @@ attempt("write root", lambda: open("/probe", "w"))
 attempt("write libraries", lambda: open(sys.modules["json"].__file__, "a"))
 attempt("network", lambda: socket.create_connection(("127.0.0.1", PORT), 2))
 attempt("abstract socket", lambda: socket.socket(socket.AF_UNIX).connect(ABSTRACT))
-attempt("kill grader", lambda: os.kill(GRADER_PID, 9))
+attempt("kill outside", lambda: os.kill(OUTSIDE, 9))
 attempt("mount", lambda: subprocess.run(["mount", "-t", "tmpfs", "x", "/tmp"], check=True))
 attempt("remount", lambda: subprocess.run(["mount", "-o", "remount,rw", "/usr"], check=True))
 attempt("environment", lambda: os.environ["WORKBOOK_PROBE"])
@@ -57,13 +57,34 @@ time.sleep(0.3)
 
 
 @contextlib.contextmanager
+def _outside() -> Iterator[int]:
+    """The number of a process that lives out here, larger than the few that exist inside."""
+    while True:
+        sleeper = subprocess.Popen(["sleep", "600"])
+        if sleeper.pid > 99:
+            break
+        sleeper.kill()
+        sleeper.wait()
+    try:
+        yield sleeper.pid
+        assert sleeper.poll() is None, "killed from inside"
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+@contextlib.contextmanager
 def probe(secret: Path) -> Iterator[str]:
     """The text of PROBE with what it looks for: `secret`, and two sockets that are open meanwhile.
 
     The caller sets WORKBOOK_PROBE, which must not get in.
     """
     address = f"\0workbook-{os.getpid()}"
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as local:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as local,
+        _outside() as outside,
+    ):
         local.bind(address)
         local.listen()
         values = {
@@ -72,7 +93,7 @@ def probe(secret: Path) -> Iterator[str]:
             "HOME": sorted(os.listdir("/root")) if os.access("/root", os.R_OK) else ["-"],
             "PORT": server.getsockname()[1],
             "ABSTRACT": address,
-            "GRADER_PID": os.getpid(),
+            "OUTSIDE": outside,
         }
         yield "\n".join(f"{k} = {v!r}" for k, v in values.items()) + PROBE
 
