@@ -23,6 +23,7 @@ from autograde.execute import Executor, Setting
 from autograde.ingest import HandedCell, rebuild
 from autograde.wire import Line, Message
 from autograde.work import Verdict
+from tritonbook.build import matrix
 from tritonbook.course.exercises import Exercise, get
 
 LEVELS = [level for level in sandbox.available() if level in ("namespaces", "bubblewrap")]
@@ -97,6 +98,22 @@ def test_the_solution_is_no_answer_where_no_kernel_shows_whose_it_is(tmp_path: P
     verdict = made.grade(right | {"tile_ranges": borrowed}, "tile_ranges")
     assert (verdict.status, verdict.points) == ("FAIL", 0), verdict
     assert made.grade(right, "tile_ranges").status == "PASS"
+    made.close()
+
+
+@needs_walls
+def test_a_check_sees_how_large_a_tensor_an_answer_makes(tmp_path: Path) -> None:
+    """Kills: attention in one piece, right in its values, where the task is to do it in tiles."""
+    made = Grader(get("14"), tmp_path)
+    key = "attention_tiled_torch"
+    (wrong,) = [
+        trial
+        for trial in matrix.trials(made.exercise, key)
+        if (trial.kind, trial.name) == ("mutant", "all_scores_at_once")
+    ]
+    verdict = made.grade(solutions(made.exercise) | {key: wrong.text}, key)
+    assert (verdict.status, verdict.code) == ("FAIL", "property"), verdict
+    assert made.grade(solutions(made.exercise), key).status == "PASS"
     made.close()
 
 
