@@ -131,9 +131,7 @@ def tensor(
         for index, value in (planted or {}).items()
     )
     if layout == "expanded" and any(index[0] for index, _ in spots):
-        raise ValueError(
-            "an expanded tensor has one row in memory: plant at index 0 there"
-        )
+        raise ValueError("an expanded tensor has one row in memory: plant at index 0 there")
     return TensorSpec(tuple(shape), dtype, layout, values, mean, scale, spots, low, high)
 
 
