@@ -86,6 +86,15 @@ def test_a_pair_that_pip_cannot_find_runs_with_the_installed_torch_and_says_so(
     assert not pairs.folder(OLD).exists()  # gigabytes go, and the next time tries again
 
 
+def test_a_slow_line_ends_the_wait_for_a_pair(fake_python, monkeypatch):
+    """Kills: a test run that waits for gigabytes until somebody ends it."""
+    fake_python("exec sleep 60")
+    monkeypatch.setenv(pairs.PATIENCE, "0.5")
+    with pytest.raises(pairs.NotToBeHad, match="pip did not end in 0.5 s"):
+        pairs.python_of(OLD)
+    assert not pairs.folder(OLD).exists()
+
+
 def test_a_run_counts_solutions_and_wrong_answers():
     found = versions.run_here(["00"], {"mutant": 1, "variant": 0, "untouched": 0})
     assert found["solutions"] == found["solutions_passed"] == 2

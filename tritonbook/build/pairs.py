@@ -25,6 +25,8 @@ WHEELS = ROOT / "build" / "out" / "triton"
 # What the gates import beside the pair itself.
 BESIDE = ("numpy", "matplotlib", "rich")
 DONE = "made-from.txt"
+# An environment variable: how many seconds pip may take for a pair (default 3600).
+PATIENCE = "WORKBOOK_FETCH_SECONDS"
 
 
 @dataclass(frozen=True)
@@ -107,10 +109,14 @@ def _make(pair: Pair, place: Path, wanted: str) -> None:
         ":all:",
     ]
     command += ["-c", str(constraints), f"torch=={pair.torch}", f"triton=={pair.triton}", *BESIDE]
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        shutil.rmtree(place, ignore_errors=True)  # gigabytes, and perhaps the disk is full
+    seconds = float(os.environ.get(PATIENCE) or 3600)
+    try:
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=seconds)
         said = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")]
+    except subprocess.TimeoutExpired:
+        done, said = None, [f"pip did not end in {seconds:g} s"]
+    if done is None or done.returncode:
+        shutil.rmtree(place, ignore_errors=True)  # gigabytes, and perhaps the disk is full
         raise NotToBeHad((said or ["pip install failed"])[-1].removeprefix("ERROR:").strip())
     (place / DONE).write_text(wanted, encoding="utf-8")
 
