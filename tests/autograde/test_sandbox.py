@@ -77,11 +77,7 @@ def test_a_workbook_below_tmp_is_seen(
     level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kills: a fresh /tmp that is mounted over the folders bound into it."""
-    exercises = tmp_path / "exercises"
-    exercises.mkdir()
-    (exercises / "00_one.py").write_text("one")
-    assert exercises.is_relative_to("/tmp")
-    monkeypatch.setenv("TRITONBOOK_EXERCISES", str(exercises))
+    exercises = probes.exercises_below_tmp(tmp_path, monkeypatch)
     text = f"import os\nfound = {{'names': os.listdir({str(exercises)!r})}}\n"
     text += "try:\n    open('/tmp/mine', 'w')\nexcept OSError as e:\n    found['error'] = str(e)\n"
     found = _inside(level, "import json\n" + text, tmp_path)

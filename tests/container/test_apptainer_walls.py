@@ -87,11 +87,7 @@ def test_the_image_keeps_its_own_python_libraries_and_locale(image):
 
 def test_a_workbook_below_tmp_is_seen(image, tmp_path, monkeypatch):
     """Kills: a fresh /tmp that is mounted over the folders bound into it."""
-    exercises = tmp_path / "exercises"
-    exercises.mkdir()
-    (exercises / "00_one.py").write_text("one")
-    assert exercises.is_relative_to("/tmp")
-    monkeypatch.setenv("TRITONBOOK_EXERCISES", str(exercises))
+    exercises = probes.exercises_below_tmp(tmp_path, monkeypatch)
     text = f"import os\nfound = {{'names': os.listdir({str(exercises)!r})}}\n"
     text += f"try:\n    open({str(exercises / 'x')!r}, 'w')\n"
     text += "except OSError as error:\n    found['error'] = error.strerror"
