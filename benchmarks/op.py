@@ -22,7 +22,10 @@ class Problem:
     make: (device) -> the arguments; called once per problem, random values from torch's generator.
     bytes, flops: the least traffic and arithmetic of one call (each input read once, each output
         written once), for the floor.
-    targets: least ratio that our fastest solution must reach, by peer (ratio = peer / ours).
+    targets: least ratio that our fastest solution must reach, by peer (ratio = peer / ours), both
+        times as called.
+    device_targets: the same for the device's share alone (`device_ms`), of the one of ours that is
+        fastest there. Where a call keeps the host busy for longer than the GPU, the two differ.
     without: names of ours or peers that do not take this problem, with the reason.
     """
 
@@ -31,6 +34,7 @@ class Problem:
     bytes: float
     flops: float = 0.0
     targets: dict[str, float] = field(default_factory=dict)
+    device_targets: dict[str, float] = field(default_factory=dict)
     without: dict[str, str] = field(default_factory=dict)
 
 

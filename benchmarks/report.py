@@ -123,7 +123,7 @@ def _range(peer: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[float, floa
 
 def _target(target: Mapping[str, Any]) -> str:
     word = {True: "met", False: "**missed**", None: "open, not run"}[target["met"]]
-    return f"{target['least']:.2f} of {target['peer']} {word}"
+    return f"{results.asked(target)} {word}"
 
 
 def _losses(data: Mapping[str, Any], lost: Mapping[tuple, float], compared: int) -> str:

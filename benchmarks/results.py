@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,12 @@ def shown(value: float) -> str:
     return f"{value:.{digits}f}"
 
 
+def asked(target: Mapping[str, Any]) -> str:
+    """What a stored target asks for; files made before device targets hold none of them."""
+    where = " on the device" if target.get("on_device") else ""
+    return f"{target['least']:.2f} of {target['peer']}{where}"
+
+
 def markdown(head: list[str], body: list[list[str]]) -> str:
     """A table of Markdown."""
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *body))
@@ -108,5 +115,5 @@ def _problem_lines(form: str, name: str, problem: dict[str, Any]) -> list[str]:
     for target in problem["targets"]:
         reached = "not run" if target["reached"] is None else shown(target["reached"])
         word = {True: "met", False: "MISSED", None: "open"}[target["met"]]
-        lines.append(f"{'':<38}target {target['least']:.2f} of {target['peer']}: {reached}, {word}")
+        lines.append(f"{'':<38}target {asked(target)}: {reached}, {word}")
     return lines

@@ -141,15 +141,24 @@ def ratio(peer: dict[str, Any], own: dict[str, Any]) -> float:
     return peer["ms"] / own["ms"]
 
 
+def best_on_device(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Our row with the least device time, or None where none has one."""
+    timed = [row for row in rows if row["ours"] and row.get("device_ms")]
+    return min(timed, key=lambda row: row["device_ms"]) if timed else None
+
+
 def _targets(problem: Problem, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    own, by_name = best(rows), {row["name"]: row for row in rows}
+    asked = [(name, least, "ms", best(rows)) for name, least in problem.targets.items()]
+    own = best_on_device(rows)
+    asked += [(name, least, "device_ms", own) for name, least in problem.device_targets.items()]
+    times = {row["name"]: row for row in rows if row["state"] == "timed"}
     found = []
-    for name, least in problem.targets.items():
-        row = by_name.get(name)
-        timed = own and row and row["state"] == "timed"
-        reached = ratio(row, own) if timed else None
+    for name, least, figure, own in asked:
+        theirs = times.get(name, {}).get(figure)
+        reached = theirs / own[figure] if own and theirs else None
         met = None if reached is None else reached >= least
-        found.append({"peer": name, "least": least, "reached": reached, "met": met})
+        target = {"peer": name, "least": least, "reached": reached, "met": met}
+        found.append(target | {"on_device": figure == "device_ms"})
     return found
 
 

@@ -91,10 +91,14 @@ def test_targets_and_refusals_are_shown():
     targets = [
         {"peer": "eager", "least": 1.2, "reached": 1.0, "met": False},
         {"peer": "gone", "least": 1.1, "reached": None, "met": None},
+        {"peer": "eager", "least": 1.05, "reached": 1.2, "met": True, "on_device": True},
     ]
     refused = {"name": "gone", "ours": False, "state": "refused", "reason": "is off by 1"}
     text = page(stored(row("double", 1.0, True), row("eager", 1.0), refused, targets=targets))
-    assert "1.20 of eager **missed**; 1.10 of gone open, not run" in text
+    assert (
+        "1.20 of eager **missed**; 1.10 of gone open, not run; 1.05 of eager on the device met"
+        in text
+    )
     assert "`double` 200 fp32, gone: refused, is off by 1" in text
 
 

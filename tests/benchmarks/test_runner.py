@@ -8,7 +8,7 @@ import triton.language as tl
 from benchmarks import __main__ as command
 from benchmarks import results
 from benchmarks.op import Missing, Op, Problem, Provider, all_ops, optional, peer
-from benchmarks.runner import run_op
+from benchmarks.runner import best_on_device, run_op
 from tritonbook import DEVICE
 from tritonbook.timing import Ceilings
 from tritonbook.timing.clock import Span
@@ -20,16 +20,20 @@ class ScriptedClock:
     label, on_gpu = "scripted", True
 
     def __init__(self, *ms):
-        """Times of the providers in turn; the same again in each round, unless more are given."""
-        self.ms, self.calls = list(ms), 0
+        """Times of the providers in turn; the same again in each round, unless more are given.
+
+        A pair is a call's time and the device's share of it, for calls of less than 20 us.
+        """
+        self.ms, self.calls, self.device = list(ms), 0, None
 
     def time(self, fn, warmup, rep):
         ms = self.ms[self.calls % len(self.ms)]
         self.calls += 1
+        ms, self.device = ms if isinstance(ms, tuple) else (ms, None)
         return Span(ms, ms, ms)
 
     def device_time(self, fn):
-        return None
+        return self.device
 
 
 @triton.jit
@@ -57,7 +61,7 @@ def absent():
     raise Missing("not here")
 
 
-def make_op(**targets):
+def make_op(device_targets=None, **targets):
     return Op(
         name="double",
         notebook="00_none",
@@ -67,6 +71,7 @@ def make_op(**targets):
                 lambda device: (torch.randn(200, device=device),),
                 bytes=1e9,
                 targets=targets,
+                device_targets=device_targets or {},
                 without={"skipped": "takes no 200"},
             )
         ],
@@ -128,6 +133,37 @@ def test_targets_are_the_peers_time_over_ours():
 def test_a_target_against_an_absent_peer_stays_open():
     (target,) = run(2.0, 3.0, absent=1.0)["problems"][0]["targets"]
     assert target["reached"] is None and target["met"] is None
+
+
+def test_device_targets_compare_the_devices_share():
+    """Kills: a device target judged by the call's time, or upside down."""
+    pairs = (0.016, 0.004), (0.012, 0.006)
+    called, device = run(*pairs, device_targets={"eager": 1.4}, eager=1.0)["problems"][0]["targets"]
+    assert called["reached"] == 0.75 and called["met"] is False and not called["on_device"]
+    assert device["reached"] == 1.5 and device["met"] is True and device["on_device"]
+    (missed,) = run(*pairs, device_targets={"eager": 1.6})["problems"][0]["targets"]
+    assert missed["met"] is False
+    text = results.table({"double": run(*pairs, device_targets={"eager": 1.6})})
+    assert "target 1.60 of eager on the device: 1.50, MISSED" in text
+
+
+def test_a_device_target_without_a_device_figure_stays_open():
+    """Kills: a target called met, or a crash, where the call was too long to be replayed."""
+    for times in ((2.0, 3.0), ((0.016, 0.004), 3.0), (2.0, (0.012, 0.006))):
+        (target,) = run(*times, device_targets={"eager": 1.0})["problems"][0]["targets"]
+        assert target["reached"] is None and target["met"] is None
+
+
+def test_our_row_for_a_device_target_is_the_fastest_on_the_device():
+    """Kills: the device's share of the solution that is fastest as called."""
+    rows = [
+        {"name": "a", "ours": True, "state": "timed", "ms": 1.0, "device_ms": 0.5},
+        {"name": "b", "ours": True, "state": "timed", "ms": 2.0, "device_ms": 0.4},
+        {"name": "c", "ours": True, "state": "timed", "ms": 3.0, "device_ms": None},
+        {"name": "d", "ours": True, "state": "refused", "reason": "is off"},
+        {"name": "e", "ours": False, "state": "timed", "ms": 1.0, "device_ms": 0.1},
+    ]
+    assert best_on_device(rows)["name"] == "b" and best_on_device(rows[2:]) is None
 
 
 def test_the_table_names_every_case_in_which_a_peer_wins():
@@ -216,6 +252,7 @@ def test_every_operation_is_well_formed():
         names = set(op.providers)
         assert any(provider.ours for provider in op.providers.values()), op.name
         for problem in op.problems:
-            assert set(problem.targets) <= names, f"{op.name} {problem.label}"
+            asked = {*problem.targets, *problem.device_targets}
+            assert asked <= names, f"{op.name} {problem.label}"
             assert set(problem.without) <= names, f"{op.name} {problem.label}"
             assert problem.bytes > 0
