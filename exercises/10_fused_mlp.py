@@ -159,7 +159,7 @@ def silu_mul_kernel(
     offs_n = pid % tiles_in_row * BLOCK_N + tl.arange(0, BLOCK_N)
     mask_n = offs_n < N
 
-    # TODO: load both to float32, compute, cast, store (about 5 lines)
+    # TODO: load both to float32, compute, cast, store (about 6 lines)
     ### BEGIN SOLUTION
     gate = tl.load(gate_ptr + pid_m * stride_gm + offs_n * stride_gn, mask=mask_n)
     up = tl.load(up_ptr + pid_m * stride_um + offs_n * stride_un, mask=mask_n)

@@ -143,7 +143,7 @@ def tiles(D, dtype, rows, block_m=None, block_n=None):
     if chosen < M:
         warps = max(4, min(warps, chosen // 16))
     options = {"BLOCK_M": chosen, "BLOCK_N": block_n or N, "num_warps": warps, "num_stages": stages}
-    # 8 warps may have 255 registers each; with 240 the compiler orders the loop better (1% on H100)
+    # a thread may have 255 registers; with 240 the compiler orders the loop better (1% on H100)
     return options | {"maxnreg": 240} if (chosen, N) == (128, 128) else options
 
 

@@ -252,7 +252,7 @@ MUTANTS = {
         ),
         Mutant(
             "places_by_piece_alone",
-            ("race", "nan", "wrong-values"),
+            ("race", "nan", "wrong-values", "reads-outside"),
             ("tl.store(partials_ptr + pid,", "tl.store(partials_ptr + piece,"),
         ),
         Mutant(

@@ -226,7 +226,9 @@ MUTANTS = {
             ("tl.load(a{k}_ptr", "tl.load(a{kinds.index('tensor')}_ptr"),
         ),
         Mutant(
-            "no_conversion", ("wrong-values", "raised"), ("mask=mask).to(COMPUTE)", "mask=mask)")
+            "no_conversion",
+            ("wrong-values", "raised", "does-not-compile"),
+            ("mask=mask).to(COMPUTE)", "mask=mask)")
         ),
         Mutant(
             "converted_to_integers",

@@ -50,6 +50,14 @@ def test_what_overflows_the_output_dtype_is_infinite_by_right():
     assert compare_values(want.half(), want, derive_tolerance(torch.float16)).ok
 
 
+def test_what_is_smaller_than_normal_numbers_may_be_flushed_to_zero():
+    # Kills: a right SiLU refused on a GPU for 0 in place of -7e-40; zeros for any small number.
+    tolerance = derive_tolerance(torch.bfloat16)
+    for size, right in ((-7e-40, True), (1e-36, True), (1e-30, False)):
+        want = torch.tensor([size], dtype=torch.float64)
+        assert compare_values(torch.zeros(1, dtype=torch.bfloat16), want, tolerance).ok is right
+
+
 def test_a_tensor_subclass_is_no_tensor():
     class Lazy(torch.Tensor):
         pass

@@ -27,8 +27,9 @@ def bench(
     """Time `fn(*args)` for each named function and set it against what this GPU can do.
 
     On a GPU the figure is the median of `triton.testing.do_bench` (CUDA events, L2 flushed before
-    each call), with the 20 % and 80 % quantiles. Below 20 us a second figure, `device`, is given:
-    there do_bench times the host's launch path, so the call is replayed from a CUDA graph as well.
+    each call), with the 20 % and 80 % quantiles. Where the call takes less than 20 us, or by its
+    bytes and flops could, a second figure, `device`, is given: there do_bench times the host's
+    launch path, so the call is replayed from a CUDA graph as well.
     In the interpreter the figure is wall clock, labelled so, without rates or ceilings.
 
     bytes, flops: the least traffic and arithmetic the task needs, for one call; they give GB/s,
@@ -58,7 +59,7 @@ def bench(
         rows.append(_row(name, lambda fn=fn: fn(*args), timer, warmup, rep, bytes, flops, peaks))
     if timer.on_gpu and any(row.device_ms for row in rows):
         notes.append(
-            "below 20 us: 'ms' is the call as your program pays it (mostly the host's launch), "
+            "small work: 'ms' is the call as your program pays it (mostly the host's launch), "
             "'device' the GPU's share alone, replayed from a CUDA graph with warm caches"
         )
     result = BenchResult(
@@ -138,14 +139,15 @@ def _row(
     row = Row(name=name, ms=span.median, low=span.low, high=span.high)
     if not timer.on_gpu:
         return row
-    if span.median < LAUNCH_BOUND_MS:
+    floor_ms = peaks.floor_ms(bytes or 0, flops or 0) if peaks and (bytes or flops) else None
+    if min(span.median, floor_ms or span.median) < LAUNCH_BOUND_MS:
         row.device_ms = timer.device_time(call)
     if bytes:
         row.gbps = bytes / span.median / 1e6
     if flops:
         row.tflops = flops / span.median / 1e9
-    if peaks and (bytes or flops):
-        row.percent = 100 * peaks.floor_ms(bytes or 0, flops or 0) / span.median
+    if floor_ms:
+        row.percent = 100 * floor_ms / span.median
     return row
 
 
