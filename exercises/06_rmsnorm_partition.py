@@ -1135,7 +1135,7 @@ predict(
 # nothing to do with the sums.
 #
 # GPUs from the H100 on (sm_90) can start the second launch early. This is called *programmatic
-# dependent launch*. It takes three things, and Triton 3.4 or newer:
+# dependent launch*. It takes three things (Triton 3.5 has them, 3.2 does not):
 #
 # 1. The first kernel says `gdc_launch_dependents()`: as far as I am concerned, the next may start.
 # 2. The second one is launched with `launch_pdl=True`.
@@ -1146,7 +1146,7 @@ predict(
 # are not there yet: a race that no mask prevents.
 
 # %% tags=["reference"]
-from tritonbook.device import can_launch_early
+from tritonbook.early_launch import can_launch_early, gdc_launch_dependents, gdc_wait
 
 
 @triton.jit
@@ -1159,7 +1159,7 @@ def partials_then_start_kernel(
     Assumes BLOCK_N >= piece_size and contiguous rows.
     """
     if EARLY:
-        tl.extra.cuda.gdc_launch_dependents()
+        gdc_launch_dependents()
     piece, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
     offs = tl.arange(0, BLOCK_N)
     offs_n = piece * piece_size + offs
@@ -1186,7 +1186,7 @@ def join_when_ready_kernel(
     x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask_n, other=0.0).to(tl.float32)
     w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
     if EARLY:
-        tl.extra.cuda.gdc_wait()  # from here on the sums are there
+        gdc_wait()  # from here on the sums are there
     partials_ptrs = partials_ptr + row * num_splits + offs_s
     partials = tl.load(partials_ptrs, mask=offs_s < num_splits, other=0.0)
     y = x * tl.rsqrt(tl.sum(partials, axis=0) / N + eps) * w

@@ -49,19 +49,6 @@ def multiprocessors() -> int:
     return torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
 
 
-def can_launch_early() -> bool:
-    """Can a launch begin before the last one has ended (programmatic dependent launch)?
-
-    From sm_90 on, and from the Triton that has `tl.extra.cuda.gdc_wait` on (3.4).
-    """
-    import torch
-    import triton.language as tl
-
-    if INTERPRET or not torch.cuda.is_available():
-        return False
-    return torch.cuda.get_device_capability() >= (9, 0) and hasattr(tl.extra.cuda, "gdc_wait")
-
-
 def versions() -> dict[str, str]:
     """Versions that decide what a result means: python, torch, triton, numpy, gpu, capability."""
     import numpy
