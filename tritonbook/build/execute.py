@@ -15,6 +15,8 @@ from . import outputs, sync, views
 from .release import Release
 
 CELL_SECONDS = 600
+# What a library says about the author's Jupyter is of no use to a reader.
+QUIET = {"PYTHONWARNINGS": "ignore:IProgress not found"}
 
 
 class ExecutionError(RuntimeError):
@@ -43,7 +45,7 @@ def execute(exercise: Exercise, release: Release, root: Path) -> Path:
     try:
         # A home of its own: progress starts empty, and the author's is left alone.
         with tempfile.TemporaryDirectory() as home:
-            done = client.execute(env={**os.environ, "TRITONBOOK_HOME": home})
+            done = client.execute(env={**os.environ, **QUIET, "TRITONBOOK_HOME": home})
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         raise ExecutionError(f"{exercise.slug}: {error}") from error
     for cell, ran in zip(notebook.cells, done.cells, strict=True):
