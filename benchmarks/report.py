@@ -22,6 +22,8 @@ from .runner import best, ratio
 
 ARCHITECTURES = Path(__file__).parent / "matrix" / "architectures.json"
 SOLUTIONS = "../../solutions"
+# Operations whose memory is half of the point: what they do not keep, others do.
+MEMORY = ("flash_fwd", "flash_attention", "llama_block")
 
 
 def page(
@@ -45,6 +47,7 @@ def page(
         _notebooks(data),
         _losses(data, lost, len(wins)),
         misses.section(data, profiles, tried or {"tried": ()}),
+        _memory(data),
         _missing(data, ops, compiled),
         a100.section(data, compiled),
         _runs(data),
@@ -163,6 +166,32 @@ def _on_device(peer: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> st
     if not (ours and peer.get("device_ms")):
         return ""
     return f"; kernels alone {peer['device_ms'] / min(ours):.2f}"
+
+
+def _memory(data: Mapping[str, Any]) -> str:
+    """Peak memory of a call for the operations of MEMORY; "" where the file holds none."""
+    lines: dict[str, dict[str, str]] = {}
+    for name in MEMORY:
+        for problem in data["ops"].get(name, {"problems": ()})["problems"]:
+            own = best(problem["rows"])
+            peers = [row for row in problem["rows"] if not row["ours"]]
+            cells = {
+                "ours" if row["ours"] else row["name"]: f"{row['peak_bytes'] / 2**20:,.0f} MiB"
+                for row in ([own] if own else []) + peers
+                if row.get("peak_bytes") is not None
+            }
+            if cells:
+                lines[f"`{name}` {problem['label']}"] = cells
+    if not lines:
+        return ""
+    columns = list(dict.fromkeys(["ours", *(who for cells in lines.values() for who in cells)]))
+    body = [[line, *(cells.get(who, "") for who in columns)] for line, cells in lines.items()]
+    return f"""## Peak memory of a call
+
+The most that one call holds at a time in PyTorch's allocator, its result included, its arguments
+not; ours is the fastest solution.
+
+{markdown(["problem", *columns], body)}"""
 
 
 def _missing(data: Mapping[str, Any], ops: Mapping[str, Op], compiled: list[dict[str, Any]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -98,6 +99,7 @@ def _run_problem(
         row = next(row for row in rows if row["name"] == name)
         row.update({key: value for key, value in asdict(figures).items() if key != "name"})
         if device == "cuda":
+            row["peak_bytes"] = peak_bytes(lambda fn=right[name]: fn(*args))
             row["kernels"] = count_kernels(lambda fn=right[name]: fn(*args)) or row["kernels"]
     return rows
 
@@ -128,6 +130,21 @@ def _time_in_turns(
         for row in result.rows:
             turns[row.name].append(row)
     return {name: sorted(rows, key=lambda row: row.ms)[ROUNDS // 2] for name, rows in turns.items()}
+
+
+def peak_bytes(call: Callable[[], Any], cuda: Any = torch.cuda) -> int:
+    """Most bytes that one call holds at a time in PyTorch's allocator, its result included.
+
+    What was allocated before (the arguments, others' caches) does not count. Call once before: the
+    first call may compile and tune. cuda: `torch.cuda`, or what stands in for it.
+    """
+    gc.collect()  # garbage of earlier calls must not be freed during this one
+    cuda.synchronize()
+    before = cuda.memory_allocated()
+    cuda.reset_peak_memory_stats()
+    call()
+    cuda.synchronize()
+    return cuda.max_memory_allocated() - before
 
 
 def best(rows: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -103,6 +103,31 @@ def test_targets_and_refusals_are_shown():
     assert "`double` 200 fp32, gone: refused, is off by 1" in text
 
 
+def test_peak_memory_of_attention_and_of_the_layer_is_shown():
+    """Kills: MB for MiB; the peak of our slower solution for ours; a page that needs the figure."""
+    rows = (
+        row("cudnn", 1.0, peak_bytes=3 * 2**20),
+        row("flash_fwd", 1.0, ours=True, peak_bytes=2 * 2**20),
+        row("slower", 2.0, ours=True, peak_bytes=2**20),
+        row("eager", 1.0, peak_bytes=2**31),
+        row("old", 1.0),
+    )
+    data = stored(*rows)
+    data["ops"]["flash_fwd"] = data["ops"].pop("double")
+    memory = section(page(data), "Peak memory of a call")
+    assert "| problem | ours | cudnn | eager |" in memory
+    assert "| `flash_fwd` 200 fp32 | 2 MiB | 3 MiB | 2,048 MiB |" in memory
+
+
+def test_without_peaks_there_is_no_such_section():
+    """Kills: files made before peaks were measured; operations whose memory is no point."""
+    with_peak = row("double", 1.0, ours=True, peak_bytes=2**20)
+    assert "Peak memory" not in page(stored(with_peak, row("eager", 2.0)))
+    data = stored(row("flash_fwd", 1.0, ours=True), row("eager", 2.0))
+    data["ops"]["flash_fwd"] = data["ops"].pop("double")
+    assert "Peak memory" not in page(data)
+
+
 def test_what_has_no_figure_is_named():
     """Kills: an operation, a problem, a peer or a graded kernel that vanishes from the page."""
     longer = replace(OP, problems=[*OP.problems, Problem("300 fp32", abs, bytes=1)])

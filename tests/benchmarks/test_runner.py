@@ -8,7 +8,7 @@ import triton.language as tl
 from benchmarks import __main__ as command
 from benchmarks import results
 from benchmarks.op import Missing, Op, Problem, Provider, all_ops, optional, peer
-from benchmarks.runner import best_on_device, run_op
+from benchmarks.runner import best_on_device, peak_bytes, run_op
 from tritonbook import DEVICE
 from tritonbook.timing import Ceilings
 from tritonbook.timing.clock import Span
@@ -99,6 +99,8 @@ def test_only_right_providers_are_timed():
     assert rows["double"]["ms"] == 2.0 and rows["double"]["percent"] == 50.0
     assert rows["eager"]["ms"] == 3.0
     assert rows["wrong"]["state"] == "refused" and "ms" not in rows["wrong"]
+    peaks = {name for name, row in rows.items() if "peak_bytes" in row}
+    assert peaks == ({"double", "eager"} if DEVICE == "cuda" else set())
     assert rows["absent"] == {
         "name": "absent",
         "ours": False,
@@ -106,6 +108,42 @@ def test_only_right_providers_are_timed():
         "reason": "not here",
     }
     assert rows["skipped"]["reason"] == "takes no 200"
+
+
+class PaperMemory:
+    """PyTorch's allocator on paper: `hold` takes and gives back bytes, the most is remembered."""
+
+    def __init__(self, held):
+        self.held, self.most, self.waited = held, 10 * held, 0
+
+    def hold(self, change):
+        self.held += change
+        self.most = max(self.most, self.held)
+
+    def memory_allocated(self):
+        return self.held
+
+    def max_memory_allocated(self):
+        return self.most
+
+    def reset_peak_memory_stats(self):
+        self.most = self.held
+
+    def synchronize(self):
+        self.waited += 1
+
+
+def test_peak_memory_is_that_of_the_call_alone():
+    """Kills: arguments or an earlier peak counted; what was given back within the call not."""
+    memory = PaperMemory(1000)
+
+    def call():
+        memory.hold(50)
+        memory.hold(-43)  # 7 remain: the result
+
+    assert peak_bytes(call, memory) == 50
+    assert memory.waited == 2
+    assert peak_bytes(lambda: memory.hold(9), memory) == 9
 
 
 def sound(*ms):
