@@ -1151,7 +1151,8 @@ from tritonbook.early_launch import can_launch_early, gdc_launch_dependents, gdc
 
 @triton.jit
 def partials_then_start_kernel(
-    x_ptr, partials_ptr, N, piece_size, stride_xm, EARLY: tl.constexpr, BLOCK_N: tl.constexpr
+    x_ptr, partials_ptr, N, piece_size, stride_xm,
+    EARLY: tl.constexpr, BLOCK_N: tl.constexpr,
 ):
     """partials[row, piece] = sum of x^2 over the piece.
 
@@ -1164,7 +1165,8 @@ def partials_then_start_kernel(
     offs = tl.arange(0, BLOCK_N)
     offs_n = piece * piece_size + offs
     mask_n = (offs < piece_size) & (offs_n < N)
-    x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask_n, other=0.0)
+    x = x.to(tl.float32)
     tl.store(partials_ptr + row * tl.num_programs(0) + piece, tl.sum(x * x, axis=0))
 
 
@@ -1183,13 +1185,13 @@ def join_when_ready_kernel(
     offs, offs_s = tl.arange(0, BLOCK_N), tl.arange(0, BLOCK_S)
     offs_n = piece * piece_size + offs
     mask_n = (offs < piece_size) & (offs_n < N)
-    x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask_n, other=0.0).to(tl.float32)
-    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask_n, other=0.0)
+    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)
     if EARLY:
         gdc_wait()  # from here on the sums are there
     partials_ptrs = partials_ptr + row * num_splits + offs_s
     partials = tl.load(partials_ptrs, mask=offs_s < num_splits, other=0.0)
-    y = x * tl.rsqrt(tl.sum(partials, axis=0) / N + eps) * w
+    y = x.to(tl.float32) * tl.rsqrt(tl.sum(partials, axis=0) / N + eps) * w.to(tl.float32)
     tl.store(y_ptr + row * N + offs_n, y.to(y_ptr.dtype.element_ty), mask=mask_n)
 
 

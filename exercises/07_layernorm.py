@@ -849,7 +849,7 @@ def layernorm_join_kernel(
     # elements of piece s: all of it, a part, or nothing
     n_s = tl.minimum(tl.maximum(N - offs_s * piece_size, 0), piece_size).to(tl.float32)
 
-    # TODO: load x, w, b, then the means and M2s; merge; normalise; store (about 13 lines)
+    # TODO: load x, w, b, the means and M2s; merge; normalise; store (13 lines)
     ### BEGIN SOLUTION
     x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
     x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
