@@ -1178,7 +1178,7 @@ def join_when_ready_kernel(
     """y = x / sqrt(sum(partials[row]) / N + eps) * w on one piece of the row.
 
     One program = one piece (axis 0) of one row (axis 1).
-    Assumes BLOCK_N >= piece_size, BLOCK_S >= pieces in a row, contiguous rows of x and y.
+    Assumes BLOCK_N >= piece_size, BLOCK_S >= pieces in a row, contiguous rows.
     """
     piece, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
     num_splits = tl.num_programs(0)
@@ -1191,12 +1191,13 @@ def join_when_ready_kernel(
         gdc_wait()  # from here on the sums are there
     partials_ptrs = partials_ptr + row * num_splits + offs_s
     partials = tl.load(partials_ptrs, mask=offs_s < num_splits, other=0.0)
-    y = x.to(tl.float32) * tl.rsqrt(tl.sum(partials, axis=0) / N + eps) * w.to(tl.float32)
+    rrms = tl.rsqrt(tl.sum(partials, axis=0) / N + eps)
+    y = x.to(tl.float32) * rrms * w.to(tl.float32)
     tl.store(y_ptr + row * N + offs_n, y.to(y_ptr.dtype.element_ty), mask=mask_n)
 
 
 def rmsnorm_overlapped(x, w, eps=1e-6, num_splits=4):
-    """As rmsnorm_split_det, for a matrix with contiguous rows; the launches overlap on sm_90."""
+    """As rmsnorm_split_det, for a matrix with contiguous rows; launches overlap on sm_90."""
     M, N = x.shape
     if x.stride(1) != 1:
         raise ValueError(f"the rows of x must be contiguous, got strides {x.stride()}")
