@@ -277,7 +277,10 @@ def _end(process: subprocess.Popen[str]) -> None:
     """End ncu and the program below it: they are a group of their own."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    process.wait()
+    for pipe in (process.stdout, process.stderr):  # not read to their end: who holds them may live
+        if pipe:
+            pipe.close()
 
 
 if __name__ == "__main__":
