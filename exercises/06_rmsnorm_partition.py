@@ -1130,20 +1130,15 @@ predict(
 #
 # ## Stretch: two launches that overlap
 #
-# Nothing to write here. Between the two launches of scheme 3 the GPU has little to do: the second one
-# starts when the last program of the first has ended, and only then fetches x and w. Yet x and w have
-# nothing to do with the sums.
+# Nothing to write here. The second launch of scheme 3 starts when the last program of the first has
+# ended, and only then fetches x and w. Yet these have nothing to do with the sums.
 #
-# GPUs from the H100 on (sm_90) can start the second launch early. This is called *programmatic
-# dependent launch*. It takes three things (Triton 3.5 has them, 3.2 does not):
+# GPUs from the H100 on (sm_90) can start a launch early, by *programmatic dependent launch* (Triton
+# 3.5 has it, 3.2 does not):
 #
-# 1. The first kernel says `gdc_launch_dependents()`: as far as I am concerned, the next may start.
+# 1. The first kernel says `gdc_launch_dependents()`: the next one may start.
 # 2. The second one is launched with `launch_pdl=True`.
-# 3. It calls `gdc_wait()` before it reads what the first one wrote. This line waits until the first
-#    kernel has ended and its stores can be seen.
-#
-# Everything above the third line overlaps with the first kernel. Without that line you read sums that
-# are not there yet: a race that no mask prevents.
+# 3. Before it reads what the first one wrote, it calls `gdc_wait()`: wait until the first has ended.
 
 # %% tags=["reference"]
 from tritonbook.early_launch import can_launch_early, gdc_launch_dependents, gdc_wait
@@ -1151,92 +1146,77 @@ from tritonbook.early_launch import can_launch_early, gdc_launch_dependents, gdc
 
 @triton.jit
 def partials_then_start_kernel(
-    x_ptr, partials_ptr, N, piece_size, stride_xm,
-    EARLY: tl.constexpr, BLOCK_N: tl.constexpr,
+    x_ptr, partials_ptr, N, EARLY: tl.constexpr, BLOCK_N: tl.constexpr
 ):
     """partials[row, piece] = sum of x^2 over the piece.
 
     One program = one piece (axis 0) of one row (axis 1).
-    Assumes BLOCK_N >= piece_size and contiguous rows.
+    Assumes that BLOCK_N divides N, and contiguous memory.
     """
     if EARLY:
         gdc_launch_dependents()
     piece, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
-    offs = tl.arange(0, BLOCK_N)
-    offs_n = piece * piece_size + offs
-    mask_n = (offs < piece_size) & (offs_n < N)
-    x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask_n, other=0.0)
-    x = x.to(tl.float32)
+    offs_n = piece * BLOCK_N + tl.arange(0, BLOCK_N)
+    x = tl.load(x_ptr + row * N + offs_n).to(tl.float32)
     tl.store(partials_ptr + row * tl.num_programs(0) + piece, tl.sum(x * x, axis=0))
 
 
 @triton.jit
 def join_when_ready_kernel(
-    x_ptr, w_ptr, partials_ptr, y_ptr, N, piece_size, stride_xm, eps,
+    x_ptr, w_ptr, partials_ptr, y_ptr, N, eps,
     EARLY: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_S: tl.constexpr,
 ):
     """y = x / sqrt(sum(partials[row]) / N + eps) * w on one piece of the row.
 
     One program = one piece (axis 0) of one row (axis 1).
-    Assumes BLOCK_N >= piece_size, BLOCK_S >= pieces in a row, contiguous rows.
+    Assumes that BLOCK_N divides N, and contiguous memory.
     """
     piece, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
     num_splits = tl.num_programs(0)
-    offs, offs_s = tl.arange(0, BLOCK_N), tl.arange(0, BLOCK_S)
-    offs_n = piece * piece_size + offs
-    mask_n = (offs < piece_size) & (offs_n < N)
-    x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask_n, other=0.0)
-    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)
+    offs_n = piece * BLOCK_N + tl.arange(0, BLOCK_N)
+    offs_s = tl.arange(0, BLOCK_S)
+    x = tl.load(x_ptr + row * N + offs_n).to(tl.float32)
+    w = tl.load(w_ptr + offs_n).to(tl.float32)
     if EARLY:
         gdc_wait()  # from here on the sums are there
     partials_ptrs = partials_ptr + row * num_splits + offs_s
     partials = tl.load(partials_ptrs, mask=offs_s < num_splits, other=0.0)
-    rrms = tl.rsqrt(tl.sum(partials, axis=0) / N + eps)
-    y = x.to(tl.float32) * rrms * w.to(tl.float32)
-    tl.store(y_ptr + row * N + offs_n, y.to(y_ptr.dtype.element_ty), mask=mask_n)
+    y = x * tl.rsqrt(tl.sum(partials, axis=0) / N + eps) * w
+    tl.store(y_ptr + row * N + offs_n, y)
 
 
-def rmsnorm_overlapped(x, w, eps=1e-6, num_splits=4):
-    """As rmsnorm_split_det, for a matrix with contiguous rows; launches overlap on sm_90."""
+def rmsnorm_overlapped(x, w, eps=1e-6, block=8192):
+    """RMSNorm of a contiguous matrix [M, N], pieces of `block` columns; launches overlap."""
     M, N = x.shape
-    if x.stride(1) != 1:
-        raise ValueError(f"the rows of x must be contiguous, got strides {x.stride()}")
-    piece_size, BLOCK_N = pieces(N, num_splits)
-    y = torch.empty((M, N), dtype=x.dtype, device=x.device)
-    partials = torch.empty((M, num_splits), dtype=torch.float32, device=x.device)
-    early = can_launch_early()
-    num_warps = min(max(BLOCK_N // 512, 1), 16)
-    partials_then_start_kernel[(num_splits, M)](
-        x, partials, N, piece_size, x.stride(0), early, BLOCK_N, num_warps=num_warps
-    )
-    join_when_ready_kernel[(num_splits, M)](
-        x, w, partials, y, N, piece_size, x.stride(0), eps,
-        early, BLOCK_N, triton.next_power_of_2(num_splits), num_warps=num_warps,
-        **({"launch_pdl": True} if early else {}),
+    if N % block or not x.is_contiguous():
+        raise ValueError(f"x must be contiguous, with rows of a multiple of {block}")
+    y, splits, early = torch.empty_like(x), N // block, can_launch_early()
+    partials = torch.empty((M, splits), dtype=torch.float32, device=x.device)
+    grid, num_warps = (splits, M), min(max(block // 512, 1), 16)
+    partials_then_start_kernel[grid](x, partials, N, early, block, num_warps=num_warps)
+    join_when_ready_kernel[grid](
+        x, w, partials, y, N, eps, early, block, triton.next_power_of_2(splits),
+        num_warps=num_warps, **({"launch_pdl": True} if early else {}),
     )
     return y
 
 # %%
-M, N = (8, 262_144) if DEVICE == "cuda" else (2, 40_000)
+M, N = (8, 262_144) if DEVICE == "cuda" else (2, 16_384)
 x = torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16)
 w = torch.randn(N, device=DEVICE, dtype=torch.bfloat16)
 in_turn = mine("rmsnorm_split_det", quiet=True)
-splits = splits_for(N)
-assert torch.equal(rmsnorm_overlapped(x, w, EPS, splits), in_turn(x, w, EPS, splits))
+assert torch.equal(rmsnorm_overlapped(x, w, EPS), in_turn(x, w, EPS, N // 8192))
 bench(
     {
-        "one after the other": lambda: in_turn(x, w, EPS, splits),
-        "overlapped": lambda: rmsnorm_overlapped(x, w, EPS, splits),
+        "one after the other": lambda: in_turn(x, w, EPS, N // 8192),
+        "overlapped": lambda: rmsnorm_overlapped(x, w, EPS),
     },
     bytes=2 * x.numel() * x.element_size(),
     baseline="one after the other",
-    title=f"{M} rows of {N} in bfloat16",
     stored="rmsnorm_overlapped",
 )
 
 # %% [markdown]
-# **Read the table.** On a GPU before sm_90, and without one, both rows are the same two launches.
-#
 # ## Recap
 #
 # - A grid should have enough programs for all SMs, and enough work in each program.

@@ -33,10 +33,8 @@ def _in_pieces(name, columns):
 
 
 def _overlapped():
-    """The stretch of notebook 06, in the pieces of its dispatcher."""
-    notebook = solution("rmsnorm").load().__globals__
-    fn, splits_for = notebook["rmsnorm_overlapped"], notebook["splits_for"]
-    return lambda x, w: fn(x, w, 1e-6, splits_for(x.shape[-1]))
+    """The stretch of notebook 06."""
+    return solution("rmsnorm").load().__globals__["rmsnorm_overlapped"]
 
 
 def _random(*shape):
