@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import linecache
 import symtable
 import textwrap
@@ -48,7 +49,7 @@ def definition(value: Any) -> Definition:
             match = first == code.co_firstlineno
         if match:
             text = textwrap.dedent("".join(lines[first - 1 : node.end_lineno])).strip("\n")
-            if _parse(text) is None:
+            if not _is_python(text):
                 raise ExportError(f"`{value.__name__}` cannot be cut out of the code around it.")
             return Definition(text, decorators=len(node.decorator_list))
     raise ExportError(f"The definition of `{value.__name__}` has changed since it was run.")
@@ -183,8 +184,22 @@ def rename(text: str, names: dict[str, str]) -> str:
     return b"\n".join(lines).decode()
 
 
+@functools.lru_cache(maxsize=16)
 def _parse(source: str) -> ast.Module | None:
+    """The tree of a source, None where it is not Python. One tree serves many: do not change it.
+
+    An export asks for the same module again for each name in it.
+    """
     try:
         return ast.parse(source) if source else None
     except SyntaxError:
         return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True

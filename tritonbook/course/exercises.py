@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import contextvars
 import difflib
+import functools
 import hashlib
 import importlib.util
 import linecache
@@ -23,7 +24,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -45,9 +45,9 @@ class Exercise:
 
     path: Path
 
-    @cached_property
+    @functools.cached_property
     def _source(self) -> Source:
-        return parse(self.path.read_text(encoding="utf-8"), self.path)
+        return _parsed(self.path.read_text(encoding="utf-8"), self.path)
 
     @property
     def slug(self) -> str:
@@ -220,16 +220,28 @@ def reference(name: str) -> Callable[..., Any]:
     """
     if name in WITHHELD:
         raise LookupError(f"{name!r} is asked for here: its solution is not an answer")
-    names = []
+    names: list[str] = []
     for exercise in exercises():
         for cell in exercise.answers().values():
-            defined = [node.name for node in ast.parse(cell.source).body if hasattr(node, "name")]
+            defined = _defined(cell.source)
             if name in defined:
                 return getattr(load(exercise), name)
             names += defined
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise LookupError(f"No exercise has a graded function {name!r}{hint}")
+
+
+@functools.cache
+def _parsed(text: str, path: Path) -> Source:
+    """Kept, because each `reference` and `mine` of a notebook goes through the whole course."""
+    return parse(text, path)
+
+
+@functools.cache
+def _defined(source: str) -> tuple[str, ...]:
+    """Names of the functions and classes that a cell defines; kept for the same reason."""
+    return tuple(node.name for node in ast.parse(source).body if hasattr(node, "name"))
 
 
 @contextlib.contextmanager
