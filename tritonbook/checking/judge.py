@@ -43,6 +43,9 @@ class Judge:
     timeout: float = 20.0
     kernels: list[str] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
+    # By case (its id, and the case so that the id stays its own): what each of its trials asks for.
+    _dtypes: dict[int, tuple[Case, list[torch.dtype]]] = field(default_factory=dict)
+    _terms: dict[int, tuple[Case, int]] = field(default_factory=dict)
 
     # --- the reference
 
@@ -58,6 +61,11 @@ class Judge:
 
     def output_dtypes(self, case: Case) -> list[torch.dtype]:
         """Dtypes of the results, from running the reference on tensors without data."""
+        if id(case) not in self._dtypes:
+            self._dtypes[id(case)] = case, self._run_without_data(case)
+        return self._dtypes[id(case)][1]
+
+    def _run_without_data(self, case: Case) -> list[torch.dtype]:
         values = case.sample()
         arguments = [
             torch.empty(values[name].shape, dtype=values[name].dtype, device="meta")
@@ -71,11 +79,15 @@ class Judge:
     def tolerance_for(self, case: Case, dtype: torch.dtype) -> Tolerance:
         if self.tolerance is not None:
             return self.tolerance(dtype) if callable(self.tolerance) else self.tolerance
-        terms = self.terms
-        if callable(terms):
-            values = case.sample()
-            terms = terms(*[values.get(name, value) for name, value in case.arguments.items()])
-        return derive_tolerance(dtype, int(terms))
+        if id(case) not in self._terms:
+            self._terms[id(case)] = case, self._count_terms(case)
+        return derive_tolerance(dtype, self._terms[id(case)][1])
+
+    def _count_terms(self, case: Case) -> int:
+        if not callable(self.terms):
+            return int(self.terms)
+        values = case.sample()
+        return int(self.terms(*[values.get(name, v) for name, v in case.arguments.items()]))
 
     # --- one trial
 

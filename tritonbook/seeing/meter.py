@@ -144,6 +144,8 @@ class Meter:
                 safe |= region.holds(flat, access.itemsize)
             else:
                 safe |= region.elements(flat) >= 0
+            if safe.all():
+                break
         strays = (lanes & ~safe).any()
         if strays or not self.strays_only:
             self.accesses.append(access)
