@@ -11,6 +11,7 @@ import numpy as np
 
 from .compat import FakeDriver, triton_version
 from .device import INTERPRET
+from .interpreter_types import keep_types
 
 _installed = False
 
@@ -50,6 +51,7 @@ def install_interpreter_fixes() -> None:
     builder.options = dataclasses.replace(builder.options, sanitize_overflow=False)
     if triton_version() < (3, 7):
         _allow_runtime_loop_bounds(interp)
+    keep_types(interp)
     _patch_language_once_a_launch(interp)
     _let_constants_meet_tiles()
     _let_torch_wrap_interpreted_kernels(interp.InterpretedFunction)

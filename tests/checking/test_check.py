@@ -2,6 +2,7 @@
 
 import pytest
 
+import tritonbook
 from tritonbook.checking import CheckFailed, case, check, run, tensor
 
 from . import answers
@@ -125,6 +126,16 @@ def test_warnings_are_kept_and_do_not_reach_stderr(capfd):
     found = report(answers.with_warning)
     assert found.passed and "look at me" in found.stderr and "and at me" in found.stderr
     assert capfd.readouterr().err == ""
+
+
+def test_a_traceback_on_the_card_names_lines_of_the_answer_alone():
+    """Kills: a learner who is shown the inside of the workbook, or of its mended interpreter."""
+
+    def asks_for_too_much(x):
+        return tritonbook.reference("no such function")
+
+    (line,) = report(asks_for_too_much).finding.detail.splitlines()
+    assert "in asks_for_too_much" in line
 
 
 def test_half_precision_is_checked_in_its_own_dtype():

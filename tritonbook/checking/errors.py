@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import traceback
+from pathlib import Path
 
 from ..compat import causes
 from .report import Finding
@@ -29,13 +31,16 @@ _PLAIN = (
     ),
 )
 
+_OURS = str(Path(__file__).resolve().parents[1]) + os.sep
+
 
 def _last_lines(error: BaseException) -> str:
-    """Where it happened, in the learner's code: library frames are left out."""
+    """Where it happened, in the learner's code: library frames and our own are left out."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if not re.search(r"site-packages|tritonbook/checking|<frozen", frame.filename)
+        if not re.search("site-packages|<frozen", frame.filename)
+        and not frame.filename.startswith(_OURS)
     ]
     lines = [f"line {frame.lineno}, in {frame.name}: {frame.line}" for frame in frames[-2:]]
     return "\n".join(lines)

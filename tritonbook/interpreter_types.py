@@ -1,0 +1,138 @@
+"""Triton's interpreter asks the same of its types at every value: here it asks once.
+
+A check of one answer makes ten thousand tiles. For each of them the interpreter makes a new type,
+checks that its sizes are powers of two, wraps each size as a constant and looks up numpy's name of
+the dtype. The answers depend on the type alone, and a course knows some dozens of types: keeping
+them takes a third off the time of a check. What a kernel computes does not change.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+
+def keep_types(interp: Any) -> None:
+    """Install all of it. interp: the module `triton.runtime.interpreter`."""
+    import triton.language.core as core
+
+    _one_block_type_of_a_kind(core)
+    _shape_of_a_tensor_from_its_type(core)
+    _plain_values_need_no_unwrapping(core)
+    _a_type_equals_itself(core)
+    _tiles_of_one_shape_need_no_broadcast(interp)
+    _numpy_dtype_by_name(interp)
+    _search_for_builtins_once(interp, core)
+
+
+def _one_block_type_of_a_kind(core: Any) -> None:
+    """`block_type(float32, [64])` is the same object each time; nobody changes a type."""
+    kind = core.block_type
+    initialise, unwrap = kind.__init__, core._unwrap_if_constexpr
+    known: dict[Any, Any] = {}
+    shapes: dict[Any, Any] = {}
+
+    def make(cls: type, *args: Any, **kwargs: Any) -> Any:
+        if cls is not kind or len(args) != 2:
+            return object.__new__(cls)
+        element, shape = args
+        try:
+            # A pointer's name leaves out its address space.
+            space = getattr(element, "address_space", None)
+            sizes = (*[unwrap(size) for size in shape],)
+            key = (element.name, space, sizes)
+            found = known.get(key)
+        except (AttributeError, TypeError):  # no type, no sizes: `initialise` says so
+            return object.__new__(cls)
+        if found is None:
+            found = object.__new__(cls)
+            initialise(found, element, shape)
+            found.shape = shapes.setdefault(sizes, found.shape)
+            known[key] = found
+        return found
+
+    def set_up(self: Any, *args: Any, **kwargs: Any) -> None:
+        if type(self) is not kind or "name" not in vars(self):
+            initialise(self, *args, **kwargs)
+
+    kind.__new__, kind.__init__ = make, set_up
+
+
+def _shape_of_a_tensor_from_its_type(core: Any) -> None:
+    initialise = core.tensor.__init__
+
+    def set_up(self: Any, handle: Any, type: Any) -> None:
+        known = vars(type).get("_of_its_tensors")
+        if known is None:
+            initialise(self, handle, type)
+            if isinstance(self.shape, list):  # Triton 3.2: a list could be changed
+                return
+            known = {name: value for name, value in vars(self).items() if value is not handle}
+            type._of_its_tensors = known
+        else:
+            self.__dict__.update(known)
+            self.handle = handle
+
+    core.tensor.__init__ = set_up
+
+
+def _plain_values_need_no_unwrapping(core: Any) -> None:
+    original = core._unwrap_if_constexpr
+    plain = (int, float, bool, str, type(None), core.dtype, core.block_type, core.pointer_type)
+    plain = frozenset(plain)
+
+    def unwrap(value: Any) -> Any:
+        return value if type(value) in plain else original(value)
+
+    core._unwrap_if_constexpr = unwrap
+
+
+def _a_type_equals_itself(core: Any) -> None:
+    def quicker(original: Any) -> Any:
+        return lambda self, other: self is other or original(self, other)
+
+    for kind in (core.dtype, core.block_type):
+        kind.__eq__ = quicker(kind.__eq__)
+
+
+def _tiles_of_one_shape_need_no_broadcast(interp: Any) -> None:
+    semantic = getattr(interp, "TritonSemantic", None)
+    if semantic is None:  # Triton 3.2 has functions in its place
+        return
+    original = semantic.broadcast_impl_value
+
+    def broadcast(self: Any, one: Any, other: Any) -> Any:
+        shape = getattr(one.type, "shape", None)
+        if shape is not None and shape is getattr(other.type, "shape", None):
+            return one, other
+        return original(self, one, other)
+
+    semantic.broadcast_impl_value = broadcast
+
+
+def _numpy_dtype_by_name(interp: Any) -> None:
+    original, known = interp._get_np_dtype, {}
+
+    def numpy_dtype(type: Any) -> Any:
+        found = known.get(type.name)
+        if found is None:
+            found = known[type.name] = original(type)
+        return found
+
+    interp._get_np_dtype = numpy_dtype
+
+
+def _search_for_builtins_once(interp: Any, core: Any) -> None:
+    """Each launch looks through all of `triton.language` for what it has to replace."""
+    known: dict[Any, list[str]] = {}
+
+    def patch_builtin(owner: Any, *rest: Any) -> None:
+        if owner not in known:  # nothing is replaced yet, or it would not be found
+            members = inspect.getmembers(owner)
+            known[owner] = [name for name, member in members if core.is_builtin(member)]
+        for name in known[owner]:
+            member = getattr(owner, name)
+            if core.is_builtin(member):
+                interp._patch_attr(owner, name, member, *rest)
+
+    interp._patch_builtin = patch_builtin
