@@ -40,6 +40,8 @@ def _one_block_type_of_a_kind(core: Any) -> None:
             # A pointer's name leaves out its address space.
             space = getattr(element, "address_space", None)
             sizes = (*[unwrap(size) for size in shape],)
+            if any(type(size) is not int for size in sizes):  # 64.0 would find the type of 64
+                return object.__new__(cls)
             key = (element.name, space, sizes)
             found = known.get(key)
         except (AttributeError, TypeError):  # no type, no sizes: `initialise` says so
