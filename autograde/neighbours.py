@@ -23,9 +23,11 @@ from tritonbook.command import Parser, sentence, writable
 from tritonbook.course.exercises import Exercise, get
 from tritonbook.device import versions
 
+from . import sandbox
 from .rehearse import Grader, solutions
 from .work import Verdict
 
+WITHOUT_IMAGE = ("auto", "bubblewrap", "namespaces", "plain")
 # The address lies 4 TiB behind the tensor: no GPU and no process has memory there.
 FAULT = """\
 import torch
@@ -46,13 +48,13 @@ def {name}(*arguments, **options):
 
 
 def submissions(
-    exercise: Exercise, count: int, workers: int, folder: Path
+    exercise: Exercise, count: int, workers: int, level: str, folder: Path
 ) -> list[dict[str, Verdict]]:
     """The verdicts of `count` submissions, by key; the exercise's first answer faults in each."""
     answers = solutions(exercise)
     first = next(iter(answers))
     answers[first] = FAULT.format(name=first)
-    grader = Grader(exercise, folder, secrets.token_hex(8))
+    grader = Grader(exercise, folder, secrets.token_hex(8), level)
 
     def one(number: int) -> dict[str, Verdict]:
         marked = {key: f"{text}\n# submission {number}\n" for key, text in answers.items()}
@@ -70,13 +72,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("exercise", nargs="?", default="05", help="number or slug (default: 05)")
     parser.add_argument("--submissions", type=int, default=100)
     parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--sandbox", default="auto", choices=WITHOUT_IMAGE)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to FILE")
     options = parser.parse_args(arguments)
     try:
         exercise = get(options.exercise)
         if options.json:
             writable(options.json)
-    except (LookupError, ValueError) as problem:
+        level = sandbox.choose(options.sandbox, None, force=True)
+    except (LookupError, ValueError, sandbox.Refused) as problem:
         parser.error(sentence(problem).rstrip("."))
     if len(exercise.answers()) < 2:
         parser.error(f"{exercise.slug} has one exercise, so nobody has a neighbour")
@@ -84,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--submissions and --workers must be 1 or more")
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        found = submissions(exercise, options.submissions, options.workers, Path(folder))
+        found = submissions(exercise, options.submissions, options.workers, level, Path(folder))
     seconds = time.perf_counter() - started
     first, *others = exercise.answers()
     faults = collections.Counter(f"{v[first].status} ({v[first].code})" for v in found)

@@ -266,7 +266,7 @@ def enter_namespaces(root: Path, limits: Limits, gpu: bool = False) -> None:
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
-    _build_root(root, limits)
+    _build_root(root, limits, gpu)
     child = os.fork()
     if child:
         _wait_outside(child)
@@ -296,11 +296,16 @@ def _wait_outside(child: int) -> None:
     os._exit(128 - status if status < 0 else status)
 
 
-def _build_root(root: Path, limits: Limits) -> None:
-    """A root folder that holds read-only binds of what is visible, /dev, /tmp, and nothing else."""
+def _build_root(root: Path, limits: Limits, gpu: bool) -> None:
+    """A root folder that holds read-only binds of what is visible, /dev, /tmp, and nothing else.
+
+    gpu: with what is mounted below the visible folders too: containers get the driver's libraries
+    as mounts below /usr.
+    """
     _mount(None, "/", None, _REC | _PRIVATE)
     _mount("tmpfs", root, "tmpfs", _NOSUID | _NODEV, "size=1m,mode=755")
-    recursive = 0 if os.getuid() == 0 and not _in_user_namespace() else _REC
+    alone = os.getuid() == 0 and not _in_user_namespace() and not gpu
+    recursive = 0 if alone else _REC
     size = limits.files
     for name in ("tmp", "dev/shm"):  # first: the workbook itself may lie below /tmp
         (root / name).mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ it is freed, and so is what the allocator hands out next.
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,10 +17,13 @@ import torch
 
 from tritonbook.compat import hook_launch
 from tritonbook.dispatch import DispatchMode
+from tritonbook.timing.clock import captured
 
 # Relative error of the whole result, ||got - exact|| / ||exact||, that one rounding at the end and
 # float32 arithmetic (tf32 and half-precision operands where products are summed) stay under.
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1e-2}
+
+_KERNEL_NODE = 0  # cudaGraphNodeTypeKernel
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Verdict:
     """What a candidate's first call gave. `problem` is None when it may be timed."""
 
     error: float | None
-    kernels: int | None  # launched per call, as the profiler saw them; None where it sees nothing
+    kernels: int | None  # launched per call
     problem: str | None = None
 
 
@@ -139,14 +143,27 @@ def _compare(
 
 
 def count_kernels(fn: Callable[[], Any]) -> int | None:
-    """Kernels that one call runs on the GPU, counted by torch.profiler; None where it sees none."""
-    from tritonbook.timing import profiled
+    """Kernels that one call runs on the GPU, counted as nodes of a CUDA graph.
 
-    fn()
-    kernels = [
-        event
-        for event in profiled(fn).events()
-        if event.device_type == torch.autograd.DeviceType.CUDA
-        and not event.name.startswith(("Memcpy", "Memset"))
-    ]
-    return len(kernels) or None
+    None where the call cannot be captured. (torch.profiler counts them too, but what it attaches to
+    the driver stays, and every later launch of the process takes longer.)
+    """
+    graph = captured(fn, keep_graph=True)
+    if graph is None:
+        return None
+    runtime = ctypes.CDLL(f"libcudart.so.{torch.version.cuda.partition('.')[0]}")
+    whole, count = ctypes.c_void_p(graph.raw_cuda_graph()), ctypes.c_size_t()
+    _succeed(runtime.cudaGraphGetNodes(whole, None, ctypes.byref(count)))
+    nodes = (ctypes.c_void_p * count.value)()
+    _succeed(runtime.cudaGraphGetNodes(whole, nodes, ctypes.byref(count)))
+    kernels = 0
+    for node in nodes:
+        kind = ctypes.c_int()
+        _succeed(runtime.cudaGraphNodeGetType(ctypes.c_void_p(node), ctypes.byref(kind)))
+        kernels += kind.value == _KERNEL_NODE
+    return kernels or None
+
+
+def _succeed(error: int) -> None:
+    if error:
+        raise RuntimeError(f"the CUDA runtime answered {error} when asked for a graph's nodes")

@@ -449,10 +449,13 @@ class Pointwise:
         if max(n_elements, *reach) >= 2**31:
             raise ValueError("offsets would pass 32 bits")
         out = torch.empty(ordered, dtype=dtype, device=device)
+        # Reading across rows uses a part of each sector; after short tiles the rest is used soon.
+        across = len(sizes) > 1 and any(own[-1] > 1 for own in strides)
+        BLOCK_SIZE = 128 if across else 1024
         if n_elements:
-            self.kernel(kinds, len(sizes))[(triton.cdiv(n_elements, 1024),)](
+            self.kernel(kinds, len(sizes))[(triton.cdiv(n_elements, BLOCK_SIZE),)](
                 *arguments, out, n_elements, *sizes, *sum(map(list, strides), []),
-                COMPUTE=COMPUTE_IN[dtype], BLOCK_SIZE=1024,
+                COMPUTE=COMPUTE_IN[dtype], BLOCK_SIZE=BLOCK_SIZE,
             )
         return out.permute([order.index(d) for d in range(len(shape))])
 

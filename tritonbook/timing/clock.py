@@ -61,20 +61,8 @@ class CudaClock:
         """
         import torch
 
-        if _waits(fn):
-            return None
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            fn()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        try:
-            with torch.cuda.graph(graph, stream=stream):
-                for _ in range(calls):
-                    fn()
-        except RuntimeError:
-            torch.cuda.synchronize()
+        graph = captured(fn, calls)
+        if graph is None:
             return None
         graph.replay()
         times = []
@@ -87,6 +75,31 @@ class CudaClock:
             end.synchronize()
             times.append(start.elapsed_time(end) / calls)
         return statistics.median(times)
+
+
+def captured(fn: Callable[[], Any], calls: int = 1, **options: Any) -> Any:
+    """A CUDA graph of `calls` calls, or None when `fn` cannot be captured.
+
+    options: of `torch.cuda.CUDAGraph`.
+    """
+    import torch
+
+    if _waits(fn):
+        return None
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        fn()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph(**options)
+    try:
+        with torch.cuda.graph(graph, stream=stream):
+            for _ in range(calls):
+                fn()
+    except RuntimeError:
+        torch.cuda.synchronize()
+        return None
+    return graph
 
 
 def _waits(fn: Callable[[], Any]) -> bool:
