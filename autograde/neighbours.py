@@ -48,21 +48,27 @@ def {name}(*arguments, **options):
 
 
 def submissions(
-    exercise: Exercise, count: int, workers: int, level: str, folder: Path
+    exercise: Exercise, count: int, workers: int, level: str, seconds: float, folder: Path
 ) -> list[dict[str, Verdict]]:
-    """The verdicts of `count` submissions, by key; the exercise's first answer faults in each."""
+    """The verdicts of `count` submissions, by key; the exercise's first answer faults in each.
+
+    After `seconds` no more are handed in; those that began are finished.
+    """
+    last = time.monotonic() + seconds
     answers = solutions(exercise)
     first = next(iter(answers))
     answers[first] = FAULT.format(name=first)
     grader = Grader(exercise, folder, secrets.token_hex(8), level)
 
     def one(number: int) -> dict[str, Verdict]:
+        if number and time.monotonic() > last:
+            return {}
         marked = {key: f"{text}\n# submission {number}\n" for key, text in answers.items()}
         return {key: grader.grade(marked, key) for key in marked}
 
     try:
         with ThreadPoolExecutor(workers) as pool:
-            return list(pool.map(one, range(count)))
+            return [verdicts for verdicts in pool.map(one, range(count)) if verdicts]
     finally:
         grader.close()
 
@@ -72,6 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("exercise", nargs="?", default="05", help="number or slug (default: 05)")
     parser.add_argument("--submissions", type=int, default=100)
     parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=3600, help="then hand in no more")
     parser.add_argument("--sandbox", default="auto", choices=WITHOUT_IMAGE)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to FILE")
     options = parser.parse_args(arguments)
@@ -88,7 +95,9 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--submissions and --workers must be 1 or more")
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        found = submissions(exercise, options.submissions, options.workers, level, Path(folder))
+        found = submissions(
+            exercise, options.submissions, options.workers, level, options.seconds, Path(folder)
+        )
     seconds = time.perf_counter() - started
     first, *others = exercise.answers()
     faults = collections.Counter(f"{v[first].status} ({v[first].code})" for v in found)
