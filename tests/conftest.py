@@ -4,13 +4,14 @@ import json
 
 import pytest
 
-# What is set up once for these takes ten seconds and more, so one worker runs them all.
+# What is set up once for these takes seconds, so one worker runs them all.
 TOGETHER = (
     "tests/autograde/test_demo.py",
     "tests/autograde/test_slurm.py",
     "tests/autograde/test_stock_tools.py",
     "tests/browser/",
     "tests/course/test_closure.py",
+    "tests/exercises/test_11_register_op.py",
 )
 
 

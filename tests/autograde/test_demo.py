@@ -39,6 +39,7 @@ def graded(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> tupl
     folder = tmp_path_factory.mktemp("demo")
     text = io.StringIO()
     patch = pytest.MonkeyPatch()
+    patch.setenv("TRITONBOOK_CALL_SECONDS", "8")  # as `make demo`
     patch.setenv("WORKBOOK_CHECK_SECONDS", "60")
     patch.setenv("WORKBOOK_CELL_SECONDS", "20")
     patch.setattr(demo, "sample_class", lambda material: _with_more(exercise))
