@@ -26,15 +26,18 @@ from typing import Any
 
 from tritonbook import device
 from tritonbook.seeing.process import Worker, WorkerError
+from tritonbook.timing import clock
 
 from . import candidate, checker, sandbox
 from .course import Course
+from .turns import Turns, this_gpu
 from .wire import Line, PeerGone, PeerSlow, WireError
 from .work import Exercise, ItemId, Submission, Verdict
 
 # Loaded once in the process that all others are forked from. None of it touches a GPU.
 PRELOAD = ["torch", "triton", "triton.language", "numpy", "autograde.execute", "autograde.warm"]
 MAX_SOCKET_PATH = 107  # bytes of a Unix socket's address
+GPU_WAIT_SECONDS = 1800.0  # for others to leave the GPU; does not count as the exercise's time
 _main_lock = threading.Lock()
 _OUT_OF_MEMORY = ("MemoryError", "can't allocate memory", "CUDA out of memory", "bad_alloc")
 
@@ -132,7 +135,8 @@ class Executor:
         if level == "apptainer":
             if self.setting.image is None:
                 raise OSError("the level apptainer needs an image")
-            command = sandbox.container_command(self.setting.image, limits.wall_seconds)
+            waits = 0.0 if device.INTERPRET else 2 * GPU_WAIT_SECONDS
+            command = sandbox.container_command(self.setting.image, limits.wall_seconds + waits)
             command += ["python3"]
         else:
             command = [*sandbox.bubblewrap_command(), sys.executable]
@@ -153,8 +157,16 @@ class Executor:
         deadline = time.monotonic() + seconds
         try:
             found = line.receive(seconds).body
-            while "compile" in found:
-                line.send(self._compile(found["compile"]), (), 60)
+            while "compile" in found or "gpu" in found:
+                if "compile" in found:
+                    line.send(self._compile(found["compile"]), (), 60)
+                elif found["gpu"] == "waits":
+                    began = time.monotonic()
+                    try:
+                        line.receive(GPU_WAIT_SECONDS)
+                    except PeerSlow:
+                        return _infra(f"The GPU was not free for {GPU_WAIT_SECONDS:g} s.")
+                    deadline += time.monotonic() - began
                 found = line.receive(max(0.1, deadline - time.monotonic())).body
         except PeerSlow:
             return {
@@ -228,6 +240,8 @@ def _check(
             verdict.send({"compile": request})
             return verdict.receive(limits.wall_seconds).body
 
+        if not device.INTERPRET:
+            _take_turns(Turns(this_gpu()), verdict)
         outcome = checker.run_check(
             Line(line_end), course, submission, exercise, limits.call_seconds, compiler
         )
@@ -241,6 +255,25 @@ def _check(
         )
     except BaseException:  # noqa: BLE001  (whatever it was, the driver hears of it and retries)
         verdict.send(_infra(traceback.format_exc()[-3000:]))
+
+
+def _take_turns(turns: Turns, verdict: Line) -> None:
+    """Share the GPU from now on, and have it alone from the first figure on until the end.
+
+    The driver hears of each wait, so that it costs the exercise none of its time.
+    """
+
+    def wait(for_what: Callable[[], None]) -> None:
+        verdict.send({"gpu": "waits"})
+        for_what()
+        verdict.send({"gpu": "works"})
+
+    def alone() -> None:
+        if not turns.is_alone:
+            wait(turns.alone)
+
+    wait(turns.share)
+    clock.before_timing = alone
 
 
 def not_run(

@@ -84,7 +84,20 @@ def _notebooks(data: Mapping[str, Any]) -> str:
     for name, entry in data["ops"].items():
         for problem in entry["problems"]:
             by_notebook.setdefault(entry["notebook"], []).append((name, problem))
-    return "\n\n".join(_notebook(slug, by_notebook[slug]) for slug in sorted(by_notebook))
+    return "\n\n".join(
+        _notebook(slug, by_notebook[slug]) + _remarks(slug, data["ops"])
+        for slug in sorted(by_notebook)
+    )
+
+
+def _remarks(slug: str, ops: Mapping[str, Any]) -> str:
+    """What a person wrote into the results file about a run, such as what disturbed it."""
+    told: dict[str, list[str]] = {}
+    for name, entry in ops.items():
+        if entry["notebook"] == slug and entry.get("remark"):
+            told.setdefault(entry["remark"], []).append(f"`{name}`")
+    lines = [f"{', '.join(names)}: {remark}." for remark, names in told.items()]
+    return "".join(f"\n\n{line}" for line in lines)
 
 
 def _notebook(slug: str, problems: list[tuple[str, dict[str, Any]]]) -> str:

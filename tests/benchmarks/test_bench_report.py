@@ -56,6 +56,14 @@ def test_a_case_in_which_a_peer_wins_is_named_with_its_ratio():
     assert "| **0.50** (0.41 to 0.61) | 1.50 (1.23 to 1.83) |" in text
 
 
+def test_a_remark_on_a_run_stands_below_its_table():
+    """Kills: a disturbed run that is printed like any other."""
+    data = stored(row("double", 2.0, ours=True), row("eager", 1.0))
+    assert "the GPU was shared" not in page(data)
+    data["ops"]["double"]["remark"] = "the GPU was shared"
+    assert "`double`: the GPU was shared.\n" in section(page(data), "By notebook") + "\n"
+
+
 def test_every_loss_in_the_stored_results_is_named():
     """Kills: a list cut at a number of lines, or at a smallest difference."""
     for path in report.stored():
