@@ -769,7 +769,7 @@ predict(
 #
 # **Bytes.** 10,000 × (2 + 2) = 40,000.
 #
-# **Milliseconds**, at the 2,969 GB/s that an H100 copies. Nine operators: 67,108,864 × 88 bytes =
+# **Milliseconds**, at the 2,966 GB/s that an H100 copies. Nine operators: 67,108,864 × 88 bytes =
 # 5,906 MB, so 1.99 ms. It took 1.97. One kernel: 67,108,864 × 8 = 537 MB, so 0.181 ms. It took 0.183.
 #
 # </details>

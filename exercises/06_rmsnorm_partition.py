@@ -1116,7 +1116,7 @@ predict(
 #
 # **Milliseconds.** 1,048,576 × 64 elements × 4 bytes = 268 MB, at an H100's 2,966 GB/s 0.091 ms. It
 # took 0.094. The 8 long rows hold 2,097,152 elements, so 8.4 MB: memory alone would need 0.003 ms.
-# It took 0.020. There are two launches, with a buffer to allocate before them, and in notebook 02 the
+# It took 0.013. There are two launches, with a buffer to allocate before them, and in notebook 02 the
 # smallest kernel took 0.005 ms. Below 0.02 ms you time the launches, not the kernel.
 #
 # </details>

@@ -1001,7 +1001,7 @@ check(linear_act, linear_act_ref, HIDDEN_LINEAR_CASES, **LINEAR)
 # together fit into the L2 cache?
 #
 # And how many milliseconds does cuBLAS take? Write your numbers into the box below *before* you run
-# the cells above it. Without a GPU, predict for an H100 with 730 TFLOP/s. If you come back to the box
+# the cells above it. Without a GPU, predict for an H100 with 680 TFLOP/s. If you come back to the box
 # later, run those cells again first.
 
 # %%
@@ -1053,8 +1053,8 @@ predict(
 # are 256 / 128 = 2 columns of tiles, and a is read twice: 65,536. (On a GPU before the A100, tiles
 # are 32 wide, and a is read 8 times.)
 #
-# **Milliseconds.** 1.1e12 operations. An H100 reached 729 TFLOP/s on its best product: 1.51 ms. This
-# one took 1.87. The data sheet's 989 TFLOP/s would give 1.11 ms, and no product gets there: the
+# **Milliseconds.** 1.1e12 operations. An H100 reached 678 TFLOP/s on its best product: 1.62 ms. This
+# one took 1.63. The data sheet's 989 TFLOP/s would give 1.11 ms, and no product gets there: the
 # tensor cores draw so much power that the GPU slows its clock.
 #
 # </details>
@@ -1077,10 +1077,10 @@ whole_layer = bench(
 whole_layer
 
 # %% [markdown]
-# **Read the tables.** On an H100, in November 2026, grouping took 12 % off the time at 8192. At 4096
+# **Read the tables.** On an H100, in November 2026, grouping took 14 % off the time at 8192. At 4096
 # it took nothing off: there A and B nearly fit into the L2 cache together, and any order finds them.
 #
-# Both kernels are right for every shape and stride, and at 54 to 61 % of cuBLAS. What is missing is
+# Both kernels are right for every shape and stride, and at 47 to 54 % of cuBLAS. What is missing is
 # not a trick but a choice: the size of the tile, the number of warps, the number of stages. You have
 # fixed them blindly. The next notebook measures.
 #

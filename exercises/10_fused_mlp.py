@@ -1236,13 +1236,13 @@ if DEVICE != "cuda":
 
 # %% [markdown]
 # **Read the tables.** On an H100, in November 2026, `mlp_swiglu` took as long as `torch.compile` at
-# 4096 tokens (ratio 0.99) and was faster at 16 tokens (1.09). With weights as `nn.Linear` keeps
-# them the ratios were 0.77 and 1.05: a tile of 32 or 64 columns of D then reads 64 or 128 bytes in
+# 4096 tokens (ratio 1.00) and was faster at 16 tokens (1.13). With weights as `nn.Linear` keeps
+# them the ratios were 0.79 and 1.15: a tile of 32 or 64 columns of D then reads 64 or 128 bytes in
 # one place, and goes on in another.
 #
-# Full fusion wins where the ledger said, in narrow layers with many rows: 2.3 times at D = 64, 2.1
+# Full fusion wins where the ledger said, in narrow layers with many rows: 2.4 times at D = 64, 2.1
 # at D = 128, 1.3 at D = 256, each with 65,536 rows. For D = 512 and more it loses, by a factor of 2
-# to 13, and the wider the layer, the more. With 128 rows it loses from D = 128 on, although the
+# to 13, and the wider the layer, the more. With 128 rows it loses at every width, although the
 # ledger promised 44 % less at D = 128 and 19 % at D = 512: there 128 rows make two to four programs,
 # and the rest of the GPU has nothing to do. A bound says what is possible, not what happens.
 #

@@ -816,7 +816,7 @@ predict(
 # k, 64 × 16 × 4 = 4,096 bytes: 16,384 together.
 #
 # **Milliseconds.** 275e9 operations at the 680 TFLOP/s that an H100 reached for a matrix product are
-# 0.40 ms, the floor. It took 0.61: 453 TFLOP/s. The library written for this GPU took 0.54.
+# 0.40 ms, the floor. It took 0.61: 453 TFLOP/s. The library written for this GPU took 0.53.
 #
 # </details>
 

@@ -950,7 +950,7 @@ predict(
 #
 # **Milliseconds.** A product is 2 × B × H × L² × D operations, halved by causality: 137e9. Two in
 # the forward pass and seven in yours make nine, 1,237e9. At the 453 TFLOP/s of the forward pass on an
-# H100 that is 2.73 ms. It took 2.76. So the backward pass alone takes about 7 / 2 times the forward.
+# H100 that is 2.73 ms. It took 2.74. So the backward pass alone takes about 7 / 2 times the forward.
 #
 # **The ratio.** By products alone FlashAttention-2 should need 7 / 9 = 0.78 of your time. It needed
 # 1.3 on an H100: it does less work, at a lower rate. On an A100, its own GPU, expect it below 1.
