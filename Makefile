@@ -49,7 +49,8 @@ test: $(STAMP)  ## the whole test suite (no GPU needed)
 	@$(BIN)/python -m pytest -q -n 3 -m "not gpu and not container"
 
 test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this machine's GPU
-	@$(BIN)/python -m pytest -q -m gpu
+	@$(BIN)/python -m pytest -q -n 8 -m "gpu and not timed"
+	@$(BIN)/python -m pytest -q -m "gpu and timed"
 
 test-container: $(STAMP)  ## build the container's root for real, run the job scripts under Slurm (root)
 	@$(BIN)/python -m pytest -q -m container

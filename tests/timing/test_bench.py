@@ -178,6 +178,7 @@ def test_sweep_keeps_one_result_per_value(tmp_path, monkeypatch):
 
 
 @pytest.mark.gpu
+@pytest.mark.timed
 def test_on_a_gpu_the_copy_stays_below_its_own_ceiling():
     from tritonbook.timing import ceilings
 
@@ -189,6 +190,7 @@ def test_on_a_gpu_the_copy_stays_below_its_own_ceiling():
 
 
 @pytest.mark.gpu
+@pytest.mark.timed
 def test_on_a_gpu_a_tiny_kernel_gets_its_device_figure():
     x = torch.randn(1024, device="cuda")
     result = bench({"tiny": lambda: x + 1})
@@ -196,6 +198,7 @@ def test_on_a_gpu_a_tiny_kernel_gets_its_device_figure():
 
 
 @pytest.mark.gpu
+@pytest.mark.timed
 def test_on_a_gpu_what_cannot_be_captured_has_no_device_figure():
     x = torch.randn(1024, device="cuda")
     assert CudaClock().device_time(lambda: x.sum().item()) is None
