@@ -33,7 +33,7 @@ def _named(library: KernelLibrary, id: KernelId, name: str) -> bool:
 
 @pytest.mark.parametrize("exercise", exercises(), ids=lambda exercise: exercise.slug)
 def test_every_kernel_of_the_course_passes(exercise) -> None:
-    """Kills: a rule that refuses honest Triton. (Nobody grades what stands below the last check.)"""
+    """Kills: a rule that refuses honest Triton. (Below the last check nothing is graded.)"""
     last = max(n for n, cell in enumerate(exercise.cells) if cell.role == "check")
     cells = [
         (f"cell-{number}", cell.source)
