@@ -1,18 +1,17 @@
 """`python -m benchmarks.cost [notebook...]`: what the course costs in seconds on this machine.
 
 Measures the first passed check of notebook 01, from the start of a new Python with empty caches,
-and each check of the course on its solution: first in a new process, then again.
+and each check of the course on its solution: first in a new process, then again. `--suite` measures
+the test suite instead, and `--table` makes one table of all that is stored.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import datetime
 import io
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -22,11 +21,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tritonbook.command import BAD_INPUT, sentence, writable
+from tritonbook.command import BAD_INPUT, Parser, sentence, writable
 from tritonbook.course.exercises import exercises, get, load, run_check
 from tritonbook.device import INTERPRET, versions
 
-from . import results
+from . import cost_suite, cost_table, results
+from .cost_machine import busy, machine
 
 FIRST = "01_vector_add"
 # A check that takes longer than this has hung; the slowest takes a small part of it.
@@ -81,8 +81,7 @@ def check_seconds(check: Callable[[], Any], repeat: int) -> dict[str, Any]:
 
 def measure(slugs: list[str], repeat: int, say: Callable[[str], None] = print) -> dict[str, Any]:
     """Everything that the file holds: machine, versions, date, `cold` and `checks`."""
-    load_before = os.getloadavg()[0]
-    cold = []
+    before, cold = machine(), []
     for i in range(repeat):
         say(f"first check of {FIRST}, {i + 1} of {repeat}")
         cold.append(cold_seconds())
@@ -93,7 +92,7 @@ def measure(slugs: list[str], repeat: int, say: Callable[[str], None] = print) -
     return {
         "date": datetime.date.today().isoformat(),
         "versions": versions(),
-        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "load_before": round(load_before, 2)},
+        "machine": before,
         "cold": cold,
         "checks": checks,
     }
@@ -122,14 +121,14 @@ def table(data: dict[str, Any]) -> str:
         f"first passed check of {FIRST} from a new Python, empty caches: "
         f"{statistics.median(cold):.1f} s ({min(cold):.1f} to {max(cold):.1f}, {len(cold)} runs)"
     )
-    machine, found = data["machine"], data["versions"]
+    place, found = data["machine"], data["versions"]
     lines.append(
-        f"{found['gpu']}, {machine['cpu']}, {machine['cores']} cores; torch {found['torch']}, "
+        f"{found['gpu']}, {place['cpu']}, {place['cores']} cores; torch {found['torch']}, "
         f"Triton {found['triton']}, Python {found['python']}; {data['date']}"
     )
-    if machine["load_before"] > machine["cores"] / 4:
+    if busy(place):
         lines.append(
-            f"NOT QUIET: the load was {machine['load_before']} before the run, so the seconds are "
+            f"NOT QUIET: the load was {place['load_before']} before the run, so the seconds are "
             "too many; run again when nothing else runs."
         )
     return "\n".join(lines)
@@ -154,36 +153,38 @@ def _python(script: str) -> str:
     return done.stdout
 
 
-def _cpu() -> str:
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
-
-
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.cost", description=__doc__.splitlines()[0]
-    )
+    parser = Parser(prog="python -m benchmarks.cost", description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="*", help="slugs or numbers (default: the whole course)")
-    parser.add_argument("--repeat", type=int, default=3, help="times each figure is taken")
+    parser.add_argument("--repeat", type=int, help="times each figure is taken (default: 3)")
     parser.add_argument(
         "--out",
         type=Path,
         help="file to write (default, for the whole course: results/cost_*.json)",
     )
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--suite", action="store_true", help="run `make test`, store what it took if it passed"
+    )
+    instead.add_argument(
+        "--table", action="store_true", help="measure nothing: results/cost.md from what is stored"
+    )
     options = parser.parse_args(arguments)
+    if options.suite or options.table:
+        if options.notebooks or options.repeat is not None:
+            parser.error("--suite and --table take no notebooks and no --repeat")
+        return (cost_suite if options.suite else cost_table).main(options.out)
+    repeat = 3 if options.repeat is None else options.repeat
     try:
-        if options.repeat < 1:
-            raise ValueError(f"--repeat is {options.repeat}; give 1 or more.")
+        if repeat < 1:
+            raise ValueError(f"--repeat is {repeat}; give 1 or more.")
         if options.out:
             writable(options.out)
         chosen = [get(name).slug for name in options.notebooks]
     except (LookupError, ValueError) as error:
         print(sentence(error), file=sys.stderr)
         return BAD_INPUT
-    data = measure(chosen or [exercise.slug for exercise in exercises()], options.repeat)
+    data = measure(chosen or [exercise.slug for exercise in exercises()], repeat)
     print(table(data))
     out = options.out
     if out is None and not chosen:
