@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from pathlib import Path
 
 import pytest
@@ -21,8 +23,18 @@ def exercise() -> Exercise:
 
 @pytest.fixture(scope="session")
 def released(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course folder with the sample class handed in, not graded. Copy it before use."""
-    course = demo.prepare(tmp_path_factory.mktemp("class"), [exercise])
-    demo.release(course, [exercise.slug], 1)
-    demo.submit(course, exercise.slug, sample_class(material_of(exercise)))
-    return course
+    """A course folder with the sample class handed in, not graded. Copy it before use.
+
+    Workers of one run share it: the first that asks makes it.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "class"
+    shared.mkdir(exist_ok=True)
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (shared / "made").exists():
+            course = demo.prepare(shared, [exercise])
+            demo.release(course, [exercise.slug], 1)
+            demo.submit(course, exercise.slug, sample_class(material_of(exercise)))
+            (shared / "made").touch()
+    return shared / "course"
