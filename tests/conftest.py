@@ -1,8 +1,10 @@
 """What tests of several wings share."""
 
+import contextlib
 import json
 
 import pytest
+from forked_python import ForkedPython
 
 # What is set up once for these takes seconds, so one worker runs them all.
 TOGETHER = (
@@ -46,6 +48,13 @@ def _cell(name, source, points=None):
         "outputs": [],
         "execution_count": None,
     }
+
+
+@pytest.fixture(scope="session")
+def python():
+    """Runs Python programs in processes of their own that need not import torch."""
+    with contextlib.closing(ForkedPython()) as forked:
+        yield forked
 
 
 @pytest.fixture

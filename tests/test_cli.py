@@ -32,14 +32,11 @@ KERNEL_CHECK = "check(double, lambda x: 2 * x, [case('ragged', x=tensor(100))], 
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, python):
     environment = {**os.environ, "TRITONBOOK_HOME": str(tmp_path / "home"), "TRITON_INTERPRET": "1"}
 
-    def go(*arguments, **options):
-        command = [sys.executable, "-m", "tritonbook.cli", *map(str, arguments)]
-        return subprocess.run(
-            command, env=environment, cwd=tmp_path, capture_output=True, text=True, **options
-        )
+    def go(*arguments):
+        return python.run("-m", "tritonbook.cli", *arguments, env=environment, cwd=tmp_path)
 
     go.environment = environment
     return go
@@ -127,6 +124,13 @@ def test_an_unknown_verb_is_exit_2():
     with pytest.raises(SystemExit) as stop:
         cli.main(["frobnicate"])
     assert stop.value.code == 2
+
+
+def test_leaving_at_once_loses_nothing(python):
+    """Kills: output that stays in a buffer, or helpers that outlive the command."""
+    text = "import atexit; from tritonbook.command import leave; atexit.register(print, 'end')"
+    done = python.run("-c", f"{text}\nprint('before')\nleave(3)\nprint('after')")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "before\nend\n", "")
 
 
 def test_doctor_says_the_same_in_text_and_json(run):

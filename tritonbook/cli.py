@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .command import BAD_INPUT, Parser, sentence
+from .command import BAD_INPUT, Parser, leave, sentence
 
 ARCHITECTURES = (75, 80, 86, 89, 90)
 
@@ -257,5 +257,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
+def command() -> None:
+    """The `tritonbook` command itself."""
+    leave(main())
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

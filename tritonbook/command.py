@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import contextlib
 import os
+import sys
 from pathlib import Path
 from typing import NoReturn
 
 BAD_INPUT = 2
+
+
+def leave(code: int) -> NoReturn:
+    """End this process like `sys.exit(code)`, without taking torch apart: that is 0.7 s of work.
+
+    What is printed is written and what was registered for the end is run; threads are not awaited.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # whoever read it is gone; it is closed
+            stream.flush()
+    os._exit(code)
 
 
 class Parser(argparse.ArgumentParser):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import subprocess
-import sys
 import types
 
 import pytest
@@ -77,29 +75,34 @@ def notebook():
     return space
 
 
-def run(text: str, path, then: str) -> str:
+@pytest.fixture
+def run(python, tmp_path):
     """Run an exported file followed by `then` in a process of its own; return what it prints."""
-    file = path / "exported.py"
-    file.write_text("import tritonbook\n" + text + "\n" + then)
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+
+    def go(text: str, then: str) -> str:
+        file = tmp_path / "exported.py"
+        file.write_text("import tritonbook\n" + text + "\n" + then)
+        done = python.run(file)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    return go
 
 
-def test_wrapper_with_kernels_runs_alone(notebook, tmp_path):
+def test_wrapper_with_kernels_runs_alone(notebook, run):
     # Kills: helper kernel, constexpr or default-argument constant forgotten.
     text = export_source(notebook["scale"])
-    assert run(text, tmp_path, "print(scale(torch.ones(300)).sum().item())") == "150.0"
+    assert run(text, "print(scale(torch.ones(300)).sum().item())") == "150.0"
 
 
-def test_entries_of_every_kind_run_alone(notebook, tmp_path):
+def test_entries_of_every_kind_run_alone(notebook, run):
     # Kills: decorators dropped; an Autotuner made by a call lost; a class's methods unread.
     space = notebook
     for name in ("tuned", "retuned", "Half", "double", "lookup"):
         exported = export(space[name])
         argument = "torch.tensor([1, 3])" if name == "lookup" else "torch.ones(300)"
         call = f"{exported.entry}{'.apply' if name == 'Half' else ''}({argument})"
-        printed = run(exported.text, tmp_path, f"import torch\nprint({call}.double().sum().item())")
+        printed = run(exported.text, f"import torch\nprint({call}.double().sum().item())")
         wanted = {"double": "600.0", "lookup": "8.0"}.get(name, "150.0")
         assert printed == wanted, name
     assert export(space["Half"].apply).entry == "Half.apply"
@@ -200,7 +203,7 @@ MAKERS = [
 ]
 
 
-def test_objects_that_a_decorator_made_and_operators_that_a_function_made(tmp_path):
+def test_objects_that_a_decorator_made_and_operators_that_a_function_made(run):
     """Kills: a definition copied without the names of the function around it; a decorated object
     that nobody can write down. Both are how an operator library is written."""
     space = {"__name__": "__main__", "In": MAKERS}
@@ -209,7 +212,7 @@ def test_objects_that_a_decorator_made_and_operators_that_a_function_made(tmp_pa
         linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
         exec(compile(cell, name, "exec", dont_inherit=True), space)
     text = export_source(space["both"])
-    assert run(text, tmp_path, "print(both(torch.ones(3)).sum().item())") == "-12.0"
+    assert run(text, "print(both(torch.ones(3)).sum().item())") == "-12.0"
 
 
 def test_a_name_that_is_also_a_local_is_refused_when_it_must_change():

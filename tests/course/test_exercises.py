@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -170,15 +167,13 @@ def test_an_unwritable_home_is_no_obstacle(folder: Path, monkeypatch):
     assert Path(module.__spec__.origin).is_file()
 
 
-def test_processes_may_load_at_the_same_time(folder: Path):
+def test_processes_may_load_at_the_same_time(folder: Path, python):
     """Kills: writing the module file in place, which another process reads half-written."""
     code = (
         "from tritonbook.course.exercises import load; from pathlib import Path\n"
         "module = load('toy'); text = Path(module.__spec__.origin).read_text()\n"
         "assert text == module.__exercise__.module_text(), text"
     )
-    started = [
-        subprocess.Popen([sys.executable, "-c", code], env=os.environ.copy()) for _ in range(3)
-    ]
-    assert [process.wait() for process in started] == [0, 0, 0]
+    done = python.run_all([("-c", code)] * 3)
+    assert [process.returncode for process in done] == [0, 0, 0], done
     assert [p.suffix for p in (folder / "home" / "modules").iterdir()] == [".py"]

@@ -3,8 +3,6 @@
 import json
 import os
 import stat
-import subprocess
-import sys
 import time
 
 import pytest
@@ -79,14 +77,14 @@ def test_a_source_that_cannot_be_exported_does_not_cost_the_pass(monkeypatch):
     assert passed["source"] is None and passed["source_problem"] == "no source"
 
 
-def test_two_writers_lose_nothing(home):
+def test_two_writers_lose_nothing(home, python):
     """Kills: read-change-write without the lock."""
     script = (
         "import sys\nfrom tritonbook.course import records\n"
         "for i in range(25): records.record(f'{sys.argv[1]}{i}', 'passed', 'x = 1')\n"
     )
-    writers = [subprocess.Popen([sys.executable, "-c", script, name]) for name in ("a", "b")]
-    assert [writer.wait(60) for writer in writers] == [0, 0]
+    writers = python.run_all([("-c", script, name) for name in ("a", "b")])
+    assert [writer.returncode for writer in writers] == [0, 0], writers
     assert len(records.entries()) == 50
     assert not list(home.glob(".progress-*"))
 
