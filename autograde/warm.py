@@ -10,8 +10,6 @@ from tritonbook.checking import battery, card, check, gates  # noqa: F401
 from tritonbook.seeing import tiles  # noqa: F401
 
 if device.INTERPRET:
-    import sympy  # noqa: F401  (torch imports it at the first meta tensor; it takes a second)
-    import torch
     from torch._subclasses import schema_check_mode  # noqa: F401
 
     from tritonbook.seeing import meter  # noqa: F401
@@ -20,5 +18,3 @@ if device.INTERPRET:
     with contextlib.suppress(ImportError):
         import triton.compiler.code_generator
         import triton.experimental.gluon  # noqa: F401
-
-    torch.empty(2, device="meta") + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,19 +61,29 @@ class Judge:
             return flatten((reference or self.reference)(*arguments))
 
     def output_dtypes(self, case: Case) -> list[torch.dtype]:
-        """Dtypes of the results, from running the reference on tensors without data."""
+        """Dtypes of the results: those that the reference gives for the case's own dtypes."""
         if id(case) not in self._dtypes:
-            self._dtypes[id(case)] = case, self._run_without_data(case)
+            self._dtypes[id(case)] = case, self._run_for_dtypes(case)
         return self._dtypes[id(case)][1]
 
-    def _run_without_data(self, case: Case) -> list[torch.dtype]:
+    def _run_for_dtypes(self, case: Case) -> list[torch.dtype]:
+        """Run it on the CPU where cases are small: a tensor without data makes PyTorch import its
+        compiler, over a second in each process that checks anything.
+
+        Cases on a GPU may be large, and the CPU lacks some operators for some dtypes: then without.
+        """
         values = case.sample()
-        arguments = [
-            torch.empty(values[name].shape, dtype=values[name].dtype, device="meta")
-            if isinstance(value, TensorSpec)
-            else value
-            for name, value in case.arguments.items()
-        ]
+        if device.INTERPRET:
+            with contextlib.suppress(RuntimeError):
+                return self._dtypes_for(case, values)
+        without_data = {
+            name: torch.empty(value.shape, dtype=value.dtype, device="meta")
+            for name, value in values.items()
+        }
+        return self._dtypes_for(case, without_data)
+
+    def _dtypes_for(self, case: Case, values: dict[str, torch.Tensor]) -> list[torch.dtype]:
+        arguments = [values.get(name, value) for name, value in case.arguments.items()]
         with torch.no_grad():
             return [leaf.dtype for leaf in flatten(self.reference(*arguments))]
 
