@@ -198,10 +198,14 @@ FIFTY_KILLS = """
 import json, os, random, shutil, signal, sys, time
 sys.path[:0] = {paths!r}
 from pathlib import Path
-import nbgrader.api, nbgrader.preprocessors
+import nbformat, nbgrader.api, nbgrader.preprocessors, sqlalchemy.orm
 from test_run import _pretend, _scores, _session
 
 COURSE, FOLDER = Path({course!r}), Path({folder!r})
+
+# What each driver would do again before its first line.
+nbformat.validate(nbformat.v4.new_notebook())
+sqlalchemy.orm.configure_mappers()
 
 def drive(course):
     # A driver of its own, with what it imports imported already: ingest, run, record.
