@@ -748,6 +748,8 @@ axes.loglog(lengths, naive, "s--", label="naive")
 axes.loglog(lengths, flash, "o-", label="flash_fwd")
 axes.set(xlabel="tokens", ylabel="MB", title="Peak memory, 8 heads of 64, " +
          ("measured" if DEVICE == "cuda" else "from the formulas"))
+axes.minorticks_off()
+axes.set_xticks(lengths, [f"{L:,}" for L in lengths])
 axes.legend()
 pyplot.show()
 
@@ -816,13 +818,13 @@ predict(
 # k, 64 × 16 × 4 = 4,096 bytes: 16,384 together.
 #
 # **Milliseconds.** 275e9 operations at the 680 TFLOP/s that an H100 reached for a matrix product are
-# 0.40 ms, the floor. It took 0.61: 453 TFLOP/s. The library written for this GPU took 0.53.
+# 0.40 ms, the floor. It took 0.61: 451 TFLOP/s. The library written for this GPU took 0.54.
 #
 # </details>
 
 # %% [markdown]
 # **Read the table.** On an H100 your kernel passes FlashAttention-2, which was written for the GPU
-# before it. It takes 1.12 times as long as cuDNN, which the GPU's maker wrote for this one. Some
+# before it. It takes 1.13 times as long as cuDNN, which the GPU's maker wrote for this one. Some
 # steps on the way there, measured at this size. Addresses computed from `start` instead of carried
 # from tile to tile: 0.65 to 0.59 ms. Four heads at a time instead of all of them: 0.69 to 0.62 with
 # tiles of 128 × 64. And some that brought nothing, or a loss: the scale multiplied into q before the

@@ -858,8 +858,8 @@ predict(
 #
 # **Milliseconds.** The five matrices hold 4096 × (6144 + 4096 + 3 × 14336) = 218 million weights.
 # With 4,096 tokens that is 2 × 218e6 × 4096 = 1.79e12 operations. Attention adds 0.07e12. At the 680
-# TFLOP/s of a large product on an H100: 2.73 ms. It took 2.85. The other 4 % are norms, rotations and
-# gates, and attention, which runs below that rate.
+# TFLOP/s of a large product on an H100: 2.73 ms. It took 2.98, in another run 2.85. The other 4 to
+# 8 % are norms, rotations and gates, and attention, which runs below that rate.
 #
 # </details>
 
