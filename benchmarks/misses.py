@@ -149,7 +149,9 @@ def section(
         parts[0] += f"\n\n{LEGEND}"
     for name, label in there:
         targets = missed_targets(stored_problem(data["ops"], name, label))
-        said = "; ".join(f"{asked(each)}: {shown(each['reached'])} reached" for each in targets)
+        said = "; ".join(
+            f"{asked(each)}: {shown(each['reached'], each['least'])} reached" for each in targets
+        )
         mine = [e for e in tried["tried"] if (e["operation"], e["problem"]) == (name, label)]
         text = f"### `{name}` {label}\n\nAsked for {said}.\n\n"
         text += "\n".join(map(_line, mine)) or "Not yet looked into."

@@ -67,9 +67,9 @@ def ratios(entries: dict[str, Any]) -> dict[tuple[str, str, str], float]:
     return found
 
 
-def shown(value: float) -> str:
-    """A ratio with two digits, or with as many as it takes to show that it is below 1."""
-    digits = next(n for n in range(2, 17) if value >= 1 or float(f"{value:.{n}f}") < 1)
+def shown(value: float, least: float = 1) -> str:
+    """A ratio with two digits, or with as many as it takes to show that it is below `least`."""
+    digits = next(n for n in range(2, 17) if value >= least or float(f"{value:.{n}f}") < least)
     return f"{value:.{digits}f}"
 
 
@@ -113,7 +113,9 @@ def _problem_lines(form: str, name: str, problem: dict[str, Any]) -> list[str]:
         ms, error = f"{row['ms']:.4f}", f"{row['error']:.0e}"
         lines.append(form.format(label, who, ms, device, against, floor, error, kernels).rstrip())
     for target in problem["targets"]:
-        reached = "not run" if target["reached"] is None else shown(target["reached"])
+        reached = (
+            "not run" if target["reached"] is None else shown(target["reached"], target["least"])
+        )
         word = {True: "met", False: "MISSED", None: "open"}[target["met"]]
         lines.append(f"{'':<38}target {asked(target)}: {reached}, {word}")
     return lines

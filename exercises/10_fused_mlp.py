@@ -1235,10 +1235,10 @@ if DEVICE != "cuda":
     print("These are times of the interpreter: they say nothing about a GPU.")
 
 # %% [markdown]
-# **Read the tables.** On an H100, in November 2026, `mlp_swiglu` took as long as `torch.compile` at
-# 4096 tokens (ratio 1.00) and was faster at 16 tokens (1.13). With weights as `nn.Linear` keeps
-# them the ratios were 0.79 and 1.15: a tile of 32 or 64 columns of D then reads 64 or 128 bytes in
-# one place, and goes on in another.
+# **Read the tables.** On an H100, in November 2026, `torch.compile` took 1.02 times as long as
+# `mlp_swiglu` at 4096 tokens and 1.28 times at 16. With weights as `nn.Linear` keeps them the
+# ratios were 0.81 and 1.38: a tile of 32 or 64 columns of D then reads 64 or 128 bytes in one place,
+# and goes on in another.
 #
 # Full fusion wins where the ledger said, in narrow layers with many rows: 2.4 times at D = 64, 2.1
 # at D = 128, 1.3 at D = 256, each with 65,536 rows. For D = 512 and more it loses, by a factor of 2

@@ -1,5 +1,7 @@
 """The runner on a scripted clock: who is timed, who is refused, what the table and file say."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 import triton
@@ -8,7 +10,7 @@ import triton.language as tl
 from benchmarks import __main__ as command
 from benchmarks import results
 from benchmarks.op import Missing, Op, Problem, Provider, all_ops, optional, peer
-from benchmarks.runner import best_on_device, peak_bytes, run_op
+from benchmarks.runner import ROUNDS, best_on_device, peak_bytes, ratio, run_op
 from tritonbook import DEVICE
 from tritonbook.timing import Ceilings
 from tritonbook.timing.clock import Span
@@ -20,14 +22,15 @@ class ScriptedClock:
     label, on_gpu = "scripted", True
 
     def __init__(self, *ms):
-        """Times of the providers in turn; the same again in each round, unless more are given.
+        """Times of double and eager; the same again in each turn, unless more turns are given.
 
         A pair is a call's time and the device's share of it, for calls of less than 20 us.
         """
         self.ms, self.calls, self.device = list(ms), 0, None
 
     def time(self, fn, warmup, rep):
-        ms = self.ms[self.calls % len(self.ms)]
+        turn, place = divmod(self.calls, 2)
+        ms = self.ms[(2 * turn + (place if turn % 2 == 0 else 1 - place)) % len(self.ms)]
         self.calls += 1
         ms, self.device = ms if isinstance(ms, tuple) else (ms, None)
         return Span(ms, ms, ms)
@@ -156,8 +159,53 @@ def sound(*ms):
 
 def test_who_comes_first_does_not_decide():
     # Kills: one turn each, in which a cold GPU is charged to whoever comes first.
-    rows = {row["name"]: row for row in run(9.0, 3.0, 2.0, 3.1, 2.2, 9.9)["problems"][0]["rows"]}
+    times = 9.0, 3.0, 2.0, 3.1, 2.2, 9.9, 2.0, 3.0, 2.3, 3.2, 2.4, 3.3, 2.1, 3.0
+    rows = {row["name"]: row for row in run(*times)["problems"][0]["rows"]}
     assert rows["double"]["ms"] == 2.2 and rows["eager"]["ms"] == 3.1
+    assert rows["double"]["turns_ms"] == list(times[::2])
+    assert rows["eager"]["turns_ms"] == list(times[1::2])
+
+
+def test_every_second_turn_goes_the_other_way():
+    """Kills: a GPU that grows slower within each turn, to the cost of whoever always comes last."""
+    seen, order = [], []
+
+    class Listening(ScriptedClock):
+        def time(self, fn, warmup, rep):
+            fn()
+            order.append(seen[-1])
+            return super().time(fn, warmup, rep)
+
+    providers = {
+        "double": Provider(lambda: lambda x: seen.append("double") or double(x), ours=True),
+        "eager": peer(lambda x: seen.append("eager") or twice(x)),
+    }
+    op = replace(make_op(), providers=providers)
+    run_op(op, peaks=PEAKS, timer=Listening(2.0, 3.0), device=DEVICE, say=lambda text: None)
+    assert order[:4] == ["double", "eager", "eager", "double"] and len(order) == 2 * ROUNDS
+
+
+def test_two_functions_are_compared_turn_by_turn():
+    """Kills: the ratio of two medians that come from turns at different clocks."""
+    slowing = [
+        time for turn in range(7) for time in ((1 + turn) * 2.0, (1 + turn) * 3.0 - turn % 2)
+    ]
+    entry = run(*slowing, eager=1.4)
+    own, peer_row = (
+        next(row for row in entry["problems"][0]["rows"] if row["name"] == name)
+        for name in ("double", "eager")
+    )
+    assert ratio(peer_row, own) == pytest.approx(1.5)
+    assert peer_row["ms"] / own["ms"] != pytest.approx(1.5)
+    assert entry["problems"][0]["targets"][0]["reached"] == ratio(peer_row, own)
+    older = {"ms": 4.0}, {"ms": 2.0}
+    assert ratio(*older) == 2.0 and ratio({**peer_row, "ms": 4.0}, {"ms": 2.0}) == 2.0
+
+
+def test_a_ratio_below_its_target_never_looks_met():
+    """Kills: 'asked for 0.98, 0.98 reached' beside the word missed."""
+    assert results.shown(0.9779, 0.98) == "0.978" and results.shown(0.98, 0.98) == "0.98"
+    assert results.shown(0.9999) == "0.9999" and results.shown(1.499, 1.5) == "1.499"
 
 
 def test_targets_are_the_peers_time_over_ours():
