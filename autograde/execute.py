@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import json
 import multiprocessing
+import multiprocessing.connection
 import multiprocessing.util
 import os
 import shutil
@@ -38,7 +39,9 @@ from .work import Exercise, ItemId, Submission, Verdict
 PRELOAD = ["torch", "triton", "triton.language", "numpy", "autograde.execute", "autograde.warm"]
 MAX_SOCKET_PATH = 107  # bytes of a Unix socket's address
 GPU_WAIT_SECONDS = 1800.0  # for others to leave the GPU; does not count as the exercise's time
-_main_lock = threading.Lock()
+# For everything that polls a process. `start` polls all that were begun here: where another thread
+# ends and closes one meanwhile, it reads from a closed descriptor, or for ever from its heir.
+_processes = threading.Lock()
 _OUT_OF_MEMORY = ("MemoryError", "can't allocate memory", "CUDA out of memory", "bad_alloc")
 
 
@@ -116,7 +119,7 @@ class Executor:
     def _fork(self, target: Callable[..., None], arguments: tuple[Any, ...]) -> BaseProcess:
         """Start a process from the one that has everything loaded."""
         process = self.context.Process(target=target, args=arguments)
-        with _main_lock:
+        with _processes:
             # Otherwise each process imports the driver's main module again before it starts.
             own = sys.modules["__main__"]
             sys.modules["__main__"] = types.ModuleType("__main__")
@@ -175,8 +178,7 @@ class Executor:
                 "sentence": f"Not done within {seconds:g} s, all cases together.",
             }
         except (PeerGone, WireError):
-            judge.join(5)
-            return _infra(f"The checker's process ended with status {judge.exitcode}.")
+            return _infra(f"The checker's process ended with status {_exit_status(judge, 5)}.")
         if found.get("status") == "CRASH" and _killed_for_memory(runner):
             found |= {"status": "OOM", "code": "out-of-memory"}
             found["sentence"] = "The process was ended because it used too much memory."
@@ -194,7 +196,7 @@ class Executor:
     def close(self) -> None:
         """End the compiler process, and what still runs in other threads: it comes to INFRA."""
         for judge in list(self.judges):
-            with contextlib.suppress(ValueError):  # it ended by itself just now
+            with _processes, contextlib.suppress(ValueError):  # it ended by itself just now
                 judge.kill()
         self.compiler.stop()
 
@@ -297,8 +299,14 @@ def _killed_for_memory(process: BaseProcess | subprocess.Popen) -> bool:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(2)
         return process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
-    process.join(2)
-    return process.exitcode in (-signal.SIGKILL, 128 + signal.SIGKILL)
+    return _exit_status(process, 2) in (-signal.SIGKILL, 128 + signal.SIGKILL)
+
+
+def _exit_status(process: BaseProcess, seconds: float) -> int | None:
+    """None while it runs; waits so long for its end."""
+    multiprocessing.connection.wait([process.sentinel], seconds)
+    with _processes:
+        return process.exitcode
 
 
 def _stop(process: BaseProcess | subprocess.Popen) -> None:
@@ -310,12 +318,15 @@ def _stop(process: BaseProcess | subprocess.Popen) -> None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         return
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if process.is_alive() and os.getpgid(process.pid) == process.pid:
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.join()
-    process.close()
+    with _processes:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if process.is_alive() and os.getpgid(process.pid) == process.pid:
+                os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+    while _exit_status(process, 1) is None:
+        pass
+    with _processes:
+        process.close()
 
 
 def _verdict(

@@ -1,0 +1,49 @@
+"""Processes that several threads begin and end at once."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import popen_forkserver
+
+from autograde import execute
+from autograde.execute import Executor, Setting
+
+
+def test_no_two_threads_poll_the_same_process(monkeypatch):
+    """Kills: `start` in one thread, which polls every process, while another ends and closes one of
+    them: the first then waits on a closed descriptor's heir, and the class with it, for ever."""
+    polled, twice = set(), []
+    poll = popen_forkserver.Popen.poll
+
+    def slow_poll(self, *flags):
+        if id(self) in polled:
+            twice.append(self.pid)
+        polled.add(id(self))
+        time.sleep(0.002)
+        try:
+            return poll(self, *flags)
+        finally:
+            polled.discard(id(self))
+
+    monkeypatch.setattr(popen_forkserver.Popen, "poll", slow_poll)
+    executor = Executor(Setting())
+
+    def begin_and_end(_):
+        process = executor._fork(time.sleep, (0.01,))
+        execute._exit_status(process, 0.02)
+        execute._stop(process)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(begin_and_end, range(40)))
+    assert not twice
+
+
+def test_a_process_that_ended_keeps_its_status():
+    """Kills: a status that another thread's poll took, and 255 instead."""
+    executor = Executor(Setting())
+    ended = executor._fork(exit, (7,))
+    assert execute._exit_status(ended, 10) == 7
+    later = executor._fork(time.sleep, (60,))  # polls `ended` again
+    assert execute._exit_status(ended, 0) == 7
+    assert execute._exit_status(later, 0.01) is None
+    for process in (ended, later):
+        execute._stop(process)
