@@ -251,9 +251,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for students in options.students:
         rows.append(measure(exercise, students, options.workers, options.stock, console))
     if options.json:
-        sizes = [str(students) for students in options.students]
+        sizes = " ".join(map(str, options.students))
         body = {
-            "command": " ".join(["python -m autograde.measure --students", *sizes]),
+            "command": f"python -m autograde.measure --students {sizes} --stock {options.stock}",
             "date": date.today().isoformat(),
             "notebook": exercise.slug,
             "cores": os.cpu_count(),
