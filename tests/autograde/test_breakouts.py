@@ -117,6 +117,16 @@ def test_a_check_sees_how_large_a_tensor_an_answer_makes(tmp_path: Path) -> None
     made.close()
 
 
+@needs_walls
+def test_an_answer_may_be_compiled_by_torch(tmp_path: Path) -> None:
+    """Kills: a dispatch mode around each answer, below which torch.compile refuses to work."""
+    made = Grader(get("11"), tmp_path)
+    for key in ("register_library", "register_inplace"):
+        verdict = made.grade(solutions(made.exercise), key)
+        assert verdict.status == "PASS", verdict
+    made.close()
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_candidate_has_the_runs_own_limits(level: str, grader: Grader) -> None:
     """Kills: default limits where Python starts anew."""
