@@ -6,6 +6,8 @@ Elsewhere they do nothing, which is right for launches that follow each other in
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
 from .device import INTERPRET
@@ -31,9 +33,14 @@ except ImportError:
 
 def can_launch_early() -> bool:
     """Can a launch with `launch_pdl=True` begin before the last one has ended? From sm_90 on."""
-    if INTERPRET or not torch.cuda.is_available():
+    if INTERPRET or not TRITON_HAS_IT or not torch.cuda.is_initialized():
         return False
-    return TRITON_HAS_IT and torch.cuda.get_device_capability() >= (9, 0)
+    return _can(torch.cuda.current_device())
+
+
+@functools.cache  # asked before every launch, where each microsecond of the host counts
+def _can(device: int) -> bool:
+    return torch.cuda.get_device_capability(device) >= (9, 0)
 
 
 __all__ = ["can_launch_early", "gdc_launch_dependents", "gdc_wait"]
