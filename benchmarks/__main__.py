@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import tritonbook  # noqa: F401  (must come before Triton)
 from tritonbook.command import BAD_INPUT, Parser, writable
-from tritonbook.device import INTERPRET, describe
+from tritonbook.device import INTERPRET, describe, versions
 
-from . import results
+from . import isolated, results
 from .op import all_ops
-from .runner import measured_ceilings, run_op
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,7 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="compare with the stored ratios: exit with 1 when one fell, write no file",
     )
-    parser.add_argument("--rep", type=float, default=100, help="milliseconds of timing per row")
+    parser.add_argument(
+        "--rep", type=float, default=100, help="milliseconds of timing per row and turn"
+    )
     parser.add_argument(
         "--out", type=Path, default=results.DIRECTORY, help="folder of the results file"
     )
@@ -58,29 +58,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return BAD_INPUT
-    # One compiled function must not wait for a pool of compile workers started by another.
-    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "4")
     print(describe())
-    peaks = measured_ceilings()
-    path = results.path_for(peaks.gpu, options.out)
-    old, entries = results.read(path), {}
+    gpu = versions()["gpu"]
+    path = results.path_for(gpu, options.out)
+    old, entries, failed = results.read(path), {}, []
     if options.check and not old:
-        print(f"There are no stored ratios of {peaks.gpu}: {path} is missing.", file=sys.stderr)
+        print(f"There are no stored ratios of {gpu}: {path} is missing.", file=sys.stderr)
         return BAD_INPUT
-    for name, op in chosen.items():
-        entries[name] = run_op(op, peaks=peaks, only=only, rep=options.rep)
+    for name in chosen:
+        try:
+            entries[name] = isolated.run(name, options.rep, only)
+        except isolated.Ended as reason:
+            failed.append(str(reason))  # the others are still measured
+            continue
         if not (only or options.check):  # rows of some providers must not replace those of all
-            results.write(path, peaks.gpu, entries)  # an interrupted run keeps what it has
+            results.write(path, gpu, entries)  # an interrupted run keeps what it has
     print(f"\n{results.table(entries)}")
     print(
-        f"{peaks.gpu}: copy {peaks.copy_gbps:.0f} GB/s, fp16 matmul {peaks.fp16_tflops:.0f} "
-        "TFLOP/s in this run; * = the workbook's solution; "
+        f"{gpu}: {results.rates(entries)} in this run; * = the workbook's solution; "
         + ("no file written" if only or options.check else f"written to {path}")
     )
     fallen, refused = results.slower(old, entries), results.refused(entries)
-    for line in [f"SLOWER {line}" for line in fallen] + [f"REFUSED {line}" for line in refused]:
-        print(line)
-    return 1 if refused or (options.check and fallen) else 0
+    for word, lines in {"SLOWER": fallen, "REFUSED": refused, "FAILED": failed}.items():
+        for line in lines:
+            print(word, line)
+    return 1 if refused or failed or (options.check and fallen) else 0
 
 
 def _wanted(name: str, asked: list[str], known: Iterable[str]) -> bool:

@@ -251,11 +251,14 @@ def _runs(data: Mapping[str, Any]) -> str:
             versions["python"],
             f"{peaks['copy_gbps']:.0f} GB/s",
             f"{peaks['fp16_tflops']:.0f} TFLOP/s",
+            "its own" if entry.get("isolated") else "shared",
         )
         runs.setdefault(key, []).append(f"`{name}`")
-    head = ["date", "torch", "Triton", "Python", "copy", "fp16 product", "operations"]
-    return "## Versions and measured rates\n\n" + markdown(
-        head, [[*key, ", ".join(names)] for key, names in sorted(runs.items())]
+    head = ["date", "torch", "Triton", "Python", "copy", "fp16 product", "process", "operations"]
+    return (
+        "## Versions and measured rates\n\n*Process*: whether each operation had one of its own, as"
+        " `python -m benchmarks` gives it, or shared it with those before.\n\n"
+        + markdown(head, [[*key, ", ".join(names)] for key, names in sorted(runs.items())])
     )
 
 

@@ -19,7 +19,6 @@ from .op import Function, Missing, Op, Problem
 from .verify import count_kernels, exact_result, verify
 
 ROUNDS = 7
-WARM_UP_MS = 10  # before each turn's timing
 
 
 def run_op(
@@ -35,6 +34,7 @@ def run_op(
     """All problems of one operation: a dictionary for the results file.
 
     only: names of the providers to run (default: all).
+    rep: milliseconds of timing per row and turn; the default is that of `do_bench`.
     """
     entry = {
         "notebook": op.notebook,
@@ -130,8 +130,7 @@ def _time_in_turns(
             flops=problem.flops,
             timer=timer,
             peaks=peaks,
-            warmup=WARM_UP_MS,
-            rep=rep / ROUNDS,
+            rep=rep,
         )
         for row in result.rows:
             turns[row.name].append(row)

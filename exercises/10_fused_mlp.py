@@ -178,10 +178,10 @@ def silu_mul(gate, up):
         raise ValueError(f"gate is {tuple(gate.shape)}, up is {tuple(up.shape)}")
     M, N = gate.shape
     out = torch.empty((M, N), dtype=gate.dtype, device=gate.device)
-    grid = (M * triton.cdiv(N, 1024),)
+    grid = (M * triton.cdiv(N, 512),)
     silu_mul_kernel[grid](
         gate, up, out, N, *gate.stride(), *up.stride(), *out.stride(),
-        BLOCK_N=1024, num_warps=4,
+        BLOCK_N=512, num_warps=4,
     )
     return out
 

@@ -28,8 +28,8 @@ MUTANTS = {
         Mutant("columns_assumed_contiguous", ("strided-only", "reads-outside"), ("pid_m * stride_um + offs_n * stride_un", "pid_m * stride_um + offs_n")),
         Mutant("rows_assumed_packed", ("strided-only", "reads-outside"), ("gate_ptr + pid_m * stride_gm", "gate_ptr + pid_m * N")),
         Mutant("first_row_only", ("rows-after-first", "wrong-values"), ("gate_ptr + pid_m * stride_gm", "gate_ptr + 0 * stride_gm")),
-        Mutant("one_tile_for_each_row", UNWRITTEN, ("(M * triton.cdiv(N, 1024),)", "(M,)")),
-        Mutant("grid_rounds_down", UNWRITTEN, ("(M * triton.cdiv(N, 1024),)", "(M * (N // 1024),)")),
+        Mutant("one_tile_for_each_row", UNWRITTEN, ("(M * triton.cdiv(N, 512),)", "(M,)")),
+        Mutant("grid_rounds_down", UNWRITTEN, ("(M * triton.cdiv(N, 512),)", "(M * (N // 512),)")),
         Mutant("float32_result", "wrong-dtype", ("dtype=gate.dtype, device", "dtype=torch.float32, device")),
         Mutant("takes_any_shapes", ("should-raise",), ("if gate.shape != up.shape:", "if gate.ndim != up.ndim:")),
         Mutant("in_place", ("aliases-input", "input-changed"), ("    out = torch.empty((M, N), dtype=gate.dtype, device=gate.device)\n", "    out = gate\n")),
@@ -102,7 +102,7 @@ MUTANTS = {
 
 VARIANTS = {
     "silu_mul": [
-        Variant("tiles_of_256", ("(M * triton.cdiv(N, 1024),)", "(M * triton.cdiv(N, 256),)"), ("BLOCK_N=1024, num_warps=4", "BLOCK_N=256, num_warps=2")),
+        Variant("tiles_of_256", ("(M * triton.cdiv(N, 512),)", "(M * triton.cdiv(N, 256),)"), ("BLOCK_N=512, num_warps=4", "BLOCK_N=256, num_warps=2")),
         Variant("silu_by_division", (GATE, "out = gate / (1.0 + tl.exp(-gate)) * up.to(tl.float32)")),
         Variant("other_order", (GATE, "out = up.to(tl.float32) * (gate * tl.sigmoid(gate))")),
         Variant("masked_lanes_read_zero", ("offs_n * stride_gn, mask=mask_n", "offs_n * stride_gn, mask=mask_n, other=0.0")),

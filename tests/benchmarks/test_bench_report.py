@@ -156,8 +156,12 @@ def test_what_has_no_figure_is_named():
 
 
 def test_versions_date_and_rates_are_shown():
-    text = page(stored(row("double", 1.0, True)))
-    assert "| 2026-01-01 | 9.9 | 8.8 | 3.99 | 1000 GB/s | 100 TFLOP/s | `double` |" in text
+    """Kills: figures of a shared process that pass for those of one each."""
+    data = stored(row("double", 1.0, True))
+    run = "| 2026-01-01 | 9.9 | 8.8 | 3.99 | 1000 GB/s | 100 TFLOP/s |"
+    assert f"{run} shared | `double` |" in page(data)
+    data["ops"]["double"]["isolated"] = True
+    assert f"{run} its own | `double` |" in page(data)
 
 
 def test_the_command_writes_the_page_and_both_pictures(tmp_path):

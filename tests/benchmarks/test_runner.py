@@ -1,5 +1,7 @@
 """The runner on a scripted clock: who is timed, who is refused, what the table and file say."""
 
+import os
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -8,7 +10,7 @@ import triton
 import triton.language as tl
 
 from benchmarks import __main__ as command
-from benchmarks import results
+from benchmarks import isolated, results
 from benchmarks.op import Missing, Op, Problem, Provider, all_ops, optional, peer
 from benchmarks.runner import ROUNDS, best_on_device, peak_bytes, ratio, run_op
 from tritonbook import DEVICE
@@ -282,9 +284,9 @@ def test_only_a_whole_run_replaces_the_stored_ratios(
     results.write(tmp_path / "paper_gpu.json", "Paper GPU", {"double": run(2.0, 3.0)})
     before = (tmp_path / "paper_gpu.json").read_text()
     monkeypatch.setattr(command, "INTERPRET", False)
-    monkeypatch.setattr(command, "measured_ceilings", lambda: PEAKS)
+    monkeypatch.setattr(command, "versions", lambda: {"gpu": "Paper GPU"})
     monkeypatch.setattr(command, "all_ops", lambda: {"double": make_op()})
-    monkeypatch.setattr(command, "run_op", lambda op, **options: sound(2.0, 2.0))
+    monkeypatch.setattr(command.isolated, "run", lambda name, rep, only: sound(2.0, 2.0))
     assert command.main(["--out", str(tmp_path), *arguments]) == status
     assert "SLOWER double 200 fp32: 1.00 of eager, was 1.50" in capsys.readouterr().out
     assert ((tmp_path / "paper_gpu.json").read_text() != before) is written
@@ -322,12 +324,55 @@ def test_a_package_that_lacks_a_part_is_a_reason_too():
 def test_a_check_with_nothing_to_compare_with_is_no_pass(tmp_path, monkeypatch, capsys):
     """Kills: exit code 0 from --check on a GPU whose ratios were never stored."""
     monkeypatch.setattr(command, "INTERPRET", False)
-    monkeypatch.setattr(command, "measured_ceilings", lambda: PEAKS)
+    monkeypatch.setattr(command, "versions", lambda: {"gpu": "Paper GPU"})
     monkeypatch.setattr(command, "all_ops", lambda: {"double": make_op()})
-    monkeypatch.setattr(command, "run_op", lambda op, **options: sound(2.0, 2.0))
+    monkeypatch.setattr(command.isolated, "run", lambda name, rep, only: sound(2.0, 2.0))
     assert command.main(["--check", "--out", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert "no stored ratios of Paper GPU" in said and said.count("\n") == 1
+
+
+def test_a_process_that_dies_costs_its_operation_alone(tmp_path, monkeypatch, capsys):
+    """Kills: a fault in one operation that loses the others' figures, or that ends well."""
+
+    def run_one(name, rep, only):
+        if name == "broken":
+            raise isolated.Ended("broken: its process ended with exit code -11")
+        return sound(2.0, 2.0)
+
+    monkeypatch.setattr(command, "INTERPRET", False)
+    monkeypatch.setattr(command, "versions", lambda: {"gpu": "Paper GPU"})
+    monkeypatch.setattr(command, "all_ops", lambda: {"broken": make_op(), "double": make_op()})
+    monkeypatch.setattr(command.isolated, "run", run_one)
+    assert command.main(["--out", str(tmp_path)]) == 1
+    said = capsys.readouterr().out
+    assert "FAILED broken: its process ended with exit code -11" in said
+    assert "copy 1000 to 1000 GB/s, fp16 matmul 100 to 100 TFLOP/s" in said
+    assert list(results.read(tmp_path / "paper_gpu.json")["ops"]) == ["double"]
+
+
+def test_an_operation_runs_in_a_process_of_its_own(monkeypatch, tmp_path, capfd):
+    """Kills: results that come from our process, or from a process that failed."""
+    child = tmp_path / "child.py"
+    child.write_text(
+        "import json, os, sys\n"
+        "name, file, rep, *only = sys.argv[1:]\n"
+        "print('measuring', name)\n"
+        "if name == 'silent': sys.exit(0)\n"
+        "json.dump([os.getpid(), name, rep, only], open(file, 'w'))\n"
+        "sys.exit(3 if name == 'broken' else 0)\n"
+    )
+    real = subprocess.run
+    as_child = lambda command, **how: real([command[0], child, *command[3:]], **how)  # noqa: E731
+    monkeypatch.setattr(isolated.subprocess, "run", as_child)
+    pid, *rest = isolated.run("softmax", 50.0, {"liger"})
+    assert pid != os.getpid() and rest == ["softmax", "50.0", ["liger"]]
+    assert "measuring softmax" in capfd.readouterr().out
+    for name, code in {"broken": 3, "silent": 0}.items():
+        with pytest.raises(
+            isolated.Ended, match=f"{name}: its process ended with exit code {code}"
+        ):
+            isolated.run(name, 50.0)
 
 
 def test_every_operation_is_well_formed():
