@@ -247,7 +247,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--autograder", action="store_true", help="use `autograde grade` instead of stock nbgrader"
     )
-    parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1))
+    parser.add_argument("--workers", type=int, default=min(6, os.cpu_count() or 1))
     options = parser.parse_args(arguments)
     try:
         chosen = [get(name) for name in options.notebooks or DEFAULT if name != "all"]

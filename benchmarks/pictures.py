@@ -28,6 +28,7 @@ COLUMNS = {
     "liger": "Liger-Kernel",
     "cudnn": "attention libraries",
     "flash-attention-2": "attention libraries",
+    "flaggems": "FlagGems",
 }
 # Short names where two peers share a cell.
 SHORT = {"eager formula": "formula", "flash-attention-2": "FA2", "cudnn": "cuDNN"}

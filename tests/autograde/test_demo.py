@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,32 @@ def test_says_where_kernels_run_and_where_feedback_lies(graded: tuple[bool, str,
     assert "Kernels run on:" in text
     assert "Feedback: 8 HTML files" in text  # the crashed one has none
     assert (course / "feedback" / "s1_right" / "90_doubling" / "90_doubling.html").is_file()
+
+
+def test_a_log_file_gets_a_line_for_each_step(graded: tuple[bool, str, Path]) -> None:
+    """Kills: minutes of silence where no bar can be drawn; a count that runs past the class."""
+    _, text, _ = graded
+    steps = re.findall(r"^ *\d+ s  (.*)$", text, re.MULTILINE)
+    assert steps[0] == "building the course 0/9" and steps[-1] == "done 9/9"
+    assert [step for step in steps if step.startswith("grading 90")] == [
+        f"grading 90_doubling {number}/9" for number in range(9)
+    ]
+
+
+@pytest.mark.parametrize(("interpreted", "seconds"), [(True, "10"), (False, "15")])
+def test_a_gpu_gets_more_time(
+    interpreted: bool, seconds: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Kills: limits that the start of CUDA alone uses up; a user's own limit that is overruled."""
+    for name in demo.TIME_LIMITS:
+        monkeypatch.setenv(name, "")  # so that it is as before afterwards
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TRITONBOOK_CALL_SECONDS", "99")
+    monkeypatch.setattr(demo, "INTERPRET", interpreted)
+    monkeypatch.setattr(demo, "run", lambda *arguments: True)
+    assert demo.main(["--output", str(tmp_path)]) == 0
+    assert os.environ["WORKBOOK_CELL_SECONDS"] == seconds
+    assert os.environ["TRITONBOOK_CALL_SECONDS"] == "99"
 
 
 def test_another_grade_than_declared_is_noticed(graded: tuple[bool, str, Path]) -> None:
