@@ -1235,14 +1235,15 @@ if DEVICE != "cuda":
     print("These are times of the interpreter: they say nothing about a GPU.")
 
 # %% [markdown]
-# **Read the tables.** On an H100, in November 2026, `torch.compile` took 1.02 times as long as
-# `mlp_swiglu` at 4096 tokens and 1.28 times at 16. With weights as `nn.Linear` keeps them the
-# ratios were 0.81 and 1.38: a tile of 32 or 64 columns of D then reads 64 or 128 bytes in one place,
-# and goes on in another.
+# **Read the tables.** On an H100, in November 2026, `torch.compile` took as long as `mlp_swiglu` at
+# 4096 tokens and 1.11 times as long at 16. With weights as `nn.Linear` keeps them the ratios were
+# 0.77 and 1.06: a tile of 32 or 64 columns of D then reads 64 or 128 bytes in one place, and goes on
+# in another. Look at the column *20-80 %* too. Where it is wide something disturbed the run, and
+# the median says little.
 #
 # Full fusion wins where the ledger said, in narrow layers with many rows: 2.4 times at D = 64, 2.1
 # at D = 128, 1.3 at D = 256, each with 65,536 rows. For D = 512 and more it loses, by a factor of 2
-# to 13, and the wider the layer, the more. With 128 rows it loses at every width, although the
+# to 14, and the wider the layer, the more. With 128 rows it wins at D = 64 alone, although the
 # ledger promised 44 % less at D = 128 and 19 % at D = 512: there 128 rows make two to four programs,
 # and the rest of the GPU has nothing to do. A bound says what is possible, not what happens.
 #

@@ -29,6 +29,15 @@ def test_bars_say_in_words_what_they_show():
     assert data["text/plain"] == plot.alt and metadata["image/png"]["alt"] == plot.alt
 
 
+def test_bars_say_their_time_in_three_digits():
+    """Kills: "3 ms" beside "2.98 ms", which looks like a guess."""
+    said = [text.get_text() for text in result().plot().figure.axes[0].texts]
+    assert "  2.00 ms  (1.00x)" in said and "  0.500 ms  (4.00x)" in said
+    rows = [Row("slow", 123.4, 123.0, 124.0)]
+    said = BenchResult(rows=rows, clock="scripted", on_gpu=True).plot().figure.axes[0].texts
+    assert said[0].get_text() == "  123 ms"
+
+
 def test_bars_differ_by_hatch_and_have_their_own_background():
     # Kills: bars told apart by colour alone; a transparent figure on a dark page.
     figure = result().plot().figure

@@ -77,7 +77,8 @@ def bars(result: BenchResult) -> Plot:
             error_kw={"ecolor": INK, "capsize": 3, "linewidth": 1},
         )
         ratio = result.ratio(row.name)
-        label = f"  {row.ms:.3g} ms" + (f"  ({ratio:.2f}x)" if ratio else "")
+        ms = f"{row.ms:#.3g}".rstrip(".")  # three digits, zeros among them
+        label = f"  {ms} ms" + (f"  ({ratio:.2f}x)" if ratio else "")
         axes.text(max(row.ms, row.high), i, label, va="center", color=INK, fontsize=9)
     axes.set_yticks(range(len(rows)), [row.name for row in rows])
     axes.invert_yaxis()
