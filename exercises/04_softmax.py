@@ -567,8 +567,8 @@ widths
 # in the cache. Beyond 65,536 columns the cache holds less and less of the rows in flight.
 #
 # What the small print is worth was measured too, on an H100 with 1,024 rows of 131,072 columns.
-# The second walk forwards: 0.275 ms. Backwards: 0.260 ms. Backwards and with the hints to the
-# cache: 0.233 ms. PyTorch took 0.374 ms.
+# With the second walk backwards the kernel is 1.06 times as fast as with both forwards, and with the
+# hints to the cache 1.18 times. PyTorch's takes 1.6 times as long as that.
 #
 # And against the line-by-line formula, a compiler, and PyTorch's own softmax:
 
