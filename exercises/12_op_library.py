@@ -1035,8 +1035,8 @@ predict(
 # **Read the table** (on a GPU). A gap between rows costs nothing. Memory comes in sectors of 32 bytes,
 # so every second element costs the whole sector: x counts twice, four transfers instead of three. With
 # the transposed x the result takes its order from x, and y is read along its columns: neighbours in a
-# warp hit other sectors, and the caches must keep each until its other elements are asked for. PyTorch's
-# own kernel goes that way. On an H100, tiles of 1024 took 1.05 times as long.
+# warp hit other sectors, and the caches must keep each until the rest of it is asked for. PyTorch's
+# own kernel does so too. On an H100, tiles of 1024 took 1.05 times as long.
 #
 # ## Where the microseconds go
 #
