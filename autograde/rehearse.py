@@ -131,11 +131,15 @@ def main(arguments: list[str] | None = None) -> int:
     started = time.perf_counter()
     rows: list[Row] = []
     for exercise in chosen:
+        before = len(rows)
         for row in rehearse(exercise, options.wrong, options.secret, options.workers):
             rows.append(row)
             if not row.good:
                 print(f"{row.exercise} {row.key}, {row.kind} {row.name}: {row.status}, {row.code}.")
                 print(f"    {row.sentence.splitlines()[-1] if row.sentence else ''}", flush=True)
+        good = sum(row.good for row in rows[before:])  # to stderr: the whole course takes minutes
+        seconds = time.perf_counter() - started
+        print(f"{seconds:4.0f} s  {exercise.slug}: {good} of {len(rows) - before}", file=sys.stderr)
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     counts = collections.Counter((row.kind, row.good) for row in rows)
