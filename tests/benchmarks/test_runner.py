@@ -1,5 +1,6 @@
 """The runner on a scripted clock: who is timed, who is refused, what the table and file say."""
 
+import json
 import os
 import subprocess
 from dataclasses import replace
@@ -373,6 +374,17 @@ def test_an_operation_runs_in_a_process_of_its_own(monkeypatch, tmp_path, capfd)
             isolated.Ended, match=f"{name}: its process ended with exit code {code}"
         ):
             isolated.run(name, 50.0)
+
+
+def test_the_process_measures_rates_of_its_own_and_says_that_it_was_alone(tmp_path, monkeypatch):
+    """Kills: figures of one process each that the report takes for those of a shared one."""
+    asked = {}
+    monkeypatch.setattr(isolated, "all_ops", lambda: {"double": "the operation"})
+    monkeypatch.setattr(isolated, "measured_ceilings", lambda: PEAKS)
+    monkeypatch.setattr(isolated, "run_op", lambda op, **how: asked.update(how, op=op) or {"a": 1})
+    isolated.main("double", str(tmp_path / "entry.json"), "50.0", "liger")
+    assert asked == {"op": "the operation", "peaks": PEAKS, "only": {"liger"}, "rep": 50.0}
+    assert json.loads((tmp_path / "entry.json").read_text()) == {"a": 1, "isolated": True}
 
 
 def test_every_operation_is_well_formed():
