@@ -17,6 +17,12 @@ from .driving import menu, pale_words, shot
 
 NAME = SMALL.stem
 CLASS = ("s1_right", "s4_no_mask")
+# What is typed before nbgrader's page has fetched points and remarks is not kept.
+LISTENING = """() => new Promise(ready => {
+  const look = () => formgrader.grades?.loaded && formgrader.comments?.loaded
+    ? ready() : setTimeout(look, 50);
+  look();
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +43,10 @@ def test_a_submission_with_its_card_gets_a_remark_and_a_point(graded: Lab, page:
     menu(page, "Nbgrader", "Formgrader")
     form = page.frame_locator("iframe[src*=formgrader]")
     form.get_by_role("link", name="Manual Grading").click()
-    form.get_by_role("link", name=NAME).click()  # the assignment
-    form.get_by_role("link", name=NAME).last.click()  # its notebook
-    form.locator("tr", has_text=CLASS[1]).locator("td.reveal").click()  # show the name
+    # A click does not wait for the next page, so each link is one that only its own page has.
+    form.locator(f"a[href$='/gradebook/{NAME}']").click()
+    form.locator(f"a[href$='/gradebook/{NAME}/{NAME}']").click()
+    form.locator("tr", has_text=CLASS[1]).locator("td.reveal .name-hidden").click()
     shot(page, "formgrader_class")
     form.get_by_role("link", name=CLASS[1]).click()
 
@@ -48,6 +55,7 @@ def test_a_submission_with_its_card_gets_a_remark_and_a_point(graded: Lab, page:
     assert "double_kernel writes outside out" in shown.inner_text()
     assert pale_words(shown) == []
     shot(page, "formgrader_card")
+    form.locator("body").evaluate(LISTENING)
     form.locator("#answer-double-comment").fill("The mask belongs on the store too.")
     form.locator("#check-double_extra_credit").fill("1")
     form.locator("#check-double_extra_credit").press("Tab")
