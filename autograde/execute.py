@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from tritonbook import device
-from tritonbook.seeing.process import Worker, WorkerError
+from tritonbook.seeing.process import WorkerError, worker
 from tritonbook.timing import clock
 
 from . import candidate, checker, sandbox
@@ -65,7 +65,6 @@ class Executor:
         _short_socket_path()
         self.context = multiprocessing.get_context("forkserver")
         self.context.set_forkserver_preload(PRELOAD)
-        self.compiler = Worker(interpret=False)
         self.judges: set[BaseProcess] = set()
 
     def run(
@@ -189,16 +188,15 @@ class Executor:
     def _compile(self, request: dict[str, Any]) -> dict[str, Any]:
         """Ask this machine's compiler process; it gets vetted kernels only."""
         try:
-            return self.compiler.ask(request, 60.0)
+            return worker(interpret=False).ask(request, 60.0)
         except WorkerError as problem:
             return {"unanswered": f"the compiler did not answer: {problem}"}
 
     def close(self) -> None:
-        """End the compiler process, and what still runs in other threads: it comes to INFRA."""
+        """End what still runs in other threads: it comes to INFRA."""
         for judge in list(self.judges):
             with _processes, contextlib.suppress(ValueError):  # it ended by itself just now
                 judge.kill()
-        self.compiler.stop()
 
 
 def _short_socket_path() -> None:

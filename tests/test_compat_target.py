@@ -20,6 +20,28 @@ for arch in (75, 90, 80, 90):
 """
 
 
+QUICK = """
+import sys
+import torch
+import triton
+import triton.language as tl
+from tritonbook.compat import fake_gpu, name_triton_quickly
+
+read = []
+name_triton_quickly()
+sys.addaudithook(lambda event, args: read.append(str(args[0])) if event == "open" else None)
+
+@triton.jit
+def fill(x, n: tl.constexpr):
+    tl.store(x + tl.arange(0, n), 1.0)
+
+with fake_gpu(80):
+    kernel = fill[(1,)](torch.empty(16), 16)
+assert len(kernel.hash) == 64 and any("fill" in name for name in read)
+print([name for name in read if "libtriton" in name])
+"""
+
+
 def test_the_interpreter_stands_for_an_a100():
     """Exercises choose their tiles by these. Kills: asking torch for a GPU that is not there."""
     if compat.INTERPRET:
@@ -35,6 +57,17 @@ def test_each_fake_gpu_answers_for_itself():
         [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["75", "65536", "90", "232448", "80", "166912", "90", "232448"]
+
+
+def test_to_compile_reads_no_whole_library(tmp_path):
+    """Kills: 0.6 s of hashing in each process that compiles."""
+    place = {"TRITON_INTERPRET": "0", "TRITON_CACHE_DIR": str(tmp_path)}
+    path = tmp_path / "compiles.py"  # kernels are read from files
+    path.write_text(QUICK)
+    done = subprocess.run(
+        [sys.executable, path], env={**os.environ, **place}, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 def test_an_old_torch_wraps_interpreted_kernels(monkeypatch):

@@ -28,7 +28,7 @@ from tritonbook.course.exercises import Exercise
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 NAME = "90_doubling"
 LEVEL = sandbox.available()[0]
-LIMITS = sandbox.Limits(call_seconds=6.0)
+LIMITS = sandbox.Limits(call_seconds=4.0)
 
 
 @pytest.fixture

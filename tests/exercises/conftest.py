@@ -14,7 +14,7 @@ def worker():
     """What runs the kill matrices."""
     with pytest.MonkeyPatch.context() as patch, contextlib.closing(matrix.Worker()) as shared:
         if INTERPRET:  # a mutant that spins for ever need not do so for 20 s
-            patch.setenv("TRITONBOOK_CALL_SECONDS", "5")
+            patch.setenv("TRITONBOOK_CALL_SECONDS", "3")
         yield shared
 
 

@@ -14,10 +14,12 @@ from typing import Any
 import torch
 import triton
 
-from ..compat import MULTIPROCESSORS, fake_gpu, hook_launch, launch_arguments
+from ..compat import MULTIPROCESSORS, fake_gpu, hook_launch, launch_arguments, name_triton_quickly
 from .compile_errors import explain
 from .occupancy import occupancy
 from .worker import PretendCuda
+
+name_triton_quickly()
 
 
 class _Recorder:
