@@ -47,12 +47,21 @@ class Judge:
     # By case (its id, and the case so that the id stays its own): what each of its trials asks for.
     _dtypes: dict[int, tuple[Case, list[torch.dtype]]] = field(default_factory=dict)
     _terms: dict[int, tuple[Case, int]] = field(default_factory=dict)
+    # Of the latest case, by draw.
+    _values: dict[int, tuple[Case, dict[str, torch.Tensor]]] = field(default_factory=dict)
 
     # --- the reference
 
+    def values(self, case: Case, draw: int = 0) -> dict[str, torch.Tensor]:
+        """`case.sample(draw)`, drawn once for all trials of a case: only to be read."""
+        if draw not in self._values or self._values[draw][0] is not case:
+            self._values = {d: kept for d, kept in self._values.items() if kept[0] is case}
+            self._values[draw] = case, case.sample(draw)
+        return self._values[draw][1]
+
     def expected(self, case: Case, draw: int, reference: Any = None) -> list[torch.Tensor]:
-        """Reference results in float64, computed on the CPU from values nobody else holds."""
-        values = case.sample(draw)
+        """Reference results in float64, computed on the CPU from copies that nobody else holds."""
+        values = self.values(case, draw)
         arguments = [
             _as_float64(values[name]) if isinstance(value, TensorSpec) else value
             for name, value in case.arguments.items()
@@ -72,7 +81,7 @@ class Judge:
 
         Cases on a GPU may be large, and the CPU lacks some operators for some dtypes: then without.
         """
-        values = case.sample()
+        values = {name: value.clone() for name, value in self.values(case).items()}
         if device.INTERPRET:
             with contextlib.suppress(RuntimeError):
                 return self._dtypes_for(case, values)
@@ -97,13 +106,16 @@ class Judge:
     def _count_terms(self, case: Case) -> int:
         if not callable(self.terms):
             return int(self.terms)
-        values = case.sample()
+        values = self.values(case)
         return int(self.terms(*[values.get(name, v) for name, v in case.arguments.items()]))
 
     # --- one trial
 
-    def trial(self, case: Case, **how: Any) -> Trial:
-        trial = run_trial(self.fn, case, allow=self.allow, timeout=self.timeout, **how)
+    def trial(self, case: Case, draw: int = 0, **how: Any) -> Trial:
+        values = self.values(case, draw)
+        trial = run_trial(
+            self.fn, case, values, draw=draw, allow=self.allow, timeout=self.timeout, **how
+        )
         if trial.stderr:
             self.noise.append(trial.stderr)
         return trial
@@ -293,7 +305,8 @@ class Judge:
 
 
 def _as_float64(values: torch.Tensor) -> torch.Tensor:
-    return values.to(torch.float64) if values.dtype.is_floating_point else values.clone()
+    """A copy, always."""
+    return values.to(torch.float64 if values.dtype.is_floating_point else values.dtype, copy=True)
 
 
 def _elements(count: int) -> str:

@@ -95,6 +95,7 @@ class Trial:
 def run_trial(
     fn: Any,
     case: Case,
+    values: dict[str, torch.Tensor],
     *,
     draw: int = 0,
     fill: str = "nan",
@@ -103,12 +104,11 @@ def run_trial(
     timeout: float = 60.0,
     reuse: dict[str, Guarded] | None = None,
 ) -> Trial:
-    """Call `fn` once on the values of `draw`, margins filled with `fill`.
+    """Call `fn` once on copies of `values`, which are those of `draw`, margins filled with `fill`.
 
     reuse: put the new values at the addresses of an earlier trial's inputs, so that a result
     remembered by address is stale.
     """
-    values = case.sample(draw)
     inputs: dict[str, Guarded] = {}
     for name, spec in case.specs().items():
         if reuse and name in reuse:
