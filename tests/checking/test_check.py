@@ -1,6 +1,7 @@
 """Every state of a check and every finding: each wrong answer must get the intended one."""
 
 import pytest
+import torch
 
 import tritonbook
 from tritonbook.checking import CheckFailed, case, check, run, tensor
@@ -63,6 +64,22 @@ def test_wrong_answers_get_their_finding(fn, state, code):
     found = report(fn)
     assert found.finding is not None, found.text()
     assert (found.state, found.finding.code) == (state, code), found.text()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_values_are_drawn_once_and_a_reference_may_spoil_its_copies(dtype):
+    """Kills: drawing anew for each trial; handing the values themselves to a reference."""
+    drawn = []
+
+    def counted(generator, shape):
+        drawn.append(shape)
+        return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    cases = [case("spoilt", x=tensor(150, dtype=dtype, values=counted))]
+    found = run(answers.right, lambda x: x.mul_(2), cases, key="double")
+    assert found.passed, found.text()
+    # First values, other values, values for the proof; without a GPU the first again, to compile.
+    assert len(drawn) == 3 + (tritonbook.DEVICE == "cpu")
 
 
 @pytest.mark.skipif(answers.tritonbook.DEVICE == "cuda", reason="numpy cannot write GPU memory")
