@@ -25,10 +25,10 @@ import sys
 import torch
 import triton
 import triton.language as tl
-from tritonbook.compat import fake_gpu, name_triton_quickly
+from tritonbook.compat import fake_gpu
+from tritonbook.seeing import compile_job
 
 read = []
-name_triton_quickly()
 sys.addaudithook(lambda event, args: read.append(str(args[0])) if event == "open" else None)
 
 @triton.jit
@@ -60,7 +60,7 @@ def test_each_fake_gpu_answers_for_itself():
 
 
 def test_to_compile_reads_no_whole_library(tmp_path):
-    """Kills: 0.6 s of hashing in each process that compiles."""
+    """Kills: 0.6 s of hashing in each process that compiles for `facts` and the A100's gate."""
     place = {"TRITON_INTERPRET": "0", "TRITON_CACHE_DIR": str(tmp_path)}
     path = tmp_path / "compiles.py"  # kernels are read from files
     path.write_text(QUICK)

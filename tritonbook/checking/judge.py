@@ -47,17 +47,19 @@ class Judge:
     # By case (its id, and the case so that the id stays its own): what each of its trials asks for.
     _dtypes: dict[int, tuple[Case, list[torch.dtype]]] = field(default_factory=dict)
     _terms: dict[int, tuple[Case, int]] = field(default_factory=dict)
-    # Of the latest case, by draw.
-    _values: dict[int, tuple[Case, dict[str, torch.Tensor]]] = field(default_factory=dict)
+    # The latest case and its values, by draw.
+    _drawn_for: Case | None = None
+    _drawn: dict[int, dict[str, torch.Tensor]] = field(default_factory=dict)
 
     # --- the reference
 
     def values(self, case: Case, draw: int = 0) -> dict[str, torch.Tensor]:
         """`case.sample(draw)`, drawn once for all trials of a case: only to be read."""
-        if draw not in self._values or self._values[draw][0] is not case:
-            self._values = {d: kept for d, kept in self._values.items() if kept[0] is case}
-            self._values[draw] = case, case.sample(draw)
-        return self._values[draw][1]
+        if self._drawn_for is not case:
+            self._drawn_for, self._drawn = case, {}
+        if draw not in self._drawn:
+            self._drawn[draw] = case.sample(draw)
+        return self._drawn[draw]
 
     def expected(self, case: Case, draw: int, reference: Any = None) -> list[torch.Tensor]:
         """Reference results in float64, computed on the CPU from copies that nobody else holds."""
@@ -81,10 +83,11 @@ class Judge:
 
         Cases on a GPU may be large, and the CPU lacks some operators for some dtypes: then without.
         """
-        values = {name: value.clone() for name, value in self.values(case).items()}
+        values = self.values(case)
         if device.INTERPRET:
+            copies = {name: value.clone() for name, value in values.items()}
             with contextlib.suppress(RuntimeError):
-                return self._dtypes_for(case, values)
+                return self._dtypes_for(case, copies)
         without_data = {
             name: torch.empty(value.shape, dtype=value.dtype, device="meta")
             for name, value in values.items()
