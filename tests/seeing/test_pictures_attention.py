@@ -8,6 +8,7 @@ from tritonbook.seeing.pictures_attention import (
     draw_rotation,
     draw_running_max,
     draw_tile_walk,
+    draw_warp_jobs,
     tile_states,
 )
 
@@ -35,6 +36,7 @@ def test_without_a_causal_mask_only_the_ragged_tile_is_masked():
         draw_rotation(6, (0.5, 0.12)),
         draw_tile_walk(80, 80, 16, 16),
         draw_running_max([0.5, -1.0, 2.5, 0.3], 2),
+        draw_warp_jobs(),
     ],
 )
 def test_every_picture_is_xml_with_words(drawing):
@@ -46,3 +48,11 @@ def test_every_picture_is_xml_with_words(drawing):
 def test_the_running_sum_ends_at_the_softmax_denominator():
     # exp(0 - 1) + exp(1 - 1) = 1.37
     assert "l 1.37" in repr(draw_running_max([0.0, 1.0], 1))
+
+
+def test_groups_in_turn_never_multiply_at_the_same_time():
+    """Kills: a second group that starts one step too early, so that two products share a step."""
+    for tiles in (1, 2, 5):
+        told = repr(draw_warp_jobs(tiles))
+        assert f"alike take {6 * tiles} steps, and the tensor cores are busy in {4 * tiles}." in told
+        assert f"{4 * tiles + 2} steps, busy in {4 * tiles}." in told

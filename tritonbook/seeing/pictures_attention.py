@@ -139,3 +139,46 @@ def draw_running_max(scores: Sequence[float], block: int) -> Picture:
         m = new
     text = f"A row of {len(scores)} scores in tiles of {block}. After each tile: {'; '.join(told)}."
     return titled(max(len(scores) * step, 270), floor + 62, "The running maximum", text, parts)
+
+
+def draw_warp_jobs(tiles: int = 3) -> Picture:
+    """A program's time in steps, `tiles` tiles of keys: all warps alike, and two groups in turn.
+
+    A product of one group's half of the queries takes one step, a softmax two: a drawing, not a
+    measurement.
+    """
+    left, step, height = 112, 26, 26
+    fill = {"q k": FILLS[0], "softmax": FILLS[1], "p v": FILLS[2], "load k, v": FILLS[5]}
+    parts: list[str] = []
+
+    def lane(y: float, name: str, jobs: list[tuple[str, int]], start: int = 0) -> set[int]:
+        """Draw a group's jobs for each tile, one after another; the steps of its products."""
+        parts.append(words(0, y + 17, name))
+        products: set[int] = set()
+        for job, steps in jobs * tiles:
+            parts.append(rect(left + start * step, y, steps * step, height, fill[job], INK))
+            parts.append(words(left + (start + steps / 2) * step, y + 17, job, SMALL, "middle"))
+            if job in ("q k", "p v"):
+                products |= set(range(start, start + steps))
+            start += steps
+        return products
+
+    def cores(y: float, busy: set[int]) -> int:
+        """Draw which steps the tensor cores are busy in; how many steps there are."""
+        parts.append(words(0, y + 13, "tensor cores"))
+        for at in range(max(busy) + 1):
+            parts.append(rect(left + at * step, y, step, 18, INK if at in busy else EMPTY, LINE))
+        return max(busy) + 1
+
+    alike = lane(0, "warps 0 to 7", [("q k", 2), ("softmax", 2), ("p v", 2)])
+    longer = cores(height + 4, alike)
+    lane(76, "warps 0 to 3", [("load k, v", 4)])
+    half = [("q k", 1), ("softmax", 2), ("p v", 1)]
+    in_turn = lane(106, "warps 4 to 7", half) | lane(136, "warps 8 to 11", half, start=2)
+    shorter = cores(166, in_turn)
+    text = (
+        f"{tiles} tiles of keys. Eight warps that work alike take {longer} steps, and the tensor "
+        f"cores are busy in {len(alike)}. Two groups of four in turn, fed by a third: {shorter} "
+        f"steps, busy in {len(in_turn)}. One computes its softmax while the other multiplies."
+    )
+    return titled(left + longer * step, 190, "Who works when", text, parts)
