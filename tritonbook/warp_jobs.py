@@ -1,8 +1,8 @@
 """Warp specialisation: the warps of one program get different jobs.
 
 Triton does it for a loop with `tl.range(..., warp_specialize=True)` that loads through tensor
-descriptors: on sm_90 from version 3.5 on. On sm_100 it does it in another way, which refuses a
-masked softmax (seen with 3.5 to 3.9); elsewhere such a loop runs as any other.
+descriptors: on sm_90 from version 3.5 on. On sm_100 it does it in another way, which refuses the
+kernel of notebook 14 (seen with 3.5 to 3.9); on older GPUs such a loop runs as any other.
 """
 
 from __future__ import annotations
