@@ -54,5 +54,5 @@ def test_groups_in_turn_never_multiply_at_the_same_time():
     """Kills: a second group that starts one step too early, so that two products share a step."""
     for tiles in (1, 2, 5):
         told = repr(draw_warp_jobs(tiles))
-        assert f"alike take {6 * tiles} steps, and the tensor cores are busy in {4 * tiles}." in told
+        assert f"take {6 * tiles} steps, and the tensor cores are busy in {4 * tiles}." in told
         assert f"{4 * tiles + 2} steps, busy in {4 * tiles}." in told
