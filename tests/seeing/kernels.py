@@ -191,3 +191,19 @@ def launch(kernel):
         return x
 
     return wrapper
+
+
+@triton.jit
+def described_kernel(x_ptr, out_ptr, M, N: tl.constexpr, B: tl.constexpr):
+    x_desc = tl.make_tensor_descriptor(x_ptr, [M, N], [N, 1], [B, N])
+    out_desc = tl.make_tensor_descriptor(out_ptr, [M, N], [N, 1], [B, N])
+    row = tl.program_id(0) * B
+    out_desc.store([row, 0], x_desc.load([row, 0]))
+
+
+def described(x, rows=None):
+    """A copy through tensor descriptors, which are told that x has `rows` rows."""
+    out = torch.empty_like(x)
+    M, N = x.shape
+    described_kernel[(triton.cdiv(M, 4),)](x, out, rows or M, N=N, B=4)
+    return out

@@ -25,6 +25,7 @@ HONEST = {
     "norm of strided rows": lambda: k.norm(torch.ones(3, 64)[:, :50], torch.ones(50)),
     "norm in pieces": lambda: k.norm_loop(torch.ones(3, 300), torch.ones(300)),
     "matmul": lambda: k.matmul(torch.ones(40, 33), torch.ones(33, 50)),
+    "copy by descriptors": lambda: k.described(torch.ones(10, 16)),
 }
 
 
@@ -54,6 +55,15 @@ def test_stray_lane_raises_before_it_is_carried_out():
     x = torch.ones(100)
     with pytest.raises(InterpreterError, match="28 elements past its end"), meter({"x": x}):
         k.unmasked(x, load=True)
+
+
+def test_a_descriptor_of_too_many_rows_is_found():
+    # Kills: descriptors that the meter does not see; it once ended on them with a TypeError.
+    x = inner_view(160).view(10, 16)
+    with meter({"x": x}, record_only=True) as seen:
+        result = k.described(x, rows=12)
+    assert torch.equal(result, x)
+    assert {code for code, _ in seen.findings()} == {"reads-outside", "out-of-bounds-store"}
 
 
 def test_far_address_does_not_crash_while_recording():

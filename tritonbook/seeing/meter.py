@@ -184,26 +184,29 @@ def meter(
 
 @contextlib.contextmanager
 def _patched(seen: Meter) -> Iterator[None]:
+    import triton.language as tl
     from triton.runtime.interpreter import InterpreterBuilder as Builder
+    from triton.runtime.interpreter import TensorHandle
 
     names = ("create_masked_load", "create_masked_store", "create_atomic_rmw", "create_atomic_cas")
     originals = {name: getattr(Builder, name) for name in (*names, "create_dot")}
 
-    def like(mask: Any, allowed: np.ndarray) -> Any:
-        return type(mask)(allowed, mask.dtype)
+    def only(self: Any, kind: str, pointers: Any, mask: Any) -> Any:
+        """The mask of the lanes that may be carried out. Descriptors give a bare array as mask."""
+        return TensorHandle(seen._note(self, kind, pointers, mask.data), tl.int1)
 
-    def load(self: Any, pointers: Any, mask: Any, *rest: Any) -> Any:
-        allowed = seen._note(self, LOAD, pointers, mask.data)
-        return originals["create_masked_load"](self, pointers, like(mask, allowed), *rest)
+    # Descriptors name some of the other arguments of a load.
+    def load(self: Any, pointers: Any, mask: Any, *rest: Any, **named: Any) -> Any:
+        mask = only(self, LOAD, pointers, mask)
+        return originals["create_masked_load"](self, pointers, mask, *rest, **named)
 
     def store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
-        allowed = seen._note(self, STORE, pointers, mask.data)
-        return originals["create_masked_store"](self, pointers, value, like(mask, allowed), *rest)
+        mask = only(self, STORE, pointers, mask)
+        return originals["create_masked_store"](self, pointers, value, mask, *rest)
 
     def rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
-        allowed = seen._note(self, ATOMIC, pointers, mask.data)
+        mask = only(self, ATOMIC, pointers, mask)
         seen.launches[-1].locks |= "XCHG" in str(op).upper()
-        mask = like(mask, allowed)
         return originals["create_atomic_rmw"](self, op, pointers, value, mask, *rest)
 
     def cas(self: Any, pointers: Any, *rest: Any) -> Any:
