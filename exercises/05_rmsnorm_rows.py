@@ -120,6 +120,9 @@ show_tiles(row_sum, x[:, :3])
 # The weight is N elements for all rows together, and stays in the cache.
 
 # %% tags=["reference"]
+from tritonbook.cache_hint import cache_hint
+
+
 def rmsnorm_ref(x, w, eps):
     return x * torch.rsqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps) * w
 
@@ -201,6 +204,9 @@ SUSPECTS = {
 # Fill the gap, about 9 lines: addresses and mask, load x and w, compute in float32, store in the
 # dtype of y. `y_ptr.dtype.element_ty` is that dtype.
 #
+# `eviction_policy=KEEP` on the load of x is a hint to the cache: more about it below. Without it
+# your kernel is just as right.
+#
 # The row number is converted to 64 bits first. A row number times a stride can pass 2³¹, where
 # 32-bit numbers end: 70,000 rows of 32,768 elements are enough.
 
@@ -213,11 +219,12 @@ def rmsnorm_row_kernel(
     stride_ym, stride_yn,
     eps,
     BLOCK_N: tl.constexpr,
+    KEEP: tl.constexpr = "",
 ):
     """y = x / sqrt(mean(x^2) + eps) * w for each row.
 
     One program = one row, held whole in registers.
-    Assumes BLOCK_N >= N.
+    Assumes BLOCK_N >= N. KEEP is a hint to the cache, for the load of x.
     """
     row = tl.program_id(0).to(tl.int64)
 
@@ -228,7 +235,7 @@ def rmsnorm_row_kernel(
     mask_n = offs_n < N
 
     x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
-    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+    x = tl.load(x_ptrs, mask=mask_n, other=0.0, eviction_policy=KEEP).to(tl.float32)
     w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
 
     mean_square = tl.sum(x * x, axis=0) / N
@@ -252,6 +259,7 @@ def rmsnorm_row(x, w, eps=1e-6):
     rmsnorm_row_kernel[(x_rows.shape[0],)](
         x_rows, w, y_rows, N, *x_rows.stride(), *y_rows.stride(), eps,
         BLOCK_N=BLOCK_N,
+        KEEP=cache_hint(x),
         num_warps=min(max(BLOCK_N // 512, 1), 16),
     )
     return y
@@ -325,6 +333,16 @@ for N in (1024, 8192, 65536):
     w = torch.randn(N, dtype=torch.bfloat16, device=DEVICE)
     for kernel in facts(rmsnorm_row, x, w, 1e-6, arch=80):
         print(f"N = {N:6}: {kernel.registers} registers, {kernel.spills} bytes of spills")
+
+# %% [markdown]
+# **A hint to the cache.** Whatever comes from memory passes through the L2 cache (50 MB on an H100)
+# and pushes something older out. `eviction_policy="evict_last"` asks the GPU to keep these elements
+# longest. `cache_hint` asks for it from 134 MB on, several times the cache.
+#
+# What is it worth? On an H100, 0.1 to 0.7 % of the time for one-pass norms of 134 and 268 MB. At
+# 67 MB it *costs* 2 %. The GPU's counters show the same bytes from memory with and without the
+# hint, so it saves none. Why it helps they do not show. Such a hint comes last, and only after you
+# have measured it.
 
 # %% [markdown]
 # ## Scheme 2: the row in several tiles

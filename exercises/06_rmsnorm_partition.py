@@ -127,6 +127,9 @@ total(torch.ones(5000, device=DEVICE))
 # still lies in the L2 cache.
 
 # %% tags=["reference"]
+from tritonbook.cache_hint import cache_hint
+
+
 def rmsnorm_ref(x, w, eps):
     return x * torch.rsqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps) * w
 
@@ -664,6 +667,7 @@ def rmsnorm_multirow_kernel(
     eps,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
+    KEEP: tl.constexpr = "",
 ):
     """y = x / sqrt(mean(x^2) + eps) * w for each row.
 
@@ -680,7 +684,7 @@ def rmsnorm_multirow_kernel(
     mask = (offs_m < M)[:, None] & mask_n[None, :]  # [BLOCK_M, BLOCK_N]
 
     x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_n[None, :] * stride_xn
-    x = tl.load(x_ptrs, mask=mask, other=0.0).to(tl.float32)
+    x = tl.load(x_ptrs, mask=mask, other=0.0, eviction_policy=KEEP).to(tl.float32)
     w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
 
     mean_square = tl.sum(x * x, axis=1) / N  # [BLOCK_M]
@@ -704,7 +708,7 @@ def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):
     grid = (triton.cdiv(M, rows_per_program),)
     rmsnorm_multirow_kernel[grid](
         x_rows, w, y_rows, M, N, *x_rows.stride(), *y_rows.stride(), eps,
-        BLOCK_M=rows_per_program, BLOCK_N=BLOCK_N, num_warps=num_warps,
+        BLOCK_M=rows_per_program, BLOCK_N=BLOCK_N, KEEP=cache_hint(x), num_warps=num_warps,
     )
     return y_rows.view(x.shape)
     ### END SOLUTION
@@ -1115,9 +1119,9 @@ predict(
 # **Bytes.** 6 × 2000 × 4 = 48,000 for one reading, and there are two: 96,000.
 #
 # **Milliseconds.** 1,048,576 × 64 elements × 4 bytes = 268 MB, at an H100's 2,966 GB/s 0.091 ms. It
-# took 0.094. The 8 long rows hold 2,097,152 elements, so 8.4 MB: memory alone would need 0.003 ms.
-# It took 0.013. There are two launches, with a buffer to allocate before them, and in notebook 02 the
-# smallest kernel took 0.005 ms. Below 0.02 ms you time the launches, not the kernel.
+# took 0.094. The 8 long rows hold 8.4 MB: memory alone would need 0.003 ms. It took 0.013. There are
+# two launches, and in notebook 02 the smallest kernel took 0.005 ms. Below 0.02 ms you time the
+# launches, not the kernel.
 #
 # </details>
 
@@ -1125,78 +1129,76 @@ predict(
 # **Read the table.** The middle shape is near the ceiling with every scheme. At the two ends the
 # division of the work makes most of the difference, with the same bytes and the same formula.
 #
-# The last shape takes so little time on the GPU that the launch itself shows. Then two figures
-# count: what the GPU needs, and what your program waits for. You met them in notebook 02.
+# The last shape takes so little time that the launch itself shows. Then two figures count, as in
+# notebook 02: what the GPU needs, and what your program waits for.
 #
-# ## Stretch: two launches that overlap
+# ## Stretch: one launch after all
 #
-# Nothing to write here. The second launch of scheme 3 starts when the last program of the first has
-# ended, and only then fetches x and w. Yet these have nothing to do with the sums.
+# A spin barrier is safe if all programs run at the same time. A *cooperative launch* (from Triton 3.3
+# on) promises that, or raises an error. Then x is read once, by one launch:
 #
-# GPUs from the H100 on (sm_90) can start a launch early, by *programmatic dependent launch* (Triton
-# 3.5 has it, 3.2 does not):
+# 1. Each program stores its partial sum and adds 1 to the row's counter.
+# 2. It reads the counter again and again, until all programs of the row have come.
+# 3. It adds the partial sums up, and normalises its piece, still in registers.
 #
-# 1. The first kernel says `gdc_launch_dependents()`: the next one may start.
-# 2. The second one is launched with `launch_pdl=True`.
-# 3. Before it reads what the first one wrote, it calls `gdc_wait()`: wait until the first has ended.
+# `wait_for_all` does the counting. Each call takes a counter from one multiple of `num_splits` to the
+# next, so it is never set back.
 
 # %% tags=["reference"]
-from tritonbook.early_launch import can_launch_early, gdc_launch_dependents, gdc_wait
+from tritonbook.cooperative import arrival_counters, can_launch_cooperatively, wait_for_all
 
 
 @triton.jit
-def partials_then_start_kernel(
-    x_ptr, partials_ptr, N, EARLY: tl.constexpr, BLOCK_N: tl.constexpr
+def rmsnorm_cooperative_kernel(
+    x_ptr, w_ptr, partials_ptr, arrived_ptr, y_ptr, N, eps,
+    BLOCK_N: tl.constexpr, BLOCK_S: tl.constexpr,
 ):
-    """partials[row, piece] = sum of x^2 over the piece.
+    """y = x / sqrt(mean(x^2) + eps) * w on one piece of the row.
 
     One program = one piece (axis 0) of one row (axis 1).
-    Assumes that BLOCK_N divides N, and contiguous memory.
-    """
-    if EARLY:
-        gdc_launch_dependents()
-    piece, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
-    offs_n = piece * BLOCK_N + tl.arange(0, BLOCK_N)
-    x = tl.load(x_ptr + row * N + offs_n).to(tl.float32)
-    tl.store(partials_ptr + row * tl.num_programs(0) + piece, tl.sum(x * x, axis=0))
-
-
-@triton.jit
-def join_when_ready_kernel(
-    x_ptr, w_ptr, partials_ptr, y_ptr, N, eps,
-    EARLY: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_S: tl.constexpr,
-):
-    """y = x / sqrt(sum(partials[row]) / N + eps) * w on one piece of the row.
-
-    One program = one piece (axis 0) of one row (axis 1).
-    Assumes that BLOCK_N divides N, and contiguous memory.
+    Assumes a cooperative launch, and contiguous memory.
     """
     piece, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
     num_splits = tl.num_programs(0)
     offs_n = piece * BLOCK_N + tl.arange(0, BLOCK_N)
+    mask_n = offs_n < N
+    x = tl.load(x_ptr + row * N + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+    partials_ptr += row * num_splits
+    tl.store(partials_ptr + piece, tl.sum(x * x, axis=0))
+    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)  # comes during the wait
+
+    wait_for_all(arrived_ptr + row, num_splits)
     offs_s = tl.arange(0, BLOCK_S)
-    x = tl.load(x_ptr + row * N + offs_n).to(tl.float32)
-    w = tl.load(w_ptr + offs_n).to(tl.float32)
-    if EARLY:
-        gdc_wait()  # from here on the sums are there
-    partials_ptrs = partials_ptr + row * num_splits + offs_s
-    partials = tl.load(partials_ptrs, mask=offs_s < num_splits, other=0.0)
-    y = x * tl.rsqrt(tl.sum(partials, axis=0) / N + eps) * w
-    tl.store(y_ptr + row * N + offs_n, y)
+    mask_s = offs_s < num_splits
+    partials_ptrs = partials_ptr + offs_s
+    # .cg: from L2, where all stores arrive
+    partials = tl.load(partials_ptrs, mask=mask_s, other=0.0, cache_modifier=".cg")
+    y = x * tl.rsqrt(tl.sum(partials, axis=0) / N + eps) * w.to(tl.float32)
+    tl.store(y_ptr + row * N + offs_n, y.to(y_ptr.dtype.element_ty), mask=mask_n)
 
 
-def rmsnorm_overlapped(x, w, eps=1e-6, block=8192):
-    """RMSNorm of a contiguous matrix [M, N], pieces of `block` columns; launches overlap."""
+def one_piece_for_each_sm(M, N):
+    """Columns of a piece, and pieces of a row, for at most NUM_SMS programs."""
+    BLOCK_N = triton.next_power_of_2(triton.cdiv(M * N, NUM_SMS))
+    if M * triton.cdiv(N, BLOCK_N) > NUM_SMS:
+        BLOCK_N *= 2
+    return BLOCK_N, triton.cdiv(N, BLOCK_N)
+
+
+def rmsnorm_cooperative(x, w, eps=1e-6):
+    """RMSNorm of few long rows, contiguous [M, N], in one launch if it can."""
     M, N = x.shape
-    if N % block or not x.is_contiguous():
-        raise ValueError(f"x must be contiguous, with rows of a multiple of {block}")
-    y, splits, early = torch.empty_like(x), N // block, can_launch_early()
-    partials = torch.empty((M, splits), dtype=torch.float32, device=x.device)
-    grid, num_warps = (splits, M), min(max(block // 512, 1), 16)
-    partials_then_start_kernel[grid](x, partials, N, early, block, num_warps=num_warps)
-    join_when_ready_kernel[grid](
-        x, w, partials, y, N, eps, early, block, triton.next_power_of_2(splits),
-        num_warps=num_warps, **({"launch_pdl": True} if early else {}),
+    BLOCK_N, num_splits = one_piece_for_each_sm(M, N)
+    if not x.is_contiguous() or M * num_splits > NUM_SMS or BLOCK_N > 32768:
+        raise ValueError(f"made for few long contiguous rows, got {M} of {N}")
+    if not can_launch_cooperatively():
+        return rmsnorm_split_det(x, w, eps, num_splits)
+    y = torch.empty_like(x)
+    partials = torch.empty(M * num_splits, dtype=torch.float32, device=x.device)
+    rmsnorm_cooperative_kernel[(num_splits, M)](
+        x, w, partials, arrival_counters(x.device, M, num_splits), y, N, eps,
+        BLOCK_N=BLOCK_N, BLOCK_S=triton.next_power_of_2(num_splits),
+        num_warps=min(max(BLOCK_N // 512, 1), 16), launch_cooperative_grid=True,
     )
     return y
 
@@ -1204,16 +1206,16 @@ def rmsnorm_overlapped(x, w, eps=1e-6, block=8192):
 M, N = (8, 262_144) if DEVICE == "cuda" else (2, 16_384)
 x = torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16)
 w = torch.randn(N, device=DEVICE, dtype=torch.bfloat16)
-in_turn = mine("rmsnorm_split_det", quiet=True)
-assert torch.equal(rmsnorm_overlapped(x, w, EPS), in_turn(x, w, EPS, N // 8192))
+in_turn, splits = mine("rmsnorm_split_det", quiet=True), one_piece_for_each_sm(M, N)[1]
+assert torch.equal(rmsnorm_cooperative(x, w, EPS), in_turn(x, w, EPS, splits))
 bench(
     {
-        "one after the other": lambda: in_turn(x, w, EPS, N // 8192),
-        "overlapped": lambda: rmsnorm_overlapped(x, w, EPS),
+        "two launches": lambda: in_turn(x, w, EPS, splits),
+        "one, cooperative": lambda: rmsnorm_cooperative(x, w, EPS),
     },
     bytes=2 * x.numel() * x.element_size(),
-    baseline="one after the other",
-    stored="rmsnorm_overlapped",
+    baseline="two launches",
+    stored="rmsnorm_cooperative",
 )
 
 # %% [markdown]
@@ -1230,7 +1232,7 @@ bench(
 # - Partial sums in half precision: with a long row they stop growing.
 # - A mask for the end of the row, but none for the end of the piece.
 # - `tl.sum(x * x, axis=0)` on a tile of several rows: that mixes rows.
-# - A choice by M alone, or by N alone.
+# - A choice by M or N alone.
 #
 # </details>
 #

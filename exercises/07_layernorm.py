@@ -97,7 +97,10 @@ centred_lanes(x)
 # **Memory traffic.** As RMSNorm's: x once and y once, 4 bytes an element in bfloat16.
 
 # %% tags=["reference"]
-from tritonbook.course.norm_cases import backward_of, parts, rms_backward_of, survives_a_large_mean
+from tritonbook.cache_hint import cache_hint
+from tritonbook.cooperative import arrival_counters, can_launch_cooperatively, wait_for_all
+from tritonbook.course.norm_cases import backward_of, parts, pieces, rms_backward_of
+from tritonbook.course.norm_cases import survives_a_large_mean
 from tritonbook.course.norm_mistakes import COMBINE_MISTAKES, LAYERNORM_MISTAKES
 from tritonbook.device import multiprocessors
 
@@ -158,6 +161,7 @@ def layernorm_kernel(
     stride_ym, stride_yn,
     eps,
     BLOCK_N: tl.constexpr,
+    KEEP: tl.constexpr = "",
 ):
     """y = (x - mean(x)) / sqrt(var(x) + eps) * w + b for each row.
 
@@ -171,7 +175,7 @@ def layernorm_kernel(
     # TODO: load x, w, b; mean; centred, masked again; rstd; y; store (about 10 lines)
     ### BEGIN SOLUTION
     x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
-    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+    x = tl.load(x_ptrs, mask=mask_n, other=0.0, eviction_policy=KEEP).to(tl.float32)
     w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
     b = tl.load(b_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
 
@@ -202,7 +206,7 @@ def layernorm(x, w, b, eps=1e-5, stats=False):
     BLOCK_N = triton.next_power_of_2(N)
     layernorm_kernel[(M,)](
         x_rows, w, b, y_rows, mean, rstd, N, *x_rows.stride(), *y_rows.stride(), eps,
-        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),
+        BLOCK_N=BLOCK_N, KEEP=cache_hint(x), num_warps=warps_for(BLOCK_N),
     )
     y = y_rows.view(x.shape)
     return (y, mean, rstd) if stats else y
@@ -557,15 +561,6 @@ draw_three_launches()
 # `pieces` cuts a row as in notebook 06. The last pieces can be empty.
 
 # %% tags=["reference"]
-def pieces(N, num_splits):
-    """Columns of each piece when N columns are cut in num_splits, and the tile that holds one."""
-    piece_size = triton.cdiv(triton.cdiv(N, num_splits), 16) * 16
-    BLOCK_N = triton.next_power_of_2(piece_size)
-    if BLOCK_N > 65536:
-        raise ValueError(f"a piece of {piece_size} columns does not fit one program: cut finer")
-    return piece_size, BLOCK_N
-
-
 WELFORD_CASES = [
     case("four pieces that fit", **rows(2, 64, mean=2), num_splits=4),
     case("three pieces that do not", **rows(2, 100, mean=2), num_splits=3),
@@ -675,9 +670,8 @@ def layernorm_welford(x, w, b, eps=1e-5, num_splits=4):
     x_rows, y_rows = prepare(x, w, b)
     M, N = x_rows.shape
     piece_size, BLOCK_N = pieces(N, num_splits)
-    shape = (M, num_splits)
-    n, mean, m2 = (torch.empty(shape, dtype=torch.float32, device=x.device) for _ in range(3))
-    row_mean, row_rstd = (torch.empty(M, dtype=torch.float32, device=x.device) for _ in range(2))
+    n, mean, m2 = torch.empty((3, M * num_splits), dtype=torch.float32, device=x.device).unbind(0)
+    row_mean, row_rstd = torch.empty((2, M), dtype=torch.float32, device=x.device).unbind(0)
     grid = (M * num_splits,)
     cut = (N, num_splits, piece_size)
     layernorm_stats_kernel[grid](
@@ -821,12 +815,13 @@ predict(
 # $$\mu = \frac{1}{N}\sum_i n_i \mu_i, \qquad
 # M_2 = \sum_i \left( M_{2i} + n_i (\mu_i - \mu)^2 \right)$$
 #
-# Fill the gap, about 13 lines. Load x, w and b first, so that they travel while you merge.
+# Fill the gap, about 13 lines. Load x, w and b first, so that they travel while you merge. (The lines
+# above the gap are for `cooperative=True`, by which one launch does everything, as in notebook 06.)
 
 # %% tags=["answer", "stretch"] key="layernorm_split"
 @triton.jit
 def layernorm_join_kernel(
-    x_ptr, w_ptr, b_ptr, mean_ptr, m2_ptr, y_ptr,
+    x_ptr, w_ptr, b_ptr, n_ptr, mean_ptr, m2_ptr, y_ptr, arrived_ptr,
     N, num_splits, piece_size,
     stride_xm, stride_xn,
     stride_ym, stride_yn,
@@ -848,6 +843,12 @@ def layernorm_join_kernel(
     mask_s = offs_s < num_splits
     # elements of piece s: all of it, a part, or nothing
     n_s = tl.minimum(tl.maximum(N - offs_s * piece_size, 0), piece_size).to(tl.float32)
+    if arrived_ptr is not None:  # a cooperative launch: both kernels in one
+        layernorm_stats_kernel(
+            x_ptr, n_ptr, mean_ptr, m2_ptr,
+            N, num_splits, piece_size, stride_xm, stride_xn, BLOCK_N,
+        )
+        wait_for_all(arrived_ptr + row, num_splits)
 
     # TODO: load x, w, b, the means and M2s; merge; normalise; store (13 lines)
     ### BEGIN SOLUTION
@@ -869,21 +870,24 @@ def layernorm_join_kernel(
     ### END SOLUTION
 
 
-def layernorm_split(x, w, b, eps=1e-5, num_splits=4):
-    """As layernorm_welford, in two launches."""
+def layernorm_split(x, w, b, eps=1e-5, num_splits=4, cooperative=False):
+    """As layernorm_welford, in two launches, or in a cooperative one where the GPU has it."""
     x_rows, y_rows = prepare(x, w, b)
     M, N = x_rows.shape
     piece_size, BLOCK_N = pieces(N, num_splits)
     n, mean, m2 = torch.empty((3, M * num_splits), dtype=torch.float32, device=x.device).unbind(0)
     grid = (M * num_splits,)
     cut = (N, num_splits, piece_size)
-    layernorm_stats_kernel[grid](
-        x_rows, n, mean, m2, *cut, *x_rows.stride(),
-        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),
-    )
+    num_warps, arrived, how = warps_for(BLOCK_N), None, {}
+    if cooperative and can_launch_cooperatively():
+        arrived, how = arrival_counters(x.device, M, num_splits), {"launch_cooperative_grid": True}
+    else:
+        layernorm_stats_kernel[grid](
+            x_rows, n, mean, m2, *cut, *x_rows.stride(), BLOCK_N=BLOCK_N, num_warps=num_warps
+        )
     layernorm_join_kernel[grid](
-        x_rows, w, b, mean, m2, y_rows, *cut, *x_rows.stride(), *y_rows.stride(), eps,
-        BLOCK_N=BLOCK_N, BLOCK_S=triton.next_power_of_2(num_splits), num_warps=warps_for(BLOCK_N),
+        x_rows, w, b, n, mean, m2, y_rows, arrived, *cut, *x_rows.stride(), *y_rows.stride(), eps,
+        BLOCK_N=BLOCK_N, BLOCK_S=triton.next_power_of_2(num_splits), num_warps=num_warps, **how,
     )
     return y_rows.view(x.shape)
 
@@ -943,25 +947,9 @@ check(layernorm_split, layernorm_ref, HIDDEN_JOINS, launches=2, **WELFORD_RULES)
 # Fill the gap, about 10 lines. The sums live across the loop over rows.
 
 # %% tags=["reference"]
-def layernorm_backward_ref(dy, x, w, mean, rstd):
-    mean, rstd = mean[:, None], rstd[:, None]
-    x_hat = (x - mean) * rstd
-    wdy = w * dy
-    dx = rstd * (wdy - x_hat * (x_hat * wdy).mean(-1, keepdim=True) - wdy.mean(-1, keepdim=True))
-    return dx.to(x.dtype), (x_hat * dy).sum(0).to(w.dtype), dy.sum(0).to(w.dtype)
-
-
-def rmsnorm_backward_ref(dy, x, w, eps):
-    rstd = torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
-    x_hat = x * rstd
-    wdy = w * dy
-    dx = rstd * (wdy - x_hat * (x_hat * wdy).mean(-1, keepdim=True))
-    return dx.to(x.dtype), (x_hat * dy).sum(0).to(w.dtype)
-
-
-def backward_terms(dy, *rest):
-    """Sums run along rows and down columns."""
-    return max(*dy.shape, 1)
+from tritonbook.course.norm_backward import (
+    backward_terms, layernorm_backward_ref, rmsnorm_backward_ref,
+)
 
 
 def programs_for(M, num_programs):

@@ -402,8 +402,8 @@ MUTANTS = {
             "squares_in_half",
             ("squares-overflow", "overflow", "nan"),
             (
-                "x = tl.load(x_ptrs, mask=mask, other=0.0).to(tl.float32)",
-                "x = tl.load(x_ptrs, mask=mask, other=0.0)",
+                "eviction_policy=KEEP).to(tl.float32)",
+                "eviction_policy=KEEP)",
             ),
         ),
         Mutant(

@@ -7,6 +7,7 @@ STORE = "    tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask_n)\n"
 Y = "y = centred * rstd * w + b"
 RSTD = "rstd = tl.rsqrt(tl.sum(centred * centred, axis=0) / N + eps)"
 X_LOAD = "    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n"
+ROW_LOAD = X_LOAD.replace("other=0.0", "other=0.0, eviction_policy=KEEP")
 LOOP_TILE = "centred = tl.where(mask_n, x - mean_tile, 0.0)"
 LOOP_MERGE = "n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile)"
 LOOP_Y = "y = (x - mean) * rstd * w + b"
@@ -49,9 +50,9 @@ MUTANTS = {
         Mutant("column_stride_is_one", ("strided-only", "reads-outside"), ("offs_n * stride_xn", "offs_n")),
         Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), ("row * stride_ym", "row * stride_xm")),
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (STORE, STORE.replace(", mask=mask_n", ""))),
-        Mutant("no_mask_at_the_load", "reads-outside", (X_LOAD, X_LOAD.replace("x_ptrs, mask=mask_n, other=0.0", "x_ptrs"))),
-        Mutant("masked_lanes_hold_one", ("wrong-values", "constant-factor"), (X_LOAD, X_LOAD.replace("other=0.0", "other=1.0"))),
-        Mutant("sums_in_half", ("wrong-values", "squares-overflow", "overflow", "nan"), (X_LOAD, X_LOAD.replace(".to(tl.float32)", ""))),
+        Mutant("no_mask_at_the_load", "reads-outside", (ROW_LOAD, ROW_LOAD.replace("x_ptrs, mask=mask_n, other=0.0", "x_ptrs"))),
+        Mutant("masked_lanes_hold_one", ("wrong-values", "constant-factor"), (ROW_LOAD, ROW_LOAD.replace("other=0.0", "other=1.0"))),
+        Mutant("sums_in_half", ("wrong-values", "squares-overflow", "overflow", "nan"), (ROW_LOAD, ROW_LOAD.replace(".to(tl.float32)", ""))),
         Mutant("float32_result", ("wrong-dtype", "torch-compute"), ("    y = y_rows.view(x.shape)\n", "    y = y_rows.view(x.shape).float()\n")),
         _torch("layernorm", "stats"),
     ],
@@ -158,7 +159,7 @@ VARIANTS = {
     "layernorm_welford": [
         Variant("plain_sums", (REDUCE, "total = tl.sum(n, axis=0)\n    common = tl.sum(n * mean, axis=0) / total\n    m2 = tl.sum(m2 + n * (mean - common) * (mean - common), axis=0)\n    n, mean = total, common")),
         Variant("count_by_arithmetic", ("n = tl.sum(mask_n.to(tl.float32), axis=0)", "n = tl.minimum(tl.maximum(N - piece * piece_size, 0), piece_size) * 1.0")),
-        Variant("zeroed_buffers", ("torch.empty(shape, dtype=torch.float32", "torch.zeros(shape, dtype=torch.float32")),
+        Variant("zeroed_buffers", ("torch.empty((3, M * num_splits)", "torch.zeros((3, M * num_splits)")),
     ],
     "layernorm_split": [
         Variant("sqrt_and_divide", ("* tl.rsqrt(m2 / N + eps) * w", "/ tl.sqrt(m2 / N + eps) * w")),

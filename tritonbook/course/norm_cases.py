@@ -1,4 +1,4 @@
-"""Cases for LayerNorm that its exercise would otherwise have to show its reader."""
+"""What the exercise of LayerNorm would otherwise have to show its reader: cases, and a cut."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import torch
 
 from ..checking.cases import TensorSpec, tensor
 from ..device import DEVICE
+
+# After ..device, which decides between GPU and interpreter before Triton is imported.
+import triton  # isort: skip
 
 LARGE_MEAN, EPS = 10_000.0, 1e-6
 
@@ -32,6 +35,18 @@ def parts(
 
 def _counts(low: int, high: int) -> Callable[..., torch.Tensor]:
     return lambda generator, shape: torch.randint(low, high, shape, generator=generator).double()
+
+
+def pieces(N: int, num_splits: int) -> tuple[int, int]:
+    """Columns of each piece when N columns are cut in num_splits, and the tile that holds one.
+
+    As the function of this name in notebook 06. Raises ValueError for a piece of over 65536.
+    """
+    piece_size = triton.cdiv(triton.cdiv(N, num_splits), 16) * 16
+    BLOCK_N = triton.next_power_of_2(piece_size)
+    if BLOCK_N > 65536:
+        raise ValueError(f"a piece of {piece_size} columns does not fit one program: cut finer")
+    return piece_size, BLOCK_N
 
 
 def backward_of(M: int, N: int, num_programs: int, **dy: Any) -> dict[str, Any]:

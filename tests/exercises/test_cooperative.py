@@ -1,0 +1,194 @@
+"""Cooperative launches: the stretch of notebook 06 and `layernorm_split` in one launch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import triton
+import triton.language as tl  # noqa: F401  (every kernel must see it)
+
+from tritonbook import DEVICE, cooperative
+from tritonbook.course.exercises import get, load
+from tritonbook.device import INTERPRET
+from tritonbook.seeing.compiled import compile_gate
+
+NORMS = torch.nn.functional
+on_a_gpu = pytest.mark.skipif(INTERPRET, reason="there is no CUDA GPU here")
+on_a_cpu = pytest.mark.skipif(not INTERPRET, reason="shows what happens without a GPU")
+has_it = pytest.mark.skipif(
+    not cooperative.TRITON_HAS_IT, reason="this Triton has no cooperative launches"
+)
+
+
+@pytest.fixture(scope="module")
+def rms():
+    return load(get("06_rmsnorm_partition"))
+
+
+@pytest.fixture(scope="module")
+def layer():
+    return load(get("07_layernorm"))
+
+
+@triton.jit
+def _nobody_waits(arrived_ptr, count):
+    """In the place of `wait_for_all`, where programs run one after the other."""
+
+
+def _values(M, N, dtype=torch.float32):
+    return torch.randn(M, N, device=DEVICE, dtype=dtype), torch.randn(N, device=DEVICE, dtype=dtype)
+
+
+def _close(got, want):
+    error = (got.double() - want).norm() / want.norm()
+    return error.item() < {torch.float32: 1e-6, torch.bfloat16: 4e-3}[got.dtype]
+
+
+@on_a_cpu
+@pytest.mark.parametrize(("M", "N", "block"), [(1, 64, 64), (3, 100, 32), (2, 33, 16), (2, 17, 32)])
+def test_its_arithmetic_where_nobody_has_to_wait(rms, M, N, block, monkeypatch):
+    """A first launch leaves all partial sums, a second finds them. Kills: partial sums of another
+    row or piece, no mask past the end of the row, a mean over padded columns, no weight."""
+    monkeypatch.setitem(
+        rms.rmsnorm_cooperative_kernel.fn.__globals__, "wait_for_all", _nobody_waits
+    )
+    x, w = _values(M, N)
+    splits = triton.cdiv(N, block)
+    y = torch.full((M + 1, N), torch.nan)  # the last row is nobody's
+    partials = torch.full((M * splits,), torch.nan)
+    for _ in range(2):
+        rms.rmsnorm_cooperative_kernel[(splits, M)](
+            x, w, partials, torch.zeros(M, dtype=torch.int64), y, N, 1e-5,
+            BLOCK_N=block, BLOCK_S=triton.next_power_of_2(splits),
+        )  # fmt: skip
+    assert _close(y[:M], NORMS.rms_norm(x.double(), (N,), w.double(), 1e-5))
+    assert y[M].isnan().all()
+
+
+@on_a_cpu
+def test_without_a_gpu_both_take_their_two_launches(rms, layer):
+    """Kills: a program in the interpreter that waits for programs which come after it."""
+    x, w = _values(2, 5000)
+    pieces = rms.one_piece_for_each_sm(2, 5000)[1]
+    assert torch.equal(rms.rmsnorm_cooperative(x, w), rms.rmsnorm_split_det(x, w, 1e-6, pieces))
+    b = torch.randn(5000)
+    both = [layer.layernorm_split(x, w, b, 1e-5, 4, cooperative=how) for how in (False, True)]
+    assert torch.equal(*both)
+
+
+@pytest.mark.parametrize("sms", [20, 108, 132])
+@pytest.mark.parametrize(
+    ("M", "N"),
+    [(8, 262_144), (8, 262_145), (1, 1_048_576), (7, 65_537), (10, 1000), (1, 1), (3, 17)],
+)
+def test_there_is_a_place_for_every_program(rms, M, N, sms, monkeypatch):
+    """Kills: more programs than multiprocessors, columns in no piece, pieces of no power of two."""
+    monkeypatch.setitem(rms.one_piece_for_each_sm.__globals__, "NUM_SMS", sms)
+    block, pieces = rms.one_piece_for_each_sm(M, N)
+    assert M * pieces <= sms
+    assert (pieces - 1) * block < N <= pieces * block
+    assert block & (block - 1) == 0
+
+
+def test_shapes_that_it_is_not_made_for_are_refused(rms):
+    """Kills: many rows, a piece beyond the registers, rows with gaps: wrong values or no end."""
+    wide = torch.empty(8, 64, device=DEVICE)
+    for x in (torch.empty(133, 64, device=DEVICE), wide[:, :32], torch.empty(1, 133 * 32768)):
+        with pytest.raises(ValueError, match="few long contiguous rows"):
+            rms.rmsnorm_cooperative(x, torch.empty(x.shape[1], device=x.device))
+
+
+@has_it
+@pytest.mark.parametrize("arch", [75, 80, 90])
+def test_one_kernel_is_launched_where_there_is_a_gpu(rms, layer, arch):
+    """Kills: two launches in silence; a row that does not fit the registers."""
+    x, w = (
+        torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in [(8, 262_144), 262_144]
+    )
+    found = compile_gate(rms.rmsnorm_cooperative, (x, w), {}, arch, timeout=120)
+    assert found.ok, found.message
+    assert [(k.name, k.spills) for k in found.kernels] == [("rmsnorm_cooperative_kernel", 0)]
+    found = compile_gate(
+        layer.layernorm_split, (x, w, w, 1e-5, 16), {"cooperative": True}, arch, timeout=120
+    )
+    assert found.ok, found.message
+    assert [(k.name, k.spills) for k in found.kernels] == [("layernorm_join_kernel", 0)]
+
+
+@on_a_gpu
+@has_it
+@pytest.mark.gpu
+class TestOnAGpu:
+    def test_it_agrees_to_the_bit_with_two_launches(self, rms):
+        """300 calls in changing shapes. Kills: counters that one shape leaves where another cannot
+        begin, a counter that must be set back, partial sums read before they are all there."""
+        shapes = [(8, 262_144), (1, 1_048_576), (3, 50_001), (66, 1000), (1, 17), (5, 262_144)]
+        values = {shape: _values(*shape, torch.bfloat16) for shape in shapes}
+        wanted = {
+            (M, N): rms.rmsnorm_split_det(x, w, 1e-6, rms.one_piece_for_each_sm(M, N)[1])
+            for (M, N), (x, w) in values.items()
+        }
+        for _ in range(50):
+            for shape, (x, w) in values.items():
+                got = rms.rmsnorm_cooperative(x, w)
+                if shape[1] % 16 == 0:  # there both cut the row alike
+                    assert torch.equal(got, wanted[shape])
+                else:
+                    assert _close(got, wanted[shape].double())
+
+    def test_it_is_rmsnorm(self, rms):
+        for M, N in [(8, 262_144), (3, 50_001), (1, 17)]:
+            x, w = _values(M, N)
+            assert _close(
+                rms.rmsnorm_cooperative(x, w, 1e-3),
+                NORMS.rms_norm(x.double(), (N,), w.double(), 1e-3),
+            )
+
+    def test_layernorm_in_one_launch(self, layer):
+        """Kills: statistics of the piece before the row's are merged."""
+        for M, N, pieces in [(8, 262_144, 16), (3, 5000, 7), (1, 100, 1)]:
+            x, w = _values(M, N)
+            b = torch.randn(N, device=DEVICE)
+            want = NORMS.layer_norm((x + 3).double(), (N,), w.double(), b.double(), 1e-5)
+            for _ in range(20):
+                assert _close(layer.layernorm_split(x + 3, w, b, 1e-5, pieces, True), want)
+
+    def test_two_streams_do_not_wait_for_each_other(self, rms):
+        """Kills: counters shared by two streams, where the programs of one count for the other."""
+        x, w = _values(2, 200_000, torch.bfloat16)
+        want = rms.rmsnorm_cooperative(x, w)
+        streams = [torch.cuda.Stream() for _ in range(2)]
+        torch.cuda.synchronize()
+        results = []
+        for _ in range(100):
+            for stream in streams:
+                with torch.cuda.stream(stream):
+                    results.append(rms.rmsnorm_cooperative(x, w))
+        torch.cuda.synchronize()
+        assert all(torch.equal(got, want) for got in results)
+
+    def test_a_graph_is_replayed_between_calls(self, rms):
+        """Kills: counters of a graph that an ordinary call takes, without the zeros."""
+        x, w = _values(4, 100_000, torch.bfloat16)
+        want = rms.rmsnorm_cooperative(x, w)
+        cooperative._counters.clear()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            inside = [rms.rmsnorm_cooperative(x, w) for _ in range(3)]
+        for _ in range(5):
+            graph.replay()
+            assert torch.equal(rms.rmsnorm_cooperative(x, w), want)
+            assert all(torch.equal(got, want) for got in inside)
+
+    def test_too_many_programs_are_refused_by_the_gpu(self, rms):
+        """Kills: a launch that is not cooperative, whose programs would wait for ever."""
+        M, N, block = 4, 1 << 20, 1024  # 4096 programs
+        x, w = _values(M, N)
+        pieces = N // block
+        arguments = (x, w, torch.empty(M * pieces, device=DEVICE))
+        counters = torch.zeros(M, dtype=torch.int64, device=DEVICE)
+        with pytest.raises(RuntimeError, match="cooperative"):
+            rms.rmsnorm_cooperative_kernel[(pieces, M)](
+                *arguments, counters, torch.empty_like(x), N, 1e-6,
+                BLOCK_N=block, BLOCK_S=1024, num_warps=16, launch_cooperative_grid=True,
+            )  # fmt: skip

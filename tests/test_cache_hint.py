@@ -1,0 +1,39 @@
+"""The hint to the cache: when it is given, and that it reaches the machine code."""
+
+import pytest
+import torch
+
+from tritonbook import cache_hint, reference
+from tritonbook.seeing.compiled import compile_gate
+
+hint = cache_hint.cache_hint
+
+
+def _empty(*shape, dtype=torch.bfloat16):
+    return torch.empty(shape, dtype=dtype, device="meta")
+
+
+def test_only_tensors_far_larger_than_the_cache_get_it():
+    """Kills: elements counted instead of bytes; a hint at 67 MB, where it costs 2 %."""
+    assert hint(_empty(16384, 4096)) == "evict_last"
+    assert hint(_empty(16384, 4096, dtype=torch.float32)) == "evict_last"
+    assert hint(_empty(8192, 4096, dtype=torch.float32)) == "evict_last"
+    assert hint(_empty(8192, 4096)) == ""
+    assert hint(_empty(16384, 4095)) == ""
+
+
+@pytest.mark.parametrize("arch", [75, 80, 90])
+@pytest.mark.parametrize(
+    ("key", "M", "N", "vectors"),
+    [("rmsnorm_row", 16384, 8192, 1), ("rmsnorm", 524288, 128, 1), ("layernorm", 16384, 8192, 2)],
+)
+def test_it_reaches_the_load_of_x(key, M, N, vectors, arch):
+    """Kills: a wrapper or kernel that drops the hint, which no value would show."""
+    hints = []
+    for rows in (M, M // 4):
+        arguments = (_empty(rows, N), *(_empty(N) for _ in range(vectors)))
+        found = compile_gate(reference(key), arguments, {}, arch, timeout=120, ptx=True)
+        assert found.ok, found.message
+        (kernel,) = found.kernels
+        hints.append("evict_last" in kernel.ptx)
+    assert hints == [True, False]

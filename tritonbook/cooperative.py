@@ -1,0 +1,63 @@
+"""Cooperative launches: all programs run at the same time, so they may wait for each other.
+
+The GPU starts such a launch only if it has room for all programs at once, and refuses it otherwise
+("too many blocks in cooperative launch"). Triton has them from version 3.3 on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+
+from .device import INTERPRET
+
+# After .device, which decides between GPU and interpreter before Triton is imported.
+import triton  # isort: skip
+import triton.language as tl  # isort: skip
+from triton.backends.nvidia.compiler import CUDAOptions  # isort: skip
+
+TRITON_HAS_IT = any(
+    field.name == "launch_cooperative_grid" for field in dataclasses.fields(CUDAOptions)
+)
+
+_counters: dict[tuple[torch.device, int, int, int], torch.Tensor] = {}
+
+
+def can_launch_cooperatively() -> bool:
+    """May programs of one launch wait for each other? In the interpreter they run in turn."""
+    return TRITON_HAS_IT and not INTERPRET
+
+
+def arrival_counters(device: torch.device, rows: int, count: int) -> torch.Tensor:
+    """Counters [rows], int64, for `wait_for_all`: each is shared by `count` programs.
+
+    They are made once, for each device, stream and shape, and kept: a launch leaves them at a
+    multiple of `count`, where the next begins. Two streams must not share them.
+    """
+    if device.type != "cuda":  # the kernel is compiled, not run
+        return torch.zeros(rows, dtype=torch.int64, device=device)
+    key = (device, torch.cuda.current_stream(device).cuda_stream, rows, count)
+    if (found := _counters.get(key)) is not None:
+        return found
+    made = torch.zeros(rows, dtype=torch.int64, device=device)
+    if not torch.cuda.is_current_stream_capturing():
+        # inside a CUDA graph, zeroing is only noted down: such counters belong to the graph
+        _counters[key] = made
+    return made
+
+
+@triton.jit
+def wait_for_all(arrived_ptr, count):
+    """Return when `count` programs have called this: each may load what the others stored before.
+
+    arrived_ptr: one of `arrival_counters`. Assumes a cooperative launch.
+    """
+    # acq_rel, the default: what this program stored is seen by whoever sees the new count
+    arrived = tl.atomic_add(arrived_ptr, 1) + 1
+    goal = (arrived + count - 1) // count * count
+    while arrived < goal:
+        arrived = tl.atomic_add(arrived_ptr, 0, sem="acquire")
+
+
+__all__ = ["arrival_counters", "can_launch_cooperatively", "wait_for_all"]
