@@ -541,7 +541,7 @@ VARIANTS = {
     "rmsnorm_multirow": [
         Variant(
             "eight_warps",
-            ("num_warps = min(max(rows_per_program * BLOCK_N // 1024, 1), 16)", "num_warps = 8"),
+            ("num_warps = min(max(rows_per_program * BLOCK_N // 512, 1), 16)", "num_warps = 8"),
         ),
         Variant(
             "sqrt_and_divide",
