@@ -13,7 +13,7 @@ import triton.language as tl
 from benchmarks import __main__ as command
 from benchmarks import isolated, results
 from benchmarks.op import Missing, Op, Problem, Provider, all_ops, optional, peer
-from benchmarks.runner import ROUNDS, best_on_device, peak_bytes, ratio, run_op
+from benchmarks.runner import ROUNDS, best_on_device, elsewhere, peak_bytes, ratio, run_op
 from tritonbook import DEVICE
 from tritonbook.timing import Ceilings
 from tritonbook.timing.clock import Span
@@ -186,6 +186,55 @@ def test_every_second_turn_goes_the_other_way():
     op = replace(make_op(), providers=providers)
     run_op(op, peaks=PEAKS, timer=Listening(2.0, 3.0), device=DEVICE, say=lambda text: None)
     assert order[:4] == ["double", "eager", "eager", "double"] and len(order) == 2 * ROUNDS
+
+
+def test_what_works_in_place_starts_each_turn_from_the_same_values():
+    """Kills: a peer that turns its own results again and again, until they are infinite."""
+    drawn, firsts = [], []
+
+    class Listening(ScriptedClock):
+        def time(self, fn, warmup, rep):
+            firsts.append(None)  # the next call is the first of this row
+            fn()
+            return super().time(fn, warmup, rep)
+
+    def in_place(x):
+        if firsts and firsts[-1] is None:
+            firsts[-1] = x.clone()
+        return x.mul_(2)
+
+    def make(device):
+        drawn.append(torch.randn(200, device=device))
+        return (drawn[0],)
+
+    op = make_op()
+    problem = replace(op.problems[0], make=make)
+    op = replace(op, problems=[problem], providers={"in place": peer(in_place)})
+    run_op(op, peaks=PEAKS, timer=Listening(2.0), device=DEVICE, say=lambda text: None)
+    assert len(firsts) == ROUNDS
+    # the check before, and a first look at the result, double it as well: never more than these
+    assert {round((x / drawn[0]).median().item(), 3) for x in firsts} == {2.0}
+
+
+def test_copies_for_a_turn_keep_strides_and_leave_the_rest_alone():
+    """Kills: weights as nn.Linear keeps them that are copied into another layout."""
+    weight, expanded = torch.randn(6, 4).t(), torch.randn(4, 1).expand(4, 3)
+    (first, second, third), spacer = elsewhere((weight, expanded, 7), 3)
+    assert first.stride() == weight.stride() and torch.equal(first, weight)
+    assert first.data_ptr() != weight.data_ptr()
+    assert second is expanded and third == 7 and spacer is None
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(DEVICE == "cpu", reason="there is no CUDA GPU here")
+def test_each_turn_has_other_memory():
+    """Kills: copies that get the memory of the turn before."""
+    original, places = torch.randn(1 << 22, device=DEVICE), set()
+    for number in range(ROUNDS):
+        (copy,), spacer = elsewhere((original,), number)
+        places.add(copy.data_ptr())
+        del copy, spacer
+    assert len(places) > ROUNDS // 2
 
 
 def test_two_functions_are_compared_turn_by_turn():
