@@ -339,7 +339,7 @@ for N in (1024, 8192, 65536):
 # and pushes something older out. `eviction_policy="evict_last"` asks the GPU to keep these elements
 # longest. `cache_hint` asks for it from 134 MB on, several times the cache.
 #
-# What is it worth? On an H100, 0.1 to 0.7 % of the time for one-pass norms of 134 and 268 MB. At
+# What is it worth? On an H100, 0.5 to 1.5 % of the time for one-pass norms of 134 and 268 MB. At
 # 67 MB it *costs* 2 %. The GPU's counters show the same bytes from memory with and without the
 # hint, so it saves none. Why it helps they do not show. Such a hint comes last, and only after you
 # have measured it.

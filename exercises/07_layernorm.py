@@ -794,7 +794,7 @@ predict(
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# 16,384 × 4,096 × 4 bytes = 268 MB, at an H100's 2,966 GB/s 0.091 ms. It took 0.094, and so did
+# 16,384 × 4,096 × 4 bytes = 268 MB, at an H100's 2,966 GB/s 0.091 ms. It took 0.093, and so did
 # RMSNorm. The ratio is 1.
 #
 # </details>
@@ -803,7 +803,7 @@ predict(
 # wait for the same bytes. RMSNorm saves a bias, and trouble.
 #
 # 8 long rows, one program each, leave most of the GPU idle, as in notebook 06. Three launches
-# that fill it take a sixth of torch's time.
+# that fill it take 0.009 ms of the GPU instead of 0.273, and the call 0.16 instead of 0.52.
 
 # %% [markdown]
 # ## Stretch: one launch fewer
