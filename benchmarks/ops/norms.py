@@ -130,7 +130,7 @@ def _trained(M, N):
             _random(M, N)(device),
         ),
         bytes=10 * M * N,  # forward: x, y; backward: x, dy, dx
-        targets={"torch": 1.3, "torch, two calls": 1.3},
+        targets={"torch": 1.3},
     )
 
 
@@ -184,14 +184,22 @@ OPS = [
         exact=_gradients(layer_eager),
         providers={
             "layernorm": Provider(_our_gradients, ours=True, launches=_our_passes),
-            # Autograd calls a Python class of ours, but PyTorch's own in C++: the kernels alone.
-            "layernorm, two calls": Provider(_our_passes, ours=True),
             "torch": peer(_gradients(layer_eager)),
-            "torch, two calls": peer(_passes_without_autograd),
             "compile static": Provider(_compiled_gradients),
             "liger": optional(
                 "liger_kernel.ops.layer_norm", lambda module: _gradients(_liger_layer(module))
             ),
+        },
+    ),
+    # Autograd calls a Python class of ours, but C++ of PyTorch's. So here without it, for both.
+    Op(
+        name="layernorm passes",
+        notebook="07_layernorm",
+        problems=[_trained(16384, 4096)],
+        exact=_gradients(layer_eager),
+        providers={
+            "layernorm_backward": Provider(_our_passes, ours=True),
+            "torch": peer(_passes_without_autograd),
         },
     ),
 ]
