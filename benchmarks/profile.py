@@ -218,6 +218,7 @@ def profile(ncu: Ncu, name: str, label: str, names: Sequence[str]) -> list[dict[
     Refused where no problem could be profiled here.
     """
     child = [sys.executable, "-m", "benchmarks.profile_child", name, label, *names]
+    tune(child)
     while True:
         said, log, complaint = _run(ncu, child)
         lacking = counters.unknown_metrics(log) - ncu.unknown
@@ -243,17 +244,45 @@ def profile(ncu: Ncu, name: str, label: str, names: Sequence[str]) -> list[dict[
     ]
 
 
+def tune(child: Sequence[str]) -> None:
+    """Run the program without ncu first, so that autotuned kernels find their configuration kept.
+
+    Below ncu every launch takes longer, and a tuner picks another tile than in the benchmark. What
+    goes wrong here goes wrong again below ncu, where it is told.
+    """
+    process = subprocess.Popen(
+        child,
+        env=_environment(),
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        process.wait(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        _end(process)
+
+
+def _environment() -> dict[str, str]:
+    """Compile in the profiled process: ncu follows no pool of workers. LC_ALL: digits as in C."""
+    return {
+        **os.environ,
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        "TRITON_CACHE_AUTOTUNING": "1",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
 def _run(ncu: Ncu, child: Sequence[str]) -> tuple[str, str, str]:
     """The child's output, ncu's, which holds the table, and what either complained about."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.txt"
         metrics = ",".join(counters.wanted(ncu.unknown))
         command = [ncu.path, *OPTIONS, "--metrics", metrics, "--log-file", str(log), *child]
-        # Compile in the profiled process: ncu follows no pool of workers. LC_ALL: digits as in C.
-        environment = {**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1", "LC_ALL": "C.UTF-8"}
         process = subprocess.Popen(
             command,
-            env=environment,
+            env=_environment(),
             cwd=Path(__file__).parents[1],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

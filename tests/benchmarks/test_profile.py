@@ -13,7 +13,7 @@ from paper_results import row, stored
 
 from benchmarks import counters, misses, profile, profile_child, results
 from benchmarks.op import Missing, Op, Problem, Provider, peer
-from benchmarks.profile import Failed, Ncu
+from benchmarks.profile import Failed, Ncu, tune
 
 MACHINE = {"gpu": "Paper GPU", "torch": "9.9", "triton": "8.8", "python": "3.99"}
 OP = Op(
@@ -53,6 +53,14 @@ def paper_ncu_at(tmp_path):
     return make
 
 
+@pytest.fixture(autouse=True)
+def tuned(monkeypatch):
+    """The programs that were run without ncu: none is, here."""
+    ran = []
+    monkeypatch.setattr(profile, "tune", ran.append)
+    return ran
+
+
 def calls(tmp_path):
     return (tmp_path / "calls.txt").read_text().splitlines()
 
@@ -73,6 +81,29 @@ def test_kernels_come_back_by_provider(tmp_path, paper_ncu_at):
     for option in ("--profile-from-start off", "--clock-control none", "--print-units base"):
         assert option in said
     assert said.endswith("-m benchmarks.profile_child rmsnorm 8x8 rmsnorm torch liger")
+
+
+def test_the_program_runs_once_without_ncu_before(tuned, paper_ncu_at):
+    """Kills: a tuner that picks its tile below ncu, where every launch takes longer."""
+    ncu = paper_ncu_at(
+        "import os\nassert os.environ['TRITON_CACHE_AUTOTUNING'] == '1'\n"
+        + writes(paper_ncu.two_providers())
+    )
+    profile.profile(ncu, "rmsnorm", "8x8", ["rmsnorm", "torch"])
+    (child,) = tuned
+    assert child[1:] == ["-m", "benchmarks.profile_child", "rmsnorm", "8x8", "rmsnorm", "torch"]
+
+
+def test_tuning_that_fails_or_hangs_is_left_to_the_profile(tmp_path, monkeypatch):
+    """Kills: a run that ends, or waits for ever, at a program that ncu would tell about."""
+    monkeypatch.setattr(profile, "SECONDS", 1)
+    seen = tmp_path / "seen"
+    report = f"import os; open({str(seen)!r}, 'w').write(os.environ['TRITON_CACHE_AUTOTUNING'])"
+    tune([sys.executable, "-c", f"{report}; raise SystemExit(3)"])
+    assert seen.read_text() == "1"
+    began = time.monotonic()
+    tune([sys.executable, "-c", "import time; time.sleep(60)"])
+    assert time.monotonic() - began < 20
 
 
 def test_a_metric_that_ncu_lacks_is_left_out_and_remembered(tmp_path, paper_ncu_at):
