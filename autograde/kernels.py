@@ -16,7 +16,16 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from .language import BUILTINS, Refused, bound_names, is_literal, vet, walk_body, walk_signature
+from .language import (
+    BUILTINS,
+    COURSE_FUNCTIONS,
+    Refused,
+    bound_names,
+    is_literal,
+    vet,
+    walk_body,
+    walk_signature,
+)
 
 
 @dataclass(frozen=True)
@@ -86,8 +95,8 @@ class KernelLibrary:
                     continue
                 name, module = alias.asname or alias.name, node.module or ""
                 line = f"from {module} import {alias.name} as {name}"
-            root = module.split(".")[0]
-            if root in ("triton", "math") and alias.name != "*":
+            known = module.split(".")[0] in ("triton", "math") and alias.name != "*"
+            if known or f"{module}.{alias.name}" in COURSE_FUNCTIONS:
                 self._imports[name] = line
 
     def add_module(self, name: str, text: str, refused: frozenset[str]) -> None:

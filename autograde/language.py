@@ -67,6 +67,8 @@ _REFUSED = {"inline_asm_elementwise", "target_info", "extra", "map_elementwise"}
 _LIBRARIES = ("triton.language.extra.libdevice", "triton.language.extra.cuda")
 _LIBRARIES += ("triton.language.extra.cuda.libdevice",)
 _TRITON = {"cdiv", "next_power_of_2"}
+# What kernels of the course call from its own package. Attributes of these are not the language.
+COURSE_FUNCTIONS = {"tritonbook.cooperative.wait_for_all"}
 _MATH = {"pi", "e", "inf", "nan", "sqrt", "log", "log2", "exp", "floor", "ceil", "tau"}
 
 
@@ -254,6 +256,7 @@ def _allow_path(path: str) -> None:
         or (module == "math" and name in _MATH)
         or (module == "triton.language" and name in set(tl.__all__) - _REFUSED)
         or (path in _LIBRARIES)
+        or (path in COURSE_FUNCTIONS)
         or (module in (*_LIBRARIES, "triton.language.math") and _is_function(path))
     )
     if not good:

@@ -62,6 +62,31 @@ def test_honest_constructs_pass(body: str) -> None:
     _only(_library(body, LIBDEVICE))
 
 
+def test_a_function_of_the_course_passes() -> None:
+    """Kills: an answer to notebook 07 that is refused for what its own page imports."""
+    before = "from tritonbook.cooperative import arrival_counters, wait_for_all\n"
+    _only(_library("wait_for_all(x_ptr, 1)", before))
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("from tritonbook.cooperative import wait_for_all\n", "wait_for_all.fn.__globals__"),
+        ("from tritonbook.cooperative import wait_for_all\n", "wait_for_all.fn"),
+        ("from tritonbook.cooperative import wait_for_all\n", "f = wait_for_all\nf.src"),
+        ("from tritonbook.cooperative import arrival_counters\n", "arrival_counters(x_ptr, 1, 1)"),
+        ("from tritonbook.cooperative import torch\n", "torch.load('x')"),
+        ("from tritonbook import cooperative\n", "cooperative.torch.load('x')"),
+        ("import tritonbook.cooperative as c\n", "c.wait_for_all(x_ptr, 1)"),
+        ("from tritonbook.cooperative import *\n", "arrival_counters(x_ptr, 1, 1)"),
+    ],
+)
+def test_nothing_else_of_the_course_is_reached(before: str, body: str) -> None:
+    """Kills: the way from one allowed function to the module around it."""
+    with pytest.raises(Refused):
+        _only(_library(body, before))
+
+
 LIBDEVICE = "from triton.language.extra.cuda import libdevice\n"
 ESCAPES = {
     "import": "import os",
