@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import json
+import os
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -94,6 +99,25 @@ def test_a_worker_that_ends_between_two_trials_is_replaced(exercise: Exercise):
         worker._process.kill()
         worker._process.wait()
         assert worker.ask(solution, None, 30)[0] == "passed"
+
+
+@pytest.mark.parametrize(("expected", "replaced"), [(("passed",), True), (("timeout",), False)])
+def test_a_worker_that_was_stopped_by_surprise_is_replaced(
+    exercise: Exercise, expected, replaced, monkeypatch
+):
+    """Kills: one slow moment of the machine that fails every later trial of the process."""
+    answers, ours = os.pipe()
+    line = {"code": "timeout", "message": "", "card": "", "seconds": 1.0, "spent": False}
+    os.write(ours, (json.dumps(line) + "\n").encode())
+    closed = []
+    with os.fdopen(answers) as stdout:
+        process = SimpleNamespace(stdin=io.StringIO(), stdout=stdout)
+        monkeypatch.setattr(matrix.Worker, "_running", lambda self: process)
+        monkeypatch.setattr(matrix.Worker, "close", lambda self: closed.append(True))
+        trial = replace(next(matrix.trials(exercise)), expected=expected)
+        assert matrix.Worker().ask(trial, None, 5.0)[0] == "timeout"
+    os.close(ours)
+    assert bool(closed) is replaced
 
 
 def test_trials_of_one_key(exercise: Exercise):
