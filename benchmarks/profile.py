@@ -250,28 +250,29 @@ def tune(child: Sequence[str]) -> None:
     Below ncu every launch takes longer, and a tuner picks another tile than in the benchmark. What
     goes wrong here goes wrong again below ncu, where it is told.
     """
-    process = subprocess.Popen(
-        child,
-        env=_environment(),
-        cwd=Path(__file__).parents[1],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = _started(child, subprocess.DEVNULL)
     try:
         process.wait(timeout=SECONDS)
     except subprocess.TimeoutExpired:
         _end(process)
 
 
-def _environment() -> dict[str, str]:
-    """Compile in the profiled process: ncu follows no pool of workers. LC_ALL: digits as in C."""
-    return {
-        **os.environ,
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
-        "TRITON_CACHE_AUTOTUNING": "1",
-        "LC_ALL": "C.UTF-8",
+def _started(command: Sequence[str], output: int) -> subprocess.Popen[str]:
+    """The command in a group of its own, so that all it starts can be ended with it."""
+    settings = {
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",  # ncu follows no pool of workers
+        "TRITON_CACHE_AUTOTUNING": "1",  # from `tune` to the profile
+        "LC_ALL": "C.UTF-8",  # digits as in C
     }
+    return subprocess.Popen(
+        command,
+        env={**os.environ, **settings},
+        cwd=Path(__file__).parents[1],
+        stdout=output,
+        stderr=output,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def _run(ncu: Ncu, child: Sequence[str]) -> tuple[str, str, str]:
@@ -280,15 +281,7 @@ def _run(ncu: Ncu, child: Sequence[str]) -> tuple[str, str, str]:
         log = Path(folder) / "ncu.txt"
         metrics = ",".join(counters.wanted(ncu.unknown))
         command = [ncu.path, *OPTIONS, "--metrics", metrics, "--log-file", str(log), *child]
-        process = subprocess.Popen(
-            command,
-            env=_environment(),
-            cwd=Path(__file__).parents[1],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        process = _started(command, subprocess.PIPE)
         try:
             said, complaint = process.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
