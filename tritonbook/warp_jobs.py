@@ -3,6 +3,7 @@
 Triton does it for a loop with `tl.range(..., warp_specialize=True)` that loads through tensor
 descriptors: on sm_90 from version 3.5 on. On sm_100 it does it in another way, which refuses the
 kernel of notebook 14 (seen with 3.5 to 3.9); on older GPUs such a loop runs as any other.
+In Gluon (notebook 17) a kernel says itself which warps do what.
 """
 
 from __future__ import annotations
@@ -16,6 +17,14 @@ from .device import INTERPRET
 def can_specialise_warps() -> bool:
     """Can a kernel with such a loop run here: in the interpreter, or with warps that take turns?"""
     return triton_version() >= (3, 5) and (INTERPRET or target_arch() // 10 == 9)
+
+
+def can_run_gluon() -> bool:
+    """Can the Gluon kernel of notebook 17 run, or be compiled, here? It is written for sm_90.
+
+    Gluon has no interpreter. Its warp groups have these signatures from Triton 3.6 on.
+    """
+    return triton_version() >= (3, 6) and not INTERPRET and target_arch() == 90
 
 
 def descriptor_memory(size: int, alignment: int, stream: int | None) -> torch.Tensor:

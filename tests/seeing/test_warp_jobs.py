@@ -21,3 +21,20 @@ def test_only_where_the_compiler_does_it(triton, arch, interpreted, says, monkey
     monkeypatch.setattr(warp_jobs, "target_arch", lambda: arch)
     monkeypatch.setattr(warp_jobs, "INTERPRET", interpreted)
     assert warp_jobs.can_specialise_warps() is says
+
+
+@pytest.mark.parametrize(
+    ("triton", "arch", "interpreted", "says"),
+    [
+        ((3, 6), 90, False, True),
+        ((3, 5), 90, False, False),  # warp_specialize takes its jobs in another form
+        ((3, 7), 90, True, False),  # nothing interprets Gluon
+        ((3, 7), 80, False, False),
+        ((3, 7), 100, False, False),  # other instructions for tensor cores
+    ],
+)
+def test_the_gluon_kernel_is_for_one_gpu(triton, arch, interpreted, says, monkeypatch):
+    monkeypatch.setattr(warp_jobs, "triton_version", lambda: triton)
+    monkeypatch.setattr(warp_jobs, "target_arch", lambda: arch)
+    monkeypatch.setattr(warp_jobs, "INTERPRET", interpreted)
+    assert warp_jobs.can_run_gluon() is says

@@ -1,0 +1,46 @@
+"""Gluon, Triton's lower level, for notebook 17: the names that its kernel uses.
+
+They live in `triton.experimental.gluon`. Before Triton 3.6 Gluon is absent or has other signatures;
+there the kernel is defined but never compiled, and `can_run_gluon` of `warp_jobs` says so.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import triton.language as tl
+
+from .compat import triton_version
+
+if triton_version() >= (3, 6):
+    from triton.experimental import gluon
+    from triton.experimental.gluon import language as gl
+    from triton.experimental.gluon.language.nvidia.hopper import (
+        fence_async_shared,
+        mbarrier,
+        tma,
+        warpgroup_mma,
+        warpgroup_mma_wait,
+    )
+    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+else:
+
+    def _absent(fn: Any) -> Any:
+        return fn
+
+    gluon = types.SimpleNamespace(jit=_absent)
+    gl = types.SimpleNamespace(constexpr=tl.constexpr)
+    mbarrier = tma = TensorDescriptor = None
+    fence_async_shared = warpgroup_mma = warpgroup_mma_wait = None
+
+__all__ = [
+    "TensorDescriptor",
+    "fence_async_shared",
+    "gl",
+    "gluon",
+    "mbarrier",
+    "tma",
+    "warpgroup_mma",
+    "warpgroup_mma_wait",
+]
