@@ -89,9 +89,11 @@ def _run_problem(
         except Missing as reason:
             row.update(state="not run", reason=str(reason))
             continue
+        own = tuple(_copied(arg) for arg in args)  # some work in place
         verdict = verify(
-            fn, args, expected, ours=provider.ours, part=op.part, tolerance=op.tolerance
+            fn, own, expected, ours=provider.ours, part=op.part, tolerance=op.tolerance
         )
+        del own
         row.update(error=verdict.error, kernels=verdict.kernels)
         if verdict.problem:
             row.update(state="refused", reason=verdict.problem)

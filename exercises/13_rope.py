@@ -454,6 +454,20 @@ tables = torch.randn(2, 4, 4, device=DEVICE).unbind(0)
 show_tiles(rope, x, x.clone(), *tables)
 
 # %% [markdown]
+# **In place.** `launch_rope` does not ask where its results go. They may go over the inputs. That is
+# safe inside the kernel: a program loads both partners before it stores them, and no other program
+# touches them. Liger-Kernel, a library of Triton kernels, turns q and k like this. No byte less is
+# moved, but no new tensor is needed: 84 MB less in the example below. Use it only where nobody
+# needs the old q and k again.
+
+# %% tags=["reference"]
+def rope_inplace(q, k, cos, sin, interleaved=False, pos_offset=0):
+    """rope, written over q and k; returns both. Their elements must not overlap in memory."""
+    check_rope_inputs(q, k, cos, sin, pos_offset)
+    launch_rope(q, k, q, k, cos, sin, interleaved, pos_offset, 1.0)
+    return q, k
+
+# %% [markdown]
 # **Predict, then measure.** For B = 2, L = 4096, 32 heads of q and 8 of k, D = 128 in bfloat16:
 # 2 × 4096 × 40 × 128 elements, 4 bytes each for one read and one write. That makes 168 MB. Divide
 # by the copy bandwidth of your GPU.
@@ -471,11 +485,13 @@ k = torch.randn(B, L, HK, D, device=DEVICE, dtype=dtype).transpose(1, 2)
 theta = 500_000.0 ** (-torch.arange(0, D, 2, device=DEVICE) / D)
 angle = torch.arange(L, device=DEVICE)[:, None] * theta
 cos, sin = angle.cos().to(dtype), angle.sin().to(dtype)
+copies = q.clone(), k.clone()
 
 ways = {
     "torch": lambda: rope_ref(q, k, cos, sin),
     "rope": lambda: rope(q, k, cos, sin),
     "rope, interleaved": lambda: rope(q, k, cos, sin, interleaved=True),
+    "rope_inplace": lambda: rope_inplace(*copies, cos, sin),
 }
 if DEVICE == "cuda":
     compiled = torch.compile(rope_ref)

@@ -1,7 +1,7 @@
-"""Gluon, Triton's lower level, for notebook 17: the names that its kernel uses.
+"""Gluon, Triton's lower level, for notebooks 17 and 18: the names that their kernels use.
 
 They live in `triton.experimental.gluon`. Before Triton 3.6 Gluon is absent or has other signatures;
-there the kernel is defined but never compiled, and `can_run_gluon` of `warp_jobs` says so.
+there the kernels are defined but never compiled, and `can_run_gluon` of `warp_jobs` says so.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Triton does it for a loop with `tl.range(..., warp_specialize=True)` that loads through tensor
 descriptors: on sm_90 from version 3.5 on. On sm_100 it does it in another way, which refuses the
 kernel of notebook 14 (seen with 3.5 to 3.9); on older GPUs such a loop runs as any other.
-In Gluon (notebook 17) a kernel says itself which warps do what.
+In Gluon (notebooks 17 and 18) a kernel says itself which warps do what.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def can_specialise_warps() -> bool:
 
 
 def can_run_gluon() -> bool:
-    """Can the Gluon kernel of notebook 17 run, or be compiled, here? It is written for sm_90.
+    """Can the Gluon kernels of notebooks 17 and 18 run, or be compiled, here? They are for sm_90.
 
     Gluon has no interpreter. Its warp groups have these signatures from Triton 3.6 on.
     """

@@ -29,6 +29,11 @@ def _specialised():
     return solution("flash_fwd").load().__globals__["flash_specialised"]
 
 
+def _gluon():
+    """Notebook 18."""
+    return solution("next_tile").load().__globals__["flash_gluon"]
+
+
 def last_head(result):
     """The same head of a candidate's result, without lse."""
     return result[0][-1:, -1:] if isinstance(result, tuple) else result[-1:, -1:]
@@ -97,6 +102,7 @@ OPS = [
         providers={
             "flash_fwd": solution("flash_fwd"),
             "flash_specialised": Provider(_specialised, ours=True),
+            "flash_gluon": Provider(_gluon, ours=True),
             "cudnn": native(SDPBackend.CUDNN_ATTENTION),
             "flash-attention-2": native(SDPBackend.FLASH_ATTENTION),
             "flaggems": optional("flag_gems.ops.attention", _flaggems),

@@ -1,4 +1,4 @@
-"""The Gluon kernel of notebook 17: machine code here, values on an H100."""
+"""The Gluon kernel of notebook 18: machine code here, values on an H100."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from tritonbook.seeing.compiled import compile_gate
 
 @pytest.fixture(scope="module")
 def page():
-    return load(get("17_gluon_attention"))
+    return load(get("18_gluon_attention"))
 
 
 @pytest.mark.skipif(compat.triton_version() < (3, 6), reason="this Triton's Gluon has other words")

@@ -1,4 +1,4 @@
-"""Pictures of notebook 17: the ring, and who gets how much work."""
+"""Pictures of the Gluon notebooks: the ring, and who gets how much work."""
 
 import xml.etree.ElementTree as ElementTree
 
@@ -31,7 +31,7 @@ def test_the_words_say_what_the_bars_show():
     assert ElementTree.fromstring(drawn.svg) is not None
 
 
-def test_a_ring_shows_slot_and_phase_of_each_tile():
+def test_a_ring_shows_slot_and_phase_of_each_load():
     drawn = draw_ring(lambda number, slots: (number % slots, number // slots % 2), 5, 2)
     assert "0 in slot 0, phase 0; 1 in slot 1, phase 0; 2 in slot 0, phase 1" in repr(drawn)
     assert "4 in slot 0, phase 0" in repr(drawn)

@@ -33,7 +33,7 @@ def test_only_where_the_compiler_does_it(triton, arch, interpreted, says, monkey
         ((3, 7), 100, False, False),  # other instructions for tensor cores
     ],
 )
-def test_the_gluon_kernel_is_for_one_gpu(triton, arch, interpreted, says, monkeypatch):
+def test_the_gluon_kernels_are_for_one_gpu(triton, arch, interpreted, says, monkeypatch):
     monkeypatch.setattr(warp_jobs, "triton_version", lambda: triton)
     monkeypatch.setattr(warp_jobs, "target_arch", lambda: arch)
     monkeypatch.setattr(warp_jobs, "INTERPRET", interpreted)

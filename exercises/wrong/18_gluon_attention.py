@@ -2,25 +2,10 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-RING = "return number % slots, number // slots % 2"
 PLACE = "place = pid if turn % 2 == 0 else programs - 1 - pid"
 NUMBER = "return turn * programs + place"
 
 MUTANTS = {
-    "ring_slot": [
-        Mutant("phase_never_flips", "never-flips", (RING, "return number % slots, 0")),
-        Mutant("phase_flips_with_every_tile", "flips-with-every-tile", (RING, "return number % slots, number % 2")),
-        Mutant("phase_of_the_slot", "flips-with-every-tile", (RING, "return number % slots, number % slots % 2")),
-        Mutant("counts_rounds", "counts-rounds", (RING, "return number % slots, number // slots")),
-        Mutant("other_phase", "other-phase", (RING, "return number % slots, number // slots % 2 ^ 1")),
-        Mutant("pair_swapped", "swapped", (RING, "return number // slots % 2, number % slots")),
-        Mutant("ring_of_two", "wrong-values", (RING, "return number % 2, number // slots % 2")),
-        Mutant("round_begins_a_tile_late", "other-phase", (RING, "return number % slots, (number - 1) // slots % 2")),
-        Mutant("one_slot_too_many", "wrong-values", (RING, "return number % (slots + 1), number // (slots + 1) % 2")),
-        Mutant("real_division", ("wrong-values", "wrong-type"), (RING, "return number % slots, number / slots % 2")),
-        Mutant("slot_only", ("wrong-type", "wrong-values"), (RING, "return number % slots")),
-        Mutant("returns_nothing", ("wrong-type", "wrong-values"), (RING, "_ = number % slots")),
-    ],
     "next_tile": [
         Mutant("same_order", "forwards", (PLACE, "place = pid")),
         Mutant("always_backwards", "backwards", (PLACE, "place = programs - 1 - pid")),
@@ -39,11 +24,6 @@ MUTANTS = {
 }
 
 VARIANTS = {
-    "ring_slot": [
-        Variant("remainder_by_subtraction", (RING, "return number - number // slots * slots, number // slots % 2")),
-        Variant("phase_by_and", (RING, "return number % slots, number // slots & 1")),
-        Variant("round_of_twice_the_slots", (RING, "return number % slots, number % (2 * slots) // slots")),
-    ],
     "next_tile": [
         Variant("without_a_condition", (PLACE, "place = pid + turn % 2 * (programs - 1 - 2 * pid)")),
         Variant("asks_for_the_odd_turn", (PLACE, "place = programs - 1 - pid if turn % 2 else pid")),

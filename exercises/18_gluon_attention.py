@@ -1,12 +1,11 @@
 # ---
 # workbook:
 #   title: Below Triton, attention in Gluon
-#   minutes: 50
+#   minutes: 40
 #   needs: interpreter
-#   requires: [14_flash_attention]
+#   requires: [14_flash_attention, 17_gluon_matmul]
 #   you_will:
-#     - see what Triton decides for you, and decide it yourself in Gluon
-#     - hand tiles from one group of warps to another through a ring with barriers
+#     - let two groups of warps take turns on the tensor cores
 #     - share long and short causal tiles evenly among programs that stay
 #     - read an attention kernel that keeps up with cuDNN on an H100
 # ---
@@ -27,170 +26,21 @@ setup()
 # 16,384 tokens it had 0.84 to 0.89 of its speed on an H100. Why? All its warps work alike. They
 # multiply together, and then they compute a softmax together. In that time the tensor cores wait.
 #
-# The cure is to give warps different jobs. Triton can do some of it by itself (the stretch of
-# notebook 14). The rest it does not let you say. It decides which warp does what, what lies in
-# shared memory, and who waits for whom.
-#
-# *Gluon* is the level below. It is part of Triton, with the same Python and the same compiler, but
-# these decisions are yours. You pay for it: the kernel of this notebook runs on an H100 (sm_90) and
-# on no other GPU, and nothing interprets it.
-#
-# So your two tasks are plain Python, and run anywhere. The very same lines are compiled into the
-# kernel afterwards. You need a GPU only to run that kernel: to compile it and look inside, you
-# need none.
-#
-# ## Three jobs
-#
-# An H100 multiplies with four warps at a time, a *warp group*. Here is who does what:
+# The cure is to give warps different jobs, in Gluon, as in notebook 17. It is the same deal: the
+# kernel runs on an H100 and nowhere else. Your task is plain Python, and its lines are compiled into
+# the kernel.
 #
 # - One warp loads tiles of K and V, and nothing else.
 # - Two warp groups compute. Each owns 64 of the program's 128 queries.
 
 # %%
 from tritonbook.seeing.pictures_attention import draw_warp_jobs
-from tritonbook.seeing.pictures_gluon import draw_ring, draw_shares
+from tritonbook.seeing.pictures_gluon import draw_shares
 
 draw_warp_jobs()
 
 # %% [markdown]
 # Look at the bottom line. While one group computes exponentials, the other one multiplies.
-#
-# ## A ring of tiles
-#
-# Loaded tiles lie in shared memory until both groups have used them. There is room for a few: the
-# *slots* of a ring. Tile 0 goes to slot 0, tile 1 to slot 1, and after the last slot comes slot 0
-# again. So two questions arise. Has the tile arrived? And may its slot be overwritten?
-#
-# Both are answered by *barriers*, 8 bytes each in shared memory. A barrier counts arrivals. When as
-# many have arrived as it was told to expect, its *phase* ends, and it counts from zero again. Phases
-# have the numbers 0, 1, 0, 1, and so on. `wait(barrier, phase)` returns as soon as the phase of that
-# number has ended.
-#
-# Each slot has two barriers:
-#
-# | barrier | who arrives | who waits |
-# |---|---|---|
-# | `full` | the copy engine, when all bytes are there | the two groups |
-# | `empty` | each group, when it has used the tile | the loading warp |
-#
-# **Predict.** A new barrier is in phase 0. The loading warp waits for the slot to be empty, before
-# it has loaded anything. Nobody has arrived. Why does it not wait for ever?
-#
-# <details><summary>Answer</summary>
-#
-# It waits for phase 1. On a new barrier that is the phase *before* the first, and it counts as
-# ended. In the next round the loader waits for phase 0, which ends when both groups have arrived.
-# So the loader's phase is always the other one: `phase ^ 1`.
-#
-# </details>
-#
-# ## Task 1: where in the ring?
-#
-# Write `ring_slot`. Tiles are numbered from 0 in the order of their loads.
-#
-# | name | meaning |
-# |---|---|
-# | `number` | number of the tile, from 0 |
-# | `slots` | how many slots the ring has |
-# | returned | the pair `(slot, phase)`, two ints |
-#
-# - `slot`: where the tile lies.
-# - `phase`: 0 or 1, the phase of the slot's `full` barrier that its arrival ends. The first tile in
-#   a slot ends phase 0.
-#
-# Use `+ - * // %` only: these lines will be compiled for the GPU. About 1 line.
-
-# %% tags=["reference"]
-def ring_slot_ref(number, slots):
-    """The ring walked tile by tile: after the last slot the next round begins."""
-    slot = phase = 0
-    for _ in range(number):
-        slot += 1
-        if slot == slots:
-            slot, phase = 0, 1 - phase
-    return slot, phase
-
-
-RING_SUSPECTS = {
-    "never-flips": (
-        lambda number, slots: (number % slots, 0),
-        "The phase is always 0. Each time a slot is used again, its barrier is in the other phase.",
-    ),
-    "flips-with-every-tile": (
-        lambda number, slots: (number % slots, number % 2),
-        "The phase changes from tile to tile. It changes from round to round: each slot has a "
-        "barrier of its own.",
-    ),
-    "counts-rounds": (
-        lambda number, slots: (number % slots, number // slots),
-        "The phase is the number of the round. Barriers know two phases only, 0 and 1.",
-    ),
-    "other-phase": (
-        lambda number, slots: (number % slots, 1 - number // slots % 2),
-        "The phases are the wrong way round. The first tile in a slot ends phase 0.",
-    ),
-    "swapped": (
-        lambda number, slots: (number // slots % 2, number % slots),
-        "The pair is (phase, slot); the slot comes first.",
-    ),
-}
-RING_CASES = [
-    case("the third round", number=10, slots=4),
-    case("the first tile", number=0, slots=4),
-    case("the last slot", number=3, slots=4),
-    case("the second round", number=4, slots=4),
-    case("three slots", number=11, slots=3),
-]
-
-# %% tags=["answer"] key="ring_slot"
-def ring_slot(number, slots):
-    """Slot of tile `number`, and the phase of the slot's barrier that its arrival ends."""
-    # TODO: the slot, and whether it is used for an even or an odd time (about 1 line)
-    ### BEGIN SOLUTION
-    return number % slots, number // slots % 2
-    ### END SOLUTION
-
-# %% [markdown] tags=["hint"] key="ring_slot"
-# #### Hints for ring_slot
-#
-# <details><summary>Hint 1: a question</summary>
-#
-# With 4 slots, in which slot lie the tiles 0, 4 and 8? What do these numbers have in common?
-#
-# </details>
-# <details><summary>Hint 2: where to look</summary>
-#
-# The slot is a remainder. The quotient says how often that slot has been used before. Of that you
-# need only whether it is even or odd.
-#
-# </details>
-# <details><summary>Hint 3: the shape of the code</summary>
-#
-# ```python
-# return number % ..., number // ... % ...
-# ```
-#
-# </details>
-
-# %% tags=["check"] key="ring_slot" points=3
-check(ring_slot, ring_slot_ref, RING_CASES, triton=False, suspects=RING_SUSPECTS)
-### BEGIN HIDDEN TESTS
-HIDDEN_RING_CASES = [
-    case("one slot, an even round", number=6, slots=1),
-    case("one slot, an odd round", number=7, slots=1),
-    case("two slots", number=3, slots=2),
-    case("five slots", number=14, slots=5),
-    case("eight slots, far on", number=100_003, slots=8),
-    case("the end of a round", number=15, slots=8),
-]
-check(ring_slot, ring_slot_ref, HIDDEN_RING_CASES, triton=False, suspects=RING_SUSPECTS)
-### END HIDDEN TESTS
-
-# %% [markdown]
-# Your ring, drawn. A colour is a phase.
-
-# %%
-draw_ring(ring_slot, tiles=14, slots=4)
 
 # %% [markdown]
 # ## Programs that stay
@@ -212,7 +62,7 @@ draw_shares({"every turn in the same order": same_order}, tiles=8, heads=4, prog
 # %% [markdown]
 # Program 0 gets the longest tile in each turn. At the end all others wait for it.
 #
-# ## Task 2: every second turn backwards
+# ## Task: every second turn backwards
 #
 # Write `next_tile`. In the turns 0, 2, 4, ... the programs take the tiles in their own order:
 # program 0 the first, program 1 the second. In the turns 1, 3, 5, ... they take them backwards: the
@@ -327,15 +177,16 @@ draw_shares({"in the same order": same_order, "yours": next_tile}, tiles=8, head
 # %% [markdown]
 # ## The kernel
 #
-# Nothing to write from here on. Read the kernel in four parts. First the ring: your `ring_slot`,
-# compiled for the GPU by `gluon.jit`, and three things to do with a ring.
+# Nothing to write from here on. Read the kernel in four parts. First the ring of notebook 17, with
+# your `ring_slot` in it, and three things to do with a ring:
 #
-# - `put` belongs to the loading warp. It waits until the slot is empty. It tells the `full` barrier
-#   how many bytes will come, and orders them from the GPU's *copy engine*. That is all: one
-#   instruction for a whole tile, by a *tensor descriptor* that knows base, shape and strides.
+# - `put` belongs to the loading warp. It waits until the slot is empty, tells the `full` barrier how
+#   many bytes will come, and orders the tile from the copy engine.
 # - `take` waits for a tile. `release` says that this group needs it no longer.
 
 # %% tags=["reference"]
+import functools
+
 from tritonbook.device import multiprocessors
 from tritonbook.gluon import (
     TensorDescriptor,
@@ -352,7 +203,7 @@ from tritonbook.warp_jobs import can_run_gluon
 LOG2_E = tl.constexpr(1.4426950408889634)  # exp(x) = exp2(x * LOG2_E)
 LN_2 = tl.constexpr(0.6931471805599453)
 
-slot_of = gluon.jit(ring_slot)
+slot_of = gluon.jit(mine("ring_slot"))
 tile_of = gluon.jit(next_tile)
 
 
@@ -418,13 +269,12 @@ def load_tiles(q_desc, k_desc, v_desc, q_ring, ring, num_tiles, all_tiles, IS_CA
                 number += 2
 
 # %% [markdown]
-# The job of a warp group. Three things are new.
+# The job of a warp group. Two things are new.
 #
-# 1. *Layouts*. They say which thread holds which element of a tile. `NVMMADistributedLayout` is the
-#    form in which tensor cores leave a result. `DotOperandLayout` is the form in which they take p.
-# 2. `warpgroup_mma(..., is_async=True)` returns at once, and the tensor cores work on. They finish
-#    in order. `warpgroup_mma_wait(1, ...)` waits until at most one product is unfinished.
-# 3. So the loop is shifted by one. It orders the scores of the *next* tile and the product of the
+# 1. p is an operand of the second product, and it never leaves the registers. `DotOperandLayout` is
+#    the form in which tensor cores take it from there. It is the form in which they left the scores,
+#    so nothing moves.
+# 2. The loop is shifted by one. It orders the scores of the *next* tile and the product of the
 #    *last* p with its values, both at once. While the second is computed, the first is turned into
 #    the next p.
 #
@@ -519,12 +369,7 @@ def attend(
     tma.store_wait(0)
 
 # %% [markdown]
-# The kernel gives out the jobs. `warp_specialize` takes a list of functions with their arguments.
-# The first runs in the program's own four warps, each other one in warps of its own: four, and one.
-# They share one file of registers. A computing thread gets 240, a loading one 24: it holds next to
-# nothing.
-#
-# The wrapper makes the descriptors. It takes only what the kernel was written for. Odd lengths,
+# The kernel gives out the jobs. The wrapper takes only what the kernel was written for. Odd lengths,
 # strides, shared heads: all that `flash_fwd` does, this kernel leaves out.
 
 # %% tags=["reference"]
@@ -545,17 +390,31 @@ def flash_gluon_kernel(
     for group in gl.static_range(2):
         mbarrier.init(baton.index(group), count=1)
 
-    shared = (q_ring, ring, o_tiles, baton, num_tiles, all_tiles, scale * LOG2_E, IS_CAUSAL)
-    loads = (q_desc, k_desc, v_desc, q_ring, ring, num_tiles, all_tiles, IS_CAUSAL)
+    qk_scale = scale * LOG2_E
     gl.warp_specialize(
         [
-            (attend, (0, o_desc, lse_ptr) + shared),
-            (attend, (1, o_desc, lse_ptr) + shared),
-            (load_tiles, loads),
+            (attend, (
+                0, o_desc, lse_ptr, q_ring, ring, o_tiles, baton,
+                num_tiles, all_tiles, qk_scale, IS_CAUSAL,
+            )),
+            (attend, (
+                1, o_desc, lse_ptr, q_ring, ring, o_tiles, baton,
+                num_tiles, all_tiles, qk_scale, IS_CAUSAL,
+            )),
+            (load_tiles, (
+                q_desc, k_desc, v_desc, q_ring, ring, num_tiles, all_tiles, IS_CAUSAL,
+            )),
         ],
         [4, 1],
         [240, 24],
     )
+
+
+@functools.cache
+def layout_of(D, dtype):
+    """How a tile of rows of D elements lies in shared memory. Kept: it takes 10 us of Python."""
+    half = gl.bfloat16 if dtype == torch.bfloat16 else gl.float16
+    return gl.NVMMASharedLayout.get_default_for([128, D], half)
 
 
 def flash_gluon(q, k, v, causal=False):
@@ -572,8 +431,7 @@ def flash_gluon(q, k, v, causal=False):
         return mine("flash_fwd", quiet=True)(q, k, v, causal)
     o = torch.empty_like(q)
     lse = torch.empty((B, H, L), dtype=torch.float32, device=q.device)
-    dtype = gl.bfloat16 if q.dtype == torch.bfloat16 else gl.float16
-    layout = gl.NVMMASharedLayout.get_default_for([128, D], dtype)
+    layout = layout_of(D, q.dtype)
 
     def desc(x, rows):
         return TensorDescriptor(x, [B * H * L, D], [D, 1], [rows, D], layout)
@@ -589,8 +447,8 @@ def flash_gluon(q, k, v, causal=False):
 # ## What does the compiler make of it?
 #
 # This cell compiles the kernel for an H100, with or without one. (It needs Triton 3.6.) Look for
-# three things: 12 warps instead of 4, because the loading warp brings three idle companions; tensor
-# core instructions of a whole warp group (`wgmma`); no spills.
+# 12 warps, for `wgmma`, and for no spills. The stores are those of lse. Tiles of o go by the copy
+# engine.
 
 # %%
 from tritonbook.compat import triton_version
@@ -658,24 +516,24 @@ bench(ways, flops=2 * B * H * L * L * D, baseline="flash_fwd", stored="flash_glu
 # tiles, same tensor cores: all that differs is who waits for whom.
 #
 # **What did it cost?** `flash_fwd` has 60 lines and runs on every GPU from a T4 on, for any length
-# and any strides. This one has 150 lines for one GPU and friendly shapes. Write the first kind first.
-# Go below when you have measured that waiting is what is left, and when the kernel is worth it.
+# and any strides. This one has 150 lines for one GPU and friendly shapes.
 #
 # ## Recap
 #
-# - Gluon is Triton with the decisions left to you: jobs of warps, shared memory, layouts, barriers.
-# - A ring with a full and an empty barrier for each slot hands tiles from one group to another.
-# - Asynchronous products let one group compute exponentials while the tensor cores work.
+# - Products that are asynchronous let a group compute exponentials while the tensor cores work.
+# - A baton keeps two groups from wanting the same unit at the same time.
 # - Programs that stay need a fair order, because causal tiles are long and short.
 #
 # <details><summary>Common mistakes</summary>
 #
-# - A phase that is wrong once. Nothing fails: everyone waits, for ever.
-# - `release` before the product has read the tile. The values are wrong now and then.
-# - A copy of a result that the copy engine cannot see yet: the fence is missing.
-# - Two groups that ask for different numbers of tiles: the ring runs out of step.
+# - p is overwritten while the tensor cores still read it: the wait must come first.
+# - A factor for acc from the wrong tile, because the loop is shifted by one.
+# - Two groups that pass the baton an unequal number of times. Nothing fails: both wait, for ever.
 #
 # </details>
+#
+# This is the end of the course. The [course map](../README.md) has the stretch tasks that you left
+# out.
 
 # %%
 progress()
