@@ -37,7 +37,7 @@ setup()
 from tritonbook.seeing.pictures_attention import draw_warp_jobs
 from tritonbook.seeing.pictures_gluon import draw_shares
 
-draw_warp_jobs()
+draw_warp_jobs(names=("warp 8", "warps 0 to 3", "warps 4 to 7"))
 
 # %% [markdown]
 # Look at the bottom line. While one group computes exponentials, the other one multiplies.

@@ -162,7 +162,7 @@ def sound(*ms):
 
 def test_who_comes_first_does_not_decide():
     # Kills: one turn each, in which a cold GPU is charged to whoever comes first.
-    times = 9.0, 3.0, 2.0, 3.1, 2.2, 9.9, 2.0, 3.0, 2.3, 3.2, 2.4, 3.3, 2.1, 3.0
+    times = 9.0, 3.0, 2.0, 3.1, 2.2, 9.9, 2.0, 3.0, 2.3, 3.2, 2.4, 3.3, 2.1, 3.0, 2.1, 3.0
     rows = {row["name"]: row for row in run(*times)["problems"][0]["rows"]}
     assert rows["double"]["ms"] == 2.2 and rows["eager"]["ms"] == 3.1
     assert rows["double"]["turns_ms"] == list(times[::2])
@@ -237,21 +237,30 @@ def test_each_turn_has_other_memory():
     assert len(places) > ROUNDS // 2
 
 
+def _own_and_peer(entry):
+    rows = {row["name"]: row for row in entry["problems"][0]["rows"]}
+    return rows["double"], rows["eager"]
+
+
 def test_two_functions_are_compared_turn_by_turn():
     """Kills: the ratio of two medians that come from turns at different clocks."""
-    slowing = [
-        time for turn in range(7) for time in ((1 + turn) * 2.0, (1 + turn) * 3.0 - turn % 2)
-    ]
+    slowing = [time for turn in range(ROUNDS) for time in ((1 + turn) * 2.0, (1 + turn) * 3.0)]
+    slowing[7] = 30.0  # the peer's turn 3: something else ran
     entry = run(*slowing, eager=1.4)
-    own, peer_row = (
-        next(row for row in entry["problems"][0]["rows"] if row["name"] == name)
-        for name in ("double", "eager")
-    )
+    own, peer_row = _own_and_peer(entry)
     assert ratio(peer_row, own) == pytest.approx(1.5)
     assert peer_row["ms"] / own["ms"] != pytest.approx(1.5)
     assert entry["problems"][0]["targets"][0]["reached"] == ratio(peer_row, own)
     older = {"ms": 4.0}, {"ms": 2.0}
-    assert ratio(*older) == 2.0 and ratio({**peer_row, "ms": 4.0}, {"ms": 2.0}) == 2.0
+    assert ratio(*older) == pytest.approx(2.0)
+    assert ratio({**peer_row, "ms": 4.0}, {"ms": 2.0}) == 2.0
+
+
+def test_who_follows_a_kernel_that_heats_the_gpu_does_not_lose_by_it():
+    """Kills: one median over all turns, forwards and backwards."""
+    heated = [time for turn in range(ROUNDS) for time in ((2.0, 1.0) if turn % 2 == 0 else (1.0, 2.0))]
+    own, peer_row = _own_and_peer(run(*heated))
+    assert ratio(peer_row, own) == pytest.approx(1.0)
 
 
 def test_a_ratio_below_its_target_never_looks_met():

@@ -141,11 +141,14 @@ def draw_running_max(scores: Sequence[float], block: int) -> Picture:
     return titled(max(len(scores) * step, 270), floor + 62, "The running maximum", text, parts)
 
 
-def draw_warp_jobs(tiles: int = 3) -> Picture:
+def draw_warp_jobs(
+    tiles: int = 3,
+    names: Sequence[str] = ("warps 0 to 3", "warps 4 to 7", "warps 8 to 11"),
+) -> Picture:
     """A program's time in steps, `tiles` tiles of keys: all warps alike, and two groups in turn.
 
-    A product of one group's half of the queries takes one step, a softmax two: a drawing, not a
-    measurement.
+    names: of those that load, and of the two groups. A product of one group's half of the queries
+    takes one step, a softmax two: a drawing, not a measurement.
     """
     left, step, height = 112, 26, 26
     fill = {"q k": FILLS[0], "softmax": FILLS[1], "p v": FILLS[2], "load k, v": FILLS[5]}
@@ -172,9 +175,9 @@ def draw_warp_jobs(tiles: int = 3) -> Picture:
 
     alike = lane(0, "warps 0 to 7", [("q k", 2), ("softmax", 2), ("p v", 2)])
     longer = cores(height + 4, alike)
-    lane(76, "warps 0 to 3", [("load k, v", 4)])
+    lane(76, names[0], [("load k, v", 4)])
     half = [("q k", 1), ("softmax", 2), ("p v", 1)]
-    in_turn = lane(106, "warps 4 to 7", half) | lane(136, "warps 8 to 11", half, start=2)
+    in_turn = lane(106, names[1], half) | lane(136, names[2], half, start=2)
     shorter = cores(166, in_turn)
     text = (
         f"{tiles} tiles of keys. Eight warps that work alike take {longer} steps, and the tensor "
