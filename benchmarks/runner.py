@@ -121,7 +121,8 @@ def _time_in_turns(
     """Everyone's figures in each of ROUNDS turns, every second turn in the opposite order.
 
     A GPU's clocks and caches change while it works, so who comes first must not decide, and two
-    functions are compared turn by turn, each order for itself (`ratio`). Each turn works on other memory (`elsewhere`).
+    functions are compared turn by turn, each order for itself (`ratio`). Each turn works on other
+    memory (`elsewhere`).
     """
     turns: dict[str, list[Row]] = {name: [] for name in fns}
     for number in range(ROUNDS if fns else 0):

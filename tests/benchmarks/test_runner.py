@@ -258,7 +258,9 @@ def test_two_functions_are_compared_turn_by_turn():
 
 def test_who_follows_a_kernel_that_heats_the_gpu_does_not_lose_by_it():
     """Kills: one median over all turns, forwards and backwards."""
-    heated = [time for turn in range(ROUNDS) for time in ((2.0, 1.0) if turn % 2 == 0 else (1.0, 2.0))]
+    heated = [
+        time for turn in range(ROUNDS) for time in ((2.0, 1.0) if turn % 2 == 0 else (1.0, 2.0))
+    ]
     own, peer_row = _own_and_peer(run(*heated))
     assert ratio(peer_row, own) == pytest.approx(1.0)
 
