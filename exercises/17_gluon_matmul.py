@@ -576,9 +576,9 @@ def mlp_gluon(x, w_gate, w_up, w_down):
 # ## What does the compiler make of it?
 #
 # This cell compiles the kernel for an H100, with or without one. (It needs Triton 3.6.) Look for
-# four things: 12 warps instead of 4, because the loading warp brings three idle companions; tensor
-# core instructions of a whole warp group (`wgmma`); no spills; not a single load in the program
-# text, because the copy engine loads.
+# four things: 12 warps instead of 4, because the loading warp brings three idle companions; few
+# instructions for the tensor cores, since each is for a whole warp group; no spills; not a single
+# load or store in the program text, because the copy engine moves everything.
 
 # %%
 from tritonbook.compat import triton_version

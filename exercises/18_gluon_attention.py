@@ -447,8 +447,8 @@ def flash_gluon(q, k, v, causal=False):
 # ## What does the compiler make of it?
 #
 # This cell compiles the kernel for an H100, with or without one. (It needs Triton 3.6.) Look for
-# 12 warps, for `wgmma`, and for no spills. The stores are those of lse. Tiles of o go by the copy
-# engine.
+# 12 warps, for instructions of the tensor cores, and for no spills. The stores are those of lse.
+# Tiles of o go by the copy engine.
 
 # %%
 from tritonbook.compat import triton_version
@@ -515,8 +515,8 @@ bench(ways, flops=2 * B * H * L * L * D, baseline="flash_fwd", stored="flash_glu
 # On an H100 the rows are your `flash_fwd`, this kernel, and cuDNN through PyTorch. Same formula, same
 # tiles, same tensor cores: all that differs is who waits for whom.
 #
-# **What did it cost?** `flash_fwd` has 60 lines and runs on every GPU from a T4 on, for any length
-# and any strides. This one has 150 lines for one GPU and friendly shapes.
+# **What did it cost?** `flash_fwd` has 138 lines of code and runs on every GPU from a T4 on, for any
+# length and any strides. This one has 185 lines for one GPU and friendly shapes.
 #
 # ## Recap
 #
