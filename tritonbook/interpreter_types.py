@@ -127,6 +127,23 @@ def _numpy_dtype_by_name(interp: Any) -> None:
 def _search_for_builtins_once(interp: Any, core: Any) -> None:
     """Each launch looks through all of `triton.language` for what it has to replace."""
     known: dict[Any, list[str]] = {}
+    replaced: dict[Any, Any] = {}
+    semantic = getattr(interp, "interpreter_semantic", None)
+
+    def replace(owner: Any, name: str, member: Any, builder: Any, scope: Any) -> None:
+        if member not in replaced:
+            direct = getattr(member, "__wrapped__", member)  # the wrapper asks for `_semantic`
+
+            def interpreted(*args: Any, **named: Any) -> Any:
+                named["_semantic"] = semantic
+                return direct(*args, **named)
+
+            replaced[member] = interpreted
+        scope.set_attr(owner, name, replaced[member])
+
+    # Older versions of Triton have no scope, or no semantic: there as Triton does it.
+    scoped = len(inspect.signature(interp._patch_attr).parameters) == 5 and semantic is not None
+    patch_attr = replace if scoped else interp._patch_attr
 
     def patch_builtin(owner: Any, *rest: Any) -> None:
         if owner not in known:  # nothing is replaced yet, or it would not be found
@@ -135,6 +152,6 @@ def _search_for_builtins_once(interp: Any, core: Any) -> None:
         for name in known[owner]:
             member = getattr(owner, name)
             if core.is_builtin(member):
-                interp._patch_attr(owner, name, member, *rest)
+                patch_attr(owner, name, member, *rest)
 
     interp._patch_builtin = patch_builtin
