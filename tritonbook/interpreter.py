@@ -11,7 +11,6 @@ import numpy as np
 
 from .compat import FakeDriver, triton_version
 from .device import INTERPRET
-from .interpreter_plans import keep_plans
 from .interpreter_types import keep_types
 
 _installed = False
@@ -37,7 +36,6 @@ def install_interpreter_fixes() -> None:
     if _installed or not INTERPRET:
         return
     _installed = True
-    import triton.language as tl
     from triton.runtime import driver
     from triton.runtime import interpreter as interp
 
@@ -54,7 +52,6 @@ def install_interpreter_fixes() -> None:
     if triton_version() < (3, 7):
         _allow_runtime_loop_bounds(interp)
     keep_types(interp)
-    keep_plans(interp, tl.core)
     _patch_language_once_a_launch(interp)
     _let_constants_meet_tiles()
     _let_torch_wrap_interpreted_kernels(interp.InterpretedFunction)
