@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from tritonbook.course.exercises import Exercise, exercises, load
+from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.prediction import Measured, predict, time_of
 from tritonbook.seeing.traffic import TensorTraffic, Traffic
 from tritonbook.timing import stored
@@ -209,6 +210,8 @@ DERIVED = {
     "14_flash_attention": (16_384, 0.40),
     "15_attention_backward": (4_096, 2.73, 1.3),
     "16_llama_block": (1_376_256, 2.73),
+    "17_gluon_matmul": (3, 208),
+    "18_gluon_attention": (4, 192),
 }
 # Where a floor is all that can be derived, the derivation says so, and close is what it gets.
 CLOSE = {("13_rope", 1), ("14_flash_attention", 1)}
@@ -217,6 +220,11 @@ TABLES = {
     "03_gelu_fusion": {"rungs": "gelu_ladder"},
     "04_softmax": {"rows": "softmax_ways"},
     "08_matmul": {"timed": "matmul_order"},
+}
+# Kernels whose compiled form a cell above the box looks at: function, and the shape of its inputs.
+COMPILED = {
+    "17_gluon_matmul": ("matmul_gluon", 2 * [(512, 512)]),
+    "18_gluon_attention": ("flash_gluon", 3 * [(1, 2, 256, 128)]),
 }
 SHAPES = {
     "05_rmsnorm_rows": [(16, 512)],
@@ -257,6 +265,10 @@ def test_the_derivation_is_right(exercise: Exercise):
     something it cannot do."""
     torch.manual_seed(0)
     names = vars(load(exercise)) | names_of(exercise)
+    if exercise.slug in COMPILED:
+        name, shapes = COMPILED[exercise.slug]
+        inputs = [torch.empty(shape, dtype=torch.float16, device="meta") for shape in shapes]
+        names["compiled"] = compile_gate(names[name], inputs, {}, 90, timeout=120).kernels
     exec(compile(filled(exercise), "<box>", "exec"), names)
     for number, line in enumerate(names["box"].lines):
         allowed = {"close"} if (exercise.slug, number) in CLOSE else {"right", "not compared"}
