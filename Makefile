@@ -62,7 +62,7 @@ kill-matrix: $(STAMP)  ## every wrong kernel and the diagnosis it gets
 matrix: $(STAMP)  ## the course on four pairs of torch and Triton; writes the README's table
 	@$(BIN)/python -m tritonbook.build.versions
 
-matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (CI runs it; 3 GB at first)
+matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (3 GB to fetch at first)
 	@$(BIN)/python -m tritonbook.build.versions --triton 3.2.0 --solutions
 
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
