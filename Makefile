@@ -45,9 +45,10 @@ lab: $(STAMP)  ## JupyterLab on notebooks/
 	@$(BIN)/jupyter lab --notebook-dir notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
 
 # --- tests
-# Three workers for two cores: browsers and endless loops mostly wait.
+# Three workers for two cores: browsers and endless loops mostly wait. One thread in each process:
+# tensors are small, and threads that wait for work take it from the others.
 test: $(STAMP)  ## the whole test suite (no GPU needed)
-	@$(BIN)/python -m pytest -q -n 3 -m "not gpu and not container"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 -m "not gpu and not container"
 
 test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this machine's GPU
 	@$(BIN)/python -m pytest -q -n 8 -m "gpu and not timed"
