@@ -575,7 +575,7 @@ def mlp_gluon(x, w_gate, w_up, w_down):
 # %% [markdown]
 # ## What does the compiler make of it?
 #
-# This cell compiles the kernel for an H100, with or without one. (It needs Triton 3.6.) Look for
+# This cell compiles the kernel for an H100, with or without one. (It needs Triton 3.6, 3.7 or 3.8.) Look for
 # four things: 12 warps instead of 4, because the loading warp brings three idle companions; few
 # instructions for the tensor cores, since each is for a whole warp group; no spills; not a single
 # load or store in the program text, because the copy engine moves everything.

@@ -446,7 +446,7 @@ def flash_gluon(q, k, v, causal=False):
 # %% [markdown]
 # ## What does the compiler make of it?
 #
-# This cell compiles the kernel for an H100, with or without one. (It needs Triton 3.6.) Look for
+# This cell compiles the kernel for an H100, with or without one. (It needs Triton 3.6, 3.7 or 3.8.) Look for
 # 12 warps, for instructions of the tensor cores, and for no spills. The stores are those of lse.
 # Tiles of o go by the copy engine.
 

@@ -22,9 +22,9 @@ def can_specialise_warps() -> bool:
 def can_run_gluon() -> bool:
     """Can the Gluon kernels of notebooks 17 and 18 run, or be compiled, here? They are for sm_90.
 
-    Gluon has no interpreter. Its warp groups have these signatures from Triton 3.6 on.
+    Gluon has no interpreter. Its functions have these names and signatures in Triton 3.6 to 3.8.
     """
-    return triton_version() >= (3, 6) and not INTERPRET and target_arch() == 90
+    return (3, 6) <= triton_version() < (3, 9) and not INTERPRET and target_arch() == 90
 
 
 def descriptor_memory(size: int, alignment: int, stream: int | None) -> torch.Tensor:

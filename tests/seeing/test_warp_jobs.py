@@ -27,7 +27,9 @@ def test_only_where_the_compiler_does_it(triton, arch, interpreted, says, monkey
     ("triton", "arch", "interpreted", "says"),
     [
         ((3, 6), 90, False, True),
+        ((3, 8), 90, False, True),
         ((3, 5), 90, False, False),  # warp_specialize takes its jobs in another form
+        ((3, 9), 90, False, False),  # the copy engine's store has another name
         ((3, 7), 90, True, False),  # nothing interprets Gluon
         ((3, 7), 80, False, False),
         ((3, 7), 100, False, False),  # other instructions for tensor cores
