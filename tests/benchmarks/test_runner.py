@@ -459,3 +459,13 @@ def test_every_operation_is_well_formed():
             assert asked <= names, f"{op.name} {problem.label}"
             assert set(problem.without) <= names, f"{op.name} {problem.label}"
             assert problem.bytes > 0
+
+
+def test_whoever_works_in_place_does_not_spoil_the_next_ones_check():
+    """Kills: everyone checked on the same tensors."""
+    providers = {name: peer(lambda x: x.mul_(2)) for name in ("first", "second")}
+    op = replace(make_op(), providers=providers)
+    entry = run_op(
+        op, peaks=PEAKS, timer=ScriptedClock(2.0, 3.0), device=DEVICE, say=lambda text: None
+    )
+    assert [row["state"] for row in entry["problems"][0]["rows"]] == ["timed", "timed"]
