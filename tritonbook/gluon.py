@@ -1,7 +1,8 @@
 """Gluon, Triton's lower level, for notebooks 17 and 18: the names that their kernels use.
 
 They live in `triton.experimental.gluon`. Before Triton 3.6 Gluon is absent or has other signatures;
-there the kernels are defined but never compiled, and `can_run_gluon` of `warp_jobs` says so.
+there, and from 3.9 on, which renamed one of them, the kernels are defined but never compiled:
+`can_run_gluon` of `warp_jobs` says so.
 """
 
 from __future__ import annotations
