@@ -83,6 +83,17 @@ def solution(name: str) -> Provider:
     return Provider(load, ours=True)
 
 
+def given(name: str) -> Provider:
+    """A function of ours that a notebook gives ready-made: stretches, and kernels in Gluon."""
+
+    def load() -> Function:
+        from tritonbook.course import exercises
+
+        return exercises.given(name)
+
+    return Provider(load, ours=True)
+
+
 def peer(fn: Function) -> Provider:
     """A function as it is: PyTorch eager, or a native operator."""
     return Provider(lambda: fn)

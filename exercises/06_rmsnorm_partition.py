@@ -1179,10 +1179,10 @@ def rmsnorm_cooperative_kernel(
 
 def one_piece_for_each_sm(M, N):
     """Columns of a piece, and pieces of a row, for at most NUM_SMS programs."""
-    BLOCK_N = triton.next_power_of_2(triton.cdiv(M * N, NUM_SMS))
-    if M * triton.cdiv(N, BLOCK_N) > NUM_SMS:
+    BLOCK_N = 256
+    while M * -(-N // BLOCK_N) > max(M, NUM_SMS):  # triton.cdiv: 3 us
         BLOCK_N *= 2
-    return BLOCK_N, triton.cdiv(N, BLOCK_N)
+    return BLOCK_N, -(-N // BLOCK_N)
 
 
 def rmsnorm_cooperative(x, w, eps=1e-6):
@@ -1197,7 +1197,7 @@ def rmsnorm_cooperative(x, w, eps=1e-6):
     partials = torch.empty(M * num_splits, dtype=torch.float32, device=x.device)
     rmsnorm_cooperative_kernel[(num_splits, M)](
         x, w, partials, arrival_counters(x.device, M, num_splits), y, N, eps,
-        BLOCK_N=BLOCK_N, BLOCK_S=triton.next_power_of_2(num_splits),
+        BLOCK_N=BLOCK_N, BLOCK_S=1 << (num_splits - 1).bit_length(),
         num_warps=min(max(BLOCK_N // 512, 1), 16), launch_cooperative_grid=True,
     )
     return y

@@ -117,7 +117,7 @@ def prepare(x, w, b):
         if value.shape != (N,) or not value.is_contiguous():
             raise ValueError(f"{name} must be contiguous with shape ({N},), got {value.shape}")
     y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-    return x.reshape(-1, N), y.view(-1, N)
+    return (x, y) if x.dim() == 2 else (x.reshape(-1, N), y.view(-1, N))
 
 
 def warps_for(BLOCK_N):

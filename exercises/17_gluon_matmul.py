@@ -314,15 +314,14 @@ check(ring_length, ring_length_ref, HIDDEN_LENGTH_CASES, triton=False, suspects=
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# ## The kernel
+# ## First, all warps alike
 #
-# Nothing to write from here on. Read the kernel in three parts. `gluon.jit` compiles your `ring_slot`
-# for the GPU, and the `swizzle` of notebook 08, both as they stand.
+# Nothing to write from here on. `gluon.jit` compiles your `ring_slot` for the GPU, and the `swizzle`
+# of notebook 08, both as they stand.
 #
-# First the loading warp. It waits until a slot is empty. It tells the `full` barrier how many bytes
-# will come, and orders them from the GPU's *copy engine*. That is all: one instruction for a whole
-# tile. A *tensor descriptor* knows base, shape and strides of the matrix. What lies beyond its edge
-# arrives as zeros, so there is no mask.
+# To load a tile is one instruction: an order to the GPU's *copy engine*. A *tensor descriptor* knows
+# base, shape and strides of the matrix. What lies beyond its edge arrives as zeros, so there is no
+# mask. The `full` barrier is told how many bytes will come.
 
 # %% tags=["reference"]
 import functools
@@ -330,6 +329,7 @@ import functools
 from tritonbook.device import multiprocessors
 from tritonbook.gluon import (
     TensorDescriptor,
+    barrier,
     fence_async_shared,
     gl,
     gluon,
@@ -345,55 +345,133 @@ tile_of = gluon.jit(reference("swizzle"))
 
 
 @gluon.jit
-def load_steps(
-    a_desc, b_desc, up_desc, ring, grid_m, grid_n, steps,
-    B_BY_COLUMNS: gl.constexpr, GATED: gl.constexpr, GROUP_M: gl.constexpr,
+def order_step(
+    a_desc, b_desc, up_desc, a_tile, b_tile, arrived, pid_m, pid_n, step,
+    B_BY_COLUMNS: gl.constexpr,
 ):
-    """The loading warp's job: a tile of A and one of B for each step, tile of C after tile of C.
+    """Order the tiles of one step along K; they end a phase of the barrier `arrived`.
 
-    GATED: the tile of B is one of b and one of up, side by side.
+    up_desc: None, or the tile of B is one of b and one of up, side by side.
     B_BY_COLUMNS: b lies in memory column after column, as nn.Linear keeps its weight.
     """
-    a_tiles, b_tiles, full, empty = ring
-    SLOTS: gl.constexpr = a_tiles.shape[0]
     BLOCK_M: gl.constexpr = a_desc.block_type.shape[0]
     BLOCK_K: gl.constexpr = a_desc.block_type.shape[1]
     ALONG_N: gl.constexpr = 0 if B_BY_COLUMNS else 1
     WIDTH: gl.constexpr = b_desc.block_type.shape[ALONG_N]
-    B_TILES: gl.constexpr = 2 if GATED else 1
-    number = 0
-    for tile in range(gl.program_id(0), grid_m * grid_n, gl.num_programs(0)):
-        pid_m, pid_n = tile_of(tile, grid_m, grid_n, GROUP_M)
-        for step in range(steps):
-            slot, phase = slot_of(number, SLOTS)
-            arrived = full.index(slot)
-            mbarrier.wait(empty.index(slot), phase ^ 1)
-            mbarrier.expect(arrived, a_desc.block_type.nbytes + B_TILES * b_desc.block_type.nbytes)
-            a_place = [pid_m * BLOCK_M, step * BLOCK_K]
-            tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot))
-            row, column = step * BLOCK_K, pid_n * WIDTH
-            if B_BY_COLUMNS:
-                row, column = column, row
-            b_tile = b_tiles.index(slot)
-            if GATED:
-                gate_tile = b_tile.slice(0, WIDTH, dim=ALONG_N)
-                up_tile = b_tile.slice(WIDTH, WIDTH, dim=ALONG_N)
-                tma.async_copy_global_to_shared(b_desc, [row, column], arrived, gate_tile)
-                tma.async_copy_global_to_shared(up_desc, [row, column], arrived, up_tile)
-            else:
-                tma.async_copy_global_to_shared(b_desc, [row, column], arrived, b_tile)
-            number += 1
+    B_TILES: gl.constexpr = 1 if up_desc is None else 2
+    mbarrier.expect(arrived, a_desc.block_type.nbytes + B_TILES * b_desc.block_type.nbytes)
+    tma.async_copy_global_to_shared(a_desc, [pid_m * BLOCK_M, step * BLOCK_K], arrived, a_tile)
+    row, column = step * BLOCK_K, pid_n * WIDTH
+    if B_BY_COLUMNS:
+        row, column = column, row
+    first = b_tile.slice(0, WIDTH, dim=ALONG_N)
+    tma.async_copy_global_to_shared(b_desc, [row, column], arrived, first)
+    if up_desc is not None:
+        second = b_tile.slice(WIDTH, WIDTH, dim=ALONG_N)
+        tma.async_copy_global_to_shared(up_desc, [row, column], arrived, second)
 
 # %% [markdown]
-# The job of a warp group. Three things are new.
+# The first kernel has the ring, but not yet the two jobs. All eight warps wait for tiles, order a
+# product, and go on to the next. Two things are new.
 #
 # 1. *Layouts*. They say which thread holds which element of a tile. `NVMMADistributedLayout` is the
 #    form in which tensor cores leave a result.
 # 2. `warpgroup_mma(..., is_async=True)` takes A and B from shared memory. It returns at once, and the
 #    tensor cores work on. They finish in order: `warpgroup_mma_wait(1, ...)` waits until at most one
-#    product is unfinished. Then the step *before* is done, and its slot is empty.
-# 3. The result goes to shared memory, and the copy engine stores it while the next tile is being
-#    multiplied. The *fence* makes sure that the engine sees what the threads wrote.
+#    product is unfinished. Then the step *before* is done. When all warps agree on that (`barrier`),
+#    its slot gets the tiles that are SLOTS - 1 steps ahead.
+#
+# The copy engine stores the result, too. The *fence* makes sure that it sees what the threads wrote.
+
+# %% tags=["reference"]
+@gluon.jit
+def matmul_ring_kernel(
+    a_desc, b_desc, c_desc, grid_m, grid_n, steps,
+    SLOTS: gl.constexpr, B_BY_COLUMNS: gl.constexpr, GROUP_M: gl.constexpr,
+):
+    """C = A @ B.
+
+    One program = one tile of C.
+    """
+    dtype: gl.constexpr = a_desc.dtype
+    BLOCK_M: gl.constexpr = c_desc.block_type.shape[0]
+    BLOCK_N: gl.constexpr = c_desc.block_type.shape[1]
+    a_tiles = gl.allocate_shared_memory(dtype, [SLOTS] + a_desc.block_type.shape, a_desc.layout)
+    b_tiles = gl.allocate_shared_memory(dtype, [SLOTS] + b_desc.block_type.shape, b_desc.layout)
+    full = gl.allocate_shared_memory(gl.int64, [SLOTS, 1], mbarrier.MBarrierLayout())
+    for one in gl.static_range(SLOTS):
+        mbarrier.init(full.index(one), count=1)
+
+    pid_m, pid_n = tile_of(gl.program_id(0), grid_m, grid_n, GROUP_M)
+    for early in gl.static_range(SLOTS - 1):
+        if early < steps:
+            order_step(
+                a_desc, b_desc, None, a_tiles.index(early), b_tiles.index(early), full.index(early),
+                pid_m, pid_n, early, B_BY_COLUMNS,
+            )
+
+    ACC: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [8, 1], [16, BLOCK_N, 16])
+    acc = gl.zeros([BLOCK_M, BLOCK_N], gl.float32, ACC)
+    for step in range(steps):
+        slot, phase = slot_of(step, SLOTS)
+        mbarrier.wait(full.index(slot), phase)
+        b = b_tiles.index(slot)
+        if B_BY_COLUMNS:
+            b = b.permute((1, 0))
+        acc = warpgroup_mma(a_tiles.index(slot), b, acc, is_async=True)
+        acc = warpgroup_mma_wait(1, deps=[acc])
+        barrier()
+        ahead = step + SLOTS - 1
+        if ahead < steps:
+            used, _ = slot_of(ahead, SLOTS)
+            order_step(
+                a_desc, b_desc, None, a_tiles.index(used), b_tiles.index(used), full.index(used),
+                pid_m, pid_n, ahead, B_BY_COLUMNS,
+            )
+    acc = warpgroup_mma_wait(0, deps=[acc])
+
+    barrier()  # nobody reads the ring any more: c may lie in its place
+    c = gl.allocate_shared_memory(dtype, c_desc.block_type.shape, c_desc.layout)
+    c.store(acc.to(dtype))
+    fence_async_shared()
+    tma.async_copy_shared_to_global(c_desc, [pid_m * BLOCK_M, pid_n * BLOCK_N], c)
+    tma.store_wait(0)
+
+# %% [markdown]
+# This is the kernel for products in which each program has one tile, such as 2048 × 2048 × 2048 on an
+# H100. With more tiles it shows the weakness of the beginning: at the end of a tile nobody loads, and
+# nobody multiplies.
+#
+# ## Then, two jobs
+#
+# So now the second kernel, in three parts. There are as many programs as multiprocessors, and each
+# takes many tiles of C. First the loading warp. It waits until a slot is empty, and orders tiles. That
+# is all.
+
+# %% tags=["reference"]
+@gluon.jit
+def load_steps(
+    a_desc, b_desc, up_desc, ring, grid_m, grid_n, steps,
+    B_BY_COLUMNS: gl.constexpr, GROUP_M: gl.constexpr,
+):
+    """The loading warp's job: the tiles of each step, tile of C after tile of C."""
+    a_tiles, b_tiles, full, empty = ring
+    SLOTS: gl.constexpr = a_tiles.shape[0]
+    number = 0
+    for tile in range(gl.program_id(0), grid_m * grid_n, gl.num_programs(0)):
+        pid_m, pid_n = tile_of(tile, grid_m, grid_n, GROUP_M)
+        for step in range(steps):
+            slot, phase = slot_of(number, SLOTS)
+            mbarrier.wait(empty.index(slot), phase ^ 1)
+            order_step(
+                a_desc, b_desc, up_desc, a_tiles.index(slot), b_tiles.index(slot), full.index(slot),
+                pid_m, pid_n, step, B_BY_COLUMNS,
+            )
+            number += 1
+
+# %% [markdown]
+# The job of a warp group. It tells the `empty` barrier which slot it has used. The copy engine stores
+# its result while the next tile is being multiplied.
 
 # %% tags=["reference"]
 @gluon.jit
@@ -446,8 +524,6 @@ def multiply_steps(
 # The first runs in the program's own four warps, each other one in warps of its own: four, and one.
 # They share one file of registers. A multiplying thread gets 240, a loading one 24: it holds next to
 # nothing.
-#
-# There are as many programs as multiprocessors, and each takes many tiles of C.
 
 # %% tags=["reference"]
 @gluon.jit
@@ -485,8 +561,7 @@ def matmul_gluon_kernel(
                 grid_m, grid_n, steps, B_BY_COLUMNS, GATED, GROUP_M,
             )),
             (load_steps, (
-                a_desc, b_desc, up_desc, ring,
-                grid_m, grid_n, steps, B_BY_COLUMNS, GATED, GROUP_M,
+                a_desc, b_desc, up_desc, ring, grid_m, grid_n, steps, B_BY_COLUMNS, GROUP_M,
             )),
         ],
         [4, 1],
@@ -502,17 +577,10 @@ def matmul_gluon_kernel(
 BLOCK_M, BLOCK_N, BLOCK_K = 128, 256, 64
 
 
-@functools.cache
-def layout_of(block, dtype):
-    """How a tile of this shape lies in shared memory. Kept: it takes 10 us of Python."""
-    half = gl.bfloat16 if dtype == torch.bfloat16 else gl.float16
-    return gl.NVMMASharedLayout.get_default_for(block, half)
-
-
 def describable(x):
-    """Can a tensor descriptor say where the rows of this matrix lie?"""
-    step = x.stride(0) * x.element_size()
-    return x.stride(1) == 1 and step > 0 and step % 16 == 0 and x.data_ptr() % 16 == 0
+    """Can a tensor descriptor say where the rows of this matrix of halves lie?"""
+    rows, columns = x.stride()
+    return columns == 1 and rows > 0 and rows % 8 == 0 and x.data_ptr() % 16 == 0  # 8 halves
 
 
 def gluon_takes(a, *weights):
@@ -521,34 +589,54 @@ def gluon_takes(a, *weights):
     return (
         can_run_gluon()
         and a.dtype in (torch.float16, torch.bfloat16)
+        and all(w.dtype == a.dtype for w in weights)
         and min(*a.shape, weights[0].shape[1]) > 0
         and describable(a)
         and all(describable(w.T if by_columns else w) for w in weights)
     )
 
 
-def launch_gluon(a, b, up, gated):
-    """Launch on (M, K) and (K, N) matrices that gluon_takes; a new (M, N) matrix."""
+@functools.cache
+def layout_of(rows, columns, dtype):
+    """How a tile of this shape lies in shared memory. Kept: it takes 10 us of Python."""
+    half = gl.bfloat16 if dtype == torch.bfloat16 else gl.float16
+    return gl.NVMMASharedLayout.get_default_for([rows, columns], half)
+
+
+def describe(x, rows, columns):
+    """A descriptor of the matrix x, in tiles of rows x columns."""
+    layout = layout_of(rows, columns, x.dtype)
+    return TensorDescriptor(x, x.shape, x.stride(), [rows, columns], layout)
+
+
+def launch_gluon(a, b, up=None):
+    """Launch on (M, K) and (K, N) matrices that gluon_takes; a new (M, N) matrix.
+
+    With `up`, (K, N) as b: silu(a @ b) * (a @ up).
+    """
     (M, K), N = a.shape, b.shape[1]
-    by_columns = b.stride(0) == 1
+    by_columns, gated = b.stride(0) == 1, up is not None
     width = BLOCK_N // 2 if gated else BLOCK_N
+
+    def weight(x):
+        return describe(x.T, width, BLOCK_K) if by_columns else describe(x, BLOCK_K, width)
+
     c = torch.empty((M, N), dtype=a.dtype, device=a.device)
-    if by_columns:
-        b, up = b.T, up.T
-
-    def desc(x, *block):
-        layout = layout_of(block, x.dtype)
-        return TensorDescriptor(x, list(x.shape), list(x.stride()), list(block), layout)
-
-    b_block = (width, BLOCK_K) if by_columns else (BLOCK_K, width)
-    grid_m, grid_n = triton.cdiv(M, BLOCK_M), triton.cdiv(N, width)
-    matmul_gluon_kernel[(min(grid_m * grid_n, multiprocessors()),)](
-        desc(a, BLOCK_M, BLOCK_K), desc(b, *b_block), desc(up, *b_block),
-        desc(c, BLOCK_M // 2, width),
-        grid_m, grid_n, triton.cdiv(K, BLOCK_K),
-        BLOCK_N=BLOCK_N, SLOTS=ring_length(BLOCK_M, BLOCK_N, BLOCK_K, width),
-        B_BY_COLUMNS=by_columns, GATED=gated, GROUP_M=8, num_warps=4, maxnreg=168,
-    )  # fmt: skip
+    a_desc, b_desc = describe(a, BLOCK_M, BLOCK_K), weight(b)
+    cut = -(-M // BLOCK_M), -(-N // width), -(-K // BLOCK_K)  # triton.cdiv would take 3 us
+    tiles, programs = cut[0] * cut[1], multiprocessors()
+    if tiles <= programs and not gated:
+        matmul_ring_kernel[(tiles,)](
+            a_desc, b_desc, describe(c, BLOCK_M, width), *cut,
+            SLOTS=ring_length(BLOCK_M, BLOCK_N, BLOCK_K, 0),
+            B_BY_COLUMNS=by_columns, GROUP_M=8, num_warps=8,
+        )  # fmt: skip
+    else:
+        matmul_gluon_kernel[(min(tiles, programs),)](
+            a_desc, b_desc, weight(up) if gated else None, describe(c, BLOCK_M // 2, width), *cut,
+            BLOCK_N=BLOCK_N, SLOTS=ring_length(BLOCK_M, BLOCK_N, BLOCK_K, width),
+            B_BY_COLUMNS=by_columns, GATED=gated, GROUP_M=8, num_warps=4, maxnreg=168,
+        )  # fmt: skip
     return c
 
 
@@ -556,36 +644,45 @@ def matmul_gluon(a, b):
     """a @ b: (M, K) by (K, N)."""
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"cannot multiply {tuple(a.shape)} by {tuple(b.shape)}")
-    if not gluon_takes(a, b):
-        return mine("matmul_tuned", quiet=True)(a, b)
-    return launch_gluon(a, b, b, gated=False)
+    return launch_gluon(a, b) if gluon_takes(a, b) else mine("matmul_tuned", quiet=True)(a, b)
+
+
+def gate_up_gluon(x, w_gate, w_up):
+    """silu(x @ w_gate) * (x @ w_up), as gate_up_swiglu of notebook 10."""
+    if w_gate.shape != w_up.shape or x.shape[1] != w_gate.shape[0]:
+        raise ValueError("x is (M, D), w_gate and w_up are (D, H)")
+    if not gluon_takes(x, w_gate, w_up):
+        return mine("gate_up_swiglu", quiet=True)(x, w_gate, w_up)
+    return launch_gluon(x, w_gate, w_up)
 
 
 def mlp_gluon(x, w_gate, w_up, w_down):
     """(silu(x @ w_gate) * (x @ w_up)) @ w_down, as mlp_swiglu of notebook 10."""
-    if w_gate.shape != w_up.shape or w_gate.stride() != w_up.stride():
-        raise ValueError("w_gate and w_up must have one shape and the same strides")
-    if x.shape[1] != w_gate.shape[0] or w_gate.shape[1] != w_down.shape[0]:
-        shapes = ", ".join(str(tuple(m.shape)) for m in (x, w_gate, w_down))
+    if w_gate.shape[1] != w_down.shape[0]:
+        shapes = f"{tuple(w_gate.shape)} and {tuple(w_down.shape)}"
         raise ValueError(f"the inner sizes of {shapes} differ")
-    if not gluon_takes(x, w_gate, w_up) or not gluon_takes(x, w_down):
-        return mine("mlp_swiglu", quiet=True)(x, w_gate, w_up, w_down)
-    return matmul_gluon(launch_gluon(x, w_gate, w_up, gated=True), w_down)
+    return matmul_gluon(gate_up_gluon(x, w_gate, w_up), w_down)
 
 # %% [markdown]
 # ## What does the compiler make of it?
 #
-# This cell compiles the kernel for an H100, with or without one. (It needs Triton 3.6, 3.7 or 3.8.) Look for
-# four things: 12 warps instead of 4, because the loading warp brings three idle companions; few
-# instructions for the tensor cores, since each is for a whole warp group; no spills; not a single
-# load or store in the program text, because the copy engine moves everything.
+# This cell compiles both kernels for an H100, with or without one. (It needs Triton 3.6, 3.7 or 3.8.)
+# Look for four things: 8 warps, and 12 where warps have jobs, because the loading warp brings three
+# idle companions; few instructions for the tensor cores, since each is for a whole warp group; no
+# spills; not a single load or store in the program text, because the copy engine moves everything.
 
 # %%
 from tritonbook.compat import triton_version
 
-a, b = torch.randn(2, 512, 512, dtype=torch.float16)
-compiled = facts(matmul_gluon, a, b, arch=90) if triton_version() >= (3, 6) else None
-compiled
+has_gluon = (3, 6) <= triton_version() < (3, 9)
+a, b = torch.randn(2, 2048, 2048, dtype=torch.float16)
+one_tile = facts(matmul_gluon, a, b, arch=90) if has_gluon else None
+one_tile
+
+# %%
+a, b = torch.randn(4096, 64, dtype=torch.float16), torch.randn(64, 2048, dtype=torch.float16)
+many_tiles = facts(matmul_gluon, a, b, arch=90) if has_gluon else None
+many_tiles
 
 # %% tags=["predict"]
 from tritonbook import predict
@@ -593,11 +690,11 @@ from tritonbook import predict
 predict(
     {
         "slots in the ring, tiles of 128 x 256 and steps of 64": None,
-        "KB (1024 bytes, rounded down) of shared memory that one program uses": None,
+        "KB (1024 bytes, rounded down) of shared memory of a program with many tiles": None,
     },
     measured=[
         lambda: ring_length(128, 256, 64, 256),
-        lambda: compiled[0].shared_bytes // 1024 if compiled else None,
+        lambda: many_tiles[0].shared_bytes // 1024 if many_tiles else None,
     ],
     hints=[
         "A slot has 48 KB, the finished tile 64.",
@@ -612,30 +709,39 @@ predict(
 # finished tile has 128 × 256 × 2 = 65,536. (232,448 − 65,536) / 49,168 = 3.4, so 3.
 #
 # **Shared memory**: 3 × 48 + 64 = 208 KB, and a few bytes for barriers. One program fits on a
-# multiprocessor, and one is enough: its two groups keep the tensor cores busy.
+# multiprocessor, and one is enough: its two groups keep the tensor cores busy. With one tile only, the
+# finished tile lies where the ring was, so a fourth slot fits: 192 KB.
 #
 # </details>
 #
 # ## Does it pay?
 
 # %%
-n = 8192 if DEVICE == "cuda" else 64
-dtype = torch.float16 if DEVICE == "cuda" else torch.float32
-a, b = torch.randn(2, n, n, device=DEVICE, dtype=dtype)
-torch.testing.assert_close(matmul_gluon(a, b), a @ b, rtol=1e-2, atol=1e-1)
-ways = {
-    "matmul_tuned": lambda: mine("matmul_tuned", quiet=True)(a, b),
-    "matmul_gluon": lambda: matmul_gluon(a, b),
-    "cuBLAS" if DEVICE == "cuda" else "torch": lambda: a @ b,
-}
-bench(ways, flops=2 * n**3, baseline="matmul_tuned", stored="matmul_gluon")
+def compare(n, stored):
+    """Three ways to the product of two n x n matrices."""
+    dtype = torch.float16 if DEVICE == "cuda" else torch.float32
+    a, b = torch.randn(2, n, n, device=DEVICE, dtype=dtype)
+    torch.testing.assert_close(matmul_gluon(a, b), a @ b, rtol=1e-2, atol=1e-1)
+    ways = {
+        "matmul_tuned": lambda: mine("matmul_tuned", quiet=True)(a, b),
+        "matmul_gluon": lambda: matmul_gluon(a, b),
+        "cuBLAS" if DEVICE == "cuda" else "torch": lambda: a @ b,
+    }
+    return bench(ways, flops=2 * n**3, baseline="matmul_tuned", stored=stored)
+
+
+compare(8192 if DEVICE == "cuda" else 64, "matmul_gluon")
+
+# %%
+compare(2048 if DEVICE == "cuda" else 32, "matmul_gluon_2048")
 
 # %% [markdown]
-# **Read the table.** Same tiles, same order, same tensor cores. All that differs is who waits for
+# **Read the tables.** Same tiles, same order, same tensor cores. All that differs is who waits for
 # whom.
 #
-# For small products it does not pay. Each call makes four descriptors in Python before the launch,
-# and a product of 2048 × 2048 × 2048 takes 30 µs on an H100. There, use `matmul_tuned`.
+# The second product has one tile for each program, and takes less than 30 µs. So the host has to be
+# quick. But a descriptor is made in Python before each launch, and encoded for the GPU: a call takes
+# 50 to 100 µs of the host. Only while the GPU has other work to do, nobody waits for that.
 #
 # **What did it cost?** `matmul_tuned` runs on every GPU from a T4 on, in float32 too, with any
 # strides. This one is for one GPU. Write the first kind first. Go below when you have measured that

@@ -220,12 +220,13 @@ def new_ring(desc, SLOTS: gl.constexpr, READERS: gl.constexpr):
 
 
 @gluon.jit
-def put(desc, row, ring, number):
+def put(desc, batch, head, row, ring, number):
     tiles, full, empty = ring
     slot, phase = slot_of(number, tiles.shape[0])
+    arrived = full.index(slot)
     mbarrier.wait(empty.index(slot), phase ^ 1)
-    mbarrier.expect(full.index(slot), desc.block_type.nbytes)
-    tma.async_copy_global_to_shared(desc, [row, 0], full.index(slot), tiles.index(slot))
+    mbarrier.expect(arrived, desc.block_type.nbytes)
+    tma.async_copy_global_to_shared(desc, [batch, head, row, 0], arrived, tiles.index(slot))
 
 
 @gluon.jit
@@ -233,7 +234,7 @@ def take(ring, number):
     tiles, full, empty = ring
     slot, phase = slot_of(number, tiles.shape[0])
     mbarrier.wait(full.index(slot), phase)
-    return tiles.index(slot)
+    return tiles.index(slot).reshape([tiles.shape[3], tiles.shape[4]])
 
 
 @gluon.jit
@@ -243,29 +244,40 @@ def release(ring, number):
     mbarrier.arrive(empty.index(slot), count=1)
 
 # %% [markdown]
-# The loading warp. It takes the tiles of keys from the diagonal down to the first: the only one
-# that needs a mask comes first. q has a ring of two slots, one for each group. K and V share a ring:
-# K of a tile, then its V.
+# The loading warp. It takes the tiles of keys from the last down to the first: the only one that
+# needs a mask comes first. q has a ring of two slots, one for each group. K and V share a ring: K of
+# a tile, then its V. Heads may be shared, as in `flash_gqa`: SHARE query heads read one head of K
+# and V.
 
 # %% tags=["reference"]
 @gluon.jit
-def load_tiles(q_desc, k_desc, v_desc, q_ring, ring, num_tiles, all_tiles, IS_CAUSAL: gl.constexpr):
+def place_of(number, num_tiles, num_heads):
+    """Which tile of which head: each head's last tile, the longest, comes first."""
+    head = number // num_tiles
+    return head // num_heads, head % num_heads, num_tiles - 1 - number % num_tiles
+
+
+@gluon.jit
+def load_tiles(
+    q_desc, k_desc, v_desc, q_ring, ring, num_heads, num_tiles, all_tiles,
+    SHARE: gl.constexpr, IS_CAUSAL: gl.constexpr,
+):
     """The loading warp's job: q, k and v of each turn, in the order in which they are used."""
-    ROWS: gl.constexpr = q_desc.block_type.shape[0]
-    BLOCK: gl.constexpr = k_desc.block_type.shape[0]
+    ROWS: gl.constexpr = q_desc.block_type.shape[2]
+    BLOCK: gl.constexpr = k_desc.block_type.shape[2]
     number = 0
     for turn in range(gl.cdiv(all_tiles, gl.num_programs(0))):
-        mine = tile_of(turn, gl.program_id(0), gl.num_programs(0))
-        if mine < all_tiles:
-            tile = num_tiles - 1 - mine % num_tiles
-            head_row = mine // num_tiles * num_tiles * BLOCK
+        taken = tile_of(turn, gl.program_id(0), gl.num_programs(0))
+        if taken < all_tiles:
+            batch, head, tile = place_of(taken, num_tiles, num_heads)
             for group in gl.static_range(2):
-                put(q_desc, head_row + tile * BLOCK + group * ROWS, q_ring, 2 * turn + group)
+                row = tile * BLOCK + group * ROWS
+                put(q_desc, batch, head, row, q_ring, 2 * turn + group)
             last = tile if IS_CAUSAL else num_tiles - 1
             for back in range(last + 1):
-                row = head_row + (last - back) * BLOCK
-                put(k_desc, row, ring, number)
-                put(v_desc, row, ring, number + 1)
+                row = (last - back) * BLOCK
+                put(k_desc, batch, head // SHARE, row, ring, number)
+                put(v_desc, batch, head // SHARE, row, ring, number + 1)
                 number += 2
 
 # %% [markdown]
@@ -295,12 +307,12 @@ def softmax_step(s, m, l, qk_scale):
 @gluon.jit
 def attend(
     GROUP: gl.constexpr, o_desc, lse_ptr, q_ring, ring, o_tiles, baton,
-    num_tiles, all_tiles, qk_scale, IS_CAUSAL: gl.constexpr,
+    num_heads, L, num_tiles, all_tiles, qk_scale, IS_CAUSAL: gl.constexpr,
 ):
     """A warp group's job: attention of its ROWS queries of each tile of BLOCK."""
-    ROWS: gl.constexpr = o_desc.block_type.shape[0]
+    ROWS: gl.constexpr = o_desc.block_type.shape[2]
     BLOCK: gl.constexpr = 2 * ROWS
-    D: gl.constexpr = o_desc.block_type.shape[1]
+    D: gl.constexpr = o_desc.block_type.shape[3]
     SCORES: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BLOCK, 16])
     OUT: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, D, 16])
     P: gl.constexpr = gl.DotOperandLayout(0, OUT, 2)
@@ -311,10 +323,9 @@ def attend(
     number = 0  # of k in the ring; its v is the next
     beat = 0
     for turn in range(gl.cdiv(all_tiles, gl.num_programs(0))):
-        mine = tile_of(turn, gl.program_id(0), gl.num_programs(0))
-        if mine < all_tiles:
-            tile = num_tiles - 1 - mine % num_tiles
-            head_row = mine // num_tiles * num_tiles * BLOCK
+        taken = tile_of(turn, gl.program_id(0), gl.num_programs(0))
+        if taken < all_tiles:
+            batch, head, tile = place_of(taken, num_tiles, num_heads)
             offs_m = tile * BLOCK + GROUP * ROWS + gl.arange(0, ROWS, SCORE_ROWS)
             last = tile if IS_CAUSAL else num_tiles - 1
 
@@ -324,9 +335,9 @@ def attend(
             s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True)
             s = warpgroup_mma_wait(0, deps=[s])
             release(ring, number)
-            if IS_CAUSAL:
-                offs_n = last * BLOCK + gl.arange(0, BLOCK, gl.SliceLayout(0, SCORES))
-                s = gl.where(offs_n[None, :] <= offs_m[:, None], s, float("-inf"))
+            limit = gl.minimum(offs_m + 1, L) if IS_CAUSAL else offs_m * 0 + L
+            offs_n = last * BLOCK + gl.arange(0, BLOCK, gl.SliceLayout(0, SCORES))
+            s = gl.where(offs_n[None, :] < limit[:, None], s, float("-inf"))
             m = gl.full([ROWS], float("-inf"), gl.float32, SCORE_ROWS)
             l = gl.zeros([ROWS], gl.float32, SCORE_ROWS)
             p_next, alpha, m, l = softmax_step(s, m, l, qk_scale)
@@ -357,31 +368,33 @@ def attend(
             release(ring, number + 1)
             number += 2
 
-            gl.store(lse_ptr + (head_row + offs_m).to(gl.int64), (m + gl.log2(l)) * LN_2)
+            lse_rows = (batch * num_heads + head).to(gl.int64) * L + offs_m
+            gl.store(lse_ptr + lse_rows, (m + gl.log2(l)) * LN_2, mask=offs_m < L)
             out = acc / gl.convert_layout(l, OUT_ROWS)[:, None]
             tma.store_wait(0)  # the copy engine must have read the last result
             o = o_tiles.index(GROUP)
-            o.store(out.to(o_desc.dtype))
+            o.reshape([ROWS, D]).store(out.to(o_desc.dtype))
             fence_async_shared()  # the copy engine must see what the threads wrote
-            tma.async_copy_shared_to_global(
-                o_desc, [head_row + tile * BLOCK + GROUP * ROWS, 0], o
-            )
+            o_place = [batch, head, tile * BLOCK + GROUP * ROWS, 0]
+            tma.async_copy_shared_to_global(o_desc, o_place, o)
     tma.store_wait(0)
 
 # %% [markdown]
-# The kernel gives out the jobs. The wrapper takes only what the kernel was written for. Odd lengths,
-# strides, shared heads: all that `flash_fwd` does, this kernel leaves out.
+# The kernel gives out the jobs. Its descriptors have four dimensions, so they know all strides: q, k
+# and v may lie in memory as a model leaves them. The last tile may be ragged. Behind the edge zeros
+# arrive, and nothing is stored there. What no descriptor can describe goes to your `flash_gqa`. So
+# does a head size other than 64 or 128, and every other GPU.
 
 # %% tags=["reference"]
 @gluon.jit
 def flash_gluon_kernel(
-    q_desc, k_desc, v_desc, o_desc, lse_ptr, num_tiles, all_tiles, scale,
-    IS_CAUSAL: gl.constexpr, SLOTS: gl.constexpr,
+    q_desc, k_desc, v_desc, o_desc, lse_ptr, num_heads, L, num_tiles, all_tiles, scale,
+    SHARE: gl.constexpr, IS_CAUSAL: gl.constexpr, SLOTS: gl.constexpr,
 ):
-    """As flash_fwd_kernel of notebook 14.
+    """As flash_gqa_kernel of notebook 14, for as many queries as keys.
 
     One program = one tile of queries in each turn.
-    Assumes contiguous memory, scale > 0, and that the tile divides L.
+    Assumes scale > 0.
     """
     q_ring = new_ring(q_desc, 2, 1)
     ring = new_ring(k_desc, SLOTS, 2)
@@ -395,14 +408,15 @@ def flash_gluon_kernel(
         [
             (attend, (
                 0, o_desc, lse_ptr, q_ring, ring, o_tiles, baton,
-                num_tiles, all_tiles, qk_scale, IS_CAUSAL,
+                num_heads, L, num_tiles, all_tiles, qk_scale, IS_CAUSAL,
             )),
             (attend, (
                 1, o_desc, lse_ptr, q_ring, ring, o_tiles, baton,
-                num_tiles, all_tiles, qk_scale, IS_CAUSAL,
+                num_heads, L, num_tiles, all_tiles, qk_scale, IS_CAUSAL,
             )),
             (load_tiles, (
-                q_desc, k_desc, v_desc, q_ring, ring, num_tiles, all_tiles, IS_CAUSAL,
+                q_desc, k_desc, v_desc, q_ring, ring, num_heads, num_tiles, all_tiles,
+                SHARE, IS_CAUSAL,
             )),
         ],
         [4, 1],
@@ -414,32 +428,48 @@ def flash_gluon_kernel(
 def layout_of(D, dtype):
     """How a tile of rows of D elements lies in shared memory. Kept: it takes 10 us of Python."""
     half = gl.bfloat16 if dtype == torch.bfloat16 else gl.float16
-    return gl.NVMMASharedLayout.get_default_for([128, D], half)
+    return gl.NVMMASharedLayout.get_default_for([1, 1, 128, D], half)
+
+
+def describable(x):
+    """Can a tensor descriptor say where the elements of this (B, H, L, D) tensor lie?"""
+    aligned = all(step > 0 and step % 8 == 0 for step in x.stride()[:3])  # 8 halves: 16 bytes
+    return aligned and x.stride(3) == 1 and x.data_ptr() % 16 == 0
+
+
+def gluon_takes(q, k, v):
+    """Is this an H100, and are these tensors what the kernel was written for?"""
+    B, H, L, D = q.shape
+    HK = k.shape[1]
+    return (
+        can_run_gluon()
+        and q.dtype == k.dtype == v.dtype in (torch.float16, torch.bfloat16)
+        and k.shape == v.shape == (B, HK, L, D)
+        and D in (64, 128)
+        and q.numel() > 0
+        and HK > 0
+        and H % HK == 0
+        and all(describable(x) for x in (q, k, v))
+    )
 
 
 def flash_gluon(q, k, v, causal=False):
-    """flash_fwd of contiguous q, k, v of one shape (B, H, L, D), D 64 or 128, L a multiple of 128.
-
-    float16 or bfloat16. On another GPU than an H100, and in the interpreter, it is flash_fwd.
-    """
+    """flash_gqa of notebook 14: (o, lse) for q (B, H, L, D), k and v (B, HK, L, D)."""
+    if not gluon_takes(q, k, v):
+        return mine("flash_gqa", quiet=True)(q, k, v, causal)
     B, H, L, D = q.shape
-    if not q.shape == k.shape == v.shape or L % 128 or D not in (64, 128):
-        raise ValueError("q, k and v must have one shape, with L a multiple of 128, D 64 or 128")
-    if not all(x.is_contiguous() for x in (q, k, v)):
-        raise ValueError("q, k and v must be contiguous")
-    if not can_run_gluon() or q.dtype == torch.float32:
-        return mine("flash_fwd", quiet=True)(q, k, v, causal)
     o = torch.empty_like(q)
     lse = torch.empty((B, H, L), dtype=torch.float32, device=q.device)
     layout = layout_of(D, q.dtype)
 
     def desc(x, rows):
-        return TensorDescriptor(x, [B * H * L, D], [D, 1], [rows, D], layout)
+        return TensorDescriptor(x, x.shape, x.stride(), [1, 1, rows, D], layout)
 
-    grid = (min(B * H * L // 128, multiprocessors()),)
-    flash_gluon_kernel[grid](
+    num_tiles = -(-L // 128)
+    flash_gluon_kernel[(min(B * H * num_tiles, multiprocessors()),)](
         desc(q, 64), desc(k, 128), desc(v, 128), desc(o, 64), lse,
-        L // 128, B * H * L // 128, D**-0.5, causal, SLOTS=512 // D, num_warps=4, maxnreg=168,
+        H, L, num_tiles, B * H * num_tiles, D**-0.5,
+        SHARE=H // k.shape[1], IS_CAUSAL=causal, SLOTS=512 // D, num_warps=4, maxnreg=168,
     )  # fmt: skip
     return o, lse
 
@@ -515,8 +545,65 @@ bench(ways, flops=2 * B * H * L * L * D, baseline="flash_fwd", stored="flash_glu
 # On an H100 the rows are your `flash_fwd`, this kernel, and cuDNN through PyTorch. Same formula, same
 # tiles, same tensor cores: all that differs is who waits for whom.
 #
-# **What did it cost?** `flash_fwd` has 138 lines of code and runs on every GPU from a T4 on, for any
-# length and any strides. This one has 185 lines for one GPU and friendly shapes.
+# **What did it cost?** COST
+#
+# ## The layer, once more
+#
+# Notebook 16 ended with a layer of Llama on your kernels. Two of its parts have a faster kernel now:
+# attention, and the gated product of the MLP, `gate_up_gluon` of notebook 17. Here is the layer with
+# both. The rest is as it was.
+
+# %% tags=["reference"]
+from tritonbook.course.exercises import given
+
+rmsnorm, rope = mine("rmsnorm", quiet=True), mine("rope", quiet=True)
+gate_up_gluon = given("gate_up_gluon")
+
+
+def llama_gluon(
+    x, norm_attn, w_qkv, w_o, norm_mlp, w_gate, w_up, w_down, cos, sin, heads, kv_heads, eps=1e-5
+):
+    """llama_block of notebook 16: (B, L, D) to (B, L, D)."""
+    B, L, D = x.shape
+    normed = rmsnorm(x, norm_attn, eps).view(-1, D)
+    parts = (normed @ w_qkv).view(B, L, heads + 2 * kv_heads, -1).transpose(1, 2)
+    q, k, v = parts.split((heads, kv_heads, kv_heads), dim=1)
+    q, k = rope(q, k, cos, sin)
+    o, _ = flash_gluon(q, k, v, True)
+    h = torch.addmm(x.reshape(-1, D), o.transpose(1, 2).reshape(B * L, -1), w_o)
+
+    hidden = gate_up_gluon(rmsnorm(h, norm_mlp, eps), w_gate, w_up)
+    return torch.addmm(h, hidden, w_down).view(B, L, D)
+
+# %%
+if DEVICE == "cuda":
+    B, L, D, F, H, HK, d, dtype = 1, 8192, 4096, 14336, 32, 8, 128, torch.bfloat16
+else:
+    B, L, D, F, H, HK, d, dtype = 1, 16, 32, 64, 2, 1, 16, torch.float32
+
+
+def weight(rows, columns):
+    """As nn.Linear keeps it: (out, in), seen through .t()."""
+    return (torch.randn(columns, rows, device=DEVICE) * rows**-0.5).to(dtype).t()
+
+
+angle = torch.arange(L)[:, None] * 500_000.0 ** (-torch.arange(0, d, 2) / d)
+tables = (table.to(DEVICE, dtype) for table in (angle.cos(), angle.sin()))
+ones = torch.ones(D, device=DEVICE, dtype=dtype)
+arguments = (
+    torch.randn(B, L, D, device=DEVICE, dtype=dtype),
+    ones, weight(D, (H + 2 * HK) * d), weight(H * d, D),
+    ones, weight(D, F), weight(D, F), weight(F, D), *tables, H, HK,
+)  # fmt: skip
+ways = {
+    "llama_block": lambda: mine("llama_block", quiet=True)(*arguments),
+    "llama_gluon": lambda: llama_gluon(*arguments),
+}
+torch.testing.assert_close(ways["llama_gluon"](), ways["llama_block"](), rtol=5e-2, atol=5e-2)
+bench(ways, baseline="llama_block", stored="llama_gluon")
+
+# %% [markdown]
+# **Read the table.** READ
 #
 # ## Recap
 #

@@ -22,6 +22,7 @@ SHARED_MEMORY_LIMIT = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 90: 232448
 MULTIPROCESSORS = {75: 40, 80: 108, 86: 72, 89: 58, 90: 132}
 
 
+@functools.cache
 def triton_version() -> tuple[int, int]:
     """Triton's (major, minor)."""
     import triton
@@ -143,6 +144,14 @@ def target_arch() -> int:
     The GPU's own; inside `fake_gpu(arch)` that arch; in the interpreter 80, so that the tiles an
     exercise chooses are those of an A100.
     """
+    from triton.runtime import driver
+
+    return _arch_of(driver.active.get_current_device())
+
+
+@functools.cache
+def _arch_of(device: int) -> int:
+    """Kept, because wrappers choose tiles by it at each launch, and PyTorch takes 5 us to answer."""
     from triton.runtime import driver
 
     return int(driver.active.get_current_target().arch)

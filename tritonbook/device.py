@@ -7,6 +7,7 @@ this module first.
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import sys
@@ -44,9 +45,24 @@ def multiprocessors() -> int:
     """How many streaming multiprocessors this GPU has; without one, an H100's 132."""
     import torch
 
-    if INTERPRET or not torch.cuda.is_available():  # interpreted, or compiled for a GPU elsewhere
+    if INTERPRET or not _has_gpu():  # interpreted, or compiled for a GPU elsewhere
         return 132
-    return torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
+    return _multiprocessors_of(torch.cuda.current_device())
+
+
+# Asked before each launch of programs that stay, and kept: PyTorch takes tens of microseconds.
+@functools.cache
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+@functools.cache
+def _multiprocessors_of(device: int) -> int:
+    import torch
+
+    return torch.cuda.get_device_properties(device).multi_processor_count
 
 
 def versions() -> dict[str, str]:

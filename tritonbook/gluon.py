@@ -25,6 +25,8 @@ if triton_version() >= (3, 6):
         warpgroup_mma_wait,
     )
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+    barrier = getattr(gl, "barrier", None) or gl.thread_barrier  # its name before Triton 3.7
 else:
 
     def _absent(fn: Any) -> Any:
@@ -33,10 +35,11 @@ else:
     gluon = types.SimpleNamespace(jit=_absent)
     gl = types.SimpleNamespace(constexpr=tl.constexpr)
     mbarrier = tma = TensorDescriptor = None
-    fence_async_shared = warpgroup_mma = warpgroup_mma_wait = None
+    barrier = fence_async_shared = warpgroup_mma = warpgroup_mma_wait = None
 
 __all__ = [
     "TensorDescriptor",
+    "barrier",
     "fence_async_shared",
     "gl",
     "gluon",

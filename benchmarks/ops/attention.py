@@ -4,7 +4,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-from benchmarks.op import Op, Problem, Provider, optional, peer, solution
+from benchmarks.op import Op, Problem, given, optional, peer, solution
 
 CAUSAL = True
 
@@ -22,16 +22,6 @@ def one_head_gradients(q, k, v, do, causal=CAUSAL):
     leaves = [t[-1:, -1:].detach().requires_grad_() for t in (q, k, v)]
     o = one_head(*leaves)
     return o.detach(), *torch.autograd.grad(o, leaves, do[-1:, -1:])
-
-
-def _specialised():
-    """The stretch of notebook 14."""
-    return solution("flash_fwd").load().__globals__["flash_specialised"]
-
-
-def _gluon():
-    """Notebook 18."""
-    return solution("next_tile").load().__globals__["flash_gluon"]
 
 
 def last_head(result):
@@ -101,8 +91,8 @@ OPS = [
         part=last_head,
         providers={
             "flash_fwd": solution("flash_fwd"),
-            "flash_specialised": Provider(_specialised, ours=True),
-            "flash_gluon": Provider(_gluon, ours=True),
+            "flash_specialised": given("flash_specialised"),
+            "flash_gluon": given("flash_gluon"),
             "cudnn": native(SDPBackend.CUDNN_ATTENTION),
             "flash-attention-2": native(SDPBackend.FLASH_ATTENTION),
             "flaggems": optional("flag_gems.ops.attention", _flaggems),

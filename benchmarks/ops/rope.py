@@ -2,7 +2,7 @@
 
 import torch
 
-from benchmarks.op import Op, Problem, Provider, compiled, optional, peer, solution
+from benchmarks.op import Op, Problem, compiled, given, optional, peer, solution
 
 
 def eager(q, k, cos, sin):
@@ -11,11 +11,6 @@ def eager(q, k, cos, sin):
         return x * cos + torch.cat((-b, a), dim=-1) * sin
 
     return turn(q), turn(k)
-
-
-def _in_place():
-    """As Liger-Kernel's: over q and k."""
-    return solution("rope").load().__globals__["rope_inplace"]
 
 
 def _liger(module):
@@ -53,7 +48,7 @@ OPS = [
             "torch": peer(eager),
             "compile static": compiled(eager, dynamic=False),
             "liger": optional("liger_kernel.ops.rope", _liger),
-            "rope_inplace": Provider(_in_place, ours=True),
+            "rope_inplace": given("rope_inplace"),
         },
     )
 ]

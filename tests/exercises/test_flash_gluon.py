@@ -14,43 +14,60 @@ def page():
     return load(get("18_gluon_attention"))
 
 
+def _empty(B, H, L, D, dtype):
+    return torch.empty(B, H, L, D, dtype=dtype, device="meta")
+
+
+def as_a_model_leaves_them(B, H, HK, L, D, **how):
+    """q, k and v as views of one product: (B, L, H + 2 HK, D) in memory."""
+    parts = torch.randn(B, L, H + 2 * HK, D, **how) if how else torch.empty(B, L, H + 2 * HK, D)
+    return parts.transpose(1, 2).split((H, HK, HK), dim=1)
+
+
 @pytest.mark.skipif(
     not (3, 6) <= compat.triton_version() < (3, 9), reason="this Triton's Gluon has other words"
 )
-@pytest.mark.parametrize(("D", "dtype"), [(128, torch.float16), (64, torch.bfloat16)])
+@pytest.mark.parametrize(
+    ("D", "HK", "dtype"), [(128, 8, torch.float16), (64, 8, torch.bfloat16), (128, 2, torch.float16)]
+)
 @pytest.mark.parametrize("causal", [True, False])
-def test_twelve_warps_use_the_tensor_cores_of_an_h100_without_spills(page, D, dtype, causal):
+def test_twelve_warps_use_the_tensor_cores_of_an_h100_without_spills(page, D, HK, dtype, causal):
     """Kills: a learner's function that cannot be compiled, more registers than a group has, more
     shared memory than fits."""
-    q, k, v = torch.empty(3, 2, 8, 1024, D, dtype=dtype, device="meta").unbind(0)
-    found = compile_gate(page.flash_gluon, (q, k, v, causal), {}, 90, timeout=120)
+    q, k = _empty(2, 8, 1000, D, dtype), _empty(2, HK, 1000, D, dtype)
+    found = compile_gate(page.flash_gluon, (q, k, k, causal), {}, 90, timeout=120)
     assert found.ok, found.message
     (kernel,) = found.kernels
     assert (kernel.name, kernel.warps, kernel.spills) == ("flash_gluon_kernel", 12, 0)
     assert kernel.wgmma and kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[90]
 
 
-@pytest.mark.parametrize(("arch", "dtype"), [(80, torch.float16), (90, torch.float32)])
-def test_what_it_is_not_made_for_gets_the_plain_kernel(page, arch, dtype):
-    q, k, v = torch.empty(3, 1, 2, 256, 64, dtype=dtype, device="meta").unbind(0)
-    found = compile_gate(page.flash_gluon, (q, k, v, True), {}, arch, timeout=120)
-    assert found.ok, found.message
-    assert found.kernels[0].name == "flash_fwd_kernel"
+HALF = torch.float16
 
 
 @pytest.mark.parametrize(
-    ("shape", "changed"),
+    ("arch", "q", "k"),
     [
-        ((1, 2, 100, 64), lambda x: x),  # no multiple of the tile
-        ((1, 2, 128, 40), lambda x: x),
-        ((1, 2, 256, 64), lambda x: x[:, :, ::2]),
-        ((1, 2, 128, 64), lambda x: x[:, :1]),  # fewer heads of k
+        (80, _empty(1, 2, 256, 64, HALF), _empty(1, 2, 256, 64, HALF)),
+        (90, _empty(1, 2, 256, 64, torch.float32), _empty(1, 2, 256, 64, torch.float32)),
+        (90, _empty(1, 2, 256, 40, HALF), _empty(1, 2, 256, 40, HALF)),
+        (90, _empty(1, 2, 100, 64, HALF), _empty(1, 2, 256, 64, HALF)),  # fewer queries than keys
+        (90, _empty(1, 2, 64, 256, HALF).mT, _empty(1, 2, 256, 64, HALF)),
+        (90, _empty(1, 2, 256, 68, HALF)[..., :64], _empty(1, 2, 256, 64, HALF)),  # rows of 136 B
+        (90, _empty(1, 2, 256, 64, HALF), _empty(1, 1, 256, 64, HALF).expand(1, 2, 256, 64)),
     ],
 )
-def test_other_shapes_and_strides_are_refused(page, shape, changed):
-    q = torch.randn(shape)
+def test_what_it_is_not_made_for_gets_the_plain_kernel(page, arch, q, k):
+    found = compile_gate(page.flash_gluon, (q, k, k, True), {}, arch, timeout=120)
+    assert found.ok, found.message
+    assert found.kernels[0].name == "flash_gqa_kernel"
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 128, 64), (2, 2, 128, 64), (1, 2, 128, 40)])
+def test_shapes_that_do_not_fit_are_refused(page, shape):
+    """Kills: heads that do not share evenly, batches or widths that differ, read as they come."""
     with pytest.raises(ValueError):
-        page.flash_gluon(q, changed(torch.randn(shape)), torch.randn(shape))
+        page.flash_gluon(torch.randn(1, 2, 128, 64), torch.randn(shape), torch.randn(shape))
 
 
 @pytest.mark.gpu
@@ -58,21 +75,30 @@ def test_other_shapes_and_strides_are_refused(page, shape, changed):
 @pytest.mark.parametrize("programs", [1, 3, 7, 132])
 def test_it_is_attention(page, programs, monkeypatch):
     """Kills: tiles left out or taken twice, keys of another head, a diagonal off by one, an acc
-    that is not rescaled, a ring out of step after a turn, a result that the next one overwrites."""
+    that is not rescaled, a ring out of step after a turn, a result that the next one overwrites,
+    keys beyond the edge, a store over the edge."""
     monkeypatch.setitem(page.flash_gluon.__globals__, "multiprocessors", lambda: programs)
     attention = load(get("14_flash_attention"))
     growing = {"values": attention.growing_keys}
+    shapes = [
+        (1, 1, 1, 128, 128),
+        (2, 3, 3, 384, 64),
+        (1, 5, 5, 640, 128),
+        (1, 8, 2, 200, 128),
+        (2, 6, 2, 129, 64),
+        (3, 4, 1, 1, 128),
+    ]
     cases = [
         case(
-            f"{B} x {H} heads, L {L}, D {D}, {dtype}{', causal' if causal else ''}",
-            q=tensor(B, H, L, D),
-            k=tensor(B, H, L, D, **growing),
-            v=tensor(B, H, L, D),
+            f"{B} x {H} heads to {HK}, L {L}, D {D}, {dtype}{', causal' if causal else ''}",
+            q=tensor(B, H, L, D, layout=layout),
+            k=tensor(B, HK, L, D, **growing),
+            v=tensor(B, HK, L, D, layout=layout),
             causal=causal,
             dtype=dtype,
         )
-        for B, H, L, D in [(1, 1, 128, 128), (2, 3, 384, 64), (1, 5, 640, 128)]
-        for dtype in ("float16", "bfloat16")
+        for B, H, HK, L, D in shapes
+        for dtype, layout in (("float16", "contiguous"), ("bfloat16", "strided"))
         for causal in (True, False)
     ]
     report = run(
@@ -87,6 +113,28 @@ def test_it_is_attention(page, programs, monkeypatch):
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not warp_jobs.can_run_gluon(), reason="needs an H100 and Triton 3.6")
+@pytest.mark.parametrize(("B", "H", "HK", "L"), [(2, 32, 8, 1000), (1, 4, 4, 257)])
+def test_it_takes_what_a_product_leaves(page, B, H, HK, L):
+    """Kills: strides that are not looked at, a head of k and v for each head of q; the plain
+    kernel in its place."""
+    q, k, v = as_a_model_leaves_them(B, H, HK, L, 128, device="cuda", dtype=torch.bfloat16)
+    names = []
+
+    def seen(launch, kernel, *_):
+        names.append(kernel.__name__)
+        return launch()
+
+    with compat.hook_launch(seen):
+        o, lse = page.flash_gluon(q, k, v, True)
+    assert names == ["flash_gluon_kernel"]
+    attention = load(get("14_flash_attention"))
+    wanted, wanted_lse = attention.attention_ref(q.double(), k.double(), v.double(), True)
+    assert (o - wanted).norm() < 0.005 * wanted.norm()
+    assert torch.allclose(lse.double(), wanted_lse.double(), atol=1e-3)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not warp_jobs.can_run_gluon(), reason="needs an H100 and Triton 3.6")
 def test_two_hundred_calls_agree_to_the_bit(page):
     """Kills: a slot that is overwritten before both groups have read it, now and then."""
     q, k, v = torch.randn(3, 2, 16, 2048, 128, device="cuda", dtype=torch.float16).unbind(0)
@@ -94,3 +142,51 @@ def test_two_hundred_calls_agree_to_the_bit(page):
     for _ in range(200):
         for got, want in zip(page.flash_gluon(q, k, v, True), first, strict=True):
             assert torch.equal(got, want)
+
+
+class TestTheLayer:
+    """`llama_gluon`: in the interpreter with the plain kernels, on an H100 with those in Gluon."""
+
+    def test_it_is_the_layer_of_notebook_16(self, page):
+        """Kills: norms swapped, a residual of the wrong tensor, gate and up swapped."""
+        llama = load(get("16_llama_block"))
+        cases = [
+            case("two batches", **llama.block_arguments(2, 6)),
+            case("an odd length, wide tables", **llama.block_arguments(1, 5, positions=9)),
+        ]
+        report = run(
+            page.llama_gluon,
+            llama.block_ref,
+            cases,
+            allow=llama.PRODUCTS,
+            tolerance=llama.close_enough,
+            suspects=llama.SUSPECTS,
+        )
+        assert report.passed, report.finding
+
+    @pytest.mark.gpu
+    @pytest.mark.skipif(not warp_jobs.can_run_gluon(), reason="needs an H100 and Triton 3.6")
+    @pytest.mark.parametrize(("B", "L"), [(1, 640), (3, 129)])
+    def test_both_kernels_work_in_it(self, page, B, L):
+        """Kills: the plain kernels in their place, by strides or a layout of weights."""
+        llama = load(get("16_llama_block"))
+        specs = llama.block_arguments(B, L, D=512, F=768, heads=8, kv_heads=2, size=128)
+        values = case("", **specs).sample()
+        arguments = [
+            values[name].to("cuda", torch.bfloat16) if name in values else value
+            for name, value in specs.items()
+        ]
+        for place in (2, 3, 5, 6, 7):  # as nn.Linear keeps them
+            arguments[place] = arguments[place].t().contiguous().t()
+        names = []
+
+        def seen(launch, kernel, *_):
+            names.append(kernel.__name__)
+            return launch()
+
+        with compat.hook_launch(seen):
+            got = page.llama_gluon(*arguments)
+        assert {"flash_gluon_kernel", "matmul_gluon_kernel"} <= set(names)
+        exact = [x.double() if isinstance(x, torch.Tensor) else x for x in arguments]
+        wanted = llama.block_ref(*exact)
+        assert (got - wanted).norm() < 0.01 * wanted.norm()

@@ -29,13 +29,27 @@ def _empty(rows, columns, dtype=torch.bfloat16, by_columns=False):
 def test_twelve_warps_use_the_tensor_cores_of_an_h100_without_spills(page, by_columns):
     """Kills: a learner's function that cannot be compiled, a ring that does not fit."""
     weights = [_empty(512, 1024, by_columns=by_columns) for _ in range(2)]
-    down = _empty(1024, 512, by_columns=by_columns)
-    found = compile_gate(page.mlp_gluon, (_empty(512, 512), *weights, down), {}, 90, timeout=120)
+    down = _empty(1024, 4096, by_columns=by_columns)
+    found = compile_gate(page.mlp_gluon, (_empty(4096, 512), *weights, down), {}, 90, timeout=120)
     assert found.ok, found.message
     assert [kernel.constants["GATED"] for kernel in found.kernels] == [True, False]
     for kernel in found.kernels:
         assert (kernel.name, kernel.warps, kernel.spills) == ("matmul_gluon_kernel", 12, 0)
         assert kernel.wgmma and kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[90]
+
+
+@pytest.mark.skipif(
+    not (3, 6) <= compat.triton_version() < (3, 9), reason="this Triton's Gluon has other words"
+)
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_where_each_program_has_one_tile_all_warps_are_alike(page, by_columns):
+    """Kills: a result that does not find its place where the ring was."""
+    a, b = _empty(2048, 2048), _empty(2048, 2048, by_columns=by_columns)
+    found = compile_gate(page.matmul_gluon, (a, b), {}, 90, timeout=120)
+    assert found.ok, found.message
+    (kernel,) = found.kernels
+    assert (kernel.name, kernel.warps, kernel.spills) == ("matmul_ring_kernel", 8, 0)
+    assert kernel.wgmma and kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[90]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +94,7 @@ def half(dtype):
 def test_it_is_a_product(page, layout, programs, monkeypatch):
     """Kills: tiles left out or taken twice, a ring out of step after a tile, a released slot that
     is still read, a store over the edge, gate and up swapped, a half of B in the wrong place."""
+    # with 1 and 3 the programs of both kernels are seen, with 132 a product is that of the ring
     monkeypatch.setitem(page.launch_gluon.__globals__, "multiprocessors", lambda: programs)
     sizes = [(128, 256, 64), (64, 8, 8), (1000, 776, 328), (8, 1024, 1000), (513, 520, 64)]
     for dtype in ("float16", "bfloat16"):
@@ -114,7 +129,8 @@ def test_it_is_a_product(page, layout, programs, monkeypatch):
 @no_h100
 def test_two_hundred_calls_agree_to_the_bit(page):
     """Kills: a slot that is overwritten before both groups have read it, now and then."""
-    a, b = torch.randn(2, 2048, 2048, device="cuda", dtype=torch.float16)
-    first = page.matmul_gluon(a, b)
-    for _ in range(200):
-        assert torch.equal(page.matmul_gluon(a, b), first)
+    for size in (2048, 4096):  # a tile for each program, and several
+        a, b = torch.randn(2, size, size, device="cuda", dtype=torch.float16)
+        first = page.matmul_gluon(a, b)
+        for _ in range(200):
+            assert torch.equal(page.matmul_gluon(a, b), first)

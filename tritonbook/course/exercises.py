@@ -232,6 +232,23 @@ def reference(name: str) -> Callable[..., Any]:
     raise LookupError(f"No exercise has a graded function {name!r}{hint}")
 
 
+def given(name: str) -> Callable[..., Any]:
+    """A function that a notebook gives ready-made, in one of its reference cells, by its name.
+
+    Raises LookupError where no notebook gives it, or more than one does.
+    """
+    found = [
+        exercise
+        for exercise in exercises()
+        for cell in exercise.cells
+        if cell.role == "reference" and name in _defined(cell.source)
+    ]
+    if len(found) != 1:
+        where = ", ".join(exercise.slug for exercise in found) or "no notebook"
+        raise LookupError(f"{name!r} is given by {where}: one notebook has to give it")
+    return getattr(load(found[0]), name)
+
+
 @functools.cache
 def _parsed(text: str, path: Path) -> Source:
     """Kept, because each `reference` and `mine` of a notebook goes through the whole course."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,7 @@ def _counts(low: int, high: int) -> Callable[..., torch.Tensor]:
     return lambda generator, shape: torch.randint(low, high, shape, generator=generator).double()
 
 
+@functools.cache  # 10 us of Python, at each call of LayerNorm
 def pieces(N: int, num_splits: int) -> tuple[int, int]:
     """Columns of each piece when N columns are cut in num_splits, and the tile that holds one.
 
