@@ -803,7 +803,7 @@ predict(
 # wait for the same bytes. RMSNorm saves a bias, and trouble.
 #
 # 8 long rows, one program each, leave most of the GPU idle, as in notebook 06. Three launches
-# that fill it take 0.009 ms of the GPU instead of 0.27.
+# that fill it take 0.009 ms of the GPU instead of 0.28.
 
 # %% [markdown]
 # ## Stretch: one launch fewer

@@ -70,6 +70,47 @@ def test_to_compile_reads_no_whole_library(tmp_path):
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
+KEPT = """
+import tritonbook
+import torch
+import triton
+import triton.language as tl
+from tritonbook.compat import fake_gpu, hook_launch, launch_arguments
+
+@triton.jit
+def fill(x, n, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), n)
+
+def around(call, fn, grid, args, kwargs):
+    seen.append((fn.__name__, grid, launch_arguments(fn, args, kwargs)["n"]))
+    return call()
+
+seen, x = [], torch.empty(16)
+with fake_gpu(80), hook_launch(around):
+    kept = fill[(2,)](x, 3, 16)
+    assert kept[(4, 1, 1)](x, 5, 16) is kept
+    fill.warmup(x, 3, 16, grid=(1,))[(6, 1, 1)](x, 7, 16)
+kept[(8, 1, 1)]  # the hook is gone: Triton's own
+print(seen)
+"""
+
+
+def test_launches_of_a_kernel_that_was_kept_are_seen(tmp_path):
+    """As in Triton's tutorial on softmax. Kills: an honest answer called "no kernel launched", and
+    one that hides its launches from the proof."""
+    path = tmp_path / "keeps.py"
+    path.write_text(KEPT)
+    done = subprocess.run(
+        [sys.executable, path],
+        env={**os.environ, "TRITON_INTERPRET": "0"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    wanted = [("fill", (2,), 3), ("fill", (4, 1, 1), 5), ("fill", (6, 1, 1), 7)]
+    assert done.stdout.strip() == str(wanted)
+
+
 def test_an_old_torch_wraps_interpreted_kernels(monkeypatch):
     """torch 2.6 and 2.9 refuse them; played here by a wrap_triton that refuses everything.
 

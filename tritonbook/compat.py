@@ -151,7 +151,7 @@ def target_arch() -> int:
 
 @functools.cache
 def _arch_of(device: int) -> int:
-    """Kept, because wrappers choose tiles by it at each launch, and PyTorch takes 5 us to answer."""
+    """Kept, because wrappers choose tiles by it at each launch, and to ask PyTorch takes 5 us."""
     from triton.runtime import driver
 
     return int(driver.active.get_current_target().arch)
@@ -198,8 +198,9 @@ def causes(error: BaseException) -> list[BaseException]:
 def hook_launch(around: Callable[..., Any]) -> Iterator[None]:
     """Call `around(call, python_fn, grid, args, kwargs)` in place of every kernel launch.
 
-    Triton's own launch hooks never fire in the interpreter; these two methods see every launch in
-    3.2 to 3.9. Compile-only warm-up calls pass through unseen.
+    Triton's own launch hooks never fire in the interpreter; these methods see every launch in 3.2
+    to 3.9, those of a kernel that was compiled before and kept too. Compile-only warm-up calls pass
+    through unseen.
     """
     if INTERPRET:
         from triton.runtime.interpreter import GridExecutor as owner
@@ -219,6 +220,33 @@ def hook_launch(around: Callable[..., Any]) -> Iterator[None]:
 
     setattr(owner, name, wrapped)
     try:
-        yield
+        with _hook_kept_kernels(around):
+            yield
     finally:
         setattr(owner, name, original)
+
+
+@contextlib.contextmanager
+def _hook_kept_kernels(around: Callable[..., Any]) -> Iterator[None]:
+    """The same for `kernel[grid](...)` of what a launch or `warmup` returned."""
+    from triton.compiler import CompiledKernel
+
+    original = CompiledKernel.__getitem__
+
+    def wrapped(self: Any, grid: Any) -> Any:
+        launch, fn = original(self, grid), getattr(self.src, "fn", None)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            def call() -> Any:
+                launch(*args, **kwargs)
+                return self
+
+            return around(call, fn.fn, grid, args, {}) if fn is not None else call()
+
+        return run
+
+    CompiledKernel.__getitem__ = wrapped
+    try:
+        yield
+    finally:
+        CompiledKernel.__getitem__ = original

@@ -28,7 +28,8 @@ def as_a_model_leaves_them(B, H, HK, L, D, **how):
     not (3, 6) <= compat.triton_version() < (3, 9), reason="this Triton's Gluon has other words"
 )
 @pytest.mark.parametrize(
-    ("D", "HK", "dtype"), [(128, 8, torch.float16), (64, 8, torch.bfloat16), (128, 2, torch.float16)]
+    ("D", "HK", "dtype"),
+    [(128, 8, torch.float16), (64, 8, torch.bfloat16), (128, 2, torch.float16)],
 )
 @pytest.mark.parametrize("causal", [True, False])
 def test_twelve_warps_use_the_tensor_cores_of_an_h100_without_spills(page, D, HK, dtype, causal):
