@@ -347,12 +347,12 @@ tile_of = gluon.jit(reference("swizzle"))
 
 @gluon.jit
 def order_step(
-    a_desc, b_desc, up_desc, a_tile, b_tile, arrived, pid_m, pid_n, step, steps,
+    a_desc, b_desc, up_desc, a_tile, b_tile, arrived, pid_m, pid_n, step, there,
     B_BY_COLUMNS: gl.constexpr,
 ):
     """Order the tiles of one step along K; they end a phase of the barrier `arrived`.
 
-    Behind the last of all steps, nothing is ordered.
+    there: whether K has this step. If not, nothing is ordered.
     up_desc: None, or the tile of B is one of b and one of up, side by side.
     B_BY_COLUMNS: b lies in memory column after column, as nn.Linear keeps its weight.
     """
@@ -362,7 +362,6 @@ def order_step(
     WIDTH: gl.constexpr = b_desc.block_type.shape[ALONG_N]
     B_TILES: gl.constexpr = 1 if up_desc is None else 2
     BYTES: gl.constexpr = a_desc.block_type.nbytes + B_TILES * b_desc.block_type.nbytes
-    there = step < steps
     mbarrier.expect(arrived, BYTES, pred=there)
     a_place = [pid_m * BLOCK_M, step * BLOCK_K]
     tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tile, pred=there)
@@ -414,7 +413,7 @@ def matmul_ring_kernel(
     for early in gl.static_range(SLOTS - 1):
         order_step(
             a_desc, b_desc, None, a_tiles.index(early), b_tiles.index(early), full.index(early),
-            pid_m, pid_n, early, steps, B_BY_COLUMNS,
+            pid_m, pid_n, early, early < steps, B_BY_COLUMNS,
         )
 
     ACC: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [8, 1], [16, BLOCK_N, 16])
@@ -432,7 +431,7 @@ def matmul_ring_kernel(
         used, _ = slot_of(ahead, SLOTS)
         order_step(
             a_desc, b_desc, None, a_tiles.index(used), b_tiles.index(used), full.index(used),
-            pid_m, pid_n, ahead, steps, B_BY_COLUMNS,
+            pid_m, pid_n, ahead, ahead < steps, B_BY_COLUMNS,
         )
     acc = warpgroup_mma_wait(0, deps=[acc])
 
@@ -471,7 +470,7 @@ def load_steps(
             mbarrier.wait(empty.index(slot), phase ^ 1)
             order_step(
                 a_desc, b_desc, up_desc, a_tiles.index(slot), b_tiles.index(slot), full.index(slot),
-                pid_m, pid_n, step, steps, B_BY_COLUMNS,
+                pid_m, pid_n, step, True, B_BY_COLUMNS,
             )
             number += 1
 

@@ -94,3 +94,29 @@ def test_tiles_of_different_shapes_are_still_broadcast():
     both = x[:, None] * y[None, :] + 1
     both = torch.where(both > 0, both, both.half().float())
     torch.testing.assert_close(out, both.sum(1) + both.max(1).values)
+
+
+@pytest.mark.skipif(not tritonbook.INTERPRET, reason="nothing is replaced where kernels are compiled")
+def test_triton_s_own_functions_are_back_after_each_launch():
+    """Kills: a replacement that outlives its launch, also one that fails, or that the second
+    launch no longer finds."""
+
+    @triton.jit
+    def twice(x_ptr, N: tl.constexpr):
+        offsets = tl.arange(0, N)
+        tl.store(x_ptr + offsets, tl.load(x_ptr + offsets) * 2)
+
+    @triton.jit
+    def fails(x_ptr):
+        tl.load(x_ptr + tl.arange(0, 3))
+
+    load, arange, x = tl.load, tl.arange, torch.ones(4)
+    for wanted in (2.0, 4.0):
+        twice[(1,)](x, 4)
+        assert x.tolist() == [wanted] * 4
+        assert tl.load is load and tl.arange is arange
+        with pytest.raises(Exception, match="power of 2"):
+            fails[(1,)](x)
+        assert tl.load is load
+    with pytest.raises(Exception, match="_semantic|_builder"):
+        tl.arange(0, 4)  # outside a kernel it still refuses

@@ -145,6 +145,18 @@ def test_reference_finds_a_solution_by_function_name(folder: Path):
         exercises.reference("duoble")
 
 
+def test_given_finds_what_one_notebook_has_ready(folder: Path):
+    """Kills: an answer handed out as given, and the wrong one of two functions of one name."""
+    text = TEXT.replace("LOADED_QUIETLY", "def halve(x):\n    return x / 2\n\n\nLOADED_QUIETLY")
+    (folder / "03_toy.py").write_text(text)
+    assert exercises.given("halve")(5) == 2.5
+    with pytest.raises(LookupError, match="'double' is given by no notebook"):
+        exercises.given("double")
+    (folder / "04_more.py").write_text(text)
+    with pytest.raises(LookupError, match="given by 03_toy, 04_more: one notebook"):
+        exercises.given("halve")
+
+
 def test_an_answer_that_does_not_import_leaves_nothing_behind(folder: Path):
     with pytest.raises(NameError):
         exercises.load("toy", {"double": "double = missing"})

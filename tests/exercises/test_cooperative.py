@@ -90,6 +90,14 @@ def test_there_is_a_place_for_every_program(rms, M, N, sms, monkeypatch):
     assert block & (block - 1) == 0
 
 
+@pytest.mark.parametrize("shape", [(0, 64), (1, 1)])
+def test_no_rows_and_one_element_are_rows_too(rms, shape):
+    """Kills: a division by a piece of no columns."""
+    x, w = torch.randn(shape, device=DEVICE), torch.randn(shape[1], device=DEVICE)
+    y = rms.rmsnorm_cooperative(x, w)
+    torch.testing.assert_close(y, NORMS.rms_norm(x, w.shape, w, 1e-6))
+
+
 def test_shapes_that_it_is_not_made_for_are_refused(rms):
     """Kills: many rows, a piece beyond the registers, rows with gaps: wrong values or no end."""
     wide = torch.empty(8, 64, device=DEVICE)
