@@ -1120,7 +1120,7 @@ predict(
 #
 # **Milliseconds.** 1,048,576 × 64 elements × 4 bytes = 268 MB, at an H100's 2,966 GB/s 0.091 ms. It
 # took 0.093. The 8 long rows hold 8.4 MB: memory alone would need 0.003 ms. The GPU
-# took 0.006, in two launches. The call took 0.062, and on a fast host 0.013: below 0.02 ms you time
+# took 0.006, in two launches. The call took 0.013, and on a slow host 0.062: below 0.02 ms you time
 # the host, not the kernel.
 #
 # </details>

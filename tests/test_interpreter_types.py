@@ -96,7 +96,7 @@ def test_tiles_of_different_shapes_are_still_broadcast():
     torch.testing.assert_close(out, both.sum(1) + both.max(1).values)
 
 
-@pytest.mark.skipif(not tritonbook.INTERPRET, reason="nothing is replaced where kernels are compiled")
+@pytest.mark.skipif(not tritonbook.INTERPRET, reason="compiled kernels replace nothing")
 def test_triton_s_own_functions_are_back_after_each_launch():
     """Kills: a replacement that outlives its launch, also one that fails, or that the second
     launch no longer finds."""

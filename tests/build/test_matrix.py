@@ -120,6 +120,22 @@ def test_a_worker_that_was_stopped_by_surprise_is_replaced(
     assert bool(closed) is replaced
 
 
+def test_a_limit_of_one_worker_is_nobody_else_s(monkeypatch):
+    """Kills: a limit for wrong answers that stops a grader's test in the same session."""
+    seen = {}
+
+    def popen(command, env, **options):
+        seen.update(env)
+        raise OSError("not started here")
+
+    monkeypatch.delenv("TRITONBOOK_CALL_SECONDS", raising=False)
+    monkeypatch.setattr(matrix.subprocess, "Popen", popen)
+    with pytest.raises(OSError, match="not started"):
+        matrix.Worker(call_seconds=0.4)._running()
+    assert seen["TRITONBOOK_CALL_SECONDS"] == "0.4" and "PATH" in seen
+    assert "TRITONBOOK_CALL_SECONDS" not in os.environ
+
+
 def test_trials_of_one_key(exercise: Exercise):
     assert list(matrix.trials(exercise, "triple")) == []
     kinds = [trial.kind for trial in matrix.trials(exercise, "double")]

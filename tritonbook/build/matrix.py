@@ -117,10 +117,16 @@ def run(
 
 
 class Worker:
-    """The process that runs checks; started when first asked, and again after it broke."""
+    """The process that runs checks; started when first asked, and again after it broke.
 
-    def __init__(self) -> None:
+    call_seconds: limit of one call of an answer, where it is to be lower than that of the check.
+    """
+
+    def __init__(self, call_seconds: float | None = None) -> None:
         self._process: subprocess.Popen[str] | None = None
+        self._environment = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
+        if call_seconds is not None:
+            self._environment["TRITONBOOK_CALL_SECONDS"] = f"{call_seconds:g}"
 
     def ask(self, trial: Trial, dtype: str | None, seconds: float) -> tuple[str, str, str, float]:
         """(code, message, card, seconds) of one trial."""
@@ -169,7 +175,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
-                env={**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")},
+                env=os.environ | self._environment,
             )
             if self._process.stdout.readline() != "ready\n":
                 raise RuntimeError("the process that runs checks cannot start; import tritonbook?")
