@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Below Triton, a matrix product in Gluon
-#   minutes: 45
+#   minutes: 50
 #   needs: interpreter
 #   requires: [08_matmul, 09_autotune, 10_fused_mlp]
 #   you_will:
