@@ -692,16 +692,15 @@ def mlp_gluon(x, w_gate, w_up, w_down):
 # spills; not a single load or store in the program text, because the copy engine moves everything.
 
 # %%
-from tritonbook.compat import triton_version
+from tritonbook.warp_jobs import triton_has_gluon
 
-has_gluon = (3, 6) <= triton_version() < (3, 9)
 a, b = torch.randn(2, 2048, 2048, dtype=torch.float16)
-one_tile = facts(matmul_gluon, a, b, arch=90) if has_gluon else None
+one_tile = facts(matmul_gluon, a, b, arch=90) if triton_has_gluon() else None
 one_tile
 
 # %%
 a, b = torch.randn(4096, 64, dtype=torch.float16), torch.randn(64, 2048, dtype=torch.float16)
-many_tiles = facts(matmul_gluon, a, b, arch=90) if has_gluon else None
+many_tiles = facts(matmul_gluon, a, b, arch=90) if triton_has_gluon() else None
 many_tiles
 
 # %% tags=["predict"]

@@ -483,10 +483,10 @@ def flash_gluon(q, k, v, causal=False):
 # Tiles of o go by the copy engine.
 
 # %%
-from tritonbook.compat import triton_version
+from tritonbook.warp_jobs import triton_has_gluon
 
 q, k, v = torch.randn(3, 1, 2, 256, 128, dtype=torch.float16).unbind(0)
-compiled = facts(flash_gluon, q, k, v, True, arch=90) if triton_version() >= (3, 6) else None
+compiled = facts(flash_gluon, q, k, v, True, arch=90) if triton_has_gluon() else None
 compiled
 
 # %% tags=["predict"]

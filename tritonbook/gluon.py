@@ -1,8 +1,7 @@
 """Gluon, Triton's lower level, for notebooks 17 and 18: the names that their kernels use.
 
-They live in `triton.experimental.gluon`. Before Triton 3.6 Gluon is absent or has other signatures;
-there, and from 3.9 on, which renamed one of them, the kernels are defined but never compiled:
-`can_run_gluon` of `warp_jobs` says so.
+They live in `triton.experimental.gluon`. Where `triton_has_gluon` of `warp_jobs` says no, stand-ins
+have these names, and the kernels are defined but never compiled.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from typing import Any
 
 import triton.language as tl
 
-from .compat import triton_version
+from .warp_jobs import triton_has_gluon
 
-if triton_version() >= (3, 6):
+if triton_has_gluon():
     from triton.experimental import gluon
     from triton.experimental.gluon import language as gl
     from triton.experimental.gluon.language.nvidia.hopper import (

@@ -19,12 +19,20 @@ def can_specialise_warps() -> bool:
     return triton_version() >= (3, 5) and (INTERPRET or target_arch() // 10 == 9)
 
 
+def triton_has_gluon() -> bool:
+    """Has this Triton a Gluon whose functions have the names and signatures of notebooks 17, 18?
+
+    Versions 3.6 to 3.8 do. Before, they are others or absent; 3.9 renamed one.
+    """
+    return (3, 6) <= triton_version() < (3, 9)
+
+
 def can_run_gluon() -> bool:
     """Can the Gluon kernels of notebooks 17 and 18 run, or be compiled, here? They are for sm_90.
 
-    Gluon has no interpreter. Its functions have these names and signatures in Triton 3.6 to 3.8.
+    Gluon has no interpreter.
     """
-    return (3, 6) <= triton_version() < (3, 9) and not INTERPRET and target_arch() == 90
+    return triton_has_gluon() and not INTERPRET and target_arch() == 90
 
 
 def descriptor_memory(size: int, alignment: int, stream: int | None) -> torch.Tensor:

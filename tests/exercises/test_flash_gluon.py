@@ -18,15 +18,7 @@ def _empty(B, H, L, D, dtype):
     return torch.empty(B, H, L, D, dtype=dtype, device="meta")
 
 
-def as_a_model_leaves_them(B, H, HK, L, D, **how):
-    """q, k and v as views of one product: (B, L, H + 2 HK, D) in memory."""
-    parts = torch.randn(B, L, H + 2 * HK, D, **how) if how else torch.empty(B, L, H + 2 * HK, D)
-    return parts.transpose(1, 2).split((H, HK, HK), dim=1)
-
-
-@pytest.mark.skipif(
-    not (3, 6) <= compat.triton_version() < (3, 9), reason="this Triton's Gluon has other words"
-)
+@pytest.mark.skipif(not warp_jobs.triton_has_gluon(), reason="this Triton's Gluon has other words")
 @pytest.mark.parametrize(
     ("D", "HK", "dtype"),
     [(128, 8, torch.float16), (64, 8, torch.bfloat16), (128, 2, torch.float16)],
@@ -118,7 +110,8 @@ def test_it_is_attention(page, programs, monkeypatch):
 def test_it_takes_what_a_product_leaves(page, B, H, HK, L):
     """Kills: strides that are not looked at, a head of k and v for each head of q; the plain
     kernel in its place."""
-    q, k, v = as_a_model_leaves_them(B, H, HK, L, 128, device="cuda", dtype=torch.bfloat16)
+    parts = torch.randn(B, L, H + 2 * HK, 128, device="cuda", dtype=torch.bfloat16)
+    q, k, v = parts.transpose(1, 2).split((H, HK, HK), dim=1)
     names = []
 
     def seen(launch, kernel, *_):

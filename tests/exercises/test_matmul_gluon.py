@@ -1,11 +1,8 @@
 """The Gluon kernel of notebook 17: machine code here, values on an H100."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 import torch
+from machine_code import seen_after
 
 from tritonbook import case, compat, tensor, warp_jobs
 from tritonbook.checking import Tolerance
@@ -13,6 +10,9 @@ from tritonbook.checking.check import run
 from tritonbook.course.exercises import get, load
 from tritonbook.seeing.compiled import compile_gate
 
+knows_gluon = pytest.mark.skipif(
+    not warp_jobs.triton_has_gluon(), reason="this Triton's Gluon has other words"
+)
 no_h100 = pytest.mark.skipif(not warp_jobs.can_run_gluon(), reason="needs an H100 and Triton 3.6")
 
 
@@ -26,9 +26,7 @@ def _empty(rows, columns, dtype=torch.bfloat16, by_columns=False):
     return made if by_columns else torch.empty(rows, columns, dtype=dtype, device="meta")
 
 
-@pytest.mark.skipif(
-    not (3, 6) <= compat.triton_version() < (3, 9), reason="this Triton's Gluon has other words"
-)
+@knows_gluon
 @pytest.mark.parametrize("by_columns", [False, True])
 def test_twelve_warps_use_the_tensor_cores_of_an_h100_without_spills(page, by_columns):
     """Kills: a learner's function that cannot be compiled, a ring that does not fit."""
@@ -42,9 +40,7 @@ def test_twelve_warps_use_the_tensor_cores_of_an_h100_without_spills(page, by_co
         assert kernel.wgmma and kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[90]
 
 
-@pytest.mark.skipif(
-    not (3, 6) <= compat.triton_version() < (3, 9), reason="this Triton's Gluon has other words"
-)
+@knows_gluon
 @pytest.mark.parametrize("by_columns", [False, True])
 def test_where_each_program_has_one_tile_all_warps_are_alike(page, by_columns):
     """Kills: a result that does not find its place where the ring was."""
@@ -56,42 +52,29 @@ def test_where_each_program_has_one_tile_all_warps_are_alike(page, by_columns):
     assert kernel.wgmma and kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[90]
 
 
-COMPILED = """
-import tritonbook.device
-tritonbook.device.DEVICE = "cpu"
-import torch
-from tritonbook.compat import fake_gpu, hook_launch
-from tritonbook.course.exercises import get, load
-found = []
-def around(call, fn, grid, args, kwargs):
-    found.append(call())
-    return found[-1]
-matmul_gluon = load(get("17_gluon_matmul")).matmul_gluon
+CALLS = """
 square, tall, wide = (
     torch.empty(shape, dtype=torch.float16) for shape in [(512, 512), (4096, 64), (64, 2048)]
 )
-with fake_gpu(90), hook_launch(around):
-    matmul_gluon(square, square), matmul_gluon(square, square), matmul_gluon(tall, wide)
-for kernel in found[1:]:
+page.matmul_gluon(square, square)
+page.matmul_gluon(square, square)
+page.matmul_gluon(tall, wide)
+"""
+LOOK = """
+for kernel in found:
     products = [line for line in kernel.asm["sass"].splitlines() if "HGMMA" in line]
     print(kernel.name, len(products), sum("gsb0" in line for line in products))
 """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not (3, 6) <= compat.triton_version() < (3, 9), reason="this Triton's Gluon has other words"
-)
+@knows_gluon
 def test_products_follow_each_other_without_a_wait():
     """Kills: branches around the first orders. After them the compiler waits for each of the four
     products of a step: 34 us instead of 29 on an H100 for 2048 x 2048 x 2048. And a launch of the
     kernel that was kept which nobody sees."""
-    environment = {**os.environ, "TRITON_INTERPRET": "0"}
-    done = subprocess.run(
-        [sys.executable, "-c", COMPILED], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["matmul_ring_kernel 4 1", "matmul_gluon_kernel 8 2"]
+    ring, many = "matmul_ring_kernel 4 1", "matmul_gluon_kernel 8 2"
+    assert seen_after("17_gluon_matmul", CALLS, LOOK).splitlines() == [ring, ring, many]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +119,7 @@ def half(dtype):
 def test_it_is_a_product(page, layout, programs, monkeypatch):
     """Kills: tiles left out or taken twice, a ring out of step after a tile, a released slot that
     is still read, a store over the edge, gate and up swapped, a half of B in the wrong place."""
-    # with 1 and 3 the programs of both kernels are seen, with 132 a product is that of the ring
+    # with 132 programs there is a tile for each: then a product is the ring kernel's
     monkeypatch.setitem(page.launch_gluon.__globals__, "multiprocessors", lambda: programs)
     sizes = [(128, 256, 64), (64, 8, 8), (1000, 776, 328), (8, 1024, 1000), (513, 520, 64)]
     for dtype in ("float16", "bfloat16"):
