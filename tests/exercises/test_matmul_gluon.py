@@ -107,6 +107,13 @@ def test_sizes_that_do_not_fit_are_refused(page, name, shapes):
         getattr(page, name)(*(torch.randn(shape) for shape in shapes))
 
 
+def test_matrices_of_two_dtypes_are_not_read_as_one(page):
+    """Kills: bits of float16 taken for bfloat16. Triton's own product says so."""
+    a, b = _empty(64, 64, torch.bfloat16), _empty(64, 64, torch.float16)
+    found = compile_gate(page.matmul_gluon, (a, b), {}, 90, timeout=120)
+    assert found.ok is False and "same dtype" in found.message
+
+
 def half(dtype):
     eps = torch.finfo(dtype).eps
     return Tolerance(2 * eps, 4 * eps, 1e-6, "two roundings, float32 sums")
