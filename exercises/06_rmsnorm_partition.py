@@ -802,11 +802,11 @@ traffic(mine("rmsnorm_split_det", quiet=True), x, w, EPS, 4)
 #
 # Which scheme is the fastest? That depends on M and N. The next cell lets all four run on many
 # sizes and draws the winner of each. The number is the winning scheme. The factor says how much
-# faster it is than the better one of schemes 1 and 2.
+# faster it is than the better of schemes 1 and 2.
 #
 # **Predict** before you run it: where in the map will 3 stand, and where 4?
 #
-# On a GPU the cell times the workbook's four kernels on it, in about half a minute. Without one it
+# On a GPU the cell times the workbook's four kernels on it, in half a minute. Without one it
 # shows a map that was measured before, and says on which GPU.
 
 # %% tags=["reference"]
@@ -896,13 +896,104 @@ regimes.plot()
 # - In the middle all schemes that read x once from memory are alike, and near the ceiling. There
 #   scheme 3 loses: it reads x a second time, and a large x has left the cache by then.
 #
+# ## Scheme 3 in one launch
+#
+# A spin barrier is safe if all programs run at the same time. A *cooperative launch* (from Triton 3.3
+# on) promises that, or raises an error. Then x is read once, by one launch:
+#
+# 1. Each program stores its partial sum and adds 1 to the row's counter.
+# 2. It reads the counter again and again, until all programs of the row have come.
+# 3. It adds the partial sums up, and normalises its piece, still in registers.
+#
+# `wait_for_all` does the counting. Each call takes a counter from one multiple of `num_splits` to the
+# next, so it is never set back.
+
+# %% tags=["reference"]
+from tritonbook.cooperative import arrival_counters, can_launch_cooperatively, wait_for_all
+
+HAS_GPU = torch.cuda.is_available()
+NUM_SMS = torch.cuda.get_device_properties(0).multi_processor_count if HAS_GPU else 132
+
+
+@triton.jit
+def rmsnorm_cooperative_kernel(
+    x_ptr, w_ptr, partials_ptr, arrived_ptr, y_ptr, N, eps,
+    BLOCK_N: tl.constexpr, BLOCK_S: tl.constexpr,
+):
+    """y = x / sqrt(mean(x^2) + eps) * w on one piece of the row.
+
+    One program = one piece (axis 0) of one row (axis 1).
+    Assumes a cooperative launch, and contiguous memory.
+    """
+    piece, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    num_splits = tl.num_programs(0)
+    offs_n = piece * BLOCK_N + tl.arange(0, BLOCK_N)
+    mask_n = offs_n < N
+    x = tl.load(x_ptr + row * N + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+    partials_ptr += row * num_splits
+    tl.store(partials_ptr + piece, tl.sum(x * x, axis=0))
+    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)  # comes during the wait
+
+    wait_for_all(arrived_ptr + row, num_splits)
+    offs_s = tl.arange(0, BLOCK_S)
+    mask_s = offs_s < num_splits
+    # .cg: from L2, where all stores arrive
+    partials = tl.load(partials_ptr + offs_s, mask=mask_s, other=0.0, cache_modifier=".cg")
+    y = x * tl.rsqrt(tl.sum(partials, axis=0) / N + eps) * w.to(tl.float32)
+    tl.store(y_ptr + row * N + offs_n, y.to(y_ptr.dtype.element_ty), mask=mask_n)
+
+
+def one_piece_for_each_sm(M, N):
+    """Columns of a piece, and pieces of a row, for at most NUM_SMS programs."""
+    BLOCK_N = 256
+    while M * -(-N // BLOCK_N) > max(M, NUM_SMS):  # triton.cdiv: 3 us
+        BLOCK_N *= 2
+    return BLOCK_N, -(-N // BLOCK_N)
+
+
+def rmsnorm_cooperative(x, w, eps=1e-6):
+    """RMSNorm of few long rows [..., N]: in one launch if it can, else by rmsnorm_split_det."""
+    N = x.shape[-1]
+    M = x.numel() // N
+    BLOCK_N, num_splits = one_piece_for_each_sm(M, N)
+    fits = M * num_splits <= NUM_SMS and BLOCK_N <= 32768 and w.shape == (N,)
+    together = fits and x.is_contiguous() and w.is_contiguous() and can_launch_cooperatively()
+    if not together:
+        return rmsnorm_split_det(x, w, eps, splits_for(N))
+    y = torch.empty_like(x)
+    partials = torch.empty(M * num_splits, dtype=torch.float32, device=x.device)
+    rmsnorm_cooperative_kernel[(num_splits, M)](
+        x, w, partials, arrival_counters(x.device, M, num_splits), y, N, eps,
+        BLOCK_N=BLOCK_N, BLOCK_S=1 << (num_splits - 1).bit_length(),
+        num_warps=min(max(BLOCK_N // 512, 1), 16), launch_cooperative_grid=True,
+    )
+    return y
+
+# %%
+M, N = (8, 262_144) if DEVICE == "cuda" else (2, 16_384)
+x = torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16)
+w = torch.randn(N, device=DEVICE, dtype=torch.bfloat16)
+in_turn, splits = mine("rmsnorm_split_det", quiet=True), splits_for(N)
+torch.testing.assert_close(rmsnorm_cooperative(x, w, EPS), in_turn(x, w, EPS, splits))
+bench(
+    {
+        "two launches": lambda: in_turn(x, w, EPS, splits),
+        "one, cooperative": lambda: rmsnorm_cooperative(x, w, EPS),
+    },
+    bytes=2 * x.numel() * x.element_size(),
+    baseline="two launches",
+    stored="rmsnorm_cooperative",
+)
+
+# %% [markdown]
 # ## Task 4. The one that chooses
 #
 # Write `choose(M, N)`. It returns one of `"row"`, `"loop"`, `"split"`, `"multirow"`. Below it,
-# `rmsnorm` runs the scheme that you chose, and is the RMSNorm of all later notebooks.
+# `rmsnorm` runs the scheme that you chose (for `"split"` in one launch, if it can). It is the
+# RMSNorm of all later notebooks.
 #
-# Read your rules from the map. Three or four comparisons are enough. `NUM_SMS` is the number of
-# processors of this GPU (132, an H100's, where there is none).
+# Read your rules from the map. `NUM_SMS` is the number of SMs of this GPU (132, an H100's, where
+# there is none).
 #
 # **How it is graded.** Your choice is compared with the best of the four on sizes that are not in
 # the map. The *regret* is the time of your choice divided by the time of the best. 1.00 is perfect.
@@ -913,9 +1004,6 @@ regimes.plot()
 # 0.62 ns of the whole GPU's time, memory brings 2.9 TB/s (and one SM no more than 40 GB/s).
 
 # %% tags=["reference"]
-HAS_GPU = torch.cuda.is_available()
-NUM_SMS = torch.cuda.get_device_properties(0).multi_processor_count if HAS_GPU else 132
-
 # How often each scheme touches an element of the matrix, reads and writes: counted by `traffic`.
 PASSES = {"row": 2, "loop": 3, "split": 3, "multirow": 2}
 
@@ -986,7 +1074,7 @@ def rmsnorm(x, w, eps=1e-6):
     if scheme == "loop":
         return rmsnorm_loop(x, w, eps, block=block_for(N))
     if scheme == "split":
-        return rmsnorm_split_det(x, w, eps, num_splits=splits_for(N))
+        return rmsnorm_cooperative(x, w, eps)
     return rmsnorm_multirow(x, w, eps, rows_per_program=rows_for(N))
 
 # %% [markdown] tags=["hint"] key="rmsnorm"
@@ -1120,8 +1208,8 @@ predict(
 #
 # **Milliseconds.** 1,048,576 × 64 elements × 4 bytes = 268 MB, at an H100's 2,966 GB/s 0.091 ms. It
 # took 0.093. The 8 long rows hold 8.4 MB: memory alone would need 0.003 ms. The GPU
-# took 0.006, in two launches. The call took 0.013, and on a slow host 0.062: below 0.02 ms you time
-# the host, not the kernel.
+# took 0.006, in one launch. The call took 0.008, and two launches 0.075, on a slow host: below 0.02
+# ms you time the host, not the kernel.
 #
 # </details>
 
@@ -1129,94 +1217,8 @@ predict(
 # **Read the table.** The middle shape is near the ceiling with every scheme. At the two ends the
 # division of the work makes most of the difference, with the same bytes and the same formula.
 #
-# The last shape takes so little time that the launch itself shows. Then two figures count, as in
-# notebook 02: what the GPU needs, and what your program waits for.
-#
-# ## Stretch: one launch after all
-#
-# A spin barrier is safe if all programs run at the same time. A *cooperative launch* (from Triton 3.3
-# on) promises that, or raises an error. Then x is read once, by one launch:
-#
-# 1. Each program stores its partial sum and adds 1 to the row's counter.
-# 2. It reads the counter again and again, until all programs of the row have come.
-# 3. It adds the partial sums up, and normalises its piece, still in registers.
-#
-# `wait_for_all` does the counting. Each call takes a counter from one multiple of `num_splits` to the
-# next, so it is never set back.
-
-# %% tags=["reference"]
-from tritonbook.cooperative import arrival_counters, can_launch_cooperatively, wait_for_all
-
-
-@triton.jit
-def rmsnorm_cooperative_kernel(
-    x_ptr, w_ptr, partials_ptr, arrived_ptr, y_ptr, N, eps,
-    BLOCK_N: tl.constexpr, BLOCK_S: tl.constexpr,
-):
-    """y = x / sqrt(mean(x^2) + eps) * w on one piece of the row.
-
-    One program = one piece (axis 0) of one row (axis 1).
-    Assumes a cooperative launch, and contiguous memory.
-    """
-    piece, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
-    num_splits = tl.num_programs(0)
-    offs_n = piece * BLOCK_N + tl.arange(0, BLOCK_N)
-    mask_n = offs_n < N
-    x = tl.load(x_ptr + row * N + offs_n, mask=mask_n, other=0.0).to(tl.float32)
-    partials_ptr += row * num_splits
-    tl.store(partials_ptr + piece, tl.sum(x * x, axis=0))
-    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)  # comes during the wait
-
-    wait_for_all(arrived_ptr + row, num_splits)
-    offs_s = tl.arange(0, BLOCK_S)
-    mask_s = offs_s < num_splits
-    partials_ptrs = partials_ptr + offs_s
-    # .cg: from L2, where all stores arrive
-    partials = tl.load(partials_ptrs, mask=mask_s, other=0.0, cache_modifier=".cg")
-    y = x * tl.rsqrt(tl.sum(partials, axis=0) / N + eps) * w.to(tl.float32)
-    tl.store(y_ptr + row * N + offs_n, y.to(y_ptr.dtype.element_ty), mask=mask_n)
-
-
-def one_piece_for_each_sm(M, N):
-    """Columns of a piece, and pieces of a row, for at most NUM_SMS programs."""
-    BLOCK_N = 256
-    while M * -(-N // BLOCK_N) > max(M, NUM_SMS):  # triton.cdiv: 3 us
-        BLOCK_N *= 2
-    return BLOCK_N, -(-N // BLOCK_N)
-
-
-def rmsnorm_cooperative(x, w, eps=1e-6):
-    """RMSNorm of few long rows, contiguous [M, N], in one launch if it can."""
-    M, N = x.shape
-    BLOCK_N, num_splits = one_piece_for_each_sm(M, N)
-    if not x.is_contiguous() or M * num_splits > NUM_SMS or BLOCK_N > 32768:
-        raise ValueError(f"made for few long contiguous rows, got {M} of {N}")
-    if not can_launch_cooperatively():
-        return rmsnorm_split_det(x, w, eps, num_splits)
-    y = torch.empty_like(x)
-    partials = torch.empty(M * num_splits, dtype=torch.float32, device=x.device)
-    rmsnorm_cooperative_kernel[(num_splits, M)](
-        x, w, partials, arrival_counters(x.device, M, num_splits), y, N, eps,
-        BLOCK_N=BLOCK_N, BLOCK_S=1 << (num_splits - 1).bit_length(),
-        num_warps=min(max(BLOCK_N // 512, 1), 16), launch_cooperative_grid=True,
-    )
-    return y
-
-# %%
-M, N = (8, 262_144) if DEVICE == "cuda" else (2, 16_384)
-x = torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16)
-w = torch.randn(N, device=DEVICE, dtype=torch.bfloat16)
-in_turn, splits = mine("rmsnorm_split_det", quiet=True), one_piece_for_each_sm(M, N)[1]
-assert torch.equal(rmsnorm_cooperative(x, w, EPS), in_turn(x, w, EPS, splits))
-bench(
-    {
-        "two launches": lambda: in_turn(x, w, EPS, splits),
-        "one, cooperative": lambda: rmsnorm_cooperative(x, w, EPS),
-    },
-    bytes=2 * x.numel() * x.element_size(),
-    baseline="two launches",
-    stored="rmsnorm_cooperative",
-)
+# The last shape takes so little time that the launch shows. Then two figures count (notebook 02):
+# what the GPU needs, and what your program waits for.
 
 # %% [markdown]
 # ## Recap

@@ -188,6 +188,31 @@ def test_every_second_turn_goes_the_other_way():
     assert order[:4] == ["double", "eager", "eager", "double"] and len(order) == 2 * ROUNDS
 
 
+@pytest.mark.parametrize("flops", [0, 1e12])
+def test_where_arithmetic_is_the_limit_everyone_meets_a_hot_gpu(flops):
+    """Kills: a cool GPU for who comes first or after a light kernel; minutes of heat for norms."""
+    calls, seen = [], []
+
+    class Listening(ScriptedClock):
+        def time(self, fn, warmup, rep):
+            seen.clear()
+            fn()
+            calls.append((seen[0] if seen else "heat", warmup))
+            return super().time(fn, warmup, rep)
+
+    op = make_op()
+    problem = replace(op.problems[0], flops=flops)
+    providers = {
+        "double": Provider(lambda: lambda x: seen.append("double") or double(x), ours=True),
+        "eager": peer(lambda x: seen.append("eager") or twice(x)),
+    }
+    op = replace(op, problems=[problem], providers=providers)
+    run_op(op, peaks=PEAKS, timer=Listening(2.0), device=DEVICE, say=lambda text: None)
+    turn = [("double", 300), ("eager", 300)] if flops else [("double", 25), ("eager", 25)]
+    heat = [("heat", 600)] if flops else []
+    assert calls == (heat + turn + heat + turn[::-1]) * (ROUNDS // 2)
+
+
 def test_what_works_in_place_starts_each_turn_from_the_same_values():
     """Kills: a peer that turns its own results again and again, until they are infinite."""
     drawn, firsts = [], []

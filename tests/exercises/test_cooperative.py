@@ -39,6 +39,10 @@ def _values(M, N, dtype=torch.float32):
     return torch.randn(M, N, device=DEVICE, dtype=dtype), torch.randn(N, device=DEVICE, dtype=dtype)
 
 
+def _exact(x, w, eps):
+    return NORMS.rms_norm(x.double(), w.shape, w.double(), eps)
+
+
 def _close(got, want):
     error = (got.double() - want).norm() / want.norm()
     return error.item() < {torch.float32: 1e-6, torch.bfloat16: 4e-3}[got.dtype]
@@ -69,7 +73,7 @@ def test_its_arithmetic_where_nobody_has_to_wait(rms, M, N, block, monkeypatch):
 def test_without_a_gpu_both_take_their_two_launches(rms, layer):
     """Kills: a program in the interpreter that waits for programs which come after it."""
     x, w = _values(2, 5000)
-    pieces = rms.one_piece_for_each_sm(2, 5000)[1]
+    pieces = rms.splits_for(5000)
     assert torch.equal(rms.rmsnorm_cooperative(x, w), rms.rmsnorm_split_det(x, w, 1e-6, pieces))
     b = torch.randn(5000)
     both = [layer.layernorm_split(x, w, b, 1e-5, 4, cooperative=how) for how in (False, True)]
@@ -98,12 +102,67 @@ def test_no_rows_and_one_element_are_rows_too(rms, shape):
     torch.testing.assert_close(y, NORMS.rms_norm(x, w.shape, w, 1e-6))
 
 
-def test_shapes_that_it_is_not_made_for_are_refused(rms):
-    """Kills: many rows, a piece beyond the registers, rows with gaps: wrong values or no end."""
-    wide = torch.empty(8, 64, device=DEVICE)
-    for x in (torch.empty(133, 64, device=DEVICE), wide[:, :32], torch.empty(1, 133 * 32768)):
-        with pytest.raises(ValueError, match="few long contiguous rows"):
-            rms.rmsnorm_cooperative(x, torch.empty(x.shape[1], device=x.device))
+def _wide(*shape):
+    """Every second column of a tensor: rows with gaps, of `shape`."""
+    return torch.randn(*shape[:-1], 2 * shape[-1], device=DEVICE)[..., ::2]
+
+
+OUT_OF_PLACE = {
+    "many rows": lambda: (torch.randn(133, 64, device=DEVICE), torch.randn(64, device=DEVICE)),
+    "a piece beyond the registers": lambda: _values(1, 133 * 32768),
+    "rows with gaps": lambda: (_wide(3, 20_000), torch.randn(20_000, device=DEVICE)),
+    "a weight with gaps": lambda: (torch.randn(3, 20_000, device=DEVICE), _wide(20_000)),
+}
+
+
+@pytest.mark.parametrize("what", OUT_OF_PLACE)
+def test_what_one_launch_is_not_made_for_takes_two(rms, what, monkeypatch):
+    """Kills: wrong values, no end, or a refusal where two launches would do."""
+    taken = []
+    two = rms.rmsnorm_split_det
+
+    def noted(*arguments):
+        taken.append("two launches")
+        return two(*arguments)
+
+    names = rms.rmsnorm_cooperative.__globals__
+    monkeypatch.setitem(names, "rmsnorm_split_det", noted)
+    monkeypatch.setitem(names, "can_launch_cooperatively", lambda: True)
+    x, w = OUT_OF_PLACE[what]()
+    if what == "a weight with gaps":
+        with pytest.raises(ValueError, match="w must be contiguous"):
+            rms.rmsnorm_cooperative(x, w)
+    else:
+        assert _close(rms.rmsnorm_cooperative(x, w), _exact(x, w, 1e-6))
+    assert taken == ["two launches"]
+
+
+def test_a_weight_of_another_length_is_refused(rms):
+    """Kills: memory behind the weight read as weight."""
+    x = torch.randn(3, 20_000, device=DEVICE)
+    for length in (19_999, 20_001):
+        with pytest.raises(ValueError, match="w must be contiguous with shape"):
+            rms.rmsnorm_cooperative(x, torch.randn(length, device=DEVICE))
+
+
+@has_it
+@pytest.mark.parametrize(
+    ("shape", "kernels"),
+    [
+        ((8, 262_144), ["rmsnorm_cooperative_kernel"]),
+        ((2, 4, 262_144), ["rmsnorm_cooperative_kernel"]),
+        ((200, 32_768), ["rmsnorm_partials_kernel", "rmsnorm_join_kernel"]),
+        ((16_384, 4096), ["rmsnorm_row_kernel"]),
+        ((1 << 20, 64), ["rmsnorm_multirow_kernel"]),
+    ],
+)
+def test_the_dispatcher_shares_few_long_rows_in_one_launch(rms, shape, kernels):
+    """Kills: a dispatcher that stays with two launches, or that makes too many programs wait."""
+    x = torch.empty(shape, dtype=torch.bfloat16, device="meta")
+    w = torch.empty(shape[-1], dtype=torch.bfloat16, device="meta")
+    found = compile_gate(rms.rmsnorm, (x, w), {}, 90, timeout=120)
+    assert found.ok, found.message
+    assert sorted(kernel.name for kernel in found.kernels) == sorted(kernels)
 
 
 @has_it
