@@ -18,12 +18,12 @@ from tritonbook.timing.clock import Clock, CudaClock
 from .op import Function, Missing, Op, Problem
 from .verify import count_kernels, exact_result, verify
 
-ROUNDS = 8
-
-# A GPU at full power takes its clocks back, by a quarter and more, within about a second. So where
-# arithmetic is the limit, tensor cores are heated before each turn, and each function warms up for
-# longer than a clock needs to follow it: the figures are those of steady work. Milliseconds.
-HEAT_MS, LONG_WARMUP_MS, WARMUP_MS = 600, 300, 25
+# Turns for a problem, and milliseconds that each function works before it is timed in each of them.
+ROUNDS, WARMUP_MS = 8, 25
+# A GPU at full power takes its clocks back, by a quarter and more, within about a second: for that
+# time a function runs at the clocks that the one before it has left. So where arithmetic is the
+# limit each one works for a second first, and the figures are those of steady work, in fewer turns.
+HEAVY_ROUNDS, HEAVY_WARMUP_MS = 4, 1000
 
 
 def run_op(
@@ -106,7 +106,7 @@ def _run_problem(
         right[name] = fn
     for name, turns in _time_in_turns(right, args, problem, peaks, timer, rep).items():
         row = next(row for row in rows if row["name"] == name)
-        middle = sorted(turns, key=lambda turn: turn.ms)[ROUNDS // 2]
+        middle = sorted(turns, key=lambda turn: turn.ms)[len(turns) // 2]
         row.update({key: value for key, value in asdict(middle).items() if key != "name"})
         row["turns_ms"] = [turn.ms for turn in turns]
         if device == "cuda":
@@ -123,18 +123,17 @@ def _time_in_turns(
     timer: Clock,
     rep: float,
 ) -> dict[str, list[Row]]:
-    """Everyone's figures in each of ROUNDS turns, every second turn in the opposite order.
+    """Everyone's figures in several turns, every second turn in the opposite order.
 
     A GPU's clocks and caches change while it works, so who comes first must not decide, and two
     functions are compared turn by turn, each order for itself (`ratio`). Each turn works on other
-    memory (`elsewhere`), and begins on a hot GPU where arithmetic is the limit.
+    memory (`elsewhere`).
     """
     turns: dict[str, list[Row]] = {name: [] for name in fns}
     heavy = peaks.limit(problem.bytes, problem.flops) == "arithmetic"
-    for number in range(ROUNDS if fns else 0):
+    rounds, warmup = (HEAVY_ROUNDS, HEAVY_WARMUP_MS) if heavy else (ROUNDS, WARMUP_MS)
+    for number in range(rounds if fns else 0):
         moved, spacer = elsewhere(args, number)
-        if heavy:
-            heat(timer)
         result = bench(
             dict(list(fns.items())[:: -1 if number % 2 else 1]),
             *moved,
@@ -142,21 +141,13 @@ def _time_in_turns(
             flops=problem.flops,
             timer=timer,
             peaks=peaks,
-            warmup=LONG_WARMUP_MS if heavy else WARMUP_MS,
+            warmup=warmup,
             rep=rep,
         )
         for row in result.rows:
             turns[row.name].append(row)
         del moved, spacer
     return turns
-
-
-def heat(timer: Clock) -> None:
-    """Keep the tensor cores busy for HEAT_MS, with nobody's kernel and nobody's data."""
-    gpu = torch.cuda.is_available()
-    side, dtype = (4096, torch.float16) if gpu else (16, torch.float32)
-    factor = torch.randn(side, side, device="cuda" if gpu else "cpu", dtype=dtype)
-    timer.time(lambda: factor @ factor, HEAT_MS, 1)
 
 
 def elsewhere(args: tuple[Any, ...], number: int) -> tuple[tuple[Any, ...], torch.Tensor | None]:

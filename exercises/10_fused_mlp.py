@@ -234,8 +234,9 @@ check(silu_mul, silu_mul_ref, HIDDEN_GATE_CASES, **GATE)
 # ## Two products and the gate
 #
 # Next step: `silu(x @ w_gate) * (x @ w_up)` in one kernel. Both products have the same x. So one
-# program keeps **two accumulators** and loads each tile of x once for both. When the loop ends,
-# gate and up lie side by side in registers. The two hidden matrices never exist in memory.
+# program takes columns of w_gate and the same columns of w_up as **one wide tile**. Then it is the
+# loop of a single product. When it ends, gate and up lie side by side in registers. The two hidden
+# matrices never exist in memory.
 #
 # ## Task 2: gate_up_swiglu
 #
@@ -245,8 +246,9 @@ check(silu_mul, silu_mul_ref, HIDDEN_GATE_CASES, **GATE)
 # | `w_gate`, `w_up` | (D, H), any strides | weights |
 # | returned | (M, H), dtype of `x` | `silu(x @ w_gate) * (x @ w_up)` |
 #
-# Write the loop over D and the epilogue, about 16 lines. Pointers and masks are given. Rows and
-# columns past the end wrap around, as in notebook 09: in the loop only D needs a mask.
+# Write the loop over D and the epilogue, about 13 lines. Pointers and masks are given, and `halves`
+# takes the two sums apart. Rows and columns past the end wrap around, as in notebook 09: in the loop
+# only D needs a mask.
 
 
 # %% tags=["reference"]
@@ -263,29 +265,25 @@ def tile_of(pid, grid_m, grid_n, GROUP_M: tl.constexpr):
     return first_m + inside % rows, inside // rows
 
 
-def sizes(block_m, block_n, block_k, num_warps, num_stages):
-    """Tile and launch options by the names that the kernels here use."""
-    return dict(
-        BLOCK_M=block_m,
-        BLOCK_N=block_n,
-        BLOCK_K=block_k,
-        GROUP_M=16,
-        num_warps=num_warps,
-        num_stages=num_stages,
-    )
+SIZES = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages")
+
+
+def sizes(*numbers):
+    """Tile and launch options, in the order of SIZES."""
+    return dict(zip(SIZES, numbers, strict=True), GROUP_M=16)
 
 
 def gate_up_tile(M, dtype):
-    """Tile of gate_up_swiglu. Two accumulators: half as wide as for one product."""
+    """Tile of gate_up_swiglu: half as wide as for one product."""
     arch = target_arch()
     if arch < 80 or dtype == torch.float32:
         return sizes(32, 32, 32, 4, 2)
-    roomy = shared_memory_limit() > 160_000  # A100, H100; the smaller GPUs of each kind have 99 KiB
+    roomy = shared_memory_limit() > 160_000  # A100, H100
     if M <= 16:
         return sizes(16, 128, 128, 4, 3) if roomy else sizes(16, 32, 128, 4, 4)
     if M <= 64:
         return sizes(64, 64, 64, 4, 4 if roomy else 3)
-    return sizes(128, 128, 32, 8, 5) if arch == 90 else sizes(128, 64, 32, 8, 4)
+    return sizes(128, 128, 64, 8, 3) if arch == 90 else sizes(128, 64, 32, 8, 4)
 
 
 def down_tile(M, dtype):
@@ -298,6 +296,22 @@ def down_tile(M, dtype):
     if M <= 64:
         return sizes(64, 64, 64, 4, 4 if roomy else 3)
     return sizes(128, 256, 64, 8, 3) if roomy else sizes(128, 128, 32, 8, 4)
+
+
+def neighbours(w_gate, w_up):
+    """Along D and along H: how many weights follow each other, from an aligned address on."""
+
+    def follow(w, axis):
+        aligned = w.shape[axis] % 8 == w.stride(1 - axis) % 8 == w.data_ptr() % 16 == 0
+        return aligned and w.stride(axis) == 1
+
+    return tuple(8 if follow(w_gate, axis) and follow(w_up, axis) else 1 for axis in (0, 1))
+
+
+@triton.jit
+def halves(both, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    """Left and right half of a tile [BLOCK_M, 2 * BLOCK_N]."""
+    return tl.split(both.reshape(BLOCK_M, 2, BLOCK_N).permute(0, 2, 1))
 
 
 def gate_up_ref(x, w_gate, w_up):
@@ -333,35 +347,18 @@ GATE_UP_SUSPECTS = {
     ),
 }
 
+def gate_and_up(M, D, H, layout="contiguous"):
+    """x, w_gate and w_up of these sizes."""
+    w_gate, w_up = (tensor(D, H, scale=D**-0.5, layout=layout) for _ in range(2))
+    return dict(x=tensor(M, D), w_gate=w_gate, w_up=w_up)
+
+
 GATE_UP_CASES = [
-    case("whole tiles", x=tensor(32, 64), w_gate=tensor(64, 32), w_up=tensor(64, 32)),
-    case(
-        "D is no multiple of the tile",
-        x=tensor(40, 70, scale=0.3),
-        w_gate=tensor(70, 50),
-        w_up=tensor(70, 50),
-    ),
-    case(
-        "few rows, float16",
-        dtype="float16",
-        x=tensor(3, 300),
-        w_gate=tensor(300, 70, scale=0.1),
-        w_up=tensor(300, 70, scale=0.1),
-    ),
-    case(
-        "weights as nn.Linear keeps them",
-        dtype="float16",
-        x=tensor(70, 48),
-        w_gate=tensor(48, 90, layout="transposed", scale=0.2),
-        w_up=tensor(48, 90, layout="transposed", scale=0.2),
-    ),
-    case(
-        "weights differ in shape",
-        x=tensor(16, 16),
-        w_gate=tensor(16, 16),
-        w_up=tensor(16, 17),
-        raises=ValueError,
-    ),
+    case("whole tiles", **gate_and_up(32, 64, 32)),
+    case("D is no multiple of the tile", **gate_and_up(40, 70, 50)),
+    case("few rows, float16", dtype="float16", **gate_and_up(3, 300, 70)),
+    case("as nn.Linear keeps them", dtype="float16", **gate_and_up(70, 48, 90, "transposed")),
+    case("unequal weights", **gate_and_up(16, 16, 16) | {"w_up": tensor(16, 17)}, raises=ValueError),
 ]
 
 
@@ -376,11 +373,13 @@ def gate_up_kernel(
     stride_om, stride_oh,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr, EVEN_D: tl.constexpr,
+    ALONG_D: tl.constexpr, ALONG_H: tl.constexpr,
 ):
     """out = silu(x @ w_gate) * (x @ w_up).
 
-    One program = one tile of out, [BLOCK_M, BLOCK_N], with two accumulators.
-    Any strides, any M, H, D; EVEN_D promises that D is a multiple of BLOCK_K.
+    One program = one tile of out, [BLOCK_M, BLOCK_N].
+    Any strides, any M, H, D; EVEN_D promises that D is a multiple of BLOCK_K, ALONG_D and ALONG_H
+    that so many weights follow each other.
     """
     pid_m, pid_h = tile_of(
         tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(H, BLOCK_N), GROUP_M
@@ -389,34 +388,40 @@ def gate_up_kernel(
     offs_h = pid_h * BLOCK_N + tl.arange(0, BLOCK_N)
     offs_d = tl.arange(0, BLOCK_K)
     row = (offs_m % M).to(tl.int64)[:, None]
-    column = (offs_h % H).to(tl.int64)[None, :]
     x_ptrs = x_ptr + row * stride_xm + offs_d[None, :] * stride_xd
+
+    # BLOCK_N columns of w_gate, and to their right those of w_up
+    side = tl.arange(0, 2 * BLOCK_N)
+    left = (side < BLOCK_N)[None, :]
+    column = ((pid_h * BLOCK_N + side % BLOCK_N) % H).to(tl.int64)[None, :]
     gate_ptrs = gate_ptr + offs_d[:, None] * stride_gd + column * stride_gh
     up_ptrs = up_ptr + offs_d[:, None] * stride_ud + column * stride_uh
+    w_ptrs = tl.where(left, gate_ptrs, up_ptrs)
+    # in such a mixture the compiler sees no neighbours, and would load one weight at a time
+    w_ptrs = tl.multiple_of(w_ptrs, [2 * ALONG_D, 2 * ALONG_H])
+    w_ptrs = tl.max_contiguous(w_ptrs, [ALONG_D, ALONG_H])
+    w_step = BLOCK_K * tl.where(left, stride_gd, stride_ud)
+
     out_row = offs_m.to(tl.int64)[:, None]
     out_ptrs = out_ptr + out_row * stride_om + offs_h[None, :] * stride_oh
     mask = (offs_m < M)[:, None] & (offs_h < H)[None, :]
 
-    gate = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    up = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    # TODO: walk along D: load x, w_gate, w_up, two dots, advance; then gate and store.
+    both = tl.zeros((BLOCK_M, 2 * BLOCK_N), dtype=tl.float32)
+    # TODO: walk along D: load x and w, one dot, advance; then halves, gate and store.
     # With EVEN_D the loads need no mask (`if EVEN_D:` is decided by the compiler).
     ### BEGIN SOLUTION
     for d in range(0, D, BLOCK_K):
         if EVEN_D:
             x = tl.load(x_ptrs)
-            w_gate = tl.load(gate_ptrs)
-            w_up = tl.load(up_ptrs)
+            w = tl.load(w_ptrs)
         else:
             x = tl.load(x_ptrs, mask=offs_d[None, :] < D - d, other=0.0)
-            w_gate = tl.load(gate_ptrs, mask=offs_d[:, None] < D - d, other=0.0)
-            w_up = tl.load(up_ptrs, mask=offs_d[:, None] < D - d, other=0.0)
-        gate = tl.dot(x, w_gate, gate, input_precision="ieee")
-        up = tl.dot(x, w_up, up, input_precision="ieee")
+            w = tl.load(w_ptrs, mask=offs_d[:, None] < D - d, other=0.0)
+        both = tl.dot(x, w, both, input_precision="ieee")
         x_ptrs += BLOCK_K * stride_xd
-        gate_ptrs += BLOCK_K * stride_gd
-        up_ptrs += BLOCK_K * stride_ud
+        w_ptrs += w_step
 
+    gate, up = halves(both, BLOCK_M, BLOCK_N)
     out = gate * tl.sigmoid(gate) * up
     tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=mask)
     ### END SOLUTION
@@ -430,11 +435,12 @@ def gate_up_swiglu(x, w_gate, w_up):
     H = w_gate.shape[1]
     out = torch.empty((M, H), dtype=x.dtype, device=x.device)
     blocks = gate_up_tile(M, x.dtype)
+    along_d, along_h = neighbours(w_gate, w_up)
     grid = (triton.cdiv(M, blocks["BLOCK_M"]) * triton.cdiv(H, blocks["BLOCK_N"]),)
     gate_up_kernel[grid](
         x, w_gate, w_up, out, M, H, D,
         *x.stride(), *w_gate.stride(), *w_up.stride(), *out.stride(),
-        EVEN_D=D % blocks["BLOCK_K"] == 0, **blocks,
+        EVEN_D=D % blocks["BLOCK_K"] == 0, ALONG_D=along_d, ALONG_H=along_h, **blocks,
     )
     return out
 
@@ -444,8 +450,8 @@ def gate_up_swiglu(x, w_gate, w_up):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# The loop of a product loads two tiles and has one dot. How many of each are there here, and which
-# tile is used twice?
+# The loop of a product loads two tiles and has one dot. `w_ptrs` has the addresses of both weights.
+# How many loads and dots are there here?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
@@ -464,11 +470,11 @@ def gate_up_swiglu(x, w_gate, w_up):
 #     else:
 #         x = tl.load(..., mask=offs_d[None, :] < ..., other=0.0)
 #         ...
-#     gate = tl.dot(x, ..., gate, input_precision="ieee")
-#     up = ...
+#     both = tl.dot(x, ..., both, input_precision="ieee")
 #     x_ptrs += ...
 #     ...
 #
+# gate, up = halves(both, ...)
 # out = gate * ... * up
 # tl.store(...)
 # ```
@@ -480,42 +486,20 @@ GATE_UP = dict(launches=1, suspects=GATE_UP_SUSPECTS, tolerance=two_products)
 check(gate_up_swiglu, gate_up_ref, GATE_UP_CASES, **GATE_UP)
 ### BEGIN HIDDEN TESTS
 HIDDEN_GATE_UP_CASES = [
-    case("one row", x=tensor(1, 40), w_gate=tensor(40, 33), w_up=tensor(40, 33)),
-    case("one column", x=tensor(35, 40), w_gate=tensor(40, 1), w_up=tensor(40, 1)),
-    case("D of one", x=tensor(20, 1), w_gate=tensor(1, 40), w_up=tensor(1, 40)),
+    case("one row", **gate_and_up(1, 40, 33)),
+    case("one column", **gate_and_up(35, 40, 1)),
+    case("D of one", **gate_and_up(20, 1, 40)),
     case(
         "strides of their own",
         x=tensor(20, 40, layout="strided"),
         w_gate=tensor(40, 33, layout="transposed"),
         w_up=tensor(40, 33, layout="strided"),
     ),
-    case(
-        "several tiles, float16",
-        dtype="float16",
-        x=tensor(140, 50),
-        w_gate=tensor(50, 260, scale=0.2),
-        w_up=tensor(50, 260, scale=0.2),
-    ),
-    case(
-        "bfloat16",
-        dtype="bfloat16",
-        x=tensor(65, 64),
-        w_gate=tensor(64, 40, scale=0.2),
-        w_up=tensor(64, 40, scale=0.2),
-    ),
-    case(
-        "strong gates",
-        x=tensor(20, 40, scale=10.0),
-        w_gate=tensor(40, 40),
-        w_up=tensor(40, 40),
-    ),
-    case(
-        "x does not fit",
-        x=tensor(16, 15),
-        w_gate=tensor(16, 16),
-        w_up=tensor(16, 16),
-        raises=ValueError,
-    ),
+    case("several tiles, float16", dtype="float16", **gate_and_up(140, 50, 260)),
+    case("bfloat16", dtype="bfloat16", **gate_and_up(65, 64, 40)),
+    case("odd addresses", dtype="float16", **gate_and_up(20, 64, 64, "offset")),
+    case("strong gates", **gate_and_up(20, 40, 40) | {"x": tensor(20, 40, scale=60.0)}),
+    case("x does not fit", **gate_and_up(16, 16, 16) | {"x": tensor(16, 15)}, raises=ValueError),
 ]
 check(gate_up_swiglu, gate_up_ref, HIDDEN_GATE_UP_CASES, **GATE_UP)
 ### END HIDDEN TESTS
@@ -615,15 +599,10 @@ MLP_SUSPECTS = {
 }
 
 
-def layer(M, D, H, layout="contiguous", **more):
+def layer(M, D, H, layout="contiguous"):
     """Arguments of one case of an MLP with sizes M, D, H."""
-    return dict(
-        x=tensor(M, D),
-        w_gate=tensor(D, H, scale=D**-0.5, layout=layout),
-        w_up=tensor(D, H, scale=D**-0.5, layout=layout),
-        w_down=tensor(H, D, scale=H**-0.5, layout=layout),
-        **more,
-    )
+    w_down = tensor(H, D, scale=H**-0.5, layout=layout)
+    return dict(**gate_and_up(M, D, H, layout), w_down=w_down)
 
 
 MLP_CASES = [
@@ -682,8 +661,8 @@ check(mlp_swiglu, mlp_swiglu_ref, HIDDEN_MLP_CASES, **LAYER)
 # ## Why not everything in one kernel?
 #
 # The hidden matrix is still written once and read once: 4 × M × H bytes in float16. Many articles
-# stop their arithmetic here: "one more fusion, 4 M H bytes saved". Let us finish it. To be short,
-# take the simpler MLP with two weights, `gelu(x @ w1) @ w2`.
+# stop their arithmetic here: "one more fusion, 4 M H bytes saved". Let us finish it, for the
+# simpler MLP with two weights, `gelu(x @ w1) @ w2`.
 #
 # In a single kernel, one program owns a tile of the **output**: 128 rows and, because of its
 # accumulator, at most 256 columns. To compute its tile it needs all H hidden values of its rows,
@@ -909,8 +888,7 @@ for D in (128, 256, 512, 1024, 4096):
 #
 # - **A narrow layer** (D up to 256): one column of output tiles holds the whole row. Nothing is
 #   computed twice, and the hidden values cost nothing. More rows save more, until arithmetic is the
-#   bound. Layers like this are found in small networks, in graphics and in the first stages of
-#   vision models.
+#   bound.
 # - **A wide layer**: below the border the saving is small, the wider the layer the smaller, because
 #   weights dominate and both plans must read them. Above the border recomputation costs more than
 #   memory did. And the table is kind to the fused plan: it believes that the L2 cache answers 8.5
@@ -1147,9 +1125,9 @@ traffic(mlp_gelu_fused, x, w1, w2)
 # %% [markdown]
 # ## Predict, then measure
 #
-# First the layer of a Llama model, D = 4096 and H = 14336: once with many tokens, once with 16, as
-# when a model answers a few users. **Predict** for both: is it bound by arithmetic or by memory? And
-# write your numbers into the box below, before you run the cell above it.
+# First the layer of a Llama model, D = 4096 and H = 14336: once with many tokens, once with 16.
+# **Predict** for both: is it bound by arithmetic or by memory? And write your numbers into the box
+# below, before you run the cell above it.
 
 # %%
 def llama_mlp(x, w_gate, w_up, w_down):
@@ -1165,12 +1143,9 @@ for M in (4096, 16) if DEVICE == "cuda" else (32,):
     x = torch.randn(M, D, **options)
     element = x.element_size()
     timed = bench(
-        {"PyTorch": llama_mlp, "mlp_swiglu": mlp_swiglu},
-        x,
-        *weights,
-        bytes=element * (2 * M * D + 3 * D * H),
-        flops=6 * M * D * H,
-        baseline="PyTorch",
+        {"PyTorch": llama_mlp, "mlp_swiglu": mlp_swiglu}, x, *weights,
+        bytes=element * (2 * M * D + 3 * D * H), flops=6 * M * D * H,
+        baseline="PyTorch", warmup=1000,
         title=f"SwiGLU layer, {M} x {D} x {H}",
     )
     print(timed)
@@ -1221,12 +1196,8 @@ for D in widths:
     for M in (128, 8192, 65536) if DEVICE == "cuda" else (32,):
         x = torch.randn(M, D, **options)
         pair = bench(
-            {"PyTorch": plain_mlp, "mlp_gelu_fused": mlp_gelu_fused},
-            x,
-            w1,
-            w2,
-            baseline="PyTorch",
-            rep=30,
+            {"PyTorch": plain_mlp, "mlp_gelu_fused": mlp_gelu_fused}, x, w1, w2,
+            baseline="PyTorch", rep=30,
         )
         slow, fast = (row.ms for row in pair.rows)
         ratio = slow / fast
@@ -1236,10 +1207,7 @@ if DEVICE != "cuda":
 
 # %% [markdown]
 # **Read the tables.** On an H100, in November 2026, `torch.compile` took as long as `mlp_swiglu` at
-# 4096 tokens and 1.11 times as long at 16. With weights as `nn.Linear` keeps them the ratios were
-# 0.77 and 1.06: a tile of 32 or 64 columns of D then reads 64 or 128 bytes in one place, and goes on
-# in another. Look at the column *20-80 %* too. Where it is wide something disturbed the run, and
-# the median says little.
+# 4096 tokens and 1.11 times as long at 16.
 #
 # Full fusion wins where the ledger said, in narrow layers with many rows: 2.4 times at D = 64, 2.1
 # at D = 128, 1.3 at D = 256, each with 65,536 rows. For D = 512 and more it loses, by a factor of 2
@@ -1250,7 +1218,7 @@ if DEVICE != "cuda":
 # ## Recap
 #
 # - Fusing what is memory-bound saves time in proportion to the bytes. Count them first.
-# - Two products of the same input share its tiles: two accumulators, one loop.
+# - Two products of the same input share its tiles: one wide tile of weights, one loop.
 # - To fuse a product with the product after it, every program needs the whole row between them. If
 #   the row is wider than a tile, it is computed again and again.
 # - Bytes saved mean nothing without the bytes and operations added.

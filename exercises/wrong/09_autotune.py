@@ -11,14 +11,14 @@ TUNE_SCALE = 'configs=SCALE_CONFIGS, key=["n_elements"], restore_value=["x_ptr"]
 
 MUTANTS = {
     "configs": [
-        Mutant("three_rows", "property", ("        config(128, 256, 64, 16, 8, 4),\n        config(128, 256, 32, 16, 8, 6),\n        config(256, 128, 64, 8, 8, 3),\n        config(128, 128, 64, 8, 4, 4),\n        config(128, 128, 32, 8, 8, 4),\n        config(64, 128, 32, 8, 4, 4),\n        config(64, 64, 64, 8, 4, 3),\n        config(64, 64, 32, 8, 8, 2),\n", ""), ("        config(16, 64, 128, 1, 4, 4),\n", "")),
-        Mutant("thirteen_rows", "property", ("        config(32, 32, 32, 8, 4, 2),\n", "        config(32, 32, 32, 8, 4, 2),\n        config(32, 64, 32, 8, 4, 2),\n")),
-        Mutant("twice_the_same", "property", ("config(128, 256, 64, 16, 8, 4)", "config(128, 256, 64, 16, 8, 3)")),
+        Mutant("three_rows", "property", ("        config(128, 128, 64, 8, 4, 4),\n        config(128, 128, 32, 8, 8, 4),\n        config(64, 128, 32, 8, 4, 4),\n        config(64, 64, 64, 8, 4, 3),\n        config(64, 64, 32, 8, 8, 2),\n", ""), ("        config(16, 64, 128, 1, 4, 4),\n", "")),
+        Mutant("thirteen_rows", "property", ("        config(32, 32, 32, 8, 4, 2),\n", "        config(32, 32, 32, 8, 4, 2),\n" + "".join(f"        config(32, {n}, 32, 8, 4, {stages}),\n" for n in (64, 128) for stages in (2, 3)))),
+        Mutant("twice_the_same", "property", ("config(128, 128, 64, 8, 4, 4)", "config(128, 256, 64, 16, 8, 3)")),
         Mutant("no_power_of_two", "property", ("config(128, 128, 32, 8, 8, 4)", "config(96, 128, 32, 8, 8, 4)")),
         Mutant("tile_of_8", "property", ("config(16, 64, 128, 1, 4, 4)", "config(8, 64, 128, 1, 4, 4)")),
-        Mutant("tile_of_512", "property", ("config(128, 256, 64, 16, 8, 4)", "config(128, 512, 32, 8, 16, 4)")),
+        Mutant("tile_of_512", "property", ("config(128, 128, 64, 8, 4, 4)", "config(128, 512, 32, 8, 16, 4)")),
         Mutant("too_many_accumulators", "property", ("config(128, 256, 64, 16, 8, 3)", "config(128, 256, 64, 16, 4, 3)")),
-        Mutant("does_not_fit_in_shared_memory", "property", ("config(128, 256, 64, 16, 8, 4)", "config(128, 256, 64, 8, 8, 5)")),
+        Mutant("does_not_fit_in_shared_memory", "property", ("config(128, 128, 64, 8, 4, 4)", "config(128, 256, 64, 8, 8, 5)")),
         Mutant("three_warps", "property", ("config(64, 64, 64, 8, 4, 3)", "config(64, 64, 64, 8, 3, 3)")),
         Mutant("no_stages", "property", ("config(64, 64, 64, 8, 4, 3)", "config(64, 64, 64, 8, 4, 0)")),
         Mutant("nothing_for_few_rows", "property", ("        config(16, 64, 128, 1, 4, 4),\n        config(16, 32, 128, 1, 4, 4),\n", "")),
@@ -78,7 +78,7 @@ MUTANTS = {
 
 VARIANTS = {
     "configs": [
-        Variant("four_rows", ("        config(128, 256, 64, 16, 8, 4),\n        config(128, 256, 32, 16, 8, 6),\n        config(256, 128, 64, 8, 8, 3),\n        config(128, 128, 64, 8, 4, 4),\n        config(128, 128, 32, 8, 8, 4),\n        config(64, 128, 32, 8, 4, 4),\n        config(64, 64, 64, 8, 4, 3),\n        config(64, 64, 32, 8, 8, 2),\n", "        config(128, 128, 32, 8, 8, 3),\n")),
+        Variant("four_rows", ("        config(128, 128, 64, 8, 4, 4),\n        config(128, 128, 32, 8, 8, 4),\n        config(64, 128, 32, 8, 4, 4),\n        config(64, 64, 64, 8, 4, 3),\n        config(64, 64, 32, 8, 8, 2),\n", "        config(128, 128, 32, 8, 8, 3),\n")),
         Variant("by_comprehension", ("        config(128, 128, 64, 8, 4, 4),\n        config(128, 128, 32, 8, 8, 4),\n", "        *[config(128, 128, k, 8, 8, 3) for k in (32, 64)],\n")),
         Variant("smallest_first", ("    return [\n", "    return sorted([\n"), ("        config(16, 32, 128, 1, 4, 4),\n    ]", "        config(16, 32, 128, 1, 4, 4),\n    ], key=accumulators)")),
     ],

@@ -7,8 +7,7 @@ GATE = "out = gate * tl.sigmoid(gate) * up.to(tl.float32)"
 GATE_UP = "    out = gate * tl.sigmoid(gate) * up\n"
 GATE_UP_STORE = "tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=mask)"
 MASKED_X = "x = tl.load(x_ptrs, mask=offs_d[None, :] < D - d, other=0.0)"
-MASKED_GATE = "w_gate = tl.load(gate_ptrs, mask=offs_d[:, None] < D - d, other=0.0)"
-MASKED_UP = "w_up = tl.load(up_ptrs, mask=offs_d[:, None] < D - d, other=0.0)"
+MASKED_W = "w = tl.load(w_ptrs, mask=offs_d[:, None] < D - d, other=0.0)"
 UNWRITTEN = ("unwritten", "unwritten-tail")
 OUTSIDE = ("reads-outside", "out-of-bounds-load")
 FUSED_STORE = "tl.store(out_ptrs, out, mask=mask_m[:, None] & mask_n[None, :])"
@@ -39,16 +38,17 @@ MUTANTS = {
         Mutant("gate_and_up_swapped", "gate-and-up-swapped", (GATE_UP, "    out = up * tl.sigmoid(up) * gate\n")),
         Mutant("no_silu", "no-silu", (GATE_UP, "    out = gate * up\n")),
         Mutant("sigmoid_for_silu", "sigmoid-for-silu", (GATE_UP, "    out = tl.sigmoid(gate) * up\n")),
-        Mutant("gate_weight_twice", "same-weight-twice", ("up = tl.dot(x, w_up, up,", "up = tl.dot(x, w_gate, up,")),
-        Mutant("up_weight_twice", "up-weight-twice", ("gate = tl.dot(x, w_gate, gate,", "gate = tl.dot(x, w_up, gate,")),
-        Mutant("one_accumulator", "wrong-values", ("up = tl.dot(x, w_up, up,", "up = tl.dot(x, w_up, gate,")),
-        Mutant("no_mask_along_d", OUTSIDE, (MASKED_X, "x = tl.load(x_ptrs)"), (MASKED_GATE, "w_gate = tl.load(gate_ptrs)"), (MASKED_UP, "w_up = tl.load(up_ptrs)")),
-        Mutant("mask_never_moves", OUTSIDE, (MASKED_X, MASKED_X.replace("D - d", "D")), (MASKED_GATE, MASKED_GATE.replace("D - d", "D"))),
+        Mutant("gate_weight_twice", "same-weight-twice", (GATE_UP, "    up = gate\n" + GATE_UP)),
+        Mutant("up_weight_twice", "up-weight-twice", (GATE_UP, "    gate = up\n" + GATE_UP)),
+        Mutant("halves_from_pairs_of_columns", "wrong-values", ("gate, up = halves(both, BLOCK_M, BLOCK_N)", "gate, up = tl.split(both.reshape(BLOCK_M, BLOCK_N, 2))")),
+        Mutant("accumulator_replaced", "wrong-values", ("both = tl.dot(x, w, both,", "both = tl.dot(x, w,")),
+        Mutant("no_mask_along_d", OUTSIDE, (MASKED_X, "x = tl.load(x_ptrs)"), (MASKED_W, "w = tl.load(w_ptrs)")),
+        Mutant("mask_never_moves", OUTSIDE, (MASKED_X, MASKED_X.replace("D - d", "D")), (MASKED_W, MASKED_W.replace("D - d", "D"))),
         Mutant("x_never_advances", ("wrong-values", "strided-only"), ("        x_ptrs += BLOCK_K * stride_xd\n", "")),
-        Mutant("up_never_advances", ("wrong-values", "strided-only"), ("        up_ptrs += BLOCK_K * stride_ud\n", "")),
-        Mutant("up_advances_like_gate", ("strided-only", "reads-outside", "wrong-values"), ("up_ptrs += BLOCK_K * stride_ud", "up_ptrs += BLOCK_K * stride_gd"), ("*w_up.stride()", "*w_up.stride()[::-1]")),
+        Mutant("weights_never_advance", ("wrong-values", "strided-only"), ("        w_ptrs += w_step\n", "")),
+        Mutant("up_advances_like_gate", ("strided-only", "reads-outside", "wrong-values"), ("        w_ptrs += w_step\n", "        w_ptrs += BLOCK_K * stride_gd\n")),
         Mutant("last_step_dropped", ("wrong-values", "rows-after-first", "wrong-tail", "strided-only"), ("range(0, D, BLOCK_K)", "range(0, D - BLOCK_K + 1, BLOCK_K)")),
-        Mutant("gate_applied_in_the_loop", "wrong-values", ("        x_ptrs += BLOCK_K * stride_xd\n", "        gate = gate * tl.sigmoid(gate)\n        x_ptrs += BLOCK_K * stride_xd\n")),
+        Mutant("gate_applied_in_the_loop", "wrong-values", ("        x_ptrs += BLOCK_K * stride_xd\n", "        both = both * tl.sigmoid(both)\n        x_ptrs += BLOCK_K * stride_xd\n")),
         Mutant("no_store_mask", "out-of-bounds-store", (GATE_UP_STORE, "tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty))")),
         Mutant("grid_rounds_down", UNWRITTEN, ('triton.cdiv(H, blocks["BLOCK_N"])', '(H // blocks["BLOCK_N"])')),
         Mutant("takes_any_shapes", ("should-raise",), ("if w_gate.shape != w_up.shape or x.shape[1] != w_gate.shape[0]:", "if w_gate.ndim != w_up.ndim:")),
@@ -109,7 +109,7 @@ VARIANTS = {
     ],
     "gate_up_swiglu": [
         Variant("tiles_of_32", ("    blocks = gate_up_tile(M, x.dtype)\n", "    blocks = sizes(32, 32, 16, 4, 2)\n")),
-        Variant("up_first", ("        gate = tl.dot(x, w_gate, gate, input_precision=\"ieee\")\n        up = tl.dot(x, w_up, up, input_precision=\"ieee\")\n", "        up = tl.dot(x, w_up, up, input_precision=\"ieee\")\n        gate = tl.dot(x, w_gate, gate, input_precision=\"ieee\")\n")),
+        Variant("dot_added_afterwards", ("both = tl.dot(x, w, both, input_precision=\"ieee\")", "both += tl.dot(x, w, input_precision=\"ieee\")")),
         Variant("always_masked", ("EVEN_D=D % blocks[\"BLOCK_K\"] == 0", "EVEN_D=False")),
         Variant("silu_by_division", (GATE_UP, "    out = gate / (1.0 + tl.exp(-gate)) * up\n")),
     ],

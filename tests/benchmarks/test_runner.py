@@ -13,7 +13,15 @@ import triton.language as tl
 from benchmarks import __main__ as command
 from benchmarks import isolated, results
 from benchmarks.op import Missing, Op, Problem, Provider, all_ops, optional, peer
-from benchmarks.runner import ROUNDS, best_on_device, elsewhere, peak_bytes, ratio, run_op
+from benchmarks.runner import (
+    HEAVY_ROUNDS,
+    ROUNDS,
+    best_on_device,
+    elsewhere,
+    peak_bytes,
+    ratio,
+    run_op,
+)
 from tritonbook import DEVICE
 from tritonbook.timing import Ceilings
 from tritonbook.timing.clock import Span
@@ -188,29 +196,30 @@ def test_every_second_turn_goes_the_other_way():
     assert order[:4] == ["double", "eager", "eager", "double"] and len(order) == 2 * ROUNDS
 
 
-@pytest.mark.parametrize("flops", [0, 1e12])
-def test_where_arithmetic_is_the_limit_everyone_meets_a_hot_gpu(flops):
-    """Kills: a cool GPU for who comes first or after a light kernel; minutes of heat for norms."""
+@pytest.mark.parametrize(
+    ("flops", "rounds", "warmup"), [(0, ROUNDS, 25), (1e12, HEAVY_ROUNDS, 1000)]
+)
+def test_where_arithmetic_is_the_limit_everyone_warms_up_for_long(flops, rounds, warmup):
+    """Kills: the clocks that another's work has left; minutes of warming up for norms."""
     calls, seen = [], []
 
     class Listening(ScriptedClock):
         def time(self, fn, warmup, rep):
-            seen.clear()
             fn()
-            calls.append((seen[0] if seen else "heat", warmup))
+            calls.append((seen[-1], warmup))
             return super().time(fn, warmup, rep)
 
-    op = make_op()
-    problem = replace(op.problems[0], flops=flops)
     providers = {
         "double": Provider(lambda: lambda x: seen.append("double") or double(x), ours=True),
         "eager": peer(lambda x: seen.append("eager") or twice(x)),
     }
-    op = replace(op, problems=[problem], providers=providers)
-    run_op(op, peaks=PEAKS, timer=Listening(2.0), device=DEVICE, say=lambda text: None)
-    turn = [("double", 300), ("eager", 300)] if flops else [("double", 25), ("eager", 25)]
-    heat = [("heat", 600)] if flops else []
-    assert calls == (heat + turn + heat + turn[::-1]) * (ROUNDS // 2)
+    op = make_op()
+    op = replace(op, problems=[replace(op.problems[0], flops=flops)], providers=providers)
+    entry = run_op(op, peaks=PEAKS, timer=Listening(2.0, 3.0), device=DEVICE, say=lambda text: None)
+    forth = [("double", warmup), ("eager", warmup)]
+    assert calls == (forth + forth[::-1]) * (rounds // 2)
+    rows = entry["problems"][0]["rows"]
+    assert [(row["ms"], len(row["turns_ms"])) for row in rows] == [(2.0, rounds), (3.0, rounds)]
 
 
 def test_what_works_in_place_starts_each_turn_from_the_same_values():
