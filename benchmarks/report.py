@@ -120,6 +120,7 @@ def _notebook(slug: str, problems: list[tuple[str, dict[str, Any]]]) -> str:
                 "; ".join(_target(target) for target in problem["targets"]) or "none",
             ]
         )
+        reasons += _other_solutions(name, problem)
         reasons += [
             f"- `{name}` {problem['label']}, {row['name']}: {row['state']}, {row['reason']}"
             for row in problem["rows"]
@@ -127,6 +128,21 @@ def _notebook(slug: str, problems: list[tuple[str, dict[str, Any]]]) -> str:
         ]
     text = f"### [{slug}]({SOLUTIONS}/{slug}.ipynb)\n\n{markdown(head, body)}"
     return text + ("\n\n" + "\n".join(reasons) if reasons else "")
+
+
+def _other_solutions(name: str, problem: dict[str, Any]) -> list[str]:
+    """What ours that are not the fastest reach of each peer for which a target was set."""
+    rows = {row["name"]: row for row in problem["rows"] if row["state"] == "timed"}
+    own = best(problem["rows"])
+    others = [row for row in rows.values() if row["ours"] and row is not own]
+    asked = [target["peer"] for target in problem["targets"] if not target.get("on_device")]
+    lines = []
+    for peer in (rows[name] for name in asked if name in rows and others):
+        found = ", ".join(f"`{row['name']}` {shown(ratio(peer, row))}" for row in others)
+        lines.append(
+            f"- `{name}` {problem['label']}, {peer['name']} against others of ours: {found}"
+        )
+    return lines
 
 
 def _against(peer: dict[str, Any] | None, own: dict[str, Any] | None) -> str:

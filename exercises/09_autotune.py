@@ -872,10 +872,12 @@ timed.plot()
 
 # %% [markdown]
 # **Read the table.** A kernel of 30 lines comes close to a library that has been tuned for years.
-# On an H100, in November 2026, one run of this cell gave 0.95 at 2048, 1.03 at 4096 and 0.92 at 8192.
-# Another run timed the two in turns, twelve times: 0.98, 0.97 and 0.97, and single pairs at 8192
-# went from 0.94 to 1.12. At that size the GPU draws all the power it may, and lowers its clock. Which
-# of two kernels runs first then matters as much as which is better. So 1 % proves nothing.
+# On an H100, in November 2026, this cell gave 0.97 at 2048, 0.95 at 4096 and 0.99 at 8192. In two
+# other runs it was 1.02 at 2048, 0.95 and 0.97 at 4096, 0.98 and 1.01 at 8192. So 1 % proves nothing.
+#
+# Why the second of warming up? At 4096 and 8192 the GPU draws all the power it may. It lowers its clock,
+# here from 1,980 MHz to about 1,400. With 25 ms of warming up, single pairs at 8192 went from 0.91 to
+# 1.01: whoever came after a lighter kernel still had the higher clock.
 #
 # ## Recap
 #

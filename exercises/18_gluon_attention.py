@@ -611,7 +611,7 @@ bench(ways, baseline="llama_block", warmup=500, rep=300, stored="llama_gluon")
 # has two sources. Attention took a fifth of the time. Now it takes 0.88 ms instead of 1.25. And gate
 # and up are not written to memory any more: 2.80 ms instead of 3.04.
 #
-# Against others, in the benchmarks: at 8,192 tokens `torch.compile`'s layer takes 1.05 times as long,
+# Against others, in the benchmarks: at 8,192 tokens `torch.compile`'s layer takes 1.07 times as long,
 # and so does one on Liger-Kernel's kernels.
 #
 # ## Recap

@@ -56,6 +56,17 @@ def test_a_case_in_which_a_peer_wins_is_named_with_its_ratio():
     assert "| **0.50** (0.41 to 0.61) | 1.50 (1.23 to 1.83) |" in text
 
 
+def test_what_our_other_solutions_reach_is_said_where_a_target_was_set():
+    """Kills: a target met by one kernel that passes for another's speed; a ratio upside down."""
+    rows = row("double", 4.0, ours=True), row("quick", 2.0, ours=True), row("eager", 3.0)
+    target = {"peer": "eager", "least": 1.0, "reached": 1.5, "met": True}
+    line = "- `double` 200 fp32, eager against others of ours: `double` 0.75\n"
+    assert line in page(stored(*rows, targets=[target]))
+    assert "others of ours" not in page(stored(*rows))
+    assert "others of ours" not in page(stored(*rows[1:], targets=[target]))
+    assert "others of ours" not in page(stored(*rows, targets=[target | {"on_device": True}]))
+
+
 def test_a_remark_on_a_run_stands_below_its_table():
     """Kills: a disturbed run that is printed like any other."""
     data = stored(row("double", 2.0, ours=True), row("eager", 1.0))
