@@ -115,6 +115,13 @@ OUT_OF_PLACE = {
 }
 
 
+def never_in_one_launch(rms, monkeypatch):
+    """As on a GPU that could; a launch fails at once, where it might wait for ever."""
+    names = rms.rmsnorm_cooperative.__globals__
+    monkeypatch.setitem(names, "can_launch_cooperatively", lambda: True)
+    monkeypatch.setitem(names, "rmsnorm_cooperative_kernel", None)
+
+
 @pytest.mark.parametrize("what", OUT_OF_PLACE)
 def test_what_one_launch_is_not_made_for_takes_two(rms, what, monkeypatch):
     """Kills: wrong values, no end, or a refusal where two launches would do."""
@@ -127,7 +134,7 @@ def test_what_one_launch_is_not_made_for_takes_two(rms, what, monkeypatch):
 
     names = rms.rmsnorm_cooperative.__globals__
     monkeypatch.setitem(names, "rmsnorm_split_det", noted)
-    monkeypatch.setitem(names, "can_launch_cooperatively", lambda: True)
+    never_in_one_launch(rms, monkeypatch)
     x, w = OUT_OF_PLACE[what]()
     if what == "a weight with gaps":
         with pytest.raises(ValueError, match="w must be contiguous"):
@@ -137,8 +144,9 @@ def test_what_one_launch_is_not_made_for_takes_two(rms, what, monkeypatch):
     assert taken == ["two launches"]
 
 
-def test_a_weight_of_another_length_is_refused(rms):
+def test_a_weight_of_another_length_is_refused(rms, monkeypatch):
     """Kills: memory behind the weight read as weight."""
+    never_in_one_launch(rms, monkeypatch)
     x = torch.randn(3, 20_000, device=DEVICE)
     for length in (19_999, 20_001):
         with pytest.raises(ValueError, match="w must be contiguous with shape"):
