@@ -614,6 +614,26 @@ bench(ways, baseline="llama_block", warmup=500, rep=300, stored="llama_gluon")
 # Against others, in the benchmarks: at 8,192 tokens `torch.compile`'s layer takes 1.07 times as long,
 # and so does one on Liger-Kernel's kernels.
 #
+# **Use it.** `GluonLlamaBlock` wraps a `TritonLlamaBlock` of notebook 16, so it takes the weights of a
+# real model: `GluonLlamaBlock(TritonLlamaBlock.from_hugging_face(layer, config))`. While you train, it
+# runs the layer inside: the kernels in Gluon have no backward pass.
+
+# %% tags=["reference"]
+class GluonLlamaBlock(torch.nn.Module):
+    """A TritonLlamaBlock on two kernels in Gluon. forward(x, cos, sin): (B, L, D) to (B, L, D)."""
+
+    def __init__(self, block):
+        super().__init__()
+        self.block = block
+
+    def forward(self, x, cos, sin):
+        block = self.block
+        if torch.is_grad_enabled():
+            return block(x, cos, sin)
+        weights = [getattr(block, name) for name in block.NAMES]
+        return llama_gluon(x, *weights, cos, sin, block.heads, block.kv_heads, block.eps)
+
+# %% [markdown]
 # ## Recap
 #
 # - Products that are asynchronous let a group compute exponentials while the tensor cores work.

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tritonbook import case, compat, tensor, warp_jobs
+from tritonbook import DEVICE, case, compat, tensor, warp_jobs
 from tritonbook.checking.check import run
 from tritonbook.course.exercises import get, load
 from tritonbook.seeing.compiled import compile_gate
@@ -160,6 +160,29 @@ class TestTheLayer:
             suspects=llama.SUSPECTS,
         )
         assert report.passed, report.finding
+
+    def test_a_block_around_notebook_16s_runs_on_it(self, page, monkeypatch):
+        """Kills: the plain layer in its place, a lost eps, weights of its own, no gradients."""
+        llama, calls = load(get("16_llama_block")), []
+        specs = llama.block_arguments(2, 6)
+        values = case("", **specs).sample()
+        weights = {name: values[name].to(DEVICE) for name in llama.TritonLlamaBlock.NAMES}
+        x, cos, sin = (values[name].to(DEVICE) for name in ("x", "cos", "sin"))
+        plain = llama.TritonLlamaBlock(weights, specs["heads"], specs["kv_heads"], eps=0.3)
+        block, run_layer = page.GluonLlamaBlock(plain), page.llama_gluon
+
+        def noted(*arguments):
+            calls.append("llama_gluon")
+            return run_layer(*arguments)
+
+        monkeypatch.setitem(page.GluonLlamaBlock.forward.__globals__, "llama_gluon", noted)
+        with torch.no_grad():
+            torch.testing.assert_close(block(x, cos, sin), plain(x, cos, sin))
+        assert calls == ["llama_gluon"]
+        block(x, cos, sin).square().sum().backward()
+        assert calls == ["llama_gluon"]  # which has no backward pass
+        assert all(weight.grad.abs().sum() > 0 for weight in plain.parameters())
+        assert {id(weight) for weight in block.parameters()} == set(map(id, plain.parameters()))
 
     @pytest.mark.gpu
     @pytest.mark.skipif(not warp_jobs.can_run_gluon(), reason="needs an H100 and Triton 3.6")
