@@ -84,6 +84,8 @@ def test_an_interrupted_suite_stores_nothing_and_leaves_nothing_running(tmp_path
     )
     out = tmp_path / "suite.json"
     script = (
+        # started in a shell's background, these tests and their children ignore SIGINT
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import sys; from pathlib import Path; from benchmarks import cost_suite as c\n"
         f"c.SETUP = (sys.executable, '-c', ''); c.SUITE = (sys.executable, '-c', {suite!r})\n"
         f"c.PYTHON, c._VERSIONS, c.PATIENCE_S = sys.executable, 'print(0)', 1\n"
