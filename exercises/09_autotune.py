@@ -687,10 +687,9 @@ for config_ in prune(configs(), call(4096, 4096, 4096))[:3]:
 # - Times are measured on warm clocks, one shape at a time, on a GPU of your own. A winner by 1 % is
 #   no winner.
 # - **Tuning is a sprint, your program is a marathon.** Each config is timed for a tenth of a second. A
-#   GPU that works at full power lowers its clock within about a second. On an H100, at 8192, three
-#   configs with tiles of 128 x 256 were alike in the sprint, and the one that won it (32 deep, 6 stages)
-#   needed 1.74 ms in steady work. Its neighbour (64 deep, 3 stages) needed 1.66. So keep one of a kind
-#   in the table: the one that lasts.
+#   GPU that works at full power lowers its clock within about a second. On an H100, at 8192, a tile of
+#   128 x 256, 32 deep in 6 stages, won the sprint. In steady work it needed 1.74 ms, and the same tile,
+#   64 deep in 3 stages, 1.66. So keep one of a kind in the table: the one that lasts.
 #
 # ## Task 4: tuning a kernel that works in place
 #
