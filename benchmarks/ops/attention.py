@@ -56,7 +56,7 @@ def native_gradients(backend):
     return peer(both)
 
 
-def _problem(B, L, D, tensors, without=None, **targets):
+def _problem(B, L, D, tensors, **targets):
     H = 32
 
     def make(device):
@@ -71,11 +71,7 @@ def _problem(B, L, D, tensors, without=None, **targets):
         # two products forwards, five backwards, halved by causality
         flops=(2 if tensors == 3 else 7) * B * H * L * L * D,
         targets=targets,
-        without=without or {},
     )
-
-
-SMALL_HEADS = {"flash_specialised": "made for heads of 128"}
 
 
 OPS = [
@@ -85,13 +81,12 @@ OPS = [
         problems=[
             _problem(2, 4096, 128, 3, cudnn=0.85, flaggems=1.2),
             _problem(1, 16384, 128, 3, cudnn=0.95, flaggems=1.2),
-            _problem(4, 4096, 64, 3, SMALL_HEADS, cudnn=0.95, flaggems=1.2),
+            _problem(4, 4096, 64, 3, cudnn=0.95, flaggems=1.2),
         ],
         exact=one_head,
         part=last_head,
         providers={
             "flash_fwd": solution("flash_fwd"),
-            "flash_specialised": given("flash_specialised"),
             "flash_gluon": given("flash_gluon"),
             "cudnn": native(SDPBackend.CUDNN_ATTENTION),
             "flash-attention-2": native(SDPBackend.FLASH_ATTENTION),

@@ -176,8 +176,8 @@ def attention_tiled_torch(q, k, v, block=16):
             "values_read_as_keys",
             VALUES,
             (
-                "            v_ptr, start, end, stride_vn",
-                "            k_ptr, start, end, stride_vn",
+                "            v_ptr, b, h, start, end, stride_vn",
+                "            k_ptr, b, h, start, end, stride_vn",
             ),
         ),
         Mutant(

@@ -1,26 +1,8 @@
-"""Whether warps can have different jobs: where the answer is wrong, a kernel does not compile."""
+"""Where Gluon's kernels run: where the answer is wrong, they do not compile."""
 
 import pytest
 
 from tritonbook import warp_jobs
-
-
-@pytest.mark.parametrize(
-    ("triton", "arch", "interpreted", "says"),
-    [
-        ((3, 5), 90, False, True),
-        ((3, 2), 90, False, False),  # tl.range does not know the word
-        ((3, 6), 80, False, False),
-        ((3, 6), 100, False, False),  # the compiler refuses the kernel
-        ((3, 7), 80, True, True),
-        ((3, 2), 80, True, False),
-    ],
-)
-def test_only_where_the_compiler_does_it(triton, arch, interpreted, says, monkeypatch):
-    monkeypatch.setattr(warp_jobs, "triton_version", lambda: triton)
-    monkeypatch.setattr(warp_jobs, "target_arch", lambda: arch)
-    monkeypatch.setattr(warp_jobs, "INTERPRET", interpreted)
-    assert warp_jobs.can_specialise_warps() is says
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,44 @@
+"""Tensor descriptors: what a GPU's copy engine needs to fetch a tile of a tensor by itself.
+
+Hopper GPUs (sm_90) were the first to have such an engine (TMA, tensor memory accelerator). One
+thread orders a whole tile; nothing is computed per element, and what lies outside arrives as zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .compat import target_arch, triton_version
+
+
+def can_describe(*tensors: torch.Tensor) -> bool:
+    """Can this Triton hand tiles of these tensors to the copy engine of this GPU?
+
+    The engine asks for elements of 2 bytes side by side in the last dimension (4 would do, but the
+    workbook has no use for them), and for an address and strides that are multiples of 16 bytes.
+    Triton 3.6 is the oldest that the workbook has tried it with.
+    """
+    return triton_version() >= (3, 6) and target_arch() >= 90 and all(map(_describable, tensors))
+
+
+def _describable(x: torch.Tensor) -> bool:
+    steps = [stride * x.element_size() for stride in x.stride()[:-1]]
+    return (
+        x.element_size() == 2
+        and x.numel() > 0
+        and x.stride(-1) == 1
+        and x.data_ptr() % 16 == 0
+        and all(step > 0 and step % 16 == 0 for step in steps)
+    )
+
+
+def describe(x: torch.Tensor, block: list[int]) -> Any:
+    """A descriptor of x for tiles of shape `block`: `load([i, j, ...])` fetches the one from there.
+
+    Raises ImportError with a Triton that has none: ask `can_describe` first.
+    """
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    return TensorDescriptor(x, list(x.shape), list(x.stride()), block)
