@@ -4,15 +4,15 @@ from tritonbook.course.mutants import Mutant, Variant
 
 RETURN_KEPT = 'return kept or [min(configs, key=lambda c: c["BLOCK_M"] * c["BLOCK_N"])]'
 LAUNCH = "    tuned_kernel()[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride())\n"
-GRID = 'return (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)'
+GRID = 'return (-(-M // meta["BLOCK_M"]) * -(-N // meta["BLOCK_N"]),)'
 SCALED = "scaled = (x.to(tl.float32) * s).to(x.dtype)"
 SCALE_STORE = "tl.store(x_ptr + offs * stride_xn, scaled, mask=mask)"
 TUNE_SCALE = 'configs=SCALE_CONFIGS, key=["n_elements"], restore_value=["x_ptr"]'
 
 MUTANTS = {
     "configs": [
-        Mutant("three_rows", "property", ("        config(128, 128, 64, 8, 4, 4),\n        config(128, 128, 32, 8, 8, 4),\n        config(64, 128, 32, 8, 4, 4),\n        config(64, 64, 64, 8, 4, 3),\n        config(64, 64, 32, 8, 8, 2),\n", ""), ("        config(16, 64, 128, 1, 4, 4),\n", "")),
-        Mutant("thirteen_rows", "property", ("        config(32, 32, 32, 8, 4, 2),\n", "        config(32, 32, 32, 8, 4, 2),\n" + "".join(f"        config(32, {n}, 32, 8, 4, {stages}),\n" for n in (64, 128) for stages in (2, 3)))),
+        Mutant("three_rows", "property", ("        config(128, 256, 64, 16, 8, 4),\n        config(128, 128, 64, 8, 4, 4),\n        config(128, 128, 32, 8, 8, 4),\n        config(64, 128, 32, 8, 4, 4),\n        config(64, 64, 64, 8, 4, 3),\n        config(64, 64, 32, 8, 8, 2),\n", ""), ("        config(16, 64, 128, 1, 4, 4),\n", "")),
+        Mutant("thirteen_rows", "property", ("        config(32, 32, 32, 8, 4, 2),\n", "        config(32, 32, 32, 8, 4, 2),\n" + "".join(f"        config(32, {n}, 32, 8, 4, 2),\n" for n in (64, 128, 256)))),
         Mutant("twice_the_same", "property", ("config(128, 128, 64, 8, 4, 4)", "config(128, 256, 64, 16, 8, 3)")),
         Mutant("no_power_of_two", "property", ("config(128, 128, 32, 8, 8, 4)", "config(96, 128, 32, 8, 8, 4)")),
         Mutant("tile_of_8", "property", ("config(16, 64, 128, 1, 4, 4)", "config(8, 64, 128, 1, 4, 4)")),
@@ -48,8 +48,8 @@ MUTANTS = {
         Mutant("key_of_nothing_that_counts", ("reads-outside", "wrong-values"), ('key=["M", "N", "K"]', 'key=["stride_cn"]')),
         Mutant("no_pruning", ("raised", "does-not-compile"), ('        prune_configs_by={"early_config_prune": early_prune},\n', "")),
         Mutant("fixed_grid", ("unwritten", "unwritten-tail", "second-call"), (GRID, "return (triton.cdiv(M, 256) * triton.cdiv(N, 256),)")),
-        Mutant("grid_of_rows_only", ("unwritten", "unwritten-tail", "second-call"), (GRID, 'return (triton.cdiv(M, meta["BLOCK_M"]),)')),
-        Mutant("grid_rounds_down", ("unwritten", "unwritten-tail", "second-call"), (GRID, 'return (M // meta["BLOCK_M"] * triton.cdiv(N, meta["BLOCK_N"]),)')),
+        Mutant("grid_of_rows_only", ("unwritten", "unwritten-tail", "second-call"), (GRID, 'return (-(-M // meta["BLOCK_M"]),)')),
+        Mutant("grid_rounds_down", ("unwritten", "unwritten-tail", "second-call"), (GRID, 'return (M // meta["BLOCK_M"] * -(-N // meta["BLOCK_N"]),)')),
         Mutant("block_passed_twice", "raised", ("*c.stride())", "*c.stride(), BLOCK_M=64)")),
         Mutant("even_k_promised_for_all", ("reads-outside", "wrong-values", "raised"), (LAUNCH, '    matmul_tiles_kernel[grid](\n        a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), EVEN_K=True, **configs()[0]\n    )\n')),
         Mutant("configs_not_converted", ("raised", "wrong-values"), ("[as_triton(config) for config in configs()]", "configs()")),
@@ -78,7 +78,7 @@ MUTANTS = {
 
 VARIANTS = {
     "configs": [
-        Variant("four_rows", ("        config(128, 128, 64, 8, 4, 4),\n        config(128, 128, 32, 8, 8, 4),\n        config(64, 128, 32, 8, 4, 4),\n        config(64, 64, 64, 8, 4, 3),\n        config(64, 64, 32, 8, 8, 2),\n", "        config(128, 128, 32, 8, 8, 3),\n")),
+        Variant("four_rows", ("        config(128, 256, 64, 16, 8, 4),\n        config(128, 128, 64, 8, 4, 4),\n        config(128, 128, 32, 8, 8, 4),\n        config(64, 128, 32, 8, 4, 4),\n        config(64, 64, 64, 8, 4, 3),\n        config(64, 64, 32, 8, 8, 2),\n", "        config(128, 128, 32, 8, 8, 3),\n")),
         Variant("by_comprehension", ("        config(128, 128, 64, 8, 4, 4),\n        config(128, 128, 32, 8, 8, 4),\n", "        *[config(128, 128, k, 8, 8, 3) for k in (32, 64)],\n")),
         Variant("smallest_first", ("    return [\n", "    return sorted([\n"), ("        config(16, 32, 128, 1, 4, 4),\n    ]", "        config(16, 32, 128, 1, 4, 4),\n    ], key=accumulators)")),
     ],
@@ -88,6 +88,7 @@ VARIANTS = {
         Variant("powers_by_bit_length", ('rows = max(16, triton.next_power_of_2(named_args["M"]))', 'rows = max(16, 1 << (named_args["M"] - 1).bit_length())')),
     ],
     "matmul_tuned": [
+        Variant("rounded_up_by_triton", (GRID, 'return (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)')),
         Variant("key_with_strides", ('key=["M", "N", "K"]', 'key=["M", "N", "K", "stride_ak", "stride_bn"]')),
         Variant("pruned_by_a_lambda", ('{"early_config_prune": early_prune}', '{"early_config_prune": lambda table, named, **more: early_prune(table, named)}')),
         Variant("short_table", ("[as_triton(config) for config in configs()]", "[as_triton(config) for config in configs()[4:]]")),
