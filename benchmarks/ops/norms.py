@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from benchmarks.op import Op, Problem, Provider, compiled, given, optional, peer, solution
+from benchmarks.op import Op, Problem, Provider, compiled, optional, peer, solution
 
 
 def rms_eager(x, w):
@@ -55,7 +55,6 @@ def _rows(M, N, vectors, without=None, on_device=None, **targets):
 
 
 LIGER_STOPS = {"liger": "takes rows of up to 65536"}
-MANY_ROWS = {"rmsnorm_cooperative": "made for few long rows"}
 ONE_BLOCK_STOPS = {**LIGER_STOPS, "layernorm": "a row does not fit one program"}
 SHORT = {
     "layernorm_split": "made for few long rows",
@@ -137,10 +136,10 @@ OPS = [
         name="rmsnorm",
         notebook="06_rmsnorm_partition",
         problems=[
-            _rows(16384, 4096, 1, MANY_ROWS, liger=1.0, compile_static=1.0),
-            _rows(16384, 8192, 1, MANY_ROWS, liger=1.0, compile_static=1.0),
-            _rows(1048576, 64, 1, MANY_ROWS, compile_static=1.0),
-            _rows(524288, 128, 1, MANY_ROWS, compile_static=1.0),
+            _rows(16384, 4096, 1, liger=1.0, compile_static=1.0),
+            _rows(16384, 8192, 1, liger=1.0, compile_static=1.0),
+            _rows(1048576, 64, 1, compile_static=1.0),
+            _rows(524288, 128, 1, compile_static=1.0),
             _rows(8, 262144, 1, LIGER_STOPS, on_device=1.05, compile_static=2.0, torch=20.0),
             _rows(32, 65536, 1, on_device=1.05, compile_static=1.0),
             _rows(1, 1048576, 1, LIGER_STOPS, on_device=1.05, compile_static=2.0),
@@ -148,7 +147,6 @@ OPS = [
         exact=rms_eager,
         providers={
             "rmsnorm": solution("rmsnorm"),
-            "rmsnorm_cooperative": given("rmsnorm_cooperative"),
             "torch": peer(rms_eager),
             "compile static": compiled(rms_eager, dynamic=False),
             "compile dynamic": compiled(rms_eager, dynamic=True),
