@@ -61,6 +61,8 @@ BUILTINS = ("range", "min", "max", "abs", "int", "float", "bool", "len", "print"
 # in the interpreter they lead out of the language, to numpy.
 _ATTRIBUTES = {"shape", "dtype", "type", "element_ty", "scalar", "value", "numel", "T"}
 _ATTRIBUTES |= {"primitive_bitwidth", "itemsize"}
+# Methods of tl.tensor_descriptor: the same as tl.load_tensor_descriptor and its like.
+_OF_DESCRIPTORS = {"load", "store"}
 # Part of triton.language, but a way out of it: PTX text, external libraries, Python objects.
 _REFUSED = {"inline_asm_elementwise", "target_info", "extra", "map_elementwise"}
 # Beside triton.language.math: only functions are taken from these, no module that they import.
@@ -240,7 +242,7 @@ def _allow_values(names: list[str]) -> None:
         public = not name.startswith("_") and name not in ("handle", "data")
         tensor_method = public and hasattr(tl.tensor, name)
         dtype_method = public and name.startswith("is_") and hasattr(tl.dtype, name)
-        if not (tensor_method or dtype_method or name in _ATTRIBUTES):
+        if not (tensor_method or dtype_method or name in _ATTRIBUTES | _OF_DESCRIPTORS):
             raise Refused("policy", f"The kernel uses .{name}, which is not Triton's language.")
 
 

@@ -55,6 +55,7 @@ def test_every_kernel_of_the_course_passes(exercise) -> None:
         "tl.store(x_ptr, tl.math.exp(1.0) + math.pi)",
         "a, b = tl.split(tl.zeros((B, 2), tl.float32))\ntl.device_print('a', a)",
         "tl.store(x_ptr, libdevice.tanh(tl.load(x_ptr)) + tl.extra.cuda.libdevice.exp(1.0))",
+        "x = tl.make_tensor_descriptor(x_ptr, [B], [1], [16])\nx.store([0], x.load([0]) + 1)",
     ],
 )
 def test_honest_constructs_pass(body: str) -> None:
@@ -97,6 +98,7 @@ ESCAPES = {
     "getattr": "getattr(x_ptr, 'handle')",
     "tensor handle": "x = tl.load(x_ptr)\nx.handle",
     "handle data": "tl.load(x_ptr).handle.data.tofile('x')",
+    "handle of a descriptor": "tl.make_tensor_descriptor(x_ptr, [B], [1], [16]).handle",
     "module of a module": "tl.core.sys.modules",
     "private": "tl.core._unwrap_if_constexpr(B)",
     "format": "'{0.__class__}'.format(B)",
