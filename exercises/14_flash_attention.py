@@ -1100,7 +1100,7 @@ facts(flash_fwd, q, k, v, True, arch=80)
 # | | addresses | descriptors | cuDNN |
 # |---|---|---|---|
 # | B = 2, L = 4,096, D = 128 | 0.648 | 0.615 | 0.566 |
-# | B = 1, L = 16,384, D = 128 | 4.65 | 4.53 | 4.23 |
+# | B = 1, L = 16,384, D = 128 | 4.65 | 4.53 | 3.95 |
 # | B = 4, L = 4,096, D = 64 | 0.758 | 0.725 | 0.703 |
 #
 # Small tiles alone do not help: through addresses they took 0.89 ms where the large ones took 0.66.
