@@ -865,7 +865,8 @@ predict(
 # before it, and takes 1.1 times as long as cuDNN. Two steps on the way, measured at this size:
 # addresses computed from `start` instead of carried from tile to tile, 1.10 times as fast; four
 # heads at a time instead of all, 1.11 times. Others brought nothing, or a loss: the scale multiplied
-# into q before the loop, three other orders of the two products, 16 warps. A third step is explained below.
+# into q before the loop, three other orders of the two products, 16 warps. A third step is explained
+# below.
 #
 # ## Task 3. Heads that share their keys
 #

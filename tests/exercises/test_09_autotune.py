@@ -1,23 +1,16 @@
 """Notebook 09: the kernel whose programs stay, when it is taken, and what the host is spared."""
 
+import needs
 import pytest
 import torch
 import triton
 
 from tritonbook import compat, descriptors, traffic
-from tritonbook.compat import hook_launch, triton_version
+from tritonbook.compat import hook_launch
 from tritonbook.course.exercises import get, load
-from tritonbook.device import INTERPRET
 from tritonbook.seeing.compiled import compile_gate
 
 TILE_M, TILE_N = 128, 256
-on_a_cpu = pytest.mark.skipif(not INTERPRET, reason="asks the interpreter")
-knows_descriptors = pytest.mark.skipif(
-    triton_version() < (3, 6), reason="tensor descriptors want Triton 3.6"
-)
-no_engine = pytest.mark.skipif(
-    INTERPRET or not descriptors.can_describe(), reason="needs an H100 and Triton 3.6"
-)
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +41,8 @@ SIZES = [
 ]
 
 
-@on_a_cpu
-@knows_descriptors
+@needs.interpreter
+@needs.descriptors
 @pytest.mark.parametrize("programs", [1, 3, 132])
 @pytest.mark.parametrize(("M", "N", "K"), SIZES)
 def test_programs_that_stay_give_the_product(page, M, N, K, programs, monkeypatch):
@@ -61,8 +54,8 @@ def test_programs_that_stay_give_the_product(page, M, N, K, programs, monkeypatc
         assert_product(page.matmul_persistent(a, b), a, b)
 
 
-@on_a_cpu
-@knows_descriptors
+@needs.interpreter
+@needs.descriptors
 def test_a_long_sum_of_one_sign_is_a_float32_sum(page):
     """Kills: acc in float16 or bfloat16."""
     for dtype in (torch.float16, torch.bfloat16):
@@ -70,8 +63,8 @@ def test_a_long_sum_of_one_sign_is_a_float32_sum(page):
         assert_product(page.matmul_persistent(a, b), a, b)
 
 
-@on_a_cpu
-@knows_descriptors
+@needs.interpreter
+@needs.descriptors
 def test_rows_with_gaps_are_products_too(page, monkeypatch):
     """Kills: a descriptor that takes a row's length for its stride."""
     set_programs(page, monkeypatch, 2)
@@ -79,8 +72,8 @@ def test_rows_with_gaps_are_products_too(page, monkeypatch):
     assert_product(page.matmul_persistent(a, b), a, b)
 
 
-@on_a_cpu
-@knows_descriptors
+@needs.interpreter
+@needs.descriptors
 @pytest.mark.parametrize(("programs", "launched"), [(3, 3), (8, 8), (9, 9), (132, 9)])
 def test_each_program_stays_for_its_own_tiles(page, programs, launched, monkeypatch):
     """Nine tiles. Kills: a program for each tile, programs without a tile, a tile of two programs,
@@ -186,8 +179,8 @@ def test_the_gpu_and_triton_are_asked_too(page, where, name, value, large_gpu, m
     assert page.staying_pays(A, B) is False
 
 
-@on_a_cpu
-@knows_descriptors
+@needs.interpreter
+@needs.descriptors
 def test_large_products_take_the_kernel_that_stays(page, large_gpu):
     """Kills: matmul_tuned without the branch, or whose branch launches and returns something else.
     Small products take the tuned kernel: kills the branch without its question."""
@@ -226,7 +219,7 @@ def test_where_nothing_is_timed_three_stages_come_first(page):
         assert [c for c in page.prune(page.configs(), call) if c in tall] == left
 
 
-@on_a_cpu
+@needs.interpreter
 def test_the_grid_takes_no_time_for_triton_cdiv(page, monkeypatch):
     """Kills: triton.cdiv in the wrapper or its grid, 11 us of the host at each call."""
     a, b = torch.randn(40, 24).half(), torch.randn(24, 70).half()
@@ -247,7 +240,7 @@ def compiled(page, M, N, K, dtype=torch.float16, arch=90):
     return kernel
 
 
-@knows_descriptors
+@needs.descriptors
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize(("M", "N", "K"), [(8192, 8192, 8192), (4099, 4104, 1000)])
 def test_an_h100_gets_tiles_from_its_copy_engine(page, M, N, K, dtype):
@@ -262,14 +255,14 @@ def test_an_h100_gets_tiles_from_its_copy_engine(page, M, N, K, dtype):
     assert kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[90]
 
 
-@knows_descriptors
+@needs.descriptors
 def test_two_loops_have_become_one(page):
     """So that loads do not begin anew with each tile. Kills: a loop without `flatten=True`."""
     ptx = compiled(page, 8192, 8192, 8192).ptx
     assert "Loop Header: Depth=1" in ptx and "Depth=2" not in ptx
 
 
-@knows_descriptors
+@needs.descriptors
 @pytest.mark.parametrize(
     ("size", "dtype", "arch"),
     [(2048, torch.float16, 90), (8192, torch.float32, 90), (8192, torch.float16, 80)],
@@ -280,7 +273,7 @@ def test_everything_else_gets_the_tuned_kernel(page, size, dtype, arch):
 
 
 @pytest.mark.gpu
-@no_engine
+@needs.copy_engine
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize(
     ("M", "N", "K"), [(4096, 4096, 4096), (4099, 4104, 1000), (2100, 9000, 72), (9001, 2056, 8)]
@@ -297,7 +290,7 @@ def test_values_on_a_gpu(page, M, N, K, dtype):
 
 
 @pytest.mark.gpu
-@no_engine
+@needs.copy_engine
 def test_rows_with_gaps_on_a_gpu(page):
     """Kills: strides that only the interpreter reads rightly."""
     a = torch.randn(4100, 1040, device="cuda").half()[:, 8:1000]

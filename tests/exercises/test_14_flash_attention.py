@@ -1,22 +1,16 @@
 """Notebook 14 on an H100: three programs a multiprocessor, and when k and v are described."""
 
+import needs
 import pytest
 import torch
 
 from tritonbook import descriptors
-from tritonbook.compat import hook_launch, triton_version
+from tritonbook.compat import hook_launch
 from tritonbook.course.exercises import get, load
-from tritonbook.device import DEVICE, INTERPRET
+from tritonbook.device import DEVICE
 from tritonbook.seeing.compiled import compile_gate
 
 HALF = torch.float16
-on_a_cpu = pytest.mark.skipif(not INTERPRET, reason="asks the interpreter")
-knows_descriptors = pytest.mark.skipif(
-    triton_version() < (3, 6), reason="tensor descriptors want Triton 3.6"
-)
-no_engine = pytest.mark.skipif(
-    INTERPRET or not descriptors.can_describe(), reason="needs an H100 and Triton 3.6"
-)
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +70,8 @@ SIZES = [
 ]
 
 
-@on_a_cpu
-@knows_descriptors
+@needs.interpreter
+@needs.descriptors
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize(("H", "HK", "Lq", "Lk", "D"), SIZES)
 def test_described_keys_give_attention(page, h100, H, HK, Lq, Lk, D, causal):
@@ -88,8 +82,8 @@ def test_described_keys_give_attention(page, h100, H, HK, Lq, Lk, D, causal):
     assert_attention(got, want)
 
 
-@on_a_cpu
-@knows_descriptors
+@needs.interpreter
+@needs.descriptors
 def test_described_bfloat16(page, h100):
     """Kills: p that is rounded to float16 for the second product."""
     got, want, flags = attention(page, 2, 2, 64, 140, 64, True, torch.bfloat16)
@@ -153,7 +147,7 @@ def _compiled(fn, D, causal=True, kv_heads=8, dtype=HALF, sizes=()):
     return kernel
 
 
-@knows_descriptors
+@needs.descriptors
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("D", [64, 128])
 @pytest.mark.parametrize("shared", [False, True])
@@ -173,7 +167,7 @@ def test_large_tiles_leave_room_for_one(page):
 
 
 @pytest.mark.gpu
-@no_engine
+@needs.copy_engine
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize(("H", "HK", "Lq", "Lk", "D"), [*SIZES, (8, 2, 1000, 1500, 128)])
 def test_described_keys_give_attention_on_an_h100(page, H, HK, Lq, Lk, D, causal):

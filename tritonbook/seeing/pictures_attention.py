@@ -143,7 +143,7 @@ def draw_running_max(scores: Sequence[float], block: int) -> Picture:
 
 def draw_warp_jobs(
     tiles: int = 3,
-    names: Sequence[str] = ("warps 0 to 3", "warps 4 to 7", "warps 8 to 11"),
+    names: Sequence[str] = ("warp 8", "warps 0 to 3", "warps 4 to 7"),
 ) -> Picture:
     """A program's time in steps, `tiles` tiles of keys: all warps alike, and two groups in turn.
 

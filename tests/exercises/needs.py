@@ -1,0 +1,15 @@
+"""What a test of a kernel needs, as marks that skip it elsewhere and say why."""
+
+import pytest
+
+from tritonbook.compat import triton_version
+from tritonbook.descriptors import can_describe
+from tritonbook.device import INTERPRET
+
+interpreter = pytest.mark.skipif(not INTERPRET, reason="asks the interpreter")
+descriptors = pytest.mark.skipif(
+    triton_version() < (3, 6), reason="tensor descriptors want Triton 3.6"
+)
+copy_engine = pytest.mark.skipif(
+    INTERPRET or not can_describe(), reason="needs an H100 and Triton 3.6"
+)
