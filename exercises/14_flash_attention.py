@@ -473,7 +473,7 @@ draw_tile_walk(queries=40, keys=72, block_m=16, block_n=16)
 # rest of the kernel: where the two phases end, one call of `attend` for each, the division and the
 # stores, about 20 lines.
 #
-# Three things to know.
+# Four things to know.
 #
 # - **exp2.** The GPU has an instruction for 2^x, none for e^x. `qk_scale` is the scale times
 #   log2(e). So `tl.exp2(s * qk_scale - m)` is e to the power of the scaled score, with m in the
@@ -482,6 +482,9 @@ draw_tile_walk(queries=40, keys=72, block_m=16, block_n=16)
 #   diagonal and the end of the keys.
 # - **Nothing seen yet.** A row that has not seen any key has m = −∞, and −∞ − (−∞) is NaN. In the
 #   masked phase subtract 0 instead of −∞ there. In the full phase every row has a finite maximum.
+# - **b, h, DESCRIBED.** Hand them on to `attend` as they are: batch and head of K and V. They say
+#   which keys to fetch where an H100 fetches by descriptor, as the last section explains. The
+#   check's tiles are too small for that, so it cannot see a mistake there.
 #
 # `input_precision="ieee"` makes float32 products exact to float32. For half precision it changes
 # nothing.
@@ -888,7 +891,7 @@ predict(
 #
 # Copy the body of your kernel and change what has to change: rows become positions and heads, and
 # positions take the place of `offs_m` wherever the diagonal is meant. About 30 lines, of which 8
-# are new. `attend` stays as it is.
+# are new. `attend` stays as it is; the head that it gets is `hk`.
 
 # %% tags=["answer"] key="flash_gqa"
 @triton.jit
