@@ -38,11 +38,14 @@ def install() -> None:
     load, store = Builder.create_masked_load, Builder.create_masked_store
     rmw, cas = Builder.create_atomic_rmw, Builder.create_atomic_cas
 
-    def fenced_load(self: Any, pointers: Any, mask: Any, *rest: Any) -> Any:
-        return load(self, pointers, _inside(pointers, mask), *rest)
+    # Descriptors name some of the other arguments.
+    def fenced_load(self: Any, pointers: Any, mask: Any, *rest: Any, **named: Any) -> Any:
+        return load(self, pointers, _inside(pointers, mask), *rest, **named)
 
-    def fenced_store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
-        return store(self, pointers, value, _inside(pointers, mask), *rest)
+    def fenced_store(
+        self: Any, pointers: Any, value: Any, mask: Any, *rest: Any, **named: Any
+    ) -> Any:
+        return store(self, pointers, value, _inside(pointers, mask), *rest, **named)
 
     def fenced_rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
         return rmw(self, op, pointers, value, _inside(pointers, mask), *rest)
@@ -67,4 +70,8 @@ def _held(pointers: Any) -> np.ndarray:
 
 
 def _inside(pointers: Any, mask: Any) -> Any:
-    return type(mask)(np.asarray(mask.data, dtype=bool) & _held(pointers), mask.dtype)
+    """The mask without the lanes that point outside. A descriptor's mask is a bare array."""
+    from triton.language import int1
+    from triton.runtime.interpreter import TensorHandle
+
+    return TensorHandle(np.asarray(mask.data, dtype=bool) & _held(pointers), int1)

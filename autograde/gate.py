@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from tritonbook.descriptors import tensor_of
+
 from .kernels import KernelId, KernelLibrary
 from .player import LaunchRecord
 
@@ -30,6 +32,8 @@ def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
         arguments += [f"{key}={_text(value, library)}" for key, value in launch.options.items()]
         body.append(f"    {name}[{launch.grid!r}]({', '.join(arguments)})")
     lines = ["import torch", "import triton", "import triton.language as tl", *texts.values()]
+    if any("TensorDescriptor(" in line for line in body):
+        lines.insert(0, "from triton.tools.tensor_descriptor import TensorDescriptor")
     lines += ["", _MAKE, "", "def replay(*args, **options):", *(body or ["    pass"])]
     return "\n".join(lines) + "\n"
 
@@ -48,6 +52,10 @@ def _text(value: Any, library: KernelLibrary) -> str:
         shift = value.data_ptr() % 16 // value.element_size()
         shape, strides = tuple(value.shape), tuple(value.stride())
         return f"make({shape!r}, {strides!r}, {value.dtype}, {shift})"
+    base = tensor_of(value)
+    if base is not value:
+        sizes = f"{value.shape!r}, {value.strides!r}, {value.block_shape!r}"
+        return f"TensorDescriptor({_text(base, library)}, {sizes})"
     if isinstance(value, KernelId):
         return library.name(value)
     if isinstance(value, float) and not math.isfinite(value):

@@ -16,6 +16,8 @@ from typing import Any
 
 import torch
 
+from tritonbook.compat import triton_version
+from tritonbook.descriptors import tensor_of
 from tritonbook.dispatch import DispatchMode
 
 DTYPES = {
@@ -68,6 +70,10 @@ def encode(value: Any, reference: Callable[[Any], Any], depth: int = 0) -> Any:
         return {"tl": value.name}
     if kind.__name__ == "constexpr":
         return encode(value.value, reference, depth + 1)
+    base = tensor_of(value)
+    if base is not value and value.padding == "zero":
+        sizes = [[int(n) for n in part] for part in (value.shape, value.strides, value.block_shape)]
+        return {"described": [reference(base), *sizes]}
     return reference(value)
 
 
@@ -104,6 +110,8 @@ def decode(data: Any, resolve: Callable[[dict[str, Any]], Any], depth: int = 0) 
         return getattr(torch, body)
     if kind == "tl" and isinstance(body, str):
         return _triton_dtype(body)
+    if kind == "described" and isinstance(body, list) and len(body) == 4:
+        return _descriptor(decode(body[0], resolve, depth + 1), *body[1:])
     return resolve(data)
 
 
@@ -115,6 +123,29 @@ def _triton_dtype(name: str) -> Any:
     if not isinstance(value, tl.dtype):
         raise TapeError(f"not a Triton dtype: {name[:40]}")
     return value
+
+
+def _descriptor(base: Any, *sizes: Any) -> Any:
+    """The descriptor of a tape. Raises TapeError where it leads out of its tensor's memory."""
+    if not isinstance(base, torch.Tensor) or triton_version() < (3, 6):
+        raise TapeError("not a described tensor")
+    for part in sizes:
+        good = isinstance(part, list) and 1 <= len(part) <= 5
+        if not good or not all(type(n) is int and 0 < n < 1 << 40 for n in part):
+            raise TapeError("not the sizes of a descriptor")
+    shape, strides, block = sizes
+    if not len(shape) == len(strides) == len(block):
+        raise TapeError("the sizes of a descriptor disagree")
+    steps = zip(shape, strides, strict=True)
+    last = base.storage_offset() + sum((n - 1) * step for n, step in steps)
+    if (last + 1) * base.element_size() > base.untyped_storage().nbytes():
+        raise TapeError("a descriptor leads out of its tensor")
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    try:
+        return TensorDescriptor(base, shape, strides, block)
+    except (AssertionError, ValueError) as error:
+        raise TapeError(f"not a descriptor: {error}") from None
 
 
 def describe(tensor: torch.Tensor) -> dict[str, Any]:

@@ -72,13 +72,16 @@ class Missing(Exception):
     """A peer that cannot run here, with the reason in words."""
 
 
-def solution(name: str) -> Provider:
-    """The workbook's own solution of the graded function `name`."""
+def solution(name: str, called: Callable[[Function], Function] | None = None) -> Provider:
+    """The workbook's own solution of the graded function `name`.
+
+    called: (the solution) -> a function of the problem's arguments, where it wants more of them.
+    """
 
     def load() -> Function:
         from tritonbook.course.exercises import reference
 
-        return reference(name)
+        return called(reference(name)) if called else reference(name)
 
     return Provider(load, ours=True)
 

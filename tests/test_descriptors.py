@@ -11,6 +11,7 @@ X = torch.zeros(4, 64, 64, dtype=torch.float16)
 
 @pytest.fixture
 def h100(monkeypatch):
+    monkeypatch.setattr(descriptors, "INTERPRET", False)
     monkeypatch.setattr(descriptors, "target_arch", lambda: 90)
     monkeypatch.setattr(descriptors, "triton_version", lambda: (3, 6))
 
@@ -44,6 +45,13 @@ def test_nor_is_anything_without_an_engine_or_a_triton_for_it(h100, arch, triton
     monkeypatch.setattr(descriptors, "target_arch", lambda: arch)
     monkeypatch.setattr(descriptors, "triton_version", lambda: triton)
     assert not descriptors.can_describe(X)
+
+
+def test_the_interpreter_plays_the_engine(h100, monkeypatch):
+    """Kills: kernels that a learner without an H100 can never try with descriptors."""
+    monkeypatch.setattr(descriptors, "target_arch", lambda: 80)
+    monkeypatch.setattr(descriptors, "INTERPRET", True)
+    assert descriptors.can_describe(X) and not descriptors.can_describe(X.float())
 
 
 @pytest.mark.skipif(triton_version() < (3, 6), reason="tensor descriptors want Triton 3.6")

@@ -11,16 +11,19 @@ from typing import Any
 import torch
 
 from .compat import target_arch, triton_version
+from .device import INTERPRET
 
 
 def can_describe(*tensors: torch.Tensor) -> bool:
     """Can this Triton hand tiles of these tensors to the copy engine of this GPU?
 
+    The interpreter can play the engine: it says yes to the same tensors.
     The engine asks for elements of 2 bytes side by side in the last dimension (4 would do, but the
     workbook has no use for them), and for an address and strides that are multiples of 16 bytes.
     Triton 3.6 is the oldest that the workbook has tried it with.
     """
-    return triton_version() >= (3, 6) and target_arch() >= 90 and all(map(_describable, tensors))
+    engine = INTERPRET or target_arch() >= 90
+    return triton_version() >= (3, 6) and engine and all(map(_describable, tensors))
 
 
 def _describable(x: torch.Tensor) -> bool:
@@ -32,6 +35,11 @@ def _describable(x: torch.Tensor) -> bool:
         and x.data_ptr() % 16 == 0
         and all(step > 0 and step % 16 == 0 for step in steps)
     )
+
+
+def tensor_of(value: Any) -> Any:
+    """The tensor that a descriptor made by the host describes; anything else as it is."""
+    return value.base if type(value).__name__ == "TensorDescriptor" else value
 
 
 def describe(x: torch.Tensor, block: list[int]) -> Any:

@@ -15,20 +15,24 @@ MUTANTS = {
         Mutant("always_half_split", "other-pairing", ("first, second = 2 * offs_p, 2 * offs_p + 1", "first, second = offs_p, offs_p + HALF")),
         Mutant("always_interleaved", "other-pairing", ("first, second = offs_p, offs_p + HALF", "first, second = 2 * offs_p, 2 * offs_p + 1")),
         Mutant("no_pos_offset", "no-offset", ("cos_ptr + (pos_offset + token)", "cos_ptr + token"), ("sin_ptr + (pos_offset + token)", "sin_ptr + token")),
-        Mutant("position_is_the_program", ("reads-outside", "rows-after-first"), ("cos_ptr + (pos_offset + token)", "cos_ptr + (pos_offset + pid)"), ("sin_ptr + (pos_offset + token)", "sin_ptr + (pos_offset + pid)")),
-        Mutant("tables_swapped", "sin-for-cos", ("        q, k, q_out, k_out, cos, sin,\n        L,", "        q, k, q_out, k_out, sin, cos,\n        L,")),
+        Mutant("batch_shifts_the_position", ("reads-outside", "rows-after-first"), ("cos_ptr + (pos_offset + token)", "cos_ptr + (pos_offset + token + b)"), ("sin_ptr + (pos_offset + token)", "sin_ptr + (pos_offset + token + b)")),
+        Mutant("tables_swapped", "sin-for-cos", ("        q, k, q_out, k_out, cos, sin,\n        pos_offset,", "        q, k, q_out, k_out, sin, cos,\n        pos_offset,")),
         Mutant("mask_forgets_the_heads", ("out-of-bounds-store", "reads-outside"), ("mask = (offs_h < H) & (offs_p < HALF)", "mask = (offs_h >= 0) & (offs_p < HALF)")),
         Mutant("mask_forgets_the_pairs", ("out-of-bounds-store", "reads-outside", "race"), ("mask = (offs_h < H) & (offs_p < HALF)", "mask = (offs_h < H) & (offs_p >= 0)")),
-        Mutant("heads_of_q_for_k", ("out-of-bounds-store", "reads-outside", "race"), ("cos[None, :], sin[None, :], HK,", "cos[None, :], sin[None, :], H,"), ("BLOCK_HK=triton.next_power_of_2(HK)", "BLOCK_HK=triton.next_power_of_2(H)")),
-        Mutant("heads_of_k_for_q", ("unwritten", "unwritten-tail"), ("cos[None, :], sin[None, :], H,", "cos[None, :], sin[None, :], HK,")),
+        Mutant("no_mask_where_one_size_fits", ("out-of-bounds-store", "reads-outside"), ("BLOCK_H != H or BLOCK_P", "BLOCK_H != H and BLOCK_P")),
+        Mutant("heads_of_q_for_k", ("out-of-bounds-store", "reads-outside", "race"), ("HK, HALF, INTERLEAVED, BLOCK_HK", "H, HALF, INTERLEAVED, BLOCK_HK"), ("BLOCK_HK=triton.next_power_of_2(HK)", "BLOCK_HK=triton.next_power_of_2(H)")),
+        Mutant("heads_of_k_for_q", ("unwritten", "unwritten-tail"), ("        H, HALF, INTERLEAVED, BLOCK_H,", "        HK, HALF, INTERLEAVED, BLOCK_H,")),
         Mutant("output_has_the_input_strides", ("out-of-bounds-store", "strided-only", "unwritten", "property"), ("        stride_qh, stride_qd, stride_oh, stride_od,\n", "        stride_qh, stride_qd, stride_qh, stride_qd,\n")),
         Mutant("rows_assumed_contiguous", ("strided-only", "reads-outside"), ("b = tl.load(x_rows + second * stride_xd, mask=mask)", "b = tl.load(x_rows + second, mask=mask)"), ("a = tl.load(x_rows + first * stride_xd, mask=mask)", "a = tl.load(x_rows + first, mask=mask)")),
-        Mutant("batch_forgotten", ("unwritten-tail", "unwritten", "race"), ("b = (pid // L)", "b = (pid * 0)")),
+        Mutant("batch_forgotten", ("unwritten-tail", "unwritten", "race"), ("tl.program_id(1).to(tl.int64)", "0 * tl.program_id(1).to(tl.int64)")),
         Mutant("in_half_precision", ("wrong-values", "wrong-tail"), ("mask=mask).to(tl.float32)\n    b = ", "mask=mask).to(tl.float16)\n    b = ")),
-        Mutant("writes_into_q", ("input-changed", "aliases-input"), ("    q_out, k_out = torch.empty_like(q), torch.empty_like(k)\n", "    q_out, k_out = q, torch.empty_like(k)\n")),
+        Mutant("writes_into_q", ("input-changed", "aliases-input"), ("out or (torch.empty_like(q), torch.empty_like(k))", "out or (q, torch.empty_like(k))")),
+        Mutant("out_ignored", "property", ("out or (torch.empty_like(q), torch.empty_like(k))", "(torch.empty_like(q), torch.empty_like(k))")),
+        Mutant("loads_again_after_a_store", "property", (SECOND, "a = tl.load(x_rows + first * stride_xd, mask=mask).to(tl.float32)\n    " + SECOND)),
+        Mutant("out_returned_unwritten", "property", ("    return q_out, k_out", "    return out or (q_out, k_out)"), ("q_out, k_out = out or (torch.empty_like(q), torch.empty_like(k))", "q_out, k_out = torch.empty_like(q), torch.empty_like(k)")),
         Mutant("forgets_k", ("unwritten", "input-changed"), ("        k_ptr + b * stride_kb + token * stride_kl,\n        k_out_ptr + b * stride_pb + token * stride_pl,", "        k_ptr + b * stride_kb + token * stride_kl,\n        k_ptr + b * stride_kb + token * stride_kl,")),
-        Mutant("one_program_a_batch", ("unwritten", "unwritten-tail", "rows-after-first"), ("rope_kernel[(B * L,)]", "rope_kernel[(L,)]")),
-        Mutant("no_shape_check", "should-raise", ("    check_rope_inputs(q, k, cos, sin, pos_offset)\n", "")),
+        Mutant("one_program_a_batch", ("unwritten", "unwritten-tail", "rows-after-first"), ("rope_kernel[(L, B)]", "rope_kernel[(L, 1)]")),
+        Mutant("no_shape_check", "should-raise", ("    check_rope_inputs(q, k, cos, sin, pos_offset, out)\n", "")),
         Mutant(
             "torch_stand_in",
             "no-kernel-launched",
@@ -37,7 +41,7 @@ def launch_rope(*arguments):
     pass
 
 
-def rope(q, k, cos, sin, interleaved=False, pos_offset=0):
+def rope(q, k, cos, sin, interleaved=False, pos_offset=0, out=None):
     check_rope_inputs(q, k, cos, sin, pos_offset)
     return rope_ref(q, k, cos, sin, interleaved, pos_offset)
 ''',

@@ -180,6 +180,13 @@ def attention_tiled_torch(q, k, v, block=16):
                 "            k_ptr, b, h, start, end, stride_vn",
             ),
         ),
+        Mutant("p_never_cast", ("raised", "does-not-compile"), ("tl.dot(p.to(v.dtype), v, acc,", "tl.dot(p, v, acc,")),
+        Mutant("p_cast_before_the_sum", VALUES, ("p = tl.exp2(s * qk_scale - base[:, None])", "p = tl.exp2(s * qk_scale - base[:, None]).to(q.dtype)")),
+        Mutant("p_cast_late", "float32-product", ("acc = tl.dot(p.to(v.dtype), v, acc, input_precision=\"ieee\")", "acc += tl.dot(p, v.to(tl.float32), input_precision=\"ieee\").to(v.dtype)"), only="interpreter"),
+        Mutant("head_and_batch_swapped", VALUES, ("v_ptr, b, h, limit, 0, full,", "v_ptr, h, b, limit, 0, full,"), ("v_ptr, b, h, limit, full, most,", "v_ptr, h, b, limit, full, most,"), only="interpreter"),
+        Mutant("full_tiles_of_the_first_head", VALUES, ("v_ptr, b, h, limit, 0, full,", "v_ptr, b, b * 0, limit, 0, full,"), only="interpreter"),
+        Mutant("masked_tiles_of_the_first_batch", VALUES, ("v_ptr, b, h, limit, full, most,", "v_ptr, b * 0, h, limit, full, most,"), only="interpreter"),
+        Mutant("values_of_another_head", VALUES, ("            v_ptr, b, h, start, end, stride_vn", "            v_ptr, b, b, start, end, stride_vn"), only="interpreter"),
         Mutant(
             "one_head_for_all",
             ("unwritten", "unwritten-tail", "race", "rows-after-first", *VALUES),
@@ -231,6 +238,8 @@ def attention_tiled_torch(q, k, v, block=16):
             VALUES,
             ("v_ptr += b * stride_vb + hk * stride_vh", "v_ptr += b * stride_vb"),
         ),
+        Mutant("full_tiles_of_the_query_head", VALUES, ("v_ptr, b, hk, limit, 0, full,", "v_ptr, b, bh, limit, 0, full,"), only="interpreter"),
+        Mutant("masked_tiles_of_the_first_head", VALUES, ("v_ptr, b, hk, limit, full, most,", "v_ptr, b, hk * 0, limit, full, most,"), only="interpreter"),
         Mutant(
             "group_forgotten_in_head",
             ("race", "unwritten", "unwritten-tail", *VALUES),

@@ -3,7 +3,7 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 VALUES = ("wrong-values", "wrong-tail", "rows-after-first", "constant-factor")
-TURN = "    q, k = rope(q, k, cos, sin)\n"
+TURN = "    q, k = rope(q, k, cos, sin, out=(q, k))\n"
 STEP_TURN = "    q, k = rope(q, k, cos, sin, pos_offset=position)\n"
 ADDED = "return torch.addmm(x.reshape(-1, D), o, w_o).view(B, L, D)"
 ATTEND = "    o, _ = flash_gqa(q, k, v, True)\n"
@@ -14,10 +14,10 @@ GRADIENTS = "return dx, x.t() @ dgate, x.t() @ dup, hidden.t() @ dy"
 MUTANTS = {
     "llama_block": [
         Mutant("attention_residual_missing", "attention-residual-missing", (ADDED, "return (o @ w_o).view(B, L, D)")),
-        Mutant("mlp_residual_missing", "mlp-residual-missing", ("return torch.addmm(x.reshape(-1, D), hidden, w_down).view(x.shape)", "return (hidden @ w_down).view(x.shape)")),
-        Mutant("residual_of_the_norm", ("residual-of-the-norm", *VALUES), (ADDED, "return torch.addmm(h, o, w_o).view(B, L, D)"), ("return torch.addmm(x.reshape(-1, D), hidden, w_down)", "return torch.addmm(h, hidden, w_down)")),
-        Mutant("mlp_adds_the_first_input", "mlp-residual-of-the-input", ("    return mlp_half(h, norm_mlp, w_gate, w_up, w_down, eps)", "    return torch.add(mlp_half(h, norm_mlp, w_gate, w_up, w_down, eps), torch.add(x, h, alpha=-1))")),
-        Mutant("mlp_reads_the_first_input", VALUES + ("mlp-on-the-input", "property"), ("    return mlp_half(h, norm_mlp,", "    return mlp_half(x, norm_mlp,")),
+        Mutant("mlp_residual_missing", "mlp-residual-missing", ("return x.view(-1, D).addmm_(hidden, w_down).view(x.shape)", "return (hidden @ w_down).view(x.shape)")),
+        Mutant("residual_of_the_norm", ("residual-of-the-norm", *VALUES), (ADDED, "return torch.addmm(h, o, w_o).view(B, L, D)"), ("return x.view(-1, D).addmm_(hidden, w_down)", "return torch.addmm(h, hidden, w_down)")),
+        Mutant("mlp_adds_the_first_input", "mlp-residual-of-the-input", ("    return mlp_half(h, norm_mlp, w_gate, w_up, w_down, eps)", "    rest = torch.add(x, h, alpha=-1)\n    return torch.add(mlp_half(h, norm_mlp, w_gate, w_up, w_down, eps), rest)")),
+        Mutant("mlp_reads_the_first_input", VALUES + ("mlp-on-the-input", "property", "input-changed"), ("    return mlp_half(h, norm_mlp,", "    return mlp_half(x, norm_mlp,")),
         Mutant("norms_swapped", "norms-swapped", ("    h = attention_half(x, norm_attn,", "    h = attention_half(x, norm_mlp,"), ("    return mlp_half(h, norm_mlp,", "    return mlp_half(h, norm_attn,")),
         Mutant("norm_weights_of_ones", ("norm-weights-missing",), ("h = rmsnorm(x, norm_attn, eps).view(-1, D)", "h = rmsnorm(x, torch.ones_like(norm_attn), eps).view(-1, D)"), ("h = rmsnorm(x, norm_mlp, eps)", "h = rmsnorm(x, torch.ones_like(norm_mlp), eps)")),
         Mutant("second_norm_missing", ("second-norm-missing", *VALUES), ("h = rmsnorm(x, norm_mlp, eps).view(-1, D)", "h = x.reshape(-1, D)")),

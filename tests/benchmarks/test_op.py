@@ -1,8 +1,11 @@
-"""Two compilations of one function must not share programs."""
+"""What a row of the benchmarks calls: a program of its own, and the kernel that its name says."""
 
+import pytest
 import torch
 
-from benchmarks.op import compiled
+from benchmarks.op import all_ops, compiled
+from benchmarks.ops import attention
+from tritonbook.compat import hook_launch
 
 
 def triple(x):
@@ -15,3 +18,31 @@ def test_static_and_dynamic_compile_copies_of_their_own():
     codes = {fn._torchdynamo_orig_callable.__code__ for fn in (static, dynamic)}
     assert len(codes) == 2 and triple.__code__ not in codes
     assert static._torchdynamo_orig_callable(torch.ones(2)).tolist() == [3.0, 3.0]
+
+
+def test_rope_in_place_is_the_solution_over_its_inputs():
+    # Kills: new tensors in the row that stands against a peer without them.
+    q, k = torch.randn(1, 4, 3, 8), torch.randn(1, 2, 3, 8)
+    cos, sin = torch.randn(2, 3, 4).unbind(0)
+    providers = all_ops()["rope"].providers
+    wanted = providers["rope"].load()(q, k, cos, sin)
+    got = providers["rope, in place"].load()(q, k, cos, sin)
+    assert got[0] is q and got[1] is k
+    assert torch.equal(q, wanted[0]) and torch.equal(k, wanted[1])
+
+
+@pytest.mark.parametrize(("gluon", "tile"), [(True, (64, 128)), (False, (32, 64))])
+def test_plain_attention_is_never_handed_over(gluon, tile, monkeypatch):
+    # Kills: the kernel in Gluon timed under the name of the plain one; an H100's tiles elsewhere
+    # (32 x 64 is what 20 queries get on the GPU that the interpreter stands for).
+    monkeypatch.setattr(attention, "can_run_gluon", lambda: gluon)
+    launched = []
+
+    def note(call, fn, grid, args, kwargs):
+        launched.append((fn.__name__, kwargs["BLOCK_M"], kwargs["BLOCK_N"]))
+        return call()
+
+    q = torch.randn(1, 1, 20, 64, dtype=torch.float16)
+    with hook_launch(note):
+        all_ops()["flash_fwd"].providers["flash_fwd, plain Triton"].load()(q, q, q, True)
+    assert launched == [("flash_fwd_kernel", *tile)]

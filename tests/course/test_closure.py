@@ -265,12 +265,15 @@ def test_module_made_by_hand_is_named():
 
 
 def test_constants_of_every_plain_kind():
+    # Kills, for None: an import of the name from a library that has nothing of that name either.
     dtype, limit, pair, config = torch.float16, float("inf"), (1, "a"), triton.Config({"B": 1})
+    nothing = None
 
     def fn():
-        return dtype, limit, pair, config
+        return dtype, limit, pair, config, nothing
 
     space: dict = {}
     exec(export_source(fn), space)
     got = space["fn"]()
     assert got[:3] == (torch.float16, float("inf"), (1, "a")) and got[3].kwargs == {"B": 1}
+    assert got[4] is None

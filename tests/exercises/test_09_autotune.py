@@ -96,6 +96,7 @@ def test_each_program_stays_for_its_own_tiles(page, programs, launched, monkeypa
 @pytest.fixture
 def large_gpu(page, monkeypatch):
     """Set-up as on an H100 of two multiprocessors, so that four tiles are many."""
+    monkeypatch.setattr(descriptors, "INTERPRET", False)
     monkeypatch.setattr(descriptors, "target_arch", lambda: 90)
     monkeypatch.setattr(descriptors, "triton_version", lambda: (3, 7))
     names = page.staying_pays.__globals__

@@ -68,12 +68,14 @@ def test_shapes_that_do_not_fit_are_refused(page, shape):
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not warp_jobs.can_run_gluon(), reason="needs an H100 and Triton 3.6")
-@pytest.mark.parametrize("programs", [1, 3, 7, 132])
-def test_it_is_attention(page, programs, monkeypatch):
+@pytest.mark.parametrize(("programs", "at_once"), [(1, 2), (3, 1), (7, 5), (132, 1), (132, None)])
+def test_it_is_attention(page, programs, at_once, monkeypatch):
     """Kills: tiles left out or taken twice, keys of another head, a diagonal off by one, an acc
     that is not rescaled, a ring out of step after a turn, a result that the next one overwrites,
-    keys beyond the edge, a store over the edge."""
+    keys beyond the edge, a store over the edge, a group of heads that is not full."""
     monkeypatch.setitem(page.flash_gluon.__globals__, "multiprocessors", lambda: programs)
+    if at_once:
+        monkeypatch.setitem(page.flash_gluon.__globals__, "heads_at_once", lambda *_: at_once)
     attention = load(get("14_flash_attention"))
     growing = {"values": attention.growing_keys}
     shapes = [
@@ -105,6 +107,16 @@ def test_it_is_attention(page, programs, monkeypatch):
         tolerance=attention.close_enough,
     )
     assert report.passed, report.finding
+
+
+@pytest.mark.parametrize(
+    ("heads", "kv_heads", "causal", "want"),
+    [(8, 8, True, 8), (64, 16, True, 64), (24, 24, True, 24), (32, 32, True, 1), (8, 8, False, 1)],
+)
+def test_few_heads_are_shared_out_all_at_once(page, heads, kv_heads, causal, want):
+    """Kills: query heads counted for those that must stay in L2; tiles of one length put in the
+    order that is for long and short ones."""
+    assert page.heads_at_once(heads, kv_heads, causal) == want
 
 
 @pytest.mark.gpu

@@ -20,6 +20,7 @@ class ScriptedClock:
 
     def __init__(self, ms, device=None):
         self.ms, self.device, self.replayed, self.order = ms, device or {}, [], []
+        self.warmups = []
 
     def _name(self, fn):
         return fn.__defaults__[0].__name__
@@ -27,6 +28,7 @@ class ScriptedClock:
     def time(self, fn, warmup, rep):
         median = self.ms[self._name(fn)]
         self.order.append(self._name(fn))
+        self.warmups.append(warmup)
         return Span(median, 0.9 * median, 1.2 * median)
 
     def device_time(self, fn):
@@ -51,6 +53,31 @@ def run(ms, device=None, **options):
         {"slow": slow, "fast": fast}, X, timer=timer, peaks=PEAKS, baseline="slow", **options
     )
     return result, timer
+
+
+@pytest.mark.parametrize(
+    ("options", "want"),
+    [
+        ({}, 25),
+        ({"flops": 0.9e11}, 25),
+        ({"flops": 1e11}, 1000),
+        ({"flops": 1e11, "warmup": 30}, 30),
+        ({"flops": 1e11, "warmup": 0}, 0),
+    ],
+)
+def test_large_products_are_timed_after_a_second_of_work(options, want):
+    # Kills: the first of a table timed at a clock that the GPU cannot hold; a second for each
+    # small kernel; a warm-up of the caller's that is not taken.
+    _, timer = run({"slow": 2.0, "fast": 0.5}, **options)
+    assert timer.warmups == [want, want]
+
+
+def test_without_a_gpu_nothing_is_warmed_for_a_second():
+    # Kills: seconds of waiting for each row of a page that is read without a GPU.
+    timer = ScriptedClock({"slow": 2.0})
+    timer.on_gpu = False
+    bench({"slow": slow}, X, timer=timer, flops=1e12)
+    assert timer.warmups == [25]
 
 
 def test_rates_share_of_ceiling_and_ratio():

@@ -13,6 +13,7 @@ from typing import Any
 _LIBRARIES = {"torch", "triton", "numpy", "matplotlib", "rich"}
 # Where functions without a module of their own (torch.empty_like, math.sqrt) are looked for.
 _HOMES = ("torch", "torch.nn.functional", "triton", "triton.language", "math", "numpy")
+_NOTHING = object()  # not None: a global of the learner's may be None
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -56,7 +57,7 @@ def importable(value: Any, name: str) -> tuple[str, str] | None:
     for module in dict.fromkeys((getattr(inner, "__module__", None), *_HOMES)):
         if not isinstance(module, str) or not _is_library(module):
             continue
-        if "." not in attribute and getattr(sys.modules[module], attribute, None) is value:
+        if "." not in attribute and getattr(sys.modules[module], attribute, _NOTHING) is value:
             return module, attribute
     return None
 

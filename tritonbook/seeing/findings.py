@@ -75,6 +75,20 @@ def find(meter: Meter) -> list[tuple[str, str]]:
     return [*found, ("race", race)] if race else found
 
 
+def float32_products(meter: Meter) -> list[tuple[str, str]]:
+    """(code, sentence) of each launch that multiplied two float32 tiles; for half inputs only."""
+    return [
+        (
+            "float32-product",
+            f"`{launch.kernel}` multiplies two float32 tiles{_line(launch, launch.float32_dot)}, "
+            "though all inputs are in half precision. Tensor cores take tiles of the inputs' "
+            "dtype: cast both before tl.dot.",
+        )
+        for launch in meter.launches
+        if launch.float32_dot is not None
+    ]
+
+
 def program_text(program: tuple[int, int, int], launch: Launched) -> str:
     """`2` in a one-dimensional grid, `(2, 0)` in a two-dimensional one."""
     used = max([i + 1 for i, size in enumerate(launch.grid) if size > 1], default=1)

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from ..compat import hook_launch, launch_arguments
+from ..descriptors import tensor_of
 from .regions import Region
 
 LOAD, STORE, ATOMIC = "load", "store", "atomic"
@@ -36,6 +37,7 @@ class Launched:
     arguments: dict[str, int] = field(default_factory=dict)
     flops: int = 0
     locks: bool = False  # atomic compare-and-swap or exchange: programs may take turns
+    float32_dot: int | None = None  # line of the first tl.dot of two float32 tiles
 
 
 @dataclass
@@ -108,6 +110,7 @@ class Meter:
         code = getattr(fn, "__code__", None)
         launch = Launched(fn.__name__, code.co_filename if code else "")
         for name, value in launch_arguments(fn, args, kwargs).items():
+            value = tensor_of(value)
             if isinstance(value, torch.Tensor):
                 launch.arguments[name] = value.data_ptr()
                 self._guess(name, value)
@@ -217,7 +220,10 @@ def _patched(seen: Meter) -> Iterator[None]:
         return originals["create_atomic_cas"](self, pointers, *rest)
 
     def dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
-        seen.launches[-1].flops += 2 * a.data.size * b.data.shape[-1]
+        launch = seen.launches[-1]
+        launch.flops += 2 * a.data.size * b.data.shape[-1]
+        if launch.float32_dot is None and a.dtype.scalar.is_fp32() and b.dtype.scalar.is_fp32():
+            launch.float32_dot = _line_in(launch.file)
         return originals["create_dot"](self, a, b, *rest)
 
     replacements: dict[str, Callable[..., Any]] = {
@@ -255,7 +261,13 @@ class Bounds:
         for guarded in outputs:
             name = names.get(guarded.view.data_ptr(), "output").removesuffix("_ptr")
             self.seen.register(name, guarded.view)
-        return self.seen.findings()
+        kinds = {guarded.view.dtype for guarded in inputs.values()}
+        kinds = {kind for kind in kinds if kind.is_floating_point}
+        if not kinds or not kinds <= {torch.float16, torch.bfloat16}:
+            return self.seen.findings()
+        from .findings import float32_products
+
+        return self.seen.findings() + float32_products(self.seen)
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ def bench(
     bytes: float | None = None,
     flops: float | None = None,
     baseline: str | None = None,
-    warmup: float = 25,
+    warmup: float | None = None,
     rep: float = 100,
     title: str = "",
     stored: str | None = None,
@@ -35,7 +35,9 @@ def bench(
     bytes, flops: the least traffic and arithmetic the task needs, for one call; they give GB/s,
         TFLOP/s and the share of this GPU's measured ceiling.
     baseline: the row that the ratio is taken against (ratio = its time / this row's time).
-    warmup, rep: milliseconds spent before and during measuring, per function.
+    warmup, rep: milliseconds spent before and during measuring, per function. By default the
+        warm-up is 25, and 1000 for work of 1e11 flops and more: a GPU that multiplies lowers its
+        clock within a second, and whoever came first would be timed at the higher one.
     stored: name of a result kept with the workbook. Without a GPU that result is shown, under the
         name of the GPU it came from, and nothing is timed (if there is none, wall clock is).
 
@@ -52,6 +54,8 @@ def bench(
     notes = [note for i, arg in enumerate(args) for note in _remarks(f"argument {i}", arg)]
     if peaks is None and timer.on_gpu:
         peaks = ceilings()
+    if warmup is None:
+        warmup = 1000 if timer.on_gpu and (flops or 0) >= 1e11 else 25
 
     rows = []
     for name, fn in named.items():

@@ -1,0 +1,136 @@
+"""Tensor descriptors on a tape: an honest one arrives as it was, a made-up one is refused."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+import torch
+
+import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
+from autograde import fence
+from autograde.gate import program
+from autograde.kernels import KernelId, KernelLibrary
+from autograde.player import LaunchRecord
+from autograde.tape import TapeError, decode, encode
+from tritonbook.compat import triton_version
+from tritonbook.descriptors import describe
+from tritonbook.device import INTERPRET
+
+pytestmark = pytest.mark.skipif(
+    triton_version() < (3, 6), reason="tensor descriptors want Triton 3.6"
+)
+
+X = torch.arange(64 * 32, dtype=torch.float16).reshape(64, 32)
+VIEW = X[8:, 16:]  # (56, 16), and 8 rows and 16 columns further on in its memory
+
+
+def _written(base: object = VIEW, shape=(56, 16), strides=(32, 1), block=(8, 16)) -> dict:
+    return {"described": [{"t": base}, list(shape), list(strides), list(block)]}
+
+
+def _resolve(data: dict) -> object:
+    if "t" not in data:
+        raise TapeError("not a value")
+    return data["t"]
+
+
+def test_a_descriptor_arrives_as_it_was() -> None:
+    """Kills: the strides of a contiguous tensor, a block for a shape."""
+    written = encode(describe(VIEW, [8, 16]), lambda tensor: {"t": tensor})
+    assert written == _written()
+    made = decode(written, _resolve)
+    assert made.base is VIEW
+    assert (made.shape, made.strides, made.block_shape) == ([56, 16], [32, 1], [8, 16])
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        _written(base=3),
+        _written(shape=(57, 16)),  # one row behind the end
+        _written(shape=(56, 17)),
+        _written(strides=(40, 1)),
+        _written(strides=(-32, 1)),
+        _written(strides=(32, 2)),
+        _written(strides=(33, 1)),  # 66 bytes
+        _written(shape=(0, 16)),
+        _written(shape=(56.0, 16)),
+        _written(shape=(True, 16)),
+        _written(shape=(56,)),
+        _written(block=(7, 16)),
+        _written(block=(8, 16, 1)),
+        _written(shape=(), strides=(), block=()),
+        _written(base=X[8:, 17:]),  # an odd address
+        {"described": [{"t": VIEW}, [56, 16], [32, 1]]},
+        {"described": {"t": VIEW}},
+    ],
+)
+def test_a_made_up_descriptor_is_refused(written: dict) -> None:
+    """Kills: memory outside the tensor; an exception of Triton's that ends the checker."""
+    with pytest.raises(TapeError):
+        decode(written, _resolve)
+
+
+def test_zeros_outside_are_all_that_can_be_asked_for() -> None:
+    """Kills: NaN asked for, zeros played."""
+    wanted = describe(VIEW, [8, 16])
+    wanted.padding = "nan"
+    with pytest.raises(TypeError, match="TensorDescriptor"):
+        encode(wanted, _no_other)
+
+
+def _no_other(value: object) -> None:
+    raise TypeError(f"a {type(value).__name__} cannot be passed on")
+
+
+KERNELS = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy_kernel(x_desc, y_ptr):
+    tile = x_desc.load([48, 0])
+    at = tl.arange(0, 8)[:, None] * 16 + tl.arange(0, 16)[None, :]
+    tl.store(y_ptr + at, tile + 1)
+"""
+
+
+def test_the_compile_gate_writes_descriptors(tmp_path, monkeypatch) -> None:
+    """Kills: a launch of descriptors that the gate cannot repeat."""
+    library = KernelLibrary([("cell", KERNELS)])
+    line = 1 + KERNELS.splitlines().index("@triton.jit")
+    launch = LaunchRecord(
+        KernelId("cell", line), (1,), (describe(VIEW, [8, 16]), torch.empty(8, 16)), {}
+    )
+    path = tmp_path / "gate_program.py"
+    path.write_text(program(library, [launch]))
+    module = importlib.util.module_from_spec(
+        spec := importlib.util.spec_from_file_location("gate_program", path)
+    )
+    spec.loader.exec_module(module)
+    seen = []
+    monkeypatch.setattr(module, "copy_kernel", {(1,): lambda *args: seen.extend(args)})
+    module.replay()
+    desc, y = seen
+    assert (desc.shape, desc.strides, desc.block_shape) == ([56, 16], [32, 1], [8, 16])
+    assert desc.base.shape == VIEW.shape and desc.base.stride() == VIEW.stride()
+    assert y.shape == (8, 16)
+
+
+@pytest.mark.skipif(not INTERPRET, reason="asks the interpreter")
+def test_the_fence_stands_around_descriptors_too() -> None:
+    """Kills: a mask that is a bare array, which the fence could not read."""
+    from triton.language import float16, pointer_type
+    from triton.runtime.interpreter import TensorHandle
+
+    addresses = np.array([X.data_ptr() - 2, X.data_ptr(), X.data_ptr() + 2], dtype=np.uint64)
+    try:
+        fence.allow([X])
+        pointers = TensorHandle(addresses, pointer_type(float16))
+        kept = fence._inside(pointers, np.array([True, True, False]))
+    finally:
+        fence.allow([])
+    assert kept.data.tolist() == [False, True, False]
