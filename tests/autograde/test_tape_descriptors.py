@@ -53,8 +53,8 @@ def test_a_descriptor_arrives_as_it_was() -> None:
         _written(shape=(56, 17)),
         _written(strides=(40, 1)),
         _written(strides=(-32, 1)),
-        _written(strides=(32, 2)),
-        _written(strides=(33, 1)),  # 66 bytes
+        _written(shape=(8, 8), strides=(32, 2)),
+        _written(shape=(8, 16), strides=(33, 1)),  # 66 bytes
         _written(shape=(0, 16)),
         _written(shape=(56.0, 16)),
         _written(shape=(True, 16)),
@@ -62,7 +62,9 @@ def test_a_descriptor_arrives_as_it_was() -> None:
         _written(block=(7, 16)),
         _written(block=(8, 16, 1)),
         _written(shape=(), strides=(), block=()),
-        _written(base=X[8:, 17:]),  # an odd address
+        _written(shape=6 * (1,), strides=6 * (8,), block=6 * (1,)),
+        _written(base=X[8:, 17:], shape=(8, 8)),  # an odd address
+        {"described": [{"t": VIEW}, 56, [32, 1], [8, 16]]},
         {"described": [{"t": VIEW}, [56, 16], [32, 1]]},
         {"described": {"t": VIEW}},
     ],

@@ -109,6 +109,48 @@ def test_it_is_attention(page, programs, at_once, monkeypatch):
     assert report.passed, report.finding
 
 
+def test_a_scale_of_ones_own(page):
+    """Kills: a scale that the plain kernel does not get, one that only the plain one refuses."""
+    q, k, v = torch.randn(3, 1, 2, 20, 64).unbind(0)
+    attention_ref = load(get("14_flash_attention")).attention_ref
+    wanted = attention_ref(q.double(), k.double(), v.double(), True, 0.4)[0]
+    got = page.flash_gluon(q, k, v, True, 0.4)[0]
+    torch.testing.assert_close(got.double(), wanted, rtol=1e-4, atol=1e-4)
+    half = _empty(1, 2, 128, 64, HALF)
+    found = compile_gate(page.flash_gluon, (half, half, half, True, -1.0), {}, 90, timeout=120)
+    assert not found.kernels and "ValueError" in found.message
+
+
+@pytest.mark.parametrize(
+    ("B", "H", "HK", "causal", "at_once"),
+    [(2, 32, 8, True, 64), (4, 32, 8, True, 1), (2, 32, 8, False, 1)],
+)
+def test_what_the_kernel_is_told(page, monkeypatch, B, H, HK, causal, at_once):
+    """Kills: heads of one batch counted for those of all; a fixed scale; tiles that do not cover
+    a ragged end."""
+    told = []
+
+    class Kernel:
+        def __getitem__(self, grid):
+            return lambda *sizes, **options: told.append((grid, sizes[5:], options["SHARE"]))
+
+    names = page.flash_gluon.__globals__
+    stand_ins = {
+        "gluon_takes": lambda q, k, v: True,
+        "layout_of": lambda D, dtype: None,
+        "TensorDescriptor": lambda *parts: parts,
+        "multiprocessors": lambda: 132,
+        "flash_gluon_kernel": Kernel(),
+    }
+    for name, value in stand_ins.items():
+        monkeypatch.setitem(names, name, value)
+    q, k = torch.empty(B, H, 1000, 64, dtype=HALF), torch.empty(B, HK, 1000, 64, dtype=HALF)
+    page.flash_gluon(q, k, k, causal, 0.3)
+    page.flash_gluon(q, k, k, causal)
+    sizes = H, 1000, 8, B * H * 8, at_once
+    assert told == [((132,), (*sizes, 0.3), H // HK), ((132,), (*sizes, 0.125), H // HK)]
+
+
 @pytest.mark.parametrize(
     ("heads", "kv_heads", "causal", "want"),
     [(8, 8, True, 8), (64, 16, True, 64), (24, 24, True, 24), (32, 32, True, 1), (8, 8, False, 1)],

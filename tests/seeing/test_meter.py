@@ -103,6 +103,50 @@ def test_reading_what_another_program_writes_is_a_race():
     assert code == "race" and "another program" in sentence
 
 
+class Guarded:
+    def __init__(self, view):
+        self.view = view
+
+
+def products(*dtypes, cast=True, **more):
+    """What a check says of a product of two tiles; `more`: inputs that take no part."""
+    a, b = (torch.ones(16, 16, dtype=dtype) for dtype in dtypes)
+    with watch_bounds() as bounds:
+        c = k.product(a, b, cast)
+    inputs = {"a": a, "b": b} | more
+    guarded = {name: Guarded(tensor) for name, tensor in inputs.items()}
+    return bounds.findings(guarded, [Guarded(c)])
+
+
+@pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
+def test_halves_multiplied_as_float32_are_named(half):
+    # Kills: a product that no tensor core takes, passed because its values are right.
+    ((code, sentence),) = products(half, half)
+    assert code == "float32-product"
+    assert "`product_kernel`" in sentence and "c = tl.dot(a, b" in sentence
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (lambda: products(torch.float16, torch.float16, cast=False), "half tiles"),
+        (lambda: products(torch.float32, torch.float32), "float32 inputs"),
+        (
+            lambda: products(torch.float16, torch.float16, lse=torch.ones(4)),
+            "an input in float32 may be what is multiplied",
+        ),
+    ],
+)
+def test_products_that_are_as_their_inputs_are_not_named(found, why):
+    # Kills: the dtype of one operand, or of one input, taken for that of all.
+    assert found() == [], why
+
+
+def test_integers_among_the_inputs_say_nothing_about_the_product():
+    (finding,) = products(torch.float16, torch.float16, places=torch.arange(4))
+    assert finding[0] == "float32-product"
+
+
 def test_late_registration_names_and_bounds_an_output():
     # Kills: late tensors ignored, so that bounds stay those of the whole storage.
     buffer = torch.zeros(300)
@@ -116,10 +160,6 @@ def test_late_registration_names_and_bounds_an_output():
 
 
 def test_watch_bounds_answers_when_outputs_are_known():
-    class Guarded:
-        def __init__(self, view):
-            self.view = view
-
     x, made = inner_view(100), []
 
     def call():
