@@ -184,8 +184,9 @@ def block_arguments(B, L, D=32, F=48, heads=4, kv_heads=2, size=16, positions=No
 #
 # Two functions, about 8 and 4 lines. Mind five things.
 #
-# - One product makes queries, keys and values of all heads. A view cuts them apart: `.view(B, L, H
-#   + 2 HK, d).transpose(1, 2).split(...)`. Nothing is copied. Your kernels take strides.
+# - One product makes queries, keys and values of all heads. A view cuts them apart:
+#   `.view(B, L, H + 2 * HK, d).transpose(1, 2).split(...)`. Nothing is copied. Your kernels take
+#   strides.
 # - Nobody needs q and k as they were before the turn, so `rope` may write over them: `out=(q, k)`.
 # - `flash_gqa` returns o and lse.
 # - `torch.addmm(c, a, b)` is c + a @ b in one call: it adds the residual. To do so it copies c. The x

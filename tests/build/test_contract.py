@@ -47,6 +47,21 @@ SLIPS = {
         "no folded derivation stands below",
     ),
     "a box as it should be": (BOX_PLACE, BOX, None),
+    "code that a list ends": (
+        BOX_PLACE,
+        f"# %% [markdown]\n# - Add `a\n#   + b` first.\n\n{BOX_PLACE}",
+        "goes on with the sign of a list",
+    ),
+    "code on two lines": (
+        BOX_PLACE,
+        f"# %% [markdown]\n# - Add `a +\n#   b` first.\n# - Then `c`.\n\n{BOX_PLACE}",
+        None,
+    ),
+    "an open sign, and a list of its own": (
+        BOX_PLACE,
+        f"# %% [markdown]\n# A ` alone.\n#\n# - One.\n#\n# ```\n# `\n# - b\n# ```\n\n{BOX_PLACE}",
+        None,
+    ),
     "nothing promised": ("#     - double a vector, one tile per program\n", "", "'you_will' has 0"),
     "too long": ("minutes: 40", "minutes: 400", "400 minutes is no working session"),
     "no limits": ("#   limits: {sm_75: no spills, sm_80: no spills}\n", "", "does not promise"),

@@ -44,6 +44,7 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
         *_checks(exercise),
         *_predictions(exercise),
         *_code(exercise),
+        *_prose(exercise),
         *_wrong(exercise),
     ]
     for cell, tree in trees.items():
@@ -266,6 +267,24 @@ def _code(exercise: Exercise) -> Iterator[SourceError]:
             if re.search(r"\b(make_block_ptr|tl\.advance)\b", line):
                 problem = "block pointers are gone from newer Tritons"
                 yield SourceError(exercise.path, place, problem, "use plain offsets and strides")
+
+
+def _prose(exercise: Exercise) -> Iterator[SourceError]:
+    """Markdown takes a line that begins with the sign of a list for an item, in `code` too."""
+    for cell in exercise.cells:
+        fenced = inside = False
+        for number, line in enumerate(
+            cell.source.splitlines() if cell.kind == "markdown" else (), 1
+        ):
+            if line.lstrip().startswith("```"):
+                fenced = not fenced
+            elif not fenced:
+                if inside and re.match(r"\s*([-+*]|\d+[.)])\s", line):
+                    problem = "`code` goes on with the sign of a list, which ends it"
+                    yield SourceError(
+                        exercise.path, cell.line + number, problem, "break it elsewhere"
+                    )
+                inside = bool(line.strip()) and inside != (line.count("`") % 2 == 1)
 
 
 def _wrong(exercise: Exercise) -> Iterator[SourceError]:
