@@ -23,22 +23,55 @@ def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
 
     Tensors are new ones of the same shape, strides, dtype and alignment.
     """
-    texts: dict[KernelId, str] = {}
+    kernels = _Kernels(library)
     body = []
     for launch in launches:
-        texts.setdefault(launch.kernel, library.source(launch.kernel))
-        name = library.name(launch.kernel)
-        arguments = [_text(value, library) for value in launch.args]
-        arguments += [f"{key}={_text(value, library)}" for key, value in launch.options.items()]
-        body.append(f"    {name}[{launch.grid!r}]({', '.join(arguments)})")
-    lines = ["import torch", "import triton", "import triton.language as tl", *texts.values()]
+        arguments = [_text(value, kernels) for value in launch.args]
+        arguments += [f"{key}={_text(value, kernels)}" for key, value in launch.options.items()]
+        body.append(f"    {kernels.text(launch.kernel)}[{launch.grid!r}]({', '.join(arguments)})")
+    lines = ["import linecache", "import types", "import torch", "import triton.language as tl"]
     if any("TensorDescriptor(" in line for line in body):
-        lines.insert(0, "from triton.tools.tensor_descriptor import TensorDescriptor")
-    lines += ["", _MAKE, "", "def replay(*args, **options):", *(body or ["    pass"])]
+        lines.append("from triton.tools.tensor_descriptor import TensorDescriptor")
+    lines += [
+        _MAKE,
+        *kernels.lines,
+        "",
+        "",
+        "def replay(*args, **options):",
+        *(body or ["    pass"]),
+    ]
     return "\n".join(lines) + "\n"
 
 
+class _Kernels:
+    """The kernels of a program, each in a module of its own: two may call helpers of one name."""
+
+    def __init__(self, library: KernelLibrary):
+        self.library = library
+        self.lines: list[str] = []
+        self._texts: dict[KernelId, str] = {}
+
+    def text(self, id: KernelId) -> str:
+        """The expression that names the kernel in the program."""
+        if id not in self._texts:
+            self._texts[id] = f"kernel_{len(self.lines)}"
+            name, source = self.library.name(id), self.library.source(id)
+            self.lines.append(f"{self._texts[id]} = defined({name!r}, {source!r})")
+        return self._texts[id]
+
+
 _MAKE = '''
+
+def defined(name, text):
+    """The kernel `name` of a text. Triton reads its source by the name of the file."""
+    file = f"<kernel {name} of {abs(hash(text))}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    module = types.ModuleType("kernels")
+    module.__file__ = file
+    exec(compile(text, file, "exec"), vars(module))
+    return getattr(module, name)
+
+
 def make(shape, strides, dtype, shift):
     """A tensor in this layout, `shift` elements past an aligned address."""
     extent = 1 + sum(max(n - 1, 0) * s for n, s in zip(shape, strides))
@@ -46,7 +79,7 @@ def make(shape, strides, dtype, shift):
 '''
 
 
-def _text(value: Any, library: KernelLibrary) -> str:
+def _text(value: Any, kernels: _Kernels) -> str:
     """A launch argument as Python text."""
     if isinstance(value, torch.Tensor):
         shift = value.data_ptr() % 16 // value.element_size()
@@ -55,15 +88,15 @@ def _text(value: Any, library: KernelLibrary) -> str:
     base = tensor_of(value)
     if base is not value:
         sizes = f"{value.shape!r}, {value.strides!r}, {value.block_shape!r}"
-        return f"TensorDescriptor({_text(base, library)}, {sizes})"
+        return f"TensorDescriptor({_text(base, kernels)}, {sizes})"
     if isinstance(value, KernelId):
-        return library.name(value)
+        return kernels.text(value)
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if isinstance(value, torch.dtype):
         return str(value)
     if isinstance(value, (list, tuple)):
-        inner = ", ".join(_text(item, library) for item in value)
+        inner = ", ".join(_text(item, kernels) for item in value)
         return f"({inner},)" if isinstance(value, tuple) else f"[{inner}]"
     if type(value).__module__.startswith("triton.language"):
         return f"tl.{value}" if not str(value).startswith("fp") else _float_name(str(value))

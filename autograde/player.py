@@ -197,7 +197,9 @@ _WORK += (
 )
 _WORK += "var_mean std argmax argmin cumsum softmax _softmax log_softmax _log_softmax mm bmm addmm "
 _WORK += "baddbmm matmul dot mv linear native_layer_norm cat stack repeat tril triu masked_fill "
-_WORK += "masked_fill_ add_ sub_ mul_ div_ exp_ sigmoid_ relu_ eq ne lt le gt ge logical_and "
+_WORK += (
+    "masked_fill_ add_ sub_ mul_ div_ addmm_ exp_ sigmoid_ relu_ eq ne lt le gt ge logical_and "
+)
 _WORK += "logical_or logical_not isnan isfinite all any flip roll round floor ceil "
 _WORK += "_local_scalar_dense "
 OPERATORS = frozenset((_MAKE + _VIEW + _WORK).split())

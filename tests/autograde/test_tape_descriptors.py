@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 import pytest
 import torch
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde import fence
-from autograde.gate import program
-from autograde.kernels import KernelId, KernelLibrary
-from autograde.player import LaunchRecord
 from autograde.tape import TapeError, decode, encode
 from tritonbook.compat import triton_version
 from tritonbook.descriptors import describe
@@ -85,41 +80,6 @@ def test_zeros_outside_are_all_that_can_be_asked_for() -> None:
 
 def _no_other(value: object) -> None:
     raise TypeError(f"a {type(value).__name__} cannot be passed on")
-
-
-KERNELS = """
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def copy_kernel(x_desc, y_ptr):
-    tile = x_desc.load([48, 0])
-    at = tl.arange(0, 8)[:, None] * 16 + tl.arange(0, 16)[None, :]
-    tl.store(y_ptr + at, tile + 1)
-"""
-
-
-def test_the_compile_gate_writes_descriptors(tmp_path, monkeypatch) -> None:
-    """Kills: a launch of descriptors that the gate cannot repeat."""
-    library = KernelLibrary([("cell", KERNELS)])
-    line = 1 + KERNELS.splitlines().index("@triton.jit")
-    launch = LaunchRecord(
-        KernelId("cell", line), (1,), (describe(VIEW, [8, 16]), torch.empty(8, 16)), {}
-    )
-    path = tmp_path / "gate_program.py"
-    path.write_text(program(library, [launch]))
-    module = importlib.util.module_from_spec(
-        spec := importlib.util.spec_from_file_location("gate_program", path)
-    )
-    spec.loader.exec_module(module)
-    seen = []
-    monkeypatch.setattr(module, "copy_kernel", {(1,): lambda *args: seen.extend(args)})
-    module.replay()
-    desc, y = seen
-    assert (desc.shape, desc.strides, desc.block_shape) == ([56, 16], [32, 1], [8, 16])
-    assert desc.base.shape == VIEW.shape and desc.base.stride() == VIEW.stride()
-    assert y.shape == (8, 16)
 
 
 @pytest.mark.skipif(not INTERPRET, reason="asks the interpreter")

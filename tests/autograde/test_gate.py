@@ -1,0 +1,78 @@
+"""The compile gate repeats a submission's launches from a text: same kernels, same layouts."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
+from autograde.gate import program
+from autograde.kernels import KernelId, KernelLibrary
+from autograde.player import LaunchRecord
+from tritonbook.compat import triton_version
+from tritonbook.descriptors import describe
+from tritonbook.device import INTERPRET
+
+HEAD = "import triton\nimport triton.language as tl\n\n\n"
+COPY = f"""{HEAD}@triton.jit
+def copy_kernel(x_desc, y_ptr):
+    tile = x_desc.load([48, 0])
+    at = tl.arange(0, 8)[:, None] * 16 + tl.arange(0, 16)[None, :]
+    tl.store(y_ptr + at, tile + 1)
+"""
+ONE = f"""{HEAD}@triton.jit
+def add_kernel(x_ptr):
+    tl.store(x_ptr, helper(tl.load(x_ptr)))
+
+
+@triton.jit
+def helper(x):
+    return x + 1
+"""
+TWO = ONE.replace("helper(tl.load(x_ptr))", "helper(tl.load(x_ptr), 2)").replace("(x):", "(x, y):")
+
+
+def loaded(library: KernelLibrary, launches: list[LaunchRecord], folder: Path) -> ModuleType:
+    path = folder / "gate_program.py"
+    path.write_text(program(library, launches))
+    spec = importlib.util.spec_from_file_location("gate_program", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.skipif(triton_version() < (3, 6), reason="tensor descriptors want Triton 3.6")
+def test_descriptors_are_written(tmp_path, monkeypatch) -> None:
+    """Kills: a launch of descriptors that the gate cannot repeat."""
+    view = torch.zeros(64, 32, dtype=torch.float16)[8:, 16:]
+    arguments = describe(view, [8, 16]), torch.empty(8, 16)
+    launch = LaunchRecord(KernelId("cell", 5), (1,), arguments, {})
+    module = loaded(KernelLibrary([("cell", COPY)]), [launch], tmp_path)
+    seen = []
+    monkeypatch.setattr(module, "kernel_0", {(1,): lambda *args: seen.extend(args)})
+    module.replay()
+    desc, y = seen
+    assert (desc.shape, desc.strides, desc.block_shape) == ([56, 16], [32, 1], [8, 16])
+    assert desc.base.shape == view.shape and desc.base.stride() == view.stride()
+    assert y.shape == (8, 16)
+
+
+@pytest.mark.skipif(not INTERPRET, reason="asks the interpreter")
+def test_helpers_of_one_name_stay_with_their_kernels(tmp_path) -> None:
+    """Kills: a kernel of one notebook that calls what another one defines under the same name."""
+    library = KernelLibrary([])
+    library.add_module("one", ONE, frozenset())
+    library.add_module("two", TWO, frozenset())
+    launches = [
+        LaunchRecord(KernelId(module, 5), (1,), (torch.zeros(1),), {})
+        for module in ("one", "two", "one")
+    ]
+    module = loaded(library, launches, tmp_path)
+    module.replay()
+    assert not hasattr(module, "kernel_2")
+    one, two = (getattr(module, f"kernel_{n}").fn.__globals__["helper"] for n in (0, 1))
+    assert [len(helper.fn.__code__.co_varnames) for helper in (one, two)] == [1, 2]
