@@ -12,6 +12,7 @@ import json
 import secrets
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -53,6 +54,7 @@ class Grader:
         self.course = course_of(exercise, folder, secret)
         self.level = level or sandbox.available()[0]
         self.executor = Executor(Setting(self.level))
+        self.parsing = threading.Lock()  # Python 3.11's parser now and then fails beside another
 
     def grade(
         self, answers: dict[str, str], key: str, extra: str = "", call_seconds: float = 20.0
@@ -60,7 +62,8 @@ class Grader:
         """The verdict on `key` when `answers` (and a cell on top of them) are handed in."""
         handed = [HandedCell("code", "", "", extra)] if extra else []
         handed += [HandedCell("code", f"answer-{k}", "", text) for k, text in answers.items()]
-        submission = rebuild(self.course, "student", handed, [])
+        with self.parsing:
+            submission = rebuild(self.course, "student", handed, [])
         exercise = next(e for e in submission.exercises if e.key == key)
         limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=240.0)
         self.executor.setting = Setting(self.level, limits)
