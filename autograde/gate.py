@@ -47,7 +47,7 @@ class _Kernels:
     """The kernels of a program, each in a module of its own: two may call helpers of one name."""
 
     def __init__(self, library: KernelLibrary):
-        self.library = library
+        self._submitted = library
         self.lines: list[str] = []
         self._texts: dict[KernelId, str] = {}
 
@@ -55,7 +55,7 @@ class _Kernels:
         """The expression that names the kernel in the program."""
         if id not in self._texts:
             self._texts[id] = f"kernel_{len(self.lines)}"
-            name, source = self.library.name(id), self.library.source(id)
+            name, source = self._submitted.name(id), self._submitted.source(id)
             self.lines.append(f"{self._texts[id]} = defined({name!r}, {source!r})")
         return self._texts[id]
 
