@@ -563,7 +563,7 @@ bench(ways, flops=2 * B * H * L * L * D, baseline="flash_fwd", stored="flash_glu
 
 # %% [markdown]
 # On an H100 the rows are your `flash_fwd`, this kernel, and cuDNN through PyTorch. Same formula, same
-# tiles, same tensor cores: all that differs is who waits for whom.
+# tensor cores. What differs most is who waits for whom.
 #
 # **What did it cost?** `flash_fwd` has 135 lines of code and runs on every GPU from a T4 on, with heads
 # of any size. This one has 218 lines, for one GPU and two sizes of heads.
