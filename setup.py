@@ -16,9 +16,9 @@ class BuildWithExercises(build_py):
         if not self.editable_mode:  # an editable install reads the checkout's own folder
             target = Path(self.build_lib, "tritonbook", "_exercises")
             shutil.rmtree(target, ignore_errors=True)
-            target.mkdir(parents=True)
-            for source in sorted(Path("exercises").glob("*.py")):
-                shutil.copyfile(source, target / source.name)
+            shutil.copytree(
+                "exercises", target, ignore=shutil.ignore_patterns("wrong.py", "__pycache__")
+            )
 
 
 setup(cmdclass={"build_py": BuildWithExercises})

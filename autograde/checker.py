@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import linecache
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,12 +18,13 @@ from tritonbook import checking, device
 from tritonbook.checking import card
 from tritonbook.checking.report import CheckFailed, Report
 from tritonbook.checking.trial import CheckTimeout
-from tritonbook.course import gaps
+from tritonbook.course import exercises
+from tritonbook.course.cases import checks as page_checks
 from tritonbook.course.exercises import machinery
 from tritonbook.seeing import compiled
 
 from . import fence, gate
-from .course import Course
+from .course import Course, asked_of
 from .peer import CandidateEnded, Peer, Trouble
 from .wire import Line
 from .work import Exercise, Submission
@@ -69,6 +69,8 @@ def run_check(
     compiler: answers compile requests as `tritonbook.seeing.worker` does; None: no compile gate.
     """
     started = time.perf_counter()
+    if course.asked != asked_of(course.notebook):
+        raise RuntimeError(f"the page {course.notebook} here is another one than where it was read")
     if device.INTERPRET:
         fence.install()
     cells = [(cell.name, cell.source) for cell in submission.cells[: exercise.before]]
@@ -78,8 +80,7 @@ def run_check(
     names: dict[str, Any] = {"__name__": "__main__"}
     for name, text in course.trusted_cells(exercise.check):
         _execute(name, text, names)
-    checks = _Checks(peer, course.check_text(exercise.check))
-    compiled.compile_gate = _Gate(peer, compiler)  # the check looks it up there when it needs it
+    checks = _Checks(peer, course.notebook, names, _Gate(peer, compiler))
     names["check"] = checks.check
     for function, on_tape in course.answer_names(exercise.check).items():
         names[function] = peer.function(function, on_tape)
@@ -150,21 +151,25 @@ class _Gate:
 
 
 class _Checks:
-    """Stands for `check` in the cell: same arguments, keeps the cards."""
+    """Stands for `check` in the cell: same arguments, keeps the cards.
 
-    def __init__(self, peer: Peer, text: str):
-        self.peer = peer
-        self.hidden_lines = gaps.regions(text, gaps.BEGIN_HIDDEN, gaps.END_HIDDEN)
+    names: of the cell, where the page's other functions are found.
+    """
+
+    def __init__(self, peer: Peer, notebook: str, names: dict[str, Any], gate: _Gate):
+        self.peer, self.names, self.gate = peer, names, gate
+        self.asked = page_checks(exercises.get(notebook))
         self.reports: list[Report] = []
         self.cards: list[dict[str, Any]] = []
 
-    def check(self, fn: Any, reference: Any, cases: Any, **options: Any) -> None:
+    def check(self, fn: Any, *, hidden: bool = False) -> None:
+        key = fn.__name__
+        asked = self.asked[key]
         # A kernel that never ends runs here: it gets no more time than a call does.
-        limit = min(options.pop("timeout", self.peer.call_seconds), self.peer.call_seconds)
-        report = checking.run(fn, reference, cases, timeout=limit, **options)
+        limit = min(asked.timeout, self.peer.call_seconds)
+        how = {"timeout": limit, "compile_gate": self.gate, "beside": self.names.__getitem__}
+        report = checking.run_check(fn, asked, key, hidden=hidden, **how)
         self.reports.append(report)
-        line = sys._getframe(1).f_lineno
-        hidden = any(begin < line < end for begin, end in self.hidden_lines)
         self.cards.append({"hidden": hidden, **card.bundle(_shown(report, hidden))})
         if not report.passed or self.peer.trouble or self.peer.refused:
             raise CheckFailed(report)

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tritonbook.course import exercises
+from tritonbook.course.cases import checks as page_checks
+
 MAX_NOTEBOOK_BYTES = 64 << 20
 
 
@@ -33,17 +36,21 @@ class GivenCell:
 
 @dataclass(frozen=True)
 class Course:
-    """One notebook as the grader knows it. Goes to checkers, never to a candidate."""
+    """One notebook as the grader knows it. Goes to checkers, never to a candidate.
+
+    asked: hash of the page's folder in the course, with its cases.
+    """
 
     assignment: str
     notebook: str
     cells: tuple[GivenCell, ...]
     secret: str
+    asked: str
 
     @property
     def digest(self) -> str:
-        """Changes when a cell, its points or the secret changes."""
-        told = json.dumps([*map(dataclasses.astuple, self.cells), self.secret])
+        """Changes when a cell, its points, a case of a check or the secret changes."""
+        told = json.dumps([*map(dataclasses.astuple, self.cells), self.secret, self.asked])
         return hashlib.sha256(told.encode()).hexdigest()[:32]
 
     def checks(self) -> tuple[GivenCell, ...]:
@@ -82,10 +89,8 @@ class Course:
 
     def answer_names(self, check: str) -> dict[str, bool]:
         """Functions that answers above `check` define: must each be a Triton kernel's wrapper?"""
-        demanded: dict[str, bool] = {}
-        for cell in self.checks():
-            for name, on_tape in _checked_functions(cell.source).items():
-                demanded[name] = demanded.get(name, True) and on_tape
+        asked = page_checks(exercises.get(self.notebook))
+        demanded = {each.through or key: each.triton for key, each in asked.items()}
         found = {}
         for cell in self.above(check):
             if cell.role == "answer":
@@ -104,7 +109,23 @@ def read_course(root: Path, assignment: str) -> list[Course]:
     if not paths:
         raise BadCourse(f"no notebook in {folder}; is {assignment!r} the assignment's name?")
     secret = instructor_secret(root)
-    return [Course(assignment, path.stem, read_cells(path), secret) for path in paths]
+    return [
+        Course(assignment, path.stem, read_cells(path), secret, asked_of(path.stem))
+        for path in paths
+    ]
+
+
+def asked_of(notebook: str) -> str:
+    """The hash of all that decides what a notebook's checks try. Raises BadCourse."""
+    try:
+        folder = exercises.get(notebook).path.parent
+    except LookupError as problem:
+        raise BadCourse(f"{notebook}: {problem}.") from None
+    files = [folder / "page.py", folder / "cases.py", *sorted(folder.parent.glob("shared/*.py"))]
+    told = hashlib.sha256()
+    for file in files:
+        told.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return told.hexdigest()[:32]
 
 
 def read_cells(path: Path) -> tuple[GivenCell, ...]:
@@ -143,18 +164,6 @@ def _role(cell: dict[str, Any], settings: dict[str, Any]) -> str:
         return "answer"
     tags = cell.get("metadata", {}).get("tags", [])
     return next((tag for tag in ("setup", "reference") if tag in tags), "example")
-
-
-def _checked_functions(text: str) -> dict[str, bool]:
-    found = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check" and node.args:
-            on_tape = True
-            for keyword in node.keywords:
-                if keyword.arg == "triton" and isinstance(keyword.value, ast.Constant):
-                    on_tape = bool(keyword.value.value)
-            found[ast.unparse(node.args[0])] = on_tape
-    return found
 
 
 def instructor_secret(root: Path) -> str:

@@ -1,7 +1,7 @@
 """The sample class: submissions made from an exercise, each with the grade that it must get.
 
 Nothing here is a hand-copied notebook. Right answers come from the exercise's solutions, honest
-variants and the missing mask from `exercises/wrong/`, the rest from rewrites that fit any exercise.
+variants and the missing mask from the page's `wrong.py`, the rest from rewrites that fit any exercise.
 So the class follows the course when the course changes.
 """
 

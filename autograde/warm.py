@@ -6,7 +6,7 @@ Interpreter only: on a GPU the first use opens the driver, and a process that di
 import contextlib
 
 from tritonbook import device, notebook, timing  # noqa: F401
-from tritonbook.checking import battery, card, check, gates  # noqa: F401
+from tritonbook.checking import battery, card, gates, runner  # noqa: F401
 from tritonbook.seeing import tiles  # noqa: F401
 
 if device.INTERPRET:

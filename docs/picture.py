@@ -11,9 +11,9 @@ from pathlib import Path
 import torch
 
 from tritonbook import show_tiles
-from tritonbook.checking import run
+from tritonbook.checking import run_check
 from tritonbook.checking.card import as_html
-from tritonbook.course.calls import calls
+from tritonbook.course.cases import checks
 from tritonbook.course.exercises import get, load
 from tritonbook.course.mutants import wrong_answers
 
@@ -25,8 +25,7 @@ exercise = get("01_vector_add")
 wrong = wrong_answers(exercise)
 mutant = next(each for each in wrong.mutants["add"] if each.name == MUTANT)
 module = load(exercise, {"add": wrong.text("add", mutant)})
-(call, *_) = calls(exercise, "add", module)
-card = as_html(run(call.function, call.reference, call.cases, **call.options))
+card = as_html(run_check(module.add, checks(exercise)["add"], "add"))
 tiles = show_tiles(load(exercise).add, torch.randn(2500), torch.randn(2500))
 
 body = card + tiles.svg

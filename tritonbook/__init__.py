@@ -17,30 +17,25 @@ __version__ = "0.1.0"
 
 # Loaded when first used, so that `import tritonbook` stays quick.
 _HOMES = {
-    "Speed": ".checking",
-    "Tolerance": ".checking",
     "bench": ".timing.bench",
-    "case": ".checking",
-    "check": ".checking",
+    "check": ".course.answer_check",
     "doctor": ".doctor",
     "facts": ".seeing.compiled",
     "mine": ".course.progress",
     "predict": ".seeing.prediction",
     "progress": ".course.progress",
     "reference": ".course.exercises",
+    "pictures": ".course.cases",
     "setup": ".notebook",
+    "show_cases": ".course.answer_check",
     "show_tiles": ".seeing.tiles",
-    "tensor": ".checking",
     "time_of": ".seeing.prediction",
     "traffic": ".seeing.tiles",
 }
 __all__ = [
     "DEVICE",
     "INTERPRET",
-    "Speed",
-    "Tolerance",
     "bench",
-    "case",
     "check",
     "doctor",
     "facts",
@@ -48,16 +43,18 @@ __all__ = [
     "predict",
     "progress",
     "reference",
+    "pictures",
     "setup",
+    "show_cases",
     "show_tiles",
-    "tensor",
     "time_of",
     "traffic",
     "versions",
 ]
 
 if TYPE_CHECKING:
-    from .checking import Speed, Tolerance, case, check, tensor
+    from .course.answer_check import check, show_cases
+    from .course.cases import pictures
     from .course.exercises import reference
     from .course.progress import mine, progress
     from .doctor import doctor

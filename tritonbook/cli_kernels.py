@@ -22,23 +22,23 @@ class UnknownKernel(Exception):
 
 def graded_calls(name: str) -> list[Any]:
     """The check calls meant by a graded function's name, or by a notebook's number or slug."""
-    from .course.calls import calls
+    from .course.cases import call as call_of
     from .course.exercises import exercises, get
 
     for exercise in exercises():
         if name in exercise.checks():
-            found = calls(exercise, name)
+            found = [call_of(exercise, name)]
             break
     else:
         try:
             exercise = get(name)
         except LookupError as error:
             raise UnknownKernel(sentence(error)) from None
-        found = [call for key in exercise.checks() for call in calls(exercise, key)]
-    kernels = [call for call in found if call.launches_kernels and call.usable()]
+        found = [call_of(exercise, key) for key in exercise.checks()]
+    kernels = [call for call in found if call.check.triton and call.check.usable()]
     if not kernels:
         raise UnknownKernel(f"{name} launches no kernel; there is nothing to compile or time.")
-    return list({call.key: call for call in kernels}.values())
+    return kernels
 
 
 def _function(call: Any, solution: bool) -> tuple[str, Any]:
@@ -52,7 +52,7 @@ def _function(call: Any, solution: bool) -> tuple[str, Any]:
 
 def facts(options: argparse.Namespace) -> int:
     """Registers, spills, shared memory and instructions, for a GPU that need not be here."""
-    from .course.calls import arguments
+    from .checking.cases import arguments
     from .seeing.compiled import CompileError
     from .seeing.compiled import facts as compile_facts
 
@@ -88,13 +88,13 @@ def ptx_highlights(ptx: str) -> str:
 
 def bench(options: argparse.Namespace) -> int:
     """Time your kernel and the workbook's on the check's timed case, else its largest."""
-    from .course.calls import arguments
+    from .checking.cases import arguments
     from .device import DEVICE
     from .timing.bench import bench as time_them
 
     data = []
     for call in graded_calls(options.kernel):
-        speed = call.options.get("speed")
+        speed = call.check.speed
         case = speed.case if speed else call.largest()
         whose, function = _function(call, solution=False)
         named = {"workbook": call.function}

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from . import __version__
 from .device import INTERPRET, describe
 
 
@@ -25,10 +26,11 @@ def _shell() -> Any:
     return get_ipython()
 
 
-def setup() -> None:
+def setup(made_for: str | None = None) -> None:
     """Get the notebook ready: print the machine's line, choose a writable Triton cache.
 
     Called by the set-up cell. Does nothing when an exercise is loaded as a module.
+    made_for: the version of the workbook that the notebook was made for; another one is named.
     """
     from .course.exercises import LOADING
 
@@ -43,6 +45,11 @@ def setup() -> None:
 
         warm()
     print(describe())
+    if made_for not in (None, __version__):
+        print(
+            f"This page belongs to workbook {made_for}, and {__version__} is installed here: if a "
+            f"cell fails, fetch the page that belongs to {__version__}, or install {made_for}."
+        )
 
 
 def _use_writable_cache() -> None:

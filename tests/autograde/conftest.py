@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,24 @@ from autograde.samples import material_of, sample_class
 from tritonbook.course.exercises import Exercise
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The course's pages and those that only these tests grade, in one folder."""
+    folder = tmp_path_factory.mktemp("pages")
+    for source in (ROOT / "exercises", HERE / "exercises"):
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRITONBOOK_EXERCISES", str(folder))
+        yield folder
 
 
 @pytest.fixture(scope="session")
-def exercise() -> Exercise:
+def exercise(pages: Path) -> Exercise:
     """Doubling: one kernel (4 points, one hidden case) and one plain function (2 points)."""
-    return Exercise(HERE / "exercises" / "90_doubling.py")
+    return Exercise(pages / "90_doubling" / "page.py")
 
 
 @pytest.fixture(scope="session")

@@ -107,7 +107,7 @@ def by_autograde(course: Path, workers: int) -> dict[str, tuple[float | None, st
 
 def measure(folder: Path, workers: int, console: Console) -> list[Row]:
     """The honest wrong answer first, then every cheat."""
-    exercise = Exercise(HERE / "exercises" / f"{NAME}.py")
+    exercise = Exercise(HERE / "exercises" / NAME / "page.py")
     course = demo.prepare(folder, [exercise])
     demo.release(course, [NAME], 1)
     items = {"honest": HONEST} | {f"c{n:02}": item for n, item in enumerate(CHEATS)}

@@ -18,7 +18,7 @@ class Course:
     def __init__(self, root: Path):
         self.root = root
         (root / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
-        self.path, self.wrong = template.write_new(root / "exercises", "17_twice")
+        self.path, self.cases, self.wrong = template.write_new(root / "exercises", "17_twice")
 
     @property
     def exercise(self) -> Exercise:

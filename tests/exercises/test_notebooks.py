@@ -16,7 +16,8 @@ from nbformat.v4 import new_code_cell
 from tritonbook.build import views
 from tritonbook.build.release import read_release
 from tritonbook.course import gaps
-from tritonbook.course.exercises import Exercise, exercises, load, run_check
+from tritonbook.course.cases import run_page_check
+from tritonbook.course.exercises import Exercise, exercises, load
 
 ROOT = Path(__file__).parents[2]
 COURSE = [
@@ -82,7 +83,7 @@ def test_the_instructors_answers_pass_as_they_stand(exercise: Exercise):
     text = {key: exercise.cut(cell, gaps.instructor_text) for key, cell in answers}
     module = load(exercise, text)
     for key in exercise.checks():
-        run_check(module, key, hidden=False)
+        assert run_page_check(module, key, hidden=False).passed
 
 
 @pytest.mark.parametrize("exercise", COURSE)

@@ -23,7 +23,7 @@ from . import limits
 from .limits import GPUS, Limits
 
 if TYPE_CHECKING:
-    from ..course.calls import Call
+    from ..course.cases import Call
     from ..course.exercises import Exercise
     from ..seeing.compiled import CompileResult
 
@@ -51,16 +51,16 @@ class Compiled:
 
 def compile_course(slugs: Iterable[str] = (), archs: Iterable[int] = tuple(GPUS)) -> list[Compiled]:
     """Compile the solutions of the chosen exercises (default: all) for each capability."""
-    from ..course.calls import calls
+    from ..course.cases import call
 
     found = []
     for exercise in _chosen(slugs):
         if not exercise.limits:
             continue
         for key in exercise.checks():
-            for call in calls(exercise, key):
-                for case in configurations(call):
-                    found += _compile_for(exercise.slug, call, case, list(archs))
+            asked = call(exercise, key)
+            for case in configurations(asked):
+                found += _compile_for(exercise.slug, asked, case, list(archs))
         found += _benchmarks(exercise.slug, list(archs))
     return found
 
@@ -97,10 +97,10 @@ def configurations(call: Call) -> list[Any]:
 
     These decide which tiles a wrapper takes and which branches a kernel has.
     """
-    from ..course.calls import elements
+    from ..checking.cases import elements
 
     largest: dict[tuple[Any, ...], Any] = {}
-    for case in sorted(call.usable(), key=elements, reverse=True):
+    for case in sorted(call.check.usable(), key=elements, reverse=True):
         dtypes = [spec.dtype or case.effective_dtype() for spec in case.specs().values()]
         given = {**case.arguments, **case.options}.items()
         words = [(name, value) for name, value in given if isinstance(value, (bool, str))]
@@ -113,7 +113,7 @@ def _compile_for(slug: str, call: Call, case: Any, archs: list[int]) -> list[Com
     for arch in archs:
         found.append(_compile(slug, call, case, arch))
         # A check of plain Python may launch kernels all the same, behind an operator. If not: done.
-        if not call.launches_kernels and found[-1].ok and not found[-1].kernels:
+        if not call.check.triton and found[-1].ok and not found[-1].kernels:
             return []
     return found
 
@@ -128,7 +128,7 @@ def aligned(case: Any) -> Any:
 
 
 def _compile(slug: str, call: Call, case: Any, arch: int) -> Compiled:
-    from ..course.calls import arguments
+    from ..checking.cases import arguments
     from ..seeing.compiled import compile_gate
 
     def compiled(case: Any) -> CompileResult:

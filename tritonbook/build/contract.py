@@ -1,4 +1,4 @@
-"""The rules of an exercise file. A broken one is named in one sentence: file, line, mend.
+"""The rules of a page. A broken one is named in one sentence: file, line, mend.
 
 Rules about what stands inside a kernel are in `kernel_rules`, and the rule that an open gap must
 compile is in `stubs`.
@@ -10,7 +10,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from ..course import gaps
+from ..checking import Check
+from ..course import cases, gaps
 from ..course.exercises import Exercise
 from ..course.mutants import MutantError, wrong_answers
 from ..course.source import Cell, SourceError
@@ -30,8 +31,7 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
         trees = exercise.parse_code()
         for cell in exercise.answers().values():
             exercise.cut(cell, gaps.gaps)
-        for cell in exercise.checks().values():
-            exercise.cut(cell, gaps.without_hidden)
+        asked = cases.checks(exercise)
     except SourceError as error:
         return [error]
     found = [
@@ -41,7 +41,7 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
         *_keys(exercise),
         *_answers(exercise),
         *_hints(exercise),
-        *_checks(exercise),
+        *_checks(exercise, asked),
         *_predictions(exercise),
         *_code(exercise),
         *_prose(exercise),
@@ -203,21 +203,22 @@ def _hints(exercise: Exercise) -> Iterator[SourceError]:
             yield SourceError(exercise.path, cell.line, problem, mend)
 
 
-def _checks(exercise: Exercise) -> Iterator[SourceError]:
+def _checks(exercise: Exercise, asked: dict[str, Check]) -> Iterator[SourceError]:
+    """Check cells call check(name), and cases.py says for each name what is asked."""
     checks = exercise.checks()
     if not sum(cell.points for cell in checks.values()):
         yield SourceError(exercise.path, 1, "no check is worth a point", "add points= to one")
-    for cell in checks.values():
-        visible = ast.parse(gaps.without_hidden(cell.source)).body
-        if not visible:
-            problem = f"the check {cell.key!r} shows the learner nothing"
-            yield SourceError(
-                exercise.path, cell.line, problem, "put a check() above the hidden tests"
-            )
-        # Stock nbgrader reads a check cell's last value as a score.
-        if visible and isinstance(visible[-1], ast.Expr) and _is_score(visible[-1].value):
-            problem = f"the check {cell.key!r} ends with a value, which nbgrader takes for a score"
-            yield SourceError(exercise.path, cell.line, problem, "end it with check() or an assert")
+    for key, cell in checks.items():
+        if cell.source != f"check({key})":
+            problem = f"the check cell {key!r} holds something else than the check"
+            yield SourceError(exercise.path, cell.line, problem, f"write check({key}) alone")
+        if key not in asked:
+            problem = f"cases.py does not say what the check {key!r} tries"
+            yield SourceError(exercise.path, cell.line, problem, f"add CHECKS[{key!r}] there")
+    for key in set(asked) - set(checks):
+        path = exercise.path.with_name("cases.py")
+        line = _find_line(path.read_text(encoding="utf-8"), f'"{key}"')
+        yield SourceError(path, line, f"the page has no check {key!r}", "mend the name")
 
 
 def _predictions(exercise: Exercise) -> Iterator[SourceError]:
@@ -246,10 +247,6 @@ def _predictions(exercise: Exercise) -> Iterator[SourceError]:
 
 def _calls_predict(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "predict"
-
-
-def _is_score(value: ast.expr) -> bool:
-    return not isinstance(value, ast.Call)
 
 
 def _code(exercise: Exercise) -> Iterator[SourceError]:
@@ -289,7 +286,7 @@ def _prose(exercise: Exercise) -> Iterator[SourceError]:
 
 def _wrong(exercise: Exercise) -> Iterator[SourceError]:
     """Wrong answers that no longer fit their exercise."""
-    path = exercise.path.parent / "wrong" / exercise.path.name
+    path = exercise.path.with_name("wrong.py")
     try:
         wrong = wrong_answers(exercise)
         for table in (wrong.mutants, wrong.variants):
@@ -305,7 +302,7 @@ def _wrong(exercise: Exercise) -> Iterator[SourceError]:
     for key, cell in exercise.checks().items():
         if cell.points and not wrong.mutants.get(key):
             problem = f"nothing proves that the check {key!r} refuses a wrong answer"
-            mend = f"add MUTANTS[{key!r}] to exercises/wrong/{exercise.path.name}"
+            mend = f"add MUTANTS[{key!r}] to wrong.py"
             yield SourceError(exercise.path, cell.line, problem, mend)
 
 

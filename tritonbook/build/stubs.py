@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ..course import gaps
-from ..course.calls import arguments, calls
+from ..checking.cases import arguments
+from ..course.cases import call
 from ..course.exercises import Exercise, load
 from ..course.source import SourceError
 
@@ -53,19 +54,17 @@ def _why_not(exercise: Exercise, key: str) -> str | None:
     """What is wrong with the answer `key` while its gap is open, or None."""
     text = exercise.cut(exercise.answers()[key], gaps.learner_text)
     try:
-        found = calls(exercise, key, load(exercise, {key: text}))
+        asked = call(exercise, key, load(exercise, {key: text}))
     except Exception as error:
         return f"with the gap of {key!r} open the cells fail ({type(error).__name__}: {error})"
-    for call in found:
-        usable = [case for case in call.cases if case.raises is None][:1]
-        try:
-            for case in usable:
-                _compile(call.function, case)
-        except Exception as error:
-            # Anything else is an open host function, which stops and has nothing to compile.
-            if type(error).__name__ in COMPILE_ERRORS:
-                lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-                return f"the open gap of {key!r} does not compile ({lines[-1]})"
+    try:
+        for case in asked.check.usable()[:1]:
+            _compile(asked.function, case)
+    except Exception as error:
+        # Anything else is an open host function, which stops and has nothing to compile.
+        if type(error).__name__ in COMPILE_ERRORS:
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            return f"the open gap of {key!r} does not compile ({lines[-1]})"
     return None
 
 

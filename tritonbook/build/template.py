@@ -1,12 +1,12 @@
-"""The set-up cell that every notebook shares, and the exercise file that `new` writes."""
+"""The set-up cell that every notebook shares, and the page that `new` writes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 SETUP = """\
-from tritonbook import DEVICE, bench, case, check, facts, mine, progress, \
-reference, setup, show_tiles, tensor, traffic
+from tritonbook import DEVICE, bench, check, facts, mine, pictures, progress
+from tritonbook import reference, setup, show_cases, show_tiles, traffic
 
 import torch
 import triton
@@ -14,7 +14,7 @@ import triton.language as tl
 
 setup()"""
 
-EXERCISE = '''\
+PAGE = '''\
 # ---
 # workbook:
 #   title: {title}
@@ -45,12 +45,6 @@ EXERCISE = '''\
 # %% tags=["reference"]
 def {name}_ref(x):
     return 2 * x
-
-
-CASES = [
-    case("one whole tile", x=tensor(1024)),
-    case("a ragged tail", x=tensor(1000)),
-]
 
 # %% [markdown]
 # ## Task 1
@@ -98,10 +92,7 @@ def {name}(x):
 # </details>
 
 # %% tags=["check"] key="{name}" points=2
-check({name}, {name}_ref, CASES)
-### BEGIN HIDDEN TESTS
-check({name}, {name}_ref, [case("hidden: a prime length", x=tensor(4099))])
-### END HIDDEN TESTS
+check({name})
 
 # %% [markdown]
 # ## Recap
@@ -110,6 +101,25 @@ check({name}, {name}_ref, [case("hidden: a prime length", x=tensor(4099))])
 
 # %%
 progress()
+'''
+
+CASES = '''\
+"""What the check of {slug} tries."""
+
+from tritonbook.checking import Check, case, tensor
+
+from .page import {name}_ref
+
+CHECKS = {{
+    "{name}": Check(
+        {name}_ref,
+        cases=[
+            case("one whole tile", x=tensor(1024)),
+            case("a ragged tail", x=tensor(1000)),
+        ],
+        hidden=[case("a prime length", x=tensor(4099))],
+    ),
+}}
 '''
 
 WRONG = '''\
@@ -128,17 +138,17 @@ VARIANTS = {{"{name}": [Variant("add", ("2 * x", "x + x"))]}}
 
 
 def write_new(folder: Path, slug: str) -> list[Path]:
-    """Write a template exercise and its wrong answers; refuses to overwrite."""
-    name = slug[3:]
+    """Write a template page, its cases and its wrong answers; refuses to overwrite."""
+    page, name = folder / slug, slug[3:]
+    if page.exists():
+        raise FileExistsError(f"{slug} exists already; choose another number or name")
+    page.mkdir(parents=True)
+    title = name.replace("_", " ").capitalize()
     texts = {
-        folder / f"{slug}.py": EXERCISE.format(
-            title=name.replace("_", " ").capitalize(), name=name, setup=SETUP
-        ),
-        folder / "wrong" / f"{slug}.py": WRONG.format(slug=slug, name=name),
+        page / "page.py": PAGE.format(title=title, name=name, setup=SETUP),
+        page / "cases.py": CASES.format(slug=slug, name=name),
+        page / "wrong.py": WRONG.format(slug=slug, name=name),
     }
     for path, text in texts.items():
-        if path.exists():
-            raise FileExistsError(f"{path.name} exists already; choose another number or name")
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return list(texts)

@@ -30,33 +30,33 @@ GRADED = {"answer": (False, True, False), "check": (True, False, True)}
 READ_ONLY = ("setup", "reference")
 
 INSTALL = """\
-# Colab has no workbook yet: install it there, once. Elsewhere this does nothing.
+# @title Run this cell first: it imports the workbook, and in Colab installs it before.
 import importlib.util
-import subprocess
-import sys
+import os
 
 if importlib.util.find_spec("tritonbook") is None:
-    workbook = "tritonbook @ {archive}"
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", workbook], check=True)
+    os.system("pip install -q \'tritonbook @ {archive}\'")
 
 """
+# Folded in JupyterLab, in Colab (as a form with its title), and by what reads tags.
+FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
 
 
 def learner(exercise: Exercise, release: Release) -> NotebookNode:
-    """notebooks/NN_slug.ipynb: gaps, visible checks, no hidden tests."""
-    texts = {"answer": gaps.learner_text, "check": gaps.without_hidden}
+    """notebooks/NN_slug.ipynb: gaps and checks, no hidden tests."""
+    texts = {"answer": gaps.learner_text}
     return _notebook(exercise, release, texts, released=True)
 
 
 def solution(exercise: Exercise, release: Release) -> NotebookNode:
     """solutions/NN_slug.ipynb, before it is run: everything solved, no hidden tests."""
-    texts = {"answer": gaps.solved_text, "check": gaps.without_hidden}
+    texts = {"answer": gaps.solved_text}
     return _notebook(exercise, release, texts)
 
 
 def instructor(exercise: Exercise, release: Release) -> NotebookNode:
     """autograde/source/NN_slug/NN_slug.ipynb: nbgrader's source, with markers and hidden tests."""
-    texts = {"answer": gaps.instructor_text, "check": gaps.close_up_hidden}
+    texts = {"answer": gaps.instructor_text, "check": gaps.with_hidden}
     return _notebook(exercise, release, texts, nbgrader=True)
 
 
@@ -119,10 +119,13 @@ def _notebook(
     for name, cell in pairs:
         source = exercise.cut(cell, texts[cell.role]) if cell.role in texts else cell.source
         if cell.role == "setup":
-            source = INSTALL.format(archive=release.archive) + source
+            made_for = f'setup(made_for="{release.version}")'
+            source = INSTALL.format(archive=release.archive) + source.replace("setup()", made_for)
         node = _markdown(name, source) if cell.kind == "markdown" else _code(name, source)
         if cell.tags:
             node.metadata["tags"] = list(cell.tags)
+        if cell.role == "setup":
+            node.metadata.update(FOLDED)
         if nbgrader or released:
             _grade(node, cell, released)
         cells.append(node)

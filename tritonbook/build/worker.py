@@ -37,10 +37,10 @@ def main() -> None:
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Run one check. request: path, key, text (None: as solved), dtype (None: as the cases say).
 
-    Returns code ("passed", a diagnosis code, "assertion" or "load-error"), message, card, seconds.
+    Returns code ("passed", a diagnosis code, "error" or "load-error"), message, card, seconds.
     """
     from tritonbook.checking import CheckFailed, dtype_override, first_finding_only
-    from tritonbook.course import exercises
+    from tritonbook.course import cases, exercises
 
     start = time.perf_counter()
     key, text = request["key"], request["text"]
@@ -55,17 +55,14 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         code, message = "load-error", f"{type(error).__name__}: {error}"
     else:
         try:
-            exercises.run_check(module, key)
-        except CheckFailed as error:
-            finding = error.report.finding
-            code = finding.code if finding else error.report.state
-            message, card = str(error), error.report.text()
-        except AssertionError as error:
-            code, message = "assertion", str(error)
+            report = cases.run_page_check(module, key)
         except Exception as error:
             code, message = "error", f"{type(error).__name__}: {error}"
         else:
             code, message = "passed", ""
+            if not report.passed:
+                code = report.finding.code if report.finding else report.state
+                message, card = str(CheckFailed(report)), report.text()
     finally:
         dtype_override.reset(override)
         first_finding_only.reset(brief)

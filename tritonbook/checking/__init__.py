@@ -1,23 +1,25 @@
 """The check: guarded inputs, poisoned outputs, proof of launch, float64 reference, diagnosis."""
 
 from .cases import case, dtype_override, seed_secret, tensor
-from .check import check, first_finding_only, run
+from .checks import Check
 from .compare import Tolerance, derive_tolerance
 from .gates import Speed
 from .report import CheckFailed, Finding, Report
+from .runner import first_finding_only, run, run_check
 
 __all__ = [
+    "Check",
     "CheckFailed",
     "Finding",
     "Report",
     "Speed",
     "Tolerance",
     "case",
-    "check",
     "derive_tolerance",
     "dtype_override",
     "first_finding_only",
     "run",
+    "run_check",
     "seed_secret",
     "tensor",
 ]

@@ -133,7 +133,7 @@ class Battery(Judge):
         relative = self.plain_relative()
         wrong = compare_plain(got, self.reference(*want_args), relative)
         if wrong:
-            for code, (formula, sentence) in self.suspects.items():
+            for code, (formula, sentence) in self.mistakes.items():
                 if compare_plain(got, formula(*want_args), relative) is None:
                     return Finding(code, sentence)
             return Finding("wrong-type" if got is None else "wrong-values", wrong)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from typing import Any
 
 from .. import style
@@ -53,24 +52,27 @@ def as_text(report: Report) -> str:
         lines.append(f"  {_SIGN[row.state]} {note}{': ' + detail if detail else ''}")
         if row.bad_strip and row.state == "wrong":
             lines.append(f"      start [{_strip(row.bad_strip)}] end (dark: wrong)")
-    lines.append(f"  {_footer(report)}")
+    lines.append(f"  {' | '.join(_footer(report))}")
     return "\n".join(lines)
 
 
-def _footer(report: Report) -> str:
+def _footer(report: Report) -> list[str]:
     gates = "; ".join(f"{name} {outcome}" for name, outcome in report.gates.items())
     where = report.versions.get("gpu", "")
-    parts = [f"gates: {gates}", where, f"{report.seconds:.1f} s"]
+    parts = [f"gates: {gates}", f"{where}, {report.seconds:.1f} s"]
     if report.kernels:
         parts.insert(0, f"launched: {', '.join(report.kernels)}")
     tolerances = dict.fromkeys(c.tolerance for c in report.cases if c.tolerance)
     if tolerances:
         parts.append(f"allowed error: {' / '.join(tolerances)}")
-    return " | ".join(parts)
+    return parts
 
 
-def as_html(report: Report) -> str:
-    """The card as one self-contained HTML fragment: no scripts, no network."""
+def as_html(report: Report, answer: str = "") -> str:
+    """The card as one self-contained HTML fragment: no scripts, no network.
+
+    answer: the workbook's own, offered for comparison after a pass.
+    """
     colour, sign = _BADGE[report.state]
     head, _, rest = report.headline.partition(": ")
     badge = (
@@ -104,17 +106,16 @@ def as_html(report: Report) -> str:
         )
     if report.cases:
         parts.append(_table(report.cases))
-    parts.append(
-        '<div style="margin-top:6px;font-size:12px;opacity:.85">'
-        f"{html.escape(_footer(report))}</div>"
-    )
-    answer = _workbooks_answer(report.key) if report.state == states.PASSED else ""
-    if answer:
+    if report.state == states.PASSED and answer:
         parts.append(
             '<details style="margin-top:4px"><summary>Compare with the workbook\'s answer</summary>'
             '<pre style="margin:6px 0;padding:8px;overflow:auto;color:inherit;background:'
             f'rgba(128,128,128,.12)">{html.escape(answer)}</pre></details>'
         )
+    parts.append(
+        '<details style="margin-top:4px;font-size:12px"><summary>How it was checked</summary>'
+        f'<div style="margin:4px 0">{"<br>".join(map(html.escape, _footer(report)))}</div></details>'
+    )
     if report.stderr.strip():
         parts.append(
             '<details style="margin-top:4px;font-size:12px"><summary>Warnings printed meanwhile'
@@ -123,19 +124,6 @@ def as_html(report: Report) -> str:
         )
     parts.append("</div>")
     return "".join(parts)
-
-
-def _workbooks_answer(key: str) -> str:
-    """The course's own answer to a check, or nothing where the course is not at hand."""
-    from ..course.exercises import Exercise, directory
-    from ..course.gaps import solved_text
-
-    cell = re.compile(rf'^# %% tags=\["answer".*\] key="{re.escape(key)}"', re.MULTILINE)
-    for path in sorted(directory().glob("[0-9]*.py")):
-        # Only the file of this check is parsed: a neighbour that is being edited may not parse.
-        if cell.search(path.read_text(encoding="utf-8")):
-            return solved_text(Exercise(path).answers()[key].source)
-    return ""
 
 
 def _prose(sentence: str) -> str:
@@ -179,22 +167,22 @@ def _table(rows: list[CaseResult]) -> str:
     )
 
 
-def bundle(report: Report) -> dict[str, Any]:
+def bundle(report: Report, answer: str = "") -> dict[str, Any]:
     """Every form of the card by mime type; the JSON is what a grader reads."""
     return {
         "text/plain": as_text(report),
-        "text/html": as_html(report),
+        "text/html": as_html(report, answer),
         MIME: report.to_dict(),
     }
 
 
-def show(report: Report) -> None:
-    """Display in a notebook, print in a terminal."""
+def show(report: Report, answer: str = "") -> None:
+    """Display in a notebook, print in a terminal. answer: see `as_html`."""
     from ..notebook import in_notebook
 
     if in_notebook():
         from IPython.display import display
 
-        display(bundle(report), raw=True)
+        display(bundle(report, answer), raw=True)
     else:
         print(as_text(report))

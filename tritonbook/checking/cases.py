@@ -207,3 +207,14 @@ def case(
     if only not in (None, "gpu", "interpreter"):
         raise ValueError(f"only={only!r} must be 'gpu', 'interpreter' or None")
     return Case(note, arguments, dtype, seed, dict(options or {}), raises, only)
+
+
+def elements(case: Case) -> int:
+    """How many elements the tensors of a case have in all."""
+    return sum(torch.Size(spec.shape).numel() for spec in case.specs().values())
+
+
+def arguments(case: Case, device: str = "cpu") -> list[Any]:
+    """The arguments of a case in call order, its tensors drawn and on `device`."""
+    drawn = {name: value.to(device) for name, value in case.sample().items()}
+    return [drawn.get(name, value) for name, value in case.arguments.items()]

@@ -25,7 +25,7 @@ class Evidence:
 
     difference: Difference
     kernels: dict[str, Callable[..., Any]]
-    suspects: list[tuple[str, str, torch.Tensor]]  # code, sentence, what that mistake would give
+    mistakes: list[tuple[str, str, torch.Tensor]]  # code, sentence, what that mistake would give
     contiguous_is_right: Callable[[], bool] | None
     fill_matters: Callable[[], bool]
     empty_grid: bool
@@ -96,11 +96,11 @@ def _nothing_written(e: Evidence) -> Finding | None:
     )
 
 
-def _suspect(e: Evidence) -> Finding | None:
+def _known_mistake(e: Evidence) -> Finding | None:
     """The known mistake whose result lies nearest, if one lies within a few tolerances."""
     difference = e.difference
     best: tuple[float, Finding | None] = (4.0, None)
-    for code, sentence, value in e.suspects:
+    for code, sentence, value in e.mistakes:
         if value.shape != difference.got.shape:
             continue
         bound = difference.tolerance.bound(value) + 1e-300
@@ -240,7 +240,7 @@ def _location(e: Evidence) -> Finding | None:
 
 _RULES = (
     _nothing_written,
-    _suspect,
+    _known_mistake,
     _strided_only,
     _partly_unwritten,
     _outside,

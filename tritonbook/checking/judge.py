@@ -11,6 +11,7 @@ import torch
 
 from .. import device
 from .cases import Case, TensorSpec
+from .checks import Mistakes
 from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
 from .diagnose import Evidence, bad_strip, diagnose, first_bad
 from .errors import explain_error
@@ -20,7 +21,6 @@ from .report import CaseResult, Finding
 from .trial import Trial, run_trial
 
 Terms = int | Callable[..., int]
-Suspects = dict[str, tuple[Callable[..., Any], str]]
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Judge:
     max_programs: Callable[..., int] | None = None
     terms: Terms = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
-    suspects: Suspects = field(default_factory=dict)
+    mistakes: Mistakes = field(default_factory=dict)
     also: Sequence[Callable[..., None]] = ()
     timeout: float = 20.0
     kernels: list[str] = field(default_factory=list)
@@ -262,10 +262,10 @@ class Judge:
 
     def _evidence(self, trial: Trial, wrong: Difference, position: int) -> Evidence:
         case = trial.case
-        suspects = []
-        for code, (formula, sentence) in self.suspects.items():
+        mistakes = []
+        for code, (formula, sentence) in self.mistakes.items():
             value = self.expected(case, trial.draw, formula)[position]
-            suspects.append((code, sentence, value.to(torch.float64)))
+            mistakes.append((code, sentence, value.to(torch.float64)))
 
         def contiguous_is_right() -> bool:
             plain = case.with_layout("contiguous")
@@ -290,7 +290,7 @@ class Judge:
         return Evidence(
             wrong,
             trial.watch.kernels,
-            suspects,
+            mistakes,
             contiguous_is_right if layouts - {"contiguous"} else None,
             fill_matters,
             any(launch.programs == 0 for launch in trial.launches),

@@ -70,6 +70,8 @@ class Report:
             return f"{self.key}: passed, {good} of {len(counted)} cases"
         if self.state == SLOW:
             return f"{self.key}: correct but slow, {good} of {len(counted)} cases"
+        if self.state == WRONG and counted and good == len(counted):
+            return f"{self.key}: wrong, though its {good} cases are right"
         if self.state == WRONG:
             return f"{self.key}: wrong, {good} of {len(counted)} cases right"
         return f"{self.key}: {self.state}"

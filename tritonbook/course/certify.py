@@ -207,19 +207,18 @@ def verify(path: Path, seconds: float = 120.0, walls: Sequence[str] = ()) -> lis
 
 def _run_again(request: dict[str, str]) -> str:
     """`passed`, or why not, of one source put in the place of its answer cell."""
-    from ..checking.report import CheckFailed
-    from .exercises import load, run_check
+    from ..checking import CheckFailed
+    from .cases import run_page_check
+    from .exercises import load
 
     # A kept source is a file of its own; here it stands in the middle of the exercise's module.
     text = re.sub(r"(?m)^from __future__ import .*$", "", request["text"])
     try:
         module = load(request["slug"], {request["key"]: text})
-        run_check(module, request["key"])
-    except CheckFailed as failed:
-        return str(failed).splitlines()[0]
+        report = run_page_check(module, request["key"])
     except Exception as problem:  # whatever a stranger's source raises is a verdict too
         return f"{type(problem).__name__}: {problem}".splitlines()[0]
-    return "passed"
+    return "passed" if report.passed else str(CheckFailed(report)).splitlines()[0]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Find exercise files and load them as modules.
+"""Find the course's pages and load them as modules.
 
-An exercise is a notebook and a module in one file. The module is its set-up, reference and answer
-cells; worked examples, plots and text stay in the notebook. Tests, benchmarks, the grader and
-`tritonbook.reference` all load exercises here, each answer as solved in the file or replaced by
-other text (a learner's answer, a wrong one).
+A page is a folder: `page.py` is a notebook and a module in one file. The module is its set-up,
+reference and answer cells; worked examples, plots and text stay in the notebook. Tests, benchmarks,
+the grader and `tritonbook.reference` all load pages here, each answer as solved in the file or
+replaced by other text (a learner's answer, a wrong one). `cases` loads what its checks try.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _loaded: dict[str, ModuleType] = {}
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise file. The header's values are attributes; `cells` holds every cell in order."""
+    """One page, by its page.py. The header's values are attributes; `cells` holds every cell."""
 
     path: Path
 
@@ -51,8 +51,8 @@ class Exercise:
 
     @property
     def slug(self) -> str:
-        """File name without its ending, such as 01_vector_add."""
-        return self.path.stem
+        """The folder's name, such as 01_vector_add."""
+        return self.path.parent.name
 
     @property
     def number(self) -> int:
@@ -152,12 +152,12 @@ def directory() -> Path:
 
 def exercises(folder: Path | None = None) -> list[Exercise]:
     """Every exercise of the course (or of another folder), by number."""
-    found = [path for path in (folder or directory()).glob("*.py") if _NAME.fullmatch(path.stem)]
-    return [Exercise(path) for path in sorted(found, key=lambda path: path.name)]
+    found = (folder or directory()).glob("*/page.py")
+    return [Exercise(path) for path in sorted(found) if _NAME.fullmatch(path.parent.name)]
 
 
 def find(slug: str | int) -> Path:
-    """The file of an exercise: by slug (01_vector_add), by name (vector_add) or by number (1)."""
+    """The page.py of an exercise: by slug (01_vector_add), name (vector_add) or number (1)."""
     wanted = str(slug)
     for exercise in exercises():
         number = wanted.isdecimal() and int(wanted) == exercise.number
@@ -190,23 +190,6 @@ def load(
     module = _import(text, name, exercise)
     _loaded[name] = module
     return module
-
-
-def run_check(module: ModuleType, key: str, hidden: bool = True) -> None:
-    """Run a check cell on a module that `load` gave, in a copy of its names.
-
-    Raises what the cell raises: CheckFailed where the answer does not pass, AssertionError where a
-    bare assert in it fails. `hidden=False` leaves the hidden tests out.
-    """
-    exercise: Exercise = module.__exercise__
-    checks = exercise.checks()
-    if key not in checks:
-        raise KeyError(f"{exercise.slug} has no check with the key {key!r}")
-    text = checks[key].source if hidden else gaps.without_hidden(checks[key].source)
-    filename = f"<check {key} of {exercise.slug}>"
-    _remember(filename, text)
-    with machinery():
-        exec(compile(text, filename, "exec"), dict(vars(module)))
 
 
 # Functions that `reference` gives to nobody in this process: what a graded answer is asked for.

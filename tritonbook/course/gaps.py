@@ -1,4 +1,4 @@
-"""Cut regions out of cells: solutions become gaps, hidden tests disappear.
+"""Cut regions out of cells: solutions become gaps, hidden tests get a region of their own.
 
 A region is what stands between two marker lines. The learner's text of an answer keeps the comments
 above the gap (`# TODO ...`) and gets `# YOUR CODE HERE` and one line that can stay there: `pass` in
@@ -9,6 +9,7 @@ an error that names the function.
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -175,20 +176,20 @@ def instructor_text(text: str) -> str:
     return "\n".join(lines)
 
 
+def with_hidden(text: str) -> str:
+    """A check cell with the hidden tests' region below it; an instructor may add lines there.
+
+    The call of `check` is asked for the hidden cases. A cell that has such a region keeps it.
+    """
+    if BEGIN_HIDDEN in text:
+        return text
+    hidden = re.sub(r"^check\((\w+)\)$", r"check(\1, hidden=True)", text, flags=re.MULTILINE)
+    return "\n".join([text, BEGIN_HIDDEN, hidden, END_HIDDEN])
+
+
 def without_hidden(text: str) -> str:
     """A check cell without its hidden tests."""
-    lines = close_up_hidden(text).splitlines()
-    for begin, end in reversed(regions("\n".join(lines), BEGIN_HIDDEN, END_HIDDEN)):
+    lines = text.splitlines()
+    for begin, end in reversed(regions(text, BEGIN_HIDDEN, END_HIDDEN)):
         del lines[begin - 1 : end]
-    return "\n".join(lines)
-
-
-def close_up_hidden(text: str) -> str:
-    """A check cell without blank lines above hidden tests, which would stay when those are cut."""
-    lines: list[str] = []
-    for line in text.splitlines():
-        if line.strip() == BEGIN_HIDDEN:
-            while lines and not lines[-1].strip():
-                lines.pop()
-        lines.append(line)
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip()

@@ -1,6 +1,6 @@
 """Wrong answers that a check must refuse, and honest variants that it must accept.
 
-`exercises/wrong/NN_slug.py` holds both for the exercise of that name, as edits of its answer cells:
+`wrong.py` in a page's folder holds both, as edits of its answer cells:
 
     MUTANTS = {"add": [Mutant("no_store_mask", "out-of-bounds-store", ("old text", "new text"))]}
     VARIANTS = {"add": [Variant("block_256", ("BLOCK_SIZE=1024", "BLOCK_SIZE=256"))]}
@@ -121,7 +121,7 @@ def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
     Raises MutantError, which names the file, where it cannot be read.
     """
     exercise = slug if isinstance(slug, Exercise) else get(slug)
-    path = exercise.path.parent / "wrong" / exercise.path.name
+    path = exercise.path.with_name("wrong.py")
     if not path.is_file():
         return WrongAnswers(exercise, path, {}, {})
     spec = importlib.util.spec_from_file_location(f"_tritonbook_wrong_{exercise.slug}", path)

@@ -1,0 +1,83 @@
+"""What the checks of 00_start_here try: cases, references, and mistakes that have a name."""
+
+import triton
+
+from tritonbook.checking import Check, case, tensor
+
+from .page import copy_ref, tile_ranges_ref
+
+RANGES = [
+    case("the picture", n=10, block=4),
+    case("tiles that fit exactly", n=12, block=4),
+    case("less than a tile", n=3, block=1024),
+    case("one element too many", n=1025, block=1024),
+]
+
+RANGE_SUSPECTS = {
+    "last-tile-missing": (
+        lambda n, block: [(i * block, (i + 1) * block) for i in range(n // block)],
+        "The number of programs is rounded down, so the last elements have no owner. Round up.",
+    ),
+    "past-the-end": (
+        lambda n, block: [(i * block, (i + 1) * block) for i in range(-(-n // block))],
+        "The last range goes past the end: it must stop at `n`.",
+    ),
+    "one-program-too-many": (
+        lambda n, block: [(i * block, min((i + 1) * block, n)) for i in range(n // block + 1)],
+        "There is one program too many when the tiles fit exactly. `n // block + 1` is not the "
+        "same as rounding up.",
+    ),
+    "last-inclusive": (
+        lambda n, block: [(i, min(i + block, n) - 1) for i in range(0, n, block)],
+        "Each range stops one element early: `end` is one past the last element.",
+    ),
+}
+
+
+def few_programs(x):
+    """More programs than this would be one for each few elements."""
+    return triton.cdiv(x.numel(), 64)
+
+
+COPIES = [
+    case("one tile", x=tensor(256)),
+    case("three tiles and a bit", x=tensor(800)),
+    case("less than a tile", x=tensor(77)),
+    case("half precision", dtype="float16", x=tensor(1000)),
+]
+
+HIDDEN_RANGES = [
+    case("nothing to own", n=0, block=8),
+    case("one element each", n=5, block=1),
+    case("a prime number of elements", n=8209, block=1024),
+    case("exactly one tile", n=64, block=64),
+]
+
+HIDDEN_COPIES = [
+    case("one element", x=tensor(1)),
+    case("one element more than a tile", x=tensor(257)),
+    case("one element less than a tile", x=tensor(255)),
+    case("two dimensions", x=tensor(31, 37)),
+    case("bfloat16", dtype="bfloat16", x=tensor(999)),
+    case("integers", dtype="int32", x=tensor(511, values="integers")),
+    case("infinite and huge values", x=tensor(300, scale=1e30, planted={7: float("inf")})),
+    case("memory that starts at an odd place", x=tensor(1021, layout="offset")),
+    case("nothing to copy", x=tensor(0)),
+]
+
+CHECKS = {
+    "tile_ranges": Check(
+        tile_ranges_ref,
+        RANGES,
+        HIDDEN_RANGES,
+        triton=False,
+        mistakes=RANGE_SUSPECTS,
+    ),
+    "copy": Check(
+        copy_ref,
+        COPIES,
+        HIDDEN_COPIES,
+        launches=1,
+        max_programs=few_programs,
+    ),
+}

@@ -1,0 +1,295 @@
+# ---
+# workbook:
+#   title: Start here
+#   minutes: 25
+#   needs: interpreter
+#   requires: []
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
+#   you_will:
+#     - see whether this machine is ready, and mend what is not
+#     - learn four words that the whole course uses, program, tile, grid and mask
+#     - find three bugs that almost every first kernel has
+# ---
+
+# %% tags=["setup"]
+from tritonbook import DEVICE, bench, check, facts, mine, pictures, progress
+from tritonbook import reference, setup, show_cases, show_tiles, traffic
+
+import torch
+import triton
+import triton.language as tl
+
+setup()
+
+# %% [markdown]
+# The line above says where your kernels will run. With a GPU they are compiled for it. Without one
+# they run in Triton's interpreter, which is slow but gives the same numbers. You can do most of this
+# course either way.
+#
+# ## Is this machine ready?
+#
+# The doctor looks at everything that a kernel needs. Each finding comes with its mend. A *note* can
+# wait, a *problem* cannot.
+
+# %%
+from tritonbook import doctor
+
+doctor()
+
+# %% [markdown]
+# ## How these notebooks work
+#
+# 1. Read the text and run the cells from top to bottom, with Shift+Enter.
+# 2. A cell with `# YOUR CODE HERE` has a **gap**. The comment above the gap says what is missing,
+#    and about how many lines. In a kernel the gap holds `pass`: replace it.
+# 3. The next code cell is the **check**. Its card says *passed*, or what is wrong and where.
+# 4. Stuck? Under each gap are three hints. Open them one at a time.
+# 5. `progress()`, at the end, shows how far you are. It stays on this machine.
+#
+# Checks try your function on many inputs: odd sizes, other dtypes, memory with gaps. They also look
+# at *how* you got the result. A function that calls PyTorch instead of launching your kernel does
+# not pass.
+#
+# ## The idea of the whole course
+#
+# A processor with one core runs a loop: element 0, element 1, element 2. A GPU has about a hundred
+# processors (NVIDIA calls one a *streaming multiprocessor*, SM), and each keeps many pieces of work
+# in flight. So we turn the loop around. We write down what happens to **one piece**, and the GPU
+# runs that text many times at once.
+#
+# Four words are enough for this:
+#
+# - A **tile** is a piece of the data, for example 1024 neighbouring elements. Its places are its
+#   *lanes*.
+# - A **program** is one run of the kernel. It usually works on one tile. (CUDA and the literature
+#   call it a *thread block* or *CTA*. We say program.)
+# - The **grid** says how many programs run. Each gets a number, its program id or `pid`.
+# - A **mask** switches off the lanes of a tile that have no element.
+#
+# A **kernel** is the text that all programs run. A **wrapper** is the ordinary Python function that
+# allocates the result, chooses the grid and launches the kernel.
+
+# %%
+from tritonbook.seeing.pictures import draw_mask, draw_tiling
+
+draw_tiling(n=10, block=4)
+
+# %% [markdown]
+# Ten elements, tiles of four, three programs. The last tile reaches two places too far. Here is
+# program 2 alone, with the numbers that the kernel computes:
+
+# %%
+draw_mask(n=10, block=4)
+
+# %% [markdown]
+# ## Task 1. Who owns what?
+#
+# No kernel yet. Write the rule in plain Python: for `n` elements in tiles of `block`, give the range
+# of elements that each program owns, as pairs `(first, end)`. `end` is one past the last element,
+# as in Python's `range`.
+#
+# The picture above is `tile_ranges(10, 4)`: `[(0, 4), (4, 8), (8, 10)]`. Note the last pair: it
+# stops where the elements stop. No elements have no programs: the list is empty.
+
+# %% tags=["reference"]
+def tile_ranges_ref(n, block):
+    return [(first, min(first + block, n)) for first in range(0, n, block)]
+
+# %% tags=["answer"] key="tile_ranges"
+def tile_ranges(n, block):
+    """Ranges (first, end) that the programs own, in order of their program id."""
+    # TODO: how many programs? and for each one, where does its range begin and end? (about 4 lines)
+    ### BEGIN SOLUTION
+    num_programs = (n + block - 1) // block  # rounds up
+    ranges = []
+    for pid in range(num_programs):
+        ranges.append((pid * block, min((pid + 1) * block, n)))
+    return ranges
+    ### END SOLUTION
+
+# %% [markdown] tags=["hint"] key="tile_ranges"
+# #### Hints for tile_ranges
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# 10 elements in tiles of 4 need 3 programs, 12 elements also need 3, and 13 need 4. Which division
+# is that?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `triton.cdiv(n, block)` divides and rounds up. Program `pid` begins at `pid * block`.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# ranges = []
+# for pid in range(triton.cdiv(..., ...)):
+#     ranges.append((pid * ..., min(..., n)))
+# return ranges
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="tile_ranges" points=2
+check(tile_ranges)
+
+# %% [markdown]
+# ## A kernel with three bugs
+#
+# This one should copy a vector. It has three bugs, and each of them is a classic. Look at the
+# kernel first, then at the picture of what it really does.
+#
+# Two things to know. `tl.arange(0, BLOCK_SIZE)` is the row of numbers from 0 to `BLOCK_SIZE - 1`.
+# And `x_ptr` is an address: `x_ptr + offs` are the addresses of a whole tile.
+
+
+# %%
+@triton.jit
+def broken_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    pid = tl.program_id(axis=0)
+
+    offs = pid + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+
+    x = tl.load(x_ptr + offs, mask=mask)
+
+    tl.store(out_ptr + offs, x)
+
+
+def broken_copy(x):
+    out = torch.zeros_like(x)
+    n_elements = out.numel()
+    grid = (n_elements // 4,)
+    broken_kernel[grid](x, out, n_elements, BLOCK_SIZE=4)
+    return out
+
+
+show_tiles(broken_copy, torch.arange(1.0, 11.0, device=DEVICE))
+
+# %% [markdown]
+# **Before you go on**, answer from the picture:
+#
+# - How many programs ran? How many should it be?
+# - Which elements did program 1 take? Which should it take?
+# - The tiles do not reach the end here. If they did, what would the store do with the lanes that
+#   have no element?
+#
+# <details><summary>Answers</summary>
+#
+# Two programs ran, and ten elements in tiles of four need three. Program 1 took the elements 1 to 4
+# instead of 4 to 7, so the tiles overlap. And the store has no mask: it would write past the end of
+# `out`, into memory that belongs to something else.
+#
+# </details>
+#
+# ## Task 2. Mend it
+#
+# Write the mended kernel into the gap, about 4 lines. You may copy the broken lines and change
+# them. The grid in the wrapper is the third bug, 1 line.
+
+# %% tags=["reference"]
+def copy_ref(x):
+    return x.clone()
+
+# %% tags=["answer"] key="copy"
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    """out = x.
+
+    One program = one tile of BLOCK_SIZE elements.
+    Assumes contiguous memory.
+    """
+    pid = tl.program_id(axis=0)
+
+    # TODO: offsets, mask, load, store, each of them right (about 4 lines)
+    ### BEGIN SOLUTION
+    offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+
+    x = tl.load(x_ptr + offs, mask=mask)
+
+    tl.store(out_ptr + offs, x, mask=mask)
+    ### END SOLUTION
+
+
+def copy(x):
+    """A copy of the contiguous tensor x."""
+    out = torch.empty_like(x)
+    n_elements = out.numel()
+    # TODO: the grid, with tiles of 256 elements (1 line)
+    ### BEGIN SOLUTION
+    grid = (triton.cdiv(n_elements, 256),)
+    ### END SOLUTION
+    copy_kernel[grid](x, out, n_elements, BLOCK_SIZE=256)
+    return out
+
+# %% [markdown] tags=["hint"] key="copy"
+# #### Hints for copy
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Program 0 owns elements 0 to 255. What has to be added for program 1, and what for program `pid`?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# Compare `tl.load` and `tl.store` in the broken kernel, word by word. For the grid, use the division
+# of Task 1.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# offs = pid * ... + tl.arange(0, BLOCK_SIZE)
+# mask = offs < n_elements
+#
+# x = tl.load(x_ptr + offs, mask=mask)
+#
+# tl.store(out_ptr + offs, x, ...)
+# ```
+#
+# The grid is `(triton.cdiv(..., 256),)`. The comma makes it a tuple.
+#
+# </details>
+
+# %% tags=["check"] key="copy" points=3
+check(copy)
+
+# %% [markdown]
+# Now look at the mended kernel. Every element has one owner, and nothing is written past the end.
+
+# %%
+show_tiles(copy, torch.arange(600.0, device=DEVICE))
+
+# %% [markdown]
+# ## What the GPU does that the interpreter does not
+#
+# The interpreter runs programs one after another, in order. A GPU runs them in any order, many at
+# once. Two programs that write to the same place give a result that changes from run to run. The
+# interpreter never shows that by itself, so the check watches for it and says *race*.
+#
+# A GPU also reads memory that is not yours without complaint, as long as it belongs to your process.
+# The check surrounds every tensor with NaN and with large numbers. A kernel that looks over the edge
+# gives itself away.
+#
+# ## Recap
+#
+# - A kernel is what happens to one tile. Programs run it, each with its own `pid`.
+# - `pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)` are the elements of program `pid`.
+# - The grid rounds up, and the mask takes back what was rounded.
+# - A result can be right by luck. Checks use sizes that leave no room for luck.
+#
+# <details><summary>Common mistakes</summary>
+#
+# - `pid + tl.arange(...)`: the tiles overlap.
+# - A grid that rounds down: the end is never written.
+# - A mask on the load but not on the store.
+#
+# </details>
+#
+# Next: [01_vector_add](01_vector_add.ipynb), your first kernel from an empty gap.
+
+# %%
+progress()

@@ -1,0 +1,193 @@
+"""What the checks of 03_gelu_fusion try: cases, references, and mistakes that have a name."""
+
+import torch
+import torch.nn.functional as F
+
+from tritonbook.checking import Check, Tolerance, case, derive_tolerance, tensor
+from tritonbook.course.hidden_cases import ELEMENTWISE
+
+from .page import (
+    SQRT_2_OVER_PI,
+    bias_gelu_ref,
+    gelu_backward_ref,
+    gelu_tanh_ref,
+    relu_ref,
+    silu_ref,
+)
+
+
+def gelu_u(x):
+    return SQRT_2_OVER_PI.value * (x + 0.044715 * x**3)
+
+
+def near_zero(dtype):
+    """1 + tanh cancels for negative x: errors there are absolute, not relative."""
+    usual = derive_tolerance(dtype)
+    because = f"{usual.because}; 1e-06 absolute where 1 + tanh cancels"
+    return Tolerance(usual.relative, absolute=1e-6, because=because)
+
+
+CASES = [
+    case("exactly one tile", x=tensor(1024)),
+    case("one element more than a tile", x=tensor(1025)),
+    case("two dimensions", x=tensor(33, 50)),
+    case("half precision", dtype="float16", x=tensor(3000)),
+    case("large values", x=tensor(500, scale=3000.0)),
+    case("not contiguous", x=tensor(8, 9, layout="transposed"), raises=ValueError),
+]
+
+RELU_SUSPECTS = {
+    "absolute-value": (lambda x: x.abs(), "This is |x|. What becomes of a negative number?"),
+    "negative-part": (lambda x: x.clamp(max=0), "This is min(x, 0), the other half."),
+    "unchanged": (lambda x: x, "This is x itself: nothing was cut off."),
+}
+
+SILU_SUSPECTS = {
+    "only-sigmoid": (torch.sigmoid, "This is the sigmoid alone. The factor x is missing."),
+    "sigmoid-of-minus-x": (
+        lambda x: x * torch.sigmoid(-x),
+        "This is x sigmoid(-x). Look at the sign inside the exponential.",
+    ),
+    "tanh": (lambda x: x * torch.tanh(x), "This is x tanh(x)."),
+}
+
+GELU_SUSPECTS = {
+    "erf-form": (F.gelu, "This is GELU's other form, with erf. The task asks for the tanh form."),
+    "sigmoid-of-u": (
+        lambda x: x * torch.sigmoid(gelu_u(x)),
+        "This is x sigmoid(u). tanh u is 2 sigmoid(2u) - 1: a factor of 2 is missing inside.",
+    ),
+    "half-missing": (lambda x: x * (1 + torch.tanh(gelu_u(x))), "The factor 1/2 is missing."),
+    "one-missing": (lambda x: 0.5 * x * torch.tanh(gelu_u(x)), "The 1 before tanh is missing."),
+    "square-for-cube": (
+        lambda x: x * torch.sigmoid(2 * SQRT_2_OVER_PI.value * (x + 0.044715 * x * x)),
+        "The polynomial has x squared where it should have x cubed.",
+    ),
+    "no-cubic-term": (
+        lambda x: x * torch.sigmoid(2 * SQRT_2_OVER_PI.value * x),
+        "The cubic term is missing from u.",
+    ),
+    "quick-gelu": (
+        lambda x: x * torch.sigmoid(1.702 * x),
+        "This is the quick approximation x sigmoid(1.702 x), not the tanh form.",
+    ),
+    "silu": (lambda x: x * torch.sigmoid(x), "This is SiLU."),
+}
+
+BIAS_CASES = [
+    case("one tile a row", x=tensor(5, 1024), bias=tensor(1024)),
+    case("a tile and a bit", x=tensor(4, 1030), bias=tensor(1030)),
+    case("narrow rows", x=tensor(20, 50), bias=tensor(50)),
+    case("rows with gaps between them", x=tensor(6, 300, layout="strided"), bias=tensor(300)),
+    case("half precision", dtype="float16", x=tensor(7, 600), bias=tensor(600)),
+    case("a bias that does not fit", x=tensor(4, 8), bias=tensor(9), raises=ValueError),
+]
+
+BIAS_SUSPECTS = {
+    "bias-missing": (lambda x, bias: gelu_tanh_ref(x), "The bias was not added."),
+    "bias-after": (
+        lambda x, bias: gelu_tanh_ref(x) + bias,
+        "The bias was added after the GELU instead of before it.",
+    ),
+    "first-bias-for-all": (
+        lambda x, bias: gelu_tanh_ref(x + bias[0]),
+        "Every column got bias[0]. The address of the bias needs the column.",
+    ),
+}
+
+HIDDEN_BIAS_CASES = [
+    case("one row", x=tensor(1, 2500), bias=tensor(2500)),
+    case("one column", x=tensor(13, 1), bias=tensor(1)),
+    case("three tiles, the last ragged", x=tensor(3, 2051), bias=tensor(2051)),
+    case("transposed", x=tensor(31, 40, layout="transposed"), bias=tensor(40)),
+    case("one row repeated", x=tensor(6, 70, layout="expanded"), bias=tensor(70)),
+    case("a bias with gaps", x=tensor(5, 200), bias=tensor(200, layout="strided")),
+    case("bfloat16", dtype="bfloat16", x=tensor(4, 513), bias=tensor(513)),
+    case("large values", x=tensor(3, 90, scale=2e3), bias=tensor(90, scale=2e3)),
+    case("a shift", dtype="float16", x=tensor(4, 700, mean=-1.5), bias=tensor(700, mean=0.5)),
+    case("a square matrix", x=tensor(64, 64), bias=tensor(64)),
+]
+
+
+def after_cancelling(dtype):
+    """The two terms of the derivative cancel where it crosses zero."""
+    usual = derive_tolerance(dtype)
+    because = f"{usual.because}; 1e-05 absolute where two terms cancel"
+    return Tolerance(usual.relative, absolute=1e-5, because=because)
+
+
+BACKWARD_SUSPECTS = {
+    "dy-missing": (
+        lambda dy, x: gelu_backward_ref(torch.ones_like(x), x),
+        "This is the derivative itself. It has to be multiplied by dy.",
+    ),
+    "second-term-missing": (
+        lambda dy, x: dy * torch.sigmoid(2 * gelu_u(x)),
+        "This is dy times s. The second term of the product rule is missing.",
+    ),
+    "erf-form": (
+        lambda dy, x: torch.ops.aten.gelu_backward(dy, x),
+        "This is the derivative of GELU's other form, with erf.",
+    ),
+    "forward": (lambda dy, x: dy * gelu_tanh_ref(x), "This is dy times GELU, not its derivative."),
+}
+
+BACKWARD_CASES = [
+    case("exactly one tile", dy=tensor(1024), x=tensor(1024)),
+    case("a ragged tail", dy=tensor(1500), x=tensor(1500)),
+    case("half precision", dtype="float16", dy=tensor(2000), x=tensor(2000)),
+    case("large values", dy=tensor(300), x=tensor(300, scale=3000.0)),
+]
+
+HIDDEN_BACKWARD_CASES = [
+    case("one element", dy=tensor(1), x=tensor(1)),
+    case("around zero", dy=tensor(999), x=tensor(999, scale=1e-3)),
+    case("exactly zero", dy=tensor(64), x=tensor(64, values="zeros")),
+    case("bfloat16", dtype="bfloat16", dy=tensor(1025), x=tensor(1025)),
+    case("around its zero", dy=tensor(777), x=tensor(777, mean=-0.75, scale=0.2)),
+    case("very large values", dy=tensor(8), x=tensor(8, planted={0: 1e4, 7: -1e4})),
+    case("two dimensions", dy=tensor(31, 43), x=tensor(31, 43)),
+    case("shapes that differ", dy=tensor(8), x=tensor(9), raises=ValueError),
+]
+
+CHECKS = {
+    "relu": Check(
+        relu_ref,
+        CASES,
+        ELEMENTWISE,
+        launches=1,
+        mistakes=RELU_SUSPECTS,
+    ),
+    "silu": Check(
+        silu_ref,
+        CASES,
+        ELEMENTWISE,
+        launches=1,
+        tolerance=near_zero,
+        mistakes=SILU_SUSPECTS,
+    ),
+    "gelu_tanh": Check(
+        gelu_tanh_ref,
+        CASES,
+        ELEMENTWISE,
+        launches=1,
+        tolerance=near_zero,
+        mistakes=GELU_SUSPECTS,
+    ),
+    "bias_gelu": Check(
+        bias_gelu_ref,
+        BIAS_CASES,
+        HIDDEN_BIAS_CASES,
+        launches=1,
+        tolerance=near_zero,
+        mistakes=BIAS_SUSPECTS,
+    ),
+    "gelu_backward": Check(
+        gelu_backward_ref,
+        BACKWARD_CASES,
+        HIDDEN_BACKWARD_CASES,
+        launches=1,
+        tolerance=after_cancelling,
+        mistakes=BACKWARD_SUSPECTS,
+    ),
+}

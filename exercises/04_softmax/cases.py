@@ -1,0 +1,164 @@
+"""What the checks of 04_softmax try: cases, references, and mistakes that have a name."""
+
+import torch
+import triton
+
+from tritonbook.checking import Check, case, tensor
+from tritonbook.course.hidden_cases import SOFTMAX_ROWS
+
+from .page import softmax_ref
+
+
+def softmax_masked_ref(x, lengths):
+    counts = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    shares = torch.where(counts, x, NEGATIVE_INFINITY).softmax(-1)
+    return torch.where(counts, shares, 0.0)
+
+
+def row_length(x, *others, **options):
+    """How many terms each sum has, for the tolerance."""
+    return x.shape[-1]
+
+
+def padded_softmax(x, dim=-1):
+    """What comes out when masked lanes of the tile count as zeros."""
+    N = x.shape[-1]
+    return torch.nn.functional.pad(x, (0, triton.next_power_of_2(N) - N)).softmax(-1)[:, :N]
+
+
+NEGATIVE_INFINITY = float("-inf")
+
+SUSPECTS = {
+    "padding-counted": (
+        padded_softmax,
+        "Masked lanes took part as zeros. Which `other=` leaves a maximum and a sum of "
+        "exponentials unchanged?",
+    ),
+    "not-normalised": (
+        lambda x: torch.exp(x - x.amax(-1, keepdim=True)),
+        "The exponentials are right, but they were not divided by their sum.",
+    ),
+    "over-columns": (lambda x: x.softmax(0), "This is the softmax of each column, not each row."),
+    "base-two": (
+        lambda x: (x * 0.6931471805599453).softmax(-1),
+        "This is a softmax to base 2. With `tl.exp2` the exponent needs the factor log2(e).",
+    ),
+    "logarithm": (lambda x: x.log_softmax(-1), "This is the logarithm of the softmax."),
+    "of-minus-x": (lambda x: (-x).softmax(-1), "This is the softmax of -x."),
+}
+
+CASES = [
+    case("rows of exactly one tile", x=tensor(5, 1024)),
+    case("rows with a ragged end", x=tensor(7, 1000)),
+    case("narrow rows", x=tensor(20, 7)),
+    case("all values far below zero", x=tensor(4, 100, mean=-500.0)),
+    case("large values", x=tensor(4, 300, scale=3000.0)),
+    case("rows with gaps between them", x=tensor(6, 90, layout="strided")),
+    case("half precision", dtype="float16", x=tensor(4, 700)),
+    case("not a matrix", x=tensor(8), raises=ValueError),
+]
+
+WIDE_CASES = [
+    case("wide rows", x=tensor(2, 9000)),
+    case("too wide", x=tensor(1, 65_537), raises=ValueError),
+    case("three dimensions", x=tensor(2, 3, 4), raises=ValueError),
+]
+
+FIRST_TILE = {(1, i): NEGATIVE_INFINITY for i in range(64)}
+
+ONLINE_CASES = [
+    case("one tile", x=tensor(4, 256), options={"block": 256}),
+    case("four tiles, the last ragged", x=tensor(4, 900), options={"block": 256}),
+    case("falling", x=tensor(3, 500, values="falling", scale=9.0), options={"block": 64}),
+    case("rising", x=tensor(3, 500, values="rising", scale=9.0), options={"block": 64}),
+    case("all values far below zero", x=tensor(3, 300, mean=-500.0), options={"block": 128}),
+    case("a tile of minus infinity", x=tensor(3, 200, planted=FIRST_TILE), options={"block": 64}),
+    case("rows with gaps between them", x=tensor(4, 300, layout="strided"), options={"block": 128}),
+    case("half precision", dtype="float16", x=tensor(3, 700), options={"block": 128}),
+]
+
+
+def some_lengths(M, N):
+    """Lengths between 0 and N for M rows."""
+    return tensor(M, dtype="int32", values="integers", low=0, high=N + 1)
+
+
+def full_lengths(M, N):
+    return tensor(M, dtype="int32", values="integers", low=N, high=N + 1)
+
+
+ONE_EMPTY = tensor(3, dtype="int32", values="integers", low=1, high=20, planted={1: 0})
+
+MASKED_SUSPECTS = {
+    "lengths-ignored": (
+        lambda x, lengths: x.softmax(-1),
+        "All columns took part. `lengths` was not used.",
+    ),
+    "uniform-when-empty": (
+        lambda x, lengths: torch.where(
+            lengths[:, None] > 0, softmax_masked_ref(x, lengths), 1 / x.shape[1]
+        ),
+        "An empty row must be zeros, not equal shares.",
+    ),
+}
+
+MASKED_CASES = [
+    case("different lengths", x=tensor(9, 60), lengths=some_lengths(9, 60)),
+    case("an empty row", x=tensor(3, 20), lengths=ONE_EMPTY),
+    case("full rows", x=tensor(4, 32), lengths=full_lengths(4, 32)),
+    case("far below zero", x=tensor(5, 50, mean=-400.0), lengths=some_lengths(5, 50)),
+]
+
+HIDDEN_MASKED_CASES = [
+    case("all rows empty", x=tensor(4, 17), lengths=full_lengths(4, 0)),
+    case(
+        "NaN where it does not count",
+        x=tensor(2, 12, planted={(0, i): float("nan") for i in range(5, 12)}),
+        lengths=tensor(2, dtype="int32", values="zeros", planted={0: 5, 1: 12}),
+    ),
+    case("one column", x=tensor(6, 1), lengths=some_lengths(6, 1)),
+    case("rows with gaps", x=tensor(7, 70, layout="strided"), lengths=some_lengths(7, 70)),
+    case("transposed", x=tensor(12, 33, layout="transposed"), lengths=some_lengths(12, 33)),
+    case("half precision", dtype="float16", x=tensor(8, 300), lengths=some_lengths(8, 300)),
+    case("bfloat16", dtype="bfloat16", x=tensor(8, 130), lengths=some_lengths(8, 130)),
+    case("large values", x=tensor(6, 90, scale=3000.0), lengths=some_lengths(6, 90)),
+    case("lengths that do not fit", x=tensor(4, 8), lengths=full_lengths(5, 0), raises=ValueError),
+]
+
+CHECKS = {
+    "softmax": Check(
+        softmax_ref,
+        CASES,
+        SOFTMAX_ROWS + WIDE_CASES,
+        launches=1,
+        terms=row_length,
+        mistakes=SUSPECTS,
+    ),
+    "softmax_online": Check(
+        softmax_ref,
+        ONLINE_CASES,
+        [
+            *SOFTMAX_ROWS,
+            case("the tile is the row", x=tensor(3, 128), options={"block": 128}),
+            case("one element in the last tile", x=tensor(3, 129), options={"block": 128}),
+            case("steep", x=tensor(2, 400, values="rising", scale=900.0), options={"block": 64}),
+            case(
+                "transposed, in tiles",
+                x=tensor(20, 130, layout="transposed"),
+                options={"block": 32},
+            ),
+            case("wide", x=tensor(1, 70_000)),
+        ],
+        launches=1,
+        terms=row_length,
+        mistakes=SUSPECTS,
+    ),
+    "softmax_masked": Check(
+        softmax_masked_ref,
+        MASKED_CASES,
+        HIDDEN_MASKED_CASES,
+        launches=1,
+        terms=row_length,
+        mistakes=MASKED_SUSPECTS,
+    ),
+}

@@ -1,0 +1,69 @@
+"""A check as data: what is asked of a function, and on which inputs. Nothing here runs anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import torch
+
+from .cases import Case
+from .compare import Tolerance
+
+Mistakes = dict[str, tuple[Callable[..., Any], str]]
+
+# What says which calls are made and through what, and not what is asked of each of them.
+_CALLS = ("reference", "cases", "hidden", "through", "beside", "also", "hidden_also")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a page asks of one function of the learner's.
+
+    reference: gets float64 CPU tensors and returns float64; results are expected in the dtype that
+    it would return for the case's own dtypes.
+    cases: what the visible check tries. hidden: what a grader tries besides; other sizes and seeds.
+    through: the name of a function beside the answer, on the page, which is called in its place.
+    beside: names of functions of the page that `also` gets after the function itself.
+    triton: False for a plain Python function, which needs no proof of a launch.
+    launches: the exact number of launches of a call. max_programs: a function of the arguments and
+    options that gives the largest sensible grid. allow: further torch operators. deterministic:
+    False where two calls may differ in their last bits. inplace: names of arguments that are the
+    result. overlap: programs may store to one address.
+    terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
+    tolerance: a Tolerance, or a function from the output's dtype to one.
+    mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with.
+    also, hidden_also: functions with assertions of their own, for the visible cases and the hidden.
+    timeout: seconds a call; the environment's TRITONBOOK_CALL_SECONDS can lower it.
+    speed: a timed case with its baseline, on a GPU.
+    """
+
+    reference: Callable[..., Any]
+    cases: Sequence[Case]
+    hidden: Sequence[Case] = ()
+    through: str | None = None
+    beside: tuple[str, ...] = ()
+    triton: bool = True
+    launches: int | None = None
+    max_programs: Callable[..., int] | None = None
+    allow: Sequence[str] = ()
+    deterministic: bool = True
+    inplace: Sequence[str] = ()
+    overlap: bool = False
+    terms: int | Callable[..., int] = 1
+    tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
+    mistakes: Mistakes = field(default_factory=dict)
+    also: Sequence[Callable[..., None]] = ()
+    hidden_also: Sequence[Callable[..., None]] = ()
+    timeout: float = 20.0
+    speed: Any = None
+
+    def demands(self) -> dict[str, Any]:
+        """What is asked of each call, as keyword arguments of `runner.run`."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _CALLS}
+
+    def usable(self) -> list[Case]:
+        """Visible cases that have a result, the timed one included."""
+        timed = [self.speed.case] if self.speed else []
+        return [*(case for case in self.cases if case.raises is None), *timed]

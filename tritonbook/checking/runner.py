@@ -1,0 +1,168 @@
+"""Run a check: every case, then the gates. What a learner's call and a grader's have in common.
+
+cases -> guard -> launches -> compare -> diagnose -> report -> card, never back.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import device
+from . import report as states
+from .battery import Battery
+from .cases import Case
+from .checks import Check, Mistakes
+from .gates import Speed, compile_for_a100, measure_speed
+from .report import CaseResult, Finding, Report
+
+# Set where nobody reads the card (the kill matrix): one finding is enough, and saves the rest.
+first_finding_only: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    "first_finding_only", default=False
+)
+
+# After one of these, further cases would only repeat it (or cost the full time limit each).
+_STOPS = ("not-attempted", "timeout", "crashed", "does-not-compile", "no-kernel-launched")
+
+
+def _most_seconds_a_call() -> float:
+    """Limit set from outside: whoever grades many endless loops cannot wait 20 s for each."""
+    return float(os.environ.get("TRITONBOOK_CALL_SECONDS", "inf"))
+
+
+def _state_of(finding: Finding | None, gates: dict[str, str]) -> str:
+    if finding is None:
+        return states.SLOW if gates.get("speed") == "failed" else states.PASSED
+    if finding.code in ("not-attempted", "not-defined"):
+        return states.NOT_ATTEMPTED
+    if finding.code in ("does-not-compile", "out-of-resources"):
+        return states.DOES_NOT_COMPILE
+    return states.WRONG
+
+
+def _finish(
+    battery: Battery, cases: Sequence[Case], speed: Speed | None, compile_gate: Any
+) -> Report:
+    """Run every case and gate, and put together the report."""
+    brief = first_finding_only.get()
+    start = time.perf_counter()
+    rows: list[CaseResult] = []
+    finding: Finding | None = None
+    for case in cases:
+        row = battery.run_case(case, thorough=finding is None)
+        rows.append(row)
+        finding = finding or row.finding
+        if row.finding and (brief or row.finding.code in _STOPS):
+            break
+    if all(row.state == "not run" for row in rows):
+        finding = Finding("not-run", "No case of this check can run on this machine.")
+    finding = finding or battery.extra_assertions()
+    gates = {"values": "failed" if finding else "passed"}
+    facts: list[dict[str, Any]] = []
+    if battery.triton and (finding is None or (not brief and finding.code not in _STOPS)):
+        compile_finding, gates["compile"], facts = compile_for_a100(battery.fn, cases, compile_gate)
+        finding = compile_finding or finding
+    measured: dict[str, Any] = {}
+    if speed is not None:
+        finding, gates["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)
+    return Report(
+        key=battery.key,
+        state=_state_of(finding, gates),
+        finding=finding,
+        cases=[] if finding and finding.code == "not-attempted" else rows,
+        kernels=battery.kernels,
+        gates=gates,
+        versions=device.versions(),
+        seconds=time.perf_counter() - start,
+        stderr="".join(battery.noise)[:20_000],
+        kernel_facts=facts,
+        speed=measured,
+    )
+
+
+def run(
+    fn: Callable[..., Any],
+    reference: Callable[..., Any],
+    cases: Sequence[Case],
+    *,
+    key: str | None = None,
+    allow: Sequence[str] = (),
+    inplace: Sequence[str] = (),
+    mistakes: Mistakes | None = None,
+    speed: Speed | None = None,
+    compile_gate: Callable[..., Any] | None = None,
+    **options: Any,
+) -> Report:
+    """One function on a list of cases: returns the Report. `Check` describes the options.
+
+    key: the name on the card. compile_gate: what compiles a call instead of
+    `seeing.compiled.compile_gate`.
+    """
+    name = key or getattr(fn, "__name__", "answer")
+    if not callable(fn):
+        finding = Finding(
+            "not-defined", f"{name} is {type(fn).__name__}, not a function. Run the cell above."
+        )
+        return Report(
+            name,
+            states.NOT_ATTEMPTED,
+            finding,
+            [],
+            [],
+            {"values": "failed"},
+            device.versions(),
+            0.0,
+        )
+    options["timeout"] = min(options.get("timeout", Battery.timeout), _most_seconds_a_call())
+    battery = Battery(
+        fn,
+        reference,
+        name,
+        allow=tuple(allow),
+        inplace=tuple(inplace),
+        mistakes=dict(mistakes or {}),
+        **options,
+    )
+    return _finish(battery, list(cases), speed, compile_gate)
+
+
+def run_check(
+    fn: Callable[..., Any],
+    check: Check,
+    key: str,
+    *,
+    hidden: bool = False,
+    beside: Callable[[str], Any] | None = None,
+    **demands: Any,
+) -> Report:
+    """Run the visible cases of a check on `fn`, or the hidden ones: returns the Report.
+
+    key: the name on the card. beside: finds another function of the page by its name; without it
+    they are taken from where `fn` was defined. demands: stand in place of the check's own.
+    """
+    look_up = beside or functools.partial(_neighbour, fn)
+    also = check.hidden_also if hidden else check.also
+    others = [look_up(name) for name in check.beside] if also else []
+    options = {**check.demands(), **demands}
+    options["also"] = [lambda answer, each=each: each(answer, *others) for each in also]
+    cases = check.hidden if hidden else check.cases
+    return run(called(fn, check, beside), check.reference, cases, key=key, **options)
+
+
+def called(fn: Any, check: Check, beside: Callable[[str], Any] | None = None) -> Any:
+    """The function that a check of `fn` calls: `fn` itself, or what it is looked at through."""
+    if not check.through or not callable(fn):
+        return fn
+    return (beside or functools.partial(_neighbour, fn))(check.through)
+
+
+def _neighbour(fn: Callable[..., Any], name: str) -> Any:
+    """Another function of the cell or module in which `fn` was defined. Raises NameError."""
+    names = getattr(getattr(fn, "fn", fn), "__globals__", {})
+    if name not in names:
+        raise NameError(f"{name} is not defined. Run the cell that defines it.", name=name)
+    return names[name]

@@ -1,0 +1,134 @@
+"""What a page's checks try: `CHECKS` of its cases.py, loaded beside the page itself.
+
+cases.py is a module of the package that the folder of exercises makes: `from .page import add_ref`
+gives the page as solved, `from ..shared import norms` what several pages need.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import hashlib
+import importlib
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from ..checking import Check, Report, run_check
+from ..checking.cases import Case, elements
+from ..checking.runner import called
+from .exercises import Exercise, exercises, get, load, machinery
+from .source import SourceError
+
+
+def checks(page: str | int | Exercise) -> dict[str, Check]:
+    """The checks of a page, by the name of the function that they check.
+
+    Raises SourceError, which names file, line and mend, where its cases.py cannot be used.
+    """
+    exercise = page if isinstance(page, Exercise) else get(page)
+    path = exercise.path.with_name("cases.py")
+    if not path.is_file():
+        raise SourceError(path, 1, "the file is missing", "add it, with CHECKS = {...}")
+    module = _loaded(exercise, hashlib.sha256(path.read_bytes()).hexdigest())
+    found = getattr(module, "CHECKS", None)
+    if not isinstance(found, dict) or not all(isinstance(c, Check) for c in found.values()):
+        problem = "CHECKS is no dict of Check(...)"
+        raise SourceError(path, 1, problem, "end the file with CHECKS = {name: Check(...)}")
+    return found
+
+
+def find_check(name: str) -> tuple[Exercise, Check]:
+    """The page that asks for a function called `name`, and its check. Raises LookupError."""
+    asked = {key: exercise for exercise in exercises() for key in exercise.checks()}
+    if name not in asked:
+        close = difflib.get_close_matches(name, asked, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise LookupError(f"No page of the course asks for a function called {name!r}.{hint}")
+    return asked[name], checks(asked[name])[name]
+
+
+def run_page_check(module: ModuleType, key: str, hidden: bool | None = None) -> Report:
+    """Run the check `key` on a module that `exercises.load` gave; returns the Report.
+
+    hidden: the hidden cases alone (True), the visible ones alone (False), or these and then, if
+    they pass, those.
+    """
+    exercise: Exercise = module.__exercise__
+    known = checks(exercise)
+    if key not in known:
+        raise KeyError(f"{exercise.slug} has no check with the key {key!r}")
+    report = None
+    with machinery():
+        for turn in (False, True) if hidden is None else (hidden,):
+            if report is None or (report.passed and known[key].hidden):
+                report = run_check(getattr(module, key), known[key], key, hidden=turn)
+    return report
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a check calls: the answer, or what it is looked at through, on the check's cases."""
+
+    key: str
+    function: Callable[..., Any]
+    check: Check
+
+    def largest(self) -> Case:
+        """The usable case with the most elements. Raises ValueError where there is none."""
+        return max(self.check.usable(), key=elements)
+
+
+def call(exercise: Exercise, key: str, module: ModuleType | None = None) -> Call:
+    """What the check `key` calls, from a module of the page (default: as solved)."""
+    module, asked = module or load(exercise), checks(exercise)[key]
+    return Call(key, called(getattr(module, key), asked, vars(module).__getitem__), asked)
+
+
+def pictures(page: str | int | Exercise) -> ModuleType:
+    """The drawings of a page: the module pictures.py in its folder. Raises LookupError."""
+    exercise = page if isinstance(page, Exercise) else get(page)
+    if not exercise.path.with_name("pictures.py").is_file():
+        raise LookupError(f"{exercise.slug} has no pictures.py")
+    return importlib.import_module(f"{_package(exercise)}.pictures")
+
+
+@functools.cache
+def _loaded(exercise: Exercise, digest: str) -> ModuleType:
+    """cases.py as a module, loaded again when its text changed; `.page` is the page as solved."""
+    name = _package(exercise)
+    sys.modules.pop(f"{name}.cases", None)
+    try:
+        sys.modules[f"{name}.page"] = load(exercise)
+        with machinery():
+            importlib.invalidate_caches()
+            return importlib.import_module(f"{name}.cases")
+    except SourceError:
+        raise
+    except Exception as error:
+        raise _refused(exercise, error) from None
+
+
+def _package(exercise: Exercise) -> str:
+    """The name of the package that an exercise's folder is; made where it is not yet."""
+    folder = exercise.path.parent
+    course = f"_workbook_{hashlib.sha256(str(folder.parent).encode()).hexdigest()[:8]}"
+    for name, path in ((course, folder.parent), (f"{course}.{folder.name}", folder)):
+        if name not in sys.modules:
+            package: Any = ModuleType(name)
+            package.__path__ = [str(path)]
+            sys.modules[name] = package
+    return f"{course}.{folder.name}"
+
+
+def _refused(exercise: Exercise, error: Exception) -> SourceError:
+    """Why cases.py cannot be loaded, with the line in it that failed."""
+    path = exercise.path.with_name("cases.py")
+    if isinstance(error, SyntaxError):
+        return SourceError(path, error.lineno or 1, f"this is not Python ({error.msg})", "mend it")
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    problem = f"the cases cannot be read ({type(error).__name__}: {error})"
+    return SourceError(path, (lines or [1])[-1] or 1, problem, "mend this line")
