@@ -1,8 +1,8 @@
 """The sample class: submissions made from an exercise, each with the grade that it must get.
 
 Nothing here is a hand-copied notebook. Right answers come from the exercise's solutions, honest
-variants and the missing mask from the page's `wrong.py`, the rest from rewrites that fit any exercise.
-So the class follows the course when the course changes.
+variants and the missing mask from the page's `wrong.py`, the rest from rewrites that fit any
+exercise. So the class follows the course when the course changes.
 """
 
 from __future__ import annotations

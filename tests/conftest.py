@@ -13,7 +13,7 @@ TOGETHER = (
     "tests/autograde/test_stock_tools.py",
     "tests/browser/",
     "tests/course/test_closure.py",
-    "tests/exercises/test_11_register_op.py",
+    "tests/exercises/test_30_register_op.py",
 )
 
 

@@ -114,7 +114,7 @@ def test_launches_of_a_kernel_that_was_kept_are_seen(tmp_path):
 def test_an_old_torch_wraps_interpreted_kernels(monkeypatch):
     """torch 2.6 and 2.9 refuse them; played here by a wrap_triton that refuses everything.
 
-    Kills: notebook 11's last task, which cannot be solved on a CPU with the oldest pair.
+    Kills: notebook 30's last task, which cannot be solved on a CPU with the oldest pair.
     """
     import torch
 

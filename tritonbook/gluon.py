@@ -1,4 +1,4 @@
-"""Gluon, Triton's lower level, for notebooks 17 and 18: the names that their kernels use.
+"""Gluon, Triton's lower level, for notebooks 64 and 65: the names that their kernels use.
 
 They live in `triton.experimental.gluon`. Where `triton_has_gluon` of `warp_jobs` says no, stand-ins
 have these names, and the kernels are defined but never compiled.

@@ -1,4 +1,4 @@
-"""Where the Gluon kernels of notebooks 17 and 18 run, whose warps have different jobs."""
+"""Where the Gluon kernels of notebooks 64 and 65 run, whose warps have different jobs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .device import INTERPRET
 
 
 def triton_has_gluon() -> bool:
-    """Has this Triton a Gluon whose functions have the names and signatures of notebooks 17, 18?
+    """Has this Triton a Gluon whose functions have the names and signatures of notebooks 64, 65?
 
     Versions 3.6 to 3.8 do. Before, they are others or absent; 3.9 renamed one.
     """
@@ -19,7 +19,7 @@ def triton_has_gluon() -> bool:
 
 
 def can_run_gluon() -> bool:
-    """Can the Gluon kernels of notebooks 17 and 18 run, or be compiled, here? They are for sm_90.
+    """Can the Gluon kernels of notebooks 64 and 65 run, or be compiled, here? They are for sm_90.
 
     Gluon has no interpreter.
     """
@@ -29,7 +29,7 @@ def can_run_gluon() -> bool:
 def gluon_attention(
     q: Any, k: Any, v: Any, least: int | None, own_tiles: int | None = None
 ) -> Callable[..., Any] | None:
-    """`flash_gluon` of notebook 18 for these tensors, or None: the caller's own kernel should run.
+    """`flash_gluon` of notebook 65 for these tensors, or None: the caller's own kernel should run.
 
     q: (B, H, L, D). k, v: (B, HK, L, D).
     least: from how many queries on the other kernel is wanted, for heads of 128; smaller heads
@@ -47,4 +47,4 @@ def gluon_attention(
 def _attention() -> Any:
     from .course.exercises import get, load
 
-    return load(get("18_gluon_attention"))
+    return load(get("65_gluon_attention"))

@@ -84,7 +84,7 @@ def _problem(B, L, D, tensors, **targets):
 OPS = [
     Op(
         name="flash_fwd",
-        notebook="14_flash_attention",
+        notebook="41_flash_attention",
         problems=[
             _problem(2, 4096, 128, 3, cudnn=0.85, flaggems=1.2),
             _problem(1, 16384, 128, 3, cudnn=0.95, flaggems=1.2),
@@ -102,7 +102,7 @@ OPS = [
     ),
     Op(
         name="flash_attention",
-        notebook="15_attention_backward",
+        notebook="43_flash_backward",
         problems=[_problem(2, 4096, 128, 4, **{"flash-attention-2": 1.2})],
         exact=lambda q, k, v, do, causal: one_head_gradients(q, k, v, do),
         part=last_heads,

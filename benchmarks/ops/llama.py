@@ -113,7 +113,7 @@ def _problem(B, L):
 OPS = [
     Op(
         name="llama_block",
-        notebook="16_llama_block",
+        notebook="44_llama_block",
         problems=[_problem(2, 2048), _problem(1, 8192)],
         exact=exact,
         providers={

@@ -50,7 +50,7 @@ def _with_relu(provider):
 OPS = [
     Op(
         name="matmul",
-        notebook="09_autotune",
+        notebook="22_autotune",
         problems=[
             _square(2048, cublas=0.98),
             _square(4096, cublas=0.95),
@@ -67,7 +67,7 @@ OPS = [
     ),
     Op(
         name="linear_act",
-        notebook="08_matmul",
+        notebook="20_matmul",
         problems=[_layer(4096)],
         exact=_linear,
         providers={

@@ -78,7 +78,7 @@ FEW_ROWS = {"mlp_gluon": "made for tiles of 128 rows"}
 OPS = [
     Op(
         name="silu_mul",
-        notebook="10_fused_mlp",
+        notebook="23_fused_mlp",
         problems=[_gate(4096, 14336, compile_static=1.0, liger=1.0), _gate(16, 14336)],
         exact=gate,
         providers={
@@ -90,7 +90,7 @@ OPS = [
     ),
     Op(
         name="mlp_swiglu",
-        notebook="10_fused_mlp",
+        notebook="23_fused_mlp",
         problems=[
             _llama(4096, 4096, 14336, compile_static=1.0),
             _llama(4096, 4096, 14336, linear=True),
@@ -107,7 +107,7 @@ OPS = [
     ),
     Op(
         name="mlp_gelu_fused",
-        notebook="10_fused_mlp",
+        notebook="23_fused_mlp",
         problems=[
             _narrow(65536, 64, compile_static=1.5),
             _narrow(65536, 128, compile_static=1.5),

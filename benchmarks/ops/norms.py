@@ -134,7 +134,7 @@ def _trained(M, N):
 OPS = [
     Op(
         name="rmsnorm",
-        notebook="06_rmsnorm_partition",
+        notebook="11_rmsnorm_split",
         problems=[
             _rows(16384, 4096, 1, liger=1.0, compile_static=1.0),
             _rows(16384, 8192, 1, liger=1.0, compile_static=1.0),
@@ -155,7 +155,7 @@ OPS = [
     ),
     Op(
         name="layernorm",
-        notebook="07_layernorm",
+        notebook="13_layernorm",
         problems=[
             _rows(16384, 4096, 2, SHORT, torch=1.0, liger=1.0, compile_static=1.0),
             _rows(16384, 8192, 2, SHORT, torch=1.0, liger=1.0, compile_static=1.0),
@@ -175,7 +175,7 @@ OPS = [
     ),
     Op(
         name="layernorm forward and backward",
-        notebook="07_layernorm",
+        notebook="13_layernorm",
         problems=[_trained(16384, 4096)],
         exact=_gradients(layer_eager),
         providers={
@@ -190,7 +190,7 @@ OPS = [
     # Autograd calls a Python class of ours, but C++ of PyTorch's. So here without it, for both.
     Op(
         name="layernorm passes",
-        notebook="07_layernorm",
+        notebook="13_layernorm",
         problems=[_trained(16384, 4096)],
         exact=_gradients(layer_eager),
         providers={

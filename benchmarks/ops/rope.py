@@ -44,7 +44,7 @@ def _llama(B, L, H, HK, D):
 OPS = [
     Op(
         name="rope",
-        notebook="13_rope",
+        notebook="40_rope",
         problems=[_llama(2, 4096, 32, 8, 128)],
         exact=eager,
         providers={

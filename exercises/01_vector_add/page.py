@@ -385,7 +385,7 @@ predict(
 # **Read the plot.** On a GPU the bars are almost equal, and near the ceiling. `add` does one addition
 # for 12 bytes, so it waits for memory whatever you do. Such a kernel is *memory-bound*. How the work
 # is divided matters little here, as long as there are enough programs to ask for memory at the same
-# time. It will matter in notebook 06, where a few long rows start too few programs.
+# time. It will matter in notebook 11, where a few long rows start too few programs.
 #
 # ## Stretch: as many programs as you like
 #

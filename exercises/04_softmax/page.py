@@ -637,7 +637,7 @@ check(softmax_masked)
 #
 # </details>
 #
-# Next: [05_rmsnorm_rows](05_rmsnorm_rows.ipynb), another reduction over rows, and the first two of
+# Next: [10_rmsnorm_rows](10_rmsnorm_rows.ipynb), another reduction over rows, and the first two of
 # four ways to divide them.
 
 # %%

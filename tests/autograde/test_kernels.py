@@ -64,7 +64,7 @@ def test_honest_constructs_pass(body: str) -> None:
 
 
 def test_a_function_of_the_course_passes() -> None:
-    """Kills: an answer to notebook 07 that is refused for what its own page imports."""
+    """Kills: an answer to notebook 13 that is refused for what its own page imports."""
     before = "from tritonbook.cooperative import arrival_counters, wait_for_all\n"
     _only(_library("wait_for_all(x_ptr, 1)", before))
 

@@ -75,7 +75,7 @@ FILES = {
     },
     "grading_speed.json": [run_of(one_class(10, 20.0, 60.0)), run_of(one_class(50, 50.0, 60.0))],
     "grading_gpu.json": {
-        "exercise": "05_rmsnorm_rows",
+        "exercise": "10_rmsnorm_rows",
         "submissions": 80,
         "seconds_per_submission": 1.5,
         "workers": 12,
@@ -121,7 +121,7 @@ def test_each_figure_stands_in_its_row_with_its_place(tmp_path):
     assert suite[4:] == ["2026-02-03", "`python -m benchmarks.cost --suite`"]
     assert row(text, "graded submission, CPU, class of 10")[1].startswith("2.00; 20.0 for 10,")
     graded = row(text, "graded submission, GPU")
-    assert graded[1] == "1.50; 120 for 80, notebook 05, 12 workers"
+    assert graded[1] == "1.50; 120 for 80, notebook 10, 31 workers"
     assert graded[2] == f"{GPU}, CPU not stored" and graded[4] == "2026-04-05"
 
 
@@ -149,7 +149,7 @@ def test_grading_grows_by_what_was_measured(tmp_path):
     assert grown[1:3] == ["50.0", "1.00"] and grown[6:8] == ["6.00 (first 10)", "6.0"]
     assert row(text, "200")[1:8] == ["not measured"] * 7
     faults = row(text, "80")
-    assert faults[1:3] == ["120", "1.50"] and faults[8] == "GPU, notebook 05"
+    assert faults[1:3] == ["120", "1.50"] and faults[8] == "GPU, notebook 10"
     assert [faults[i] for i in (3, 4, 6, 7)] == ["not measured"] * 4
     assert "From 10 to 50 students, 5 times as many, grading takes 2.5 times as long." in text
 

@@ -22,10 +22,10 @@ from typing import Any
 
 import pytest
 import torch
+from tritonbook.course.calls import calls
 
 from tritonbook.checking import run
 from tritonbook.checking.card import as_html
-from tritonbook.course.calls import calls
 from tritonbook.course.exercises import get, load
 from tritonbook.course.mutants import wrong_answers
 from tritonbook.course.progress import progress

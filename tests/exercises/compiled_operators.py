@@ -1,4 +1,4 @@
-"""Questions of notebook 11 to compiled kernels without a GPU; the script of one process.
+"""Questions of notebook 30 to compiled kernels without a GPU; the script of one process.
 
 Kernels compile for an H100 and are launched on a driver that runs nothing; after each launch the
 formula fills in what the kernel would have written. So everything that PyTorch does with an
@@ -64,7 +64,7 @@ def answers(module, key):
 
 
 def main():
-    exercise = exercises.get("11_register_op")
+    exercise = exercises.get("30_register_op")
     found = {}
     with fake_gpu(90), hook_launch(fill_in):
         for key in sys.argv[1:]:

@@ -1,4 +1,4 @@
-"""The same bits at every call: twenty times what the checks of notebooks 14 to 16 ask thrice."""
+"""The same bits at every call: twenty times what the checks of notebooks 41 to 44 ask thrice."""
 
 import pytest
 import torch
@@ -19,21 +19,21 @@ def _heads(count):
 
 
 def _attention():
-    page = load(get("14_flash_attention"))
+    page = load(get("41_flash_attention"))
     q, k, v = _heads(4), _heads(2), _heads(2)
     return lambda: page.flash_gqa(q, k, v, True)
 
 
 def _backward():
-    forward = load(get("14_flash_attention")).flash_gqa
-    page = load(get("15_attention_backward"))
+    forward = load(get("41_flash_attention")).flash_gqa
+    page = load(get("43_flash_backward"))
     q, k, v, do = _heads(4), _heads(2), _heads(2), _heads(4)
     o, lse = forward(q, k, v, True)
     return lambda: page.flash_bwd(do, q, k, v, o, lse, True)
 
 
 def _layer():
-    page = load(get("16_llama_block"))
+    page = load(get("44_llama_block"))
     shapes = [(256,), (256, 512), (256, 256), (256,), (256, 320), (256, 320), (320, 256)]
     weights = [
         (torch.randn(*shape, device=DEVICE) * shape[0] ** -0.5).to(DTYPE) for shape in shapes

@@ -1,4 +1,4 @@
-"""Cooperative launches: the stretch of notebook 06 and `layernorm_split` in one launch."""
+"""Cooperative launches: the stretch of notebook 11 and `layernorm_split` in one launch."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ has_it = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def rms():
-    return load(get("06_rmsnorm_partition"))
+    return load(get("11_rmsnorm_split"))
 
 
 @pytest.fixture(scope="module")
 def layer():
-    return load(get("07_layernorm"))
+    return load(get("13_layernorm"))
 
 
 @triton.jit

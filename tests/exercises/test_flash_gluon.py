@@ -1,17 +1,17 @@
-"""The Gluon kernel of notebook 18: machine code here, values on an H100."""
+"""The Gluon kernel of notebook 65: machine code here, values on an H100."""
 
 import pytest
 import torch
+from tritonbook.checking.check import run
 
 from tritonbook import DEVICE, case, compat, tensor, warp_jobs
-from tritonbook.checking.check import run
 from tritonbook.course.exercises import get, load
 from tritonbook.seeing.compiled import compile_gate
 
 
 @pytest.fixture(scope="module")
 def page():
-    return load(get("18_gluon_attention"))
+    return load(get("65_gluon_attention"))
 
 
 def _empty(B, H, L, D, dtype):
@@ -76,7 +76,7 @@ def test_it_is_attention(page, programs, at_once, monkeypatch):
     monkeypatch.setitem(page.flash_gluon.__globals__, "multiprocessors", lambda: programs)
     if at_once:
         monkeypatch.setitem(page.flash_gluon.__globals__, "heads_at_once", lambda *_: at_once)
-    attention = load(get("14_flash_attention"))
+    attention = load(get("41_flash_attention"))
     growing = {"values": attention.growing_keys}
     shapes = [
         (1, 1, 1, 128, 128),
@@ -112,7 +112,7 @@ def test_it_is_attention(page, programs, at_once, monkeypatch):
 def test_a_scale_of_ones_own(page):
     """Kills: a scale that the plain kernel does not get, one that only the plain one refuses."""
     q, k, v = torch.randn(3, 1, 2, 20, 64).unbind(0)
-    attention_ref = load(get("14_flash_attention")).attention_ref
+    attention_ref = load(get("41_flash_attention")).attention_ref
     wanted = attention_ref(q.double(), k.double(), v.double(), True, 0.4)[0]
     got = page.flash_gluon(q, k, v, True, 0.4)[0]
     torch.testing.assert_close(got.double(), wanted, rtol=1e-4, atol=1e-4)
@@ -178,7 +178,7 @@ def test_it_takes_what_a_product_leaves(page, B, H, HK, L):
     with compat.hook_launch(seen):
         o, lse = page.flash_gluon(q, k, v, True)
     assert names == ["flash_gluon_kernel"]
-    attention = load(get("14_flash_attention"))
+    attention = load(get("41_flash_attention"))
     wanted, wanted_lse = attention.attention_ref(q.double(), k.double(), v.double(), True)
     assert (o - wanted).norm() < 0.005 * wanted.norm()
     assert torch.allclose(lse.double(), wanted_lse.double(), atol=1e-3)
@@ -200,7 +200,7 @@ class TestTheLayer:
 
     def test_it_is_the_layer_of_notebook_16(self, page):
         """Kills: norms swapped, a residual of the wrong tensor, gate and up swapped."""
-        llama = load(get("16_llama_block"))
+        llama = load(get("44_llama_block"))
         cases = [
             case("two batches", **llama.block_arguments(2, 6)),
             case("an odd length, wide tables", **llama.block_arguments(1, 5, positions=9)),
@@ -217,7 +217,7 @@ class TestTheLayer:
 
     def test_a_block_around_notebook_16s_runs_on_it(self, page, monkeypatch):
         """Kills: the plain layer in its place, a lost eps, weights of its own, no gradients."""
-        llama, calls = load(get("16_llama_block")), []
+        llama, calls = load(get("44_llama_block")), []
         specs = llama.block_arguments(2, 6)
         values = case("", **specs).sample()
         weights = {name: values[name].to(DEVICE) for name in llama.TritonLlamaBlock.NAMES}
@@ -243,7 +243,7 @@ class TestTheLayer:
     @pytest.mark.parametrize(("B", "L"), [(1, 640), (3, 129)])
     def test_both_kernels_work_in_it(self, page, B, L):
         """Kills: the plain kernels in their place, by strides or a layout of weights."""
-        llama = load(get("16_llama_block"))
+        llama = load(get("44_llama_block"))
         specs = llama.block_arguments(B, L, D=512, F=768, heads=8, kv_heads=2, size=128)
         values = case("", **specs).sample()
         arguments = [

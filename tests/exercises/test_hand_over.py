@@ -1,4 +1,4 @@
-"""Which attention of notebook 14 goes to the kernel of notebook 18, and what it gets there."""
+"""Which attention of notebook 41 goes to the kernel of notebook 65, and what it gets there."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ LONG = 1024
 
 @pytest.fixture
 def page():
-    return load(get("14_flash_attention"))
+    return load(get("41_flash_attention"))
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def other(monkeypatch):
         calls.append(arguments)
         return "o", "lse"
 
-    page = load(get("18_gluon_attention"))
+    page = load(get("65_gluon_attention"))
     monkeypatch.setattr(warp_jobs, "can_run_gluon", lambda: True)
     monkeypatch.setattr(page, "gluon_takes", lambda q, k, v: True)
     monkeypatch.setattr(page, "flash_gluon", kernel)
@@ -73,7 +73,7 @@ def test_what_stays(page, other, monkeypatch, name, H, why, L, sizes, least):
 @BOTH
 def test_so_does_what_the_other_kernel_cannot_take(page, other, monkeypatch, name, H):
     """Kills: either question left out; each of the two is enough for a no."""
-    gluon = load(get("18_gluon_attention"))
+    gluon = load(get("65_gluon_attention"))
     monkeypatch.setattr(page, "HAND_OVER_FROM", 1)
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(warp_jobs, "can_run_gluon", lambda: False)
@@ -104,7 +104,7 @@ def test_bad_input_is_refused_before(page, other):
     ],
 )
 def test_which_kernel_is_launched(page, name, arch, L, D, kernel):
-    """Kills: a function that cannot reach notebook 18 from a process of its own, a kernel for
+    """Kills: a function that cannot reach notebook 65 from a process of its own, a kernel for
     another GPU, two kernels that hand on to each other for ever."""
     q = torch.empty(1, 4, L, D, dtype=HALF, device="meta")
     k = q if name == "flash_fwd" else q[:, :2]

@@ -1,12 +1,12 @@
-"""The Gluon kernel of notebook 17: machine code here, values on an H100."""
+"""The Gluon kernel of notebook 64: machine code here, values on an H100."""
 
 import pytest
 import torch
 from machine_code import seen_after
+from tritonbook.checking.check import run
 
 from tritonbook import case, compat, tensor, warp_jobs
 from tritonbook.checking import Tolerance
-from tritonbook.checking.check import run
 from tritonbook.course.exercises import get, load
 from tritonbook.seeing.compiled import compile_gate
 
@@ -18,7 +18,7 @@ no_h100 = pytest.mark.skipif(not warp_jobs.can_run_gluon(), reason="needs an H10
 
 @pytest.fixture(scope="module")
 def page():
-    return load(get("17_gluon_matmul"))
+    return load(get("64_gluon_matmul"))
 
 
 def _empty(rows, columns, dtype=torch.bfloat16, by_columns=False):
@@ -74,7 +74,7 @@ def test_products_follow_each_other_without_a_wait():
     products of a step: 34 us instead of 29 on an H100 for 2048 x 2048 x 2048. And a launch of the
     kernel that was kept which nobody sees."""
     ring, many = "matmul_ring_kernel 4 1", "matmul_gluon_kernel 8 2"
-    assert seen_after("17_gluon_matmul", CALLS, LOOK).splitlines() == [ring, ring, many]
+    assert seen_after("64_gluon_matmul", CALLS, LOOK).splitlines() == [ring, ring, many]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_it_is_a_product(page, layout, programs, monkeypatch):
         ]
         report = run(
             page.mlp_gluon,
-            load(get("10_fused_mlp")).mlp_swiglu_ref,
+            load(get("23_fused_mlp")).mlp_swiglu_ref,
             cases,
             launches=2,
             tolerance=half,

@@ -1,4 +1,4 @@
-"""What the checks of notebooks 06 and 07 cannot say: gradients, and the same bits on a GPU."""
+"""What the checks of notebooks 11 and 13 cannot say: gradients, and the same bits on a GPU."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_svg_is_whole_described_and_safe(drawing):
 
 
 def test_strips_counted_as_the_text_says():
-    """The numbers of notebook 08. Kills: counting tiles, or one matrix only."""
+    """The numbers of notebook 20. Kills: counting tiles, or one matrix only."""
     assert pictures.strips(row_by_row, 8, 8, 16) == (2, 8)
     assert pictures.strips(in_groups_of(4), 8, 8, 16) == (4, 4)
     assert sum(pictures.strips(row_by_row, 64, 64, 128)) == 66

@@ -200,36 +200,36 @@ DERIVED = {
     "01_vector_add": (240_000, 0.068),
     "03_gelu_fusion": (40_000, 1.90, 0.181),
     "04_softmax": (144_000, 0.045),
-    "05_rmsnorm_rows": (65_536, 0.091, 1.02),
-    "06_rmsnorm_partition": (96_000, 0.091, 0.009),
-    "07_layernorm": (0.091, 1.0),
-    "08_matmul": (65_536, 1.62),
-    "10_fused_mlp": (384_000, 0.119),
-    "12_op_library": (120_000, 0.272),
-    "13_rope": (8_192, 0.057, 10),
-    "14_flash_attention": (16_384, 0.40),
-    "15_attention_backward": (4_096, 2.73, 1.3),
-    "16_llama_block": (1_376_256, 2.73),
-    "17_gluon_matmul": (3, 208),
-    "18_gluon_attention": (4, 192),
+    "10_rmsnorm_rows": (65_536, 0.091, 1.02),
+    "11_rmsnorm_split": (96_000, 0.091, 0.009),
+    "13_layernorm": (0.091, 1.0),
+    "20_matmul": (65_536, 1.62),
+    "23_fused_mlp": (384_000, 0.119),
+    "31_op_library": (120_000, 0.272),
+    "40_rope": (8_192, 0.057, 10),
+    "41_flash_attention": (16_384, 0.40),
+    "43_flash_backward": (4_096, 2.73, 1.3),
+    "44_llama_block": (1_376_256, 2.73),
+    "64_gluon_matmul": (3, 208),
+    "65_gluon_attention": (4, 192),
 }
 # Where a floor is all that can be derived, the derivation says so, and close is what it gets.
-CLOSE = {("13_rope", 1), ("14_flash_attention", 1)}
+CLOSE = {("40_rope", 1), ("41_flash_attention", 1)}
 # Results that the notebook's own cells load on a machine without a GPU.
 TABLES = {
     "03_gelu_fusion": {"rungs": "gelu_ladder"},
     "04_softmax": {"rows": "softmax_ways"},
-    "08_matmul": {"timed": "matmul_order"},
+    "20_matmul": {"timed": "matmul_order"},
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
 COMPILED = {
-    "17_gluon_matmul": ("many_tiles", "matmul_gluon", [(4096, 64), (64, 2048)]),
-    "18_gluon_attention": ("compiled", "flash_gluon", 3 * [(1, 2, 256, 128)]),
+    "64_gluon_matmul": ("many_tiles", "matmul_gluon", [(4096, 64), (64, 2048)]),
+    "65_gluon_attention": ("compiled", "flash_gluon", 3 * [(1, 2, 256, 128)]),
 }
 SHAPES = {
-    "05_rmsnorm_rows": [(16, 512)],
-    "06_rmsnorm_partition": [(1 << 20, 64), (16384, 4096), (8, 262144)],
-    "07_layernorm": [(16384, 4096), (8, 262144)],
+    "10_rmsnorm_rows": [(16, 512)],
+    "11_rmsnorm_split": [(1 << 20, 64), (16384, 4096), (8, 262144)],
+    "13_layernorm": [(16384, 4096), (8, 262144)],
 }
 
 

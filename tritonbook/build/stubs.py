@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..course import gaps
 from ..checking.cases import arguments
+from ..course import gaps
 from ..course.cases import call
 from ..course.exercises import Exercise, load
 from ..course.source import SourceError

@@ -112,9 +112,10 @@ def as_html(report: Report, answer: str = "") -> str:
             '<pre style="margin:6px 0;padding:8px;overflow:auto;color:inherit;background:'
             f'rgba(128,128,128,.12)">{html.escape(answer)}</pre></details>'
         )
+    how = "<br>".join(map(html.escape, _footer(report)))
     parts.append(
         '<details style="margin-top:4px;font-size:12px"><summary>How it was checked</summary>'
-        f'<div style="margin:4px 0">{"<br>".join(map(html.escape, _footer(report)))}</div></details>'
+        f'<div style="margin:4px 0">{how}</div></details>'
     )
     if report.stderr.strip():
         parts.append(

@@ -1,4 +1,4 @@
-"""The gradients of LayerNorm and RMSNorm in PyTorch, as notebook 07 writes them in formulas.
+"""The gradients of LayerNorm and RMSNorm in PyTorch, as notebook 13 writes them in formulas.
 
 For rows of x [M, N], with a gradient dy [M, N] from above and a weight w [N]. The results have the
 dtypes of x and w; gradients of the weights are summed over all rows.

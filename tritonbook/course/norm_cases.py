@@ -42,7 +42,7 @@ def _counts(low: int, high: int) -> Callable[..., torch.Tensor]:
 def pieces(N: int, num_splits: int) -> tuple[int, int]:
     """Columns of each piece when N columns are cut in num_splits, and the tile that holds one.
 
-    As the function of this name in notebook 06. Raises ValueError for a piece of over 65536.
+    As the function of this name in notebook 11. Raises ValueError for a piece of over 65536.
     """
     piece_size = triton.cdiv(triton.cdiv(N, num_splits), 16) * 16
     BLOCK_N = triton.next_power_of_2(piece_size)

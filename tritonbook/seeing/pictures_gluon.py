@@ -10,7 +10,7 @@ from .svg import EMPTY, FILLS, INK, LINE, SMALL, Picture, line, rect, titled, wo
 def draw_ring(ring_slot: Callable[[int, int], tuple[int, int]], loads: int, slots: int) -> Picture:
     """Where load after load goes in a ring of `slots` slots, and which phase its arrival ends.
 
-    ring_slot(number, slots) -> (slot, phase), as in notebook 17.
+    ring_slot(number, slots) -> (slot, phase), as in notebook 64.
     """
     left, top, width, height = 64, 26, 34, 30
     parts = [words(left, 8, "loads in their order")]

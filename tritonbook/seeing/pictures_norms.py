@@ -1,4 +1,4 @@
-"""Pictures of notebooks 06 and 07: who reads which part of which row, and who wins where.
+"""Pictures of notebooks 11 and 13: who reads which part of which row, and who wins where.
 
 Numbers in the cells say what the colours say.
 """

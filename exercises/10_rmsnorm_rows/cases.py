@@ -1,0 +1,183 @@
+"""What the checks of 10_rmsnorm_rows try: cases, references, and mistakes that have a name."""
+
+import torch
+import triton
+
+from tritonbook.checking import Check, case, tensor
+
+from .page import rmsnorm_ref
+
+
+def row_length(x, w, eps):
+    """How many squares are summed: sets the tolerance of the check."""
+    return x.shape[-1]
+
+
+EPS = 1e-6
+
+CASES = [
+    case("a row that fills its tile", x=tensor(4, 128), w=tensor(128), eps=EPS),
+    case("a row that does not", x=tensor(5, 100), w=tensor(100), eps=EPS),
+    case("rows with gaps", x=tensor(6, 70, layout="strided"), w=tensor(70), eps=EPS),
+    case(
+        "half precision, large",
+        dtype="float16",
+        x=tensor(3, 300, scale=400),
+        w=tensor(300),
+        eps=EPS,
+    ),
+    case("three dimensions", x=tensor(2, 3, 65), w=tensor(65), eps=EPS),
+]
+
+
+def _padded_mean(x, w, eps):
+    square = x.pow(2).sum(dim=-1, keepdim=True) / triton.next_power_of_2(x.shape[-1])
+    return x * torch.rsqrt(square + eps) * w
+
+
+SUSPECTS = {
+    "no-weight": (
+        lambda x, w, eps: rmsnorm_ref(x, torch.ones_like(w), eps),
+        "The row is normalised, but not multiplied by the weight.",
+    ),
+    "divided-by-tile": (
+        _padded_mean,
+        "The mean is taken over the lanes of the tile. Divide by N, the number of elements.",
+    ),
+    "sum-not-mean": (
+        lambda x, w, eps: x * torch.rsqrt(x.pow(2).sum(-1, keepdim=True) + eps) * w,
+        "This divides by the root of the sum of squares. It should be the root of their mean.",
+    ),
+    "eps-outside-root": (
+        lambda x, w, eps: x / (x.pow(2).mean(-1, keepdim=True).sqrt() + eps) * w,
+        "`eps` is added outside the root. It belongs inside: tiny rows tell the difference.",
+    ),
+    "no-eps": (
+        lambda x, w, eps: rmsnorm_ref(x, w, 0.0),
+        "`eps` is missing. Rows of tiny numbers tell the difference.",
+    ),
+    "no-root": (
+        lambda x, w, eps: x / (x.pow(2).mean(-1, keepdim=True) + eps) * w,
+        "This divides by the mean square, not by its root.",
+    ),
+    "layernorm": (
+        lambda x, w, eps: rmsnorm_ref(x - x.mean(-1, keepdim=True), w, eps),
+        "The mean is subtracted first: that is LayerNorm. RMSNorm leaves the mean alone.",
+    ),
+    "mean-of-x": (
+        lambda x, w, eps: x * torch.rsqrt(x.mean(-1, keepdim=True) + eps) * w,
+        "The mean is taken of x, not of its square.",
+    ),
+    "squares-overflow": (
+        lambda x, w, eps: x * 0.0,
+        "All results are zero: the squares overflowed to infinity in half precision. Convert to "
+        "float32 before you square.",
+    ),
+    "first-weight-only": (
+        lambda x, w, eps: rmsnorm_ref(x, w[:1].expand_as(w), eps),
+        "Every element is multiplied by the first weight. Load a tile of weights.",
+    ),
+}
+
+HIDDEN_ROWS = [
+    case("one element", x=tensor(1, 1), w=tensor(1), eps=EPS),
+    case("one row of 17", x=tensor(1, 17), w=tensor(17), eps=EPS),
+    case("tiny numbers", x=tensor(4, 255, scale=1e-3), w=tensor(255), eps=1e-5),
+    case("a large mean", x=tensor(3, 1000, mean=50), w=tensor(1000), eps=EPS),
+    case("transposed", x=tensor(7, 33, layout="transposed"), w=tensor(33), eps=EPS),
+    case("a long row", x=tensor(2, 4097), w=tensor(4097), eps=EPS),
+    case("bfloat16", dtype="bfloat16", x=tensor(4, 200), w=tensor(200), eps=EPS),
+    case(
+        "half x, full w",
+        x=tensor(3, 90, dtype="float16"),
+        w=tensor(90, dtype="float16"),
+        eps=EPS,
+    ),
+    case("zeros", x=tensor(2, 50, values="zeros"), w=tensor(50), eps=EPS),
+    case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),
+    case("a weight of another length", x=tensor(2, 8), w=tensor(9), eps=EPS, raises=ValueError),
+]
+
+PIECES = [
+    case("pieces that fit", x=tensor(3, 256), w=tensor(256), eps=EPS, options={"block": 64}),
+    case("a last piece of 4", x=tensor(3, 100), w=tensor(100), eps=EPS, options={"block": 32}),
+    case(
+        "rows with gaps",
+        x=tensor(4, 90, layout="strided"),
+        w=tensor(90),
+        eps=EPS,
+        options={"block": 64},
+    ),
+    case("less than a piece", x=tensor(2, 50), w=tensor(50), eps=EPS, options={"block": 128}),
+    case(
+        "half precision, large",
+        dtype="float16",
+        x=tensor(3, 300, scale=400),
+        w=tensor(300),
+        eps=EPS,
+        options={"block": 128},
+    ),
+]
+
+HIDDEN_PIECES = [
+    case("one element", x=tensor(1, 1), w=tensor(1), eps=EPS, options={"block": 16}),
+    case("one more than a piece", x=tensor(4, 65), w=tensor(65), eps=EPS, options={"block": 64}),
+    case(
+        "tiny numbers",
+        x=tensor(3, 255, scale=1e-3),
+        w=tensor(255),
+        eps=1e-5,
+        options={"block": 64},
+    ),
+    case(
+        "a large mean",
+        x=tensor(2, 1000, mean=50),
+        w=tensor(1000),
+        eps=EPS,
+        options={"block": 256},
+    ),
+    case(
+        "rising rows",
+        x=tensor(2, 500, values="rising", scale=9),
+        w=tensor(500),
+        eps=EPS,
+        options={"block": 128},
+    ),
+    case(
+        "transposed",
+        x=tensor(5, 77, layout="transposed"),
+        w=tensor(77),
+        eps=EPS,
+        options={"block": 32},
+    ),
+    case(
+        "bfloat16",
+        dtype="bfloat16",
+        x=tensor(3, 200),
+        w=tensor(200),
+        eps=EPS,
+        options={"block": 64},
+    ),
+    case("three dimensions", x=tensor(2, 2, 130), w=tensor(130), eps=EPS, options={"block": 64}),
+    case("a long row", x=tensor(1, 9000), w=tensor(9000), eps=EPS),
+    case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),
+]
+
+CHECKS = {
+    "rmsnorm_row": Check(
+        rmsnorm_ref,
+        CASES,
+        HIDDEN_ROWS,
+        launches=1,
+        terms=row_length,
+        mistakes=SUSPECTS,
+    ),
+    "rmsnorm_loop": Check(
+        rmsnorm_ref,
+        PIECES,
+        HIDDEN_PIECES,
+        launches=1,
+        terms=row_length,
+        mistakes=SUSPECTS,
+    ),
+}

@@ -1,0 +1,178 @@
+"""Notebook 41 on an H100: three programs a multiprocessor, and when k and v are described."""
+
+import needs
+import pytest
+import torch
+
+from tritonbook import descriptors
+from tritonbook.compat import hook_launch
+from tritonbook.course.exercises import get, load
+from tritonbook.device import DEVICE
+from tritonbook.seeing.compiled import compile_gate
+
+HALF = torch.float16
+
+
+@pytest.fixture(scope="module")
+def page():
+    return load(get("41_flash_attention"))
+
+
+@pytest.fixture
+def h100(page, monkeypatch):
+    """The wrappers decide as on an H100; what they launch is still interpreted."""
+    monkeypatch.setattr(descriptors, "target_arch", lambda: 90)
+    monkeypatch.setattr(descriptors, "triton_version", lambda: (3, 7))
+    monkeypatch.setitem(page.tiles.__globals__, "target_arch", lambda: 90)
+
+
+def heads_behind_tokens(B, H, L, D, dtype=HALF, make=torch.randn):
+    """(B, H, L, D) as a layer hands it over: the heads of one token lie side by side."""
+    return make(B, L, H, D, device=DEVICE).to(dtype).transpose(1, 2)
+
+
+def attention(page, H, HK, Lq, Lk, D, causal, dtype=HALF):
+    """One call of the kernel that takes these heads, and the names and flags of its launches."""
+    q = heads_behind_tokens(2, H, Lq, D, dtype)
+    k, v = (heads_behind_tokens(2, HK, Lk, D, dtype) for _ in range(2))
+    # the largest score of a row comes late; beside k and v lie numbers that would show
+    k = k * torch.linspace(0.2, 3, Lk, device=DEVICE).to(dtype)[:, None]
+    wide = torch.full((2, HK, Lk + 70, D), 60.0, dtype=dtype, device=DEVICE)
+    wide[:, :, :Lk] = v
+    v = wide[:, :, :Lk]
+    flags = []
+
+    def note(call, fn, grid, args, kwargs):
+        flags.append((fn.__name__, kwargs["DESCRIBED"], kwargs["BLOCK_M"]))
+        return call()
+
+    with hook_launch(note):
+        got = (page.flash_fwd if H == HK else page.flash_gqa)(q, k, v, causal)
+    want = page.attention_ref(q.double().cpu(), k.double().cpu(), v.double().cpu(), causal)
+    return got, want, flags
+
+
+def assert_attention(got, want):
+    """p and o are rounded once to their dtype, whose largest value here is below 8."""
+    (o, lse), (o_want, lse_want) = got, want
+    step = 8 * torch.finfo(o.dtype).eps
+    torch.testing.assert_close(o.double().cpu(), o_want, rtol=0, atol=step)
+    torch.testing.assert_close(lse.double().cpu(), lse_want.double(), rtol=1e-5, atol=1e-4)
+
+
+SIZES = [
+    (2, 2, 128, 256, 64),
+    (2, 2, 70, 150, 64),  # ragged ends of both
+    (1, 1, 65, 130, 128),
+    (3, 3, 200, 130, 64),  # queries that see nothing
+    (4, 1, 37, 150, 128),  # a group of four, 148 rows
+    (6, 2, 50, 50, 64),
+]
+
+
+@needs.interpreter
+@needs.descriptors
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize(("H", "HK", "Lq", "Lk", "D"), SIZES)
+def test_described_keys_give_attention(page, h100, H, HK, Lq, Lk, D, causal):
+    """Kills: a tile of another head, batch or place, k in place of v, keys behind the last, tiles
+    of a wrong length, descriptors that take a row's length for its stride."""
+    got, want, flags = attention(page, H, HK, Lq, Lk, D, causal)
+    assert flags == [("flash_fwd_kernel" if H == HK else "flash_gqa_kernel", True, 64)]
+    assert_attention(got, want)
+
+
+@needs.interpreter
+@needs.descriptors
+def test_described_bfloat16(page, h100):
+    """Kills: p that is rounded to float16 for the second product."""
+    got, want, flags = attention(page, 2, 2, 64, 140, 64, True, torch.bfloat16)
+    assert flags[0][1]
+    assert_attention(got, want)
+
+
+KEYS = torch.zeros(1, 2, 256, 64, dtype=HALF)
+LARGE_KEYS = torch.zeros(1, 2, 256, 128, dtype=HALF)
+
+
+@pytest.mark.parametrize("k", [KEYS, LARGE_KEYS, KEYS.bfloat16(), LARGE_KEYS[..., :64]])
+def test_large_tiles_of_halves_are_described(page, h100, k):
+    chosen = page.tiles(k, k, 64)
+    assert chosen["DESCRIBED"] and chosen["BLOCK_M"] == 64 and chosen["num_warps"] == 4
+
+
+@pytest.mark.parametrize(
+    ("why", "k", "v", "rows", "sizes"),
+    [
+        ("few rows, as in decoding", KEYS, KEYS, 63, {}),
+        ("tile sizes of the caller", KEYS, KEYS, 256, {"block_m": 64}),
+        ("tile sizes of the caller", KEYS, KEYS, 256, {"block_n": 64}),
+        ("float32", KEYS.float(), KEYS.float(), 256, {}),
+        ("heads of another size", LARGE_KEYS[..., :80], LARGE_KEYS[..., :80], 256, {}),
+        ("every second number of k", LARGE_KEYS[..., ::2], KEYS, 256, {}),
+        ("every second number of v", KEYS, LARGE_KEYS[..., ::2], 256, {}),
+        ("an odd address", LARGE_KEYS[..., 4:68], KEYS, 256, {}),
+        ("rows of 136 bytes", torch.zeros(1, 2, 256, 68, dtype=HALF)[..., :64], KEYS, 256, {}),
+        ("one head for all", KEYS[:, :1].expand(1, 2, 256, 64), KEYS, 256, {}),
+        ("no keys", KEYS[:, :, :0], KEYS[:, :, :0], 256, {}),
+    ],
+)
+def test_what_the_copy_engine_does_not_take_comes_through_addresses(
+    page, h100, why, k, v, rows, sizes
+):
+    """Kills: each condition left out, one at a time."""
+    assert not page.tiles(k, v, rows, **sizes)["DESCRIBED"], why
+
+
+@pytest.mark.parametrize("arch", [75, 80, 89, 100])
+def test_other_gpus_keep_the_tiles_that_were_found_for_them(page, h100, monkeypatch, arch):
+    """Kills: descriptors where nobody has measured them, or where there are none."""
+    before = page.tiles(KEYS, KEYS, 256)
+    monkeypatch.setitem(page.tiles.__globals__, "target_arch", lambda: arch)
+    assert before["DESCRIBED"] and not page.tiles(KEYS, KEYS, 256)["DESCRIBED"]
+
+
+def test_an_older_triton_knows_no_descriptors(page, h100, monkeypatch):
+    monkeypatch.setattr(descriptors, "triton_version", lambda: (3, 5))
+    assert not page.tiles(KEYS, KEYS, 256)["DESCRIBED"]
+
+
+def _compiled(fn, D, causal=True, kv_heads=8, dtype=HALF, sizes=()):
+    """The kernel that `fn` launches on an H100, compiled here."""
+    q = torch.empty(2, 8, 512, D, dtype=dtype, device="meta")  # few enough not to be handed over
+    k = torch.empty(2, kv_heads, 512, D, dtype=dtype, device="meta")
+    found = compile_gate(fn, (q, k, k, causal, None, *sizes), {}, 90, timeout=120)
+    assert found.ok, found.message
+    (kernel,) = found.kernels
+    return kernel
+
+
+@needs.descriptors
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("D", [64, 128])
+@pytest.mark.parametrize("shared", [False, True])
+def test_three_programs_fit_on_a_multiprocessor(page, D, causal, shared):
+    """Kills: more registers or stages than leave room for three. With heads of 128, a few numbers
+    that are needed only after the loop may wait in memory."""
+    fn, kv_heads = (page.flash_gqa, 2) if shared else (page.flash_fwd, 8)
+    kernel = _compiled(fn, D, causal, kv_heads)
+    assert kernel.programs_per_sm == 3 and kernel.wgmma
+    assert kernel.spills <= (64 if D == 128 else 0)
+
+
+def test_large_tiles_leave_room_for_one(page):
+    """What the page compares with."""
+    kernel = _compiled(page.flash_fwd, 128, sizes=(128, 128))
+    assert (kernel.programs_per_sm, kernel.spills) == (1, 0)
+
+
+@pytest.mark.gpu
+@needs.copy_engine
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize(("H", "HK", "Lq", "Lk", "D"), [*SIZES, (8, 2, 1000, 1500, 128)])
+def test_described_keys_give_attention_on_an_h100(page, H, HK, Lq, Lk, D, causal):
+    """Kills: what the interpreter cannot see, as a tile that is used before it has arrived."""
+    for dtype in (HALF, torch.bfloat16):
+        got, want, flags = attention(page, H, HK, Lq, Lk, D, causal, dtype)
+        assert flags[0][1]
+        assert_attention(got, want)
