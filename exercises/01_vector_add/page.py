@@ -2,6 +2,7 @@
 # workbook:
 #   title: Vector add
 #   minutes: 45
+#   stretch: 25
 #   needs: interpreter
 #   requires: [00_start_here]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -25,32 +26,24 @@ setup()
 # ## The idea
 #
 # You have two vectors of a million numbers and want their sum. One processor would walk through
-# them from left to right. A GPU does not walk. It cuts the vectors into **tiles** of, say, 1024
-# elements and starts one **program** for each tile. All programs run the same code. They differ in
-# one number only: their program id.
+# them from left to right. A GPU cuts the vectors into **tiles** of, say, 1024 elements and starts
+# one **program** for each tile. All programs run the same code. They differ in one number only:
+# their program id.
 #
 # So a kernel answers a single question, once for every program: *I am program number `pid`. Which
 # elements are mine?*
 #
-# The picture shows 10 elements in tiles of 4. Program 2 has a problem: two of its four places
-# have no element behind them. A **mask** switches these lanes off.
-
-# %%
-from tritonbook.seeing.pictures import draw_tiling
-
-draw_tiling(n=10, block=4)
-
-# %% [markdown]
 # ## A smaller kernel first
 #
-# Read this one line by line. It doubles a vector. You will recognise every line of it in your own
-# kernel.
+# This one doubles a vector. Read it line by line. You will need every line of it again.
 #
+# - `@triton.jit` makes the function a kernel: Triton compiles it for the GPU when it is launched.
 # - `x_ptr` is an address, the place in memory where `x` begins. It is not a tensor.
 # - `tl.arange(0, BLOCK_SIZE)` is the row of numbers 0, 1, 2, ... Its length is fixed when the
 #   kernel is compiled, and must be a power of two. That is why `BLOCK_SIZE` is a `tl.constexpr`.
-# - `x_ptr + offs` is a whole tile of addresses at once. `tl.load` fetches what lies there.
-# - The grid, in square brackets before the call, says how many programs to start.
+# - `x_ptr + offs` is a whole tile of addresses at once. `tl.load` fetches what lies there, for the
+#   lanes whose mask is true.
+# - `double_kernel[grid](...)` launches it. The grid in the brackets says how many programs start.
 
 
 # %%
@@ -82,8 +75,8 @@ def double(x):
 double(torch.arange(10.0, device=DEVICE))
 
 # %% [markdown]
-# The next picture is not drawn by hand. `show_tiles` runs the kernel and records every address
-# that it touches. Find the masked lanes of program 2.
+# What did each program touch? `show_tiles` runs a function and records every address. Find the
+# program that has lanes without an element.
 
 # %%
 show_tiles(double, torch.arange(10.0, device=DEVICE))
@@ -109,8 +102,8 @@ show_tiles(double, torch.arange(10.0, device=DEVICE))
 # | `n_elements` | | int | number of elements of `x` |
 #
 # *Contiguous* means that the elements lie side by side in memory, row after row. Anything else is
-# refused: tensors of different shapes or dtypes, and tensors that are not contiguous, raise
-# `ValueError`. A kernel that reads the wrong memory without a word is worse than one that says no.
+# refused by `check_inputs`, which is given. A kernel that reads the wrong memory without a word is
+# worse than one that says no.
 #
 # **Memory traffic.** Two loads and one store for each element. In float32 that is 12 bytes an
 # element, and one addition. Remember the 12.
@@ -199,29 +192,41 @@ def add(x, y):
 check(add)
 
 # %% [markdown]
-# **Look at what you wrote.** The kernel runs on 2,500 elements. Every lane of every program is
-# recorded, the bytes too.
+# **Look at what you wrote.** The kernel runs on 2,500 elements, and every lane is recorded.
 
 # %%
 show_tiles(add, torch.randn(2500, device=DEVICE), torch.randn(2500, device=DEVICE))
 
 # %% [markdown]
+# ## Below a program: warps and threads
+#
+# You think in tiles. The GPU has no tiles. It has **threads**, each with a few registers, and runs
+# them 32 at a time: such a group of 32 is a **warp**, and all its threads do the same instruction
+# together. Triton shares the lanes of a tile out among the threads of the program's warps. By
+# default there are four warps, `num_warps=4` in the launch. They have 128 threads, so each thread
+# holds 8 of your 1,024 lanes.
+
+# %%
+pictures("vector_add").draw_warps(block=1024, num_warps=4)
+
+# %% [markdown]
+# In CUDA you would write the code of one thread. In Triton you write the code of all threads of a
+# program together, and the compiler decides which lane lies where.
+#
 # ## The other way to divide the work
 #
 # One tile per program is one choice. Here is another: start half as many programs, and let each
-# one work through two tiles. Then each program starts once but works twice.
-#
-# Two neighbouring tiles go to the same program. In the picture, 10 elements lie in tiles of 2, and
-# each program has 2 tiles.
+# one work through two neighbouring tiles. In the picture, 10 elements lie in tiles of 2.
 
 # %%
+from tritonbook.seeing.pictures import draw_tiling
+
 draw_tiling(n=10, block=2, tiles_per_program=2)
 
 # %% [markdown]
-# Why would you want this? Starting a program costs a little time: it needs a place on the GPU, and
-# it computes the same addresses again. When a tile is small, that start can cost more than the
-# work. With several tiles per program you pay for the start once. The price is that there are
-# fewer programs, and a GPU needs many to keep busy. You will measure both below.
+# Why would you want this? Starting a program costs a little: it needs a place on the GPU, and it
+# computes the same addresses again. With several tiles per program you pay for the start once. The
+# price is that there are fewer programs, and a GPU needs many to keep busy. You will measure both.
 #
 # ## Task 2. k tiles per program
 #
@@ -312,32 +317,11 @@ check(add_tiled)
 # %% [markdown]
 # ## Predict, then measure
 #
-# Both kernels move the same bytes. `traffic` counts them in the interpreter, address by address:
-# 12 bytes for each float32 element, as you derived above.
+# The next cell times both kernels on 16,777,216 elements beside PyTorch's own addition, and shows
+# nothing yet. Without a GPU it fetches the times of an H100 instead.
 
 # %%
-traffic(add_tiled, torch.randn(2500, device=DEVICE), torch.randn(2500, device=DEVICE))
-
-# %% [markdown]
-# A GPU can move only so many bytes a second. That limit, not the addition, decides how long `add`
-# takes. How many milliseconds, for 16,777,216 float32 elements? Divide the bytes by the copy
-# bandwidth of your GPU. Write your number into the box below *before* you run the cells above it.
-# Without a GPU, predict for an H100, which copies 2,967 GB/s: the box compares with a stored run.
-#
-# <details><summary>An example</summary>
-#
-# 16,777,216 × 12 bytes = 201 MB. An A100 with 40 GB is built for 1,555 GB/s, so 0.13 ms at best.
-#
-# </details>
-#
-# Without a GPU the table shows the times of the interpreter. They say nothing about a GPU, and the
-# table says so.
-
-# %%
-n_elements = 2**24 if DEVICE == "cuda" else 2**15
-x = torch.randn(n_elements, device=DEVICE)
-y = torch.randn(n_elements, device=DEVICE)
-
+x, y = torch.randn(2, 2**24, device=DEVICE)
 timed = bench(
     {
         "torch": lambda: x + y,
@@ -347,11 +331,12 @@ timed = bench(
     },
     bytes=3 * x.numel() * x.element_size(),
     baseline="torch",
+    stored="vector_add",
 )
-timed
 
-# %%
-timed.plot()
+# %% [markdown]
+# Guess before you look. A GPU can move only so many bytes a second, and that limit, not the
+# addition, decides how long `add` takes. An H100 copies about 3,000 GB/s, an A100 about 1,400.
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -363,7 +348,7 @@ predict(
     },
     measured=[
         lambda: traffic(add, *torch.randn(2, 40_000, device=DEVICE).half()),
-        lambda: time_of(timed, "add", stored="vector_add"),
+        lambda: time_of(timed, "add"),
     ],
     hints=[
         "Two loads and one store for each element. How many bytes has a float16?",
@@ -374,18 +359,25 @@ predict(
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# **Bytes.** Three trips of 40,000 elements of 2 bytes: 3 × 40,000 × 2 = 240,000.
+# **Bytes.** Three times 40,000 elements of 2 bytes: 3 × 40,000 × 2 = 240,000.
 #
-# **Milliseconds.** 16,777,216 × 12 bytes = 201,326,592. At 2,967 GB/s that is 201.3 / 2,967 s =
-# 0.068 ms, the floor. An H100 took 0.073 ms: 93 % of a plain copy's speed.
+# **Milliseconds.** 16,777,216 × 12 bytes = 201,326,592. At 2,967 GB/s, what an H100 copies, that is
+# 0.068 ms. It took 0.073 ms: 93 % of a plain copy's speed.
 #
 # </details>
 
+# %%
+timed
+
+# %%
+timed.plot()
+
 # %% [markdown]
-# **Read the plot.** On a GPU the bars are almost equal, and near the ceiling. `add` does one addition
-# for 12 bytes, so it waits for memory whatever you do. Such a kernel is *memory-bound*. How the work
-# is divided matters little here, as long as there are enough programs to ask for memory at the same
-# time. It will matter in notebook 11, where a few long rows start too few programs.
+# **Read it.** All four are almost equally fast, and near the ceiling, which is the time that a plain
+# copy of as many bytes takes. `add` does one addition for 12 bytes, so it waits for memory whatever
+# you do. Such a kernel is *memory-bound*. How the work is divided matters little here, as long as
+# there are enough programs to ask for memory at the same time. It will matter in page 11, where a
+# few long rows start too few programs.
 #
 # ## Stretch: as many programs as you like
 #

@@ -80,7 +80,10 @@ def cell_ids(exercise: Exercise) -> list[str]:
 
 def title_text(exercise: Exercise, release: Release) -> str:
     """The first lines of the notebook: title, badge, minutes and needs, what you will do."""
-    facts = [f"**{exercise.minutes} minutes**", NEEDS[exercise.needs]]
+    minutes = f"**{exercise.minutes} minutes**"
+    if exercise.stretch_minutes:
+        minutes += f", and {exercise.stretch_minutes} for the stretch tasks"
+    facts = [minutes, NEEDS[exercise.needs]]
     if exercise.requires:
         links = ", ".join(f"[{slug}]({slug}.ipynb)" for slug in exercise.requires)
         facts.append(f"before this: {links}")

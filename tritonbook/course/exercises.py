@@ -64,7 +64,13 @@ class Exercise:
 
     @property
     def minutes(self) -> int:
+        """Minutes of the text and the required tasks."""
         return self._source.header["minutes"]
+
+    @property
+    def stretch_minutes(self) -> int:
+        """Minutes of the stretch tasks, which `minutes` leaves out; 0 where there are none."""
+        return self._source.header.get("stretch", 0)
 
     @property
     def needs(self) -> str:

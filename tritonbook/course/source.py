@@ -18,12 +18,13 @@ NEEDS = ("interpreter", "gpu", "sm80")
 HEADER_KEYS = {
     "title": str,
     "minutes": int,
+    "stretch": int,
     "needs": str,
     "requires": list,
     "limits": dict,
     "you_will": list,
 }
-OPTIONAL_KEYS = ("limits",)
+OPTIONAL_KEYS = ("stretch", "limits")
 CELL_KEYS = ("tags", "key", "points")
 
 _MARKER = re.compile(r"^# %%(?P<rest>.*)$")

@@ -129,7 +129,7 @@ def predict(
     measured: Sequence[Any | Callable[[], Any]],
     hints: Sequence[str],
 ) -> Prediction:
-    """Your guesses beside what was measured: right (10 %), close (a factor of 2), or off.
+    """Your guesses beside what was measured: right (10 %), close (a time within 2 times), or off.
 
     guesses: your number for each question; None while it is open.
     measured: for each question what `traffic` returns or one tensor of it (bytes), what `time_of`
@@ -172,10 +172,11 @@ def _judge(question: str, guess: Any, found: Any, hint: str) -> Line:
         f"guess / measured = {ratio:.3g}"
     )
     factor = max(ratio, 1 / ratio)
+    counted = seen.unit in ("", "bytes")  # what can be counted is right, or it is not
     # A hair of room, so that 110 for 100 is within 10 % whatever the rounding.
     if factor <= RIGHT + 1e-9:
         return Line(question, "right", "Within 10 %.", figures, seen.label)
-    if factor <= CLOSE + 1e-9:
+    if factor <= CLOSE + 1e-9 and not counted:
         return Line(question, "close", "Within a factor of 2.", figures, seen.label)
     size = "much" if ratio > 1 else "little"
     sentence = f"Too {size} by a factor of {factor:.3g}. {_slip(factor, seen.unit) or hint}"
