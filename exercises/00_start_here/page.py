@@ -6,7 +6,7 @@
 #   requires: []
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
-#     - see whether this machine is ready, and mend what is not
+#     - see whether this machine is ready, and what to do if it is not
 #     - learn four words that the whole course uses, program, tile, grid and mask
 #     - find three bugs that almost every first kernel has
 # ---
@@ -28,8 +28,8 @@ setup()
 #
 # ## Is this machine ready?
 #
-# The doctor looks at everything that a kernel needs. Each finding comes with its mend. A *note* can
-# wait, a *problem* cannot.
+# The doctor looks at everything that a kernel needs. It says what it found, and what to do about it.
+# A *note* can wait, a *problem* cannot.
 
 # %%
 from tritonbook import doctor
@@ -39,10 +39,12 @@ doctor()
 # %% [markdown]
 # ## How these notebooks work
 #
-# 1. Read the text and run the cells from top to bottom, with Shift+Enter.
+# 1. Run the cells from top to bottom, with Shift+Enter, and read as you go.
 # 2. A cell with `# YOUR CODE HERE` has a **gap**. The comment above the gap says what is missing,
-#    and about how many lines. In a kernel the gap holds `pass`: replace it.
+#    and about how many lines. The line below it (`pass`, or one that begins with `raise`) only keeps
+#    the gap open: put your lines in its place.
 # 3. The next code cell is the **check**. Its card says *passed*, or what is wrong and where.
+#    `show_cases(name)` prints what a check tries.
 # 4. Stuck? Under each gap are three hints. Open them one at a time.
 # 5. `progress()`, at the end, shows how far you are. It stays on this machine.
 #
@@ -61,13 +63,10 @@ doctor()
 #
 # - A **tile** is a piece of the data, for example 1024 neighbouring elements. Its places are its
 #   *lanes*.
-# - A **program** is one run of the kernel. It usually works on one tile. (CUDA and the literature
+# - A **program** is one run of the text. It usually works on one tile. (CUDA and the literature
 #   call it a *thread block* or *CTA*. We say program.)
 # - The **grid** says how many programs run. Each gets a number, its program id or `pid`.
 # - A **mask** switches off the lanes of a tile that have no element.
-#
-# A **kernel** is the text that all programs run. A **wrapper** is the ordinary Python function that
-# allocates the result, chooses the grid and launches the kernel.
 
 # %%
 from tritonbook.seeing.pictures import draw_mask, draw_tiling
@@ -75,11 +74,7 @@ from tritonbook.seeing.pictures import draw_mask, draw_tiling
 draw_tiling(n=10, block=4)
 
 # %% [markdown]
-# Ten elements, tiles of four, three programs. The last tile reaches two places too far. Here is
-# program 2 alone, with the numbers that the kernel computes:
-
-# %%
-draw_mask(n=10, block=4)
+# Ten elements, tiles of four, three programs. The last tile reaches two places too far.
 
 # %% [markdown]
 # ## Task 1. Who owns what?
@@ -89,11 +84,7 @@ draw_mask(n=10, block=4)
 # as in Python's `range`.
 #
 # The picture above is `tile_ranges(10, 4)`: `[(0, 4), (4, 8), (8, 10)]`. Note the last pair: it
-# stops where the elements stop. No elements have no programs: the list is empty.
-
-# %% tags=["reference"]
-def tile_ranges_ref(n, block):
-    return [(first, min(first + block, n)) for first in range(0, n, block)]
+# stops where the elements stop. For `n = 0` there is no program, and the list is empty.
 
 # %% tags=["answer"] key="tile_ranges"
 def tile_ranges(n, block):
@@ -136,13 +127,31 @@ def tile_ranges(n, block):
 check(tile_ranges)
 
 # %% [markdown]
+# ## How a kernel is written
+#
+# A **kernel** is the text that all programs run. A **wrapper** is an ordinary Python function that
+# allocates the result, chooses the grid and launches the kernel. Here are the six things that you
+# will meet in both:
+#
+# - `@triton.jit` above a function makes it a kernel.
+# - `kernel[grid](...)` launches it. The grid is a tuple, `(3,)` for three programs.
+# - `tl.program_id(axis=0)` is the number of this program: 0, 1 or 2.
+# - `tl.arange(0, BLOCK_SIZE)` is the row of numbers from 0 to `BLOCK_SIZE - 1`. Its length has to be
+#   known before the kernel runs, so `BLOCK_SIZE` is marked `tl.constexpr`.
+# - `x_ptr` is the address of the first element of `x`. `x_ptr + offs` are the addresses of a tile.
+# - `tl.load(addresses, mask=mask)` fetches a tile from memory, and `tl.store(addresses, values,
+#   mask=mask)` writes one. Lanes whose mask is false are left alone.
+#
+# These are the numbers that program 2 of the picture computes, lane by lane:
+
+# %%
+draw_mask(n=10, block=4)
+
+# %% [markdown]
 # ## A kernel with three bugs
 #
-# This one should copy a vector. It has three bugs, and each of them is a classic. Look at the
-# kernel first, then at the picture of what it really does.
-#
-# Two things to know. `tl.arange(0, BLOCK_SIZE)` is the row of numbers from 0 to `BLOCK_SIZE - 1`.
-# And `x_ptr` is an address: `x_ptr + offs` are the addresses of a whole tile.
+# This one should copy a vector. It has three bugs, and each of them is a classic. Read it, and try
+# to find them before you run the cell below it.
 
 
 # %%
@@ -165,28 +174,28 @@ def broken_copy(x):
     broken_kernel[grid](x, out, n_elements, BLOCK_SIZE=4)
     return out
 
+# %% [markdown]
+# - How many programs run on ten elements? How many should it be?
+# - Which elements does program 1 take? Which should it take?
+# - What does the store do with lanes that have no element?
+#
+# `show_tiles` runs a function and draws what each program really touched. See if you were right.
 
+# %%
 show_tiles(broken_copy, torch.arange(1.0, 11.0, device=DEVICE))
 
 # %% [markdown]
-# **Before you go on**, answer from the picture:
-#
-# - How many programs ran? How many should it be?
-# - Which elements did program 1 take? Which should it take?
-# - The tiles do not reach the end here. If they did, what would the store do with the lanes that
-#   have no element?
-#
 # <details><summary>Answers</summary>
 #
-# Two programs ran, and ten elements in tiles of four need three. Program 1 took the elements 1 to 4
-# instead of 4 to 7, so the tiles overlap. And the store has no mask: it would write past the end of
-# `out`, into memory that belongs to something else.
+# Two programs run, and ten elements in tiles of four need three. Program 1 takes the elements 1 to 4
+# instead of 4 to 7, so the tiles overlap. And the store has no mask. In this run no tile reaches the
+# end; if one did, it would write past the end of `out`, into memory that belongs to something else.
 #
 # </details>
 #
-# ## Task 2. Mend it
+# ## Task 2. Repair it
 #
-# Write the mended kernel into the gap, about 4 lines. You may copy the broken lines and change
+# Write the repaired kernel into the gap, about 4 lines. You may copy the broken lines and change
 # them. The grid in the wrapper is the third bug, 1 line.
 
 # %% tags=["reference"]
@@ -258,7 +267,7 @@ def copy(x):
 check(copy)
 
 # %% [markdown]
-# Now look at the mended kernel. Every element has one owner, and nothing is written past the end.
+# Now look at the repaired kernel. Every element has one owner, and nothing is written past the end.
 
 # %%
 show_tiles(copy, torch.arange(600.0, device=DEVICE))
@@ -267,8 +276,9 @@ show_tiles(copy, torch.arange(600.0, device=DEVICE))
 # ## What the GPU does that the interpreter does not
 #
 # The interpreter runs programs one after another, in order. A GPU runs them in any order, many at
-# once. Two programs that write to the same place give a result that changes from run to run. The
-# interpreter never shows that by itself, so the check watches for it and says *race*.
+# once. Two programs that write to the same place are a *race*: the result changes from run to run.
+# The interpreter never shows that by itself, so the check watches each store and names the elements
+# that have two owners.
 #
 # A GPU also reads memory that is not yours without complaint, as long as it belongs to your process.
 # The check surrounds every tensor with NaN and with large numbers. A kernel that looks over the edge
