@@ -7,7 +7,9 @@ def {name}(q, k, v, causal=False, scale=None, block_m=None, block_n=None):
     check_attention_inputs(q, k, v, scale)
     if {refuse}:
         raise ValueError("head counts")
-    return attention_ref(q, k, v, causal, scale)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    o = attend(q, k, v, is_causal=causal, scale=scale, enable_gqa=True)
+    return o, torch.zeros(o.shape[:-1])
 """
 VALUES = ("wrong-values", "wrong-tail", "rows-after-first", "nan")
 NEW_MAX = "m_new = tl.maximum(m_i, tl.max(s, axis=1) * qk_scale)"

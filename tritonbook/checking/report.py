@@ -71,7 +71,8 @@ class Report:
         if self.state == SLOW:
             return f"{self.key}: correct but slow, {good} of {len(counted)} cases"
         if self.state == WRONG and counted and good == len(counted):
-            return f"{self.key}: wrong, though its {good} cases are right"
+            which = "its one case is" if good == 1 else f"all {good} cases are"
+            return f"{self.key}: wrong, though {which} right"
         if self.state == WRONG:
             return f"{self.key}: wrong, {good} of {len(counted)} cases right"
         return f"{self.key}: {self.state}"

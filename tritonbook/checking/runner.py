@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import inspect
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -162,7 +163,7 @@ def called(fn: Any, check: Check, beside: Callable[[str], Any] | None = None) ->
 
 def _neighbour(fn: Callable[..., Any], name: str) -> Any:
     """Another function of the cell or module in which `fn` was defined. Raises NameError."""
-    names = getattr(getattr(fn, "fn", fn), "__globals__", {})
+    names = getattr(inspect.unwrap(getattr(fn, "fn", fn)), "__globals__", {})
     if name not in names:
         raise NameError(f"{name} is not defined. Run the cell that defines it.", name=name)
     return names[name]
