@@ -22,7 +22,10 @@ setup: $(STAMP)  ## make the virtual environment .venv (every other verb does it
 sync: $(STAMP)  ## exercises/ -> notebooks/, solutions/, autograde/source/
 	@$(BIN)/python -m tritonbook.build sync
 
-new: $(STAMP)  ## a template exercise: make new SLUG=17_scan
+pages: $(STAMP)  ## words, code and lines to write of each page, and what is over the budget
+	@$(BIN)/python -m tritonbook.build pages
+
+new: $(STAMP)  ## a template exercise: make new SLUG=53_scan
 	@$(BIN)/python -m tritonbook.build new $(SLUG)
 
 execute: $(STAMP)  ## run the solutions on this machine's GPU and keep their outputs: [SLUG=01]
@@ -69,5 +72,5 @@ matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (3 GB to
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
 	@$(BIN)/python -m tritonbook.build.architectures
 
-.PHONY: help setup sync new execute check demo grade lab test test-gpu test-container kill-matrix \
+.PHONY: help setup sync pages new execute check demo grade lab test test-gpu test-container kill-matrix \
 	matrix matrix-oldest compile-check

@@ -1,4 +1,4 @@
-"""python -m tritonbook.build: sync, check, execute, new, kill-matrix.
+"""python -m tritonbook.build: sync, check, pages, execute, new, kill-matrix.
 
 Exit codes: 0 all is well; 1 something differs, or a wrong answer survives; 2 an exercise file is
 broken or the command cannot run.
@@ -16,7 +16,7 @@ from pathlib import Path
 from ..command import BAD_INPUT, Parser, sentence, writable
 from ..course.mutants import MutantError
 from ..course.source import SourceError
-from . import contract, matrix, stubs, sync, template
+from . import budget, contract, matrix, stubs, sync, template
 from .release import read_release
 
 BROKEN = BAD_INPUT
@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         added.add_argument("slugs", nargs="*", help="exercises (default: all)")
         if verb == "execute":
             added.add_argument("--allow-interpreter", action="store_true", help="run without a GPU")
+    verbs.add_parser("pages", help="how much of everything stands on each page")
     verbs.add_parser("new", help="write a template exercise").add_argument("slug", help="NN_name")
     added = verbs.add_parser("kill-matrix", help="run every wrong answer and honest variant")
     added.add_argument("--exercise", help="slug, name or number (default: all)")
@@ -47,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "sync": _sync,
         "check": _check,
         "execute": _execute,
+        "pages": _pages,
         "new": _new,
         "kill-matrix": _kill_matrix,
     }[options.verb]
@@ -97,6 +99,11 @@ def _check(options: argparse.Namespace) -> int:
     if not differing:
         print(f"{len(course)} exercises: rules kept, {len(built.files)} files up to date")
     return 1 if differing else 0
+
+
+def _pages(options: argparse.Namespace) -> int:
+    print(budget.table(sync.chosen(options.root), read_release(options.root)))
+    return 0
 
 
 def _execute(options: argparse.Namespace) -> int:

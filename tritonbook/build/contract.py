@@ -15,12 +15,10 @@ from ..course import cases, gaps
 from ..course.exercises import Exercise
 from ..course.mutants import MutantError, wrong_answers
 from ..course.source import Cell, SourceError
-from . import kernel_rules, limits, views
+from . import budget, kernel_rules, limits
 from .release import Release
 from .template import SETUP
 
-MAX_BYTES = 60_000
-MAX_TASKS = 4
 MAX_WIDTH = 100
 HINTS = 3
 
@@ -51,7 +49,7 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
         for line, problem, mend in kernel_rules.problems(tree, cell.source):
             found.append(SourceError(exercise.path, cell.line + line, problem, mend))
     if not found:
-        found += _size(exercise, release)
+        found += budget.problems(exercise, release)
     return sorted(found, key=lambda error: (str(error.path), error.line))
 
 
@@ -141,11 +139,6 @@ def _keys(exercise: Exercise) -> Iterator[SourceError]:
 
 def _answers(exercise: Exercise) -> Iterator[SourceError]:
     path = exercise.path
-    graded = [cell for cell in exercise.answers().values() if "stretch" not in cell.tags]
-    if len(graded) > MAX_TASKS:
-        problem = f"there are {len(graded)} tasks"
-        mend = f"keep {MAX_TASKS}; mark others as stretch or move them"
-        yield SourceError(path, graded[MAX_TASKS].line, problem, mend)
     for cell in exercise.answers().values():
         found = gaps.gaps(cell.source)
         if not found:
@@ -309,10 +302,3 @@ def _wrong(exercise: Exercise) -> Iterator[SourceError]:
 def _find_line(text: str, wanted: str) -> int:
     lines = text.splitlines()
     return next((i for i, line in enumerate(lines, 1) if wanted and wanted in line), 1)
-
-
-def _size(exercise: Exercise, release: Release) -> Iterator[SourceError]:
-    size = len(views.to_bytes(views.learner(exercise, release)))
-    if size > MAX_BYTES:
-        problem = f"the learner's notebook has {size} bytes"
-        yield SourceError(exercise.path, 1, problem, f"keep it under {MAX_BYTES}; split it")
