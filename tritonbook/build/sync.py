@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..course.cases import checks
 from ..course.exercises import Exercise, exercises
 from ..course.source import SourceError
 from . import outputs, readme, views
@@ -77,6 +78,7 @@ def build(root: Path, slugs: Iterable[str] = ()) -> Built:
             solution = views.solution(exercise, release)
             instructor = views.instructor(exercise, release)
             dropped = outputs.carry(solution, solution_path)
+            checks(exercise)  # a notebook whose checks cannot be read is of no use
         except SourceError as error:
             built.broken.append(error)
             continue

@@ -18,7 +18,7 @@ PAGE = '''\
 # ---
 # workbook:
 #   title: {title}
-#   minutes: 40
+#   minutes: 6
 #   needs: interpreter
 #   requires: []
 #   limits: {{sm_75: no spills, sm_80: no spills}}
@@ -26,21 +26,20 @@ PAGE = '''\
 #     - double a vector, one tile per program
 # ---
 
-# %% [markdown]
-# ## The idea
-#
-# One paragraph and a picture. What does one program do?
-
 # %% tags=["setup"]
 {setup}
 
 # %% [markdown]
-# ## Contract
+# ## The idea
+#
+# One paragraph and a picture. What does one program do?
+#
+# ## The contract
 #
 # | name | shape | dtype | role |
 # |---|---|---|---|
-# | `x` | `(n,)` | floating | input |
-# | result | `(n,)` | as `x` | $2x$ |
+# | `x` | any, contiguous | floating | input, never changed |
+# | result | as `x` | as `x` | a new tensor, `2 x` |
 
 # %% tags=["reference"]
 def {name}_ref(x):
@@ -49,32 +48,42 @@ def {name}_ref(x):
 # %% [markdown]
 # ## Task 1
 #
-# Fill the gap (about 3 lines).
+# Fill the gap, about 2 lines.
 
 # %% tags=["answer"] key="{name}"
 @triton.jit
 def {name}_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
-    """out = 2 x; one program = one tile; x and out are contiguous."""
-    pid = tl.program_id(0)
+    """out = 2 x.
+
+    One program = one tile of BLOCK_SIZE elements.
+    Assumes contiguous memory.
+    """
+    pid = tl.program_id(axis=0)
 
     offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask = offs < n_elements
 
-    # TODO: load the tile, double it, store it
+    # TODO: load the tile, double it, store it (about 2 lines)
     ### BEGIN SOLUTION
     x = tl.load(x_ptr + offs, mask=mask)
+
     tl.store(out_ptr + offs, 2 * x, mask=mask)
     ### END SOLUTION
 
 
 def {name}(x):
+    """2 x, for a contiguous tensor x."""
+    if not x.is_contiguous():
+        raise ValueError("x must be contiguous")
     out = torch.empty_like(x)
-    n_elements = x.numel()
+    n_elements = out.numel()
     grid = (triton.cdiv(n_elements, 256),)
     {name}_kernel[grid](x, out, n_elements, BLOCK_SIZE=256)
     return out
 
 # %% [markdown] tags=["hint"] key="{name}"
+# #### Hints for {name}
+#
 # <details><summary>Hint 1: a question</summary>
 #
 # Which elements does this program own?
@@ -117,7 +126,12 @@ CHECKS = {{
             case("one whole tile", x=tensor(1024)),
             case("a ragged tail", x=tensor(1000)),
         ],
-        hidden=[case("a prime length", x=tensor(4099))],
+        hidden=[
+            case("a prime length", x=tensor(4099)),
+            case("half precision", dtype="float16", x=tensor(300)),
+            case("not contiguous", x=tensor(8, 8, layout="transposed"), raises=ValueError),
+        ],
+        launches=1,
     ),
 }}
 '''
