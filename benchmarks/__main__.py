@@ -27,6 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="compare with the stored ratios: exit with 1 when one fell, write no file",
     )
     parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with a run that was cut off: what was measured today with these versions stays",
+    )
+    parser.add_argument(
         "--rep", type=float, default=100, help="milliseconds of timing per row and turn"
     )
     parser.add_argument(
@@ -43,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if only and not only <= set(providers):
         missing = sorted(only - set(providers))[0]
         parser.error(f"no provider {missing!r}; there are: {', '.join(providers)}")
+    if options.resume and (only or options.check):
+        parser.error("--resume goes on with a run that writes its file; --only and --check do not")
     try:
         if options.out.exists():  # else it is made
             writable(options.out / "results.json")
@@ -59,13 +66,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return BAD_INPUT
     print(describe())
-    gpu = versions()["gpu"]
+    here = versions()
+    gpu = here["gpu"]
     path = results.path_for(gpu, options.out)
-    old, entries, failed = results.read(path), {}, []
+    old, failed = results.read(path), []
+    entries = results.of_today(old, chosen, here) if options.resume else {}
     if options.check and not old:
         print(f"There are no stored ratios of {gpu}: {path} is missing.", file=sys.stderr)
         return BAD_INPUT
     for name in chosen:
+        if name in entries:
+            print(f"{name}: measured earlier today")
+            continue
         try:
             entries[name] = isolated.run(name, options.rep, only)
         except isolated.Ended as reason:

@@ -1,7 +1,7 @@
 """`python -m benchmarks.report [file...]`: a page and two pictures from stored results, no GPU.
 
-Reads `results/<gpu>.json` (default: each one there is), `<gpu>_profiles.json` beside it and
-`tried.json`, and writes `<gpu>.md`, `<gpu>_ratios.png` and `<gpu>_roofline.png`.
+Reads `results/<gpu>.json` (default: each one there is) and writes `<gpu>.md`, `<gpu>_ratios.png`
+and `<gpu>_roofline.png`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import tritonbook  # noqa: F401  (must come before Triton)
 
-from . import a100, misses, pictures, results
+from . import pictures, results
 from .op import Op, all_ops
 from .results import markdown, shown
 from .runner import best, ratio
@@ -31,14 +31,11 @@ def page(
     ops: Mapping[str, Op],
     compiled: list[dict[str, Any]],
     stem: str,
-    profiles: Sequence[Mapping[str, Any]] = (),
-    tried: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> str:
     """The report on a results file, as Markdown.
 
     data: a results file's. ops: the operations that exist, by name. compiled: the list of that name
-    in matrix/architectures.json. stem: what the pictures' file names begin with. profiles, tried:
-    what `misses` reads of the profiles file beside the results and of tried.json.
+    in matrix/architectures.json. stem: what the pictures' file names begin with.
     """
     wins = results.ratios(data["ops"])
     lost = {key: value for key, value in wins.items() if value < 1}
@@ -46,10 +43,8 @@ def page(
         _head(data, len(lost), len(wins), stem),
         _notebooks(data),
         _losses(data, lost, len(wins)),
-        misses.section(data, profiles, tried or {"tried": ()}),
         _memory(data),
         _missing(data, ops, compiled),
-        a100.section(data, compiled),
         _runs(data),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -312,14 +307,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         found = {path: read(path) for path in options.files or stored()}
-        profiles = {path: misses.read_profiles(path) for path in found}
-        tried = misses.read_tried(misses.TRIED)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
     compiled = json.loads(ARCHITECTURES.read_text(encoding="utf-8"))["compiled"]
     for path, data in found.items():
-        text = page(data, all_ops(), compiled, path.stem, profiles[path], tried)
+        text = page(data, all_ops(), compiled, path.stem)
         path.with_suffix(".md").write_text(text, encoding="utf-8")
         made = pictures.draw(data, path.with_suffix(""))
         print("written:", path.with_suffix(".md"), *made.values())

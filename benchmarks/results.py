@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .op import Op
 from .runner import best, ratio
 
 DIRECTORY = Path(__file__).parent / "results"
@@ -30,6 +32,24 @@ def write(path: Path, gpu: str, entries: dict[str, Any]) -> None:
     found["ops"].update(entries)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def of_today(
+    stored: Mapping[str, Any], ops: Mapping[str, Op], here: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The entries that a run of today would measure again: same versions, problems and providers.
+
+    stored: a results file's data, or {}. here: what `versions()` says. A run goes on from these.
+    """
+    kept = {}
+    for name in ops.keys() & stored.get("ops", {}).keys():
+        entry = stored["ops"][name]
+        have = [(p["label"], [row["name"] for row in p["rows"]]) for p in entry["problems"]]
+        want = [(p.label, list(ops[name].providers)) for p in ops[name].problems]
+        today = entry["date"] == datetime.date.today().isoformat()
+        if today and entry["versions"] == dict(here) and have == want:
+            kept[name] = entry
+    return kept
 
 
 def rates(entries: dict[str, Any]) -> str:

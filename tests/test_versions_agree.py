@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import definition_file
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -12,13 +13,11 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import tritonbook
-from tritonbook.build import definition
 from tritonbook.findings import PAIRS, PYTHONS, TESTED_PAIR
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = (ROOT / "pyproject.toml").read_text()
 ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text())
-CONTAINER = definition.parse((ROOT / "singularity" / "workbook.def").read_text())
 
 
 def block(name):
@@ -94,15 +93,15 @@ def test_environment_yml_installs_what_make_installs():
 
 
 def test_the_container_installs_the_pinned_pair():
-    pinned, defaults = pins(), CONTAINER.arguments()
+    pinned, defaults = pins(), definition_file.arguments()
     assert defaults["TORCH"] == str(pinned["torch"])
     assert defaults["TRITON"] == str(pinned["triton"])
-    assert "constraints.txt" in dict(CONTAINER.files())
-    assert f"org.opencontainers.image.version {VERSION}" in CONTAINER.sections["labels"].text
+    assert "constraints.txt" in definition_file.copied()
+    assert f"org.opencontainers.image.version {VERSION}" in definition_file.sections()["labels"]
 
 
 def test_the_containers_other_pair_is_a_pair():
-    header = (ROOT / "singularity" / "workbook.def").read_text()
+    header = definition_file.sections()["header"]
     torch, triton = re.search(r"--build-arg TORCH=(\S+) --build-arg TRITON=(\S+)", header).groups()
     assert PAIRS[minor(torch)] == minor(triton)
 

@@ -391,6 +391,38 @@ def test_only_a_whole_run_replaces_the_stored_ratios(
     assert ((tmp_path / "paper_gpu.json").read_text() != before) is written
 
 
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        ({}, ["other"]),
+        ({"date": "2026-01-01"}, ["double", "other"]),
+        ({"versions": {"gpu": "Paper GPU", "triton": "1.0"}}, ["double", "other"]),
+        ({"problems": []}, ["double", "other"]),
+    ],
+)
+def test_a_run_that_was_cut_off_goes_on(tmp_path, monkeypatch, capsys, change, again):
+    """Kills: hours lost to a time limit; figures of other versions, sizes or days that pass for
+    those of this run; a table that leaves out what was measured before."""
+    here = {"gpu": "Paper GPU", "triton": "9.9"}
+    op = make_op()
+    op = replace(op, providers={k: v for k, v in op.providers.items() if k != "wrong"})
+    before = sound(2.0, 3.0) | {"versions": here} | change
+    results.write(tmp_path / "paper_gpu.json", "Paper GPU", {"double": before})
+    ran = []
+    monkeypatch.setattr(command, "INTERPRET", False)
+    monkeypatch.setattr(command, "versions", lambda: here)
+    monkeypatch.setattr(command, "all_ops", lambda: {"double": op, "other": op})
+    monkeypatch.setattr(
+        command.isolated, "run", lambda name, rep, only: ran.append(name) or sound(2.0, 2.0)
+    )
+    assert command.main(["--out", str(tmp_path), "--resume"]) == 0
+    assert ran == again
+    said = capsys.readouterr().out
+    assert ("double: measured earlier today" in said) is (again == ["other"])
+    assert "of 2 comparisons" in said
+    assert set(results.read(tmp_path / "paper_gpu.json")["ops"]) == {"double", "other"}
+
+
 def test_writing_keeps_other_operations(tmp_path):
     path = tmp_path / "gpu.json"
     results.write(path, "Paper GPU", {"a": run(2.0, 3.0)})

@@ -21,8 +21,6 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from tritonbook.build import definition
-
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 DEFINITION = ROOT / "singularity" / "workbook.def"
@@ -65,8 +63,7 @@ def prepare() -> Path:
 
 def base_release() -> str:
     """The Debian release that the definition's image is made of."""
-    image = definition.parse(DEFINITION.read_text()).header["from"]
-    return re.fullmatch(r"debian:([a-z]+)-slim", image)[1]
+    return re.search(r"(?m)^From: debian:([a-z]+)-slim$", DEFINITION.read_text())[1]
 
 
 def _once(folder: Path, recipe: str, make: Callable[[Path], None]) -> None:

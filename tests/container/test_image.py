@@ -7,12 +7,11 @@ import signal
 import subprocess
 import time
 
+import definition_file
 import pytest
 import real_apptainer
 from real_apptainer import build, definition_here, ran
 from worked_in_checkout import PRIVATE
-
-from tritonbook.build import definition
 
 pytestmark = [pytest.mark.container, pytest.mark.timeout(900)]
 OFFLINE = ("--cleanenv", "--no-home", "--net", "--network", "none")
@@ -32,8 +31,7 @@ def labels(image):
 def test_the_image_says_what_is_in_it(image):
     """Kills: a label with an unfilled variable; a help or a script that got lost."""
     found = labels(image)
-    wanted = definition.parse(real_apptainer.DEFINITION.read_text())
-    for line in wanted.filled("labels").splitlines():
+    for line in definition_file.filled(definition_file.sections()["labels"]).splitlines():
         if line.strip():
             name, value = line.split(None, 1)
             assert found[name] == value
@@ -56,10 +54,9 @@ def test_build_arguments_name_another_pair(tool, tmp_path):
 
     Of %post only the lines that choose the versions: the other pair is 5 GB.
     """
-    found = definition.parse(definition_here(tmp_path).read_text())
-    (choosing,) = re.findall(r"(?ms)^    pins=.*?^    fi$", found.sections["post"].text)
-    parts = [f"Bootstrap: {found.header['bootstrap']}\nFrom: {found.header['from']}\n"]
-    parts += [f"%{name}\n{found.sections[name].text}" for name in ("arguments", "labels")]
+    found = definition_file.sections(definition_here(tmp_path))
+    (choosing,) = re.findall(r"(?ms)^    pins=.*?^    fi$", found["post"])
+    parts = [found["header"]] + [f"%{name}\n{found[name]}" for name in ("arguments", "labels")]
     parts += ["%files\n    constraints.txt /opt/workbook/constraints.txt\n"]
     parts += [f"%post\n    set -eu\n{choosing}\n"]
     source = tmp_path / "choosing.def"

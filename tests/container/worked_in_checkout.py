@@ -5,9 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from real_apptainer import DEFINITION, ROOT
-
-from tritonbook.build import definition
+from definition_file import ROOT, copied
 
 # What a class that was graded in the checkout, and an editor, leave behind.
 PRIVATE = (
@@ -21,7 +19,7 @@ PRIVATE = (
 
 def make(folder: Path) -> Path:
     """What the definition copies, with PRIVATE in it. Returns `folder`."""
-    for source, _ in definition.parse(DEFINITION.read_text()).files():
+    for source in copied():
         target = folder / source
         target.parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copyfile

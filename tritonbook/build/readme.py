@@ -63,14 +63,9 @@ def version_table(results: dict) -> str:
         "| torch | Triton | numpy | Python | solutions right | wrong answers refused |",
         "|---|---|---|---|---|---|",
     ]
-    replaced = {}
     for run in results["runs"]:
-        torch = run["torch"]
-        if run["because"]:
-            torch += f", not {run['wanted']}"
-            replaced[run["because"].rstrip(".")] = True
         rows.append(
-            f"| {torch} | {run['triton']} | {run['numpy']} | {run['python']} "
+            f"| {run['torch']} | {run['triton']} | {run['numpy']} | {run['python']} "
             f"| {run['solutions_passed']} of {run['solutions']} "
             f"| {run['mutants_refused']} of {run['mutants']} |"
         )
@@ -78,8 +73,4 @@ def version_table(results: dict) -> str:
         f"Run on a CPU on {results['date']}: values in Triton's interpreter, and compiled for an "
         "A100."
     )
-    if replaced:
-        note += (
-            f' Rows with "not" had another torch than that Triton\'s own: {"; ".join(replaced)}.'
-        )
     return "\n".join([*rows, "", note])

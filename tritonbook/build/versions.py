@@ -1,53 +1,128 @@
 """The course on other pairs of torch and Triton: `make matrix`.
 
-For each pair: every solution and a sample of wrong answers, in the interpreter (values) and
-compiled for an A100 (the compile gate). Where a pair is not to be had, its Triton runs with the
-installed torch, and the results say so. The results file feeds the README.
+torch and Triton are released together, so a version that the course claims to support is a pair.
+For each: every solution and a wrong answer of each function, in the interpreter (values) and
+compiled for an A100 (the compile gate). The results file feeds the README.
+
+The installed pair runs in this Python. Every other one gets a virtual environment in the user's
+cache folder, made once with the pins of constraints.txt for everything else; about 5 GB each,
+because torch's releases on PyPI bring the CUDA libraries. They run on a CPU all the same.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import platform
-import queue
+import re
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from ..command import BAD_INPUT, Parser, sentence
-from ..course.exercises import Exercise, exercises
+from ..course.exercises import exercises
 from . import matrix
-from .pairs import PAIRS, ROOT, NotToBeHad, Pair, python_of, unpacked_triton
 
+ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "matrix" / "versions.json"
-# Beside each solution: how many wrong answers, honest variants and open gaps of its function.
-SAMPLE = {"mutant": 1, "variant": 0, "untouched": 0}
+# What the gates import beside the pair itself.
+BESIDE = ("numpy", "matplotlib", "rich")
+PIP = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:")
 
 
-def run_here(slugs: list[str], sample: dict[str, int]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Pair:
+    """One release of torch and the Triton that it was built for."""
+
+    torch: str
+    triton: str
+
+    def __str__(self) -> str:
+        return f"torch {self.torch} with Triton {self.triton}"
+
+    def installed(self) -> bool:
+        """Is it what this Python has? A build of one's own (2.13.0+cpu) is the same release."""
+        return [version(n).split("+")[0] for n in ("torch", "triton")] == [self.torch, self.triton]
+
+
+# The oldest supported, one in the middle, the pinned, the newest.
+PAIRS = (
+    Pair("2.6.0", "3.2.0"),
+    Pair("2.9.1", "3.5.1"),
+    Pair("2.13.0", "3.7.1"),
+    Pair("2.15.0", "3.9.0"),
+)
+
+
+def folder(name: str) -> Path:
+    """Where an environment is kept, one for each Python."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
+    return Path(cache) / "tritonbook" / "pairs" / f"{name}-{python}"
+
+
+def python_of(pair: Pair) -> Path:
+    """The Python that has the pair; its environment is made when it is not there or out of date.
+
+    Raises CalledProcessError when pip finds no such pair; pip has said why.
+    """
+    if pair.installed():
+        return Path(sys.executable)
+    place, wanted = folder(f"torch-{pair.torch}-triton-{pair.triton}"), pins(pair)
+    python, done = place / "bin" / "python", place / "made-from.txt"
+    if not (done.is_file() and done.read_text(encoding="utf-8") == wanted):
+        print(f"making {place} (once; about 3 GB to fetch)", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
+        constraints = place / "constraints.txt"
+        constraints.write_text(wanted, encoding="utf-8")
+        command = [python, *PIP, "--no-cache-dir", "-c", constraints, "torch", "triton", *BESIDE]
+        subprocess.run(command, check=True)
+        done.write_text(wanted, encoding="utf-8")
+    return python
+
+
+def pins(pair: Pair) -> str:
+    """constraints.txt with this pair in it. sympy is free: each torch names its own."""
+    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    text = re.sub(r"(?m)^torch==.*$", f"torch=={pair.torch}", text)
+    text = re.sub(r"(?m)^triton==.*$", f"triton=={pair.triton}", text)
+    return re.sub(r"(?m)^sympy==.*\n", "", text)
+
+
+def triton_alone(release: str) -> Path:
+    """A folder with a Triton that goes before the installed one: 0.2 GB instead of 3."""
+    place = folder(f"triton-{release}")
+    done = place / "made-from.txt"
+    if not done.is_file():
+        place.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, *PIP, "--no-deps", "--upgrade", "--target", place]
+        subprocess.run([*command, f"triton=={release}"], check=True)
+        done.write_text(release, encoding="utf-8")
+    return place
+
+
+def run_here(slugs: Sequence[str], mutants: int = 1) -> dict[str, Any]:
     """Run the course on the pair of this process; returns one run of the results file.
 
-    slugs: exercises to run, by slug or two-digit number; empty: all.
+    slugs: exercises to run, by slug or two-digit number; empty: all. mutants: how many wrong
+    answers of each function, beside its solution.
     """
     import numpy
     import torch
     import triton
 
-    chosen = []
-    for exercise in exercises(ROOT / "exercises"):
-        if not slugs or exercise.slug in slugs or exercise.slug[:2] in slugs:
-            chosen.append(_sample(exercise, sample))
     start = time.monotonic()
-    rows = _run(chosen)
-    right = [row for row in rows if row.kind in ("solution", "variant")]
-    wrong = [row for row in rows if row.kind in ("mutant", "untouched")]
+    rows = _run([_sample(one, mutants) for one in _chosen(slugs)])
+    right = [row for row in rows if row.kind == "solution"]
+    wrong = [row for row in rows if row.kind == "mutant"]
     return {
         "torch": torch.__version__,
         "triton": triton.__version__,
@@ -59,82 +134,59 @@ def run_here(slugs: list[str], sample: dict[str, int]) -> dict[str, Any]:
         "mutants_refused": sum(row.good for row in wrong),
         "seconds": round(time.monotonic() - start),
         "failures": [
-            {
-                "exercise": row.exercise,
-                "key": row.key,
-                "answer": f"{row.kind}: {row.name}",
-                "expected": list(row.expected),
-                "got": row.got,
-                "message": row.message,
-            }
+            f"{row.exercise} {row.key} {row.kind} {row.name}: {row.got}, expected "
+            f"{' or '.join(row.expected)}: {row.message}"
             for row in rows
             if not row.good
         ],
     }
 
 
-def _sample(exercise: Exercise, sample: dict[str, int]) -> list[matrix.Trial]:
-    """The first trials of each key and kind, as many as the sample says; every solution."""
+def _chosen(slugs: Sequence[str]) -> list[Any]:
+    """Late notebooks take longest, so they come first."""
+    found = exercises(ROOT / "exercises")
+    return [one for one in found[::-1] if not slugs or {one.slug, one.slug[:2]} & set(slugs)]
+
+
+def _sample(exercise: Any, mutants: int) -> list[matrix.Trial]:
+    """Every solution, and the first wrong answers of each function."""
     chosen, taken = [], Counter()
     for trial in matrix.trials(exercise):
         taken[trial.key, trial.kind] += 1
-        if taken[trial.key, trial.kind] <= sample.get(trial.kind, 1):
+        if taken[trial.key, trial.kind] <= {"solution": 1, "mutant": mutants}.get(trial.kind, 0):
             chosen.append(trial)
     return chosen
 
 
 def _run(chosen: list[list[matrix.Trial]]) -> list[matrix.Row]:
-    """The rows of each list of trials in order; a worker process for each of up to four cores."""
-    workers: queue.SimpleQueue[matrix.Worker] = queue.SimpleQueue()
-    number = min(4, len(os.sched_getaffinity(0)), len(chosen))
-
-    def run(trials: list[matrix.Trial]) -> list[matrix.Row]:
-        worker, rows = workers.get(), []
-        try:
-            for row in matrix.run(trials, worker=worker):
-                rows.append(row)
-                bad = f"\n{row.exercise} {row.key} {row.kind} {row.name}: {row.got}\n"
-                print("." if row.good else bad, end="", file=sys.stderr, flush=True)
-        finally:
-            workers.put(worker)
-        return rows
-
-    with contextlib.ExitStack() as stack:
-        for _ in range(number):
-            workers.put(stack.enter_context(contextlib.closing(matrix.Worker())))
-        pool = stack.enter_context(ThreadPoolExecutor(number))
-        # Late notebooks take longest, so they start first.
-        found = list(pool.map(run, reversed(chosen)))
-    print(file=sys.stderr)
-    return [row for rows in reversed(found) for row in rows]
+    """The rows of all trials; a process for each of up to four cores."""
+    number = min(4, len(os.sched_getaffinity(0)))
+    shares = [[trial for trials in chosen[i::number] for trial in trials] for i in range(number)]
+    with ThreadPoolExecutor(number) as pool:
+        return [row for rows in pool.map(lambda own: list(matrix.run(own)), shares) for row in rows]
 
 
 def run_on(
-    pair: Pair, slugs: list[str], solutions_only: bool, installed_torch: bool = False
+    pair: Pair, slugs: Sequence[str], solutions_only: bool, installed_torch: bool = False
 ) -> dict[str, Any]:
-    """`run_here` in a process of the pair's own Python.
+    """`run_here` in a process of the pair's own Python, or with the installed torch and its Triton.
 
-    The result's `wanted` is the pair's torch, and `because` says why another one ran. Raises
-    RuntimeError when the process did not run what it was meant to.
+    Raises RuntimeError when the process did not run what it was meant to.
     """
-    because = "it was asked for" if installed_torch and not pair.installed() else ""
-    if not because:
-        try:
-            python, paths = str(python_of(pair)), [str(ROOT)]
-        except NotToBeHad as problem:
-            because = str(problem)
-            print(f"{pair} is not to be had: {because}", file=sys.stderr)
-    if because:
-        python, paths = sys.executable, [str(unpacked_triton(pair.triton)), str(ROOT)]
+    apart = installed_torch and not pair.installed()
+    python, paths = (
+        (sys.executable, [triton_alone(pair.triton)]) if apart else (python_of(pair), [])
+    )
     command = [python, "-m", "tritonbook.build.versions", "--here", *slugs]
     command += ["--solutions"] if solutions_only else []
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, paths))
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     found = json.loads(done.stdout)
     ran = Pair(found["torch"].split("+")[0], found["triton"])
-    if ran.triton != pair.triton or not because and ran.torch != pair.torch:
+    if ran.triton != pair.triton or not apart and ran.torch != pair.torch:
         raise RuntimeError(f"wanted {pair}, ran {ran}")
-    return {"wanted": pair.torch, "because": because, **found}
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -149,8 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.here:
-        sample = dict.fromkeys(SAMPLE, 0) if options.solutions else SAMPLE
-        print(json.dumps(run_here(options.slugs, sample)))
+        print(json.dumps(run_here(options.slugs, 0 if options.solutions else 1)))
         return 0
     from .sync import chosen  # not above: the other pairs' environments have no nbformat
 
@@ -165,11 +216,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         print(pair, file=sys.stderr)
         runs.append(run_on(pair, slugs, options.solutions, options.installed_torch))
-        for failure in runs[-1]["failures"]:
-            print(json.dumps(failure))
+        shown = {key: value for key, value in runs[-1].items() if key != "failures"}
+        print(json.dumps(shown), *runs[-1]["failures"], sep="\n")
     # A partial run is an answer to a question, not the state of the project.
     if not (options.slugs or options.triton or options.solutions or options.installed_torch):
-        RESULTS.parent.mkdir(parents=True, exist_ok=True)
         data = {"date": time.strftime("%Y-%m-%d"), "runs": runs}
         RESULTS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         print(f"wrote {RESULTS.relative_to(ROOT)}; `make sync` puts it into the README")
