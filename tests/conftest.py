@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from pathlib import Path
 
 import pytest
 from forked_python import ForkedPython
@@ -57,19 +58,65 @@ def python():
         yield forked
 
 
+PAGE = """\
+# ---
+# workbook:
+#   title: Double
+#   minutes: 5
+#   needs: interpreter
+#   requires: []
+#   you_will:
+#     - double
+# ---
+
+# %% tags=["setup"]
+import torch
+
+# %% tags=["answer"] key="double"
+def double(x):
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+
+# %% tags=["check"] key="double" points=3
+check(double)
+"""
+CASES = """\
+from tritonbook.checking import Check, case, tensor
+
+CHECKS = {{
+    "double": Check(
+        lambda x: x + x,
+        cases=[case("nine", x=tensor(9, values="positive"))],
+        hidden=[case("below zero", x=tensor(9, values="negative"))],
+        {demands}
+    )
+}}
+"""
+
+
 @pytest.fixture
-def small_notebook(tmp_path):
+def small_notebook(tmp_path, monkeypatch):
     """Write a.ipynb: set-up, the learner's own cells, one answer, its check of 3 points.
 
-    The answer and the check are plain Python, so that no kernel is compiled; both can be replaced.
+    The answer and the check are plain Python, so that no kernel is compiled; both can be replaced,
+    and what the check demands besides its values. The course has a page for it, after its own.
     """
+    pages = tmp_path / "pages"
+    (pages / "98_double").mkdir(parents=True)
+    for page in (Path(__file__).parents[1] / "exercises").iterdir():
+        (pages / page.name).symlink_to(page)
+    (pages / "98_double" / "page.py").write_text(PAGE)
+    monkeypatch.setenv("TRITONBOOK_EXERCISES", str(pages))
 
     def write(
         *own,
         answer="def double(x):\n    return 2 * x",
-        check="check(double, lambda x: x + x, [case('c', x=tensor(9))], key='double', triton=0)",
+        check="check(double)",
+        demands="triton=False",
     ):
-        cells = [_cell("setup", "from tritonbook import case, check, tensor\nimport torch")]
+        (pages / "98_double" / "cases.py").write_text(CASES.format(demands=demands))
+        cells = [_cell("setup", "from tritonbook import check\nimport torch")]
         cells += [_cell(f"own{i}", source) for i, source in enumerate(own)]
         cells.append(_cell("answer-double", answer))
         cells.append({"cell_type": "markdown", "id": "t", "metadata": {}, "source": "# text"})

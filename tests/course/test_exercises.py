@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tritonbook.course import exercises
-from tritonbook.course.exercises import LOADING
+from tritonbook.course import cases, exercises
+from tritonbook.course.exercises import LOADING, Exercise
 from tritonbook.course.source import SourceError
 
 TEXT = """\
@@ -50,18 +50,37 @@ def double(x):
 # Think.
 
 # %% tags=["check"] key="double" points=1
-assert double(2) == 4, "two"
-marker = "only in the copy"
-### BEGIN HIDDEN TESTS
-assert double(-1) == -2, "hidden"
-### END HIDDEN TESTS
+check(double)
+"""
+CASES = """\
+from tritonbook.checking import Check, case
+
+from .page import double
+
+CHECKS = {
+    "double": Check(
+        lambda x: 2 * x,
+        cases=[case("two", x=2)],
+        hidden=[case("below zero", x=-1)],
+        triton=False,
+    )
+}
 """
 ABS = "def double(x):\n    return 2 * abs(x)\n"
 
 
+def write(folder: Path, slug: str, text: str = TEXT) -> Path:
+    """A page in a folder: its page.py."""
+    (folder / slug).mkdir(exist_ok=True)
+    (folder / slug / "cases.py").write_text(CASES)
+    (folder / slug / "page.py").write_text(text)
+    return folder / slug / "page.py"
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch) -> Path:
-    (tmp_path / "03_toy.py").write_text(TEXT)
+    write(tmp_path, "03_toy")
+    write(tmp_path, "shared")
     (tmp_path / "notes.py").write_text("not an exercise")
     monkeypatch.setenv("TRITONBOOK_EXERCISES", str(tmp_path))
     monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
@@ -70,7 +89,7 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 
 @pytest.mark.parametrize("wanted", ["03_toy", "toy", 3, "3", "03"])
 def test_find_by_slug_name_or_number(folder: Path, wanted):
-    assert exercises.find(wanted) == folder / "03_toy.py"
+    assert exercises.find(wanted) == folder / "03_toy" / "page.py"
 
 
 def test_find_says_what_is_near(folder: Path):
@@ -122,21 +141,31 @@ def test_the_same_text_is_loaded_once_unless_fresh(folder: Path):
     assert exercises.load("toy", {"double": ABS}) is not module
 
 
-def test_replaced_answers_and_hidden_tests(folder: Path):
-    """Kills: a run_check that leaves the hidden tests out, or never puts them in."""
-    exercises.run_check(exercises.load("toy"), "double")
+def test_replaced_answers_and_hidden_cases(folder: Path):
+    """Kills: a run_page_check that leaves the hidden cases out, or never asks for the visible."""
+    assert cases.run_page_check(exercises.load("toy"), "double").passed
     wrong = exercises.load("toy", {"double": ABS})
-    exercises.run_check(wrong, "double", hidden=False)
-    with pytest.raises(AssertionError, match="hidden"):
-        exercises.run_check(wrong, "double")
-    assert not hasattr(wrong, "marker")
+    assert cases.run_page_check(wrong, "double", hidden=False).passed
+    for hidden in (True, None):
+        report = cases.run_page_check(wrong, "double", hidden=hidden)
+        assert not report.passed and [row.note for row in report.cases] == ["below zero"]
+    report = cases.run_page_check(exercises.load("toy", {"double": "double = 3"}), "double")
+    assert report.state == "not attempted" and "double is int" in report.finding.sentence
 
 
 def test_an_unknown_key_is_refused(folder: Path):
     with pytest.raises(KeyError, match="no answer with the key 'triple'"):
         exercises.load("toy", {"triple": ABS})
     with pytest.raises(KeyError, match="no check with the key 'triple'"):
-        exercises.run_check(exercises.load("toy"), "triple")
+        cases.run_page_check(exercises.load("toy"), "triple")
+
+
+def test_the_same_page_in_two_folders_is_two_modules(folder: Path, tmp_path_factory):
+    """Kills: a check of one folder's page with the cases of the other."""
+    other = Exercise(write(tmp_path_factory.mktemp("other"), "03_toy"))
+    mine, theirs = exercises.load("toy"), exercises.load(other)
+    assert mine.__exercise__.path != theirs.__exercise__.path == other.path
+    assert exercises.load("toy") is mine and exercises.load(other) is theirs
 
 
 def test_reference_finds_a_solution_by_function_name(folder: Path):
@@ -148,11 +177,11 @@ def test_reference_finds_a_solution_by_function_name(folder: Path):
 def test_given_finds_what_one_notebook_has_ready(folder: Path):
     """Kills: an answer handed out as given, and the wrong one of two functions of one name."""
     text = TEXT.replace("LOADED_QUIETLY", "def halve(x):\n    return x / 2\n\n\nLOADED_QUIETLY")
-    (folder / "03_toy.py").write_text(text)
+    write(folder, "03_toy", text)
     assert exercises.given("halve")(5) == 2.5
     with pytest.raises(LookupError, match="'double' is given by no notebook"):
         exercises.given("double")
-    (folder / "04_more.py").write_text(text)
+    write(folder, "04_more", text)
     with pytest.raises(LookupError, match="given by 03_toy, 04_more: one notebook"):
         exercises.given("halve")
 
@@ -165,9 +194,8 @@ def test_an_answer_that_does_not_import_leaves_nothing_behind(folder: Path):
 
 
 def test_a_broken_gap_names_file_and_line(folder: Path):
-    path = folder / "03_toy.py"
-    path.write_text(TEXT.replace("    ### END SOLUTION\n", ""))
-    with pytest.raises(SourceError, match=r"03_toy.py, line 31: .* never closed"):
+    write(folder, "03_toy", TEXT.replace("    ### END SOLUTION\n", ""))
+    with pytest.raises(SourceError, match=r"03_toy/page.py, line 31: .* never closed"):
         exercises.load("toy")
 
 

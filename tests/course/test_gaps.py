@@ -169,9 +169,26 @@ def test_a_gap_in_a_block_of_a_host_function_is_refused():
         gaps.gaps(text)
 
 
-def test_hidden_tests_vanish_with_the_blank_lines_above_them():
-    """Kills: a cut that leaves blank lines behind, which stock nbgrader would not."""
-    text = "check(a)\n\n### BEGIN HIDDEN TESTS\ncheck(b)\n### END HIDDEN TESTS\ncheck(c)\n\n"
+def test_the_grader_gets_a_region_of_hidden_cases():
+    """Kills: a check cell of the instructor's notebook that tries the visible cases alone."""
+    with_hidden = gaps.with_hidden("check(add)")
+    assert with_hidden.splitlines() == [
+        "check(add)",
+        gaps.BEGIN_HIDDEN,
+        "check(add, hidden=True)",
+        gaps.END_HIDDEN,
+    ]
+    assert gaps.without_hidden(with_hidden) == "check(add)"
+
+
+def test_a_region_that_is_there_is_kept():
+    """Kills: an instructor's own lines overwritten, or a second region below them."""
+    own = "check(add)\n### BEGIN HIDDEN TESTS\nassert add(1, 2) == 3\n### END HIDDEN TESTS"
+    assert gaps.with_hidden(own) == own
+    assert gaps.without_hidden(own) == "check(add)"
+
+
+def test_hidden_tests_vanish_with_the_blank_lines_at_the_end():
+    text = "check(a)\n### BEGIN HIDDEN TESTS\ncheck(b)\n### END HIDDEN TESTS\ncheck(c)\n\n"
     text += "### BEGIN HIDDEN TESTS\ncheck(d)\n### END HIDDEN TESTS"
     assert gaps.without_hidden(text) == "check(a)\ncheck(c)"
-    assert "check(d)" in gaps.close_up_hidden(text)

@@ -39,7 +39,7 @@ def test_a_stale_mutant_is_an_error(mutant: Mutant, problem: str):
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Exercise, Path]:
-    path, wrong = template.write_new(tmp_path, "17_twice")
+    path, _, wrong = template.write_new(tmp_path, "17_twice")
     return Exercise(path), wrong
 
 
@@ -75,7 +75,7 @@ def test_a_wrong_table_names_the_file(files, old: str, new: str, problem: str):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-    with pytest.raises(MutantError, match=f"wrong/17_twice.py.*{problem}"):
+    with pytest.raises(MutantError, match=f"17_twice/wrong.py.*{problem}"):
         wrong_answers(exercise)
 
 
@@ -87,7 +87,7 @@ def test_a_file_that_is_no_python_is_named(files, text: str, problem: str):
     """Kills: a traceback of the build, in which the file is one name among many."""
     exercise, path = files
     path.write_text(text)
-    with pytest.raises(MutantError, match=rf"wrong/17_twice.py: it cannot be read \({problem}"):
+    with pytest.raises(MutantError, match=rf"17_twice/wrong.py: it cannot be read \({problem}"):
         wrong_answers(exercise)
 
 
@@ -95,5 +95,5 @@ def test_a_stale_edit_names_the_file(files):
     exercise, path = files
     path.write_text(path.read_text().replace("2 * x, mask", "3 * x, mask"))
     wrong = wrong_answers(exercise)
-    with pytest.raises(MutantError, match=r"wrong/17_twice.py, twice: 'no_doubling'"):
+    with pytest.raises(MutantError, match=r"17_twice/wrong.py, twice: 'no_doubling'"):
         wrong.text("twice", wrong.mutants["twice"][0])

@@ -12,13 +12,13 @@ from tritonbook.build import template
 from tritonbook.course.exercises import exercises
 from tritonbook.course.source import SourceError, parse
 
-TEMPLATE = template.EXERCISE.format(title="Twice", name="twice", setup=template.SETUP)
+TEMPLATE = template.PAGE.format(title="Twice", name="twice", setup=template.SETUP)
 COURSE = [exercise.path for exercise in exercises()]
 
 
 def texts() -> list:
     found = [pytest.param(TEMPLATE, id="template")]
-    return found + [pytest.param(path.read_text(), id=path.stem) for path in COURSE]
+    return found + [pytest.param(path.read_text(), id=path.parent.name) for path in COURSE]
 
 
 @pytest.mark.parametrize("text", texts())
@@ -94,10 +94,10 @@ def test_a_broken_file_gets_one_sentence(old: str, new: str, line: int | None, p
     """Each row is one slip of an author; kills a reader that guesses instead of saying so."""
     assert old in TEMPLATE
     with pytest.raises(SourceError) as caught:
-        parse(TEMPLATE.replace(old, new, 1), Path("exercises/17_twice.py"))
+        parse(TEMPLATE.replace(old, new, 1), Path("17_twice/page.py"))
     error = caught.value
     assert error.problem.startswith(problem)
-    assert str(error).startswith(f"exercises/17_twice.py, line {error.line}: ")
+    assert str(error).startswith(f"17_twice/page.py, line {error.line}: ")
     assert str(error).endswith(".") and "\n" not in str(error) and error.mend
     if line is not None:
         assert error.line == line

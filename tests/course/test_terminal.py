@@ -7,7 +7,6 @@ import pytest
 from tritonbook.course import terminal
 
 ANSWER = "def double(x):\n    return 2 * x"
-CHECK = "check(double, lambda x: 2 * x, [case('c', x=tensor(9))], key='double', triton=False)"
 
 
 @pytest.fixture
@@ -39,9 +38,9 @@ def test_an_open_gap_is_not_attempted(run):
 
 def test_the_first_of_several_verdicts_that_is_no_pass_decides(run):
     """Kills: taking the last verdict of a check cell, or any of them."""
-    wrong = CHECK.replace("2 * x", "3 * x")
-    guarded = f"try:\n    {wrong}\nexcept AssertionError:\n    pass"
-    done = run(check=f"{CHECK}\n{guarded}\n{CHECK}")
+    guarded = "try:\n    check(double, hidden=True)\nexcept AssertionError:\n    pass"
+    answer = ANSWER.replace("2 * x", "2 * abs(x)")
+    done = run(answer=answer, check=f"check(double)\n{guarded}\ncheck(double)")
     assert done.checks[0].state == "wrong" and not done.passed
 
 
@@ -64,7 +63,7 @@ def test_names_of_the_runner_do_not_leak_into_the_notebook(run):
 
 
 def test_a_check_that_breaks_without_a_verdict_is_no_pass(run):
-    done = run(check="check(no_such_name, None, [])")
+    done = run(check="check(no_such_name)")
     assert done.checks[0].state == "error" and not done.passed
 
 

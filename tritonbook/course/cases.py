@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -33,7 +34,7 @@ def checks(page: str | int | Exercise) -> dict[str, Check]:
     path = exercise.path.with_name("cases.py")
     if not path.is_file():
         raise SourceError(path, 1, "the file is missing", "add it, with CHECKS = {...}")
-    module = _loaded(exercise, hashlib.sha256(path.read_bytes()).hexdigest())
+    module = _loaded(exercise, path.read_text(encoding="utf-8"), exercise.module_text())
     found = getattr(module, "CHECKS", None)
     if not isinstance(found, dict) or not all(isinstance(c, Check) for c in found.values()):
         problem = "CHECKS is no dict of Check(...)"
@@ -97,19 +98,34 @@ def pictures(page: str | int | Exercise) -> ModuleType:
 
 
 @functools.cache
-def _loaded(exercise: Exercise, digest: str) -> ModuleType:
-    """cases.py as a module, loaded again when its text changed; `.page` is the page as solved."""
-    name = _package(exercise)
-    sys.modules.pop(f"{name}.cases", None)
+def _loaded(exercise: Exercise, text: str, page: str) -> ModuleType:
+    """cases.py as a module, made again when its text or the page's changed.
+
+    It is run from its text, because bytecode that Python keeps is told from newer text by size and
+    second alone. `.page` is the page as solved.
+    """
+    name, path = _package(exercise), exercise.path.with_name("cases.py")
+    sys.modules[f"{name}.page"] = _page(exercise)
+    module = ModuleType(f"{name}.cases")
+    module.__package__, module.__file__ = name, str(path)
+    sys.modules[module.__name__] = module
     try:
-        sys.modules[f"{name}.page"] = load(exercise)
         with machinery():
-            importlib.invalidate_caches()
-            return importlib.import_module(f"{name}.cases")
+            exec(compile(text, str(path), "exec"), vars(module))
+    except Exception as error:
+        raise _refused(path, text, error, "the cases cannot be read") from None
+    return module
+
+
+def _page(exercise: Exercise) -> ModuleType:
+    """The page as solved. Raises SourceError where one of its cells fails."""
+    try:
+        return load(exercise)
     except SourceError:
         raise
     except Exception as error:
-        raise _refused(exercise, error) from None
+        text = exercise.path.read_text(encoding="utf-8")
+        raise _refused(exercise.path, text, error, "the cells cannot be run") from None
 
 
 def _package(exercise: Exercise) -> str:
@@ -124,11 +140,16 @@ def _package(exercise: Exercise) -> str:
     return f"{course}.{folder.name}"
 
 
-def _refused(exercise: Exercise, error: Exception) -> SourceError:
-    """Why cases.py cannot be loaded, with the line in it that failed."""
-    path = exercise.path.with_name("cases.py")
-    if isinstance(error, SyntaxError):
+def _refused(path: Path, text: str, error: Exception, what: str) -> SourceError:
+    """Why a file of a page cannot be used, with the line in it that failed."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
         return SourceError(path, error.lineno or 1, f"this is not Python ({error.msg})", "mend it")
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
-    problem = f"the cases cannot be read ({type(error).__name__}: {error})"
-    return SourceError(path, (lines or [1])[-1] or 1, problem, "mend this line")
+    line, lines = 1, [line.strip() for line in text.splitlines()]
+    for step in traceback.extract_tb(error.__traceback__):
+        if step.filename == str(path):
+            line = step.lineno or 1
+        # A page is run from a file of its cells alone; its own line is the one that says the same.
+        elif Path(step.filename).name.startswith(path.parent.name) and step.line in lines:
+            line = lines.index(step.line) + 1
+    problem = f"{what} ({type(error).__name__}: {error})"
+    return SourceError(path, line, problem, "mend this line")

@@ -36,7 +36,7 @@ from .source import Cell, Source, SourceError, parse
 LOADING: contextvars.ContextVar[bool] = contextvars.ContextVar("LOADING", default=False)
 
 _NAME = re.compile(r"\d\d_[a-z0-9_]+")
-_loaded: dict[str, ModuleType] = {}
+_loaded: dict[tuple[Exercise, str], ModuleType] = {}
 
 
 @dataclass(frozen=True)
@@ -191,11 +191,10 @@ def load(
     exercise = slug if isinstance(slug, Exercise) else get(slug)
     text = exercise.module_text(replace)
     name = f"{exercise.slug}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    if not fresh and name in _loaded:
-        return _loaded[name]
-    module = _import(text, name, exercise)
-    _loaded[name] = module
-    return module
+    # Two folders may hold the same page with other cases: each has a module of its own.
+    if fresh or (exercise, name) not in _loaded:
+        _loaded[exercise, name] = _import(text, name, exercise)
+    return _loaded[exercise, name]
 
 
 # Functions that `reference` gives to nobody in this process: what a graded answer is asked for.
