@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .course import BadCourse, Course, GivenCell
-from .ingest import given_text
+from .matching import given_text
 from .work import Submission, Verdict
 
 
@@ -136,6 +137,8 @@ def write_notebook(
         elif settings.get("grade") and name in given:
             _fill_check(cell, given[name], verdicts.get(name.removeprefix("check-")))
     _insert_extras(book["cells"], submission)
+    if submission.notes:
+        book["cells"].insert(0, _notes_cell(submission.notes))
     folder = root / "autograded" / submission.student / course.assignment
     folder.mkdir(parents=True, exist_ok=True)
     if submission.timestamp:
@@ -166,6 +169,14 @@ def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None)
                 "traceback": [name],
             }
         )
+
+
+def _notes_cell(notes: tuple[str, ...]) -> dict[str, Any]:
+    """What was odd about the hand-in, for the student. A file's name may hold anything: every
+    sign that could mark up text is escaped."""
+    lines = ["**How your hand-in was read**", ""]
+    lines += ["- " + re.sub(r"([^\w\s])", r"\\\1", " ".join(note.split())) for note in notes]
+    return {"cell_type": "markdown", "id": "notes", "metadata": {}, "source": "\n".join(lines)}
 
 
 def _insert_extras(cells: list[dict[str, Any]], submission: Submission) -> None:
