@@ -9,13 +9,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from .course import BadCourse, Course, GivenCell
-from .ingest import given_text
+from .matching import given_text
 from .work import Submission, Verdict
 
 
@@ -72,20 +74,49 @@ def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]
     book.db.commit()
 
 
-def write_late_penalty(book: Any, root: Path, submission: Submission) -> None:
-    """Let nbgrader's own plug-in decide the penalty, as `nbgrader autograde` does."""
+@contextlib.contextmanager
+def late_penalties(root: Path) -> Iterator[Callable[[Submission], None]]:
+    """Yields what lets nbgrader's own plug-in write one submission's late penalty, under the
+    course's nbgrader_config.py: `nbgrader autograde` would write the same. Raises BadCourse."""
     import nbformat
+    from nbgrader.apps import AutogradeApp
     from nbgrader.preprocessors import AssignLatePenalties
 
-    resources = {
-        "nbgrader": {
-            "student": submission.student,
-            "assignment": submission.assignment,
-            "notebook": submission.notebook,
-            "db_url": gradebook_url(root),
-        }
-    }
-    AssignLatePenalties().preprocess(nbformat.v4.new_notebook(), resources)
+    path = sys.path[:]
+    sys.path.insert(0, str(root))  # a plug-in may be a file of the course folder
+    try:
+        app = AutogradeApp(raise_config_file_errors=True)
+        app.load_cwd_config = False  # another folder's, where --course names this one
+        try:
+            app.initialize(["--log-level=ERROR"], root=str(root))
+            plugin = AssignLatePenalties(parent=app)
+        except Exception as problem:
+            raise BadCourse(
+                f"{root / 'nbgrader_config.py'} cannot be used: {_told(problem)}."
+            ) from problem
+
+        def write(submission: Submission) -> None:
+            names = {
+                "student": submission.student,
+                "assignment": submission.assignment,
+                "notebook": submission.notebook,
+                "db_url": gradebook_url(root),
+            }
+            try:
+                plugin.preprocess(nbformat.v4.new_notebook(), {"nbgrader": names})
+            except Exception as problem:
+                raise BadCourse(
+                    f"The late penalty of {submission.student} cannot be decided: "
+                    f"{_told(problem)}; see nbgrader_config.py."
+                ) from problem
+
+        yield write
+    finally:
+        sys.path[:] = path
+
+
+def _told(problem: Exception) -> str:
+    return " ".join(f"{type(problem).__name__}: {problem}".split()).rstrip(".")
 
 
 def write_notebook(
@@ -106,6 +137,8 @@ def write_notebook(
         elif settings.get("grade") and name in given:
             _fill_check(cell, given[name], verdicts.get(name.removeprefix("check-")))
     _insert_extras(book["cells"], submission)
+    if submission.notes:
+        book["cells"].insert(0, _notes_cell(submission.notes))
     folder = root / "autograded" / submission.student / course.assignment
     folder.mkdir(parents=True, exist_ok=True)
     if submission.timestamp:
@@ -136,6 +169,14 @@ def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None)
                 "traceback": [name],
             }
         )
+
+
+def _notes_cell(notes: tuple[str, ...]) -> dict[str, Any]:
+    """What was odd about the hand-in, for the student. A file's name may hold anything: every
+    sign that could mark up text is escaped."""
+    lines = ["**How your hand-in was read**", ""]
+    lines += ["- " + re.sub(r"([^\w\s])", r"\\\1", " ".join(note.split())) for note in notes]
+    return {"cell_type": "markdown", "id": "notes", "metadata": {}, "source": "\n".join(lines)}
 
 
 def _insert_extras(cells: list[dict[str, Any]], submission: Submission) -> None:

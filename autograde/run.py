@@ -9,7 +9,7 @@ from pathlib import Path
 from .course import BadCourse, Course, read_course
 from .ingest import find_submissions, ingest
 from .ledger import Ledger
-from .record import open_gradebook, write_late_penalty, write_notebook, write_scores
+from .record import late_penalties, open_gradebook, write_notebook, write_scores
 from .work import Exercise, ItemId, Submission, Verdict
 
 
@@ -132,8 +132,9 @@ class Session:
                 verdicts = self.verdicts(course, submission)
                 write_scores(book, submission, verdicts)
                 write_notebook(self.root, course, submission, verdicts)
+        with late_penalties(self.root) as write_penalty:
             for _, submission in self.submissions:
-                write_late_penalty(book, self.root, submission)
+                write_penalty(submission)
 
     def summary(self) -> dict[str, int]:
         """How many items have which status; "OPEN" for those still to be run."""

@@ -1,0 +1,98 @@
+"""The text of cells: what a cell defines, and what of it only a notebook understands."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import re
+from dataclasses import dataclass
+
+MAX_CELL_CHARACTERS = 200_000
+_MAGIC = re.compile(r"[%!?]|[\w.*]+\?{1,2}\s*$")
+
+
+@dataclass(frozen=True)
+class HandedCell:
+    """One cell of a submitted notebook, reduced to what may matter.
+
+    kind: "code", "markdown", "raw", or "script" for a whole Python file.
+    """
+
+    kind: str
+    grade_id: str
+    cell_id: str
+    source: str
+
+    @property
+    def runs(self) -> bool:
+        return self.kind in ("code", "script")
+
+
+def parsed(source: str) -> ast.Module | None:
+    """The syntax tree; None for what is no Python, or too long for a cell."""
+    if len(source) > MAX_CELL_CHARACTERS:
+        return None
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+@functools.lru_cache(maxsize=4096)
+def defined(source: str) -> dict[str, str]:
+    """What a cell defines at its top level: name -> a hash of the statement."""
+    tree = parsed(source)
+    return {name: digest(node) for node in (tree.body if tree else []) for name in targets(node)}
+
+
+def digest(node: ast.AST) -> str:
+    """The same for two texts that differ in layout and comments only."""
+    return hashlib.sha256(ast.dump(node).encode("utf-8", "replace")).hexdigest()
+
+
+def targets(node: ast.stmt) -> list[str]:
+    """What a statement defines: a function, or what `k = triton.jit(_k)` gives a name to."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return []
+
+
+def without_magics(source: str) -> str:
+    """Lines that only a notebook understands (`%timeit`, `!ls`, `tl.load?`) become `pass`."""
+    if parsed(source) is not None:  # then a line that begins with % goes on with the one above it
+        return source
+    lines = source.splitlines()
+    if lines and lines[0].lstrip().startswith("%%"):
+        if lines[0].split()[0] not in ("%%time", "%%capture", "%%timeit"):
+            return ""
+        lines[0] = ""
+    for number, line in enumerate(lines):
+        text = line.lstrip()
+        if _MAGIC.match(text) and not text.startswith("!="):
+            lines[number] = line[: len(line) - len(text)] + "pass"
+    return "\n".join(lines)
+
+
+def definitions_only(source: str) -> str:
+    """A worked example reduced to what later cells may use: imports, functions, plain values.
+
+    Lines keep their numbers. Plots and measurements are not run again for every student.
+    """
+    tree = parsed(source)
+    if tree is None:
+        return ""
+    lines = [""] * len(source.splitlines())
+    for node in tree.body:
+        plain = isinstance(node, ast.Assign) and not any(
+            isinstance(inner, ast.Call) for inner in ast.walk(node.value)
+        )
+        kept = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+        if isinstance(node, kept) or plain:
+            decorators = [d.lineno for d in getattr(node, "decorator_list", [])]
+            first = min([node.lineno, *decorators])
+            rows = source.splitlines()[first - 1 : node.end_lineno]
+            lines[first - 1 : node.end_lineno] = rows
+    return "\n".join(lines)

@@ -1,0 +1,59 @@
+"""`nbgrader collect` under the course's settings takes plain files, and follows nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from autograde import stock
+
+NAME = "90_doubling"
+WHEN = "2026-11-01 12:00:00.000000 UTC"
+
+
+@pytest.fixture
+def inbound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NBGRADER_EXCHANGE", str(tmp_path / "exchange"))
+    folder = tmp_path / "exchange" / "triton-workbook" / "inbound"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_links_and_pipes_stay_where_they_are(released: Path, tmp_path: Path, inbound: Path) -> None:
+    """Kills: a link of a student's to source/ or to the gradebook, followed with the instructor's
+    rights; a pipe or an unreadable file that ends the collection of a class."""
+    course = Path(shutil.copytree(released, tmp_path / "course"))
+    shutil.rmtree(course / "submitted")
+    source = course / "source" / NAME
+    bad = inbound / f"ann+{NAME}+{WHEN}"
+    bad.mkdir()
+    (bad / f"{NAME}.ipynb").symlink_to(source / f"{NAME}.ipynb")
+    (bad / "more").symlink_to(source)
+    (bad / "book.py").symlink_to(course / "gradebook.db")
+    os.mkfifo(bad / "pipe.ipynb")
+    (bad / "timestamp.txt").write_text(WHEN)
+    (inbound / f"bob+{NAME}+{WHEN}").symlink_to(source)
+    good = inbound / f"cem+{NAME}+{WHEN}"
+    shutil.copytree(course / "release" / NAME, good / "sub")
+    (good / "timestamp.txt").write_text(WHEN)
+    done = stock.nbgrader(course, "collect", NAME)
+    assert done.status == 0, done.log
+    files = sorted(p for p in (course / "submitted").rglob("*") if not p.is_dir())
+    assert [str(path.relative_to(course / "submitted")) for path in files] == [
+        f"ann/{NAME}/timestamp.txt",
+        f"cem/{NAME}/sub/{NAME}.ipynb",
+        f"cem/{NAME}/timestamp.txt",
+    ]
+    assert "pipe.ipynb is no plain file" in done.log and "is a link" in done.log
+    handed_in = (good / "sub" / f"{NAME}.ipynb").stat().st_mtime_ns
+    assert files[1].stat().st_mtime_ns == handed_in  # the newest of several is still the newest
+
+
+def test_the_exchange_is_not_in_the_course_folder() -> None:
+    """Kills: an exchange that students cannot reach, or a course folder opened for them."""
+    text = (Path(__file__).parents[2] / "autograde" / "nbgrader_config.py").read_text()
+    line = next(line for line in text.splitlines() if line.startswith("c.Exchange.root"))
+    assert "HERE" not in line and '"/srv/nbgrader/exchange"' in line

@@ -1,0 +1,148 @@
+"""Late penalties: the due date, the plug-in and its settings give what stock nbgrader gives."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from autograde import stock
+from autograde.course import BadCourse
+from autograde.run import Item, Session
+from autograde.work import Verdict
+
+NAME = "90_doubling"
+README = (Path(__file__).parents[2] / "autograde" / "README.md").read_text()
+SNIPPET = re.search(r"(?s)```python\n([^`]*AssignLatePenalties[^`]*)```", README)[1]
+HANDED_IN = {
+    "ann": "2026-11-01 11:59:00.000000 UTC",  # in time
+    "bob": "2026-11-01 12:40:00.000000 UTC",  # within the hour of grace
+    "cem": "2026-11-03 12:00:00.000000 UTC",  # two days late
+    "dia": "2026-12-01 12:00:00.000000 UTC",  # a month
+    "eve": "2026-11-03 12:00:00.000000 UTC",  # two days late, with three days more
+}
+
+
+@pytest.fixture
+def course(released: Path, tmp_path: Path) -> Path:
+    """Five right answers, handed in at different times, due at noon UTC."""
+    course = Path(shutil.copytree(released, tmp_path / "course"))
+    right = course / "submitted" / "s1_right"
+    for student, when in HANDED_IN.items():
+        folder = Path(shutil.copytree(right, right.with_name(student)))
+        (folder / NAME / "timestamp.txt").write_text(when)
+    for folder in (course / "submitted").glob("s*"):
+        shutil.rmtree(folder)
+    due = "--duedate=2026-11-01T13:00+01:00"
+    done = stock.nbgrader(course, "db", "assignment", "add", NAME, due)
+    assert done.status == 0, done.log
+    return course
+
+
+def _more_time(course: Path) -> None:
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "triton-workbook") as book:
+        book.update_or_create_student("eve")
+        book.update_or_create_submission(NAME, "eve")
+        book.grant_extension(NAME, "eve", days=3)
+
+
+def _pass(items: Iterable[Item]) -> Iterator[Verdict]:
+    for item in items:
+        yield Verdict(
+            item=item.id,
+            digest=item.submission.digest,
+            course=item.course.digest,
+            attempt=1,
+            status="PASS",
+            points=item.exercise.points,
+            maximum=item.exercise.points,
+            code="passed",
+            sentence="",
+            sandbox="none",
+            seconds=0.0,
+        )
+
+
+def _ours(course: Path) -> dict[str, tuple[float, float]]:
+    session = Session(course, NAME)
+    session.ingest()
+    session.run(_pass)
+    session.record()
+    return _exported(course)
+
+
+def _stock(course: Path) -> dict[str, tuple[float, float]]:
+    """Nothing is executed: a check without an output has full points."""
+    done = stock.nbgrader(course, "autograde", NAME, "--no-execute")
+    assert done.status == 0, done.log
+    return _exported(course)
+
+
+def _exported(course: Path) -> dict[str, tuple[float, float]]:
+    done = stock.nbgrader(course, "export", "--to", "grades.csv")
+    assert done.status == 0, done.log
+    with (course / "grades.csv").open() as file:
+        return {
+            row["student_id"]: (float(row["late_submission_penalty"] or 0), float(row["score"]))
+            for row in csv.DictReader(file)
+        }
+
+
+@pytest.mark.parametrize(
+    ("settings", "due"),
+    [
+        ("", {"cem": 0.0, "dia": 0.0}),
+        ("c.LateSubmissionPlugin.penalty_method = 'zero'", {"bob": 6.0, "cem": 6.0, "dia": 6.0}),
+        (SNIPPET, {"cem": 1.2, "dia": 6.0}),
+    ],
+    ids=["nothing set", "zero", "the README's plug-in"],
+)
+def test_penalties_are_those_of_stock_nbgrader(
+    settings: str, due: dict[str, float], course: Path, tmp_path: Path
+) -> None:
+    """Kills: a plug-in, its settings, the grace or an extension lost on the way."""
+    with (course / "nbgrader_config.py").open("a") as file:
+        file.write(f"\n{settings}\n")
+    _more_time(course)
+    other = Path(shutil.copytree(course, tmp_path / "stock"))
+    found = _ours(course)
+    expected = {student: due.get(student, 0.0) for student in HANDED_IN}
+    assert {student: pair[0] for student, pair in found.items()} == pytest.approx(expected)
+    assert {student: score for student, (_, score) in found.items()} == pytest.approx(
+        {student: 6.0 - penalty for student, penalty in expected.items()}
+    )
+    assert found == _stock(other)
+
+
+def test_a_plug_in_may_be_a_file_of_the_course(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: a plug-in found only where the command is typed; another folder's settings used."""
+    (course / "our_rule.py").write_text(
+        "from nbgrader.plugins import BasePlugin\n"
+        "class Two(BasePlugin):\n"
+        "    def late_submission_penalty(self, student_id, score, total_seconds_late):\n"
+        "        return 2.0\n"
+    )
+    with (course / "nbgrader_config.py").open("a") as file:
+        file.write("\nc.AssignLatePenalties.plugin_class = 'our_rule.Two'\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "nbgrader_config.py").write_text("raise SystemExit('another course')")
+    monkeypatch.chdir(elsewhere)
+    assert _ours(course)["cem"] == (2.0, 4.0)
+
+
+@pytest.mark.parametrize("line", ["1 / 0", "c.AssignLatePenalties.plugin_class = 'no.such.Rule'"])
+def test_settings_that_cannot_be_read_are_one_sentence(line: str, course: Path) -> None:
+    """Kills: a class graded without penalties because a setting was misspelt."""
+    with (course / "nbgrader_config.py").open("a") as file:
+        file.write(f"\n{line}\n")
+    with pytest.raises(BadCourse, match="nbgrader_config.py"):
+        _ours(course)

@@ -1,0 +1,96 @@
+"""What goes into the gradebook and into feedback: marks by hand stay, names of files stay text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from autograde import stock
+from autograde.record import open_gradebook
+from autograde.run import Item, Session
+from autograde.work import Verdict
+
+NAME = "90_doubling"
+
+
+@pytest.fixture
+def course(released: Path, tmp_path: Path) -> Path:
+    """Two students: right answers, and wrong ones."""
+    course = Path(shutil.copytree(released, tmp_path / "course"))
+    for folder in (course / "submitted").iterdir():
+        if folder.name not in ("s1_right", "s4_no_mask"):
+            shutil.rmtree(folder)
+    return course
+
+
+def judge(items: Iterable[Item]) -> Iterator[Verdict]:
+    """A runner that runs nothing: s1 passes, others fail."""
+    for item in items:
+        passed = item.submission.student.startswith("s1")
+        yield Verdict(
+            item=item.id,
+            digest=item.submission.digest,
+            course=item.course.digest,
+            attempt=item.attempt,
+            status="PASS" if passed else "FAIL",
+            points=item.exercise.points if passed else 0.0,
+            maximum=item.exercise.points,
+            code="passed" if passed else "wrong-values",
+            sentence="All is well." if passed else "Tile 3 is wrong.",
+            sandbox="none",
+            seconds=0.0,
+        )
+
+
+def grade(course: Path) -> Session:
+    session = Session(course, NAME)
+    session.ingest()
+    session.run(judge)
+    session.record()
+    return session
+
+
+def test_notes_reach_the_student_as_text(course: Path) -> None:
+    """Kills: a hand-in whose repair only the instructor hears of; a file's name that is markup in
+    the page that the instructor opens."""
+    folder = course / "submitted" / "s1_right" / NAME
+    evil = "<img src=x onerror=alert(1)> [a](b) `c` ${d}$.ipynb"
+    (folder / f"{NAME}.ipynb").rename(folder / evil)
+    grade(course)
+    done = stock.nbgrader(course, "generate_feedback", NAME)
+    assert done.status == 0, done.log
+    pages = {path.parts[-3]: path.read_text() for path in course.glob("feedback/*/*/*.html")}
+    assert "How your hand-in was read" in pages["s1_right"]
+    assert "&lt;img src=x onerror=alert(1)&gt; [a](b) `c` ${d}$.ipynb" in pages["s1_right"]
+    assert "<img src=x" not in pages["s1_right"]
+    assert "How your hand-in was read" not in pages["s4_no_mask"]
+
+
+def test_marks_by_hand_stay(course: Path) -> None:
+    """Kills: a score, a comment or extra points that a person gave, lost when the assignment is
+    recorded again, or graded again; a student who is asked about twice."""
+    grade(course)
+    with open_gradebook(course) as book:
+        notebook = book.find_submission_notebook(NAME, NAME, "s4_no_mask")
+        for grade_row in notebook.grades:
+            if grade_row.cell.name == "check-double":
+                grade_row.manual_score, grade_row.extra_credit = 3.0, 0.5
+        for comment in notebook.comments:
+            comment.manual_comment = "A good idea."
+        book.db.commit()
+    grade(course)
+    stock_export = stock.nbgrader(course, "export", "--to", "grades.csv")
+    assert stock_export.status == 0, stock_export.log
+    rows = {
+        r["student_id"]: r for r in csv.DictReader(io.StringIO((course / "grades.csv").read_text()))
+    }
+    assert float(rows["s4_no_mask"]["score"]) == 3.5
+    with open_gradebook(course) as book:
+        notebook = book.find_submission_notebook(NAME, NAME, "s4_no_mask")
+        assert not notebook.needs_manual_grade
+        assert {comment.comment for comment in notebook.comments} == {"A good idea."}
