@@ -206,7 +206,7 @@ def run_check(module: ModuleType, key: str, hidden: bool = True) -> None:
     filename = f"<check {key} of {exercise.slug}>"
     _remember(filename, text)
     with machinery():
-        exec(compile(text, filename, "exec"), dict(vars(module)))
+        exec(compile(text, filename, "exec", dont_inherit=True), dict(vars(module)))
 
 
 # Functions that `reference` gives to nobody in this process: what a graded answer is asked for.
@@ -286,7 +286,7 @@ def _import(text: str, name: str, exercise: Exercise) -> ModuleType:
     sys.modules[qualified] = module
     try:
         with machinery():
-            exec(compile(text, str(path), "exec"), vars(module))
+            exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
     except BaseException:
         del sys.modules[qualified]
         raise
