@@ -109,7 +109,7 @@ class Candidate:
             text.splitlines(keepends=True),
             str(path),
         )
-        code = compile(text, str(path), "exec")
+        code = compile(text, str(path), "exec", dont_inherit=True)  # a notebook's own rules
         with time_limit(seconds):
             exec(code, self.names)
 

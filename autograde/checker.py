@@ -2,7 +2,7 @@
 
 It runs the instructor's own check cell. The names that the answers define are bound to proxies: a
 call goes to the candidate and comes back as data. No Python of the student's runs here; kernels do,
-after `kernels.vet`.
+after `language.vet`.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _execute(name: str, text: str, names: dict[str, Any]) -> None:
     filename = f"<{name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     with machinery():
-        exec(compile(text, filename, "exec"), names)
+        exec(compile(text, filename, "exec", dont_inherit=True), names)
 
 
 class _Gate:

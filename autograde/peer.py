@@ -14,11 +14,11 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes, is_in_torch_dispatch_mode
 
+from tritonbook.checking.language import Refused
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.course import exercises
 
 from .kernels import KernelLibrary
-from .language import Refused
 from .player import LaunchFailed, LaunchRecord, Player, tensor_from
 from .replies import callback_reference, rebuilt, returned, run_callback
 from .tape import TapeError, decode, describe, encode, raw

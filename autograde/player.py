@@ -14,9 +14,10 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from tritonbook.checking.language import Refused
+
 from . import fence
-from .kernels import KernelId, KernelLibrary
-from .language import Refused
+from .kernels import KernelId, KernelLibrary, kernel_id
 from .tape import DTYPES, MAX_STEPS, TapeError, decode
 
 
@@ -84,16 +85,10 @@ class Player:
         raise TapeError("not a value")
 
     def _kernel_id(self, place: Any) -> KernelId:
-        if not (isinstance(place, list) and len(place) == 2):
-            raise TapeError("not a kernel")
-        file, line = place
-        cell = self.cell_of_file(file) if isinstance(file, str) else None
-        if cell is None or not isinstance(line, int):
-            raise Refused(
-                "no-kernel-launched",
-                "The kernel that was launched is not one that the notebook defines.",
-            )
-        return KernelId(cell, line)
+        try:
+            return kernel_id(place, self.cell_of_file)
+        except ValueError as problem:
+            raise TapeError(str(problem)) from None
 
     def _kernel(self, place: Any) -> Any:
         id = self._kernel_id(place)

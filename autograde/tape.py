@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from tritonbook.checking.meanings import place
 from tritonbook.compat import triton_version
 from tritonbook.descriptors import tensor_of
 from tritonbook.dispatch import DispatchMode
@@ -208,7 +209,7 @@ class Recorder(DispatchMode):
             return {"t": self._numbers[id(value)]}
         function = getattr(value, "fn", None)
         if function is not None and hasattr(function, "__code__"):
-            return {"kernel": [*_kernel_place(function)]}
+            return {"kernel": place(function)}
         raise TypeError(f"a {type(value).__name__} cannot be passed on")
 
     def _write_constant(self, tensor: torch.Tensor) -> None:
@@ -248,14 +249,9 @@ class Recorder(DispatchMode):
         self.steps.append(
             [
                 "launch",
-                _kernel_place(fn),
+                place(fn),
                 sizes,
                 encode(list(args), self.reference),
                 encode(given, self.reference),
             ]
         )
-
-
-def _kernel_place(function: Any) -> list[Any]:
-    code = function.__code__
-    return [code.co_filename, code.co_firstlineno]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +31,10 @@ def install_interpreter_fixes() -> None:
     - numpy 2.4 refuses the array-to-int conversion of runtime loop bounds (Triton up to 3.6).
     - a global constant (`tl.constexpr`) times a tile stays a constant, which `tl.exp` then refuses
       (from 3.7 on): the compiler makes a tile of it, so must the interpreter.
+    - a kernel that a function made does not see that function's names, and `tl.constexpr` is known
+      under this name only.
+    - names imported from `triton.language` (`from triton.language import load`) stay what they are
+      outside kernels, and a kernel that sees no module called `triton.language` is refused.
     - torch's `wrap_triton` refuses an interpreted kernel (torch 2.6 to 2.9, at least).
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic and the cast to
       bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
@@ -54,6 +61,7 @@ def install_interpreter_fixes() -> None:
     keep_types(interp)
     _patch_language_once_a_launch(interp)
     _let_constants_meet_tiles()
+    _keep_what_was_written(interp.FunctionRewriter)
     _let_torch_wrap_interpreted_kernels(interp.InterpretedFunction)
     _compute_bfloat16_in_float32(interp)
 
@@ -63,27 +71,68 @@ class _NothingToRestore:
         """The launch's own scope restores."""
 
 
+def _keep_what_was_written(rewriter: Any) -> None:
+    """The rewritten function of a kernel sees the names of the function that made it, knows the one
+    that was written as `__wrapped__`, and has its annotations, read as the compiler reads them."""
+    import triton.language as tl
+
+    original = rewriter._compile_and_exec
+
+    def compile_and_exec(self: Any, tree: Any) -> Any:
+        captured = inspect.getclosurevars(self.fn).nonlocals
+        if captured:
+            for key, value in vars(sys.modules[rewriter.__module__]).items():
+                self.fn.__globals__.setdefault(key, value)  # as Triton does
+            home = {**self.fn.__globals__, **captured}
+            names: dict[str, Any] = dict(self.kwargs)
+            exec(compile(tree, self.filename, "exec", dont_inherit=True), home, names)
+            made = names[self.fn.__name__]
+        else:
+            made = original(self, tree)
+        made.__wrapped__ = self.fn
+        made.__annotations__ = {
+            name: tl.constexpr if isinstance(kind, str) and "constexpr" in kind else kind
+            for name, kind in self.fn.__annotations__.items()
+        }
+        return made
+
+    rewriter._compile_and_exec = compile_and_exec
+
+
 def _patch_language_once_a_launch(interp: Any) -> None:
     import triton.language as tl
 
     patch_lang, launch = interp._patch_lang, interp.GridExecutor.__call__
-    patched: set[int] = set()  # modules, in the launch that is running
+    patched: set[int] = set()  # modules, and kernels' own, in the launch that is running
+    bare: list[tuple[dict[str, Any], dict[str, Any]]] = []  # names to put back after it
+    functions = {id(value): name for name, value in vars(tl).items() if callable(value)}
+    only_tl = types.SimpleNamespace(__globals__={"tl": tl})
 
     @functools.cache
     def modules_of(fn: Any) -> frozenset[int]:
         return frozenset(id(v) for v in fn.__globals__.values() if v is tl or v is tl.core)
 
     def patch_what_is_not(fn: Any) -> Any:
-        modules = modules_of(fn)
-        if modules and modules <= patched:
-            return _NothingToRestore()
-        scope = patch_lang(fn)
-        patched.update(modules)
+        modules, home = modules_of(fn), fn.__globals__
+        scope = _NothingToRestore()
+        if not patched or not modules <= patched:
+            scope = patch_lang(fn if modules else only_tl)
+            patched.update(modules or {id(tl)})
+        if id(home) not in patched:
+            patched.add(id(home))
+            own = {name: value for name, value in home.items() if id(value) in functions}
+            bare.append((home, own))
+            home.update({name: getattr(tl, functions[id(value)]) for name, value in own.items()})
         return scope
 
     def launch_with_nothing_patched(self: Any, *args: Any, **kwargs: Any) -> Any:
         patched.clear()
-        return launch(self, *args, **kwargs)
+        try:
+            return launch(self, *args, **kwargs)
+        finally:
+            while bare:
+                home, own = bare.pop()
+                home.update(own)
 
     interp._patch_lang = patch_what_is_not
     interp.GridExecutor.__call__ = launch_with_nothing_patched

@@ -17,6 +17,7 @@ from tritonbook.compat import triton_version
 from tritonbook.descriptors import describe
 from tritonbook.device import INTERPRET
 
+TOLD = '[{"tl": {"path": "triton.language"}}, {}]'
 HEAD = "import triton\nimport triton.language as tl\n\n\n"
 COPY = f"""{HEAD}@triton.jit
 def copy_kernel(x_desc, y_ptr):
@@ -50,7 +51,7 @@ def test_descriptors_are_written(tmp_path, monkeypatch) -> None:
     """Kills: a launch of descriptors that the gate cannot repeat."""
     view = torch.zeros(64, 32, dtype=torch.float16)[8:, 16:]
     arguments = describe(view, [8, 16]), torch.empty(8, 16)
-    launch = LaunchRecord(KernelId("cell", 5), (1,), arguments, {})
+    launch = LaunchRecord(KernelId("cell", 5, TOLD), (1,), arguments, {})
     module = loaded(KernelLibrary([("cell", COPY)]), [launch], tmp_path)
     seen = []
     monkeypatch.setattr(module, "kernel_0", {(1,): lambda *args: seen.extend(args)})
@@ -68,11 +69,16 @@ def test_helpers_of_one_name_stay_with_their_kernels(tmp_path) -> None:
     library.add_module("one", ONE, frozenset())
     library.add_module("two", TWO, frozenset())
     launches = [
-        LaunchRecord(KernelId(module, 5), (1,), (torch.zeros(1),), {})
+        LaunchRecord(
+            KernelId(module, 5, TOLD, (("helper", KernelId(module, 10, TOLD)),)),
+            (1,),
+            (torch.zeros(1),),
+            {},
+        )
         for module in ("one", "two", "one")
     ]
     module = loaded(library, launches, tmp_path)
     module.replay()
-    assert not hasattr(module, "kernel_2")
-    one, two = (getattr(module, f"kernel_{n}").fn.__globals__["helper"] for n in (0, 1))
+    assert not hasattr(module, "kernel_4")
+    one, two = (getattr(module, f"kernel_{n}").fn.__globals__["helper"] for n in (1, 3))
     assert [len(helper.fn.__code__.co_varnames) for helper in (one, two)] == [1, 2]

@@ -16,6 +16,7 @@ from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
 from .diagnose import Evidence, bad_strip, diagnose, first_bad
 from .errors import explain_error
 from .guard import same_bits
+from .kernel_text import refusal
 from .launches import Launch
 from .report import CaseResult, Finding
 from .trial import Trial, run_trial
@@ -47,6 +48,7 @@ class Judge:
     # By case (its id, and the case so that the id stays its own): what each of its trials asks for.
     _dtypes: dict[int, tuple[Case, list[torch.dtype]]] = field(default_factory=dict)
     _terms: dict[int, tuple[Case, int]] = field(default_factory=dict)
+    _allowed: set[int] = field(default_factory=set)  # kernels that hold the language alone, by id
     # The latest case and its values, by draw.
     _drawn_for: Case | None = None
     _drawn: dict[int, dict[str, torch.Tensor]] = field(default_factory=dict)
@@ -183,6 +185,10 @@ class Judge:
         for launch in own:
             if launch.name not in self.kernels:
                 self.kernels.append(launch.name)
+        for key in watch.sources.keys() - self._allowed:
+            if refused := refusal(watch.sources[key]):
+                return Finding(refused.code, refused.sentence)
+            self._allowed.add(key)
         operators = ", ".join(f"torch.{name}" for name in dict.fromkeys(watch.compute))
         if not own and trial.result is None and not operators and not self.inplace:
             return Finding(

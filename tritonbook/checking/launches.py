@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ import torch
 from ..compat import hook_launch, launch_arguments
 from ..dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
 from .guard import Guarded, guard_output
+from .meanings import kernel_function
 
 _FILLED = MAKE_FILLED | {"zero_", "fill_", "scalar_tensor"}
 _VIEWS = {
@@ -87,6 +89,7 @@ class Watch(DispatchMode):
         self.compute: list[str] = []
         self.outputs: list[Guarded] = []
         self.kernels: dict[str, Callable[..., Any]] = {}
+        self.sources: dict[int, FunctionType] = {}  # kernels launched or handed to one, by id
         self._inside_launch = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -110,6 +113,8 @@ class Watch(DispatchMode):
         file = code.co_filename if code else ""
         self.launches.append(Launch(fn.__name__, file, _grid_size(fn, grid, args, kwargs)))
         self.kernels[fn.__name__] = fn
+        handed = map(kernel_function, (*args, *kwargs.values()))
+        self.sources |= {id(each): each for each in (fn, *handed) if each is not None}
         if self.mode == "mute":
             return None
         if self.mode == "sabotage":

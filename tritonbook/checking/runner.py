@@ -27,7 +27,14 @@ first_finding_only: contextvars.ContextVar[bool] = contextvars.ContextVar(
 )
 
 # After one of these, further cases would only repeat it (or cost the full time limit each).
-_STOPS = ("not-attempted", "timeout", "crashed", "does-not-compile", "no-kernel-launched")
+_STOPS = (
+    "not-attempted",
+    "timeout",
+    "crashed",
+    "does-not-compile",
+    "no-kernel-launched",
+    "policy",
+)
 
 
 def _most_seconds_a_call() -> float:

@@ -274,7 +274,7 @@ def _import(text: str, name: str, exercise: Exercise) -> ModuleType:
     sys.modules[qualified] = module
     try:
         with machinery():
-            exec(compile(text, str(path), "exec"), vars(module))
+            exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
     except BaseException:
         del sys.modules[qualified]
         raise

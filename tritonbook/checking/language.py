@@ -108,25 +108,30 @@ def walk_body(node: ast.FunctionDef) -> Iterable[ast.AST]:
         yield from ast.walk(statement)
 
 
-def vet(tree: ast.Module) -> None:
-    """Check the very tree that will run. Raises Refused where it is more than kernels."""
+def vet(tree: ast.Module, helpers: frozenset[str] = frozenset()) -> None:
+    """Check the very tree that will run. Raises Refused where it is more than kernels.
+
+    helpers: names that the module gets from outside, each a kernel that was checked.
+    """
     aliases: dict[str, str] = {}
+    known = set(helpers)
     for node in tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for alias in node.names:
                 name = alias.asname or alias.name
                 module = node.module if isinstance(node, ast.ImportFrom) else None
                 aliases[name] = f"{module}.{alias.name}" if module else alias.name
-                _allow_path(aliases[name])
+                allow_path(aliases[name])
         elif isinstance(node, ast.Assign):
             _vet_nodes(ast.walk(node.value), aliases, set())
+            known |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         elif isinstance(node, ast.FunctionDef):
-            _vet_function(node, aliases)
+            _vet_function(node, aliases, known)
         else:
             raise Refused("policy", f"A {type(node).__name__} stands beside the kernels.")
 
 
-def _vet_function(node: ast.FunctionDef, aliases: dict[str, str]) -> None:
+def _vet_function(node: ast.FunctionDef, aliases: dict[str, str], known: set[str]) -> None:
     for decorator in node.decorator_list:
         call = isinstance(decorator, ast.Call)
         options = [*decorator.args, *(k.value for k in decorator.keywords)] if call else []
@@ -136,7 +141,9 @@ def _vet_function(node: ast.FunctionDef, aliases: dict[str, str]) -> None:
     if getattr(node, "type_params", None):  # from Python 3.12 on
         raise Refused("does-not-compile", "Triton's language has no type parameters.")
     _vet_nodes(walk_signature(node), aliases, set())
-    _vet_nodes(walk_body(node), aliases, bound_names(node))
+    # What stands above a kernel under a name of Python's is the kernel's own, not Python's.
+    bound = bound_names(node)
+    _vet_nodes(walk_body(node), aliases, bound, known - bound, node.lineno - 1)
 
 
 def is_literal(node: ast.expr) -> bool:
@@ -147,18 +154,24 @@ def is_literal(node: ast.expr) -> bool:
     return True
 
 
-def _vet_nodes(nodes: Iterable[ast.AST], aliases: dict[str, str], bound: set[str]) -> None:
+def _vet_nodes(
+    nodes: Iterable[ast.AST],
+    aliases: dict[str, str],
+    bound: set[str],
+    known: set[str] = frozenset(),
+    above: int = 0,
+) -> None:
     allowed = (*_STATEMENTS, *_EXPRESSIONS, *_SMALL)
     inner_of_chain: set[int] = set()
     for node in nodes:
         if not isinstance(node, allowed):
             raise Refused(
                 "does-not-compile",
-                f"Triton's language has no {_plain_name(node)} (line {getattr(node, 'lineno', 0)} "
-                "of the kernel).",
+                f"Triton's language has no {_plain_name(node)} (line "
+                f"{getattr(node, 'lineno', above) - above} of the kernel).",
             )
         if isinstance(node, ast.Name):
-            _vet_name(node, aliases, bound, id(node) in inner_of_chain)
+            _vet_name(node, aliases, bound, id(node) in inner_of_chain, known)
         elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             # `math.sqrt = math.exp` would change the checker's own math.
             raise Refused("does-not-compile", "Triton's language cannot assign to an attribute.")
@@ -185,7 +198,9 @@ def _plain_name(node: ast.AST) -> str:
     )
 
 
-def _vet_name(node: ast.Name, aliases: dict[str, str], bound: set[str], in_chain: bool) -> None:
+def _vet_name(
+    node: ast.Name, aliases: dict[str, str], bound: set[str], in_chain: bool, known: set[str]
+) -> None:
     if node.id.startswith("__"):
         raise Refused("policy", f"The kernel uses {node.id}.")
     if node.id in bound:
@@ -194,13 +209,14 @@ def _vet_name(node: ast.Name, aliases: dict[str, str], bound: set[str], in_chain
         if node.id in aliases:
             raise Refused("policy", f"The kernel gives {node.id} another meaning.")
         return
-    if hasattr(builtins, node.id) and node.id not in BUILTINS:
+    allowed = {*BUILTINS, *aliases, *known}
+    if hasattr(builtins, node.id) and node.id not in allowed:
         raise Refused("policy", f"The kernel uses Python's {node.id}.")
-    if node.id in aliases and not in_chain and _is_module(aliases[node.id]):
+    if node.id in aliases and not in_chain and is_module(aliases[node.id]):
         raise Refused("policy", f"The kernel passes the module {node.id} around.")
 
 
-def _is_module(path: str) -> bool:
+def is_module(path: str) -> bool:
     return isinstance(_resolve(path), ModuleType)
 
 
@@ -230,7 +246,7 @@ def _vet_attribute(node: ast.Attribute, aliases: dict[str, str], inner: set[int]
         value = value.value
     if isinstance(value, ast.Name) and value.id in aliases:
         inner.add(id(value))
-        _allow_path(".".join([aliases[value.id], *chain]))
+        allow_path(".".join([aliases[value.id], *chain]))
     else:
         _allow_values(chain)
 
@@ -246,7 +262,7 @@ def _allow_values(names: list[str]) -> None:
             raise Refused("policy", f"The kernel uses .{name}, which is not Triton's language.")
 
 
-def _allow_path(path: str) -> None:
+def allow_path(path: str) -> None:
     """Refuse a dotted name that leads out of Triton's language. Raises Refused."""
     import triton.language as tl
 

@@ -1,0 +1,63 @@
+"""Honest answers in odd styles: full marks in the grader, and a pass in the visible check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from grading import Grader, solutions
+from honest import REFUSED, STYLES, Style
+
+from autograde import sandbox
+from tritonbook.checking import CheckFailed
+from tritonbook.course import exercises
+from tritonbook.course.exercises import Exercise
+
+pytestmark = [pytest.mark.timeout(240)]
+needs_walls = pytest.mark.skipif(
+    sandbox.available() == ["plain"], reason="no namespaces and no bubblewrap on this machine"
+)
+
+
+@pytest.fixture(scope="module")
+def grader(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    made = Grader(exercise, tmp_path_factory.mktemp("honest"))
+    yield made
+    made.close()
+
+
+@needs_walls
+@pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
+def test_the_grader_gives_full_marks(grader: Grader, style: Style) -> None:
+    """Kills: 0 points for a way of writing Python that the notebook runs."""
+    answers = solutions(grader.exercise) | {"double": style.text}
+    verdict = grader.grade(answers, "double", style.extra)
+    assert (verdict.status, verdict.points) == ("PASS", 4), verdict.sentence
+
+
+@pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
+def test_the_visible_check_passes(exercise: Exercise, style: Style) -> None:
+    """Kills: a rule of the notebook's check that is stricter than Python."""
+    text = f"{style.extra}\n\n{style.text}"
+    lines = [line for line in text.splitlines() if not line.startswith(("%", "!"))]
+    future = [line for line in lines if line.startswith("from __future__")]
+    lines = [line for line in lines if line not in future]
+    module = exercises.load(exercise, {"double": "\n".join(lines)})
+    exercises.run_check(module, "double", hidden=False)
+
+
+@needs_walls
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_grader_refuses_the_notebook_refuses(
+    grader: Grader, exercise: Exercise, name: str
+) -> None:
+    """Kills: an answer that passes in the notebook and gets 0, or that gets another reason."""
+    text, reason = REFUSED[name]
+    module = exercises.load(exercise, {"double": text})
+    with pytest.raises(CheckFailed) as failed:
+        exercises.run_check(module, "double", hidden=False)
+    finding = failed.value.report.finding
+    verdict = grader.grade(solutions(grader.exercise) | {"double": text}, "double")
+    assert reason in finding.sentence
+    assert (verdict.points, verdict.code) == (0, finding.code)
+    assert verdict.sentence == finding.sentence
