@@ -21,6 +21,7 @@ from grading import Grader, solutions
 from autograde import fence, sandbox
 from autograde.execute import Executor, Setting
 from autograde.ingest import HandedCell, rebuild
+from autograde.tape import TapeError, decode
 from autograde.wire import Line, Message
 from autograde.work import Verdict
 from tritonbook.build import matrix
@@ -224,3 +225,43 @@ def test_the_fence_at_the_end_of_all_addresses() -> None:
     top = np.array([x.data_ptr(), x.data_ptr() + 13, np.iinfo(np.int64).max - 1], dtype=np.uint64)
     pointers = SimpleNamespace(data=top, get_element_ty=lambda: element)
     assert fence._held(pointers).tolist() == [True, False, False]
+
+
+OPENED = """\
+from tritonbook.checking.report import Report
+
+calls = []
+
+
+@triton.jit
+def poke_kernel(x_ptr, at, value):
+    target = tl.full((1,), at, tl.int64).to(tl.pointer_type(tl.int64), bitcast=True)
+    tl.store(target, tl.full((1,), value, tl.int64))
+
+
+"""
+# Where CPython keeps the getter of a property; `bool` of any report is true. Not in the first call:
+# the meter would leave the store out.
+POKE = "calls.append(1)\n"
+POKE += "if calls[1:]: poke_kernel[(1,)](x, id(Report.__dict__['passed']) + 16, id(bool))"
+META = "torch.empty((), device='meta').expand(1 << 48)"
+META += ".clone(memory_format=torch.contiguous_format)"
+
+
+@needs_walls
+def test_a_meta_tensor_does_not_open_the_fence(grader: Grader) -> None:
+    """Kills: one store over the getter of the verdict, through a range that a tensor without
+    memory opened; a device that has no memory, played."""
+    opened = answer(f"held = {META}\n{POKE}", kernel=f"{WRONG}\n{OPENED}")
+    verdict = _double(grader, opened)
+    assert (verdict.status, verdict.points) == ("FAIL", 0), verdict
+    assert "'meta'" in verdict.sentence
+    assert _double(grader, answer(POKE, kernel=f"{WRONG}\n{OPENED}")).points == 0
+    with pytest.raises(TapeError, match="'meta'"):  # from a tape that is made up
+        decode({"device": "meta"}, lambda data: data)
+
+
+def test_the_fence_knows_no_tensor_without_memory() -> None:
+    """Kills: the range from address 0 on of a meta tensor."""
+    fence.allow([torch.empty(1 << 40, device="meta")])
+    assert fence._ranges == []
