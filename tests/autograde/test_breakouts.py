@@ -181,7 +181,7 @@ def test_only_a_students_memory_costs_points(status: str, came_to: str) -> None:
     executor = Executor.__new__(Executor)
     executor.setting = Setting()
     runner = subprocess.Popen(["true"])
-    assert executor._await(Said(), runner, None)["status"] == came_to
+    assert executor._await(Said(), [runner], None)["status"] == came_to
 
 
 def test_a_process_that_forks_and_dies_is_the_graders_failure(
