@@ -266,8 +266,17 @@ def _error(error: BaseException, folder: Path) -> dict[str, Any]:
     return {"types": types_, "text": text, "where": where}
 
 
-def start_forked(end: socket.socket, level: str, root: Path, limits: sandbox.Limits) -> None:
-    """First thing in a process forked from one that has torch loaded: go behind the walls."""
+def start_forked(
+    end: socket.socket,
+    level: str,
+    root: Path,
+    limits: sandbox.Limits,
+    serve: Callable[[socket.socket, Path], None] | None = None,
+) -> None:
+    """First thing in a process forked from one that has torch loaded: go behind the walls.
+
+    serve: what to do there (default: `main`).
+    """
     inside = sandbox.environment()  # which keeps some of what is there now
     os.environ.clear()
     os.environ.update(inside | {"TRITON_INTERPRET": "1" if INTERPRET else "0"})
@@ -284,7 +293,7 @@ def start_forked(end: socket.socket, level: str, root: Path, limits: sandbox.Lim
         folder = root
         os.chdir(root)
     tempfile.tempdir = None  # found again, under the new root
-    main(end, folder)
+    (serve or main)(end, folder)
     os._exit(0)
 
 

@@ -1,8 +1,8 @@
 """The process that holds the hidden tests, the reference, the secret and the verdict.
 
 It runs the instructor's own check cell. The names that the answers define are bound to proxies: a
-call goes to the candidate and comes back as data. No Python of the student's runs here; kernels do,
-after `language.vet`.
+call goes to the candidate and comes back as data. No Python of the student's runs here, and in the
+interpreter, where a kernel's pointer is an address, no kernel either: `engine.py` runs those.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tritonbook import checking, device
+from tritonbook import checking
 from tritonbook.checking import card
 from tritonbook.checking.report import CheckFailed, Report
 from tritonbook.checking.trial import CheckTimeout
@@ -23,10 +23,12 @@ from tritonbook.course.cases import checks as page_checks
 from tritonbook.course.exercises import machinery
 from tritonbook.seeing import compiled
 
-from . import fence, gate
+from . import gate
 from .course import Course, asked_of
-from .peer import CandidateEnded, Peer, Trouble
-from .wire import Line
+from .kernels import KernelLibrary
+from .launcher import Launcher, LocalLauncher
+from .peer import Peer
+from .wire import Line, ProcessEnded, Trouble
 from .work import Exercise, Submission
 
 # Findings that say more than "wrong": each has a status of its own.
@@ -58,6 +60,7 @@ Compiler = Callable[[dict[str, Any]], dict[str, Any]]
 
 def run_check(
     line: Line,
+    engine: Line | None,
     course: Course,
     submission: Submission,
     exercise: Exercise,
@@ -66,17 +69,21 @@ def run_check(
 ) -> Outcome:
     """Grade one exercise with the candidate at the other end of `line`.
 
+    engine: the line to the process that runs its kernels; None on a GPU, where the checker does.
     compiler: answers compile requests as `tritonbook.seeing.worker` does; None: no compile gate.
     """
     started = time.perf_counter()
     if course.asked != asked_of(course.notebook):
         raise RuntimeError(f"the page {course.notebook} here is another one than where it was read")
-    if device.INTERPRET:
-        fence.install()
     cells = [(cell.name, cell.source) for cell in submission.cells[: exercise.before]]
     graded = (course.notebook, exercise.key)
-    peer = Peer(line, cells, call_seconds, graded, course.lends(exercise.check))
-    peer.wait_until_ready()
+    library = KernelLibrary(cells)
+    launcher = Launcher(library, engine, call_seconds) if engine else LocalLauncher(library)
+    lends = course.lends(exercise.check)
+    peer = Peer(line, cells, library, launcher, call_seconds, graded, lends)
+    for other, who in ((line, "the candidate's process"), (engine, "the kernels' process")):
+        if other is not None:
+            other.wait_until_ready(who)
     names: dict[str, Any] = {"__name__": "__main__"}
     for name, text in course.trusted_cells(exercise.check):
         _execute(name, text, names)
@@ -89,8 +96,9 @@ def run_check(
     try:
         peer.run_cells()
         _course_must_run(peer, course, exercise.check)
-        _execute(exercise.check, course.check_text(exercise.check), names)
-    except (CheckFailed, CheckTimeout, CandidateEnded):
+        with launcher.serving():
+            _execute(exercise.check, course.check_text(exercise.check), names)
+    except (CheckFailed, CheckTimeout, ProcessEnded):
         error = None  # the report, or the peer's trouble, says why
     except Exception as problem:  # noqa: BLE001  (a bare assert in the cell, for instance)
         error = problem
@@ -130,7 +138,7 @@ class _Gate:
             return compiled.CompileResult(None, f"{type(error).__name__}: {error}")
         request = {
             "job": "compile",
-            "source": gate.program(self.peer.player.library, launches),
+            "source": gate.program(self.peer.library, launches),
             "entry": "replay",
             "args": [],
             "options": {},
@@ -167,8 +175,16 @@ class _Checks:
         asked = self.asked[key]
         # A kernel that never ends runs here: it gets no more time than a call does.
         limit = min(asked.timeout, self.peer.call_seconds)
-        how = {"timeout": limit, "compile_gate": self.gate, "beside": self.names.__getitem__}
-        report = checking.run_check(fn, asked, key, hidden=hidden, **how)
+        report = checking.run_check(
+            fn,
+            asked,
+            key,
+            hidden=hidden,
+            beside=self.names.__getitem__,
+            timeout=limit,
+            compile_gate=self.gate,
+            vetted=True,
+        )
         self.reports.append(report)
         self.cards.append({"hidden": hidden, **card.bundle(_shown(report, hidden))})
         if not report.passed or self.peer.trouble or self.peer.refused:

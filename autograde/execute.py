@@ -1,4 +1,5 @@
-"""Run one item: a candidate behind walls, a checker beside it, a verdict or the reason for none."""
+"""Run one item: a candidate and an engine behind walls, a checker beside them, and a verdict or
+the reason for none."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from tritonbook import device
 from tritonbook.seeing.process import WorkerError, worker
 from tritonbook.timing import clock
 
-from . import candidate, checker, sandbox
+from . import candidate, checker, engine, sandbox
 from .course import Course
 from .turns import Turns, this_gpu
 from .wire import Line, PeerGone, PeerSlow, WireError
@@ -91,19 +92,22 @@ class Executor:
     def _run(self, course: Course, submission: Submission, exercise: Exercise) -> dict[str, Any]:
         folder = Path(tempfile.mkdtemp(prefix="workbook-"))
         os.chmod(folder, 0o755)
-        ends = [*socket.socketpair(), *socket.socketpair()]
-        for_candidate, for_checker, verdict_out, verdict_in = ends
+        ends = [end for _ in range(3) for end in socket.socketpair()]
+        for_candidate, to_candidate, for_engine, to_engine, verdict_out, verdict_in = ends
         limits = self.setting.limits
         processes: list[BaseProcess | subprocess.Popen] = []
         try:
-            processes.append(self._start_candidate(for_candidate, folder))
-            arguments = (for_checker, verdict_out, course, submission, exercise, limits)
-            judge = self._fork(_check, arguments)
-            processes.append(judge)
+            processes.append(self._start(candidate, for_candidate, folder / "candidate"))
+            if device.INTERPRET:  # on a GPU the checker runs kernels itself
+                processes.append(self._start(engine, for_engine, folder / "engine"))
+            lines = (to_candidate, to_engine if device.INTERPRET else None, verdict_out)
+            judge = self._fork(_check, (*lines, course, submission, exercise, limits))
             self.judges.add(judge)
-            for end in ends[:3]:
+            runners = list(processes)
+            processes.append(judge)
+            for end in ends[:-1]:
                 end.close()
-            return self._await(Line(verdict_in), processes[0], judge)
+            return self._await(Line(verdict_in), runners, judge)
         except (OSError, EOFError) as error:  # EOFError: the process that forks was killed
             problem = f"{type(error).__name__}: {error}"
             return _infra(f"The grader could not start its processes: {problem}")
@@ -128,12 +132,16 @@ class Executor:
                 sys.modules["__main__"] = own
         return process
 
-    def _start_candidate(self, end: socket.socket, folder: Path) -> BaseProcess | subprocess.Popen:
+    def _start(
+        self, module: types.ModuleType, end: socket.socket, folder: Path
+    ) -> BaseProcess | subprocess.Popen:
+        """A process behind walls that serves `end` as the module's `main` does."""
         level, limits = self.setting.level, self.setting.limits
+        folder.mkdir(mode=0o755)
         if level in ("namespaces", "plain"):
-            arguments = (end, level, folder, limits)
+            arguments = (end, level, folder, limits, module.main)
             return self._fork(candidate.start_forked, arguments)
-        program = ["-m", "autograde.candidate", json.dumps(dataclasses.asdict(limits))]
+        program = ["-m", module.__name__, json.dumps(dataclasses.asdict(limits))]
         if level == "apptainer":
             if self.setting.image is None:
                 raise OSError("the level apptainer needs an image")
@@ -152,7 +160,7 @@ class Executor:
         )
 
     def _await(
-        self, line: Line, runner: BaseProcess | subprocess.Popen, judge: BaseProcess
+        self, line: Line, runners: list[BaseProcess | subprocess.Popen], judge: BaseProcess
     ) -> dict[str, Any]:
         """The checker's outcome; where there is none, what that means."""
         seconds = self.setting.limits.wall_seconds
@@ -178,7 +186,7 @@ class Executor:
             }
         except (PeerGone, WireError):
             return _infra(f"The checker's process ended with status {_exit_status(judge, 5)}.")
-        if found.get("status") == "CRASH" and _killed_for_memory(runner):
+        if found.get("status") == "CRASH" and any(map(_killed_for_memory, runners)):
             found |= {"status": "OOM", "code": "out-of-memory"}
             found["sentence"] = "The process was ended because it used too much memory."
         elif found.get("status") != "INFRA" and _names_memory(str(found.get("sentence"))):
@@ -222,6 +230,7 @@ def _short_socket_path() -> None:
 
 def _check(
     line_end: socket.socket,
+    engine_end: socket.socket | None,
     verdict_end: socket.socket,
     course: Course,
     submission: Submission,
@@ -230,8 +239,9 @@ def _check(
 ) -> None:
     """The checker's process: grade, send the outcome, end."""
     sandbox.die_with_parent()  # a driver that was killed leaves none behind
-    sandbox.close_other_files([line_end.fileno(), verdict_end.fileno()])
-    if device.INTERPRET:  # a submission's kernels and allocations are carried out here
+    ends = [line_end, verdict_end, *([engine_end] if engine_end else [])]
+    sandbox.close_other_files([end.fileno() for end in ends])
+    if device.INTERPRET:  # a submission's allocations are carried out here
         sandbox.limit_memory(2 * limits.memory)
     verdict = Line(verdict_end)
     try:
@@ -242,9 +252,9 @@ def _check(
 
         if not device.INTERPRET:
             _take_turns(Turns(this_gpu()), verdict)
-        outcome = checker.run_check(
-            Line(line_end), course, submission, exercise, limits.call_seconds, compiler
-        )
+        engine_line = Line(engine_end) if engine_end else None
+        what = (course, submission, exercise, limits.call_seconds, compiler)
+        outcome = checker.run_check(Line(line_end), engine_line, *what)
         verdict.send(
             {
                 "status": outcome.status,
@@ -292,7 +302,7 @@ def _names_memory(sentence: str) -> bool:
 
 
 def _killed_for_memory(process: BaseProcess | subprocess.Popen) -> bool:
-    """Whether a candidate that ended was killed from outside: the kernel does that for memory."""
+    """Whether a process that ended was killed from outside: the kernel does that for memory."""
     if isinstance(process, subprocess.Popen):
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(2)

@@ -19,9 +19,14 @@ _installed = False
 
 
 def allow(tensors: Iterable[torch.Tensor]) -> None:
-    """From now on kernels may touch the storages of these tensors, and nothing else."""
+    """From now on kernels may touch the storages of these tensors, and nothing else.
+
+    A meta tensor has a size and no memory: its range would begin at address 0.
+    """
     spans = set()
     for tensor in tensors:
+        if tensor.is_meta:
+            continue
         storage = tensor.untyped_storage()
         spans.add((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
     _ranges[:] = sorted(spans)

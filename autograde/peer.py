@@ -8,7 +8,6 @@ import itertools
 import re
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,25 +18,12 @@ from tritonbook.checking.trial import CheckTimeout
 from tritonbook.course import exercises
 
 from .kernels import KernelLibrary
-from .player import LaunchFailed, LaunchRecord, Player, tensor_from
+from .player import Launcher, LaunchFailed, LaunchRecord, Player, tensor_from
 from .replies import callback_reference, rebuilt, returned, run_callback
 from .tape import TapeError, decode, describe, encode, raw
-from .wire import Line, PeerGone, PeerSlow, WireError
+from .wire import Line, PeerGone, PeerSlow, ProcessEnded, Trouble, WireError
 
 KEPT_ARGUMENTS = 32  # latest tensor arguments that both sides still know in later calls
-
-
-@dataclass(frozen=True)
-class Trouble:
-    """Why no verdict on the values was reached: a status, a code and a sentence."""
-
-    status: str
-    code: str
-    sentence: str
-
-
-class CandidateEnded(RuntimeError):
-    """The candidate's process is gone, or must not be listened to any more."""
 
 
 class _Raised(Exception):
@@ -48,14 +34,11 @@ class _Raised(Exception):
         self.error = error
 
 
-class CandidateMissing(Exception):
-    """The candidate's process never started: the grader's fault, not the student's."""
-
-
 class Peer:
     """Sends calls to the candidate, one at a time, and plays or decodes what comes back.
 
-    cells: (name, text) of the code cells that the candidate runs; kernels are taken from these.
+    cells: (name, text) of the code cells that the candidate runs. library: their kernels.
+    launcher: carries these out.
     call_seconds: limit of one call; all cells together may take three times as long.
     graded: slug of the notebook and key of the exercise. lent: whether the course's own cells above
     the check use solutions of this notebook.
@@ -65,6 +48,8 @@ class Peer:
         self,
         line: Line,
         cells: list[tuple[str, str]],
+        library: KernelLibrary,
+        launcher: Launcher,
         call_seconds: float,
         graded: tuple[str, str] = ("", ""),
         lent: bool = False,
@@ -75,10 +60,10 @@ class Peer:
         self._names = {name for name, _ in cells}
         self._slug, self._key = graded
         self._lent = lent
-        self.library = KernelLibrary(cells)
-        self.player = Player(self.library, self._cell_of_file)
+        self.library, self.launcher = library, launcher
+        self.player = Player(launcher, self._cell_of_file)
         self.wanted_gradients = False  # a check asked for what a tape cannot carry
-        self.trouble: Trouble | None = None
+        self._trouble: Trouble | None = None
         self.refused: Refused | None = None
         self.cell_errors: dict[str, dict[str, Any]] = {}
         self._numbers: OrderedDict[tuple, int] = OrderedDict()  # latest used last
@@ -120,14 +105,10 @@ class Peer:
         except LookupError:  # an exercise that this workbook does not have
             return frozenset()
 
-    def wait_until_ready(self, seconds: float = 120.0) -> None:
-        """Wait for the candidate to start. Raises CandidateMissing: that is nobody's fault here."""
-        try:
-            ready = self.line.receive(seconds).body == {"ready": True}
-        except (PeerGone, PeerSlow, WireError) as error:
-            raise CandidateMissing(f"the candidate's process did not start: {error}") from None
-        if not ready:
-            raise CandidateMissing("the candidate's process did not say that it is ready")
+    @property
+    def trouble(self) -> Trouble | None:
+        """Why one of the two processes is listened to no more."""
+        return self._trouble or self.launcher.trouble
 
     def run_cells(self) -> None:
         """Let the candidate run the notebook's cells. Errors in them are its own affair."""
@@ -261,10 +242,10 @@ class Peer:
                 self.line.send(run_callback(message.body, callbacks), (), self.call_seconds)
         except (PeerSlow, CheckTimeout):
             sentence = f"No answer within {seconds:g} s. Does every loop end?"
-            self.trouble = Trouble("TIMEOUT", "timeout", sentence)
+            self._trouble = Trouble("TIMEOUT", "timeout", sentence)
         except PeerGone:
             sentence = "The process ended while your code ran (os._exit, or a crash)."
-            self.trouble = Trouble("CRASH", "crashed", sentence)
+            self._trouble = Trouble("CRASH", "crashed", sentence)
         except (WireError, TapeError) as error:
             raise self._broken(str(error)) from None
         raise self._ended()
@@ -272,13 +253,13 @@ class Peer:
     def _ended(self) -> BaseException:
         if self.trouble.status == "TIMEOUT":
             return CheckTimeout(self.trouble.sentence)
-        return CandidateEnded(self.trouble.sentence)
+        return ProcessEnded(self.trouble.sentence)
 
     def _broken(self, problem: str) -> BaseException:
         """The candidate sent what its program never sends: stop listening."""
-        self.trouble = Trouble("POLICY", "policy", f"The answer broke the protocol: {problem}.")
+        self._trouble = Trouble("POLICY", "policy", f"The answer broke the protocol: {problem}.")
         self.line.close()
-        return CandidateEnded(self.trouble.sentence)
+        return ProcessEnded(self.trouble.sentence)
 
     # --- which of our tensors the candidate has stand-ins for
 

@@ -1,7 +1,8 @@
 """The checker's side of a tape: play what a wrapper did, on real tensors, with vetted kernels.
 
 A tape is whatever the candidate's process sent. Made up, it can still do no more than launch
-kernels of the submission and call memory-safe torch operators on tensors of the call.
+kernels of the submission and call memory-safe torch operators on tensors of the call. Operators are
+carried out here, kernels by the launcher: in the interpreter, in another process.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from tritonbook.checking.language import Refused
 
-from . import fence
-from .kernels import KernelId, KernelLibrary, kernel_id
+from .kernels import KernelId, kernel_id
 from .tape import DTYPES, MAX_STEPS, TapeError, decode
+from .wire import ProcessEnded, Trouble
 
 
 class LaunchFailed(Exception):
@@ -39,11 +40,24 @@ class LaunchRecord:
     options: dict[str, Any]
 
 
+class Launcher(Protocol):
+    """Carries out launches: `launcher.py` has one for the interpreter and one for a GPU."""
+
+    trouble: Trouble | None  # why it carries out no more
+    carried_out: int  # launches that nobody who watches kept from running
+
+    def vet(self, id: KernelId) -> None:
+        """Raises Refused where the kernel holds more than Triton's language."""
+
+    def launch(self, id: KernelId, grid: tuple[int, ...], args: list, options: dict) -> None:
+        """Run a vetted kernel; one among the arguments is its KernelId. Raises what it raises."""
+
+
 class Player:
     """The checker's side: plays tapes on real tensors, with kernels from vetted source."""
 
-    def __init__(self, library: KernelLibrary, cell_of_file: Callable[[str], str | None]):
-        self.library = library
+    def __init__(self, launcher: Launcher, cell_of_file: Callable[[str], str | None]):
+        self.launcher = launcher
         self.cell_of_file = cell_of_file
         self.tensors: dict[int, torch.Tensor] = {}
         self._launches = 0
@@ -84,15 +98,14 @@ class Player:
             return self._kernel(data["kernel"])
         raise TapeError("not a value")
 
-    def _kernel_id(self, place: Any) -> KernelId:
+    def _kernel(self, place: Any) -> KernelId:
+        """A vetted kernel."""
         try:
-            return kernel_id(place, self.cell_of_file)
+            id = kernel_id(place, self.cell_of_file)
         except ValueError as problem:
             raise TapeError(str(problem)) from None
-
-    def _kernel(self, place: Any) -> Any:
-        id = self._kernel_id(place)
-        return self.library.get(id) if self.collect is None else id
+        self.launcher.vet(id)
+        return id
 
     def _play_torch(self, name: Any, args: Any, kwargs: Any, made: Any) -> None:
         operator = _operator(name)
@@ -122,15 +135,15 @@ class Player:
         # does not have, and would not complain of one that holds code.
         if not all(_is_name(name) for name in options):
             raise TapeError("not options")
-        id = self._kernel_id(place)
-        kernel = self.library.get(id)  # vetted, also when it is only written down
+        id = self._kernel(place)
         if self.collect is not None:
             self.collect.append(LaunchRecord(id, tuple(grid), tuple(arguments), options))
             return
-        fence.allow(self.tensors.values())
         self._launches += 1
         try:
-            kernel[tuple(grid)](*arguments, **options)
+            self.launcher.launch(id, tuple(grid), arguments, options)
+        except (ProcessEnded, Refused):
+            raise
         except Exception as error:
             raise LaunchFailed(self._launches - 1, error) from error
 

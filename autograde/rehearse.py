@@ -26,7 +26,7 @@ from tritonbook.course import gaps
 from tritonbook.course.exercises import Exercise, exercises, get
 
 from . import sandbox
-from .course import Course, read_cells
+from .course import Course, asked_of, read_cells
 from .execute import Executor, Setting
 from .ingest import HandedCell, rebuild
 from .work import Verdict
@@ -38,7 +38,8 @@ def course_of(exercise: Exercise, folder: Path, secret: str) -> Course:
     """The instructor's view of an exercise, without nbgrader; `folder` keeps the notebook."""
     path = folder / f"{exercise.slug}.ipynb"
     path.write_bytes(views.to_bytes(views.instructor(exercise, read_release(ROOT))))
-    return Course(exercise.slug, exercise.slug, read_cells(path), secret)
+    asked = asked_of(exercise.slug)
+    return Course(exercise.slug, exercise.slug, read_cells(path), secret, asked)
 
 
 def solutions(exercise: Exercise) -> dict[str, str]:

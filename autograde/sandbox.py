@@ -31,10 +31,11 @@ from . import container
 LEVELS = ("apptainer", "bubblewrap", "namespaces", "plain")
 # With equal walls the one that starts fastest comes first.
 ORDER = ("namespaces", "bubblewrap", "apptainer", "plain")
-# The files of this package that a candidate imports; its folder also holds hidden tests.
+# The files of this package that candidate and engine import; its folder also holds hidden tests.
 CANDIDATE_FILES = (
     "__init__",
     "candidate",
+    "engine",
     "tape",
     "kernels",
     "fence",

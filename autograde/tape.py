@@ -40,6 +40,7 @@ _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 MAX_STEPS = 20_000  # operations of one call
 MAX_DEPTH = 20
 CONSTANT_BYTES = 16 << 20  # a table that a module made beforehand
+NO_MEMORY = "a tensor on the device 'meta' has no memory: allocate on the input's device"
 
 
 class TapeError(Exception):
@@ -57,6 +58,8 @@ def encode(value: Any, reference: Callable[[Any], Any], depth: int = 0) -> Any:
     if isinstance(value, torch.dtype):
         return {"dtype": str(value).removeprefix("torch.")}
     if isinstance(value, torch.device):
+        if value.type == "meta":
+            raise ValueError(NO_MEMORY)
         return {"device": str(value)}
     if isinstance(value, (torch.memory_format, torch.layout)):
         return {"torch": str(value).removeprefix("torch.")}
@@ -105,8 +108,10 @@ def decode(data: Any, resolve: Callable[[dict[str, Any]], Any], depth: int = 0) 
         return found
     if kind == "dtype" and body in DTYPES:
         return DTYPES[body]
-    if kind == "device" and body in ("cpu", "cuda", "cuda:0", "meta"):
+    if kind == "device" and body in ("cpu", "cuda", "cuda:0"):
         return torch.device(body)
+    if kind == "device" and body == "meta":
+        raise TapeError(NO_MEMORY)
     if kind == "torch" and body in ("contiguous_format", "preserve_format", "strided"):
         return getattr(torch, body)
     if kind == "tl" and isinstance(body, str):

@@ -32,6 +32,23 @@ class PeerSlow(Exception):
     """The other side did not answer in time."""
 
 
+@dataclass(frozen=True)
+class Trouble:
+    """Why no verdict on the values was reached: a status, a code and a sentence."""
+
+    status: str
+    code: str
+    sentence: str
+
+
+class ProcessEnded(RuntimeError):
+    """A process of the submission's is gone, or must not be listened to any more."""
+
+
+class NotStarted(Exception):
+    """A process of the submission's never started: the grader's fault, not the student's."""
+
+
 @dataclass
 class Message:
     """One message: a JSON object and the raw buffers that it refers to by position."""
@@ -82,6 +99,15 @@ class Line:
         if not isinstance(body, dict):
             raise WireError("the message is not an object")
         return Message(body, [self._exactly(size, deadline) for size in sizes])
+
+    def wait_until_ready(self, who: str, seconds: float = 120.0) -> None:
+        """Wait for the process at the other end to start. Raises NotStarted."""
+        try:
+            ready = self.receive(seconds).body == {"ready": True}
+        except (PeerGone, PeerSlow, WireError) as error:
+            raise NotStarted(f"{who} did not start: {error}") from None
+        if not ready:
+            raise NotStarted(f"{who} did not say that it is ready")
 
     def _exactly(self, size: int, deadline: float | None) -> bytes:
         parts = bytearray()

@@ -226,6 +226,21 @@ def hook_launch(around: Callable[..., Any]) -> Iterator[None]:
         setattr(owner, name, original)
 
 
+def announce_launch(
+    fn: Callable[..., Any], grid: tuple[int, ...], args: Any, kwargs: dict[str, Any]
+) -> None:
+    """A launch of the interpreter's that another process carries out: every `hook_launch` sees it.
+
+    fn is never called here: the outermost `with hook_launch(...)`, whose `around` comes last, must
+    not call on.
+    """
+    from triton.runtime.interpreter import GridExecutor
+
+    launch = object.__new__(GridExecutor)
+    launch.fn, launch.grid = fn, grid
+    launch(*args, **kwargs)
+
+
 @contextlib.contextmanager
 def _hook_kept_kernels(around: Callable[..., Any]) -> Iterator[None]:
     """The same for `kernel[grid](...)` of what a launch or `warmup` returned."""

@@ -21,6 +21,7 @@ from grading import Grader, solutions
 from autograde import fence, sandbox
 from autograde.execute import Executor, Setting
 from autograde.ingest import HandedCell, rebuild
+from autograde.tape import TapeError, decode
 from autograde.wire import Line, Message
 from autograde.work import Verdict
 from tritonbook.build import matrix
@@ -73,13 +74,13 @@ def test_an_options_name_is_no_program(grader: Grader, tmp_path: Path) -> None:
 def test_another_solution_of_the_notebook_is_no_answer(tmp_path: Path) -> None:
     """Kills: the solution of a task beside this one, handed in as the answer, and a rule so strict
     that the course's own cells cannot lend their solutions."""
-    made = Grader(get("06"), tmp_path)
+    made = Grader(get("11"), tmp_path)
     right = solutions(made.exercise)
     head = "from tritonbook.course import exercises\n\n\n"
     head += "def rmsnorm_split(x, w, eps, num_splits):\n    return "
     for fetched, code in (
         ("exercises.reference('rmsnorm_split_det')", "raised"),
-        ("exercises.load(exercises.get('06')).rmsnorm_split_det", "no-kernel-launched"),
+        ("exercises.load(exercises.get('11')).rmsnorm_split_det", "no-kernel-launched"),
     ):
         borrowed = f"{head}{fetched}(x, w, eps, num_splits=num_splits)\n"
         verdict = made.grade(right | {"rmsnorm_split": borrowed}, "rmsnorm_split")
@@ -104,7 +105,7 @@ def test_the_solution_is_no_answer_where_no_kernel_shows_whose_it_is(tmp_path: P
 @needs_walls
 def test_a_check_sees_how_large_a_tensor_an_answer_makes(tmp_path: Path) -> None:
     """Kills: attention in one piece, right in its values, where the task is to do it in tiles."""
-    made = Grader(get("14"), tmp_path)
+    made = Grader(get("41"), tmp_path)
     key = "attention_tiled_torch"
     (wrong,) = [
         trial
@@ -180,7 +181,7 @@ def test_only_a_students_memory_costs_points(status: str, came_to: str) -> None:
     executor = Executor.__new__(Executor)
     executor.setting = Setting()
     runner = subprocess.Popen(["true"])
-    assert executor._await(Said(), runner, None)["status"] == came_to
+    assert executor._await(Said(), [runner], None)["status"] == came_to
 
 
 def test_a_process_that_forks_and_dies_is_the_graders_failure(
@@ -224,3 +225,43 @@ def test_the_fence_at_the_end_of_all_addresses() -> None:
     top = np.array([x.data_ptr(), x.data_ptr() + 13, np.iinfo(np.int64).max - 1], dtype=np.uint64)
     pointers = SimpleNamespace(data=top, get_element_ty=lambda: element)
     assert fence._held(pointers).tolist() == [True, False, False]
+
+
+OPENED = """\
+from tritonbook.checking.report import Report
+
+calls = []
+
+
+@triton.jit
+def poke_kernel(x_ptr, at, value):
+    target = tl.full((1,), at, tl.int64).to(tl.pointer_type(tl.int64), bitcast=True)
+    tl.store(target, tl.full((1,), value, tl.int64))
+
+
+"""
+# Where CPython keeps the getter of a property; `bool` of any report is true. Not in the first call:
+# the meter would leave the store out.
+POKE = "calls.append(1)\n"
+POKE += "if calls[1:]: poke_kernel[(1,)](x, id(Report.__dict__['passed']) + 16, id(bool))"
+META = "torch.empty((), device='meta').expand(1 << 48)"
+META += ".clone(memory_format=torch.contiguous_format)"
+
+
+@needs_walls
+def test_a_meta_tensor_does_not_open_the_fence(grader: Grader) -> None:
+    """Kills: one store over the getter of the verdict, through a range that a tensor without
+    memory opened; a device that has no memory, played."""
+    opened = answer(f"held = {META}\n{POKE}", kernel=f"{WRONG}\n{OPENED}")
+    verdict = _double(grader, opened)
+    assert (verdict.status, verdict.points) == ("FAIL", 0), verdict
+    assert "'meta'" in verdict.sentence
+    assert _double(grader, answer(POKE, kernel=f"{WRONG}\n{OPENED}")).points == 0
+    with pytest.raises(TapeError, match="'meta'"):  # from a tape that is made up
+        decode({"device": "meta"}, lambda data: data)
+
+
+def test_the_fence_knows_no_tensor_without_memory() -> None:
+    """Kills: the range from address 0 on of a meta tensor."""
+    fence.allow([torch.empty(1 << 40, device="meta")])
+    assert fence._ranges == []

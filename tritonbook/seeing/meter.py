@@ -104,6 +104,42 @@ class Meter:
 
         return find(self)
 
+    def add(
+        self,
+        accesses: list[Access],
+        strays: list[np.ndarray],
+        grid: tuple[int, ...],
+        flops: int,
+        locks: bool,
+        float32_dot: int | None,
+    ) -> None:
+        """What the latest launch did, where another process carried it out and looked.
+
+        strays: for each access its lanes that lie in no tensor of the launch; they were left out.
+        """
+        launch = self.launches[-1]
+        launch.grid = (*grid, 1, 1)[:3]
+        launch.flops += flops
+        launch.locks |= locks
+        launch.float32_dot = float32_dot
+        for access, outside in zip(accesses, strays, strict=True):
+            access.launch = len(self.launches) - 1
+            lanes = outside if access.mask is None else outside & access.mask
+            if lanes.any():
+                self.left_all_memory = True
+                access.addresses = self._in_no_tensor(access, lanes)
+            if lanes.any() or not self.strays_only:
+                self.accesses.append(access)
+        if self.left_all_memory and not self.record_only:
+            raise OutOfBounds(self.findings()[0][1])
+
+    def _in_no_tensor(self, access: Access, lanes: np.ndarray) -> np.ndarray:
+        """Its addresses, where those of `lanes` do not fall into another tensor by chance."""
+        held = np.zeros(lanes.shape, dtype=bool)
+        for region in self._regions:
+            held |= region.holds(access.addresses, access.itemsize)
+        return np.where(lanes & held, 0, access.addresses)
+
     # --- called while kernels run
 
     def _around(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
@@ -157,6 +193,14 @@ class Meter:
             if not self.record_only:
                 raise OutOfBounds(self.findings()[0][1])
         return (lanes & safe).reshape(addresses.shape)
+
+
+_running: list[Meter] = []
+
+
+def running() -> Meter | None:
+    """The meter whose block this is, for whoever carries launches out elsewhere."""
+    return _running[-1] if _running else None
 
 
 def _line_in(file: str) -> int:
@@ -232,9 +276,11 @@ def _patched(seen: Meter) -> Iterator[None]:
     }
     for name, replacement in replacements.items():
         setattr(Builder, name, replacement)
+    _running.append(seen)
     try:
         yield
     finally:
+        _running.pop()
         for name, original in originals.items():
             setattr(Builder, name, original)
 

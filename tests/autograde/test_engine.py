@@ -1,0 +1,221 @@
+"""The process that runs kernels: nothing in it is worth having, nothing from it is believed."""
+
+from __future__ import annotations
+
+import ast
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from corpus import RIGHT, WRONG, answer
+from grading import Grader, solutions
+from test_breakouts import OPENED, POKE
+
+import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
+from autograde import engine, execute, fence, sandbox
+from autograde.engine import ROW
+from autograde.execute import Executor, Setting, _stop
+from autograde.kernels import KernelId, KernelLibrary
+from autograde.launcher import Launcher, _declared, _seen
+from autograde.tape import TapeError
+from autograde.wire import Line, ProcessEnded
+from tritonbook.checking.language import Refused
+from tritonbook.checking.trial import CheckTimeout
+from tritonbook.course.exercises import Exercise
+from tritonbook.device import INTERPRET
+from tritonbook.seeing.meter import Bounds, watch_bounds
+
+pytestmark = [
+    pytest.mark.timeout(240),
+    pytest.mark.skipif(not INTERPRET, reason="on a GPU the checker runs kernels itself"),
+]
+needs_walls = pytest.mark.skipif(
+    sandbox.available() == ["plain"], reason="no namespaces and no bubblewrap here"
+)
+TOLD = [
+    {"triton": {"path": "triton"}, "tl": {"path": "triton.language"}},
+    {"BLOCK_SIZE": ["constexpr", None]},
+]
+    {"triton": {"path": "triton"}, "tl": {"path": "triton.language"}},
+    {"BLOCK_SIZE": ["constexpr", None]},
+]
+DOUBLE = KernelId("cell", 6, json.dumps(TOLD))
+FAR = RIGHT.replace("x_ptr + offs,", "x_ptr + offs + (1 << 40),")
+
+
+def _unfenced(end: socket.socket, folder: Path) -> None:
+    """An engine whose kernels may write anywhere."""
+    fence.allow = lambda tensors: fence._ranges.__setitem__(slice(None), [(0, 1 << 62)])
+    engine.main(end, folder)
+
+
+@needs_walls
+def test_an_open_fence_reaches_no_verdict(
+    exercise: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: kernels played where verdicts are held. Every address is open to this kernel, and it
+    overwrites the getter of the verdict, which lies there in every process of the grader's."""
+    stand_in = SimpleNamespace(main=_unfenced, __name__="autograde.engine")
+    monkeypatch.setattr(execute, "engine", stand_in)
+    grader = Grader(exercise, tmp_path)
+    if grader.level != "namespaces":
+        pytest.skip("the other levels start the engine by its name")
+    right = solutions(exercise)
+    poked = answer(POKE, kernel=f"{WRONG}\n{OPENED}")
+    verdict = grader.grade(right | {"double": poked}, "double")
+    assert (verdict.status, verdict.points) == ("FAIL", 0), verdict
+    assert grader.grade(right, "double").status == "PASS"
+    grader.close()
+
+
+def _launcher(serve: Callable[[Line], None], seconds: float = 5.0) -> Launcher:
+    ours, theirs = socket.socketpair()
+    threading.Thread(target=serve, args=(Line(theirs),), daemon=True).start()
+    return Launcher(KernelLibrary([("cell", RIGHT)]), Line(ours), seconds)
+
+
+@pytest.fixture
+def started() -> Iterator[Callable[[str], Launcher]]:
+    """Launchers of a text's kernels, each with an engine that is ready."""
+    executor = Executor(Setting())
+    processes = []
+
+    def start(text: str) -> Launcher:
+        ours, theirs = socket.socketpair()
+        processes.append(executor._fork(engine.main, (theirs, Path())))
+        theirs.close()
+        line = Line(ours)
+        line.wait_until_ready("the engine")
+        return Launcher(KernelLibrary([("cell", text)]), line, 5.0)
+
+    yield start
+    for process in processes:
+        _stop(process)
+
+
+def _run(launcher: Launcher, x: torch.Tensor, out: torch.Tensor) -> Bounds:
+    with launcher.serving(), watch_bounds() as bounds:
+        launcher.launch(DOUBLE, (2,), [x, out, x.numel()], {"BLOCK_SIZE": 64})
+    return bounds
+
+
+def test_memory_comes_back_at_its_place(started: Callable[[str], Launcher]) -> None:
+    """Kills: a result in another view, and storages that two tensors share sent twice."""
+    memory = torch.arange(300.0)
+    x, out = memory[200:].clone(), memory[50:150]
+    launcher = started(RIGHT)
+    _run(launcher, x, out)
+    assert torch.equal(out, 2 * x)
+    assert torch.equal(memory[150:], torch.arange(150.0, 300.0))
+    _run(launcher, out, out)
+    assert torch.equal(out, 4 * x)
+    assert launcher.carried_out == 2
+
+
+def test_what_a_meter_sees_there_is_known_here(started: Callable[[str], Launcher]) -> None:
+    """Kills: addresses of the other process taken for this one's."""
+    x, out = torch.arange(100.0), torch.zeros(100)
+    launcher = started(RIGHT.replace("offs < n", "offs < n + 3"))
+    bounds = _run(launcher, x, out)
+    found = bounds.seen.findings()
+    assert [code for code, _ in found] == ["out-of-bounds-store", "reads-outside"]
+    assert "`out` (up to 3 elements past its end)" in found[0][1], found
+    assert "tl.store(out_ptr + offs, x + x, mask=mask)" in found[0][1]
+    assert bounds.left_all_memory
+    bounds = _run(started(FAR), x, out)
+    assert "every tensor of this call" in bounds.seen.findings()[0][1]
+
+
+def test_an_error_keeps_its_line(started: Callable[[str], Launcher]) -> None:
+    """Kills: an error without the place in the student's kernel."""
+    launcher = started(RIGHT.replace("mask = offs", "tl.arange(0, 7)\n    mask = offs"))
+    with pytest.raises(Exception, match="power of 2") as raised:
+        _run(launcher, torch.zeros(9), torch.zeros(9))
+    trace = raised.value.__cause__.__traceback__
+    assert trace.tb_frame.f_code.co_name == "double_kernel"
+    assert "line 6" in trace.tb_frame.f_code.co_filename
+
+
+@pytest.mark.parametrize(
+    ("reply", "buffers", "status"),
+    [
+        ({"raised": None}, [b"\0" * 400], "POLICY"),  # one block of two
+        ({"raised": None}, [b"\0" * 400, b"\0" * 404], "POLICY"),
+        ({"raised": 3}, [b"\0" * 400] * 2, "POLICY"),
+        ({"raised": [{"types": ["Exception"]}]}, [b"\0" * 400] * 2, "POLICY"),
+        ({"raised": [{"types": ["SystemExit"], "text": ""}]}, [b"\0" * 400] * 2, None),
+        ({"raised": None, "seen": [0, False, None]}, [b"\0" * 400] * 2, "POLICY"),
+        ({"raised": None, "seen": 1, "bases": [0, 0]}, [b"\0" * 400] * 2 + [b""] * 3, "POLICY"),
+        (None, [], "CRASH"),
+    ],
+)
+def test_what_it_never_sends(reply: dict | None, buffers: list[bytes], status: str | None) -> None:
+    """Kills: a forged reply that ends the checker, or that is taken for a result."""
+
+    def forge(line: Line) -> None:
+        line.receive()
+        if reply is not None:
+            line.send(reply, buffers)
+        line.close()
+
+    launcher = _launcher(forge)
+    x, out = torch.ones(100), torch.full((100,), 7.0)
+    with pytest.raises(ProcessEnded if status else RuntimeError):
+        _run(launcher, x, out)
+    if status is None:
+        assert launcher.trouble is None
+        return
+    assert launcher.trouble.status == status
+    assert torch.equal(out, torch.full((100,), 7.0))
+    with pytest.raises(ProcessEnded):  # nobody listens any more
+        _run(launcher, x, out)
+
+
+def test_a_launch_that_does_not_end() -> None:
+    """Kills: a checker that waits for ever, or takes the late answer for the next launch's."""
+    silent: list[Line] = []
+    launcher = _launcher(silent.append, seconds=0.2)
+    with pytest.raises(CheckTimeout, match="Does a loop ever end"):
+        _run(launcher, torch.ones(4), torch.ones(4))
+    assert launcher.trouble.status == "TIMEOUT"
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [(0, -1), (3, 7), (4, 0), (5, -1), (6, 2), (7, 9), (8, -4), (8, 1 << 50)]
+)
+def test_an_access_that_no_meter_writes(place: int, value: int) -> None:
+    """Kills: sizes, kinds or lines that are used before they are looked at."""
+    row = np.zeros(ROW, dtype=np.int64)
+    row[[4, 7, 8]] = 4, 1, 2
+    reply = {"bases": [64]}
+    block = np.zeros(64, dtype=np.uint8)
+    addresses = np.array([64, 1 << 60])
+
+    def seen() -> tuple:
+        return _seen(reply, [row.tobytes(), addresses.tobytes(), b""], [block])
+
+    (access,), (outside,) = seen()
+    assert access.addresses[0] == block.ctypes.data
+    assert outside.tolist() == [False, True]
+    row[place] = value
+    with pytest.raises(TapeError):
+        seen()
+
+
+def test_nothing_of_a_kernel_is_evaluated_in_the_checker() -> None:
+    """Kills: defaults, annotations, decorators and constants that run where verdicts are held."""
+    text = "import os\nX = open('/')\n\n\n@missing\ndef kernel(a, b: missing = missing()):"
+    helper = _declared(ast.parse("@missing\ndef helper(a):\n    pass\n"), "helper", "<there>", {})
+    given = {"helper": helper}
+    function = _declared(ast.parse(f"{text}\n    helper(a)\n"), "kernel", "<here>", given)
+    assert function.__code__.co_filename == "<here>"
+    assert set(function.__globals__) - {"__builtins__"} == {"kernel", "helper"}
+    assert function.__globals__["helper"].fn is helper
+    with pytest.raises(Refused):
+        Launcher(KernelLibrary([("cell", WRONG.replace("= offs", "= open"))]), None, 1).vet(DOUBLE)
