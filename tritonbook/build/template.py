@@ -75,6 +75,8 @@ def {name}(x):
     return out
 
 # %% [markdown] tags=["hint"] key="{name}"
+# #### Hints for {name}
+#
 # <details><summary>Hint 1: a question</summary>
 #
 # Which elements does this program own?
