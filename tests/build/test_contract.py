@@ -169,7 +169,12 @@ CASES_SLIPS = {
         "(ImportError: cannot import name 'thrice_ref'",
         "from .page import thrice_ref",
     ),
-    "no such shape": ("tensor(1024)", "tensor(1024, layout='odd')", "layout 'odd' is none of", None),
+    "no such shape": (
+        "tensor(1024)",
+        "tensor(1024, layout='odd')",
+        "layout 'odd' is none of",
+        None,
+    ),
     "no such demand": ("hidden=", "hiden=", "unexpected keyword argument 'hiden'", None),
     "no table": ("CHECKS = {", "CHECK = {", "CHECKS is no dict of Check(...)", None),
     "another key": ('"twice": Check', '"thrice": Check', "the page has no check 'thrice'", None),
