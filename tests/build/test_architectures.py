@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from tritonbook.course.calls import Call, calls
 
-import tritonbook
 from tritonbook.build import architectures, limits
 from tritonbook.build.architectures import Compiled
+from tritonbook.checking import Check, case, tensor
+from tritonbook.course.cases import Call, call
 from tritonbook.course.exercises import get
 
 KERNEL = {
@@ -159,8 +159,8 @@ def test_limits_of_an_exercise_that_was_not_compiled_are_broken():
 @pytest.mark.parametrize(
     "slug, keys",
     [
-        ("11", {"register_library", "register_custom", "register_inplace", "register_triton"}),
-        ("12", {"kernel_source", "use_workbook_ops"}),
+        ("30", {"register_library", "register_custom", "register_inplace", "register_triton"}),
+        ("31", {"kernel_source", "use_workbook_ops"}),
     ],
 )
 def test_kernels_behind_operators_are_compiled_too(slug, keys):
@@ -175,14 +175,14 @@ def test_kernels_behind_operators_are_compiled_too(slug, keys):
 def test_every_configuration_is_compiled_once_at_its_largest():
     """Kills: float16 alone, where float32 has other tiles; one activation of three."""
     cases = [
-        tritonbook.case("small", x=tritonbook.tensor(10), act="none"),
-        tritonbook.case("large", x=tritonbook.tensor(20), act="none"),
-        tritonbook.case("other branch", x=tritonbook.tensor(5), act="relu"),
-        tritonbook.case("half", dtype="float16", x=tritonbook.tensor(9), act="relu"),
-        tritonbook.case("refused", x=tritonbook.tensor(90), act="none", raises=ValueError),
+        case("small", x=tensor(10), act="none"),
+        case("large", x=tensor(20), act="none"),
+        case("other branch", x=tensor(5), act="relu"),
+        case("half", dtype="float16", x=tensor(9), act="relu"),
+        case("refused", x=tensor(90), act="none", raises=ValueError),
     ]
-    call = Call("key", len, len, tuple(cases), {})
-    names = {case.note for case in architectures.configurations(call)}
+    asked = Call("key", len, Check(len, cases))
+    names = {case.note for case in architectures.configurations(asked)}
     assert names == {"large", "other branch", "half"}
 
 
@@ -203,21 +203,20 @@ def test_the_results_file_is_json_with_a_line_for_each_compile(tmp_path, monkeyp
     assert all(line.count('"key"') < 2 for line in text.splitlines())
 
 
-def test_calls_are_read_without_running_the_check():
-    found = calls(get("01_vector_add"), "add")
-    assert found and found[0].function.__name__ == "add" and found[0].launches_kernels
-    largest = found[0].largest()
-    assert largest.raises is None and largest in found[0].cases
+def test_what_a_check_calls_is_known_without_running_it():
+    found = call(get("01_vector_add"), "add")
+    assert found.function.__name__ == "add" and found.check.triton
+    largest = found.largest()
+    assert largest.raises is None and largest in found.check.cases
 
 
 def test_plain_python_is_told_from_kernels():
-    (call, *_) = calls(get("00_start_here"), "tile_ranges")
-    assert not call.launches_kernels
+    assert not call(get("00_start_here"), "tile_ranges").check.triton
 
 
 def test_sizes_are_rounded_up_together():
     """Kills: rounding one of two sizes that must agree; touching an argument that is no tensor."""
-    case = tritonbook.case("c", a=tritonbook.tensor(3, 300), b=tritonbook.tensor(300, 1), n=70)
-    rounded = architectures.aligned(case)
+    ragged = case("c", a=tensor(3, 300), b=tensor(300, 1), n=70)
+    rounded = architectures.aligned(ragged)
     assert rounded.arguments["a"].shape == (16, 304) and rounded.arguments["b"].shape == (304, 1)
-    assert rounded.arguments["n"] == 70 and case.arguments["a"].shape == (3, 300)
+    assert rounded.arguments["n"] == 70 and ragged.arguments["a"].shape == (3, 300)

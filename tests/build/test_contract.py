@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,11 @@ from tritonbook.course.exercises import Exercise
 
 RELEASE = Release("https://github.com/someone/somewhere", "1.2.3")
 LOADS = "    x = tl.load(x_ptr + offs, mask=mask)\n"
+
+
+def copied(course, slug: str) -> Path:
+    """The page again in a folder of another name: its page.py."""
+    return Path(shutil.copytree(course.path.parent, course.root / "exercises" / slug), "page.py")
 
 
 def sentences(course) -> list[str]:
@@ -101,9 +108,14 @@ SLIPS = {
     ),
     "magic": ("# %%\nprogress()", "# %%\n# %matplotlib inline\nprogress()", "a magic command"),
     "not Python": ("progress()\n", "progress(\n", "this is not Python"),
-    "hidden alone": ("check(twice, twice_ref, CASES)\n", "", "shows the learner nothing"),
-    "a score": ("twice_ref, CASES)\n###", "twice_ref, CASES)\n2.0\n###", "takes for a score"),
-    "open hidden": ("### END HIDDEN TESTS\n", "", "is never closed"),
+    "an empty check": ("check(twice)\n", "", "holds something else than the check"),
+    "check of another": ("check(twice)\n", "check(thrice)\n", "write check(twice) alone"),
+    "a score": ("check(twice)\n", "check(twice)\n2.0\n", "holds something else than the check"),
+    "hidden on the page": (
+        "check(twice)\n",
+        "check(twice)\n### BEGIN HIDDEN TESTS\ncheck(twice)\n### END HIDDEN TESTS\n",
+        "holds something else than the check",
+    ),
     "block pointer": (LOADS, "    x = tl.make_block_ptr(x_ptr)\n", "block pointers are gone"),
     "wide line": ("# %%\nprogress()", f"# %%\nprogress()  # {'x' * 90}", "the line has 104"),
     "wide kernel": (LOADS, f"{LOADS}    # {'x' * 90}\n", "a kernel's line has 96 characters"),
@@ -138,8 +150,79 @@ def test_a_slip_gets_its_sentence(course, slip: str):
         return
     assert any(sentence in text for text in found), found
     for text in found:
-        assert "17_twice.py, line " in text and text.endswith(".") and "; " in text
-        assert "\n" not in text
+        assert re.match(r"17_twice/(page|cases|wrong)\.py, line \d+: ", text)
+        assert text.endswith(".") and "; " in text and "\n" not in text
+
+
+# What the author slipped in cases.py, and the sentence with the line that it points at.
+CASES_SLIPS = {
+    "no Python": ("hidden=[", "hidden=[[", "this is not Python", None),
+    "a name that is not there": (
+        "twice_ref,\n        cases",
+        "thrice_ref,\n        cases",
+        "the cases cannot be read (NameError: name 'thrice_ref' is not defined); mend this line.",
+        "        thrice_ref,",
+    ),
+    "not on the page": (
+        "import twice_ref",
+        "import thrice_ref",
+        "(ImportError: cannot import name 'thrice_ref'",
+        "from .page import thrice_ref",
+    ),
+    "no such shape": (
+        "tensor(1024)",
+        "tensor(1024, layout='odd')",
+        "layout 'odd' is none of",
+        None,
+    ),
+    "no such demand": ("hidden=", "hiden=", "unexpected keyword argument 'hiden'", None),
+    "no table": ("CHECKS = {", "CHECK = {", "CHECKS is no dict of Check(...)", None),
+    "another key": ('"twice": Check', '"thrice": Check', "the page has no check 'thrice'", None),
+    "nothing hidden": (
+        '        hidden=[case("a prime length", x=tensor(4099))],\n',
+        "",
+        "the check 'twice' has no hidden case; add hidden=[case(...)].",
+        '    "twice": Check(',
+    ),
+}
+
+
+@pytest.mark.parametrize("slip", CASES_SLIPS)
+def test_a_slip_in_the_cases_gets_its_sentence(course, slip: str):
+    """Kills: a broken cases.py told as a traceback, or as a fault of the page."""
+    old, new, sentence, line = CASES_SLIPS[slip]
+    course.edit(old, new, course.cases)
+    errors = [e for e in contract.problems(course.exercise, RELEASE) if e.path == course.cases]
+    (error,) = errors
+    assert sentence in str(error) and str(error).startswith("17_twice/cases.py, line ")
+    assert str(error).endswith(".") and "\n" not in str(error)
+    if line:
+        assert course.cases.read_text().splitlines()[error.line - 1] == line
+
+
+def test_a_check_that_the_cases_leave_out(course):
+    course.edit('"twice": Check', '"thrice": Check', course.cases)
+    found = sentences(course)
+    assert any(
+        "cases.py does not say what the check 'twice' tries; add CHECKS['twice'] there" in text
+        for text in found
+    )
+
+
+def test_a_page_without_cases(course):
+    course.cases.unlink()
+    (sentence,) = sentences(course)
+    assert sentence == (
+        "17_twice/cases.py, line 1: the file is missing; add it, with CHECKS = {...}."
+    )
+
+
+def test_a_page_whose_cells_fail_is_named_and_not_its_cases(course):
+    """Kills: an author sent to cases.py, which only imports the page."""
+    course.edit("    return 2 * x\n", "    return 2 * x\n\n\nMEAN = twice_ref(none)\n")
+    (error,) = contract.problems(course.exercise, RELEASE)
+    assert error.path == course.path and "the cells cannot be run (NameError: " in str(error)
+    assert course.path.read_text().splitlines()[error.line - 1] == "MEAN = twice_ref(none)"
 
 
 def test_the_sentence_points_at_the_line(course):
@@ -209,17 +292,17 @@ def test_two_answers_with_one_key(course):
     ],
 )
 def test_rules_between_exercises(course, name: str, old: str, new: str, sentence: str):
-    other = course.path.with_name(f"{name}.py")
-    shutil.copy(course.path, other)
+    other = copied(course, name)
     other.write_text(other.read_text().replace(old, new) if old else other.read_text())
     found = [str(e) for e in contract.course_problems([course.exercise, Exercise(other)])]
     assert any(sentence in text for text in found), found
 
 
 def test_a_broken_file_does_not_stop_the_others(course):
-    shutil.copy(course.path, course.path.with_name("18_more.py"))
+    copied(course, "18_more")
     course.edit("points=2", "")
     built = sync.build(course.root)
-    assert [error.path.name for error in built.broken] == ["17_twice.py"]
+    assert [error.path.name for error in built.broken] == ["page.py"]
+    assert "17_twice/page.py, line " in str(built.broken[0])
     assert {path.stem for path in built.files} == {"18_more"}
     assert built.left_over() == []  # nothing is removed on the word of half a course

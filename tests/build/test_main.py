@@ -52,9 +52,9 @@ def test_an_edited_notebook_is_noticed(course, run):
 
 
 def test_notebooks_of_a_removed_exercise_go(course, run):
-    shutil.copy(course.path, course.path.with_name("18_more.py"))
+    more = shutil.copytree(course.path.parent, course.root / "exercises" / "18_more")
     run("sync")
-    course.path.with_name("18_more.py").unlink()
+    shutil.rmtree(more)
     code, out, _ = run("check")
     assert code == 1 and "notebooks/18_more.ipynb comes from no exercise" in out
     code, out, _ = run("sync")
@@ -70,17 +70,19 @@ def test_a_broken_exercise_gives_one_sentence_and_code_2(course, run):
         code, _, err = run(verb)
         assert code == 2
         assert err.splitlines() == [
-            "exercises/17_twice.py, line 89: the check cell states no points; add points=2."
+            "17_twice/page.py, line 86: the check cell states no points; add points=2."
         ]
         assert "Traceback" not in err
 
 
 def test_new_refuses_other_names_and_never_overwrites(course, run):
     code, out, _ = run("new", "18_scan")
-    assert code == 0 and (course.root / "exercises" / "wrong" / "18_scan.py").is_file()
+    assert code == 0 and out.splitlines() == [
+        f"wrote exercises/18_scan/{name}.py" for name in ("page", "cases", "wrong")
+    ]
     assert run("new", "18_scan")[::2] == (
         2,
-        "18_scan.py exists already; choose another number or name.\n",
+        "18_scan exists already; choose another number or name.\n",
     )
     assert run("new", "scan")[::2] == (2, "'scan' is no exercise name; write it as in 17_scan.\n")
 
@@ -104,7 +106,7 @@ def test_an_open_gap_that_does_not_compile_is_said(course, run):
     run("sync")
     code, _, err = run("check")
     assert code == 2
-    assert "line 49: the open gap of 'twice' does not compile (NameError" in err
+    assert "line 44: the open gap of 'twice' does not compile (NameError" in err
     assert len(err.splitlines()) == 1
 
 

@@ -32,7 +32,8 @@ def test_what_each_view_shows(course):
     assert solved not in learner and solved in solution and solved in instructor
     assert "    # YOUR CODE HERE\n    pass\n" in learner
     assert "hidden" not in learner and "hidden" not in solution
-    assert "### BEGIN HIDDEN TESTS" in instructor
+    assert "check(twice)\n### BEGIN HIDDEN TESTS\ncheck(twice, hidden=True)\n###" in instructor
+    assert "case(" not in learner and "case(" not in instructor
     assert "SOLUTION" not in solution and "TODO" not in solution
     assert "# TODO: load the tile" in learner
 
@@ -46,6 +47,17 @@ def test_the_learners_notebook_opens_in_colab_at_the_released_tag(course):
     assert "https://github.com/someone/somewhere/archive/refs/tags/v1.2.3.zip" in setup
     assert setup.index("find_spec") < setup.index("from tritonbook import")
     assert notebook.metadata.kernelspec.name == "python3"
+
+
+def test_the_set_up_cell_is_folded_and_says_what_it_was_made_for(course):
+    """Kills: a page that begins with a screen of imports, in JupyterLab or in Colab."""
+    for view in VIEWS:
+        (setup,) = [c for c in view(course.exercise, RELEASE).cells if c.id == "setup"]
+        assert setup.metadata["jupyter"] == {"source_hidden": True}
+        assert setup.metadata["cellView"] == "form" and setup.source.startswith("# @title ")
+        assert setup.source.splitlines()[-1] == 'setup(made_for="1.2.3")'
+        others = [c for c in view(course.exercise, RELEASE).cells if c is not setup]
+        assert not any("jupyter" in cell.metadata for cell in others if cell.id != "setup")
 
 
 def test_a_title_in_the_file_is_not_shown_twice(course):

@@ -1,30 +1,41 @@
-"""The card offers the workbook's answer after a pass, and never before."""
+"""The card: verdict, cause and cases in sight, the rest folded; the workbook's answer on a pass."""
+
+import json
 
 import pytest
 
-from tritonbook.checking import card
-from tritonbook.checking.report import NOT_ATTEMPTED, PASSED, SLOW, WRONG, Report
+from tritonbook.checking import Finding, card
+from tritonbook.checking.report import NOT_ATTEMPTED, PASSED, SLOW, WRONG, CaseResult, Report
+
+ANSWER = "tl.store(out_ptr + offs, x < y, mask=mask)"
 
 
-def html_of(key, state):
-    return card.as_html(Report(key, state, None, [], [], {}, {}, 0.0))
+def report_of(state, finding=None, stderr=""):
+    rows = [CaseResult("one tile", "x 64", "passed" if state == PASSED else "wrong")]
+    versions = {"gpu": "interpreter"}
+    return Report("add", state, finding, rows, [], {"values": "x"}, versions, 0.0, stderr)
 
 
 def test_a_pass_may_be_compared_with_the_workbooks_answer():
-    shown = html_of("add", PASSED)
+    shown = card.as_html(report_of(PASSED), ANSWER)
     assert "Compare with the workbook" in shown and "<details" in shown
-    assert "tl.store(out_ptr + offs, x + y, mask=mask)" in shown and "SOLUTION" not in shown
-    assert "Compare with the workbook" in html_of("add_strided", PASSED)  # a stretch task
+    assert "x &lt; y, mask=mask)" in shown
+    assert card.bundle(report_of(PASSED), ANSWER)["text/html"] == shown
+    assert "Compare" not in card.as_html(report_of(PASSED))
 
 
 @pytest.mark.parametrize("state", [WRONG, NOT_ATTEMPTED, SLOW])
 def test_nothing_else_gives_the_answer_away(state):
-    """Kills: an answer on the card of an open gap."""
-    assert "tl.store" not in html_of("add", state)
+    """Kills: an answer on the card of an open gap, or in what a grader keeps of it."""
+    assert "tl.store" not in json.dumps(card.bundle(report_of(state), ANSWER))
 
 
-def test_without_the_course_there_is_nothing_to_compare(monkeypatch, tmp_path):
-    """Kills: a pass that fails in the grader, where the exercises are hidden."""
-    assert "Compare" not in html_of("somebody_elses", PASSED)
-    monkeypatch.setenv("TRITONBOOK_EXERCISES", str(tmp_path / "none"))
-    assert "Compare" not in html_of("add", PASSED)
+def test_what_was_launched_and_measured_is_folded():
+    """Kills: a card whose cause stands among gates, seconds and warnings."""
+    finding = Finding("race", "Two programs store to one place.")
+    shown = card.as_html(report_of(WRONG, finding, "look at me"))
+    in_sight, _, folded = shown.partition("<details")
+    assert "Two programs store" in in_sight and "one tile" in in_sight
+    assert "#Hints-for-add" in in_sight
+    for hidden in ("gates: values x", "interpreter", "look at me"):
+        assert hidden in folded and hidden not in in_sight

@@ -1,10 +1,12 @@
 """Every state of a check and every finding: each wrong answer must get the intended one."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 import tritonbook
-from tritonbook.checking import CheckFailed, case, check, run, tensor
+from tritonbook.checking import Check, CheckFailed, case, run, run_check, tensor
 
 from . import answers
 
@@ -88,9 +90,7 @@ def test_work_done_outside_the_kernel_is_seen_by_muting_it():
 
 
 def test_every_wrong_answer_raises_one_line():
-    with pytest.raises(CheckFailed) as failure:
-        check(answers.torch_only, double_ref, CASES, key="double")
-    lines = failure.value._render_traceback_()
+    lines = CheckFailed(report(answers.torch_only))._render_traceback_()
     assert len(lines) == 1 and "\n" not in lines[0]
     assert "No Triton kernel of yours was launched" in lines[0]
 
@@ -121,14 +121,14 @@ def test_launch_count_and_grid_are_bounded():
     assert report(answers.right_other_block, [case("big", x=tensor(512))], **few).passed
 
 
-def test_suspects_name_the_mistake():
-    suspects = {"quadrupled": (lambda x: 4 * x, "This is 4 x.")}
-    assert report(answers.three_times, suspects=suspects).finding.code == "quadrupled"
+def test_mistakes_name_the_mistake():
+    mistakes = {"quadrupled": (lambda x: 4 * x, "This is 4 x.")}
+    assert report(answers.three_times, mistakes=mistakes).finding.code == "quadrupled"
 
 
-def test_a_suspect_that_equals_the_reference_is_never_named():
-    suspects = {"same": (lambda x: x + x, "This is x + x.")}
-    assert report(answers.three_times, suspects=suspects).finding.code == "constant-factor"
+def test_a_mistake_that_equals_the_reference_is_never_named():
+    mistakes = {"same": (lambda x: x + x, "This is x + x.")}
+    assert report(answers.three_times, mistakes=mistakes).finding.code == "constant-factor"
 
 
 def test_extra_assertions_count():
@@ -173,3 +173,72 @@ def test_plain_functions_need_no_kernel():
     assert wrong.finding.code == "wrong-values"
     nothing = run(lambda n: None, lambda n: [*range(n)], cases, **options)
     assert nothing.finding.code == "wrong-type"
+
+
+def sees_all(shown):
+    """A check of `lists`, looked at through another function; says what its assertions got."""
+    keep = {"also": [lambda *got: shown.append(got)]}
+    return Check(
+        lambda n: n,
+        [case("seven", n=7)],
+        [case("eight", n=8)],
+        triton=False,
+        through="through_it",
+        beside=("neighbour", "other"),
+        **keep,
+        hidden_also=[lambda *got: shown.append(("hidden", *got))],
+    )
+
+
+def neighbour():
+    return "neighbour"
+
+
+def other():
+    return "other"
+
+
+def through_it(n):
+    return lists(n)[-1]
+
+
+def lists(n):
+    return [*range(n + 1)]
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_an_answer_is_looked_at_through_another_and_beside_others(hidden):
+    """Kills: cases that call the answer itself, and assertions that get other functions."""
+    shown = []
+    found = run_check(lists, sees_all(shown), "lists", hidden=hidden)
+    assert found.passed and found.key == "lists", found.text()
+    assert [row.note for row in found.cases] == [["seven", "eight"][hidden]]
+    assert shown == [(*["hidden"] * hidden, through_it, neighbour, other)]
+
+
+def test_a_grader_says_where_the_others_are():
+    """Kills: another function of the page that is taken from the grader's own module."""
+    shown, elsewhere = [], {"through_it": lambda n: n, "neighbour": len, "other": max}
+    assert run_check(lists, sees_all(shown), "lists", beside=elsewhere.__getitem__).passed
+    assert shown == [tuple(elsewhere.values())]
+
+
+def test_a_function_beside_that_is_not_there_is_named():
+    alone = eval("lambda n: n", {})
+    with pytest.raises(NameError, match="^through_it is not defined. Run the cell that defines"):
+        run_check(alone, replace(sees_all([]), also=()), "lists")
+
+
+def test_the_others_are_asked_for_only_where_an_assertion_wants_them():
+    """Kills: hidden cases that fail because a later cell of the page was not run."""
+    asked = Check(lambda n: n, [case("c", n=7)], [case("d", n=8)], triton=False, beside=("gone",))
+    alone = eval("lambda n: n", {})
+    assert run_check(alone, asked, "lists").passed
+    assert run_check(alone, asked, "lists", hidden=True).passed
+
+
+def test_hidden_cases_that_are_not_there_are_no_answers_fault():
+    """Kills: a wrong verdict for what the course left out."""
+    asked = Check(lambda n: n, [case("c", n=7)], triton=False)
+    with pytest.raises(ValueError, match="The check of lists has no hidden case"):
+        run_check(lists, asked, "lists", hidden=True)

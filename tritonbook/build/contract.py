@@ -10,7 +10,6 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from ..checking import Check
 from ..course import cases, gaps
 from ..course.exercises import Exercise
 from ..course.mutants import MutantError, wrong_answers
@@ -29,7 +28,6 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
         trees = exercise.parse_code()
         for cell in exercise.answers().values():
             exercise.cut(cell, gaps.gaps)
-        asked = cases.checks(exercise)
     except SourceError as error:
         return [error]
     found = [
@@ -39,7 +37,7 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
         *_keys(exercise),
         *_answers(exercise),
         *_hints(exercise),
-        *_checks(exercise, asked),
+        *_checks(exercise),
         *_predictions(exercise),
         *_code(exercise),
         *_prose(exercise),
@@ -63,7 +61,7 @@ def course_problems(course: Iterable[Exercise]) -> list[SourceError]:
         path = exercise.path
         if exercise.number in numbers:
             problem = f"{numbers[exercise.number]} has the number {exercise.number} too"
-            found.append(SourceError(path, 1, problem, "rename one of the files"))
+            found.append(SourceError(path, 1, problem, "rename one of the folders"))
         for slug in exercise.requires:
             if slug not in slugs:
                 problem = f"it requires {slug!r}, which is no earlier exercise"
@@ -196,7 +194,7 @@ def _hints(exercise: Exercise) -> Iterator[SourceError]:
             yield SourceError(exercise.path, cell.line, problem, mend)
 
 
-def _checks(exercise: Exercise, asked: dict[str, Check]) -> Iterator[SourceError]:
+def _checks(exercise: Exercise) -> Iterator[SourceError]:
     """Check cells call check(name), and cases.py says for each name what is asked."""
     checks = exercise.checks()
     if not sum(cell.points for cell in checks.values()):
@@ -205,13 +203,23 @@ def _checks(exercise: Exercise, asked: dict[str, Check]) -> Iterator[SourceError
         if cell.source != f"check({key})":
             problem = f"the check cell {key!r} holds something else than the check"
             yield SourceError(exercise.path, cell.line, problem, f"write check({key}) alone")
-        if key not in asked:
-            problem = f"cases.py does not say what the check {key!r} tries"
-            yield SourceError(exercise.path, cell.line, problem, f"add CHECKS[{key!r}] there")
-    for key in set(asked) - set(checks):
-        path = exercise.path.with_name("cases.py")
-        line = _find_line(path.read_text(encoding="utf-8"), f'"{key}"')
-        yield SourceError(path, line, f"the page has no check {key!r}", "mend the name")
+    try:
+        asked = cases.checks(exercise)
+    except SourceError as error:
+        yield error
+        return
+    for key in set(checks) - set(asked):
+        problem = f"cases.py does not say what the check {key!r} tries"
+        yield SourceError(exercise.path, checks[key].line, problem, f"add CHECKS[{key!r}] there")
+    path = exercise.path.with_name("cases.py")
+    text = path.read_text(encoding="utf-8")
+    for key, check in asked.items():
+        line = _find_line(text, f'"{key}":')
+        if key not in checks:
+            yield SourceError(path, line, f"the page has no check {key!r}", "mend the name")
+        elif not check.hidden:
+            problem = f"the check {key!r} has no hidden case"
+            yield SourceError(path, line, problem, "add hidden=[case(...)]")
 
 
 def _predictions(exercise: Exercise) -> Iterator[SourceError]:

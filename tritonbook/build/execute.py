@@ -43,9 +43,11 @@ def execute(exercise: Exercise, release: Release, root: Path) -> Path:
         resources={"metadata": {"path": str(root)}},
     )
     try:
-        # A home of its own: progress starts empty, and the author's is left alone.
+        # A home of its own: progress starts empty, and the author's is left alone. Checks and
+        # solutions come from the pages of this checkout.
         with tempfile.TemporaryDirectory() as home:
-            done = client.execute(env={**os.environ, **QUIET, "TRITONBOOK_HOME": home})
+            own = {"TRITONBOOK_HOME": home, "TRITONBOOK_EXERCISES": str(root / "exercises")}
+            done = client.execute(env={**os.environ, **QUIET, **own})
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         raise ExecutionError(f"{exercise.slug}: {error}") from error
     for cell, ran in zip(notebook.cells, done.cells, strict=True):

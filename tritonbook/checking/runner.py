@@ -151,7 +151,10 @@ def run_check(
 
     key: the name on the card. beside: finds another function of the page by its name; without it
     they are taken from where `fn` was defined. demands: stand in place of the check's own.
+    Raises ValueError where the hidden cases are asked for and there are none.
     """
+    if hidden and not check.hidden:
+        raise ValueError(f"The check of {key} has no hidden case.")
     look_up = beside or functools.partial(_neighbour, fn)
     also = check.hidden_also if hidden else check.also
     others = [look_up(name) for name in check.beside] if also else []

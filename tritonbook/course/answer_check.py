@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +39,8 @@ def show_cases(fn: Callable[..., Any]) -> None:
     rows = [(case.note, case.describe() or "no arguments") for case in asked.cases]
     width = max((len(note) for note, _ in rows), default=0)
     for note, description in rows:
-        print(f"{note:<{width}}  {description}")
+        line = f"{note:<{width}}  {description}"
+        print(textwrap.fill(line, 100, subsequent_indent=" " * (width + 2)))
     if asked.hidden:
         print(f"A grader tries {len(asked.hidden)} more, of other sizes and with other numbers.")
 

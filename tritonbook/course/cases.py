@@ -94,7 +94,10 @@ def pictures(page: str | int | Exercise) -> ModuleType:
     exercise = page if isinstance(page, Exercise) else get(page)
     if not exercise.path.with_name("pictures.py").is_file():
         raise LookupError(f"{exercise.slug} has no pictures.py")
-    return importlib.import_module(f"{_package(exercise)}.pictures")
+    name = _package(exercise)
+    sys.modules[f"{name}.page"] = _page(exercise)
+    importlib.invalidate_caches()
+    return importlib.import_module(f"{name}.pictures")
 
 
 @functools.cache

@@ -1,0 +1,116 @@
+"""`check(fn)` and `show_cases(fn)`, as a learner calls them."""
+
+from __future__ import annotations
+
+import pytest
+
+import tritonbook
+from tritonbook.checking import CheckFailed
+from tritonbook.course import answer_check, records
+from tritonbook.course.exercises import machinery
+
+import torch  # isort: skip
+import triton  # isort: skip
+
+
+def double(x):
+    return 2 * x
+
+
+@pytest.fixture
+def page(small_notebook, tmp_path, monkeypatch):
+    """The page of the small notebook: `double`, a plain function."""
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
+    small_notebook()
+
+
+def test_a_right_answer_prints_its_card_and_is_recorded(page, capsys):
+    assert tritonbook.check(double) is None
+    assert capsys.readouterr().out.startswith("✓ double: passed, 1 of 1 cases")
+    assert records.entries()["double"]["state"] == "passed"
+
+
+def test_a_wrong_answer_raises_after_its_card(page, capsys):
+    """Kills: a cell below a wrong answer that runs on as if nothing had happened."""
+
+    def double(x):
+        return 2 * x.abs()
+
+    tritonbook.check(double)
+    with pytest.raises(CheckFailed, match="double"):
+        tritonbook.check(double, hidden=True)
+    assert "✗ double: wrong, 0 of 1 cases right" in capsys.readouterr().out
+    assert records.entries()["double"]["state"] == "wrong"
+
+
+def test_the_courses_own_machinery_leaves_no_trace(page, capsys):
+    """Kills: a test or a grader that writes into the learner's progress."""
+    with machinery():
+        tritonbook.check(double)
+    assert capsys.readouterr().out == "" and "double" not in records.entries()
+
+
+def test_the_solution_is_offered_after_a_pass_alone(page, monkeypatch):
+    offered = []
+    monkeypatch.setattr(answer_check, "show", lambda report, answer: offered.append(answer))
+    tritonbook.check(double)
+    with pytest.raises(CheckFailed):
+        tritonbook.check(rename(lambda x: x, "double"))
+    assert offered == ["def double(x):\n    return 2 * x", ""]
+
+
+def rename(fn, name):
+    fn.__name__ = name
+    return fn
+
+
+@pytest.mark.parametrize("ask", [tritonbook.check, tritonbook.show_cases])
+def test_a_name_that_no_page_asks_for_gets_one_sentence(page, ask):
+    """Kills: a KeyError, or a check of some other page's function."""
+    with pytest.raises(LookupError) as caught:
+        ask(rename(lambda x: x, "duoble"))
+    assert str(caught.value) == (
+        "No page of the course asks for a function called 'duoble'. Did you mean 'double'?"
+    )
+    with pytest.raises(TypeError, match=r"^check\(\) takes a function of yours, not int\.$"):
+        ask(3)
+
+
+def test_a_kernel_is_known_by_its_own_name(page):
+    @triton.jit
+    def dubble(x_ptr):
+        pass
+
+    tuned = triton.autotune(configs=[triton.Config({})], key=[])(dubble)
+    for kernel in (dubble, tuned):
+        with pytest.raises(LookupError, match="called 'dubble'. Did you mean 'double'"):
+            tritonbook.check(kernel)
+
+
+def test_the_cases_are_told_before_the_first_run(page, capsys):
+    """Kills: hidden cases that are printed, and a table that calls the answer."""
+    called = []
+    tritonbook.show_cases(rename(lambda x: called.append(x), "double"))
+    assert capsys.readouterr().out.splitlines() == [
+        "nine  x 9 float32",
+        "A grader tries 1 more, of other sizes and with other numbers.",
+    ]
+    assert called == []
+
+
+def test_every_page_can_show_its_cases(capsys):
+    """Kills: an argument that has no short text."""
+    from tritonbook.course.exercises import exercises
+
+    for exercise in exercises():
+        for key in exercise.checks():
+            tritonbook.show_cases(rename(lambda: None, key))
+            lines = capsys.readouterr().out.splitlines()
+            assert len(lines) > 1 and max(map(len, lines)) <= 100, (key, lines)
+
+
+def test_a_right_answer_on_a_gpu_page_keeps_its_source(page, small_notebook):
+    """Kills: progress that forgets whose function passed, so that `mine` finds nothing."""
+    tritonbook.check(double)
+    kept = records.entries()["double"]["passed"]
+    assert kept["name"] == "double" and torch.equal(double(torch.ones(2)), 2 * torch.ones(2))
