@@ -8,7 +8,6 @@ autograde verify certificate.html      run the answers of a learner's certificat
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +15,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from tritonbook.command import BAD_INPUT, sentence
@@ -27,38 +25,34 @@ from . import verify as again
 from .course import BadCourse
 from .execute import Setting
 from .ledger import LedgerBusy
+from .options import (
+    CORES,
+    HERE,
+    Assignment,
+    CallSeconds,
+    Changes,
+    Force,
+    Image,
+    Keys,
+    Level,
+    Root,
+    Students,
+    WallSeconds,
+    Where,
+    Workers,
+)
+from .progress import run_open
 from .report import as_csv, as_text, by_status, class_report
+from .report_page import as_html
 from .run import Session
 from .runners import LocalRunner
 from .slurm import SlurmError, SlurmRunner, read_settings
 from .verify import NoWalls
-from .work import Verdict
 
 app = typer.Typer(add_completion=False, help=__doc__.splitlines()[0])
 # A sentence stays one line, for grep; what stands in brackets in it is no markup.
 console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
 EXPECTED = (BadCourse, BadCertificate, LedgerBusy, NoWalls, SlurmError, sandbox.Refused)
-
-Assignment = Annotated[str, typer.Argument(help="The assignment's name, such as 01_vector_add.")]
-Root = Annotated[Path, typer.Option("--course", help="The nbgrader course folder.")]
-Workers = Annotated[int, typer.Option(help="Items that run at once.", min=1)]
-Level = Annotated[
-    str, typer.Option("--sandbox", help="auto, or one of: " + ", ".join(sandbox.LEVELS))
-]
-Image = Annotated[Path | None, typer.Option(help="Container image for --sandbox apptainer.")]
-Force = Annotated[bool, typer.Option("--force", help="Run hidden tests without any walls.")]
-CallSeconds = Annotated[
-    float, typer.Option(help="Limit of one call of a student's function.", min=1, max=86400)
-]
-WallSeconds = Annotated[
-    float, typer.Option(help="Limit of one exercise, all cases together.", min=1, max=86400)
-]
-Where = Annotated[str, typer.Option("--runner", help="local: this machine; slurm: jobs.")]
-Changes = Annotated[
-    list[str], typer.Option("--slurm", help="A Slurm setting, NAME=VALUE, on top of slurm.json.")
-]
-HERE = Path(".")
-CORES = os.cpu_count() or 1
 
 
 @contextlib.contextmanager
@@ -99,8 +93,15 @@ def make_runner(
     return runner
 
 
-def _session(root: Path, assignment: str, look: bool = False) -> Session:
-    """A session with its submissions. look: read them only; nothing is written."""
+def _session(
+    root: Path,
+    assignment: str,
+    look: bool = False,
+    students: list[str] | None = None,
+    keys: list[str] | None = None,
+) -> Session:
+    """A session with its submissions, all or those of some students, and its exercises, all or
+    some. look: read them only; nothing is written, no notes are told."""
     with sentences():
         for place in (root, root / "work"):
             if seen := sandbox.shown_in(place):
@@ -109,7 +110,13 @@ def _session(root: Path, assignment: str, look: bool = False) -> Session:
                     "move it elsewhere."
                 )
         session = Session(root.resolve(), assignment)
-        session.read() if look else session.ingest()
+        session.read(students) if look else session.ingest(students)
+        session.choose(keys)
+    for _, submission in [] if look else session.submissions:
+        for note in submission.notes:
+            console.print(f"{submission.student} {submission.notebook}: {note}")
+    if not look and not students and (absent := session.absent()):
+        console.print(f"Nothing handed in by {len(absent)}: {', '.join(absent)}")
     return session
 
 
@@ -129,13 +136,15 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
         wall_seconds: WallSeconds = sandbox.Limits.wall_seconds,
         where: Where = "local",
         slurm: Changes = [],  # noqa: B006  (typer reads it and never changes it)
+        student: Students = [],  # noqa: B006
+        exercise: Keys = [],  # noqa: B006
     ) -> None:
-        session = _session(course, assignment)
+        session = _session(course, assignment, False, student or None, exercise or None)
         limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
         setting = Setting(level, limits, image)
         runner = make_runner(where, setting, workers, session, slurm, force)
         with sentences():
-            work(session, lambda: _run(session, runner))
+            work(session, lambda: run_open(session, runner, console))
 
     return command
 
@@ -144,9 +153,6 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
 def ingest(assignment: Assignment, course: Root = HERE) -> None:
     """Rebuild submissions from the released notebook; set their scores to pending."""
     session = _session(course, assignment)
-    for _, submission in session.submissions:
-        for note in submission.notes:
-            console.print(f"{submission.student} {submission.notebook}: {note}")
     console.print(f"{len(session.submissions)} notebooks, {len(session.items())} exercises.")
 
 
@@ -154,42 +160,6 @@ def ingest(assignment: Assignment, course: Root = HERE) -> None:
 def run(session: Session, go: Callable[[], None]) -> None:
     """Run what is not in the ledger yet."""
     go()
-
-
-def _run(session: Session, runner: LocalRunner | SlurmRunner) -> None:
-    total = len(session.open_items())
-    console.print(f"{total} exercises to run.")
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    failed, state = 0, ""
-    try:
-        with Progress(*columns, console=console) as progress:
-            task = progress.add_task("running", total=total)
-
-            def describe() -> str:
-                return f"{state or 'running'}{f', {failed} failed' if failed else ''}"
-
-            def show(verdict: Verdict) -> None:
-                nonlocal failed
-                failed += verdict.status == "INFRA"
-                progress.update(task, advance=verdict.final, description=describe())
-
-            def tell(jobs: str) -> None:
-                nonlocal state
-                state = f"jobs: {jobs}" if jobs else ""
-                progress.update(task, description=describe())
-
-            runner.on_state = tell
-            session.run(runner, show)
-    except KeyboardInterrupt:
-        console.print("Interrupted. What is done is kept; run the same command to go on.")
-        raise typer.Exit(130) from None
-    finally:
-        runner.close()
 
 
 @app.command()
@@ -220,11 +190,23 @@ def retry(session: Session, go: Callable[[], None]) -> None:
     _show(session)
 
 
+@runs_items
+def regrade(session: Session, go: Callable[[], None]) -> None:
+    """Run again what has a verdict already (narrow it with --student, --exercise), then record."""
+    with sentences():
+        session.reopen()
+    go()
+    session.record()
+    _show(session)
+
+
 @app.command()
-def report(assignment: Assignment, course: Root = HERE, csv: bool = False) -> None:
-    """Distribution, common mistakes, who needs help, fastest kernels (Markdown, or --csv)."""
+def report(
+    assignment: Assignment, course: Root = HERE, csv: bool = False, html: bool = False
+) -> None:
+    """Distribution, common mistakes, who needs help, copies (Markdown, or --csv, or --html)."""
     found = class_report(_session(course, assignment, look=True))
-    sys.stdout.write(as_csv(found) if csv else as_text(found))
+    sys.stdout.write(as_csv(found) if csv else as_html(found) if html else as_text(found))
 
 
 @runs_items
@@ -233,10 +215,13 @@ def grade(session: Session, go: Callable[[], None]) -> None:
     go()
     session.record()
     _show(session)
-    text = as_text(class_report(session))
-    (session.folder / "report.md").write_text(text, encoding="utf-8")
-    console.print(f"Report: {session.folder / 'report.md'}")
-    if set(session.summary()) & {"INFRA", "OPEN"}:
+    unfinished = set(session.summary()) & {"INFRA", "OPEN"}
+    session.read()  # the report is about the whole class, whoever was graded now
+    found = class_report(session)
+    for name, text in (("report.md", as_text(found)), ("report.html", as_html(found))):
+        (session.folder / name).write_text(text, encoding="utf-8", errors="replace")
+    console.print(f"Report: {session.folder / 'report.md'}, and report.html for a browser")
+    if unfinished:
         raise typer.Exit(1)
 
 

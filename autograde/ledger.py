@@ -14,6 +14,8 @@ from pydantic import ValidationError
 
 from .work import ItemId, Verdict
 
+Key = tuple[ItemId, str, str]  # an item, the digest of its submission, the digest of its course
+
 MAX_ATTEMPTS = 3  # of an item that the grader itself failed on
 
 
@@ -28,7 +30,8 @@ class Ledger:
         self.path = path
         self._file: int | None = None
         self._latest: dict[ItemId, Verdict] = {}
-        self._attempts: dict[tuple[ItemId, str, str], int] = {}
+        self._attempts: dict[Key, int] = {}
+        self._again: set[Key] = set()  # to be run once more
         self.torn = 0
         if path.exists():
             self._read()
@@ -43,8 +46,13 @@ class Ledger:
             self._take(verdict)
 
     def _take(self, verdict: Verdict) -> None:
-        self._latest[verdict.item] = verdict
         key = (verdict.item, verdict.digest, verdict.course)
+        known = self.latest(*key)
+        # Run again, and the grader failed: what was found before still holds.
+        if verdict.final or known is None or not known.final:
+            self._latest[verdict.item] = verdict
+        if verdict.final:
+            self._again.discard(key)
         self._attempts[key] = max(self._attempts.get(key, 0), verdict.attempt)
 
     def __enter__(self) -> Ledger:
@@ -89,9 +97,17 @@ class Ledger:
             if not verdict.final:
                 self._attempts[(verdict.item, verdict.digest, verdict.course)] = 0
 
+    def reopen(self, item: ItemId, digest: str, course: str) -> None:
+        """Have an item run once more; until then, what is known of it counts."""
+        key = (item, digest, course)
+        self._again.add(key)
+        self._attempts[key] = 0
+
     def open(self, item: ItemId, digest: str, course: str) -> bool:
         """Whether an item still has to be run."""
         verdict = self.latest(item, digest, course)
         if verdict is None:
             return True
-        return not verdict.final and self.attempts(item, digest, course) < MAX_ATTEMPTS
+        again = (item, digest, course) in self._again
+        tried = self.attempts(item, digest, course)
+        return (again or not verdict.final) and tried < MAX_ATTEMPTS

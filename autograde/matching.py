@@ -19,12 +19,22 @@ MAX_EXTRA = 100
 
 def stub_text(given: GivenCell) -> str:
     """An answer's cell as it is given out: gaps, no solution."""
-    lines = given.source.splitlines()
-    for _, end in reversed(gaps.regions(given.source, gaps.BEGIN_SOLUTION, gaps.END_SOLUTION)):
+    return gaps.learner_text(_without_stubs(given.source))
+
+
+def solution_text(given: GivenCell) -> str:
+    """An answer's cell as the course solves it."""
+    return gaps.solved_text(_without_stubs(given.source))
+
+
+def _without_stubs(text: str) -> str:
+    """An instructor's answer cell without the stubs below its regions, as the exercise has it."""
+    lines = text.splitlines()
+    for _, end in reversed(gaps.regions(text, gaps.BEGIN_SOLUTION, gaps.END_SOLUTION)):
         below = lines[end].strip() if end < len(lines) else ""
         if below == "pass" or below.startswith('raise NotImplementedError("TODO'):
             del lines[end]
-    return gaps.learner_text("\n".join(lines))
+    return "\n".join(lines)
 
 
 def given_text(cell: GivenCell) -> str:

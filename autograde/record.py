@@ -13,6 +13,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,34 @@ def late_penalties(root: Path) -> Iterator[Callable[[Submission], None]]:
 
 def _told(problem: Exception) -> str:
     return " ".join(f"{type(problem).__name__}: {problem}".split()).rstrip(".")
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What the gradebook adds to the points of the checks. `by_hand`: points that a person gave in
+    place of a check's, None where there are none; `score`: as `nbgrader export` tells it."""
+
+    by_hand: float | None = None
+    extra_credit: float = 0.0
+    late_penalty: float = 0.0
+    score: float = 0.0
+
+
+def read_marks(root: Path, assignment: str) -> dict[str, Marks]:
+    """The marks of every student who has a submission in the gradebook."""
+    found = {}
+    with open_gradebook(root) as book:
+        for submission in book.assignment_submissions(assignment):
+            grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+            by_hand = [grade.manual_score for grade in grades if grade.manual_score is not None]
+            penalty = submission.late_submission_penalty or 0.0
+            found[submission.student.id] = Marks(
+                sum(by_hand) if by_hand else None,
+                sum(grade.extra_credit or 0.0 for grade in grades),
+                penalty,
+                max(0.0, submission.score - penalty),
+            )
+    return found
 
 
 def write_notebook(

@@ -31,6 +31,11 @@ class Item:
             key=self.exercise.key,
         )
 
+    @property
+    def known(self) -> tuple[ItemId, str, str]:
+        """What the ledger knows it by."""
+        return self.id, self.submission.digest, self.course.digest
+
 
 # Takes items, yields their verdicts in any order. Local workers and Slurm both are one of these.
 Runner = Callable[[Iterable[Item]], Iterator[Verdict]]
@@ -44,6 +49,7 @@ class Session:
     assignment: str
     courses: list[Course] = field(default_factory=list)
     submissions: list[tuple[Course, Submission]] = field(default_factory=list)
+    keys: set[str] | None = None  # the exercises that are run; None: all
 
     def __post_init__(self) -> None:
         self.courses = read_course(self.root, self.assignment)
@@ -61,9 +67,20 @@ class Session:
         return self.root / "work" / self.assignment
 
     def read(self, students: Iterable[str] | None = None) -> None:
-        """Rebuild every submission, or those of some students; nothing is written."""
+        """Rebuild every submission, or those of some students; nothing is written.
+
+        Raises BadCourse where nobody handed anything in, or none of these students.
+        """
         wanted = find_submissions(self.root, self.assignment)
+        place = self.root / "submitted"
+        if not wanted:
+            raise BadCourse(
+                f"Nobody handed in {self.assignment}: {place} has no folder STUDENT/"
+                f"{self.assignment}; run `nbgrader collect {self.assignment}` first."
+            )
         if students is not None:
+            if unknown := sorted(set(students) - set(wanted)):
+                raise BadCourse(f"{place / unknown[0] / self.assignment} is not there.")
             wanted = [student for student in wanted if student in set(students)]
         self.submissions = [
             (course, ingest(self.root, course, student))
@@ -104,17 +121,43 @@ class Session:
             Item(course, submission, exercise)
             for course, submission in self.submissions
             for exercise in submission.exercises
+            if self.keys is None or exercise.key in self.keys
         ]
 
     def open_items(self) -> list[Item]:
         """What still has to be run, with the number of the attempt."""
         found = []
         for item in self.items():
-            known = (item.id, item.submission.digest, item.course.digest)
-            if self.ledger.open(*known):
-                attempt = self.ledger.attempts(*known) + 1
+            if self.ledger.open(*item.known):
+                attempt = self.ledger.attempts(*item.known) + 1
                 found.append(Item(item.course, item.submission, item.exercise, attempt))
         return found
+
+    def choose(self, keys: Iterable[str] | None) -> None:
+        """Run these exercises only. Raises BadCourse for one that is not there."""
+        known = [
+            cell.name.removeprefix("check-") for course in self.courses for cell in course.checks()
+        ]
+        for key in keys or []:
+            if key not in known:
+                raise BadCourse(
+                    f"{self.assignment} has no exercise {key!r}: it has {', '.join(known)}."
+                )
+        self.keys = None if keys is None else set(keys)
+
+    def reopen(self) -> None:
+        """Have everything that has a verdict run once more. Raises BadCourse where nothing has."""
+        graded = [item for item in self.items() if self.ledger.latest(*item.known)]
+        if not graded:
+            raise BadCourse(f"{self.assignment}: nothing of this was graded before.")
+        for item in graded:
+            self.ledger.reopen(*item.known)
+
+    def absent(self) -> list[str]:
+        """Students of the gradebook who handed nothing in."""
+        there = set(find_submissions(self.root, self.assignment))
+        with open_gradebook(self.root) as book:
+            return sorted(student.id for student in book.students if student.id not in there)
 
     def run(self, runner: Runner, on_verdict: Callable[[Verdict], None] | None = None) -> None:
         """Run open items until none is left; items that the grader failed on are tried again."""
@@ -140,7 +183,7 @@ class Session:
         """How many items have which status; "OPEN" for those still to be run."""
         counts: dict[str, int] = {}
         for item in self.items():
-            verdict = self.ledger.latest(item.id, item.submission.digest, item.course.digest)
+            verdict = self.ledger.latest(*item.known)
             status = verdict.status if verdict else "OPEN"
             counts[status] = counts.get(status, 0) + 1
         return counts

@@ -76,6 +76,26 @@ def test_the_graders_failures_are_tried_again_and_never_final(tmp_path: Path) ->
         assert ledger.open(item, "d", "c")
 
 
+def test_any_verdict_is_given_again(tmp_path: Path) -> None:
+    """Kills: a verdict that nobody can have run again; the old one lost before there is a new one,
+    or because the grader failed meanwhile; an item that is run again without end."""
+    known = (_verdict().item, "d", "c")
+    with Ledger(tmp_path / "l") as ledger:
+        ledger.append(_verdict())
+        ledger.reopen(*known)
+        assert ledger.open(*known)
+        assert ledger.latest(*known).status == "PASS"
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            assert ledger.open(*known)
+            ledger.append(_verdict(status="INFRA", attempt=attempt))
+        assert not ledger.open(*known)
+        assert ledger.latest(*known).status == "PASS"
+        ledger.reopen(*known)
+        ledger.append(_verdict(status="FAIL"))
+        assert not ledger.open(*known)
+    assert Ledger(tmp_path / "l").latest(*known).status == "FAIL"
+
+
 def test_a_torn_line_is_run_again(tmp_path: Path) -> None:
     """Kills: half a line that makes the ledger unreadable, or glues the next verdict to it."""
     path = tmp_path / "l"

@@ -83,7 +83,12 @@ def test_marks_by_hand_stay(course: Path) -> None:
         for comment in notebook.comments:
             comment.manual_comment = "A good idea."
         book.db.commit()
-    grade(course)
+    session = Session(course, NAME)
+    session.ingest()
+    session.reopen()
+    assert len(session.open_items()) == 4
+    session.run(judge)
+    session.record()
     stock_export = stock.nbgrader(course, "export", "--to", "grades.csv")
     assert stock_export.status == 0, stock_export.log
     rows = {

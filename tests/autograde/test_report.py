@@ -1,0 +1,258 @@
+"""What the instructor is told: nobody left out, each exercise's own sentences, the gradebook's
+marks; and pages that show what students wrote as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from autograde import cli, stock
+from autograde.record import open_gradebook
+from autograde.report import ClassReport, as_csv, as_text, class_report
+from autograde.report_page import as_html
+from autograde.run import Item, Session
+from autograde.work import Verdict
+
+NAME = "90_doubling"
+EVIL = "<script>alert(1)</script> & \"x\" 'y' \x1b[2J"
+
+
+OWN = (
+    "answer-double",
+    """def double(x):
+    parts = []
+    for piece in x.split(7):
+        twice = torch.stack([piece, piece], dim=1)
+        parts.append(twice.sum(dim=1).reshape(-1))
+    assert len(parts) > 0, "empty"
+    return torch.cat(parts).contiguous()
+""",
+)
+
+
+@pytest.fixture
+def course(released: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(released, tmp_path / "course"))
+
+
+def _judge(items: Iterable[Item]) -> Iterator[Verdict]:
+    """s1 to s3 pass, s5 comes without its answer, others make a mistake."""
+    for item in items:
+        status = "PASS" if item.submission.student < "s4" else "FAIL"
+        if item.submission.student.startswith("s5"):
+            status = "MISSING"
+        code, sentence = {
+            "PASS": ("passed", "Passed."),
+            "MISSING": ("missing", "The answer's cell was not handed in."),
+            "FAIL": ("wrong-values", f"In {item.exercise.key}: {EVIL}"),
+        }[status]
+        yield Verdict(
+            item=item.id,
+            digest=item.submission.digest,
+            course=item.course.digest,
+            attempt=item.attempt,
+            status=status,
+            points=item.exercise.points if status == "PASS" else 0.0,
+            maximum=item.exercise.points,
+            code=code,
+            sentence=sentence,
+            sandbox="none",
+            seconds=0.0,
+        )
+
+
+def _graded(course: Path) -> Session:
+    session = Session(course, NAME)
+    session.ingest()
+    session.run(_judge)
+    session.record()
+    return session
+
+
+def _report(course: Path) -> ClassReport:
+    return class_report(_graded(course))
+
+
+def test_mistakes_are_told_by_exercise(course: Path) -> None:
+    """Kills: the sentence of one exercise shown for another with the same code; MISSING that is
+    no mistake and that nobody looks at."""
+    text = as_text(_report(course))
+    assert "- double: wrong-values, 4 students. In double: " in text
+    assert "- halves: wrong-values, 4 students. In halves: " in text
+    assert "- double: missing, 1 students. The answer's cell was not handed in." in text
+    assert "- s5_torch 90_doubling double: MISSING" in text.partition("## For a person")[2]
+    assert "\x1b" not in text
+
+
+def test_who_handed_nothing_in_appears(course: Path) -> None:
+    """Kills: a student of the roster whom no report mentions."""
+    with open_gradebook(course) as book:
+        book.add_student("zoe")
+    report = _report(course)
+    assert report.absent == ["zoe"]
+    assert "- zoe" in as_text(report).partition("## Nothing handed in")[2]
+    rows = {row["student"]: row for row in csv.DictReader(io.StringIO(as_csv(report)))}
+    assert rows["zoe"]["ABSENT"] == "1" and rows["zoe"]["maximum"] == "6"
+    assert rows["s1_right"]["ABSENT"] == "0"
+    assert sum(report.distribution) == 8
+
+
+def test_the_csv_has_what_the_gradebook_adds(course: Path) -> None:
+    """Kills: a mark by hand, extra points or a penalty that `report --csv` does not know, so that
+    its scores are not those of `nbgrader export`."""
+    folder = course / "submitted" / "s2_other_blocks" / NAME
+    (folder / "timestamp.txt").write_text("2026-11-02 12:00:00 UTC")
+    due = stock.nbgrader(course, "db", "assignment", "add", NAME, "--duedate=2026-11-01T12:00Z")
+    assert due.status == 0, due.log
+    with (course / "nbgrader_config.py").open("a") as file:
+        file.write("\nc.LateSubmissionPlugin.penalty_method = 'zero'\n")
+    session = _graded(course)
+    with open_gradebook(course) as book:
+        grade = book.find_grade("check-double", NAME, NAME, "s4_no_mask")
+        grade.manual_score, grade.extra_credit = 1.5, 0.25
+        book.db.commit()
+    rows = {r["student"]: r for r in csv.DictReader(io.StringIO(as_csv(class_report(session))))}
+    names = ("points", "by_hand", "extra_credit", "late_penalty", "score")
+    assert [rows["s2_other_blocks"][n] for n in names] == ["6", "", "0", "6", "0"]
+    assert [rows["s4_no_mask"][n] for n in names] == ["0", "1.5", "0.25", "0", "1.75"]
+    done = stock.nbgrader(course, "export", "--to", "grades.csv")
+    assert done.status == 0, done.log
+    with (course / "grades.csv").open() as file:
+        theirs = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert {student: float(row["score"]) for student, row in rows.items()} == theirs
+
+
+class _Page(HTMLParser):
+    """Tags, their addresses, and the text of a page."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [value or "" for name, value in attributes if name in ("src", "href")]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_needs_nothing_and_runs_nothing(course: Path) -> None:
+    """Kills: a student's text, or the name of a file, that becomes markup; a page that asks the
+    network for anything, or that is white in the dark."""
+    folder = course / "submitted" / "s1_right" / NAME
+    (folder / f"{NAME}.ipynb").rename(folder / "<img src=x onerror=alert(1)>.ipynb")
+    text = as_html(_report(course))
+    page = _Page(text)
+    assert not {"script", "img", "link", "iframe"} & set(page.tags)
+    assert page.addresses == [] and "http" not in text and "url(" not in text
+    assert "prefers-color-scheme:dark" in text
+    assert "<script>alert(1)</script>" in page.text and "<img src=x" in page.text
+
+
+def test_the_page_has_a_histogram_of_each_task(course: Path) -> None:
+    """Kills: bars that do not follow the counts; mistakes without their sentence and students."""
+    text = as_html(_report(course))
+    tasks = dict(re.findall(r"(?s)<h2>(double|halves) .*?</h2>(.*?)</table>", text))
+    assert list(tasks) == ["double", "halves"]
+    for key, task in tasks.items():
+        rows = re.findall(r'name">([^<]+)</td><td class="count">(\d+)</td>.*?width:([\d.]+)%', task)
+        assert rows == [
+            ("passed", "3", "75.0"),
+            ("wrong-values", "4", "100.0"),
+            ("missing", "1", "25.0"),
+        ]
+        assert f"In {key}: &lt;script" in task
+        assert "s4_no_mask, s6_untouched, s7_exit, s8_endless" in task
+
+
+def test_copies_are_listed_without_a_grade(course: Path) -> None:
+    """Kills: copies that the report does not name, or that cost points."""
+    for student in ("s2_other_blocks", "s4_no_mask"):
+        path = course / "submitted" / student / NAME / f"{NAME}.ipynb"
+        book = json.loads(path.read_text())
+        cell = next(
+            c for c in book["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == OWN[0]
+        )
+        cell["source"] = OWN[1]
+        path.write_text(json.dumps(book))
+    report = _report(course)
+    alike = as_text(report).partition("## Answers that are alike")[2]
+    assert "- double: s2_other_blocks and s4_no_mask, 1.00, word for word" in alike
+    assert "s6_untouched" not in alike
+    assert report.rows["s2_other_blocks"][0] == 6
+
+
+@pytest.mark.parametrize("command", ["grade", "ingest", "run", "record", "regrade", "report"])
+def test_an_empty_class_is_an_error(
+    command: str, course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kills: 'done' where nobody's work was found, because it lay in another folder."""
+    shutil.rmtree(course / "submitted")
+    assert cli.main([command, NAME, "--course", str(course)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "Nobody handed in" in line and "nbgrader collect" in line
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("grade --student nobody", "nobody"),
+        ("regrade --student s1_right", "nothing of this was graded"),
+        ("run --exercise triple", "it has double, halves"),
+    ],
+)
+def test_what_is_not_there_is_said(
+    line: str, word: str, course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kills: a misspelt name that grades nothing and says nothing."""
+    command, *rest = line.split()
+    assert cli.main([command, NAME, "--course", str(course), *rest]) == 2
+    assert word in capsys.readouterr().err
+
+
+def test_grade_tells_ingests_notes_and_who_is_absent(
+    course: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: repairs that only `ingest` tells of; a report about one student in place of the
+    class's."""
+    with open_gradebook(course) as book:
+        book.add_student("zoe")
+    folder = course / "submitted" / "s1_right" / NAME
+    (folder / f"{NAME}.ipynb").rename(folder / "mine.ipynb")
+
+    class Runner:
+        on_state = None
+
+        def __call__(self, items: Iterable[Item]) -> Iterator[Verdict]:
+            return _judge(items)
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(cli, "make_runner", lambda *arguments: Runner())
+    assert cli.main(["grade", NAME, "--course", str(course)]) == 0
+    said = capsys.readouterr().err
+    assert "renamed to 'mine.ipynb'" in said
+    assert "Nothing handed in by 1: zoe" in said
+    lines = (course / "work" / NAME / "ledger.jsonl").read_text().splitlines()
+    arguments = ["regrade", NAME, "--course", str(course), "--student", "s1_right"]
+    assert cli.main([*arguments, "--exercise", "halves"]) == 0
+    more = (course / "work" / NAME / "ledger.jsonl").read_text().splitlines()[len(lines) :]
+    assert [(json.loads(v)["item"]["student"], json.loads(v)["item"]["key"]) for v in more] == [
+        ("s1_right", "halves")
+    ]
+    assert cli.main(["grade", NAME, "--course", str(course), "--student", "s1_right"]) == 0
+    assert "8 students" in (course / "work" / NAME / "report.md").read_text()
+    assert "8 students" in (course / "work" / NAME / "report.html").read_text()
