@@ -8,7 +8,7 @@ import pytest
 
 import tritonbook
 from tritonbook import device
-from tritonbook.checking import Speed, case, gates, run, tensor
+from tritonbook.checking import Speed, Tolerance, case, gates, run, tensor
 from tritonbook.compat import causes
 
 import numpy as np  # isort: skip
@@ -64,6 +64,16 @@ def test_an_error_raised_from_itself_is_explained():
             raise error from error
 
     assert "ValueError: no such n" in plain(again, 1).finding.sentence
+
+
+def test_waiting_for_a_gpu_that_is_not_there_is_named():
+    """Kills: "allocate on the input's device" said to somebody who allocates nothing."""
+
+    def synchronize():
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    sentence = plain(lambda n: synchronize(), 1).finding.sentence
+    assert "gpu.synchronize()" in sentence and "llocate" not in sentence
 
 
 def test_causes_come_once_and_in_order():
@@ -126,7 +136,7 @@ def test_what_a_plain_function_may_return(got, expected, fine):
 
 def test_a_mistake_within_the_tolerance_is_none():
     """Kills: suspects compared more strictly than the answer itself."""
-    loose = tritonbook.Tolerance(1e-3)
+    loose = Tolerance(1e-3)
     near = {"near": (lambda n: 1.0001, "This is a little more.")}
     assert plain(lambda n: 1.0001, 1.0, tolerance=loose, suspects=near).passed
     far = {"far": (lambda n: 2.0, "This is twice as much.")}
