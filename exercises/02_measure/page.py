@@ -1,7 +1,8 @@
 # ---
 # workbook:
 #   title: Measure
-#   minutes: 50
+#   minutes: 45
+#   stretch: 20
 #   needs: interpreter
 #   requires: [01_vector_add]
 #   you_will:
@@ -27,9 +28,9 @@ setup()
 # launch a kernel, the host puts a note into a queue and goes on at once. The kernel has not even
 # started. That is what makes GPUs fast, and what makes them hard to time.
 #
-# To see this happen you need no GPU. This notebook brings a simulated one: two clocks and a queue,
-# nothing else. Its times are exact, so you can check your own code against them. Everything you
-# write works on a real GPU too, through the same handle `gpu`.
+# To see this you need no GPU. This page brings a simulated one: two clocks and a queue, nothing
+# else. Its times are exact, so your code can be checked against them. What you write works on a
+# real GPU too, through the same handle `gpu`.
 
 # %%
 from tritonbook.timing import SimulatedKernel, gpu, simulated_gpu, timeline
@@ -46,8 +47,9 @@ with simulated_gpu() as device:
 timeline(device.trace, "Three launches, then the host waits", "simulated")
 
 # %% [markdown]
-# Three launches took 0.6 ms of the host. The work itself took 6 ms. `gpu.synchronize()` makes the
-# host wait until the queue is empty. On a real GPU it calls `torch.cuda.synchronize()`.
+# Three launches took 0.6 ms of the host. The work itself took 6 ms. `gpu.clock()` reads the host's
+# clock, in seconds. `gpu.synchronize()` makes the host wait until the queue is empty; on a real GPU
+# it calls `torch.cuda.synchronize()`.
 #
 # ## Four ways to be fooled
 #
@@ -62,10 +64,9 @@ timeline(device.trace, "Three launches, then the host waits", "simulated")
 #
 # | function | arguments | result |
 # |---|---|---|
-# | `bench_ms(fn, warmup, rep)` | `fn()` launches work | milliseconds of one call |
-# | `intensity(bytes, flops)` | traffic and arithmetic of a kernel | operations per byte |
+# | `bench_ms(fn, warmup, rep)` | `fn()` launches work; two counts | milliseconds of one call |
+# | `intensity(bytes, flops)` | what a kernel moves and computes | operations per byte |
 # | `roofline_ms(bytes, flops, peak_bw, peak_flops)` | and GB/s, TFLOP/s | least milliseconds |
-# | `find_sync(trace)` | events of a profiler | which operators made the host wait |
 #
 # `bench_ms` calls `fn` `warmup` times without timing and then `rep` times with. **Each timed call
 # starts when the GPU is idle and ends when the GPU is idle again.** The result is the median of the
@@ -73,14 +74,14 @@ timeline(device.trace, "Three launches, then the host waits", "simulated")
 
 # %% tags=["reference"]
 import statistics
-from tritonbook.timing import SimulatedKernel, gpu, simulated_gpu
+from tritonbook.timing import gpu, simulated_bench
+from tritonbook.timing.trace import WAITING_CALLS
 
 # %% [markdown]
 # ## Task 1. A benchmark function
 #
-# Write `bench_ms`, about 9 lines. `gpu.clock()` gives the host's clock in seconds.
-# `bench_simulated` below it is given. It runs your function on a simulated GPU, with a kernel whose
-# times are known.
+# Write `bench_ms`, about 9 lines. Time it with `gpu`, not with Python's clock: the check runs it on
+# the simulated GPU, with kernels whose times are known. That is what `bench_simulated` is for.
 
 # %% tags=["answer"] key="bench_ms"
 def bench_ms(fn, warmup, rep):
@@ -101,17 +102,9 @@ def bench_ms(fn, warmup, rep):
     ### END SOLUTION
 
 
-def bench_simulated(run_ms, launch_ms, first_ms, waiting_ms, warmup, rep):
-    """bench_ms on a simulated GPU.
-
-    run_ms: device times of the calls one after another (the last one repeats). launch_ms: host time
-    of a launch. first_ms: added to the first call. waiting_ms: work in the queue beforehand.
-    """
-    with simulated_gpu() as device:
-        if waiting_ms:
-            device.launch("earlier work", waiting_ms, 0.0)
-        kernel = SimulatedKernel(device, run_ms, launch_ms, first_ms)
-        return bench_ms(kernel, warmup, rep)
+def bench_simulated(*schedule):
+    """bench_ms on a simulated GPU."""
+    return simulated_bench(bench_ms, *schedule)
 
 # %% [markdown] tags=["hint"] key="bench_ms"
 # #### Hints for bench_ms
@@ -123,76 +116,62 @@ def bench_simulated(run_ms, launch_ms, first_ms, waiting_ms, warmup, rep):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `gpu.synchronize()` after the warm-up, and after each timed call before you read the clock.
-# `statistics.median` takes a list.
+# The demonstration above reads the clock, launches, and waits. You need the same three for each
+# timed call. And what is left in the queue after the warm-up? The module `statistics` is imported.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# for _ in range(...):
-#     ...
-# gpu.synchronize()
+# ...  # the warm-up, and an idle GPU
 #
 # times = []
 # for _ in range(...):
 #     start = ...
-#     ...
-#     times.append((... - start) * ...)
+#     ...  # one call, until the GPU is idle
+#     times.append(...)  # in milliseconds
 # return ...
 # ```
 #
 # </details>
 
-# %% tags=["check"] key="bench_ms" points=5
+# %% tags=["check"] key="bench_ms" points=6
 check(bench_ms)
 
 # %% [markdown]
-# **From now on use `bench`.** It does what you wrote, and a few things more. Before each call it
-# flushes the L2 cache, the memory on the chip that holds what was used last. It reads markers in the
-# GPU's own queue (CUDA events) instead of the host's clock. And it compares the result with what
-# this GPU can do.
+# **From now on use `bench`.** It does what you wrote, and more. Before each call it flushes the L2
+# cache, the memory on the chip that holds what was used last. It times with *CUDA events*, markers
+# in the GPU's own queue. And it compares the result with what this GPU can do.
 #
-# It also knows the **launch-bound trap**. A launch costs the host 4 to 20 microseconds. If the
-# kernel itself takes 2, your figure is that of the host, and a better kernel changes nothing. Below
-# 20 microseconds `bench` therefore prints a second figure, *device*: ten calls are recorded as one
-# CUDA graph and replayed, so that the host launches once for all of them.
+# **Predict.** The next cell adds 1 to a thousand numbers, then to 64 thousand, a million and 64
+# million. From the first to the third the work grows a thousandfold. And the time?
 
 # %%
 sizes = {"1 thousand": 2**10, "64 thousand": 2**16, "1 million": 2**20, "64 million": 2**26}
 if DEVICE != "cuda":
-    sizes = {"1 thousand": 2**10, "64 thousand": 2**16}
+    sizes = {"1 thousand": 2**10}
 tensors = {name: torch.randn(n, device=DEVICE) for name, n in sizes.items()}
 
-tiny = bench(
+bench(
     {f"x + 1, {name}": lambda x=x: x + 1 for name, x in tensors.items()},
     title="x + 1 in float32: when is it the host you measure?",
     stored="tiny_kernels",
 )
-tiny
 
 # %% [markdown]
-# From a thousand elements to a million the work grows a thousandfold. On an H100 the first figure
-# does not even double. What you see there is the launch.
+# On an H100 it grows from 0.0046 to 0.0078 ms: it does not even double. What you see there is the
+# launch. It costs the host 4 to 20 microseconds, and a better kernel changes nothing. Such work is
+# **launch-bound**.
 #
-# The **compile trap** is its cousin. `torch.compile` makes a program for the shapes it has seen. A
-# function compiled for one shape (*static*) and one compiled for any shape (*dynamic*) are two
-# programs. On one H100 (torch 2.11, Triton 3.6), RMSNorm of few long rows in bfloat16 took, in
-# microseconds:
-#
-# | shape | static, as called | static, device | dynamic, as called | dynamic, device |
-# |---|---|---|---|---|
-# | 8 × 262,144 | 66 | 7.1 | 68 to 90 | 12.3 |
-# | 32 × 65,536 | 16 to 18 | 6.8 | 62 to 81 | 12.9 |
-#
-# Which of the four numbers is "the time of torch.compile"? A sentence that compares with it has to
-# say which.
+# Below 20 microseconds `bench` therefore gives a second figure, *device*. Ten calls are recorded
+# once and replayed together with a single launch (a *CUDA graph*), so the host no longer counts.
 #
 # ## Task 2. Operations per byte
 #
 # Every kernel moves bytes and computes. Their ratio decides which of the two it waits for. Write
 # `intensity`, about 3 lines: floating-point operations per byte. A kernel that moves no bytes is a
-# mistake in your counting, so raise `ValueError` when `bytes` is not positive.
+# mistake in your counting, so raise `ValueError` unless `bytes` is positive. No operations are fine:
+# a copy does none.
 
 # %% tags=["answer"] key="intensity"
 def intensity(bytes, flops):
@@ -209,25 +188,23 @@ def intensity(bytes, flops):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# `add` from notebook 01 does 1 operation for 12 bytes. What is its intensity?
+# `add` from page 01 does 1 operation for 12 bytes. What is its intensity?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# "Operations per byte": what stands above the line, what below?
+# Which of the two numbers may be 0 in an honest count, and which may not? Only that one needs a
+# check. `raise ValueError("a sentence")` is how Python refuses.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
-# ```python
-# if ...:
-#     raise ValueError(...)
-# return ... / ...
-# ```
+# An `if` with a `raise` below it, then one division. "Per" is the stroke of the fraction: what
+# stands below it?
 #
 # </details>
 
-# %% tags=["check"] key="intensity" points=1
+# %% tags=["check"] key="intensity" points=2
 check(intensity)
 
 # %% [markdown]
@@ -235,7 +212,7 @@ check(intensity)
 #
 # A GPU has two limits: how many bytes a second it can move, and how many operations a second it can
 # do. Moving and computing go on **at the same time**. So a kernel needs at least as long as the
-# slower of the two. That is the whole roofline model.
+# slower of the two. That is the whole *roofline* model.
 #
 # Write `roofline_ms`, about 3 lines. Mind the units: `peak_bw` is in GB/s ($10^9$ bytes a second),
 # `peak_flops` in TFLOP/s ($10^{12}$ operations a second), the result in milliseconds.
@@ -265,113 +242,98 @@ def roofline_ms(bytes, flops, peak_bw, peak_flops):
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
-# ```python
-# memory_ms = ... / (... * 1e9) * ...
-# arithmetic_ms = ... / (... * 1e12) * ...
-# return ...
-# ```
+# Compute both times first, each as an amount over a rate, and turn both into milliseconds. Then
+# one of Python's own functions chooses.
 #
 # </details>
 
-# %% tags=["check"] key="roofline_ms" points=2
+# %% tags=["check"] key="roofline_ms" points=4
 check(roofline_ms)
 
 # %% [markdown]
-# The peaks of data sheets are never reached. `ceilings()` measures those of the GPU you have: a
-# large copy, and a large product of float16 matrices. `bench` uses them for "% of ceiling".
+# **Which peaks?** Those of data sheets are never reached, so `bench` measures them: a large copy,
+# and a large product of float16 matrices. The second depends on the dtype. Products of float16
+# matrices run on units of their own, the *tensor cores*: 989 TFLOP/s in an H100's data sheet.
+# Ordinary float32 arithmetic has 67.
+#
+# The next cell times three kinds of work and shows only the peaks. Count what each one does:
+#
+# | work | bytes | operations |
+# |---|---|---|
+# | `x + y` in float32 | 12 for each element | 1 |
+# | GELU in float32 | 8 for each element | 9: six `*`, two `+`, one `tanh` |
+# | `a @ a` in float16, side $n$ | $3 \cdot 2\,n^2$ | $2\,n^3$: each of $n^2$ sums has $n$ `*` and $n$ `+` |
 
 # %%
-from tritonbook.timing import ceilings
-from tritonbook.timing.plots import roofline
-from tritonbook.timing.stored import load
+n, side = (2**26, 4096) if DEVICE == "cuda" else (2**10, 64)
+x, y = torch.randn(2, n, device=DEVICE)
+a = torch.randn(side, side, device=DEVICE, dtype=torch.float16)
 
-peaks = ceilings()
-if peaks is None:
-    peaks = load("roofline").peaks if load("roofline") else None
-    print("No GPU here. These are the figures of another machine:")
-print(peaks)
+timed = bench(
+    {
+        "add": lambda: x + y,
+        "gelu": lambda: torch.nn.functional.gelu(x, approximate="tanh"),
+        "matmul": lambda: a @ a,
+    },
+    title="64 million elements, and a product of 4096 x 4096 matrices in float16",
+    stored="roofline",
+)
+timed.peaks
 
 # %% [markdown]
-# **Predict.** Where does the bend of the roofline lie, in operations per byte? Above it a kernel is
-# bound by arithmetic, below by memory. On which side are vector add (1/12), GELU (10/8) and the
-# product of two 4096 × 4096 matrices in float16?
+# Guess before you look. Your `roofline_ms` may help.
+
+# %% tags=["predict"]
+from tritonbook import predict, time_of
+
+predict(
+    {
+        "operations per byte at which both of these peaks take equally long": None,
+        "ms of x + y, 67,108,864 float32 elements": None,
+        "ms of the product of two 4096 x 4096 float16 matrices": None,
+    },
+    measured=[
+        lambda: timed.peaks.ridge,
+        lambda: time_of(timed, "add"),
+        lambda: time_of(timed, "matmul"),
+    ],
+    hints=[
+        "Operations a second over bytes a second. Mind TFLOP/s and GB/s.",
+        "12 bytes for each element. 1 GB/s moves 1,000,000 bytes in a millisecond.",
+        "2 x 4096 x 4096 x 4096 operations, at the second peak.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
 #
-# <details><summary>Answer</summary>
-#
-# The bend is where both times are equal: peak operations over peak bytes. For 700 TFLOP/s and
-# 3,000 GB/s that is 233 operations per byte. Add and GELU are far below it. The product does
-# 2 × 4096³ operations on 3 × 4096² × 2 bytes, which is 1,365 per byte: far above.
+# With the H100's 2,966 GB/s and 742 TFLOP/s: 742e12 / 2,966e9 = 250 operations per byte. Adding
+# moves 67,108,864 × 12 bytes = 805 MB, in 0.272 ms. The product does 2 × 4096³ = 137 billion
+# operations, in 0.185 ms; its 101 MB would take 0.034 ms.
 #
 # </details>
 
 # %%
-side = 4096 if DEVICE == "cuda" else 128
-n_elements = 2**26 if DEVICE == "cuda" else 2**14
-x, y = torch.randn(n_elements, device=DEVICE), torch.randn(n_elements, device=DEVICE)
-a = torch.randn(side, side, device=DEVICE, dtype=torch.float16)
-
-work = {
-    "add": lambda: x + y,
-    "gelu": lambda: torch.nn.functional.gelu(x, approximate="tanh"),
-    "matmul": lambda: a @ a,
-}
-timed = bench(
-    work,
-    title="64 million elements, and a product of 4096 x 4096 matrices in float16",
-    stored="roofline",
-)
-if timed.on_gpu:
-    n_elements, side = 2**26, 4096  # also where the times were stored by another machine
-    points = {
-        "add": (12 * n_elements, n_elements, timed["add"].ms),
-        "gelu": (8 * n_elements, 10 * n_elements, timed["gelu"].ms),
-        "matmul": (6 * side**2, 2 * side**3, timed["matmul"].ms),
-    }
-    picture = roofline(points, peaks)
-else:
-    picture = timed
-picture
-
-# %% [markdown]
-# ## The profiler
-#
-# `torch.profiler` records every operator and every kernel. `profiled(fn)` runs `fn` under it. The
-# table, `key_averages()`, can be printed. It can also be read by a program, as here: which
-# operators does each form of GELU run, and how often?
+timed
 
 # %%
-from tritonbook.timing import profiled
+from tritonbook.timing.plots import roofline
 
-
-def gelu_formula(x):
-    return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x**3)))
-
-
-small = torch.randn(2**18, device=DEVICE)
-for name, fn in {"formula": gelu_formula, "fused": torch.nn.functional.gelu}.items():
-    fn(small)
-    table = profiled(lambda fn=fn: fn(small)).key_averages()
-    counts = {row.key.removeprefix("aten::"): row.count for row in table}
-    wanted = [key for key in ("mul", "pow", "add", "tanh", "gelu") if key in counts]
-    shown = [f"{counts[key]} x {key}" for key in wanted]
-    print(f"{name}:", ", ".join(shown))
+n, side = 2**26, 4096  # of the table
+roofline(
+    {
+        "add": (12 * n, n, timed["add"].ms),
+        "gelu": (8 * n, 9 * n, timed["gelu"].ms),
+        "matmul": (6 * side**2, 2 * side**3, timed["matmul"].ms),
+    },
+    timed.peaks,
+)
 
 # %% [markdown]
-# The formula is a **composite** of many operators, each a kernel with a trip through memory. The
-# **fused** operator is one. The next notebook is about making your own.
-#
-# For a picture of a whole program there is NVIDIA's Nsight Systems. Name the parts of your program
-# with NVTX ranges, and run it under `nsys`, if you have it:
-#
-# ```python
-# with torch.cuda.nvtx.range("forward"):
-#     y = model(x)
-# ```
-#
-# ```bash
-# nsys profile --trace=cuda,nvtx,osrt -o report python train.py
-# nsys stats --report cuda_gpu_kern_sum report.nsys-rep
-# ```
+# **Read it.** The line is the roof: no kernel gets above it. Left of the bend a kernel waits for
+# bytes (*memory-bound*), right of it for arithmetic (*compute-bound*). Add and GELU, at 1/12 and 9/8
+# operations per byte, lie far to the left; the product, at 1,365, to the right. All three nearly
+# touch the roof, so nothing is left to win in them.
 #
 # ## The hidden wait
 #
@@ -394,25 +356,24 @@ def train(device, steps, print_every):
     return device.clock() * 1e3
 
 
+traces = {}
 for print_every in (1, 5):
     with simulated_gpu() as device:
         total = train(device, steps=5, print_every=print_every)
     print(f"loss printed every {print_every} steps: {total:.1f} ms for 5 steps")
-    loop = device.trace
+    traces[print_every] = device.trace
+
+timeline(traces[1], "The loss is printed at every step", "simulated")
 
 # %%
-with simulated_gpu() as device:
-    train(device, steps=5, print_every=1)
-timeline(device.trace, "The loss is printed at every step", "simulated")
-
-# %%
-timeline(loop, "The loss is printed once", "simulated")
+timeline(traces[5], "The loss is printed once", "simulated")
 
 # %% [markdown]
-# ## Task 4. Find the wait
+# ## Stretch: find the wait
 #
-# A trace is a list of events. Each is a dictionary with `name`, `cat`, `tid`, `ts` and `dur`: what,
-# which category, on which thread, when it started and how long it took in microseconds.
+# A *profiler*, such as `torch.profiler`, writes down what host and GPU do. The result is a *trace*, a
+# list of events. Each is a dictionary with `name`, `cat`, `tid`, `ts` and `dur`: what, which
+# category, on which thread, when it started and how long it took in microseconds.
 #
 # - `cat == "cuda_runtime"`: a CUDA call of the host. It waits for the GPU when its name is one of
 #   `WAITING_CALLS`.
@@ -425,15 +386,7 @@ timeline(loop, "The loss is printed once", "simulated")
 # that contains the whole call: this is what stands in your program. A call in no operator gives its
 # own name.
 
-# %% tags=["answer"] key="find_sync"
-WAITING_CALLS = (
-    "cudaDeviceSynchronize",
-    "cudaStreamSynchronize",
-    "cudaEventSynchronize",
-    "cudaMemcpy",
-)
-
-
+# %% tags=["answer", "stretch"] key="find_sync"
 def find_sync(trace):
     """[(outermost operator, microseconds waited), ...] of each waiting call, in order of time."""
     # TODO: the waiting calls in order; for each the operators around it (about 12 lines)
@@ -460,7 +413,7 @@ def find_sync(trace):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# When does one stretch of time contain another? Which of several operators around a call is the
+# When does one span of time contain another? Which of several operators around a call is the
 # outermost?
 #
 # </details>
@@ -473,52 +426,45 @@ def find_sync(trace):
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# calls = [e for e in trace if ... and ...]
+# calls = [e for e in trace if ...]
 # found = []
-# for call in sorted(calls, key=...):
-#     around = [e for e in trace if ...]
-#     outermost = max(around, key=..., default=...)
-#     found.append((..., ...))
+# for call in ...:  # in order of time
+#     around = [...]  # operators, same thread, the whole call inside
+#     outermost = max(..., key=..., default=...)
+#     found.append(...)
 # return found
 # ```
 #
 # </details>
 
-# %% tags=["check"] key="find_sync" points=4
+# %% tags=["check", "stretch"] key="find_sync" points=0
 check(find_sync)
 
 # %% [markdown]
 # **Try it on a real loop.** The next cell trains a small network and records a trace. On a GPU your
 # function names the operator that waits: `aten::item`, because of `float(loss)`. Without a GPU
-# there is nothing to wait for, and the list is empty.
+# there is nothing to wait for, and both lists are empty.
 
 # %%
 from tritonbook.timing import record_trace
 
 width = 2048 if DEVICE == "cuda" else 32
 model = torch.nn.Sequential(*[torch.nn.Linear(width, width) for _ in range(6)]).to(DEVICE)
-optimiser = torch.optim.SGD(model.parameters(), lr=1e-4)
-batch = torch.randn(1024 if DEVICE == "cuda" else 8, width, device=DEVICE)
+batch = torch.randn(256, width, device=DEVICE)
 
 
-def real_steps(steps, print_every):
-    for step in range(steps):
+def real_steps(print_every):
+    for step in range(4):
         loss = model(batch).square().mean()
-        optimiser.zero_grad()
         loss.backward()
-        optimiser.step()
         if step % print_every == print_every - 1:
             float(loss.detach())  # what print(loss) does
 
 
-real_steps(3, 1)
+real_steps(1)  # warm up
 for print_every in (1, 4):
-    trace = record_trace(lambda every=print_every: real_steps(4, every))
+    trace = record_trace(lambda every=print_every: real_steps(every))
     print(f"printed every {print_every} steps:", find_sync(trace))
-
-# %%
-where = torch.cuda.get_device_name() if DEVICE == "cuda" else "a CPU: there are no kernels"
-timeline(trace, "Four real steps, the loss printed once", where)
 
 # %% [markdown]
 # ## Recap
@@ -533,12 +479,13 @@ timeline(trace, "Four real steps, the loss printed once", where)
 #
 # - Timing with inputs of zeros: a matrix product of zeros runs faster than a real one.
 # - Timing on a tensor that fits in the cache, again and again: it never leaves the cache.
-# - Comparing the first call of one program with the tenth of another.
+# - Comparing with `torch.compile` without saying how: one program for this shape or one for every
+#   shape, the call as your program pays it or the GPU's share alone.
 # - Milliseconds without the size, the dtype, and the GPU's name.
 #
 # </details>
 #
-# Next: [03_gelu_fusion](03_gelu_fusion.ipynb), where nine trips through memory become one.
+# Next: [03_gelu_fusion](03_gelu_fusion.ipynb), where nine kernels become one.
 
 # %%
 progress()

@@ -42,9 +42,6 @@ TOLD = [
     {"triton": {"path": "triton"}, "tl": {"path": "triton.language"}},
     {"BLOCK_SIZE": ["constexpr", None]},
 ]
-    {"triton": {"path": "triton"}, "tl": {"path": "triton.language"}},
-    {"BLOCK_SIZE": ["constexpr", None]},
-]
 DOUBLE = KernelId("cell", 6, json.dumps(TOLD))
 FAR = RIGHT.replace("x_ptr + offs,", "x_ptr + offs + (1 << 40),")
 

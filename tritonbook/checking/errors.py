@@ -11,6 +11,7 @@ from ..compat import causes
 from .report import Finding
 from .trial import CheckTimeout
 
+_NO_GPU = "Torch not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver"
 _PLAIN = (
     (
         r"no attribute 'is_cuda'|Pointer argument .* cannot be accessed from Triton",
@@ -22,7 +23,7 @@ _PLAIN = (
         "`tl.arange` needs a power of two. Round up with `triton.next_power_of_2`.",
     ),
     (
-        r"Torch not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver",
+        _NO_GPU,
         "The function asks for a GPU, and there is none here. Allocate on the input's device.",
     ),
     (
@@ -71,6 +72,10 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
             "the strides, then restart the notebook's kernel: this one can no longer use the GPU.",
             text.splitlines()[0],
         )
+    frames = traceback.extract_tb(cause.__traceback__)
+    if re.search(_NO_GPU, text) and any(frame.name == "synchronize" for frame in frames):
+        sentence = "`torch.cuda.synchronize()` needs a GPU, and there is none here."
+        return Finding("raised", f"{sentence} Wait with the page's own `gpu.synchronize()`.")
     for pattern, sentence in _PLAIN:
         if re.search(pattern, text):
             return Finding("raised", f"{sentence} ({type(cause).__name__}: {text})")

@@ -2,7 +2,7 @@
 
 from .bench import bench, bench_sweep
 from .ceiling import Ceilings, ceilings
-from .fake import SimulatedGPU, SimulatedKernel, gpu, simulated_gpu
+from .fake import SimulatedGPU, SimulatedKernel, gpu, simulated_bench, simulated_gpu
 from .result import BenchResult, Row, Sweep
 from .trace import profiled, record_trace, timeline
 
@@ -19,6 +19,7 @@ __all__ = [
     "gpu",
     "profiled",
     "record_trace",
+    "simulated_bench",
     "simulated_gpu",
     "timeline",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -24,10 +24,12 @@ class SimulatedGPU:
     def __init__(self) -> None:
         self.host = 0.0
         self.busy_until = 0.0
+        self.was_read = False  # its clock, or an event
         self.trace: list[dict[str, Any]] = []
 
     def clock(self) -> float:
         """The host's clock, in seconds."""
+        self.was_read = True
         return self.host
 
     def launch(self, name: str, run_ms: float, launch_ms: float) -> None:
@@ -71,6 +73,7 @@ class _SimulatedEvent:
         self.device, self.at = device, 0.0
 
     def record(self) -> None:
+        self.device.was_read = True
         self.at = max(self.device.host, self.device.busy_until)
 
     def elapsed_time(self, end: _SimulatedEvent) -> float:
@@ -155,3 +158,35 @@ def simulated_gpu() -> Iterator[SimulatedGPU]:
         yield device
     finally:
         gpu._device = before
+
+
+def simulated_bench(
+    bench: Callable[..., Any],
+    run_ms: list[float],
+    launch_ms: float,
+    first_ms: float,
+    waiting_ms: float,
+    warmup: int,
+    rep: int,
+) -> Any:
+    """What `bench(fn, warmup, rep)` returns on a fresh simulated GPU.
+
+    run_ms: device milliseconds of the calls of `fn` one after another (the last one holds for all
+    further calls). launch_ms: host milliseconds of each launch. first_ms: what the first call adds
+    on the host. waiting_ms: work that is in the queue beforehand.
+    Raises RuntimeError where `bench` read no clock of this GPU, or called `fn` neither `warmup` and
+    `rep` times nor, without a warm-up, `rep` times: what it returned then says nothing.
+    """
+    with simulated_gpu() as device:
+        if waiting_ms:
+            device.launch("earlier work", waiting_ms, 0.0)
+        kernel = SimulatedKernel(device, run_ms, launch_ms, first_ms)
+        found = bench(kernel, warmup, rep)
+    if not device.was_read:
+        raise RuntimeError("`gpu.clock()` was never read. Python's own clocks know no other GPU.")
+    if kernel.calls not in (rep, warmup + rep):
+        raise RuntimeError(
+            f"`fn` was called {kernel.calls} times; warmup={warmup} and rep={rep} ask for "
+            f"{warmup + rep}."
+        )
+    return found
