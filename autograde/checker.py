@@ -15,12 +15,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tritonbook import checking, device
+from tritonbook import checking
 from tritonbook.checking import card
 from tritonbook.checking.report import CheckFailed, Report
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.course import gaps
 from tritonbook.course.exercises import machinery
+from tritonbook.port import device
 from tritonbook.seeing import compiled
 
 from . import fence, gate

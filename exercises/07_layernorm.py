@@ -102,7 +102,7 @@ from tritonbook.cooperative import arrival_counters, can_launch_cooperatively, w
 from tritonbook.course.norm_cases import backward_of, parts, pieces, rms_backward_of
 from tritonbook.course.norm_cases import survives_a_large_mean
 from tritonbook.course.norm_mistakes import COMBINE_MISTAKES, LAYERNORM_MISTAKES
-from tritonbook.device import multiprocessors
+from tritonbook import multiprocessors
 
 
 def layernorm_ref(x, w, b, eps, *knobs):

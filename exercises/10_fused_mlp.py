@@ -253,7 +253,7 @@ check(silu_mul, silu_mul_ref, HIDDEN_GATE_CASES, **GATE)
 
 # %% tags=["reference"]
 from tritonbook.checking import Tolerance
-from tritonbook.compat import shared_memory_limit, target_arch, triton_version
+from tritonbook import shared_memory_limit, target_arch, triton_version
 
 
 @triton.jit

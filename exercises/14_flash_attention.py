@@ -88,7 +88,7 @@ draw_running_max([0.5, -1.0, 1.2, 0.0, 2.5, 0.3, 3.5, 1.0], block=2)
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tritonbook.checking import Tolerance
-from tritonbook.compat import target_arch
+from tritonbook import target_arch
 from tritonbook.descriptors import can_describe, describe
 from tritonbook.warp_jobs import gluon_attention
 

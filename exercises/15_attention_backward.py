@@ -155,7 +155,7 @@ softmax_backward(p.detach(), dp), s.grad
 
 # %% tags=["reference"]
 from tritonbook.checking import Tolerance
-from tritonbook.compat import target_arch
+from tritonbook import target_arch
 
 LOG2_E = tl.constexpr(1.4426950408889634)
 

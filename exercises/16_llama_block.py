@@ -65,7 +65,7 @@ for name in ("rmsnorm", "rope", "flash_gqa", "silu_mul", "rope_backward", "flash
 
 # %% tags=["reference"]
 from tritonbook.checking import Tolerance
-from tritonbook.compat import hook_launch
+from tritonbook import hook_launch
 
 rmsnorm = mine("rmsnorm", quiet=True)
 rope = mine("rope", quiet=True)

@@ -326,7 +326,7 @@ check(ring_length, ring_length_ref, HIDDEN_LENGTH_CASES, triton=False, suspects=
 # %% tags=["reference"]
 import functools
 
-from tritonbook.device import multiprocessors
+from tritonbook import multiprocessors
 from tritonbook.gluon import (
     TensorDescriptor,
     barrier,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .device import DEVICE, INTERPRET, versions  # decides before triton loads
-from .interpreter import install_interpreter_fixes
+from .port.device import DEVICE, INTERPRET, versions  # decides before triton loads
+from .port.interpreter import install_interpreter_fixes
 
 install_interpreter_fixes()
 
@@ -24,15 +24,20 @@ _HOMES = {
     "check": ".checking",
     "doctor": ".doctor",
     "facts": ".seeing.compiled",
+    "hook_launch": ".port.compat",
     "mine": ".course.progress",
+    "multiprocessors": ".port.device",
     "predict": ".seeing.prediction",
     "progress": ".course.progress",
     "reference": ".course.exercises",
     "setup": ".notebook",
+    "shared_memory_limit": ".port.compat",
     "show_tiles": ".seeing.tiles",
+    "target_arch": ".port.compat",
     "tensor": ".checking",
     "time_of": ".seeing.prediction",
     "traffic": ".seeing.tiles",
+    "triton_version": ".port.compat",
 }
 __all__ = [
     "DEVICE",
@@ -44,15 +49,20 @@ __all__ = [
     "check",
     "doctor",
     "facts",
+    "hook_launch",
     "mine",
+    "multiprocessors",
     "predict",
     "progress",
     "reference",
     "setup",
+    "shared_memory_limit",
     "show_tiles",
+    "target_arch",
     "tensor",
     "time_of",
     "traffic",
+    "triton_version",
     "versions",
 ]
 
@@ -62,6 +72,8 @@ if TYPE_CHECKING:
     from .course.progress import mine, progress
     from .doctor import doctor
     from .notebook import setup
+    from .port.compat import hook_launch, shared_memory_limit, target_arch, triton_version
+    from .port.device import multiprocessors
     from .seeing.compiled import facts
     from .seeing.prediction import predict, time_of
     from .seeing.tiles import show_tiles, traffic

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .device import INTERPRET, describe
+from .port.device import INTERPRET, describe
 
 
 def in_notebook() -> bool:

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import device
 from ..course import progress
 from ..course.exercises import LOADING
+from ..port import device
 from . import report as states
 from .battery import Battery
 from .card import show

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from .. import device
 from ..course.calls import arguments, elements
+from ..port import device
 from .cases import Case
 from .errors import explain_error
 from .report import Finding

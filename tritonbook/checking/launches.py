@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from ..compat import hook_launch, launch_arguments
-from ..dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
+from ..port.compat import hook_launch, launch_arguments
+from ..port.dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
 from .guard import Guarded, guard_output
 
 _FILLED = MAKE_FILLED | {"zero_", "fill_", "scalar_tensor"}
