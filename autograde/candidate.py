@@ -22,11 +22,11 @@ from typing import Any
 import torch
 
 from tritonbook.checking.trial import time_limit
-from tritonbook.compat import hook_launch
 from tritonbook.course import exercises
 from tritonbook.course.exercises import machinery
-from tritonbook.device import INTERPRET
-from tritonbook.dispatch import DispatchMode
+from tritonbook.port.compat import hook_launch
+from tritonbook.port.device import INTERPRET
+from tritonbook.port.dispatch import DispatchMode
 
 from . import sandbox
 from .tape import DTYPES, Recorder, TapeError, decode, describe, encode, raw

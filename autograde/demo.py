@@ -25,7 +25,7 @@ from tritonbook.build import views
 from tritonbook.build.release import read_release
 from tritonbook.command import Parser, sentence
 from tritonbook.course.exercises import Exercise, exercises, get
-from tritonbook.device import INTERPRET, describe
+from tritonbook.port.device import INTERPRET, describe
 
 from . import stock
 from .samples import Sample, material_of, sample_class

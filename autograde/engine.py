@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from tritonbook.compat import causes
-from tritonbook.device import INTERPRET
+from tritonbook.port.compat import causes
+from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.meter import ATOMIC, LOAD, STORE, Access, Meter, meter
 
 from . import fence, sandbox

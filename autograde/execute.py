@@ -26,7 +26,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from tritonbook import device
+from tritonbook.port import device
 from tritonbook.seeing.process import WorkerError, worker
 from tritonbook.timing import clock
 

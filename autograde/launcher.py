@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from tritonbook.checking.trial import CheckTimeout
-from tritonbook.compat import announce_launch, hook_launch
+from tritonbook.port.compat import announce_launch, hook_launch
 from tritonbook.seeing.meter import Access, running
 
 from .engine import KINDS, MAX_RANK, ROW

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tritonbook.command import Parser, sentence, writable
 from tritonbook.course.exercises import Exercise, get
-from tritonbook.device import versions
+from tritonbook.port.device import versions
 
 from . import sandbox
 from .rehearse import Grader, solutions

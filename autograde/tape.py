@@ -17,9 +17,9 @@ from typing import Any
 import torch
 
 from tritonbook.checking.meanings import place
-from tritonbook.compat import triton_version
 from tritonbook.descriptors import tensor_of
-from tritonbook.dispatch import DispatchMode
+from tritonbook.port.compat import triton_version
+from tritonbook.port.dispatch import DispatchMode
 
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype

@@ -5,8 +5,9 @@ Interpreter only: on a GPU the first use opens the driver, and a process that di
 
 import contextlib
 
-from tritonbook import device, notebook, timing  # noqa: F401
+from tritonbook import notebook, timing  # noqa: F401
 from tritonbook.checking import battery, card, gates, runner  # noqa: F401
+from tritonbook.port import device  # noqa: F401
 from tritonbook.seeing import tiles  # noqa: F401
 
 if device.INTERPRET:

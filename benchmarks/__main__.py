@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tritonbook  # noqa: F401  (must come before Triton)
 from tritonbook.command import BAD_INPUT, Parser, writable
-from tritonbook.device import INTERPRET, describe, versions
+from tritonbook.port.device import INTERPRET, describe, versions
 
 from . import isolated, results
 from .op import all_ops

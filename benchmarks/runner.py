@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from tritonbook.device import versions
+from tritonbook.port.device import versions
 from tritonbook.timing import Ceilings, Row, bench, ceilings
 from tritonbook.timing.clock import Clock, CudaClock
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from tritonbook.compat import hook_launch
-from tritonbook.dispatch import DispatchMode
+from tritonbook.port.compat import hook_launch
+from tritonbook.port.dispatch import DispatchMode
 from tritonbook.timing.clock import captured
 
 # Relative error of the whole result, ||got - exact|| / ||exact||, that one rounding at the end and

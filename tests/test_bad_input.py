@@ -13,7 +13,7 @@ import benchmarks.__main__ as benchmarks
 from tritonbook import cli, command
 from tritonbook.build import __main__ as build
 from tritonbook.build import architectures, versions
-from tritonbook.device import INTERPRET
+from tritonbook.port.device import INTERPRET
 
 # Files that are not what they are named; {t} in an argument is the folder that they lie in.
 FILES = {

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tritonbook import descriptors
-from tritonbook.compat import triton_version
+from tritonbook.port.compat import triton_version
 
 X = torch.zeros(4, 64, 64, dtype=torch.float16)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .device import DEVICE, INTERPRET, versions  # decides before triton loads
-from .interpreter import install_interpreter_fixes
+from .port.device import DEVICE, INTERPRET, versions  # decides before triton loads
+from .port.interpreter import install_interpreter_fixes
 
 install_interpreter_fixes()
 
@@ -21,16 +21,21 @@ _HOMES = {
     "check": ".course.answer_check",
     "doctor": ".doctor",
     "facts": ".seeing.compiled",
+    "hook_launch": ".port.compat",
     "mine": ".course.progress",
+    "multiprocessors": ".port.device",
     "predict": ".seeing.prediction",
     "progress": ".course.progress",
     "reference": ".course.exercises",
     "pictures": ".course.cases",
     "setup": ".notebook",
+    "shared_memory_limit": ".port.compat",
     "show_cases": ".course.answer_check",
     "show_tiles": ".seeing.tiles",
+    "target_arch": ".port.compat",
     "time_of": ".seeing.prediction",
     "traffic": ".seeing.tiles",
+    "triton_version": ".port.compat",
 }
 __all__ = [
     "DEVICE",
@@ -39,16 +44,21 @@ __all__ = [
     "check",
     "doctor",
     "facts",
+    "hook_launch",
     "mine",
+    "multiprocessors",
     "predict",
     "progress",
     "reference",
     "pictures",
     "setup",
+    "shared_memory_limit",
     "show_cases",
     "show_tiles",
+    "target_arch",
     "time_of",
     "traffic",
+    "triton_version",
     "versions",
 ]
 
@@ -59,6 +69,8 @@ if TYPE_CHECKING:
     from .course.progress import mine, progress
     from .doctor import doctor
     from .notebook import setup
+    from .port.compat import hook_launch, shared_memory_limit, target_arch, triton_version
+    from .port.device import multiprocessors
     from .seeing.compiled import facts
     from .seeing.prediction import predict, time_of
     from .seeing.tiles import show_tiles, traffic

@@ -89,7 +89,7 @@ def ptx_highlights(ptx: str) -> str:
 def bench(options: argparse.Namespace) -> int:
     """Time your kernel and the workbook's on the check's timed case, else its largest."""
     from .checking.cases import arguments
-    from .device import DEVICE
+    from .port.device import DEVICE
     from .timing.bench import bench as time_them
 
     data = []

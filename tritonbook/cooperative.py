@@ -10,9 +10,9 @@ import dataclasses
 
 import torch
 
-from .device import INTERPRET
+from .port.device import INTERPRET
 
-# After .device, which decides between GPU and interpreter before Triton is imported.
+# After .port.device, which decides between GPU and interpreter before Triton is imported.
 import triton  # isort: skip
 import triton.language as tl  # isort: skip
 from triton.backends.nvidia.compiler import CUDAOptions  # isort: skip

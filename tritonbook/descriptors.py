@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from .compat import target_arch, triton_version
-from .device import INTERPRET
+from .port.compat import target_arch, triton_version
+from .port.device import INTERPRET
 
 
 def can_describe(*tensors: torch.Tensor) -> bool:

@@ -195,7 +195,7 @@ def probe() -> Machine:
     import torch
 
     from .course import records
-    from .device import INTERPRET
+    from .port.device import INTERPRET
 
     driver, driver_gpus = _nvidia_smi()
     works = torch.cuda.is_available()

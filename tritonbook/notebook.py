@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .device import INTERPRET, describe
+from .port.device import INTERPRET, describe
 
 
 def in_notebook() -> bool:

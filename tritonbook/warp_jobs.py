@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .compat import target_arch, triton_version
-from .device import INTERPRET
+from .port.compat import target_arch, triton_version
+from .port.device import INTERPRET
 
 
 def triton_has_gluon() -> bool:

@@ -101,7 +101,7 @@ centred_lanes(x)
 from tritonbook.cache_hint import cache_hint
 from tritonbook.cooperative import arrival_counters, can_launch_cooperatively, wait_for_all
 from tritonbook.course.norm_cases import backward_of, parts, pieces, rms_backward_of
-from tritonbook.device import multiprocessors
+from tritonbook import multiprocessors
 
 
 def layernorm_ref(x, w, b, eps, *knobs):

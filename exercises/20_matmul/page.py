@@ -130,7 +130,7 @@ print("A @ B.T, largest error:", (c - a @ b.T).abs().max().item())
 
 
 # %% tags=["reference"]
-from tritonbook.compat import target_arch
+from tritonbook import target_arch
 
 
 def tile(dtype):

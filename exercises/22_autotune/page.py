@@ -52,7 +52,7 @@ setup()
 # %% tags=["reference"]
 import functools
 
-from tritonbook.compat import shared_memory_limit, target_arch
+from tritonbook import shared_memory_limit, target_arch
 
 
 @triton.jit
@@ -360,7 +360,7 @@ check(prune)
 
 # %% tags=["reference"]
 from tritonbook.descriptors import can_describe, describe
-from tritonbook.device import multiprocessors
+from tritonbook import multiprocessors
 
 STAYING = dict(BLOCK_M=128, BLOCK_N=256, BLOCK_K=64, GROUP_M=8, num_warps=8, num_stages=3)
 
@@ -428,7 +428,7 @@ def staying_pays(a, b):
 # needs Triton 3.6.)
 
 # %%
-from tritonbook.compat import triton_version
+from tritonbook import triton_version
 
 a = torch.randn(4096, 4096, dtype=torch.float16)
 facts(matmul_persistent, a, a, arch=90) if triton_version() >= (3, 6) else None

@@ -216,7 +216,7 @@ check(silu_mul)
 
 
 # %% tags=["reference"]
-from tritonbook.compat import shared_memory_limit, target_arch, triton_version
+from tritonbook import shared_memory_limit, target_arch, triton_version
 
 
 @triton.jit

@@ -231,7 +231,7 @@ import inspect
 import uuid
 from torch._subclasses import FakeTensor, FakeTensorMode
 from torch._subclasses.fake_tensor import DataDependentOutputException
-from tritonbook.compat import hook_launch
+from tritonbook import hook_launch
 EPS = 1e-5
 FLOATS = {"float32": torch.float32, "float16": torch.float16}
 OTHER_DEVICE = "cpu" if DEVICE == "cuda" else "cuda"

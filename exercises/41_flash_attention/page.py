@@ -86,7 +86,7 @@ draw_running_max([0.5, -1.0, 1.2, 0.0, 2.5, 0.3, 3.5, 1.0], block=2)
 #   is what tensor cores take.
 
 # %% tags=["reference"]
-from tritonbook.compat import target_arch
+from tritonbook import target_arch
 from tritonbook.descriptors import can_describe, describe
 from tritonbook.warp_jobs import gluon_attention
 LOG2_E = tl.constexpr(1.4426950408889634)  # exp(x) = exp2(x * LOG2_E)

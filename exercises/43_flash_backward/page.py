@@ -155,7 +155,7 @@ softmax_backward(p.detach(), dp), s.grad
 # - All sums are float32. P and dS are rounded to the dtype of q before they enter a product.
 
 # %% tags=["reference"]
-from tritonbook.compat import target_arch
+from tritonbook import target_arch
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 

@@ -2,9 +2,8 @@
 
 import torch
 
-from tritonbook import DEVICE
+from tritonbook import DEVICE, hook_launch
 from tritonbook.checking import Check, Tolerance, case, tensor
-from tritonbook.compat import hook_launch
 
 from .page import EPS, block_ref, flash_gqa, rmsnorm, rope, silu_mul
 

@@ -241,7 +241,7 @@ check(ring_length)
 
 # %% tags=["reference"]
 import functools
-from tritonbook.device import multiprocessors
+from tritonbook import multiprocessors
 from tritonbook.gluon import (
     TensorDescriptor,
     barrier,

@@ -140,7 +140,7 @@ draw_shares({"in the same order": same_order, "yours": next_tile}, tiles=8, head
 # %% tags=["reference"]
 import functools
 
-from tritonbook.device import multiprocessors
+from tritonbook import multiprocessors
 from tritonbook.gluon import (
     TensorDescriptor,
     fence_async_shared,

@@ -28,7 +28,7 @@ from autograde.wire import Line, ProcessEnded
 from tritonbook.checking.language import Refused
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.course.exercises import Exercise
-from tritonbook.device import INTERPRET
+from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.meter import Bounds, watch_bounds
 
 pytestmark = [

@@ -13,9 +13,9 @@ import tritonbook  # noqa: F401  (decides on the interpreter before Triton is im
 from autograde.gate import program
 from autograde.kernels import KernelId, KernelLibrary
 from autograde.player import LaunchRecord
-from tritonbook.compat import triton_version
 from tritonbook.descriptors import describe
-from tritonbook.device import INTERPRET
+from tritonbook.port.compat import triton_version
+from tritonbook.port.device import INTERPRET
 
 TOLD = '[{"tl": {"path": "triton.language"}}, {}]'
 HEAD = "import triton\nimport triton.language as tl\n\n\n"

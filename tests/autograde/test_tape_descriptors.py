@@ -9,9 +9,9 @@ import torch
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde import fence
 from autograde.tape import TapeError, decode, encode
-from tritonbook.compat import triton_version
 from tritonbook.descriptors import describe
-from tritonbook.device import INTERPRET
+from tritonbook.port.compat import triton_version
+from tritonbook.port.device import INTERPRET
 
 pytestmark = pytest.mark.skipif(
     triton_version() < (3, 6), reason="tensor descriptors want Triton 3.6"

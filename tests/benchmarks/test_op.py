@@ -5,7 +5,7 @@ import torch
 
 from benchmarks.op import all_ops, compiled
 from benchmarks.ops import attention
-from tritonbook.compat import hook_launch
+from tritonbook.port.compat import hook_launch
 
 
 def triple(x):

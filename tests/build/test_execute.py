@@ -10,7 +10,7 @@ from nbformat.v4 import new_output
 from tritonbook import INTERPRET
 from tritonbook.build import execute, sync
 from tritonbook.build.__main__ import main
-from tritonbook.device import versions
+from tritonbook.port.device import versions
 
 
 def run(course, *arguments: str) -> int:

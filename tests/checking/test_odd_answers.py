@@ -7,9 +7,9 @@ import sys
 import pytest
 
 import tritonbook
-from tritonbook import device
 from tritonbook.checking import Speed, Tolerance, case, gates, run, tensor
-from tritonbook.compat import causes
+from tritonbook.port import device
+from tritonbook.port.compat import causes
 
 import numpy as np  # isort: skip
 import torch  # isort: skip

@@ -12,13 +12,13 @@ import sys
 import torch
 import torch.utils._triton
 
-import tritonbook.device
+import tritonbook.port.device
 from tritonbook.build import matrix
-from tritonbook.compat import fake_gpu, hook_launch
 from tritonbook.course import exercises, gaps
+from tritonbook.port.compat import fake_gpu, hook_launch
 
 # The tensors lie here; kernels are compiled for the GPU of `fake_gpu`.
-tritonbook.device.DEVICE = tritonbook.DEVICE = "cpu"
+tritonbook.port.device.DEVICE = tritonbook.DEVICE = "cpu"
 torch.utils._triton.has_triton = lambda: True  # else Dynamo takes kernels for Python functions
 
 

@@ -6,7 +6,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 from tritonbook.build import matrix
-from tritonbook.device import INTERPRET
+from tritonbook.port.device import INTERPRET
 
 
 @pytest.fixture(scope="session")

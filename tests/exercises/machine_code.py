@@ -6,10 +6,10 @@ import sys
 import textwrap
 
 SCRIPT = """
-import tritonbook.device
-tritonbook.device.DEVICE = "cpu"
+import tritonbook.port.device
+tritonbook.port.device.DEVICE = "cpu"
 import torch
-from tritonbook.compat import fake_gpu, hook_launch
+from tritonbook.port.compat import fake_gpu, hook_launch
 from tritonbook.course.exercises import get, load
 
 found = []

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tritonbook.compat import triton_version
 from tritonbook.descriptors import can_describe
-from tritonbook.device import INTERPRET
+from tritonbook.port.compat import triton_version
+from tritonbook.port.device import INTERPRET
 
 interpreter = pytest.mark.skipif(not INTERPRET, reason="asks the interpreter")
 descriptors = pytest.mark.skipif(

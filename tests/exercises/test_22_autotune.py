@@ -5,9 +5,10 @@ import pytest
 import torch
 import triton
 
-from tritonbook import compat, descriptors, traffic
-from tritonbook.compat import hook_launch
+from tritonbook import descriptors, traffic
 from tritonbook.course.exercises import get, load
+from tritonbook.port import compat
+from tritonbook.port.compat import hook_launch
 from tritonbook.seeing.compiled import compile_gate
 
 TILE_M, TILE_N = 128, 256

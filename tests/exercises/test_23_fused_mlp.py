@@ -7,7 +7,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.course.exercises import get, load
-from tritonbook.device import INTERPRET
+from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.compiled import compile_gate
 
 on_a_gpu = pytest.mark.skipif(INTERPRET, reason="there is no CUDA GPU here")

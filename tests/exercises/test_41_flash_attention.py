@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from tritonbook import descriptors
-from tritonbook.compat import hook_launch
 from tritonbook.course.exercises import get, load
-from tritonbook.device import DEVICE
+from tritonbook.port.compat import hook_launch
+from tritonbook.port.device import DEVICE
 from tritonbook.seeing.compiled import compile_gate
 
 HALF = torch.float16

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tritonbook.course.exercises import get, load
-from tritonbook.device import DEVICE
+from tritonbook.port.device import DEVICE
 
 CALLS = 20
 L, DTYPE = (1000, torch.float16) if DEVICE == "cuda" else (35, torch.float32)

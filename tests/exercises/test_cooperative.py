@@ -9,7 +9,7 @@ import triton.language as tl  # noqa: F401  (every kernel must see it)
 
 from tritonbook import DEVICE, cooperative
 from tritonbook.course.exercises import get, load
-from tritonbook.device import INTERPRET
+from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.compiled import compile_gate
 
 NORMS = torch.nn.functional

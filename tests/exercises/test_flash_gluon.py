@@ -4,8 +4,9 @@ import pytest
 import torch
 from tritonbook.checking.check import run
 
-from tritonbook import DEVICE, case, compat, tensor, warp_jobs
+from tritonbook import DEVICE, case, tensor, warp_jobs
 from tritonbook.course.exercises import get, load
+from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate
 
 

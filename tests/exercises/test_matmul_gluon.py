@@ -5,9 +5,10 @@ import torch
 from machine_code import seen_after
 from tritonbook.checking.check import run
 
-from tritonbook import case, compat, tensor, warp_jobs
+from tritonbook import case, tensor, warp_jobs
 from tritonbook.checking import Tolerance
 from tritonbook.course.exercises import get, load
+from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate
 
 knows_gluon = pytest.mark.skipif(

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tritonbook import DEVICE, reference
-from tritonbook.device import INTERPRET
+from tritonbook.port.device import INTERPRET
 
 NORMS = torch.nn.functional
 

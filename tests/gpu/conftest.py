@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gpu_record import merged
 
-from tritonbook.device import INTERPRET, versions
+from tritonbook.port.device import INTERPRET, versions
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -6,7 +6,7 @@ import pytest
 
 from tritonbook.build import matrix
 from tritonbook.course.exercises import Exercise, exercises
-from tritonbook.device import INTERPRET
+from tritonbook.port.device import INTERPRET
 
 pytestmark = [
     pytest.mark.gpu,

@@ -116,7 +116,7 @@ def test_other_process_gives_the_same(monkeypatch):
     x, y = torch.arange(10.0), torch.ones(10)
     here = traffic(k.add, x, y, block=4)
     picture = show_tiles(k.add, x, y, block=4)
-    monkeypatch.setattr("tritonbook.device.INTERPRET", False)
+    monkeypatch.setattr("tritonbook.port.device.INTERPRET", False)
     try:
         assert traffic(k.add, x, y, block=4) == here
         assert show_tiles(k.add, x, y, block=4).svg == picture.svg

@@ -107,7 +107,7 @@ def _pages(options: argparse.Namespace) -> int:
 
 
 def _execute(options: argparse.Namespace) -> int:
-    from ..device import INTERPRET
+    from ..port.device import INTERPRET
     from .execute import ExecutionError, execute
 
     if INTERPRET and not options.allow_interpreter:

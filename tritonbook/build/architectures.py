@@ -234,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("slugs", nargs="*", help="exercises by slug or number (default: all)")
     parser.add_argument("--arch", type=int, action="append", choices=GPUS, help="this GPU alone")
     options = parser.parse_args(arguments)
-    from ..device import versions
+    from ..port.device import versions
 
     try:
         wanted = _chosen(options.slugs)

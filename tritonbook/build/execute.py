@@ -32,7 +32,7 @@ def execute(exercise: Exercise, release: Release, root: Path) -> Path:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-    from ..device import versions
+    from ..port.device import versions
 
     notebook = views.solution(exercise, release)
     client = NotebookClient(

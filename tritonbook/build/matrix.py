@@ -19,7 +19,7 @@ from typing import Any
 from ..course import gaps
 from ..course.exercises import Exercise
 from ..course.mutants import wrong_answers
-from ..device import INTERPRET
+from ..port.device import INTERPRET
 
 PASSED = ("passed",)
 OPEN_GAP = ("not-attempted",)

@@ -70,7 +70,7 @@ def _why_not(exercise: Exercise, key: str) -> str | None:
 
 def _compile(fn: Callable[..., Any], case: Any) -> None:
     """Call `fn` with a driver that compiles every kernel and launches none."""
-    from ..compat import fake_gpu
+    from ..port.compat import fake_gpu
 
     with fake_gpu(ARCH):
         fn(*arguments(case), **case.options)

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .. import device
+from ..port import device
 from .cases import Case, dtype_override
 from .compare import compare_plain
 from .errors import explain_error

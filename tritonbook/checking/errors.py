@@ -7,7 +7,7 @@ import re
 import traceback
 from pathlib import Path
 
-from ..compat import causes
+from ..port.compat import causes
 from .report import Finding
 from .trial import CheckTimeout
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .. import device
+from ..port import device
 from .cases import Case, arguments, elements
 from .errors import explain_error
 from .report import Finding

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .. import device
+from ..port import device
 from .cases import Case, TensorSpec
 from .checks import Mistakes
 from .compare import Difference, Tolerance, compare, derive_tolerance, flatten

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from ..compat import hook_launch, launch_arguments
-from ..dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
+from ..port.compat import hook_launch, launch_arguments
+from ..port.dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
 from .guard import Guarded, guard_output
 from .meanings import kernel_function
 

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from .. import device
 from ..plain_llama import PlainLlamaBlock
+from ..port import device
 from ..seeing.dispatcher import launches_by_operator, restored
 
 Block = Callable[..., contextlib.AbstractContextManager[Any]]

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import device
+from ..port import device
 from . import report as states
 from .battery import Battery
 from .cases import Case

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from .. import device
+from ..port import device
 from .cases import Case, TensorSpec
 from .guard import Guarded
 from .launches import Launch, Watch, watching

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..command import leave
-from ..device import versions
+from ..port.device import versions
 from .certify_plots import progress_svg, speed_svg
 from .records import DONE, entries
 

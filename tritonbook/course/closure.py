@@ -86,7 +86,7 @@ class _Writer:
             self._import_module(name, value)
         elif name == "DEVICE" and isinstance(value, str) and value in ("cpu", "cuda"):
             # The file may run where the other device is: let it ask again.
-            self.imports.add("from tritonbook.device import DEVICE")
+            self.imports.add("from tritonbook.port.device import DEVICE")
         elif found := importable(value, name):
             module, attribute = found
             alias = "" if attribute == name else f" as {name}"

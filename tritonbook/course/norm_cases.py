@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from ..checking.cases import TensorSpec, tensor
-from ..device import DEVICE
+from ..port.device import DEVICE
 
-# After ..device, which decides between GPU and interpreter before Triton is imported.
+# After ..port.device, which decides between GPU and interpreter before Triton is imported.
 import triton  # isort: skip
 
 LARGE_MEAN, EPS = 10_000.0, 1e-6

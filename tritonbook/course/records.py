@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..device import INTERPRET, versions
+from ..port.device import INTERPRET, versions
 
 FILE_NAME = "progress.json"
 FORMAT = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..compat import causes
+from ..port.compat import causes
 from .occupancy import LIMITS
 
 # Triton's words -> ours. The first match wins; \1, \2 stand for the groups.

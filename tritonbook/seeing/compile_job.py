@@ -14,7 +14,13 @@ from typing import Any
 import torch
 import triton
 
-from ..compat import MULTIPROCESSORS, fake_gpu, hook_launch, launch_arguments, name_triton_quickly
+from ..port.compat import (
+    MULTIPROCESSORS,
+    fake_gpu,
+    hook_launch,
+    launch_arguments,
+    name_triton_quickly,
+)
 from .compile_errors import explain
 from .occupancy import occupancy
 from .worker import PretendCuda

@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .. import device
-from ..compat import hook_launch
+from ..port import device
+from ..port.compat import hook_launch
 
 # Operators without a kernel of their own: they call others, and get their gradient from them.
 COMPOSITE = ("rms_norm",)

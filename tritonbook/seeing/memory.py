@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
+from ..port.dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
 
 _LEAST = 16384  # elements on either side, at least
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..compat import hook_launch, launch_arguments
 from ..descriptors import tensor_of
+from ..port.compat import hook_launch, launch_arguments
 from .regions import Region
 
 LOAD, STORE, ATOMIC = "load", "store", "atomic"

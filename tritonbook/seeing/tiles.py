@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from .. import device
-from ..compat import causes
+from ..port import device
+from ..port.compat import causes
 from .arguments import CannotSend, encode
 from .ledger import ledger
 from .memory import RoomyAllocations, roomy

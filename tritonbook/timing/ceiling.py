@@ -46,7 +46,7 @@ def ceilings(fresh: bool = False) -> Ceilings | None:
 
     `fresh=True` measures again: a benchmark run takes its ceilings in the same run as its kernels.
     """
-    from tritonbook.device import INTERPRET
+    from tritonbook.port.device import INTERPRET
 
     if INTERPRET:
         return None

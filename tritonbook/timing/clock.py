@@ -152,6 +152,6 @@ class WallClock:
 
 def clock() -> Clock:
     """The clock of this machine."""
-    from tritonbook.device import INTERPRET
+    from tritonbook.port.device import INTERPRET
 
     return WallClock() if INTERPRET else CudaClock()

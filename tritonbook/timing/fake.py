@@ -108,7 +108,7 @@ class _RealGPU:
         return time.perf_counter()
 
     def synchronize(self) -> None:
-        from tritonbook.device import INTERPRET
+        from tritonbook.port.device import INTERPRET
 
         if not INTERPRET:
             import torch

@@ -7,7 +7,7 @@ import html
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tritonbook.device import versions
+from tritonbook.port.device import versions
 
 from .ceiling import Ceilings
 

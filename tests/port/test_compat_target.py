@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from tritonbook import compat, interpreter
+from tritonbook.port import compat, interpreter
 
 SCRIPT = """
 import tritonbook
-from tritonbook.compat import fake_gpu, shared_memory_limit, target_arch
+from tritonbook.port.compat import fake_gpu, shared_memory_limit, target_arch
 
 for arch in (75, 90, 80, 90):
     with fake_gpu(arch):
@@ -25,7 +25,7 @@ import sys
 import torch
 import triton
 import triton.language as tl
-from tritonbook.compat import fake_gpu
+from tritonbook.port.compat import fake_gpu
 from tritonbook.seeing import compile_job
 
 read = []
@@ -75,7 +75,7 @@ import tritonbook
 import torch
 import triton
 import triton.language as tl
-from tritonbook.compat import fake_gpu, hook_launch, launch_arguments
+from tritonbook.port.compat import fake_gpu, hook_launch, launch_arguments
 
 @triton.jit
 def fill(x, n, BLOCK: tl.constexpr):

@@ -6,7 +6,7 @@ import sys
 PROGRAM = """
 import sys
 import torch
-from tritonbook.dispatch import DispatchMode
+from tritonbook.port.dispatch import DispatchMode
 
 class Names(DispatchMode):
     seen = []
