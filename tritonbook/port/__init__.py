@@ -1,1 +1,1 @@
-"""Differences between Triton versions, the interpreter's mends, launch hooks: each with its reason."""
+"""Differences between Triton versions, the interpreter's mends, launch hooks, with reasons."""
