@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from tritonbook.checking.check import run
 
-from tritonbook import DEVICE, case, compat, tensor, warp_jobs
+from tritonbook import DEVICE, compat, warp_jobs
+from tritonbook.checking import case, run, tensor
 from tritonbook.course.exercises import get, load
 from tritonbook.seeing.compiled import compile_gate
 
