@@ -73,13 +73,13 @@ def test_an_options_name_is_no_program(grader: Grader, tmp_path: Path) -> None:
 def test_another_solution_of_the_notebook_is_no_answer(tmp_path: Path) -> None:
     """Kills: the solution of a task beside this one, handed in as the answer, and a rule so strict
     that the course's own cells cannot lend their solutions."""
-    made = Grader(get("06"), tmp_path)
+    made = Grader(get("11"), tmp_path)
     right = solutions(made.exercise)
     head = "from tritonbook.course import exercises\n\n\n"
     head += "def rmsnorm_split(x, w, eps, num_splits):\n    return "
     for fetched, code in (
         ("exercises.reference('rmsnorm_split_det')", "raised"),
-        ("exercises.load(exercises.get('06')).rmsnorm_split_det", "no-kernel-launched"),
+        ("exercises.load(exercises.get('11')).rmsnorm_split_det", "no-kernel-launched"),
     ):
         borrowed = f"{head}{fetched}(x, w, eps, num_splits=num_splits)\n"
         verdict = made.grade(right | {"rmsnorm_split": borrowed}, "rmsnorm_split")
@@ -104,7 +104,7 @@ def test_the_solution_is_no_answer_where_no_kernel_shows_whose_it_is(tmp_path: P
 @needs_walls
 def test_a_check_sees_how_large_a_tensor_an_answer_makes(tmp_path: Path) -> None:
     """Kills: attention in one piece, right in its values, where the task is to do it in tiles."""
-    made = Grader(get("14"), tmp_path)
+    made = Grader(get("41"), tmp_path)
     key = "attention_tiled_torch"
     (wrong,) = [
         trial
@@ -120,7 +120,7 @@ def test_a_check_sees_how_large_a_tensor_an_answer_makes(tmp_path: Path) -> None
 @needs_walls
 def test_an_answer_may_be_compiled_by_torch(tmp_path: Path) -> None:
     """Kills: a dispatch mode around each answer, below which torch.compile refuses to work."""
-    made = Grader(get("11"), tmp_path)
+    made = Grader(get("30"), tmp_path)
     for key in ("register_library", "register_inplace"):
         verdict = made.grade(solutions(made.exercise), key)
         assert verdict.status == "PASS", verdict
