@@ -9,13 +9,12 @@ import pytest
 from tritonbook import __version__, notebook
 from tritonbook.course.cases import find_check
 from tritonbook.course.exercises import machinery
-from tritonbook.device import describe
 
 
 @pytest.mark.parametrize("made_for", [None, __version__])
 def test_the_set_up_cell_prints_the_machine_alone(made_for, capsys):
     notebook.setup(made_for=made_for)
-    assert capsys.readouterr().out == f"{describe()}\n"
+    assert capsys.readouterr().out == f"{notebook.describe()}\n"
 
 
 def test_another_version_is_named_in_one_sentence(capsys):
