@@ -74,7 +74,7 @@ def _one_line(
     text = str(error)
     if kind is NotImplementedError and text.startswith("TODO"):
         lines = [f"Not there yet: {text}. Fill the gap above, run its cell, then this one."]
-    elif kind is NameError and _raised_in_cell(trace):
+    elif kind is NameError and (_raised_in_cell(trace) or "Run the cell" in text):
         name = getattr(error, "name", None) or text
         lines = [f"NameError: {name} is not defined. Run the cell that defines it first."]
     elif hasattr(error, "_render_traceback_"):  # a check that did not pass

@@ -9,7 +9,7 @@ from autograde import neighbours
 def test_a_fault_costs_its_own_exercise_only(tmp_path, capsys):
     # Kills: a crash that ends the other exercises; points for the answer that crashed.
     target = tmp_path / "figures.json"
-    assert neighbours.main(["05", "--submissions", "2", "--json", str(target)]) == 0
+    assert neighbours.main(["10", "--submissions", "2", "--json", str(target)]) == 0
     figures = json.loads(target.read_text())
     assert figures["neighbours_spared"] == figures["submissions"] == 2
     assert sum(figures["faulting_answer"].values()) == 2
@@ -23,7 +23,7 @@ def test_a_grader_that_scores_the_fault_fails(monkeypatch, capsys):
     right = "def {name}(x, w, eps=1e-6):\n    return x * 0\n"
     monkeypatch.setattr(neighbours, "FAULT", right)
     monkeypatch.setattr(neighbours, "solutions", lambda exercise: _solved_twice(exercise))
-    assert neighbours.main(["05", "--submissions", "1"]) == 1
+    assert neighbours.main(["10", "--submissions", "1"]) == 1
 
 
 def _solved_twice(exercise):
@@ -36,7 +36,7 @@ def _solved_twice(exercise):
     }
 
 
-@pytest.mark.parametrize("words", [["nothing"], ["05", "--submissions", "0"]])
+@pytest.mark.parametrize("words", [["nothing"], ["10", "--submissions", "0"]])
 def test_bad_input_is_one_sentence(words, capsys):
     with pytest.raises(SystemExit) as stopped:
         neighbours.main(words)

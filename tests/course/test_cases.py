@@ -113,7 +113,7 @@ def test_cases_are_loaded_quietly_and_their_source_can_be_read(page: Exercise):
     source Triton cannot find."""
     names = cases.checks(page)["triple"].reference.__globals__
     assert names["FACTOR"] == 3 and not LOADING.get()
-    module = cases._loaded(page, text_of(page).read_text(), page.module_text())
+    module = cases.load_cases(page)
     assert module.QUIET is True
     assert "return triple_ref(answer)" in inspect.getsource(module.property_of)
 
@@ -141,7 +141,11 @@ def test_cases_follow_a_changed_page(page: Exercise):
     ("old", "new", "said"),
     [
         ("CHECKS = {", "CHECKS = [", r"cases\.py, line \d+: this is not Python"),
-        ("CHECKS = {", "OTHER = {", r"line 1: CHECKS is no dict of Check\(\.\.\.\); end the file"),
+        (
+            "CHECKS = {",
+            "OTHER = {",
+            r"line 1: CHECKS is no dict of Check\(\.\.\.\); end the file with",
+        ),
         ("tensor(7)", "tensor(7, values='odd')", r"line 22: the cases cannot be read \(ValueError"),
         ("import sizes", "import size", r"line 4: the cases cannot be read \(ImportError"),
     ],

@@ -14,7 +14,7 @@ import torch.utils._triton
 
 import tritonbook.port.device
 from tritonbook.build import matrix
-from tritonbook.course import exercises, gaps
+from tritonbook.course import cases, exercises, gaps
 from tritonbook.port.compat import fake_gpu, hook_launch
 
 # The tensors lie here; kernels are compiled for the GPU of `fake_gpu`.
@@ -43,15 +43,9 @@ def fill_in(call, fn, grid, args, kwargs):
 
 
 def questions(module, key):
-    """The questions of a check, hidden ones included: (says, [(question, shape, of, layout)])."""
-    found = []
-
-    def note(says, reference, cases, **options):
-        found.extend((says, case.arguments) for case in cases)
-
-    with exercises.machinery():
-        exec(module.__exercise__.checks()[key].source, {**vars(module), "check": note})
-    return found
+    """The questions of a check, hidden ones included: [(says, {question, shape, of, layout})]."""
+    asked = cases.call(module.__exercise__, key, module)
+    return [(asked.function, c.arguments) for c in (*asked.check.cases, *asked.check.hidden)]
 
 
 def answers(module, key):

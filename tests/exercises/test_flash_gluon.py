@@ -2,9 +2,10 @@
 
 import pytest
 import torch
-from tritonbook.checking.check import run
 
-from tritonbook import DEVICE, case, tensor, warp_jobs
+from tritonbook import DEVICE, warp_jobs
+from tritonbook.checking import case, run, tensor
+from tritonbook.course.cases import load_cases
 from tritonbook.course.exercises import get, load
 from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate
@@ -199,9 +200,9 @@ def test_two_hundred_calls_agree_to_the_bit(page):
 class TestTheLayer:
     """`llama_gluon`: in the interpreter with the plain kernels, on an H100 with those in Gluon."""
 
-    def test_it_is_the_layer_of_notebook_16(self, page):
+    def test_it_is_the_layer_of_notebook_44(self, page):
         """Kills: norms swapped, a residual of the wrong tensor, gate and up swapped."""
-        llama = load(get("44_llama_block"))
+        llama = load_cases("44_llama_block")
         cases = [
             case("two batches", **llama.block_arguments(2, 6)),
             case("an odd length, wide tables", **llama.block_arguments(1, 5, positions=9)),
@@ -212,14 +213,14 @@ class TestTheLayer:
             cases,
             allow=llama.PRODUCTS,
             tolerance=llama.close_enough,
-            suspects=llama.SUSPECTS,
+            mistakes=llama.SUSPECTS,
         )
         assert report.passed, report.finding
 
-    def test_a_block_around_notebook_16s_runs_on_it(self, page, monkeypatch):
+    def test_a_block_around_notebook_44s_runs_on_it(self, page, monkeypatch):
         """Kills: the plain layer in its place, a lost eps, weights of its own, no gradients."""
         llama, calls = load(get("44_llama_block")), []
-        specs = llama.block_arguments(2, 6)
+        specs = load_cases("44_llama_block").block_arguments(2, 6)
         values = case("", **specs).sample()
         weights = {name: values[name].to(DEVICE) for name in llama.TritonLlamaBlock.NAMES}
         x, cos, sin = (values[name].to(DEVICE) for name in ("x", "cos", "sin"))
@@ -244,7 +245,7 @@ class TestTheLayer:
     @pytest.mark.parametrize(("B", "L"), [(1, 640), (3, 129)])
     def test_both_kernels_work_in_it(self, page, B, L):
         """Kills: the plain kernels in their place, by strides or a layout of weights."""
-        llama = load(get("44_llama_block"))
+        llama = load_cases("44_llama_block")
         specs = llama.block_arguments(B, L, D=512, F=768, heads=8, kv_heads=2, size=128)
         values = case("", **specs).sample()
         arguments = [

@@ -3,10 +3,9 @@
 import pytest
 import torch
 from machine_code import seen_after
-from tritonbook.checking.check import run
 
-from tritonbook import case, tensor, warp_jobs
-from tritonbook.checking import Tolerance
+from tritonbook import warp_jobs
+from tritonbook.checking import Tolerance, case, run, tensor
 from tritonbook.course.exercises import get, load
 from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate

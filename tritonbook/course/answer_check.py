@@ -19,7 +19,7 @@ def check(fn: Callable[..., Any], *, hidden: bool = False) -> None:
     """Check an answer on the cases of its page; show a card; raise CheckFailed unless it passed.
 
     fn: the function that a page asks for; the check is found by its name. hidden: the hidden cases
-    in place of the visible ones. Raises LookupError, one sentence with the nearest name, where no
+    in place of the visible ones. Raises NotAsked, one sentence with the nearest name, where no
     page asks for a function of that name.
     """
     name = _name(fn)

@@ -30,25 +30,37 @@ def checks(page: str | int | Exercise) -> dict[str, Check]:
 
     Raises SourceError, which names file, line and mend, where its cases.py cannot be used.
     """
+    module = load_cases(page)
+    found = getattr(module, "CHECKS", None)
+    if not isinstance(found, dict) or not all(isinstance(c, Check) for c in found.values()):
+        problem, mend = "CHECKS is no dict of Check(...)", "end the file with CHECKS = {...}"
+        raise SourceError(module.__file__, 1, problem, mend)
+    return found
+
+
+def load_cases(page: str | int | Exercise) -> ModuleType:
+    """The cases.py of a page as a module. Raises SourceError as `checks` does."""
     exercise = page if isinstance(page, Exercise) else get(page)
     path = exercise.path.with_name("cases.py")
     if not path.is_file():
         raise SourceError(path, 1, "the file is missing", "add it, with CHECKS = {...}")
-    module = _loaded(exercise, path.read_text(encoding="utf-8"), exercise.module_text())
-    found = getattr(module, "CHECKS", None)
-    if not isinstance(found, dict) or not all(isinstance(c, Check) for c in found.values()):
-        problem = "CHECKS is no dict of Check(...)"
-        raise SourceError(path, 1, problem, "end the file with CHECKS = {name: Check(...)}")
-    return found
+    return _loaded(exercise, path.read_text(encoding="utf-8"), exercise.module_text())
+
+
+class NotAsked(LookupError):
+    """No page asks for a function of this name: one sentence, in a notebook too."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
 
 
 def find_check(name: str) -> tuple[Exercise, Check]:
-    """The page that asks for a function called `name`, and its check. Raises LookupError."""
+    """The page that asks for a function called `name`, and its check. Raises NotAsked."""
     asked = {key: exercise for exercise in exercises() for key in exercise.checks()}
     if name not in asked:
         close = difflib.get_close_matches(name, asked, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise LookupError(f"No page of the course asks for a function called {name!r}.{hint}")
+        raise NotAsked(f"No page of the course asks for a function called {name!r}.{hint}")
     return asked[name], checks(asked[name])[name]
 
 

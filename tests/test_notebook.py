@@ -1,0 +1,66 @@
+"""What the set-up cell prints, and errors that are one line in a notebook."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from tritonbook import __version__, notebook
+from tritonbook.course.cases import find_check
+from tritonbook.course.exercises import machinery
+
+
+@pytest.mark.parametrize("made_for", [None, __version__])
+def test_the_set_up_cell_prints_the_machine_alone(made_for, capsys):
+    notebook.setup(made_for=made_for)
+    assert capsys.readouterr().out == f"{notebook.describe()}\n"
+
+
+def test_another_version_is_named_in_one_sentence(capsys):
+    """Kills: a page of an old release that fails in its middle, and nobody knows why."""
+    notebook.setup(made_for="0.0.9")
+    _, line = capsys.readouterr().out.splitlines()
+    assert line == (
+        f"This page belongs to workbook 0.0.9, and {__version__} is installed here: if a cell "
+        f"fails, fetch the page that belongs to {__version__}, or install 0.0.9."
+    )
+
+
+def test_a_page_that_is_loaded_prints_nothing(capsys):
+    with machinery():
+        notebook.setup(made_for="0.0.9")
+    assert capsys.readouterr().out == ""
+
+
+def lines_of(error: Exception) -> list[str]:
+    """What a notebook shows of an error that a function raised."""
+
+    def raises():
+        raise error
+
+    shell = SimpleNamespace(
+        InteractiveTB=SimpleNamespace(structured_traceback=lambda *_, **__: ["a", "traceback"]),
+        _showtraceback=lambda *_: None,
+    )
+    try:
+        raises()
+    except Exception as caught:
+        return notebook._one_line(shell, type(caught), caught, caught.__traceback__)
+
+
+def test_a_function_that_the_check_needs_and_that_was_not_run_is_one_line():
+    """Kills: the inside of the check, shown to a learner who skipped a cell."""
+    missing = NameError("choose is not defined. Run the cell that defines it.", name="choose")
+    assert lines_of(missing) == [
+        "NameError: choose is not defined. Run the cell that defines it first."
+    ]
+    assert lines_of(NameError("name 'y' is not defined", name="y")) == ["a", "traceback"]
+
+
+def test_a_name_that_no_page_asks_for_is_one_line():
+    """IPython asks the error itself. Kills: a traceback under a mistyped name."""
+    with pytest.raises(LookupError) as caught:
+        find_check("vector_ad")
+    (line,) = caught.value._render_traceback_()
+    assert line.startswith("No page of the course asks for a function called 'vector_ad'.")
