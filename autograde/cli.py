@@ -1,5 +1,6 @@
 """`autograde`: grade an assignment of an nbgrader course, apart from the code that is graded.
 
+autograde new-course DIR               a course folder to release, collect and grade in
 autograde grade 01_vector_add          ingest, run, record, report; again after an interrupt
 autograde status 01_vector_add         what is done, open, failed
 autograde verify certificate.html      run the answers of a learner's certificate again
@@ -25,6 +26,7 @@ from . import verify as again
 from .course import BadCourse
 from .execute import Setting
 from .ledger import LedgerBusy
+from .new_course import new_course
 from .options import (
     CORES,
     HERE,
@@ -223,6 +225,20 @@ def grade(session: Session, go: Callable[[], None]) -> None:
     console.print(f"Report: {session.folder / 'report.md'}, and report.html for a browser")
     if unfinished:
         raise typer.Exit(1)
+
+
+@app.command("new-course")
+def make_course(
+    folder: Annotated[Path, typer.Argument(help="The folder to make.")],
+    assignments: Annotated[
+        list[str] | None, typer.Argument(help="Such as 01 or 01_vector_add; none: all.")
+    ] = None,
+) -> None:
+    """Make a course folder: nbgrader's settings and the source notebooks."""
+    with sentences():
+        made = new_course(folder, assignments or ())
+    print(f"{folder}: {len(made)} assignments. Next, in that folder:")
+    print(f"    nbgrader generate_assignment {made[0]} --create")
 
 
 @app.command()

@@ -14,9 +14,6 @@ HERE = Path(__file__).resolve().parent
 c.CourseDirectory.course_id = "triton-workbook"
 # Absolute: a relative root makes formgrader warn, and breaks commands run from elsewhere.
 c.CourseDirectory.root = str(HERE)
-# Students write there, so it lies elsewhere: this folder, with the secret and the gradebook, is
-# closed to them.
-c.Exchange.root = os.environ.get("NBGRADER_EXCHANGE", "/srv/nbgrader/exchange")
 # Stock nbgrader follows links in what students hand in, to whatever the instructor can read.
 c.ExchangeFactory.collect = "autograde.collect.Collect"
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from grading import Grader, solutions
 
 from autograde import stock
 from autograde.record import open_gradebook
 from autograde.run import Item, Session
 from autograde.work import Verdict
+from tritonbook.course.exercises import Exercise
 
 NAME = "90_doubling"
 
@@ -99,3 +102,34 @@ def test_marks_by_hand_stay(course: Path) -> None:
         notebook = book.find_submission_notebook(NAME, NAME, "s4_no_mask")
         assert not notebook.needs_manual_grade
         assert {comment.comment for comment in notebook.comments} == {"A good idea."}
+
+
+WRONG = {
+    "double": [
+        ("out = torch.empty_like(x)", "out = torch.empty_like(y)", "out = torch.empty_like(y)"),
+        ("out = torch.empty_like(x)", "out = torch.svd(x)", "out = torch.svd(x)"),
+        ("x + x, mask", "x + zzz, mask", None),
+        ("BLOCK_SIZE=64", "BLOCK_SIZE=63", None),
+    ],
+    "halves": [("return [n // 2,", "return [1 / 0,", "return [1 / 0, n - n // 2]")],
+}
+
+
+def test_feedback_has_the_students_lines_and_none_of_the_graders(
+    exercise: Exercise, tmp_path: Path
+) -> None:
+    """Kills: a card that shows where the grader stood in place of where the answer failed."""
+    grader = Grader(exercise, tmp_path)
+    right = solutions(exercise)
+    try:
+        for key, changes in WRONG.items():
+            for old, new, line in changes:
+                assert old in right[key]
+                answers = right | {key: right[key].replace(old, new)}
+                verdict = grader.grade(answers, key)
+                assert verdict.status == "FAIL"
+                shown = [told["text/plain"] for told in verdict.reports]
+                lines = re.findall(r"line \d+, in \S+: (.*)", "\n".join(shown))
+                assert set(lines) == ({line} if line else set())
+    finally:
+        grader.close()

@@ -32,11 +32,16 @@ _PLAIN = (
     ),
 )
 
-_OURS = str(Path(__file__).resolve().parents[1]) + os.sep
+# This package, and the grader that runs the same checks; an installed copy is in site-packages.
+_ROOT = Path(__file__).resolve().parents[2]
+_OURS = tuple(str(_ROOT / name) + os.sep for name in ("tritonbook", "autograde"))
 
 
 def _last_lines(error: BaseException) -> str:
-    """Where it happened, in the learner's code: library frames and our own are left out."""
+    """Where it happened, in the learner's code: library frames and our own are left out. An error
+    that comes from another process says it itself, in `where`."""
+    if hasattr(error, "where"):
+        return str(error.where)
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

@@ -1,0 +1,72 @@
+"""`autograde new-course` makes a folder that nbgrader and `autograde` work in."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from autograde import cli, stock
+
+
+def test_a_new_course_has_what_it_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Kills: a folder that lacks something, that others can read, or that holds the workbook."""
+    course = tmp_path / "deep" / "course"
+    assert cli.main(["new-course", str(course), "01", "04_softmax"]) == 0
+    files = sorted(str(p.relative_to(course)) for p in course.rglob("*") if p.is_file())
+    assert files == [
+        ".gitignore",
+        "nbgrader_config.py",
+        "source/01_vector_add/01_vector_add.ipynb",
+        "source/04_softmax/04_softmax.ipynb",
+    ]
+    assert course.stat().st_mode & 0o077 == 0
+    told = capsys.readouterr().out.splitlines()[-1].split()
+    made = stock.nbgrader(course, *told[1:])
+    assert made.status == 0, made.log
+    target = course / "submitted" / "ann" / "01_vector_add"
+    shutil.copytree(course / "release" / "01_vector_add", target)
+    assert cli.main(["ingest", "01_vector_add", "--course", str(course)]) == 0
+    assert "1 notebooks, " in capsys.readouterr().err
+
+
+def test_secret_and_grades_are_not_for_a_repository(tmp_path: Path) -> None:
+    """Kills: the secret, the gradebook or students' work in a commit of the course folder."""
+    course = tmp_path / "course"
+    assert cli.main(["new-course", str(course), "01"]) == 0
+    for name in ("secret", "gradebook.db", "submitted/ann/x.ipynb", "work/a/ledger.jsonl"):
+        (course / name).parent.mkdir(parents=True, exist_ok=True)
+        (course / name).write_text("x")
+    subprocess.run(["git", "init", "-q"], cwd=course, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "--others", "--exclude-standard"],
+        cwd=course,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert listed.stdout.split() == [
+        ".gitignore",
+        "nbgrader_config.py",
+        "source/01_vector_add/01_vector_add.ipynb",
+    ]
+
+
+@pytest.mark.parametrize("names", [["1"], ["nope"], [".."], ["01_vec"]])
+def test_an_unknown_assignment_is_one_sentence(
+    names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kills: an empty course after a misspelt name."""
+    assert cli.main(["new-course", str(tmp_path / "c"), *names]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_course_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Kills: settings or sources of a running course replaced."""
+    (tmp_path / "nbgrader_config.py").write_text("mine")
+    assert cli.main(["new-course", str(tmp_path)]) == 2
+    assert "name a new folder" in capsys.readouterr().err
+    assert (tmp_path / "nbgrader_config.py").read_text() == "mine"

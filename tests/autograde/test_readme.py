@@ -1,0 +1,41 @@
+"""What the graders' README promises is there: commands, options, files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from autograde import cli, similar
+from autograde.handins import MAX_FILES, MAX_ZIP_BYTES
+
+README = (Path(__file__).parents[2] / "autograde" / "README.md").read_text()
+COMMANDS = typer.main.get_command(cli.app).commands
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"(?m)^autograde ([a-z-]+)", README))))
+def test_every_command_exists(name: str) -> None:
+    """Kills: a command of the README that was renamed."""
+    assert name in COMMANDS
+
+
+def test_every_command_is_named() -> None:
+    """Kills: a command that no instructor hears of."""
+    assert set(COMMANDS) == set(re.findall(r"(?m)^autograde ([a-z-]+)", README))
+
+
+def test_the_options_of_running_are_those_of_the_readme() -> None:
+    """Kills: an option that only one of the four commands has."""
+    line = re.search(r"`run`, `grade`, `retry` and `regrade` take (.*?): see", README, re.DOTALL)[1]
+    for option in re.findall(r"`(--[a-z-]+)", line):
+        for name in ("run", "grade", "retry", "regrade"):
+            taken = [text for each in COMMANDS[name].params for text in each.opts]
+            assert option in taken, (name, option)
+
+
+def test_bounds_are_those_of_the_readme() -> None:
+    """Kills: a bound that was changed here and not there."""
+    assert f"({MAX_ZIP_BYTES >> 20} MB, {MAX_FILES} files)" in README
+    assert f"fewer than {similar.LEAST} runs" in README and similar.K == 10
