@@ -3,7 +3,7 @@
 import torch
 import triton
 
-from tritonbook.checking import Check, case, tensor
+from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.course.hidden_cases import SOFTMAX_ROWS
 
 from .page import softmax_ref
@@ -20,15 +20,36 @@ def row_length(x, *others, **options):
     return x.shape[-1]
 
 
-def padded_softmax(x, dim=-1):
-    """What comes out when masked lanes of the tile count as zeros."""
+def padded_softmax(x, *, block=None):
+    """What comes out when masked lanes of the last tile count as zeros."""
     N = x.shape[-1]
-    return torch.nn.functional.pad(x, (0, triton.next_power_of_2(N) - N)).softmax(-1)[:, :N]
+    width = triton.next_power_of_2(N) if block is None else triton.cdiv(N, block) * block
+    return torch.nn.functional.pad(x, (0, width - N)).softmax(-1)[:, :N]
+
+
+def row_added_twice(x):
+    """Program m takes row 2 m of x; where there is none, it reads what is no number."""
+    rows = 2 * torch.arange(x.shape[0])
+    inside = (rows < x.shape[0])[:, None]
+    return torch.where(inside, x[rows.clamp_max(x.shape[0] - 1)].softmax(-1), float("nan"))
+
+
+def half_sum(x, *, dtype):
+    """Exponentials and their sum rounded to half precision: to float16, unless x is bfloat16."""
+    kind = dtype if dtype == torch.bfloat16 else torch.float16
+    e = torch.exp(x - x.amax(-1, keepdim=True))
+    return (e / e.to(kind).double().sum(-1, keepdim=True).to(kind)).to(dtype)
+
+
+def not_shifted(x):
+    """The exponentials of x itself, in float32."""
+    e = torch.exp(x.float())
+    return e / e.sum(-1, keepdim=True)
 
 
 NEGATIVE_INFINITY = float("-inf")
 
-SUSPECTS = {
+EITHER_FORM = {
     "padding-counted": (
         padded_softmax,
         "Masked lanes took part as zeros. Which `other=` leaves a maximum and a sum of "
@@ -37,6 +58,19 @@ SUSPECTS = {
     "not-normalised": (
         lambda x: torch.exp(x - x.amax(-1, keepdim=True)),
         "The exponentials are right, but they were not divided by their sum.",
+    ),
+    "maximum-not-subtracted": (
+        not_shifted,
+        "0 was subtracted here, not the row's maximum, and the exponentials left float32. Is a "
+        "maximum subtracted, and can a zero win it: a masked lane, or a start of 0?",
+    ),
+    "sum-in-half-precision": (
+        half_sum,
+        "The sum of exponentials was rounded to half precision. Sum in float32.",
+    ),
+    "row-added-twice": (
+        row_added_twice,
+        "Program m took row 2 m: the row number is added to the address twice.",
     ),
     "over-columns": (lambda x: x.softmax(0), "This is the softmax of each column, not each row."),
     "base-two": (
@@ -47,14 +81,113 @@ SUSPECTS = {
     "of-minus-x": (lambda x: (-x).softmax(-1), "This is the softmax of -x."),
 }
 
+SUSPECTS = EITHER_FORM | {
+    "divided-by-n": (
+        lambda x: torch.exp(x - x.amax(-1, keepdim=True)) / x.shape[-1],
+        "The exponentials were divided by the number of columns, not by their sum.",
+    ),
+    "divided-by-tile": (
+        lambda x: torch.exp(x - x.amax(-1, keepdim=True)) / triton.next_power_of_2(x.shape[-1]),
+        "The exponentials were divided by the number of lanes, not by their sum.",
+    ),
+}
+
+
+def walked(step, start=-1e38, tiles=lambda N, block: triton.cdiv(N, block)):
+    """What comes out if the first walk does step(m_i, l_i, tile) -> (m_i, l_i) with so many tiles.
+
+    In float32, as the kernel computes: what overflows there overflows here.
+    """
+
+    def formula(x, *, block=16384):
+        N = x.shape[-1]
+        padded = torch.nn.functional.pad(x.float(), (0, -N % block), value=NEGATIVE_INFINITY)
+        m_i, l_i = torch.full((x.shape[0], 1), start), torch.zeros(x.shape[0], 1)
+        for tile in padded.split(block, dim=-1)[: tiles(N, block)]:
+            m_i, l_i = step(m_i, l_i, tile)
+        return torch.exp(x.float() - m_i) * (1.0 / l_i)
+
+    return formula
+
+
+def largest(m_i, tile):
+    return torch.maximum(m_i, tile.amax(-1, keepdim=True))
+
+
+def exponentials(tile, m_i):
+    return torch.exp(tile - m_i).sum(-1, keepdim=True)
+
+
+def rescaled(m_i, l_i, tile, m_new):
+    return m_new, l_i * torch.exp(m_i - m_new) + exponentials(tile, m_new)
+
+
+def in_order(m_i, l_i, tile):
+    return rescaled(m_i, l_i, tile, largest(m_i, tile))
+
+
+def not_rescaled(m_i, l_i, tile):
+    m_new = largest(m_i, tile)
+    return m_new, l_i + exponentials(tile, m_new)
+
+
+def last_sum(m_i, l_i, tile):
+    m_new = largest(m_i, tile)
+    return m_new, exponentials(tile, m_new)
+
+
+def last_maximum(m_i, l_i, tile):
+    return rescaled(m_i, l_i, tile, tile.amax(-1, keepdim=True))
+
+
+def wrong_way(m_i, l_i, tile):
+    m_new = largest(m_i, tile)
+    return m_new, l_i * torch.exp(m_new - m_i) + exponentials(tile, m_new)
+
+
+ONLINE_SUSPECTS = EITHER_FORM | {
+    # One result, two causes: with m_i = m_new too early the factor is exp(0).
+    "not-rescaled": (
+        walked(not_rescaled),
+        "The sum of the earlier tiles was added as it is. Is `l_i` multiplied by "
+        "exp(m_i - m_new), and is `m_i` still the old maximum in that line?",
+    ),
+    "rescaled-the-wrong-way": (
+        walked(wrong_way),
+        "The old sum is multiplied by exp(m_new - m_i). It must shrink when the maximum grows.",
+    ),
+    "sum-of-the-last-tile": (
+        walked(last_sum),
+        "`l_i` holds the sum of the last tile alone: the sum so far was overwritten.",
+    ),
+    "starts-at-minus-infinity": (
+        walked(in_order, start=NEGATIVE_INFINITY),
+        "A tile of minus infinity made the row NaN: -inf - (-inf). Start `m_i` at a finite number.",
+    ),
+    "maximum-of-the-last-tile": (
+        walked(last_maximum),
+        "`m_i` holds the maximum of the last tile, not the largest so far: compare with the old "
+        "`m_i`.",
+    ),
+    "first-tile-only": (
+        walked(in_order, tiles=lambda N, block: 1),
+        "Maximum and sum are those of the first tile. Does the first walk reach the row's end?",
+    ),
+    "last-tile-left-out": (
+        walked(in_order, tiles=lambda N, block: N // block),
+        "The last, partly filled tile took no part in maximum and sum. Where does the walk end?",
+    ),
+}
+
 CASES = [
-    case("rows of exactly one tile", x=tensor(5, 1024)),
     case("rows with a ragged end", x=tensor(7, 1000)),
+    case("rows of exactly one tile", x=tensor(5, 1024)),
     case("narrow rows", x=tensor(20, 7)),
     case("all values far below zero", x=tensor(4, 100, mean=-500.0)),
     case("large values", x=tensor(4, 300, scale=3000.0)),
     case("rows with gaps between them", x=tensor(6, 90, layout="strided")),
     case("half precision", dtype="float16", x=tensor(4, 700)),
+    case("bfloat16", dtype="bfloat16", x=tensor(4, 700)),
     case("not a matrix", x=tensor(8), raises=ValueError),
 ]
 
@@ -71,10 +204,16 @@ ONLINE_CASES = [
     case("four tiles, the last ragged", x=tensor(4, 900), options={"block": 256}),
     case("falling", x=tensor(3, 500, values="falling", scale=9.0), options={"block": 64}),
     case("rising", x=tensor(3, 500, values="rising", scale=9.0), options={"block": 64}),
+    case(
+        "falling steeply",
+        x=tensor(3, 300, values="falling", scale=900.0),
+        options={"block": 64},
+    ),
     case("all values far below zero", x=tensor(3, 300, mean=-500.0), options={"block": 128}),
     case("a tile of minus infinity", x=tensor(3, 200, planted=FIRST_TILE), options={"block": 64}),
     case("rows with gaps between them", x=tensor(4, 300, layout="strided"), options={"block": 128}),
     case("half precision", dtype="float16", x=tensor(3, 700), options={"block": 128}),
+    case("bfloat16", dtype="bfloat16", x=tensor(3, 700), options={"block": 128}),
 ]
 
 
@@ -131,7 +270,7 @@ CHECKS = {
         CASES,
         SOFTMAX_ROWS + WIDE_CASES,
         launches=1,
-        terms=row_length,
+        tolerance=rounded_once(terms=4096),
         mistakes=SUSPECTS,
     ),
     "softmax_online": Check(
@@ -150,8 +289,8 @@ CHECKS = {
             case("wide", x=tensor(1, 70_000)),
         ],
         launches=1,
-        terms=row_length,
-        mistakes=SUSPECTS,
+        tolerance=rounded_once(terms=4096),
+        mistakes=ONLINE_SUSPECTS,
     ),
     "softmax_masked": Check(
         softmax_masked_ref,

@@ -1,13 +1,14 @@
 # ---
 # workbook:
 #   title: Softmax
-#   minutes: 50
+#   minutes: 60
+#   stretch: 15
 #   needs: interpreter
 #   requires: [03_gelu_fusion]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - reduce a whole row inside one program, with masked lanes that do not count
-#     - keep an exponential from overflowing, and say why the trick changes nothing
+#     - choose BLOCK and num_warps for a row, and say why
 #     - compute a softmax of rows that no program can hold, with one rescaled running sum
 # ---
 
@@ -29,13 +30,11 @@ setup()
 # $$\mathrm{softmax}(x)_{mn} = \frac{e^{x_{mn} - \mu_m}}{\sum_k e^{x_{mk} - \mu_m}}, \qquad
 # \mu_m = \max_k x_{mk}$$
 #
-# The maximum $\mu_m$ cancels out, since $e^{x - \mu} = e^x e^{-\mu}$ above and below the line. It
-# is there for the computer: $e^{89}$ is infinite in float32, and with $\mu$ subtracted no exponent
-# is above 0.
+# The maximum $\mu_m$ cancels out, since $e^{x - \mu} = e^x e^{-\mu}$. It is there for the computer:
+# $e^{89}$ is infinite in float32, and with $\mu$ subtracted no exponent is above 0.
 #
-# Until now every output element depended on one place in memory. Here it depends on a whole row,
-# for the sum. So the work is divided by rows: **one program takes one whole row**. It loads the
-# row once and holds it in registers, all lanes at the same time.
+# Every output element depends on a whole row. So **one program takes one whole row**. It loads the
+# row once and keeps it in its threads' registers.
 
 # %%
 from tritonbook.seeing.pictures import draw_rows
@@ -45,71 +44,35 @@ draw_rows(M=4, N=10, block=16, scheme="row")
 # %% [markdown]
 # ## Count the bytes first
 #
-# This is the formula in PyTorch, line by line. Count what each line reads and writes, in units of
-# the matrix (M N elements). The short columns of maxima and sums do not matter.
+# The formula in PyTorch, line by line, with what each line reads and writes in units of the matrix.
 #
 # | line | reads | writes |
 # |---|---|---|
-# | `mu = x.amax(dim=-1, keepdim=True)` | 1 | 0 |
+# | `mu = x.amax(-1)` | 1 | 0 |
 # | `z = x - mu` | 1 | 1 |
 # | `e = torch.exp(z)` | 1 | 1 |
-# | `s = e.sum(dim=-1, keepdim=True)` | 1 | 0 |
+# | `s = e.sum(-1)` | 1 | 0 |
 # | `out = e / s` | 1 | 1 |
 #
-# Five reads and three writes. One kernel that keeps the row needs one read and one write. The next
-# cell does not believe the table. It watches every operator and adds up the bytes.
-
-# %%
-from torch.utils._python_dispatch import TorchDispatchMode
-
-
-class CountBytes(TorchDispatchMode):
-    """Adds up the bytes of the tensors that go into and come out of each operator."""
-
-    moved = 0
-
-    def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
-        result = operator(*args, **(kwargs or {}))
-        for value in (*args, result):
-            if isinstance(value, torch.Tensor):
-                self.moved += value.numel() * value.element_size()
-        return result
-
-
-def softmax_lines(x):
-    mu = x.amax(dim=-1, keepdim=True)
-    z = x - mu
-    e = torch.exp(z)
-    s = e.sum(dim=-1, keepdim=True)
-    return e / s
-
-
-x = torch.randn(64, 1000, device=DEVICE)
-with CountBytes() as counter:
-    softmax_lines(x)
-print(f"{counter.moved / (x.numel() * 4):.2f} times the matrix; the least possible is 2")
-
-# %% [markdown]
+# Five reads and three writes. One kernel that keeps the row needs one read and one write: a quarter
+# of the bytes.
+#
 # ## A smaller kernel first
 #
-# The maximum of each row. Two things are new.
+# The maximum of each row. Three things are new.
 #
-# `tl.max(x, axis=0)` **reduces** a tile of `BLOCK_N` values to a single one. All lanes take part,
-# the masked ones too. So a masked lane must hold a value that cannot win. That is what `other=` is
-# for: for a maximum it is minus infinity, for a sum it is 0.
-#
-# `BLOCK_N` is the row's length rounded up to a power of two. It is chosen in the wrapper, at run
-# time, and the kernel is compiled once for each value.
+# - **The row's address.** `x_ptr` points at the first element of the whole matrix. Two rows lie
+#   `stride_xm` elements apart, two neighbours in a row `stride_xn`; `x.stride()` gives both. So row
+#   `pid_m` begins at `x_ptr + pid_m * stride_xm`. In a slice of a larger matrix that is not N.
+# - **A reduction.** `tl.max(x, axis=0)` turns a tile into one number, and `tl.sum(x, axis=0)` does
+#   so with a sum. All lanes take part, the masked ones too.
+# - **`other=`** says what the masked lanes hold. Under a maximum it must be a value that cannot win:
+#   minus infinity, written `float("-inf")`.
 
 
 # %%
 @triton.jit
-def row_max_kernel(
-    x_ptr, out_ptr,
-    N,
-    stride_xm, stride_xn,
-    FILL: tl.constexpr, BLOCK_N: tl.constexpr,
-):
+def row_max_kernel(x_ptr, out_ptr, N, stride_xm, stride_xn, BLOCK_N: tl.constexpr):
     """out[m] = max over n of x[m, n].
 
     One program = one whole row.
@@ -120,29 +83,37 @@ def row_max_kernel(
     offs_n = tl.arange(0, BLOCK_N)
     mask_n = offs_n < N
 
-    x = tl.load(x_ptr + pid_m * stride_xm + offs_n * stride_xn, mask=mask_n, other=FILL)
+    x_ptrs = x_ptr + pid_m * stride_xm + offs_n * stride_xn
+    x = tl.load(x_ptrs, mask=mask_n, other=float("-inf"))
 
     tl.store(out_ptr + pid_m, tl.max(x, axis=0))
 
 
-def row_max(x, fill):
+def row_max(x):
     M, N = x.shape
     out = torch.empty(M, dtype=x.dtype, device=x.device)
-    BLOCK_N = triton.next_power_of_2(N)
-    row_max_kernel[(M,)](x, out, N, *x.stride(), FILL=fill, BLOCK_N=BLOCK_N)
+    row_max_kernel[(M,)](x, out, N, *x.stride(), BLOCK_N=triton.next_power_of_2(N))
     return out
 
 
-x = torch.tensor([[3.0, 1.0, 2.0], [-3.0, -1.0, -2.0]], device=DEVICE)
-print("other=-inf:", row_max(x, float("-inf")))
-print("other=0:   ", row_max(x, 0.0))
+row_max(torch.tensor([[3.0, 1.0, 2.0], [-3.0, -1.0, -2.0]], device=DEVICE))
 
 # %% [markdown]
-# Three columns are padded to four lanes. With `other=0` the padding wins in the second row, where
-# all numbers are negative. With random numbers around 0 you would hardly ever notice.
+# Three columns are padded to four lanes. With `other=0` the padding would win in the second row. With
+# random numbers around 0 you would hardly ever notice.
 #
-# **Predict.** You write a softmax with `other=0` and forget about the padding. Rows have 1,000
-# columns. How far off is the sum under the line, for a row of zeros?
+# **Minus infinity** follows three rules, in Python as in a kernel.
+
+# %%
+import math
+
+infinity = float("inf")
+print("max(-inf, -3)   =", max(-infinity, -3.0))  # it never wins
+print("exp(-inf)       =", math.exp(-infinity))  # it adds nothing to a sum of exponentials
+print("(-inf) - (-inf) =", -infinity - (-infinity))  # not a number
+
+# %% [markdown]
+# **Predict.** A softmax has `other=0`. How far off is the sum under the line, for 1,000 zeros?
 #
 # <details><summary>Answer</summary>
 #
@@ -161,11 +132,9 @@ print("other=0:   ", row_max(x, 0.0))
 #
 # - `softmax` takes rows of up to 65,536 elements, `softmax_online` of any length. Anything but a
 #   matrix raises `ValueError`.
-# - Entries may be minus infinity (their share is 0). A row of nothing else gives NaN, as in
-#   PyTorch. Entries are never plus infinity or NaN.
-# - Exponentials and sums are computed in float32.
-#
-# **Memory traffic**: one read and one write of the matrix. In bfloat16 that is 4 bytes an element.
+# - Entries may be minus infinity (their share is 0), never plus infinity or NaN. A row of nothing
+#   but minus infinity gives NaN, as in PyTorch.
+# - Exponentials **and sums** are float32. The result is rounded once, by the store.
 
 # %% tags=["reference"]
 def softmax_ref(x):
@@ -179,15 +148,14 @@ def require_matrix(x):
 
 
 def warps_for(block):
-    """Warps for a tile of `block` elements: about 16 elements a thread, at most 32 warps."""
+    """Warps for a tile of `block` lanes: 512 lanes a warp, 16 a thread; at most 32 warps."""
     return min(max(block // 512, 1), 32)
 
 # %% [markdown]
 # ## Task 1. A row per program
 #
-# Fill the gap, about 8 lines: addresses, load, the three steps of the formula, store. The row
-# number is cast to int64 for you. A matrix of 65,536 × 65,536 has more elements than an int32 can
-# count, and `pid_m * stride_xm` would wrap round.
+# Fill the gap, about 8 lines: addresses, load, the formula, store. `pid_m` is an int64 here: in a
+# matrix of 65,536 × 65,536, `pid_m * stride_xm` passes the largest int32.
 
 # %% tags=["answer"] key="softmax"
 @triton.jit
@@ -205,7 +173,7 @@ def softmax_kernel(
     """
     pid_m = tl.program_id(axis=0).to(tl.int64)
 
-    # TODO: columns, mask, load in float32, the formula's three steps, store (8 lines)
+    # TODO: columns, mask, load in float32, the formula, store (about 8 lines)
     ### BEGIN SOLUTION
     offs_n = tl.arange(0, BLOCK_N)
     mask_n = offs_n < N
@@ -218,7 +186,7 @@ def softmax_kernel(
     out = e * (1.0 / tl.sum(e, axis=0))
 
     out_ptrs = out_ptr + pid_m * stride_om + offs_n * stride_on
-    tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=mask_n)
+    tl.store(out_ptrs, out, mask=mask_n)
     ### END SOLUTION
 
 
@@ -246,22 +214,18 @@ def softmax(x):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `tl.max` and `tl.sum` give one number. A tile minus one number works as you expect. The store has
-# strides of its own, those of `out`.
+# A tile minus one number works as you expect. `tl.load(...).to(tl.float32)` gives float32 tiles.
+# The store has strides of its own, those of `out`, and rounds to the dtype of `out` by itself.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# offs_n = tl.arange(0, ...)
-# mask_n = ...
-#
-# x = tl.load(x_ptr + pid_m * ... + offs_n * ..., mask=..., other=...).to(...)
-#
-# e = tl.exp(x - ...)
-# out = e / ...
-#
-# tl.store(out_ptr + ... , ..., mask=...)
+# # offsets and mask, as in row_max_kernel
+# # load the row in float32
+# e = tl.exp(...)
+# out = ...  # which number is every e divided by?
+# # store at the address of row pid_m in out
 # ```
 #
 # </details>
@@ -270,30 +234,61 @@ def softmax(x):
 check(softmax)
 
 # %%
-show_tiles(softmax, torch.randn(4, 10, device=DEVICE))
-
-# %%
 traffic(softmax, torch.randn(8, 1000, device=DEVICE))
 
 # %% [markdown]
+# ## Choose BLOCK and num_warps
+#
+# `BLOCK_N` leaves no choice: the tile must hold the row, and its width is a power of two. So it is N
+# rounded up. How many warps share its lanes is up to you.
+#
+# - Too few warps, and each thread holds many lanes. A thread has at most 255 registers. What finds
+#   no register *spills*: it goes to memory, which is slow.
+# - Too many, and each thread has little to do, while `tl.max` and `tl.sum` must bring together the
+#   numbers of more warps.
+#
+# The cell times your kernel with 1 to 32 warps. Without a GPU it shows the times of an H100.
+
+# %%
+import functools
+
+from tritonbook.timing import bench_sweep
+
+
+def with_warps(num_warps):
+    def launch(x, out):
+        M, N = x.shape
+        softmax_kernel[(M,)](x, out, N, *x.stride(), *out.stride(), BLOCK_N=N, num_warps=num_warps)
+
+    fns = {}
+    for N in (1024, 4096, 16384, 65536):
+        x = torch.randn(2**27 // N, N, device=DEVICE, dtype=torch.bfloat16)
+        fns[f"{N:,} columns"] = functools.partial(launch, x, torch.empty_like(x))
+    return {"fns": fns, "bytes": 2**29}
+
+
+bench_sweep("num_warps", [1, 2, 4, 8, 16, 32], with_warps, stored="softmax_warps")
+
+# %% [markdown]
+# **Read each column downwards.** 16,384 columns on one warp are 512 lanes a thread: six times as slow.
+# 1,024 columns on 32 warps are one lane a thread: 4.5 times as slow. In between lies a wide valley.
+# With 16 lanes a thread, 512 a warp, you are in it at 1,024, 4,096 and 16,384 columns: that is
+# `warps_for`. At 65,536 it would ask for 128 warps, and 32 is the limit.
+#
 # ## Rows that do not fit
 #
-# A program holds its row in registers. A processor of an H100 has 65,536 registers of 4 bytes, so
-# a row of 131,072 elements cannot be there at once. You have to walk through it in tiles.
-#
-# The straightforward way takes three walks: one for the maximum, one for the sum, one to write. The
-# **online** form needs two, because it finds maximum and sum in the same walk. Keep two numbers:
+# A processor of an H100 has 65,536 registers. A row of 131,072 elements cannot be there at once, so
+# you walk through it in tiles: once for the maximum, once for the sum, once to write. The **online**
+# form finds maximum and sum in the same walk. It keeps two numbers:
 #
 # - `m_i`, the largest element so far
 # - `l_i`, the sum of $e^{x - m_i}$ over the elements so far
 #
-# When a new tile brings a larger maximum, `l_i` was computed with the old one. Put it right by one
-# multiplication: $e^{x - m_\mathrm{new}} = e^{x - m_\mathrm{old}} \cdot e^{m_\mathrm{old} -
-# m_\mathrm{new}}$. Here is the recurrence in plain Python, on tiles of 3 elements.
+# When a tile brings a larger maximum, `l_i` was computed with the old one. One multiplication puts it
+# right: $e^{x - m_\mathrm{new}} = e^{x - m_\mathrm{old}} \cdot e^{m_\mathrm{old} -
+# m_\mathrm{new}}$. Here it is in plain Python, on tiles of 3 elements.
 
 # %%
-import math
-
 row = [1.0, 5.0, 2.0, 0.0, 4.0, 9.0, 8.0, 3.0]
 m_i, l_i = -1e38, 0.0
 for start in range(0, len(row), 3):
@@ -306,8 +301,8 @@ for start in range(0, len(row), 3):
 print(f"all at once:      maximum {max(row)}, sum {sum(math.exp(x - max(row)) for x in row):.6f}")
 
 # %% [markdown]
-# **Predict.** Why does `m_i` start at a huge negative number and not at minus infinity? Think of a
-# row whose first tile holds nothing but minus infinity.
+# **Predict.** Why does `m_i` not start at minus infinity? Think of a row whose first tile holds
+# nothing else.
 #
 # <details><summary>Answer</summary>
 #
@@ -319,11 +314,8 @@ print(f"all at once:      maximum {max(row)}, sum {sum(math.exp(x - max(row)) fo
 #
 # ## Task 2. Online softmax
 #
-# Write both walks, about 7 and 6 lines. The second one reads the row again and writes the result.
-# Let it go **backwards**: what the first walk read last is most likely still in the cache, so take
-# it first. (Forwards is right too, only slower.) If you like, tell the cache what you know: a load
-# or store takes `eviction_policy="evict_last"` for data that you will need again, and
-# `"evict_first"` for data that you will not.
+# Write both walks, about 7 and 6 lines. The pointers are given: `x_row_ptr` **already points at your
+# row**. Add columns to it, and no row number again.
 
 # %% tags=["answer"] key="softmax_online"
 @triton.jit
@@ -340,36 +332,32 @@ def softmax_online_kernel(
     Assumes nothing about N.
     """
     pid_m = tl.program_id(axis=0).to(tl.int64)
-    x_ptr += pid_m * stride_xm
-    out_ptr += pid_m * stride_om
-    num_tiles = tl.cdiv(N, BLOCK_N)
+    x_row_ptr = x_ptr + pid_m * stride_xm
+    out_row_ptr = out_ptr + pid_m * stride_om
 
     m_i = -1e38
     l_i = 0.0
-    # TODO: for each tile from left to right update m_i and l_i (about 9 lines)
+    # TODO: for each tile of the row, update m_i and l_i (about 7 lines)
     ### BEGIN SOLUTION
     for start in range(0, N, BLOCK_N):
         offs_n = start + tl.arange(0, BLOCK_N)
         mask_n = offs_n < N
-        x_ptrs = x_ptr + offs_n * stride_xn
-        x = tl.load(x_ptrs, mask_n, other=float("-inf"), eviction_policy="evict_last")
-        x = x.to(tl.float32)
+        x_ptrs = x_row_ptr + offs_n * stride_xn
+        x = tl.load(x_ptrs, mask=mask_n, other=float("-inf")).to(tl.float32)
 
         m_new = tl.maximum(m_i, tl.max(x, axis=0))
         l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(x - m_new), axis=0)
         m_i = m_new
     ### END SOLUTION
 
-    # TODO: walk again, from the last tile to the first, and write (about 8 lines)
+    # TODO: walk through the row again and write the result (about 6 lines)
     ### BEGIN SOLUTION
-    for i in range(0, num_tiles):
-        offs_n = (num_tiles - 1 - i) * BLOCK_N + tl.arange(0, BLOCK_N)
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
         mask_n = offs_n < N
-        x = tl.load(x_ptr + offs_n * stride_xn, mask_n, eviction_policy="evict_first")
+        x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n)
         out = tl.exp(x.to(tl.float32) - m_i) * (1.0 / l_i)
-        out = out.to(out_ptr.dtype.element_ty)
-        out_ptrs = out_ptr + offs_n * stride_on
-        tl.store(out_ptrs, out, mask_n, eviction_policy="evict_first")
+        tl.store(out_row_ptr + offs_n * stride_on, out, mask=mask_n)
     ### END SOLUTION
 
 
@@ -395,28 +383,20 @@ def softmax_online(x, block=16384):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `max(a, b)` of two numbers is `tl.maximum`, the maximum of a tile is `tl.max`. The order matters:
-# `l_i` needs the old `m_i`. In the second walk, tile number `num_tiles - 1 - i` comes when i counts
-# from 0.
+# The larger of two numbers is `tl.maximum(a, b)`, the largest of a tile `tl.max(tile, axis=0)`. The
+# order matters: `l_i` needs the old `m_i`.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# for start in range(0, N, ...):
-#     offs_n = start + ...
-#     x = tl.load(..., mask=..., other=...)
-#     x = x.to(...)
+# for start in range(0, N, BLOCK_N):
+#     # offsets of this tile, their mask, load in float32
+#     m_new = tl.maximum(..., ...)
+#     l_i = ...  # the old sum put right, plus the sum of this tile
+#     m_i = m_new
 #
-#     m_new = tl.maximum(..., tl.max(...))
-#     l_i = l_i * tl.exp(...) + tl.sum(...)
-#     m_i = ...
-#
-# for i in range(0, num_tiles):
-#     offs_n = (...) * BLOCK_N + ...
-#     ...
-#     out = tl.exp(...) / ...
-#     tl.store(...)
+# # the same loop again, with a store instead of the three last lines
 # ```
 #
 # </details>
@@ -427,33 +407,91 @@ check(softmax_online)
 # %% [markdown]
 # ## Predict, then measure
 #
-# `traffic` counts what your kernel asks for: the row twice, the output once. On the GPU the second
-# reading often comes from the L2 cache. An H100 runs 132 programs or so at a time. Rows of 131,072
-# bfloat16 numbers have 256 KB, so 132 of them have 34 MB: less than its cache of 50 MB.
+# The next cell times five ways and shows nothing yet. Without a GPU it fetches an H100's times.
+
 
 # %%
-traffic(softmax_online, torch.randn(4, 1000, device=DEVICE), block=256)
+def line_by_line(x):
+    mu = x.amax(dim=-1, keepdim=True)
+    z = x - mu
+    e = torch.exp(z)
+    s = e.sum(dim=-1, keepdim=True)
+    return e / s
+
+
+x = torch.randn(8192, 4096, device=DEVICE, dtype=torch.bfloat16)
+timed = bench(
+    {
+        "line by line": line_by_line,
+        "torch": softmax_ref,
+        "torch.compile": torch.compile(line_by_line, dynamic=False),
+        "softmax": softmax,
+        "softmax_online": softmax_online,
+    },
+    x,
+    bytes=2 * x.numel() * x.element_size(),
+    baseline="torch",
+    title="Softmax of 8192 x 4096 bfloat16",
+    stored="softmax_ways",
+)
 
 # %% [markdown]
-# **Predict.** Up to which width is the kernel with one row per program the faster one? What does
-# PyTorch do beyond?
+# Guess. An H100 copies about 3,000 GB/s.
+
+# %% tags=["predict"]
+from tritonbook import predict, time_of
+
+predict(
+    {
+        "bytes that softmax_online moves for 6 x 2000 float32": None,
+        "ms of softmax for 8192 x 4096 bfloat16": None,
+    },
+    measured=[
+        lambda: traffic(softmax_online, torch.randn(6, 2000, device=DEVICE), block=512),
+        lambda: time_of(timed, "softmax"),
+    ],
+    hints=[
+        "How often does it walk through each row to read, and how often to write?",
+        "One read and one write of 2 bytes for each element, at the speed of a copy.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **Bytes.** 6 × 2000 × 4 bytes = 48,000 for the whole matrix once. Two readings and one writing:
+# 144,000.
+#
+# **Milliseconds.** 8192 × 4096 elements × 4 bytes (2 read, 2 written) = 134 MB. An H100 copies
+# 2,967 GB/s: 0.045 ms. It took 0.047. The exponentials hide behind the memory.
+#
+# </details>
 
 # %%
-from tritonbook.timing import bench_sweep
+timed
 
+# %%
+timed.plot()
 
+# %% [markdown]
+# **Read it.** On the H100 `softmax` takes a sixth of the time of the five lines. The bytes alone
+# would have made it a quarter. `softmax_online` asks for three trips over the matrix and not two,
+# but takes only 1.05 times as long: its second reading finds the row in the L2 cache.
+#
+# ## From which width on is the online form faster?
+
+# %%
 def by_width(N):
-    M = 2**27 // N if DEVICE == "cuda" else 4
-    x = torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16)
-    ways = {"torch": softmax_ref, "softmax_online": softmax_online}
-    if N <= 65536:
-        ways["softmax"] = softmax
-    return {"fns": ways, "args": (x,), "bytes": 4 * M * N}
+    x = torch.randn(2**27 // N, N, device=DEVICE, dtype=torch.bfloat16)
+    ways = {"torch": softmax_ref, "softmax": softmax, "softmax_online": softmax_online}
+    if N > 65536:
+        del ways["softmax"]
+    return {"fns": ways, "args": (x,), "bytes": 2**29}
 
 
 widths = bench_sweep(
     "columns",
-    [2**i for i in range(9, 19)] if DEVICE == "cuda" else [512, 1024],
+    [2**i for i in range(9, 19)],
     by_width,
     title="Softmax of 134 million bfloat16 numbers, by width of the row",
     stored="softmax_widths",
@@ -464,79 +502,24 @@ widths.plot("gbps")
 widths
 
 # %% [markdown]
-# **Read the plot.** The dashed line is the copy. As long as the row fits, one read and one write
-# are enough, and your first kernel stays close to it. With 65,536 columns the row still fits, but
-# only just: each of 1,024 threads holds 64 elements and has 64 registers. `facts` counts 144 bytes
-# for each thread that spill to memory, and the speed collapses.
+# **Read it.** On the H100 the whole row in one tile is as fast or faster up to 32,768 columns. At
+# 65,536 it only just fits: each of 1,024 threads has 64 lanes and 64 registers, and spills. The
+# online form is 1.17 times as fast. (With 16 warps one tile would take 0.246 ms, says the table
+# above. A rule is where you begin; the clock decides.)
 #
-# The online form reads twice, and yet it keeps up from the start: its second reading finds the row
-# in the cache. Beyond 65,536 columns the cache holds less and less of the rows in flight.
-#
-# What the small print is worth was measured too, on an H100 with 1,024 rows of 131,072 columns.
-# With the second walk backwards the kernel is 1.06 times as fast as with both forwards, and with the
-# hints to the cache 1.18 times. PyTorch's takes 1.6 times as long as that.
-#
-# And against the line-by-line formula, a compiler, and PyTorch's own softmax:
-
-# %%
-M, N = (8192, 4096) if DEVICE == "cuda" else (8, 512)
-x = torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16)
-ways = {"line by line": softmax_lines, "torch": softmax_ref}
-if DEVICE == "cuda":
-    ways["torch.compile"] = torch.compile(softmax_lines, dynamic=False)
-ways |= {"softmax": softmax, "softmax_online": softmax_online}
-
-rows = bench(
-    ways,
-    x,
-    bytes=4 * M * N,
-    baseline="torch",
-    title=f"Softmax of {M} x {N} bfloat16",
-    stored="softmax_ways",
-)
-rows
-
-# %%
-rows.plot()
-
-# %% tags=["predict"]
-from tritonbook import predict, time_of
-
-predict(
-    {
-        "bytes that softmax_online moves for 6 x 2000 float32": None,
-        "ms of your softmax for 8192 x 4096 bfloat16": None,
-    },
-    measured=[
-        lambda: traffic(softmax_online, torch.randn(6, 2000, device=DEVICE), block=512),
-        lambda: time_of(rows, "softmax"),
-    ],
-    hints=[
-        "It walks through each row twice, and writes it once: three trips.",
-        "One read and one write of 2 bytes for each element, at the speed of a copy.",
-    ],
-)
-
-# %% [markdown]
-# <details><summary>Where the numbers come from</summary>
-#
-# **Bytes.** 6 × 2000 × 4 bytes = 48,000 for one trip. Two readings and one writing: 144,000.
-#
-# **Milliseconds.** 8192 × 4096 elements × 4 bytes (2 read, 2 written) = 134 MB. An H100 copies
-# 2,967 GB/s: 0.045 ms. It took 0.047. The exponentials hide behind the memory.
-#
-# </details>
+# Beyond, the online form takes three quarters of PyTorch's time. But 0.276 ms are 1.5 times the
+# 0.181 of narrow rows: three trips for two. 264 programs run at a time. Their rows of 131,072 have
+# 69 MB, the cache has 50, and so the second reading comes from memory.
 
 # %% [markdown]
 # ## Stretch: rows of different lengths
 #
 # In a batch of sentences, row m has `lengths[m]` words and the rest is padding. The softmax is
-# taken over the first `lengths[m]` columns, and all further columns are 0. A length of 0 is
-# allowed, and the contract says what it gives: **a row of zeros**, not NaN. Such a definition has
-# to be made. In attention a query with no key to look at is not an error.
+# taken over the first `lengths[m]` columns, and all further columns are 0. A length of 0 gives **a
+# row of zeros**, not NaN.
 #
-# `lengths` is a contiguous int32 tensor `[M]`, between 0 and N. You may assume that `x` is finite
-# where it counts. Elsewhere it can hold anything, NaN too, so do not let it into the sum.
+# `lengths` is a contiguous int32 tensor `[M]`, between 0 and N. `x` is finite where it counts.
+# Elsewhere it can hold anything, NaN too, so do not let it into the sum.
 
 # %% tags=["answer", "stretch"] key="softmax_masked"
 @triton.jit
@@ -555,7 +538,8 @@ def softmax_masked_kernel(
     pid_m = tl.program_id(axis=0).to(tl.int64)
     offs_n = tl.arange(0, BLOCK_N)
 
-    # TODO: the length, load what counts, softmax without 0 / 0, store all N (9 lines)
+    # TODO: the length, load what counts, softmax without 0 / 0, store all N
+    # (about 8 lines)
     ### BEGIN SOLUTION
     length = tl.load(lengths_ptr + pid_m)
     counts = offs_n < length
@@ -622,23 +606,23 @@ check(softmax_masked)
 # %% [markdown]
 # ## Recap
 #
-# - A reduction needs the whole row, so one program takes one row.
 # - Masked lanes take part in reductions. `other=` gives them a value that changes nothing.
 # - Subtract the maximum: the result is the same, and no exponential overflows.
+# - Begin with 512 lanes a warp, then measure.
 # - A running maximum and a rescaled running sum give the softmax of rows of any length. Flash
 #   attention is built on this.
 #
 # <details><summary>Common mistakes</summary>
 #
 # - `other=0` under a maximum. Rows of negative numbers show it, random numbers do not.
-# - A running sum that is not rescaled. Falling rows come out right, rising rows do not.
+# - A running sum that is not rescaled, or rescaled after `m_i` was overwritten. Falling rows come
+#   out right, rising rows do not.
 # - Starting the maximum at minus infinity: one tile of minus infinity makes the row NaN.
 # - `x`'s row stride used for the output. It works until somebody passes a slice.
 #
 # </details>
 #
-# Next: [10_rmsnorm_rows](10_rmsnorm_rows.ipynb), another reduction over rows, and the first two of
-# four ways to divide them.
+# Next: [10_rmsnorm_rows](10_rmsnorm_rows.ipynb), another reduction over rows.
 
 # %%
 progress()

@@ -4,9 +4,11 @@ from tritonbook.course.mutants import Mutant, Variant
 
 OTHER = ', other=float("-inf")'
 ALLOCATE = "    out = torch.empty((M, N), dtype=x.dtype, device=x.device)\n"
-STORE = "tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=mask_n)"
-FIRST_LOAD = f"tl.load(x_ptrs, mask_n{OTHER}"
-FIRST_MASK = "offs_n = start + tl.arange(0, BLOCK_N)\n        mask_n = offs_n < N"
+STORE = "tl.store(out_ptrs, out, mask=mask_n)"
+FIRST_LOAD = f"tl.load(x_ptrs, mask=mask_n{OTHER})"
+FIRST_PTRS = "x_ptrs = x_row_ptr + offs_n * stride_xn"
+FIRST_WALK = "    for start in range(0, N, BLOCK_N):\n        offs_n = start + tl.arange(0, BLOCK_N)\n        mask_n = offs_n < N\n        x_ptrs"
+SECOND_WALK = FIRST_WALK.replace("x_ptrs", "x = tl.load(x_row_ptr")
 RESCALED = "l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(x - m_new), axis=0)"
 MASKED_E = "e = tl.where(counts, tl.exp(x - tl.max(x, axis=0)), 0.0)"
 
@@ -16,15 +18,15 @@ MUTANTS = {
         Mutant("other_forgotten", "padding-counted", (OTHER, ""), only="interpreter"),
         Mutant(
             "maximum_shifted_by_zeros",
-            ("nan", "overflow"),
+            "maximum-not-subtracted",
             (OTHER, ", other=0.0"),
             ("e = tl.exp(x - tl.max(x, axis=0))", "e = tl.where(mask_n, tl.exp(x - tl.max(x, axis=0)), 0.0)"),
         ),
-        Mutant("maximum_not_subtracted", "overflow", ("x - tl.max(x, axis=0)", "x")),
+        Mutant("maximum_not_subtracted", "maximum-not-subtracted", ("x - tl.max(x, axis=0)", "x")),
         Mutant("minimum_subtracted", ("overflow", "nan"), ("tl.max(x, axis=0)", "tl.min(x, axis=0)")),
         Mutant("not_divided", "not-normalised", ("out = e * (1.0 / tl.sum(e, axis=0))", "out = e")),
-        Mutant("divided_by_n", "wrong-values", ("tl.sum(e, axis=0)", "N")),
-        Mutant("divided_by_the_block", "wrong-values", ("tl.sum(e, axis=0)", "BLOCK_N")),
+        Mutant("divided_by_n", "divided-by-n", ("tl.sum(e, axis=0)", "N")),
+        Mutant("divided_by_the_block", "divided-by-tile", ("tl.sum(e, axis=0)", "BLOCK_N")),
         Mutant("exp2_without_factor", "base-two", ("tl.exp(", "tl.exp2(")),
         Mutant("sign", "of-minus-x", ("e = tl.exp(x - tl.max(x, axis=0))", "e = tl.exp(tl.min(tl.where(mask_n, x, float('inf')), axis=0) - x)\n    e = tl.where(mask_n, e, 0.0)")),
         Mutant("logarithm", "logarithm", ("out = e * (1.0 / tl.sum(e, axis=0))", "out = x - tl.max(x, axis=0) - tl.log(tl.sum(e, axis=0))")),
@@ -36,8 +38,11 @@ MUTANTS = {
         Mutant("no_load_mask", ("reads-outside", "wrong-values"), (f", mask=mask_n{OTHER}", ""), only="interpreter"),
         Mutant("block_of_1024", ("unwritten-tail", "wrong-values"), ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 1024")),
         Mutant("last_row_left_out", ("unwritten-tail", "unwritten"), ("softmax_kernel[(M,)]", "softmax_kernel[(max(M - 1, 1),)]")),
-        Mutant("sum_in_half_precision", "wrong-values", ("tl.sum(e, axis=0)", "tl.sum(e.to(tl.float16), axis=0).to(tl.float32)")),
+        Mutant("sum_in_float16", "sum-in-half-precision", ("tl.sum(e, axis=0)", "tl.sum(e.to(tl.float16), axis=0).to(tl.float32)")),
+        Mutant("sum_in_the_dtype_of_x", "sum-in-half-precision", ("tl.sum(e, axis=0)", "tl.sum(e.to(x_ptr.dtype.element_ty), axis=0).to(tl.float32)")),
+        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), ("x_ptr + pid_m * stride_xm", "x_ptr + 2 * pid_m * stride_xm")),
         Mutant("exponentials_in_half_precision", ("does-not-compile", "raised"), ("e = tl.exp(x - tl.max(x, axis=0))", "e = tl.exp((x - tl.max(x, axis=0)).to(out_ptr.dtype.element_ty)).to(tl.float32)")),
+        Mutant("stores_by_index", ("raised", "does-not-compile"), (STORE, "out_ptr[offs_n] = out")),
         Mutant("writes_into_x", ("input-changed", "aliases-input"), (ALLOCATE, "    out = x\n")),
         Mutant("always_float32", "wrong-dtype", ("dtype=x.dtype", "dtype=torch.float32")),
         Mutant("no_check_of_the_width", ("should-raise",), ("if N > 65536:", "if N > 1 << 30:")),
@@ -49,27 +54,33 @@ MUTANTS = {
         Mutant("divided_by_torch", "torch-compute", ("out = e * (1.0 / tl.sum(e, axis=0))", "out = e"), ("    return out", "    return out / out.sum(-1, keepdim=True)")),
     ],
     "softmax_online": [
-        Mutant("sum_not_rescaled", "wrong-values", ("l_i * tl.exp(m_i - m_new)", "l_i")),
-        Mutant("rescaled_the_wrong_way", ("overflow", "nan", "wrong-values"), ("tl.exp(m_i - m_new)", "tl.exp(tl.minimum(m_new - m_i, 80.0))")),
-        Mutant("maximum_updated_too_early", "wrong-values", ("        l_i = l_i * tl.exp", "        m_i = m_new\n        l_i = l_i * tl.exp")),
-        Mutant("maximum_of_the_tile_only", ("wrong-values", "wrong-tail", "overflow", "nan"), ("m_new = tl.maximum(m_i, tl.max(x, axis=0))", "m_new = tl.max(x, axis=0)")),
-        Mutant("starts_at_minus_infinity", "nan", ("m_i = -1e38", 'm_i = float("-inf")')),
-        Mutant("starts_at_zero", ("overflow", "nan"), ("m_i = -1e38", "m_i = 0.0")),
-        Mutant("sum_starts_at_one", ("constant-factor", "wrong-values"), ("m_i = -1e38", "m_i = 0.0"), ("l_i = 0.0", "l_i = 1.0")),
-        Mutant("masked_lanes_are_zero", ("padding-counted", "wrong-values"), (OTHER, ", other=0.0")),
-        Mutant("other_forgotten", ("padding-counted", "wrong-values"), (OTHER, ""), only="interpreter"),
-        Mutant("no_first_load_mask", ("reads-outside", "wrong-values"), (FIRST_LOAD, "tl.load(x_ptrs"), only="interpreter"),
-        Mutant("first_tile_only", ("wrong-values",), ("range(0, N, BLOCK_N)", "range(0, BLOCK_N, BLOCK_N)")),
-        Mutant("last_tile_left_out", ("wrong-values", "overflow", "nan"), ("range(0, N, BLOCK_N)", "range(0, N - BLOCK_N + 1, BLOCK_N)")),
-        Mutant("sum_of_the_last_tile", "wrong-values", (RESCALED, "l_i = tl.sum(tl.exp(x - m_new), axis=0)")),
-        Mutant("always_the_same_tile", ("wrong-values", "reads-outside"), (FIRST_MASK, FIRST_MASK.replace("start + ", "0 * start + "))),
+        Mutant("sum_not_rescaled", "not-rescaled", ("l_i * tl.exp(m_i - m_new)", "l_i")),
+        Mutant("rescaled_the_wrong_way", ("rescaled-the-wrong-way", "overflow", "nan"), ("tl.exp(m_i - m_new)", "tl.exp(m_new - m_i)")),
+        Mutant("rescaled_the_wrong_way_without_overflow", ("rescaled-the-wrong-way", "overflow", "nan", "wrong-values"), ("tl.exp(m_i - m_new)", "tl.exp(tl.minimum(m_new - m_i, 80.0))")),
+        Mutant("maximum_updated_too_early", "not-rescaled", ("        l_i = l_i * tl.exp", "        m_i = m_new\n        l_i = l_i * tl.exp")),
+        Mutant("maximum_of_the_tile_only", "maximum-of-the-last-tile", ("m_new = tl.maximum(m_i, tl.max(x, axis=0))", "m_new = tl.max(x, axis=0)")),
+        Mutant("starts_at_minus_infinity", "starts-at-minus-infinity", ("m_i = -1e38", 'm_i = float("-inf")')),
+        Mutant("starts_at_zero", "maximum-not-subtracted", ("m_i = -1e38", "m_i = 0.0")),
+        Mutant("sum_starts_at_one", ("maximum-not-subtracted", "constant-factor", "wrong-values"), ("m_i = -1e38", "m_i = 0.0"), ("l_i = 0.0", "l_i = 1.0")),
+        Mutant("masked_lanes_are_zero", "padding-counted", (OTHER, ", other=0.0")),
+        Mutant("other_forgotten", "padding-counted", (OTHER, ""), only="interpreter"),
+        Mutant("no_first_load_mask", ("reads-outside", "wrong-values"), (FIRST_LOAD, "tl.load(x_ptrs)"), only="interpreter"),
+        Mutant("first_tile_only", "first-tile-only", (FIRST_WALK, FIRST_WALK.replace("range(0, N, BLOCK_N)", "range(0, BLOCK_N, BLOCK_N)"))),
+        Mutant("last_tile_left_out", "last-tile-left-out", (FIRST_WALK, FIRST_WALK.replace("range(0, N, BLOCK_N)", "range(0, N - BLOCK_N + 1, BLOCK_N)"))),
+        Mutant("sum_of_the_last_tile", "sum-of-the-last-tile", (RESCALED, "l_i = tl.sum(tl.exp(x - m_new), axis=0)")),
+        Mutant("always_the_same_tile", ("wrong-values", "reads-outside"), (FIRST_WALK, FIRST_WALK.replace("start + ", "0 * start + "))),
         Mutant("exp2_in_the_sum", "wrong-values", ("tl.sum(tl.exp(x - m_new)", "tl.sum(tl.exp2(x - m_new)")),
         Mutant("not_divided", "not-normalised", ("(x.to(tl.float32) - m_i) * (1.0 / l_i)", "(x.to(tl.float32) - m_i)")),
-        Mutant("maximum_not_subtracted", ("overflow", "nan"), ("m_new = tl.maximum(m_i, tl.max(x, axis=0))", "m_new = 0.0 * tl.max(x, axis=0)"), ("m_i = -1e38", "m_i = 0.0")),
-        Mutant("column_stride_forgotten", ("strided-only", "reads-outside"), ("x_ptrs = x_ptr + offs_n * stride_xn", "x_ptrs = x_ptr + offs_n")),
-        Mutant("rows_are_n_apart", "strided-only", ("x_ptr += pid_m * stride_xm", "x_ptr += pid_m * N")),
+        Mutant("maximum_not_subtracted", "maximum-not-subtracted", ("m_new = tl.maximum(m_i, tl.max(x, axis=0))", "m_new = 0.0 * tl.max(x, axis=0)"), ("m_i = -1e38", "m_i = 0.0")),
+        Mutant("sum_in_half_precision", "sum-in-half-precision", ("tl.sum(tl.exp(x - m_new), axis=0)\n        m_i = m_new", "tl.sum(tl.exp(x - m_new), axis=0)\n        l_i = l_i.to(tl.float16).to(tl.float32)\n        m_i = m_new")),
+        Mutant("column_stride_forgotten", ("strided-only", "reads-outside"), (FIRST_PTRS, "x_ptrs = x_row_ptr + offs_n")),
+        Mutant("rows_are_n_apart", "strided-only", ("x_ptr + pid_m * stride_xm", "x_ptr + pid_m * N")),
+        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (FIRST_PTRS, "x_ptrs = x_row_ptr + pid_m * stride_xm + offs_n * stride_xn"), ("tl.load(x_row_ptr + offs_n", "tl.load(x_row_ptr + pid_m * stride_xm + offs_n")),
+        Mutant("mask_of_the_first_tile", ("reads-outside", "out-of-bounds-store"), (FIRST_WALK, FIRST_WALK.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
+        Mutant("tl_max_of_two_numbers", ("raised", "does-not-compile"), ("tl.maximum(m_i, tl.max(x, axis=0))", "tl.max(m_i, tl.max(x, axis=0))")),
         Mutant("exponentials_in_half_precision", ("does-not-compile", "raised"), ("tl.sum(tl.exp(x - m_new), axis=0)", "tl.sum(tl.exp((x - m_new).to(out_ptr.dtype.element_ty)).to(tl.float32), axis=0)")),
-        Mutant("no_store_mask", "out-of-bounds-store", ("tl.store(out_ptrs, out, mask_n, evi", "tl.store(out_ptrs, out, evi")),
+        Mutant("no_store_mask", "out-of-bounds-store", ("offs_n * stride_on, out, mask=mask_n)", "offs_n * stride_on, out)")),
+        Mutant("second_walk_stops_early", ("unwritten-tail", "unwritten"), (SECOND_WALK, SECOND_WALK.replace("range(0, N, BLOCK_N)", "range(0, BLOCK_N, BLOCK_N)"))),
         Mutant(
             "torch_stand_in",
             "no-kernel-launched",
@@ -101,7 +112,7 @@ VARIANTS = {
         Variant("exp2_with_factor", ("tl.exp(x - tl.max(x, axis=0))", "tl.exp2((x - tl.max(x, axis=0)) * 1.4426950408889634)")),
         Variant("where_instead_of_other", (OTHER, ", other=0.0"), ("    e = tl.exp", '    x = tl.where(mask_n, x, float("-inf"))\n    e = tl.exp')),
         Variant("large_negative_number", (OTHER, ", other=-1e38")),
-        Variant("cast_by_the_store", ("out.to(out_ptr.dtype.element_ty)", "out")),
+        Variant("cast_before_the_store", (STORE, STORE.replace("out,", "out.to(out_ptr.dtype.element_ty),"))),
         # tl.max gives float32, so the rest of the formula is computed in float32 all the same.
         Variant("no_cast_after_the_load", (".to(tl.float32)", "")),
         Variant("evict_first", (OTHER, OTHER + ', eviction_policy="evict_first"')),
@@ -111,8 +122,10 @@ VARIANTS = {
         Variant("in_three_steps", (RESCALED, "scale = tl.exp(m_i - m_new)\n        l_i = l_i * scale\n        l_i += tl.sum(tl.exp(x - m_new), axis=0)")),
         Variant("minus_infinity_handled", ("m_i = -1e38", 'm_i = float("-inf")'), (RESCALED, 'safe = tl.where(m_new == float("-inf"), 0.0, m_new)\n        l_i = l_i * tl.exp(m_i - safe) + tl.sum(tl.exp(x - safe), axis=0)')),
         Variant("two_walks_for_the_sum", ("        m_i = m_new\n", "        m_i = m_new * 1.0\n")),
-        Variant("no_hints_to_the_cache", (', eviction_policy="evict_last"', ""), ('stride_xn, mask_n, eviction_policy="evict_first"', "stride_xn, mask_n")),
-        Variant("second_walk_forwards", ("(num_tiles - 1 - i) * BLOCK_N", "i * BLOCK_N")),
+        Variant("hints_to_the_cache", (FIRST_LOAD, f'tl.load(x_ptrs, mask=mask_n{OTHER}, eviction_policy="evict_last")')),
+        Variant("second_walk_backwards", (SECOND_WALK, SECOND_WALK.replace("offs_n = start + ", "offs_n = (tl.cdiv(N, BLOCK_N) - 1) * BLOCK_N - start + "))),
+        Variant("divided_element_by_element", (" * (1.0 / l_i)", " / l_i")),
+        Variant("cast_before_the_store", ("offs_n * stride_on, out, ", "offs_n * stride_on, out.to(out_ptr.dtype.element_ty), ")),
         Variant("lowest_float32", ("m_i = -1e38", "m_i = -3.4028234663852886e38")),
     ],
     "softmax_masked": [

@@ -2,7 +2,7 @@
 
 from .cases import case, dtype_override, seed_secret, tensor
 from .checks import Check
-from .compare import Tolerance, derive_tolerance
+from .compare import Tolerance, derive_tolerance, rounded_once
 from .gates import Speed
 from .report import CheckFailed, Finding, Report
 from .runner import first_finding_only, run, run_check
@@ -18,6 +18,7 @@ __all__ = [
     "derive_tolerance",
     "dtype_override",
     "first_finding_only",
+    "rounded_once",
     "run",
     "run_check",
     "seed_secret",

@@ -33,7 +33,9 @@ class Check:
     result. overlap: programs may store to one address.
     terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
     tolerance: a Tolerance, or a function from the output's dtype to one.
-    mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with.
+    mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with. They
+    get the reference's arguments; keyword-only parameters get options of the call that have their
+    name (a tile's width), and `dtype` that of the case.
     also, hidden_also: functions with assertions of their own, for the visible cases and the hidden.
     timeout: seconds a call; the environment's TRITONBOOK_CALL_SECONDS can lower it.
     speed: a timed case with its baseline, on a GPU.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,23 @@ def derive_tolerance(dtype: torch.dtype, terms: int = 1) -> Tolerance:
     if terms > 1:
         why += f", 4 steps x sqrt({terms}) for the sum"
     return Tolerance(relative, of_row_max, absolute, why)
+
+
+def rounded_once(terms: int) -> Callable[[torch.dtype], Tolerance]:
+    """For a contract that says "in float32, rounded once at the store": half a step of the dtype.
+
+    It refuses a second rounding on the way, such as a sum in half precision. terms: of the sum.
+    """
+
+    def tolerance(dtype: torch.dtype) -> Tolerance:
+        whole = derive_tolerance(dtype, terms)
+        if dtype not in (torch.float16, torch.bfloat16):
+            return whole
+        half = torch.finfo(dtype).eps / 2
+        why = whole.because.replace(f"step of {2 * half:.1e}", f"rounding of {half:.1e}")
+        return replace(whole, relative=whole.relative - half, because=why)
+
+    return tolerance
 
 
 def _short(dtype: torch.dtype) -> str:

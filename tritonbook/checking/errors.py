@@ -27,9 +27,19 @@ _PLAIN = (
         "The function asks for a GPU, and there is none here. Allocate on the input's device.",
     ),
     (
+        r"^axis .* out of bounds for shape",
+        "`tl.max` and `tl.sum` reduce one tile along an axis: `tl.max(tile, axis=0)`. The larger "
+        "of two numbers is `tl.maximum(a, b)`.",
+    ),
+    (
         r"missing \d+ required positional argument",
         "A launch or call lacks an argument.",
     ),
+)
+
+_NO_ARRAY = (
+    "A pointer is an address, not an array, and cannot be indexed. Write with "
+    "`tl.store(pointer + offsets, values, mask=...)`."
 )
 
 # This package, and the grader that runs the same checks; an installed copy is in site-packages.
@@ -84,8 +94,11 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
     for pattern, sentence in _PLAIN:
         if re.search(pattern, text):
             return Finding("raised", f"{sentence} ({type(cause).__name__}: {text})")
+    lines = _last_lines(cause)
+    if re.search(r": \w+_ptrs?\[[^\]]*\] *[+*/-]?= .*$", lines):
+        return Finding("raised", _NO_ARRAY, lines)
     first = text.splitlines()[0] if text else "no message"
-    return Finding("raised", f"It raised {type(cause).__name__}: {first}", _last_lines(cause))
+    return Finding("raised", f"It raised {type(cause).__name__}: {first}", lines)
 
 
 def _out_of_resources(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import torch
 
 from ..port import device
-from .cases import Case, TensorSpec
+from .cases import DTYPES, Case, TensorSpec
 from .checks import Mistakes
 from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
 from .diagnose import Evidence, bad_strip, diagnose, first_bad
@@ -71,8 +72,9 @@ class Judge:
             _as_float64(values[name]) if isinstance(value, TensorSpec) else value
             for name, value in case.arguments.items()
         ]
+        told = _told(reference, case) if reference else {}
         with torch.no_grad():
-            return flatten((reference or self.reference)(*arguments))
+            return flatten((reference or self.reference)(*arguments, **told))
 
     def output_dtypes(self, case: Case) -> list[torch.dtype]:
         """Dtypes of the results: those that the reference gives for the case's own dtypes."""
@@ -312,6 +314,13 @@ class Judge:
             return False
         pairs = zip(first, second, kinds, strict=True)
         return all(same_bits(a, b) for a, b, tensors in pairs if tensors)
+
+
+def _told(formula: Callable[..., Any], case: Case) -> dict[str, Any]:
+    """What a mistake's formula asks for by keyword: options of the call, and the case's `dtype`."""
+    known = {"dtype": DTYPES[case.effective_dtype()], **case.options}
+    wanted = inspect.signature(formula).parameters.values()
+    return {p.name: known[p.name] for p in wanted if p.kind is p.KEYWORD_ONLY and p.name in known}
 
 
 def _as_float64(values: torch.Tensor) -> torch.Tensor:

@@ -36,8 +36,8 @@ def install_interpreter_fixes() -> None:
     - names imported from `triton.language` (`from triton.language import load`) stay what they are
       outside kernels, and a kernel that sees no module called `triton.language` is refused.
     - torch's `wrap_triton` refuses an interpreted kernel (torch 2.6 to 2.9, at least).
-    - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic and the cast to
-      bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
+    - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the cast
+      to bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
     """
     global _installed
     if _installed or not INTERPRET:
@@ -201,6 +201,7 @@ def _compute_bfloat16_in_float32(interp: Any) -> None:
         return rounded.reshape(np.shape(values))
 
     dot, binary_op, cast_impl = builder.create_dot, builder.binary_op, builder.cast_impl
+    sum_of = interp.ReduceOps.sum
 
     def create_dot(self: Any, a: Any, b: Any, *rest: Any, **options: Any) -> Any:
         return dot(self, to_float32(a), to_float32(b), *rest, **options)
@@ -221,5 +222,13 @@ def _compute_bfloat16_in_float32(interp: Any) -> None:
     def get_bf16(self: Any, value: float) -> Any:
         return handle(to_bfloat16_bits(np.array([value], dtype=np.float32)), tl.bfloat16)
 
+    def reduced(self: Any, tile: Any) -> Any:
+        if tile.dtype.scalar != tl.bfloat16:
+            return sum_of(self, tile)
+        values = to_float32(tile.handle).data
+        total = np.sum(values, axis=self.axis, keepdims=self.keep_dims)
+        return self.to_tensor(to_bfloat16_bits(np.asarray(total)), tile.dtype)
+
     builder.create_dot, builder.binary_op, builder.cast_impl = create_dot, binary, cast
     builder.get_bf16 = get_bf16
+    interp.ReduceOps.sum = reduced

@@ -107,7 +107,13 @@ def _outside(meter: Meter, bad: list[Touch]) -> str:
     programs = {t.access.program for t in bad}
     if len(programs) > 1:
         text += f" ({len(programs)} programs do so)"
-    return f"{text}{_line(launch, first.access.line)}. Those lanes need a mask."
+    mend = (
+        "Its mask lets them through: either it tests other offsets than the address is made of, or "
+        "the address itself is off (a row that is added twice, a stride of another tensor)."
+        if first.access.has_mask
+        else "Those lanes need a mask."
+    )
+    return f"{text}{_line(launch, first.access.line)}. {mend}"
 
 
 def _place(meter: Meter, touch: Touch) -> str:

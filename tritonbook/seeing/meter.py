@@ -52,6 +52,7 @@ class Access:
     mask: np.ndarray | None  # True: the lane is active; None: all are
     line: int  # in the kernel's file; 0 when unknown
     shape: tuple[int, ...] = ()
+    has_mask: bool = False  # the kernel gives one, though it may let every lane through
 
     @property
     def active(self) -> np.ndarray:
@@ -160,7 +161,9 @@ class Meter:
         if all(region.start != known.start for known in self._regions):
             self._regions.append(region)
 
-    def _note(self, builder: Any, kind: str, pointers: Any, mask: Any) -> np.ndarray:
+    def _note(
+        self, builder: Any, kind: str, pointers: Any, mask: Any, has_mask: bool = False
+    ) -> np.ndarray:
         """Record one access; return the mask of lanes that may be carried out."""
         launch = self.launches[-1]
         launch.grid = tuple(int(n) for n in builder.grid_dim)
@@ -176,6 +179,7 @@ class Meter:
             mask=None if lanes.all() else lanes.copy(),
             line=_line_in(launch.file),
             shape=addresses.shape,
+            has_mask=has_mask,
         )
         safe = np.zeros(flat.shape, dtype=bool)
         for region in self._regions:
@@ -240,7 +244,9 @@ def _patched(seen: Meter) -> Iterator[None]:
 
     def only(self: Any, kind: str, pointers: Any, mask: Any) -> Any:
         """The mask of the lanes that may be carried out. Descriptors give a bare array as mask."""
-        return TensorHandle(seen._note(self, kind, pointers, mask.data), tl.int1)
+        # Without a mask the builder's own `create_load` and `create_store` make one of ones.
+        given = sys._getframe(2).f_code.co_name not in ("create_load", "create_store")
+        return TensorHandle(seen._note(self, kind, pointers, mask.data, given), tl.int1)
 
     # Descriptors name some of the other arguments of a load.
     def load(self: Any, pointers: Any, mask: Any, *rest: Any, **named: Any) -> Any:
