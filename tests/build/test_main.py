@@ -70,7 +70,7 @@ def test_a_broken_exercise_gives_one_sentence_and_code_2(course, run):
         code, _, err = run(verb)
         assert code == 2
         assert err.splitlines() == [
-            "17_twice/page.py, line 86: the check cell states no points; add points=2."
+            "17_twice/page.py, line 93: the check cell states no points; add points=2."
         ]
         assert "Traceback" not in err
 
@@ -106,7 +106,7 @@ def test_an_open_gap_that_does_not_compile_is_said(course, run):
     run("sync")
     code, _, err = run("check")
     assert code == 2
-    assert "line 44: the open gap of 'twice' does not compile (NameError" in err
+    assert "line 43: the open gap of 'twice' does not compile (NameError" in err
     assert len(err.splitlines()) == 1
 
 

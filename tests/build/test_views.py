@@ -40,10 +40,10 @@ def test_what_each_view_shows(course):
 
 def test_the_learners_notebook_opens_in_colab_at_the_released_tag(course):
     notebook = views.learner(course.exercise, RELEASE)
-    first, setup = notebook.cells[0].source, notebook.cells[2].source
+    first, setup = notebook.cells[0].source, notebook.cells[1].source
     assert first.startswith("# 17. Twice\n")
     assert "/github/someone/somewhere/blob/v1.2.3/notebooks/17_twice.ipynb" in first
-    assert "**40 minutes** · no GPU needed" in first and "- double a vector" in first
+    assert "**6 minutes** · no GPU needed" in first and "- double a vector" in first
     assert "https://github.com/someone/somewhere/archive/refs/tags/v1.2.3.zip" in setup
     assert setup.index("find_spec") < setup.index("from tritonbook import")
     assert notebook.metadata.kernelspec.name == "python3"
@@ -61,19 +61,20 @@ def test_the_set_up_cell_is_folded_and_says_what_it_was_made_for(course):
 
 
 def test_a_title_in_the_file_is_not_shown_twice(course):
-    course.edit("# ## The idea", "# # Twice as much\n#\n# ## The idea")
+    setup = '# %% tags=["setup"]'
+    course.edit(setup, f"# %% [markdown]\n# # Twice as much\n#\n# ## Before\n\n{setup}")
     notebook = views.learner(course.exercise, RELEASE)
     assert "Twice as much" not in joined(notebook)
     assert notebook.cells[0].source.startswith("# 17. Twice\n")
-    assert "## The idea" in notebook.cells[0].source
+    assert "## Before" in notebook.cells[0].source
 
 
 def test_cell_ids_come_from_keys_and_positions(course):
     """Kills: random ids, which change every file on every build."""
     for view in VIEWS:
         assert [cell.id for cell in view(course.exercise, RELEASE).cells] == [
-            *("title", "text-1", "setup", "text-2", "reference-1", "text-3"),
-            *("answer-twice", "hint-twice", "check-twice", "text-4", "code-1"),
+            *("title", "setup", "text-1", "reference-1", "text-2"),
+            *("answer-twice", "hint-twice", "check-twice", "text-3", "code-1"),
         ]
 
 

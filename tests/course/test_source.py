@@ -48,7 +48,7 @@ def test_header_values_with_comments_and_quotes():
     header = parse(text).header
     assert header["title"] == "Twice: a #1"
     assert header["requires"] == ["00_start_here", "01_vector_add"]
-    assert header["minutes"] == 40
+    assert header["minutes"] == 6
 
 
 def test_line_numbers_point_at_the_cell():
@@ -62,8 +62,8 @@ def test_line_numbers_point_at_the_cell():
 BROKEN = [
     ("# ---\n# workbook", "# workbook", 1, "the header is missing"),
     ("# workbook:", "# workshop:", 1, "the header has no block 'workbook:'"),
-    ("#   minutes: 40\n", "", 9, "the header lacks 'minutes'"),
-    ("minutes: 40", "minutes: forty", 4, "'minutes' is not a whole number"),
+    ("#   minutes: 6\n", "", 9, "the header lacks 'minutes'"),
+    ("minutes: 6", "minutes: forty", 4, "'minutes' is not a whole number"),
     ("needs: interpreter", "needs: tpu", 1, "needs is 'tpu'"),
     ("requires: []", "requires: none", 6, "'requires' is not a list"),
     ("requires: []", "wants: []", 6, "'wants' is not a key of the header"),

@@ -36,8 +36,8 @@ def install_interpreter_fixes() -> None:
     - names imported from `triton.language` (`from triton.language import load`) stay what they are
       outside kernels, and a kernel that sees no module called `triton.language` is refused.
     - torch's `wrap_triton` refuses an interpreted kernel (torch 2.6 to 2.9, at least).
-    - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the cast
-      to bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
+    - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the
+      cast to bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
     """
     global _installed
     if _installed or not INTERPRET:

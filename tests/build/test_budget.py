@@ -1,0 +1,66 @@
+"""The budget of a page: what is counted, and that a page over it is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from tritonbook.build import budget
+from tritonbook.build.release import Release
+
+RELEASE = Release("https://github.com/someone/somewhere", "1.2.3")
+IDEA = "One paragraph and a picture."
+STORE = "    tl.store(out_ptr + offs, 2 * x, mask=mask)\n    ### END"
+
+
+def said(course) -> list[str]:
+    return [str(error) for error in budget.problems(course.exercise, RELEASE)]
+
+
+def test_what_is_counted(course):
+    """Kills: folded text among the words, comments of a gap among its lines, blank lines."""
+    before = budget.size(course.exercise, RELEASE)
+    folded = "<details><summary>More</summary> seven words that nobody has to read </details>"
+    course.edit(IDEA, f"Two words. {folded}")
+    course.edit(STORE, f"    # why\n\n{STORE}")
+    after = budget.size(course.exercise, RELEASE)
+    assert after.words == before.words + 2 - len(IDEA.split())
+    assert after.folded == before.folded + 9
+    assert (after.to_write, after.largest_gap, after.first_kernel_gap) == (2, 2, 2)
+    assert after.code == before.code
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (IDEA, "word " * 1400, ", and 1300 is the most"),
+        (STORE, "    x += 1\n" * 20 + STORE, "largest gap: 22, and 18 is the most"),
+        (STORE, "    x += 1\n" * 7 + STORE, "first kernel gap: 9, and 8 is the most"),
+        ("# %%\nprogress()", "# %%\n" + "progress()\n" * 231, ", and 230 is the most"),
+        ("    return 2 * x", "    x = 1\n" * 30 + "    return 2 * x", ", and 30 is the most"),
+        ("minutes: 6", "minutes: 30", "it states 30 minutes, and looks like 5"),
+    ],
+)
+def test_a_page_over_its_budget_is_named(course, old: str, new: str, sentence: str):
+    assert said(course) == []
+    course.edit(old, new)
+    assert any(sentence in text for text in said(course)), said(course)
+
+
+def test_at_most_three_tasks(course):
+    text = course.path.read_text()
+    start, stop = text.index('# %% tags=["answer"]'), text.index("# %% [markdown]\n# ## Recap")
+    task = text[start:stop]
+    more = "".join(task.replace("twice", f"twice_{i}") for i in range(3))
+    course.path.write_text(text[:stop] + more + text[stop:])
+    assert any("tasks: 4, and 3 is the most" in sentence for sentence in said(course))
+
+
+def test_a_page_within_its_budget_leaves_the_list(course, monkeypatch):
+    """Kills: a list of pages still to be rewritten that never shrinks."""
+    monkeypatch.setattr(budget, "PENDING", ("17_twice",))
+    assert said(course) == [
+        "17_twice/page.py, line 1: the page is within its budget; take it off PENDING in "
+        "tritonbook/build/budget.py."
+    ]
+    course.edit(IDEA, "word " * 1400)
+    assert said(course) == []
