@@ -135,12 +135,12 @@ def test_what_a_plain_function_may_return(got, expected, fine):
 
 
 def test_a_mistake_within_the_tolerance_is_none():
-    """Kills: suspects compared more strictly than the answer itself."""
+    """Kills: mistakes compared more strictly than the answer itself."""
     loose = Tolerance(1e-3)
     near = {"near": (lambda n: 1.0001, "This is a little more.")}
-    assert plain(lambda n: 1.0001, 1.0, tolerance=loose, suspects=near).passed
+    assert plain(lambda n: 1.0001, 1.0, tolerance=loose, mistakes=near).passed
     far = {"far": (lambda n: 2.0, "This is twice as much.")}
-    assert plain(lambda n: 2.0001, 1.0, tolerance=loose, suspects=far).finding.code == "far"
+    assert plain(lambda n: 2.0001, 1.0, tolerance=loose, mistakes=far).finding.code == "far"
 
 
 class _Row:

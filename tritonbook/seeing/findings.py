@@ -107,7 +107,12 @@ def _outside(meter: Meter, bad: list[Touch]) -> str:
     programs = {t.access.program for t in bad}
     if len(programs) > 1:
         text += f" ({len(programs)} programs do so)"
-    return f"{text}{_line(launch, first.access.line)}. Those lanes need a mask."
+    line, given = first.access.line, first.access.mask is not None  # None: no lane is masked
+    given = given or "mask=" in linecache.getline(launch.file, line)
+    mend = "Those lanes need a mask"
+    if given:
+        mend = "A mask is there and lets them through: either it is wrong, or the address is"
+    return f"{text}{_line(launch, line)}. {mend}."
 
 
 def _place(meter: Meter, touch: Touch) -> str:
