@@ -83,6 +83,7 @@ from tritonbook.timing.trace import WAITING_CALLS
 # Write `bench_ms`, about 9 lines. Time it with `gpu`, not with Python's clock: the check runs it on
 # the simulated GPU, with kernels whose times are known. That is what `bench_simulated` is for.
 
+
 # %% tags=["answer"] key="bench_ms"
 def bench_ms(fn, warmup, rep):
     """Median milliseconds of one call of fn(), from an idle GPU to an idle GPU."""
@@ -105,6 +106,7 @@ def bench_ms(fn, warmup, rep):
 def bench_simulated(*schedule):
     """bench_ms on a simulated GPU."""
     return simulated_bench(bench_ms, *schedule)
+
 
 # %% [markdown] tags=["hint"] key="bench_ms"
 # #### Hints for bench_ms
@@ -173,6 +175,7 @@ bench(
 # mistake in your counting, so raise `ValueError` unless `bytes` is positive. No operations are fine:
 # a copy does none.
 
+
 # %% tags=["answer"] key="intensity"
 def intensity(bytes, flops):
     """Floating-point operations per byte moved. Raises ValueError unless bytes > 0."""
@@ -182,6 +185,7 @@ def intensity(bytes, flops):
         raise ValueError(f"a kernel moves more than {bytes} bytes")
     return flops / bytes
     ### END SOLUTION
+
 
 # %% [markdown] tags=["hint"] key="intensity"
 # #### Hints for intensity
@@ -217,6 +221,7 @@ check(intensity)
 # Write `roofline_ms`, about 3 lines. Mind the units: `peak_bw` is in GB/s ($10^9$ bytes a second),
 # `peak_flops` in TFLOP/s ($10^{12}$ operations a second), the result in milliseconds.
 
+
 # %% tags=["answer"] key="roofline_ms"
 def roofline_ms(bytes, flops, peak_bw, peak_flops):
     """Least milliseconds for this work; peak_bw in GB/s, peak_flops in TFLOP/s."""
@@ -226,6 +231,7 @@ def roofline_ms(bytes, flops, peak_bw, peak_flops):
     arithmetic_ms = flops / (peak_flops * 1e12) * 1e3
     return max(memory_ms, arithmetic_ms)
     ### END SOLUTION
+
 
 # %% [markdown] tags=["hint"] key="roofline_ms"
 # #### Hints for roofline_ms
@@ -278,7 +284,7 @@ timed = bench(
     title="64 million elements, and a product of 4096 x 4096 matrices in float16",
     stored="roofline",
 )
-timed.peaks
+print(timed.peaks)
 
 # %% [markdown]
 # Guess before you look. Your `roofline_ms` may help.
@@ -341,6 +347,7 @@ roofline(
 # waits until the GPU has computed it. In that time it launches nothing. When it comes back, the
 # queue is empty and the GPU waits for the host. The simulated GPU shows both loops.
 
+
 # %%
 def train(device, steps, print_every):
     """A training loop: 8 kernels a step, then 1.5 ms of Python for the next batch."""
@@ -386,6 +393,7 @@ timeline(traces[5], "The loss is printed once", "simulated")
 # that contains the whole call: this is what stands in your program. A call in no operator gives its
 # own name.
 
+
 # %% tags=["answer", "stretch"] key="find_sync"
 def find_sync(trace):
     """[(outermost operator, microseconds waited), ...] of each waiting call, in order of time."""
@@ -407,6 +415,7 @@ def find_sync(trace):
         found.append((outermost["name"], call["dur"]))
     return found
     ### END SOLUTION
+
 
 # %% [markdown] tags=["hint"] key="find_sync"
 # #### Hints for find_sync

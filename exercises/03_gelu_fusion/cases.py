@@ -1,5 +1,7 @@
 """What the checks of 03_gelu_fusion try: cases, references, and mistakes that have a name."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -11,7 +13,6 @@ from .page import (
     bias_gelu_ref,
     gelu_backward_ref,
     gelu_tanh_ref,
-    relu_ref,
     silu_ref,
 )
 
@@ -20,11 +21,20 @@ def gelu_u(x):
     return SQRT_2_OVER_PI.value * (x + 0.044715 * x**3)
 
 
-def near_zero(dtype):
-    """1 + tanh cancels for negative x: errors there are absolute, not relative."""
+def half(x):
+    """x rounded to half precision on the way."""
+    return x.half().to(x.dtype)
+
+
+def rounded_once(dtype):
+    """Half a step for the only rounding to a half dtype, so that a second one shows; where the
+    result nears zero for negative x, errors are absolute, not relative."""
     usual = derive_tolerance(dtype)
-    because = f"{usual.because}; 1e-06 absolute where 1 + tanh cancels"
-    return Tolerance(usual.relative, absolute=1e-6, because=because)
+    step = 0.0 if dtype in (torch.float32, torch.float64) else torch.finfo(dtype).eps
+    because = f"{usual.because}; 1e-06 absolute near zero"
+    if step:
+        because = because.replace("one ", "half a ", 1)
+    return Tolerance(usual.relative - step / 2, absolute=1e-6, because=because)
 
 
 CASES = [
@@ -36,11 +46,10 @@ CASES = [
     case("not contiguous", x=tensor(8, 9, layout="transposed"), raises=ValueError),
 ]
 
-RELU_SUSPECTS = {
-    "absolute-value": (lambda x: x.abs(), "This is |x|. What becomes of a negative number?"),
-    "negative-part": (lambda x: x.clamp(max=0), "This is min(x, 0), the other half."),
-    "unchanged": (lambda x: x, "This is x itself: nothing was cut off."),
-}
+ROUNDED = (
+    "A value between load and store is rounded to half precision. Convert to float32 right after "
+    "the load, and stay there."
+)
 
 SILU_SUSPECTS = {
     "only-sigmoid": (torch.sigmoid, "This is the sigmoid alone. The factor x is missing."),
@@ -49,6 +58,9 @@ SILU_SUSPECTS = {
         "This is x sigmoid(-x). Look at the sign inside the exponential.",
     ),
     "tanh": (lambda x: x * torch.tanh(x), "This is x tanh(x)."),
+    "unchanged": (lambda x: x, "This is x itself: the factor sigmoid(x) is missing."),
+    "rounded-between": (lambda x: x * half(torch.sigmoid(x)), ROUNDED),
+    "half-arithmetic": (lambda x: half(x * half(torch.sigmoid(x))), ROUNDED),
 }
 
 GELU_SUSPECTS = {
@@ -72,6 +84,24 @@ GELU_SUSPECTS = {
         "This is the quick approximation x sigmoid(1.702 x), not the tanh form.",
     ),
     "silu": (lambda x: x * torch.sigmoid(x), "This is SiLU."),
+    "unchanged": (lambda x: x, "This is x itself: the sigmoid is missing."),
+    "coefficient": (
+        lambda x: x * torch.sigmoid(2 * SQRT_2_OVER_PI.value * (x + 0.44715 * x**3)),
+        "The coefficient of the cube is 0.044715, not 0.44715.",
+    ),
+    "root-missing": (
+        lambda x: x * torch.sigmoid(4 / math.pi * (x + 0.044715 * x**3)),
+        "The root is missing: the factor of u is sqrt(2 / pi), not 2 / pi.",
+    ),
+    "factor-missing": (
+        lambda x: x * torch.sigmoid(2 * (x + 0.044715 * x**3)),
+        "The factor sqrt(2 / pi) is missing from u.",
+    ),
+    "rounded-between": (
+        lambda x: x * torch.sigmoid(2 * SQRT_2_OVER_PI.value * (x + 0.044715 * half(x**3))),
+        ROUNDED,
+    ),
+    "half-arithmetic": (lambda x: x * torch.sigmoid(2 * half(gelu_u(x))), ROUNDED),
 }
 
 BIAS_CASES = [
@@ -80,6 +110,9 @@ BIAS_CASES = [
     case("narrow rows", x=tensor(20, 50), bias=tensor(50)),
     case("rows with gaps between them", x=tensor(6, 300, layout="strided"), bias=tensor(300)),
     case("half precision", dtype="float16", x=tensor(7, 600), bias=tensor(600)),
+    case("a transposed matrix", x=tensor(31, 40, layout="transposed"), bias=tensor(40)),
+    case("a bias with gaps", x=tensor(5, 200), bias=tensor(200, layout="strided")),
+    case("large values", x=tensor(3, 90, scale=2e3), bias=tensor(90, scale=2e3)),
     case("a bias that does not fit", x=tensor(4, 8), bias=tensor(9), raises=ValueError),
 ]
 
@@ -93,6 +126,20 @@ BIAS_SUSPECTS = {
         lambda x, bias: gelu_tanh_ref(x + bias[0]),
         "Every column got bias[0]. The address of the bias needs the column.",
     ),
+    "bias-by-row": (
+        lambda x, bias: gelu_tanh_ref(x + bias[torch.arange(len(x)) % len(bias), None]),
+        "Row m got bias[m]. The bias belongs to the columns.",
+    ),
+    "bias-only-in-u": (
+        lambda x, bias: x * torch.sigmoid(2 * gelu_u(x + bias)),
+        "The bias is in u but not in the factor before the sigmoid. Add it once, at the start.",
+    ),
+    "bias-not-in-u": (
+        lambda x, bias: (x + bias) * torch.sigmoid(2 * gelu_u(x)),
+        "The bias is in the factor before the sigmoid but not in u. Add it once, at the start.",
+    ),
+    "bias-subtracted": (lambda x, bias: gelu_tanh_ref(x - bias), "The bias was subtracted."),
+    "rounded-between": (lambda x, bias: gelu_tanh_ref(half(x + bias)), ROUNDED),
 }
 
 HIDDEN_BIAS_CASES = [
@@ -116,6 +163,13 @@ def after_cancelling(dtype):
     return Tolerance(usual.relative, absolute=1e-5, because=because)
 
 
+def two_terms(dy, x, first=1, second=1, inner=2, cube=3):
+    """dy times both terms of the product rule, each with its factor."""
+    s = torch.sigmoid(2 * gelu_u(x))
+    du = SQRT_2_OVER_PI.value * (1 + cube * 0.044715 * x * x)
+    return dy * (first * s + second * x * s * (1 - s) * inner * du)
+
+
 BACKWARD_SUSPECTS = {
     "dy-missing": (
         lambda dy, x: gelu_backward_ref(torch.ones_like(x), x),
@@ -130,6 +184,26 @@ BACKWARD_SUSPECTS = {
         "This is the derivative of GELU's other form, with erf.",
     ),
     "forward": (lambda dy, x: dy * gelu_tanh_ref(x), "This is dy times GELU, not its derivative."),
+    "three-missing": (
+        lambda dy, x: two_terms(dy, x, cube=1),
+        "The 3 is missing from du/dx: the derivative of x^3 is 3 x^2.",
+    ),
+    "two-missing": (
+        lambda dy, x: two_terms(dy, x, inner=1),
+        "The 2 is missing: s is a function of 2u, so du/dx comes in twice.",
+    ),
+    "first-term-without-dy": (
+        lambda dy, x: two_terms(1, x, second=0) + two_terms(dy, x, first=0),
+        "dy multiplies only the second term. It multiplies the whole derivative.",
+    ),
+    "second-term-without-dy": (
+        lambda dy, x: two_terms(dy, x, second=0) + two_terms(1, x, first=0),
+        "dy multiplies only the first term. It multiplies the whole derivative.",
+    ),
+    "sign": (
+        lambda dy, x: two_terms(dy, x, second=0) - two_terms(dy, x, first=0),
+        "The second term has the wrong sign.",
+    ),
 }
 
 BACKWARD_CASES = [
@@ -151,19 +225,12 @@ HIDDEN_BACKWARD_CASES = [
 ]
 
 CHECKS = {
-    "relu": Check(
-        relu_ref,
-        CASES,
-        ELEMENTWISE,
-        launches=1,
-        mistakes=RELU_SUSPECTS,
-    ),
     "silu": Check(
         silu_ref,
         CASES,
         ELEMENTWISE,
         launches=1,
-        tolerance=near_zero,
+        tolerance=rounded_once,
         mistakes=SILU_SUSPECTS,
     ),
     "gelu_tanh": Check(
@@ -171,7 +238,7 @@ CHECKS = {
         CASES,
         ELEMENTWISE,
         launches=1,
-        tolerance=near_zero,
+        tolerance=rounded_once,
         mistakes=GELU_SUSPECTS,
     ),
     "bias_gelu": Check(
@@ -179,7 +246,7 @@ CHECKS = {
         BIAS_CASES,
         HIDDEN_BIAS_CASES,
         launches=1,
-        tolerance=near_zero,
+        tolerance=rounded_once,
         mistakes=BIAS_SUSPECTS,
     ),
     "gelu_backward": Check(

@@ -1,14 +1,15 @@
 # ---
 # workbook:
 #   title: GELU and fusion
-#   minutes: 55
+#   minutes: 50
+#   stretch: 20
 #   needs: interpreter
 #   requires: [01_vector_add, 02_measure]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
-#     - turn nine trips through memory into one, and say beforehand what that saves
+#     - turn nine operators into one kernel, and say beforehand what that saves
 #     - compute in float32 whatever the tensors hold, and keep large inputs from becoming NaN
-#     - read registers and vector loads off a compiled kernel, without a GPU
+#     - read registers and vector loads off a compiled kernel, and choose the size of a tile
 # ---
 
 # %% tags=["setup"]
@@ -29,151 +30,43 @@ setup()
 # $$\mathrm{gelu}(x) = \tfrac12\,x\,\bigl(1 + \tanh u\bigr), \qquad
 # u = \sqrt{2/\pi}\,\bigl(x + 0.044715\,x^3\bigr)$$
 #
-# Write that in PyTorch, and each `*`, `+` and `tanh` becomes an operator of its own. Each one reads
-# a tensor from memory and writes a tensor back. The next cell asks the profiler which operators
-# run.
+# Write that in PyTorch, and each `*`, `+` and `tanh` becomes an operator of its own. PyTorch's
+# tracer lists them.
+
 
 # %%
-from tritonbook.timing import record_trace
-
-SQRT_2_OVER_PI = tl.constexpr(0.7978845608028654)
-
-
 def gelu_formula(x):
-    return 0.5 * x * (1 + torch.tanh(SQRT_2_OVER_PI.value * (x + 0.044715 * x * x * x)))
+    return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
 
 
-x = torch.randn(2**16, device=DEVICE)
-gelu_formula(x)  # once before: the first call sets things up
-operators = [e["name"] for e in record_trace(lambda: gelu_formula(x)) if e["cat"] == "cpu_op"]
-print(len(operators), "operators:", " ".join(operators))
+graph = torch.fx.symbolic_trace(gelu_formula).graph
+[node.name for node in graph.nodes if node.op == "call_function"]
 
 # %% [markdown]
-# Nine operators. Five read one tensor and write one: those with a number in them, and `tanh`. Four
-# read two and write one: twice `* x` in the cube, the sum with `x`, and the last product. Count 4
-# bytes for each float32:
-#
-# | | reads | writes | bytes per element |
-# |---|---|---|---|
-# | nine operators | 13 | 9 | 88 |
-# | one kernel | 1 | 1 | 8 |
-#
-# The arithmetic is the same, and it is cheap. The bytes are what costs. Putting all nine steps into
-# one kernel, where the values between them stay in *registers*, is called **fusion**. Registers are
-# the small and fast memory in which a processor computes. You may hope for 88 / 8 = 11 times the
-# speed. At the end you will measure it.
-#
-# **Predict.** The tensor has 67,108,864 float32 elements, and a GPU copies 3,000 GB/s. How long
-# do the nine operators take, how long the fused kernel?
-#
-# <details><summary>Answer</summary>
-#
-# Nine operators move 67,108,864 × 88 bytes = 5.9 GB, so 1.97 ms. The fused kernel moves 0.54 GB, so
-# 0.18 ms. Both figures count memory only, and both will turn out close.
-#
-# </details>
+# Nine operators, in the order in which they run. Each one reads a tensor or two from memory and writes one
+# back.
+
+# %%
+pictures("gelu_fusion").draw_fusion()
 
 # %% [markdown]
+# A float32 has 4 bytes, so nine operators move (13 + 9) × 4 = 88 bytes for each element, and one
+# kernel 8. The arithmetic is the same, and it is cheap. Putting all steps into one kernel is called
+# **fusion**. The values between them stay in *registers*, the small and fast memory in which a
+# thread computes. You may hope for 88 / 8 = 11 times the speed. At the end you will measure it.
+#
 # ## A smaller kernel first
 #
-# This kernel fuses three operators: `(2 * x + 1) ** 2`. Between load and store you compute with
+# This kernel computes $\mathrm{relu}(x) = \max(x, 0)$. Between load and store you compute with
 # whole tiles, as if they were numbers. Nothing in between touches memory.
+#
+# - `.to(tl.float32)` converts a tile.
+# - `tl.maximum(a, b)` compares element by element. (`tl.max` is another function: it reduces a whole
+#   tile to one number.)
+# - `tl.store` converts to the dtype of the output by itself.
 
 
 # %%
-@triton.jit
-def square_line_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
-    """out = (2 x + 1)^2.
-
-    One program = one tile of BLOCK_SIZE elements.
-    Assumes contiguous memory.
-    """
-    pid = tl.program_id(axis=0)
-
-    offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
-    mask = offs < n_elements
-
-    x = tl.load(x_ptr + offs, mask=mask).to(tl.float32)
-
-    line = 2 * x + 1
-    out = line * line
-
-    tl.store(out_ptr + offs, out.to(out_ptr.dtype.element_ty), mask=mask)
-
-
-def square_line(x):
-    out = torch.empty_like(x)
-    n_elements = x.numel()
-    grid = (triton.cdiv(n_elements, 1024),)
-    square_line_kernel[grid](x, out, n_elements, BLOCK_SIZE=1024)
-    return out
-
-
-square_line(torch.arange(5.0, device=DEVICE, dtype=torch.float16))
-
-# %% [markdown]
-# The tensor holds float16, yet the kernel computes in float32. This is the **house rule** of the
-# workbook: load, `.to(tl.float32)`, compute, cast at the store. It costs nothing, because the
-# values travel through memory in 2 bytes all the same. And it saves you from three troubles: sums
-# that lose digits, squares above 65,504 that become infinite, and `tl.exp`, which the compiler
-# refuses for float16. (You will also meet bfloat16: 2 bytes too, with the range of float32 and only 8
-# bits for the digits.)
-#
-# ## The contract
-#
-# | name | shape | dtype | role |
-# |---|---|---|---|
-# | `x` | any, contiguous | floating | input, never changed |
-# | `x` of `bias_gelu` | `[M, N]`, any strides | floating | input |
-# | `bias` | `[N]`, any stride | as `x` | input |
-# | result | as `x` | as `x` | new, contiguous |
-#
-# The three functions of one tensor raise `ValueError` when it is not contiguous. You may assume
-# that no input is NaN. You may not assume that inputs are small: ±10,000 must give the right
-# answer too.
-#
-# **Memory traffic**: one read and one write for each element. `bias_gelu` reads the bias on top,
-# which is small and stays in the cache.
-
-# %% tags=["reference"]
-import torch.nn.functional as F
-
-# sqrt(2 / pi), a constant that kernels can see.
-SQRT_2_OVER_PI = tl.constexpr(0.7978845608028654)
-
-
-def relu_ref(x):
-    return torch.relu(x)
-
-
-def silu_ref(x):
-    return x * torch.sigmoid(x)
-
-
-def gelu_tanh_ref(x):
-    return F.gelu(x, approximate="tanh")
-
-
-def bias_gelu_ref(x, bias):
-    return F.gelu(x + bias, approximate="tanh")
-
-
-def gelu_backward_ref(dy, x):
-    return torch.ops.aten.gelu_backward(dy, x, approximate="tanh")
-
-
-def require_contiguous(x):
-    """Raise ValueError unless the elements of x lie side by side in memory."""
-    if not x.is_contiguous():
-        raise ValueError("x must be contiguous")
-
-# %% [markdown]
-# ## Task 1. ReLU
-#
-# $\mathrm{relu}(x) = \max(x, 0)$. About 3 lines, as a warm-up: load, compute, store. `tl.maximum`
-# takes two tiles, or a tile and a number.
-
-# %% tags=["answer"] key="relu"
 @triton.jit
 def relu_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     """out = max(x, 0).
@@ -186,61 +79,76 @@ def relu_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask = offs < n_elements
 
-    # TODO: load in float32, compute, store in the output's dtype (about 3 lines)
-    ### BEGIN SOLUTION
     x = tl.load(x_ptr + offs, mask=mask).to(tl.float32)
 
     out = tl.maximum(x, 0.0)
 
-    tl.store(out_ptr + offs, out.to(out_ptr.dtype.element_ty), mask=mask)
-    ### END SOLUTION
+    tl.store(out_ptr + offs, out, mask=mask)
 
 
 def relu(x):
-    """max(x, 0) for a contiguous tensor."""
-    require_contiguous(x)
     out = torch.empty_like(x)
     n_elements = x.numel()
     grid = (triton.cdiv(n_elements, 1024),)
     relu_kernel[grid](x, out, n_elements, BLOCK_SIZE=1024)
     return out
 
-# %% [markdown] tags=["hint"] key="relu"
-# #### Hints for relu
-#
-# <details><summary>Hint 1: a question</summary>
-#
-# Which lines of `square_line_kernel` can you keep as they are? Only one step changes.
-#
-# </details>
-# <details><summary>Hint 2: where to look</summary>
-#
-# `tl.maximum(a, b)` compares element by element. (`tl.max` is another function: it reduces a whole
-# tile to one number.)
-#
-# </details>
-# <details><summary>Hint 3: the shape of the code</summary>
-#
-# ```python
-# x = tl.load(..., mask=...).to(...)
-#
-# out = tl.maximum(...)
-#
-# tl.store(..., out.to(...), mask=...)
-# ```
-#
-# </details>
 
-# %% tags=["check"] key="relu" points=2
-check(relu)
+relu(torch.arange(-2.0, 3.0, device=DEVICE, dtype=torch.float16))
 
 # %% [markdown]
-# ## Task 2. SiLU
+# The tensor holds float16, yet the kernel computes in float32. This is the **house rule** of the
+# workbook: load, `.to(tl.float32)`, compute, store. It costs nothing, because the values travel
+# through memory in 2 bytes all the same. And it saves you from three troubles: results rounded at
+# each step, squares above 65,504 that become infinite, and `tl.exp`, which the compiler refuses for
+# float16 and for *bfloat16* (2 bytes too, with the range of float32 but fewer digits).
 #
-# $\mathrm{silu}(x) = x\,\sigma(x)$ with the sigmoid $\sigma(x) = 1 / (1 + e^{-x})$. About 3 lines.
-# `tl.sigmoid` exists. It is also a good moment to think about large inputs: for x = -10,000 the
-# exponential $e^{-x}$ is infinite, and $1 / (1 + \infty) = 0$ is still right. The form
-# $x\,e^x / (1 + e^x)$ looks the same on paper. For x = +10,000 it is $\infty / \infty$: NaN.
+# ## The contract
+#
+# | name | shape | dtype | role |
+# |---|---|---|---|
+# | `x` of `silu`, `gelu_tanh` | any, contiguous | floating | input, never changed |
+# | `x` of `bias_gelu` | `[M, N]`, any strides | floating | input |
+# | `bias` | `[N]`, any stride | as `x` | input |
+# | result | as `x` | as `x` | new, contiguous |
+#
+# Inputs may be large: ±10,000 must give the right answer too. What is not contiguous, or does not
+# fit, raises `ValueError`; the wrappers, which are given, do that.
+
+# %% tags=["reference"]
+import torch.nn.functional as F
+
+SQRT_2_OVER_PI = tl.constexpr(0.7978845608028654)  # a constant that kernels can see
+
+
+def silu_ref(x):
+    return F.silu(x)
+
+
+def gelu_tanh_ref(x):
+    return F.gelu(x, approximate="tanh")
+
+
+def bias_gelu_ref(x, bias):
+    return F.gelu(x + bias, approximate="tanh")
+
+
+def require_contiguous(x):
+    """Raise ValueError unless the elements of x lie side by side in memory."""
+    if not x.is_contiguous():
+        raise ValueError("x must be contiguous")
+
+
+# %% [markdown]
+# ## Task 1. SiLU
+#
+# $\mathrm{silu}(x) = x\,\sigma(x)$ with the sigmoid $\sigma(x) = 1 / (1 + e^{-x})$. About 3 lines:
+# load, compute, store. `tl.sigmoid` gives σ of a float32 tile.
+#
+# A good moment to think about large inputs. For x = -10,000 the exponential $e^{-x}$ is infinite,
+# and $1 / (1 + \infty) = 0$ is still right. The form $x\,e^x / (1 + e^x)$ looks the same on paper.
+# For x = +10,000 it is $\infty / \infty$: NaN.
+
 
 # %% tags=["answer"] key="silu"
 @triton.jit
@@ -255,13 +163,13 @@ def silu_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask = offs < n_elements
 
-    # TODO: load in float32, compute, store in the output's dtype (about 3 lines)
+    # TODO: load, compute in float32, store (about 3 lines)
     ### BEGIN SOLUTION
     x = tl.load(x_ptr + offs, mask=mask).to(tl.float32)
 
     out = x * tl.sigmoid(x)
 
-    tl.store(out_ptr + offs, out.to(out_ptr.dtype.element_ty), mask=mask)
+    tl.store(out_ptr + offs, out, mask=mask)
     ### END SOLUTION
 
 
@@ -274,47 +182,44 @@ def silu(x):
     silu_kernel[grid](x, out, n_elements, BLOCK_SIZE=1024)
     return out
 
+
 # %% [markdown] tags=["hint"] key="silu"
 # #### Hints for silu
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Your ReLU has one line of arithmetic. What stands there now?
+# Which lines of `relu_kernel` can you keep as they are? Only one step changes.
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `tl.sigmoid` wants float32. Did you cast after the load?
+# `tl.sigmoid` wants float32. Did you convert after the load?
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
-# ```python
-# x = tl.load(..., mask=mask).to(...)
-#
-# out = ... * tl.sigmoid(...)
-#
-# tl.store(..., out.to(...), mask=...)
-# ```
+# One line that loads and converts, one line of arithmetic, one line that stores. Load and store
+# both need the offsets and the mask that stand above the gap.
 #
 # </details>
 
-# %% tags=["check"] key="silu" points=2
+# %% tags=["check"] key="silu" points=3
 check(silu)
 
 # %% [markdown]
-# ## Task 3. GELU
+# ## Task 2. GELU
 #
 # Now the whole formula in one kernel, about 4 lines. There is one obstacle: Triton has no
 # `tl.tanh`. The textbook way out is $\tanh u = (e^{2u} - 1) / (e^{2u} + 1)$. Try it on paper with
 # u = 100 in float32, where everything above $3.4 \cdot 10^{38}$ is infinite. You know the ending
-# from Task 2.
+# from Task 1.
 #
 # There is a way that stays finite. Put $\tanh u = 2\,\sigma(2u) - 1$ into the formula of GELU, and
 # simplify. Almost everything cancels.
 #
 # `SQRT_2_OVER_PI` is defined for you. A kernel can see a global value only when it is a
 # `tl.constexpr`.
+
 
 # %% tags=["answer"] key="gelu_tanh"
 @triton.jit
@@ -337,7 +242,7 @@ def gelu_tanh_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     # x/2 (1 + tanh u) = x sigmoid(2u), which is finite for every finite x.
     out = x * tl.sigmoid(2 * u)
 
-    tl.store(out_ptr + offs, out.to(out_ptr.dtype.element_ty), mask=mask)
+    tl.store(out_ptr + offs, out, mask=mask)
     ### END SOLUTION
 
 
@@ -350,6 +255,7 @@ def gelu_tanh(x):
     gelu_tanh_kernel[grid](x, out, n_elements, BLOCK_SIZE=1024)
     return out
 
+
 # %% [markdown] tags=["hint"] key="gelu_tanh"
 # #### Hints for gelu_tanh
 #
@@ -360,8 +266,8 @@ def gelu_tanh(x):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# It ends in the same `tl.sigmoid` as Task 2, with another argument. Mind the cube: there is no
-# `x ** 3` in a kernel, so multiply three times.
+# $1 + \tanh u = 2\,\sigma(2u)$, so the 2 and the ½ cancel: GELU has the form of SiLU, with another
+# argument in the sigmoid. Mind the cube: there is no `x ** 3` in a kernel, so multiply.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -369,10 +275,10 @@ def gelu_tanh(x):
 # ```python
 # x = ...
 #
-# u = SQRT_2_OVER_PI * (... + 0.044715 * ...)
+# u = SQRT_2_OVER_PI * (...)
 # out = x * tl.sigmoid(...)
 #
-# tl.store(...)
+# ...
 # ```
 #
 # </details>
@@ -381,26 +287,31 @@ def gelu_tanh(x):
 check(gelu_tanh)
 
 # %% [markdown]
-# ## Task 4. Bias and GELU together
+# ## Task 3. Bias and GELU together
 #
-# In the MLP a bias is added just before the activation: $\mathrm{gelu}(x_{mn} + b_n)$. As two
-# operators that costs a trip of its own. In your kernel it costs one more load.
+# In the MLP a bias is added just before the activation: $\mathrm{gelu}(x_{mn} + b_n)$. As an
+# operator it would read and write a whole tensor once more. In your kernel it costs one more load.
 #
-# Now `x` is a matrix, and it may have gaps between its rows, as the slice of a larger one does.
-# So the kernel gets strides: element `[m, n]` lies at `x_ptr + m * stride_xm + n * stride_xn`. Each
-# tensor has its own.
+# Now `x` is a matrix, and it may have gaps between its rows, as the slice of a larger one does, or
+# be transposed. So the kernel gets *strides*, the distances in memory between neighbours: element
+# `[m, n]` lies at `x_ptr + m * stride_xm + n * stride_xn`. Each tensor has its own.
 #
 # One program takes one tile of one row. The grid has two axes: `pid_m` is the row, `pid_n` the tile
 # within it. About 9 lines.
 
+
 # %% tags=["answer"] key="bias_gelu"
 @triton.jit
 def bias_gelu_kernel(
-    x_ptr, bias_ptr, out_ptr,
+    x_ptr,
+    bias_ptr,
+    out_ptr,
     N,
-    stride_xm, stride_xn,
+    stride_xm,
+    stride_xn,
     stride_bn,
-    stride_om, stride_on,
+    stride_om,
+    stride_on,
     BLOCK_SIZE: tl.constexpr,
 ):
     """out[m, n] = gelu(x[m, n] + bias[n]).
@@ -425,7 +336,7 @@ def bias_gelu_kernel(
     out = x * tl.sigmoid(2 * u)
 
     out_ptrs = out_ptr + pid_m * stride_om + offs_n * stride_on
-    tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=mask_n)
+    tl.store(out_ptrs, out, mask=mask_n)
     ### END SOLUTION
 
 
@@ -441,6 +352,7 @@ def bias_gelu(x, bias):
     )
     return out
 
+
 # %% [markdown] tags=["hint"] key="bias_gelu"
 # #### Hints for bias_gelu
 #
@@ -452,38 +364,38 @@ def bias_gelu(x, bias):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The arithmetic is that of Task 3. The address of the bias knows nothing of `pid_m`. The mask
+# The arithmetic is that of Task 2. The address of the bias knows nothing of `pid_m`. The mask
 # concerns columns only, because the grid has exactly M rows.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# offs_n = pid_n * ... + tl.arange(0, ...)
+# offs_n = ...  # the columns of this program
 # mask_n = ...
 #
-# x = tl.load(x_ptr + pid_m * ... + offs_n * ..., mask=...).to(...)
-# bias = tl.load(bias_ptr + ..., mask=...).to(...)
+# x = ...  # row pid_m, with the strides of x
+# bias = ...  # one stride
 #
-# ...  # as in Task 3
+# ...  # as in Task 2
 #
-# tl.store(out_ptr + pid_m * ... + offs_n * ..., ..., mask=...)
+# tl.store(...)  # row pid_m, with the strides of out
 # ```
 #
 # </details>
 
-# %% tags=["check"] key="bias_gelu" points=4
+# %% tags=["check"] key="bias_gelu" points=5
 check(bias_gelu)
 
 # %% [markdown]
 # ## What the compiler made of it
 #
 # You need no GPU to see the machine code: `facts` compiles the kernel for an A100 (sm_80) and reads
-# the result. Look at three of its columns.
+# the result. Look at three of its lines.
 #
-# - **registers** for each thread. Threads come in groups of 32 that run in step, the *warps*. A
-#   program of 1,024 elements and 4 warps gives each thread 8 elements. Registers are shared out among
-#   the programs that run on one multiprocessor, so fewer registers leave room for more programs.
+# - **registers** of each thread. A program of 1,024 elements and 4 warps gives each thread 8 of them.
+#   Programs that run on one processor of the GPU share its registers, so fewer registers leave room
+#   for more programs.
 # - **spills**: values that found no register and went to memory. There should be none.
 # - **vector loads**: `ld.global.v4` fetches four float32, 16 bytes, in one instruction.
 
@@ -491,135 +403,41 @@ check(bias_gelu)
 facts(gelu_tanh, torch.randn(2**20, device=DEVICE))
 
 # %% [markdown]
-# Now one element more. 1,048,577 is odd, so the compiler no longer knows that the number of
-# elements is divisible by 16. A mask that may end anywhere cannot guard four elements at once.
-#
-# **Predict.** What happens to the vector loads?
+# **Predict.** Now one element more: 1,048,577. Triton looks at each integer that you pass. If 16
+# divides it, the kernel is compiled with that knowledge, else once more without. A mask that may end
+# anywhere cannot guard four elements at once. What happens to the vector loads?
 
 # %%
 facts(gelu_tanh, torch.randn(2**20 + 1, device=DEVICE))
 
 # %% [markdown]
-# The next cell prints the lines of PTX, the assembler of NVIDIA GPUs, that matter here. `%ctaid.x`
-# is your `tl.program_id(0)`. CUDA and most books call a program a *CTA* or *thread block*. The
-# loads are `ld.global`, with `v4` where four values come at once. `@%p1` before an instruction is
-# your mask: the instruction runs only where the predicate is true.
-
-# %%
-import re
-
-for n in (2**20, 2**20 + 1):
-    (kernel,) = facts(gelu_tanh, torch.randn(n, device=DEVICE))
-    print(f"{n} elements")
-    for line in kernel.ptx.splitlines():
-        if re.search(r"%ctaid\.x|ld\.global|st\.global", line):
-            print("   ", line.strip())
-
-# %% [markdown]
-# **Change it.** Give one program more elements and the same 4 warps: each thread then has 16 or 32
-# of them (*thread coarsening*). Or take 8 warps. What happens to the registers, and to the number
-# of vector loads?
-
-# %%
-for block, warps in ((1024, 4), (2048, 4), (4096, 4), (4096, 8)):
-
-    def coarser(x, block=block, warps=warps):
-        out = torch.empty_like(x)
-        grid = (triton.cdiv(x.numel(), block),)
-        gelu_tanh_kernel[grid](x, out, x.numel(), BLOCK_SIZE=block, num_warps=warps)
-        return out
-
-    (kernel,) = facts(coarser, torch.randn(2**20, device=DEVICE))
-    each = block // warps // 32
-    print(f"{block} elements, {warps} warps, {each} elements per thread:", end=" ")
-    print(f"{kernel.registers} registers, {kernel.vector_loads} vector loads")
-
-# %% [markdown]
+# They are gone: the 8 elements of a thread take 8 loads instead of 2.
+#
 # ## The ladder, measured
 #
-# Five ways to the same GELU of 67 million numbers:
-#
-# 1. **eager**: the formula in PyTorch, nine kernels
-# 2. **CUDA C++**: one kernel by hand, compiled by nvcc when you load it
-# 3. **Triton**: yours
-# 4. **torch.compile**: PyTorch finds the fusion itself, and writes a Triton kernel
-# 5. **native**: `F.gelu`, a CUDA kernel inside PyTorch
-#
-# The CUDA kernel is worth reading. One *thread* computes one element. There is no tile, the mask is
-# an `if`, and what the program id is for you is `blockIdx.x` here.
+# **eager** is the formula in PyTorch. **torch.compile** finds the fusion itself and writes a Triton
+# kernel. **native** is `F.gelu`, a CUDA kernel inside PyTorch. The cell shows nothing yet.
 
 # %%
-CUDA_SOURCE = r"""
-#include <ATen/cuda/CUDAContext.h>
-#include <c10/cuda/CUDAException.h>
-
-__global__ void gelu_kernel(const float* x, float* out, int64_t n) {
-    int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-    if (i < n) {
-        float v = x[i];
-        float u = 0.7978845608f * (v + 0.044715f * v * v * v);
-        out[i] = 0.5f * v * (1.0f + tanhf(u));
-    }
-}
-
-torch::Tensor gelu_cuda(torch::Tensor x) {
-    TORCH_CHECK(x.is_cuda() && x.is_contiguous() && x.scalar_type() == torch::kFloat);
-    auto out = torch::empty_like(x);
-    int64_t n = x.numel();
-    auto stream = at::cuda::getCurrentCUDAStream();
-    int64_t blocks = (n + 255) / 256;
-    gelu_kernel<<<blocks, 256, 0, stream>>>(x.data_ptr<float>(), out.data_ptr<float>(), n);
-    C10_CUDA_KERNEL_LAUNCH_CHECK();
-    return out;
-}
-"""
-
-
-def load_cuda_gelu():
-    """The CUDA kernel as a Python function, or None with one sentence why not."""
-    import shutil
-
-    from torch.utils.cpp_extension import CUDA_HOME, load_inline
-
-    if DEVICE != "cuda" or not (CUDA_HOME or shutil.which("nvcc")):
-        print("The CUDA C++ rung is left out: there is no GPU with CUDA's compiler nvcc here.")
-        return None
-    module = load_inline(
-        name="workbook_gelu",
-        cpp_sources="torch::Tensor gelu_cuda(torch::Tensor x);",
-        cuda_sources=CUDA_SOURCE,
-        functions=["gelu_cuda"],
-    )
-    return module.gelu_cuda
-
-
-n_elements = 2**26 if DEVICE == "cuda" else 2**14
+n_elements = 2**26 if DEVICE == "cuda" else 2**10
 x = torch.randn(n_elements, device=DEVICE)
 
-ladder = {"eager": gelu_formula}
-gelu_cuda = load_cuda_gelu()
-if gelu_cuda:
-    ladder["CUDA C++"] = gelu_cuda
-ladder["Triton"] = gelu_tanh
-if DEVICE == "cuda":
-    ladder["torch.compile"] = torch.compile(gelu_formula, dynamic=False)
-ladder["native"] = gelu_tanh_ref
-
-for fn in ladder.values():
-    torch.testing.assert_close(fn(x), gelu_tanh_ref(x), atol=1e-5, rtol=1e-5)
-
 rungs = bench(
-    ladder,
+    {
+        "eager": gelu_formula,
+        "Triton": gelu_tanh,
+        "torch.compile": torch.compile(gelu_formula, dynamic=False),
+        "native": gelu_tanh_ref,
+    },
     x,
     bytes=8 * n_elements,
     baseline="native",
     title=f"GELU of {n_elements:,} float32 elements",
     stored="gelu_ladder",
 )
-rungs
 
-# %%
-rungs.plot()
+# %% [markdown]
+# Guess before you look. An H100 copies about 3,000 GB/s, an A100 about 1,400.
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -637,7 +455,7 @@ predict(
     ],
     hints=[
         "One read and one write for each element, and 2 bytes for a float16.",
-        "88 bytes for each element: five operators make two trips, four make three.",
+        "88 bytes for each element: 13 tensors read, 9 written.",
         "8 bytes for each element, at the speed of a copy. 1 GB/s is 1,000,000 bytes in a ms.",
     ],
 )
@@ -652,40 +470,60 @@ predict(
 #
 # </details>
 
+# %%
+rungs
+
+# %%
+rungs.plot()
+
 # %% [markdown]
-# **Read the plot.** The dashed line is the floor: 8 bytes for each element at the speed of a plain
-# copy. Eager takes about eleven times as long, as you predicted from the bytes. Triton, the compiler
-# and the native kernel stand at the floor. Once a kernel is bound by memory and moves no byte too
-# many, there is nothing left to win in it. There is only the next thing to fuse.
+# **Read it.** The dashed line is the floor: 8 bytes for each element at the speed of a plain copy.
+# Eager takes about eleven times as long, as you counted. Triton, torch.compile and native stand at
+# the floor. There is nothing left to win in such a kernel, only the next thing to fuse.
 #
-# On an H100 the CUDA kernel above reaches three quarters of that. It loads one float at a time,
-# where the PTX of yours loads four, and `tanhf` computes longer than an exponential. Which of the
-# two is it? Change one of them and measure: a good exercise in CUDA C++.
+# <details><summary>For comparison: the kernel in CUDA C++</summary>
 #
-# Does the size of the tile matter? The next plot runs your kernel with tiles of several sizes.
+# One *thread* computes one element. There is no tile, the mask is an `if`, and what the program id is
+# for you is `blockIdx.x` here.
+#
+# ```cpp
+# __global__ void gelu_kernel(const float* x, float* out, int64_t n) {
+#     int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+#     if (i < n) {
+#         float v = x[i];
+#         float u = 0.7978845608f * (v + 0.044715f * v * v * v);
+#         out[i] = 0.5f * v * (1.0f + tanhf(u));
+#     }
+# }
+# ```
+#
+# With blocks of 256 threads it took 0.238 ms on the same H100. It loads one float at a time, where
+# yours loads four, and `tanhf` computes longer than an exponential. Which of the two is it? Change
+# one of them and measure.
+#
+# </details>
+#
+# ## How large a tile, how many warps?
+#
+# The next plot runs your kernel with several of each.
 
 # %%
 from tritonbook.timing import bench_sweep
 
 
 def with_block(block):
-    grid = (triton.cdiv(n_elements, block),)
-    out = torch.empty_like(x)
-    run = gelu_tanh_kernel[grid]
-    return {
-        "fns": {
-            f"{warps} warps": lambda warps=warps: run(
-                x, out, n_elements, BLOCK_SIZE=block, num_warps=warps
-            )
-            for warps in (4, 8)
-        },
-        "bytes": 8 * n_elements,
-    }
+    grid, out = (triton.cdiv(n_elements, block),), torch.empty_like(x)
+
+    def run(warps):
+        gelu_tanh_kernel[grid](x, out, n_elements, BLOCK_SIZE=block, num_warps=warps)
+
+    ways = {f"{warps} warps": lambda warps=warps: run(warps) for warps in (4, 8)}
+    return {"fns": ways, "bytes": 8 * n_elements}
 
 
 tiles = bench_sweep(
     "BLOCK_SIZE",
-    [256, 512, 1024, 2048, 4096, 8192] if DEVICE == "cuda" else [1024, 2048],
+    [256, 512, 1024, 2048, 4096, 8192],
     with_block,
     title=f"GELU of {n_elements:,} float32 elements: how large a tile?",
     stored="gelu_tiles",
@@ -693,24 +531,22 @@ tiles = bench_sweep(
 tiles.plot()
 
 # %% [markdown]
-# ## When it goes wrong
+# On an H100 only one choice is bad: 256 elements and 8 warps. That is one element for each of 256
+# threads, too little to load four at once. From 4 elements a thread up, all are within about two
+# per cent. So start with 1,024 elements and 4 warps, eight elements a thread, and measure before you
+# change it. Page 22 lets Triton search.
 #
-# Kernels fail in ways that Python does not. Two tools help most.
+# <details><summary>When a kernel goes wrong: three tools</summary>
 #
-# **The interpreter.** With `TRITON_INTERPRET=1` a kernel runs as plain Python, one program after
-# another. You may put `print` and `breakpoint()` into it and look at whole tiles. It is what this
-# notebook uses when there is no GPU. Take it away again before you compile.
+# - **Which element goes wrong?** With `TRITON_INTERPRET=1` a kernel runs as plain Python, one program
+#   after another, and may hold `print` and `breakpoint()`. Without a GPU this page does that.
+# - **Which launch fails?** A launch returns at once, so an illegal memory access is reported by some
+#   innocent line later on. With `CUDA_LAUNCH_BLOCKING=1` every launch waits for its kernel.
+# - **Which address?** `compute-sanitizer python my_script.py`.
 #
-# **CUDA_LAUNCH_BLOCKING=1.** A launch returns at once, so an illegal memory access is reported by
-# some innocent line later on. With this variable, set before Python starts, every launch waits for
-# its kernel, and the traceback points at the right line. It makes everything slow, so take it away
-# as well.
+# Set the variables before Python starts, and take them away again: both make everything slow.
 #
-# ```bash
-# CUDA_LAUNCH_BLOCKING=1 python my_script.py     # which launch fails?
-# TRITON_INTERPRET=1 python my_script.py         # which element goes wrong?
-# compute-sanitizer python my_script.py          # which address is out of bounds?
-# ```
+# </details>
 #
 # ## Stretch: backward
 #
@@ -720,8 +556,14 @@ tiles.plot()
 # \frac{du}{dx} = \sqrt{2/\pi}\,\bigl(1 + 3 \cdot 0.044715\,x^2\bigr)$$
 #
 # Your kernel gets `dy`, the gradient of the output, and returns `dx`: `dy` times that. It computes
-# `u` and `s` again from `x` instead of storing them in the forward pass. Arithmetic is cheaper than
-# memory. You will meet this trick again in flash attention.
+# `u` and `s` again from `x` instead of storing them in the forward pass: arithmetic is cheaper than
+# memory.
+
+
+# %% tags=["reference"]
+def gelu_backward_ref(dy, x):
+    return torch.ops.aten.gelu_backward(dy, x, approximate="tanh")
+
 
 # %% tags=["answer", "stretch"] key="gelu_backward"
 @triton.jit
@@ -745,7 +587,7 @@ def gelu_backward_kernel(dy_ptr, x_ptr, dx_ptr, n_elements, BLOCK_SIZE: tl.const
     du = SQRT_2_OVER_PI * (1 + 3 * 0.044715 * x * x)
     dx = dy * (s + x * s * (1 - s) * 2 * du)
 
-    tl.store(dx_ptr + offs, dx.to(dx_ptr.dtype.element_ty), mask=mask)
+    tl.store(dx_ptr + offs, dx, mask=mask)
     ### END SOLUTION
 
 
@@ -761,6 +603,7 @@ def gelu_backward(dy, x):
     gelu_backward_kernel[grid](dy, x, dx, n_elements, BLOCK_SIZE=1024)
     return dx
 
+
 # %% [markdown] tags=["hint"] key="gelu_backward"
 # #### Hints for gelu_backward
 #
@@ -771,15 +614,16 @@ def gelu_backward(dy, x):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# Compute `s` first, then `du`, then put them together. Each is one line.
+# `s` holds the u of Task 2. For `du` the polynomial is differentiated: what becomes of $x^3$? Then
+# put both into the product rule. `dy` multiplies the whole sum.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# s = tl.sigmoid(2 * ...)
-# du = SQRT_2_OVER_PI * (1 + ...)
-# dx = dy * (... + x * ... * (1 - ...) * 2 * ...)
+# s = tl.sigmoid(...)
+# du = SQRT_2_OVER_PI * (...)
+# dx = dy * (... + ...)
 # ```
 #
 # </details>
@@ -790,9 +634,9 @@ check(gelu_backward)
 # %% [markdown]
 # ## Recap
 #
-# - Each PyTorch operator is a trip through memory. Fusion keeps the values between in registers.
+# - Each PyTorch operator reads and writes whole tensors. Fusion keeps the values between in registers.
 # - Count bytes before you write a kernel, and after: 88 against 8 for each element here.
-# - Load, `.to(tl.float32)`, compute, cast at the store.
+# - Load, `.to(tl.float32)`, compute, store.
 # - Choose the form of a formula that cannot overflow. tanh through the sigmoid is one.
 # - 16-byte loads come when addresses and sizes are divisible by 16. An odd size loses them.
 #

@@ -3,12 +3,11 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 ALLOCATE = "    out = torch.empty_like(x)\n"
-STORES_X = {"relu": "unchanged", "silu": "wrong-values", "gelu_tanh": "wrong-values"}
 
 
 def pointwise(name, arithmetic):
     """Mistakes that any kernel of one tensor can make; `arithmetic` is its line of arithmetic."""
-    store = "tl.store(out_ptr + offs, out.to(out_ptr.dtype.element_ty), mask=mask)"
+    store = "tl.store(out_ptr + offs, out, mask=mask)"
     launch = f"    {name}_kernel[grid](x, out, n_elements, BLOCK_SIZE=1024)\n"
     return [
         Mutant("no_store_mask", "out-of-bounds-store", (store, store.replace(", mask=mask", ""))),
@@ -35,19 +34,11 @@ def pointwise(name, arithmetic):
         ),
         Mutant("decoy_launch", "torch-compute", ("    return out", f"    return {name}_ref(x)")),
         Mutant("two_launches", "wrong-launch-count", (launch, launch + launch)),
-        Mutant("stores_x", STORES_X[name], (arithmetic, "out = x")),
+        Mutant("stores_x", "unchanged", (arithmetic, "out = x")),
     ]
 
 
 MUTANTS = {
-    "relu": [
-        *pointwise("relu", "out = tl.maximum(x, 0.0)"),
-        Mutant("absolute_value", "absolute-value", ("tl.maximum(x, 0.0)", "tl.abs(x)")),
-        Mutant("minimum", "negative-part", ("tl.maximum(x, 0.0)", "tl.minimum(x, 0.0)")),
-        Mutant("leaky", "wrong-values", ("tl.maximum(x, 0.0)", "tl.maximum(x, 0.01 * x)")),
-        Mutant("clipped_at_six", "wrong-values", ("tl.maximum(x, 0.0)", "tl.minimum(tl.maximum(x, 0.0), 6.0)")),
-        Mutant("zero_is_one", "wrong-values", ("tl.maximum(x, 0.0)", "tl.where(x > 0, x, 1.0)")),
-    ],
     "silu": [
         *pointwise("silu", "out = x * tl.sigmoid(x)"),
         Mutant("only_the_sigmoid", "only-sigmoid", ("x * tl.sigmoid(x)", "tl.sigmoid(x)")),
@@ -59,7 +50,8 @@ MUTANTS = {
             ("does-not-compile", "raised"),
             ("mask=mask).to(tl.float32)", "mask=mask)"),
         ),
-        Mutant("rounded_between", ("wrong-values",), ("out = x * tl.sigmoid(x)", "out = x * tl.sigmoid(x).to(tl.float16).to(tl.float32)")),
+        Mutant("rounded_between", "rounded-between", ("out = x * tl.sigmoid(x)", "out = x * tl.sigmoid(x).to(tl.float16).to(tl.float32)")),
+        Mutant("only_the_sigmoid_in_float32", "half-arithmetic", ("mask=mask).to(tl.float32)", "mask=mask)"), ("tl.sigmoid(x)", "tl.sigmoid(x.to(tl.float32)).to(x.dtype)")),
         Mutant("hard_swish", "wrong-values", ("tl.sigmoid(x)", "tl.minimum(tl.maximum(x / 6 + 0.5, 0.0), 1.0)")),
     ],
     "gelu_tanh": [
@@ -84,6 +76,10 @@ MUTANTS = {
         Mutant("no_cubic_term", "no-cubic-term", (" + 0.044715 * x * x * x", "")),
         Mutant("quick_gelu", "quick-gelu", ("tl.sigmoid(2 * u)", "tl.sigmoid(1.702 * x)")),
         Mutant("silu", "silu", ("tl.sigmoid(2 * u)", "tl.sigmoid(x)")),
+        Mutant("ten_times_the_coefficient", "coefficient", ("0.044715 * x * x", "0.44715 * x * x")),
+        Mutant("root_missing", "root-missing", ("SQRT_2_OVER_PI * (", "SQRT_2_OVER_PI * SQRT_2_OVER_PI * (")),
+        Mutant("factor_missing", "factor-missing", ("SQRT_2_OVER_PI * (", "1.0 * (")),
+        Mutant("u_in_half_precision", ("half-arithmetic", "rounded-between"), ("out = x * tl.sigmoid(2 * u)", "u = u.to(out_ptr.dtype.element_ty).to(tl.float32)\n    out = x * tl.sigmoid(2 * u)")),
         Mutant("rough_constant", "wrong-values", ("SQRT_2_OVER_PI * (", "0.8 * (")),
         Mutant("constant_of_two_digits", "wrong-values", ("0.044715 * x * x * x)", "0.045 * x * x * x)")),
         Mutant(
@@ -91,7 +87,7 @@ MUTANTS = {
             ("does-not-compile", "raised"),
             ("mask=mask).to(tl.float32)", "mask=mask)"),
         ),
-        Mutant("cube_in_half_precision", "wrong-values", ("x * x * x)", "(x * x * x).to(tl.float16).to(tl.float32))")),
+        Mutant("cube_in_half_precision", "rounded-between", ("x * x * x)", "(x * x * x).to(tl.float16).to(tl.float32))")),
         Mutant(
             "cube_by_torch",
             "torch-compute",
@@ -106,7 +102,7 @@ MUTANTS = {
             ("    x += bias\n", ""),
             ("out = x * tl.sigmoid(2 * u)", "out = x * tl.sigmoid(2 * u) + bias"),
         ),
-        Mutant("bias_by_row", ("wrong-values", "reads-outside"), ("bias_ptr + offs_n * stride_bn", "bias_ptr + pid_m * stride_bn + 0 * offs_n")),
+        Mutant("bias_by_row", "bias-by-row", ("bias_ptr + offs_n * stride_bn", "bias_ptr + pid_m * stride_bn + 0 * offs_n")),
         Mutant("first_bias_for_all", "first-bias-for-all", ("bias_ptr + offs_n * stride_bn", "bias_ptr + 0 * offs_n")),
         Mutant("bias_at_the_flat_index", ("reads-outside", "rows-after-first"), ("bias_ptr + offs_n * stride_bn", "bias_ptr + pid_m * N + offs_n")),
         Mutant("bias_stride_forgotten", ("strided-only", "reads-outside"), ("bias_ptr + offs_n * stride_bn", "bias_ptr + offs_n")),
@@ -114,7 +110,7 @@ MUTANTS = {
         Mutant("column_stride_forgotten", ("strided-only", "reads-outside"), ("offs_n * stride_xn", "offs_n")),
         Mutant("one_stride_for_two_tensors", ("strided-only", "out-of-bounds-store"), ("pid_m * stride_om", "pid_m * stride_xm")),
         Mutant("every_row_is_the_first", ("rows-after-first",), ("x_ptr + pid_m * stride_xm", "x_ptr")),
-        Mutant("no_store_mask", "out-of-bounds-store", ("element_ty), mask=mask_n)", "element_ty))")),
+        Mutant("no_store_mask", "out-of-bounds-store", ("tl.store(out_ptrs, out, mask=mask_n)", "tl.store(out_ptrs, out)")),
         Mutant("one_tile_a_row", ("unwritten-tail", "unwritten"), ("(M, triton.cdiv(N, 1024))", "(M, 1)")),
         Mutant("grid_rounds_down", ("unwritten-tail", "unwritten"), ("triton.cdiv(N, 1024)", "max(1, N // 1024)")),
         Mutant(
@@ -124,17 +120,25 @@ MUTANTS = {
         ),
         Mutant(
             "sum_in_half_precision",
-            ("wrong-values",),
+            "rounded-between",
             ("x += bias\n", "x = (x.to(out_ptr.dtype.element_ty) + bias.to(out_ptr.dtype.element_ty)).to(tl.float32)\n"),
         ),
+        Mutant("bias_only_in_u", "bias-only-in-u", ("    x += bias\n", "    z = x + bias\n"), ("(x + 0.044715 * x * x * x)", "(z + 0.044715 * z * z * z)")),
+        Mutant("bias_not_in_u", "bias-not-in-u", ("    x += bias\n", ""), ("out = x * tl", "out = (x + bias) * tl")),
+        Mutant("bias_subtracted", "bias-subtracted", ("x += bias", "x -= bias")),
+        Mutant("bias_with_the_column_stride_of_x", ("strided-only", "reads-outside"), ("offs_n * stride_bn", "offs_n * stride_xn")),
+        Mutant("out_with_the_strides_of_x", ("strided-only", "out-of-bounds-store"), ("pid_m * stride_om + offs_n * stride_on", "pid_m * stride_xm + offs_n * stride_xn")),
+        Mutant("tile_number_forgotten", ("unwritten-tail", "race"), ("pid_n * BLOCK_SIZE + tl.arange", "tl.arange")),
+        Mutant("every_row_into_the_first", ("unwritten-tail", "race"), ("out_ptr + pid_m * stride_om", "out_ptr")),
+        Mutant("no_load_mask", "reads-outside", ("tl.load(x_ptrs, mask=mask_n)", "tl.load(x_ptrs)"), only="interpreter"),
         Mutant("no_shape_check", "should-raise", ("bias.shape != x.shape[1:] or ", "")),
         Mutant("bias_added_by_torch", "torch-compute", ("    M, N = x.shape\n", "    x = x + bias\n    bias = bias - bias\n    M, N = x.shape\n")),
     ],
     "gelu_backward": [
         Mutant("dy_missing", "dy-missing", ("dy * (s + ", "1.0 * (s + ")),
         Mutant("second_term_missing", "second-term-missing", (" + x * s * (1 - s) * 2 * du", "")),
-        Mutant("factor_two_missing", "wrong-values", ("(1 - s) * 2 * du", "(1 - s) * du")),
-        Mutant("factor_three_missing", "wrong-values", ("3 * 0.044715", "0.044715")),
+        Mutant("factor_two_missing", "two-missing", ("(1 - s) * 2 * du", "(1 - s) * du")),
+        Mutant("factor_three_missing", "three-missing", ("3 * 0.044715", "0.044715")),
         Mutant("sign_of_one_minus_s", "wrong-values", ("(1 - s) * 2", "(1 + s) * 2")),
         Mutant("forward_instead", "forward", ("dy * (s + x * s * (1 - s) * 2 * du)", "dy * x * s")),
         Mutant(
@@ -145,8 +149,11 @@ MUTANTS = {
                 "e = tl.exp(2 * SQRT_2_OVER_PI * (x + 0.044715 * x * x * x))\n    s = e / (1 + e)",
             ),
         ),
+        Mutant("second_term_without_dy", "second-term-without-dy", ("dy * (s + x * s * (1 - s) * 2 * du)", "dy * s + x * s * (1 - s) * 2 * du")),
+        Mutant("first_term_without_dy", "first-term-without-dy", ("dy * (s + x * s * (1 - s) * 2 * du)", "s + dy * x * s * (1 - s) * 2 * du")),
+        Mutant("minus_the_second_term", "sign", ("(s + x * s", "(s - x * s")),
         Mutant("dy_twice", "wrong-values", ("tl.load(x_ptr + offs", "tl.load(dy_ptr + offs")),
-        Mutant("no_store_mask", "out-of-bounds-store", ("element_ty), mask=mask)", "element_ty))")),
+        Mutant("no_store_mask", "out-of-bounds-store", ("tl.store(dx_ptr + offs, dx, mask=mask)", "tl.store(dx_ptr + offs, dx)")),
         Mutant("grid_rounds_down", "unwritten-tail", ("triton.cdiv(n_elements, 1024)", "n_elements // 1024")),
         Mutant(
             "torch_stand_in",
@@ -163,28 +170,20 @@ BLOCK_256 = Variant(
     ("BLOCK_SIZE=1024", "BLOCK_SIZE=256"),
 )
 EIGHT_WARPS = Variant("eight_warps", ("BLOCK_SIZE=1024)", "BLOCK_SIZE=1024, num_warps=8)"))
-IMPLICIT_CAST = Variant("cast_by_the_store", ("out.to(out_ptr.dtype.element_ty)", "out"))
+WRITTEN_CAST = Variant("cast_before_the_store", ("out_ptr + offs, out,", "out_ptr + offs, out.to(out_ptr.dtype.element_ty),"))
 
 VARIANTS = {
-    "relu": [
-        BLOCK_256,
-        EIGHT_WARPS,
-        IMPLICIT_CAST,
-        Variant("where", ("tl.maximum(x, 0.0)", "tl.where(x > 0, x, 0.0)")),
-        Variant("no_upcast", (".to(tl.float32)", "")),
-        Variant("half_of_sum", ("tl.maximum(x, 0.0)", "0.5 * (x + tl.abs(x))")),
-    ],
     "silu": [
         BLOCK_256,
         EIGHT_WARPS,
-        IMPLICIT_CAST,
+        WRITTEN_CAST,
         Variant("written_out", ("x * tl.sigmoid(x)", "x / (1 + tl.exp(-x))")),
         Variant("by_exp2", ("x * tl.sigmoid(x)", "x / (1 + tl.exp2(-1.4426950408889634 * x))")),
     ],
     "gelu_tanh": [
         BLOCK_256,
         EIGHT_WARPS,
-        IMPLICIT_CAST,
+        WRITTEN_CAST,
         Variant("tanh_through_sigmoid", ("out = x * tl.sigmoid(2 * u)", "out = 0.5 * x * (1 + 2 * tl.sigmoid(2 * u) - 1)")),
         Variant("exp_of_a_negative_number", ("out = x * tl.sigmoid(2 * u)", "e = tl.exp(-2 * tl.abs(u))\n    t = (1 - e) / (1 + e)\n    out = 0.5 * x * (1 + tl.where(u >= 0, t, -t))")),
         Variant("horner", ("(x + 0.044715 * x * x * x)", "x * (1 + 0.044715 * x * x)")),
@@ -197,7 +196,7 @@ VARIANTS = {
     ],
     "gelu_backward": [
         BLOCK_256,
-        Variant("cast_by_the_store", ("dx.to(dx_ptr.dtype.element_ty)", "dx")),
+        Variant("cast_before_the_store", ("dx_ptr + offs, dx,", "dx_ptr + offs, dx.to(dx_ptr.dtype.element_ty),")),
         Variant(
             "through_tanh",
             (

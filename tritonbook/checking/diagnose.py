@@ -38,11 +38,23 @@ def has_open_gap(kernel: Callable[..., Any]) -> bool:
 
 
 def _holds_pass(function: Callable[..., Any]) -> bool:
+    return any(isinstance(node, ast.Pass) for node in ast.walk(_parsed(function)))
+
+
+def _has_loop(kernel: Callable[..., Any]) -> bool:
+    return any(
+        isinstance(node, (ast.For, ast.While))
+        for function in (kernel, *_jitted_callees(kernel))
+        for node in ast.walk(_parsed(function))
+    )
+
+
+def _parsed(function: Callable[..., Any]) -> ast.AST:
+    """The function's text as a tree; an empty one where there is no text."""
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        return ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, SyntaxError):
-        return False
-    return any(isinstance(node, ast.Pass) for node in ast.walk(tree))
+        return ast.Module([], [])
 
 
 def _jitted_callees(kernel: Callable[..., Any]) -> list[Callable[..., Any]]:
@@ -134,7 +146,8 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
         return Finding(
             "unwritten-tail",
             f"Nothing was written from element {_unravel(start, hole)} to the end. Does the grid "
-            "have enough programs (`triton.cdiv`), and does each one reach its last tile?",
+            "have enough programs (`triton.cdiv`), does each one reach its last tile, and does it "
+            "store to a place of its own?",
         )
     if hole.ndim >= 2:
         columns = hole.reshape(-1, hole.shape[-1]).all(dim=0)
@@ -142,8 +155,13 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
             first = int(columns.nonzero()[0])
             return Finding(
                 "unwritten-tail",
-                f"Column {first} and all columns after it were never written. Does the loop over "
-                "the row reach its end?",
+                f"Column {first} and all columns after it were never written. "
+                + (
+                    "Does the loop over the row reach its end?"
+                    if any(_has_loop(kernel) for kernel in e.kernels.values())
+                    else "Does the row have enough programs, and does each one use its own number "
+                    "for its columns?"
+                ),
             )
     share = float(hole.float().mean())
     return Finding(
@@ -163,8 +181,9 @@ def _outside(e: Evidence) -> Finding | None:
         return None
     return Finding(
         "reads-outside",
-        "The result depends on memory outside the tensor. A load takes lanes past the end: it "
-        "needs `mask=`, and `other=` where masked lanes reach a sum or a maximum.",
+        "The result depends on memory outside the tensor. Some load has a wrong address, or takes "
+        "lanes past the end: it needs `mask=`, and `other=` where masked lanes reach a sum or a "
+        "maximum.",
     )
 
 
@@ -179,7 +198,7 @@ def _not_finite(e: Evidence) -> Finding | None:
             "overflow",
             f"The result is {kind} where the inputs are large (up to {e.magnitude:.3g}). Some step "
             "overflows: an exponential, or a square in half precision. Compute in float32, and "
-            "keep exponents at or below zero.",
+            "in a form where no infinity meets a zero or another infinity.",
         )
     return Finding("nan", f"The result is {kind} where a number is expected.")
 

@@ -34,6 +34,10 @@ class Ceilings:
         """Operations per byte at which the two peaks take equally long."""
         return self.fp16_tflops * 1e3 / self.copy_gbps
 
+    def __str__(self) -> str:
+        rates = f"copy {self.copy_gbps:.0f} GB/s, fp16 matmul {self.fp16_tflops:.0f} TFLOP/s"
+        return f"{self.gpu}: {rates}, measured {self.measured}"
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
