@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tritonbook.course import gaps
+from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise
 from tritonbook.course.mutants import wrong_answers
 
@@ -43,7 +44,6 @@ class Task:
 
     key: str
     points: int
-    function: str
     reference: str
     uses_triton: bool
     solution: str
@@ -64,35 +64,18 @@ PASSED = ("passed",)
 
 
 def material_of(exercise: Exercise) -> Material:
-    """Read an exercise and its wrong answers. Raises ValueError where a check cannot be read."""
+    """Read an exercise, what its checks ask and its wrong answers."""
     tasks = []
+    asked = checks(exercise)
     for key, answer in exercise.answers().items():
-        check = exercise.checks()[key]
-        call = checked_call(check.source)
-        function, reference = (ast.unparse(argument) for argument in call.args[:2])
+        points, reference = exercise.checks()[key].points, asked[key].reference.__name__
         solution = gaps.solved_text(answer.source)
-        tasks.append(Task(key, check.points, function, reference, is_triton(call), solution))
+        tasks.append(Task(key, points, reference, asked[key].triton, solution))
     texts = [cell.source for cell in exercise.cells if cell.role == "reference"]
     wrong = wrong_answers(exercise)
     return Material(
         exercise.slug, tuple(tasks), "\n\n\n".join(texts), wrong.variants, wrong.mutants
     )
-
-
-def checked_call(text: str) -> ast.Call:
-    """The first `check(...)` call of a check cell. Raises ValueError when there is none."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check":
-            return node
-    raise ValueError("the check cell calls no check(...)")
-
-
-def is_triton(call: ast.Call) -> bool:
-    """Whether the check demands a Triton kernel (`triton=False` says that it does not)."""
-    for keyword in call.keywords:
-        if keyword.arg == "triton" and isinstance(keyword.value, ast.Constant):
-            return bool(keyword.value.value)
-    return True
 
 
 def with_first_lines(text: str, function: str, lines: Iterable[str]) -> str:
@@ -117,11 +100,11 @@ def torch_instead(task: Task, reference_text: str) -> str:
     """The answer with the wrapper replaced by the PyTorch reference under the wrapper's name."""
     for node in ast.parse(reference_text).body:
         if isinstance(node, ast.FunctionDef) and node.name == task.reference:
-            node.name = task.function
+            node.name = task.key
             # Checks pass tuning knobs that a reference does not take.
             node.args.kwarg = node.args.kwarg or ast.arg("options")
             return f"{task.solution.rstrip()}\n\n\n{ast.unparse(node)}\n"
-    call = f"def {task.function}(*args, **options):\n    return {task.reference}(*args)"
+    call = f"def {task.key}(*args, **options):\n    return {task.reference}(*args)"
     return f"{task.solution.rstrip()}\n\n\n{call}\n"
 
 
@@ -156,7 +139,10 @@ def sample_class(material: Material) -> list[Sample]:
         if variant is not None:
             varied[task.key] = variant.apply(task.solution)
 
-    cheated = {task.key: torch_instead(task, material.reference_text) for task in material.tasks}
+    cheated = {
+        t.key: torch_instead(t, material.reference_text) if t.uses_triton else t.solution
+        for t in material.tasks
+    }
     refused = {
         task.key: Expected(0, ("no-kernel-launched", "torch-compute", "right-without-kernel"))
         if task.uses_triton
@@ -164,12 +150,12 @@ def sample_class(material: Material) -> list[Sample]:
         for task in material.tasks
     }
     noise = ["import sys, warnings", "warnings.warn('slow path')", "print('note', file=sys.stderr)"]
-    noisy = {t.key: with_first_lines(t.solution, t.function, noise) for t in material.tasks}
+    noisy = {t.key: with_first_lines(t.solution, t.key, noise) for t in material.tasks}
     crash = solved | {
-        first.key: with_first_lines(first.solution, first.function, ["import os", "os._exit(3)"])
+        first.key: with_first_lines(first.solution, first.key, ["import os", "os._exit(3)"])
     }
     endless = solved | {
-        first.key: with_first_lines(first.solution, first.function, ["while True:", "    pass"])
+        first.key: with_first_lines(first.solution, first.key, ["while True:", "    pass"])
     }
     untouched = {task.key: Expected(0, ("not-attempted",)) for task in material.tasks}
     lost = {task.key: Expected(0, ("crashed",)) for task in material.tasks}

@@ -308,7 +308,7 @@ sys.path[:0] = {paths!r}
 from autograde.course import Course
 from autograde.handins import find
 notes = []
-assert find(Path({folder!r}), Course("a", "n", (), ""), notes) is None
+assert find(Path({folder!r}), Course("a", "n", (), "", ""), notes) is None
 print(notes)
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from grading import course_of
 
-from autograde.course import Course, instructor_secret
+from autograde.course import BadCourse, Course, asked_of, instructor_secret
 from autograde.ingest import definitions_only, ingest
 from autograde.work import Submission
 from tritonbook.build import views
@@ -263,6 +264,37 @@ def test_points_change_the_digest_of_a_course(course: Course) -> None:
         for cell in course.cells
     )
     assert dataclasses.replace(course, cells=cells).digest != course.digest
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("90_doubling/cases.py", True),
+        ("90_doubling/page.py", True),
+        ("shared/sizes.py", True),
+        ("90_doubling/wrong.py", False),
+        ("00_start_here/cases.py", False),
+    ],
+)
+def test_the_cases_of_a_page_change_the_digest_of_a_course(
+    file: str, counts: bool, course: Course, pages: Path, tmp_path: Path, monkeypatch
+) -> None:
+    """Kills: grades of before kept for checks that try something else now, and a class that is
+    graded again because of another page."""
+    folder = shutil.copytree(pages, tmp_path / "pages")
+    (folder / "shared").mkdir(exist_ok=True)
+    monkeypatch.setenv("TRITONBOOK_EXERCISES", str(folder))
+    assert asked_of(course.notebook) == course.asked
+    with (folder / file).open("a") as changed:
+        changed.write("# another case\n")
+    assert (asked_of(course.notebook) != course.asked) is counts
+    assert dataclasses.replace(course, asked="another").digest != course.digest
+
+
+def test_a_notebook_without_a_page_is_named() -> None:
+    """Kills: a check cell that is run with nobody to say what it tries."""
+    with pytest.raises(BadCourse, match="^91_nowhere: There is no exercise '91_nowhere' in "):
+        asked_of("91_nowhere")
 
 
 def test_sizes_are_capped(released: Book, course: Course, tmp_path: Path) -> None:

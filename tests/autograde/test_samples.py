@@ -7,8 +7,6 @@ import ast
 import pytest
 
 from autograde.samples import (
-    checked_call,
-    is_triton,
     material_of,
     sample_class,
     torch_instead,
@@ -79,9 +77,10 @@ def test_lines_go_below_the_docstring() -> None:
         with_first_lines(text, "g", [])
 
 
-def test_check_calls_are_read() -> None:
-    """Kills: `triton=False` overlooked, or a cell without a check taken for one."""
-    assert is_triton(checked_call("check(add, add_ref, CASES, launches=1)"))
-    assert not is_triton(checked_call("check(ranges, ref, CASES, triton=False)"))
-    with pytest.raises(ValueError, match="calls no check"):
-        checked_call("assert add(1, 2) == 3")
+def test_what_is_asked_comes_from_the_cases(exercise: Exercise) -> None:
+    """Kills: `triton=False` overlooked, a task without the reference that stands in for it."""
+    tasks = material_of(exercise).tasks
+    assert [(t.key, t.points, t.reference, t.uses_triton) for t in tasks] == [
+        ("double", 4, "double_ref", True),
+        ("halves", 2, "halves_ref", False),
+    ]
