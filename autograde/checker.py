@@ -23,7 +23,7 @@ from tritonbook.course import gaps
 from tritonbook.course.exercises import machinery
 from tritonbook.seeing import compiled
 
-from . import gate
+from . import gate, proof
 from .course import Course
 from .kernels import KernelLibrary
 from .launcher import Launcher, LocalLauncher
@@ -121,7 +121,8 @@ def _execute(name: str, text: str, names: dict[str, Any]) -> None:
 
 
 class _Gate:
-    """Stands for `compile_gate`: compiles the launches of a proxy's tape."""
+    """Stands for `compile_gate`: compiles what a proxy's calls launched. It makes no call itself,
+    so that no kernel can be shown to it alone."""
 
     def __init__(self, peer: Peer, compiler: Compiler | None):
         self.peer, self.compiler = peer, compiler
@@ -131,10 +132,7 @@ class _Gate:
     ) -> compiled.CompileResult:
         if self.compiler is None:
             return compiled.CompileResult(None, "no compiler was given")
-        try:
-            launches = self.peer.launches(fn.__name__, tuple(args), options or {})
-        except (Exception, SystemExit, CheckTimeout) as error:  # the values gate has said why
-            return compiled.CompileResult(None, f"{type(error).__name__}: {error}")
+        launches = self.peer.launched(fn.__name__, tuple(args), options or {})
         request = {
             "job": "compile",
             "source": gate.program(self.peer.library, launches),
@@ -213,6 +211,8 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None, seconds: 
         raise error  # not the student's doing: INFRA
     if not reports:
         raise RuntimeError("the check cell ran no check")
+    if peer.proof.idle() is not None:
+        return Outcome("FAIL", "right-without-kernel", proof.SENTENCE, found, seconds)
     return Outcome("PASS", "passed", reports[-1].headline, found, seconds)
 
 
