@@ -144,6 +144,12 @@ class _Gate:
             "path": [],
         }
         answer = self.compiler(request)
+        if "too_long" in answer:
+            sentence = (
+                f"The compiler was not done with this kernel after {answer['too_long']:g} s. Has "
+                "a tl.static_range very many turns? The compiler writes out each of them."
+            )
+            return compiled.CompileResult(False, sentence, code="timeout")
         if "unanswered" in answer:
             return compiled.CompileResult(None, str(answer["unanswered"]))
         kernels = [{**k, "grid": tuple(k["grid"])} for k in answer["kernels"]]
