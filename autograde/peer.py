@@ -206,7 +206,10 @@ class Peer:
             raise
 
     def _replay(self, reply: dict[str, Any], buffers: list[bytes]) -> Replay | None:
-        """The same call without its launches; None where it fails, as the call itself then does."""
+        """The same call without its launches; None where it fails, as the call itself then does,
+        and where nobody watches the call: it may be timed."""
+        if not is_in_torch_dispatch_mode():
+            return None
         try:
             return Replay(self.player, reply, buffers)
         except Exception:  # noqa: BLE001

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,9 +13,11 @@ from grading import Grader, solutions
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde import sandbox
 from autograde.kernels import KernelId
+from autograde.peer import Peer
 from autograde.player import Player
 from autograde.proof import Proof, Replay
 from autograde.tape import decode
+from tritonbook.checking.launches import watching
 from tritonbook.course.exercises import Exercise, get
 
 pytestmark = pytest.mark.timeout(240)
@@ -189,6 +192,17 @@ def test_a_call_without_its_kernels(calls: list[tuple], idle: bool) -> None:
     for kernel, steps, x, made in calls:
         _call(proof, kernel, steps, x.clone(), made)
     assert (proof.idle() == "f") is idle
+
+
+def test_a_timed_call_is_not_replayed() -> None:
+    """Kills: kernels of the grader's own in a time that a student's function is given."""
+    player = Player(_Launcher(_nothing), lambda file: file)
+    player.tensors[-1] = SOME
+    peer, reply = SimpleNamespace(player=player), {"steps": [EMPTY], "result": {"t": 1}}
+    assert Peer._replay(peer, reply, []) is None
+    with watching():
+        assert Peer._replay(peer, reply, []).result.isnan().all()
+        assert Peer._replay(peer, reply | {"result": {"t": 9}}, []) is None
 
 
 def test_a_replay_touches_nothing() -> None:
