@@ -23,7 +23,7 @@ from tritonbook.course.cases import checks as page_checks
 from tritonbook.course.exercises import machinery
 from tritonbook.seeing import compiled
 
-from . import gate
+from . import gate, proof
 from .course import Course, asked_of
 from .kernels import KernelLibrary
 from .launcher import Launcher, LocalLauncher
@@ -122,7 +122,8 @@ def _execute(name: str, text: str, names: dict[str, Any]) -> None:
 
 
 class _Gate:
-    """Stands for `compile_gate`: compiles the launches of a proxy's tape."""
+    """Stands for `compile_gate`: compiles what a proxy's calls launched. It makes no call itself,
+    so that no kernel can be shown to it alone."""
 
     def __init__(self, peer: Peer, compiler: Compiler | None):
         self.peer, self.compiler = peer, compiler
@@ -132,10 +133,7 @@ class _Gate:
     ) -> compiled.CompileResult:
         if self.compiler is None:
             return compiled.CompileResult(None, "no compiler was given")
-        try:
-            launches = self.peer.launches(fn.__name__, tuple(args), options or {})
-        except (Exception, SystemExit, CheckTimeout) as error:  # the values gate has said why
-            return compiled.CompileResult(None, f"{type(error).__name__}: {error}")
+        launches = self.peer.launched(fn.__name__, tuple(args), options or {})
         request = {
             "job": "compile",
             "source": gate.program(self.peer.library, launches),
@@ -147,6 +145,12 @@ class _Gate:
             "path": [],
         }
         answer = self.compiler(request)
+        if "too_long" in answer:
+            sentence = (
+                f"The compiler was not done with this kernel after {answer['too_long']:g} s. Has "
+                "a tl.static_range very many turns? The compiler writes out each of them."
+            )
+            return compiled.CompileResult(False, sentence, code="timeout")
         if "unanswered" in answer:
             return compiled.CompileResult(None, str(answer["unanswered"]))
         kernels = [{**k, "grid": tuple(k["grid"])} for k in answer["kernels"]]
@@ -226,6 +230,8 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None, seconds: 
         raise error  # not the student's doing: INFRA
     if not reports:
         raise RuntimeError("the check cell ran no check")
+    if peer.proof.idle() is not None:
+        return Outcome("FAIL", "right-without-kernel", proof.SENTENCE, found, seconds)
     return Outcome("PASS", "passed", reports[-1].headline, found, seconds)
 
 

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from tritonbook.port import device
-from tritonbook.seeing.process import WorkerError, worker
 from tritonbook.timing import clock
 
 from . import candidate, checker, engine, sandbox
+from .compiler import Busy, shared
 from .course import Course
 from .turns import Turns, this_gpu
 from .wire import Line, PeerGone, PeerSlow, WireError
@@ -67,6 +67,7 @@ class Executor:
         self.context = multiprocessing.get_context("forkserver")
         self.context.set_forkserver_preload(PRELOAD)
         self.judges: set[BaseProcess] = set()
+        self.compiler = shared()
 
     def run(
         self, course: Course, submission: Submission, exercise: Exercise, attempt: int = 1
@@ -168,15 +169,19 @@ class Executor:
         try:
             found = line.receive(seconds).body
             while "compile" in found or "gpu" in found:
+                # What others are waited for costs an exercise none of its time.
+                began = time.monotonic()
                 if "compile" in found:
-                    line.send(self._compile(found["compile"]), (), 60)
+                    answer = self.compiler.ask(
+                        found["compile"], lambda: _exit_status(judge, 0) is None
+                    )
+                    line.send(answer, (), 60)
                 elif found["gpu"] == "waits":
-                    began = time.monotonic()
                     try:
                         line.receive(GPU_WAIT_SECONDS)
                     except PeerSlow:
                         return _infra(f"The GPU was not free for {GPU_WAIT_SECONDS:g} s.")
-                    deadline += time.monotonic() - began
+                deadline += time.monotonic() - began
                 found = line.receive(max(0.1, deadline - time.monotonic())).body
         except PeerSlow:
             return {
@@ -184,6 +189,8 @@ class Executor:
                 "code": "timeout",
                 "sentence": f"Not done within {seconds:g} s, all cases together.",
             }
+        except Busy as problem:
+            return _infra(str(problem))
         except (PeerGone, WireError):
             return _infra(f"The checker's process ended with status {_exit_status(judge, 5)}.")
         if found.get("status") == "CRASH" and any(map(_killed_for_memory, runners)):
@@ -192,13 +199,6 @@ class Executor:
         elif found.get("status") != "INFRA" and _names_memory(str(found.get("sentence"))):
             found |= {"status": "OOM", "code": "out-of-memory"}
         return found
-
-    def _compile(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Ask this machine's compiler process; it gets vetted kernels only."""
-        try:
-            return worker(interpret=False).ask(request, 60.0)
-        except WorkerError as problem:
-            return {"unanswered": f"the compiler did not answer: {problem}"}
 
     def close(self) -> None:
         """End what still runs in other threads: it comes to INFRA."""
@@ -248,7 +248,7 @@ def _check(
 
         def compiler(request: dict[str, Any]) -> dict[str, Any]:
             verdict.send({"compile": request})
-            return verdict.receive(limits.wall_seconds).body
+            return verdict.receive().body  # the driver bounds the wait, and ends this process
 
         if not device.INTERPRET:
             _take_turns(Turns(this_gpu()), verdict)

@@ -12,10 +12,8 @@ from typing import Any
 
 import torch
 
-from tritonbook.descriptors import tensor_of
-
 from .kernels import KernelId, KernelLibrary
-from .player import LaunchRecord
+from .player import Described, LaunchRecord, Layout, laid_out
 
 
 def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
@@ -26,8 +24,10 @@ def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
     kernels = _Kernels(library)
     body = []
     for launch in launches:
-        arguments = [_text(value, kernels) for value in launch.args]
-        arguments += [f"{key}={_text(value, kernels)}" for key, value in launch.options.items()]
+        arguments = [_text(laid_out(value), kernels) for value in launch.args]
+        arguments += [
+            f"{key}={_text(laid_out(value), kernels)}" for key, value in launch.options.items()
+        ]
         body.append(f"    {kernels.text(launch.kernel)}[{launch.grid!r}]({', '.join(arguments)})")
     lines = ["import linecache", "import types", "import torch", "import triton.language as tl"]
     if any("TensorDescriptor(" in line for line in body):
@@ -83,14 +83,11 @@ def make(shape, strides, dtype, shift):
 
 def _text(value: Any, kernels: _Kernels) -> str:
     """A launch argument as Python text."""
-    if isinstance(value, torch.Tensor):
-        shift = value.data_ptr() % 16 // value.element_size()
-        shape, strides = tuple(value.shape), tuple(value.stride())
-        return f"make({shape!r}, {strides!r}, {value.dtype}, {shift})"
-    base = tensor_of(value)
-    if base is not value:
+    if isinstance(value, Layout):
+        return f"make({value.shape!r}, {value.strides!r}, {value.dtype}, {value.shift})"
+    if isinstance(value, Described):
         sizes = f"{value.shape!r}, {value.strides!r}, {value.block_shape!r}"
-        return f"TensorDescriptor({_text(base, kernels)}, {sizes})"
+        return f"TensorDescriptor({_text(value.base, kernels)}, {sizes})"
     if isinstance(value, KernelId):
         return kernels.text(value)
     if isinstance(value, float) and not math.isfinite(value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import itertools
+import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from tritonbook.course import exercises
 
 from .kernels import KernelLibrary
 from .player import Launcher, LaunchFailed, LaunchRecord, Player, tensor_from
+from .proof import Proof, Replay
 from .replies import callback_reference, rebuilt, returned, run_callback
 from .tape import TapeError, decode, describe, encode, raw
 from .wire import Line, PeerGone, PeerSlow, ProcessEnded, Trouble, WireError
@@ -62,6 +64,8 @@ class Peer:
         self._lent = lent
         self.library, self.launcher = library, launcher
         self.player = Player(launcher, self._cell_of_file)
+        self.proof = Proof()
+        self._launched: dict[str, dict[str, list[LaunchRecord]]] = {}  # by function and likeness
         self.wanted_gradients = False  # a check asked for what a tape cannot carry
         self._trouble: Trouble | None = None
         self.refused: Refused | None = None
@@ -128,13 +132,18 @@ class Peer:
         proxy.__name__ = proxy.__qualname__ = name
         return proxy
 
-    def launches(self, name: str, args: tuple, kwargs: dict) -> list[LaunchRecord]:
-        """What a call launches on what, without running any kernel. Raises what the call raises."""
-        self.player.collect = found = []
-        try:
-            self._call_on_tape(name, args, kwargs)
-        finally:
-            self.player.collect = None
+    def launched(self, name: str, args: tuple, kwargs: dict) -> list[LaunchRecord]:
+        """What the latest call like this one launched, and each variant that only others did.
+
+        No call is made for it: what is compiled is what was judged.
+        """
+        calls = self._launched.get(name, {})
+        found = list(calls.get(_likeness(args, kwargs), ()))
+        known = {launch.variant for launch in found}
+        for launch in itertools.chain(*calls.values()):
+            if launch.variant not in known:
+                known.add(launch.variant)
+                found.append(launch)
         return found
 
     # --- calls
@@ -157,18 +166,19 @@ class Peer:
             "tensors": tensors,
         }
         try:
-            return self._play(body, callbacks, None)
+            result = self._play(body, callbacks, None)
         except LaunchFailed as failure:
             # In a notebook the wrapper would have met this error, and might have swallowed it.
             try:
-                swallowed = self._play(body, callbacks, failure.number)
-            except LaunchFailed:
+                self._play(body, callbacks, failure.number)
+            except (LaunchFailed, _Raised):
                 raise failure.error from None
-            except _Raised:
-                raise failure.error from None
-            return swallowed
+            self.refused = self.refused or Refused("swallowed-error", _SWALLOWED)
+            raise self.refused from None
         except _Raised as raised:
             raise raised.error from None
+        self._launched.setdefault(name, {})[_likeness(args, kwargs)] = self.player.launched
+        return result
 
     def _play(
         self, body: dict[str, Any], callbacks: list[Callable[..., Any]], fail_at: int | None
@@ -177,15 +187,33 @@ class Peer:
         more = {"gone": self._forget_old(), "fail_at": fail_at}
         reply, buffers = self._ask(body | more, [], callbacks)
         try:
+            replay = self._replay(reply, buffers)
+            carried_out = self.launcher.carried_out
             self.player.play(reply.get("steps"), buffers)
             if "raised" in reply:
                 raise _Raised(rebuilt(reply["raised"]))
-            return decode(reply.get("result"), self.player.resolve)
+            result = decode(reply.get("result"), self.player.resolve)
+            # Fewer, where the check itself kept them from running.
+            if self.launcher.carried_out - carried_out == len(self.player.launched) > 0:
+                numbers = (tensor["number"] for tensor in body["tensors"])
+                given = {number: self.player.tensors[number] for number in numbers}
+                self.proof.note(body["function"], given, result, replay)
+            return result
         except TapeError as error:
             raise self._broken(str(error)) from None
         except Refused as refusal:
             self.refused = self.refused or refusal
             raise
+
+    def _replay(self, reply: dict[str, Any], buffers: list[bytes]) -> Replay | None:
+        """The same call without its launches; None where it fails, as the call itself then does,
+        and where nobody watches the call: it may be timed."""
+        if not is_in_torch_dispatch_mode():
+            return None
+        try:
+            return Replay(self.player, reply, buffers)
+        except Exception:  # noqa: BLE001
+            return None
 
     def _call_values(self, name: str, args: tuple, kwargs: dict) -> Any:
         given: list[torch.Tensor] = []
@@ -291,6 +319,23 @@ class Peer:
             if all(other != place for other, *_ in self._numbers):
                 gone["storages"].append(self._homes.pop(place))
         return gone
+
+
+_SWALLOWED = (
+    "A kernel launch failed and the function returned all the same. Let the error through: no "
+    "fallback."
+)
+
+
+def _likeness(args: tuple, kwargs: dict) -> str:
+    """What two calls have in common where shapes, dtypes and plain arguments are the same."""
+
+    def reference(value: Any) -> dict[str, Any]:
+        if isinstance(value, torch.Tensor):
+            return {"t": [list(value.shape), str(value.dtype)]}
+        return {"callback": 0}
+
+    return json.dumps([encode(list(args), reference), encode(kwargs, reference)])
 
 
 def _stem(file: str) -> str:

@@ -16,6 +16,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from tritonbook.checking.language import Refused
+from tritonbook.descriptors import tensor_of
 
 from .kernels import KernelId, kernel_id
 from .tape import DTYPES, MAX_STEPS, TapeError, decode
@@ -31,13 +32,58 @@ class LaunchFailed(Exception):
 
 
 @dataclass(frozen=True)
+class Layout:
+    """What a compiler needs of a tensor. shift: elements that it lies past an aligned address."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: torch.dtype
+    shift: int
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a compiler needs of a tensor descriptor."""
+
+    base: Layout
+    shape: list[int]
+    strides: list[int]
+    block_shape: list[int]
+
+
+def laid_out(value: Any) -> Any:
+    """A launch argument, tensors as their layout: it can be kept after the call."""
+    if isinstance(value, torch.Tensor):
+        shift = value.data_ptr() % 16 // value.element_size()
+        return Layout(tuple(value.shape), tuple(value.stride()), value.dtype, shift)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(laid_out, value))
+    base = tensor_of(value)
+    if base is not value:
+        return Described(laid_out(base), value.shape, value.strides, value.block_shape)
+    return value
+
+
+@dataclass(frozen=True)
 class LaunchRecord:
-    """One launch of a tape, decoded; a kernel among the arguments is its KernelId."""
+    """One launch of a tape: tensors as their layout, a kernel among them as its KernelId."""
 
     kernel: KernelId
     grid: tuple[int, ...]
     args: tuple[Any, ...]
     options: dict[str, Any]
+
+    @property
+    def variant(self) -> str:
+        """The kernel and those arguments that choose what it does, as flags and functions do."""
+        kinds = (Layout, Described, float)
+
+        def told(value: Any) -> str:
+            number = isinstance(value, int) and not isinstance(value, bool)
+            return "_" if number or isinstance(value, kinds) else repr(value)
+
+        options = [f"{name}={told(value)}" for name, value in sorted(self.options.items())]
+        return f"{self.kernel} {[*map(told, self.args), *options]}"
 
 
 class Launcher(Protocol):
@@ -56,18 +102,21 @@ class Launcher(Protocol):
 class Player:
     """The checker's side: plays tapes on real tensors, with kernels from vetted source."""
 
-    def __init__(self, launcher: Launcher, cell_of_file: Callable[[str], str | None]):
+    def __init__(
+        self, launcher: Launcher, cell_of_file: Callable[[str], str | None], mute: bool = False
+    ):
+        """mute: play everything but the launches."""
         self.launcher = launcher
         self.cell_of_file = cell_of_file
+        self.mute = mute
         self.tensors: dict[int, torch.Tensor] = {}
-        self._launches = 0
-        self.collect: list[LaunchRecord] | None = None  # a list: write launches here, run none
+        self.launched: list[LaunchRecord] = []  # of the latest call
 
     def play(self, steps: Any, constants: list[bytes]) -> None:
         """Run one call's steps. Raises TapeError, Refused, or what a launch raises."""
         if not isinstance(steps, list) or len(steps) > 2 * MAX_STEPS:
             raise TapeError("not a list of steps")
-        self._launches = 0
+        self.launched = []
         for step in steps:
             if not isinstance(step, list) or not step:
                 raise TapeError("not a step")
@@ -136,16 +185,16 @@ class Player:
         if not all(_is_name(name) for name in options):
             raise TapeError("not options")
         id = self._kernel(place)
-        if self.collect is not None:
-            self.collect.append(LaunchRecord(id, tuple(grid), tuple(arguments), options))
+        if self.mute:
             return
-        self._launches += 1
+        told = laid_out(tuple(arguments)), {n: laid_out(value) for n, value in options.items()}
+        self.launched.append(LaunchRecord(id, tuple(grid), *told))
         try:
             self.launcher.launch(id, tuple(grid), arguments, options)
         except (ProcessEnded, Refused):
             raise
         except Exception as error:
-            raise LaunchFailed(self._launches - 1, error) from error
+            raise LaunchFailed(len(self.launched) - 1, error) from error
 
     def _play_constant(self, number: Any, description: Any, at: Any, constants: list) -> None:
         if not (isinstance(number, int) and isinstance(at, int) and 0 <= at < len(constants)):

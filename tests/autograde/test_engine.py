@@ -22,10 +22,11 @@ from autograde import engine, execute, fence, sandbox
 from autograde.engine import ROW
 from autograde.execute import Executor, Setting, _stop
 from autograde.kernels import KernelId, KernelLibrary
-from autograde.launcher import Launcher, _declared, _seen
+from autograde.launcher import Launcher, LocalLauncher, _declared, _seen
 from autograde.tape import TapeError
 from autograde.wire import Line, ProcessEnded
 from tritonbook.checking.language import Refused
+from tritonbook.checking.launches import watching
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.course.exercises import Exercise
 from tritonbook.port.device import INTERPRET
@@ -216,3 +217,37 @@ def test_nothing_of_a_kernel_is_evaluated_in_the_checker() -> None:
     assert function.__globals__["helper"].fn is helper
     with pytest.raises(Refused):
         Launcher(KernelLibrary([("cell", WRONG.replace("= offs", "= open"))]), None, 1).vet(DOUBLE)
+
+
+HELPED = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def twice(v):
+    return v + tl.abs(v)
+
+
+@triton.jit
+def kernel(x_ptr, DO: tl.constexpr):
+    tl.store(x_ptr, DO(tl.load(x_ptr)))
+"""
+
+
+def test_a_kernel_among_the_arguments(started: Callable[[str], Launcher]) -> None:
+    """Kills: a helper that does not come along, here or in the other process; launches that the
+    check muted, counted as carried out."""
+    tl = {"tl": {"path": "triton.language"}}
+    helper = KernelId("cell", 5, json.dumps([tl, {}]))
+    id = KernelId("cell", 10, json.dumps([tl, {"DO": ["constexpr", None]}]))
+    for launcher in (LocalLauncher(KernelLibrary([("cell", HELPED)])), started(HELPED)):
+        x = torch.tensor([3.0])
+        launcher.vet(id)
+        with launcher.serving():
+            launcher.launch(id, (1,), [x, helper], {})
+            assert (x.item(), launcher.carried_out) == (6.0, 1)
+            launcher.launch(id, (1,), [x], {"DO": helper})
+            with watching(mode="mute") as watch:
+                launcher.launch(id, (1,), [x, helper], {})
+        assert (x.item(), launcher.carried_out) == (12.0, 2)
+        assert [launch.name for launch in watch.launches] == ["kernel"]

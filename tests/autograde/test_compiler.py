@@ -1,0 +1,153 @@
+"""The compiler that all exercises share: who keeps it busy pays, who waits for it does not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from corpus import RIGHT, answer
+from grading import Grader, solutions
+from tritonbook.device import INTERPRET
+
+from autograde import execute, sandbox
+from autograde.compiler import Busy, Compiler, cpu_seconds
+from autograde.wire import PeerSlow
+from tritonbook.course.exercises import Exercise
+from tritonbook.seeing.process import WorkerError
+
+pytestmark = pytest.mark.timeout(240)
+TURNS = "    if n < 0:\n        for i in tl.static_range(200000):\n            x = x + i\n"
+BOMB = RIGHT.replace("    tl.store(", f"{TURNS}    tl.store(")
+
+
+@pytest.mark.skipif(sandbox.available() == ["plain"], reason="no walls here")
+@pytest.mark.skipif(not INTERPRET, reason="on a GPU each checker compiles for itself")
+def test_a_bomber_and_its_neighbour(exercise: Exercise, tmp_path: Path) -> None:
+    """Kills: a compile bomb that passes, because the gate came to nothing, and that takes an honest
+    neighbour's points, who waited for the compiler."""
+    grader = Grader(exercise, tmp_path)
+    grader.executor.compiler = Compiler(seconds=6.0)
+    right = solutions(exercise)
+    with ThreadPoolExecutor(2) as pool:
+        bomber = pool.submit(grader.grade, right | {"double": answer(kernel=BOMB)}, "double")
+        time.sleep(1.0)
+        honest = pool.submit(grader.grade, right, "double").result()
+        verdict = bomber.result()
+    assert (verdict.status, verdict.code, verdict.points) == ("TIMEOUT", "timeout", 0), verdict
+    assert "compiler" in verdict.sentence and "tl.static_range" in verdict.sentence
+    assert (honest.status, honest.points) == ("PASS", 4), honest
+    grader.executor.compiler.stop()
+    grader.close()
+
+
+class _Scripted:
+    """The driver's end of the line: what the checker says, each after some seconds."""
+
+    def __init__(self, *said: tuple[float, dict]):
+        self.said = list(said)
+
+    def receive(self, seconds: float) -> SimpleNamespace:
+        pause, body = self.said.pop(0)
+        time.sleep(min(pause, seconds))
+        if pause > seconds:
+            raise PeerSlow
+        return SimpleNamespace(body=body)
+
+    def send(self, *message: object) -> None:
+        """Takes everything."""
+
+
+PASS = {"status": "PASS", "code": "passed", "sentence": ""}
+
+
+def _awaited(compile_, *said: tuple[float, dict]) -> dict:
+    limits = sandbox.Limits(wall_seconds=0.4)
+    driver = SimpleNamespace(setting=execute.Setting(limits=limits))
+    driver.compiler = SimpleNamespace(ask=compile_)
+    return execute.Executor._await(driver, _Scripted(*said), [], None)
+
+
+def test_waiting_for_the_compiler_is_nobodys_time() -> None:
+    """Kills: a right answer that times out because others kept the compiler busy."""
+
+    def slow(request: dict, wanted: object) -> dict:
+        time.sleep(0.8)
+        return {}
+
+    asks = (0.1, {"compile": {}})
+    assert _awaited(slow, asks, (0.1, PASS)) == PASS
+    assert _awaited(slow, asks, (0.6, PASS))["status"] == "TIMEOUT"
+
+
+def test_a_compiler_that_is_never_free_is_nobodys_fault() -> None:
+    """Kills: a wait without end, and a score of 0 for it."""
+
+    def busy(request: dict, wanted: object) -> dict:
+        raise Busy("The compiler was not free for 1800 s.")
+
+    found = _awaited(busy, (0.0, {"compile": {}}))
+    assert found["status"] == "INFRA" and "not free" in found["sentence"]
+
+
+class _Worker:
+    """Gives its answers one after another; a WorkerError among them is raised."""
+
+    def __init__(self, *answers: dict | WorkerError, pid: int = 1 << 22):
+        self.answers, self.pid = list(answers), pid
+
+    def ask(self, request: dict, timeout: float) -> dict:
+        if request["job"] == "ping":
+            return {"pid": self.pid}
+        answer = self.answers.pop(0)
+        if isinstance(answer, WorkerError):
+            raise answer
+        return answer
+
+
+def _asked(*answers: dict | WorkerError, pid: int = 1 << 22) -> dict:
+    compiler = Compiler()
+    compiler._worker = _Worker(*answers, pid=pid)
+    return compiler.ask({"job": "compile"})
+
+
+def test_a_process_that_dies_is_tried_again() -> None:
+    """Kills: a gate that lets a kernel by because the compiler ended; a failure of the compiler's
+    scored as the kernel's."""
+    assert _asked(WorkerError("died"), {"kernels": []}) == {"kernels": []}
+    with pytest.raises(Busy, match="twice"):
+        _asked(WorkerError("died"), WorkerError("died"))
+    assert "no nvidia" in _asked(WorkerError("no nvidia"), pid=os.getpid())["unanswered"]
+
+
+def test_who_waits_is_let_go() -> None:
+    """Kills: a wait for ever, and threads that wait for what nobody wants any more."""
+    compiler = Compiler(wait=0.5)
+    compiler._free.acquire()
+    began = time.monotonic()
+    with pytest.raises(Busy, match="not free"):
+        compiler.ask({"job": "compile"})
+    assert time.monotonic() - began < 5
+    compiler.wait = 1000.0
+    with pytest.raises(Busy):
+        compiler.ask({"job": "compile"}, lambda: False)
+
+
+def test_the_time_of_children_counts() -> None:
+    """Kills: a bomb that goes off in ptxas."""
+    spin = "import time\nend = time.process_time() + 1.5\nwhile time.process_time() < end: pass"
+    text = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin!r}]); input()"
+    process = subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE)
+    found, deadline = 0.0, time.monotonic() + 60
+    while found < 1.0 and time.monotonic() < deadline:
+        found = cpu_seconds(process.pid)
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    assert found >= 1.0
+    assert cpu_seconds(process.pid) == 0.0
