@@ -78,7 +78,7 @@ def _progress(options: argparse.Namespace) -> int:
         table.add_column(column)
     for row in shown.rows:
         marks = "  ".join(f"[{colours[m.mark]}]{pg.SYMBOLS[m.mark]} {m.key}[/]" for m in row.marks)
-        table.add_row(row.slug, f"{row.done}/{len(row.marks)}", marks)
+        table.add_row(row.slug, row.done, marks)
     console = _console()
     console.print(table)
     console.print("   ".join(f"{pg.SYMBOLS[mark]} {pg.WORDS[mark]}" for mark in pg.SYMBOLS))

@@ -7,7 +7,7 @@ from benchmarks.op import Op, Problem, compiled, peer, solution
 
 
 def manual(x):
-    """The formula as people write it: eight operators, eight trips through memory."""
+    """The formula as people write it: nine operators, 13 reads and 9 writes."""
     return 0.5 * x * (1 + torch.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
 
 

@@ -1,10 +1,13 @@
 """An open gap is seen wherever it stands. Kills: looking at the launched kernel's own body only."""
 
 import tritonbook  # noqa: F401, I001  (chooses the interpreter before triton is imported)
+import pytest
+import torch
 import triton
 import triton.language as tl
 
-from tritonbook.checking.diagnose import has_open_gap
+from tritonbook.checking.compare import Difference
+from tritonbook.checking.diagnose import Evidence, diagnose, has_open_gap
 
 
 @triton.jit
@@ -25,6 +28,32 @@ def calls_open(x_ptr):
 @triton.jit
 def calls_full(x_ptr):
     full_helper(x_ptr)
+
+
+@triton.jit
+def walks(x_ptr, n, BLOCK_SIZE: tl.constexpr):
+    for start in range(0, n, BLOCK_SIZE):
+        full_helper(x_ptr + start)
+
+
+@triton.jit
+def calls_walks(x_ptr, n, BLOCK_SIZE: tl.constexpr):
+    walks(x_ptr, n, BLOCK_SIZE)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"), [(walks, "loop"), (calls_walks, "loop"), (calls_full, "own number")]
+)
+def test_a_row_that_ends_too_early(kernel, words):
+    """Kills: "Does the loop reach its end?" asked about a kernel without a loop."""
+    unwritten = torch.zeros(3, 40, dtype=torch.bool)
+    unwritten[:, 24:] = True
+    difference = Difference(unwritten=unwritten, bad=unwritten, got=unwritten.double())
+    difference.expected = torch.ones(3, 40, dtype=torch.float64)
+    evidence = Evidence(difference, {"kernel": kernel.fn}, [], None, lambda: False, False, 1.0)
+    found = diagnose(evidence)
+    assert found.code == "unwritten-tail" and "Column 24" in found.sentence
+    assert words in found.sentence, found.sentence
 
 
 def test_a_gap_in_the_kernel_itself():

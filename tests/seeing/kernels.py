@@ -37,6 +37,13 @@ def tuned_add(x, y):
 
 
 @triton.jit
+def shifted_kernel(x_ptr, out_ptr, n, B: tl.constexpr):
+    offs = tl.program_id(0) * B + tl.arange(0, B)
+    mask = offs < n  # true of every lane
+    tl.store(out_ptr + offs, tl.load(x_ptr + 3 + offs, mask=mask), mask=mask)
+
+
+@triton.jit
 def unmasked_kernel(x_ptr, out_ptr, n, LOAD: tl.constexpr, STORE: tl.constexpr, B: tl.constexpr):
     offs = tl.program_id(0) * B + tl.arange(0, B)
     mask = offs < n

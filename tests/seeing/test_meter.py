@@ -172,6 +172,17 @@ def test_watch_bounds_answers_when_outputs_are_known():
     codes = {code: sentence for code, sentence in bounds.findings({"x": Guarded(x)}, made)}
     assert set(codes) == {"out-of-bounds-store", "reads-outside"}
     assert "`out`" in codes["out-of-bounds-store"] and not bounds.left_all_memory
+    assert codes["out-of-bounds-store"].endswith("Those lanes need a mask.")
+
+
+def test_a_mask_that_is_there_is_not_asked_for():
+    """Kills: "need a mask" said of a masked load whose address is wrong."""
+    x, out = inner_view(128), inner_view(128)
+    with watch_bounds() as bounds:
+        k.shifted_kernel[(2,)](x, out, 128, B=64)
+    ((code, sentence),) = bounds.findings({"x": Guarded(x)}, [Guarded(out)])
+    assert code == "reads-outside" and "need a mask" not in sentence
+    assert "A mask is there and lets them through" in sentence
 
 
 def test_builder_is_restored():

@@ -47,8 +47,10 @@ class Row:
     marks: list[Mark]
 
     @property
-    def done(self) -> int:
-        return sum(mark.mark in ("passed", "slow") for mark in self.marks)
+    def done(self) -> str:
+        """How many of the required checks are done, as in the headline: "2/3"."""
+        required = [mark for mark in self.marks if not mark.stretch]
+        return f"{sum(m.mark in ('passed', 'slow') for m in required)}/{len(required)}"
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,8 @@ class CourseMap:
         width = max((len(row.slug) for row in self.rows), default=0)
         lines = [f"Your progress: {self.headline}", ""]
         for row in self.rows:
-            marks = "  ".join(f"{SYMBOLS[m.mark]} {m.key}" for m in row.marks)
-            lines.append(f"  {row.slug:<{width}}  {row.done}/{len(row.marks)}  {marks}")
+            marks = "  ".join(f"{SYMBOLS[m.mark]} {_named(m)}" for m in row.marks)
+            lines.append(f"  {row.slug:<{width}}  {row.done}  {marks}")
         legend = "   ".join(f"{SYMBOLS[mark]} {WORDS[mark]}" for mark in SYMBOLS)
         return "\n".join([*lines, "", legend, self.next_step])
 
@@ -123,14 +125,18 @@ def _html_row(row: Row) -> list[str]:
     # A space between badges: a page that drops styles would run their words together.
     marks = " ".join(
         style.badge(
-            f"{SYMBOLS[m.mark]} {m.key}{' (stretch)' if m.stretch else ''}",
+            f"{SYMBOLS[m.mark]} {_named(m)}",
             COLOURS[m.mark],
             f"{WORDS[m.mark]}. {m.reason}".strip(),
         )
         for m in row.marks
     )
     name = f"{html.escape(row.slug[:2])} {html.escape(row.title)}"
-    return [name, f"{row.done}/{len(row.marks)}", marks]
+    return [name, row.done, marks]
+
+
+def _named(mark: Mark) -> str:
+    return f"{mark.key} (stretch)" if mark.stretch else mark.key
 
 
 def _mark(key: str, cell: Any, entry: dict[str, Any]) -> Mark:
