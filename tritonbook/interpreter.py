@@ -29,8 +29,8 @@ def install_interpreter_fixes() -> None:
     - a global constant (`tl.constexpr`) times a tile stays a constant, which `tl.exp` then refuses
       (from 3.7 on): the compiler makes a tile of it, so must the interpreter.
     - torch's `wrap_triton` refuses an interpreted kernel (torch 2.6 to 2.9, at least).
-    - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the cast
-      to bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
+    - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the
+      cast to bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
     """
     global _installed
     if _installed or not INTERPRET:
