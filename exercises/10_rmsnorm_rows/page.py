@@ -56,7 +56,9 @@ draw_rows(M=4, N=10, block=16, scheme="row")
 
 # %%
 @triton.jit
-def row_sum_kernel(x_ptr, out_ptr, N, stride_xm, ACC: tl.constexpr, BLOCK_N: tl.constexpr):
+def row_sum_kernel(
+    x_ptr, out_ptr, N, stride_xm, ACC: tl.constexpr, BLOCK_N: tl.constexpr
+):
     """out[m] = sum over n of x[m, n].
 
     One program = one row, with a running sum in dtype ACC for each lane.
@@ -267,7 +269,7 @@ draw_rows(M=3, N=10, block=4, scheme="loop")
 # ## Task 2. Sum first, then normalise
 #
 # Two gaps. In the first, walk through the row and add up the squares, with one running sum *for each
-# lane* (about 5 lines). In the second, read each piece again, normalise it and store it (about 7
+# lane* (about 6 lines). In the second, read each piece again, normalise it and store it (about 7
 # lines). The mask belongs to the piece, so each piece makes its own. The pointers are given, and `x_row_ptr` and `y_row_ptr`
 # **already point at your row**.
 
@@ -291,12 +293,13 @@ def rmsnorm_loop_kernel(
     y_row_ptr = y_ptr + pid_m * stride_ym
 
     squares = tl.zeros([BLOCK_N], dtype=tl.float32)
-    # TODO: walk through the row and add the squares of each piece to `squares` (about 5 lines)
+    # TODO: walk through the row, add the squares of each piece (about 6 lines)
     ### BEGIN SOLUTION
     for start in range(0, N, BLOCK_N):
         offs_n = start + tl.arange(0, BLOCK_N)
         mask_n = offs_n < N
-        x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n, other=0.0).to(tl.float32)
+        x_ptrs = x_row_ptr + offs_n * stride_xn
+        x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
         squares += x * x
     ### END SOLUTION
     rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)

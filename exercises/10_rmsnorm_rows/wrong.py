@@ -5,9 +5,8 @@ from tritonbook.course.mutants import Mutant, Variant
 LOOP_SUM = "        squares += x * x\n"
 LOOP_STORE = "tl.store(y_row_ptr + offs_n * stride_yn, y, mask=mask_n)"
 X_LOAD = "tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)"
-FIRST_LOAD = "tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n, other=0.0).to(tl.float32)"
+FIRST_PTRS = "x_ptrs = x_row_ptr + offs_n * stride_xn"
 SECOND_LOAD = "tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32)"
-FIRST_PASS = "        mask_n = offs_n < N\n        x = " + FIRST_LOAD
 SECOND_PASS = "        mask_n = offs_n < N\n        x = " + SECOND_LOAD
 HALF = "x_ptr.dtype.element_ty"
 
@@ -62,7 +61,7 @@ def rmsnorm_row(x, w, eps=1e-6):
         Mutant("only_the_last_piece", "last-piece-only", ("squares += x * x", "squares = x * x")),
         Mutant("mask_of_the_first_piece", ("out-of-bounds-store", "reads-outside"), (SECOND_PASS, SECOND_PASS.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
         Mutant("no_mask_in_pass_two", ("out-of-bounds-store", "race"), (LOOP_STORE, LOOP_STORE.replace(", mask=mask_n", ""))),
-        Mutant("no_mask_in_pass_one", "reads-outside", (FIRST_LOAD, "tl.load(x_row_ptr + offs_n * stride_xn).to(tl.float32)")),
+        Mutant("no_mask_in_pass_one", "reads-outside", (X_LOAD, "tl.load(x_ptrs).to(tl.float32)")),
         Mutant("no_weight", "no-weight", ("y = x * rstd * w", "y = x * rstd")),
         Mutant("first_piece_of_w", "first-weights", ("w_ptr + offs_n, mask=mask_n", "w_ptr + tl.arange(0, BLOCK_N), mask=mask_n")),
         Mutant("divided_by_block", "divided-by-tile", ("axis=0) / N + eps", "axis=0) / BLOCK_N + eps")),
@@ -70,13 +69,13 @@ def rmsnorm_row(x, w, eps=1e-6):
         Mutant("eps_outside_root", "eps-outside-root", ("rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)", "rstd = 1.0 / (tl.sqrt(tl.sum(squares, axis=0) / N) + eps)")),
         Mutant("no_eps", "no-eps", ("/ N + eps", "/ N")),
         Mutant("row_stride_is_n_in_pass_two", ("strided-only", "reads-outside"), (SECOND_PASS, SECOND_PASS.replace("x_row_ptr", "x_ptr + pid_m * N"))),
-        Mutant("row_stride_is_n_in_pass_one", ("strided-only", "reads-outside"), (FIRST_PASS, FIRST_PASS.replace("x_row_ptr", "x_ptr + pid_m * N"))),
+        Mutant("row_stride_is_n_in_pass_one", ("strided-only", "reads-outside"), (FIRST_PTRS, FIRST_PTRS.replace("x_row_ptr", "x_ptr + pid_m * N"))),
         Mutant("squares_in_half", ("squares-overflow", "overflow", "nan"), ("other=0.0).to(tl.float32)\n        squares", "other=0.0)\n        squares")),
         Mutant("running_sum_in_half", "sum-in-half-precision", ("dtype=tl.float32)", f"dtype={HALF})"), ("squares += x * x", f"squares = (squares + (x * x).to({HALF})).to({HALF})"), ("tl.sum(squares, axis=0)", "tl.sum(squares.to(tl.float32), axis=0)")),
         Mutant("rounded_before_the_weight", "rounded-twice", ("y = x * rstd * w", f"y = (x * rstd).to({HALF}).to(tl.float32) * w")),
-        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (FIRST_LOAD, FIRST_LOAD.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm")), (SECOND_LOAD, SECOND_LOAD.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm"))),
+        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (FIRST_PTRS, FIRST_PTRS.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm")), (SECOND_LOAD, SECOND_LOAD.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm"))),
         Mutant("row_added_twice_in_pass_two", ("reads-outside", "wrong-values"), (SECOND_LOAD, SECOND_LOAD.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm"))),
-        Mutant("first_piece_only", "first-piece-only", (FIRST_LOAD, FIRST_LOAD.replace("offs_n *", "tl.arange(0, BLOCK_N) *").replace("mask=mask_n", "mask=mask_n & (start == 0)"))),
+        Mutant("first_piece_only", "first-piece-only", (FIRST_PTRS, FIRST_PTRS.replace("offs_n *", "tl.arange(0, BLOCK_N) *")), (X_LOAD, X_LOAD.replace("mask_n", "mask_n & (start == 0)"))),
         Mutant("pass_two_only_the_first_piece", ("unwritten-tail", "unwritten"), ("/ N + eps)\n\n    for start in range(0, N, BLOCK_N):", "/ N + eps)\n\n    for start in range(0, BLOCK_N, BLOCK_N):")),
         Mutant("torch_stand_in", "no-kernel-launched", replace="def rmsnorm_loop(x, w, eps=1e-6, block=4096):\n    return torch.nn.functional.rms_norm(x, w.shape, w, eps)\n"),
     ],
