@@ -36,7 +36,7 @@ OPS = [
             _rows(8192, 1024, compile_static=1.0),
             _rows(8192, 4096, liger=1.0),
             _rows(4096, 32768, liger=1.0),
-            _rows(1024, 131072, without=TOO_WIDE, torch=1.5),
+            _rows(1024, 131072, without=TOO_WIDE, torch=1.3),
         ],
         exact=eager,
         providers={

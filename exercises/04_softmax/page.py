@@ -250,20 +250,20 @@ traffic(softmax, torch.randn(8, 1000, device=DEVICE))
 # The cell times your kernel with 1 to 32 warps. Without a GPU it shows the times of an H100.
 
 # %%
-import functools
-
 from tritonbook.timing import bench_sweep
 
 
-def with_warps(num_warps):
-    def launch(x, out):
-        M, N = x.shape
-        softmax_kernel[(M,)](x, out, N, *x.stride(), *out.stride(), BLOCK_N=N, num_warps=num_warps)
+def on_warps(x, num_warps):
+    M, N = x.shape
+    out = torch.empty_like(x)
+    softmax_kernel[(M,)](x, out, N, *x.stride(), *out.stride(), BLOCK_N=N, num_warps=num_warps)
 
+
+def with_warps(num_warps):
     fns = {}
     for N in (1024, 4096, 16384, 65536):
         x = torch.randn(2**27 // N, N, device=DEVICE, dtype=torch.bfloat16)
-        fns[f"{N:,} columns"] = functools.partial(launch, x, torch.empty_like(x))
+        fns[f"{N:,} columns"] = lambda x=x: on_warps(x, num_warps)
     return {"fns": fns, "bytes": 2**29}
 
 

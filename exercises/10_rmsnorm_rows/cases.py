@@ -3,22 +3,20 @@
 import torch
 import triton
 
-from tritonbook.checking import Check, case, tensor
+from tritonbook.checking import Check, case, rounded_once, tensor
 
 from .page import rmsnorm_ref
-
-
-def row_length(x, w, eps):
-    """How many squares are summed: sets the tolerance of the check."""
-    return x.shape[-1]
-
 
 EPS = 1e-6
 
 CASES = [
     case("a row that fills its tile", x=tensor(4, 128), w=tensor(128), eps=EPS),
     case("a row that does not", x=tensor(5, 100), w=tensor(100), eps=EPS),
+    case("tiny numbers", x=tensor(4, 200, scale=1e-3), w=tensor(200), eps=1e-5),
     case("rows with gaps", x=tensor(6, 70, layout="strided"), w=tensor(70), eps=EPS),
+    case("transposed", x=tensor(6, 40, layout="transposed"), w=tensor(40), eps=EPS),
+    case("half precision", dtype="float16", x=tensor(4, 700), w=tensor(700), eps=EPS),
+    case("bfloat16", dtype="bfloat16", x=tensor(4, 700), w=tensor(700), eps=EPS),
     case(
         "half precision, large",
         dtype="float16",
@@ -34,6 +32,40 @@ def _padded_mean(x, w, eps):
     square = x.pow(2).sum(dim=-1, keepdim=True) / triton.next_power_of_2(x.shape[-1])
     return x * torch.rsqrt(square + eps) * w
 
+
+def _row_added_twice(x, w, eps):
+    """Program m takes row 2 m of x; where there is none, it reads what is no number."""
+    rows = x.reshape(-1, x.shape[-1])
+    wanted = 2 * torch.arange(rows.shape[0])
+    inside = (wanted < rows.shape[0])[:, None]
+    read = torch.where(inside, rows[wanted.clamp_max(rows.shape[0] - 1)], float("nan"))
+    return rmsnorm_ref(read, w, eps).reshape(x.shape)
+
+
+def _scaled(x, w, eps, total):
+    return x * torch.rsqrt(total.double() / x.shape[-1] + eps) * w
+
+
+def _half_total(x, w, eps, *, dtype):
+    """The squares and their sum in the dtype of x."""
+    total = x.pow(2).to(dtype).double().sum(-1, keepdim=True).to(dtype)
+    return _scaled(x, w, eps, total).to(dtype)
+
+
+def _half_lanes(x, w, eps, *, dtype, block=4096):
+    """A running sum of squares for each lane, in the dtype of x."""
+    padded = torch.nn.functional.pad(x, (0, -x.shape[-1] % block))
+    lanes = torch.zeros(*x.shape[:-1], block, dtype=dtype)
+    for piece in padded.pow(2).to(dtype).split(block, dim=-1):
+        lanes = (lanes.float() + piece.float()).to(dtype)
+    return _scaled(x, w, eps, lanes.double().sum(-1, keepdim=True).to(dtype)).to(dtype)
+
+
+def _rounded_twice(x, w, eps, *, dtype):
+    return (rmsnorm_ref(x, torch.ones_like(w), eps).to(dtype).double() * w).to(dtype)
+
+
+IN_HALF = "The sum of squares was taken in half precision: it lost digits. Add up in float32."
 
 SUSPECTS = {
     "no-weight": (
@@ -70,12 +102,58 @@ SUSPECTS = {
     ),
     "squares-overflow": (
         lambda x, w, eps: x * 0.0,
-        "All results are zero: the squares overflowed to infinity in half precision. Convert to "
-        "float32 before you square.",
+        "All results are zero: the squares, or their sum, overflowed to infinity in half "
+        "precision. Go to float32 before you square, and keep the sum in float32.",
     ),
     "first-weight-only": (
         lambda x, w, eps: rmsnorm_ref(x, w[:1].expand_as(w), eps),
         "Every element is multiplied by the first weight. Load a tile of weights.",
+    ),
+    "row-added-twice": (
+        _row_added_twice,
+        "Program m took row 2 m: the row number is added to the address twice.",
+    ),
+    "rounded-twice": (
+        _rounded_twice,
+        "The row was rounded to half precision before the weight was multiplied. Round once, at "
+        "the store.",
+    ),
+    "sum-in-half-precision": (_half_total, IN_HALF),
+}
+
+
+def _last_piece(x, w, eps, *, block=4096):
+    last = x[..., (x.shape[-1] - 1) // block * block :]
+    return _scaled(x, w, eps, last.pow(2).sum(-1, keepdim=True))
+
+
+def _first_piece(x, w, eps, *, block=4096):
+    return _scaled(x, w, eps, x[..., :block].pow(2).sum(-1, keepdim=True))
+
+
+def _first_weights(x, w, eps, *, block=4096):
+    return rmsnorm_ref(x, w[torch.arange(x.shape[-1]) % block], eps)
+
+
+PIECE_SUSPECTS = SUSPECTS | {
+    "divided-by-tile": (
+        lambda x, w, eps, *, block=4096: _scaled(
+            x, w, eps, x.pow(2).sum(-1, keepdim=True) * x.shape[-1] / block
+        ),
+        "The sum is divided by the lanes of a piece. Divide by N, the number of elements.",
+    ),
+    "sum-in-half-precision": (_half_lanes, IN_HALF),
+    "last-piece-only": (
+        _last_piece,
+        "Only the last piece was squared and summed: the sum so far was overwritten.",
+    ),
+    "first-piece-only": (
+        _first_piece,
+        "Only the first piece was squared and summed. Does each round load its own piece?",
+    ),
+    "first-weights": (
+        _first_weights,
+        "Every piece was multiplied by the weights of the first one. Load the piece's own.",
     ),
 }
 
@@ -109,6 +187,28 @@ PIECES = [
         options={"block": 64},
     ),
     case("less than a piece", x=tensor(2, 50), w=tensor(50), eps=EPS, options={"block": 128}),
+    case(
+        "tiny numbers",
+        x=tensor(3, 200, scale=1e-3),
+        w=tensor(200),
+        eps=1e-5,
+        options={"block": 64},
+    ),
+    case(
+        "three dimensions",
+        x=tensor(2, 3, 65),
+        w=tensor(65),
+        eps=EPS,
+        options={"block": 32},
+    ),
+    case(
+        "bfloat16, many pieces",
+        dtype="bfloat16",
+        x=tensor(2, 2000),
+        w=tensor(2000),
+        eps=EPS,
+        options={"block": 16},
+    ),
     case(
         "half precision, large",
         dtype="float16",
@@ -169,7 +269,7 @@ CHECKS = {
         CASES,
         HIDDEN_ROWS,
         launches=1,
-        terms=row_length,
+        tolerance=rounded_once(terms=4096),
         mistakes=SUSPECTS,
     ),
     "rmsnorm_loop": Check(
@@ -177,7 +277,7 @@ CHECKS = {
         PIECES,
         HIDDEN_PIECES,
         launches=1,
-        terms=row_length,
-        mistakes=SUSPECTS,
+        tolerance=rounded_once(terms=4096),
+        mistakes=PIECE_SUSPECTS,
     ),
 }

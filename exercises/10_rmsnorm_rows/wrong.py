@@ -3,7 +3,12 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 LOOP_SUM = "        squares += x * x\n"
-LOOP_STORE = "tl.store(y_ptrs, (x * rstd * w).to(y_ptr.dtype.element_ty), mask=mask_n)"
+LOOP_STORE = "tl.store(y_row_ptr + offs_n * stride_yn, y, mask=mask_n)"
+X_LOAD = "tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)"
+FIRST_PTRS = "x_ptrs = x_row_ptr + offs_n * stride_xn"
+SECOND_LOAD = "tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32)"
+SECOND_PASS = "        mask_n = offs_n < N\n        x = " + SECOND_LOAD
+HALF = "x_ptr.dtype.element_ty"
 
 MUTANTS = {
     "rmsnorm_row": [
@@ -11,26 +16,29 @@ MUTANTS = {
         Mutant("divided_by_tile", "divided-by-tile", ("axis=0) / N", "axis=0) / BLOCK_N")),
         Mutant("sum_not_mean", "sum-not-mean", ("axis=0) / N", "axis=0)")),
         Mutant("eps_outside_root", "eps-outside-root", ("x * tl.rsqrt(mean_square + eps) * w", "x / (tl.sqrt(mean_square) + eps) * w")),
-        Mutant("no_eps", ("no-eps", "nan"), ("mean_square + eps", "mean_square")),
+        Mutant("no_eps", "no-eps", ("mean_square + eps", "mean_square")),
         Mutant("no_root", "no-root", ("x * tl.rsqrt(mean_square + eps)", "x / (mean_square + eps)")),
         Mutant("subtracts_the_mean", "layernorm", ("    mean_square", "    x = tl.where(mask_n, x - tl.sum(x, axis=0) / N, 0.0)\n    mean_square")),
         Mutant("mean_of_x", ("mean-of-x", "nan"), ("tl.sum(x * x", "tl.sum(x")),
         Mutant(
             "squares_in_half",
-            ("squares-overflow", "overflow", "nan"),
-            ("eviction_policy=KEEP).to(tl.float32)\n    w", "eviction_policy=KEEP)\n    w"),
+            ("sum-in-half-precision", "squares-overflow", "overflow", "nan"),
+            ("other=0.0).to(tl.float32)\n    w", "other=0.0)\n    w"),
         ),
+        Mutant("running_sum_in_half", ("squares-overflow", "sum-in-half-precision"), ("tl.sum(x * x, axis=0)", f"tl.sum((x * x).to({HALF}), axis=0).to(tl.float32)")),
+        Mutant("rounded_before_the_weight", "rounded-twice", ("tl.rsqrt(mean_square + eps) * w", f"tl.rsqrt(mean_square + eps)\n    y = y.to({HALF}).to(tl.float32) * w")),
+        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), ("x_ptr + pid_m * stride_xm", "x_ptr + 2 * pid_m * stride_xm")),
         Mutant("one_weight_for_all", "first-weight-only", ("tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)", "tl.load(w_ptr)")),
-        Mutant("row_stride_is_n", "strided-only", ("row * stride_xm", "row * N")),
+        Mutant("row_stride_is_n", "strided-only", ("pid_m * stride_xm", "pid_m * N")),
         Mutant("column_stride_is_one", "strided-only", ("offs_n * stride_xn", "offs_n")),
-        Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), ("row * stride_ym", "row * stride_xm")),
-        Mutant("always_row_zero", "rows-after-first", ("x_ptr + row * stride_xm", "x_ptr + 0 * row")),
-        Mutant("no_store_mask", ("out-of-bounds-store", "race"), (".to(y_ptr.dtype.element_ty), mask=mask_n)", ".to(y_ptr.dtype.element_ty))")),
-        Mutant("no_load_mask", "reads-outside", ("tl.load(x_ptrs, mask=mask_n, other=0.0, ", "tl.load(x_ptrs, ")),
-        Mutant("masked_lanes_hold_one", ("wrong-values", "constant-factor"), ("tl.load(x_ptrs, mask=mask_n, other=0.0, ", "tl.load(x_ptrs, mask=mask_n, other=1.0, ")),
+        Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), ("pid_m * stride_ym", "pid_m * stride_xm")),
+        Mutant("always_row_zero", "rows-after-first", ("x_ptr + pid_m * stride_xm", "x_ptr + 0 * pid_m")),
+        Mutant("no_store_mask", ("out-of-bounds-store", "race"), ("y, mask=mask_n)", "y)")),
+        Mutant("no_load_mask", "reads-outside", (X_LOAD, "tl.load(x_ptrs).to(tl.float32)")),
+        Mutant("masked_lanes_hold_one", ("wrong-values", "constant-factor"), (X_LOAD, X_LOAD.replace("0.0", "1.0"))),
         Mutant("mask_one_short", ("wrong-values", "unwritten", "unwritten-tail"), ("offs_n < N", "offs_n < N - 1")),
         Mutant("float32_result", "wrong-dtype", ("y = torch.empty(x.shape, dtype=x.dtype,", "y = torch.empty(x.shape, dtype=torch.float32,")),
-        Mutant("no_check_of_w", "should-raise", ("w.shape != (N,) or ", "w.shape == () or ")),
+        Mutant("no_check_of_w", "should-raise", ("    require_weight(x, w)\n", "")),
         Mutant(
             "stand_in_with_the_right_name",
             "no-kernel-launched",
@@ -46,38 +54,45 @@ def rmsnorm_row(x, w, eps=1e-6):
         ),
         Mutant("root_by_torch", "torch-compute", ("    y = torch.empty(", "    scale = x.pow(2).mean()\n    y = torch.empty(")),
         Mutant("in_place", ("input-changed", "aliases-input"), ("    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)\n", "    y = x.contiguous() if not x.is_contiguous() else x\n")),
-        Mutant("untouched", "not-attempted", ("    tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask_n)", "    pass")),
+        Mutant("untouched", "not-attempted", ("    tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n)", "    pass")),
         Mutant("list_in_the_kernel", "does-not-compile", ("offs_n = tl.arange(0, BLOCK_N)", "offs_n = [tl.arange(0, BLOCK_N) for _ in range(1)][0]")),
     ],
     "rmsnorm_loop": [
-        Mutant("only_the_last_piece", ("wrong-values", "reads-outside"), ("squares += x * x", "squares = x * x")),
-        Mutant("mask_of_the_first_piece", ("out-of-bounds-store", "reads-outside"), ("        mask_n = offs_n < N\n", "        mask_n = offs < N\n")),
+        Mutant("only_the_last_piece", "last-piece-only", ("squares += x * x", "squares = x * x")),
+        Mutant("mask_of_the_first_piece", ("out-of-bounds-store", "reads-outside"), (SECOND_PASS, SECOND_PASS.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
         Mutant("no_mask_in_pass_two", ("out-of-bounds-store", "race"), (LOOP_STORE, LOOP_STORE.replace(", mask=mask_n", ""))),
-        Mutant("no_mask_in_pass_one", "reads-outside", ("x = tl.load(x_ptrs, mask=offs_n < N, other=0.0)", "x = tl.load(x_ptrs)")),
-        Mutant("no_weight", "no-weight", ("x * rstd * w", "x * rstd")),
-        Mutant("first_piece_of_w", ("wrong-values", "wrong-tail"), ("w_ptr + offs_n, mask=mask_n", "w_ptr + offs, mask=mask_n & (offs < N)")),
-        Mutant("divided_by_block", ("constant-factor", "wrong-values"), ("axis=0) / N + eps", "axis=0) / BLOCK_N + eps")),
+        Mutant("no_mask_in_pass_one", "reads-outside", (X_LOAD, "tl.load(x_ptrs).to(tl.float32)")),
+        Mutant("no_weight", "no-weight", ("y = x * rstd * w", "y = x * rstd")),
+        Mutant("first_piece_of_w", "first-weights", ("w_ptr + offs_n, mask=mask_n", "w_ptr + tl.arange(0, BLOCK_N), mask=mask_n")),
+        Mutant("divided_by_block", "divided-by-tile", ("axis=0) / N + eps", "axis=0) / BLOCK_N + eps")),
         Mutant("sum_not_mean", "sum-not-mean", ("axis=0) / N + eps", "axis=0) + eps")),
         Mutant("eps_outside_root", "eps-outside-root", ("rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)", "rstd = 1.0 / (tl.sqrt(tl.sum(squares, axis=0) / N) + eps)")),
-        Mutant("no_eps", ("no-eps", "nan"), ("/ N + eps", "/ N")),
-        Mutant("row_stride_is_n_in_pass_two", ("strided-only", "reads-outside"), ("        mask_n = offs_n < N\n        x_ptrs = x_ptr + row * stride_xm", "        mask_n = offs_n < N\n        x_ptrs = x_ptr + row * N")),
-        Mutant("row_stride_is_n_in_pass_one", ("strided-only", "reads-outside"), ("        x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn\n        x = tl.load(x_ptrs, mask=offs_n < N", "        x_ptrs = x_ptr + row * N + offs_n * stride_xn\n        x = tl.load(x_ptrs, mask=offs_n < N")),
+        Mutant("no_eps", "no-eps", ("/ N + eps", "/ N")),
+        Mutant("row_stride_is_n_in_pass_two", ("strided-only", "reads-outside"), (SECOND_PASS, SECOND_PASS.replace("x_row_ptr", "x_ptr + pid_m * N"))),
+        Mutant("row_stride_is_n_in_pass_one", ("strided-only", "reads-outside"), (FIRST_PTRS, FIRST_PTRS.replace("x_row_ptr", "x_ptr + pid_m * N"))),
         Mutant("squares_in_half", ("squares-overflow", "overflow", "nan"), ("other=0.0).to(tl.float32)\n        squares", "other=0.0)\n        squares")),
-        Mutant("pass_two_only_the_first_piece", ("unwritten-tail", "unwritten"), ("    rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)\n\n    for start in range(0, N, BLOCK_N):", "    rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)\n\n    for start in range(0, BLOCK_N, BLOCK_N):")),
+        Mutant("running_sum_in_half", "sum-in-half-precision", ("dtype=tl.float32)", f"dtype={HALF})"), ("squares += x * x", f"squares = (squares + (x * x).to({HALF})).to({HALF})"), ("tl.sum(squares, axis=0)", "tl.sum(squares.to(tl.float32), axis=0)")),
+        Mutant("rounded_before_the_weight", "rounded-twice", ("y = x * rstd * w", f"y = (x * rstd).to({HALF}).to(tl.float32) * w")),
+        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (FIRST_PTRS, FIRST_PTRS.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm")), (SECOND_LOAD, SECOND_LOAD.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm"))),
+        Mutant("row_added_twice_in_pass_two", ("reads-outside", "wrong-values"), (SECOND_LOAD, SECOND_LOAD.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm"))),
+        Mutant("first_piece_only", "first-piece-only", (FIRST_PTRS, FIRST_PTRS.replace("offs_n *", "tl.arange(0, BLOCK_N) *")), (X_LOAD, X_LOAD.replace("mask_n", "mask_n & (start == 0)"))),
+        Mutant("pass_two_only_the_first_piece", ("unwritten-tail", "unwritten"), ("/ N + eps)\n\n    for start in range(0, N, BLOCK_N):", "/ N + eps)\n\n    for start in range(0, BLOCK_N, BLOCK_N):")),
         Mutant("torch_stand_in", "no-kernel-launched", replace="def rmsnorm_loop(x, w, eps=1e-6, block=4096):\n    return torch.nn.functional.rms_norm(x, w.shape, w, eps)\n"),
     ],
 }
 
 VARIANTS = {
     "rmsnorm_row": [
-        Variant("four_warps", ("num_warps=min(max(BLOCK_N // 512, 1), 16)", "num_warps=4")),
+        Variant("four_warps", ("num_warps=warps_for(BLOCK_N)", "num_warps=4")),
         Variant("sqrt_and_divide", ("x * tl.rsqrt(mean_square + eps) * w", "x / tl.sqrt(mean_square + eps) * w")),
         Variant("wider_tile", ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 2 * triton.next_power_of_2(N)")),
+        Variant("cast_before_the_store", ("stride_yn, y, ", "stride_yn, y.to(y_ptr.dtype.element_ty), ")),
+        Variant("hint_to_the_cache", (X_LOAD, X_LOAD.replace("other=0.0", 'other=0.0, eviction_policy="evict_last"'))),
         Variant("weight_first", ("x * tl.rsqrt(mean_square + eps) * w", "(x * w) * tl.rsqrt(mean_square + eps)")),
     ],
     "rmsnorm_loop": [
         Variant("reduce_each_piece", ("squares = tl.zeros([BLOCK_N], dtype=tl.float32)", "squares = tl.zeros([1], dtype=tl.float32)"), (LOOP_SUM, "        squares += tl.sum(x * x, axis=0)\n")),
-        Variant("two_warps", ("num_warps=min(max(block // 512, 1), 16)", "num_warps=2")),
+        Variant("two_warps", ("num_warps=warps_for(block)", "num_warps=2")),
         Variant("sqrt_and_divide", ("rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)", "rstd = 1.0 / tl.sqrt(tl.sum(squares, axis=0) / N + eps)")),
     ],
 }

@@ -10,6 +10,7 @@ from tritonbook.checking.compare import (
     compare_plain,
     compare_values,
     derive_tolerance,
+    rounded_once,
 )
 
 
@@ -27,6 +28,18 @@ def test_rounding_once_passes_and_rounding_through_a_coarser_type_does_not(dtype
     coarser = {torch.float32: torch.float16, torch.float16: torch.bfloat16}.get(dtype)
     if coarser is not None:
         assert not compare_values(exact.to(coarser).to(dtype), exact, derive_tolerance(dtype)).ok
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_where_the_contract_rounds_once_a_second_rounding_is_refused(dtype):
+    """Kills: a whole step allowed, under which a sum or a product in half precision passes."""
+    x, w = torch.randn(2, 4000, dtype=torch.float64)
+    tolerance = rounded_once(terms=1)(dtype)
+    assert compare_values((x * w).to(dtype), x * w, tolerance).ok
+    twice = (x.to(dtype).double() * w).to(dtype)
+    assert compare_values(twice, x * w, derive_tolerance(dtype)).error > 0.5
+    assert not compare_values(twice, x * w, tolerance).ok
+    assert rounded_once(terms=9)(torch.float32) == derive_tolerance(torch.float32, 9)
 
 
 def test_an_honest_float32_dot_product_passes_and_a_half_precision_one_does_not():

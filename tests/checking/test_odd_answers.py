@@ -182,3 +182,56 @@ def test_a_baseline_that_breaks_is_not_held_against_the_answer(timed):
 def test_an_answer_that_is_fast_enough_passes_the_gate(timed):
     finding, gate, figures = gates.measure_speed(lambda x: 2 * x, "double", timed, None)
     assert (finding, gate, figures["ratio"]) == (None, "passed", 1.0)
+
+
+@triton.jit
+def scaled_kernel(x_ptr, out_ptr, n, factor, BLOCK_SIZE: tl.constexpr):
+    offs = tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + offs, mask=offs < n)
+    tl.store(out_ptr + offs, x * factor, mask=offs < n)
+
+
+def scaled(x, factor):
+    out = torch.empty_like(x)
+    scaled_kernel[(1,)](x, out, x.numel(), factor, BLOCK_SIZE=16)
+    return out
+
+
+@triton.jit
+def largest_kernel(x_ptr, out_ptr, N: tl.constexpr, STORED: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    if STORED:
+        tl.store(out_ptr, tl.max(0.0, tl.max(x, axis=0)))
+    else:
+        out_ptr[0] = tl.max(x, axis=0)
+
+
+@pytest.mark.skipif(not tritonbook.INTERPRET, reason="the compiler has messages of its own")
+@pytest.mark.parametrize(("stored", "words"), [(True, "tl.maximum"), (False, "tl.store")])
+def test_lines_that_no_kernel_can_hold_are_told_in_the_learner_s_words(stored, words):
+    """Kills: "axis [2.99] out of bounds" and advice about @triton.jit, where neither helps."""
+
+    def largest(x):
+        out = x.new_empty(1)
+        largest_kernel[(1,)](x, out, x.numel(), STORED=stored)
+        return out
+
+    report = run(largest, lambda x: x.amax(keepdim=True), [case("a tile", x=tensor(8))])
+    assert report.finding.code == "does-not-compile" and words in report.finding.sentence
+
+
+def test_the_formula_of_a_mistake_may_ask_for_options_and_the_dtype():
+    """Kills: a formula that cannot know the tile's width, so that its mistake has no name."""
+    seen = []
+
+    def by_tiles(x, *, dtype, block=1, other="left alone"):
+        seen.append((dtype, block, other))
+        return x * block
+
+    def wrong(x, block):
+        return scaled(x, block)
+
+    cases = [case("by three", dtype="float16", x=tensor(4), options={"block": 3})]
+    report = run(wrong, lambda x: x, cases, mistakes={"by-the-tile": (by_tiles, "Times three.")})
+    assert report.finding.code == "by-the-tile"
+    assert seen == [(torch.float16, 3, "left alone")]

@@ -96,6 +96,22 @@ def test_tiles_of_different_shapes_are_still_broadcast():
     torch.testing.assert_close(out, both.sum(1) + both.max(1).values)
 
 
+@triton.jit
+def sum_kernel(x_ptr, out_ptr, rows_ptr, M: tl.constexpr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
+    tl.store(rows_ptr + tl.arange(0, M), tl.sum(x, axis=1))
+    tl.store(out_ptr, tl.sum(x))
+
+
+def test_a_bfloat16_tile_is_summed_and_not_its_bit_patterns():
+    """Kills: the sum of bit patterns, which came out as -1.7e35 for 514."""
+    x = torch.rand(4, 8, device=DEVICE).bfloat16()
+    out, rows = x.new_empty(1), x.new_empty(4)
+    sum_kernel[(1,)](x, out, rows, M=4, N=8)
+    torch.testing.assert_close(rows, x.sum(1), rtol=2**-7, atol=0)
+    torch.testing.assert_close(out, x.sum().reshape(1), rtol=2**-6, atol=0)
+
+
 @pytest.mark.skipif(not tritonbook.INTERPRET, reason="compiled kernels replace nothing")
 def test_triton_s_own_functions_are_back_after_each_launch():
     """Kills: a replacement that outlives its launch, also one that fails, or that the second

@@ -63,6 +63,19 @@ def unmasked(x, load=False, store=False, block=64):
 
 
 @triton.jit
+def wrongly_masked_kernel(x_ptr, out_ptr, n, B: tl.constexpr):
+    offs = tl.program_id(0) * B + tl.arange(0, B)
+    x = tl.load(x_ptr + offs, mask=tl.arange(0, B) < n)
+    tl.store(out_ptr + offs, x, mask=offs < n)
+
+
+def wrongly_masked(x, block=64):
+    out = torch.empty_like(x)
+    wrongly_masked_kernel[(triton.cdiv(x.numel(), block),)](x, out, x.numel(), B=block)
+    return out
+
+
+@triton.jit
 def sum_kernel(x_ptr, out_ptr, n, ATOMIC: tl.constexpr, BLOCK: tl.constexpr):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     part = tl.sum(tl.load(x_ptr + offs, mask=offs < n, other=0.0))

@@ -50,6 +50,18 @@ def test_stray_load_is_found_although_the_value_is_right():
     assert "tl.load(x_ptr + offs)" in sentence
 
 
+def test_a_mask_that_lets_lanes_through_is_not_called_missing():
+    """Kills: "Those lanes need a mask" said of an access that has one, and tests other offsets."""
+    x = inner_view(100)
+    sentences = []
+    for call in (lambda: k.unmasked(x, load=True), lambda: k.wrongly_masked(x)):
+        with meter({"x": x}, record_only=True) as seen:
+            call()
+        sentences.append(dict(seen.findings())["reads-outside"])
+    assert "need a mask" in sentences[0] and "lets them through" not in sentences[0]
+    assert "lets them through" in sentences[1] and "need a mask" not in sentences[1]
+
+
 def test_stray_lane_raises_before_it_is_carried_out():
     # Kills: checking after the access only.
     x = torch.ones(100)

@@ -27,19 +27,23 @@ _PLAIN = (
         "The function asks for a GPU, and there is none here. Allocate on the input's device.",
     ),
     (
-        r"^axis .* out of bounds for shape",
-        "`tl.max` and `tl.sum` reduce one tile along an axis: `tl.max(tile, axis=0)`. The larger "
-        "of two numbers is `tl.maximum(a, b)`.",
-    ),
-    (
         r"missing \d+ required positional argument",
         "A launch or call lacks an argument.",
     ),
 )
 
-_NO_ARRAY = (
-    "A pointer is an address, not an array, and cannot be indexed. Write with "
-    "`tl.store(pointer + offsets, values, mask=...)`."
+# Lines that no kernel can hold, whatever Triton's compiler and interpreter say of them.
+_LINES = (
+    (
+        r"\b\w+_ptrs?\[[^\]]*\] *[+*/-]?= ",
+        "A pointer is an address, not an array, and cannot be indexed. Write with "
+        "`tl.store(pointer + offsets, values, mask=...)`.",
+    ),
+    (
+        r"\btl\.(max|min)\([^()]*, *tl\.(max|min)\(",
+        "`tl.max` reduces one tile along an axis: `tl.max(tile, axis=0)`. The larger of two "
+        "numbers is `tl.maximum(a, b)`.",
+    ),
 )
 
 # This package, and the grader that runs the same checks; an installed copy is in site-packages.
@@ -60,6 +64,11 @@ def _last_lines(error: BaseException) -> str:
     ]
     lines = [f"line {frame.lineno}, in {frame.name}: {frame.line}" for frame in frames[-2:]]
     return "\n".join(lines)
+
+
+def said_of(lines: str) -> str | None:
+    """What is wrong with the lines of a kernel at which an error arose, where that is known."""
+    return next((said for pattern, said in _LINES if re.search(pattern, lines)), None)
 
 
 def explain_error(error: BaseException, timeout: float) -> Finding:
@@ -95,8 +104,8 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
         if re.search(pattern, text):
             return Finding("raised", f"{sentence} ({type(cause).__name__}: {text})")
     lines = _last_lines(cause)
-    if re.search(r": \w+_ptrs?\[[^\]]*\] *[+*/-]?= .*$", lines):
-        return Finding("raised", _NO_ARRAY, lines)
+    if found := said_of(lines):
+        return Finding("raised", found, lines)
     first = text.splitlines()[0] if text else "no message"
     return Finding("raised", f"It raised {type(cause).__name__}: {first}", lines)
 

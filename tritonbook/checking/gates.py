@@ -10,7 +10,7 @@ import torch
 
 from ..port import device
 from .cases import Case, arguments, elements
-from .errors import explain_error
+from .errors import explain_error, said_of
 from .report import Finding
 
 
@@ -51,7 +51,8 @@ def compile_for_a100(
         if outcome.ok is None:
             return None, f"not run: {outcome.message}", []
         if not outcome.ok:
-            return Finding(outcome.code, outcome.message, outcome.caret), "failed", []
+            message = said_of(outcome.caret) or outcome.message
+            return Finding(outcome.code, message, outcome.caret), "failed", []
         facts = facts or [kernel.to_dict() for kernel in outcome.kernels]
     return None, "passed", facts
 

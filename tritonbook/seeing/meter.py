@@ -244,8 +244,8 @@ def _patched(seen: Meter) -> Iterator[None]:
 
     def only(self: Any, kind: str, pointers: Any, mask: Any) -> Any:
         """The mask of the lanes that may be carried out. Descriptors give a bare array as mask."""
-        # Without a mask the builder's own `create_load` and `create_store` make one of ones.
-        given = sys._getframe(2).f_code.co_name not in ("create_load", "create_store")
+        # Without a mask the builder's own `create_load` makes one of ones; a descriptor does too.
+        given = not sys._getframe(2).f_code.co_name.startswith("create_")
         return TensorHandle(seen._note(self, kind, pointers, mask.data, given), tl.int1)
 
     # Descriptors name some of the other arguments of a load.
