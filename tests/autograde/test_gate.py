@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +18,6 @@ from tritonbook.compat import triton_version
 from tritonbook.descriptors import describe
 from tritonbook.device import INTERPRET
 
-TOLD = '[{"tl": {"path": "triton.language"}}, {}]'
 HEAD = "import triton\nimport triton.language as tl\n\n\n"
 COPY = f"""{HEAD}@triton.jit
 def copy_kernel(x_desc, y_ptr):
@@ -37,6 +37,11 @@ def helper(x):
 TWO = ONE.replace("helper(tl.load(x_ptr))", "helper(tl.load(x_ptr), 2)").replace("(x):", "(x, y):")
 
 
+def told(**helpers: list) -> str:
+    """What a kernel's names mean, as a tape has it."""
+    return json.dumps([{"tl": {"path": "triton.language"}}, helpers, {}])
+
+
 def loaded(library: KernelLibrary, launches: list[LaunchRecord], folder: Path) -> ModuleType:
     path = folder / "gate_program.py"
     path.write_text(program(library, launches))
@@ -51,7 +56,7 @@ def test_descriptors_are_written(tmp_path, monkeypatch) -> None:
     """Kills: a launch of descriptors that the gate cannot repeat."""
     view = torch.zeros(64, 32, dtype=torch.float16)[8:, 16:]
     arguments = describe(view, [8, 16]), torch.empty(8, 16)
-    launch = LaunchRecord(KernelId("cell", 5, TOLD), (1,), arguments, {})
+    launch = LaunchRecord(KernelId("cell", 5, told()), (1,), arguments, {})
     module = loaded(KernelLibrary([("cell", COPY)]), [launch], tmp_path)
     seen = []
     monkeypatch.setattr(module, "kernel_0", {(1,): lambda *args: seen.extend(args)})
@@ -70,15 +75,12 @@ def test_helpers_of_one_name_stay_with_their_kernels(tmp_path) -> None:
     library.add_module("two", TWO, frozenset())
     launches = [
         LaunchRecord(
-            KernelId(module, 5, TOLD, (("helper", KernelId(module, 10, TOLD)),)),
-            (1,),
-            (torch.zeros(1),),
-            {},
+            KernelId(module, 5, told(helper=[module, 10, {}, {}, {}])), (1,), (torch.zeros(1),), {}
         )
         for module in ("one", "two", "one")
     ]
     module = loaded(library, launches, tmp_path)
     module.replay()
-    assert not hasattr(module, "kernel_4")
-    one, two = (getattr(module, f"kernel_{n}").fn.__globals__["helper"] for n in (1, 3))
+    assert not hasattr(module, "kernel_2")
+    one, two = (getattr(module, f"kernel_{n}").fn.__globals__["helper"] for n in (0, 1))
     assert [len(helper.fn.__code__.co_varnames) for helper in (one, two)] == [1, 2]
