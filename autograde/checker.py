@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import linecache
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from typing import Any
 
 from tritonbook import checking, device
 from tritonbook.checking import card
-from tritonbook.checking.report import CheckFailed, Report
+from tritonbook.checking.report import CheckFailed, Finding, Report
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.course import gaps
 from tritonbook.course.exercises import machinery
@@ -40,6 +41,15 @@ _STATUS_OF_CODE = {
 
 class NeedsAPerson(RuntimeError):
     """The grader cannot tell whose fault a failure is: no score, listed as INFRA."""
+
+
+# The outcome's code where a cell of the course's own fails in the candidate: INFRA, until it is
+# known whether it runs without the student's cells.
+COURSE_CELL = "course-cell"
+
+
+class CourseCellFailed(Exception):
+    """A cell of the course's own does not run in the candidate: one sentence."""
 
 
 @dataclass
@@ -91,6 +101,9 @@ def run_check(
         _execute(exercise.check, course.check_text(exercise.check), names)
     except (CheckFailed, CheckTimeout, CandidateEnded):
         error = None  # the report, or the peer's trouble, says why
+    except CourseCellFailed as problem:
+        seconds = time.perf_counter() - started
+        return Outcome("INFRA", COURSE_CELL, str(problem), [], seconds)
     except Exception as problem:  # noqa: BLE001  (a bare assert in the cell, for instance)
         error = problem
     finally:
@@ -99,10 +112,18 @@ def run_check(
 
 
 def _course_must_run(peer: Peer, course: Course, check: str) -> None:
-    """A cell of the course's own that fails in the candidate is the grader's trouble."""
     for name, _ in course.trusted_cells(check):
         if name in peer.cell_errors:
-            raise RuntimeError(f"the course's cell {name} does not run: {peer.cell_errors[name]}")
+            problem = _in_short(peer.cell_errors[name])
+            raise CourseCellFailed(f"The notebook's own cell {name} does not run: {problem}")
+
+
+def _in_short(error: Any) -> str:
+    """An error of a cell, as the candidate tells it."""
+    if not isinstance(error, dict):
+        return "an error"
+    kind = error["types"][0] if isinstance(error.get("types"), list) and error["types"] else "error"
+    return f"{kind}: {str(error.get('text', ''))[:300]}"
 
 
 def _execute(name: str, text: str, names: dict[str, Any]) -> None:
@@ -162,23 +183,44 @@ class _Checks:
         # A kernel that never ends runs here: it gets no more time than a call does.
         limit = min(options.pop("timeout", self.peer.call_seconds), self.peer.call_seconds)
         report = checking.run(fn, reference, cases, timeout=limit, **options)
-        self.reports.append(report)
         line = sys._getframe(1).f_lineno
         hidden = any(begin < line < end for begin, end in self.hidden_lines)
-        self.cards.append({"hidden": hidden, **card.bundle(_shown(report, hidden))})
+        if hidden:
+            report = _without_values(report)
+        self.reports.append(report)
+        self.cards.append({"hidden": hidden, **card.bundle(report)})
         if not report.passed or self.peer.trouble or self.peer.refused:
             raise CheckFailed(report)
 
 
-def _shown(report: Report, hidden: bool) -> Report:
-    """A report as the student may see it: of hidden cases, only what went wrong."""
-    if not hidden:
-        return report
+def _without_values(report: Report) -> Report:
+    """A report of hidden cases as the student may see it: what went wrong, and no value.
+
+    An error's text is the student's own, and may say what a kernel read; so may a result that is
+    not a tensor.
+    """
     cases = [
-        dataclasses.replace(row, note=f"hidden case {number}", describe="", first_bad="")
+        dataclasses.replace(
+            row, note=f"hidden case {number}", describe="", first_bad="", finding=_said(row.finding)
+        )
         for number, row in enumerate(report.cases, 1)
     ]
-    return dataclasses.replace(report, cases=cases)
+    return dataclasses.replace(report, cases=cases, finding=_said(report.finding), stderr="")
+
+
+def _said(finding: Finding | None) -> Finding | None:
+    if finding is None or finding.code not in ("raised", "wrong-values"):
+        return finding
+    if finding.code == "raised":
+        kind = re.search(
+            r"(?:raised |\()(?:InterpreterError: (?=\w+\())?(\w+)[:(]", finding.sentence
+        )
+        sentence = f"On a hidden case it raised {kind[1] if kind else 'an error'}."
+    elif re.match("Expected .*, got ", finding.sentence, re.DOTALL):
+        sentence = "A hidden case has another result."
+    else:
+        sentence = finding.sentence
+    return Finding(finding.code, sentence)
 
 
 def _outcome(peer: Peer, checks: _Checks, error: BaseException | None, seconds: float) -> Outcome:
@@ -212,7 +254,5 @@ def _first_error(peer: Peer, code: str, sentence: str) -> str:
     """A name that is missing is missing because its cell failed: say that."""
     if code == "raised" and "is not defined" in sentence and peer.cell_errors:
         name, error = next(iter(peer.cell_errors.items()))
-        kind = error["types"][0] if isinstance(error, dict) and error.get("types") else "error"
-        text = str(error.get("text", ""))[:300] if isinstance(error, dict) else ""
-        return f"The cell {name} does not run: {kind}: {text}"
+        return f"The cell {name} does not run: {_in_short(error)}"
     return sentence

@@ -78,6 +78,8 @@ class Executor:
             found: dict[str, Any] = {"status": "MISSING", "code": "missing", "sentence": sentence}
         else:
             found = self._run(course, submission, exercise)
+            if found["code"] == checker.COURSE_CELL:
+                found = self._whose_fault(found, course, submission, exercise)
         return _verdict(
             found,
             course,
@@ -114,6 +116,26 @@ class Executor:
             for process in processes:
                 _stop(process)
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _whose_fault(
+        self,
+        found: dict[str, Any],
+        course: Course,
+        submission: Submission,
+        exercise: Exercise,
+    ) -> dict[str, Any]:
+        """A cell of the course's own failed. Does it with the course's own answers too?"""
+        solved = {cell.name: cell.source for cell in course.answers()}
+        above = [cell for cell in submission.cells[: exercise.before] if cell.role != "extra"]
+        cells = [
+            cell.model_copy(update={"source": solved.get(cell.name, cell.source)}) for cell in above
+        ]
+        own = submission.model_copy(update={"cells": tuple(cells)})
+        again = self._run(course, own, exercise.model_copy(update={"before": len(cells)}))
+        if again["status"] != "PASS":
+            return found
+        sentence = f"{found['sentence']}. Without your cells it runs: see what those above it do."
+        return {"status": "FAIL", "code": "raised", "sentence": sentence}
 
     def _fork(self, target: Callable[..., None], arguments: tuple[Any, ...]) -> BaseProcess:
         """Start a process from the one that has everything loaded."""

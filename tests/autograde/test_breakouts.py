@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -15,15 +17,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from corpus import WRONG, answer
+from corpus import RIGHT, WRONG, answer
 from grading import Grader, solutions
 
-from autograde import fence, sandbox
+from autograde import checker, fence, sandbox
 from autograde.execute import Executor, Setting
 from autograde.ingest import HandedCell, rebuild
 from autograde.wire import Line, Message
 from autograde.work import Verdict
 from tritonbook.build import matrix
+from tritonbook.checking.report import Finding
 from tritonbook.course.exercises import Exercise, get
 
 LEVELS = [level for level in sandbox.available() if level in ("namespaces", "bubblewrap")]
@@ -67,6 +70,62 @@ def test_an_options_name_is_no_program(grader: Grader, tmp_path: Path) -> None:
     assert (verdict.status, verdict.points) == ("POLICY", 0)
     assert not mark.exists()
     assert _double(grader, text.replace(repr(name), "'num_warps'")).status == "PASS"
+
+
+@needs_walls
+def test_a_kernel_cannot_print_hidden_inputs(grader: Grader) -> None:
+    """Kills: `assert`, with the values that the kernel read as its message, in the feedback."""
+    # The branch is not there in visible cases, or the compiler would refuse the message.
+    loud = "    if LOUD:\n        assert n < 200, f'read {tl.sum(x, 0)} of {n}'\n    tl.store"
+    kernel = RIGHT.replace("    tl.store", loud).replace(
+        "n, BLOCK_SIZE: tl.constexpr", "n, BLOCK_SIZE: tl.constexpr, LOUD: tl.constexpr = False"
+    )
+    text = answer(kernel=kernel).replace("BLOCK_SIZE=64)", "BLOCK_SIZE=64, LOUD=x.numel() > 100)")
+    verdict = _double(grader, text)
+    assert verdict.status == "FAIL"
+    values = re.compile(r"read \W*-?\d")
+    told = json.dumps([verdict.sentence, *(each for each in verdict.reports if each["hidden"])])
+    assert "On a hidden case it raised AssertionError." in told and not values.search(told)
+    # Of a visible case the notebook has shown the same already.
+    seen = _double(grader, text.replace("numel() > 100", "numel() > 10").replace("200", "90"))
+    assert values.search(json.dumps(seen.reports))
+
+
+@needs_walls
+def test_a_cell_of_the_course_that_never_ran_is_nobodys_fault(
+    exercise: Exercise, tmp_path: Path
+) -> None:
+    """Kills: a workbook that does not run in the candidate's process, taken for a student's
+    doing because an added cell stands above."""
+    made = Grader(exercise, tmp_path)
+    cells = [
+        dataclasses.replace(cell, source="import os\nassert os.getppid() > 1\n" + cell.source)
+        if cell.role == "setup"
+        else cell
+        for cell in made.course.cells
+    ]  # a process behind walls has no parent; the checker has
+    made.course = dataclasses.replace(made.course, cells=tuple(cells))
+    verdict = made.grade(solutions(exercise) | {"double": answer()}, "double", extra="a = 1")
+    made.close()
+    assert (verdict.status, verdict.points) == ("INFRA", None), verdict
+    assert "setup" in verdict.sentence
+
+
+def test_a_hidden_case_shows_no_value() -> None:
+    """Kills: a plain function whose result, or whose error's text, is what it was given."""
+    shown = {
+        ("raised", "It raised ValueError: [3, 1, 4]"): "On a hidden case it raised ValueError.",
+        (
+            "raised",
+            "It raised InterpreterError: KeyError(3)",
+        ): "On a hidden case it raised KeyError.",
+        ("raised", "Too few arguments. (TypeError: 3.1)"): "On a hidden case it raised TypeError.",
+        ("wrong-values", "Expected 4, got [3, 1, 4]."): "A hidden case has another result.",
+        ("wrong-values", "The last row is wrong."): "The last row is wrong.",
+        ("race", "Two programs store to one place."): "Two programs store to one place.",
+    }
+    for (code, sentence), said in shown.items():
+        assert checker._said(Finding(code, sentence)).sentence == said
 
 
 @needs_walls
