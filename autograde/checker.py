@@ -26,6 +26,7 @@ from tritonbook.seeing import compiled
 
 from . import fence, gate
 from .course import Course
+from .lending import Lending
 from .peer import CandidateEnded, Peer, Trouble
 from .wire import Line
 from .work import Exercise, Submission
@@ -71,19 +72,20 @@ def run_check(
     course: Course,
     submission: Submission,
     exercise: Exercise,
+    lent: Lending,
     call_seconds: float,
     compiler: Compiler | None = None,
 ) -> Outcome:
     """Grade one exercise with the candidate at the other end of `line`.
 
+    lent: what the course lends to the notebook's cells.
     compiler: answers compile requests as `tritonbook.seeing.worker` does; None: no compile gate.
     """
     started = time.perf_counter()
     if device.INTERPRET:
         fence.install()
     cells = [(cell.name, cell.source) for cell in submission.cells[: exercise.before]]
-    graded = (course.notebook, exercise.key)
-    peer = Peer(line, cells, call_seconds, graded, course.lends(exercise.check))
+    peer = Peer(line, cells, call_seconds, lent)
     peer.wait_until_ready()
     names: dict[str, Any] = {"__name__": "__main__"}
     for name, text in course.trusted_cells(exercise.check):
@@ -253,6 +255,8 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None, seconds: 
 def _first_error(peer: Peer, code: str, sentence: str) -> str:
     """A name that is missing is missing because its cell failed: say that."""
     if code == "raised" and "is not defined" in sentence and peer.cell_errors:
-        name, error = next(iter(peer.cell_errors.items()))
+        # An answer's own cell first: a worked example may have failed because of it.
+        first = sorted(peer.cell_errors.items(), key=lambda each: not each[0].startswith("answer-"))
+        name, error = first[0]
         return f"The cell {name} does not run: {_in_short(error)}"
     return sentence

@@ -31,6 +31,7 @@ from tritonbook.timing import clock
 
 from . import candidate, checker, sandbox
 from .course import Course
+from .lending import Lending, lending
 from .turns import Turns, this_gpu
 from .wire import Line, PeerGone, PeerSlow, WireError
 from .work import Exercise, ItemId, Submission, Verdict
@@ -91,6 +92,10 @@ class Executor:
         )
 
     def _run(self, course: Course, submission: Submission, exercise: Exercise) -> dict[str, Any]:
+        try:
+            lent = lending(course, exercise.check)
+        except (OSError, ValueError) as problem:
+            return _infra(f"What the course lends to this notebook cannot be read: {problem}")
         folder = Path(tempfile.mkdtemp(prefix="workbook-"))
         os.chmod(folder, 0o755)
         ends = [*socket.socketpair(), *socket.socketpair()]
@@ -99,7 +104,7 @@ class Executor:
         processes: list[BaseProcess | subprocess.Popen] = []
         try:
             processes.append(self._start_candidate(for_candidate, folder))
-            arguments = (for_checker, verdict_out, course, submission, exercise, limits)
+            arguments = (for_checker, verdict_out, course, submission, exercise, lent, limits)
             judge = self._fork(_check, arguments)
             processes.append(judge)
             self.judges.add(judge)
@@ -248,6 +253,7 @@ def _check(
     course: Course,
     submission: Submission,
     exercise: Exercise,
+    lent: Lending,
     limits: sandbox.Limits,
 ) -> None:
     """The checker's process: grade, send the outcome, end."""
@@ -265,7 +271,7 @@ def _check(
         if not device.INTERPRET:
             _take_turns(Turns(this_gpu()), verdict)
         outcome = checker.run_check(
-            Line(line_end), course, submission, exercise, limits.call_seconds, compiler
+            Line(line_end), course, submission, exercise, lent, limits.call_seconds, compiler
         )
         verdict.send(
             {

@@ -54,20 +54,22 @@ class _Kernels:
     def text(self, id: KernelId) -> str:
         """The expression that names the kernel in the program."""
         if id not in self._texts:
-            self._texts[id] = f"kernel_{len(self.lines)}"
             name, source = self._submitted.name(id), self._submitted.source(id)
-            self.lines.append(f"{self._texts[id]} = defined({name!r}, {source!r})")
+            helpers = "".join(f", {alias}={self.text(helper)}" for alias, helper in id.helpers)
+            self._texts[id] = f"kernel_{len(self.lines)}"
+            self.lines.append(f"{self._texts[id]} = defined({name!r}, {source!r}{helpers})")
         return self._texts[id]
 
 
 _MAKE = '''
 
-def defined(name, text):
+def defined(name, text, /, **helpers):
     """The kernel `name` of a text. Triton reads its source by the name of the file."""
     file = f"<kernel {name} of {abs(hash(text))}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module = types.ModuleType("kernels")
     module.__file__ = file
+    vars(module).update(helpers)
     exec(compile(text, file, "exec"), vars(module))
     return getattr(module, name)
 

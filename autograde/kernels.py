@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import json
+import keyword
 import linecache
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -28,22 +29,17 @@ class KernelId:
     """A kernel of a tape: where it is defined, and what its names mean as the candidate tells it.
 
     cell: the cell's name, or a module's. line: one from its first decorator to its `def`. told:
-    JSON of the rest of `meanings.place`, with cells for files.
+    JSON of the meanings and the signature. helpers: the kernels that it calls, by name.
     """
 
     cell: str
     line: int
-    told: str = "[{}, {}, {}]"
+    told: str = "[{}, {}]"
+    helpers: tuple[tuple[str, KernelId], ...] = ()
 
 
-def kernel_id(place: Any, cell_of_file: Callable[[str], str | None]) -> KernelId:
+def kernel_id(place: Any, cell_of_file: Callable[[str], str | None], depth: int = 0) -> KernelId:
     """The kernel that a tape names, as `meanings.place` told it. Raises Refused, ValueError."""
-    cell, line, *rest = _checked(place, cell_of_file, 0)
-    return KernelId(cell, line, json.dumps(rest, sort_keys=True))
-
-
-def _checked(place: Any, cell_of_file: Callable[[str], str | None], depth: int) -> list[Any]:
-    """A place with cells for files, its shape held against that of `meanings.place`."""
     if not (isinstance(place, list) and len(place) == 5) or depth > MAX_DEPTH:
         raise ValueError("not a kernel")
     file, line, meanings, helpers, signature = place
@@ -51,33 +47,41 @@ def _checked(place: Any, cell_of_file: Callable[[str], str | None], depth: int) 
         raise ValueError("not a kernel")
     if not all(isinstance(part, list) and len(part) == 2 for part in signature.values()):
         raise ValueError("not a kernel's signature")
+    # The compile gate writes helpers' names into a program.
+    if not all(_is_name(name) for name in helpers):
+        raise ValueError("not a kernel's names")
     cell = cell_of_file(file) if isinstance(file, str) else None
     if cell is None or type(line) is not int:
         raise Refused(
             "no-kernel-launched",
             "The kernel that was launched is not one that the notebook defines.",
         )
-    inner = {name: _checked(told, cell_of_file, depth + 1) for name, told in helpers.items()}
-    return [cell, line, meanings, inner, signature]
+    inner = ((name, kernel_id(told, cell_of_file, depth + 1)) for name, told in helpers.items())
+    told = json.dumps([meanings, signature], sort_keys=True)
+    return KernelId(cell, line, told, tuple(inner))
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and not keyword.iskeyword(text) and not text.startswith("__")
 
 
 class KernelLibrary:
     """The kernels of a notebook's cells, each vetted when it is first asked for.
 
-    cells: (name, text) of every code cell in the order in which they ran. refused: names of kernels
-    that are no answer.
+    cells: (name, text) of every code cell in the order in which they ran.
     """
 
-    def __init__(self, cells: Iterable[tuple[str, str]], refused: frozenset[str] = frozenset()):
-        self._refused = refused
-        self._texts = dict(cells)
-        self._definitions = {name: definitions(text) for name, text in self._texts.items()}
+    def __init__(self, cells: Iterable[tuple[str, str]]):
+        self._texts: dict[str, str] = {}
+        self._definitions: dict[str, dict[int, ast.FunctionDef]] = {}
         self._made: dict[KernelId, Any] = {}
-        self._modules: dict[str, KernelLibrary] = {}
+        for name, text in cells:
+            self.add_module(name, text)
 
-    def add_module(self, name: str, text: str, refused: frozenset[str]) -> None:
-        """Know the kernels of a module of the course's own, but for those named in `refused`."""
-        self._modules.setdefault(name, KernelLibrary([(name, text)], refused))
+    def add_module(self, name: str, text: str) -> None:
+        """Know the kernels of a cell, or of a module that the course lends."""
+        if name not in self._texts:
+            self._texts[name], self._definitions[name] = text, definitions(text)
 
     def get(self, id: KernelId) -> Any:
         """The jitted kernel at `id`, ready to launch. Raises Refused."""
@@ -87,31 +91,30 @@ class KernelLibrary:
 
     def name(self, id: KernelId) -> str:
         """The name of the kernel at `id`."""
-        return self._find(id.cell, id.line)[1].name
+        return self._node(id).name
 
     def source(self, id: KernelId) -> str:
-        """The text of a file that defines the kernel at `id`, its helpers and constants."""
-        return module_text([id.cell, id.line, *json.loads(id.told)], self._find)
+        """The text of a file that defines the kernel at `id`, without its helpers. Raises
+        Refused."""
+        meanings, signature = json.loads(id.told)
+        told = [id.cell, id.line, meanings, dict(id.helpers), signature]
+        return module_text(self._texts[id.cell], self._node(id), told)
 
-    def _find(self, cell: str, line: int) -> tuple[str, ast.FunctionDef]:
-        """The text of a cell and the function at a line of it. Raises Refused."""
-        home = self._modules.get(cell, self)
-        node = home._definitions.get(cell, {}).get(line)
+    def _node(self, id: KernelId) -> ast.FunctionDef:
+        node = self._definitions.get(id.cell, {}).get(id.line)
         if node is None:
             raise Refused("no-kernel-launched", "A kernel was launched that no cell defines.")
-        if node.name in home._refused:
-            raise Refused(
-                "no-kernel-launched", "The kernel is the course's solution, not one of yours."
-            )
-        return home._texts[cell], node
+        return node
 
     def _make(self, id: KernelId) -> Any:
         text, name = self.source(id), self.name(id)
+        helpers = {alias: self.get(helper) for alias, helper in id.helpers}
         filename = f"<kernel {len(self._made)} of {id.cell}, line {id.line}>"
         # Triton reads a kernel's source through linecache; the entry without a time stamp stays.
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
         module = ModuleType(f"_submitted_{abs(hash(id)):x}")
         module.__file__ = filename
-        # `vet` saw the tree of this very text.
+        vars(module).update(helpers)
+        # The tree that was vetted is the tree of this very text.
         exec(compile(text, filename, "exec", dont_inherit=True), vars(module))
         return getattr(module, name)

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -128,24 +129,93 @@ def test_a_hidden_case_shows_no_value() -> None:
         assert checker._said(Finding(code, sentence)).sentence == said
 
 
+FETCHED = {
+    "reference": "exercises.reference('rmsnorm_split_det')",
+    "another task of the page": "exercises.reference('rmsnorm_multirow')",
+    "the list cleared": "(exercises.LENT.clear(), exercises.reference('rmsnorm_split_det'))[1]",
+    "the list gone": "(setattr(exercises, 'LENT', None), exercises.reference('rmsnorm_split'))[1]",
+    "the module": "exercises.load(exercises.get('06')).rmsnorm_split_det",
+    "a page that is not lent": "exercises.reference('rmsnorm_backward')",
+    "lent for another task": "exercises.reference('rmsnorm_row')",
+}
+
+
 @needs_walls
-def test_another_solution_of_the_notebook_is_no_answer(tmp_path: Path) -> None:
-    """Kills: the solution of a task beside this one, handed in as the answer, and a rule so strict
-    that the course's own cells cannot lend their solutions."""
+def test_no_solution_can_be_fetched(tmp_path: Path) -> None:
+    """Kills: a solution that the candidate's process can get, of this page or of another; a lent
+    kernel handed in as the answer; a rule so strict that a page cannot use what it lends."""
     made = Grader(get("06"), tmp_path)
     right = solutions(made.exercise)
     head = "from tritonbook.course import exercises\n\n\n"
     head += "def rmsnorm_split(x, w, eps, num_splits):\n    return "
-    for fetched, code in (
-        ("exercises.reference('rmsnorm_split_det')", "raised"),
-        ("exercises.load(exercises.get('06')).rmsnorm_split_det", "no-kernel-launched"),
-    ):
-        borrowed = f"{head}{fetched}(x, w, eps, num_splits=num_splits)\n"
+    for way, code in FETCHED.items():
+        borrowed = f"{head}{code}(x, w, eps)\n"
         verdict = made.grade(right | {"rmsnorm_split": borrowed}, "rmsnorm_split")
-        assert (verdict.status, verdict.code) == ("FAIL", code), verdict
+        assert (verdict.points, verdict.code) == (0, "raised"), (way, verdict)
+        assert "LookupError" in verdict.sentence or "no exercise" in verdict.sentence, verdict
+    # What its own cells lend, the page's last task may launch.
     assert made.grade(right, "rmsnorm").status == "PASS"
-    assert made.course.lends("check-rmsnorm") and not made.course.lends("check-rmsnorm_split")
     made.close()
+
+
+LOOK = """
+import os, sys
+from tritonbook.course import exercises
+roots = [os.environ["TRITONBOOK_EXERCISES"], *sys.path, "/usr", "/opt", "/home", "/root", "/tmp"]
+roots += [os.path.dirname(os.path.dirname(exercises.__file__)) + "/.."]
+found = []
+for root in roots:
+    for folder, _, files in os.walk(root):
+        for name in files:
+            if name.endswith((".py", ".ipynb")):
+                try:
+                    text = open(folder + "/" + name, errors="replace").read()
+                except OSError:
+                    continue
+                if "### BEGIN SOL" + "UTION" in text and "def rmsnorm_split" in text:
+                    found.append(folder + "/" + name)
+raise RuntimeError(f"found {found[:3]} in {os.environ}")
+"""
+
+
+@needs_walls
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_solution_lies_where_a_candidate_can_read(level: str, exercise: Exercise) -> None:
+    """Kills: exercises, or an installed copy of them, inside the walls or named there."""
+    made = Grader(exercise, Path(tempfile.mkdtemp()), level)
+    verdict = made.grade(
+        solutions(exercise) | {"double": answer(LOOK.strip())}, "double", call_seconds=60.0
+    )
+    made.close()
+    assert "found [] in" in verdict.sentence, verdict.sentence
+    assert "/exercises'" not in verdict.sentence
+
+
+def test_solutions_inside_visible_folders_are_covered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: an installed workbook, which carries the exercises in its package."""
+    packaged = tmp_path / "site-packages" / "tritonbook" / "_exercises"
+    packaged.mkdir(parents=True)
+    monkeypatch.setattr(sandbox, "visible_folders", lambda: [tmp_path / "site-packages"])
+    monkeypatch.setattr(sandbox.exercises, "directory", lambda: packaged)
+    assert sandbox.covered_folders() == [packaged]
+    covered = sandbox.bubblewrap_command()
+    assert covered[covered.index(str(packaged)) - 1] == "--tmpfs"
+    image = sandbox.container_command(Path("x.sif"))
+    assert any(part.endswith(":/opt/workbook/exercises:ro") for part in image)
+    if "namespaces" not in LEVELS:
+        pytest.skip("no namespaces here")
+    (packaged / "01_secret.py").touch()
+    child = os.fork()
+    if child == 0:
+        try:
+            (tmp_path / "root").mkdir()
+            sandbox.enter_namespaces(tmp_path / "root", sandbox.Limits())
+            os._exit(len(os.listdir(packaged)))
+        except BaseException:  # noqa: BLE001
+            os._exit(99)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @needs_walls

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from pathlib import Path
 from types import ModuleType
 
@@ -18,6 +17,7 @@ from tritonbook.compat import triton_version
 from tritonbook.descriptors import describe
 from tritonbook.device import INTERPRET
 
+TOLD = '[{"tl": {"path": "triton.language"}}, {}]'
 HEAD = "import triton\nimport triton.language as tl\n\n\n"
 COPY = f"""{HEAD}@triton.jit
 def copy_kernel(x_desc, y_ptr):
@@ -37,11 +37,6 @@ def helper(x):
 TWO = ONE.replace("helper(tl.load(x_ptr))", "helper(tl.load(x_ptr), 2)").replace("(x):", "(x, y):")
 
 
-def told(**helpers: list) -> str:
-    """What a kernel's names mean, as a tape has it."""
-    return json.dumps([{"tl": {"path": "triton.language"}}, helpers, {}])
-
-
 def loaded(library: KernelLibrary, launches: list[LaunchRecord], folder: Path) -> ModuleType:
     path = folder / "gate_program.py"
     path.write_text(program(library, launches))
@@ -56,7 +51,7 @@ def test_descriptors_are_written(tmp_path, monkeypatch) -> None:
     """Kills: a launch of descriptors that the gate cannot repeat."""
     view = torch.zeros(64, 32, dtype=torch.float16)[8:, 16:]
     arguments = describe(view, [8, 16]), torch.empty(8, 16)
-    launch = LaunchRecord(KernelId("cell", 5, told()), (1,), arguments, {})
+    launch = LaunchRecord(KernelId("cell", 5, TOLD), (1,), arguments, {})
     module = loaded(KernelLibrary([("cell", COPY)]), [launch], tmp_path)
     seen = []
     monkeypatch.setattr(module, "kernel_0", {(1,): lambda *args: seen.extend(args)})
@@ -71,16 +66,19 @@ def test_descriptors_are_written(tmp_path, monkeypatch) -> None:
 def test_helpers_of_one_name_stay_with_their_kernels(tmp_path) -> None:
     """Kills: a kernel of one notebook that calls what another one defines under the same name."""
     library = KernelLibrary([])
-    library.add_module("one", ONE, frozenset())
-    library.add_module("two", TWO, frozenset())
+    library.add_module("one", ONE)
+    library.add_module("two", TWO)
     launches = [
         LaunchRecord(
-            KernelId(module, 5, told(helper=[module, 10, {}, {}, {}])), (1,), (torch.zeros(1),), {}
+            KernelId(module, 5, TOLD, (("helper", KernelId(module, 10, TOLD)),)),
+            (1,),
+            (torch.zeros(1),),
+            {},
         )
         for module in ("one", "two", "one")
     ]
     module = loaded(library, launches, tmp_path)
     module.replay()
-    assert not hasattr(module, "kernel_2")
-    one, two = (getattr(module, f"kernel_{n}").fn.__globals__["helper"] for n in (0, 1))
+    assert not hasattr(module, "kernel_4")
+    one, two = (getattr(module, f"kernel_{n}").fn.__globals__["helper"] for n in (1, 3))
     assert [len(helper.fn.__code__.co_varnames) for helper in (one, two)] == [1, 2]

@@ -13,37 +13,34 @@ import linecache
 import math
 import re
 import textwrap
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from .language import BUILTINS, Refused, allow_path, is_literal, is_module, vet, walk_body
+from .language import BUILTINS, Refused, allow_path, is_literal, is_module, vet
 from .meanings import RECURSIVE, chains, free_names, place
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
 _JIT_OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment", "noinline", "debug")
-_TRITON = {"path": "triton"}
 _NO_MEANING = "What the kernel's names mean was not told in numbers and names."
 
 
-# Where the text around a kernel is found: (file, line) -> that text and the function at the line.
-Finder = Callable[[str, int], tuple[str, ast.FunctionDef]]
-
-
 def refusal(fn: FunctionType) -> Refused | None:
-    """Why the grader would not run this kernel; None where it would."""
-
-    def find(file: str, line: int) -> tuple[str, ast.FunctionDef]:
-        text = "".join(linecache.getlines(file))
-        return text, definitions(text)[line]
-
+    """Why the grader would not run this kernel or a helper of it; None where it would."""
     try:
-        module_text(place(fn), find)
+        _vet_place(place(fn))
     except Refused as refused:
         return refused
-    except KeyError:
-        return None  # a kernel without a source: Triton itself says so
     return None
+
+
+def _vet_place(told: list[Any]) -> None:
+    file, line, _, helpers, _ = told
+    text = "".join(linecache.getlines(file))
+    node = definitions(text).get(line)
+    if node is not None:  # a kernel without a source: Triton itself has said so
+        module_text(text, node, told)
+    for helper in helpers.values():
+        _vet_place(helper)
 
 
 def definitions(text: str) -> dict[int, ast.FunctionDef]:
@@ -63,63 +60,29 @@ def definitions(text: str) -> dict[int, ast.FunctionDef]:
     return found
 
 
-def module_text(told: list[Any], find: Finder) -> str:
-    """The text of a module that defines a kernel, its helpers and constants, checked by `vet`.
+def module_text(text: str, node: ast.FunctionDef, told: list[Any]) -> str:
+    """The text of a module that defines the kernel at `node` of `text`, checked by `vet`.
 
-    told: what `place` told of the kernel. Raises Refused, and what `find` raises.
+    told: what `place` told of it; its helpers are the module's reader's to put in by name. Raises
+    Refused.
     """
-    module = _Module(find)
-    file, line, *_ = told
-    module.add(told, find(file, line)[1].name)
-    whole = "\n".join(["import triton", *module.lines, *module.functions]) + "\n"
-    vet(ast.parse(whole))
+    _, _, meanings, helpers, signature = told
+    own = _function_text(text, node, meanings, signature)
+    lines = ["import triton"]
+    if node.name == "triton" or "triton" in helpers:
+        raise Refused("policy", "A kernel is called triton: give it another name.")
+    for name in free_names(ast.parse(own).body[0]):
+        if name in helpers:
+            continue
+        if name == "triton" and meanings.get(name) != {"path": "triton"}:
+            raise Refused("policy", "The kernel gives triton another meaning.")
+        if name in meanings:
+            lines.append(_line(name, meanings[name]))
+        elif name not in BUILTINS and not hasattr(builtins, name):
+            raise Refused("raised", f"The kernel uses {name}, which no cell above defines.")
+    whole = "\n".join(lines) + f"\n\n\n{_jit_line(node)}\n{own}\n"
+    vet(ast.parse(whole), frozenset(helpers))
     return whole
-
-
-class _Module:
-    """What a kernel's module holds. Two helpers of one name are told apart by a number."""
-
-    def __init__(self, find: Finder):
-        self.find = find
-        self.lines: list[str] = []
-        self.functions: list[str] = []
-        self._names: dict[str, Any] = {"triton": _TRITON}
-
-    def add(self, told: list[Any], wanted: str) -> str:
-        """Add a kernel with everything that it needs; its name in the module. Raises Refused."""
-        name = self._free(wanted, told)
-        if name in self._names:
-            return name
-        self._names[name] = told
-        file, line, meanings, helpers, signature = told
-        text, node = self.find(file, line)
-        if name == "triton" or meanings.get("triton", _TRITON) != _TRITON:
-            raise Refused("policy", "The name triton means something else here: leave it be.")
-        own = _function_text(text, node, name, meanings, signature)
-        new = {}
-        for used in free_names(ast.parse(own).body[0]):
-            if used in helpers:
-                new[used] = self.add(helpers[used], used)
-            elif used in meanings:
-                new[used] = self._constant(used, meanings[used])
-            elif used not in BUILTINS and not hasattr(builtins, used):
-                raise Refused("raised", f"The kernel uses {used}, which no cell above defines.")
-        own = _renamed(own, {old: name for old, name in new.items() if old != name})
-        self.functions.append(f"\n\n{_jit_line(node)}\n{own}")
-        return name
-
-    def _constant(self, wanted: str, meaning: Any) -> str:
-        name = self._free(wanted, meaning)
-        if name not in self._names:
-            self._names[name] = meaning
-            self.lines.append(_line(name, meaning))
-        return name
-
-    def _free(self, wanted: str, meaning: Any) -> str:
-        name, number = wanted, 2
-        while name in self._names and self._names[name] != meaning:
-            name, number = f"{wanted}__{number}", number + 1
-        return name
 
 
 def _line(name: str, meaning: Any) -> str:
@@ -173,22 +136,17 @@ def _literal(value: Any) -> str:
 
 
 def _function_text(
-    text: str,
-    node: ast.FunctionDef,
-    name: str,
-    meanings: dict[str, Any],
-    signature: dict[str, Any],
+    text: str, node: ast.FunctionDef, meanings: dict[str, Any], signature: dict[str, Any]
 ) -> str:
-    """The function under a name, with numbers for dotted names that lead to one, and a plain
-    signature.
+    """The function with numbers in place of dotted names that lead to one, and a plain signature.
 
     Its lines keep their distance from `def`: errors name them.
     """
     lines = re.split(r"\r\n|\r|\n", text)
-    spots = [(part, meanings[chain]) for chain, part in chains(node) if chain in meanings]
+    spots = [(part, meanings[name]) for name, part in chains(node) if name in meanings]
     for part, meaning in sorted(spots, key=lambda spot: -spot[0].col_offset):
-        lines[part.lineno - 1] = _put(lines[part.lineno - 1], part, _number(meaning))
-    header = _header(node, name, signature)
+        lines[part.lineno - 1] = _put(lines[part.lineno - 1], part, meaning)
+    header = _header(node, signature)
     first = node.body[0]
     blank = lines[first.lineno - 1].encode()[: first.col_offset].isspace()
     if blank and first.lineno > node.lineno:
@@ -204,31 +162,18 @@ def _function_text(
     return own
 
 
-def _renamed(own: str, names: dict[str, str]) -> str:
-    """A function with other names for what stands around it."""
-    lines = own.split("\n")
-    node = ast.parse(own).body[0]
-    parts = [part for part in walk_body(node) if isinstance(part, ast.Name) and part.id in names]
-    for part in sorted(parts, key=lambda part: -part.col_offset):
-        lines[part.lineno - 1] = _put(lines[part.lineno - 1], part, names[part.id])
-    return "\n".join(lines)
-
-
-def _put(line: str, part: ast.Attribute | ast.Name, new: str | None) -> str:
-    """A line with `new` in place of a name, where the name stands whole on it."""
+def _put(line: str, part: ast.Attribute, meaning: Any) -> str:
+    """A line with a number in place of a dotted name, where the name stands whole on it."""
+    kind, value = _only_item(meaning)
     raw = line.encode()
     old = raw[part.col_offset : part.end_col_offset].decode(errors="replace")
-    if old.replace(" ", "") != ast.unparse(part) or new is None:
+    if old.replace(" ", "") != ast.unparse(part) or kind not in ("value", "constexpr"):
         return line  # over several lines, or in an f-string before Python 3.12
-    return (raw[: part.col_offset] + new.encode() + raw[part.end_col_offset :]).decode()
+    new = f"({_literal(value)})".encode()
+    return (raw[: part.col_offset] + new + raw[part.end_col_offset :]).decode()
 
 
-def _number(meaning: Any) -> str | None:
-    kind, value = _only_item(meaning)
-    return f"({_literal(value)})" if kind in ("value", "constexpr") else None
-
-
-def _header(node: ast.FunctionDef, name: str, signature: dict[str, Any]) -> str:
+def _header(node: ast.FunctionDef, signature: dict[str, Any]) -> str:
     """The `def` line with annotations that Triton reads and defaults that are constants."""
     given = copy.deepcopy(node.args)
     plain = [*given.posonlyargs, *given.args]
@@ -243,8 +188,7 @@ def _header(node: ast.FunctionDef, name: str, signature: dict[str, Any]) -> str:
             kind = signature.get(argument.arg, [""])[0]
             argument.annotation = _annotation(kind)
     function = copy.copy(node)
-    function.name, function.args = name, given
-    function.returns, function.decorator_list = None, []
+    function.args, function.returns, function.decorator_list = given, None, []
     function.body = [ast.Pass()]
     return ast.unparse(ast.fix_missing_locations(function)).rpartition("\n")[0]
 

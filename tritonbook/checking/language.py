@@ -108,10 +108,13 @@ def walk_body(node: ast.FunctionDef) -> Iterable[ast.AST]:
         yield from ast.walk(statement)
 
 
-def vet(tree: ast.Module) -> None:
-    """Check the very tree that will run. Raises Refused where it is more than kernels."""
+def vet(tree: ast.Module, helpers: frozenset[str] = frozenset()) -> None:
+    """Check the very tree that will run. Raises Refused where it is more than kernels.
+
+    helpers: names that the module gets from outside, each a kernel that was checked.
+    """
     aliases: dict[str, str] = {}
-    known = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    known = set(helpers)
     for node in tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for alias in node.names:
