@@ -99,6 +99,7 @@ def run(
     key: str | None = None,
     allow: Sequence[str] = (),
     inplace: Sequence[str] = (),
+    by_hand: Sequence[str] = (),
     suspects: Suspects | None = None,
     speed: Speed | None = None,
     **options: Any,
@@ -126,6 +127,7 @@ def run(
         name,
         allow=tuple(allow),
         inplace=tuple(inplace),
+        by_hand=tuple(by_hand),
         suspects=dict(suspects or {}),
         **options,
     )
@@ -144,8 +146,10 @@ def check(
     it would return for the case's own dtypes.
     Options: key (name on the card), triton=False (a plain Python function: no launch proof),
     launches (exact number of launches a call), max_programs (function of the arguments and
-    options: largest sensible grid), allow (further torch operators), deterministic,
-    inplace (names of arguments that are the result), overlap (programs may store to one address),
+    options: largest sensible grid), and where a task asks for one way of doing it: programs
+    (likewise: exactly so many), max_tile (likewise: most elements in one load or store), by_hand
+    (functions of Triton's that the kernel must not call); allow (further torch operators),
+    deterministic, inplace (names of arguments that are the result), overlap (programs may store to one address),
     terms (reduction length for the tolerance: int or function of the arguments), tolerance (a
     Tolerance, or a function from the output's dtype to one),
     suspects ({code: (wrong formula, sentence)}), also (functions with extra assertions),
