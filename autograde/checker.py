@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import linecache
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any
 
 from tritonbook import checking
 from tritonbook.checking import card
-from tritonbook.checking.report import CheckFailed, Report
+from tritonbook.checking.report import CheckFailed, Finding, Report
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.course import exercises
 from tritonbook.course.cases import checks as page_checks
@@ -27,6 +28,7 @@ from . import gate, proof
 from .course import Course, asked_of
 from .kernels import KernelLibrary
 from .launcher import Launcher, LocalLauncher
+from .lending import Lending
 from .peer import Peer
 from .wire import Line, ProcessEnded, Trouble
 from .work import Exercise, Submission
@@ -42,6 +44,15 @@ _STATUS_OF_CODE = {
 
 class NeedsAPerson(RuntimeError):
     """The grader cannot tell whose fault a failure is: no score, listed as INFRA."""
+
+
+# The outcome's code where a cell of the course's own fails in the candidate: INFRA, until it is
+# known whether it runs without the student's cells.
+COURSE_CELL = "course-cell"
+
+
+class CourseCellFailed(Exception):
+    """A cell of the course's own does not run in the candidate: one sentence."""
 
 
 @dataclass
@@ -64,23 +75,23 @@ def run_check(
     course: Course,
     submission: Submission,
     exercise: Exercise,
+    lent: Lending,
     call_seconds: float,
     compiler: Compiler | None = None,
 ) -> Outcome:
     """Grade one exercise with the candidate at the other end of `line`.
 
     engine: the line to the process that runs its kernels; None on a GPU, where the checker does.
+    lent: what the course lends to the notebook's cells.
     compiler: answers compile requests as `tritonbook.seeing.worker` does; None: no compile gate.
     """
     started = time.perf_counter()
     if course.asked != asked_of(course.notebook):
         raise RuntimeError(f"the page {course.notebook} here is another one than where it was read")
     cells = [(cell.name, cell.source) for cell in submission.cells[: exercise.before]]
-    graded = (course.notebook, exercise.key)
     library = KernelLibrary(cells)
     launcher = Launcher(library, engine, call_seconds) if engine else LocalLauncher(library)
-    lends = course.lends(exercise.check)
-    peer = Peer(line, cells, library, launcher, call_seconds, graded, lends)
+    peer = Peer(line, cells, library, launcher, call_seconds, lent)
     for other, who in ((line, "the candidate's process"), (engine, "the kernels' process")):
         if other is not None:
             other.wait_until_ready(who)
@@ -100,6 +111,9 @@ def run_check(
             _execute(exercise.check, course.check_text(exercise.check), names)
     except (CheckFailed, CheckTimeout, ProcessEnded):
         error = None  # the report, or the peer's trouble, says why
+    except CourseCellFailed as problem:
+        seconds = time.perf_counter() - started
+        return Outcome("INFRA", COURSE_CELL, str(problem), [], seconds)
     except Exception as problem:  # noqa: BLE001  (a bare assert in the cell, for instance)
         error = problem
     finally:
@@ -108,10 +122,18 @@ def run_check(
 
 
 def _course_must_run(peer: Peer, course: Course, check: str) -> None:
-    """A cell of the course's own that fails in the candidate is the grader's trouble."""
     for name, _ in course.trusted_cells(check):
         if name in peer.cell_errors:
-            raise RuntimeError(f"the course's cell {name} does not run: {peer.cell_errors[name]}")
+            problem = _in_short(peer.cell_errors[name])
+            raise CourseCellFailed(f"The notebook's own cell {name} does not run: {problem}")
+
+
+def _in_short(error: Any) -> str:
+    """An error of a cell, as the candidate tells it."""
+    if not isinstance(error, dict):
+        return "an error"
+    kind = error["types"][0] if isinstance(error.get("types"), list) and error["types"] else "error"
+    return f"{kind}: {str(error.get('text', ''))[:300]}"
 
 
 def _execute(name: str, text: str, names: dict[str, Any]) -> None:
@@ -189,21 +211,42 @@ class _Checks:
             compile_gate=self.gate,
             vetted=True,
         )
+        if hidden:
+            report = _without_values(report)
         self.reports.append(report)
-        self.cards.append({"hidden": hidden, **card.bundle(_shown(report, hidden))})
+        self.cards.append({"hidden": hidden, **card.bundle(report)})
         if not report.passed or self.peer.trouble or self.peer.refused:
             raise CheckFailed(report)
 
 
-def _shown(report: Report, hidden: bool) -> Report:
-    """A report as the student may see it: of hidden cases, only what went wrong."""
-    if not hidden:
-        return report
+def _without_values(report: Report) -> Report:
+    """A report of hidden cases as the student may see it: what went wrong, and no value.
+
+    An error's text is the student's own, and may say what a kernel read; so may a result that is
+    not a tensor.
+    """
     cases = [
-        dataclasses.replace(row, note=f"hidden case {number}", describe="", first_bad="")
+        dataclasses.replace(
+            row, note=f"hidden case {number}", describe="", first_bad="", finding=_said(row.finding)
+        )
         for number, row in enumerate(report.cases, 1)
     ]
-    return dataclasses.replace(report, cases=cases)
+    return dataclasses.replace(report, cases=cases, finding=_said(report.finding), stderr="")
+
+
+def _said(finding: Finding | None) -> Finding | None:
+    if finding is None or finding.code not in ("raised", "wrong-values"):
+        return finding
+    if finding.code == "raised":
+        kind = re.search(
+            r"(?:raised |\()(?:InterpreterError: (?=\w+\())?(\w+)[:(]", finding.sentence
+        )
+        sentence = f"On a hidden case it raised {kind[1] if kind else 'an error'}."
+    elif re.match("Expected .*, got ", finding.sentence, re.DOTALL):
+        sentence = "A hidden case has another result."
+    else:
+        sentence = finding.sentence
+    return Finding(finding.code, sentence)
 
 
 def _outcome(peer: Peer, checks: _Checks, error: BaseException | None, seconds: float) -> Outcome:
@@ -238,8 +281,8 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None, seconds: 
 def _first_error(peer: Peer, code: str, sentence: str) -> str:
     """A name that is missing is missing because its cell failed: say that."""
     if code == "raised" and "is not defined" in sentence and peer.cell_errors:
-        name, error = next(iter(peer.cell_errors.items()))
-        kind = error["types"][0] if isinstance(error, dict) and error.get("types") else "error"
-        text = str(error.get("text", ""))[:300] if isinstance(error, dict) else ""
-        return f"The cell {name} does not run: {kind}: {text}"
+        # An answer's own cell first: a worked example may have failed because of it.
+        first = sorted(peer.cell_errors.items(), key=lambda each: not each[0].startswith("answer-"))
+        name, error = first[0]
+        return f"The cell {name} does not run: {_in_short(error)}"
     return sentence

@@ -6,13 +6,17 @@ root's rights to what runs inside: no walls at all.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+# Where the workbook's own image has solutions: an empty folder is put over each.
+WITH_SOLUTIONS = ("exercises", "solutions", "autograde/source")
 _CANNOT_LOAD = "cannot load the candidate (Python 3, torch, triton, numpy)"
 
 
@@ -38,9 +42,19 @@ def command(
         parts.append("--nv")
     for path in shown:
         parts += ["--bind", f"{path}:{path}:ro"]
+    for name in WITH_SOLUTIONS:
+        parts += ["--bind", f"{_empty_folder()}:/opt/workbook/{name}:ro"]
     for name, value in variables.items():
         parts += ["--env", f"{name}={value}"]
     return [*parts, str(image)]
+
+
+@functools.cache
+def _empty_folder() -> str:
+    folder = tempfile.mkdtemp(prefix="empty-")
+    os.chmod(folder, 0o755)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def trouble(image: Path | None, start: Sequence[str]) -> str | None:

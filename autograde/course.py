@@ -75,18 +75,6 @@ class Course:
             if cell.role in ("setup", "reference")
         ]
 
-    def lends(self, check: str) -> bool:
-        """Whether the course's own cells above a check call `reference` for an answer of this
-        notebook, so that its kernels run in the course's name."""
-        keys = {cell.name.removeprefix("answer-") for cell in self.answers()}
-        return any(
-            isinstance(node, ast.Call)
-            and getattr(node.func, "id", "") in ("reference", "mine")
-            and any(isinstance(given, ast.Constant) and given.value in keys for given in node.args)
-            for _, text in self.trusted_cells(check)
-            for node in ast.walk(ast.parse(text))
-        )
-
     def answer_names(self, check: str) -> dict[str, bool]:
         """Functions that answers above `check` define: must each be a Triton kernel's wrapper?"""
         asked = page_checks(exercises.get(self.notebook))

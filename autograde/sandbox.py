@@ -142,7 +142,20 @@ def visible_folders() -> list[Path]:
     for folder in found:
         if folder.is_dir() and not any(folder.is_relative_to(other) for other in kept):
             kept.append(folder)
-    return [*kept, package, exercises.directory()]
+    return [*kept, package]
+
+
+def covered_folders() -> list[Path]:
+    """Folders with solutions in them that lie inside visible ones: an empty one hides each."""
+    root = Path(__file__).resolve().parents[1]
+    known = [exercises.directory()]
+    known += [root / name for name in ("exercises", "solutions", "autograde/source")]
+    found = []
+    for folder in visible_folders():
+        for path in [*known, *folder.glob("tritonbook/_exercises"), *folder.glob("_exercises")]:
+            if path.is_dir() and path.resolve().is_relative_to(folder.resolve()):
+                found.append(folder / path.resolve().relative_to(folder.resolve()))
+    return list(dict.fromkeys(found))
 
 
 def shown_in(folder: Path) -> Path | None:
@@ -178,7 +191,7 @@ def environment() -> dict[str, str]:
         "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
         "TRITON_CACHE_DIR": "/tmp/triton",
         "TRITONBOOK_HOME": "/tmp/home",
-        "TRITONBOOK_EXERCISES": str(exercises.directory()),  # for `reference` in the course's cells
+        "TRITONBOOK_EXERCISES": "/tmp/no-exercises",  # what cells need of them, they are lent
     }
 
 
@@ -197,6 +210,8 @@ def bubblewrap_command() -> list[str]:
             command += ["--symlink", os.readlink(path), str(path)]
         else:
             command += ["--ro-bind", str(path), str(path)]
+    for path in covered_folders():
+        command += ["--tmpfs", str(path)]
     return [*command, "--chdir", "/tmp", "--remount-ro", "/"]
 
 
@@ -207,7 +222,6 @@ def container_command(image: Path, seconds: float = Limits.wall_seconds) -> list
     """
     here = Path(__file__).resolve().parent
     shown = [here / f"{name}.py" for name in CANDIDATE_FILES] + [here.parent / "tritonbook"]
-    shown.append(exercises.directory())
     variables = {k: v for k, v in environment().items() if k not in OF_THE_IMAGE}
     gpu = any(path.name.startswith("nvidia") for path in devices())
     return container.command(image, shown, variables, gpu, seconds + 5)
@@ -325,6 +339,9 @@ def _build_root(root: Path, limits: Limits, gpu: bool) -> None:
         _mount(path, target, None, _BIND | recursive)
         if not path.is_relative_to("/dev"):
             _mount(None, target, None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
+    for path in covered_folders():
+        target = root / path.relative_to("/")
+        _mount("tmpfs", target, "tmpfs", _NOSUID | _NODEV | _RDONLY, "size=4k,mode=755")
     (root / "proc").mkdir()
     (root / ".old").mkdir()
     number = _PIVOT_ROOT[os.uname().machine]

@@ -34,6 +34,13 @@ DTYPES = {
         torch.int8,
         torch.uint8,
         torch.bool,
+        torch.uint16,
+        torch.uint32,
+        torch.uint64,
+        torch.complex64,
+        torch.complex128,
+        torch.float8_e4m3fn,
+        torch.float8_e5m2,
     )
 }
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}

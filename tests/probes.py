@@ -10,8 +10,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 
 # Leaves the outcome of every attempt in `found`: "done", or the name of the error.
@@ -98,16 +96,6 @@ def probe(secret: Path) -> Iterator[str]:
             "OUTSIDE": outside,
         }
         yield "\n".join(f"{k} = {v!r}" for k, v in values.items()) + PROBE
-
-
-def exercises_below_tmp(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of exercises below /tmp that the grader uses from now on; it holds 00_one.py."""
-    made = folder / "exercises"
-    made.mkdir()
-    (made / "00_one.py").write_text("one")
-    assert made.is_relative_to("/tmp")
-    monkeypatch.setenv("TRITONBOOK_EXERCISES", str(made))
-    return made
 
 
 def assert_nothing_found(found: dict) -> None:

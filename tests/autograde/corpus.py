@@ -185,10 +185,31 @@ FAULTS = [
     ),
     Item(
         "an added cell that breaks torch",
-        ("FAIL", "CRASH", "INFRA"),
+        ("FAIL", "CRASH"),
         answer(),
         extra="import torch\ntorch.empty_like = None",
     ),
+    Item(
+        "an added cell that breaks the workbook",
+        ("FAIL",),
+        answer(),
+        extra="import sys\nsys.modules['tritonbook'] = None",
+    ),
+    Item(
+        "an added cell that breaks Triton",
+        ("FAIL",),
+        answer(),
+        extra="import sys\nsys.modules['triton'] = None",
+    ),
+    Item(
+        "an added cell that makes tensors without memory",
+        ("FAIL", "CRASH"),
+        answer(),
+        extra="import torch\ntorch.set_default_device('meta')",
+    ),
+    Item("a tensor without memory", ("FAIL",), answer("torch.empty(10, device='meta')")),
+    Item("a result without memory", ("FAIL",), body("return torch.empty_like(x, device='meta')")),
+    Item("a tensor of a rare dtype", ("PASS",), answer("torch.empty(4, dtype=torch.complex64)")),
 ]
 
 SEND = """\

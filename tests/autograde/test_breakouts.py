@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,16 +18,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from corpus import WRONG, answer
+from corpus import RIGHT, WRONG, answer
 from grading import Grader, solutions
 
-from autograde import fence, sandbox
+from autograde import checker, fence, sandbox
 from autograde.execute import Executor, Setting
 from autograde.ingest import HandedCell, rebuild
 from autograde.tape import TapeError, decode
 from autograde.wire import Line, Message
 from autograde.work import Verdict
 from tritonbook.build import matrix
+from tritonbook.checking.report import Finding
 from tritonbook.course.exercises import Exercise, get
 
 LEVELS = [level for level in sandbox.available() if level in ("namespaces", "bubblewrap")]
@@ -71,23 +75,148 @@ def test_an_options_name_is_no_program(grader: Grader, tmp_path: Path) -> None:
 
 
 @needs_walls
-def test_another_solution_of_the_notebook_is_no_answer(tmp_path: Path) -> None:
-    """Kills: the solution of a task beside this one, handed in as the answer, and a rule so strict
-    that the course's own cells cannot lend their solutions."""
+def test_a_kernel_cannot_print_hidden_inputs(grader: Grader) -> None:
+    """Kills: `assert`, with the values that the kernel read as its message, in the feedback."""
+    # The branch is not there in visible cases, or the compiler would refuse the message.
+    loud = "    if LOUD:\n        assert n < 200, f'read {tl.sum(x, 0)} of {n}'\n    tl.store"
+    kernel = RIGHT.replace("    tl.store", loud).replace(
+        "n, BLOCK_SIZE: tl.constexpr", "n, BLOCK_SIZE: tl.constexpr, LOUD: tl.constexpr = False"
+    )
+    text = answer(kernel=kernel).replace("BLOCK_SIZE=64)", "BLOCK_SIZE=64, LOUD=x.numel() > 100)")
+    verdict = _double(grader, text)
+    assert verdict.status == "FAIL"
+    values = re.compile(r"read \W*-?\d")
+    told = json.dumps([verdict.sentence, *(each for each in verdict.reports if each["hidden"])])
+    assert "On a hidden case it raised AssertionError." in told and not values.search(told)
+    # Of a visible case the notebook has shown the same already.
+    seen = _double(grader, text.replace("numel() > 100", "numel() > 10").replace("200", "90"))
+    assert values.search(json.dumps(seen.reports))
+
+
+@needs_walls
+def test_a_cell_of_the_course_that_never_ran_is_nobodys_fault(
+    exercise: Exercise, tmp_path: Path
+) -> None:
+    """Kills: a workbook that does not run in the candidate's process, taken for a student's
+    doing because an added cell stands above."""
+    made = Grader(exercise, tmp_path)
+    cells = [
+        dataclasses.replace(cell, source="import os\nassert os.getppid() > 1\n" + cell.source)
+        if cell.role == "setup"
+        else cell
+        for cell in made.course.cells
+    ]  # a process behind walls has no parent; the checker has
+    made.course = dataclasses.replace(made.course, cells=tuple(cells))
+    verdict = made.grade(solutions(exercise) | {"double": answer()}, "double", extra="a = 1")
+    made.close()
+    assert (verdict.status, verdict.points) == ("INFRA", None), verdict
+    assert "setup" in verdict.sentence
+
+
+def test_a_hidden_case_shows_no_value() -> None:
+    """Kills: a plain function whose result, or whose error's text, is what it was given."""
+    shown = {
+        ("raised", "It raised ValueError: [3, 1, 4]"): "On a hidden case it raised ValueError.",
+        (
+            "raised",
+            "It raised InterpreterError: KeyError(3)",
+        ): "On a hidden case it raised KeyError.",
+        ("raised", "Too few arguments. (TypeError: 3.1)"): "On a hidden case it raised TypeError.",
+        ("wrong-values", "Expected 4, got [3, 1, 4]."): "A hidden case has another result.",
+        ("wrong-values", "The last row is wrong."): "The last row is wrong.",
+        ("race", "Two programs store to one place."): "Two programs store to one place.",
+    }
+    for (code, sentence), said in shown.items():
+        assert checker._said(Finding(code, sentence)).sentence == said
+
+
+FETCHED = {
+    "reference": "exercises.reference('rmsnorm_split_det')",
+    "another task of the page": "exercises.reference('rmsnorm_multirow')",
+    "the list cleared": "(exercises.LENT.clear(), exercises.reference('rmsnorm_split_det'))[1]",
+    "the list gone": "(setattr(exercises, 'LENT', None), exercises.reference('rmsnorm_split'))[1]",
+    "the module": "exercises.load(exercises.get('11')).rmsnorm_split_det",
+    "a page that is not lent": "exercises.reference('rmsnorm_backward')",
+    "lent for another task": "exercises.reference('rmsnorm_row')",
+}
+
+
+@needs_walls
+def test_no_solution_can_be_fetched(tmp_path: Path) -> None:
+    """Kills: a solution that the candidate's process can get, of this page or of another; a lent
+    kernel handed in as the answer; a rule so strict that a page cannot use what it lends."""
     made = Grader(get("11"), tmp_path)
     right = solutions(made.exercise)
     head = "from tritonbook.course import exercises\n\n\n"
     head += "def rmsnorm_split(x, w, eps, num_splits):\n    return "
-    for fetched, code in (
-        ("exercises.reference('rmsnorm_split_det')", "raised"),
-        ("exercises.load(exercises.get('11')).rmsnorm_split_det", "no-kernel-launched"),
-    ):
-        borrowed = f"{head}{fetched}(x, w, eps, num_splits=num_splits)\n"
+    for way, code in FETCHED.items():
+        borrowed = f"{head}{code}(x, w, eps)\n"
         verdict = made.grade(right | {"rmsnorm_split": borrowed}, "rmsnorm_split")
-        assert (verdict.status, verdict.code) == ("FAIL", code), verdict
+        assert (verdict.points, verdict.code) == (0, "raised"), (way, verdict)
+        assert "LookupError" in verdict.sentence or "no exercise" in verdict.sentence, verdict
+    # What its own cells lend, the page's last task may launch.
     assert made.grade(right, "rmsnorm").status == "PASS"
-    assert made.course.lends("check-rmsnorm") and not made.course.lends("check-rmsnorm_split")
     made.close()
+
+
+LOOK = """
+import os, sys
+from tritonbook.course import exercises
+roots = [os.environ["TRITONBOOK_EXERCISES"], *sys.path, "/usr", "/opt", "/home", "/root", "/tmp"]
+roots += [os.path.dirname(os.path.dirname(exercises.__file__)) + "/.."]
+found = []
+for root in roots:
+    for folder, _, files in os.walk(root):
+        for name in files:
+            if name.endswith((".py", ".ipynb")):
+                try:
+                    text = open(folder + "/" + name, errors="replace").read()
+                except OSError:
+                    continue
+                if "### BEGIN SOL" + "UTION" in text and "def rmsnorm_split" in text:
+                    found.append(folder + "/" + name)
+raise RuntimeError(f"found {found[:3]} in {os.environ}")
+"""
+
+
+@needs_walls
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_solution_lies_where_a_candidate_can_read(level: str, exercise: Exercise) -> None:
+    """Kills: exercises, or an installed copy of them, inside the walls or named there."""
+    made = Grader(exercise, Path(tempfile.mkdtemp()), level)
+    verdict = made.grade(
+        solutions(exercise) | {"double": answer(LOOK.strip())}, "double", call_seconds=60.0
+    )
+    made.close()
+    assert "found [] in" in verdict.sentence, verdict.sentence
+    assert "/exercises'" not in verdict.sentence
+
+
+def test_solutions_inside_visible_folders_are_covered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: an installed workbook, which carries the exercises in its package."""
+    packaged = tmp_path / "site-packages" / "tritonbook" / "_exercises"
+    packaged.mkdir(parents=True)
+    monkeypatch.setattr(sandbox, "visible_folders", lambda: [tmp_path / "site-packages"])
+    monkeypatch.setattr(sandbox.exercises, "directory", lambda: packaged)
+    assert sandbox.covered_folders() == [packaged]
+    covered = sandbox.bubblewrap_command()
+    assert covered[covered.index(str(packaged)) - 1] == "--tmpfs"
+    image = sandbox.container_command(Path("x.sif"))
+    assert any(part.endswith(":/opt/workbook/exercises:ro") for part in image)
+    if "namespaces" not in LEVELS:
+        pytest.skip("no namespaces here")
+    (packaged / "01_secret.py").touch()
+    child = os.fork()
+    if child == 0:
+        try:
+            (tmp_path / "root").mkdir()
+            sandbox.enter_namespaces(tmp_path / "root", sandbox.Limits())
+            os._exit(len(os.listdir(packaged)))
+        except BaseException:  # noqa: BLE001
+            os._exit(99)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @needs_walls

@@ -13,12 +13,12 @@ from types import SimpleNamespace
 import pytest
 from corpus import RIGHT, answer
 from grading import Grader, solutions
-from tritonbook.device import INTERPRET
 
 from autograde import execute, sandbox
 from autograde.compiler import Busy, Compiler, cpu_seconds
 from autograde.wire import PeerSlow
 from tritonbook.course.exercises import Exercise
+from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.process import WorkerError
 
 pytestmark = pytest.mark.timeout(240)

@@ -66,8 +66,8 @@ def test_descriptors_are_written(tmp_path, monkeypatch) -> None:
 def test_helpers_of_one_name_stay_with_their_kernels(tmp_path) -> None:
     """Kills: a kernel of one notebook that calls what another one defines under the same name."""
     library = KernelLibrary([])
-    library.add_module("one", ONE, frozenset())
-    library.add_module("two", TWO, frozenset())
+    library.add_module("one", ONE)
+    library.add_module("two", TWO)
     launches = [
         LaunchRecord(
             KernelId(module, 5, TOLD, (("helper", KernelId(module, 10, TOLD)),)),

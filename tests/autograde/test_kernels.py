@@ -270,27 +270,27 @@ def squared(v):
     return v * v
 
 
-first, second = made(twice), made(squared)
+def wrapped(op):
+    @triton.jit
+    def inner(v):
+        return op(v)
+
+    return inner
+
+
+def both(op, other):
+    @triton.jit
+    def kernel(p):
+        tl.store(p, op(other(tl.load(p))))
+
+    return kernel
+
+
+first, second, third = made(twice), made(squared), both(twice, wrapped(squared))
 """
     )
     names, library = _run(text), KernelLibrary([("cell", text)])
     value = torch.tensor([3.0])
-    for name in ("first", "second"):
+    for name, result in (("first", 6.0), ("second", 36.0), ("third", 2592.0)):
         library.get(_id(names[name]))[(1,)](value)
-    assert value.item() == 36.0
-
-
-def test_a_solution_of_the_course_is_not_an_answer() -> None:
-    """Kills: `double = reference("double")` accepted as the student's own kernel, or as a helper of
-    a kernel that does nothing else."""
-    text = HEAD + "@triton.jit\ndef kernel(p):\n    tl.store(p, 1.0)\n"
-    around = HEAD + "@triton.jit\ndef mine(p):\n    kernel(p)\n"
-    library = KernelLibrary([("cell", around)])
-    library.add_module("90_x", text, frozenset({"kernel"}))
-    with pytest.raises(Refused, match="solution"):
-        library.get(KernelId("90_x", 6))
-    with pytest.raises(Refused, match="solution"):
-        told = '[{"tl": {"path": "triton.language"}}, {}]'
-        library.get(KernelId("cell", 6, told, (("kernel", KernelId("90_x", 6, told)),)))
-    library.add_module("05_y", text, frozenset())
-    library.get(KernelId("05_y", 6, '[{"tl": {"path": "triton.language"}}, {}]'))
+        assert value.item() == result

@@ -77,11 +77,16 @@ def test_a_workbook_below_tmp_is_seen(
     level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kills: a fresh /tmp that is mounted over the folders bound into it."""
-    exercises = probes.exercises_below_tmp(tmp_path, monkeypatch)
-    text = f"import os\nfound = {{'names': os.listdir({str(exercises)!r})}}\n"
+    package = tmp_path / "workbook"
+    package.mkdir()
+    (package / "one.py").touch()
+    assert package.is_relative_to("/tmp")
+    visible = sandbox.visible_folders()
+    monkeypatch.setattr(sandbox, "visible_folders", lambda: [*visible, package])
+    text = f"import os\nfound = {{'names': os.listdir({str(package)!r})}}\n"
     text += "try:\n    open('/tmp/mine', 'w')\nexcept OSError as e:\n    found['error'] = str(e)\n"
     found = _inside(level, "import json\n" + text, tmp_path)
-    assert found == {"names": ["00_one.py"]}
+    assert found == {"names": ["one.py"]}
 
 
 @pytest.mark.parametrize("level", WALLS)

@@ -32,9 +32,22 @@ def with_default_block(x):
     return out
 
 
+def with_a_tensor_without_memory(x):
+    torch.empty(10, device="meta")
+    return with_default_block(x)
+
+
 def plain(fn, expected, **options):
     cases = [case("one", n=1)]
     return run(fn, lambda n: expected, cases, key="plain", triton=False, **options)
+
+
+def test_a_tensor_without_memory_is_named():
+    """Kills: a check that ends in an error of its own, and a submission listed as the grader's
+    trouble."""
+    report = run(with_a_tensor_without_memory, lambda x: 2 * x, CASES)
+    assert report.finding.code == "raised"
+    assert "has no memory: allocate on the input's device" in report.finding.sentence
 
 
 def test_a_grid_may_use_the_default_of_a_constant():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ class Battery(Judge):
     """Judges whole cases. `proven`: the proof that the kernel does the work was given once."""
 
     proven: bool = False
+    _widest: int = 0  # elements of the largest tile that the metered trial loaded or stored
 
     # --- one case
 
@@ -96,6 +98,7 @@ class Battery(Judge):
             self._again_elsewhere(case, first, expected)
             or self._again_with_new_data(case, first)
             or self._proof_of_triton(case, expected)
+            or self._tiles(first)
         )
 
     def _must_raise(self, case: Case) -> Finding | None:
@@ -157,12 +160,23 @@ class Battery(Judge):
 
         with watch_bounds() as bounds:
             trial = self.trial(case)
+        self._widest = max((math.prod(each.shape) for each in bounds.seen.accesses), default=0)
         if trial.error is not None:
             return explain_error(trial.error, self.timeout), True, trial
         for code, sentence in bounds.findings(trial.inputs, trial.watch.outputs):
             if code != "race" or not self.overlap:
                 return Finding(code, sentence), bounds.left_all_memory, trial
         return None, False, trial
+
+    def _tiles(self, trial: Trial) -> Finding | None:
+        """In the interpreter: does the kernel take pieces as small as the task asks for?"""
+        if self.max_tile is None or self._widest <= (most := self.asked(self.max_tile, trial)):
+            return None
+        return Finding(
+            "tile-too-large",
+            f"One load or store takes {self._widest} elements at once. This task asks for pieces "
+            f"of at most {most}, one after the other.",
+        )
 
     def _again_elsewhere(self, case: Case, first: Trial, expected: Any) -> Finding | None:
         """Same values at other addresses, other margins: the same bits must come out."""

@@ -28,9 +28,12 @@ class Check:
     beside: names of functions of the page that `also` gets after the function itself.
     triton: False for a plain Python function, which needs no proof of a launch.
     launches: the exact number of launches of a call. max_programs: a function of the arguments and
-    options that gives the largest sensible grid. allow: further torch operators. deterministic:
-    False where two calls may differ in their last bits. inplace: names of arguments that are the
-    result. overlap: programs may store to one address.
+    options that gives the largest sensible grid. Where a task asks for one way of doing it:
+    programs (likewise: exactly so many), max_tile (likewise: the most elements in one load or
+    store), by_hand (functions of Triton's that the kernel must not call).
+    allow: further torch operators. deterministic: False where two calls may differ in their last
+    bits. inplace: names of arguments that are the result. overlap: programs may store to one
+    address.
     terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
     tolerance: a Tolerance, or a function from the output's dtype to one.
     mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with. They
@@ -49,6 +52,9 @@ class Check:
     triton: bool = True
     launches: int | None = None
     max_programs: Callable[..., int] | None = None
+    programs: Callable[..., int] | None = None
+    max_tile: Callable[..., int] | None = None
+    by_hand: Sequence[str] = ()
     allow: Sequence[str] = ()
     deterministic: bool = True
     inplace: Sequence[str] = ()

@@ -17,7 +17,7 @@ from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
 from .diagnose import Evidence, bad_strip, diagnose, first_bad
 from .errors import explain_error
 from .guard import same_bits
-from .kernel_text import refusal
+from .kernel_text import language_names, refusal
 from .launches import Launch
 from .report import CaseResult, Finding
 from .trial import Trial, run_trial
@@ -39,6 +39,9 @@ class Judge:
     inplace: tuple[str, ...] = ()
     overlap: bool = False
     max_programs: Callable[..., int] | None = None
+    programs: Callable[..., int] | None = None
+    max_tile: Callable[..., int] | None = None
+    by_hand: tuple[str, ...] = ()
     terms: Terms = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
     mistakes: Mistakes = field(default_factory=dict)
@@ -192,6 +195,12 @@ class Judge:
             if refused := refusal(watch.sources[key]):
                 return Finding(refused.code, refused.sentence)
             self._allowed.add(key)
+        for name in self.by_hand:
+            if any(name in language_names(fn) for fn in watch.sources.values()):
+                return Finding(
+                    "not-by-hand",
+                    f"The kernel calls {name} of Triton. This task asks you to write it yourself.",
+                )
         operators = ", ".join(f"torch.{name}" for name in dict.fromkeys(watch.compute))
         if not own and trial.result is None and not operators and not self.inplace:
             return Finding(
@@ -215,21 +224,27 @@ class Judge:
                 "wrong-launch-count",
                 f"{len(own)} kernel launches in one call; this task asks for {self.launches}.",
             )
-        if self.max_programs is not None and own:
-            return self._judge_grid(trial, own)
-        return None
+        return self._judge_grid(trial, own) if own else None
 
     def _judge_grid(self, trial: Trial, own: list[Launch]) -> Finding | None:
-        arguments = [trial.values.get(name, v) for name, v in trial.case.arguments.items()]
-        most = self.max_programs(*arguments, **trial.case.options)
         started = max(launch.programs for launch in own)
-        if started <= most:
+        if self.programs is not None and started != (asked := self.asked(self.programs, trial)):
+            return Finding(
+                "other-programs",
+                f"{started} programs were started; this task's way of doing it takes {asked}.",
+            )
+        if self.max_programs is None or started <= (most := self.asked(self.max_programs, trial)):
             return None
         return Finding(
             "too-many-programs",
             f"{started} programs were started where {most} are enough. Does the grid take into "
             "account how much one program covers?",
         )
+
+    def asked(self, number: Callable[..., int], trial: Trial) -> int:
+        """A number that the task asks for, which depends on a call's arguments and options."""
+        arguments = [trial.values.get(name, v) for name, v in trial.case.arguments.items()]
+        return number(*arguments, **trial.case.options)
 
     def _judge_memory(self, trial: Trial) -> Finding | None:
         for guarded in [*trial.watch.outputs, *trial.inputs.values()]:

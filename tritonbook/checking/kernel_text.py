@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import inspect
 import linecache
 import math
 import re
@@ -16,7 +17,8 @@ import textwrap
 from types import FunctionType
 from typing import Any
 
-from .language import BUILTINS, Refused, allow_path, is_literal, is_module, vet
+from ..course import closure_text
+from .language import BUILTINS, Refused, allow_path, is_literal, is_module, vet, walk_body
 from .meanings import RECURSIVE, chains, free_names, place
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
@@ -41,6 +43,29 @@ def _vet_place(told: list[Any]) -> None:
         module_text(text, node, told)
     for helper in helpers.values():
         _vet_place(helper)
+
+
+def language_names(fn: FunctionType, around: tuple[FunctionType, ...] = ()) -> set[str]:
+    """Last parts of the dotted and of the imported names in a kernel and its helpers: `softmax` for
+    `tl.softmax`. around: the kernels that call this one."""
+    fn = inspect.unwrap(fn)
+    text = "".join(linecache.getlines(fn.__code__.co_filename))
+    node = definitions(text).get(fn.__code__.co_firstlineno)
+    if node is None:
+        return set()
+    found = {part.attr for part in walk_body(node) if isinstance(part, ast.Attribute)}
+    lines = [each for each in ast.parse(text).body if isinstance(each, ast.ImportFrom)]
+    imported = {alias.asname or alias.name: alias.name for each in lines for alias in each.names}
+    home = closure_text.namespace(fn)
+    _, _, meanings, *_ = place(fn)
+    for name in free_names(node):
+        inner = getattr(home.get(name), "fn", None)
+        path = str(meanings.get(name, {}).get("path", ""))
+        if path or name in imported:
+            found.add(path.rpartition(".")[2] or imported[name])
+        elif isinstance(inner, FunctionType) and inner not in (*around, fn):
+            found |= language_names(inner, (*around, fn))
+    return found
 
 
 def definitions(text: str) -> dict[int, ast.FunctionDef]:

@@ -54,6 +54,9 @@ _VIEWS = {
 }
 
 
+NO_MEMORY = "a tensor on the device 'meta' has no memory: allocate on the input's device"
+
+
 class SabotageError(RuntimeError):
     """Raised in place of a launch: an honest wrapper lets it through."""
 
@@ -94,6 +97,8 @@ class Watch(DispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor) and result.is_meta:
+            raise ValueError(NO_MEMORY)
         if self._inside_launch:  # the interpreter itself calls torch
             return result
         namespace, _, name = func.name().partition("::")

@@ -100,6 +100,7 @@ def run(
     key: str | None = None,
     allow: Sequence[str] = (),
     inplace: Sequence[str] = (),
+    by_hand: Sequence[str] = (),
     mistakes: Mistakes | None = None,
     speed: Speed | None = None,
     compile_gate: Callable[..., Any] | None = None,
@@ -132,6 +133,7 @@ def run(
         name,
         allow=tuple(allow),
         inplace=tuple(inplace),
+        by_hand=tuple(by_hand),
         mistakes=dict(mistakes or {}),
         **options,
     )

@@ -190,24 +190,30 @@ def load(
     """
     exercise = slug if isinstance(slug, Exercise) else get(slug)
     text = exercise.module_text(replace)
-    name = f"{exercise.slug}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    name = module_name(exercise.slug, text)
     # Two folders may hold the same page with other cases: each has a module of its own.
     if fresh or (exercise, name) not in _loaded:
         _loaded[exercise, name] = _import(text, name, exercise)
     return _loaded[exercise, name]
 
 
-# Functions that `reference` gives to nobody in this process: what a graded answer is asked for.
-WITHHELD: set[str] = set()
+def module_name(slug: str, text: str) -> str:
+    """The name of a module, and of its file without the ending: it tells the content."""
+    return f"{slug}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+# Where there are no exercises to read: what `reference` and `given` give all the same, as the name
+# and the text of a module by function. None: there are exercises.
+LENT: dict[str, tuple[str, str]] | None = None
 
 
 def reference(name: str) -> Callable[..., Any]:
     """The solution of a graded function, by its name, from whichever exercise defines it.
 
-    Raises LookupError where the course has none, and for what is `WITHHELD`.
+    Raises LookupError where the course has none.
     """
-    if name in WITHHELD:
-        raise LookupError(f"{name!r} is asked for here: its solution is not an answer")
+    if LENT is not None:
+        return _lent(name)
     names: list[str] = []
     for exercise in exercises():
         for cell in exercise.answers().values():
@@ -225,6 +231,8 @@ def given(name: str) -> Callable[..., Any]:
 
     Raises LookupError where no notebook gives it, or more than one does.
     """
+    if LENT is not None:
+        return _lent(name)
     found = [
         exercise
         for exercise in exercises()
@@ -235,6 +243,15 @@ def given(name: str) -> Callable[..., Any]:
         where = ", ".join(exercise.slug for exercise in found) or "no notebook"
         raise LookupError(f"{name!r} is given by {where}: one notebook has to give it")
     return getattr(load(found[0]), name)
+
+
+def _lent(name: str) -> Callable[..., Any]:
+    if name not in LENT:
+        raise LookupError(f"{name!r} is not lent to this notebook: its own cells do not ask for it")
+    module, text = LENT[name]
+    if module not in _loaded:
+        _loaded[module] = _import(text, module)
+    return getattr(_loaded[module], name)
 
 
 @functools.cache
@@ -263,7 +280,7 @@ def _without_setup_call(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if line.strip() != "setup()").rstrip()
 
 
-def _import(text: str, name: str, exercise: Exercise) -> ModuleType:
+def _import(text: str, name: str, exercise: Exercise | None = None) -> ModuleType:
     path = _write(text, f"{name}.py")
     qualified = f"_tritonbook_exercise_{name}"
     spec = importlib.util.spec_from_file_location(qualified, path)
