@@ -1,10 +1,8 @@
 """What the checks of 65_gluon_attention try: cases, references, and mistakes that have a name."""
 
-import torch
-
 from tritonbook.checking import Check, case
 
-from .page import llama_gluon, next_tile_ref, same_order
+from .page import next_tile_ref, same_order
 
 
 def takes_every_tile_once(fn):
@@ -42,21 +40,6 @@ SHARE_CASES = [
     case("the third turn", turn=2, pid=5, programs=8),
     case("an odd number of programs", turn=3, pid=1, programs=5),
 ]
-
-
-class GluonLlamaBlock(torch.nn.Module):
-    """A TritonLlamaBlock on two kernels in Gluon. forward(x, cos, sin): (B, L, D) to (B, L, D)."""
-
-    def __init__(self, block):
-        super().__init__()
-        self.block = block
-
-    def forward(self, x, cos, sin):
-        block = self.block
-        if torch.is_grad_enabled():
-            return block(x, cos, sin)
-        weights = [getattr(block, name) for name in block.NAMES]
-        return llama_gluon(x, *weights, cos, sin, block.heads, block.kv_heads, block.eps)
 
 
 HIDDEN_SHARE_CASES = [

@@ -589,6 +589,21 @@ bench(ways, baseline="llama_block", warmup=1000, rep=300, stored="llama_gluon")
 # real model: `GluonLlamaBlock(TritonLlamaBlock.from_hugging_face(layer, config))`. While you train, it
 # runs the layer inside: the kernels in Gluon have no backward pass.
 
+# %% tags=["reference"]
+class GluonLlamaBlock(torch.nn.Module):
+    """A TritonLlamaBlock on two kernels in Gluon. forward(x, cos, sin): (B, L, D) to (B, L, D)."""
+
+    def __init__(self, block):
+        super().__init__()
+        self.block = block
+
+    def forward(self, x, cos, sin):
+        block = self.block
+        if torch.is_grad_enabled():
+            return block(x, cos, sin)
+        weights = [getattr(block, name) for name in block.NAMES]
+        return llama_gluon(x, *weights, cos, sin, block.heads, block.kv_heads, block.eps)
+
 # %% [markdown]
 # ## Recap
 #

@@ -26,7 +26,7 @@ from tritonbook.course.exercises import Exercise
 HERE = Path(__file__).parent
 OUT = HERE / "out"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
-SMALL = HERE.parent / "autograde" / "exercises" / "90_doubling.py"
+SMALL = HERE.parent / "autograde" / "exercises" / "90_doubling" / "page.py"
 # No network: a page that asks for anything but this machine gets no answer.
 FLAGS = [
     "--no-sandbox",

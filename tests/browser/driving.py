@@ -102,6 +102,15 @@ def run_down_to(page: Any, text: str) -> None:
     raise AssertionError(f"no cell holds {text!r}")
 
 
+def run_set_up(page: Any) -> None:
+    """Run the set-up cell, which is folded: a bar stands where its source would be."""
+    cell = page.locator(".jp-CodeCell").first
+    cell.locator(".jp-Placeholder").first.wait_for()
+    cell.locator(".jp-InputPrompt").first.click()
+    page.keyboard.press("Control+Enter")
+    cell.locator(".jp-OutputArea-output").first.wait_for()
+
+
 def edit_line(page: Any, text: str) -> None:
     """Enter the active cell and go to the line that is `text`, by keyboard."""
     lines = [line.strip() for line in active(page).locator(".cm-line").all_inner_texts()]

@@ -22,10 +22,9 @@ from typing import Any
 
 import pytest
 import torch
-from tritonbook.course.calls import calls
 
-from tritonbook.checking import run
 from tritonbook.checking.card import as_html
+from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import get, load
 from tritonbook.course.mutants import wrong_answers
 from tritonbook.course.progress import progress
@@ -144,9 +143,8 @@ def outputs(tmp_path_factory: Any) -> dict[str, str]:
         mutant = next(m for m in wrong.mutants["add"] if m.name == "mask_one_too_far")
         cards = []
         for module in (load(exercise), load(exercise, {"add": wrong.text("add", mutant)})):
-            (call, *_) = calls(exercise, "add", module)
-            options = {**call.options, "key": "add"}
-            cards.append(as_html(run(call.function, call.reference, call.cases, **options)))
+            report = run_page_check(module, "add", hidden=False)
+            cards.append(as_html(report, "def add(x, y): ..."))
         add, x = load(exercise).add, torch.randn(2500)
         table = stored.load("vector_add")
         box = predict(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from tritonbook.course.exercises import Exercise
 from .conftest import SMALL, Lab
 from .driving import menu, pale_words, shot
 
-NAME = SMALL.stem
+NAME = SMALL.parent.name
 CLASS = ("s1_right", "s4_no_mask")
 # What is typed before nbgrader's page has fetched points and remarks is not kept.
 LISTENING = """() => new Promise(ready => {
@@ -26,8 +27,15 @@ LISTENING = """() => new Promise(ready => {
 
 
 @pytest.fixture(scope="module")
-def graded(lab: Lab) -> Lab:
+def patch() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as undone:
+        yield undone
+
+
+@pytest.fixture(scope="module")
+def graded(lab: Lab, patch: pytest.MonkeyPatch) -> Lab:
     """Two submissions of a small assignment, released and autograded in the lab's folder."""
+    patch.setenv("TRITONBOOK_EXERCISES", str(SMALL.parents[1]))  # where its page is
     samples = [s for s in sample_class(material_of(Exercise(SMALL))) if s.student in CLASS]
     demo.release(lab.folder, [NAME], workers=1)
     demo.submit(lab.folder, NAME, samples)

@@ -126,6 +126,12 @@ def test_mistakes_name_the_mistake():
     assert report(answers.three_times, mistakes=mistakes).finding.code == "quadrupled"
 
 
+def test_a_mistake_may_be_a_function_of_torch():
+    """Kills: a check that breaks down over a built-in function, which has no signature."""
+    mistakes = {"sigmoid": (torch.sigmoid, "This is the sigmoid."), "x": (torch.abs, "No sign.")}
+    assert report(answers.three_times, mistakes=mistakes).finding.code == "constant-factor"
+
+
 def test_a_mistake_that_equals_the_reference_is_never_named():
     mistakes = {"same": (lambda x: x + x, "This is x + x.")}
     assert report(answers.three_times, mistakes=mistakes).finding.code == "constant-factor"

@@ -334,7 +334,10 @@ class Judge:
 def _told(formula: Callable[..., Any], case: Case) -> dict[str, Any]:
     """What a mistake's formula asks for by keyword: options of the call, and the case's `dtype`."""
     known = {"dtype": DTYPES[case.effective_dtype()], **case.options}
-    wanted = inspect.signature(formula).parameters.values()
+    try:
+        wanted = inspect.signature(formula).parameters.values()
+    except ValueError:  # a built-in function, such as torch.sigmoid, does not say what it takes
+        return {}
     return {p.name: known[p.name] for p in wanted if p.kind is p.KEYWORD_ONLY and p.name in known}
 
 

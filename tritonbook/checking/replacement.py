@@ -212,5 +212,5 @@ def examine(block: Block, question: str, names: Sequence[str]) -> str:
 
 
 def suspects() -> dict[str, tuple[Callable[[str], str], str]]:
-    """SENTENCES in the form that `check` takes as suspects."""
+    """SENTENCES in the form that `Check` takes as mistakes."""
     return {code: (lambda question, code=code: code, text) for code, text in SENTENCES.items()}

@@ -1,7 +1,6 @@
 """Known mistakes of LayerNorm and of merging statistics, as formulas with a sentence each.
 
-`check(..., suspects=...)` compares a wrong result with them, to name the mistake. The exercise file
-would otherwise show its reader more wrong formulas than right ones.
+A check with `mistakes=` compares a wrong result with them, to name the mistake.
 """
 
 from __future__ import annotations
