@@ -40,10 +40,15 @@ def parsed(source: str) -> ast.Module | None:
 
 
 @functools.lru_cache(maxsize=4096)
-def defined(source: str) -> dict[str, str]:
-    """What a cell defines at its top level: name -> a hash of the statement."""
+def statements(source: str) -> tuple[tuple[tuple[str, ...], str], ...] | None:
+    """What each top-level statement defines, and its hash; None for what is no Python."""
     tree = parsed(source)
-    return {name: digest(node) for node in (tree.body if tree else []) for name in targets(node)}
+    return None if tree is None else tuple((targets(node), digest(node)) for node in tree.body)
+
+
+def defined(source: str) -> dict[str, str]:
+    """What a cell defines at its top level: name -> the statement's hash."""
+    return {name: found for names, found in statements(source) or () for name in names}
 
 
 def digest(node: ast.AST) -> str:
@@ -51,18 +56,20 @@ def digest(node: ast.AST) -> str:
     return hashlib.sha256(ast.dump(node).encode("utf-8", "replace")).hexdigest()
 
 
-def targets(node: ast.stmt) -> list[str]:
+def targets(node: ast.stmt) -> tuple[str, ...]:
     """What a statement defines: a function, or what `k = triton.jit(_k)` gives a name to."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-        return [node.name]
+        return (node.name,)
     if isinstance(node, ast.Assign):
-        return [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return []
+        return tuple(target.id for target in node.targets if isinstance(target, ast.Name))
+    return ()
 
 
 def without_magics(source: str) -> str:
     """Lines that only a notebook understands (`%timeit`, `!ls`, `tl.load?`) become `pass`."""
-    if parsed(source) is not None:  # then a line that begins with % goes on with the one above it
+    if (
+        statements(source) is not None
+    ):  # then a line that begins with % goes on with the one above it
         return source
     lines = source.splitlines()
     if lines and lines[0].lstrip().startswith("%%"):

@@ -218,7 +218,8 @@ def grade(session: Session, go: Callable[[], None]) -> None:
     session.record()
     _show(session)
     unfinished = set(session.summary()) & {"INFRA", "OPEN"}
-    session.read()  # the report is about the whole class, whoever was graded now
+    if session.students:  # the report is about the whole class, whoever was graded now
+        session.read()
     found = class_report(session)
     for name, text in (("report.md", as_text(found)), ("report.html", as_html(found))):
         (session.folder / name).write_text(text, encoding="utf-8", errors="replace")

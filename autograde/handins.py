@@ -21,7 +21,7 @@ from typing import Any
 
 from .cells import HandedCell, parsed
 from .course import MAX_NOTEBOOK_BYTES, Course, source_of
-from .matching import Stubs
+from .matching import stubs_of
 
 MAX_FILES = 200  # looked at for one student
 MAX_DEPTH = 4  # of folders
@@ -58,7 +58,7 @@ def find(folder: Path, course: Course, notes: list[str]) -> list[HandedCell] | N
         notes.append("the hand-in is a link, which is not followed")
         return None
     reader = _Reader(folder, notes)
-    stubs = Stubs(course)
+    stubs = stubs_of(course)
     found = reader.all()
     expected = f"{course.notebook}.ipynb"
     holding = [

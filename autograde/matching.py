@@ -8,10 +8,20 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 
 from tritonbook.course import gaps
 
-from .cells import MAX_CELL_CHARACTERS, HandedCell, defined, digest, parsed, targets, without_magics
+from .cells import (
+    MAX_CELL_CHARACTERS,
+    HandedCell,
+    defined,
+    digest,
+    parsed,
+    statements,
+    targets,
+    without_magics,
+)
 from .course import Course, GivenCell
 
 MAX_EXTRA = 100
@@ -63,10 +73,10 @@ class Stubs:
 
     def untouched(self, name: str, source: str) -> bool:
         """Whether the text does not go beyond what was given out."""
-        tree, given = parsed(source), parsed(self.texts[name])
-        if tree is None or given is None:
+        found = statements(source)
+        if found is None:
             return not source.strip()
-        return not tree.body or digest(tree) == digest(given)
+        return not found or found == statements(self.texts[name])
 
     def held(self, cells: list[HandedCell]) -> int:
         """How many of the answers are there, by name or by what is defined."""
@@ -81,18 +91,23 @@ class Stubs:
         """Whether any answer goes beyond its stub."""
         given = {f: text for functions in self.functions.values() for f, text in functions.items()}
         for cell in cells:
-            if parsed(cell.source) is None and {cell.grade_id, cell.cell_id} & set(self.names):
+            if statements(cell.source) is None and {cell.grade_id, cell.cell_id} & set(self.names):
                 return True
             if any(given.get(f, text) != text for f, text in defined(cell.source).items()):
                 return True
         return False
 
 
+@functools.lru_cache(maxsize=8)
+def stubs_of(course: Course) -> Stubs:
+    return Stubs(course)
+
+
 def match(
     course: Course, handed: list[HandedCell], notes: list[str]
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
     """Answers by grade id, and added code cells by the course's cell that they follow."""
-    stubs = Stubs(course)
+    stubs = stubs_of(course)
     known = {cell.name: cell for cell in course.cells}
     texts = {given_text(cell).strip(): cell.name for cell in course.cells if cell.kind == "code"}
     names = [
@@ -108,7 +123,7 @@ def match(
     handed, names = [cell for cell, _ in pairs], [name for _, name in pairs]
     parts = {name: _own(name, handed, names, stubs, notes) for name in stubs.names}
     serves = _elsewhere(handed, names, parts, stubs, texts, notes)
-    given = _statements(course)
+    given = _statements(course) if serves else set()
     for number, answers in serves.items():
         source, own = handed[number].source, names[number]
         if own in stubs.names and parts[own] and number in parts[own]:
@@ -226,8 +241,8 @@ def _split(source: str, answers: list[str], stubs: Stubs, given: set[str]) -> di
 
 def _statements(course: Course) -> set[str]:
     """Every statement of the course's own cells, as a hash."""
-    trees = [parsed(given_text(cell)) for cell in course.cells if cell.kind == "code"]
-    return {digest(node) for tree in trees if tree for node in tree.body}
+    texts = [given_text(cell) for cell in course.cells if cell.kind == "code"]
+    return {found for text in texts for _, found in statements(text) or ()}
 
 
 def _extras(

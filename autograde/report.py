@@ -13,7 +13,7 @@ from tritonbook.checking.card import MIME
 
 from .record import Marks, read_marks
 from .run import Session
-from .similar import Pair, pairs_of
+from .similar import SOLUTION, Pair, pairs_of
 from .work import Verdict
 
 HELP_BELOW = 0.5  # share of points under which a student is listed
@@ -79,21 +79,32 @@ class ClassReport:
     @property
     def lists(self) -> list[tuple[str, list[str]]]:
         """The lists of names and notes that are not empty, each with its heading."""
-        pairs = [
-            f"{pair.key}: {pair.one} and {pair.other}, {pair.score:.2f}, {pair.kind}"
-            for pair in self.pairs[:PAIRS_SHOWN]
-        ]
-        if len(self.pairs) > PAIRS_SHOWN:
-            pairs.append(f"and {len(self.pairs) - PAIRS_SHOWN} more")
         found = [
             (f"Under {HELP_BELOW:.0%} of the points", self.need_help),
             ("Nothing handed in", self.absent),
             ("Not scored yet (the grader failed; run `autograde retry`)", self.open),
             ("For a person to look at", self.for_a_person),
             ("Odd hand-ins", self.notes),
-            ("Answers that are alike (no grade follows from this)", pairs),
+            ("Answers that are alike (no grade follows from this)", self._alike()),
         ]
         return [(title, names) for title, names in found if names]
+
+    def _alike(self) -> list[str]:
+        """Pairs of students, then for each exercise who is like the published solution."""
+        between = [pair for pair in self.pairs if pair.other != SOLUTION]
+        lines = [
+            f"{pair.key}: {pair.one} and {pair.other}, {pair.score:.2f}, {pair.kind}"
+            for pair in between[:PAIRS_SHOWN]
+        ]
+        if len(between) > PAIRS_SHOWN:
+            lines.append(f"and {len(between) - PAIRS_SHOWN} pairs more")
+        published: dict[str, list[str]] = defaultdict(list)
+        for pair in self.pairs:
+            if pair.other == SOLUTION:
+                published[pair.key].append(f"{pair.one} {pair.score:.2f} ({pair.kind})")
+        for key, names in published.items():
+            lines.append(f"{key}: {SOLUTION} and {students(len(names))}: {', '.join(names)}")
+        return lines
 
 
 def class_report(session: Session) -> ClassReport:
@@ -142,9 +153,14 @@ def _line(text: str) -> str:
     return (text.strip().splitlines() or [""])[0][:300]
 
 
+def students(count: int) -> str:
+    """The number with its noun."""
+    return "1 student" if count == 1 else f"{count} students"
+
+
 def as_text(report: ClassReport) -> str:
     """The report as Markdown that also reads well in a terminal."""
-    lines = [f"# {report.assignment}: {len(report.rows)} students", ""]
+    lines = [f"# {report.assignment}: {students(len(report.rows))}", ""]
     lines += ["| points | students |", "|---|---|"]
     for tenth, count in enumerate(report.distribution):
         lines.append(f"| {10 * tenth}-{10 * tenth + 10} % | {'#' * min(count, 60)} {count} |")
@@ -154,8 +170,8 @@ def as_text(report: ClassReport) -> str:
         lines += ["## Common mistakes", ""]
         for key, task in report.tasks.items():
             for each in task.mistakes[:5]:
-                count = len(each.students)
-                lines.append(f"- {key}: {each.code}, {count} students. {each.sentence}")
+                count = students(len(each.students))
+                lines.append(f"- {key}: {each.code}, {count}. {each.sentence}")
         lines.append("")
     for title, names in report.lists:
         lines += [f"## {title}", "", *(f"- {name}" for name in names), ""]

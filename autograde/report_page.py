@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from html import escape
 
-from .report import ClassReport, Outcome, Task
+from .report import ClassReport, Outcome, Task, students
 
 STYLE = """\
 :root{color-scheme:light dark;--ink:#1f2328;--soft:#57606a;--line:#d0d7de;--paper:#fff;
@@ -29,7 +29,7 @@ summary{cursor:pointer}td p{margin:0}li{overflow-wrap:anywhere}
 def as_html(report: ClassReport) -> str:
     """The whole page."""
     parts = [
-        f"<h1>{escape(report.assignment)}: {len(report.rows)} students</h1>",
+        f"<h1>{escape(report.assignment)}: {students(len(report.rows))}</h1>",
         _distribution(report),
         *(_task(key, task) for key, task in report.tasks.items()),
         *(_list(title, names) for title, names in report.lists),

@@ -49,6 +49,7 @@ class Session:
     assignment: str
     courses: list[Course] = field(default_factory=list)
     submissions: list[tuple[Course, Submission]] = field(default_factory=list)
+    students: set[str] | None = None  # those whose submissions were read; None: all
     keys: set[str] | None = None  # the exercises that are run; None: all
 
     def __post_init__(self) -> None:
@@ -78,10 +79,11 @@ class Session:
                 f"Nobody handed in {self.assignment}: {place} has no folder STUDENT/"
                 f"{self.assignment}; run `nbgrader collect {self.assignment}` first."
             )
-        if students is not None:
-            if unknown := sorted(set(students) - set(wanted)):
+        self.students = None if students is None else set(students)
+        if self.students is not None:
+            if unknown := sorted(self.students - set(wanted)):
                 raise BadCourse(f"{place / unknown[0] / self.assignment} is not there.")
-            wanted = [student for student in wanted if student in set(students)]
+            wanted = [student for student in wanted if student in self.students]
         self.submissions = [
             (course, ingest(self.root, course, student))
             for student in wanted

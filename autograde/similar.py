@@ -7,11 +7,12 @@ course gave out does not count, nor does what a good part of the class writes.
 from __future__ import annotations
 
 import builtins
+import functools
 import io
 import keyword
 import tokenize
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -33,8 +34,6 @@ _SKIPPED = {
     tokenize.ENDMARKER,
 }
 
-Run = tuple[str, ...]
-
 
 @dataclass(frozen=True)
 class Pair:
@@ -48,7 +47,8 @@ class Pair:
     kind: str
 
 
-def tokens(source: str, names: bool = False) -> list[str]:
+@functools.lru_cache(maxsize=4096)
+def tokens(source: str, names: bool = False) -> tuple[str, ...]:
     """The tokens of an answer. names: with the names, numbers and strings as they are written."""
     found: list[str] = []
     fresh = True  # at the beginning of a statement, where a string is a comment
@@ -63,7 +63,7 @@ def tokens(source: str, names: bool = False) -> list[str]:
             found.append(token.string if names else _plain(token, found))
     except (tokenize.TokenError, SyntaxError):
         pass  # what stands before the mistake is compared
-    return found
+    return tuple(found)
 
 
 def _plain(token: tokenize.TokenInfo, before: list[str]) -> str:
@@ -74,8 +74,9 @@ def _plain(token: tokenize.TokenInfo, before: list[str]) -> str:
     return token.string if token.type == tokenize.OP else "S"
 
 
-def runs(found: list[str]) -> set[Run]:
-    return {tuple(found[at : at + K]) for at in range(len(found) - K + 1)}
+def runs(found: Sequence[str]) -> set[int]:
+    """The hashes of all runs of K tokens; they hold within this process."""
+    return {hash(tuple(found[at : at + K])) for at in range(len(found) - K + 1)}
 
 
 def pairs_of(submissions: Iterable[tuple[Course, Submission]]) -> list[Pair]:

@@ -142,7 +142,8 @@ CELLS = {
     "kernel and wrapper apart, metadata doubled": _two_cells_kept,
     "merged, metadata lost": _merged(f"{DOUBLE}\n\n\n{ANSWER}"),
     "merged in another order, with a helper": _merged(
-        "UNUSED = 1\n" + ANSWER + "\nprint(halves(3))\n\n" + DOUBLE
+        f"EVEN = 4\n{ANSWER}\ncheck(halves, halves_ref, [case('mine', n=EVEN)], triton=False)\n"
+        f"FIRST = [halves(n) for n in range(EVEN)]\n\n{DOUBLE}"
     ),
     "merged into the last answer": _merged_into_the_last,
     "written beside the stub": _beside_the_stub,
@@ -249,16 +250,22 @@ def _with(book: Book, answer: str) -> Book:
     return made
 
 
-def test_the_newest_of_several_counts(blank: Book, course: Course, folder: Path) -> None:
-    """Kills: the first by name taken for the last by time; the others left out in silence."""
-    for number, when in ((1, 30.0), (2, 50.0), (10, 50.0), (3, 20.0)):
+@pytest.mark.parametrize(("second", "newest"), [(50.0, 10), (60.0, 2)])
+def test_the_newest_of_several_counts(
+    second: float, newest: int, blank: Book, course: Course, folder: Path
+) -> None:
+    """Kills: the last by name taken for the last by time; `-Copy2` for later than `-Copy10` where
+    an upload made the times equal; the others left out in silence."""
+    times = {1: 30.0, 2: second, 10: 50.0, 3: 20.0}
+    for number, when in times.items():
         text = f"def halves(n):\n    return {number}"
         _write(folder / f"{NAME}-Copy{number}.ipynb", _with(blank, text), when)
     answers, submission = _ingested(course, folder)
-    assert "return 10" in answers["answer-halves"]
+    assert f"return {newest}" in answers["answer-halves"]
     notes = " ".join(submission.notes)
-    assert "renamed to '90_doubling-Copy10.ipynb'" in notes
-    assert all(f"-Copy{number}.ipynb' was handed in too" in notes for number in (1, 2, 3))
+    assert f"renamed to '90_doubling-Copy{newest}.ipynb'" in notes
+    for number in {*times} - {newest}:
+        assert f"-Copy{number}.ipynb' was handed in too" in notes
 
 
 def test_the_name_that_was_asked_for_counts_if_it_holds_work(

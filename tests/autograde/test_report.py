@@ -87,7 +87,7 @@ def test_mistakes_are_told_by_exercise(course: Path) -> None:
     text = as_text(_report(course))
     assert "- double: wrong-values, 4 students. In double: " in text
     assert "- halves: wrong-values, 4 students. In halves: " in text
-    assert "- double: missing, 1 students. The answer's cell was not handed in." in text
+    assert "- double: missing, 1 student. The answer's cell was not handed in." in text
     assert "- s5_torch 90_doubling double: MISSING" in text.partition("## For a person")[2]
     assert "\x1b" not in text
 
@@ -190,6 +190,7 @@ def test_copies_are_listed_without_a_grade(course: Path) -> None:
     report = _report(course)
     alike = as_text(report).partition("## Answers that are alike")[2]
     assert "- double: s2_other_blocks and s4_no_mask, 1.00, word for word" in alike
+    assert "- double: the published solution and 5 students: s1_right 1.00 (word for word)" in alike
     assert "s6_untouched" not in alike
     assert report.rows["s2_other_blocks"][0] == 6
 
