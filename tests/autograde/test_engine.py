@@ -249,6 +249,14 @@ def test_a_kernel_among_the_arguments(started: Callable[[str], Launcher]) -> Non
         assert [launch.name for launch in watch.launches] == ["kernel"]
 
 
+# Without what finds the package where it was installed from.
+ALONE = """
+import runpy, sys
+sys.meta_path = [f for f in sys.meta_path if "editable" not in f"{f} {type(f)}".lower()]
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+"""
+
+
 @pytest.mark.parametrize("module", ["engine", "candidate"])
 def test_it_starts_with_the_files_that_it_is_shown(module: str, tmp_path: Path) -> None:
     """Kills: an import of what bubblewrap and apptainer do not show."""
@@ -259,8 +267,9 @@ def test_it_starts_with_the_files_that_it_is_shown(module: str, tmp_path: Path) 
         (shown / f"{name}.py").symlink_to(package / f"{name}.py")
     (tmp_path / "tritonbook").symlink_to(package.parent / "tritonbook")
     ours, theirs = socket.socketpair()
+    limits = json.dumps(asdict(sandbox.Limits()))
     process = subprocess.Popen(
-        [sys.executable, "-m", f"autograde.{module}", json.dumps(asdict(sandbox.Limits()))],
+        [sys.executable, "-c", ALONE, f"autograde.{module}", limits],
         stdin=theirs.fileno(),
         stderr=subprocess.PIPE,
         cwd=tmp_path,
