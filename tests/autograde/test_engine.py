@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -251,3 +254,37 @@ def test_a_kernel_among_the_arguments(started: Callable[[str], Launcher]) -> Non
                 launcher.launch(id, (1,), [x, helper], {})
         assert (x.item(), launcher.carried_out) == (12.0, 2)
         assert [launch.name for launch in watch.launches] == ["kernel"]
+
+
+# Without what finds the package where it was installed from.
+ALONE = """
+import runpy, sys
+sys.meta_path = [f for f in sys.meta_path if "editable" not in f"{f} {type(f)}".lower()]
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("module", ["engine", "candidate"])
+def test_it_starts_with_the_files_that_it_is_shown(module: str, tmp_path: Path) -> None:
+    """Kills: an import of what bubblewrap and apptainer do not show."""
+    package = Path(engine.__file__).parent
+    shown = tmp_path / "autograde"
+    shown.mkdir()
+    for name in sandbox.CANDIDATE_FILES:
+        (shown / f"{name}.py").symlink_to(package / f"{name}.py")
+    (tmp_path / "tritonbook").symlink_to(package.parent / "tritonbook")
+    ours, theirs = socket.socketpair()
+    limits = json.dumps(asdict(sandbox.Limits()))
+    process = subprocess.Popen(
+        [sys.executable, "-c", ALONE, f"autograde.{module}", limits],
+        stdin=theirs.fileno(),
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=sandbox.environment() | {"PYTHONPATH": str(tmp_path), "TMPDIR": str(tmp_path)},
+    )
+    theirs.close()
+    try:
+        Line(ours).wait_until_ready(module)
+    finally:
+        process.kill()
+        print(process.communicate()[1].decode())
