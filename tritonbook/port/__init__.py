@@ -1,1 +1,1 @@
-"""Differences between Triton versions, the interpreter's mends, launch hooks: each with its reason."""
+"""What differs between versions of Triton, the interpreter's mends, launch hooks; why, for each."""
