@@ -93,7 +93,8 @@ def _tiles_of_one_shape_need_no_broadcast(interp: Any) -> None:
 
 
 def _numpy_dtype_by_name(interp: Any) -> None:
-    original, known = interp._get_np_dtype, {}
+    original = interp._get_np_dtype
+    known: dict[str, Any] = {}
 
     def numpy_dtype(type: Any) -> Any:
         found = known.get(type.name)
