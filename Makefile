@@ -74,5 +74,5 @@ matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (3 GB to
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
 	@$(BIN)/python -m tritonbook.build.architectures
 
-.PHONY: help setup sync new execute check demo grade lab test test-all test-gpu test-container kill-matrix \
-	matrix matrix-oldest compile-check
+.PHONY: help setup sync new execute check demo grade lab test test-gpu test-container kill-matrix \
+	matrix matrix-oldest compile-check test-all

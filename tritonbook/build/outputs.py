@@ -23,9 +23,8 @@ def source_hashes(notebook: NotebookNode) -> dict[str, str]:
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
-        # The set-up cell names the release, and a new version or a fork's address alone makes no
-        # output stale.
-        source = re.sub(r"https://\S+/tags/v[^/]*\.zip", "", cell.source)
+        # The set-up cell names the release, and a new version alone makes no output stale.
+        source = re.sub(r"/tags/v[^/]*\.zip", "", cell.source)
         tree = ast.parse(source)
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         parts = [source, *sorted({owners[name] for name in names if name in owners})]

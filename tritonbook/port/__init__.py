@@ -1,1 +1,1 @@
-"""What differs between versions of Triton, the interpreter's mends, launch hooks; why, for each."""
+"""Differences between Triton versions, the interpreter's mends, launch hooks, with reasons."""

@@ -1,6 +1,7 @@
 """Every difference between Triton versions, and between interpreter and compiler, in one place.
 
-Each function says why it exists. What the interpreter itself gets wrong is mended in `interpreter`.
+Each function says why it exists. What the interpreter itself gets wrong is mended in
+`interpreter`.
 """
 
 from __future__ import annotations
