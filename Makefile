@@ -51,6 +51,7 @@ lab: $(STAMP)  ## JupyterLab on notebooks/
 test: $(STAMP)  ## the whole test suite (no GPU needed)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 -m "not gpu and not container"
 
+.PHONY: test-all
 test-all: $(STAMP)  ## the same with nothing from a cache, then the container's tests
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 -m "not gpu and not container" --cache-clear
 	@$(MAKE) --no-print-directory test-container
@@ -75,4 +76,4 @@ compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: regis
 	@$(BIN)/python -m tritonbook.build.architectures
 
 .PHONY: help setup sync new execute check demo grade lab test test-gpu test-container kill-matrix \
-	matrix matrix-oldest compile-check test-all
+	matrix matrix-oldest compile-check
