@@ -31,10 +31,11 @@ new: $(STAMP)  ## a template exercise: make new SLUG=53_scan
 execute: $(STAMP)  ## run the solutions on this machine's GPU and keep their outputs: [SLUG=01]
 	@$(BIN)/python -m tritonbook.build execute $(SLUG)
 
-check: $(STAMP)  ## generated files up to date, no leaks, stubs compile, style
+check: $(STAMP)  ## generated files up to date, no leaks, stubs compile, types, style
 	@$(BIN)/python -m tritonbook.build check
 	@$(BIN)/ruff check -q .
 	@$(BIN)/ruff format -q --check .
+	@$(BIN)/mypy --no-error-summary
 
 # --- people
 demo: $(STAMP)  ## release, submit, grade and print the sample class
@@ -52,6 +53,11 @@ lab: $(STAMP)  ## JupyterLab on notebooks/
 # tensors are small, and threads that wait for work take it from the others.
 test: $(STAMP)  ## the whole test suite (no GPU needed)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 -m "not gpu and not container"
+
+.PHONY: test-all
+test-all: $(STAMP)  ## the same with nothing from a cache, then the container's tests
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 -m "not gpu and not container" --cache-clear
+	@$(MAKE) --no-print-directory test-container
 
 test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this machine's GPU
 	@$(BIN)/python -m pytest -q -n 8 -m "gpu and not timed"

@@ -15,6 +15,7 @@ DOCUMENTS = [
         "CONTRIBUTING.md",
         "AGENTS.md",
         "CHANGELOG.md",
+        "docs/house.md",
         "singularity/README.md",
     )
 ]
@@ -62,6 +63,15 @@ def test_the_four_readers_find_their_start_before_anything_else():
     for reader in ("Colab", "laptop without a GPU", "GPU box", "Slurm cluster"):
         assert reader in start
     assert len(start.splitlines()) <= 45  # one screen
+
+
+def test_the_house_has_the_files_that_its_page_names():
+    """Kills: a map that still shows what was moved or renamed. The rooms may change, names not."""
+    text = (ROOT / "docs" / "house.md").read_text().partition("## Where")[0]
+    named = set(re.findall(r"`(\w+\.py)`", text))
+    rooms = ("tritonbook", "autograde")
+    there = {path.name for room in rooms for path in (ROOT / room).rglob("*.py")}
+    assert len(named) > 20 and named <= there, named - there
 
 
 def test_contributors_get_six_steps():

@@ -1,5 +1,6 @@
 """The run over pairs of torch and Triton, and the generated parts of the README."""
 
+import subprocess
 import sys
 from subprocess import CalledProcessError
 
@@ -7,6 +8,7 @@ import pytest
 
 from tritonbook import findings
 from tritonbook.build import readme, versions
+from tritonbook.build.release import Release
 from tritonbook.build.versions import PAIRS, Pair
 
 
@@ -127,6 +129,28 @@ def test_the_version_table_has_a_row_a_run():
     text = readme.version_table({"date": "2026-01-01", "runs": [run]})
     assert "| 2.6.0+cu124 | 3.2.0 | 2.4.6 | 3.11.7 | 2 of 3 | 5 of 5 |" in text
     assert "2026-01-01" in text
+
+
+def test_a_fork_s_address_reaches_every_line_of_the_readme():
+    """Kills: an address that stands in a file by hand; a Colab link to our notebook."""
+    fork = Release("https://github.com/someone/else", "1.2.3")
+    ours = readme.read_release(versions.ROOT).repository.removeprefix("https://github.com/")
+    text = (versions.ROOT / "README.md").read_text()
+    assert ours in text
+    changed = readme.addressed(text, fork)
+    assert ours not in changed and "git clone https://github.com/someone/else && cd else" in changed
+    assert fork.colab("notebooks/01_vector_add.ipynb") + ")\n" in changed
+
+
+def test_the_address_stands_in_one_file_by_hand():
+    """Kills: a second place that a fork has to find."""
+    name = readme.read_release(versions.ROOT).repository.removeprefix("https://github.com/")
+    listed = subprocess.run(
+        ["git", "grep", "-lF", name], cwd=versions.ROOT, capture_output=True, text=True
+    )
+    generated = ("notebooks/", "solutions/", "autograde/source/", "README.md")
+    by_hand = [line for line in listed.stdout.splitlines() if not line.startswith(generated)]
+    assert by_hand == ["pyproject.toml"]
 
 
 def test_the_readme_is_up_to_date():

@@ -23,7 +23,7 @@ class ScriptedClock:
         self.warmups = []
 
     def _name(self, fn):
-        return fn.__defaults__[0].__name__
+        return fn.func.__name__
 
     def time(self, fn, warmup, rep):
         median = self.ms[self._name(fn)]
@@ -180,6 +180,17 @@ def test_stored_result_is_labelled_as_measured_elsewhere(tmp_path, monkeypatch):
     shown = bench({"slow": lambda: called.append(1)}, stored="demo", timer=WallClock())
     assert called == [] and shown["fast"].ms == 0.5
     assert "NOT THIS MACHINE" in shown.table()
+
+
+def test_a_stored_sweep_is_no_single_result(tmp_path, monkeypatch):
+    """Kills: one name given to two results of a page, whose plot then fails far from here."""
+    from tritonbook.timing import stored
+
+    monkeypatch.setenv("TRITONBOOK_STORE_BENCH", str(tmp_path))
+    monkeypatch.setattr(stored, "DIRECTORY", tmp_path)
+    run({"slow": 2.0, "fast": 0.5}, stored="demo")
+    with pytest.raises(TypeError, match="stored as 'demo' is a BenchResult, no Sweep"):
+        bench_sweep("n", [1], lambda n: {"fns": {}}, stored="demo", timer=WallClock())
 
 
 def test_without_a_stored_result_wall_clock_is_taken(tmp_path, monkeypatch):

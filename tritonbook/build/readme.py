@@ -1,7 +1,7 @@
-"""The generated parts of README.md: the table of notebooks, and the table of tested versions.
+"""The generated parts of README.md: the tables of notebooks and tested versions, the address.
 
 A generated part stands between `<!-- NAME: generated -->` and `<!-- end of NAME -->`; everything
-else in the file is written by hand.
+else in the file is written by hand, and there the repository's address follows pyproject.toml.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from ..course.exercises import Exercise, exercises
-from .release import read_release
+from .release import Release, read_release
 from .views import NEEDS
 
 VERSIONS = Path("benchmarks") / "matrix" / "versions.json"
@@ -22,11 +22,19 @@ def generated(root: Path) -> dict[Path, bytes]:
     path = root / "README.md"
     if not path.is_file():
         return {}
-    text = path.read_text(encoding="utf-8")
+    text = addressed(path.read_text(encoding="utf-8"), read_release(root))
     text = fill(text, "notebooks", notebook_table(root))
     if (root / VERSIONS).is_file():
         text = fill(text, "versions", version_table(json.loads((root / VERSIONS).read_text())))
     return {path: text.encode()}
+
+
+def addressed(text: str, release: Release) -> str:
+    """The text with every link to Colab, and what `git clone` fetches, at the release's address."""
+    link = r"https://colab\.research\.google\.com/github/[^/\s]+/[^/\s]+/blob/[^/\s]+/([^)\s]+)"
+    text = re.sub(link, lambda found: release.colab(found[1]), text)
+    clone = f"git clone {release.repository} && cd {release.repository.rsplit('/', 1)[1]}"
+    return re.sub(r"git clone \S+ && cd \S+", lambda _: clone, text)
 
 
 def fill(text: str, name: str, body: str) -> str:

@@ -51,9 +51,10 @@ class DispatchMode(TorchDispatchMode):
         @functools.wraps(plain)
         def dispatch(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             dynamo = sys.modules.get("torch._dynamo")
-            if getattr(dynamo, "disable", None) is None:
+            shield = getattr(dynamo, "disable", None)
+            if shield is None:
                 return plain(self, func, types, args, kwargs)
-            cls.__torch_dispatch__ = dynamo.disable(plain)
+            cls.__torch_dispatch__ = shield(plain)
             return cls.__torch_dispatch__(self, func, types, args, kwargs)
 
         cls.__torch_dispatch__ = dispatch

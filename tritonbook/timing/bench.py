@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from .ceiling import Ceilings, ceilings
 from .clock import LAUNCH_BOUND_MS, Clock, clock
 from .result import BenchResult, Row, Sweep
 from .stored import keep, load
+
+Kind = TypeVar("Kind", BenchResult, Sweep)
 
 
 def bench(
@@ -49,7 +52,7 @@ def bench(
     if baseline is not None and baseline not in named:
         raise ValueError(f"baseline {baseline!r} is not among {', '.join(named)}")
     timer = timer or clock()
-    if stored and not timer.on_gpu and (found := load(stored)):
+    if found := _kept(stored, BenchResult, timer):
         return found
     notes = [note for i, arg in enumerate(args) for note in _remarks(f"argument {i}", arg)]
     if peaks is None and timer.on_gpu:
@@ -60,7 +63,7 @@ def bench(
     rows = []
     for name, fn in named.items():
         notes += _remarks(f"the result of {name}", fn(*args))
-        rows.append(_row(name, lambda fn=fn: fn(*args), timer, warmup, rep, bytes, flops, peaks))
+        rows.append(_row(name, partial(fn, *args), timer, warmup, rep, bytes, flops, peaks))
     if timer.on_gpu and any(row.device_ms for row in rows):
         notes.append(
             "small work: 'ms' is the call as your program pays it (mostly the host's launch), "
@@ -101,6 +104,17 @@ def _remember(result: BenchResult) -> None:
     note_speeds(rows)
 
 
+def _kept(name: str | None, kind: type[Kind], timer: Clock) -> Kind | None:
+    """The stored result to show in place of times of the interpreter. Raises TypeError."""
+    found = load(name) if name and not timer.on_gpu else None
+    if found is None or isinstance(found, kind):
+        return found
+    raise TypeError(
+        f"the result stored as {name!r} is a {type(found).__name__}, no {kind.__name__}: "
+        "give this one another name"
+    )
+
+
 def bench_sweep(
     axis: str,
     values: list[Any],
@@ -116,7 +130,7 @@ def bench_sweep(
     go to every `bench`. `stored` works as it does there. Inputs are freed between sizes.
     """
     timer = options.get("timer") or clock()
-    if stored and not timer.on_gpu and (found := load(stored)):
+    if found := _kept(stored, Sweep, timer):
         return found
     results = []
     for value in values:

@@ -48,7 +48,9 @@ class Plot:
         """Write the figure; the suffix (.png, .svg, .pdf) chooses the format."""
         self.figure.savefig(path, facecolor=CARD)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+    def _repr_mimebundle_(
+        self, include: Any = None, exclude: Any = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         png = self.png()
         data = {
             "text/html": style.image(png, "image/png", self.alt),
