@@ -19,7 +19,7 @@ max-width:60rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem;border-top:1px solid var(--line);
 padding-top:1rem}
 table{border-collapse:collapse;width:100%}td{padding:.15rem .5rem;vertical-align:top}
-td.name{white-space:nowrap;width:1%}td.count{text-align:right;width:1%}
+td.name{white-space:nowrap;width:1%}td.count{text-align:right;width:1%;white-space:nowrap}
 .bar{height:.9rem;margin-top:.35rem;border-radius:2px;background:var(--bad);min-width:1px}
 .bar.good{background:var(--good)}.soft,summary{color:var(--soft);font-size:.9rem}
 summary{cursor:pointer}td p{margin:0}li{overflow-wrap:anywhere}
