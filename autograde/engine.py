@@ -25,18 +25,14 @@ import torch
 
 from tritonbook.port.compat import causes
 from tritonbook.port.device import INTERPRET
-from tritonbook.seeing.meter import ATOMIC, LOAD, STORE, Access, Meter, meter
+from tritonbook.seeing.meter import Meter, meter
 
 from . import fence, sandbox
-from .tape import DTYPES, TapeError, decode
-from .wire import Line, Message, PeerGone
+from .accesses import packed
+from .tape import DTYPES, decode
+from .wire import BUFFERS_CAP, Line, Message, PeerGone
 
 MAX_TEXT = 2000  # characters of an error message
-KINDS = (LOAD, STORE, ATOMIC)
-MAX_RANK = 8  # of a tile
-# One row of int64 for each access: its program, kind, size of an element, line, whether it has a
-# mask, rank and shape. All lanes' addresses follow in one buffer, the masks in another.
-ROW = 8 + MAX_RANK
 
 
 def main(end: socket.socket, folder: Path) -> None:
@@ -83,7 +79,10 @@ class Engine:
             launch = seen.launches[-1]
             reply["seen"] = [launch.flops, launch.locks, launch.float32_dot]
             reply["bases"] = [block.data_ptr() for block in blocks]
-            sent += _packed(seen.accesses)
+            told = packed(seen.accesses, BUFFERS_CAP - sum(block.nbytes for block in sent))
+            if told is None:
+                reply["seen"] = None
+            sent += told or []
         return reply, sent
 
     def _kernel(self, kernels: list[Any], number: int) -> Any:
@@ -123,24 +122,6 @@ def _told(error: BaseException, file: str) -> dict[str, Any]:
         trace = trace.tb_next
     types = [kind.__name__[:80] for kind in type(error).__mro__]
     return {"types": types, "text": str(error)[:MAX_TEXT], "line": line}
-
-
-def _packed(accesses: list[Access]) -> list[np.ndarray]:
-    """Rows, addresses and masks of what a meter saw, as bytes."""
-    rows = np.zeros((len(accesses), ROW), dtype=np.int64)
-    for row, access in zip(rows, accesses, strict=True):
-        rank = len(access.shape)
-        if rank > MAX_RANK:
-            raise TapeError("a tile of more dimensions than Triton has")
-        kind, masked = KINDS.index(access.kind), access.mask is not None
-        row[:8] = (*access.program, kind, access.itemsize, access.line, masked, rank)
-        row[8 : 8 + rank] = access.shape
-    addresses = [access.addresses for access in accesses]
-    masks = [access.mask for access in accesses if access.mask is not None]
-    empty = np.zeros(0, dtype=np.int64)
-    parts = (rows.reshape(-1), np.concatenate([empty, *addresses]), np.concatenate([[], *masks]))
-    kinds = (np.int64, np.int64, np.bool_)
-    return [part.astype(kind).view(np.uint8) for part, kind in zip(parts, kinds, strict=True)]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Keep interpreted kernels inside the memory they were given.
 
-In Triton's interpreter a kernel reads and writes this process's memory through raw addresses. In
-the checker that memory holds the verdict. The fence is passed by every load, store and atomic;
-lanes that point outside the tensors of the call are left out, as if they were masked. What the
-check says about them is its own affair (its meter sees the same lanes).
+In Triton's interpreter a kernel reads and writes its process's memory through raw addresses, the
+engine's own Python among it. The fence is passed by every load, store and atomic; lanes that point
+outside the tensors of the launch are left out, as if they were masked. What the check says about
+them is its own affair (its meter sees the same lanes).
 """
 
 from __future__ import annotations

@@ -20,13 +20,15 @@ import torch
 
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.port.compat import announce_launch, hook_launch
-from tritonbook.seeing.meter import Access, running
+from tritonbook.seeing.meter import running
 
-from .engine import KINDS, MAX_RANK, ROW
+from .accesses import facts, unpacked
 from .kernels import KernelId, KernelLibrary
 from .replies import rebuilt
 from .tape import TapeError, describe, encode
 from .wire import BUFFERS_CAP, Line, PeerGone, PeerSlow, ProcessEnded, Trouble, WireError
+
+MOST_MEMORY = BUFFERS_CAP // 2  # bytes of one launch's tensors: what a meter saw comes back too
 
 
 class LocalLauncher:
@@ -106,8 +108,8 @@ class Launcher:
     def _carry_out(self, id: KernelId, grid: tuple[int, ...], args: Any, options: Any) -> None:
         meter = running()
         body, blocks = self._message(id, grid, list(args), dict(options), meter is not None)
-        if sum(block.size for block in blocks) > BUFFERS_CAP:
-            raise MemoryError(f"one launch's tensors take more than {BUFFERS_CAP >> 20} MB")
+        if sum(block.size for block in blocks) > MOST_MEMORY:
+            raise MemoryError(f"one launch's tensors take more than {MOST_MEMORY >> 20} MB")
         self.carried_out += 1
         reply, buffers = self._ask(body, blocks)
         try:
@@ -117,10 +119,11 @@ class Launcher:
             if len(buffers) < len(blocks):
                 raise TapeError("memory did not come back")
             raised = _chained(reply.get("raised"), *self._declaration(id)[1][:2])
+            if meter is not None and reply.get("seen", 0) is None:
+                raise self._ended("INFRA", "infra", "One launch does more than the meter can tell.")
             if meter is not None and "seen" in reply:
-                accesses, strays = _seen(reply, buffers[len(blocks) :], blocks)
-                flops, locks, line = _facts(reply["seen"])
-                meter.add(accesses, strays, grid, flops, locks, line)
+                accesses, strays = unpacked(reply, buffers[len(blocks) :], blocks)
+                meter.add(accesses, strays, grid, *facts(reply["seen"]))
         except (TapeError, ValueError, TypeError, OverflowError) as error:
             sentence = f"What runs the kernels broke the protocol: {error}."
             raise self._ended("POLICY", "policy", sentence) from None
@@ -250,81 +253,3 @@ def _raised_at(error: BaseException, line: Any, name: str, file: str) -> BaseExc
         except type(error):
             error.__traceback__ = error.__traceback__.tb_next
     return error
-
-
-def _facts(data: Any) -> tuple[int, bool, int | None]:
-    """Floating-point operations, whether programs take turns, line of a float32 product."""
-    if not (isinstance(data, list) and len(data) == 3):
-        raise TapeError("not what a meter sees")
-    flops, locks, line = data
-    if not (type(flops) is int and type(locks) is bool and (line is None or type(line) is int)):
-        raise TapeError("not what a meter sees")
-    return flops, locks, line
-
-
-def _seen(
-    reply: dict[str, Any], buffers: list[bytes], blocks: list[np.ndarray]
-) -> tuple[list[Access], list[np.ndarray]]:
-    """Accesses with this process's addresses, and which of their lanes lie in no tensor's memory.
-
-    Addresses are only compared here, never followed. Raises TapeError, ValueError.
-    """
-    if len(buffers) != 3:
-        raise TapeError("not what a meter sees")
-    rows = np.frombuffer(buffers[0], dtype=np.int64).reshape(-1, ROW)
-    theirs = np.frombuffer(buffers[1], dtype=np.int64)
-    masks = np.frombuffer(buffers[2], dtype=np.uint8).astype(bool)
-    sizes = [_size(row) for row in rows.tolist()]
-    masked = [size if row[6] else 0 for size, row in zip(sizes, rows.tolist(), strict=True)]
-    if sum(sizes) != theirs.size or sum(masked) != masks.size:
-        raise TapeError("what a meter sees does not add up")
-    ours, outside = _translated(theirs, reply.get("bases"), blocks)
-    accesses, strays = [], []
-    at = at_mask = 0
-    for row, size, hidden in zip(rows.tolist(), sizes, masked, strict=True):
-        program, (kind, itemsize, line, _, rank) = tuple(row[:3]), row[3:8]
-        mask = masks[at_mask : at_mask + hidden] if row[6] else None
-        shape = tuple(row[8 : 8 + rank])
-        found = Access(-1, program, KINDS[kind], itemsize, ours[at : at + size], mask, line, shape)
-        accesses.append(found)
-        strays.append(outside[at : at + size])
-        at, at_mask = at + size, at_mask + hidden
-    return accesses, strays
-
-
-def _size(row: list[int]) -> int:
-    """Lanes of an access. Raises TapeError for a row that no meter writes."""
-    program, (kind, itemsize, line, masked, rank) = row[:3], row[3:8]
-    shape = row[8 : 8 + max(0, min(rank, MAX_RANK))]
-    good = 0 <= rank <= MAX_RANK and all(0 <= n < 1 << 40 for n in shape)
-    good = good and all(0 <= n < 1 << 31 for n in (*program, line))
-    if not (good and 0 <= kind < len(KINDS) and 1 <= itemsize <= 16 and masked in (0, 1)):
-        raise TapeError("not an access")
-    size = 1
-    for n in shape:
-        size *= n
-    return size
-
-
-def _translated(
-    theirs: np.ndarray, bases: Any, blocks: list[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Addresses of the other process in this one's tensors, and which lie in none.
-
-    Those keep their distance from the nearest: a card tells how far outside they are.
-    """
-    whole = isinstance(bases, list) and len(bases) == len(blocks)
-    if not whole or not all(type(base) is int and 0 <= base < 1 << 62 for base in bases):
-        raise TapeError("not addresses")
-    held = [(base, block) for base, block in zip(bases, blocks, strict=True) if block.size]
-    if not held:
-        return theirs, np.ones(theirs.shape, dtype=bool)
-    held.sort(key=lambda pair: pair[0])
-    starts = np.array([base for base, _ in held], dtype=np.int64)
-    ends = starts + np.array([block.size for _, block in held])
-    moved = np.array([block.ctypes.data for _, block in held], dtype=np.int64) - starts
-    below = np.clip(np.searchsorted(starts, theirs, side="right") - 1, 0, len(held) - 1)
-    above = np.clip(below + 1, 0, len(held) - 1)
-    outside = (theirs < starts[below]) | (theirs >= ends[below])
-    nearer = outside & (np.abs(starts[above] - theirs) < np.abs(theirs - ends[below]))
-    return theirs + moved[np.where(nearer, above, below)], outside

@@ -36,6 +36,7 @@ CANDIDATE_FILES = (
     "__init__",
     "candidate",
     "engine",
+    "accesses",
     "tape",
     "kernels",
     "fence",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import socket
 import subprocess
@@ -22,18 +23,18 @@ from test_breakouts import OPENED, POKE
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde import engine, execute, fence, sandbox
-from autograde.engine import ROW
+from autograde.accesses import ROW, packed, unpacked
 from autograde.execute import Executor, Setting, _stop
 from autograde.kernels import KernelId, KernelLibrary
-from autograde.launcher import Launcher, LocalLauncher, _declared, _seen
+from autograde.launcher import Launcher, LocalLauncher, _declared
 from autograde.tape import TapeError
-from autograde.wire import Line, ProcessEnded
+from autograde.wire import Line, PeerGone, ProcessEnded
 from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.course.exercises import Exercise
 from tritonbook.port.device import INTERPRET
-from tritonbook.seeing.meter import Bounds, watch_bounds
+from tritonbook.seeing.meter import Access, Bounds, watch_bounds
 
 pytestmark = [
     pytest.mark.timeout(240),
@@ -133,6 +134,14 @@ def test_what_a_meter_sees_there_is_known_here(started: Callable[[str], Launcher
     assert "every tensor of this call" in bounds.seen.findings()[0][1]
 
 
+def test_more_than_is_sent_is_not_sent() -> None:
+    """Kills: an engine that ends over what an honest kernel's meter saw, as if it had crashed."""
+    lanes = Access(0, (0, 0, 0), "load", 4, np.zeros(9, dtype=np.int64), None, 1, (9,))
+    most = 2 * (8 * ROW + 9 * 9)
+    assert [part.nbytes for part in packed([lanes, lanes], most)] == [2 * 8 * ROW, 2 * 72, 0]
+    assert packed([lanes, lanes], most - 1) is None
+
+
 def test_an_error_keeps_its_line(started: Callable[[str], Launcher]) -> None:
     """Kills: an error without the place in the student's kernel."""
     launcher = started(RIGHT.replace("mask = offs", "tl.arange(0, 7)\n    mask = offs"))
@@ -153,6 +162,7 @@ def test_an_error_keeps_its_line(started: Callable[[str], Launcher]) -> None:
         ({"raised": [{"types": ["SystemExit"], "text": ""}]}, [b"\0" * 400] * 2, None),
         ({"raised": None, "seen": [0, False, None]}, [b"\0" * 400] * 2, "POLICY"),
         ({"raised": None, "seen": 1, "bases": [0, 0]}, [b"\0" * 400] * 2 + [b""] * 3, "POLICY"),
+        ({"raised": None, "seen": None}, [b"\0" * 400] * 2, "INFRA"),  # too much to be sent
         (None, [], "CRASH"),
     ],
 )
@@ -162,7 +172,8 @@ def test_what_it_never_sends(reply: dict | None, buffers: list[bytes], status: s
     def forge(line: Line) -> None:
         line.receive()
         if reply is not None:
-            line.send(reply, buffers)
+            with contextlib.suppress(PeerGone):  # refused before all of it was sent
+                line.send(reply, buffers)
         line.close()
 
     launcher = _launcher(forge)
@@ -199,7 +210,7 @@ def test_an_access_that_no_meter_writes(place: int, value: int) -> None:
     addresses = np.array([64, 1 << 60])
 
     def seen() -> tuple:
-        return _seen(reply, [row.tobytes(), addresses.tobytes(), b""], [block])
+        return unpacked(reply, [row.tobytes(), addresses.tobytes(), b""], [block])
 
     (access,), (outside,) = seen()
     assert access.addresses[0] == block.ctypes.data
