@@ -114,6 +114,7 @@ CHECKS = {
         STRIDE_CASES,
         HIDDEN_STRIDE_CASES,
         launches=1,
+        programs=lambda x, y, num_programs=4: num_programs,
         mistakes=SUSPECTS,
     ),
     "add_strided": Check(

@@ -128,6 +128,11 @@ def add_tiled(x, y, tiles_per_program=2):
         ),
     ],
     "add_grid_stride": [
+        Mutant(
+            "the_kernel_of_task_1",
+            "other-programs",
+            replace="def add_grid_stride(x, y, num_programs=4):\n    return add(x, y)\n",
+        ),
         Mutant("one_tile_each", ("unwritten-tail", "unwritten"), ("num_programs * BLOCK_SIZE)", "n_elements)")),
         Mutant("step_of_one_tile", "race", ("n_elements, num_programs * BLOCK_SIZE", "n_elements, BLOCK_SIZE"), only="interpreter"),
         Mutant("one_program_does_it_all", "race", ("range(pid * BLOCK_SIZE, n_elements, num_programs * BLOCK_SIZE)", "range(0, n_elements, BLOCK_SIZE)"), only="interpreter"),

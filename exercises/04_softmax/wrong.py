@@ -14,6 +14,12 @@ MASKED_E = "e = tl.where(counts, tl.exp(x - tl.max(x, axis=0)), 0.0)"
 
 MUTANTS = {
     "softmax": [
+        Mutant(
+            "tritons_own",
+            "not-by-hand",
+            ("    e = tl.exp(x - tl.max(x, axis=0))\n", ""),
+            ("out = e * (1.0 / tl.sum(e, axis=0))", "out = tl.softmax(x)"),
+        ),
         Mutant("masked_lanes_are_zero", "padding-counted", (OTHER, ", other=0.0")),
         Mutant("other_forgotten", "padding-counted", (OTHER, ""), only="interpreter"),
         Mutant(
@@ -54,6 +60,11 @@ MUTANTS = {
         Mutant("divided_by_torch", "torch-compute", ("out = e * (1.0 / tl.sum(e, axis=0))", "out = e"), ("    return out", "    return out / out.sum(-1, keepdim=True)")),
     ],
     "softmax_online": [
+        Mutant(
+            "the_kernel_of_task_1",
+            "tile-too-large",
+            replace="def softmax_online(x, block=16384):\n    return softmax(x)\n",
+        ),
         Mutant("sum_not_rescaled", "not-rescaled", ("l_i * tl.exp(m_i - m_new)", "l_i")),
         Mutant("rescaled_the_wrong_way", ("rescaled-the-wrong-way", "overflow", "nan"), ("tl.exp(m_i - m_new)", "tl.exp(m_new - m_i)")),
         Mutant("rescaled_the_wrong_way_without_overflow", ("rescaled-the-wrong-way", "overflow", "nan", "wrong-values"), ("tl.exp(m_i - m_new)", "tl.exp(tl.minimum(m_new - m_i, 80.0))")),

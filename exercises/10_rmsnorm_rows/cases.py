@@ -263,12 +263,24 @@ HIDDEN_PIECES = [
     case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),
 ]
 
+
+def one_a_row(x, w, eps, block=4096):
+    """Programs of both schemes; several rows a program is another one."""
+    return x.shape[:-1].numel()
+
+
+def a_piece(x, w, eps, block=4096):
+    """Elements that a loop holds at once."""
+    return block
+
+
 CHECKS = {
     "rmsnorm_row": Check(
         rmsnorm_ref,
         CASES,
         HIDDEN_ROWS,
         launches=1,
+        programs=one_a_row,
         tolerance=rounded_once(terms=4096),
         mistakes=SUSPECTS,
     ),
@@ -277,6 +289,8 @@ CHECKS = {
         PIECES,
         HIDDEN_PIECES,
         launches=1,
+        programs=one_a_row,
+        max_tile=a_piece,
         tolerance=rounded_once(terms=4096),
         mistakes=PIECE_SUSPECTS,
     ),

@@ -10,8 +10,36 @@ SECOND_LOAD = "tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float3
 SECOND_PASS = "        mask_n = offs_n < N\n        x = " + SECOND_LOAD
 HALF = "x_ptr.dtype.element_ty"
 
+# Right in its values: the way of a later page.
+SEVERAL_ROWS = '''
+@triton.jit
+def several_rows_kernel(
+    x_ptr, w_ptr, y_ptr, M, N, stride_xm, stride_xn, eps, ROWS: tl.constexpr, BLOCK_N: tl.constexpr
+):
+    rows = (tl.program_id(0) * ROWS + tl.arange(0, ROWS))[:, None]
+    cols = tl.arange(0, BLOCK_N)[None, :]
+    mask = (rows < M) & (cols < N)
+    x = tl.load(x_ptr + rows * stride_xm + cols * stride_xn, mask=mask, other=0.0).to(tl.float32)
+    w = tl.load(w_ptr + cols, mask=cols < N, other=0.0).to(tl.float32)
+    y = x * tl.rsqrt(tl.sum(x * x, axis=1) / N + eps)[:, None] * w
+    tl.store(y_ptr + rows * N + cols, y.to(y_ptr.dtype.element_ty), mask=mask)
+
+
+def rmsnorm_row(x, w, eps=1e-6):
+    require_weight(x, w)
+    N = x.shape[-1]
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    rows = x.reshape(-1, N)
+    several_rows_kernel[(triton.cdiv(rows.shape[0], 4),)](
+        rows, w, y, rows.shape[0], N, *rows.stride(), eps,
+        ROWS=4, BLOCK_N=triton.next_power_of_2(N),
+    )
+    return y
+'''
+
 MUTANTS = {
     "rmsnorm_row": [
+        Mutant("several_rows_a_program", "other-programs", replace=SEVERAL_ROWS),
         Mutant("no_weight", "no-weight", ("(mean_square + eps) * w", "(mean_square + eps)")),
         Mutant("divided_by_tile", "divided-by-tile", ("axis=0) / N", "axis=0) / BLOCK_N")),
         Mutant("sum_not_mean", "sum-not-mean", ("axis=0) / N", "axis=0)")),
@@ -58,6 +86,11 @@ def rmsnorm_row(x, w, eps=1e-6):
         Mutant("list_in_the_kernel", "does-not-compile", ("offs_n = tl.arange(0, BLOCK_N)", "offs_n = [tl.arange(0, BLOCK_N) for _ in range(1)][0]")),
     ],
     "rmsnorm_loop": [
+        Mutant(
+            "the_row_kernel_of_task_1",
+            "tile-too-large",
+            replace="def rmsnorm_loop(x, w, eps=1e-6, block=4096):\n    return rmsnorm_row(x, w, eps)\n",
+        ),
         Mutant("only_the_last_piece", "last-piece-only", ("squares += x * x", "squares = x * x")),
         Mutant("mask_of_the_first_piece", ("out-of-bounds-store", "reads-outside"), (SECOND_PASS, SECOND_PASS.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
         Mutant("no_mask_in_pass_two", ("out-of-bounds-store", "race"), (LOOP_STORE, LOOP_STORE.replace(", mask=mask_n", ""))),

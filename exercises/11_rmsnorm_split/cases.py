@@ -296,6 +296,7 @@ CHECKS = {
         split_ref,
         SPLIT_CASES,
         HIDDEN_DET,
+        by_hand=("atomic_add",),
         also=[same_bits],
         **SPLIT_RULES,
     ),

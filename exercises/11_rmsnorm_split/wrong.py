@@ -244,6 +244,12 @@ MUTANTS = {
         ),
     ],
     "rmsnorm_split_det": [
+        Mutant(
+            "the_atomics_of_task_1",
+            "not-by-hand",
+            replace="def rmsnorm_split_det(x, w, eps=1e-6, num_splits=4):\n"
+            "    return rmsnorm_split(x, w, eps, num_splits=num_splits)\n",
+        ),
         *_same_in_both("partials"),
         Mutant(
             "all_pieces_in_one_place",

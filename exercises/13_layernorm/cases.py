@@ -171,6 +171,7 @@ CHECKS = {
         layernorm_ref,
         LOOP_CASES,
         HIDDEN_LOOPS,
+        max_tile=lambda x, w, b, eps, block=4096: block,
         **LOOP_RULES,
     ),
     "layernorm_welford": Check(

@@ -71,6 +71,11 @@ MUTANTS = {
         Mutant("n_minus_one", "wrong-values", ("n = n_a + n_b", "n = n_a + n_b - 1.0")),
     ],
     "layernorm_loop": [
+        Mutant(
+            "the_kernel_of_task_1",
+            "tile-too-large",
+            replace="def layernorm_loop(x, w, b, eps=1e-5, block=4096):\n    return layernorm(x, w, b, eps)\n",
+        ),
         Mutant("lost_digits", "property", ("        n_tile = tl.sum(mask_n.to(tl.float32), axis=0)\n        mean_tile = tl.sum(x, axis=0) / n_tile\n        centred = tl.where(mask_n, x - mean_tile, 0.0)\n        m2_tile = tl.sum(centred * centred, axis=0)\n        " + LOOP_MERGE, ON_PAPER.strip("\n")), ("rstd = tl.rsqrt(m2 / N + eps)", "rstd = tl.rsqrt(m2 / N - mean * mean + eps)")),
         Mutant("padding_counted", ("wrong-values", "padding-counted"), (LOOP_TILE, "centred = x - mean_tile")),
         Mutant("every_tile_is_full", ("wrong-values", "constant-factor"), ("n_tile = tl.sum(mask_n.to(tl.float32), axis=0)", "n_tile = BLOCK_N * 1.0")),

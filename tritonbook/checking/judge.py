@@ -199,7 +199,7 @@ class Judge:
             if any(name in language_names(fn) for fn in watch.sources.values()):
                 return Finding(
                     "not-by-hand",
-                    f"The kernel calls {name} of Triton. This task asks you to write it yourself.",
+                    f"The kernel calls {name} of Triton: this task asks for a way without it.",
                 )
         operators = ", ".join(f"torch.{name}" for name in dict.fromkeys(watch.compute))
         if not own and trial.result is None and not operators and not self.inplace:
