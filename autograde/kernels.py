@@ -1,10 +1,11 @@
 """Take Triton kernels, and nothing else, out of submitted source.
 
-The checker runs a submission's kernels itself, so that what they read and write needs no witness.
-It therefore runs only code that passes `tritonbook.checking.language`: kernels whose text holds
-nothing but Triton's own language. What the names in them mean the candidate tells as data: numbers,
-dotted names of the language, other kernels of the submission. The rules are an allow list: what is
-not named is refused. Everything else a submission contains stays in the candidate's process.
+The grader runs a submission's kernels itself, so that what they read and write needs no witness: in
+the interpreter in a process of their own (`engine.py`), on a GPU in the checker. It runs only code
+that passes `tritonbook.checking.language`: kernels whose text holds nothing but Triton's own
+language. What the names in them mean the candidate tells as data: numbers, dotted names of the
+language, other kernels of the submission. The rules are an allow list: what is not named is refused.
+Everything else a submission contains stays in the candidate's process.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Triton's language as a list of what is allowed: what is not named is refused.
 
-In the interpreter a kernel is Python, and the checker runs it. So nothing may be in a kernel's text
+In the interpreter a kernel is Python, and the grader runs it. So nothing may be in a kernel's text
 that leads out of the language: to the checker's modules, to numpy behind a tensor, to another file.
 """
 
