@@ -4,7 +4,8 @@ The grader runs a submission's kernels itself, so that what they read and write 
 the interpreter in a process of their own (`engine.py`), on a GPU in the checker. It runs only code
 that passes `tritonbook.checking.language`: kernels whose text holds nothing but Triton's own
 language. What the names in them mean the candidate tells as data: numbers, dotted names of the
-language, other kernels of the submission. The rules are an allow list: what is not named is refused.
+language, other kernels of the submission. The rules are an allow list: what is not named is
+refused.
 Everything else a submission contains stays in the candidate's process.
 """
 
