@@ -44,12 +44,12 @@ doctor()
 #    and about how many lines. The line below it (`pass`, or one that begins with `raise`) only keeps
 #    the gap open: put your lines in its place.
 # 3. The next code cell is the **check**. Its card says *passed*, or what is wrong and where.
-#    `show_cases(name)` prints what a check tries.
+#    `show_cases(copy)` prints what the check of `copy` tries.
 # 4. Stuck? Under each gap are three hints. Open them one at a time.
 # 5. `progress()`, at the end, shows how far you are. It stays on this machine.
 #
-# Checks try your function on many inputs: odd sizes, other dtypes, memory with gaps. They also look
-# at *how* you got the result. A function that calls PyTorch instead of launching your kernel does
+# Checks try your function on several inputs: odd sizes, other dtypes, no element at all. They also
+# look at *how* you got the result. A function that calls PyTorch instead of launching your kernel does
 # not pass.
 #
 # ## The idea of the whole course
@@ -196,7 +196,7 @@ show_tiles(broken_copy, torch.arange(1.0, 11.0, device=DEVICE))
 # ## Task 2. Repair it
 #
 # Write the repaired kernel into the gap, about 4 lines. You may copy the broken lines and change
-# them. The grid in the wrapper is the third bug, 1 line.
+# them. The wrapper has a gap too, 1 line.
 
 # %% tags=["reference"]
 def copy_ref(x):
@@ -277,8 +277,8 @@ show_tiles(copy, torch.arange(600.0, device=DEVICE))
 #
 # The interpreter runs programs one after another, in order. A GPU runs them in any order, many at
 # once. Two programs that write to the same place are a *race*: the result changes from run to run.
-# The interpreter never shows that by itself, so the check watches each store and names the elements
-# that have two owners.
+# The interpreter never shows that by itself, so the check watches each store and says which elements
+# have two owners.
 #
 # A GPU also reads memory that is not yours without complaint, as long as it belongs to your process.
 # The check surrounds every tensor with NaN and with large numbers. A kernel that looks over the edge

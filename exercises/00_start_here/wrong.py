@@ -7,6 +7,7 @@ BODY = "num_programs = (n + block - 1) // block  # rounds up"
 MUTANTS = {
     "tile_ranges": [
         Mutant("rounds_down", "last-tile-missing", (BODY, "num_programs = n // block")),
+        Mutant("a_program_for_nothing", "wrong-values", (BODY, "num_programs = max(1, (n + block - 1) // block)")),
         Mutant("always_one_more", "one-program-too-many", (BODY, "num_programs = n // block + 1")),
         Mutant("not_clipped", "past-the-end", ("min((pid + 1) * block, n)", "(pid + 1) * block")),
         Mutant("end_is_included", "last-inclusive", ("min((pid + 1) * block, n)", "min((pid + 1) * block, n) - 1")),
@@ -19,17 +20,19 @@ MUTANTS = {
         Mutant("divides_as_float", "raised", ("(n + block - 1) // block", "(n + block - 1) / block")),
     ],
     "copy": [
-        Mutant("pid_not_times_block", "unwritten-tail", ("pid * BLOCK_SIZE +", "pid +")),
+        Mutant("pid_not_times_block", "race", ("pid * BLOCK_SIZE +", "pid +")),
         Mutant("no_store_mask", "out-of-bounds-store", ("x, mask=mask)", "x)")),
         Mutant("grid_rounds_down", "unwritten-tail", ("triton.cdiv(n_elements, 256)", "n_elements // 256")),
         Mutant("one_program", "unwritten-tail", ("triton.cdiv(n_elements, 256)", "1")),
+        Mutant("one_program_too_many", "too-many-programs", ("triton.cdiv(n_elements, 256)", "n_elements // 256 + 1")),
+        Mutant("grid_of_smaller_tiles", "too-many-programs", ("triton.cdiv(n_elements, 256)", "triton.cdiv(n_elements, 128)")),
         Mutant("mask_one_too_far", "out-of-bounds-store", ("offs < n_elements", "offs <= n_elements")),
         Mutant("mask_one_short", "unwritten-tail", ("offs < n_elements", "offs < n_elements - 1")),
         Mutant("grid_of_elements", "too-many-programs", ("triton.cdiv(n_elements, 256)", "n_elements")),
         Mutant("no_load_mask", "reads-outside", ("tl.load(x_ptr + offs, mask=mask)", "tl.load(x_ptr + offs)"), only="interpreter"),
         Mutant("copies_by_torch", "no-kernel-launched", replace="def copy(x):\n    return x.clone()\n"),
         Mutant("hands_back_x", ("no-kernel-launched", "aliases-input"), replace="def copy(x):\n    return x\n"),
-        Mutant("all_broken", "unwritten-tail", ("pid * BLOCK_SIZE +", "pid +"), ("triton.cdiv(n_elements, 256)", "n_elements // 256"), ("x, mask=mask)", "x)")),
+        Mutant("all_broken", "race", ("pid * BLOCK_SIZE +", "pid +"), ("triton.cdiv(n_elements, 256)", "n_elements // 256"), ("x, mask=mask)", "x)")),
         Mutant("through_float32", "wrong-dtype", ("out = torch.empty_like(x)", "out = torch.empty(x.shape, device=x.device)")),
     ],
 }

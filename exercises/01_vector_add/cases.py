@@ -11,6 +11,7 @@ CASES = [
     case("one element more than a tile", x=tensor(1025), y=tensor(1025)),
     case("less than a tile", x=tensor(98), y=tensor(98)),
     case("half precision", dtype="float16", x=tensor(3000), y=tensor(3000)),
+    case("two dimensions", x=tensor(5, 300), y=tensor(5, 300)),
     case("shapes that differ", x=tensor(8), y=tensor(9), raises=ValueError),
 ]
 
@@ -42,7 +43,7 @@ HIDDEN_CASES = [
 
 def few_programs(x, y, tiles_per_program=2):
     """More programs than this, and the tiles are not shared out k at a time."""
-    return triton.cdiv(x.numel(), tiles_per_program * 256)
+    return triton.cdiv(x.numel(), tiles_per_program * 1024)
 
 
 TILED_CASES = [
@@ -79,7 +80,8 @@ HIDDEN_STRIDE_CASES = [
 MATRIX_CASES = [
     case("contiguous", x=tensor(30, 50), y=tensor(30, 50)),
     case("rows with gaps", x=tensor(30, 50, layout="strided"), y=tensor(30, 50)),
-    case("transposed", x=tensor(40, 31), y=tensor(40, 31, layout="transposed")),
+    case("y transposed", x=tensor(40, 31), y=tensor(40, 31, layout="transposed")),
+    case("x transposed", x=tensor(40, 31, layout="transposed"), y=tensor(40, 31)),
 ]
 
 HIDDEN_MATRIX_CASES = [

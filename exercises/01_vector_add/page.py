@@ -37,13 +37,10 @@ setup()
 #
 # This one doubles a vector. Read it line by line. You will need every line of it again.
 #
-# - `@triton.jit` makes the function a kernel: Triton compiles it for the GPU when it is launched.
-# - `x_ptr` is an address, the place in memory where `x` begins. It is not a tensor.
-# - `tl.arange(0, BLOCK_SIZE)` is the row of numbers 0, 1, 2, ... Its length is fixed when the
-#   kernel is compiled, and must be a power of two. That is why `BLOCK_SIZE` is a `tl.constexpr`.
+# - Triton compiles the kernel for the GPU when it is launched for the first time.
+# - `BLOCK_SIZE` is fixed when the kernel is compiled (`tl.constexpr`), and must be a power of two.
 # - `x_ptr + offs` is a whole tile of addresses at once. `tl.load` fetches what lies there, for the
-#   lanes whose mask is true.
-# - `double_kernel[grid](...)` launches it. The grid in the brackets says how many programs start.
+#   lanes whose mask is true. What it gives for the others is not defined.
 
 
 # %%
@@ -200,11 +197,11 @@ show_tiles(add, torch.randn(2500, device=DEVICE), torch.randn(2500, device=DEVIC
 # %% [markdown]
 # ## Below a program: warps and threads
 #
-# You think in tiles. The GPU has no tiles. It has **threads**, each with a few registers, and runs
-# them 32 at a time: such a group of 32 is a **warp**, and all its threads do the same instruction
+# You think in tiles. The GPU has no tiles. It has **threads**, each with a few *registers* (places for
+# a number each), and runs them 32 at a time: such a group of 32 is a **warp**, and all its threads do the same instruction
 # together. Triton shares the lanes of a tile out among the threads of the program's warps. By
-# default there are four warps, `num_warps=4` in the launch. They have 128 threads, so each thread
-# holds 8 of your 1,024 lanes.
+# default there are four warps (`kernel[grid](..., num_warps=8)` asks for eight). Four have 128 threads,
+# so each thread holds 8 of your 1,024 lanes.
 
 # %%
 pictures("vector_add").draw_warps(block=1024, num_warps=4)
@@ -336,7 +333,8 @@ timed = bench(
 
 # %% [markdown]
 # Guess before you look. A GPU can move only so many bytes a second, and that limit, not the
-# addition, decides how long `add` takes. The H100 of the stored run copies 2,967 GB/s.
+# addition, decides how long `add` takes. The H100 of the stored run copies 2,967 GB/s. What your own
+# GPU copies, `print(timed.peaks)` says.
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -373,8 +371,8 @@ timed
 timed.plot()
 
 # %% [markdown]
-# **Read it.** All four are almost equally fast, and near the ceiling, which is the time that a plain
-# copy of as many bytes takes. `add` does one addition for 12 bytes, so it waits for memory whatever
+# **Read it.** All four are almost equally fast, and near the *floor*, the time that a plain copy of as
+# many bytes takes (the table says the same as a share of the ceiling). `add` does one addition for 12 bytes, so it waits for memory whatever
 # you do. Such a kernel is *memory-bound*. How the work is divided matters little here, as long as
 # there are enough programs to ask for memory at the same time. It will matter in page 11, where a
 # few long rows start too few programs.

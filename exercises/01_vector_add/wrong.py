@@ -8,6 +8,7 @@ ALLOCATE = "    out = torch.empty_like(x)  # 2. allocate, on the input's device\
 
 MUTANTS = {
     "add": [
+        Mutant("rows_for_elements", "unwritten-tail", ("n_elements = out.numel()", "n_elements = len(x)")),
         Mutant(
             "no_store_mask",
             "out-of-bounds-store",
@@ -100,6 +101,8 @@ def add(x, y):
         Mutant("launched_twice", "wrong-launch-count", (LAUNCH, LAUNCH + LAUNCH)),
     ],
     "add_tiled": [
+        Mutant("one_program_too_many", "too-many-programs", ("triton.cdiv(n_elements, tiles_per_program * 1024)", "n_elements // (tiles_per_program * 1024) + 1")),
+        Mutant("grid_of_smaller_tiles", "too-many-programs", ("triton.cdiv(n_elements, tiles_per_program * 1024)", "triton.cdiv(n_elements, tiles_per_program * 512)")),
         Mutant(
             "no_store_mask",
             "out-of-bounds-store",
@@ -148,6 +151,8 @@ def add_tiled(x, y, tiles_per_program=2):
         Mutant("writes_into_x", ("input-changed", "aliases-input"), ("    out = torch.empty_like(x)\n", "    out = x\n")),
     ],
     "add_strided": [
+        Mutant("columns_of_x_side_by_side", ("strided-only", "reads-outside", "wrong-values"), ("offs_n * stride_xn", "offs_n")),
+        Mutant("column_stride_of_out_for_x", ("strided-only", "reads-outside", "wrong-values"), ("offs_n * stride_xn", "offs_n * stride_on")),
         Mutant("one_stride_for_both", ("strided-only", "wrong-values", "reads-outside"), ("offs_m * stride_ym + offs_n * stride_yn", "offs_m * stride_xm + offs_n * stride_xn")),
         Mutant("ignores_strides", ("strided-only", "reads-outside"), ("x_ptr + offs_m * stride_xm + offs_n * stride_xn", "x_ptr + offs")),
         Mutant("row_stride_is_n", "strided-only", ("offs_m * stride_xm", "offs_m * N")),

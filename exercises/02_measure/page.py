@@ -336,7 +336,8 @@ roofline(
 )
 
 # %% [markdown]
-# **Read it.** The line is the roof: no kernel gets above it. Left of the bend a kernel waits for
+# **Read it.** The line is the roof: no kernel gets above it, but for a percent or two by which two
+# measurements differ. Left of the bend a kernel waits for
 # bytes (*memory-bound*), right of it for arithmetic (*compute-bound*). Add and GELU, at 1/12 and 9/8
 # operations per byte, lie far to the left; the product, at 1,365, to the right. All three nearly
 # touch the roof, so nothing is left to win in them.

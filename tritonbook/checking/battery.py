@@ -34,6 +34,7 @@ _VALUE_CODES = (
     "nan",
     "overflow",
 )
+_UNWRITTEN = ("unwritten", "unwritten-tail")
 _SECOND_CALL = Finding(
     "second-call",
     "The first call is right, the next one is wrong. Something is kept from one call to the "
@@ -90,6 +91,8 @@ class Battery(Judge):
         ):
             finding = _SECOND_CALL  # the metered trial was the first call, and right
         vague = finding is not None and finding.code in ("nan", "wrong-values")
+        # Tiles that overlap leave the end unwritten: the overlap is the cause.
+        vague |= bool(astray and finding and astray.code == "race" and finding.code in _UNWRITTEN)
         if finding is None or (astray and (vague or astray.code == finding.code)):
             finding = astray  # the meter names program and line
         if finding or not thorough:
@@ -139,7 +142,9 @@ class Battery(Judge):
             for code, (formula, sentence) in self.mistakes.items():
                 if compare_plain(got, formula(*want_args), relative) is None:
                     return Finding(code, sentence)
-            return Finding("wrong-type" if got is None else "wrong-values", wrong)
+            if got is None:
+                return Finding("wrong-type", f"{wrong} Is a `return` missing?")
+            return Finding("wrong-values", wrong)
         if any(not same_bits(values[n], pristine[n]) for n in values):
             return Finding("input-changed", "An argument was changed. Work on a copy.")
         return None

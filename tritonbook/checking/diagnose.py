@@ -143,12 +143,7 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
     flat = hole.flatten()
     start = int(flat.nonzero()[0])
     if bool(flat[start:].all()):
-        return Finding(
-            "unwritten-tail",
-            f"Nothing was written from element {_unravel(start, hole)} to the end. Does the grid "
-            "have enough programs (`triton.cdiv`), does each one reach its last tile, and does it "
-            "store to a place of its own?",
-        )
+        return Finding("unwritten-tail", _tail(e, start, hole))
     if hole.ndim >= 2:
         columns = hole.reshape(-1, hole.shape[-1]).all(dim=0)
         if bool(columns.any()) and bool(columns[int(columns.nonzero()[0]) :].all()):
@@ -168,6 +163,21 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
         "unwritten",
         f"{share:.0%} of the output was never written, in several places. Which tiles does no "
         "program take?",
+    )
+
+
+def _tail(e: Evidence, start: int, hole: torch.Tensor) -> str:
+    if start == hole.numel() - 1:
+        return "Only the last element was not written. Is the mask, or the range, one too short?"
+    text = f"Nothing was written from element {_unravel(start, hole)} to the end. "
+    if any(_has_loop(kernel) for kernel in e.kernels.values()):
+        return text + (
+            "Does the loop of each program take all of its tiles, and does the grid have enough "
+            "programs (`triton.cdiv`)?"
+        )
+    return text + (
+        "Does the grid have enough programs (`triton.cdiv`), does each one store to a place of its "
+        "own, and does its mask let the whole tile through?"
     )
 
 

@@ -27,6 +27,18 @@ _PLAIN = (
         "The function asks for a GPU, and there is none here. Allocate on the input's device.",
     ),
     (
+        r"object of type 'int' has no len\(\)",
+        "The grid is a tuple, also with one number in it: `(n,)`, with a comma.",
+    ),
+    (
+        r"'float' object cannot be interpreted as an integer",
+        "A whole number is needed, and `/` gives a float. Use `triton.cdiv(a, b)`, or `//`.",
+    ),
+    (
+        r"[Mm]ask argument cannot be block type if pointer argument is not a block",
+        "The mask is a tile and the address one number. Are the offsets missing from the address?",
+    ),
+    (
         r"missing \d+ required positional argument",
         "A launch or call lacks an argument.",
     ),
@@ -35,9 +47,10 @@ _PLAIN = (
 # Lines that no kernel can hold, whatever Triton's compiler and interpreter say of them.
 _LINES = (
     (
-        r"\b\w+_ptrs?\[[^\]]*\] *[+*/-]?= ",
-        "A pointer is an address, not an array, and cannot be indexed. Write with "
-        "`tl.store(pointer + offsets, values, mask=...)`.",
+        r"\b\w+_ptrs?\[",
+        "A pointer is an address, not an array, and cannot be indexed. Read with "
+        "`tl.load(pointer + offsets, mask=...)`, write with `tl.store(pointer + offsets, values, "
+        "mask=...)`.",
     ),
     (
         r"\btl\.(max|min)\([^()]*, *tl\.(max|min)\(",

@@ -49,5 +49,5 @@ def _name(fn: Any) -> str:
     """The name that a function was defined with; that of the kernel where it is a kernel."""
     found = getattr(fn, "__name__", None) or getattr(getattr(fn, "fn", None), "__name__", None)
     if not isinstance(found, str):
-        raise TypeError(f"check() takes a function of yours, not {type(fn).__name__}.")
+        raise TypeError(f"It takes a function of yours, as in check(add), not {type(fn).__name__}.")
     return found

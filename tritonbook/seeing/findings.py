@@ -107,12 +107,15 @@ def _outside(meter: Meter, bad: list[Touch]) -> str:
     programs = {t.access.program for t in bad}
     if len(programs) > 1:
         text += f" ({len(programs)} programs do so)"
-    mend = (
-        "Its mask lets them through: either it tests other offsets than the address is made of, or "
-        "the address itself is off (a row that is added twice, a stride of another tensor)."
-        if first.access.has_mask
-        else "Those lanes need a mask."
-    )
+    mend = "Those lanes need a mask."
+    if first.access.has_mask and where.endswith("(up to 1 element past its end)"):
+        mend = "Its mask lets one lane too many through. Is it `<=` where `<` is meant?"
+    elif first.access.has_mask:
+        mend = (
+            "Its mask lets them through: either it tests other offsets than the address is made "
+            "of, or the address itself is off (a row that is added twice, a stride of another "
+            "tensor)."
+        )
     return f"{text}{_line(launch, first.access.line)}. {mend}"
 
 
@@ -184,8 +187,8 @@ def _race_in(launch: Launched, region: Region, touches: list[Touch], atomics: bo
         return (
             f"Several programs of `{launch.kernel}` store to the same {cells} of `{region.name}` "
             f"(first: {cell_text(region, int(np.flatnonzero(shared)[0]))}). They run at the same "
-            "time on a GPU, so the result depends on luck. Give each element one owner, or use "
-            "`tl.atomic_add`."
+            "time on a GPU, so the result depends on luck. Does each tile begin where the one "
+            "before it ends? Programs that add to one element need `tl.atomic_add`."
         )
     if atomics:  # programs may wait for each other through a counter
         return ""
