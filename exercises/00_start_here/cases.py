@@ -30,8 +30,8 @@ RANGE_SUSPECTS = {
     ),
     "one-program-too-many": (
         lambda n, block: [(i * block, min((i + 1) * block, n)) for i in range(n // block + 1)],
-        "There is one program too many when the tiles fit exactly. `n // block + 1` is not the "
-        "same as rounding up.",
+        "There is one program too many when the tiles fit exactly, and when there is no element. "
+        "`n // block + 1` is not the same as rounding up.",
     ),
     "last-inclusive": (
         lambda n, block: [(i, min(i + block, n) - 1) for i in range(0, n, block)],

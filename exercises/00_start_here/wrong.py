@@ -7,7 +7,7 @@ BODY = "num_programs = (n + block - 1) // block  # rounds up"
 MUTANTS = {
     "tile_ranges": [
         Mutant("rounds_down", "last-tile-missing", (BODY, "num_programs = n // block")),
-        Mutant("a_program_for_nothing", "wrong-values", (BODY, "num_programs = max(1, (n + block - 1) // block)")),
+        Mutant("a_program_for_nothing", "one-program-too-many", (BODY, "num_programs = max(1, (n + block - 1) // block)")),
         Mutant("always_one_more", "one-program-too-many", (BODY, "num_programs = n // block + 1")),
         Mutant("not_clipped", "past-the-end", ("min((pid + 1) * block, n)", "(pid + 1) * block")),
         Mutant("end_is_included", "last-inclusive", ("min((pid + 1) * block, n)", "min((pid + 1) * block, n) - 1")),

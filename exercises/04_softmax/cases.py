@@ -154,7 +154,8 @@ ONLINE_SUSPECTS = EITHER_FORM | {
     ),
     "rescaled-the-wrong-way": (
         walked(wrong_way),
-        "The old sum is multiplied by exp(m_new - m_i). It must shrink when the maximum grows.",
+        "Old and new sum do not belong to one maximum. The old sum is multiplied by "
+        "exp(m_i - m_new), and the new tile's exponentials are taken from m_new.",
     ),
     "sum-of-the-last-tile": (
         walked(last_sum),
@@ -186,6 +187,7 @@ CASES = [
     case("all values far below zero", x=tensor(4, 100, mean=-500.0)),
     case("large values", x=tensor(4, 300, scale=3000.0)),
     case("rows with gaps between them", x=tensor(6, 90, layout="strided")),
+    case("transposed", x=tensor(6, 40, layout="transposed")),
     case("half precision", dtype="float16", x=tensor(4, 700)),
     case("bfloat16", dtype="bfloat16", x=tensor(4, 700)),
     case("not a matrix", x=tensor(8), raises=ValueError),
@@ -212,6 +214,7 @@ ONLINE_CASES = [
     case("all values far below zero", x=tensor(3, 300, mean=-500.0), options={"block": 128}),
     case("a tile of minus infinity", x=tensor(3, 200, planted=FIRST_TILE), options={"block": 64}),
     case("rows with gaps between them", x=tensor(4, 300, layout="strided"), options={"block": 128}),
+    case("transposed", x=tensor(6, 130, layout="transposed"), options={"block": 64}),
     case("half precision", dtype="float16", x=tensor(3, 700), options={"block": 128}),
     case("bfloat16", dtype="bfloat16", x=tensor(3, 700), options={"block": 128}),
 ]

@@ -14,6 +14,8 @@ MASKED_E = "e = tl.where(counts, tl.exp(x - tl.max(x, axis=0)), 0.0)"
 
 MUTANTS = {
     "softmax": [
+        Mutant("columns_side_by_side", ("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store"), ("x_ptr + pid_m * stride_xm + offs_n * stride_xn", "x_ptr + pid_m * stride_xm + offs_n")),
+        Mutant("column_stride_of_x_for_out", ("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store"), ("offs_n * stride_on", "offs_n * stride_xn")),
         Mutant(
             "tritons_own",
             "not-by-hand",
@@ -60,6 +62,8 @@ MUTANTS = {
         Mutant("divided_by_torch", "torch-compute", ("out = e * (1.0 / tl.sum(e, axis=0))", "out = e"), ("    return out", "    return out / out.sum(-1, keepdim=True)")),
     ],
     "softmax_online": [
+        Mutant("columns_side_by_side", ("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store"), ("        x_ptrs = x_row_ptr + offs_n * stride_xn", "        x_ptrs = x_row_ptr + offs_n"), ("x_row_ptr + offs_n * stride_xn, mask", "x_row_ptr + offs_n, mask")),
+        Mutant("column_stride_of_x_for_out", ("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store"), ("offs_n * stride_on", "offs_n * stride_xn")),
         Mutant(
             "the_kernel_of_task_1",
             "tile-too-large",

@@ -88,6 +88,22 @@ SUSPECTS = {
         lambda x, w, eps: rmsnorm_ref(x, w, 0.0),
         "`eps` is missing. Rows of tiny numbers tell the difference.",
     ),
+    "root-for-its-inverse": (
+        lambda x, w, eps: x * torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps) * w,
+        "The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`.",
+    ),
+    "eps-before-the-mean": (
+        lambda x, w, eps: x * torch.rsqrt((x.pow(2).sum(-1, keepdim=True) + eps) / x.shape[-1]) * w,
+        "`eps` is added to the sum. Add it to the mean, after the division by N.",
+    ),
+    "mean-of-magnitudes": (
+        lambda x, w, eps: x * torch.rsqrt(x.abs().mean(-1, keepdim=True) + eps) * w,
+        "The mean is taken of |x|, not of its square.",
+    ),
+    "one-plus-weight": (
+        lambda x, w, eps: rmsnorm_ref(x, 1 + w, eps),
+        "The row is multiplied by 1 + w. Here it is w alone.",
+    ),
     "no-root": (
         lambda x, w, eps: x / (x.pow(2).mean(-1, keepdim=True) + eps) * w,
         "This divides by the mean square, not by its root.",
@@ -102,8 +118,9 @@ SUSPECTS = {
     ),
     "squares-overflow": (
         lambda x, w, eps: x * 0.0,
-        "All results are zero: the squares, or their sum, overflowed to infinity in half "
-        "precision. Go to float32 before you square, and keep the sum in float32.",
+        "All results are zero: the sum of the squares is infinity. Do masked lanes come in as "
+        "minus infinity, as in softmax? Their square has to be 0. Or did the squares, or their "
+        "sum, overflow in half precision? Go to float32 before you square.",
     ),
     "first-weight-only": (
         lambda x, w, eps: rmsnorm_ref(x, w[:1].expand_as(w), eps),
@@ -187,6 +204,13 @@ PIECES = [
         options={"block": 64},
     ),
     case("less than a piece", x=tensor(2, 50), w=tensor(50), eps=EPS, options={"block": 128}),
+    case(
+        "transposed",
+        x=tensor(6, 40, layout="transposed"),
+        w=tensor(40),
+        eps=EPS,
+        options={"block": 32},
+    ),
     case(
         "tiny numbers",
         x=tensor(3, 200, scale=1e-3),

@@ -39,6 +39,11 @@ def rmsnorm_row(x, w, eps=1e-6):
 
 MUTANTS = {
     "rmsnorm_row": [
+        Mutant("masked_lanes_as_in_softmax", "squares-overflow", ("x = tl.load(x_ptrs, mask=mask_n, other=0.0)", 'x = tl.load(x_ptrs, mask=mask_n, other=float("-inf"))')),
+        Mutant("root_for_its_inverse", "root-for-its-inverse", ("tl.rsqrt(", "tl.sqrt(")),
+        Mutant("eps_before_the_mean", "eps-before-the-mean", ("axis=0) / N", "axis=0) / N + eps / N - eps")),
+        Mutant("mean_of_magnitudes", "mean-of-magnitudes", ("tl.sum(x * x, axis=0)", "tl.sum(tl.abs(x), axis=0)")),
+        Mutant("one_plus_weight", "one-plus-weight", ("(mean_square + eps) * w", "(mean_square + eps) * (1 + w)")),
         Mutant("several_rows_a_program", "other-programs", replace=SEVERAL_ROWS),
         Mutant("no_weight", "no-weight", ("(mean_square + eps) * w", "(mean_square + eps)")),
         Mutant("divided_by_tile", "divided-by-tile", ("axis=0) / N", "axis=0) / BLOCK_N")),
@@ -86,6 +91,8 @@ def rmsnorm_row(x, w, eps=1e-6):
         Mutant("list_in_the_kernel", "does-not-compile", ("offs_n = tl.arange(0, BLOCK_N)", "offs_n = [tl.arange(0, BLOCK_N) for _ in range(1)][0]")),
     ],
     "rmsnorm_loop": [
+        Mutant("columns_side_by_side", ("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store"), ("        x_ptrs = x_row_ptr + offs_n * stride_xn", "        x_ptrs = x_row_ptr + offs_n")),
+        Mutant("column_stride_of_x_for_y", ("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store"), ("offs_n * stride_yn", "offs_n * stride_xn")),
         Mutant(
             "the_row_kernel_of_task_1",
             "tile-too-large",

@@ -27,6 +27,10 @@ _PLAIN = (
         "The function asks for a GPU, and there is none here. Allocate on the input's device.",
     ),
     (
+        r"no attribute '__r?pow__'",
+        "`**` does not work on a tile. Write the product, `x * x`.",
+    ),
+    (
         r"object of type 'int' has no len\(\)",
         "The grid is a tuple, also with one number in it: `(n,)`, with a comma.",
     ),
