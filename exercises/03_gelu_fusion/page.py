@@ -50,8 +50,8 @@ graph = torch.fx.symbolic_trace(gelu_formula).graph
 pictures("gelu_fusion").draw_fusion()
 
 # %% [markdown]
-# A float32 has 4 bytes, so nine operators move (13 + 9) × 4 = 88 bytes for each element, and one
-# kernel 8. The arithmetic is the same, and it is cheap. Putting all steps into one kernel is called
+# Four operators read two tensors, so nine move (13 + 9) × 4 = 88 bytes for each element. One kernel
+# moves 8. The arithmetic is the same, and it is cheap. Putting all steps into one kernel is called
 # **fusion**. The values between them stay in *registers*, the small and fast memory in which a
 # thread computes. You may hope for 88 / 8 = 11 times the speed. At the end you will measure it.
 #
@@ -112,8 +112,8 @@ relu(torch.arange(-2.0, 3.0, device=DEVICE, dtype=torch.float16))
 # | `bias` | `[N]`, any stride | as `x` | input |
 # | result | as `x` | as `x` | new, contiguous |
 #
-# Inputs may be large: ±10,000 must give the right answer too. What is not contiguous, or does not
-# fit, raises `ValueError`; the wrappers, which are given, do that.
+# Inputs may be large: ±10,000 must give the right answer too. The wrappers, which are given, refuse what does
+# not fit.
 
 # %% tags=["reference"]
 import torch.nn.functional as F
@@ -217,8 +217,8 @@ check(silu)
 # There is a way that stays finite. Put $\tanh u = 2\,\sigma(2u) - 1$ into the formula of GELU, and
 # simplify. Almost everything cancels.
 #
-# `SQRT_2_OVER_PI` is defined for you. A kernel can see a global value only when it is a
-# `tl.constexpr`.
+# `SQRT_2_OVER_PI` is defined for you. A kernel sees a name from outside only when it is a
+# `tl.constexpr`; plain numbers may stand in it.
 
 
 # %% tags=["answer"] key="gelu_tanh"

@@ -9,7 +9,7 @@
 #   you_will:
 #     - reduce a whole row inside one program, with masked lanes that do not count
 #     - choose BLOCK and num_warps for a row, and say why
-#     - compute a softmax of rows that no program can hold, with one rescaled running sum
+#     - compute a softmax of rows that no program can hold, with one walk for maximum and sum
 # ---
 
 # %% tags=["setup"]
@@ -34,7 +34,7 @@ setup()
 # $e^{89}$ is infinite in float32, and with $\mu$ subtracted no exponent is above 0.
 #
 # Every output element depends on a whole row. So **one program takes one whole row**. It loads the
-# row once and keeps it in its threads' registers.
+# row once and keeps it in registers.
 
 # %%
 from tritonbook.seeing.pictures import draw_rows
@@ -54,7 +54,7 @@ draw_rows(M=4, N=10, block=16, scheme="row")
 # | `s = e.sum(-1)` | 1 | 0 |
 # | `out = e / s` | 1 | 1 |
 #
-# Five reads and three writes. One kernel that keeps the row needs one read and one write: a quarter
+# Five reads and three writes, single numbers of a row not counted. One kernel that keeps the row needs one read and one write: a quarter
 # of the bytes.
 #
 # ## A smaller kernel first
@@ -154,8 +154,9 @@ def warps_for(block):
 # %% [markdown]
 # ## Task 1. A row per program
 #
-# Fill the gap, about 8 lines: addresses, load, the formula, store. `pid_m` is an int64 here: in a
-# matrix of 65,536 × 65,536, `pid_m * stride_xm` passes the largest int32.
+# Fill the gap, about 8 lines: addresses, load, the formula, store. A program id has
+# 32 bits. `.to(tl.int64)` makes `pid_m` wider: in a matrix of 65,536 × 65,536, `pid_m * stride_xm`
+# passes the largest int32.
 
 # %% tags=["answer"] key="softmax"
 @triton.jit
@@ -503,13 +504,13 @@ widths
 
 # %% [markdown]
 # **Read it.** On the H100 the whole row in one tile is as fast or faster up to 32,768 columns. At
-# 65,536 it only just fits: each of 1,024 threads has 64 lanes and 64 registers, and spills. The
-# online form is 1.17 times as fast. (With 16 warps one tile would take 0.246 ms, says the table
-# above. A rule is where you begin; the clock decides.)
+# 65,536 it does not fit any more: each of 1,024 threads has 64 lanes and 64 registers, and spills. The
+# online form is 1.17 times as fast. (With 16 warps one tile takes 0.246 ms: a rule is where you
+# begin; the clock decides.)
 #
 # Beyond, the online form takes three quarters of PyTorch's time. But 0.276 ms are 1.5 times the
-# 0.181 of narrow rows: three trips for two. 264 programs run at a time. Their rows of 131,072 have
-# 69 MB, the cache has 50, and so the second reading comes from memory.
+# 0.181 of narrow rows: three trips for two. Two programs fit on each of 132 processors, so 264 run at a
+# time. Their rows of 131,072 have 69 MB, the cache has 50: the second reading comes from memory.
 
 # %% [markdown]
 # ## Stretch: rows of different lengths

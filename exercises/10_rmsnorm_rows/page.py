@@ -35,7 +35,7 @@ setup()
 # 1. one program per row, the whole row in one tile (here, Task 1),
 # 2. one program per row, the row in several tiles (here, Task 2),
 # 3. several programs per row (page 11),
-# 4. several rows per program (after that).
+# 4. several rows per program (page 11 too).
 #
 # In the picture 4 rows of 10 elements go to 4 programs. The tile is 16 wide, since it must be a
 # power of two. Six of its lanes are masked.
@@ -51,7 +51,7 @@ draw_rows(M=4, N=10, block=16, scheme="row")
 # Page 04 demanded float32 sums. Here is why. This kernel sums rows in tiles of 8. Each lane keeps a
 # running sum of its own in the tile `acc`, and `tl.sum` adds up the eight after the loop. What is
 # new: `tl.zeros([BLOCK_N], dtype=...)` makes a tile of zeros, and `ACC` says in which dtype the lanes
-# add. `.to(...)` converts a tile.
+# add.
 
 
 # %%
@@ -122,7 +122,7 @@ for acc in (tl.float32, tl.float16, tl.bfloat16):
 # | result | as `x`, contiguous | as `x` | new |
 #
 # - All arithmetic is float32, rounded once at the store. (Llama's own code rounds a second time,
-#   before it multiplies by the weight.)
+#   before it multiplies by the weight. The check holds you to one rounding.)
 # - `eps` keeps a row of zeros from 0 / 0. It counts whenever numbers are small, as the cell below
 #   shows for numbers around 0.001.
 #
@@ -270,8 +270,7 @@ draw_rows(M=3, N=10, block=4, scheme="loop")
 #
 # Two gaps. In the first, walk through the row and add up the squares, with one running sum *for each
 # lane* (about 6 lines). In the second, read each piece again, normalise it and store it (about 7
-# lines). The mask belongs to the piece, so each piece makes its own. The pointers are given, and `x_row_ptr` and `y_row_ptr`
-# **already point at your row**.
+# lines). The pointers are given, and `x_row_ptr` and `y_row_ptr` **already point at your row**.
 
 # %% tags=["answer"] key="rmsnorm_loop"
 @triton.jit
