@@ -141,8 +141,9 @@ class _Launcher:
 CLONE = ["torch", "aten::clone", {"list": [{"t": -1}]}, {"dict": []}, [1]]
 EMPTY = ["torch", "aten::empty_like", {"list": [{"t": -1}]}, {"dict": []}, [1]]
 ZEROS = ["torch", "aten::zeros_like", {"list": [{"t": -1}]}, {"dict": []}, [1]]
-RUN = ["launch", ["cell", 5], [1], {"list": [{"t": 1}, {"t": -1}]}, {"dict": []}]
-IN_PLACE = ["launch", ["cell", 5], [1], {"list": [{"t": -1}]}, {"dict": []}]
+KERNEL = ["cell", 5, {}, {}, {}]  # where it is, and what its names mean: nothing
+RUN = ["launch", KERNEL, [1], {"list": [{"t": 1}, {"t": -1}]}, {"dict": []}]
+IN_PLACE = ["launch", KERNEL, [1], {"list": [{"t": -1}]}, {"dict": []}]
 
 
 def _call(proof: Proof, kernel: Callable, steps: list, x: torch.Tensor, made: int | None) -> None:

@@ -72,7 +72,9 @@ def test_a_name_that_no_page_asks_for_gets_one_sentence(page, ask):
     assert str(caught.value) == (
         "No page of the course asks for a function called 'duoble'. Did you mean 'double'?"
     )
-    with pytest.raises(TypeError, match=r"^check\(\) takes a function of yours, not int\.$"):
+    with pytest.raises(
+        TypeError, match=r"^It takes a function of yours, as in check\(add\), not int\.$"
+    ):
         ask(3)
 
 
