@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -46,9 +47,18 @@ class Lending:
         return next((lent for lent in self.modules if lent.name == name), None)
 
 
-@functools.lru_cache(maxsize=256)
+# Threads that parse at the same time can meet in Python 3.11: "AST constructor recursion depth".
+_parsing = threading.Lock()
+
+
 def lending(course: Course, check: str) -> Lending:
     """What the course's own cells above a check ask for. Kept: a class asks the same each time."""
+    with _parsing:
+        return _lending(course, check)
+
+
+@functools.lru_cache(maxsize=256)
+def _lending(course: Course, check: str) -> Lending:
     above = [cell for cell in course.above(check) if cell.kind == "code" and cell.role != "check"]
     own = {name for cell in course.answers() for name in _defined(cell.source)}
     asked = {name for cell in above for part in _parts(cell.source) for name in part.asked} - own

@@ -1,0 +1,51 @@
+"""Some of a class hand in what costs time, memory or output: the others lose nothing by it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from corpus import answer
+from test_run import LEVEL
+
+from autograde import demo
+from autograde.execute import Setting
+from autograde.run import Session
+from autograde.runners import LocalRunner
+from autograde.samples import Sample
+from autograde.sandbox import Limits
+from autograde.work import Verdict
+from tritonbook.course import gaps
+from tritonbook.course.exercises import Exercise
+
+NAME = "90_doubling"
+LIMITS = Limits(call_seconds=4.0, wall_seconds=120.0)
+SPIN = answer(first="    while True:\n        pass\n")
+PRINT = answer(first="    print('x' * (20 << 20))\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(LEVEL == "plain", reason="no namespaces and no bubblewrap here")
+def test_nobody_pays_for_a_neighbour(exercise: Exercise, tmp_path: Path) -> None:
+    """Kills: points lost to 20 MB of output, or to eight endless loops, by those who are graded beside
+    them. (For a compile bomb see `test_compiler.py`.)"""
+    right = {key: gaps.solved_text(cell.source) for key, cell in exercise.answers().items()}
+    doubles = {f"honest{n}": answer() for n in range(5)} | {f"spins{n}": SPIN for n in range(8)}
+    doubles["prints"] = PRINT
+    course = demo.prepare(tmp_path, [exercise])
+    demo.release(course, [NAME], 1)
+    samples = [Sample(who, who, right | {"double": text}, {}) for who, text in doubles.items()]
+    demo.submit(course, NAME, sorted(samples, key=lambda sample: hash(sample.student) % 97))
+    session = Session(course, NAME)
+    session.ingest()
+    runner = LocalRunner(Setting(LEVEL, LIMITS), 3)
+    session.run(runner)
+    runner.close()
+    found: dict[str, Verdict] = {}
+    for notebook, submission in session.submissions:
+        verdicts = session.verdicts(notebook, submission)
+        assert verdicts["halves"].status == "PASS", submission.student
+        found[submission.student] = verdicts["double"]
+    for who, verdict in found.items():
+        wanted = "TIMEOUT" if who.startswith("spins") else "PASS"
+        assert verdict.status == wanted, (who, verdict.status, verdict.sentence)
