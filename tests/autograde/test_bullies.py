@@ -20,15 +20,15 @@ from tritonbook.course.exercises import Exercise
 
 NAME = "90_doubling"
 LIMITS = Limits(call_seconds=4.0, wall_seconds=120.0)
-SPIN = answer(first="    while True:\n        pass\n")
-PRINT = answer(first="    print('x' * (20 << 20))\n")
+SPIN = answer("while True:\n    pass")
+PRINT = answer("print('x' * (20 << 20))")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(LEVEL == "plain", reason="no namespaces and no bubblewrap here")
 def test_nobody_pays_for_a_neighbour(exercise: Exercise, tmp_path: Path) -> None:
-    """Kills: points lost to 20 MB of output, or to eight endless loops, by those who are graded beside
-    them. (For a compile bomb see `test_compiler.py`.)"""
+    """Kills: points lost to 20 MB of output, or to eight endless loops, by those who are graded
+    beside them. (For a compile bomb see `test_compiler.py`.)"""
     right = {key: gaps.solved_text(cell.source) for key, cell in exercise.answers().items()}
     doubles = {f"honest{n}": answer() for n in range(5)} | {f"spins{n}": SPIN for n in range(8)}
     doubles["prints"] = PRINT
