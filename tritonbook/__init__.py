@@ -22,6 +22,7 @@ _HOMES = {
     "doctor": ".doctor",
     "facts": ".seeing.compiled",
     "hook_launch": ".port.compat",
+    "matmul_tile": ".kernels.tiles",
     "mine": ".course.progress",
     "multiprocessors": ".port.device",
     "predict": ".seeing.prediction",
@@ -45,6 +46,7 @@ __all__ = [
     "doctor",
     "facts",
     "hook_launch",
+    "matmul_tile",
     "mine",
     "multiprocessors",
     "predict",
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from .course.exercises import reference
     from .course.progress import mine, progress
     from .doctor import doctor
+    from .kernels.tiles import matmul_tile
     from .notebook import setup
     from .port.compat import hook_launch, shared_memory_limit, target_arch, triton_version
     from .port.device import multiprocessors
