@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,24 @@ def _has_loop(kernel: Callable[..., Any]) -> bool:
         for function in (kernel, *_jitted_callees(kernel))
         for node in ast.walk(_parsed(function))
     )
+
+
+def loads_without_other(kernels: Iterable[Callable[..., Any]]) -> list[str]:
+    """The calls of `load` that have a mask and do not say what masked lanes hold, as written."""
+    functions = [f for kernel in kernels for f in (kernel, *_jitted_callees(kernel))]
+    calls = [
+        node
+        for function in functions
+        for node in ast.walk(_parsed(function))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "load"
+    ]
+    found = []
+    for call in calls:
+        named = {keyword.arg for keyword in call.keywords}
+        masked = "mask" in named or len(call.args) > 1
+        if masked and "other" not in named and len(call.args) < 3:
+            found.append(ast.unparse(call))
+    return list(dict.fromkeys(found))
 
 
 def _parsed(function: Callable[..., Any]) -> ast.AST:

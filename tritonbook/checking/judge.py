@@ -11,10 +11,11 @@ from typing import Any
 import torch
 
 from ..port import device
+from ..port.idle_lanes import hold_zero
 from .cases import DTYPES, Case, TensorSpec
 from .checks import Mistakes
 from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
-from .diagnose import Evidence, bad_strip, diagnose, first_bad
+from .diagnose import Evidence, bad_strip, diagnose, first_bad, loads_without_other
 from .errors import explain_error
 from .guard import same_bits
 from .kernel_text import language_names, refusal
@@ -171,10 +172,40 @@ class Judge:
         wrong = next((d for d in differences if not d.ok), None)
         if wrong is None:
             return self._judge_aliasing(trial)
+        if wrong.bad is not None:
+            row.first_bad, row.bad_strip = first_bad(wrong), bad_strip(wrong)
+        return self._judge_idle_lanes(trial, expected) or self._cause(trial, differences)
+
+    def _cause(self, trial: Trial, differences: list[Difference]) -> Finding:
+        wrong = next(d for d in differences if not d.ok)
         if wrong.bad is None:
             return Finding(wrong.code, wrong.sentence)
-        row.first_bad, row.bad_strip = first_bad(wrong), bad_strip(wrong)
         return diagnose(self._evidence(trial, wrong, differences.index(wrong)))
+
+    def _judge_idle_lanes(self, trial: Trial, expected: list[torch.Tensor]) -> Finding | None:
+        """The cause of a wrong result where loads leave open what masked lanes hold, and the
+        interpreter puts rubbish there: with zeros in its place the call is right, or is wrong in a
+        way that says more."""
+        loads = loads_without_other(trial.watch.kernels.values()) if device.INTERPRET else []
+        if not loads:
+            return None
+        with hold_zero():
+            again = self.trial(trial.case, draw=trial.draw, fill=trial.fill)
+            if again.error is not None:
+                return None
+            differences = self.differences(again, expected)
+            if any(not d.ok for d in differences):
+                return self._cause(again, differences)
+        # Right by the zeros, or because it was called once more?
+        twice = self.trial(trial.case, draw=trial.draw, fill=trial.fill)
+        if twice.error is None and all(d.ok for d in self.differences(twice, expected)):
+            return None
+        which = f"`{loads[0]}` needs" if len(loads) == 1 else f"One of the {len(loads)} loads needs"
+        return Finding(
+            "no-other",
+            "Lanes that a mask switches off reach the result. On a GPU they hold whatever was "
+            f"there before. {which} `other=`: 0 before a sum or a product of tiles.",
+        )
 
     def _open_gap(self, trial: Trial, differences: list[Difference]) -> Finding | None:
         blank = [d for d in differences if d.unwritten is not None and d.unwritten.numel()]
