@@ -32,6 +32,13 @@ def _in_pieces(name, columns, **options):
     return Provider(load, ours=True)
 
 
+def _rmsnorm_record():
+    """Few long rows in one cooperative launch, large matrices with a hint to the cache."""
+    from benchmarks.records.rmsnorm import rmsnorm_record
+
+    return rmsnorm_record
+
+
 def _random(*shape):
     return lambda device: torch.randn(*shape, device=device, dtype=torch.bfloat16)
 
@@ -134,7 +141,7 @@ def _trained(M, N):
 OPS = [
     Op(
         name="rmsnorm",
-        notebook="11_rmsnorm_split",
+        notebook="12_rmsnorm_choose",
         problems=[
             _rows(16384, 4096, 1, liger=1.0, compile_static=1.0),
             _rows(16384, 8192, 1, liger=1.0, compile_static=1.0),
@@ -147,6 +154,7 @@ OPS = [
         exact=rms_eager,
         providers={
             "rmsnorm": solution("rmsnorm"),
+            "rmsnorm record": Provider(_rmsnorm_record, ours=True),
             "torch": peer(rms_eager),
             "compile static": compiled(rms_eager, dynamic=False),
             "compile dynamic": compiled(rms_eager, dynamic=True),

@@ -202,7 +202,8 @@ DERIVED = {
     "03_gelu_fusion": (40_000, 1.90, 0.181),
     "04_softmax": (144_000, 0.045),
     "10_rmsnorm_rows": (65_536, 0.091, 1.02),
-    "11_rmsnorm_split": (96_000, 0.091, 0.009),
+    "11_rmsnorm_split": (96_000, 17, 0.136),
+    "12_rmsnorm_choose": (2_048, 0.0905, 7.0),
     "13_layernorm": (0.091, 1.0),
     "20_matmul": (65_536, 1.62),
     "23_fused_mlp": (384_000, 0.119),
@@ -222,6 +223,8 @@ TABLES = {
     "03_gelu_fusion": {"rungs": "gelu_ladder"},
     "04_softmax": {"timed": "softmax_ways"},
     "10_rmsnorm_rows": {"timed": "rmsnorm_rows"},
+    "11_rmsnorm_split": {"timed": "rmsnorm_huge_rows"},
+    "12_rmsnorm_choose": {"timed": "rmsnorm_rows_per_program"},
     "20_matmul": {"timed": "matmul_order"},
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
@@ -230,7 +233,6 @@ COMPILED = {
     "65_gluon_attention": ("compiled", "flash_gluon", 3 * [(1, 2, 256, 128)]),
 }
 SHAPES = {
-    "11_rmsnorm_split": [(1 << 20, 64), (16384, 4096), (8, 262144)],
     "13_layernorm": [(16384, 4096), (8, 262144)],
 }
 
@@ -250,7 +252,9 @@ def names_of(exercise: Exercise) -> dict:
     """What the cells above the box leave behind on a machine without a GPU."""
     here = result(on_gpu=False)
     names = {"timed": here, "layouts": Sweep("layout", ["contiguous"], [here])}
-    names |= {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
+    names |= {
+        name: stored.load(kept) or here for name, kept in TABLES.get(exercise.slug, {}).items()
+    }
     shapes = SHAPES.get(exercise.slug, [])
     kind = exercise.slug[3:].split("_")[0]
     tables = {(M, N): stored.load(f"{kind}_{M}x{N}") or here for M, N in shapes}
