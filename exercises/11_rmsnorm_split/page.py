@@ -199,7 +199,7 @@ def rmsnorm_scale_kernel(
     piece = pid % num_splits
     offs = tl.arange(0, BLOCK_N)
 
-    # TODO: columns and mask, load x, w and the row's sum, normalise, store (about 8 lines)
+    # TODO: columns, mask, load x, w and the row's sum, normalise, store (about 8 lines)
     ### BEGIN SOLUTION
     offs_n = piece * piece_size + offs
     mask_n = (offs < piece_size) & (offs_n < N)
@@ -359,7 +359,7 @@ def rmsnorm_join_kernel(
     offs = tl.arange(0, BLOCK_N)
     offs_s = tl.arange(0, BLOCK_S)  # pieces of the row
 
-    # TODO: as in Task 1, but load the row's partial sums and add them up (about 10 lines)
+    # TODO: as in Task 1, but add up the row's partial sums (about 10 lines)
     ### BEGIN SOLUTION
     offs_n = piece * piece_size + offs
     mask_n = (offs < piece_size) & (offs_n < N)
