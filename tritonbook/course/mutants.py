@@ -81,12 +81,12 @@ class Mutant(_Edited):
         if only not in (None, "interpreter", "gpu"):
             raise MutantError(f"{name!r}: only={only!r} must be 'interpreter' or 'gpu'")
         codes = (codes,) if isinstance(codes, str) else tuple(codes)
-        for field, value in zip(
+        for name_of, value in zip(
             ("name", "codes", "edits", "replace", "only"),
             (name, codes, edits, replace, only),
             strict=True,
         ):
-            object.__setattr__(self, field, value)
+            object.__setattr__(self, name_of, value)
 
 
 @dataclass(frozen=True, init=False)
@@ -98,8 +98,10 @@ class Variant(_Edited):
     replace: str | None
 
     def __init__(self, name: str, *edits: Edit, replace: str | None = None):
-        for field, value in zip(("name", "edits", "replace"), (name, edits, replace), strict=True):
-            object.__setattr__(self, field, value)
+        for name_of, value in zip(
+            ("name", "edits", "replace"), (name, edits, replace), strict=True
+        ):
+            object.__setattr__(self, name_of, value)
 
 
 @dataclass(frozen=True)

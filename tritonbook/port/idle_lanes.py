@@ -1,7 +1,8 @@
 """Lanes that a load's mask switches off, where no `other=` fills them.
 
-On a GPU such a lane holds what its register held before. Triton's interpreter yields zeros, so a sum
-without `other=` is right here and wrong there. Here they hold rubbish too: NaN, and large integers.
+On a GPU such a lane holds what its register held before. Triton's interpreter yields zeros, so that
+a sum without `other=` is right here and wrong there. Here they hold rubbish too: NaN, and large
+integers.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def they_hold_zero() -> bool:
 
 
 def filled(interp: Any, pointers: Any, mask: np.ndarray) -> Any:
-    """What a load without `other=` takes for it. interp: the module `triton.runtime.interpreter`."""
+    """What a load without `other=` takes for it. interp: `triton.runtime.interpreter`."""
     kind = pointers.get_element_ty()
     values = np.zeros(pointers.data.shape, dtype=interp._get_np_dtype(kind))
     if not _zeros.get():
