@@ -265,6 +265,33 @@ def _constant_factor(e: Evidence) -> Finding | None:
     )
 
 
+def _factor_of_a_row(e: Evidence) -> Finding | None:
+    """Each row, or each column, is right up to a factor or a summand of its own."""
+    got, want = e.difference.got, e.difference.expected
+    if got.ndim < 2 or not bool(got.isfinite().all() and want.isfinite().all()):
+        return None
+    got, want = got.reshape(-1, got.shape[-1]), want.reshape(-1, want.shape[-1])
+    for dim, one, cause in (
+        (1, "row", "what the row has as a whole (its sum, mean or maximum)"),
+        (0, "column", "what the column has as a whole (its weight or bias)"),
+    ):
+        if got.shape[dim] < 4 or got.shape[1 - dim] < 2:
+            continue
+        large = want.abs() > 1e-2 * want.abs().amax(dim=dim, keepdim=True)
+        ratio, shift = torch.where(large, got / want, torch.nan), got - want
+        middle = ratio.nanmedian(dim=dim, keepdim=True).values
+        if bool(((ratio / middle - 1).abs().nan_to_num() < 5e-3).all() & (middle != 0).all()):
+            how = f"a factor of its own (in {one} 0: {float(middle.flatten()[0]):.4g})"
+        elif bool((shift - shift.median(dim=dim, keepdim=True).values).abs().max() < 1e-4):
+            how = f"a summand of its own (in {one} 0: {float(shift.flatten()[0]):.4g})"
+        else:
+            continue
+        return Finding(
+            f"off-by-{one}", f"Each {one} is right up to {how}: look at {cause}, not at the rest."
+        )
+    return None
+
+
 def _unused(e: Evidence) -> Finding | None:
     names = [f"`{name}`" for name in e.unused_inputs()]
     if not names:
@@ -353,6 +380,7 @@ _RULES = (
     _not_finite,
     _transposed,
     _constant_factor,
+    _factor_of_a_row,
     _moved,
     _unused,
     _location,

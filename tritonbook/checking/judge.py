@@ -220,7 +220,8 @@ class Judge:
         return Finding(
             "no-other",
             "Lanes that a mask switches off reach the result. On a GPU they hold whatever was "
-            f"there before. {which} `other=`: 0 before a sum or a product of tiles.",
+            f"there before. {which} `other=`: 0 before a sum or a product of tiles, minus "
+            "infinity before a maximum.",
         )
 
     def _open_gap(self, trial: Trial, differences: list[Difference]) -> Finding | None:
