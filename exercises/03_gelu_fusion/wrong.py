@@ -152,7 +152,7 @@ MUTANTS = {
         Mutant("second_term_without_dy", "second-term-without-dy", ("dy * (s + x * s * (1 - s) * 2 * du)", "dy * s + x * s * (1 - s) * 2 * du")),
         Mutant("first_term_without_dy", "first-term-without-dy", ("dy * (s + x * s * (1 - s) * 2 * du)", "s + dy * x * s * (1 - s) * 2 * du")),
         Mutant("minus_the_second_term", "sign", ("(s + x * s", "(s - x * s")),
-        Mutant("dy_twice", "wrong-values", ("tl.load(x_ptr + offs", "tl.load(dy_ptr + offs")),
+        Mutant("dy_twice", "unused-input", ("tl.load(x_ptr + offs", "tl.load(dy_ptr + offs")),
         Mutant("no_store_mask", "out-of-bounds-store", ("tl.store(dx_ptr + offs, dx, mask=mask)", "tl.store(dx_ptr + offs, dx)")),
         Mutant("grid_rounds_down", "unwritten-tail", ("triton.cdiv(n_elements, 1024)", "n_elements // 1024")),
         Mutant(

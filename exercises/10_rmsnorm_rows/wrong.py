@@ -68,7 +68,7 @@ MUTANTS = {
         Mutant("always_row_zero", "rows-after-first", ("x_ptr + pid_m * stride_xm", "x_ptr + 0 * pid_m")),
         Mutant("no_store_mask", ("out-of-bounds-store", "race"), ("y, mask=mask_n)", "y)")),
         Mutant("no_load_mask", "reads-outside", (X_LOAD, "tl.load(x_ptrs).to(tl.float32)")),
-        Mutant("masked_lanes_hold_one", ("wrong-values", "constant-factor"), (X_LOAD, X_LOAD.replace("0.0", "1.0"))),
+        Mutant("masked_lanes_hold_one", "off-by-row", (X_LOAD, X_LOAD.replace("0.0", "1.0"))),
         Mutant("no_other_before_the_sum", "no-other", ("x = tl.load(x_ptrs, mask=mask_n, other=0.0)", "x = tl.load(x_ptrs, mask=mask_n)")),
         Mutant("mask_one_short", ("wrong-values", "unwritten", "unwritten-tail"), ("offs_n < N", "offs_n < N - 1")),
         Mutant("float32_result", "wrong-dtype", ("y = torch.empty(x.shape, dtype=x.dtype,", "y = torch.empty(x.shape, dtype=torch.float32,")),

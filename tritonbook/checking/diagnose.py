@@ -265,6 +265,17 @@ def _constant_factor(e: Evidence) -> Finding | None:
     )
 
 
+def _zeros(e: Evidence) -> Finding | None:
+    got, bad = e.difference.got, e.difference.bad
+    if int(bad.sum()) < 4 or not bool((got[bad] == 0).all()):
+        return None
+    return Finding(
+        "zeros",
+        f"The result is 0 {_where(bad)}, where it should not be. Was nothing added up, is a factor "
+        "0, or does an exponential underflow?",
+    )
+
+
 def _factor_of_a_row(e: Evidence) -> Finding | None:
     """Each row, or each column, is right up to a factor or a summand of its own."""
     got, want = e.difference.got, e.difference.expected
@@ -316,7 +327,8 @@ def _moved(e: Evidence) -> Finding | None:
         text = f"Every row holds the result of row {home[0]}."
     else:
         text = f"Each row is the right result of some row: row {row} holds that of row {home[row]}."
-    return Finding("rows-moved", f"{text} Look at how the row gets into the address.")
+    code = "rows-after-first" if set(home) == {0} else "rows-moved"
+    return Finding(code, f"{text} Look at how the row gets into the address.")
 
 
 def _where(bad: torch.Tensor) -> str:
@@ -379,6 +391,7 @@ _RULES = (
     _outside,
     _not_finite,
     _transposed,
+    _zeros,
     _constant_factor,
     _factor_of_a_row,
     _moved,
