@@ -32,7 +32,7 @@ MUTANTS = {
         ),
         Mutant("maximum_not_subtracted", "maximum-not-subtracted", ("x - tl.max(x, axis=0)", "x")),
         Mutant("minimum_subtracted", ("overflow", "nan"), ("tl.max(x, axis=0)", "tl.min(x, axis=0)")),
-        Mutant("not_divided", "off-by-row", ("out = e * (1.0 / tl.sum(e, axis=0))", "out = e")),
+        Mutant("not_divided", "not-normalised", ("out = e * (1.0 / tl.sum(e, axis=0))", "out = e")),
         Mutant("divided_by_n", "divided-by-n", ("tl.sum(e, axis=0)", "N")),
         Mutant("divided_by_the_block", "divided-by-tile", ("tl.sum(e, axis=0)", "BLOCK_N")),
         Mutant("exp2_without_factor", "base-two", ("tl.exp(", "tl.exp2(")),
@@ -114,7 +114,7 @@ MUTANTS = {
         Mutant("no_store_mask", "out-of-bounds-store", ("element_ty), mask=offs_n < N)", "element_ty))")),
         Mutant("masked_by_multiplication", ("nan", "overflow", "reads-outside", "wrong-values", "zeros"), ("mask=counts, other=float(\"-inf\")", "mask=offs_n < N, other=0.0"), (MASKED_E, "x = x * counts.to(tl.float32)\n    e = tl.exp(x - tl.max(x, axis=0)) * counts.to(tl.float32)")),
         Mutant("one_stride_for_two_tensors", ("strided-only", "out-of-bounds-store"), ("pid_m * stride_om", "pid_m * stride_xm")),
-        Mutant("not_divided", "wrong-values", ("out = e / tl.maximum(tl.sum(e, axis=0), 1.0)", "out = e")),
+        Mutant("not_divided", "off-by-row", ("out = e / tl.maximum(tl.sum(e, axis=0), 1.0)", "out = e")),
         Mutant("no_check_of_lengths", "should-raise", ("lengths.shape != (M,) or not lengths.is_contiguous()", "False")),
     ],
 }

@@ -91,9 +91,13 @@ def said_of(lines: str) -> str | None:
 def explain_error(error: BaseException, timeout: float) -> Finding:
     """One finding for an exception raised while the learner's function ran."""
     if isinstance(error, CheckTimeout):
+        said = str(error) or f"Stopped after {timeout:g} s."
+        lines = _last_lines(error)
+        where = f" It was at `{lines.rpartition(': ')[2]}`." if lines else ""
         return Finding(
             "timeout",
-            f"Stopped after {timeout:g} s. Does a loop ever end, and is the grid small enough?",
+            f"{said}{where} Does every loop end, and is the grid small enough?",
+            lines,
         )
     cause = causes(error)[-1]
     text = str(cause).strip()
