@@ -21,6 +21,10 @@ from .cases import Case, TensorSpec
 from .guard import Guarded
 from .launches import Launch, Watch, watching
 
+# Seconds of a processor's time that a call may take in the interpreter, where a page does not ask
+# for a longer limit. On a GPU a call may have a compiler's work to do.
+WORK = 5.0
+
 
 class CheckTimeout(BaseException):
     """The learner's code ran too long. Not an Exception, so that `except Exception` lets it by."""
@@ -133,8 +137,7 @@ def run_trial(
         trial = Trial(case, draw, fill, values, inputs, watch)
         start = time.perf_counter()
         try:
-            # A compiler's work may be long; the interpreter's is not.
-            with time_limit(timeout, timeout / 4 if device.INTERPRET else 0.0):
+            with time_limit(timeout, WORK * max(1.0, timeout / 20) if device.INTERPRET else 0.0):
                 trial.result = fn(*arguments, **case.options)
                 if not device.INTERPRET:
                     torch.cuda.synchronize()
