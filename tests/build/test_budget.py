@@ -64,3 +64,14 @@ def test_a_page_within_its_budget_leaves_the_list(course, monkeypatch):
     ]
     course.edit(IDEA, "word " * 1400)
     assert said(course) == []
+
+
+def test_a_blank_page_has_a_budget_of_its_own(course):
+    """Kills: a whole kernel that counts as a gap, or one that may be as long as it likes."""
+    gap = "### BEGIN SOLUTION\ndef helper(x):\n{body}    return x\n### END SOLUTION\n\n\n"
+    first = "@triton.jit\ndef twice_kernel"
+    course.edit(first, gap.format(body="    x += 1\n" * 20) + first)
+    assert budget.size(course.exercise, RELEASE).blank_page > 20
+    assert not any("largest gap" in text for text in said(course))
+    course.edit("    return x\n###", "    x += 1\n" * 20 + "    return x\n###")
+    assert any("blank page" in text for text in said(course))

@@ -192,3 +192,48 @@ def test_hidden_tests_vanish_with_the_blank_lines_at_the_end():
     text = "check(a)\n### BEGIN HIDDEN TESTS\ncheck(b)\n### END HIDDEN TESTS\ncheck(c)\n\n"
     text += "### BEGIN HIDDEN TESTS\ncheck(d)\n### END HIDDEN TESTS"
     assert gaps.without_hidden(text) == "check(a)\ncheck(c)"
+
+
+BLANK = """\
+# TODO: the kernel
+### BEGIN SOLUTION
+@triton.jit
+def halve_kernel(x_ptr):
+    tl.store(x_ptr, tl.load(x_ptr) / 2)
+### END SOLUTION
+
+
+def halve(x):
+    # TODO: grid and launch
+    ### BEGIN SOLUTION
+    halve_kernel[(1,)](x)
+    return x
+    ### END SOLUTION"""
+
+
+def test_a_blank_page_leaves_the_signature():
+    """Kills: a `raise` or a `pass` in place of whole functions, a kernel that stays on the page."""
+    assert (
+        gaps.learner_text(BLANK)
+        == """\
+# TODO: the kernel
+# YOUR CODE HERE
+
+
+def halve(x):
+    # TODO: grid and launch
+    # YOUR CODE HERE
+    raise NotImplementedError("TODO: fill in halve")"""
+    )
+    solved = gaps.solved_text(BLANK)
+    assert "TODO" not in solved and "SOLUTION" not in solved
+    assert [node.name for node in ast.parse(solved).body] == ["halve_kernel", "halve"]
+    assert gaps.solved_text(gaps.instructor_text(BLANK)).count("def halve_kernel") == 1
+
+
+def test_a_gap_outside_every_function_holds_functions():
+    text = BLANK.replace(
+        "@triton.jit\ndef halve_kernel(x_ptr):\n    tl.store", "HALF = 2\ntl.store"
+    )
+    with pytest.raises(gaps.GapError, match="something else than functions"):
+        gaps.gaps(text)

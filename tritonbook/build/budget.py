@@ -14,13 +14,16 @@ from dataclasses import dataclass
 
 from ..course import gaps
 from ..course.exercises import Exercise
-from ..course.source import SourceError
+from ..course.source import Cell, SourceError
 from . import views
 from .release import Release
 
 LIMITS = {"words": 1300, "code": 230, "plumbing": 30, "to_write": 40, "largest_gap": 18}
 RECORDS_CODE = 350  # pages of records, part 6
 FIRST_KERNEL_GAP = 8
+# An answer that is written from its signature alone: kernel, grid and wrapper in one cell.
+BLANK_PAGE = 35
+WITH_BLANK_PAGE = 50  # lines to write of a page that has one
 TASKS = 3
 MINUTES = (0.8, 1.25)  # the estimate over what the page states
 SLACK = 3  # minutes by which it may be off all the same
@@ -52,6 +55,7 @@ class Size:
     plumbing: int
     to_write: int
     largest_gap: int
+    blank_page: int
     first_kernel_gap: int
     tasks: int
 
@@ -67,9 +71,10 @@ def size(exercise: Exercise, release: Release) -> Size:
     text = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     given = [cell for cell in code if cell.id.partition("-")[0] in ("setup", "reference", "check")]
-    found = [gap for cell in exercise.answers().values() for gap in _gap_lines(cell.source)]
-    kernels = [lines for lines, kernel in found if kernel]
-    written = _answer_lines(exercise)
+    tasks = exercise.answers().values()
+    blank = [_written(cell) for cell in tasks if _is_blank(cell)]
+    filled = [cell for cell in tasks if not _is_blank(cell)]
+    kernels = [lines for cell in filled for lines, kernel in _gap_lines(cell.source) if kernel]
     return Size(
         words=sum(len(_BLOCK.sub("", _FOLDED.sub("", part)).split()) for part in text),
         folded=sum(
@@ -77,10 +82,11 @@ def size(exercise: Exercise, release: Release) -> Size:
         ),
         code=sum(len(_lines(cell.source)) for cell in code),
         plumbing=sum(len(_lines(cell.source)) for cell in given),
-        to_write=sum(written),
-        largest_gap=max(written, default=0),
+        to_write=sum(_written(cell) for cell in tasks),
+        largest_gap=max((_written(cell) for cell in filled), default=0),
+        blank_page=max(blank, default=0),
         first_kernel_gap=kernels[0] if kernels else 0,
-        tasks=sum("stretch" not in cell.tags for cell in exercise.answers().values()),
+        tasks=sum("stretch" not in cell.tags for cell in tasks),
     )
 
 
@@ -99,9 +105,11 @@ def problems(exercise: Exercise, release: Release) -> Iterator[SourceError]:
 
 def _over(exercise: Exercise, page: Size, part: int) -> Iterator[SourceError]:
     limits = LIMITS | ({"code": RECORDS_CODE} if part == 6 else {})
+    limits |= {"to_write": WITH_BLANK_PAGE} if page.blank_page else {}
     counts = [(name, getattr(page, name), most) for name, most in limits.items()]
     counts += [
         ("first_kernel_gap", page.first_kernel_gap, FIRST_KERNEL_GAP),
+        ("blank_page", page.blank_page, BLANK_PAGE),
         ("tasks", page.tasks, TASKS),
     ]
     for name, count, most in counts:
@@ -115,11 +123,14 @@ def _over(exercise: Exercise, page: Size, part: int) -> Iterator[SourceError]:
         yield SourceError(exercise.path, 1, problem, "state what readers needed")
 
 
-def _answer_lines(exercise: Exercise) -> list[int]:
-    """Lines to write in each answer cell."""
-    return [
-        sum(lines for lines, _ in _gap_lines(cell.source)) for cell in exercise.answers().values()
-    ]
+def _is_blank(answer: Cell) -> bool:
+    """Whether the learner writes whole functions in it."""
+    return any(not gap.function for gap in gaps.gaps(answer.source))
+
+
+def _written(answer: Cell) -> int:
+    """Lines to write in an answer cell."""
+    return sum(lines for lines, _ in _gap_lines(answer.source))
 
 
 def _gap_lines(source: str) -> list[tuple[int, bool]]:
@@ -146,7 +157,7 @@ def _lines_of(lines: list[str]) -> list[str]:
 
 def table(course: list[Exercise], release: Release) -> str:
     """One line a page; what is over the limits is named at its end."""
-    names = [*LIMITS, "folded", "tasks"]
+    names = [*LIMITS, "blank_page", "folded", "tasks"]
     rows = [("page", *(name.replace("_", " ") for name in names), "minutes", "")]
     for exercise in course:
         page = size(exercise, release)

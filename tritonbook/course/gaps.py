@@ -3,7 +3,8 @@
 A region is what stands between two marker lines. The learner's text of an answer keeps the comments
 above the gap (`# TODO ...`) and gets `# YOUR CODE HERE` and one line that can stay there: `pass` in
 a Triton kernel, because a kernel with a `raise` in it does not compile, and in any other function
-an error that names the function.
+an error that names the function. A gap outside every function holds whole functions, which the
+learner writes from nothing: nothing stands in their place.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ class GapError(ValueError):
 
 @dataclass(frozen=True)
 class Gap:
-    """One solution region: its marker lines (from 1), indentation and the function around it."""
+    """One solution region: its marker lines (from 1), indentation and the function around it.
+
+    Around a gap that holds whole functions there is none: `function` is empty.
+    """
 
     begin: int
     end: int
@@ -38,10 +42,13 @@ class Gap:
     returns: bool  # that function ends with a return
 
     @property
-    def stub(self) -> str:
+    def stub(self) -> list[str]:
+        """The line that stands in the gap, if any does."""
+        if not self.function:
+            return []
         if self.in_kernel:
-            return "pass"
-        return f'raise NotImplementedError("TODO: fill in {self.function}")'
+            return [f"{self.indent}pass"]
+        return [f'{self.indent}raise NotImplementedError("TODO: fill in {self.function}")']
 
 
 def regions(text: str, begin: str, end: str) -> list[tuple[int, int]]:
@@ -81,7 +88,13 @@ def _gap(tree: ast.Module, lines: list[str], begin: int, end: int) -> Gap:
         and node.lineno < begin <= (node.end_lineno or 0)
     ]
     if not inside:
-        raise GapError(begin, "a gap stands outside every function", "move it into one")
+        held = [
+            node for node in tree.body if begin < node.lineno and (node.end_lineno or end) < end
+        ]
+        if not held or not all(isinstance(node, ast.FunctionDef) for node in held):
+            problem = "a gap outside every function holds something else than functions"
+            raise GapError(begin, problem, "move it into one")
+        return Gap(begin, end, "", "", False, end, True)
     owner = max(inside, key=lambda node: node.lineno)  # the innermost
     whole = [
         node
@@ -124,7 +137,7 @@ def learner_text(text: str) -> str:
     """An answer cell as the learner gets it: each solution is a gap that can stay unfilled."""
     lines = text.splitlines()
     for gap in reversed(gaps(text)):
-        lines[gap.begin - 1 : gap.end] = [gap.indent + YOUR_CODE, gap.indent + gap.stub]
+        lines[gap.begin - 1 : gap.end] = [gap.indent + YOUR_CODE, *gap.stub]
         try:
             ast.parse("\n".join(lines))
         except SyntaxError:
@@ -163,8 +176,8 @@ def instructor_text(text: str) -> str:
     """
     lines = text.splitlines()
     for gap in reversed(gaps(text)):
-        below = [gap.indent + gap.stub]
-        if not gap.in_kernel:
+        below = gap.stub
+        if gap.function and not gap.in_kernel:
             rest = "\n".join(text.splitlines()[gap.end : gap.last])
             solved = solved_text(rest).splitlines()
             if not gap.returns:
