@@ -171,6 +171,16 @@ COMBINE_MISTAKES = {
         wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, mean, a[2] + b[2] + d * d * sb)),
         "In M2 the term with delta lacks the factor n_a.",
     ),
+    "delta-term-with-n": (
+        wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, mean, a[2] + b[2] + d * d * n * sb)),
+        "In M2 the term with delta has n where it should have n_a.",
+    ),
+    "m2-averaged": (
+        wrongly(
+            lambda a, b, n, mean, m2, d, sa, sb: (n, mean, m2 + (sa - 1) * a[2] + (sb - 1) * b[2])
+        ),
+        "The two M2 are averaged as variances would be. They are sums: add them.",
+    ),
     "two-shares": (
         wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, mean, a[2] + b[2] + d * d * sa * sb)),
         "In M2 the product n_a n_b is divided by n twice.",
@@ -268,6 +278,16 @@ def with_squares_as_m2(x, w, b, eps):
     return scaled(x, w, b, eps, mean_of(x), variance_of(x) + mean_of(x.pow(2)))
 
 
+def with_tile_counts(x, w, b, eps, *, block=4096):
+    """Each lane of a tile counts for as many elements as the whole tile has."""
+    tiles = in_tiles(x, block, fill=0.0)
+    weight = parts_of(in_tiles(x, block), -1)[0][..., None].expand_as(tiles)
+    weight = weight / weight.sum((-2, -1), keepdim=True)
+    mean = (weight * tiles).sum((-2, -1), keepdim=True)
+    variance = (weight * (tiles - mean).pow(2)).sum((-2, -1))[..., None]
+    return scaled(x, w, b, eps, mean[..., 0], variance)
+
+
 def with_first_weights(x, w, b, eps, *, block=4096):
     again = torch.arange(x.shape[-1]) % block
     return layernorm_ref(x, w[again], b[again], eps)
@@ -289,6 +309,11 @@ TILE_MISTAKES = MISTAKES | {
         "Masked lanes were merged as elements that are 0. A masked lane is an empty part: its "
         "count is 0.",
     ),
+    "tile-counts": (
+        with_tile_counts,
+        "Each lane was given the count of its whole tile. A lane brings one element: its count is "
+        "1, and 0 where it is masked.",
+    ),
     "m2-of-an-element": (
         with_squares_as_m2,
         "A single element has no distance from its own mean: the M2 that it brings is 0, not its "
@@ -307,6 +332,15 @@ TILE_MISTAKES = MISTAKES | {
         lane_by_lane(
             lambda n, mean, m2: (
                 (n * mean).sum(-1, keepdim=True) / n.sum(-1, keepdim=True).clamp_min(1),
+                (m2.sum(-1) / n.sum(-1).clamp_min(1)).unsqueeze(-1),
+            )
+        ),
+        MERGED_BY_SUMS,
+    ),
+    "lanes-summed": (
+        lane_by_lane(
+            lambda n, mean, m2: (
+                mean.sum(-1, keepdim=True),
                 (m2.sum(-1) / n.sum(-1).clamp_min(1)).unsqueeze(-1),
             )
         ),
@@ -342,6 +376,7 @@ CHECKS = {
         PARTS,
         HIDDEN_PARTS,
         through="combine",
+        results=("n", "mean", "M2"),
         launches=1,
         terms=4,
         mistakes=COMBINE_MISTAKES,

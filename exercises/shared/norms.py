@@ -119,11 +119,15 @@ MISTAKES = {
     ),
     "no-eps": (
         lambda x, w, b, eps: layernorm(x, w, b, 0.0),
-        "`eps` is missing. Rows of tiny numbers tell the difference.",
+        "`eps` makes no difference: it is missing, or it is added outside the root.",
     ),
     "no-root": (
         lambda x, w, b, eps: (x - mean_of(x)) / (variance_of(x) + eps) * w + b,
         "This divides by the variance, not by its root.",
+    ),
+    "not-scaled": (
+        lambda x, w, b, eps: (x - mean_of(x)) * w + b,
+        "The mean is subtracted, but the row is not divided by the root of its variance.",
     ),
     "root-for-its-inverse": (
         lambda x, w, b, eps: (x - mean_of(x)) * (variance_of(x) + eps).sqrt() * w + b,
@@ -145,9 +149,8 @@ MISTAKES = {
     ),
     "squares-overflow": (
         lambda x, w, b, eps: x * 0.0 + b,
-        "All that is left is the bias: the squares overflowed to infinity. Do masked lanes hold "
-        "minus infinity, as in softmax? Or is there a square in half precision? Go to float32 "
-        "before you square.",
+        "All that is left is the bias: the normalised row is 0. Did the squares overflow, in half "
+        "precision or by masked lanes of minus infinity? Or is the mask the wrong way round?",
     ),
     "row-added-twice": (
         _row_added_twice,
@@ -155,7 +158,7 @@ MISTAKES = {
     ),
     "rounded-twice": (
         _rounded_twice,
-        "The row was rounded to half precision before weight and bias. Round once, at the store.",
+        "Some step was rounded to half precision. Compute in float32, and round once, at the store.",
     ),
 }
 
