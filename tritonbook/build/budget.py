@@ -31,7 +31,6 @@ SLACK = 3  # minutes by which it may be off all the same
 PENDING = (
     "11_rmsnorm_split",
     "13_layernorm",
-    "20_matmul",
     "22_autotune",
     "23_fused_mlp",
     "30_register_op",
