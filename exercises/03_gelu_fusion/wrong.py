@@ -206,3 +206,15 @@ VARIANTS = {
         ),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "bias_gelu": {
+        'x = tl.load(x_ptrs, mask=mask_n).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'bias = tl.load(bias_ptr + offs_n * stride_bn, mask=mask_n).to(tl.float32) => bias = tl.load(bias_ptr + offs_n * stride_bn, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'out_ptrs = out_ptr + pid_m * stride_om + offs_n * stride_on => out_ptrs = out_ptr + pid_m * stride_om + offs_n': "the wrapper makes a contiguous result: its last stride is 1",
+    },
+    "gelu_backward": {
+        'dy = tl.load(dy_ptr + offs, mask=mask).to(tl.float32) => dy = tl.load(dy_ptr + offs, mask=mask)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+    },
+}

@@ -149,3 +149,27 @@ VARIANTS = {
         Variant("finite_maximum", (MASKED_E, "e = tl.exp(x - tl.maximum(tl.max(x, axis=0), -1e38))")),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "softmax": {
+        'x = tl.load(x_ptrs, mask=mask_n, other=float("-inf")).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=float("-inf"))': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'out_ptrs = out_ptr + pid_m * stride_om + offs_n * stride_on => out_ptrs = out_ptr + pid_m * stride_om + offs_n': "the wrapper makes a contiguous result: its last stride is 1",
+        'e = tl.exp(x - tl.max(x, axis=0)) => e = tl.exp(x - tl.max(x))': "a tile of one dimension has one axis",
+        'out = e * (1.0 / tl.sum(e, axis=0)) => out = e * (1.0 / tl.sum(e))': "a tile of one dimension has one axis",
+    },
+    "softmax_online": {
+        'x = tl.load(x_ptrs, mask=mask_n, other=float("-inf")).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=float("-inf"))': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'm_new = tl.maximum(m_i, tl.max(x, axis=0)) => m_new = tl.maximum(m_i, tl.max(x))': "a tile of one dimension has one axis",
+        'l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(x - m_new), axis=0) => l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(x - m_new))': "a tile of one dimension has one axis",
+        'tl.store(out_row_ptr + offs_n * stride_on, out, mask=mask_n) => tl.store(out_row_ptr + offs_n, out, mask=mask_n)': "the wrapper makes a contiguous result: its last stride is 1",
+        'out = tl.exp(x.to(tl.float32) - m_i) * (1.0 / l_i) => out = tl.exp(x - m_i) * (1.0 / l_i)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+    },
+    "softmax_masked": {
+        'x = tl.load(x_ptrs, mask=counts, other=float("-inf")).to(tl.float32) => x = tl.load(x_ptrs, mask=counts, other=float("-inf"))': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'out_ptrs = out_ptr + pid_m * stride_om + offs_n * stride_on => out_ptrs = out_ptr + pid_m * stride_om + offs_n': "the wrapper makes a contiguous result: its last stride is 1",
+        'tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=offs_n < N) => tl.store(out_ptrs, out, mask=offs_n < N)': "tl.store casts",
+        'out = e / tl.maximum(tl.sum(e, axis=0), 1.0) => out = e / tl.maximum(tl.sum(e), 1.0)': "a tile of one dimension has one axis",
+        'e = tl.where(counts, tl.exp(x - tl.max(x, axis=0)), 0.0) => e = tl.where(counts, tl.exp(x - tl.max(x)), 0.0)': "a tile of one dimension has one axis",
+    },
+}
