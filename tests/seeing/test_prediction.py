@@ -204,7 +204,7 @@ DERIVED = {
     "10_rmsnorm_rows": (65_536, 0.091, 1.02),
     "11_rmsnorm_split": (96_000, 0.091, 0.009),
     "13_layernorm": (0.091, 1.0),
-    "20_matmul": (65_536, 1.62),
+    "20_matmul": (131_072, 147_456, 1.62),
     "23_fused_mlp": (384_000, 0.119),
     "31_op_library": (120_000, 0.272),
     "40_rope": (8_192, 0.057, 10),
@@ -222,7 +222,7 @@ TABLES = {
     "03_gelu_fusion": {"rungs": "gelu_ladder"},
     "04_softmax": {"timed": "softmax_ways"},
     "10_rmsnorm_rows": {"timed": "rmsnorm_rows"},
-    "20_matmul": {"timed": "matmul_order"},
+    "20_matmul": {"sizes": "matmul_sizes"},
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
 COMPILED = {
@@ -249,7 +249,9 @@ def names_of(exercise: Exercise) -> dict:
     """What the cells above the box leave behind on a machine without a GPU."""
     here = result(on_gpu=False)
     names = {"timed": here, "layouts": Sweep("layout", ["contiguous"], [here])}
-    names |= {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
+    names["sizes"] = Sweep("size", [8192], [here])
+    tables = {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
+    names |= {name: table for name, table in tables.items() if table}
     shapes = SHAPES.get(exercise.slug, [])
     kind = exercise.slug[3:].split("_")[0]
     tables = {(M, N): stored.load(f"{kind}_{M}x{N}") or here for M, N in shapes}
