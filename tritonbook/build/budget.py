@@ -32,7 +32,6 @@ PENDING = (
     "11_rmsnorm_split",
     "13_layernorm",
     "20_matmul",
-    "22_autotune",
     "23_fused_mlp",
     "30_register_op",
     "31_op_library",
