@@ -14,6 +14,7 @@ import numpy as np
 
 from .compat import FakeDriver, triton_version
 from .device import INTERPRET
+from .idle_lanes import hold_rubbish
 from .interpreter_types import keep_types
 
 _installed = False
@@ -35,6 +36,7 @@ def install_interpreter_fixes() -> None:
       under this name only.
     - names imported from `triton.language` (`from triton.language import load`) stay what they are
       outside kernels, and a kernel that sees no module called `triton.language` is refused.
+    - lanes that a mask switches off hold zeros where no `other=` fills them (see `idle_lanes`).
     - torch's `wrap_triton` refuses an interpreted kernel (torch 2.6 to 2.9, at least).
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the
       cast to bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
@@ -59,6 +61,7 @@ def install_interpreter_fixes() -> None:
     if triton_version() < (3, 7):
         _allow_runtime_loop_bounds(interp)
     keep_types(interp)
+    hold_rubbish(interp)
     _patch_language_once_a_launch(interp)
     _let_constants_meet_tiles()
     _keep_what_was_written(interp.FunctionRewriter)
