@@ -59,6 +59,16 @@ PRUNE_MISTAKES = {
         "Nothing is left, and all came back. Keep one: the config with the smallest tile.",
     ),
     "unpruned": (lambda configs, *call: configs, "Every config was kept."),
+    "largest-when-none": (
+        lambda configs, *call: (
+            pruned(configs, *call) or [max(configs, key=lambda c: c["BLOCK_M"] * c["BLOCK_N"])]
+        ),
+        "Nothing is left, and the largest tile came back. Keep the smallest.",
+    ),
+    "only-what-is-hopeless": (
+        lambda configs, *call: [c for c in configs if c not in pruned(configs, *call)],
+        "What should be dropped was kept, and the other way round.",
+    ),
     "shared-memory-ignored": (
         lambda configs, M, N, size, limit: prune_ref(configs, M, N, size, ENOUGH),
         "A config that takes more than `shared_limit` bytes was kept.",
@@ -120,6 +130,10 @@ PRUNE_MISTAKES = {
         ),
         "Every tile of fewer than 64 rows was dropped. It is too small only where M is 64 or more.",
     ),
+    "smallest-only": (
+        lambda configs, *call: smallest(configs),
+        "The smallest tile came back, as if nothing were left. Do the rules drop too much?",
+    ),
 }
 
 
@@ -167,6 +181,7 @@ PRUNE_CASES = [
     case("63 rows", **product(63, 4096)),
     case("64 rows", **product(64, 4096)),
     case("40 columns", **product(4096, 40)),
+    case("5 columns", **product(4096, 5, configs=(*TABLE, row(64, 16, 64, 4, 4)))),
     case("nothing fits", **product(4096, 4096, 4, 1000)),
     case(
         "two of the smallest", **product(1, 1, configs=(TABLE[0], TABLE[6], row(32, 32, 32, 4, 2)))
@@ -209,8 +224,15 @@ def names(found):
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def key_is_sound(make, kernel):
-    """The tuner that `make` returns: one for all calls, with a key of numbers.
+def missed(found):
+    return (
+        f"The key misses {names(found)}. When only {found[0]} changes, the kernel runs with what "
+        "was chosen before, and nothing is timed. Name all that the choice depends on."
+    )
+
+
+def key_is_sound(make, kernel, needed):
+    """The tuner that `make` returns: one for all calls, with a key of the numbers that count.
 
     Looked at where it can be: in a notebook, and not where a grader calls from another process.
     """
@@ -229,6 +251,8 @@ def key_is_sound(make, kernel):
         f"The key names the tensor {names(tensors)}. Each call brings another tensor, so each call "
         "tunes again. Name what the choice depends on: sizes."
     )
+    missing = [name for name in needed if name not in tuner.keys]
+    assert not missing, missed(missing)
     assert tuner is make(), (
         f"Each call of {inspect.unwrap(make).__name__} makes a new tuner, and a new tuner knows no "
         "winners: every call tunes. Make it once, with @functools.cache."
@@ -240,7 +264,7 @@ def tunes_once(fn, call, again):
     first = runs_of(fn, *call)
     assert len(first) > 1, (
         "A call of new sizes ran the kernel once, so nothing was timed and nothing chosen. Does "
-        "the tuner get the whole table?"
+        "the tuner get the whole table, and does its key name the sizes?"
     )
     assert len(runs_of(fn, *again)) == 1, (
         "A second call of the same sizes tunes again. Is the tuner made once, and does its key "
@@ -250,7 +274,7 @@ def tunes_once(fn, call, again):
 
 
 def tunes_for_each_size(fn, tuned_kernel):
-    key_is_sound(tuned_kernel, "matmul_tiles_kernel")
+    key_is_sound(tuned_kernel, "matmul_tiles_kernel", "MNK")
     M, N, K = random.randrange(33, 48), random.randrange(33, 64), random.randrange(17, 400)
 
     def pair(M, N, K):
@@ -264,10 +288,7 @@ def tunes_for_each_size(fn, tuned_kernel):
     )
     others = {"M": (M + 16, N, K), "N": (M, N + 64, K), "K": (M, N, K + 400)}
     missing = [name for name, sizes in others.items() if len(runs_of(fn, *pair(*sizes))) == 1]
-    assert not missing, (
-        f"The key misses {names(missing)}. When only {missing[0]} changes, the kernel runs with "
-        "what was chosen before, and nothing is timed. Name all that the choice depends on."
-    )
+    assert not missing, missed(missing)
 
 
 def terms(a, b):
@@ -311,7 +332,7 @@ def scale_ref(x, s):
 
 def survives_tuning(fn, tuned_scale_kernel):
     """A length that was never seen before is tuned in this very call."""
-    key_is_sound(tuned_scale_kernel, "scale_kernel")
+    key_is_sound(tuned_scale_kernel, "scale_kernel", ["n_elements"])
     length = random.randrange(3000, 60_000)
     x, again = torch.ones(length, device=DEVICE), torch.ones(length, device=DEVICE)
     first = tunes_once(fn, (x, 2.0), (again, 2.0))
@@ -326,9 +347,8 @@ def survives_tuning(fn, tuned_scale_kernel):
             f"With BLOCK_SIZE={size} the grid has {programs} programs for {length} elements, not "
             f"{triton.cdiv(length, size)}. The size of the config that runs is in `meta`."
         )
-    assert len(runs_of(fn, torch.ones(length + 60_000, device=DEVICE), 2.0)) > 1, (
-        "The key misses n_elements: a tile that was chosen for one length is used for all."
-    )
+    longer = torch.ones(length + 60_000, device=DEVICE)
+    assert len(runs_of(fn, longer, 2.0)) > 1, missed(["n_elements"])
 
 
 RESTORE = "Each config that was timed has changed x. Which argument must be put back?"
@@ -365,6 +385,7 @@ SCALE_MISTAKES = {
     "not-restored": (too_often, f"x was multiplied by s more than once. {RESTORE}"),
     "zeroed": (lambda x, s: x * 0, ZEROED),
     "unscaled": (lambda x, s: x, "x has not changed."),
+    "added": (lambda x, s: x + s, "s was added. x has to be multiplied by s."),
     "scaled-in-half-precision": (
         lambda x, s, *, dtype: (
             (x.to(dtype) * torch.tensor(s, dtype=dtype)) if dtype != torch.float32 else x * s

@@ -25,9 +25,9 @@ MUTANTS = {
         Mutant("keeps_everything", "unpruned", (KEEPS, "if True:")),
         Mutant("may_leave_nothing", "empty", (KEPT, "return kept")),
         Mutant("falls_back_to_everything", "all-when-none", (KEPT, "return kept or configs")),
-        Mutant("falls_back_to_the_largest", "wrong-values", ("[min(configs", "[max(configs")),
+        Mutant("falls_back_to_the_largest", "largest-when-none", ("[min(configs", "[max(configs")),
         Mutant("falls_back_to_the_last", "wrong-values", (KEPT, "return kept or configs[-1:]")),
-        Mutant("falls_back_to_the_first", "wrong-values", (KEPT, "return kept or configs[:1]")),
+        Mutant("falls_back_to_the_first", "largest-when-none", (KEPT, "return kept or configs[:1]")),
         Mutant("smallest_by_rows", "wrong-values", ('key=lambda c: c["BLOCK_M"] * c["BLOCK_N"]', 'key=lambda c: c["BLOCK_M"]')),
         Mutant("last_of_the_smallest", "wrong-values", ("[min(configs, key", "[min(configs[::-1], key")),
         Mutant("a_config_for_a_list", "wrong-values", (KEPT, 'return kept or min(configs, key=lambda c: c["BLOCK_M"] * c["BLOCK_N"])')),
@@ -36,7 +36,7 @@ MUTANTS = {
         Mutant("elements_counted", "elements-for-bytes", ("elements * element_size", "elements")),
         Mutant("one_stage_counted", "stages-ignored", (' * config["num_stages"] <=', " <=")),
         Mutant("one_stage_less", "wrong-values", ('* config["num_stages"] <=', '* (config["num_stages"] - 1) <=')),
-        Mutant("tile_of_the_result_counted", "wrong-values", ('(config["BLOCK_M"] + config["BLOCK_N"])', '(config["BLOCK_M"] * config["BLOCK_N"])')),
+        Mutant("tile_of_the_result_counted", "smallest-only", ('(config["BLOCK_M"] + config["BLOCK_N"])', '(config["BLOCK_M"] * config["BLOCK_N"])')),
         Mutant("limit_of_one_gpu", "shared-memory-ignored", ("<= shared_limit", "<= 232448")),
         Mutant("no_room_at_the_limit", "no-room-at-the-limit", ("<= shared_limit", "< shared_limit")),
         Mutant("rows_ignored", "rows-ignored", ('config["BLOCK_M"] > rows or ', "")),
@@ -54,6 +54,9 @@ MUTANTS = {
         Mutant("other_order", "wrong-values", ("kept.append(config)", "kept.insert(0, config)")),
         Mutant("changes_the_table", "raised", ("    for config in configs:", "    for config in list(configs):\n        configs.remove(config)")),
         Mutant("first_only", "wrong-values", ("kept.append(config)", "return [config]")),
+        Mutant("nothing_kept", "smallest-only", (KEEPS, "if False:")),
+        Mutant("the_hopeless_ones", ("only-what-is-hopeless",), (KEEPS, "if not (fits and not too_large and not too_small):")),
+        Mutant("columns_below_sixteen", "below-sixteen", (COLUMNS, "columns = triton.next_power_of_2(N)")),
         Mutant("no_return", "wrong-type", (KEPT, "kept or configs")),
     ],
     "matmul_tuned": [
@@ -96,13 +99,13 @@ MUTANTS = {
         Mutant("not_stored", ("unscaled", "not-attempted"), (SCALE_STORE, "tl.store(x_ptr + offs * stride_xn, x, mask=mask)")),
         Mutant("in_half_precision", "scaled-in-half-precision", (SCALED, "scaled = x * s")),
         Mutant("squared", "wrong-values", (SCALED, "scaled = (x.to(tl.float32) * x * s).to(x.dtype)")),
-        Mutant("added", "wrong-values", (SCALED, "scaled = (x.to(tl.float32) + s).to(x.dtype)")),
+        Mutant("added", "added", (SCALED, "scaled = (x.to(tl.float32) + s).to(x.dtype)")),
         Mutant("no_store_mask", ("out-of-bounds-store",), (SCALE_STORE, "tl.store(x_ptr + offs * stride_xn, scaled)")),
         Mutant("no_load_mask", ("reads-outside",), ("mask=mask)\n    scaled", ")\n    scaled"), only="interpreter"),
         Mutant("stride_forgotten", ("strided-only", "reads-outside", "out-of-bounds-store", "not-restored"), ("tl.load(x_ptr + offs * stride_xn", "tl.load(x_ptr + offs"), (SCALE_STORE, "tl.store(x_ptr + offs, scaled, mask=mask)")),
         Mutant("passed_twice", "raised", ("x.stride(0))", "x.stride(0), BLOCK_SIZE=1024)")),
         Mutant("grid_of_one_config", ("grid-of-4096", "grid-of-4096-for-1024", "property"), (SCALE_GRID, "return (triton.cdiv(n_elements, 4096),)")),
-        Mutant("grid_of_another_config", ("grid-of-1024", "property"), (SCALE_GRID, "return (triton.cdiv(n_elements, 1024),)")),
+        Mutant("grid_of_another_config", ("grid-of-1024", "grid-of-4096", "property"), (SCALE_GRID, "return (triton.cdiv(n_elements, 1024),)")),
         Mutant("grid_rounds_down", ("wrong-tail", "property"), (SCALE_GRID, 'return (n_elements // meta["BLOCK_SIZE"],)')),
         Mutant("grid_is_no_tuple", "raised", (SCALE_GRID, 'return triton.cdiv(n_elements, meta["BLOCK_SIZE"])')),
         Mutant("grid_by_attribute", "raised", (SCALE_GRID, "return (triton.cdiv(n_elements, meta.BLOCK_SIZE),)")),
@@ -134,4 +137,18 @@ VARIANTS = {
         Variant("key_with_the_stride", ('key=["n_elements"]', 'key=["n_elements", "stride_xn"]')),
         Variant("cast_by_the_store", (SCALED, "scaled = x.to(tl.float32) * s")),
     ],
+}
+
+TWO = "of two numbers, whichever comes first"
+POWERS = "no side of a tile lies between 16 and 17"
+EQUIVALENT = {
+    "prune": {
+        f"{ROWS} => rows = max(triton.next_power_of_2(M), 16)": TWO,
+        f"{COLUMNS} => columns = max(triton.next_power_of_2(N), 16)": TWO,
+        f"{ROWS} => rows = max(17, triton.next_power_of_2(M))": POWERS,
+        f"{COLUMNS} => columns = max(17, triton.next_power_of_2(N))": POWERS,
+    },
+    "scale_inplace_tuned": {
+        f"{SCALED} => scaled = x.to(tl.float32) * s": "a store rounds by itself",
+    },
 }
