@@ -205,6 +205,7 @@ DERIVED = {
     "11_rmsnorm_split": (96_000, 0.091, 0.009),
     "13_layernorm": (0.091, 1.0),
     "20_matmul": (131_072, 147_456, 1.62),
+    "22_autotune": (2, 16, 1.0),
     "23_fused_mlp": (384_000, 0.119),
     "31_op_library": (120_000, 0.272),
     "40_rope": (8_192, 0.057, 10),
@@ -250,6 +251,9 @@ def names_of(exercise: Exercise) -> dict:
     here = result(on_gpu=False)
     names = {"timed": here, "layouts": Sweep("layout", ["contiguous"], [here])}
     names["sizes"] = Sweep("size", [8192], [here])
+    if exercise.slug == "22_autotune":
+        names["timed"] = stored.load("autotune_cublas") or Sweep("size", [32], [here])
+        names["rows"] = tuple(each.all_kwargs() for each in load(exercise).CONFIGS)
     tables = {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
     names |= {name: table for name, table in tables.items() if table}
     shapes = SHAPES.get(exercise.slug, [])
