@@ -39,7 +39,6 @@ PENDING = (
     "40_rope",
     "41_flash_attention",
     "43_flash_backward",
-    "44_llama_block",
 )
 
 _FOLDED = re.compile(r"<details.*?</details>", re.DOTALL)
