@@ -35,7 +35,6 @@ PENDING: tuple[str, ...] = (
     "40_rope",
     "41_flash_attention",
     "43_flash_backward",
-    "44_llama_block",
 )
 
 _FOLDED = re.compile(r"<details.*?</details>", re.DOTALL)
