@@ -158,7 +158,8 @@ MISTAKES = {
     ),
     "rounded-twice": (
         _rounded_twice,
-        "Some step was rounded to half precision. Compute in float32, and round once, at the store.",
+        "Some step was rounded to half precision. Compute in float32, and round once, "
+        "at the store.",
     ),
 }
 

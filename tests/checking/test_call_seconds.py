@@ -23,10 +23,10 @@ def test_the_environment_lowers_the_limit_of_a_call(monkeypatch):
 
 def test_who_spins_is_stopped_within_five_seconds_and_told_where():
     """Kills: twenty seconds of waiting for a loop without an end, and a card without its line."""
-    began = time.monotonic()
+    began = time.process_time()  # of a machine that has other work
     found = run(answers.never_ends, lambda x: 2 * x, [case("one", x=tensor(8))])
     assert found.finding.code == "timeout" and "at `" in found.finding.sentence
-    assert time.process_time() and time.monotonic() - began < 15  # of a machine with other work
+    assert time.process_time() - began < 8
 
 
 def test_who_waits_is_not_taken_for_spinning():

@@ -39,14 +39,14 @@ def has_open_gap(kernel: Callable[..., Any]) -> bool:
 
 
 def _holds_pass(function: Callable[..., Any]) -> bool:
-    return any(isinstance(node, ast.Pass) for node in ast.walk(_parsed(function)))
+    return any(isinstance(node, ast.Pass) for node in ast.walk(parsed(function)))
 
 
 def _has_loop(kernel: Callable[..., Any]) -> bool:
     return any(
         isinstance(node, (ast.For, ast.While))
         for function in (kernel, *_jitted_callees(kernel))
-        for node in ast.walk(_parsed(function))
+        for node in ast.walk(parsed(function))
     )
 
 
@@ -56,7 +56,7 @@ def loads_without_other(kernels: Iterable[Callable[..., Any]]) -> list[str]:
     calls = [
         node
         for function in functions
-        for node in ast.walk(_parsed(function))
+        for node in ast.walk(parsed(function))
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "load"
     ]
     found = []
@@ -68,7 +68,7 @@ def loads_without_other(kernels: Iterable[Callable[..., Any]]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _parsed(function: Callable[..., Any]) -> ast.AST:
+def parsed(function: Callable[..., Any]) -> ast.AST:
     """The function's text as a tree; an empty one where there is no text."""
     try:
         return ast.parse(textwrap.dedent(inspect.getsource(function)))
