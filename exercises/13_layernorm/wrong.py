@@ -65,6 +65,7 @@ MUTANTS = {
         Mutant("bias_before_weight", "bias-before-weight", (Y, "y = (centred * rstd + b) * w")),
         Mutant("bias_subtracted", "bias-subtracted", (Y, "y = centred * rstd * w - b")),
         Mutant("weight_and_bias_swapped", "weight-for-bias", (Y, "y = centred * rstd * b + w")),
+        Mutant("eps_of_its_own", "fixed-eps", (RSTD, RSTD.replace("eps", "1e-5"))),
         Mutant("no_eps", "no-eps", (RSTD, RSTD.replace(" + eps", ""))),
         Mutant("eps_outside_root", "eps-outside-root", (RSTD, "rstd = 1.0 / (tl.sqrt(tl.sum(centred * centred, axis=0) / N) + eps)")),
         Mutant("eps_before_the_mean", "eps-before-the-mean", (RSTD, "rstd = tl.rsqrt((tl.sum(centred * centred, axis=0) + eps) / N)")),

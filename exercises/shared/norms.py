@@ -121,6 +121,10 @@ MISTAKES = {
         lambda x, w, b, eps: layernorm(x, w, b, 0.0),
         "`eps` makes no difference: it is missing, or it is added outside the root.",
     ),
+    "fixed-eps": (
+        lambda x, w, b, eps: layernorm(x, w, b, 1e-5),
+        "`eps` is always 1e-5 here, whatever the caller passes.",
+    ),
     "no-root": (
         lambda x, w, b, eps: (x - mean_of(x)) / (variance_of(x) + eps) * w + b,
         "This divides by the variance, not by its root.",
@@ -158,8 +162,12 @@ MISTAKES = {
     ),
     "rounded-twice": (
         _rounded_twice,
+<<<<<<< HEAD
         "Some step was rounded to half precision. Compute in float32, and round once, "
         "at the store.",
+=======
+        "Some step was rounded to half precision. Compute in float32, round once, at the store.",
+>>>>>>> n13
     ),
 }
 
@@ -205,6 +213,13 @@ def in_tiles(x: torch.Tensor, block: int, fill: float = float("nan")) -> torch.T
     width = triton.cdiv(x.shape[-1], block) * block
     padded = torch.nn.functional.pad(x, (0, width - x.shape[-1]), value=fill)
     return padded.reshape(*x.shape[:-1], -1, block)
+
+
+def in_pieces(x: torch.Tensor, num_splits: int) -> torch.Tensor:
+    """Rows [..., N] as [..., num_splits, piece]; what is past the end of the row is NaN."""
+    size = triton.cdiv(triton.cdiv(x.shape[-1], num_splits), 16) * 16
+    padded = torch.nn.functional.pad(x, (0, num_splits * size - x.shape[-1]), value=float("nan"))
+    return padded.reshape(*x.shape[:-1], num_splits, size)
 
 
 def parts_of(values: torch.Tensor, dim: int) -> tuple[torch.Tensor, ...]:

@@ -11,7 +11,6 @@ from tritonbook.seeing.pictures_norms import (
     Regimes,
     draw_occupancy,
     draw_schemes,
-    draw_three_launches,
     stored_regimes,
 )
 
@@ -38,11 +37,6 @@ def test_busy_processors_are_filled():
     assert "256 programs, 132 of 132 SMs" in picture.text
     boxes = ElementTree.fromstring(picture.svg).iter(f"{SVG}rect")
     assert sum(box.get("fill") == svg.INK for box in boxes) == 8 + 132
-
-
-def test_three_launches_show_one_merge():
-    found = texts(draw_three_launches())
-    assert found.count("n, mean, M2") == 4 and found.count("mean, rstd") == 1
 
 
 @pytest.fixture
