@@ -162,12 +162,7 @@ MISTAKES = {
     ),
     "rounded-twice": (
         _rounded_twice,
-<<<<<<< HEAD
-        "Some step was rounded to half precision. Compute in float32, and round once, "
-        "at the store.",
-=======
         "Some step was rounded to half precision. Compute in float32, round once, at the store.",
->>>>>>> n13
     ),
 }
 

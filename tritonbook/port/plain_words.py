@@ -1,7 +1,7 @@
 """Triton's errors in a learner's words: of its compiler, of its interpreter, of a launch.
 
-One sentence each: what is wrong and what to do. The first pattern that matches wins; a backslash and
-a number stand for its groups. `tests/port/test_plain_words.py` provokes them.
+One sentence each: what is wrong and what to do. The first pattern that matches wins; a backslash
+with a number stands for a group. `tests/port/test_plain_words.py` provokes them.
 """
 
 from __future__ import annotations
