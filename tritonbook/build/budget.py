@@ -34,7 +34,6 @@ PENDING = (
     "20_matmul",
     "22_autotune",
     "23_fused_mlp",
-    "30_register_op",
     "31_op_library",
     "40_rope",
     "41_flash_attention",
