@@ -1,4 +1,4 @@
-"""Cooperative launches: the record's RMSNorm, and `layernorm_split` in one launch."""
+"""Cooperative launches: the records' RMSNorm and LayerNorm of few long rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import torch
 import triton
 import triton.language as tl  # noqa: F401  (every kernel must see it)
 
+from benchmarks.records import layernorm
 from benchmarks.records import rmsnorm as rms_record
 from tritonbook import DEVICE, cooperative, reference
 from tritonbook.course.exercises import get, load
@@ -24,11 +25,6 @@ has_it = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def rms():
     return rms_record
-
-
-@pytest.fixture(scope="module")
-def layer():
-    return load(get("13_layernorm"))
 
 
 @triton.jit
@@ -69,15 +65,24 @@ def test_its_arithmetic_where_nobody_has_to_wait(rms, M, N, block, monkeypatch):
 
 
 @on_a_cpu
-def test_without_a_gpu_both_take_their_two_launches(rms, layer):
+def test_without_a_gpu_rmsnorm_takes_its_two_launches(rms):
     """Kills: a program in the interpreter that waits for programs which come after it."""
     x, w = _values(2, 5000)
     page = load(get("12_rmsnorm_choose"))
     pieces = page.splits_for(2, 5000, 132)
     assert torch.equal(rms.rmsnorm_cooperative(x, w), page.rmsnorm_split_det(x, w, 1e-6, pieces))
-    b = torch.randn(5000)
-    both = [layer.layernorm_split(x, w, b, 1e-5, 4, cooperative=how) for how in (False, True)]
-    assert torch.equal(*both)
+
+
+@on_a_cpu
+@pytest.mark.parametrize(("M", "N", "pieces"), [(2, 5000, 4), (3, 33, 4), (1, 1, 3), (2, 100, 7)])
+def test_layernorm_without_a_gpu_is_right_in_its_two_launches(M, N, pieces):
+    """Kills: statistics of another row or piece, an empty piece that counts, a lost mean."""
+    x, w = _values(M, N)
+    x, b = x + 3, torch.randn(N)
+    want = NORMS.layer_norm(x.double(), (N,), w.double(), b.double(), 1e-5)
+    for how in (False, True):
+        got = layernorm.layernorm_split(x, w, b, 1e-5, pieces, cooperative=how)
+        torch.testing.assert_close(got.double(), want, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("sms", [20, 108, 132])
@@ -175,7 +180,7 @@ def test_the_record_shares_few_long_rows_in_one_launch(rms, shape, kernels):
 
 @has_it
 @pytest.mark.parametrize("arch", [75, 90])
-def test_one_kernel_is_launched_where_there_is_a_gpu(rms, layer, arch):
+def test_one_kernel_is_launched_where_there_is_a_gpu(rms, arch):
     """Kills: two launches in silence; a row that does not fit the registers."""
     x, w = (
         torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in [(8, 262_144), 262_144]
@@ -184,7 +189,7 @@ def test_one_kernel_is_launched_where_there_is_a_gpu(rms, layer, arch):
     assert found.ok, found.message
     assert [(k.name, k.spills) for k in found.kernels] == [("rmsnorm_cooperative_kernel", 0)]
     found = compile_gate(
-        layer.layernorm_split, (x, w, w, 1e-5, 16), {"cooperative": True}, arch, timeout=120
+        layernorm.layernorm_split, (x, w, w, 1e-5, 16), {"cooperative": True}, arch, timeout=120
     )
     assert found.ok, found.message
     assert [(k.name, k.spills) for k in found.kernels] == [("layernorm_join_kernel", 0)]
@@ -217,14 +222,14 @@ class TestOnAGpu:
             x, w = _values(M, N)
             assert _close(rms.rmsnorm_cooperative(x, w, 1e-3), _exact(x, w, 1e-3))
 
-    def test_layernorm_in_one_launch(self, layer):
+    def test_layernorm_in_one_launch(self):
         """Kills: statistics of the piece before the row's are merged."""
         for M, N, pieces in [(8, 262_144, 16), (3, 5000, 7), (1, 100, 1)]:
             x, w = _values(M, N)
             b = torch.randn(N, device=DEVICE)
             want = NORMS.layer_norm((x + 3).double(), (N,), w.double(), b.double(), 1e-5)
             for _ in range(20):
-                assert _close(layer.layernorm_split(x + 3, w, b, 1e-5, pieces, True), want)
+                assert _close(layernorm.layernorm_split(x + 3, w, b, 1e-5, pieces, True), want)
 
     def test_two_streams_do_not_wait_for_each_other(self, rms):
         """Kills: counters shared by two streams, where the programs of one count for the other."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 
-from tritonbook.seeing.pictures_norms import draw_schemes, draw_three_launches
+from tritonbook.seeing.pictures_norms import draw_schemes
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -20,8 +20,3 @@ def test_every_scheme_names_its_programs():
     found = texts(draw_schemes())
     assert found.count("7") == 1 and found.count("3") == 1
     assert found.count("0") == 1 + 4 + 1 + 4  # a row, four tiles, a piece, four rows
-
-
-def test_three_launches_show_one_merge():
-    found = texts(draw_three_launches())
-    assert found.count("n, mean, M2") == 4 and found.count("mean, rstd") == 1
