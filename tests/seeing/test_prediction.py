@@ -205,6 +205,7 @@ DERIVED = {
     "11_rmsnorm_split": (96_000, 0.091, 0.009),
     "13_layernorm": (0.091, 1.0),
     "14_layernorm_split": (164_000, 0.147),
+    "15_norm_backward": (188_416, 0.142),
     "20_matmul": (65_536, 1.62),
     "23_fused_mlp": (384_000, 0.119),
     "31_op_library": (120_000, 0.272),
