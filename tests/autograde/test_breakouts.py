@@ -257,7 +257,7 @@ def test_a_check_sees_how_large_a_tensor_an_answer_makes(tmp_path: Path) -> None
 def test_an_answer_may_be_compiled_by_torch(tmp_path: Path) -> None:
     """Kills: a dispatch mode around each answer, below which torch.compile refuses to work."""
     made = Grader(get("30"), tmp_path)
-    for key in ("register_library", "register_inplace"):
+    for key in ("register_custom", "register_triton"):
         verdict = made.grade(solutions(made.exercise), key)
         assert verdict.status == "PASS", verdict
     made.close()

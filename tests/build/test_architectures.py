@@ -163,7 +163,7 @@ def test_limits_of_an_exercise_that_was_not_compiled_are_broken():
 @pytest.mark.parametrize(
     "slug, keys",
     [
-        ("30", {"register_library", "register_custom", "register_inplace", "register_triton"}),
+        ("30", {"register_library", "register_custom", "register_triton"}),
         ("31", {"kernel_source", "use_workbook_ops"}),
     ],
 )

@@ -206,7 +206,8 @@ DERIVED = {
     "13_layernorm": (0.091, 1.0),
     "14_layernorm_split": (164_000, 0.147),
     "15_norm_backward": (188_416, 0.142),
-    "20_matmul": (65_536, 1.62),
+    "20_matmul": (131_072, 147_456, 1.62),
+    "22_autotune": (2, 16, 1.0),
     "23_fused_mlp": (384_000, 0.119),
     "31_op_library": (120_000, 0.272),
     "40_rope": (8_192, 0.057, 10),
@@ -224,7 +225,7 @@ TABLES = {
     "03_gelu_fusion": {"rungs": "gelu_ladder"},
     "04_softmax": {"timed": "softmax_ways"},
     "10_rmsnorm_rows": {"timed": "rmsnorm_rows"},
-    "20_matmul": {"timed": "matmul_order"},
+    "20_matmul": {"sizes": "matmul_sizes"},
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
 COMPILED = {
@@ -251,7 +252,12 @@ def names_of(exercise: Exercise) -> dict:
     """What the cells above the box leave behind on a machine without a GPU."""
     here = result(on_gpu=False)
     names = {"timed": here, "layouts": Sweep("layout", ["contiguous"], [here])}
-    names |= {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
+    names["sizes"] = Sweep("size", [8192], [here])
+    if exercise.slug == "22_autotune":
+        names["timed"] = stored.load("autotune_cublas") or Sweep("size", [32], [here])
+        names["rows"] = tuple(each.all_kwargs() for each in load(exercise).CONFIGS)
+    tables = {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
+    names |= {name: table for name, table in tables.items() if table}
     shapes = SHAPES.get(exercise.slug, [])
     kind = exercise.slug[3:].split("_")[0]
     tables = {(M, N): stored.load(f"{kind}_{M}x{N}") or here for M, N in shapes}

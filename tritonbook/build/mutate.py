@@ -23,8 +23,7 @@ from .mutations import Mutation, mutations
 
 CALL_SECONDS = 5.0  # of one call of an answer: a loop without an end is stopped
 SECONDS = 40.0  # of one check
-# What a refusal says that names neither a cause nor a place.
-NO_CAUSE = ("wrong-values", "nan")
+NO_CAUSE = ("wrong-values", "nan")  # refusals that name no cause; a place, if not everything is bad
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,8 @@ class Result:
             return "equivalent" if survived else "NOT EQUIVALENT"
         if survived:
             return "ACCEPTED" if self.hidden == "passed" else "HIDDEN ONLY"
-        return "no cause" if self.visible in NO_CAUSE else "refused"
+        vague = self.visible in NO_CAUSE and "everywhere" in self.sentence
+        return "no cause" if vague else "refused"
 
 
 def sweep(

@@ -48,6 +48,9 @@ _CALLED = {
 _SPEED = ("num_warps", "num_stages", "cache_modifier", "eviction_policy", "warmup", "rep")
 
 
+_EITHER_WAY = ("maximum", "minimum", "max", "min")  # the order of two arguments does not matter
+
+
 @dataclass(frozen=True)
 class Mutation:
     """One change: its name, `line => line` (with a number where a line stands several times), and
@@ -128,7 +131,8 @@ def _edits(tree: ast.Module, lines: list[str], strides: set[str]) -> Iterator[_E
             for sign in _COMPARED.get(type(node.ops[0]), ()):
                 yield instead(node, f"{source(node.left)} {sign} {source(node.comparators[0])}")
         elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            for value in dict.fromkeys((0, 1, node.value + 1)):
+            near = node.value + 1
+            for value in dict.fromkeys((0, 1, near) if near < 1e6 else (0, 1)):
                 if value != node.value:
                     yield instead(node, repr(type(node.value)(value)))
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not, ast.Invert)):
@@ -172,7 +176,7 @@ def _calls(node: ast.Call, source) -> Iterator[str]:
             yield written(kept={k: v for k, v in named.items() if k != key})
     if named.get("axis") in ("0", "1"):
         yield written(kept=named | {"axis": "10"[int(named["axis"])]})
-    for i in range(0 if name in ("maximum", "minimum") else len(plain) - 1):
+    for i in range(0 if name in _EITHER_WAY else len(plain) - 1):
         if not any(text.startswith("*") for text in plain[i : i + 2]):
             yield written(args=[*plain[:i], plain[i + 1], plain[i], *plain[i + 2 :]])
     for other in _CALLED.get(name, ()):

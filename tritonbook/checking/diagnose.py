@@ -39,14 +39,14 @@ def has_open_gap(kernel: Callable[..., Any]) -> bool:
 
 
 def _holds_pass(function: Callable[..., Any]) -> bool:
-    return any(isinstance(node, ast.Pass) for node in ast.walk(_parsed(function)))
+    return any(isinstance(node, ast.Pass) for node in ast.walk(parsed(function)))
 
 
 def _has_loop(kernel: Callable[..., Any]) -> bool:
     return any(
         isinstance(node, (ast.For, ast.While))
         for function in (kernel, *_jitted_callees(kernel))
-        for node in ast.walk(_parsed(function))
+        for node in ast.walk(parsed(function))
     )
 
 
@@ -56,7 +56,7 @@ def loads_without_other(kernels: Iterable[Callable[..., Any]]) -> list[str]:
     calls = [
         node
         for function in functions
-        for node in ast.walk(_parsed(function))
+        for node in ast.walk(parsed(function))
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "load"
     ]
     found = []
@@ -68,7 +68,7 @@ def loads_without_other(kernels: Iterable[Callable[..., Any]]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _parsed(function: Callable[..., Any]) -> ast.AST:
+def parsed(function: Callable[..., Any]) -> ast.AST:
     """The function's text as a tree; an empty one where there is no text."""
     try:
         return ast.parse(textwrap.dedent(inspect.getsource(function)))
@@ -265,6 +265,44 @@ def _constant_factor(e: Evidence) -> Finding | None:
     )
 
 
+def _zeros(e: Evidence) -> Finding | None:
+    got, bad = e.difference.got, e.difference.bad
+    if int(bad.sum()) < 4 or not bool((got[bad] == 0).all()):
+        return None
+    return Finding(
+        "zeros",
+        f"The result is 0 {_where(bad)}, where it should not be. Was nothing added up, is a factor "
+        "0, or does an exponential underflow?",
+    )
+
+
+def _factor_of_a_row(e: Evidence) -> Finding | None:
+    """Each row, or each column, is right up to a factor or a summand of its own."""
+    got, want = e.difference.got, e.difference.expected
+    if got.ndim < 2 or not bool(got.isfinite().all() and want.isfinite().all()):
+        return None
+    got, want = got.reshape(-1, got.shape[-1]), want.reshape(-1, want.shape[-1])
+    for dim, one, cause in (
+        (1, "row", "what the row has as a whole (its sum, mean or maximum)"),
+        (0, "column", "what the column has as a whole (its weight or bias)"),
+    ):
+        if got.shape[dim] < 4 or got.shape[1 - dim] < 2:
+            continue
+        large = want.abs() > 1e-2 * want.abs().amax(dim=dim, keepdim=True)
+        ratio, shift = torch.where(large, got / want, torch.nan), got - want
+        middle = ratio.nanmedian(dim=dim, keepdim=True).values
+        if bool(((ratio / middle - 1).abs().nan_to_num() < 5e-3).all() & (middle != 0).all()):
+            how = f"a factor of its own (in {one} 0: {float(middle.flatten()[0]):.4g})"
+        elif bool((shift - shift.median(dim=dim, keepdim=True).values).abs().max() < 1e-4):
+            how = f"a summand of its own (in {one} 0: {float(shift.flatten()[0]):.4g})"
+        else:
+            continue
+        return Finding(
+            f"off-by-{one}", f"Each {one} is right up to {how}: look at {cause}, not at the rest."
+        )
+    return None
+
+
 def _unused(e: Evidence) -> Finding | None:
     names = [f"`{name}`" for name in e.unused_inputs()]
     if not names:
@@ -289,7 +327,8 @@ def _moved(e: Evidence) -> Finding | None:
         text = f"Every row holds the result of row {home[0]}."
     else:
         text = f"Each row is the right result of some row: row {row} holds that of row {home[row]}."
-    return Finding("rows-moved", f"{text} Look at how the row gets into the address.")
+    code = "rows-after-first" if set(home) == {0} else "rows-moved"
+    return Finding(code, f"{text} Look at how the row gets into the address.")
 
 
 def _where(bad: torch.Tensor) -> str:
@@ -352,7 +391,9 @@ _RULES = (
     _outside,
     _not_finite,
     _transposed,
+    _zeros,
     _constant_factor,
+    _factor_of_a_row,
     _moved,
     _unused,
     _location,

@@ -51,6 +51,7 @@ class Judge:
     timeout: float = 20.0
     vetted: bool = False  # the kernels' text holds the language alone: the grader has seen to it
     kernels: list[str] = field(default_factory=list)
+    launched: dict[int, Any] = field(default_factory=dict)  # the kernels' functions, by id
     noise: list[str] = field(default_factory=list)
     # By case (its id, and the case so that the id stays its own): what each of its trials asks for.
     _dtypes: dict[int, tuple[Case, list[torch.dtype]]] = field(default_factory=dict)
@@ -131,6 +132,7 @@ class Judge:
         trial = run_trial(
             self.fn, case, values, draw=draw, allow=self.allow, timeout=self.timeout, **how
         )
+        self.launched |= trial.watch.sources
         if trial.stderr:
             self.noise.append(trial.stderr)
         return trial
@@ -220,7 +222,8 @@ class Judge:
         return Finding(
             "no-other",
             "Lanes that a mask switches off reach the result. On a GPU they hold whatever was "
-            f"there before. {which} `other=`: 0 before a sum or a product of tiles.",
+            f"there before. {which} `other=`: 0 before a sum or a product of tiles, minus "
+            "infinity before a maximum.",
         )
 
     def _open_gap(self, trial: Trial, differences: list[Difference]) -> Finding | None:
