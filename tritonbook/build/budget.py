@@ -38,7 +38,6 @@ PENDING = (
     "31_op_library",
     "40_rope",
     "41_flash_attention",
-    "43_flash_backward",
     "44_llama_block",
 )
 
