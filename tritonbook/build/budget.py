@@ -33,7 +33,6 @@ PENDING: tuple[str, ...] = (
     "31_op_library",
     "40_rope",
     "41_flash_attention",
-    "43_flash_backward",
 )
 
 _FOLDED = re.compile(r"<details.*?</details>", re.DOTALL)
