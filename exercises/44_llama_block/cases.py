@@ -1,198 +1,218 @@
 """What the checks of 44_llama_block try: cases, references, and mistakes that have a name."""
 
+import inspect
+from types import SimpleNamespace
+
 import torch
 
-from tritonbook import DEVICE, hook_launch
-from tritonbook.checking import Check, Tolerance, case, tensor
+from tritonbook.checking import Check, case
 
-from .page import EPS, block_ref, flash_gqa, rmsnorm, rope, silu_mul
+from ..shared.llama import (
+    ATTENTION_MISTAKES,
+    BLOCK_MISTAKES,
+    KERNELS_WORK,
+    PRODUCTS,
+    attention_arguments,
+    attention_ref,
+    block_arguments,
+    block_ref,
+    close_enough,
+    drawn,
+    only_products,
+)
+from .page import MINE
 
-PRODUCTS = ("mm", "addmm", "bmm", "matmul", "linear", "add", "add_", "addmm_")
-
-
-def _making(mistake):
-    return lambda *arguments: block_ref(*arguments, mistake=mistake)
-
-
-SENTENCES = {
-    "norms-swapped": "The weights of the two norms have changed places.",
-    "norm-weights-missing": "The norms are not multiplied by their weights.",
-    "gate-and-up-swapped": "w_gate and w_up have changed places.",
-    "keys-and-values-swapped": "Keys and values have changed places: w_qkv holds q, k, v.",
-    "rope-missing": "Queries and keys are not turned by their positions.",
-    "rope-on-values": "Values are turned by RoPE. Only queries and keys are.",
-    "not-causal": "Tokens see those that come after them.",
-    "attention-residual-missing": "The input is not added to the result of attention.",
-    "mlp-residual-missing": "What went into the MLP's half is not added to its result.",
-    "mlp-residual-of-the-input": "The MLP's half adds x. It has to add what attention gave.",
-    "residual-of-the-norm": "The normalised values are added. Add the values as they came in.",
-    "mlp-on-the-input": "The MLP reads x. It has to read what attention gave.",
-    "second-norm-missing": "The MLP's half does not normalise.",
-}
-
-SUSPECTS = {code: (_making(code), sentence) for code, sentence in SENTENCES.items()}
+SUSPECTS = BLOCK_MISTAKES  # for page 65's layer
+ATTENTION = drawn(attention_arguments(1, 5))
+BLOCK = drawn(block_arguments(1, 5))
 
 
-def close_enough(dtype):
-    """Five roundings to the dtype on the way, in float32 the sums of five products."""
-    step = {torch.float16: 2.0**-8, torch.bfloat16: 2.0**-5}.get(dtype, 1e-4)
-    return Tolerance(step, of_row_max=step, absolute=step / 100, because="roundings between parts")
+def _takes_them_from_ops(fn, arguments, wanted):
+    """Each of the functions in `ops` is called as often as wanted, and none but these."""
+    if "ops" not in inspect.signature(fn).parameters:
+        return  # it stands for a function in another process, which can be given no functions
+    calls = dict.fromkeys(vars(MINE), 0)
+
+    def counted(name):
+        def call(*given, **options):
+            calls[name] += 1
+            return getattr(MINE, name)(*given, **options)
+
+        return call
+
+    fn(*arguments, ops=SimpleNamespace(**{name: counted(name) for name in calls}))
+    for name, count in wanted.items():
+        assert calls[name], (
+            f"`ops.{name}` is never called. Take the four functions from `ops`, in both halves, so "
+            "that others can be handed in."
+        )
+        assert calls[name] >= count, (
+            f"`ops.{name}` is called for one half alone. Hand `ops` on to `attention_half`, and "
+            "use it in the MLP's half too."
+        )
+        assert calls[name] == count, (
+            f"`ops.{name}` is called {calls[name]} times in one call; {count} would be enough."
+        )
 
 
-def block_arguments(B, L, D=32, F=48, heads=4, kv_heads=2, size=16, positions=None):
-    """Specs of all arguments; weights keep the size of what they multiply."""
-    wide = (heads + 2 * kv_heads) * size
-    angles = {"cos": tensor(positions or L, size // 2), "sin": tensor(positions or L, size // 2)}
-    return {
-        "x": tensor(B, L, D),
-        "norm_attn": tensor(D, mean=1.0, scale=0.5),
-        "w_qkv": tensor(D, wide, scale=D**-0.5),
-        "w_o": tensor(heads * size, D, scale=(heads * size) ** -0.5),
-        "norm_mlp": tensor(D, mean=1.0, scale=0.5),
-        "w_gate": tensor(D, F, scale=D**-0.5),
-        "w_up": tensor(D, F, scale=D**-0.5, layout="transposed"),
-        "w_down": tensor(F, D, scale=F**-0.5),
-        **angles,
-        "heads": heads,
-        "kv_heads": kv_heads,
-    }
+def _attention_from_ops(fn):
+    _takes_them_from_ops(fn, ATTENTION, {"rmsnorm": 1, "rope": 1, "flash_gqa": 1})
 
 
-def launched_by(call):
-    """Names of the kernels that `call` launches, and its result."""
-    names = []
-
-    def around(launch, fn, grid, args, kwargs):
-        names.append(fn.__name__)
-        return launch()
-
-    with hook_launch(around):
-        return set(names), call()
+def _layer_from_ops(fn):
+    _takes_them_from_ops(fn, BLOCK, {"rmsnorm": 2, "rope": 1, "flash_gqa": 1, "silu_mul": 1})
 
 
-def each_part_counts(fn):
-    """Every kernel that was launched is needed, and each of the four parts launched one."""
-    shapes = [(32,), (32, 128), (64, 32), (32,), (32, 48), (32, 48), (48, 32)]
-    weights = [torch.randn(*shape, device=DEVICE) * shape[0] ** -0.5 for shape in shapes]
-    x, (cos, sin) = torch.randn(1, 5, 32, device=DEVICE), torch.randn(2, 5, 8, device=DEVICE)
-    arguments = (x, *weights, cos, sin, 4, 2)
-    names, right = launched_by(lambda: fn(*arguments))
-    if not names:
-        return  # launched in another process: its own proof stands there
-    q, k = torch.randn(1, 4, 5, 16, device=DEVICE), torch.randn(1, 2, 5, 16, device=DEVICE)
-    parts = {
-        "rmsnorm": lambda: rmsnorm(x, weights[0], EPS),
-        "rope": lambda: rope(q, k, cos, sin),
-        "flash_gqa": lambda: flash_gqa(q, k, k, True),
-        "silu_mul": lambda: silu_mul(x[0], x[0] + 1),
-    }
-    for part, call in parts.items():
-        assert names & launched_by(call)[0], f"No kernel of {part} was launched."
-    for name in sorted(names):
+def _attention_by_kernels(fn):
+    only_products(fn, ATTENTION)
 
-        def mute(launch, kernel, grid, args, kwargs, name=name):
-            return None if kernel.__name__ == name else launch()
 
-        with hook_launch(mute):
-            assert not torch.allclose(fn(*arguments), right), f"{name} does nothing for the result."
+def _layer_by_kernels(fn):
+    only_products(fn, BLOCK)
+
+
+def both(note, dtype="float32", **sizes):
+    """The same case for the half with attention and for the layer."""
+    return (
+        case(note, dtype=dtype, **attention_arguments(**sizes)),
+        case(note, dtype=dtype, **block_arguments(**sizes)),
+    )
 
 
 CASES = [
-    case("two batches", **block_arguments(2, 6)),
-    case("an odd length, equal heads", **block_arguments(1, 19, heads=2, kv_heads=2)),
-    case("one token", **block_arguments(3, 1)),
-    case("half precision", dtype="float16", **block_arguments(1, 9)),
+    # Equal heads first: there mistakes fit together that shapes would stop elsewhere.
+    both("equal heads, two texts", B=2, L=7, heads=2, kv_heads=2),
+    both("four heads share two", B=1, L=11),
+    both("one token, a large eps", B=3, L=1, eps=0.3),
+    both("three heads share one, wide tables", B=1, L=7, heads=3, kv_heads=1, positions=9),
+    both("half precision", B=1, L=9, dtype="float16"),
 ]
 
 HIDDEN_CASES = [
-    case("eight heads share two", **block_arguments(1, 7, heads=8, kv_heads=2)),
-    case("odd widths", **block_arguments(2, 5, D=40, F=70)),
-    case("wide tables", **block_arguments(1, 4, positions=9)),
-    case("more tokens", dtype="float16", **block_arguments(1, 33, heads=2, kv_heads=1)),
+    both("eight heads share two", B=1, L=7, heads=8, kv_heads=2),
+    both("odd widths", B=2, L=5, D=40, F=70),
+    both("wide tables", B=1, L=4, positions=9),
+    both("bfloat16", B=1, L=12, heads=6, kv_heads=2, dtype="bfloat16"),
+    both("more tokens", B=1, L=33, heads=2, kv_heads=1, dtype="float16"),
 ]
 
 
-def decode_ref(*arguments):
-    return block_ref(*arguments[:-1])
+def state_of(D, F, heads, kv_heads, size, dtype=torch.float32):
+    """A layer's weights by Hugging Face's names; each number says where it belongs."""
+    wide, narrow = heads * size, kv_heads * size
+    shapes = {
+        "self_attn.q_proj": (wide, D),
+        "self_attn.k_proj": (narrow, D),
+        "self_attn.v_proj": (narrow, D),
+        "self_attn.o_proj": (D, wide),
+        "mlp.gate_proj": (F, D),
+        "mlp.up_proj": (F, D),
+        "mlp.down_proj": (D, F),
+        "input_layernorm": (D,),
+        "post_attention_layernorm": (D,),
+    }
+    generator = torch.Generator().manual_seed(0)
+    return {
+        f"{name}.weight": torch.randn(*shape, generator=generator).to(dtype)
+        for name, shape in shapes.items()
+    }
 
 
-DECODE_SUSPECTS = {
-    code: (lambda *a, wrong=wrong: wrong(*a[:-1]), sentence)
-    for code, (wrong, sentence) in SUSPECTS.items()
+def short(state):
+    return {name.split(".")[-2].removesuffix("_proj"): t for name, t in state.items()}
+
+
+def weights_ref(state, joined="qkv", dim=0, turned=lambda t: t.t(), order=lambda found: found):
+    """The seven weights; the other arguments are for known mistakes."""
+    w = short(state)
+    w_qkv = torch.cat([w[name] for name in joined], dim=dim)
+    rest = (w["o"], w["input_layernorm"], w["post_attention_layernorm"], w["gate"], w["up"])
+    o, first, second, gate, up = rest
+    found = (first, turned(w_qkv), turned(o), second, turned(gate), turned(up), turned(w["down"]))
+    return order(found)
+
+
+def _swapped(i, j):
+    def order(found):
+        found = list(found)
+        found[i], found[j] = found[j], found[i]
+        return tuple(found)
+
+    return lambda state: weights_ref(state, order=order)
+
+
+def _one_as_it_is(place):
+    def wrong(state):
+        found = list(weights_ref(state))
+        found[place] = found[place].t()
+        return tuple(found)
+
+    return wrong
+
+
+WEIGHT_MISTAKES = {
+    "weights-not-turned": (
+        lambda state: weights_ref(state, turned=lambda t: t),
+        "The matrices are (out, in) still. `.t()` makes them (in, out).",
+    ),
+    **{
+        f"{name.replace('_', '-')}-not-turned": (
+            _one_as_it_is(place),
+            f"{name} is (out, in) still: `.t()`.",
+        )
+        for place, name in ((1, "w_qkv"), (2, "w_o"), (4, "w_gate"), (5, "w_up"), (6, "w_down"))
+    },
+    "joined-in-another-order": (
+        lambda state: weights_ref(state, joined="qvk"),
+        "w_qkv holds q, v, k. The layer cuts it into q, k, v.",
+    ),
+    "joined-keys-first": (
+        lambda state: weights_ref(state, joined="kqv"),
+        "w_qkv holds k, q, v. The layer cuts it into q, k, v.",
+    ),
+    "joined-side-by-side": (
+        lambda state: (
+            weights_ref(state, dim=1)
+            if len({short(state)[name].shape for name in "qkv"}) == 1
+            else weights_ref(state)
+        ),
+        "q, k and v are joined along the inputs. Join them along the outputs: dimension 0 while "
+        "they are (out, in), dimension 1 once they are turned.",
+    ),
+    "norm-weights-swapped": (_swapped(0, 3), "The weights of the two norms have changed places."),
+    "gate-and-up-swapped": (_swapped(4, 5), "w_gate and w_up have changed places."),
 }
 
-COPIES = (*PRODUCTS, "copy_", "cat")
-
-DECODE_CASES = [
-    case("token by token", **block_arguments(1, 4), prefill=1),
-    case("three at once, then two", **block_arguments(2, 5), prefill=3),
-]
-
-HIDDEN_DECODE_CASES = [
-    case("all at once", **block_arguments(1, 6), prefill=6),
-    case(
-        "a longer text, half precision",
-        dtype="float16",
-        **block_arguments(1, 20, heads=2, kv_heads=1),
-        prefill=18,
-    ),
-]
-
-
-def gradients_ref(x, dy, *rest):
-    with torch.enable_grad():
-        leaves = [t.detach().requires_grad_() for t in (x, *rest[:7])]
-        y = block_ref(*leaves, *rest[7:])
-        return y.detach(), *torch.autograd.grad(y, leaves, dy)
-
-
-def gradients_close(dtype):
-    usual = close_enough(dtype)
-    return Tolerance(4 * usual.relative, 4 * usual.of_row_max, usual.relative, usual.because)
-
-
-def training_case(note, B, L, dtype="float32", **sizes):
-    arguments = block_arguments(B, L, **sizes)
-    x = arguments.pop("x")
-    return case(note, dtype=dtype, x=x, dy=tensor(B, L, x.shape[2]), **arguments)
-
-
-TRAINING = (*PRODUCTS, "t", "cat", "copy_", "slice_backward", "split_with_sizes_backward")
-
-TRAINING_CASES = [
-    training_case("two batches", 2, 5),
-    training_case("an odd length", 1, 18, heads=2, kv_heads=1),
-]
-
-HIDDEN_TRAINING_CASES = [
-    training_case("one token", 2, 1),
-    training_case("odd widths, eight heads share two", 1, 6, D=40, F=70, heads=8),
-]
-
 CHECKS = {
+    "from_hugging_face": Check(
+        weights_ref,
+        [
+            case("equal heads, square", state=state_of(8, 8, 2, 2, 4)),
+            case("four heads share two", state=state_of(12, 20, 4, 2, 4)),
+        ],
+        [
+            case("other sizes", state=state_of(10, 6, 3, 1, 2)),
+            case("half precision", state=state_of(16, 24, 2, 1, 8, torch.float16)),
+        ],
+        triton=False,
+        mistakes=WEIGHT_MISTAKES,
+    ),
+    "attention_half": Check(
+        attention_ref,
+        [attention for attention, _ in CASES],
+        [attention for attention, _ in HIDDEN_CASES],
+        allow=(*PRODUCTS, *KERNELS_WORK),
+        tolerance=close_enough,
+        mistakes=ATTENTION_MISTAKES,
+        also=[_attention_by_kernels, _attention_from_ops],
+    ),
     "llama_block": Check(
         block_ref,
-        CASES,
-        HIDDEN_CASES,
-        allow=PRODUCTS,
+        [block for _, block in CASES],
+        [block for _, block in HIDDEN_CASES],
+        allow=(*PRODUCTS, *KERNELS_WORK),
         tolerance=close_enough,
-        mistakes=SUSPECTS,
-        also=[each_part_counts],
-    ),
-    "llama_decode": Check(
-        decode_ref,
-        DECODE_CASES,
-        HIDDEN_DECODE_CASES,
-        allow=COPIES,
-        tolerance=close_enough,
-        mistakes=DECODE_SUSPECTS,
-    ),
-    "llama_train": Check(
-        gradients_ref,
-        TRAINING_CASES,
-        HIDDEN_TRAINING_CASES,
-        through="block_gradients",
-        allow=TRAINING,
-        tolerance=gradients_close,
+        mistakes=BLOCK_MISTAKES,
+        also=[_layer_by_kernels, _layer_from_ops],
     ),
 }

@@ -1,69 +1,125 @@
-"""The block against Hugging Face's layer with the same weights, and its training path."""
+"""The block against Hugging Face's layer, and against the page's plain one, in odd sizes."""
 
 import pytest
 import torch
 
-import tritonbook
+from tritonbook import DEVICE
+from tritonbook.course.cases import load_cases, pictures
 from tritonbook.course.exercises import get, load
 
-BLOCK = load(get("44_llama_block"))
+PAGE = get("44_llama_block")
+BLOCK = load(PAGE)
+# hidden, intermediate, heads, kv_heads
+SMALL = (192, 288, 6, 2)
+LARGE = [(192, 512, 6, 2), (896, 1216, 14, 2), (960, 1280, 15, 5), (2048, 5632, 32, 4)]
+CLOSE = {torch.float32: 1e-5, torch.bfloat16: 2.0**-6}
 
 
-def block_and_arguments(seed=0):
-    """A block of four heads that share two, its input and tables."""
-    torch.manual_seed(seed)
-    shapes = {"w_qkv": (32, 128), "w_o": (64, 32), "w_gate": (32, 48), "w_up": (32, 48)}
-    shapes |= {"w_down": (48, 32), "norm_attn": (32,), "norm_mlp": (32,)}
-    weights = {
-        name: torch.randn(*shape, device=tritonbook.DEVICE) * shape[0] ** -0.5
-        for name, shape in shapes.items()
-    }
-    angle = torch.randn(5, 8, device=tritonbook.DEVICE)
-    x = torch.randn(1, 5, 32, device=tritonbook.DEVICE)
-    return BLOCK.TritonLlamaBlock(weights, 4, 2), (x, angle.cos(), angle.sin())
+def names_of_examples():
+    """What the page's worked cells define: the plain layer is no part of the module."""
+    names = dict(vars(BLOCK))
+    for cell in PAGE.cells:
+        if "def plain_layer" in cell.source:
+            exec(cell.source, names)
+    return names
 
 
-def test_inference_and_training_agree():
-    """Kills: a training path that drifts away from the block that is used."""
-    block, arguments = block_and_arguments()
-    trained = block(*arguments)
-    with torch.no_grad():
-        used = block(*arguments)
-    assert trained.requires_grad and not used.requires_grad
-    torch.testing.assert_close(trained.detach(), used, rtol=1e-4, atol=1e-5)
+def state_of(hidden, inner, heads, kv_heads, dtype):
+    size = hidden // heads
+    made = load_cases(PAGE).state_of(hidden, inner, heads, kv_heads, size)
+    state = {name: t * t.shape[-1] ** -0.5 for name, t in made.items()}
+    state |= {name: 1 + t for name, t in state.items() if "layernorm" in name}
+    return {name: t.to(DEVICE, dtype) for name, t in state.items()}
 
 
-def test_every_weight_gets_a_gradient():
-    """Kills: a part that is not connected to autograd."""
-    block, arguments = block_and_arguments()
-    block(*arguments).square().sum().backward()
-    for name, weight in block.named_parameters():
-        assert weight.grad is not None and float(weight.grad.abs().sum()) > 0, name
+def inputs(sizes, length, dtype):
+    hidden, _, heads, kv_heads = sizes
+    torch.manual_seed(0)
+    x = torch.randn(2, length, hidden, device=DEVICE, dtype=dtype)
+    size = hidden // heads
+    angle = torch.arange(length)[:, None] * 10_000.0 ** (-torch.arange(0, size, 2) / size)
+    return x, angle.cos().to(DEVICE, dtype), angle.sin().to(DEVICE, dtype), heads, kv_heads
 
 
-@pytest.mark.parametrize("length", [1, 9])
-@pytest.mark.parametrize(("dtype", "close"), [(torch.float32, 1e-5), (torch.bfloat16, 2.0**-6)])
-def test_it_matches_a_layer_of_transformers(length, dtype, close):
-    """Kills: heads in another order, RoPE of the other form, a weight that is not transposed."""
+def block(state, x, cos, sin, heads, kv_heads):
+    return BLOCK.llama_block(x, *BLOCK.from_hugging_face(state), cos, sin, heads, kv_heads)
+
+
+def hugging_face(sizes, state, x, cos, sin):
     transformers = pytest.importorskip("transformers", reason="a peer, not a dependency")
     from transformers.models.llama import modeling_llama
 
+    hidden, inner, heads, kv_heads = sizes
     config = transformers.LlamaConfig(
-        hidden_size=64,
-        intermediate_size=112,
-        num_attention_heads=4,
-        num_key_value_heads=2,
+        hidden_size=hidden,
+        intermediate_size=inner,
+        num_attention_heads=heads,
+        num_key_value_heads=kv_heads,
+        rms_norm_eps=1e-5,
         attn_implementation="eager",
     )
-    torch.manual_seed(0)
-    layer = modeling_llama.LlamaDecoderLayer(config, 0).to(tritonbook.DEVICE, dtype)
-    angles = modeling_llama.LlamaRotaryEmbedding(config).to(tritonbook.DEVICE)
-    x = torch.randn(2, length, 64, device=tritonbook.DEVICE, dtype=dtype)
-    cos, sin = angles(x, torch.arange(length, device=tritonbook.DEVICE)[None])
-    hidden = torch.full((length, length), float("-inf"), device=x.device, dtype=dtype).triu(1)
+    layer = modeling_llama.LlamaDecoderLayer(config, 0).to(DEVICE, x.dtype)
+    layer.load_state_dict(state)
+    length = x.shape[1]
+    later = torch.full((1, 1, length, length), float("-inf"), device=DEVICE, dtype=x.dtype).triu(1)
+    tables = tuple(torch.cat((t, t), dim=1)[None] for t in (cos, sin))
     with torch.no_grad():
-        want = layer(x, attention_mask=hidden[None, None], position_embeddings=(cos, sin))
-        want = want[0] if isinstance(want, tuple) else want
-        got = BLOCK.TritonLlamaBlock.from_hugging_face(layer, config)(x, cos[0], sin[0])
+        found = layer(x, attention_mask=later, position_embeddings=tables)
+    return found[0] if isinstance(found, tuple) else found
+
+
+def assert_alike(got, want, x, dtype):
     assert got.dtype == want.dtype == dtype
-    assert (got - want).norm() < close * (want - x).norm()  # of what the layer adds to x
+    assert (got - want).norm() < CLOSE[dtype] * (want - x).norm()  # of what the layer adds to x
+
+
+@pytest.mark.parametrize("length", [1, 37])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_it_is_the_pages_plain_layer(length, dtype):
+    """Kills: a contract whose PyTorch is not what the check asks for."""
+    state, (x, cos, sin, *heads) = state_of(*SMALL, dtype), inputs(SMALL, length, dtype)
+    want = names_of_examples()["plain_layer"](x, state, cos, sin)
+    assert_alike(block(state, x, cos, sin, *heads), want, x, dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_it_matches_a_layer_of_transformers(dtype):
+    """Kills: heads in another order, RoPE of the other form, a weight that is not transposed."""
+    state, (x, cos, sin, *heads) = state_of(*SMALL, dtype), inputs(SMALL, 37, dtype)
+    want = hugging_face(SMALL, state, x, cos, sin)
+    assert_alike(block(state, x, cos, sin, *heads), want, x, dtype)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("sizes", LARGE, ids=str)
+@pytest.mark.parametrize("length", [37, 2049])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_it_is_right_in_odd_sizes(sizes, length, dtype):
+    """Kills: tiles, groups of heads or strides that only fit Llama 3's own numbers."""
+    state, (x, cos, sin, *heads) = state_of(*sizes, dtype), inputs(sizes, length, dtype)
+    exact = {name: t.double() for name, t in state.items()}
+    plain = names_of_examples()["plain_layer"]
+    want = plain(x.double(), exact, cos.double(), sin.double()).to(dtype)
+    assert_alike(block(state, x, cos, sin, *heads), want, x, dtype)
+
+
+def test_any_four_functions_can_be_handed_in():
+    """Kills: a layer that calls a kernel by its own name, which no measurement could replace."""
+    cases = load_cases(PAGE)
+    arguments, calls = cases.BLOCK, []
+
+    class Counted:
+        def __getattr__(self, name):
+            calls.append(name)
+            return getattr(BLOCK.MINE, name)
+
+    got = BLOCK.llama_block(*arguments, ops=Counted())
+    assert sorted(calls) == ["flash_gqa", "rmsnorm", "rmsnorm", "rope", "silu_mul"]
+    assert torch.equal(got, BLOCK.llama_block(*arguments))
+
+
+def test_the_picture_tells_kernels_from_products():
+    picture = pictures("llama_block").draw_layer()
+    for name in vars(BLOCK.MINE):
+        assert f"{name} (yours)" in picture.text and f">{name}<" in picture.svg
+    assert "w_o (yours)" not in picture.text

@@ -197,6 +197,25 @@ def test_two_hundred_calls_agree_to_the_bit(page):
             assert torch.equal(got, want)
 
 
+class PlainBlock(torch.nn.Module):
+    """A module of page 44's layer: the weights by name, and how to run them."""
+
+    NAMES = ("norm_attn", "w_qkv", "w_o", "norm_mlp", "w_gate", "w_up", "w_down")
+
+    def __init__(self, weights, heads, kv_heads, eps):
+        super().__init__()
+        self.heads, self.kv_heads, self.eps = heads, kv_heads, eps
+        for name in self.NAMES:
+            self.register_parameter(name, torch.nn.Parameter(weights[name]))
+
+    def forward(self, x, cos, sin):
+        weights = [getattr(self, name) for name in self.NAMES]
+        run = load(get("44_llama_block")).llama_block
+        if torch.is_grad_enabled():  # page 44's kernels have no backward pass of their own
+            run = load_cases("44_llama_block").block_ref
+        return run(x, *weights, cos, sin, self.heads, self.kv_heads, self.eps)
+
+
 class TestTheLayer:
     """`llama_gluon`: in the interpreter with the plain kernels, on an H100 with those in Gluon."""
 
@@ -219,12 +238,12 @@ class TestTheLayer:
 
     def test_a_block_around_notebook_44s_runs_on_it(self, page, monkeypatch):
         """Kills: the plain layer in its place, a lost eps, weights of its own, no gradients."""
-        llama, calls = load(get("44_llama_block")), []
+        calls = []
         specs = load_cases("44_llama_block").block_arguments(2, 6)
         values = case("", **specs).sample()
-        weights = {name: values[name].to(DEVICE) for name in llama.TritonLlamaBlock.NAMES}
+        weights = {name: values[name].to(DEVICE) for name in PlainBlock.NAMES}
         x, cos, sin = (values[name].to(DEVICE) for name in ("x", "cos", "sin"))
-        plain = llama.TritonLlamaBlock(weights, specs["heads"], specs["kv_heads"], eps=0.3)
+        plain = PlainBlock(weights, specs["heads"], specs["kv_heads"], eps=0.3)
         block, run_layer = page.GluonLlamaBlock(plain), page.llama_gluon
 
         def noted(*arguments):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -36,6 +36,7 @@ class Judge:
     triton: bool = True
     launches: int | None = None
     allow: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
     deterministic: bool = True
     inplace: tuple[str, ...] = ()
     overlap: bool = False
@@ -50,6 +51,7 @@ class Judge:
     timeout: float = 20.0
     vetted: bool = False  # the kernels' text holds the language alone: the grader has seen to it
     kernels: list[str] = field(default_factory=list)
+    launched: dict[int, Any] = field(default_factory=dict)  # the kernels' functions, by id
     noise: list[str] = field(default_factory=list)
     # By case (its id, and the case so that the id stays its own): what each of its trials asks for.
     _dtypes: dict[int, tuple[Case, list[torch.dtype]]] = field(default_factory=dict)
@@ -71,7 +73,9 @@ class Judge:
 
     def expected(self, case: Case, draw: int, reference: Any = None) -> list[torch.Tensor]:
         """Reference results in float64, computed on the CPU from copies that nobody else holds."""
-        values = self.values(case, draw)
+        return self._reference(case, self.values(case, draw), reference)
+
+    def _reference(self, case: Case, values: dict, reference: Any = None) -> list[torch.Tensor]:
         arguments = [
             _as_float64(values[name]) if isinstance(value, TensorSpec) else value
             for name, value in case.arguments.items()
@@ -128,11 +132,12 @@ class Judge:
         trial = run_trial(
             self.fn, case, values, draw=draw, allow=self.allow, timeout=self.timeout, **how
         )
+        self.launched |= trial.watch.sources
         if trial.stderr:
             self.noise.append(trial.stderr)
         return trial
 
-    def results(self, trial: Trial) -> list[Any]:
+    def outputs(self, trial: Trial) -> list[Any]:
         """What is compared: the tensors changed in place, or what the function returned."""
         if self.inplace:
             return [trial.inputs[name].view for name in self.inplace]
@@ -140,17 +145,23 @@ class Judge:
 
     def differences(self, trial: Trial, expected: list[torch.Tensor]) -> list[Difference]:
         case = trial.case
-        got = self.results(trial)
+        got = self.outputs(trial)
         if len(got) != len(expected):
             text = f"Expected {len(expected)} results, got {len(got)}."
             return [Difference("wrong-type", text)]
         dtypes = self.output_dtypes(case)
         found = []
         for number, (value, want, dtype) in enumerate(zip(got, expected, dtypes, strict=True)):
-            label = "the result" if len(got) == 1 else f"result {number + 1} of {len(got)}"
+            label = "the result" if len(got) == 1 else self.name_of(number, len(got))
             tolerance = self.tolerance_for(case, dtype)
             found.append(compare(value, want, dtype, device.DEVICE, tolerance, label))
         return found
+
+    def name_of(self, number: int, several: int) -> str:
+        """What a result is called where there are several."""
+        if len(self.results) == several:
+            return f"`{self.results[number]}`"
+        return f"result {number + 1} of {several}"
 
     def judge(self, trial: Trial, expected: list[torch.Tensor], row: CaseResult) -> Finding | None:
         """First thing wrong with a trial; None when everything holds. Fills the row's figures."""
@@ -180,7 +191,14 @@ class Judge:
         wrong = next(d for d in differences if not d.ok)
         if wrong.bad is None:
             return Finding(wrong.code, wrong.sentence)
-        return diagnose(self._evidence(trial, wrong, differences.index(wrong)))
+        found = diagnose(self._evidence(trial, wrong, differences.index(wrong)))
+        if len(differences) > 1:
+            names = [self.name_of(i, len(differences)) for i in range(len(differences))]
+            right = [name for name, d in zip(names, differences, strict=True) if d.ok]
+            others = f" ({' and '.join(right)} right)" if right else ""
+            where = names[differences.index(wrong)]
+            found = replace(found, sentence=f"In {where}{others}: {found.sentence}")
+        return found
 
     def _judge_idle_lanes(self, trial: Trial, expected: list[torch.Tensor]) -> Finding | None:
         """The cause of a wrong result where loads leave open what masked lanes hold, and the
@@ -204,7 +222,8 @@ class Judge:
         return Finding(
             "no-other",
             "Lanes that a mask switches off reach the result. On a GPU they hold whatever was "
-            f"there before. {which} `other=`: 0 before a sum or a product of tiles.",
+            f"there before. {which} `other=`: 0 before a sum or a product of tiles, minus "
+            "infinity before a maximum.",
         )
 
     def _open_gap(self, trial: Trial, differences: list[Difference]) -> Finding | None:
@@ -305,7 +324,7 @@ class Judge:
         if self.inplace:
             return None
         homes = {g.buffer.untyped_storage().data_ptr(): n for n, g in trial.inputs.items()}
-        for result in self.results(trial):
+        for result in self.outputs(trial):
             if isinstance(result, torch.Tensor) and result.numel():
                 name = homes.get(result.untyped_storage().data_ptr())
                 if name:
@@ -339,6 +358,9 @@ class Judge:
             right = all(d.ok for d in self.differences(again, self.expected(case, trial.draw)))
             return right
 
+        def unused() -> list[str]:
+            return self._unused_inputs(trial, position)
+
         layouts = {spec.layout for spec in case.specs().values()}
         sizes = [v.double().abs() for v in trial.values.values() if v.numel()]
         finite = [float(s[s.isfinite()].max()) for s in sizes if bool(s.isfinite().any())]
@@ -350,11 +372,29 @@ class Judge:
             fill_matters,
             any(launch.programs == 0 for launch in trial.launches),
             max(finite, default=0.0),
+            unused if self.deterministic and trial.draw == 0 else list,
         )
+
+    def _unused_inputs(self, trial: Trial, position: int) -> list[str]:
+        """Inputs that the reference's result depends on, and the answer's does not."""
+        case, found = trial.case, []
+        new, want = self.values(case, 1), self.expected(case, 0)
+        for name in trial.values:
+            mixed = trial.values | {name: new[name]}
+            if torch.equal(want[position], self._reference(case, mixed)[position]):
+                continue
+            again = run_trial(
+                self.fn, case, mixed, allow=self.allow, timeout=self.timeout, fill=trial.fill
+            )
+            if again.error is None and same_bits(
+                self.outputs(trial)[position], self.outputs(again)[position]
+            ):
+                found.append(name)
+        return found
 
     def same_bits(self, one: Trial, two: Trial) -> bool:
         """Whether two trials gave the same tensors; what is no tensor is not compared."""
-        first, second = self.results(one), self.results(two)
+        first, second = self.outputs(one), self.outputs(two)
         kinds = [isinstance(a, torch.Tensor) for a in first]
         if kinds != [isinstance(b, torch.Tensor) for b in second]:
             return False
