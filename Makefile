@@ -66,7 +66,10 @@ test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this 
 test-container: $(STAMP)  ## build the container's root for real, run the job scripts under Slurm (root)
 	@$(BIN)/python -m pytest -q -m container
 
-kill-matrix: $(STAMP)  ## every wrong kernel and the diagnosis it gets
+kill-mutate: $(STAMP)  ## machine-made mistakes that a check accepts: [SLUG=04_softmax]
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tritonbook.build mutate $(SLUG)
+
+matrix: $(STAMP)  ## every wrong kernel and the diagnosis it gets
 	@$(BIN)/python -m tritonbook.build kill-matrix
 
 matrix: $(STAMP)  ## the course on four pairs of torch and Triton; writes the README's table
@@ -78,5 +81,5 @@ matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (3 GB to
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
 	@$(BIN)/python -m tritonbook.build.architectures
 
-.PHONY: help setup sync pages new execute check demo grade lab test test-gpu test-container kill-matrix \
+.PHONY: help setup sync pages new execute check demo grade lab test test-gpu test-container kill-matrix mutate \
 	matrix matrix-oldest compile-check

@@ -25,6 +25,7 @@ import torch
 
 from tritonbook.port.compat import causes
 from tritonbook.port.device import INTERPRET
+from tritonbook.port.idle_lanes import hold_zero
 from tritonbook.seeing.meter import Meter, meter
 
 from . import fence, sandbox
@@ -69,7 +70,7 @@ class Engine:
             kernel = self._kernel(body["kernels"], 0)
             args, options = decode(body["args"], resolve), decode(body["options"], resolve)
             watch = meter(record_only=True) if body["metered"] else contextlib.nullcontext()
-            with watch as seen:
+            with watch as seen, hold_zero(body["idle_zero"]):
                 kernel[tuple(body["grid"])](*args, **options)
             reply: dict[str, Any] = {"raised": None}
         except Exception as error:  # noqa: BLE001  (the checker hears of whatever a kernel raises)

@@ -20,6 +20,7 @@ import torch
 
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.port.compat import announce_launch, hook_launch
+from tritonbook.port.idle_lanes import they_hold_zero
 from tritonbook.seeing.meter import running
 
 from .accesses import facts, unpacked
@@ -170,6 +171,7 @@ class Launcher:
             "kernels": kernels,
             "tensors": tensors,
             "metered": metered,
+            "idle_zero": they_hold_zero(),
         }
         return body, blocks
 

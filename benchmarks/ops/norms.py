@@ -22,14 +22,28 @@ def _liger_layer(module):
     return lambda x, w, b: module.LigerLayerNormFunction.apply(x, w, b, 1e-5)
 
 
-def _in_pieces(name, columns, **options):
-    """A solution that shares a row among programs, in pieces of `columns` elements."""
+def _in_pieces(find, columns, **options):
+    """LayerNorm that shares a row among programs, in pieces of `columns`; find() gives it."""
 
     def load():
-        fn = solution(name).load()
+        fn = find()
         return lambda x, w, b: fn(x, w, b, 1e-5, -(-x.shape[-1] // columns), **options)
 
     return Provider(load, ours=True)
+
+
+def _rmsnorm_record():
+    """Few long rows in one cooperative launch, large matrices with a hint to the cache."""
+    from benchmarks.records.rmsnorm import rmsnorm_record
+
+    return rmsnorm_record
+
+
+def _record():
+    """LayerNorm of long rows in two launches, or in a cooperative one."""
+    from benchmarks.records.layernorm import layernorm_split
+
+    return layernorm_split
 
 
 def _random(*shape):
@@ -55,12 +69,7 @@ def _rows(M, N, vectors, without=None, on_device=None, **targets):
 
 
 LIGER_STOPS = {"liger": "takes rows of up to 65536"}
-ONE_BLOCK_STOPS = {**LIGER_STOPS, "layernorm": "a row does not fit one program"}
-SHORT = {
-    "layernorm_split": "made for few long rows",
-    "layernorm_welford": "made for few long rows",
-    "layernorm_split, cooperative": "made for few long rows",
-}
+ONE_TILE_STOPS = {**LIGER_STOPS, "layernorm": "a row does not fit one program"}
 
 
 def _gradients(forward):
@@ -131,10 +140,17 @@ def _trained(M, N):
     )
 
 
+LAYER_PEERS = {
+    "torch": peer(layer_eager),
+    "compile static": compiled(layer_eager, dynamic=False),
+    "compile dynamic": compiled(layer_eager, dynamic=True),
+    "liger": optional("liger_kernel.ops.layer_norm", _liger_layer),
+}
+
 OPS = [
     Op(
         name="rmsnorm",
-        notebook="11_rmsnorm_split",
+        notebook="12_rmsnorm_choose",
         problems=[
             _rows(16384, 4096, 1, liger=1.0, compile_static=1.0),
             _rows(16384, 8192, 1, liger=1.0, compile_static=1.0),
@@ -147,6 +163,7 @@ OPS = [
         exact=rms_eager,
         providers={
             "rmsnorm": solution("rmsnorm"),
+            "rmsnorm record": Provider(_rmsnorm_record, ours=True),
             "torch": peer(rms_eager),
             "compile static": compiled(rms_eager, dynamic=False),
             "compile dynamic": compiled(rms_eager, dynamic=True),
@@ -157,25 +174,32 @@ OPS = [
         name="layernorm",
         notebook="13_layernorm",
         problems=[
-            _rows(16384, 4096, 2, SHORT, torch=1.0, liger=1.0, compile_static=1.0),
-            _rows(16384, 8192, 2, SHORT, torch=1.0, liger=1.0, compile_static=1.0),
-            _rows(8, 262144, 2, ONE_BLOCK_STOPS, on_device=1.0, compile_static=1.5),
+            _rows(16384, 4096, 2, torch=1.0, liger=1.0, compile_static=0.95),
+            _rows(16384, 8192, 2, torch=1.0, liger=1.0, compile_static=0.95),
+            _rows(1024, 131072, 2, ONE_TILE_STOPS, torch=1.0),
         ],
         exact=layer_eager,
         providers={
             "layernorm": solution("layernorm"),
-            "layernorm_welford": _in_pieces("layernorm_welford", 2048),
-            "layernorm_split": _in_pieces("layernorm_split", 2048),
-            "layernorm_split, cooperative": _in_pieces("layernorm_split", 16384, cooperative=True),
-            "torch": peer(layer_eager),
-            "compile static": compiled(layer_eager, dynamic=False),
-            "compile dynamic": compiled(layer_eager, dynamic=True),
-            "liger": optional("liger_kernel.ops.layer_norm", _liger_layer),
+            "layernorm_welford": solution("layernorm_welford"),
+            **LAYER_PEERS,
+        },
+    ),
+    Op(
+        name="layernorm of long rows",
+        notebook="14_layernorm_split",
+        problems=[_rows(8, 262144, 2, LIGER_STOPS, on_device=1.0, compile_static=1.5)],
+        exact=layer_eager,
+        providers={
+            "layernorm_split": _in_pieces(solution("layernorm_split").load, 4096),
+            "two launches record": _in_pieces(_record, 2048),
+            "cooperative record": _in_pieces(_record, 16384, cooperative=True),
+            **LAYER_PEERS,
         },
     ),
     Op(
         name="layernorm forward and backward",
-        notebook="13_layernorm",
+        notebook="15_norm_backward",
         problems=[_trained(16384, 4096)],
         exact=_gradients(layer_eager),
         providers={
@@ -190,7 +214,7 @@ OPS = [
     # Autograd calls a Python class of ours, but C++ of PyTorch's. So here without it, for both.
     Op(
         name="layernorm passes",
-        notebook="13_layernorm",
+        notebook="15_norm_backward",
         problems=[_trained(16384, 4096)],
         exact=_gradients(layer_eager),
         providers={

@@ -49,6 +49,7 @@ COPIES = [
     case("one tile", x=tensor(256)),
     case("three tiles and a bit", x=tensor(800)),
     case("less than a tile", x=tensor(77)),
+    case("one element more than a tile", x=tensor(257)),
     case("half precision", dtype="float16", x=tensor(1000)),
 ]
 

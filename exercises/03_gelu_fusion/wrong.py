@@ -152,7 +152,7 @@ MUTANTS = {
         Mutant("second_term_without_dy", "second-term-without-dy", ("dy * (s + x * s * (1 - s) * 2 * du)", "dy * s + x * s * (1 - s) * 2 * du")),
         Mutant("first_term_without_dy", "first-term-without-dy", ("dy * (s + x * s * (1 - s) * 2 * du)", "s + dy * x * s * (1 - s) * 2 * du")),
         Mutant("minus_the_second_term", "sign", ("(s + x * s", "(s - x * s")),
-        Mutant("dy_twice", "wrong-values", ("tl.load(x_ptr + offs", "tl.load(dy_ptr + offs")),
+        Mutant("dy_twice", "unused-input", ("tl.load(x_ptr + offs", "tl.load(dy_ptr + offs")),
         Mutant("no_store_mask", "out-of-bounds-store", ("tl.store(dx_ptr + offs, dx, mask=mask)", "tl.store(dx_ptr + offs, dx)")),
         Mutant("grid_rounds_down", "unwritten-tail", ("triton.cdiv(n_elements, 1024)", "n_elements // 1024")),
         Mutant(
@@ -205,4 +205,16 @@ VARIANTS = {
             ),
         ),
     ],
+}
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "bias_gelu": {
+        'x = tl.load(x_ptrs, mask=mask_n).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'bias = tl.load(bias_ptr + offs_n * stride_bn, mask=mask_n).to(tl.float32) => bias = tl.load(bias_ptr + offs_n * stride_bn, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'out_ptrs = out_ptr + pid_m * stride_om + offs_n * stride_on => out_ptrs = out_ptr + pid_m * stride_om + offs_n': "the wrapper makes a contiguous result: its last stride is 1",
+    },
+    "gelu_backward": {
+        'dy = tl.load(dy_ptr + offs, mask=mask).to(tl.float32) => dy = tl.load(dy_ptr + offs, mask=mask)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+    },
 }

@@ -249,6 +249,7 @@ MASKED_CASES = [
     case("an empty row", x=tensor(3, 20), lengths=ONE_EMPTY),
     case("full rows", x=tensor(4, 32), lengths=full_lengths(4, 32)),
     case("far below zero", x=tensor(5, 50, mean=-400.0), lengths=some_lengths(5, 50)),
+    case("transposed", x=tensor(9, 30, layout="transposed"), lengths=some_lengths(9, 30)),
 ]
 
 HIDDEN_MASKED_CASES = [

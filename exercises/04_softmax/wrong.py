@@ -71,7 +71,7 @@ MUTANTS = {
         ),
         Mutant("sum_not_rescaled", "not-rescaled", ("l_i * tl.exp(m_i - m_new)", "l_i")),
         Mutant("rescaled_the_wrong_way", ("rescaled-the-wrong-way", "overflow", "nan"), ("tl.exp(m_i - m_new)", "tl.exp(m_new - m_i)")),
-        Mutant("rescaled_the_wrong_way_without_overflow", ("rescaled-the-wrong-way", "overflow", "nan", "wrong-values"), ("tl.exp(m_i - m_new)", "tl.exp(tl.minimum(m_new - m_i, 80.0))")),
+        Mutant("rescaled_the_wrong_way_without_overflow", ("rescaled-the-wrong-way", "overflow", "nan", "wrong-values", "off-by-row"), ("tl.exp(m_i - m_new)", "tl.exp(tl.minimum(m_new - m_i, 80.0))")),
         Mutant("maximum_updated_too_early", "not-rescaled", ("        l_i = l_i * tl.exp", "        m_i = m_new\n        l_i = l_i * tl.exp")),
         Mutant("maximum_of_the_tile_only", "maximum-of-the-last-tile", ("m_new = tl.maximum(m_i, tl.max(x, axis=0))", "m_new = tl.max(x, axis=0)")),
         Mutant("starts_at_minus_infinity", "starts-at-minus-infinity", ("m_i = -1e38", 'm_i = float("-inf")')),
@@ -83,8 +83,8 @@ MUTANTS = {
         Mutant("first_tile_only", "first-tile-only", (FIRST_WALK, FIRST_WALK.replace("range(0, N, BLOCK_N)", "range(0, BLOCK_N, BLOCK_N)"))),
         Mutant("last_tile_left_out", "last-tile-left-out", (FIRST_WALK, FIRST_WALK.replace("range(0, N, BLOCK_N)", "range(0, N - BLOCK_N + 1, BLOCK_N)"))),
         Mutant("sum_of_the_last_tile", "sum-of-the-last-tile", (RESCALED, "l_i = tl.sum(tl.exp(x - m_new), axis=0)")),
-        Mutant("always_the_same_tile", ("wrong-values", "reads-outside"), (FIRST_WALK, FIRST_WALK.replace("start + ", "0 * start + "))),
-        Mutant("exp2_in_the_sum", "wrong-values", ("tl.sum(tl.exp(x - m_new)", "tl.sum(tl.exp2(x - m_new)")),
+        Mutant("always_the_same_tile", "off-by-row", (FIRST_WALK, FIRST_WALK.replace("start + ", "0 * start + "))),
+        Mutant("exp2_in_the_sum", "off-by-row", ("tl.sum(tl.exp(x - m_new)", "tl.sum(tl.exp2(x - m_new)")),
         Mutant("not_divided", "not-normalised", ("(x.to(tl.float32) - m_i) * (1.0 / l_i)", "(x.to(tl.float32) - m_i)")),
         Mutant("maximum_not_subtracted", "maximum-not-subtracted", ("m_new = tl.maximum(m_i, tl.max(x, axis=0))", "m_new = 0.0 * tl.max(x, axis=0)"), ("m_i = -1e38", "m_i = 0.0")),
         Mutant("sum_in_half_precision", "sum-in-half-precision", ("tl.sum(tl.exp(x - m_new), axis=0)\n        m_i = m_new", "tl.sum(tl.exp(x - m_new), axis=0)\n        l_i = l_i.to(tl.float16).to(tl.float32)\n        m_i = m_new")),
@@ -107,14 +107,14 @@ MUTANTS = {
         Mutant("empty_row_is_nan", ("nan", "overflow"), (MASKED_E, "e = tl.exp(x - tl.max(x, axis=0))"), ("tl.maximum(tl.sum(e, axis=0), 1.0)", "tl.sum(e, axis=0)")),
         Mutant("zero_over_zero", ("nan", "overflow"), ("tl.maximum(tl.sum(e, axis=0), 1.0)", "tl.sum(e, axis=0)")),
         Mutant("empty_row_is_uniform", "uniform-when-empty", (MASKED_E, "e = tl.exp(x - tl.maximum(tl.max(x, axis=0), -1e30))"), ("out = e / tl.maximum(tl.sum(e, axis=0), 1.0)", "out = tl.where(length > 0, e / tl.maximum(tl.sum(e, axis=0), 1.0), 1.0 / N)")),
-        Mutant("one_column_too_many", "wrong-values", ("offs_n < length", "offs_n <= length"), ("mask=counts", "mask=counts & (offs_n < N)")),
+        Mutant("one_column_too_many", "off-by-row", ("offs_n < length", "offs_n <= length"), ("mask=counts", "mask=counts & (offs_n < N)")),
         Mutant("one_column_too_few", ("wrong-values", "nan"), ("offs_n < length", "offs_n < length - 1")),
         Mutant("length_of_the_first_row", ("wrong-values", "rows-after-first", "wrong-tail"), ("lengths_ptr + pid_m", "lengths_ptr")),
         Mutant("only_what_counts_is_stored", ("unwritten", "unwritten-tail"), ("element_ty), mask=offs_n < N)", "element_ty), mask=counts)")),
         Mutant("no_store_mask", "out-of-bounds-store", ("element_ty), mask=offs_n < N)", "element_ty))")),
-        Mutant("masked_by_multiplication", ("nan", "overflow", "reads-outside", "wrong-values"), ("mask=counts, other=float(\"-inf\")", "mask=offs_n < N, other=0.0"), (MASKED_E, "x = x * counts.to(tl.float32)\n    e = tl.exp(x - tl.max(x, axis=0)) * counts.to(tl.float32)")),
+        Mutant("masked_by_multiplication", ("nan", "overflow", "reads-outside", "wrong-values", "zeros"), ("mask=counts, other=float(\"-inf\")", "mask=offs_n < N, other=0.0"), (MASKED_E, "x = x * counts.to(tl.float32)\n    e = tl.exp(x - tl.max(x, axis=0)) * counts.to(tl.float32)")),
         Mutant("one_stride_for_two_tensors", ("strided-only", "out-of-bounds-store"), ("pid_m * stride_om", "pid_m * stride_xm")),
-        Mutant("not_divided", "wrong-values", ("out = e / tl.maximum(tl.sum(e, axis=0), 1.0)", "out = e")),
+        Mutant("not_divided", "off-by-row", ("out = e / tl.maximum(tl.sum(e, axis=0), 1.0)", "out = e")),
         Mutant("no_check_of_lengths", "should-raise", ("lengths.shape != (M,) or not lengths.is_contiguous()", "False")),
     ],
 }
@@ -148,4 +148,28 @@ VARIANTS = {
         Variant("empty_row_by_where", ("out = e / tl.maximum(tl.sum(e, axis=0), 1.0)", "total = tl.sum(e, axis=0)\n    out = e / tl.where(total > 0, total, 1.0)")),
         Variant("finite_maximum", (MASKED_E, "e = tl.exp(x - tl.maximum(tl.max(x, axis=0), -1e38))")),
     ],
+}
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "softmax": {
+        'x = tl.load(x_ptrs, mask=mask_n, other=float("-inf")).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=float("-inf"))': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'out_ptrs = out_ptr + pid_m * stride_om + offs_n * stride_on => out_ptrs = out_ptr + pid_m * stride_om + offs_n': "the wrapper makes a contiguous result: its last stride is 1",
+        'e = tl.exp(x - tl.max(x, axis=0)) => e = tl.exp(x - tl.max(x))': "a tile of one dimension has one axis",
+        'out = e * (1.0 / tl.sum(e, axis=0)) => out = e * (1.0 / tl.sum(e))': "a tile of one dimension has one axis",
+    },
+    "softmax_online": {
+        'x = tl.load(x_ptrs, mask=mask_n, other=float("-inf")).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=float("-inf"))': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'm_new = tl.maximum(m_i, tl.max(x, axis=0)) => m_new = tl.maximum(m_i, tl.max(x))': "a tile of one dimension has one axis",
+        'l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(x - m_new), axis=0) => l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(x - m_new))': "a tile of one dimension has one axis",
+        'tl.store(out_row_ptr + offs_n * stride_on, out, mask=mask_n) => tl.store(out_row_ptr + offs_n, out, mask=mask_n)': "the wrapper makes a contiguous result: its last stride is 1",
+        'out = tl.exp(x.to(tl.float32) - m_i) * (1.0 / l_i) => out = tl.exp(x - m_i) * (1.0 / l_i)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+    },
+    "softmax_masked": {
+        'x = tl.load(x_ptrs, mask=counts, other=float("-inf")).to(tl.float32) => x = tl.load(x_ptrs, mask=counts, other=float("-inf"))': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'out_ptrs = out_ptr + pid_m * stride_om + offs_n * stride_on => out_ptrs = out_ptr + pid_m * stride_om + offs_n': "the wrapper makes a contiguous result: its last stride is 1",
+        'tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=offs_n < N) => tl.store(out_ptrs, out, mask=offs_n < N)': "tl.store casts",
+        'out = e / tl.maximum(tl.sum(e, axis=0), 1.0) => out = e / tl.maximum(tl.sum(e), 1.0)': "a tile of one dimension has one axis",
+        'e = tl.where(counts, tl.exp(x - tl.max(x, axis=0)), 0.0) => e = tl.where(counts, tl.exp(x - tl.max(x)), 0.0)': "a tile of one dimension has one axis",
+    },
 }

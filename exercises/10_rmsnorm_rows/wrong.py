@@ -68,7 +68,8 @@ MUTANTS = {
         Mutant("always_row_zero", "rows-after-first", ("x_ptr + pid_m * stride_xm", "x_ptr + 0 * pid_m")),
         Mutant("no_store_mask", ("out-of-bounds-store", "race"), ("y, mask=mask_n)", "y)")),
         Mutant("no_load_mask", "reads-outside", (X_LOAD, "tl.load(x_ptrs).to(tl.float32)")),
-        Mutant("masked_lanes_hold_one", ("wrong-values", "constant-factor"), (X_LOAD, X_LOAD.replace("0.0", "1.0"))),
+        Mutant("masked_lanes_hold_one", "off-by-row", (X_LOAD, X_LOAD.replace("0.0", "1.0"))),
+        Mutant("no_other_before_the_sum", "no-other", ("x = tl.load(x_ptrs, mask=mask_n, other=0.0)", "x = tl.load(x_ptrs, mask=mask_n)")),
         Mutant("mask_one_short", ("wrong-values", "unwritten", "unwritten-tail"), ("offs_n < N", "offs_n < N - 1")),
         Mutant("float32_result", "wrong-dtype", ("y = torch.empty(x.shape, dtype=x.dtype,", "y = torch.empty(x.shape, dtype=torch.float32,")),
         Mutant("no_check_of_w", "should-raise", ("    require_weight(x, w)\n", "")),
@@ -101,6 +102,7 @@ def rmsnorm_row(x, w, eps=1e-6):
         Mutant("only_the_last_piece", "last-piece-only", ("squares += x * x", "squares = x * x")),
         Mutant("mask_of_the_first_piece", ("out-of-bounds-store", "reads-outside"), (SECOND_PASS, SECOND_PASS.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
         Mutant("no_mask_in_pass_two", ("out-of-bounds-store", "race"), (LOOP_STORE, LOOP_STORE.replace(", mask=mask_n", ""))),
+        Mutant("no_other_before_the_sum", "no-other", (X_LOAD, X_LOAD.replace(", other=0.0", ""))),
         Mutant("no_mask_in_pass_one", "reads-outside", (X_LOAD, "tl.load(x_ptrs).to(tl.float32)")),
         Mutant("no_weight", "no-weight", ("y = x * rstd * w", "y = x * rstd")),
         Mutant("first_piece_of_w", "first-weights", ("w_ptr + offs_n, mask=mask_n", "w_ptr + tl.arange(0, BLOCK_N), mask=mask_n")),
@@ -135,4 +137,20 @@ VARIANTS = {
         Variant("two_warps", ("num_warps=warps_for(block)", "num_warps=2")),
         Variant("sqrt_and_divide", ("rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)", "rstd = 1.0 / tl.sqrt(tl.sum(squares, axis=0) / N + eps)")),
     ],
+}
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "rmsnorm_row": {
+        'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'mean_square = tl.sum(x * x, axis=0) / N => mean_square = tl.sum(x * x) / N': "a tile of one dimension has one axis",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32)': "what the masked lanes hold is never stored",
+        'tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_ptr + pid_m * stride_ym + offs_n, y, mask=mask_n)': "the wrapper makes a contiguous result: its last stride is 1",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=1.0).to(tl.float32)': "what the masked lanes hold is never stored",
+    },
+    "rmsnorm_loop": {
+        'x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32) => x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'tl.store(y_row_ptr + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_row_ptr + offs_n, y, mask=mask_n)': "the wrapper makes a contiguous result: its last stride is 1",
+    },
 }

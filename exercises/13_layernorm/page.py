@@ -1,14 +1,14 @@
 # ---
 # workbook:
 #   title: LayerNorm, a mean and a variance you can trust
-#   minutes: 60
+#   minutes: 55
 #   needs: interpreter
-#   requires: [11_rmsnorm_split]
+#   requires: [10_rmsnorm_rows]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - subtract a mean without letting masked lanes back in
-#     - compute a variance that survives large numbers, in one pass over the data
-#     - merge the statistics of tiles and of programs, in any order
+#     - see how a variance loses its digits, and compute one that keeps them
+#     - merge the statistics of parts with `tl.reduce`, in any order
 # ---
 
 # %% tags=["setup"]
@@ -24,19 +24,21 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# LayerNorm is the older sibling of RMSNorm. It first moves each row so that its mean is zero, then
-# scales it so that its variance is one. Then come a weight and a bias:
+# LayerNorm is the older sibling of RMSNorm. It shifts each row so that its mean is zero, and scales it
+# so that its variance is one. Then come a weight and a bias:
 #
 # $$\mu = \frac{1}{N}\sum_k x_k, \qquad \sigma^2 = \frac{1}{N}\sum_k (x_k - \mu)^2, \qquad
 # y_n = \frac{x_n - \mu}{\sqrt{\sigma^2 + \varepsilon}} \cdot w_n + b_n$$
 #
-# Two sums over the row, and the second needs the result of the first. That brings two new troubles:
-# masked lanes, and lost digits.
+# There are two sums, and the second needs the result of the first. That is no trouble while the row
+# stands in registers: you walk over your tile twice, and read memory once. But two things go wrong
+# easily, masked lanes and lost digits. They are what this page is about.
 #
 # ## A smaller kernel first
 #
-# This kernel subtracts the mean of each row. It has a bug that you cannot see in its result. To
-# show it, the kernel also writes what stands in *all* lanes, the masked ones too.
+# This kernel subtracts the mean of each row. So that you can see what happens, it stores *all* lanes,
+# the masked ones too.
+
 
 # %%
 @triton.jit
@@ -44,41 +46,37 @@ def centre_kernel(x_ptr, lanes_ptr, N, stride_xm, BLOCK_N: tl.constexpr):
     """lanes[m] = x[m] - mean(x[m]), all BLOCK_N lanes of it.
 
     One program = one row.
-    Assumes BLOCK_N >= N and that rows are contiguous.
+    Assumes BLOCK_N >= N and that a row's elements lie side by side.
     """
-    row = tl.program_id(0)
+    pid_m = tl.program_id(axis=0)
     offs_n = tl.arange(0, BLOCK_N)
     mask_n = offs_n < N
 
-    x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask_n, other=0.0)
+    x = tl.load(x_ptr + pid_m * stride_xm + offs_n, mask=mask_n, other=0.0)
+    centred = x - tl.sum(x, axis=0) / N
 
-    mean = tl.sum(x, axis=0) / N
-    centred = x - mean
-
-    tl.store(lanes_ptr + row * BLOCK_N + offs_n, centred)
-
-
-def centred_lanes(x):
-    lanes = torch.empty(x.shape[0], 8, device=x.device)
-    centre_kernel[(x.shape[0],)](x, lanes, x.shape[1], x.stride(0), BLOCK_N=8)
-    return lanes
+    tl.store(lanes_ptr + pid_m * BLOCK_N + offs_n, centred)
 
 
 x = torch.tensor([[4.0, 5.0, 6.0, 5.0, 5.0]], device=DEVICE)
-centred_lanes(x)
+lanes = torch.empty(1, 8, device=DEVICE)
+centre_kernel[(1,)](x, lanes, 5, x.stride(0), BLOCK_N=8)
+pictures("layernorm").draw_lanes(
+    {"loaded": [*x[0].tolist(), 0, 0, 0], "minus the mean": lanes[0].tolist()}, elements=5
+)
 
 # %% [markdown]
 # Five elements, eight lanes. The masked lanes held 0, as `other=0.0` says. But 0 minus the mean is
 # not 0. It is -5.
 #
-# **Predict.** The next line of the kernel squares the lanes and sums them. What is the variance
-# then? What should it be?
+# **Predict.** The next step squares the lanes and sums them. What is the variance then, and what
+# should it be?
 #
 # <details><summary>Answer</summary>
 #
-# It should be (1 + 0 + 1 + 0 + 0) / 5 = 0.4. With three lanes of -5 it becomes (2 + 75) / 5 = 15.4.
-# After the subtraction you must set the masked lanes to 0 *again*: `tl.where(mask_n, ..., 0.0)`.
-# With a mean near zero you would hardly see it.
+# It should be (1 + 0 + 1 + 0 + 0) / 5 = 0.4. Three lanes of -5 make it (2 + 75) / 5 = 15.4. So you
+# set the masked lanes to 0 **again**, after the subtraction: `tl.where(mask_n, a, 0.0)` takes `a` where
+# the mask is true, and 0 elsewhere. In rows with a mean near zero you would hardly notice.
 #
 # </details>
 #
@@ -86,52 +84,43 @@ centred_lanes(x)
 #
 # | name | shape | dtype | role |
 # |---|---|---|---|
-# | `x` | (..., N), any strides | float32, float16, bfloat16 | input, never changed; M rows in all |
-# | `w`, `b` | (N,), contiguous | as `x` | weight and bias |
+# | `x` | (..., N), any strides | float32, float16, bfloat16 | input, never changed |
+# | `w`, `b` | (N,), contiguous | floating | weight and bias |
 # | `eps` | | float | added to the variance, inside the root |
-# | `block` | | int, a power of two | columns of a tile, Task 3 |
-# | `num_splits` | | int | pieces of a row, Task 4 |
-# | result | as `x`, contiguous | as `x` | a new tensor |
+# | result | as `x`, contiguous | as `x` | new |
 #
-# The variance is the *biased* one: divided by N, not by N - 1. All arithmetic is done in float32.
+# - The variance is divided by N, not by N - 1. (PyTorch's `x.var()` divides by N - 1.)
+# - All arithmetic is float32, rounded once at the store.
+# - `layernorm` takes rows of up to 16,384 elements. Beyond, x, w and b find no registers, and the
+#   kernel spills. `layernorm_welford` takes rows of any length.
+# - With `stats=True` the wrapper also returns the mean of each row and one over its root, `rstd`, as
+#   float32 vectors. Training needs them (page 15).
 #
-# **Memory traffic.** As RMSNorm's: x once and y once, 4 bytes an element in bfloat16.
+# **Memory traffic** is that of RMSNorm: x once and y once.
 
 # %% tags=["reference"]
-from tritonbook.cache_hint import cache_hint
-from tritonbook.cooperative import arrival_counters, can_launch_cooperatively, wait_for_all
-from tritonbook.course.norm_cases import backward_of, parts, pieces, rms_backward_of
-from tritonbook import multiprocessors
-
-
-def layernorm_ref(x, w, b, eps, *knobs):
+def layernorm_ref(x, w, b, eps):
     centred = x - x.mean(dim=-1, keepdim=True)
     return centred * torch.rsqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps) * w + b
 
 
-def prepare(x, w, b):
-    """x and an empty result as rows [M, N]. Raises ValueError for w or b that do not fit."""
-    N = x.shape[-1]
-    for name, value in (("w", w), ("b", b)):
-        if value.shape != (N,) or not value.is_contiguous():
-            raise ValueError(f"{name} must be contiguous with shape ({N},), got {value.shape}")
-    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-    return (x, y) if x.dim() == 2 else (x.reshape(-1, N), y.view(-1, N))
+def require_vectors(x, w, b):
+    """Raise ValueError unless w and b are contiguous vectors as long as a row of x."""
+    for name, vector in (("w", w), ("b", b)):
+        if vector.shape != x.shape[-1:] or not vector.is_contiguous():
+            raise ValueError(f"{name} must be contiguous with shape {tuple(x.shape[-1:])}")
 
 
-def warps_for(BLOCK_N):
-    """Warps that share a tile: 16 elements for each thread, 32 in tiles of 8192 or more."""
-    return min(max(BLOCK_N // (512 if BLOCK_N < 8192 else 1024), 1), 32)
-
-
-EPS = 1e-6
+def warps_for(block):
+    """Warps for a tile of `block` lanes: 512 lanes a warp, as in page 04, at most 32."""
+    return min(max(block // 512, 1), 32)
 
 # %% [markdown]
 # ## Task 1. The row in one tile
 #
-# Fill the gap, about 10 lines: load, mean, centre, mask again, variance, scale, store. Call the two
-# statistics `mean` and `rstd` (one over the root): the lines below the gap keep them for the
-# backward pass, if somebody asks for them.
+# Fill the gap, about 8 lines: load x, mean, centre, one over the root, y. Then three stores: y, and the
+# row's two statistics at place `pid_m` of `mean_ptr` and `rstd_ptr`. Mask, weight, bias and the
+# addresses of x are there.
 
 # %% tags=["answer"] key="layernorm"
 @triton.jit
@@ -142,23 +131,22 @@ def layernorm_kernel(
     stride_ym, stride_yn,
     eps,
     BLOCK_N: tl.constexpr,
-    KEEP: tl.constexpr = "",
 ):
     """y = (x - mean(x)) / sqrt(var(x) + eps) * w + b for each row.
 
     One program = one row, held whole in registers.
     Assumes BLOCK_N >= N.
     """
-    row = tl.program_id(0).to(tl.int64)
+    pid_m = tl.program_id(axis=0).to(tl.int64)
     offs_n = tl.arange(0, BLOCK_N)
     mask_n = offs_n < N
-
-    # TODO: load x, w, b; mean; centred, masked again; rstd; y; store (about 10 lines)
-    ### BEGIN SOLUTION
-    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
-    x = tl.load(x_ptrs, mask=mask_n, other=0.0, eviction_policy=KEEP).to(tl.float32)
     w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
     b = tl.load(b_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+    x_ptrs = x_ptr + pid_m * stride_xm + offs_n * stride_xn
+
+    # TODO: load x; mean; centre, mask again; rstd; y; three stores (about 8 lines)
+    ### BEGIN SOLUTION
+    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
 
     mean = tl.sum(x, axis=0) / N
     # masked lanes hold 0 - mean now: back to 0, or the variance counts them
@@ -166,30 +154,30 @@ def layernorm_kernel(
     rstd = tl.rsqrt(tl.sum(centred * centred, axis=0) / N + eps)
     y = centred * rstd * w + b
 
-    y_ptrs = y_ptr + row * stride_ym + offs_n * stride_yn
-    tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask_n)
+    tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n)
+    tl.store(mean_ptr + pid_m, mean)
+    tl.store(rstd_ptr + pid_m, rstd)
     ### END SOLUTION
-
-    if mean_ptr is not None:
-        tl.store(mean_ptr + row, mean)
-        tl.store(rstd_ptr + row, rstd)
 
 
 def layernorm(x, w, b, eps=1e-5, stats=False):
-    """LayerNorm over the last dimension of x [..., N]; with `stats` also mean and rstd [M]."""
-    x_rows, y_rows = prepare(x, w, b)
-    M, N = x_rows.shape
-    if N > 65536:
+    """LayerNorm over the last dimension of x [..., N], N <= 16384; w and b [N].
+
+    With stats=True also the mean and 1 / root of the M rows, two float32 vectors [M].
+    """
+    require_vectors(x, w, b)
+    N = x.shape[-1]
+    if N > 16384:
         raise ValueError(f"a row of {N} elements does not fit one program")
-    mean = rstd = None
-    if stats:
-        mean, rstd = torch.empty((2, M), dtype=torch.float32, device=x.device).unbind(0)
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    x_rows, y_rows = x.reshape(-1, N), y.view(-1, N)
+    M = x_rows.shape[0]
+    mean, rstd = torch.empty((2, M), dtype=torch.float32, device=x.device).unbind(0)
     BLOCK_N = triton.next_power_of_2(N)
     layernorm_kernel[(M,)](
         x_rows, w, b, y_rows, mean, rstd, N, *x_rows.stride(), *y_rows.stride(), eps,
-        BLOCK_N=BLOCK_N, KEEP=cache_hint(x), num_warps=warps_for(BLOCK_N),
+        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),
     )
-    y = y_rows.view(x.shape)
     return (y, mean, rstd) if stats else y
 
 # %% [markdown] tags=["hint"] key="layernorm"
@@ -203,17 +191,19 @@ def layernorm(x, w, b, eps=1e-5, stats=False):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# Begin with the row kernel of notebook 10. There is one more load and one more sum. `centre_kernel`
-# above has the first half. `tl.where(condition, a, b)` chooses lane by lane.
+# `rmsnorm_row_kernel` of page 10 has the same addresses, the same root and the same store.
+# `centre_kernel` has the first sum. In between, something has to happen to three lanes of the picture.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# mean = tl.sum(..., axis=0) / ...
-# centred = tl.where(..., x - ..., ...)
-# rstd = tl.rsqrt(tl.sum(...) / ... + ...)
-# y = ... * rstd * ... + ...
+# # load the row, in float32
+# mean = ...
+# centred = ...  # what would be right in the picture's last three cells?
+# rstd = tl.rsqrt(...)  # a mean of squares, as in page 10: squares of what?
+# y = ...
+# # a store of a tile, two stores of one number
 # ```
 #
 # </details>
@@ -224,60 +214,78 @@ check(layernorm)
 # %% [markdown]
 # ## Lost digits
 #
-# A long row does not fit one tile. You would like to read it only once for both sums. There is a
-# well-known formula for that, and it is right, on paper:
+# A longer row has to be taken in pieces. You would like to read it only once for both sums. There is
+# a well-known formula for that, and on paper it is right:
 #
 # $$\sigma^2 = \frac{1}{N}\sum_k x_k^2 - \mu^2$$
 #
-# Try it on numbers around 10,000 whose variance is 1:
+# Here it meets the same thousand numbers, shifted to larger and larger means. A shift changes no
+# variance.
 
 # %%
-x = torch.randn(1000) + 10_000
-on_paper = x.pow(2).mean() - x.mean().pow(2)
-mean_first = (x - x.mean()).pow(2).mean()
-exact = x.double().var(correction=0)
-print(f"E[x^2] - E[x]^2: {on_paper:.4f}   subtract first: {mean_first:.4f}   exact: {exact:.4f}")
+torch.manual_seed(0)
+noise = torch.randn(1000)
+print("   mean  E[x^2] - mean^2  subtract first     exact")
+for shift in (0, 100, 1_000, 10_000):
+    x = noise + shift  # float32
+    on_paper = x.pow(2).mean() - x.mean().pow(2)
+    first, exact = (x - x.mean()).pow(2).mean(), x.double().var(correction=0)
+    print(f"{shift:7,} {on_paper:16.4f} {first:15.4f} {exact:9.4f}")
 
 # %% [markdown]
-# The squares are near 100,000,000. Float32 numbers of that size lie 8 apart. The difference of two
-# of them cannot show a variance of 1. It may even be negative, and its root is NaN.
+# At 100 the fourth digit is wrong, at 1,000 the third, at 10,000 all of them. The squares are near 100,000,000 there, and
+# float32 numbers of that size lie 8 apart: 24 binary digits do not reach further. The difference of
+# two such numbers is a multiple of 8. It may be 0, or even negative, and then its root is NaN.
 #
-# ## Merging statistics
+# **Subtract first, then square.** Your kernel of Task 1 does, because it has the whole row. What can
+# somebody do who has only a part of it?
 #
-# The way out is to keep three numbers for each part of the row: the count $n$, the mean $\mu$, and
-# $M_2$, the sum of squared distances *from that part's own mean*. None of them grows with the mean.
-# Two parts are merged like this (Welford 1962; Chan, Golub and LeVeque 1979):
+# ## Merge what the parts know
+#
+# Keep three numbers for each part of a row: the count $n$, the mean $\mu$, and $M_2$, the sum of
+# squared distances *from that part's own mean*. None of them is a difference of large numbers. Two
+# parts are merged like this (Welford 1962; Chan, Golub and LeVeque 1979):
 #
 # $$n = n_a + n_b, \qquad \delta = \mu_b - \mu_a, \qquad
 # \mu = \mu_a + \delta\,\frac{n_b}{n}, \qquad
 # M_2 = M_{2a} + M_{2b} + \delta^2\,\frac{n_a n_b}{n}$$
 #
-# In the end the variance is $M_2 / n$. Merge parts in any order.
-# An empty part has $n = 0$, and two of them make 0 / 0. Your function has to survive that, because
-# the last piece of a row can be empty.
+# At the end the variance is $M_2 / n$. In the picture part b has a quarter of the elements. So the
+# common mean lies a quarter of the way from $\mu_a$ to $\mu_b$.
+
+# %%
+pictures("layernorm").draw_merge([1.0, 2.0, 6.0], [9.0])
+
+# %% [markdown]
+# **Predict.** A part without elements is (0, 0, 0). What do the formulas give for a full part and an
+# empty one? And for two empty ones?
+#
+# <details><summary>Answer</summary>
+#
+# Full and empty: $n_b / n = 0$, so nothing moves, and the result is the full part. Empty and full:
+# $n_b / n = 1$, the mean goes all the way. Both are right. But two empty parts give 0 / 0, which is
+# NaN. A NaN stays: whatever is merged with it becomes NaN too.
+#
+# </details>
 #
 # ## Task 2. `welford_combine`
 #
-# This one is no kernel but a function that kernels call, with numbers or with whole tiles. Fill
-# the gap, about 6 lines. For two empty parts it returns zeros. A small kernel below calls it, so
-# that you can call it from here: its launch is your second gap.
-
-# %% tags=["reference"]
-def combine_ref(n_a, mean_a, m2_a, n_b, mean_b, m2_b):
-    n = n_a + n_b
-    share = n_b / torch.where(n == 0, 1.0, n)
-    delta = mean_b - mean_a
-    return n, mean_a + delta * share, m2_a + m2_b + delta * delta * n_a * share
+# This is no kernel but a function that kernels call, with numbers or with whole tiles. Fill the gap,
+# about 6 lines. Two empty parts give an empty part.
+#
+# `combine`, below it, is there so that you can call yours from Python: it takes P parts on each side,
+# as tensors of three rows (counts, means, M2). Its launch is your second gap, 2 lines.
+# `out.unbind(0)` gives the rows of `out` one by one.
 
 # %% tags=["answer"] key="welford_combine"
 @triton.jit
 def welford_combine(n_a, mean_a, m2_a, n_b, mean_b, m2_b):
     """(n, mean, M2) of two parts together, from (n, mean, M2) of each.
 
-    Called by kernels, with scalars or tiles.
+    Called by kernels, with numbers or tiles in float32.
     Assumes that an empty part is (0, 0, 0).
     """
-    # TODO: n, delta, the share of b (0 if both are empty), return n, mean, m2 (6 lines)
+    # TODO: n, delta, the share of b, mean, M2; return the three (about 6 lines)
     ### BEGIN SOLUTION
     n = n_a + n_b
     delta = mean_b - mean_a
@@ -290,45 +298,40 @@ def welford_combine(n_a, mean_a, m2_a, n_b, mean_b, m2_b):
 
 
 @triton.jit
-def combine_kernel(
-    n_a_ptr, mean_a_ptr, m2_a_ptr,
-    n_b_ptr, mean_b_ptr, m2_b_ptr,
-    n_ptr, mean_ptr, m2_ptr,
-    n_elements,
-    BLOCK_SIZE: tl.constexpr,
-):
-    """(n, mean, m2) = welford_combine of the two sides, element by element.
+def combine_kernel(a_ptr, b_ptr, out_ptr, P, BLOCK_P: tl.constexpr):
+    """out[:, p] = welford_combine of a[:, p] and b[:, p].
 
-    One program = one tile.
-    Assumes contiguous memory.
+    One program = all P pairs.
+    Assumes contiguous tensors [3, P] and BLOCK_P >= P.
     """
-    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
-    mask = offs < n_elements
+    offs_n = tl.arange(0, BLOCK_P)  # of the counts
+    offs_mean = offs_n + P  # a row further on
+    offs_m2 = offs_mean + P
+    mask = offs_n < P
 
-    n_a = tl.load(n_a_ptr + offs, mask=mask, other=0.0)
-    mean_a = tl.load(mean_a_ptr + offs, mask=mask, other=0.0)
-    m2_a = tl.load(m2_a_ptr + offs, mask=mask, other=0.0)
-    n_b = tl.load(n_b_ptr + offs, mask=mask, other=0.0)
-    mean_b = tl.load(mean_b_ptr + offs, mask=mask, other=0.0)
-    m2_b = tl.load(m2_b_ptr + offs, mask=mask, other=0.0)
-
-    n, mean, m2 = welford_combine(n_a, mean_a, m2_a, n_b, mean_b, m2_b)
-
-    tl.store(n_ptr + offs, n, mask=mask)
-    tl.store(mean_ptr + offs, mean, mask=mask)
-    tl.store(m2_ptr + offs, m2, mask=mask)
-
-
-def combine(n_a, mean_a, m2_a, n_b, mean_b, m2_b):
-    """`welford_combine` on whole tensors: three results of the same shape."""
-    out = [torch.empty_like(n_a) for _ in range(3)]
-    grid = (triton.cdiv(n_a.numel(), 64),)
-    # TODO: launch combine_kernel with BLOCK_SIZE=64, return the three results as a tuple (2 lines)
-    ### BEGIN SOLUTION
-    combine_kernel[grid](
-        n_a, mean_a, m2_a, n_b, mean_b, m2_b, *out, n_a.numel(), BLOCK_SIZE=64
+    n, mean, m2 = welford_combine(
+        tl.load(a_ptr + offs_n, mask=mask, other=0.0),
+        tl.load(a_ptr + offs_mean, mask=mask, other=0.0),
+        tl.load(a_ptr + offs_m2, mask=mask, other=0.0),
+        tl.load(b_ptr + offs_n, mask=mask, other=0.0),
+        tl.load(b_ptr + offs_mean, mask=mask, other=0.0),
+        tl.load(b_ptr + offs_m2, mask=mask, other=0.0),
     )
-    return tuple(out)
+
+    tl.store(out_ptr + offs_n, n, mask=mask)
+    tl.store(out_ptr + offs_mean, mean, mask=mask)
+    tl.store(out_ptr + offs_m2, m2, mask=mask)
+
+
+def combine(a, b):
+    """`welford_combine` of P pairs of parts, float32 [3, P]: counts, means and M2, [P] each."""
+    P = a.shape[1]
+    out = torch.empty((3, P), dtype=torch.float32, device=a.device)
+    BLOCK_P = triton.next_power_of_2(P)
+    # TODO: launch combine_kernel with one program, return the three rows of out (2 lines)
+    ### BEGIN SOLUTION
+    combine_kernel[(1,)](a, b, out, P, BLOCK_P=BLOCK_P)
+    return out.unbind(0)
     ### END SOLUTION
 
 # %% [markdown] tags=["hint"] key="welford_combine"
@@ -336,14 +339,14 @@ def combine(n_a, mean_a, m2_a, n_b, mean_b, m2_b):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Part a has 3 elements with mean 1, part b has 1 element with mean 5. Where is the common mean? How
-# far from a's mean, as a share of the way to b's?
+# The formulas divide by n. For which counts is that a trouble, and what is the least n that is none?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The four formulas above, line by line. `n_b / n` occurs in two of them: give it a name. When is it
-# 0 / 0, and which divisor would do no harm there? `tl.maximum` may help.
+# $n_b / n$ stands in two of the formulas: give it a name. A count is a whole number. So there is a
+# divisor that equals n whenever n is not 0, and is harmless when it is: `tl.maximum` may help. An
+# `if` does not work here, because the arguments may be tiles.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -351,9 +354,8 @@ def combine(n_a, mean_a, m2_a, n_b, mean_b, m2_b):
 # ```python
 # n = ...
 # delta = ...
-# share_b = ... / tl.maximum(..., ...)
-# mean = mean_a + ... * ...
-# m2 = m2_a + ... + ... * ... * n_a * ...
+# share_b = n_b / ...  # never a division by 0
+# # the two other formulas, with share_b
 # return n, mean, m2
 # ```
 #
@@ -363,17 +365,76 @@ def combine(n_a, mean_a, m2_a, n_b, mean_b, m2_b):
 check(welford_combine)
 
 # %% [markdown]
-# ## Task 3. A long row, one program
-#
-# The program walks through its row, tile by tile. For each it computes count, mean
-# and M2 (the tile is in registers: subtract its mean first) and merges them. A second walk
-# normalises. Fill both gaps, about 8 lines each.
-#
-# The last tile has fewer elements than lanes. Which count belongs to it?
+# Now the numbers around 10,000 again, in two parts that your function merges.
 
-# %% tags=["answer"] key="layernorm_loop"
+
+# %%
+def part(values):
+    """(n, mean, M2) of a vector, as a column [3, 1] for `combine`."""
+    m2 = (values - values.mean()).pow(2).sum()
+    return torch.tensor([[len(values)], [values.mean()], [m2]], device=DEVICE)
+
+
+n, mean, m2 = combine(part(x[:300]), part(x[300:]))
+print(f"merged: {(m2 / n).item():.4f}   exact: {x.double().var(correction=0):.4f}")
+
+# %% [markdown]
+# ## `tl.reduce`: a reduction by your own function
+#
+# `tl.sum` and `tl.max` merge the lanes of a tile two by two, in a tree. `tl.reduce(tiles, axis,
+# combine_fn)` does so with *your* function. `tiles` may be a tuple of tiles. Then `combine_fn` gets
+# one number of each tile for one side, then one of each for the other side. It returns as many
+# numbers as a side has. Here is the largest element of a row together with its place:
+
+
+# %%
 @triton.jit
-def layernorm_loop_kernel(
+def larger(value_a, place_a, value_b, place_b):
+    """The larger of two values, and its place."""
+    a_wins = value_a >= value_b
+    return tl.where(a_wins, value_a, value_b), tl.where(a_wins, place_a, place_b)
+
+
+@triton.jit
+def largest_kernel(x_ptr, value_ptr, place_ptr, N, BLOCK_N: tl.constexpr):
+    """value = max of x, place = where it stands.
+
+    One program = the whole vector.
+    Assumes BLOCK_N >= N and contiguous memory.
+    """
+    offs_n = tl.arange(0, BLOCK_N)
+    x = tl.load(x_ptr + offs_n, mask=offs_n < N, other=float("-inf"))
+
+    value, place = tl.reduce((x, offs_n), 0, larger)
+
+    tl.store(value_ptr, value)
+    tl.store(place_ptr, place)
+
+
+values = torch.tensor([3.0, 1.0, 4.0, 1.0, 5.0], device=DEVICE)
+value, place = torch.zeros(1, device=DEVICE), torch.zeros(1, device=DEVICE, dtype=torch.int32)
+largest_kernel[(1,)](values, value, place, 5, BLOCK_N=8)
+print("largest:", value.item(), "at place", place.item())
+
+# %% [markdown]
+# Two rules. The tree's shape is Triton's choice, so the result must not depend on who is merged with
+# whom first. And masked lanes take part: they must hold what changes nothing. For `larger` that is
+# minus infinity. For `welford_combine` it is an empty part, and in a tree of eight lanes with five
+# elements two empty parts do meet.
+#
+# ## Task 3. Rows of any length
+#
+# One program takes one row, tile by tile, as in page 10. Each **lane** keeps three numbers of its
+# own. An element is a part too: its count is 1, its mean is x, its $M_2$ is 0. So each tile is merged
+# into the three tiles `n, mean, m2` by one call of `welford_combine`. After the loop `tl.reduce`
+# merges the lanes.
+#
+# Fill both gaps, about 7 lines each. What is the count of a masked lane? The second walk normalises:
+# it is that of page 10, with a bias.
+
+# %% tags=["answer"] key="layernorm_welford"
+@triton.jit
+def layernorm_welford_kernel(
     x_ptr, w_ptr, b_ptr, y_ptr,
     N,
     stride_xm, stride_xn,
@@ -386,246 +447,77 @@ def layernorm_loop_kernel(
     One program = one row, BLOCK_N elements at a time, read twice.
     Assumes nothing about N.
     """
-    row = tl.program_id(0).to(tl.int64)
-    offs = tl.arange(0, BLOCK_N)
+    pid_m = tl.program_id(axis=0).to(tl.int64)
+    x_row_ptr = x_ptr + pid_m * stride_xm
+    y_row_ptr = y_ptr + pid_m * stride_ym
 
-    n = 0.0
-    mean = 0.0
-    m2 = 0.0
-    for start in range(0, N, BLOCK_N):
-        offs_n = start + offs
-        mask_n = offs_n < N
-        # TODO: load this tile of x; count, mean, M2; merge into n, mean, m2 (8 lines)
-        ### BEGIN SOLUTION
-        x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
-        x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
-        n_tile = tl.sum(mask_n.to(tl.float32), axis=0)
-        mean_tile = tl.sum(x, axis=0) / n_tile
-        centred = tl.where(mask_n, x - mean_tile, 0.0)
-        m2_tile = tl.sum(centred * centred, axis=0)
-        n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile)
-        ### END SOLUTION
-    rstd = tl.rsqrt(m2 / N + eps)
-
-    for start in range(0, N, BLOCK_N):
-        offs_n = start + offs
-        mask_n = offs_n < N
-        # TODO: load this tile of x, w and b, normalise, store (about 7 lines)
-        ### BEGIN SOLUTION
-        x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
-        x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
-        w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
-        b = tl.load(b_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
-        y = (x - mean) * rstd * w + b
-        y_ptrs = y_ptr + row * stride_ym + offs_n * stride_yn
-        tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask_n)
-        ### END SOLUTION
-
-
-def layernorm_loop(x, w, b, eps=1e-5, block=4096):
-    """LayerNorm over the last dimension of x [..., N], `block` elements at a time."""
-    x_rows, y_rows = prepare(x, w, b)
-    M, N = x_rows.shape
-    layernorm_loop_kernel[(M,)](
-        x_rows, w, b, y_rows, N, *x_rows.stride(), *y_rows.stride(), eps,
-        BLOCK_N=block, num_warps=warps_for(block),
-    )
-    return y_rows.view(x.shape)
-
-# %% [markdown] tags=["hint"] key="layernorm_loop"
-# #### Hints for layernorm_loop
-#
-# <details><summary>Hint 1: a question</summary>
-#
-# A row of 10 in tiles of 4: how many elements has each tile? Could you count them with the mask?
-#
-# </details>
-# <details><summary>Hint 2: where to look</summary>
-#
-# For one tile you did all of this in Task 1. Divide by the tile's own count instead of N, and leave
-# out the last division: M2 is a sum. `mask_n.to(tl.float32)` turns true and false into 1 and 0.
-#
-# </details>
-# <details><summary>Hint 3: the shape of the code</summary>
-#
-# ```python
-# n_tile = tl.sum(...)
-# mean_tile = tl.sum(...) / ...
-# centred = tl.where(..., x - ..., 0.0)
-# m2_tile = ...
-# n, mean, m2 = welford_combine(n, mean, m2, ..., ..., ...)
-# ```
-#
-# </details>
-
-# %% tags=["check"] key="layernorm_loop" points=4
-check(layernorm_loop)
-
-# %% [markdown]
-# ## Task 4. A long row, many programs
-#
-# Few long rows again, as in notebook 11: several programs must share a row. Atomics add
-# one number, not three that must change together. So each program writes its three numbers to
-# places of its own, and a small launch in the middle merges them.
-
-# %%
-from tritonbook.seeing.pictures_norms import draw_three_launches
-
-draw_three_launches()
-
-# %% [markdown]
-# Fill the gaps of the first two kernels, about 9 and 6 lines, and the last two launches of the
-# wrapper. New is `tl.reduce`: it merges a tile by *your* function, two parts at a time, in a tree.
-# Here it takes a tuple of three tiles, because your function takes three numbers for each side.
-#
-# `pieces` cuts a row as in notebook 11. The last pieces can be empty.
-
-# %% tags=["answer"] key="layernorm_welford"
-@triton.jit
-def layernorm_stats_kernel(
-    x_ptr, n_ptr, mean_ptr, m2_ptr,
-    N, num_splits, piece_size,
-    stride_xm, stride_xn,
-    BLOCK_N: tl.constexpr,
-):
-    """n, mean, m2 [row, piece] = count, mean and M2 of one piece of the row.
-
-    One program = one piece of one row.
-    Assumes BLOCK_N >= piece_size.
-    """
-    pid = tl.program_id(0)
-    row = (pid // num_splits).to(tl.int64)
-    piece = pid % num_splits
-    offs = tl.arange(0, BLOCK_N)
-    offs_n = piece * piece_size + offs
-    mask_n = (offs < piece_size) & (offs_n < N)
-
-    # TODO: load the piece; count, mean, M2 (all 0 if empty); store at pid (9 lines)
+    n = tl.zeros([BLOCK_N], dtype=tl.float32)
+    mean = tl.zeros([BLOCK_N], dtype=tl.float32)
+    m2 = tl.zeros([BLOCK_N], dtype=tl.float32)
+    # TODO: walk through the row, merge each tile; then merge the lanes (about 7 lines)
     ### BEGIN SOLUTION
-    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
-    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
-
-    n = tl.sum(mask_n.to(tl.float32), axis=0)
-    mean = tl.sum(x, axis=0) / tl.maximum(n, 1.0)
-    centred = tl.where(mask_n, x - mean, 0.0)
-
-    tl.store(n_ptr + pid, n)
-    tl.store(mean_ptr + pid, mean)
-    tl.store(m2_ptr + pid, tl.sum(centred * centred, axis=0))
-    ### END SOLUTION
-
-
-@triton.jit
-def layernorm_merge_kernel(
-    n_ptr, mean_ptr, m2_ptr, row_mean_ptr, row_rstd_ptr,
-    num_splits,
-    eps,
-    BLOCK_S: tl.constexpr,
-):
-    """Mean and 1 / root of a row from the statistics of its pieces.
-
-    One program = one row.
-    Assumes BLOCK_S >= num_splits.
-    """
-    row = tl.program_id(0)
-    offs_s = tl.arange(0, BLOCK_S)
-    mask_s = offs_s < num_splits
-    places = row * num_splits + offs_s
-
-    # TODO: load three tiles (masked lanes are empty parts), merge, store two (6 lines)
-    ### BEGIN SOLUTION
-    n = tl.load(n_ptr + places, mask=mask_s, other=0.0)
-    mean = tl.load(mean_ptr + places, mask=mask_s, other=0.0)
-    m2 = tl.load(m2_ptr + places, mask=mask_s, other=0.0)
-
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        mask_n = offs_n < N
+        x_ptrs = x_row_ptr + offs_n * stride_xn
+        x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+        n, mean, m2 = welford_combine(n, mean, m2, mask_n.to(tl.float32), x, 0.0)
     n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine)
-
-    tl.store(row_mean_ptr + row, mean)
-    tl.store(row_rstd_ptr + row, tl.rsqrt(m2 / n + eps))
     ### END SOLUTION
+    rstd = tl.rsqrt(m2 / n + eps)
 
-
-@triton.jit
-def layernorm_scale_kernel(
-    x_ptr, w_ptr, b_ptr, row_mean_ptr, row_rstd_ptr, y_ptr,
-    N, num_splits, piece_size,
-    stride_xm, stride_xn,
-    stride_ym, stride_yn,
-    BLOCK_N: tl.constexpr,
-):
-    """y = (x - mean) * rstd * w + b on one piece of a row.
-
-    One program = one piece of one row.
-    Assumes BLOCK_N >= piece_size.
-    """
-    pid = tl.program_id(0)
-    row = (pid // num_splits).to(tl.int64)
-    offs = tl.arange(0, BLOCK_N)
-    offs_n = pid % num_splits * piece_size + offs
-    mask_n = (offs < piece_size) & (offs_n < N)
-
-    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
-    x = tl.load(x_ptrs, mask=mask_n, other=0.0)
-    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)
-    b = tl.load(b_ptr + offs_n, mask=mask_n, other=0.0)
-
-    y = x.to(tl.float32) - tl.load(row_mean_ptr + row)
-    y = y * tl.load(row_rstd_ptr + row) * w.to(tl.float32) + b.to(tl.float32)
-
-    y_out = y_ptr + row * stride_ym + offs_n * stride_yn
-    tl.store(y_out, y.to(y_ptr.dtype.element_ty), mask=mask_n)
-
-
-def layernorm_welford(x, w, b, eps=1e-5, num_splits=4):
-    """LayerNorm of the rows of x [..., N] in three launches; num_splits programs share a row."""
-    x_rows, y_rows = prepare(x, w, b)
-    M, N = x_rows.shape
-    piece_size, BLOCK_N = pieces(N, num_splits)
-    n, mean, m2 = torch.empty((3, M * num_splits), dtype=torch.float32, device=x.device).unbind(0)
-    row_mean, row_rstd = torch.empty((2, M), dtype=torch.float32, device=x.device).unbind(0)
-    grid = (M * num_splits,)
-    cut = (N, num_splits, piece_size)
-    layernorm_stats_kernel[grid](
-        x_rows, n, mean, m2, *cut, *x_rows.stride(),
-        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),
-    )
-    # TODO: launch the other two kernels, return the result in the shape of x (about 9 lines)
+    # TODO: walk again; load each tile of x, w and b, normalise, store (about 7 lines)
     ### BEGIN SOLUTION
-    layernorm_merge_kernel[(M,)](
-        n, mean, m2, row_mean, row_rstd, num_splits, eps,
-        BLOCK_S=triton.next_power_of_2(num_splits), num_warps=1,
-    )
-    layernorm_scale_kernel[grid](
-        x_rows, w, b, row_mean, row_rstd, y_rows, *cut, *x_rows.stride(), *y_rows.stride(),
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        mask_n = offs_n < N
+        x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32)
+        w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32)
+        b = tl.load(b_ptr + offs_n, mask=mask_n).to(tl.float32)
+        y = (x - mean) * rstd * w + b
+        tl.store(y_row_ptr + offs_n * stride_yn, y, mask=mask_n)
+    ### END SOLUTION
+
+
+def layernorm_welford(x, w, b, eps=1e-5, block=4096):
+    """LayerNorm over the last dimension of x [..., N], `block` (a power of 2) at a time."""
+    require_vectors(x, w, b)
+    N = x.shape[-1]
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    x_rows, y_rows = x.reshape(-1, N), y.view(-1, N)
+    BLOCK_N = min(block, triton.next_power_of_2(N))
+    layernorm_welford_kernel[(x_rows.shape[0],)](
+        x_rows, w, b, y_rows, N, *x_rows.stride(), *y_rows.stride(), eps,
         BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),
     )
-    return y_rows.view(x.shape)
-    ### END SOLUTION
+    return y
 
 # %% [markdown] tags=["hint"] key="layernorm_welford"
 # #### Hints for layernorm_welford
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# A row of 33 in 4 pieces of 16: how many elements has the last piece? What is its mean, if you
-# divide by the count? What would a harmless divisor be?
+# A row of 10 in tiles of 4: what are the counts of the four lanes after the last tile? Which numbers
+# must the masked lanes of that tile bring?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The first gap is the loop body of Task 3 without a loop. Its three results go to
-# `n_ptr + pid`, and so on. In the second, a lane past the last piece is an empty part: which three
-# numbers is that?
+# The loop over the row is that of `rmsnorm_loop_kernel`. Side a of the merge is what the lanes have so
+# far. Side b is three things: a count, a mean and an $M_2$ for each lane. `mask_n.to(tl.float32)`
+# turns true and false into 1 and 0. A plain number stands for a tile that holds it everywhere.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# n = tl.load(n_ptr + places, mask=..., other=...)
-# ...
-# n, mean, m2 = tl.reduce((n, ..., ...), 0, ...)
-# tl.store(row_mean_ptr + row, ...)
-# tl.store(row_rstd_ptr + row, tl.rsqrt(... / ... + ...))
+# for start in range(...):
+#     # this tile's offsets, mask and elements, in float32
+#     n, mean, m2 = welford_combine(n, mean, m2, ...)  # three more: this tile's
+#
+# # the three tiles become three numbers, as value and place did in largest_kernel
+#
+# # the second walk: which of the numbers above does y need?
 # ```
 #
 # </details>
@@ -636,47 +528,41 @@ check(layernorm_welford)
 # %% [markdown]
 # ## Predict, then measure
 #
-# RMSNorm became popular because it has less to compute: one sum instead of two. **Predict:** on
-# 16,384 rows of 4,096 in bfloat16, how much faster is RMSNorm on a GPU? Think of the bytes, and
-# write your numbers into the box below before you run the cells above it.
+# RMSNorm became popular because it computes less: one sum instead of two, and no bias. How much
+# faster is it on a GPU? The next cell times two shapes and shows nothing yet. Without a GPU it
+# fetches the times of an H100, which copies 2,964 GB/s.
+
 
 # %%
-SHAPES = [(16384, 4096), (8, 262144)]
-NAMES = ("layernorm", "layernorm_loop", "layernorm_welford", "rmsnorm")
-one, loop, welford, rms = (mine(name, quiet=True) for name in NAMES)  # not while timing
-results = {}
-for M, N in SHAPES:
+def torch_layernorm(x, w, b):
+    return torch.nn.functional.layer_norm(x, w.shape, w, b)
+
+
+def timed_rows(M, N, stored, **more):
+    M, N = (M, N) if DEVICE == "cuda" else (1, 32)  # small, unless a GPU runs it
     x = torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16)
     w, b = torch.randn(2, N, device=DEVICE, dtype=torch.bfloat16).unbind(0)
-    candidates = {
-        "torch": lambda x=x, w=w, b=b: torch.nn.functional.layer_norm(x, w.shape, w, b),
-        "layernorm_loop": lambda x=x, w=w, b=b: loop(x, w, b),
-        "rmsnorm": lambda x=x, w=w: rms(x, w),
-    }
-    if N <= 65536:
-        candidates["layernorm"] = lambda x=x, w=w, b=b: one(x, w, b)
-    else:
-        candidates["layernorm_welford"] = lambda x=x, w=w, b=b: welford(x, w, b, EPS, 128)
-    size = 2 * x.numel() * x.element_size()
-    stored = f"layernorm_{M}x{N}"
-    results[M, N] = bench(candidates, bytes=size, baseline="torch", stored=stored)
-    print(f"{M} rows of {N}")
-    print(results[M, N].table())
+    ways = {"torch": torch_layernorm, "layernorm_welford": layernorm_welford}
+    return bench(ways | more, x, w, b, bytes=4 * M * N, baseline="torch", stored=stored)
 
-# %%
-results[SHAPES[0]].plot()
+
+rms = mine("rmsnorm_row", quiet=True)  # yours of page 10, if it passed
+timed = timed_rows(
+    16384, 4096, "layernorm_rows", layernorm=layernorm, rmsnorm_row=lambda x, w, b: rms(x, w)
+)
+timed_long = timed_rows(1024, 131072, "layernorm_long_rows")
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
 
 predict(
     {
-        "ms of layernorm, 16,384 rows of 4,096 in bfloat16": None,
-        "times as long: layernorm over rmsnorm": None,
+        "ms of layernorm for 16,384 rows of 4,096 in bfloat16": None,
+        "times as long: layernorm over rmsnorm_row": None,
     },
     measured=[
-        lambda: time_of(results[SHAPES[0]], "layernorm"),
-        lambda: time_of(results[SHAPES[0]], "layernorm", over="rmsnorm"),
+        lambda: time_of(timed, "layernorm"),
+        lambda: time_of(timed, "layernorm", over="rmsnorm_row"),
     ],
     hints=[
         "4 bytes for each element, at the speed of a copy.",
@@ -687,404 +573,46 @@ predict(
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# 16,384 × 4,096 × 4 bytes = 268 MB, at an H100's 2,966 GB/s 0.091 ms. It took 0.093, and so did
-# RMSNorm. The ratio is 1.
+# **Milliseconds.** 16,384 × 4,096 elements × 4 bytes = 268 MB, at 2,964 GB/s 0.091 ms.
+#
+# **The ratio.** Both read x and write y. The bias is 8 kB for all rows together. The arithmetic hides
+# behind the memory, so the ratio is 1.
 #
 # </details>
-#
-# **Read the table.** While the row is in registers, a second sum is nearly free: both norms
-# wait for the same bytes. RMSNorm saves a bias, and trouble.
-#
-# 8 long rows, one program each, leave most of the GPU idle, as in notebook 11. Three launches
-# that fill it take 0.009 ms of the GPU instead of 0.28.
-
-# %% [markdown]
-# ## Stretch: one launch fewer
-#
-# The launch in the middle has almost nothing to do, but it costs more than a microsecond. Let every
-# program of the last launch merge the pieces itself: they are few. No tree is needed:
-# with the counts $n_i$ known from N and `piece_size`, the formulas become two plain sums,
-#
-# $$\mu = \frac{1}{N}\sum_i n_i \mu_i, \qquad
-# M_2 = \sum_i \left( M_{2i} + n_i (\mu_i - \mu)^2 \right)$$
-#
-# Fill the gap, about 13 lines. Load x, w and b first, so that they travel while you merge. (The lines
-# above the gap are for `cooperative=True`, by which one launch does everything, as in notebook 11.)
-
-# %% tags=["answer", "stretch"] key="layernorm_split"
-@triton.jit
-def layernorm_join_kernel(
-    x_ptr, w_ptr, b_ptr, n_ptr, mean_ptr, m2_ptr, y_ptr, arrived_ptr,
-    N, num_splits, piece_size,
-    stride_xm, stride_xn,
-    stride_ym, stride_yn,
-    eps,
-    BLOCK_N: tl.constexpr,
-    BLOCK_S: tl.constexpr,
-):
-    """y = (x - mean) * rstd * w + b on one piece; mean and rstd from all pieces.
-
-    One program = one piece of one row.
-    Assumes BLOCK_N >= piece_size and BLOCK_S >= num_splits.
-    """
-    pid = tl.program_id(0)
-    row = (pid // num_splits).to(tl.int64)
-    offs = tl.arange(0, BLOCK_N)
-    offs_n = pid % num_splits * piece_size + offs
-    mask_n = (offs < piece_size) & (offs_n < N)
-    offs_s = tl.arange(0, BLOCK_S)
-    mask_s = offs_s < num_splits
-    # elements of piece s: all of it, a part, or nothing
-    n_s = tl.minimum(tl.maximum(N - offs_s * piece_size, 0), piece_size).to(tl.float32)
-    if arrived_ptr is not None:  # a cooperative launch: both kernels in one
-        layernorm_stats_kernel(
-            x_ptr, n_ptr, mean_ptr, m2_ptr,
-            N, num_splits, piece_size, stride_xm, stride_xn, BLOCK_N,
-        )
-        wait_for_all(arrived_ptr + row, num_splits)
-
-    # TODO: load x, w, b, the means and M2s; merge; normalise; store (13 lines)
-    ### BEGIN SOLUTION
-    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
-    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
-    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
-    b = tl.load(b_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
-    places = row * num_splits + offs_s
-    mean_s = tl.load(mean_ptr + places, mask=mask_s, other=0.0)
-    m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0)
-
-    mean = tl.sum(n_s * mean_s, axis=0) / N
-    delta = mean_s - mean
-    m2 = tl.sum(tl.where(mask_s, m2_s + n_s * delta * delta, 0.0), axis=0)
-    y = (x - mean) * tl.rsqrt(m2 / N + eps) * w + b
-
-    y_ptrs = y_ptr + row * stride_ym + offs_n * stride_yn
-    tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask_n)
-    ### END SOLUTION
-
-
-def layernorm_split(x, w, b, eps=1e-5, num_splits=4, cooperative=False):
-    """As layernorm_welford, in two launches, or in a cooperative one where the GPU has it."""
-    x_rows, y_rows = prepare(x, w, b)
-    M, N = x_rows.shape
-    piece_size, BLOCK_N = pieces(N, num_splits)
-    n, mean, m2 = torch.empty((3, M * num_splits), dtype=torch.float32, device=x.device).unbind(0)
-    grid = (M * num_splits,)
-    cut = (N, num_splits, piece_size)
-    num_warps, arrived, how = warps_for(BLOCK_N), None, {}
-    if cooperative and can_launch_cooperatively():
-        arrived, how = arrival_counters(x.device, M, num_splits), {"launch_cooperative_grid": True}
-    else:
-        layernorm_stats_kernel[grid](
-            x_rows, n, mean, m2, *cut, *x_rows.stride(), BLOCK_N=BLOCK_N, num_warps=num_warps
-        )
-    layernorm_join_kernel[grid](
-        x_rows, w, b, n, mean, m2, y_rows, arrived, *cut, *x_rows.stride(), *y_rows.stride(), eps,
-        BLOCK_N=BLOCK_N, BLOCK_S=triton.next_power_of_2(num_splits), num_warps=num_warps, **how,
-    )
-    return y_rows.view(x.shape)
-
-# %% [markdown] tags=["hint"] key="layernorm_split"
-# #### Hints for layernorm_split
-#
-# <details><summary>Hint 1: a question</summary>
-#
-# Each program computes the mean of the same row again. How many numbers does it read for that,
-# compared with its piece of x?
-#
-# </details>
-# <details><summary>Hint 2: where to look</summary>
-#
-# `layernorm_scale_kernel` has the loads and the store, `layernorm_merge_kernel` the places of the
-# statistics. `n_s` is given.
-#
-# </details>
-# <details><summary>Hint 3: the shape of the code</summary>
-#
-# ```python
-# mean = tl.sum(n_s * ..., axis=0) / ...
-# delta = ... - mean
-# m2 = tl.sum(tl.where(mask_s, ... + n_s * ..., 0.0), axis=0)
-# ```
-#
-# </details>
-
-# %% tags=["check", "stretch"] key="layernorm_split" points=0
-check(layernorm_split)
-
-# %% [markdown]
-# ## Stretch: the way back
-#
-# Training needs gradients. With $\hat x = (x - \mu) \cdot r$, where r is one over the root, and
-# with dy coming from above, the chain rule gives for each row
-#
-# $$dx = r\left( w\,dy - \hat x \cdot \mathrm{mean}(\hat x\, w\, dy)
-# - \mathrm{mean}(w\,dy) \right)$$
-#
-# and, summed over all rows, $dw = \sum \hat x\, dy$ and $db = \sum dy$. The first needs sums along
-# a row, as before. The other two are sums down the columns, across programs. With locks
-# the order of addition would change from run to run. So take two stages: each program takes every
-# `num_programs`-th row and keeps its sums in registers; then `column_sums` adds what they wrote.
-#
-# Fill the gap, about 10 lines. The sums live across the loop over rows.
-
-# %% tags=["reference"]
-def programs_for(M, num_programs):
-    """How many programs share M rows: two for each processor, unless a number is given."""
-    return min(num_programs or 2 * multiprocessors(), M)
-
-
-@triton.jit
-def column_sums_kernel(
-    partials_ptr, out_ptr,
-    G, N,
-    BLOCK_G: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-):
-    """out[k, n] = sum over g of partials[k, g, n].
-
-    One program = BLOCK_N columns of one k.
-    Assumes contiguous memory.
-    """
-    k = tl.program_id(1)
-    offs_n = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
-    mask_n = offs_n < N
-
-    acc = tl.zeros([BLOCK_G, BLOCK_N], dtype=tl.float32)
-    for start in range(0, G, BLOCK_G):
-        offs_g = start + tl.arange(0, BLOCK_G)
-        mask = (offs_g < G)[:, None] & mask_n[None, :]  # [BLOCK_G, BLOCK_N]
-        partials_ptrs = partials_ptr + (k * G + offs_g)[:, None] * N + offs_n[None, :]
-        acc += tl.load(partials_ptrs, mask=mask, other=0.0)
-
-    out = tl.sum(acc, axis=0).to(out_ptr.dtype.element_ty)
-    tl.store(out_ptr + k * N + offs_n, out, mask=mask_n)
-
-
-def column_sums(partials, dtype):
-    """partials [K, G, N] in float32, summed over G: a tuple of K tensors [N] of this dtype."""
-    K, G, N = partials.shape
-    out = torch.empty((K, N), dtype=dtype, device=partials.device)
-    column_sums_kernel[(triton.cdiv(N, 16), K)](partials, out, G, N, BLOCK_G=64, BLOCK_N=16)
-    return out.unbind(0)
-
-# %% tags=["answer", "stretch"] key="layernorm_backward"
-@triton.jit
-def layernorm_backward_kernel(
-    dy_ptr, x_ptr, w_ptr, mean_ptr, rstd_ptr, dx_ptr, dw_ptr, db_ptr,
-    M, N, num_programs,
-    stride_dym, stride_dyn,
-    stride_xm, stride_xn,
-    BLOCK_N: tl.constexpr,
-):
-    """dx of each row, and this program's share of dw and db.
-
-    One program = the rows pid, pid + num_programs, pid + 2 num_programs, ...
-    Assumes BLOCK_N >= N and that dx is contiguous.
-    """
-    pid = tl.program_id(0).to(tl.int64)
-    offs_n = tl.arange(0, BLOCK_N)
-    mask_n = offs_n < N
-    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
-
-    dw = tl.zeros([BLOCK_N], dtype=tl.float32)
-    db = tl.zeros([BLOCK_N], dtype=tl.float32)
-    # num_stages: the next rows are on their way before this one is done
-    for row in tl.range(pid, M, num_programs, num_stages=3):
-        x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
-        x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
-        dy_ptrs = dy_ptr + row * stride_dym + offs_n * stride_dyn
-        dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)
-        mean = tl.load(mean_ptr + row)
-        rstd = tl.load(rstd_ptr + row)
-        # TODO: x_hat, w dy, two means, dx and its store; add to dw and db (10 lines)
-        ### BEGIN SOLUTION
-        # where dy is masked it is 0, so masked lanes of x_hat reach no sum
-        x_hat = (x - mean) * rstd
-        wdy = w * dy
-        mean_x_hat_wdy = tl.sum(x_hat * wdy, axis=0) / N
-        mean_wdy = tl.sum(wdy, axis=0) / N
-        dx = rstd * (wdy - x_hat * mean_x_hat_wdy - mean_wdy)
-        tl.store(dx_ptr + row * N + offs_n, dx.to(dx_ptr.dtype.element_ty), mask=mask_n)
-        dw += dy * x_hat
-        db += dy
-        ### END SOLUTION
-
-    tl.store(dw_ptr + pid * N + offs_n, dw, mask=mask_n)
-    tl.store(db_ptr + pid * N + offs_n, db, mask=mask_n)
-
-
-def layernorm_backward(dy, x, w, mean, rstd, num_programs=None):
-    """(dx, dw, db) of LayerNorm: dy and x [M, N], w [N], mean and rstd [M] in float32."""
-    M, N = x.shape
-    if N > 65536:
-        raise ValueError(f"a row of {N} elements does not fit one program")
-    programs = programs_for(M, num_programs)
-    dx = torch.empty((M, N), dtype=x.dtype, device=x.device)
-    partials = torch.empty((2, programs, N), dtype=torch.float32, device=x.device)
-    BLOCK_N = triton.next_power_of_2(N)
-    layernorm_backward_kernel[(programs,)](
-        dy, x, w, mean, rstd, dx, partials[0], partials[1], M, N, programs,
-        *dy.stride(), *x.stride(), BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),
-    )
-    return (dx, *column_sums(partials, w.dtype))
-
-# %% [markdown] tags=["hint"] key="layernorm_backward"
-# #### Hints for layernorm_backward
-#
-# <details><summary>Hint 1: a question</summary>
-#
-# `x_hat` is not 0 in the masked lanes. Which of your sums would that spoil? What is `dy` there?
-#
-# </details>
-# <details><summary>Hint 2: where to look</summary>
-#
-# Each formula above is one line. Both means are sums along the row, divided by N. `dw` and `db` are
-# not summed here at all: the tiles are added, lane by lane.
-#
-# </details>
-# <details><summary>Hint 3: the shape of the code</summary>
-#
-# ```python
-# x_hat = ...
-# wdy = ...
-# dx = rstd * (wdy - x_hat * ... - ...)
-# tl.store(dx_ptr + row * N + offs_n, dx.to(dx_ptr.dtype.element_ty), mask=...)
-# dw += ...
-# db += ...
-# ```
-#
-# </details>
-
-# %% tags=["check", "stretch"] key="layernorm_backward" points=0
-check(layernorm_backward)
-
-# %% [markdown]
-# **RMSNorm's way back** is shorter. There is no mean, so one term and `db` disappear. And x is read
-# anyway, so you can compute its root again instead of keeping it from the forward pass.
-
-# %% tags=["answer", "stretch"] key="rmsnorm_backward"
-@triton.jit
-def rmsnorm_backward_kernel(
-    dy_ptr, x_ptr, w_ptr, dx_ptr, dw_ptr,
-    M, N, num_programs,
-    stride_dym, stride_dyn,
-    stride_xm, stride_xn,
-    eps,
-    BLOCK_N: tl.constexpr,
-):
-    """dx of each row, and this program's share of dw.
-
-    One program = the rows pid, pid + num_programs, pid + 2 num_programs, ...
-    Assumes BLOCK_N >= N and that dx is contiguous.
-    """
-    pid = tl.program_id(0).to(tl.int64)
-    offs_n = tl.arange(0, BLOCK_N)
-    mask_n = offs_n < N
-    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
-
-    dw = tl.zeros([BLOCK_N], dtype=tl.float32)
-    for row in tl.range(pid, M, num_programs, num_stages=3):
-        x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn
-        x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
-        dy_ptrs = dy_ptr + row * stride_dym + offs_n * stride_dyn
-        dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)
-        # TODO: 1 / root, x_hat, w dy, one mean, dx and its store; dw (about 8 lines)
-        ### BEGIN SOLUTION
-        rstd = tl.rsqrt(tl.sum(x * x, axis=0) / N + eps)
-        x_hat = x * rstd
-        wdy = w * dy
-        mean_x_hat_wdy = tl.sum(x_hat * wdy, axis=0) / N
-        dx = rstd * (wdy - x_hat * mean_x_hat_wdy)
-        tl.store(dx_ptr + row * N + offs_n, dx.to(dx_ptr.dtype.element_ty), mask=mask_n)
-        dw += dy * x_hat
-        ### END SOLUTION
-
-    tl.store(dw_ptr + pid * N + offs_n, dw, mask=mask_n)
-
-
-def rmsnorm_backward(dy, x, w, eps=1e-6, num_programs=None):
-    """(dx, dw) of RMSNorm: dy and x [M, N], w [N]."""
-    M, N = x.shape
-    if N > 65536:
-        raise ValueError(f"a row of {N} elements does not fit one program")
-    programs = programs_for(M, num_programs)
-    dx = torch.empty((M, N), dtype=x.dtype, device=x.device)
-    partials = torch.empty((1, programs, N), dtype=torch.float32, device=x.device)
-    BLOCK_N = triton.next_power_of_2(N)
-    rmsnorm_backward_kernel[(programs,)](
-        dy, x, w, dx, partials, M, N, programs, *dy.stride(), *x.stride(), eps,
-        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),
-    )
-    return (dx, *column_sums(partials, w.dtype))
-
-# %% [markdown] tags=["hint"] key="rmsnorm_backward"
-# #### Hints for rmsnorm_backward
-#
-# <details><summary>Hint 1: a question</summary>
-#
-# Set the mean to 0 in the formulas of LayerNorm. Which terms remain?
-#
-# </details>
-# <details><summary>Hint 2: where to look</summary>
-#
-# Your `layernorm_backward_kernel`. The root comes from `rmsnorm_row_kernel` of notebook 10.
-#
-# </details>
-# <details><summary>Hint 3: the shape of the code</summary>
-#
-# ```python
-# rstd = tl.rsqrt(tl.sum(...) / ... + ...)
-# x_hat = ...
-# dx = rstd * (... - x_hat * ...)
-# dw += ...
-# ```
-#
-# </details>
-
-# %% tags=["check", "stretch"] key="rmsnorm_backward" points=0
-check(rmsnorm_backward)
-
-# %% [markdown]
-# **Into autograd.** A `torch.autograd.Function` ties the two directions together. The cell compares
-# all three gradients with PyTorch's own in float64.
 
 # %%
-my_layernorm, my_backward = (mine(name, quiet=True) for name in ("layernorm", "layernorm_backward"))
+timed
 
-
-class LayerNorm(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, w, b, eps):
-        y, mean, rstd = my_layernorm(x, w, b, eps, stats=True)
-        ctx.save_for_backward(x, w, mean, rstd)
-        return y
-
-    @staticmethod
-    def backward(ctx, dy):
-        return (*my_backward(dy, *ctx.saved_tensors), None)
-
-
-shapes = ((20, 300), (300,), (300,))
-inputs = [torch.randn(shape, device=DEVICE, requires_grad=True) for shape in shapes]
-dy = torch.randn(20, 300, device=DEVICE)
-ours = torch.autograd.grad(LayerNorm.apply(*inputs, EPS), inputs, dy)
-
-exact_y = layernorm_ref(*(value.double() for value in inputs), EPS)  # in float64
-exact = torch.autograd.grad(exact_y, inputs, dy.double())
-for name, got, want in zip(("dx", "dw", "db"), ours, exact, strict=True):
-    print(f"{name}: largest error {(got - want).abs().max().item():.1e}")
+# %%
+timed_long
 
 # %% [markdown]
+# **Read it.** In the first table compare `layernorm` with `rmsnorm_row`: while the row is in
+# registers, a second sum is nearly free. `layernorm_welford` reads each row a second time, and the
+# row is still in the cache.
+#
+# The second table has rows of 131,072, which fit no tile. GB/s counts x once and y once, and
+# `layernorm_welford` asks for x twice. Three trips for two: where the second one comes from memory,
+# two thirds of the ceiling are all that is left.
+#
 # ## Recap
 #
 # - Masked lanes come back to life when you subtract something from them. Mask again.
-# - E[x²] - E[x]² loses its digits when the mean is large. Subtract first, then square.
-# - Count, mean and M2 can be merged in any order: tiles of a loop, pieces of a row, programs.
-# - Sums down the columns, across programs, take two stages and no lock.
-# - One more sum over registers is nearly free; one more walk over memory is not.
+# - E[x²] - E[x]² subtracts two large numbers. Subtract the mean first, then square.
+# - Count, mean and $M_2$ can be merged, in any order. Guard the case of two empty parts.
+# - `tl.reduce` merges tiles by your own function. Masked lanes take part.
 #
-# Next: [20_matmul](20_matmul.ipynb), where a tile is used more than once.
+# <details><summary>Common mistakes</summary>
+#
+# - `other=0.0` at the load, and no mask after the subtraction: right for rows that fill their tile.
+# - Dividing by `BLOCK_N`, or by N - 1.
+# - Testing with numbers around zero: they forgive a lost mean and lost digits.
+# - A count of 1 for masked lanes. The mean then leans towards 0.
+# - Averaging means. A part of 3 elements does not weigh as much as one of 300.
+#
+# </details>
+#
+# Next: [14_layernorm_split](14_layernorm_split.ipynb), where many programs share one very long row.
 #
 # Source: J. L. Ba, J. R. Kiros, G. E. Hinton, *Layer Normalization*, 2016.
 

@@ -2,23 +2,37 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+# --- layernorm
+X_PTRS = "x_ptrs = x_ptr + pid_m * stride_xm + offs_n * stride_xn"
+X_LOAD = "x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)"
+MEAN = "mean = tl.sum(x, axis=0) / N"
 CENTRED = "centred = tl.where(mask_n, x - mean, 0.0)"
-STORE = "    tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask_n)\n"
-Y = "y = centred * rstd * w + b"
 RSTD = "rstd = tl.rsqrt(tl.sum(centred * centred, axis=0) / N + eps)"
-X_LOAD = "    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n"
-ROW_LOAD = X_LOAD.replace("other=0.0", "other=0.0, eviction_policy=KEEP")
-LOOP_TILE = "centred = tl.where(mask_n, x - mean_tile, 0.0)"
-LOOP_MERGE = "n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile)"
-LOOP_Y = "y = (x - mean) * rstd * w + b"
-REDUCE = "n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine)"
-ON_PAPER = """
-        n += tl.sum(mask_n.to(tl.float32), axis=0)
-        mean += tl.sum(x, axis=0) / N
-        m2 += tl.sum(x * x, axis=0)
-"""
-DX = "dx = rstd * (wdy - x_hat * mean_x_hat_wdy - mean_wdy)"
-RMS_DX = "dx = rstd * (wdy - x_hat * mean_x_hat_wdy)"
+Y = "y = centred * rstd * w + b"
+STORE = "tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n)"
+HALF = "x_ptr.dtype.element_ty"
+
+# --- layernorm_welford
+LOOP_PTRS = "x_ptrs = x_row_ptr + offs_n * stride_xn"
+COUNT = "mask_n.to(tl.float32), x, 0.0)"
+MERGE = f"n, mean, m2 = welford_combine(n, mean, m2, {COUNT}"
+REDUCE = "    n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine)\n"
+WALK = "    for start in range(0, N, BLOCK_N):\n        offs_n = start + tl.arange(0, BLOCK_N)\n        mask_n = offs_n < N\n        x_ptrs"
+SECOND_X = "x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32)"
+SECOND_Y = "y = (x - mean) * rstd * w + b"
+SECOND_STORE = "tl.store(y_row_ptr + offs_n * stride_yn, y, mask=mask_n)"
+SECOND_WALK = "        mask_n = offs_n < N\n        " + SECOND_X
+# A tile at a time: its own mean and M2 first, then one merge of numbers.
+BY_TILES = """n_tile = tl.sum(mask_n.to(tl.float32), axis=0)
+        mean_tile = tl.sum(x, axis=0) / n_tile
+        apart = tl.where(mask_n, x - mean_tile, 0.0)
+        n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, tl.sum(apart * apart, axis=0))"""
+NUMBERS = tuple(
+    (f"    {name} = tl.zeros([BLOCK_N], dtype=tl.float32)\n", f"    {name} = 0.0\n") for name in ("n", "mean", "m2")
+)
+ON_PAPER = """mean += x
+        m2 += x * x"""
+
 TORCH = """
 def {name}(x, w, b, eps=1e-5, {knob}=None):
     return torch.nn.functional.layer_norm(x, w.shape, w, b, eps)
@@ -32,114 +46,139 @@ def _torch(name, knob):
 MUTANTS = {
     "layernorm": [
         Mutant("padding_counted", "padding-counted", (CENTRED, "centred = x - mean")),
-        Mutant("unbiased", "unbiased", ("axis=0) / N + eps)", "axis=0) / tl.maximum(N - 1, 1) + eps)")),
+        Mutant("masked_at_the_store_only", "padding-counted", (CENTRED, "centred = x - mean"), (STORE, STORE.replace("y,", "tl.where(mask_n, y, 0.0),"))),
+        Mutant("unbiased", "unbiased", (RSTD, RSTD.replace("/ N", "/ tl.maximum(N - 1, 1)"))),
         Mutant("lost_digits", "property", (RSTD, "rstd = tl.rsqrt(tl.sum(x * x, axis=0) / N - mean * mean + eps)")),
-        Mutant("mean_over_the_tile", ("wrong-values", "rmsnorm"), ("mean = tl.sum(x, axis=0) / N", "mean = tl.sum(x, axis=0) / BLOCK_N")),
-        Mutant("variance_over_the_tile", ("wrong-values", "constant-factor"), ("axis=0) / N + eps)", "axis=0) / BLOCK_N + eps)")),
+        Mutant("mean_over_the_tile", "mean-over-tile", (MEAN, MEAN.replace("/ N", "/ BLOCK_N"))),
+        Mutant("variance_over_the_tile", "variance-over-tile", (RSTD, RSTD.replace("/ N", "/ BLOCK_N"))),
+        Mutant("not_scaled", "not-scaled", (Y, "y = centred * w + b")),
+        Mutant("mask_turned_round", "squares-overflow", (CENTRED, "centred = tl.where(mask_n, 0.0, x - mean)")),
+        Mutant("eps_added_to_rstd", "no-eps", (RSTD, RSTD.replace(" + eps)", ") + eps"))),
+        Mutant("mean_in_half", "rounded-twice", (MEAN, f"mean = (tl.sum(x, axis=0) / N).to({HALF}).to(tl.float32)")),
+        Mutant("sum_for_the_mean", "sum-for-mean", (MEAN, "mean = tl.sum(x, axis=0)")),
         Mutant("mean_not_subtracted", "mean-not-subtracted", (Y, Y.replace("centred", "x"))),
         Mutant("rmsnorm", "rmsnorm", (CENTRED, "centred = tl.where(mask_n, x, 0.0)")),
-        Mutant("mean_square_for_variance", "mean-square-for-variance", ("tl.sum(centred * centred", "tl.sum(x * x")),
+        Mutant("mean_square_for_variance", "mean-square-for-variance", (RSTD, RSTD.replace("centred * centred", "x * x"))),
+        Mutant("mean_of_magnitudes", "mean-of-magnitudes", (RSTD, RSTD.replace("centred * centred", "tl.abs(centred)"))),
         Mutant("no_weight", "no-weight", (Y, "y = centred * rstd + b")),
         Mutant("no_bias", "no-bias", (Y, "y = centred * rstd * w")),
         Mutant("bias_before_weight", "bias-before-weight", (Y, "y = (centred * rstd + b) * w")),
-        Mutant("no_eps", ("no-eps", "nan"), ("axis=0) / N + eps)", "axis=0) / N)")),
+        Mutant("bias_subtracted", "bias-subtracted", (Y, "y = centred * rstd * w - b")),
+        Mutant("weight_and_bias_swapped", "weight-for-bias", (Y, "y = centred * rstd * b + w")),
+        Mutant("eps_of_its_own", "fixed-eps", (RSTD, RSTD.replace("eps", "1e-5"))),
+        Mutant("no_eps", "no-eps", (RSTD, RSTD.replace(" + eps", ""))),
         Mutant("eps_outside_root", "eps-outside-root", (RSTD, "rstd = 1.0 / (tl.sqrt(tl.sum(centred * centred, axis=0) / N) + eps)")),
+        Mutant("eps_before_the_mean", "eps-before-the-mean", (RSTD, "rstd = tl.rsqrt((tl.sum(centred * centred, axis=0) + eps) / N)")),
         Mutant("no_root", "no-root", (RSTD, "rstd = 1.0 / (tl.sum(centred * centred, axis=0) / N + eps)")),
-        Mutant("sum_not_mean", "sum-not-mean", ("axis=0) / N + eps)", "axis=0) + eps)")),
-        Mutant("row_stride_is_n", "strided-only", ("row * stride_xm", "row * N")),
-        Mutant("column_stride_is_one", ("strided-only", "reads-outside"), ("offs_n * stride_xn", "offs_n")),
-        Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), ("row * stride_ym", "row * stride_xm")),
+        Mutant("root_for_its_inverse", "root-for-its-inverse", (RSTD, RSTD.replace("tl.rsqrt", "tl.sqrt"))),
+        Mutant("sum_not_mean", "sum-not-mean", (RSTD, RSTD.replace(" / N", ""))),
+        Mutant("row_stride_is_n", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace("stride_xm", "N"))),
+        Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace(" * stride_xn", ""))),
+        Mutant("strides_swapped", ("strided-only", "reads-outside"), (X_PTRS, "x_ptrs = x_ptr + pid_m * stride_xn + offs_n * stride_xm")),
+        Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), (STORE, STORE.replace("stride_ym", "stride_xm"))),
+        Mutant("column_stride_of_x_for_y", ("strided-only", "out-of-bounds-store", "race"), (STORE, STORE.replace("stride_yn", "stride_xn"))),
+        Mutant("always_row_zero", "rows-moved", (X_PTRS, X_PTRS.replace("pid_m * stride_xm", "0 * pid_m"))),
+        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (X_PTRS, X_PTRS.replace("pid_m", "2 * pid_m"))),
+        Mutant("every_row_to_row_zero", ("race", "unwritten-tail"), (STORE, STORE.replace("pid_m * stride_ym", "0 * pid_m"))),
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (STORE, STORE.replace(", mask=mask_n", ""))),
-        Mutant("no_mask_at_the_load", "reads-outside", (ROW_LOAD, ROW_LOAD.replace("x_ptrs, mask=mask_n, other=0.0", "x_ptrs"))),
-        Mutant("masked_lanes_hold_one", ("wrong-values", "constant-factor"), (ROW_LOAD, ROW_LOAD.replace("other=0.0", "other=1.0"))),
-        Mutant("sums_in_half", ("wrong-values", "squares-overflow", "overflow", "nan"), (ROW_LOAD, ROW_LOAD.replace(".to(tl.float32)", ""))),
-        Mutant("float32_result", ("wrong-dtype", "torch-compute"), ("    y = y_rows.view(x.shape)\n", "    y = y_rows.view(x.shape).float()\n")),
+        Mutant("no_mask_at_the_load", "reads-outside", (X_LOAD, X_LOAD.replace(", mask=mask_n, other=0.0", ""))),
+        Mutant("other_forgotten", "no-other", (X_LOAD, X_LOAD.replace(", other=0.0", "")), only="interpreter"),
+        Mutant("masked_lanes_hold_one", "wrong-values", (X_LOAD, X_LOAD.replace("0.0", "1.0"))),
+        Mutant("masked_lanes_as_in_softmax", ("nan", "overflow"), (X_LOAD, X_LOAD.replace("0.0", 'float("-inf")'))),
+        Mutant("sums_in_half", "overflow", (X_LOAD, X_LOAD.replace(".to(tl.float32)", ""))),
+        Mutant("rounded_before_the_weight", "rounded-twice", (Y, f"y = (centred * rstd).to({HALF}).to(tl.float32) * w + b")),
+        Mutant("root_stored_as_rstd", "property", (RSTD, RSTD.replace("rstd = tl.rsqrt", "rstd = tl.sqrt")), (Y, "y = centred / rstd * w + b")),
+        Mutant("variance_stored_as_rstd", "property", (RSTD, "rstd = tl.sum(centred * centred, axis=0) / N"), (Y, "y = centred * tl.rsqrt(rstd + eps) * w + b")),
+        Mutant("mean_stored_is_another", "property", (Y, Y + "\n    mean = 0.0 * mean")),
+        Mutant("stats_swapped", "property", ("mean_ptr + pid_m, mean", "mean_ptr + pid_m, rstd"), ("rstd_ptr + pid_m, rstd", "rstd_ptr + pid_m, mean")),
+        Mutant("stats_not_stored", "property", ("    tl.store(mean_ptr + pid_m, mean)\n    tl.store(rstd_ptr + pid_m, rstd)\n", "")),
+        Mutant("stats_all_in_one_place", "race", ("tl.store(mean_ptr + pid_m, mean)", "tl.store(mean_ptr, mean)")),
+        Mutant("axis_one", ("raised", "does-not-compile"), (MEAN, MEAN.replace("axis=0", "axis=1"))),
+        Mutant("mask_one_short", ("unwritten", "unwritten-tail", "wrong-values"), (STORE, STORE.replace("mask=mask_n", "mask=offs_n < N - 1"))),
+        Mutant("float32_result", ("wrong-dtype",), ("y = torch.empty(x.shape, dtype=x.dtype,", "y = torch.empty(x.shape, dtype=torch.float32,")),
+        Mutant("rows_returned", "wrong-shape", ("return (y, mean, rstd) if stats else y", "return (y, mean, rstd) if stats else y_rows")),
+        Mutant("no_check_of_the_vectors", "should-raise", ("    require_vectors(x, w, b)\n", "")),
         _torch("layernorm", "stats"),
     ],
     "welford_combine": [
-        Mutant("empty_is_nan", "nan", ("n_b / tl.maximum(n, 1.0)", "n_b / n")),
+        Mutant("no_guard", "two-empty-parts", ("n_b / tl.maximum(n, 1.0)", "n_b / n")),
+        Mutant("guard_adds_one", ("wrong-values", "constant-factor"), ("n_b / tl.maximum(n, 1.0)", "n_b / (n + 1.0)")),
+        Mutant("guard_on_b_alone", ("two-empty-parts", "nan", "wrong-values"), ("n_b / tl.maximum(n, 1.0)", "n_b / tl.where(n_b == 0, n_a, n)")),
+        Mutant("guard_in_the_mean_alone", "two-empty-parts", ("delta * delta * n_a * share_b", "delta * delta * n_a * n_b / n")),
         Mutant("delta_not_squared", "delta-not-squared", ("delta * delta * n_a", "delta * n_a")),
         Mutant("no_delta_term", "no-delta-term", (" + delta * delta * n_a * share_b", "")),
+        Mutant("delta_term_without_n_a", "delta-term-without-n-a", ("delta * delta * n_a * share_b", "delta * delta * share_b")),
+        Mutant("delta_term_not_divided", "delta-term-not-divided", ("delta * delta * n_a * share_b", "delta * delta * n_a * n_b")),
+        Mutant("delta_term_with_n", "delta-term-with-n", ("n_a * share_b", "n * share_b")),
+        Mutant("m2_averaged", "m2-averaged", ("m2 = m2_a + m2_b", "m2 = (n_a * m2_a + n_b * m2_b) / tl.maximum(n, 1.0)")),
+        Mutant("weighted_mean_unguarded", "two-empty-parts", ("mean = mean_a + delta * share_b", "mean = (n_a * mean_a + n_b * mean_b) / n")),
+        Mutant("guard_by_a_small_number", "wrong-values", ("tl.maximum(n, 1.0)", "(n + 1e-5)")),
+        Mutant("two_shares", "two-shares", ("n_a * share_b", "n_a / tl.maximum(n, 1.0) * share_b")),
+        Mutant("m2_divided", "m2-divided", ("    return n, mean, m2", "    return n, mean, m2 / tl.maximum(n, 1.0)")),
         Mutant("mean_of_means", "mean-of-means", ("mean = mean_a + delta * share_b", "mean = mean_a + delta * 0.5")),
         Mutant("share_of_the_other", "share-of-the-other", ("mean = mean_a + delta * share_b", "mean = mean_a + delta * n_a / tl.maximum(n, 1.0)")),
-        Mutant("delta_the_wrong_way", "wrong-values", ("delta = mean_b - mean_a", "delta = mean_a - mean_b")),
-        Mutant("m2_of_a_lost", "wrong-values", ("m2 = m2_a + m2_b", "m2 = m2_b")),
-        Mutant("m2_of_b_lost", "wrong-values", ("m2 = m2_a + m2_b", "m2 = m2_a")),
-        Mutant("count_of_b_lost", "wrong-values", ("    return n, mean, m2", "    return n_a, mean, m2")),
-        Mutant("no_division_by_n", "wrong-values", ("delta * delta * n_a * share_b", "delta * delta * n_a * n_b")),
-        Mutant("results_swapped", "wrong-values", ("    return n, mean, m2", "    return n, m2, mean")),
+        Mutant("delta_the_wrong_way", "delta-the-wrong-way", ("delta = mean_b - mean_a", "delta = mean_a - mean_b")),
+        Mutant("from_b", "wrong-values", ("mean = mean_a + delta", "mean = mean_b + delta")),
+        Mutant("mean_of_a", "mean-stays", ("mean = mean_a + delta * share_b", "mean = mean_a")),
+        Mutant("m2_of_a_lost", "m2-of-a-lost", ("m2 = m2_a + m2_b", "m2 = m2_b")),
+        Mutant("m2_of_b_lost", "m2-of-b-lost", ("m2 = m2_a + m2_b", "m2 = m2_a")),
+        Mutant("count_of_b_lost", "count-of-a", ("    return n, mean, m2", "    return n_a, mean, m2")),
+        Mutant("results_swapped", "results-swapped", ("    return n, mean, m2", "    return n, m2, mean")),
+        Mutant("two_results", ("raised", "does-not-compile"), ("    return n, mean, m2", "    return mean, m2")),
+        Mutant("an_if_for_tiles", ("raised", "does-not-compile", "wrong-values", "two-empty-parts"), ("    delta = ", "    if n == 0:\n        n = n + 1.0\n    delta = ")),
         Mutant("n_minus_one", "wrong-values", ("n = n_a + n_b", "n = n_a + n_b - 1.0")),
     ],
-    "layernorm_loop": [
+    "layernorm_welford": [
         Mutant(
             "the_kernel_of_task_1",
             "tile-too-large",
-            replace="def layernorm_loop(x, w, b, eps=1e-5, block=4096):\n    return layernorm(x, w, b, eps)\n",
+            replace="def layernorm_welford(x, w, b, eps=1e-5, block=4096):\n    return layernorm(x, w, b, eps)\n",
         ),
-        Mutant("lost_digits", "property", ("        n_tile = tl.sum(mask_n.to(tl.float32), axis=0)\n        mean_tile = tl.sum(x, axis=0) / n_tile\n        centred = tl.where(mask_n, x - mean_tile, 0.0)\n        m2_tile = tl.sum(centred * centred, axis=0)\n        " + LOOP_MERGE, ON_PAPER.strip("\n")), ("rstd = tl.rsqrt(m2 / N + eps)", "rstd = tl.rsqrt(m2 / N - mean * mean + eps)")),
-        Mutant("padding_counted", ("wrong-values", "padding-counted"), (LOOP_TILE, "centred = x - mean_tile")),
-        Mutant("every_tile_is_full", ("wrong-values", "constant-factor"), ("n_tile = tl.sum(mask_n.to(tl.float32), axis=0)", "n_tile = BLOCK_N * 1.0")),
-        Mutant("only_the_last_tile", ("wrong-values", "reads-outside"), (LOOP_MERGE, "n, mean, m2 = n_tile, mean_tile, m2_tile")),
-        Mutant("tiles_not_merged", "wrong-values", (LOOP_MERGE, "m2 += m2_tile\n        mean += mean_tile * n_tile / N")),
-        Mutant("no_weight", "no-weight", (LOOP_Y, "y = (x - mean) * rstd + b")),
-        Mutant("no_bias", "no-bias", (LOOP_Y, "y = (x - mean) * rstd * w")),
-        Mutant("mean_not_subtracted", "mean-not-subtracted", (LOOP_Y, "y = x * rstd * w + b")),
-        Mutant("mean_of_the_last_tile", ("wrong-values", "does-not-compile"), (LOOP_Y, "y = (x - mean_tile) * rstd * w + b")),
-        Mutant("no_eps", ("no-eps", "nan"), ("m2 / N + eps", "m2 / N")),
-        Mutant("unbiased", ("unbiased", "nan"), ("m2 / N + eps", "m2 / (N - 1) + eps")),
-        Mutant("sum_not_mean", "sum-not-mean", ("m2 / N + eps", "m2 + eps")),
-        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), ("        tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask_n)", "        tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty))")),
-        Mutant("mask_of_the_first_tile", ("out-of-bounds-store", "reads-outside"), ("        mask_n = offs_n < N\n        x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn\n        x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n        w", "        mask_n = offs < N\n        x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn\n        x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n        w")),
-        Mutant("first_tile_of_w", ("wrong-values", "wrong-tail"), ("w_ptr + offs_n", "w_ptr + offs")),
-        Mutant("row_stride_is_n", ("strided-only", "reads-outside"), ("        x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn\n        x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n        n_tile", "        x_ptrs = x_ptr + row * N + offs_n * stride_xn\n        x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n        n_tile")),
-        _torch("layernorm_loop", "block"),
-    ],
-    "layernorm_welford": [
-        Mutant("padding_counted", ("wrong-values", "padding-counted"), (CENTRED, "centred = x - mean")),
-        Mutant("pieces_all_full", ("wrong-values", "constant-factor"), ("n = tl.sum(mask_n.to(tl.float32), axis=0)", "n = piece_size * 1.0")),
-        Mutant("empty_piece_is_nan", "nan", ("tl.sum(x, axis=0) / tl.maximum(n, 1.0)", "tl.sum(x, axis=0) / n")),
-        Mutant("all_pieces_in_one_place", ("race", "reads-outside", "nan"), ("tl.store(mean_ptr + pid, mean)", "tl.store(mean_ptr + row, mean)")),
-        Mutant("m2_never_stored", ("nan", "reads-outside"), ("    tl.store(m2_ptr + pid, tl.sum(centred * centred, axis=0))\n", "")),
-        Mutant("variance_for_m2", ("wrong-values", "constant-factor"), ("tl.store(m2_ptr + pid, tl.sum(centred * centred, axis=0))", "tl.store(m2_ptr + pid, tl.sum(centred * centred, axis=0) / tl.maximum(n, 1.0))")),
-        Mutant("sums_of_three", ("wrong-values", "constant-factor"), (REDUCE, "m2 = tl.sum(m2, axis=0)\n    mean = tl.sum(n * mean, axis=0) / tl.sum(n, axis=0)\n    n = tl.sum(n, axis=0)")),
-        Mutant("mean_of_means", "wrong-values", ("tl.store(row_mean_ptr + row, mean)", "tl.store(row_mean_ptr + row, tl.sum(tl.load(mean_ptr + places, mask=mask_s, other=0.0), axis=0) / num_splits)")),
-        Mutant("masked_parts_hold_one", ("wrong-values", "constant-factor"), ("n = tl.load(n_ptr + places, mask=mask_s, other=0.0)", "n = tl.load(n_ptr + places, mask=mask_s, other=1.0)")),
-        Mutant("no_mask_on_the_parts", ("reads-outside", "nan"), ("m2 = tl.load(m2_ptr + places, mask=mask_s, other=0.0)", "m2 = tl.load(m2_ptr + places)")),
-        Mutant("unbiased", ("unbiased", "nan", "wrong-values"), ("tl.rsqrt(m2 / n + eps)", "tl.rsqrt(m2 / (n - 1) + eps)")),
-        Mutant("no_eps", ("no-eps", "nan"), ("tl.rsqrt(m2 / n + eps)", "tl.rsqrt(m2 / n)")),
-        Mutant("sum_not_mean", "sum-not-mean", ("tl.rsqrt(m2 / n + eps)", "tl.rsqrt(m2 + eps)")),
-        Mutant("variance_for_rstd", "wrong-values", ("tl.rsqrt(m2 / n + eps)", "m2 / n + eps")),
-        Mutant("row_stride_is_n", ("strided-only", "reads-outside"), ("    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn\n" + X_LOAD + "\n    n = ", "    x_ptrs = x_ptr + row * N + offs_n * stride_xn\n" + X_LOAD + "\n    n = ")),
-        Mutant("no_mask_at_the_load", "reads-outside", (X_LOAD + "\n    n = ", X_LOAD.replace("x_ptrs, mask=mask_n, other=0.0", "x_ptrs") + "\n    n = ")),
-        Mutant("one_launch_missing", ("nan", "reads-outside", "wrong-launch-count"), ("    layernorm_merge_kernel[(M,)](\n        n, mean, m2, row_mean, row_rstd, num_splits, eps,\n        BLOCK_S=triton.next_power_of_2(num_splits), num_warps=1,\n    )\n", "")),
-        _torch("layernorm_welford", "num_splits"),
-    ],
-    "layernorm_split": [
-        Mutant("m2_of_the_next_row", ("nan", "reads-outside", "wrong-values"), ("places = row * num_splits + offs_s", "places = row * BLOCK_S + offs_s")),
-        Mutant("no_delta_term", "wrong-values", ("m2_s + n_s * delta * delta", "m2_s")),
-        Mutant("mean_of_means", "wrong-values", ("tl.sum(n_s * mean_s, axis=0) / N", "tl.sum(mean_s, axis=0) / num_splits")),
-        Mutant("no_bias", "no-bias", (" * w + b\n", " * w\n")),
-        Mutant("sum_not_mean", "sum-not-mean", ("m2 / N + eps", "m2 + eps")),
-    ],
-    "layernorm_backward": [
-        Mutant("mean_term_missing", "wrong-values", (DX, "dx = rstd * (wdy - x_hat * mean_x_hat_wdy)")),
-        Mutant("projection_missing", "wrong-values", (DX, "dx = rstd * (wdy - mean_wdy)")),
-        Mutant("no_rstd", ("wrong-values", "constant-factor"), (DX, DX.replace("rstd * ", ""))),
-        Mutant("weight_missing", "wrong-values", ("wdy = w * dy", "wdy = dy")),
-        Mutant("last_row_only", "wrong-values", ("dw += dy * x_hat", "dw = dy * x_hat")),
-        Mutant("dw_of_x", "wrong-values", ("dw += dy * x_hat", "dw += dy * x")),
-        Mutant("db_of_wdy", "wrong-values", ("db += dy", "db += wdy")),
-        Mutant("means_over_the_tile", "wrong-values", ("mean_wdy = tl.sum(wdy, axis=0) / N", "mean_wdy = tl.sum(wdy, axis=0) / BLOCK_N")),
-        Mutant("stride_of_x_for_dy", ("strided-only", "reads-outside"), ("row * stride_dym", "row * stride_xm")),
-    ],
-    "rmsnorm_backward": [
-        Mutant("projection_missing", "wrong-values", (RMS_DX, "dx = rstd * wdy")),
-        Mutant("weight_missing", "wrong-values", ("wdy = w * dy", "wdy = dy")),
-        Mutant("no_eps", ("wrong-values", "nan"), ("/ N + eps", "/ N")),
-        Mutant("last_row_only", "wrong-values", ("dw += dy * x_hat", "dw = dy * x_hat")),
-        Mutant("dw_of_x", "wrong-values", ("dw += dy * x_hat", "dw += dy * x")),
-        Mutant("dw_of_wdy", "wrong-values", ("dw += dy * x_hat", "dw += wdy * x_hat")),
-        Mutant("sum_not_mean", "wrong-values", ("mean_x_hat_wdy = tl.sum(x_hat * wdy, axis=0) / N", "mean_x_hat_wdy = tl.sum(x_hat * wdy, axis=0)")),
+        Mutant(
+            "lost_digits",
+            "property",
+            (MERGE, ON_PAPER),
+            (REDUCE, "    n = N\n    mean = tl.sum(mean, axis=0) / n\n    m2 = tl.sum(m2, axis=0) - n * mean * mean\n"),
+        ),
+        Mutant("masked_lanes_counted", "masked-lanes-counted", (COUNT, "1.0, x, 0.0)")),
+        Mutant("whole_tiles_counted", "masked-lanes-counted", (COUNT, "BLOCK_N * 1.0, x, 0.0)")),
+        Mutant("tile_counts", "tile-counts", (COUNT, "tl.sum(mask_n.to(tl.float32), axis=0), x, 0.0)")),
+        Mutant("lanes_summed", "lanes-summed", (REDUCE, "    n, mean, m2 = tl.sum(n, axis=0), tl.sum(mean, axis=0), tl.sum(m2, axis=0)\n")),
+        Mutant("result_dropped", "nan", (MERGE, MERGE.replace("n, mean, m2 = ", ""))),
+        Mutant("not_scaled", "not-scaled", (SECOND_Y, "y = (x - mean) * w + b")),
+        Mutant("squares_as_m2", "m2-of-an-element", (COUNT, "mask_n.to(tl.float32), x, x * x)")),
+        Mutant("lanes_not_merged", "lanes-not-merged", (REDUCE, "")),
+        Mutant("lanes_averaged", "lanes-averaged", (REDUCE, "    n, mean, m2 = tl.sum(n, axis=0), tl.sum(mean, axis=0) / BLOCK_N, tl.sum(m2, axis=0)\n")),
+        Mutant("m2_summed", ("m2-summed", "lanes-averaged"), (REDUCE, "    mean = tl.sum(n * mean, axis=0) / tl.sum(n, axis=0)\n    n, m2 = tl.sum(n, axis=0), tl.sum(m2, axis=0)\n")),
+        Mutant("reduced_in_the_loop", ("raised", "does-not-compile", "wrong-values"), (REDUCE, "    " + REDUCE)),
+        Mutant("sides_swapped_within", ("wrong-values", "nan", "overflow"), (COUNT, "x, mask_n.to(tl.float32), 0.0)")),
+        Mutant("only_the_last_tile", "last-tile-only", (MERGE, f"n, mean, m2 = welford_combine(0.0 * n, 0.0 * mean, 0.0 * m2, {COUNT}")),
+        Mutant("first_tile_again", ("first-tile-only", "wrong-values", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_row_ptr + tl.arange(0, BLOCK_N) * stride_xn")),
+        Mutant("first_tile_only", "first-tile-only", (WALK, WALK.replace("range(0, N, BLOCK_N)", "range(0, tl.minimum(N, BLOCK_N), BLOCK_N)"))),
+        Mutant("last_tile_left_out", ("wrong-values", "nan"), (WALK, WALK.replace("range(0, N, BLOCK_N)", "range(0, N - BLOCK_N + 1, BLOCK_N)"))),
+        Mutant("mask_of_the_first_tile", "reads-outside", (WALK, WALK.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
+        Mutant("no_mask_at_the_load", "reads-outside", ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs)")),
+        Mutant("other_forgotten", "no-other", ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs, mask=mask_n)"), only="interpreter"),
+        Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_row_ptr + offs_n")),
+        Mutant("row_stride_is_n", ("strided-only", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_ptr + pid_m * N + offs_n * stride_xn")),
+        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_row_ptr + pid_m * stride_xm + offs_n * stride_xn")),
+        Mutant("row_added_twice_in_both", ("row-added-twice", "reads-outside"), (LOOP_PTRS, LOOP_PTRS.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm")), (SECOND_X, SECOND_X.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm"))),
+        Mutant("no_weight", "no-weight", (SECOND_Y, "y = (x - mean) * rstd + b")),
+        Mutant("no_bias", "no-bias", (SECOND_Y, "y = (x - mean) * rstd * w")),
+        Mutant("bias_before_weight", "bias-before-weight", (SECOND_Y, "y = ((x - mean) * rstd + b) * w")),
+        Mutant("mean_not_subtracted", "mean-not-subtracted", (SECOND_Y, "y = x * rstd * w + b")),
+        Mutant("divided_by_m2", "wrong-values", (SECOND_Y, "y = (x - mean) / m2 * w + b")),
+        Mutant("first_tile_of_w_and_b", "first-weights", ("tl.load(w_ptr + offs_n", "tl.load(w_ptr + tl.arange(0, BLOCK_N)"), ("tl.load(b_ptr + offs_n", "tl.load(b_ptr + tl.arange(0, BLOCK_N)")),
+        Mutant("first_tile_of_b", ("wrong-values", "wrong-tail"), ("tl.load(b_ptr + offs_n", "tl.load(b_ptr + tl.arange(0, BLOCK_N)")),
+        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (SECOND_STORE, SECOND_STORE.replace(", mask=mask_n", ""))),
+        Mutant("mask_of_the_first_tile_in_walk_two", ("out-of-bounds-store", "reads-outside"), (SECOND_WALK, SECOND_WALK.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
+        Mutant("walk_two_takes_one_tile", ("unwritten-tail", "unwritten"), ("eps)\n\n" + WALK[: WALK.index(":")], "eps)\n\n    for start in range(0, BLOCK_N, BLOCK_N)")),
+        Mutant("column_stride_of_x_for_y", ("strided-only", "out-of-bounds-store", "race"), (SECOND_STORE, SECOND_STORE.replace("stride_yn", "stride_xn"))),
+        Mutant("row_number_again_at_the_store", ("out-of-bounds-store", "unwritten", "unwritten-tail", "race"), (SECOND_STORE, SECOND_STORE.replace("y_row_ptr", "y_row_ptr + pid_m * stride_ym"))),
+        Mutant("in_half", ("wrong-values", "overflow", "nan", "raised", "does-not-compile"), ("tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)", "tl.load(x_ptrs, mask=mask_n, other=0.0)"), (COUNT, f"mask_n.to({HALF}), x, 0.0)")),
+        Mutant("combine_called_not_named", ("raised", "does-not-compile"), (REDUCE, REDUCE.replace("welford_combine)", "welford_combine(n, mean, m2, n, mean, m2))"))),
+        Mutant("reduced_one_by_one", ("raised", "does-not-compile"), (REDUCE, "    mean = tl.reduce(mean, 0, welford_combine)\n")),
+        _torch("layernorm_welford", "block"),
     ],
 }
 
@@ -149,33 +188,50 @@ VARIANTS = {
         Variant("sqrt_and_divide", (RSTD, "rstd = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=0) / N + eps)")),
         Variant("wider_tile", ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 2 * triton.next_power_of_2(N)")),
         Variant("mask_by_product", (CENTRED, "centred = (x - mean) * mask_n.to(tl.float32)")),
+        Variant("mask_the_squares", (CENTRED, "centred = x - mean"), (RSTD, "rstd = tl.rsqrt(tl.sum(tl.where(mask_n, centred * centred, 0.0), axis=0) / N + eps)")),
+        Variant("cast_before_the_store", (STORE, STORE.replace("y,", "y.to(y_ptr.dtype.element_ty),"))),
+        Variant("hint_to_the_cache", (X_LOAD, X_LOAD.replace("other=0.0", 'other=0.0, eviction_policy="evict_last"'))),
     ],
     "welford_combine": [
         Variant("product_before_the_division", ("delta * delta * n_a * share_b", "delta * delta * (n_a * n_b) / tl.maximum(n, 1.0)")),
-        Variant("where_for_maximum", ("n_b / tl.maximum(n, 1.0)", "tl.where(n > 0, n_b / tl.where(n > 0, n, 1.0), 0.0)")),
+        Variant("where_before_the_division", ("n_b / tl.maximum(n, 1.0)", "n_b / tl.where(n == 0, 1.0, n)")),
+        Variant("where_after_the_division", ("n_b / tl.maximum(n, 1.0)", "tl.where(n > 0, n_b / n, 0.0)")),
+        Variant("weighted_mean", ("mean = mean_a + delta * share_b", "mean = (n_a * mean_a + n_b * mean_b) / tl.maximum(n, 1.0)")),
+        Variant("maximum_with_a_small_number", ("tl.maximum(n, 1.0)", "tl.maximum(n, 1e-6)")),
         Variant("from_the_other_side", ("mean = mean_a + delta * share_b", "mean = tl.where(n_b > 0, mean_b - delta * (1.0 - share_b), mean_a)")),
     ],
-    "layernorm_loop": [
-        Variant("count_by_arithmetic", ("n_tile = tl.sum(mask_n.to(tl.float32), axis=0)", "n_tile = tl.minimum(N - start, BLOCK_N) * 1.0")),
-        Variant("four_warps", ("num_warps=warps_for(block)", "num_warps=4")),
-        Variant("two_walks_for_the_statistics", ("    rstd = tl.rsqrt(m2 / N + eps)\n", "    squares = tl.zeros([BLOCK_N], dtype=tl.float32)\n    for start in range(0, N, BLOCK_N):\n        offs_n = start + offs\n        x = tl.load(x_ptr + row * stride_xm + offs_n * stride_xn, mask=offs_n < N, other=0.0)\n        centred = tl.where(offs_n < N, x.to(tl.float32) - mean, 0.0)\n        squares += centred * centred\n    rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)\n")),
-        Variant("sqrt_and_divide", ("rstd = tl.rsqrt(m2 / N + eps)", "rstd = 1.0 / tl.sqrt(m2 / N + eps)")),
-    ],
     "layernorm_welford": [
-        Variant("plain_sums", (REDUCE, "total = tl.sum(n, axis=0)\n    common = tl.sum(n * mean, axis=0) / total\n    m2 = tl.sum(m2 + n * (mean - common) * (mean - common), axis=0)\n    n, mean = total, common")),
-        Variant("count_by_arithmetic", ("n = tl.sum(mask_n.to(tl.float32), axis=0)", "n = tl.minimum(tl.maximum(N - piece * piece_size, 0), piece_size) * 1.0")),
-        Variant("zeroed_buffers", ("torch.empty((3, M * num_splits)", "torch.zeros((3, M * num_splits)")),
+        Variant("a_tile_at_a_time", (MERGE, BY_TILES), (REDUCE, ""), *NUMBERS),
+        Variant("four_warps", ("num_warps=warps_for(BLOCK_N)", "num_warps=4")),
+        Variant("named_parts", (MERGE, "one = mask_n.to(tl.float32)\n        n, mean, m2 = welford_combine(n, mean, m2, one, x, 0.0 * x)")),
+        Variant("divided_by_n", ("tl.rsqrt(m2 / n + eps)", "tl.rsqrt(m2 / N + eps)")),
+        Variant("where_for_the_count", (COUNT, "tl.where(mask_n, 1.0, 0.0), x, 0.0)")),
+        Variant("axis_by_name", (REDUCE, REDUCE.replace("0, welford_combine", "axis=0, combine_fn=welford_combine"))),
+        Variant("element_first", (MERGE, "n, mean, m2 = welford_combine(mask_n.to(tl.float32), x, 0.0, n, mean, m2)")),
+        Variant(
+            "two_walks_for_the_statistics",
+            (REDUCE, REDUCE + "    squares = tl.zeros([BLOCK_N], dtype=tl.float32)\n    for start in range(0, N, BLOCK_N):\n        offs_n = start + tl.arange(0, BLOCK_N)\n        x = tl.load(x_row_ptr + offs_n * stride_xn, mask=offs_n < N, other=0.0)\n        apart = tl.where(offs_n < N, x.to(tl.float32) - mean, 0.0)\n        squares += apart * apart\n    m2 = tl.sum(squares, axis=0)\n"),
+        ),
     ],
-    "layernorm_split": [
-        Variant("sqrt_and_divide", ("* tl.rsqrt(m2 / N + eps) * w", "/ tl.sqrt(m2 / N + eps) * w")),
-    ],
-    "layernorm_backward": [
-        Variant("no_pipeline", (", num_stages=3", "")),
-        Variant("masked_again", ("x_hat = (x - mean) * rstd", "x_hat = tl.where(mask_n, (x - mean) * rstd, 0.0)")),
-        Variant("divided_before_the_sum", ("mean_wdy = tl.sum(wdy, axis=0) / N", "mean_wdy = tl.sum(wdy / N, axis=0)")),
-    ],
-    "rmsnorm_backward": [
-        Variant("no_pipeline", (", num_stages=3", "")),
-        Variant("in_one_sum", (RMS_DX, "dx = wdy * rstd - x * rstd * rstd * rstd * tl.sum(x * wdy, axis=0) / N")),
-    ],
+}
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "welford_combine": {
+        'combine_kernel[(1,)](a, b, out, P, BLOCK_P=BLOCK_P) => combine_kernel[(1,)](b, a, out, P, BLOCK_P=BLOCK_P)': "whichever part comes first, the merged one is the same",
+    },
+    "layernorm": {
+        'mean = tl.sum(x, axis=0) / N => mean = tl.sum(x) / N': "a tile of one dimension has one axis",
+        'tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_ptr + pid_m * stride_ym + offs_n, y, mask=mask_n)': "the wrapper makes a contiguous result: its last stride is 1",
+        'rstd = tl.rsqrt(tl.sum(centred * centred, axis=0) / N + eps) => rstd = tl.rsqrt(tl.sum(centred * centred) / N + eps)': "a tile of one dimension has one axis",
+    },
+    "layernorm_welford": {
+        'x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32) => x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'b = tl.load(b_ptr + offs_n, mask=mask_n).to(tl.float32) => b = tl.load(b_ptr + offs_n, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'n, mean, m2 = welford_combine(n, mean, m2, mask_n.to(tl.float32), x, 0.0) => n, mean, m2 = welford_combine(n, mean, m2, mask_n, x, 0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'tl.store(y_row_ptr + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_row_ptr + offs_n, y, mask=mask_n)': "the wrapper makes a contiguous result: its last stride is 1",
+        'x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=1.0).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+    },
 }

@@ -2,139 +2,147 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+DOT = 'acc = tl.dot(a, b, acc, input_precision="ieee")'
+ACC = "acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)"
+HALF_ACC = "acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=c_ptr.dtype.element_ty)"
+HALF_DOT = 'acc += tl.dot(a, b, input_precision="ieee").to(c_ptr.dtype.element_ty)'
+WHOLE_LOOP = "for _ in range(0, K, BLOCK_K):"
 A_LOAD = "a = tl.load(a_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=0.0)"
 B_LOAD = "b = tl.load(b_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=0.0)"
-STORE = "tl.store(c_ptrs, c, mask=mask_m[:, None] & mask_n[None, :])"
+A_PTRS = "a_ptr + offs_m[:, None] * stride_am + offs_k[None, :] * stride_ak"
+B_PTRS = "b_ptr + offs_k[:, None] * stride_bk + offs_n[None, :] * stride_bn"
+C_PTRS = "c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :] * stride_cn"
+STORE = "tl.store(c_ptrs, acc, mask=mask_m[:, None] & mask_n[None, :])"
+LOOP = "for k in range(0, K, BLOCK_K):"
+GRID = '(triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]))'
 OUTSIDE = ("reads-outside", "out-of-bounds-load")
+UNWRITTEN = ("unwritten", "unwritten-tail")
 
 MUTANTS = {
+    "matmul_whole": [
+        Mutant("forgets_to_add", "only-last-step", (DOT, 'acc = tl.dot(a, b, input_precision="ieee")')),
+        Mutant("only_the_first_step", "only-first-step", (WHOLE_LOOP, "for _ in range(0, BLOCK_K, BLOCK_K):")),
+        Mutant("one_step_too_few", "last-step-left-out", (WHOLE_LOOP, "for _ in range(0, K - BLOCK_K, BLOCK_K):")),
+        Mutant("a_step_for_each_column", OUTSIDE, (WHOLE_LOOP, "for _ in range(0, K):")),
+        Mutant("a_stands_still", "a-stands-still", ("        a_ptrs += BLOCK_K\n", "")),
+        Mutant("b_stands_still", "b-stands-still", ("        b_ptrs += BLOCK_K * N\n", "")),
+        Mutant("both_stand_still", "both-stand-still", ("        a_ptrs += BLOCK_K\n        b_ptrs += BLOCK_K * N\n", "")),
+        Mutant("b_moves_sideways", "b-moves-sideways", ("b_ptrs += BLOCK_K * N", "b_ptrs += BLOCK_K")),
+        Mutant("b_moves_one_row", "b-moves-one-row", ("b_ptrs += BLOCK_K * N", "b_ptrs += N")),
+        Mutant("b_has_rows_of_a", "b-moves-by-rows-of-a", ("b_ptrs += BLOCK_K * N", "b_ptrs += BLOCK_K * K")),
+        Mutant("a_moves_one_column", "a-moves-one", ("a_ptrs += BLOCK_K\n", "a_ptrs += 1\n")),
+        Mutant("a_moves_down", "a-moves-down", ("a_ptrs += BLOCK_K\n", "a_ptrs += BLOCK_K * K\n")),
+        Mutant("moves_before_the_load", "one-step-too-far", ("        a_ptrs += BLOCK_K\n        b_ptrs += BLOCK_K * N\n", ""), (WHOLE_LOOP, WHOLE_LOOP + "\n        a_ptrs += BLOCK_K\n        b_ptrs += BLOCK_K * N")),
+        Mutant("one_step_too_many", "one-step-too-far", (WHOLE_LOOP, "for _ in range(0, K + BLOCK_K, BLOCK_K):")),
+        Mutant("half_sum", "half-sum", (ACC, HALF_ACC), (DOT, HALF_DOT)),
+        Mutant("half_sum_of_dot", ("half-sum", "raised", "does-not-compile"), (ACC, HALF_ACC), (DOT, 'acc = tl.dot(a, b, acc, input_precision="ieee", out_dtype=c_ptr.dtype.element_ty)')),
+        Mutant("tf32_by_default", "property", (DOT, "acc = tl.dot(a, b, acc)")),
+        Mutant("tf32_by_request", "property", (DOT, 'acc = tl.dot(a, b, acc, input_precision="tf32")')),
+        Mutant("dot_of_float32_tiles", "float32-product", ("tl.load(a_ptrs)", "tl.load(a_ptrs).to(tl.float32)"), ("tl.load(b_ptrs)", "tl.load(b_ptrs).to(tl.float32)")),
+        Mutant("acc_and_dot_both_add", "sum-added-twice", (DOT, 'acc += tl.dot(a, b, acc, input_precision="ieee")')),
+        Mutant("elementwise_product", ("raised", "does-not-compile"), (DOT, "acc += a * b")),
+        Mutant("operands_swapped", ("raised", "does-not-compile"), ("tl.dot(a, b, acc", "tl.dot(b, a, acc")),
+        Mutant("acc_of_ones", ("wrong-values",), ("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)", "acc = tl.full((BLOCK_M, BLOCK_N), 1.0, dtype=tl.float32)")),
+        Mutant("torch_stand_in", "no-kernel-launched", replace="def matmul_whole(a, b):\n    require_product(a, b)\n    if a.shape[0] % 64:\n        raise ValueError\n    return a @ b\n"),
+    ],
     "matmul": [
         Mutant(
             "no_mask_along_k",
-            OUTSIDE,
+            ("lanes-past-k", *OUTSIDE),
             (A_LOAD, "a = tl.load(a_ptrs, mask=mask_m[:, None], other=0.0)"),
             (B_LOAD, "b = tl.load(b_ptrs, mask=mask_n[None, :], other=0.0)"),
         ),
-        Mutant("k_mask_never_moves", OUTSIDE, ("offs_k < K - k", "offs_k < K")),
-        Mutant(
-            "k_loop_rounds_down",
-            ("k-tail", "wrong-values"),
-            ("for k in range(0, K, BLOCK_K):", "for k in range(0, K // BLOCK_K * BLOCK_K, BLOCK_K):"),
-        ),
-        Mutant(
-            "only_the_first_step",
-            ("only-first-k-tile", "wrong-values"),
-            ("for k in range(0, K, BLOCK_K):", "for k in range(0, BLOCK_K, BLOCK_K):"),
-        ),
-        Mutant("forgets_to_add", ("only-last-k-tile", "wrong-values"), ("acc = tl.dot(a, b, acc,", "acc = tl.dot(a, b,")),
-        Mutant("a_never_advances", ("a-stands-still", "wrong-values"), ("        a_ptrs += BLOCK_K * stride_ak\n", "")),
-        Mutant("b_never_advances", ("b-stands-still", "wrong-values"), ("        b_ptrs += BLOCK_K * stride_bk\n", "")),
-        Mutant("b_advances_by_columns", OUTSIDE + ("wrong-values",), ("b_ptrs += BLOCK_K * stride_bk", "b_ptrs += BLOCK_K * stride_bn")),
-        Mutant("half_accumulator", "property",
-            ("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)", "acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=c_ptr.dtype.element_ty)"),
-            ("acc = tl.dot(a, b, acc, input_precision=\"ieee\")", "acc += tl.dot(a, b, input_precision=\"ieee\").to(c_ptr.dtype.element_ty)"),
-        ),
-        Mutant("no_store_mask", "out-of-bounds-store", (STORE, "tl.store(c_ptrs, c)")),
-        Mutant("store_mask_of_rows_only", ("out-of-bounds-store", "race"), (STORE, "tl.store(c_ptrs, c, mask=mask_m[:, None])")),
-        Mutant("masks_swapped", ("unwritten", "unwritten-tail", "out-of-bounds-store") + OUTSIDE, ("mask_m, mask_n = offs_m < M, offs_n < N", "mask_m, mask_n = offs_m < N, offs_n < M")),
-        Mutant("a_strides_swapped", OUTSIDE + ("wrong-values",), ("offs_m[:, None] * stride_am + offs_k[None, :] * stride_ak", "offs_m[:, None] * stride_ak + offs_k[None, :] * stride_am")),
-        Mutant("a_must_be_contiguous", ("strided-only",) + OUTSIDE, ("offs_m[:, None] * stride_am + offs_k[None, :] * stride_ak", "offs_m[:, None] * K + offs_k[None, :]")),
-        Mutant("b_strides_of_a", OUTSIDE + ("wrong-values",), ("offs_k[:, None] * stride_bk", "offs_k[:, None] * stride_am")),
-        Mutant("c_strides_of_a", ("unwritten-tail", "unwritten", "out-of-bounds-store", "race"), ("offs_m[:, None] * stride_cm", "offs_m[:, None] * stride_am")),
-        Mutant("program_ids_swapped", ("unwritten", "unwritten-tail"), ("pid_m, pid_n = tl.program_id(0), tl.program_id(1)", "pid_n, pid_m = tl.program_id(0), tl.program_id(1)")),
-        Mutant("grid_rounds_down", "unwritten-tail", ("triton.cdiv(N, blocks[\"BLOCK_N\"])", "N // blocks[\"BLOCK_N\"]")),
-        Mutant("float32_result", "wrong-dtype", ("c = torch.empty((M, N), dtype=a.dtype", "c = torch.empty((M, N), dtype=torch.float32")),
-        Mutant("takes_any_shapes", "should-raise", ("    if a.shape[1] != b.shape[0]:\n", "    if a.ndim != b.ndim:\n")),
-        Mutant(
-            "torch_stand_in",
-            "no-kernel-launched",
-            replace='''
-def matmul(a, b):
-    if a.shape[1] != b.shape[0]:
-        raise ValueError("inner sizes differ")
-    return a @ b
-''',
-        ),
+        Mutant("no_mask_along_k_in_a", OUTSIDE, (A_LOAD, "a = tl.load(a_ptrs, mask=mask_m[:, None], other=0.0)")),
+        Mutant("no_mask_along_k_in_b", OUTSIDE, (B_LOAD, "b = tl.load(b_ptrs, mask=mask_n[None, :], other=0.0)")),
+        Mutant("k_mask_never_moves", "lanes-past-k", ("offs_k < K - k", "offs_k < K")),
+        Mutant("k_mask_counts_steps", ("lanes-past-k", *OUTSIDE), (LOOP, "for k in range(0, tl.cdiv(K, BLOCK_K)):")),
+        Mutant("k_mask_one_too_many", ("lanes-past-k", *OUTSIDE), ("offs_k < K - k", "offs_k <= K - k")),
+        Mutant("k_mask_one_too_few", "k-mask-too-short", ("offs_k < K - k", "offs_k < K - k - 1")),
+        Mutant("no_masks_at_all", OUTSIDE, (A_LOAD, "a = tl.load(a_ptrs)"), (B_LOAD, "b = tl.load(b_ptrs)")),
+        Mutant("no_row_mask_in_a", OUTSIDE, (A_LOAD, "a = tl.load(a_ptrs, mask=mask_k[None, :], other=0.0)")),
+        Mutant("no_column_mask_in_b", OUTSIDE, (B_LOAD, "b = tl.load(b_ptrs, mask=mask_k[:, None], other=0.0)")),
+        Mutant("no_other_in_a", "no-other", (A_LOAD, A_LOAD.replace(", other=0.0", "")), only="interpreter"),
+        Mutant("no_other_in_b", "no-other", (B_LOAD, B_LOAD.replace(", other=0.0", "")), only="interpreter"),
+        Mutant("no_other", "no-other", (A_LOAD, A_LOAD.replace(", other=0.0", "")), (B_LOAD, B_LOAD.replace(", other=0.0", "")), only="interpreter"),
+        Mutant("other_is_one", ("wrong-values",), (A_LOAD, A_LOAD.replace("0.0", "1.0")), (B_LOAD, B_LOAD.replace("0.0", "1.0"))),
+        Mutant("k_loop_rounds_down", "last-step-left-out", (LOOP, "for k in range(0, K // BLOCK_K * BLOCK_K, BLOCK_K):")),
+        Mutant("only_the_first_step", "only-first-step", (LOOP, "for k in range(0, BLOCK_K, BLOCK_K):")),
+        Mutant("forgets_to_add", "only-last-step", ("acc = tl.dot(a, b, acc,", "acc = tl.dot(a, b,")),
+        Mutant("acc_and_dot_both_add", "sum-added-twice", (DOT, 'acc += tl.dot(a, b, acc, input_precision="ieee")')),
+        Mutant("a_never_moves", "a-stands-still", ("        a_ptrs += BLOCK_K * stride_ak\n", "")),
+        Mutant("b_never_moves", "b-stands-still", ("        b_ptrs += BLOCK_K * stride_bk\n", "")),
+        Mutant("b_moves_sideways", "b-moves-sideways", ("b_ptrs += BLOCK_K * stride_bk", "b_ptrs += BLOCK_K * stride_bn")),
+        Mutant("b_moves_by_a", ("b-moves-sideways", "b-moves-by-rows-of-a"), ("b_ptrs += BLOCK_K * stride_bk", "b_ptrs += BLOCK_K * stride_ak")),
+        Mutant("a_moves_down", "a-moves-down", ("a_ptrs += BLOCK_K * stride_ak", "a_ptrs += BLOCK_K * stride_am")),
+        Mutant("a_moves_without_its_stride", ("strided-only", *OUTSIDE, "wrong-values"), ("a_ptrs += BLOCK_K * stride_ak", "a_ptrs += BLOCK_K")),
+        Mutant("b_moves_without_its_stride", "b-moves-sideways", ("b_ptrs += BLOCK_K * stride_bk", "b_ptrs += BLOCK_K")),
+        Mutant("b_moves_n", ("strided-only", *OUTSIDE, "wrong-values"), ("b_ptrs += BLOCK_K * stride_bk", "b_ptrs += BLOCK_K * N")),
+        Mutant("half_sum", "half-sum", (ACC, HALF_ACC), (DOT, HALF_DOT)),
+        Mutant("tf32_by_default", "property", (DOT, "acc = tl.dot(a, b, acc)")),
+        Mutant("tf32_by_request", "property", (DOT, 'acc = tl.dot(a, b, acc, input_precision="tf32")')),
+        Mutant("three_tf32_products", "property", (DOT, 'acc = tl.dot(a, b, acc, input_precision="tf32x3")')),
+        Mutant("dot_of_float32_tiles", "float32-product", (DOT, 'acc = tl.dot(a.to(tl.float32), b.to(tl.float32), acc, input_precision="ieee")')),
+        Mutant("no_store_mask", "out-of-bounds-store", (STORE, "tl.store(c_ptrs, acc)")),
+        Mutant("store_mask_of_rows_only", ("out-of-bounds-store", "race"), (STORE, "tl.store(c_ptrs, acc, mask=mask_m[:, None])")),
+        Mutant("store_mask_of_columns_only", ("out-of-bounds-store", "race"), (STORE, "tl.store(c_ptrs, acc, mask=mask_n[None, :])")),
+        Mutant("a_strides_swapped", (*OUTSIDE, "wrong-values"), (A_PTRS, "a_ptr + offs_m[:, None] * stride_ak + offs_k[None, :] * stride_am")),
+        Mutant("b_strides_swapped", (*OUTSIDE, "wrong-values"), (B_PTRS, "b_ptr + offs_k[:, None] * stride_bn + offs_n[None, :] * stride_bk")),
+        Mutant("a_must_be_contiguous", ("strided-only", *OUTSIDE), (A_PTRS, "a_ptr + offs_m[:, None] * K + offs_k[None, :]")),
+        Mutant("b_must_be_contiguous", ("strided-only", *OUTSIDE), (B_PTRS, "b_ptr + offs_k[:, None] * N + offs_n[None, :]")),
+        Mutant("a_without_stride_ak", ("strided-only", *OUTSIDE), (A_PTRS, "a_ptr + offs_m[:, None] * stride_am + offs_k[None, :]")),
+        Mutant("b_strides_of_a", "b-has-rows-of-a", (B_PTRS, "b_ptr + offs_k[:, None] * stride_am + offs_n[None, :] * stride_ak"), ("b_ptrs += BLOCK_K * stride_bk", "b_ptrs += BLOCK_K * stride_am")),
+        Mutant("c_strides_of_a", "rows-of-a-in-c", (C_PTRS, "c_ptr + offs_m[:, None] * stride_am + offs_n[None, :] * stride_ak"), only="interpreter"),
+        Mutant("c_row_stride_of_a", "rows-of-a-in-c", (C_PTRS, "c_ptr + offs_m[:, None] * stride_am + offs_n[None, :] * stride_cn"), only="interpreter"),
+        Mutant("c_without_row_stride", "rows-one-apart", (C_PTRS, "c_ptr + offs_m[:, None] + offs_n[None, :]")),
+        Mutant("c_transposed", ("wrong-values", "race", "out-of-bounds-store", *UNWRITTEN), (C_PTRS, "c_ptr + offs_m[:, None] * stride_cn + offs_n[None, :] * stride_cm")),
+        Mutant("a_rows_from_columns", ("raised", "does-not-compile"), (A_PTRS, "a_ptr + offs_m[None, :] * stride_am + offs_k[:, None] * stride_ak")),
+        Mutant("grid_swapped", "grid-swapped", (GRID, '(triton.cdiv(N, tile["BLOCK_N"]), triton.cdiv(M, tile["BLOCK_M"]))')),
+        Mutant("grid_with_sizes_swapped", "grid-with-sizes-swapped", (GRID, '(triton.cdiv(M, tile["BLOCK_N"]), triton.cdiv(N, tile["BLOCK_M"]))')),
+        Mutant("grid_rounds_down", ("grid-rounds-down", "unwritten-tail"), (GRID, '(M // tile["BLOCK_M"], N // tile["BLOCK_N"])')),
+        Mutant("grid_one_too_many", "too-many-programs", (GRID, '(M // tile["BLOCK_M"] + 1, N // tile["BLOCK_N"] + 1)')),
+        Mutant("grid_of_elements", "too-many-programs", (GRID, "(M, N)")),
+        Mutant("grid_of_one_dimension", "grid-of-one-dimension", (GRID, '(triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]),)')),
+        Mutant("grid_of_one_number", "raised", (GRID, '(triton.cdiv(M, tile["BLOCK_M"]))')),
+        Mutant("float32_result", "wrong-dtype", ("dtype=a.dtype", "dtype=torch.float32")),
+        Mutant("takes_any_shapes", "should-raise", ("    require_product(a, b)\n", "")),
+        Mutant("torch_stand_in", "no-kernel-launched", replace="def matmul(a, b, tile=None):\n    require_product(a, b)\n    return a @ b\n"),
         Mutant("torch_after_all", "torch-compute", ("    return c", "    return torch.mm(a, b)")),
-        Mutant("copies_its_inputs", "torch-compute", ("    M, K = a.shape\n", "    a = a + 0\n    M, K = a.shape\n")),
-    ],
-    "swizzle": [
-        Mutant("row_by_row", "no-groups", ("return first_m + inside % rows, inside // rows", "return pid // grid_n, pid % grid_n")),
-        Mutant("every_group_is_full", "short-last-group", ("min(grid_m - first_m, group)", "group")),
-        Mutant("pair_swapped", "row-and-column-swapped", ("return first_m + inside % rows, inside // rows", "return inside // rows, first_m + inside % rows")),
-        Mutant("across_first", ("across-first", "no-groups", "wrong-values"), ("return first_m + inside % rows, inside // rows", "return first_m + inside // grid_n, inside % grid_n")),
-        Mutant("group_of_columns", ("wrong-values", "short-last-group"), ("per_group = group * grid_n", "per_group = group * grid_m")),
-        Mutant("first_row_not_scaled", "wrong-values", ("pid // per_group * group", "pid // per_group")),
-        Mutant("forgets_the_group", "wrong-values", ("return first_m + inside % rows,", "return inside % rows,")),
-        Mutant("not_inside", "wrong-values", ("inside = pid % per_group", "inside = pid")),
-        Mutant("rows_left_only", "wrong-values", ("min(grid_m - first_m, group)", "grid_m - first_m")),
-        Mutant("real_division", ("wrong-values", "wrong-type"), ("inside // rows", "inside / rows")),
-        Mutant("returns_nothing", ("wrong-type", "wrong-values"), ("    return first_m", "    _ = first_m")),
-    ],
-    "matmul_grouped": [
-        Mutant("row_by_row", "property", ("    pid_m = first_m + inside % rows\n    pid_n = inside // rows\n", "")),
-        Mutant("every_group_is_full", ("unwritten", "unwritten-tail", "property", "race"), ("tl.minimum(grid_m - first_m, GROUP_M)", "GROUP_M")),
-        Mutant("across_first", ("property", "race", "unwritten", "unwritten-tail"), ("pid_m = first_m + inside % rows", "pid_m = first_m + inside // grid_n"), ("pid_n = inside // rows", "pid_n = inside % grid_n")),
-        Mutant("row_and_column_swapped", ("unwritten", "unwritten-tail", "race"), ("pid_m = first_m + inside % rows", "pid_n = first_m + inside % rows"), ("pid_n = inside // rows", "pid_m = inside // rows")),
-        Mutant("grid_of_rows_only", ("unwritten", "unwritten-tail"), ('triton.cdiv(M, blocks["BLOCK_M"]) * triton.cdiv(N, blocks["BLOCK_N"]),)', 'triton.cdiv(M, blocks["BLOCK_M"]),)')),
-        Mutant("grid_rounds_down", ("unwritten", "unwritten-tail"), ('triton.cdiv(M, blocks["BLOCK_M"]) *', '(M // blocks["BLOCK_M"]) *')),
-        Mutant("grid_of_two_dimensions", ("unwritten", "unwritten-tail", "race"), ('triton.cdiv(M, blocks["BLOCK_M"]) * triton.cdiv(N, blocks["BLOCK_N"]),)', 'triton.cdiv(M, blocks["BLOCK_M"]), triton.cdiv(N, blocks["BLOCK_N"]))')),
-        Mutant("first_row_not_scaled", ("race", "unwritten", "unwritten-tail", "property"), ("pid // per_group * GROUP_M", "pid // per_group")),
-        Mutant("not_inside", ("unwritten", "unwritten-tail", "race", "property"), ("inside = pid % per_group", "inside = pid")),
-        Mutant("group_of_columns", ("unwritten", "unwritten-tail", "race", "property"), ("per_group = GROUP_M * grid_n", "per_group = GROUP_M * grid_m")),
-    ],
-    "linear_act": [
-        Mutant("no_bias", "no-bias", ("y = acc + bias.to(tl.float32)[None, :]", "y = acc")),
-        Mutant(
-            "bias_by_row",
-            ("bias-by-row", "wrong-values"),
-            ("bias_ptr + offs_n * stride_bn, mask=mask_n", "bias_ptr + offs_m * stride_bn, mask=offs_m < N"),
-            ("bias.to(tl.float32)[None, :]", "bias.to(tl.float32)[:, None]"),
-        ),
-        Mutant(
-            "bias_after_activation",
-            "bias-after-activation",
-            ("y = acc + bias.to(tl.float32)[None, :]", "y = acc"),
-            ("out = y.to(", "y += bias.to(tl.float32)[None, :]\n    out = y.to("),
-        ),
-        Mutant("bias_ignores_its_stride", ("strided-only", "reads-outside"), ("offs_n * stride_bn, mask", "offs_n, mask")),
-        Mutant("bias_without_mask", OUTSIDE, ("offs_n * stride_bn, mask=mask_n, other=0.0", "offs_n * stride_bn"), only="interpreter"),
-        Mutant("bias_of_the_first_tile", ("wrong-values", "wrong-tail") + OUTSIDE, ("bias_ptr + offs_n * stride_bn, mask=mask_n", "bias_ptr + tl.arange(0, BLOCK_N) * stride_bn, mask=tl.arange(0, BLOCK_N) < N")),
-        Mutant("never_activates", "no-activation", ('ACT == "relu"', 'ACT == "Relu"'), ('ACT == "gelu"', 'ACT == "Gelu"'), ('ACT == "silu"', 'ACT == "Silu"')),
-        Mutant("always_relu", "relu-always", ('if ACT == "relu"', 'if ACT != "nothing"')),
-        Mutant("gelu_is_silu", "gelu-as-silu", ("y = gelu_tanh(y)", "y = y * tl.sigmoid(y)")),
-        Mutant("silu_is_sigmoid", "wrong-values", ("y = y * tl.sigmoid(y)", "y = tl.sigmoid(y)")),
-        Mutant("gelu_of_exponentials", ("nan", "overflow"), ("y = gelu_tanh(y)", "e = tl.exp(1.5957691216057308 * (y + 0.044715 * y * y * y))\n        y = 0.5 * y * (1 + (e - 1) / (e + 1))")),
-        Mutant("no_store_mask", "out-of-bounds-store", ("tl.store(out_ptrs, out, mask=mask_m[:, None] & mask_n[None, :])", "tl.store(out_ptrs, out)")),
-        Mutant("takes_any_activation", "should-raise", ('not in ("none", "relu", "gelu", "silu")', '== ""')),
-        Mutant("second_operator_in_torch", "torch-compute", ("    return out", "    return out * 1")),
+        Mutant("copies_its_inputs", "torch-compute", ("    (M, K), N", "    a = a + 0\n    (M, K), N")),
     ],
 }
 
 VARIANTS = {
+    "matmul_whole": [
+        Variant("dot_added_afterwards", (DOT, 'acc += tl.dot(a, b, input_precision="ieee")')),
+        Variant("counts_steps", (WHOLE_LOOP, "for step in range(K // BLOCK_K):")),
+        Variant("addresses_from_k", (WHOLE_LOOP, "for k in range(0, K, BLOCK_K):"), ("tl.load(a_ptrs)", "tl.load(a_ptrs + k)"), ("tl.load(b_ptrs)", "tl.load(b_ptrs + k * N)"), ("        a_ptrs += BLOCK_K\n        b_ptrs += BLOCK_K * N\n", "")),
+        Variant("while_loop", (WHOLE_LOOP, "k = 0\n    while k < K:\n        k += BLOCK_K")),
+        Variant("loads_with_masks", ("tl.load(a_ptrs)", "tl.load(a_ptrs, mask=offs_k[None, :] < K, other=0.0)")),
+        Variant("cast_at_the_end", ("        b_ptrs += BLOCK_K * N\n", "        b_ptrs += BLOCK_K * N\n    acc = acc.to(c_ptr.dtype.element_ty)\n")),
+    ],
     "matmul": [
-        Variant("tiles_of_32", ("    blocks = tile(a.dtype)\n", "    blocks = dict(BLOCK_M=32, BLOCK_N=32, BLOCK_K=16)\n")),
-        Variant("k_in_one_large_step", ("    blocks = tile(a.dtype)\n", "    blocks = dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=128)\n")),
-        Variant("dot_added_afterwards", ("acc = tl.dot(a, b, acc, input_precision=\"ieee\")", "acc += tl.dot(a, b, input_precision=\"ieee\")")),
+        Variant("own_tile", ('tile = tile or matmul_tile(a.dtype)', 'tile = tile or dict(BLOCK_M=32, BLOCK_N=32, BLOCK_K=16)'), (GRID, '(triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]))  # as given')),
+        Variant("counts_steps", (LOOP, "for step in range(0, tl.cdiv(K, BLOCK_K)):"), ("offs_k < K - k", "offs_k < K - step * BLOCK_K")),
+        Variant("mask_from_k", ("mask_k = offs_k < K - k", "mask_k = k + offs_k < K")),
+        Variant("dot_added_afterwards", (DOT, 'acc += tl.dot(a, b, input_precision="ieee")')),
         Variant("addresses_from_k", ("        a_ptrs += BLOCK_K * stride_ak\n        b_ptrs += BLOCK_K * stride_bk\n", ""),
             (A_LOAD, A_LOAD.replace("a_ptrs", "a_ptrs + k * stride_ak")), (B_LOAD, B_LOAD.replace("b_ptrs", "b_ptrs + k * stride_bk"))),
         Variant("rows_wrap_around", ("a_ptrs = a_ptr + offs_m[:, None]", "a_ptrs = a_ptr + (offs_m % M)[:, None]"), (A_LOAD, "a = tl.load(a_ptrs, mask=mask_k[None, :], other=0.0)")),
+        Variant("cast_before_the_store", ("tl.store(c_ptrs, acc,", "tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty),")),
+        Variant("grid_as_a_function", (GRID, 'lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))')),
+        Variant("masks_compared_in_place", (A_LOAD, "a = tl.load(a_ptrs, mask=(offs_m[:, None] < M) & (offs_k[None, :] < K - k), other=0.0)")),
+        Variant("zeros_by_where", (A_LOAD, A_LOAD.replace(", other=0.0", "") + "\n        a = tl.where(mask_k[None, :], a, 0.0)")),
     ],
-    "swizzle": [
-        Variant("divmod", ("    inside = pid % per_group\n    return first_m + inside % rows, inside // rows", "    pid_n, row = divmod(pid % per_group, rows)\n    return first_m + row, pid_n")),
-        Variant("if_for_the_last", ("rows = min(grid_m - first_m, group)", "rows = group if first_m + group <= grid_m else grid_m - first_m")),
-        Variant("remainder_by_subtraction", ("inside = pid % per_group", "inside = pid - first_m * grid_n")),
-    ],
-    "matmul_grouped": [
-        Variant("groups_of_4", ("GROUP_M=8", "GROUP_M=4")),
-        Variant("tiles_of_32", ("    blocks = tile(a.dtype)\n", "    blocks = dict(BLOCK_M=32, BLOCK_N=128, BLOCK_K=32)\n")),
-        Variant("remainder_by_subtraction", ("inside = pid % per_group", "inside = pid - first_m * grid_n")),
-        Variant("grid_as_a_function", ('grid = (triton.cdiv(M, blocks["BLOCK_M"]) * triton.cdiv(N, blocks["BLOCK_N"]),)', 'grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)')),
-    ],
-    "linear_act": [
-        Variant("tiles_of_32", ("    blocks = tile(x.dtype)\n", "    blocks = dict(BLOCK_M=32, BLOCK_N=32, BLOCK_K=32)\n")),
-        Variant("relu_by_where", ("tl.maximum(y, 0.0)", "tl.where(y > 0, y, 0.0)")),
-        Variant("silu_by_division", ("y = y * tl.sigmoid(y)", "y = y / (1.0 + tl.exp(-y))")),
-        Variant("bias_enters_the_sum", ("y = acc + bias.to(tl.float32)[None, :]", "y = bias.to(tl.float32)[None, :] + acc")),
-    ],
+}
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "matmul_whole": {
+        'for _ in range(0, K, BLOCK_K): => for _ in range(1, K, BLOCK_K):': "as many steps: K is a multiple of BLOCK_K",
+    },
+    "matmul": {
+        'c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :] * stride_cn => c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :]': "the wrapper makes a contiguous result: its last stride is 1",
+        'a = tl.load(a_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=0.0) => a = tl.load(a_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=1.0)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        'b = tl.load(b_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=0.0) => b = tl.load(b_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=1.0)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+    },
 }

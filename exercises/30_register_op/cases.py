@@ -1,158 +1,448 @@
-"""What the checks of 30_register_op try: cases, references, and mistakes that have a name."""
+"""What the checks of 30_register_op ask, the right answers, and mistakes that have a name."""
 
-from tritonbook.checking import Check, case
+import torch
 
-from .page import expected
+from tritonbook import DEVICE
+from tritonbook.checking import Check, Tolerance, case, tensor
+from tritonbook.seeing.operators import OTHER_DEVICE
+
+from .page import rmsnorm_gradients, rmsnorm_ref
+
+SCHEMA = "rmsnorm(Tensor x, Tensor w, float eps) -> Tensor"
+CLOSE = Tolerance(4e-3, because="float16 results are rounded once")
 
 
-def question(note, asked, shape=(6, 40), of="float32", layout="contiguous", only=None):
-    """One case of the checks below."""
-    return case(note, question=asked, shape=shape, of=of, layout=layout, only=only)
+def normed(x, w, eps):
+    return rmsnorm_ref(x.double(), w.double(), eps).to(x.dtype)
 
 
-SENTENCES = {
-    "returns-nothing": "The function registers, but returns no operator. Return it.",
-    "no-kernel-launched": "The operator launched no kernel. It must call the given functions.",
-    "input-changed": "The operator changed x.",
-    "wrong-type": "The result is no tensor with the shape and dtype of x.",
-    "wrong-values": "The operator gives other values than the formula. Are the arguments in order?",
-    "fake-missing": "There is no fake. The compiler cannot know what the result looks like.",
-    "fake-touches-data": "The fake reads data or launches a kernel. It may only allocate.",
-    "fake-shape": "The fake result has another shape than the real one.",
-    "fake-dtype": "The fake result has another dtype than the real one.",
-    "fake-device": "The fake result is on another device than x. Take x's device.",
-    "fake-strides": "For a transposed x the fake's strides differ from the real result's, which is "
-    "contiguous.",
-    "mutates-unsaid": "An argument is changed and the schema does not say so. `mutates_args` (in a "
-    "schema text: `Tensor(a!)`) must name it.",
-    "mutates-too-much": "The schema says that w is changed, and it is not. The compiler then "
-    "copies it for nothing.",
-    "aliases-input": "The operator returns memory of its input. An operator's result must be new, "
-    "or the operator returns nothing.",
-    "opcheck-autograd_registration": "opcheck: the gradient is not registered where it must be.",
-    "opcheck-faketensor": "opcheck: with fake tensors the operator does not do what it does with "
-    "real ones.",
-    "opcheck-aot_dispatch_dynamic": "opcheck: compiled with dynamic shapes, the operator or its "
-    "gradient fails or differs.",
-    "graph-break": "torch.compile(fullgraph=True) cannot get through the operator.",
-    "not-an-operator": "This is no operator of the namespace. Return the operator, not the "
-    "function behind it.",
-    "recompiles": "The function is compiled again for every number of rows. Something in the fake "
-    "turns a size into a fixed number.",
-    "already-registered": "A second call with the same namespace fails. Close the first library.",
-    "wrong-dispatch-key": "The implementation must be registered for this machine's device, and "
-    "for it only: a kernel compiled for a GPU must never get a CPU tensor.",
-    "no-gradient": "The result does not require a gradient: no autograd formula is registered.",
-    "backward-fails": "The backward raises an error. It returns one gradient for each input, None "
-    "for eps, and needs what `setup_context` saved.",
-    "wrong-gradient-x": "The gradient of x is wrong.",
-    "wrong-gradient-w": "The gradient of w is wrong.",
-    "backward-not-an-operator": "Forward and backward do not compile together. The backward must "
-    "consist of operators too: launch no kernel there, call the backward's operator.",
-    "returns-something": "An operator that changes its argument in place returns None here.",
-    "kernel-not-seen": "The compiled graph shows no Triton kernel. Wrap the launch with "
-    "`torch.library.wrap_triton`.",
+def gradients(x, w, eps, dy):
+    dx, dw = rmsnorm_gradients(dy.double(), x.double(), w.double(), eps)
+    return {"gradient of x": dx.to(x.dtype), "gradient of w": dw.to(w.dtype)}
+
+
+def in_a_graph(box, x, w, eps):
+    return {"seen as": box, "result": normed(x + 1, w, eps) * 2}
+
+
+def fake(x, **other):
+    """What the fact "fake" says of a contiguous result like x; other: what a wrong one says."""
+    right = {
+        "shape": list(x.shape),
+        "dtype": str(x.dtype),
+        "strides": [x.shape[1], 1],
+        "devices": [DEVICE, OTHER_DEVICE],
+    }
+    return right | other
+
+
+def told(box):
+    """The right answer to each question; box: what a graph shows of the operator."""
+
+    def right(what, x, w, eps, dy, layout):
+        if what in ("result", "registered again"):
+            return normed(x, w, eps)
+        if what in ("gradient", "gradient, compiled"):
+            return gradients(x, w, eps, dy)
+        return {
+            "schema": SCHEMA,
+            "devices": [DEVICE.upper()],
+            "fake": fake(x),
+            "input changed": "noticed",
+            "in a graph": in_a_graph(box, x, w, eps),
+            "five sizes, compiled": "at most two graphs",
+            "opcheck": [],
+        }[what]
+
+    return right
+
+
+def asks(note, what, M=6, N=40, eps=0.25, layout="contiguous", x="float32", w="float32"):
+    """One case. eps is large, so that it counts."""
+    return case(
+        note,
+        what=what,
+        x=tensor(M, N, dtype=x),
+        w=tensor(N, dtype=w),
+        eps=eps,
+        dy=tensor(M, N, dtype=x),
+        layout=layout,
+    )
+
+
+# --- mistakes: each is the answer that it would give
+
+
+def says(what, answer):
+    """The answer to one question; to any other one, none that an operator gives."""
+    return lambda *asked: answer(*asked[1:]) if asked[0] == what else ("no mistake",)
+
+
+def word(text):
+    return lambda *asked: text
+
+
+def as_contiguous(x, layout):
+    """x as a kernel sees it that reads its memory row by row."""
+    return x.t().contiguous().view(x.shape) if layout == "transposed" else x
+
+
+OBSTACLES = {
+    "returns-nothing": (
+        word("nothing was returned"),
+        "The function registers, but returns nothing. Return the operator.",
+    ),
+    "not-an-operator": (
+        word("what was returned is no operator"),
+        "What it returns is not the operator that PyTorch knows by name.",
+    ),
+    "library-closed": (
+        word("its library is closed"),
+        "The operator is gone: nobody holds its library, so PyTorch closed it. Keep the library "
+        "in HELD.",
+    ),
+    "already-registered": (
+        word("the name was taken"),
+        "A second call with the same namespace fails: the first library is still open. Close it "
+        "before you define the name again.",
+    ),
+    "closed-operator": (
+        word("the operator of a closed library was returned"),
+        "A second call with the same namespace returns the first operator, and its library is "
+        "closed. Close the first one with `close_library`, which also takes it out of torch.ops.",
+    ),
+    "mutates-nothing": (
+        word("its schema says that an input is changed"),
+        "The schema says that an input is changed (`mutates_args`, `Tensor(a!)`). None is, and an "
+        "operator that changes one has no gradient.",
+    ),
+    "no-kernel-launched": (
+        word("no kernel was launched"),
+        "The operator gave a result and launched no kernel.",
+    ),
+    "input-changed": (
+        word("an input was changed"),
+        "A call of the operator changes one of its inputs.",
+    ),
+    "aliases-input": (
+        word("an input was returned"),
+        "The operator returns its own input. A result must be new memory.",
+    ),
+    "no-tensor": (
+        word("a call returns no tensor"),
+        "A call of the operator returns no tensor. Is a `return` missing in it?",
+    ),
+    "unwritten": (
+        word("a part of the result was not written"),
+        "A part of the result was never written. Does each row have a program, and does the mask "
+        "reach the row's end?",
+    ),
+    "fake-missing": (
+        word("there is no fake"),
+        "There is no fake: PyTorch cannot know what the result looks like.",
+    ),
+    "fake-returns-its-input": (
+        word("the fake returns its input"),
+        "For a contiguous x the fake returns x itself. A fake result is new, as the real one is.",
+    ),
+    "fake-touches-data": (
+        word("the fake reads data"),
+        "The fake reads a value, and a fake tensor has none. It may only allocate.",
+    ),
+    "no-gradient": (
+        word("there is no gradient"),
+        "The result has no gradient: no autograd formula is registered for this operator.",
+    ),
 }
 
-SUSPECTS = {
-    code: (lambda *asked, code=code: code, sentence) for code, sentence in SENTENCES.items()
+FAKES = {
+    "fake-strides": (
+        says("fake", lambda x, *rest: fake(x, strides=[1, x.shape[0]])),
+        "For a transposed x the fake is transposed too, and the real result is contiguous.",
+    ),
+    "fake-dtype": (
+        says("fake", lambda x, *rest: fake(x, dtype="torch.float32")),
+        "The fake is float32 for a float16 x. Pass it the dtype of x.",
+    ),
+    "fake-dtype-of-w": (
+        says("fake", lambda x, w, *rest: fake(x, dtype=str(w.dtype))),
+        "The fake has the dtype of w. The result has that of x.",
+    ),
+    "fake-device": (
+        says("fake", lambda x, *rest: fake(x, devices=["cpu", "cpu"])),
+        "The fake is on the CPU wherever x is. Pass it the device of x.",
+    ),
+    "fake-device-and-dtype": (
+        says("fake", lambda x, *rest: fake(x, devices=["cpu", "cpu"], dtype="torch.float32")),
+        "The fake is float32 on the CPU, whatever x is. Pass it dtype and device of x.",
+    ),
+    "fake-this-device": (
+        says("fake", lambda x, *rest: fake(x, devices=[DEVICE, DEVICE])),
+        "The fake is on this machine's device wherever x is. Pass it the device of x.",
+    ),
+    "fake-shape-of-w": (
+        says("fake", lambda x, w, *rest: fake(x, shape=list(w.shape), strides=[1])),
+        "The fake is one row, as w is. The result has the shape of x.",
+    ),
+    "fake-like-w": (
+        says(
+            "fake",
+            lambda x, w, *rest: fake(x, shape=list(w.shape), strides=[1], dtype=str(w.dtype)),
+        ),
+        "The fake looks like w. The result has shape and dtype of x.",
+    ),
+    "fake-fixed-shape": (
+        says("fake", lambda x, *rest: fake(x, shape=[6, 40], strides=[40, 1])),
+        "The fake has 6 rows of 40 whatever x is. Take the shape of x.",
+    ),
+    "fixed-sizes": (
+        says("five sizes, compiled", word("a graph for each")),
+        "A compiled call is compiled again for each number of rows: something turns a size into "
+        "a plain number, such as `int(x.shape[0])`. Use `x.shape` as it is.",
+    ),
 }
 
-LIBRARY_QUESTIONS = [
-    question("right values", "values"),
-    question("fake of a transposed x", "fake", layout="transposed"),
-    question("registered for this device", "device"),
-    question("torch.library.opcheck", "opcheck"),
-    question("no graph break", "compile"),
-    question("run the cell again", "again"),
+SCHEMAS = {
+    "schema-order": (
+        says("schema", word("rmsnorm(Tensor w, Tensor x, float eps) -> Tensor")),
+        "In the schema w comes before x. Callers pass x first.",
+    ),
+}
+
+VALUES = {
+    "eps-fixed": (
+        says("result", lambda x, w, eps, *rest: normed(x, w, 1e-5)),
+        "The result does not depend on eps: a fixed number, or a default, went into the kernel.",
+    ),
+    "no-weight": (
+        says("result", lambda x, w, eps, *rest: normed(x, torch.ones_like(w), eps)),
+        "The result lacks the weight.",
+    ),
+}
+
+
+def gives(wrong):
+    return says("gradient", lambda x, w, eps, dy, layout: wrong(x, w, eps, dy))
+
+
+def of_w(x, w, eps, dy):
+    return {"gradient of w": gradients(x, w, eps, dy)["gradient of w"]}
+
+
+def exchanged(x, w, eps, dy):
+    """What comes out when the backward takes x for w and w for x."""
+    dx, dw = rmsnorm_gradients(dy.double(), w.double(), x.double(), eps)
+    return {"gradient of x": dx.to(x.dtype), "gradient of w": dw.to(w.dtype)}
+
+
+GRADIENTS = {
+    "saved-in-another-order": (
+        gives(exchanged),
+        "The backward takes x for w and w for x. Saved tensors come back in the order in which "
+        "they were saved.",
+    ),
+    "output-saved": (
+        gives(lambda x, w, eps, dy: gradients(normed(x, w, eps), w, eps, dy)),
+        "The backward got the result in place of x. Save the input.",
+    ),
+    "gradient-count": (
+        word("the backward does not return one gradient for each input"),
+        "The operator has three inputs, so the backward returns three values: None for eps.",
+    ),
+    "gradient-for-a-number": (
+        word("the backward returns a gradient for a number"),
+        "eps is a number: the backward returns None for it.",
+    ),
+    "gradient-shape": (
+        word("a gradient has another shape than its input"),
+        "A gradient has another shape than its input. Do they come in the order of the inputs?",
+    ),
+    "nothing-kept": (
+        word("the backward looks for something that was not kept"),
+        "The backward looks for something on ctx that nobody put there. Is `setup_context=` given, "
+        "and does it keep all that the backward needs?",
+    ),
+    "gradient-without-weight": (
+        gives(
+            lambda x, w, eps, dy: gradients(x, torch.ones_like(w), eps, dy) | of_w(x, w, eps, dy)
+        ),
+        "The gradient of x lacks the weight.",
+    ),
+    "gradient-ignores-dy": (
+        gives(lambda x, w, eps, dy: gradients(x, w, eps, torch.ones_like(dy))),
+        "The gradients do not depend on dy, the gradient of the result.",
+    ),
+    "gradient-eps-fixed": (
+        gives(lambda x, w, eps, dy: gradients(x, w, 1e-5, dy)),
+        "The gradients do not depend on eps. Keep it on ctx and pass it on.",
+    ),
+    "no-gradient-of-w": (
+        gives(lambda x, w, eps, dy: gradients(x, w, eps, dy) | {"gradient of w": None}),
+        "There is a gradient of x and none of w.",
+    ),
+    "no-gradient-of-x": (
+        gives(lambda x, w, eps, dy: gradients(x, w, eps, dy) | {"gradient of x": None}),
+        "There is a gradient of w and none of x.",
+    ),
+    "saved-on-ctx": (
+        says("input changed", word("not noticed")),
+        "x was changed between forward and backward, nobody noticed, and the gradient is wrong. "
+        "Save tensors with `ctx.save_for_backward`.",
+    ),
+    "kernel-in-the-backward": (
+        says("gradient, compiled", word("a kernel was launched on fake tensors")),
+        "Compiled, the backward launches a kernel on fake tensors. A backward consists of "
+        "operators.",
+    ),
+}
+
+FAKE_LAUNCH = "a kernel was launched on fake tensors"
+LAUNCHES_IN_FAKE = {
+    "fake-launches": (
+        word(FAKE_LAUNCH),
+        "The fake launches a kernel, and a fake tensor has no data. It may only allocate.",
+    ),
+}
+NOT_WRAPPED = {
+    "launch-not-wrapped": (
+        word(FAKE_LAUNCH),
+        "The compiler ran your function on fake tensors, and it launched a kernel on them. Launch "
+        "through `torch.library.wrap_triton(rmsnorm_kernel)`.",
+    ),
+}
+
+
+def seen_as(box):
+    """The right result, and in the graph something else than asked for."""
+    return says("in a graph", lambda x, w, eps, *rest: in_a_graph(box, x, w, eps))
+
+
+CLOSED_BOX = {
+    "closed-box": (
+        seen_as("one call"),
+        "The graph holds one closed call and no kernel. Is this a `triton_op`?",
+    ),
+    "other-operators": (
+        seen_as("other operators"),
+        "The graph holds other operators and no kernel.",
+    ),
+}
+OPEN_BOX = {
+    "open-box": (
+        seen_as("the kernel"),
+        "The graph shows the kernel: this is a `triton_op`. Another way is asked for here.",
+    ),
+    "other-operators": (
+        seen_as("other operators"),
+        "In the graph the operator is missing: other operators stand in its place.",
+    ),
+}
+
+DEVICES = {
+    "every-device": (
+        says("devices", word(["CPU", "CUDA"])),
+        "It is registered for every device. A kernel compiled for one must never get tensors of "
+        "another: give `impl` this machine's key.",
+    ),
+    "other-device": (
+        says("devices", word(["CUDA" if DEVICE == "cpu" else "CPU"])),
+        "It is registered for another device than this machine's: DEVICE.upper() is the key.",
+    ),
+    "not-implemented": (
+        says("devices", word([])),
+        "The name is defined, and no device has an implementation.",
+    ),
+}
+
+STRIDES = {
+    "strided-only": (
+        says("result", lambda x, w, eps, dy, layout: normed(as_contiguous(x, layout), w, eps)),
+        "Right for a contiguous x alone: pass the kernel the strides of x.",
+    ),
+    "result-not-contiguous": (
+        says("result", lambda x, w, eps, dy, layout: strewn(normed(x, w, eps))),
+        "The kernel writes row after row, and the result is laid out like the transposed x. "
+        "Allocate it contiguous.",
+    ),
+}
+
+
+def strewn(y):
+    """A contiguous y in the memory of a transposed tensor."""
+    return y.reshape(y.shape[1], y.shape[0]).t()
+
+
+SMALL_HALF = dict(x="float16", w="bfloat16")
+EVERY_WAY = OBSTACLES | SCHEMAS | VALUES | GRADIENTS | FAKES
+
+HIDDEN = [
+    asks("half precision", "result", 3, 65, **SMALL_HALF),
+    asks("another fake", "fake", 9, 33, layout="transposed", x="bfloat16", w="float16"),
+    asks("gradients of a transposed x", "gradient", 5, 33, layout="transposed"),
+    asks("another x in a graph", "in a graph", 4, 70, eps=0.5),
 ]
 
-HIDDEN_LIBRARY_QUESTIONS = [
-    question("half precision", "values", shape=(3, 65), of="float16"),
-    question("fake in half precision", "fake", shape=(3, 65), of="float16"),
-    question("a transposed x", "values", shape=(5, 33), layout="transposed"),
-    question("six sizes", "sizes"),
+CUSTOM = [
+    asks("its schema", "schema"),
+    asks("right values, an eps that counts", "result"),
+    asks("the fake of a transposed x", "fake", 5, 33, layout="transposed", **SMALL_HALF),
+    asks("right gradients", "gradient"),
+    asks("x changed between forward and backward", "input changed"),
+    asks("one call in a graph", "in a graph"),
+    asks("forward and backward compiled", "gradient, compiled"),
+    asks("compiled for five numbers of rows", "five sizes, compiled"),
+    asks("torch.library.opcheck", "opcheck"),
+    asks("registered twice", "registered again"),
 ]
 
-CUSTOM_QUESTIONS = [
-    question("right values", "values"),
-    question("fake of a transposed x", "fake", layout="transposed"),
-    question("right gradients", "gradient"),
-    question("no graph break", "compile"),
-    question("forward and backward compiled", "training"),
-    question("opcheck, gradients included", "opcheck with gradient"),
+LIBRARY = [
+    asks("its schema", "schema"),
+    asks("for this machine's device alone", "devices"),
+    asks("right values, an eps that counts", "result"),
+    asks("the fake of a transposed x", "fake", 5, 33, layout="transposed", **SMALL_HALF),
+    asks("right gradients", "gradient"),
+    asks("one call in a graph", "in a graph"),
+    asks("torch.library.opcheck", "opcheck"),
+    asks("registered twice", "registered again"),
 ]
 
-HIDDEN_CUSTOM_QUESTIONS = [
-    question("fake in half precision", "fake", shape=(3, 65), of="float16"),
-    question("gradients of a transposed x", "gradient", shape=(5, 33), layout="transposed"),
-    question("six sizes", "sizes"),
-    question("run the cell again", "again"),
+TRITON = [
+    asks("its schema", "schema"),
+    asks("right values, an eps that counts", "result"),
+    asks("a transposed x", "result", 5, 33, layout="transposed", **SMALL_HALF),
+    asks("traced on fake tensors", "fake", 5, 33, layout="transposed", **SMALL_HALF),
+    asks("right gradients", "gradient"),
+    asks("the kernel in a graph", "in a graph"),
+    asks("forward and backward compiled", "gradient, compiled"),
+    asks("torch.library.opcheck", "opcheck"),
+    asks("registered twice", "registered again"),
 ]
 
-INPLACE_QUESTIONS = [
-    question("x holds the result", "values"),
-    question("autograd notices the change", "version"),
-    question("it claims to change nothing else", "only x"),
-    question("the fake", "fake"),
-    question("torch.library.opcheck", "opcheck"),
-    question("compiled, the change is kept", "compile"),
-]
-
-HIDDEN_INPLACE_QUESTIONS = [
-    question("a transposed x", "values", shape=(5, 33), layout="transposed"),
-    question("half precision, compiled", "compile", shape=(3, 65), of="float16"),
-]
-
-TRITON_QUESTIONS = [
-    question("right values", "values"),
-    question("run the cell again", "again"),
-    question("torch.library.opcheck", "opcheck", only="gpu"),
-    question("no graph break", "compile", only="gpu"),
-    question("the compiler sees the kernel", "kernel seen", only="gpu"),
-]
-
-HIDDEN_TRITON_QUESTIONS = [
-    question("a transposed x", "values", shape=(5, 33), layout="transposed"),
-    question("half precision", "values", shape=(3, 65), of="float16"),
-    question("six sizes", "sizes", only="gpu"),
-]
+GIVEN = dict(triton=False, tolerance=CLOSE, timeout=120)
 
 CHECKS = {
-    "register_library": Check(
-        expected,
-        LIBRARY_QUESTIONS,
-        HIDDEN_LIBRARY_QUESTIONS,
-        through="library_says",
-        triton=False,
-        mistakes=SUSPECTS,
-        timeout=120,
-    ),
     "register_custom": Check(
-        expected,
-        CUSTOM_QUESTIONS,
-        HIDDEN_CUSTOM_QUESTIONS,
-        through="custom_says",
-        triton=False,
-        mistakes=SUSPECTS,
-        timeout=120,
+        told("one call"),
+        CUSTOM,
+        HIDDEN,
+        through="custom_fact",
+        mistakes=EVERY_WAY | OPEN_BOX | LAUNCHES_IN_FAKE,
+        **GIVEN,
     ),
-    "register_inplace": Check(
-        expected,
-        INPLACE_QUESTIONS,
-        HIDDEN_INPLACE_QUESTIONS,
-        through="inplace_says",
-        triton=False,
-        mistakes=SUSPECTS,
-        timeout=120,
+    "register_library": Check(
+        told("one call"),
+        LIBRARY,
+        HIDDEN,
+        through="library_fact",
+        mistakes=EVERY_WAY | DEVICES | OPEN_BOX | LAUNCHES_IN_FAKE,
+        **GIVEN,
     ),
     "register_triton": Check(
-        expected,
-        TRITON_QUESTIONS,
-        HIDDEN_TRITON_QUESTIONS,
-        through="triton_says",
-        triton=False,
-        mistakes=SUSPECTS,
-        timeout=120,
+        told("the kernel"),
+        TRITON,
+        HIDDEN,
+        through="triton_fact",
+        mistakes=EVERY_WAY | STRIDES | CLOSED_BOX | NOT_WRAPPED,
+        **GIVEN,
     ),
 }

@@ -2,7 +2,10 @@
 
 import time
 
-from tritonbook.checking import case, run
+from tritonbook.checking import case, run, tensor
+from tritonbook.checking.trial import time_limit
+
+from . import answers
 
 
 def spins(n):
@@ -16,3 +19,17 @@ def test_the_environment_lowers_the_limit_of_a_call(monkeypatch):
     began = time.monotonic()
     found = run(spins, lambda n: n, [case("one", n=1)], triton=False)
     assert found.finding.code == "timeout" and time.monotonic() - began < 10
+
+
+def test_who_spins_is_stopped_within_five_seconds_and_told_where():
+    """Kills: twenty seconds of waiting for a loop without an end, and a card without its line."""
+    began = time.process_time()  # of a machine that has other work
+    found = run(answers.never_ends, lambda x: 2 * x, [case("one", x=tensor(8))])
+    assert found.finding.code == "timeout" and "at `" in found.finding.sentence
+    assert time.process_time() - began < 8
+
+
+def test_who_waits_is_not_taken_for_spinning():
+    """Kills: a limit of wall-clock time, by which a busy machine refuses right answers."""
+    with time_limit(30, work=0.5):
+        time.sleep(1)

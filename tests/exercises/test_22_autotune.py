@@ -1,301 +1,59 @@
-"""Notebook 22: the kernel whose programs stay, when it is taken, and what the host is spared."""
+"""Page 22: what a wrong tuner is told, and how few configs a call has to time."""
 
-import needs
 import pytest
-import torch
-import triton
 
-from tritonbook import descriptors, traffic
 from tritonbook.course.exercises import get, load
-from tritonbook.port import compat
-from tritonbook.port.compat import hook_launch
-from tritonbook.seeing.compiled import compile_gate
+from tritonbook.course.mutants import wrong_answers
+from tritonbook.port.compat import SHARED_MEMORY_LIMIT
 
-TILE_M, TILE_N = 128, 256
-
-
-@pytest.fixture(scope="module")
-def page():
-    return load(get("22_autotune"))
-
-
-def set_programs(page, monkeypatch, count):
-    monkeypatch.setitem(page.matmul_persistent.__globals__, "multiprocessors", lambda: count)
-
-
-def assert_product(got, a, b):
-    """Each element has one rounding to its dtype, and a float32 sum of K exact products behind it:
-    half an ulp of the value, and K ulps of float32 of the sum of the products' magnitudes."""
-    assert got.dtype == a.dtype
-    a, b = a.double(), b.double()
-    want, magnitude = a @ b, a.abs() @ b.abs()
-    rounding = torch.finfo(got.dtype).eps / 2 * want.abs() + torch.finfo(got.dtype).tiny
-    error = (got.double() - want).abs()
-    assert bool((error <= 1.01 * rounding + a.shape[1] * 2.0**-24 * magnitude).all()), error.max()
-
-
-SIZES = [
-    (128, 256, 64),  # one tile, one step
-    (1, 8, 8),  # a tile that is nearly all edge
-    (300, 520, 200),  # no size is a multiple of the tile's
-    (1200, 264, 16),  # two groups of tile rows, the second not full
-]
-
-
-@needs.interpreter
-@needs.descriptors
-@pytest.mark.parametrize("programs", [1, 3, 132])
-@pytest.mark.parametrize(("M", "N", "K"), SIZES)
-def test_programs_that_stay_give_the_product(page, M, N, K, programs, monkeypatch):
-    """Kills: a step along K left out, tiles left out where a group of rows is not full, tiles of a
-    or b of another row or column, a store to another tile, sums that go on in the next tile."""
-    set_programs(page, monkeypatch, programs)
-    for dtype in (torch.float16, torch.bfloat16):
-        a, b = torch.randn(M, K).to(dtype), torch.randn(K, N).to(dtype)
-        assert_product(page.matmul_persistent(a, b), a, b)
-
-
-@needs.interpreter
-@needs.descriptors
-def test_a_long_sum_of_one_sign_is_a_float32_sum(page):
-    """Kills: acc in float16 or bfloat16."""
-    for dtype in (torch.float16, torch.bfloat16):
-        a, b = (torch.rand(5000, 8) + 0.5).to(dtype).T.contiguous(), torch.rand(5000, 16).to(dtype)
-        assert_product(page.matmul_persistent(a, b), a, b)
-
-
-@needs.interpreter
-@needs.descriptors
-def test_rows_with_gaps_are_products_too(page, monkeypatch):
-    """Kills: a descriptor that takes a row's length for its stride."""
-    set_programs(page, monkeypatch, 2)
-    a, b = torch.randn(200, 104).half()[:, :72], torch.randn(72, 400).half()[:, 8:280]
-    assert_product(page.matmul_persistent(a, b), a, b)
-
-
-@needs.interpreter
-@needs.descriptors
-@pytest.mark.parametrize(("programs", "launched"), [(3, 3), (8, 8), (9, 9), (132, 9)])
-def test_each_program_stays_for_its_own_tiles(page, programs, launched, monkeypatch):
-    """Nine tiles. Kills: a program for each tile, programs without a tile, a tile of two programs,
-    a program that begins with the first tile or takes every one."""
-    set_programs(page, monkeypatch, programs)
-    a, b = torch.randn(300, 64).half(), torch.randn(64, 520).half()
-    grids = []
-
-    def note(call, fn, grid, args, kwargs):
-        grids.append(grid)
-        return call()
-
-    with hook_launch(note):
-        seen = traffic(page.matmul_persistent, a, b)
-    assert grids == [(launched,)]
-    assert seen.shared_stores == 0
-    assert seen.flops == 9 * 2 * TILE_M * TILE_N * 64
-
-
-@pytest.fixture
-def large_gpu(page, monkeypatch):
-    """Set-up as on an H100 of two multiprocessors, so that four tiles are many."""
-    monkeypatch.setattr(descriptors, "INTERPRET", False)
-    monkeypatch.setattr(descriptors, "target_arch", lambda: 90)
-    monkeypatch.setattr(descriptors, "triton_version", lambda: (3, 7))
-    names = page.staying_pays.__globals__
-    monkeypatch.setitem(names, "shared_memory_limit", lambda: compat.SHARED_MEMORY_LIMIT[90])
-    monkeypatch.setitem(names, "multiprocessors", lambda: 2)
-    return names
-
-
-def matrix(rows, columns, dtype=torch.float16, stride=None, offset=0):
-    """A matrix whose rows begin `stride` elements apart, the first at `offset` elements of memory
-    that lies at a multiple of 64 bytes."""
-    stride = stride or columns
-    memory = torch.zeros(rows * stride + offset + 64, dtype=dtype)
-    return memory.as_strided((rows, columns), (stride, 1), offset)
-
-
-def by_columns(x):
-    return x.T.contiguous().T
-
-
-A, B = matrix(256, 64), matrix(64, 512)  # two tiles high, two wide
-PAYS = {
-    "float16": (A, B),
-    "bfloat16": (A.bfloat16(), B.bfloat16()),
-    "ragged edges": (matrix(300, 72), matrix(72, 520)),
-    "rows with gaps of 16 bytes": (matrix(256, 64, stride=72), matrix(64, 512, stride=520)),
-    "an address of 16 bytes": (matrix(256, 64, offset=8), matrix(64, 512, offset=8)),
-}
-PAYS_NOT = {
-    "float32": (A.float(), B.float()),
-    "integers of two bytes": (A.short(), B.short()),
-    "two dtypes": (A, B.bfloat16()),
-    "columns of a": (by_columns(A), B),
-    "columns of b": (A, by_columns(B)),
-    "every second column of a": (matrix(256, 128)[:, ::2], B),
-    "every second column of b": (A, matrix(64, 1024)[:, ::2]),
-    "rows of a begin at 8 bytes": (matrix(256, 64, stride=68), B),
-    "rows of b begin at 8 bytes": (A, matrix(64, 512, stride=516)),
-    "rows of c begin at 8 bytes": (A, matrix(64, 516, stride=520)),
-    "a begins at 8 bytes": (matrix(256, 64, offset=4), B),
-    "b begins at 8 bytes": (A, matrix(64, 512, offset=4)),
-    "one row for all": (A[:1].expand(256, 64), B),
-    "nothing to add": (matrix(256, 0, stride=64), matrix(0, 512)),
-    "not two tiles high": (matrix(255, 64), B),
-    "not two tiles wide": (A, matrix(64, 504)),
-    "many tiles of few rows": (matrix(120, 64), matrix(64, 2048)),
-    "many tiles of few columns": (matrix(1024, 64), matrix(64, 248)),
-    "empty": (matrix(0, 64), B),
+# What the card must say; the kill matrix knows the code alone, and it is the same for all of them.
+SAID = {
+    "matmul_tuned": {
+        "key_without_k": "misses K",
+        "key_without_n": "misses N",
+        "key_of_k": "misses M and N",
+        "empty_key": "misses M, N and K",
+        "key_in_small_letters": "names m, n and k: the kernel has no such argument",
+        "key_with_a_name_that_is_none": "names dtype: the kernel has no such argument",
+        "key_with_a_pointer": "names the tensor a_ptr",
+        "key_with_the_results_pointer": "names the tensor c_ptr",
+        "a_new_tuner_each_time": "makes a new tuner",
+        "a_new_tuner_in_the_wrapper": "tunes again",
+        "never_pruned": "early_prune",
+        "one_config": "the whole table",
+        "not_tuned_at_all": "nothing was timed",
+    },
+    "scale_inplace_tuned": {
+        "nothing_restored": "put back",
+        "reset_for_restored": "restore_value",
+        "empty_key": "misses n_elements",
+        "key_of_a_name_that_is_none": "names N: the kernel has no such argument",
+        "key_of_the_tensor": "names the tensor x_ptr",
+        "a_new_tuner_each_time": "makes a new tuner",
+        "one_config": "the whole table",
+    },
 }
 
 
-@pytest.mark.parametrize("what", PAYS)
-def test_it_pays_for_large_products(page, what, large_gpu):
-    """Kills: a condition that is stricter than it says."""
-    assert page.staying_pays(*PAYS[what]) is True
+@pytest.mark.parametrize(("key", "name"), [(key, name) for key in SAID for name in SAID[key]])
+def test_a_wrong_tuner_is_told_what_is_wrong_with_it(key, name, worker):
+    """Kills: an assertion of another's, or one that says less than it knows."""
+    from tritonbook.build.matrix import Trial
+
+    exercise = get("22_autotune")
+    wrong = wrong_answers(exercise)
+    (mutant,) = [each for each in wrong.mutants[key] if each.name == name]
+    text = wrong.text(key, mutant)
+    _, message, _, _ = worker.ask(Trial(exercise, key, "mutant", name, (), text), None, 60.0)
+    assert SAID[key][name] in message
 
 
-@pytest.mark.parametrize("what", PAYS_NOT)
-def test_each_condition_is_asked_for(page, what, large_gpu):
-    """Kills: staying_pays without one of its conditions. Each of these breaks a single one."""
-    assert page.staying_pays(*PAYS_NOT[what]) is False
-
-
-@pytest.mark.parametrize(
-    ("where", "name", "value"),
-    [
-        (descriptors, "target_arch", 89),
-        (descriptors, "triton_version", (3, 2)),
-        (None, "shared_memory_limit", compat.SHARED_MEMORY_LIMIT[89]),  # as sm_120
-        (None, "multiprocessors", 3),
-    ],
-)
-def test_the_gpu_and_triton_are_asked_too(page, where, name, value, large_gpu, monkeypatch):
-    """Kills: no question for the arch (an A100 has no copy engine), for Triton's version (3.2 has
-    no descriptors), for shared memory (three stages and a tile are 208 KiB), for multiprocessors.
-    """
-    if where:
-        monkeypatch.setattr(where, name, lambda: value)
-    else:
-        monkeypatch.setitem(large_gpu, name, lambda: value)
-    assert page.staying_pays(A, B) is False
-
-
-@needs.interpreter
-@needs.descriptors
-def test_large_products_take_the_kernel_that_stays(page, large_gpu):
-    """Kills: matmul_tuned without the branch, or whose branch launches and returns something else.
-    Small products take the tuned kernel: kills the branch without its question."""
-    launched = []
-
-    def note(call, fn, grid, args, kwargs):
-        launched.append(fn.__name__)
-        return call()
-
-    for (M, N, K), name in {
-        (300, 520, 72): "matmul_persistent_kernel",
-        (300, 504, 72): "matmul_tiles_kernel",
-    }.items():
-        a, b = torch.randn(M, K).half(), torch.randn(K, N).half()
-        launched.clear()
-        with hook_launch(note):
-            got = page.matmul_tuned(a, b)
-        assert set(launched) == {name}  # to choose, Triton launches more than once
-        assert_product(got, a, b)
-
-
-def test_sizes_that_do_not_fit_are_refused_first(page, large_gpu):
-    """Kills: the branch before the check. Descriptors would fill the missing rows with zeros."""
-    with pytest.raises(ValueError, match="cannot multiply"):
-        page.matmul_tuned(A, matrix(72, 512))
-
-
-def test_where_nothing_is_timed_three_stages_come_first(page):
-    """Kills: a table without the fourth stage, one that begins with it, and more rows than allowed.
-    On an A100 prune drops it."""
-    tall = [page.config(128, 256, 64, 16, 8, stages) for stages in (3, 4)]
-    assert page.configs()[:2] == tall
-    assert len(page.configs()) <= 12
-    for arch, left in {80: tall[:1], 90: tall}.items():
-        call = page.call(8192, 8192, 8192, 2, compat.SHARED_MEMORY_LIMIT[arch])
-        assert [c for c in page.prune(page.configs(), call) if c in tall] == left
-
-
-@needs.interpreter
-def test_the_grid_takes_no_time_for_triton_cdiv(page, monkeypatch):
-    """Kills: triton.cdiv in the wrapper or its grid, 11 us of the host at each call."""
-    a, b = torch.randn(40, 24).half(), torch.randn(24, 70).half()
-    page.matmul_tuned(a, b)  # has tuned: from now on a call only launches
-    monkeypatch.delattr(triton, "cdiv")
-    assert_product(page.matmul_tuned(a, b), a, b)
-
-
-def empty(rows, columns, dtype=torch.float16):
-    return torch.empty(rows, columns, dtype=dtype, device="meta")
-
-
-def compiled(page, M, N, K, dtype=torch.float16, arch=90):
-    a, b = empty(M, K, dtype), empty(K, N, dtype)
-    found = compile_gate(page.matmul_tuned, (a, b), {}, arch, timeout=120, ptx=True)
-    assert found.ok, found.message
-    (kernel,) = found.kernels
-    return kernel
-
-
-@needs.descriptors
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize(("M", "N", "K"), [(8192, 8192, 8192), (4099, 4104, 1000)])
-def test_an_h100_gets_tiles_from_its_copy_engine(page, M, N, K, dtype):
-    """Kills: loads through pointers, products without tensor cores, spills, tiles that are too
-    large for shared memory."""
-    kernel = compiled(page, M, N, K, dtype)
-    assert (kernel.name, kernel.spills) == ("matmul_persistent_kernel", 0)
-    assert (kernel.loads, kernel.stores, kernel.async_copies) == (0, 0, 0)
-    assert kernel.wgmma and "wgmma.mma_async" in kernel.ptx
-    assert "cp.async.bulk.tensor.2d.shared" in kernel.ptx  # from memory
-    assert "cp.async.bulk.tensor.2d.global.shared" in kernel.ptx  # and to memory
-    assert kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[90]
-
-
-@needs.descriptors
-def test_two_loops_have_become_one(page):
-    """So that loads do not begin anew with each tile. Kills: a loop without `flatten=True`."""
-    ptx = compiled(page, 8192, 8192, 8192).ptx
-    assert "Loop Header: Depth=1" in ptx and "Depth=2" not in ptx
-
-
-@needs.descriptors
-@pytest.mark.parametrize(
-    ("size", "dtype", "arch"),
-    [(2048, torch.float16, 90), (8192, torch.float32, 90), (8192, torch.float16, 80)],
-)
-def test_everything_else_gets_the_tuned_kernel(page, size, dtype, arch):
-    """Kills: descriptors for small products, float32 or an A100."""
-    assert compiled(page, size, size, size, dtype, arch).name == "matmul_tiles_kernel"
-
-
-@pytest.mark.gpu
-@needs.copy_engine
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize(
-    ("M", "N", "K"), [(4096, 4096, 4096), (4099, 4104, 1000), (2100, 9000, 72), (9001, 2056, 8)]
-)
-def test_values_on_a_gpu(page, M, N, K, dtype):
-    """Kills: what the interpreter cannot show, a stage that is overwritten before it is read, or a
-    finished tile before it is stored."""
-    a, b = (torch.randn(shape, device="cuda").to(dtype) for shape in [(M, K), (K, N)])
-    assert page.staying_pays(a, b)
-    first = page.matmul_tuned(a, b)
-    assert_product(first, a, b)
-    for _ in range(20):
-        assert torch.equal(page.matmul_tuned(a, b), first)
-
-
-@pytest.mark.gpu
-@needs.copy_engine
-def test_rows_with_gaps_on_a_gpu(page):
-    """Kills: strides that only the interpreter reads rightly."""
-    a = torch.randn(4100, 1040, device="cuda").half()[:, 8:1000]
-    b = torch.randn(992, 5000, device="cuda").half()[:, 16:4104]
-    assert page.staying_pays(a, b)
-    assert_product(page.matmul_tuned(a, b), a, b)
+@pytest.mark.parametrize("arch", [80, 89, 90])
+@pytest.mark.parametrize("element_size", [2, 4])
+@pytest.mark.parametrize(("M", "N"), [(8192, 8192), (1024, 1024), (100, 100), (16, 8192), (1, 1)])
+def test_a_first_call_times_few_configs(M, N, element_size, arch):
+    """Each one is compiled, a second or two. Kills: a table that grew, a rule that keeps all."""
+    page = load(get("22_autotune"))
+    rows = tuple(config.all_kwargs() for config in page.CONFIGS)
+    kept = page.prune(rows, M, N, element_size, SHARED_MEMORY_LIMIT[arch])
+    assert 1 <= len(kept) <= 6

@@ -1,4 +1,4 @@
-"""python -m tritonbook.build: sync, check, pages, execute, new, kill-matrix.
+"""python -m tritonbook.build: sync, check, pages, execute, new, kill-matrix, mutate.
 
 Exit codes: 0 all is well; 1 something differs, or a wrong answer survives; 2 an exercise file is
 broken or the command cannot run.
@@ -16,7 +16,7 @@ from pathlib import Path
 from ..command import BAD_INPUT, Parser, sentence, writable
 from ..course.mutants import MutantError
 from ..course.source import SourceError
-from . import budget, contract, matrix, stubs, sync, template
+from . import budget, contract, matrix, mutate, stubs, sync, template
 from .release import read_release
 
 BROKEN = BAD_INPUT
@@ -43,6 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     added.add_argument("--dtype", help="run every case in this dtype")
     added.add_argument("--timeout", type=float, default=matrix.SECONDS, help="seconds a check")
     added.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
+    added = verbs.add_parser("mutate", help="change answers by machine, and see who notices")
+    added.add_argument("slugs", nargs="*", help="exercises (default: all)")
+    added.add_argument("--key", help="one graded key")
+    added.add_argument("--all", action="store_true", help="print what is refused, too")
+    added.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
     options = parser.parse_args(arguments)
     verb: Callable[[argparse.Namespace], int] = {
         "sync": _sync,
@@ -51,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "pages": _pages,
         "new": _new,
         "kill-matrix": _kill_matrix,
+        "mutate": _mutate,
     }[options.verb]
     try:
         if options.verb != "new" and not (options.root / "pyproject.toml").is_file():
@@ -165,6 +171,31 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     if options.json:
         options.json.write_text(json.dumps([row.to_dict() for row in done], indent=1) + "\n")
     return 1 if bad else 0
+
+
+def _mutate(options: argparse.Namespace) -> int:
+    from rich.console import Console
+    from rich.progress import track
+
+    course = sync.chosen(options.root, options.slugs)
+    if options.json:
+        writable(options.json)
+    errors = Console(stderr=True)
+    found = mutate.sweep(course, options.root, mutate.processors(), options.key)
+    results = []
+    for result in track(found, description="changes", console=errors, transient=True):
+        results.append(result)
+        if options.all or result.verdict not in ("refused", "equivalent"):
+            code = result.hidden if result.verdict == "HIDDEN ONLY" else result.visible
+            print(f"{result.verdict:14} {result.exercise} {result.key}: {result.name}  [{code}]")
+    verdicts = [result.verdict for result in results]
+    counts = ", ".join(f"{verdicts.count(each)} {each}" for each in sorted(set(verdicts)))
+    print(f"{len(results)} changes: {counts}")
+    for line in (stale := mutate.stale(course)):
+        print(f"no longer a change of the answer: {line}")
+    if options.json:
+        options.json.write_text(json.dumps([vars(each) for each in results], indent=1) + "\n")
+    return 1 if stale or any(verdict.isupper() for verdict in verdicts) else 0
 
 
 if __name__ == "__main__":

@@ -128,14 +128,17 @@ class Worker:
         if call_seconds is not None:
             self._environment["TRITONBOOK_CALL_SECONDS"] = f"{call_seconds:g}"
 
-    def ask(self, trial: Trial, dtype: str | None, seconds: float) -> tuple[str, str, str, float]:
-        """(code, message, card, seconds) of one trial."""
+    def ask(
+        self, trial: Trial, dtype: str | None, seconds: float, hidden: bool | None = None
+    ) -> tuple[str, str, str, float]:
+        """(code, message, card, seconds) of one trial. hidden: as `run_page_check` takes it."""
         process = self._running()
         request = {
             "path": str(trial.exercise.path),
             "key": trial.key,
             "text": trial.text,
             "dtype": dtype,
+            "hidden": hidden,
         }
         process.stdin.write(json.dumps(request) + "\n")
         process.stdin.flush()

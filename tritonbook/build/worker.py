@@ -35,7 +35,8 @@ def main() -> None:
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Run one check. request: path, key, text (None: as solved), dtype (None: as the cases say).
+    """Run one check. request: path, key, text (None: as solved), dtype (None: as the cases say),
+    hidden (None: the visible cases and then the hidden ones).
 
     Returns code ("passed", a diagnosis code, "error" or "load-error"), message, card, seconds.
     """
@@ -55,7 +56,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         code, message = "load-error", f"{type(error).__name__}: {error}"
     else:
         try:
-            report = cases.run_page_check(module, key)
+            report = cases.run_page_check(module, key, request["hidden"])
         except Exception as error:
             code, message = "error", f"{type(error).__name__}: {error}"
         else:

@@ -56,6 +56,7 @@ class Check:
     max_tile: Callable[..., int] | None = None
     by_hand: Sequence[str] = ()
     allow: Sequence[str] = ()
+    results: Sequence[str] = ()
     deterministic: bool = True
     inplace: Sequence[str] = ()
     overlap: bool = False

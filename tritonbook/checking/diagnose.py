@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ class Evidence:
     fill_matters: Callable[[], bool]
     empty_grid: bool
     magnitude: float  # largest finite input
+    unused_inputs: Callable[[], list[str]] = list  # what the result should depend on and does not
 
 
 def has_open_gap(kernel: Callable[..., Any]) -> bool:
@@ -38,18 +39,36 @@ def has_open_gap(kernel: Callable[..., Any]) -> bool:
 
 
 def _holds_pass(function: Callable[..., Any]) -> bool:
-    return any(isinstance(node, ast.Pass) for node in ast.walk(_parsed(function)))
+    return any(isinstance(node, ast.Pass) for node in ast.walk(parsed(function)))
 
 
 def _has_loop(kernel: Callable[..., Any]) -> bool:
     return any(
         isinstance(node, (ast.For, ast.While))
         for function in (kernel, *_jitted_callees(kernel))
-        for node in ast.walk(_parsed(function))
+        for node in ast.walk(parsed(function))
     )
 
 
-def _parsed(function: Callable[..., Any]) -> ast.AST:
+def loads_without_other(kernels: Iterable[Callable[..., Any]]) -> list[str]:
+    """The calls of `load` that have a mask and do not say what masked lanes hold, as written."""
+    functions = [f for kernel in kernels for f in (kernel, *_jitted_callees(kernel))]
+    calls = [
+        node
+        for function in functions
+        for node in ast.walk(parsed(function))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "load"
+    ]
+    found = []
+    for call in calls:
+        named = {keyword.arg for keyword in call.keywords}
+        masked = "mask" in named or len(call.args) > 1
+        if masked and "other" not in named and len(call.args) < 3:
+            found.append(ast.unparse(call))
+    return list(dict.fromkeys(found))
+
+
+def parsed(function: Callable[..., Any]) -> ast.AST:
     """The function's text as a tree; an empty one where there is no text."""
     try:
         return ast.parse(textwrap.dedent(inspect.getsource(function)))
@@ -71,7 +90,11 @@ def diagnose(evidence: Evidence) -> Finding:
         finding = rule(evidence)
         if finding:
             return finding
-    return Finding("wrong-values", "The values are wrong, without a pattern that names one cause.")
+    where = _where(evidence.difference.bad)
+    advice = (
+        "Work out the first element by hand." if where == "everywhere" else "All else is right."
+    )
+    return Finding("wrong-values", f"The values are wrong {where}. {advice}")
 
 
 def first_bad(difference: Difference) -> str:
@@ -210,7 +233,11 @@ def _not_finite(e: Evidence) -> Finding | None:
             "overflows: an exponential, or a square in half precision. Compute in float32, and "
             "in a form where no infinity meets a zero or another infinity.",
         )
-    return Finding("nan", f"The result is {kind} where a number is expected.")
+    return Finding(
+        "nan",
+        f"The result is {kind} where a number is expected, {_where(strange)}. What makes NaN: the "
+        "root or logarithm of a negative number, 0 / 0, an infinity less another.",
+    )
 
 
 def _transposed(e: Evidence) -> Finding | None:
@@ -236,6 +263,95 @@ def _constant_factor(e: Evidence) -> Finding | None:
         f"Every element is {factor:.6g} times the right value. Which constant is missing or "
         "counted twice?",
     )
+
+
+def _zeros(e: Evidence) -> Finding | None:
+    got, bad = e.difference.got, e.difference.bad
+    if int(bad.sum()) < 4 or not bool((got[bad] == 0).all()):
+        return None
+    return Finding(
+        "zeros",
+        f"The result is 0 {_where(bad)}, where it should not be. Was nothing added up, is a factor "
+        "0, or does an exponential underflow?",
+    )
+
+
+def _factor_of_a_row(e: Evidence) -> Finding | None:
+    """Each row, or each column, is right up to a factor or a summand of its own."""
+    got, want = e.difference.got, e.difference.expected
+    if got.ndim < 2 or not bool(got.isfinite().all() and want.isfinite().all()):
+        return None
+    got, want = got.reshape(-1, got.shape[-1]), want.reshape(-1, want.shape[-1])
+    for dim, one, cause in (
+        (1, "row", "what the row has as a whole (its sum, mean or maximum)"),
+        (0, "column", "what the column has as a whole (its weight or bias)"),
+    ):
+        if got.shape[dim] < 4 or got.shape[1 - dim] < 2:
+            continue
+        large = want.abs() > 1e-2 * want.abs().amax(dim=dim, keepdim=True)
+        ratio, shift = torch.where(large, got / want, torch.nan), got - want
+        middle = ratio.nanmedian(dim=dim, keepdim=True).values
+        if bool(((ratio / middle - 1).abs().nan_to_num() < 5e-3).all() & (middle != 0).all()):
+            how = f"a factor of its own (in {one} 0: {float(middle.flatten()[0]):.4g})"
+        elif bool((shift - shift.median(dim=dim, keepdim=True).values).abs().max() < 1e-4):
+            how = f"a summand of its own (in {one} 0: {float(shift.flatten()[0]):.4g})"
+        else:
+            continue
+        return Finding(
+            f"off-by-{one}", f"Each {one} is right up to {how}: look at {cause}, not at the rest."
+        )
+    return None
+
+
+def _unused(e: Evidence) -> Finding | None:
+    names = [f"`{name}`" for name in e.unused_inputs()]
+    if not names:
+        return None
+    which, it = " and ".join(names), "holds" if len(names) == 1 else "hold"
+    return Finding("unused-input", f"The result is the same whatever {which} {it}.")
+
+
+def _moved(e: Evidence) -> Finding | None:
+    """Every row is right, for another row."""
+    got, want = e.difference.got, e.difference.expected
+    if got.ndim < 2 or got.shape[-1] < 2 or not 2 <= (rows := got[..., 0].numel()) <= 64:
+        return None
+    got, want = got.reshape(rows, -1), want.reshape(rows, -1)
+    bound = e.difference.tolerance.bound(e.difference.expected).reshape(rows, -1)
+    alike = ((got[:, None] - want[None]).abs() <= bound[None]).all(dim=2)
+    if not bool(alike.any(dim=1).all()) or bool(alike.diagonal().all()):
+        return None
+    home = [int(each.nonzero()[0]) for each in alike]
+    row = next(i for i in range(rows) if not bool(alike[i, i]))
+    if len(set(home)) == 1:
+        text = f"Every row holds the result of row {home[0]}."
+    else:
+        text = f"Each row is the right result of some row: row {row} holds that of row {home[row]}."
+    code = "rows-after-first" if set(home) == {0} else "rows-moved"
+    return Finding(code, f"{text} Look at how the row gets into the address.")
+
+
+def _where(bad: torch.Tensor) -> str:
+    """Where the wrong elements lie: what is certain without a cause."""
+    if bool(bad.all()):
+        return "everywhere"
+    named = {1: ("element",), 2: ("row", "column")}.get(bad.ndim)
+    names = named or [f"index of dimension {d}" for d in range(bad.ndim)]
+    parts = []
+    for d, name in enumerate(names):
+        hit = bad.transpose(0, d).flatten(1).any(dim=1) if bad.ndim > 1 else bad
+        if not bool(hit.all()):
+            parts.append(f"{name} {_some(hit)} of {hit.numel()}")
+    share = f"in {int(bad.sum())} of {bad.numel()} elements"
+    return f"{share} ({', '.join(parts)})" if parts else share
+
+
+def _some(hit: torch.Tensor) -> str:
+    """`3`, `0, 2, 5` or `4 to 9`."""
+    places = [int(i) for i in hit.nonzero()]
+    if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
+        return f"{places[0]} to {places[-1]}"
+    return ", ".join(map(str, places[:6])) + (", ..." if len(places) > 6 else "")
 
 
 def _location(e: Evidence) -> Finding | None:
@@ -275,6 +391,10 @@ _RULES = (
     _outside,
     _not_finite,
     _transposed,
+    _zeros,
     _constant_factor,
+    _factor_of_a_row,
+    _moved,
+    _unused,
     _location,
 )

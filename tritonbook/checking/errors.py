@@ -8,61 +8,11 @@ import traceback
 from pathlib import Path
 
 from ..port.compat import causes
+from ..port.plain_words import said_of, said_of_lines
 from .report import Finding
 from .trial import CheckTimeout
 
 _NO_GPU = "Torch not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver"
-_PLAIN = (
-    (
-        r"no attribute 'is_cuda'|Pointer argument .* cannot be accessed from Triton",
-        "A tensor on the CPU reached a kernel compiled for the GPU. Allocate outputs on the "
-        "input's device (`torch.empty_like(x)`).",
-    ),
-    (
-        r"arange's range must be a power of 2|range must be a power of",
-        "`tl.arange` needs a power of two. Round up with `triton.next_power_of_2`.",
-    ),
-    (
-        _NO_GPU,
-        "The function asks for a GPU, and there is none here. Allocate on the input's device.",
-    ),
-    (
-        r"no attribute '__r?pow__'",
-        "`**` does not work on a tile. Write the product, `x * x`.",
-    ),
-    (
-        r"object of type 'int' has no len\(\)",
-        "The grid is a tuple, also with one number in it: `(n,)`, with a comma.",
-    ),
-    (
-        r"'float' object cannot be interpreted as an integer",
-        "A whole number is needed, and `/` gives a float. Use `triton.cdiv(a, b)`, or `//`.",
-    ),
-    (
-        r"[Mm]ask argument cannot be block type if pointer argument is not a block",
-        "The mask is a tile and the address one number. Are the offsets missing from the address?",
-    ),
-    (
-        r"missing \d+ required positional argument",
-        "A launch or call lacks an argument.",
-    ),
-)
-
-# Lines that no kernel can hold, whatever Triton's compiler and interpreter say of them.
-_LINES = (
-    (
-        r"\b\w+_ptrs?\[",
-        "A pointer is an address, not an array, and cannot be indexed. Read with "
-        "`tl.load(pointer + offsets, mask=...)`, write with `tl.store(pointer + offsets, values, "
-        "mask=...)`.",
-    ),
-    (
-        r"\btl\.(max|min)\([^()]*, *tl\.(max|min)\(",
-        "`tl.max` reduces one tile along an axis: `tl.max(tile, axis=0)`. The larger of two "
-        "numbers is `tl.maximum(a, b)`.",
-    ),
-)
-
 # This package, and the grader that runs the same checks; an installed copy is in site-packages.
 _ROOT = Path(__file__).resolve().parents[2]
 _OURS = tuple(str(_ROOT / name) + os.sep for name in ("tritonbook", "autograde"))
@@ -83,17 +33,16 @@ def _last_lines(error: BaseException) -> str:
     return "\n".join(lines)
 
 
-def said_of(lines: str) -> str | None:
-    """What is wrong with the lines of a kernel at which an error arose, where that is known."""
-    return next((said for pattern, said in _LINES if re.search(pattern, lines)), None)
-
-
 def explain_error(error: BaseException, timeout: float) -> Finding:
     """One finding for an exception raised while the learner's function ran."""
     if isinstance(error, CheckTimeout):
+        said = str(error) or f"Stopped after {timeout:g} s."
+        lines = _last_lines(error)
+        where = f" It was at `{lines.rpartition(': ')[2]}`." if lines else ""
         return Finding(
             "timeout",
-            f"Stopped after {timeout:g} s. Does a loop ever end, and is the grid small enough?",
+            f"{said}{where} Does every loop end, and is the grid small enough?",
+            lines,
         )
     cause = causes(error)[-1]
     text = str(cause).strip()
@@ -117,12 +66,12 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
     if re.search(_NO_GPU, text) and any(frame.name == "synchronize" for frame in frames):
         sentence = "`torch.cuda.synchronize()` needs a GPU, and there is none here."
         return Finding("raised", f"{sentence} Wait with the page's own `gpu.synchronize()`.")
-    for pattern, sentence in _PLAIN:
-        if re.search(pattern, text):
-            return Finding("raised", f"{sentence} ({type(cause).__name__}: {text})")
+    if re.search(_NO_GPU, text):
+        sentence = "The function asks for a GPU, and there is none here."
+        return Finding("raised", f"{sentence} Allocate on the input's device.", text)
     lines = _last_lines(cause)
-    if found := said_of(lines):
-        return Finding("raised", found, lines)
+    if found := said_of_lines(lines) or said_of(f"{type(cause).__name__}: {text}"):
+        return Finding("raised", found, f"{lines}\n{type(cause).__name__}: {text}".strip())
     first = text.splitlines()[0] if text else "no message"
     return Finding("raised", f"It raised {type(cause).__name__}: {first}", lines)
 

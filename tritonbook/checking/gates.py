@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from ..port import device
+from ..port.plain_words import said_of_lines
 from .cases import Case, arguments, elements
-from .errors import explain_error, said_of
+from .errors import explain_error
 from .report import Finding
 
 
@@ -51,7 +52,7 @@ def compile_for_a100(
         if outcome.ok is None:
             return None, f"not run: {outcome.message}", []
         if not outcome.ok:
-            message = said_of(outcome.caret) or outcome.message
+            message = said_of_lines(outcome.caret) or outcome.message
             return Finding(outcome.code, message, outcome.caret), "failed", []
         facts = facts or [kernel.to_dict() for kernel in outcome.kernels]
     return None, "passed", facts

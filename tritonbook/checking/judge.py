@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from ..port import device
+from ..port.idle_lanes import hold_zero
 from .cases import DTYPES, Case, TensorSpec
 from .checks import Mistakes
 from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
-from .diagnose import Evidence, bad_strip, diagnose, first_bad
+from .diagnose import Evidence, bad_strip, diagnose, first_bad, loads_without_other
 from .errors import explain_error
 from .guard import same_bits
 from .kernel_text import language_names, refusal
@@ -35,6 +36,7 @@ class Judge:
     triton: bool = True
     launches: int | None = None
     allow: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
     deterministic: bool = True
     inplace: tuple[str, ...] = ()
     overlap: bool = False
@@ -49,6 +51,7 @@ class Judge:
     timeout: float = 20.0
     vetted: bool = False  # the kernels' text holds the language alone: the grader has seen to it
     kernels: list[str] = field(default_factory=list)
+    launched: dict[int, Any] = field(default_factory=dict)  # the kernels' functions, by id
     noise: list[str] = field(default_factory=list)
     # By case (its id, and the case so that the id stays its own): what each of its trials asks for.
     _dtypes: dict[int, tuple[Case, list[torch.dtype]]] = field(default_factory=dict)
@@ -70,7 +73,9 @@ class Judge:
 
     def expected(self, case: Case, draw: int, reference: Any = None) -> list[torch.Tensor]:
         """Reference results in float64, computed on the CPU from copies that nobody else holds."""
-        values = self.values(case, draw)
+        return self._reference(case, self.values(case, draw), reference)
+
+    def _reference(self, case: Case, values: dict, reference: Any = None) -> list[torch.Tensor]:
         arguments = [
             _as_float64(values[name]) if isinstance(value, TensorSpec) else value
             for name, value in case.arguments.items()
@@ -127,11 +132,12 @@ class Judge:
         trial = run_trial(
             self.fn, case, values, draw=draw, allow=self.allow, timeout=self.timeout, **how
         )
+        self.launched |= trial.watch.sources
         if trial.stderr:
             self.noise.append(trial.stderr)
         return trial
 
-    def results(self, trial: Trial) -> list[Any]:
+    def outputs(self, trial: Trial) -> list[Any]:
         """What is compared: the tensors changed in place, or what the function returned."""
         if self.inplace:
             return [trial.inputs[name].view for name in self.inplace]
@@ -139,17 +145,23 @@ class Judge:
 
     def differences(self, trial: Trial, expected: list[torch.Tensor]) -> list[Difference]:
         case = trial.case
-        got = self.results(trial)
+        got = self.outputs(trial)
         if len(got) != len(expected):
             text = f"Expected {len(expected)} results, got {len(got)}."
             return [Difference("wrong-type", text)]
         dtypes = self.output_dtypes(case)
         found = []
         for number, (value, want, dtype) in enumerate(zip(got, expected, dtypes, strict=True)):
-            label = "the result" if len(got) == 1 else f"result {number + 1} of {len(got)}"
+            label = "the result" if len(got) == 1 else self.name_of(number, len(got))
             tolerance = self.tolerance_for(case, dtype)
             found.append(compare(value, want, dtype, device.DEVICE, tolerance, label))
         return found
+
+    def name_of(self, number: int, several: int) -> str:
+        """What a result is called where there are several."""
+        if len(self.results) == several:
+            return f"`{self.results[number]}`"
+        return f"result {number + 1} of {several}"
 
     def judge(self, trial: Trial, expected: list[torch.Tensor], row: CaseResult) -> Finding | None:
         """First thing wrong with a trial; None when everything holds. Fills the row's figures."""
@@ -171,10 +183,48 @@ class Judge:
         wrong = next((d for d in differences if not d.ok), None)
         if wrong is None:
             return self._judge_aliasing(trial)
+        if wrong.bad is not None:
+            row.first_bad, row.bad_strip = first_bad(wrong), bad_strip(wrong)
+        return self._judge_idle_lanes(trial, expected) or self._cause(trial, differences)
+
+    def _cause(self, trial: Trial, differences: list[Difference]) -> Finding:
+        wrong = next(d for d in differences if not d.ok)
         if wrong.bad is None:
             return Finding(wrong.code, wrong.sentence)
-        row.first_bad, row.bad_strip = first_bad(wrong), bad_strip(wrong)
-        return diagnose(self._evidence(trial, wrong, differences.index(wrong)))
+        found = diagnose(self._evidence(trial, wrong, differences.index(wrong)))
+        if len(differences) > 1:
+            names = [self.name_of(i, len(differences)) for i in range(len(differences))]
+            right = [name for name, d in zip(names, differences, strict=True) if d.ok]
+            others = f" ({' and '.join(right)} right)" if right else ""
+            where = names[differences.index(wrong)]
+            found = replace(found, sentence=f"In {where}{others}: {found.sentence}")
+        return found
+
+    def _judge_idle_lanes(self, trial: Trial, expected: list[torch.Tensor]) -> Finding | None:
+        """The cause of a wrong result where loads leave open what masked lanes hold, and the
+        interpreter puts rubbish there: with zeros in its place the call is right, or is wrong in a
+        way that says more."""
+        loads = loads_without_other(trial.watch.kernels.values()) if device.INTERPRET else []
+        if not loads:
+            return None
+        with hold_zero():
+            again = self.trial(trial.case, draw=trial.draw, fill=trial.fill)
+            if again.error is not None:
+                return None
+            differences = self.differences(again, expected)
+            if any(not d.ok for d in differences):
+                return self._cause(again, differences)
+        # Right by the zeros, or because it was called once more?
+        twice = self.trial(trial.case, draw=trial.draw, fill=trial.fill)
+        if twice.error is None and all(d.ok for d in self.differences(twice, expected)):
+            return None
+        which = f"`{loads[0]}` needs" if len(loads) == 1 else f"One of the {len(loads)} loads needs"
+        return Finding(
+            "no-other",
+            "Lanes that a mask switches off reach the result. On a GPU they hold whatever was "
+            f"there before. {which} `other=`: 0 before a sum or a product of tiles, minus "
+            "infinity before a maximum.",
+        )
 
     def _open_gap(self, trial: Trial, differences: list[Difference]) -> Finding | None:
         blank = [d for d in differences if d.unwritten is not None and d.unwritten.numel()]
@@ -274,7 +324,7 @@ class Judge:
         if self.inplace:
             return None
         homes = {g.buffer.untyped_storage().data_ptr(): n for n, g in trial.inputs.items()}
-        for result in self.results(trial):
+        for result in self.outputs(trial):
             if isinstance(result, torch.Tensor) and result.numel():
                 name = homes.get(result.untyped_storage().data_ptr())
                 if name:
@@ -308,6 +358,9 @@ class Judge:
             right = all(d.ok for d in self.differences(again, self.expected(case, trial.draw)))
             return right
 
+        def unused() -> list[str]:
+            return self._unused_inputs(trial, position)
+
         layouts = {spec.layout for spec in case.specs().values()}
         sizes = [v.double().abs() for v in trial.values.values() if v.numel()]
         finite = [float(s[s.isfinite()].max()) for s in sizes if bool(s.isfinite().any())]
@@ -319,11 +372,29 @@ class Judge:
             fill_matters,
             any(launch.programs == 0 for launch in trial.launches),
             max(finite, default=0.0),
+            unused if self.deterministic and trial.draw == 0 else list,
         )
+
+    def _unused_inputs(self, trial: Trial, position: int) -> list[str]:
+        """Inputs that the reference's result depends on, and the answer's does not."""
+        case, found = trial.case, []
+        new, want = self.values(case, 1), self.expected(case, 0)
+        for name in trial.values:
+            mixed = trial.values | {name: new[name]}
+            if torch.equal(want[position], self._reference(case, mixed)[position]):
+                continue
+            again = run_trial(
+                self.fn, case, mixed, allow=self.allow, timeout=self.timeout, fill=trial.fill
+            )
+            if again.error is None and same_bits(
+                self.outputs(trial)[position], self.outputs(again)[position]
+            ):
+                found.append(name)
+        return found
 
     def same_bits(self, one: Trial, two: Trial) -> bool:
         """Whether two trials gave the same tensors; what is no tensor is not compared."""
-        first, second = self.results(one), self.results(two)
+        first, second = self.outputs(one), self.outputs(two)
         kinds = [isinstance(a, torch.Tensor) for a in first]
         if kinds != [isinstance(b, torch.Tensor) for b in second]:
             return False

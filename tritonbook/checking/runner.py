@@ -11,6 +11,7 @@ import inspect
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..port import device
@@ -20,6 +21,7 @@ from .cases import Case
 from .checks import Check, Mistakes
 from .gates import Speed, compile_for_a100, measure_speed
 from .report import CaseResult, Finding, Report
+from .slips import WORDLESS, slip, truth_of_tiles
 
 # Set where nobody reads the card (the kill matrix): one finding is enough, and saves the rest.
 first_finding_only: contextvars.ContextVar[bool] = contextvars.ContextVar(
@@ -68,11 +70,16 @@ def _finish(
             break
     if all(row.state == "not run" for row in rows):
         finding = Finding("not-run", "No case of this check can run on this machine.")
+    if finding and device.INTERPRET and (said := truth_of_tiles(battery.launched.values())):
+        finding = Finding("truth-of-a-tile", said, finding.detail)
     finding = finding or battery.extra_assertions()
     gates = {"values": "failed" if finding else "passed"}
     facts: list[dict[str, Any]] = []
     if battery.triton and (finding is None or (not brief and finding.code not in _STOPS)):
         compile_finding, gates["compile"], facts = compile_for_a100(battery.fn, cases, compile_gate)
+        if compile_finding and WORDLESS.search(compile_finding.sentence):
+            said = slip(battery.launched.values()) or compile_finding.sentence
+            compile_finding = replace(compile_finding, sentence=said)
         finding = compile_finding or finding
     measured: dict[str, Any] = {}
     if speed is not None:

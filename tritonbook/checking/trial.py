@@ -21,15 +21,21 @@ from .cases import Case, TensorSpec
 from .guard import Guarded
 from .launches import Launch, Watch, watching
 
+# Seconds of a processor's time that a call may take in the interpreter, where a page does not ask
+# for a longer limit. On a GPU a call may have a compiler's work to do.
+WORK = 5.0
+
 
 class CheckTimeout(BaseException):
     """The learner's code ran too long. Not an Exception, so that `except Exception` lets it by."""
 
 
 @contextlib.contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float, work: float = 0.0) -> Iterator[None]:
     """Raise CheckTimeout in the block after `seconds`, and again every second after that.
 
+    work: seconds of a processor's time after which it is raised too (0: no such limit): whoever
+    spins is stopped soon, and whoever waits for a busy machine is not.
     Works in the main thread only (notebooks, tests); elsewhere the caller has its own limit.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
@@ -37,15 +43,22 @@ def time_limit(seconds: float) -> Iterator[None]:
         return
 
     def stop(signum: int, frame: Any) -> None:
-        raise CheckTimeout(f"stopped after {seconds:g} s")
+        spent = seconds if signum == signal.SIGALRM else work
+        raise CheckTimeout(f"Stopped after {spent:g} s.")
 
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    timers = [(signal.SIGALRM, signal.ITIMER_REAL, seconds)]
+    if work:
+        timers.append((signal.SIGPROF, signal.ITIMER_PROF, work))
+    old = [signal.signal(number, stop) for number, _, _ in timers]
+    for _, timer, limit in timers:
+        signal.setitimer(timer, limit, 1.0)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
+        for _, timer, _ in timers:
+            signal.setitimer(timer, 0)
+        for (number, _, _), handler in zip(timers, old, strict=True):
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
@@ -124,7 +137,7 @@ def run_trial(
         trial = Trial(case, draw, fill, values, inputs, watch)
         start = time.perf_counter()
         try:
-            with time_limit(timeout):
+            with time_limit(timeout, WORK * max(1.0, timeout / 20) if device.INTERPRET else 0.0):
                 trial.result = fn(*arguments, **case.options)
                 if not device.INTERPRET:
                     torch.cuda.synchronize()

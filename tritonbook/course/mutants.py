@@ -6,12 +6,17 @@
     VARIANTS = {"add": [Variant("block_256", ("BLOCK_SIZE=1024", "BLOCK_SIZE=256"))]}
 
 An edit whose old text is not in the answer exactly once is an error, so none can rot unnoticed.
+
+`make mutate` changes answers by machine. A change that makes no difference to the contract stands
+there by its name, with the reason; one that is refused after all is reported.
+
+    EQUIVALENT = {"add": {"mask = offs < n => mask = offs < n & True": "it is the same mask"}}
 """
 
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import gaps
@@ -76,12 +81,12 @@ class Mutant(_Edited):
         if only not in (None, "interpreter", "gpu"):
             raise MutantError(f"{name!r}: only={only!r} must be 'interpreter' or 'gpu'")
         codes = (codes,) if isinstance(codes, str) else tuple(codes)
-        for field, value in zip(
+        for name_of, value in zip(
             ("name", "codes", "edits", "replace", "only"),
             (name, codes, edits, replace, only),
             strict=True,
         ):
-            object.__setattr__(self, field, value)
+            object.__setattr__(self, name_of, value)
 
 
 @dataclass(frozen=True, init=False)
@@ -93,8 +98,10 @@ class Variant(_Edited):
     replace: str | None
 
     def __init__(self, name: str, *edits: Edit, replace: str | None = None):
-        for field, value in zip(("name", "edits", "replace"), (name, edits, replace), strict=True):
-            object.__setattr__(self, field, value)
+        for name_of, value in zip(
+            ("name", "edits", "replace"), (name, edits, replace), strict=True
+        ):
+            object.__setattr__(self, name_of, value)
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,7 @@ class WrongAnswers:
     path: Path
     mutants: dict[str, tuple[Mutant, ...]]
     variants: dict[str, tuple[Variant, ...]]
+    equivalent: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def text(self, key: str, change: Mutant | Variant) -> str:
         """The text of the answer cell `key` with a mutant's or a variant's change."""
@@ -137,7 +145,7 @@ def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
         for key, changes in found.items():
             _check_table(path, f"{table}[{key!r}]", key, changes, kind, exercise)
         tables.append(found)
-    return WrongAnswers(exercise, path, *tables)
+    return WrongAnswers(exercise, path, *tables, getattr(module, "EQUIVALENT", {}))
 
 
 def _check_table(

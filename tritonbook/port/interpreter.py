@@ -14,6 +14,7 @@ import numpy as np
 
 from .compat import FakeDriver, triton_version
 from .device import INTERPRET
+from .idle_lanes import hold_rubbish
 from .interpreter_types import keep_types
 
 _installed = False
@@ -35,6 +36,8 @@ def install_interpreter_fixes() -> None:
       under this name only.
     - names imported from `triton.language` (`from triton.language import load`) stay what they are
       outside kernels, and a kernel that sees no module called `triton.language` is refused.
+    - lanes that a mask switches off hold zeros where no `other=` fills them (see `idle_lanes`).
+    - Python's `max` and `min` of a tile: the compiler takes them for tl.maximum and tl.minimum.
     - torch's `wrap_triton` refuses an interpreted kernel (torch 2.6 to 2.9, at least).
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the
       cast to bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
@@ -59,6 +62,7 @@ def install_interpreter_fixes() -> None:
     if triton_version() < (3, 7):
         _allow_runtime_loop_bounds(interp)
     keep_types(interp)
+    hold_rubbish(interp)
     _patch_language_once_a_launch(interp)
     _let_constants_meet_tiles()
     _keep_what_was_written(interp.FunctionRewriter)
@@ -105,6 +109,8 @@ def _patch_language_once_a_launch(interp: Any) -> None:
     patch_lang, launch = interp._patch_lang, interp.GridExecutor.__call__
     patched: set[int] = set()  # modules, and kernels' own, in the launch that is running
     bare: list[tuple[dict[str, Any], dict[str, Any]]] = []  # names to put back after it
+    added: list[tuple[dict[str, Any], str]] = []  # and to take away
+    of_tiles = {"max": _of_tiles(max, "maximum"), "min": _of_tiles(min, "minimum")}
     functions = {id(value): name for name, value in vars(tl).items() if callable(value)}
     only_tl = types.SimpleNamespace(__globals__={"tl": tl})
 
@@ -123,6 +129,10 @@ def _patch_language_once_a_launch(interp: Any) -> None:
             own = {name: value for name, value in home.items() if id(value) in functions}
             bare.append((home, own))
             home.update({name: getattr(tl, functions[id(value)]) for name, value in own.items()})
+            for name, function in of_tiles.items():
+                if name not in home:
+                    home[name] = function
+                    added.append((home, name))
         return scope
 
     def launch_with_nothing_patched(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -133,9 +143,24 @@ def _patch_language_once_a_launch(interp: Any) -> None:
             while bare:
                 home, own = bare.pop()
                 home.update(own)
+            while added:
+                home, name = added.pop()
+                del home[name]
 
     interp._patch_lang = patch_what_is_not
     interp.GridExecutor.__call__ = launch_with_nothing_patched
+
+
+def _of_tiles(builtin: Callable[..., Any], namesake: str) -> Callable[..., Any]:
+    import triton.language as tl
+
+    @functools.wraps(builtin)
+    def either(*values: Any, **options: Any) -> Any:
+        if len(values) == 2 and any(isinstance(value, tl.tensor) for value in values):
+            return getattr(tl, namesake)(*values)
+        return builtin(*values, **options)
+
+    return either
 
 
 def _let_constants_meet_tiles() -> None:

@@ -6,58 +6,8 @@ import re
 from typing import Any
 
 from ..port.compat import causes
+from ..port.plain_words import said_of
 from .occupancy import LIMITS
-
-# Triton's words -> ours. The first match wins; \1, \2 stand for the groups.
-_PLAIN = (
-    (
-        r"unsupported AST node type: (?:ListComp|DictComp|SetComp|GeneratorExp)|comprehensions",
-        "A kernel cannot contain a comprehension. Write a loop, or compute with tiles.",
-    ),
-    (r"unsupported AST node type: (\w+)", r"A kernel cannot contain this kind of Python (\1)."),
-    (
-        r"Cannot access global variable (\w+) from within",
-        r"A kernel cannot read the global `\1`. Pass it as an argument, or make it a "
-        r"`tl.constexpr`.",
-    ),
-    (
-        r"NameError(?:: |\([\"'])(\w+) is not defined",
-        r"`\1` is not defined where the kernel uses it.",
-    ),
-    (
-        r"arange's (?:range must|arguments).*",
-        "`tl.arange` takes compile-time constants whose distance is a power of two.",
-    ),
-    (
-        r"Loop-carried variable (\w+) has initial type (\S+) but is re-assigned to (\S+)",
-        r"`\1` changes its type inside the loop, from \2 to \3. Start it as \3.",
-    ),
-    (
-        r"Mismatched type for (\w+) between then block \((\S+)\) and else block \((\S+)\)",
-        r"`\1` is \2 in one branch and \3 in the other.",
-    ),
-    (
-        r"shape.* (?:\d+ )?must be (?:a )?power of 2|Shape element \d+ must be a power of 2",
-        "Every tile dimension must be a power of two.",
-    ),
-    (
-        r"(?:M|N|K) >= 16|must be at least 16|lower than 16|minimum dot size|Input shapes should",
-        "`tl.dot` needs tiles of at least 16 in every dimension.",
-    ),
-    (r"incompatible dimensions|Cannot make_shape_compatible|broadcast", "Two shapes do not fit."),
-    (
-        r"(?:numel|number of elements).*exceed\w* .*maximum",
-        "A tile is too large: Triton allows 1,048,576 elements.",
-    ),
-    (
-        r"Unsupported ptr type|unsupported tensor index|Pointer argument",
-        "The kernel uses a value as a pointer that is not one.",
-    ),
-    (
-        r"not defined in both|is not defined in (?:then|else)",
-        "A variable is set in one branch only.",
-    ),
-)
 
 
 def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
@@ -75,10 +25,12 @@ def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
         }
     first = (str(error).strip().splitlines() or ["no message"])[0]
     if launched:
+        message = said_of(str(error))
+        told = f"Triton cannot compile this launch for sm_{arch}: {kind}: {first}"
         return {
             "code": "does-not-compile",
-            "message": f"Triton cannot compile this launch for sm_{arch}: {kind}: {first}",
-            "caret": "",
+            "message": message or told,
+            "caret": told if message else "",
         }
     if re.search(r"cuda|CUDA|NVIDIA driver|is_cuda", f"{kind} {error}"):
         return {
@@ -109,11 +61,8 @@ def _words(error: BaseException) -> str:
 def _sentence(innermost: BaseException) -> str:
     words = _words(innermost)
     raw = words if getattr(innermost, "error_message", None) else repr(innermost)
-    for text in (words, raw):
-        for pattern, sentence in _PLAIN:
-            found = re.search(pattern, text)
-            if found:
-                return found.expand(sentence) if "\\" in sentence else sentence
+    if found := said_of(words) or said_of(raw):
+        return found
     if type(innermost).__name__ == "CompileTimeAssertionFailure":
         return f"A `tl.static_assert` does not hold: {words.splitlines()[-1] if words else ''}"
     return (

@@ -18,6 +18,7 @@ import torch
 
 from ..descriptors import tensor_of
 from ..port.compat import hook_launch, launch_arguments
+from ..port.idle_lanes import filled
 from .regions import Region
 
 LOAD, STORE, ATOMIC = "load", "store", "atomic"
@@ -236,8 +237,9 @@ def meter(
 @contextlib.contextmanager
 def _patched(seen: Meter) -> Iterator[None]:
     import triton.language as tl
-    from triton.runtime.interpreter import InterpreterBuilder as Builder
-    from triton.runtime.interpreter import TensorHandle
+    from triton.runtime import interpreter
+
+    Builder, TensorHandle = interpreter.InterpreterBuilder, interpreter.TensorHandle
 
     names = ("create_masked_load", "create_masked_store", "create_atomic_rmw", "create_atomic_cas")
     originals = {name: getattr(Builder, name) for name in (*names, "create_dot")}
@@ -248,10 +250,13 @@ def _patched(seen: Meter) -> Iterator[None]:
         given = not sys._getframe(2).f_code.co_name.startswith("create_")
         return TensorHandle(seen._note(self, kind, pointers, mask.data, given), tl.int1)
 
-    # Descriptors name some of the other arguments of a load.
-    def load(self: Any, pointers: Any, mask: Any, *rest: Any, **named: Any) -> Any:
-        mask = only(self, LOAD, pointers, mask)
-        return originals["create_masked_load"](self, pointers, mask, *rest, **named)
+    # Descriptors name some of the other arguments of a load. Lanes that are kept from their address
+    # get zeros; those that the kernel's own mask switches off hold what it says.
+    def load(self: Any, pointers: Any, mask: Any, other: Any, *rest: Any, **named: Any) -> Any:
+        safe = only(self, LOAD, pointers, mask)
+        if other is None and not safe.data.all():
+            other = filled(interpreter, pointers, mask.data)
+        return originals["create_masked_load"](self, pointers, safe, other, *rest, **named)
 
     def store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
         mask = only(self, STORE, pointers, mask)

@@ -1,0 +1,87 @@
+"""Machine-made mistakes: what is made, and that no check accepts one without a reason."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from tritonbook.build import mutate
+from tritonbook.build.mutations import Mutation, mutations
+from tritonbook.course.exercises import exercises
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = 2  # changes of each answer; `make mutate` tries them all
+
+ANSWER = """\
+@triton.jit
+def sum_kernel(x_ptr, out_ptr, N, stride_xm, stride_om, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    ### BEGIN SOLUTION
+    offs = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + pid * stride_xm + offs, mask=offs < N, other=0.0).to(tl.float32)
+    tl.store(out_ptr + pid * stride_om, tl.sum(tl.where(x > 0, x, 0.0), axis=0))
+    ### END SOLUTION"""
+
+
+def changed() -> dict[str, str]:
+    return {m.name.partition(" => ")[2]: m.text for m in mutations(ANSWER)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = tl.load(x_ptr + pid * stride_xm + offs, other=0.0).to(tl.float32)",
+        "x = tl.load(x_ptr + pid * stride_xm + offs, mask=offs < N).to(tl.float32)",
+        "x = tl.load(x_ptr + pid * stride_xm + offs, mask=offs <= N, other=0.0).to(tl.float32)",
+        "x = tl.load(x_ptr + pid * stride_om + offs, mask=offs < N, other=0.0).to(tl.float32)",
+        "x = tl.load(x_ptr + pid + offs, mask=offs < N, other=0.0).to(tl.float32)",
+        "x = tl.load(x_ptr + pid * stride_xm + offs, mask=offs < N, other=0.0)",
+        "tl.store(out_ptr + pid * stride_om, tl.sum(x, axis=0))",
+        "tl.store(out_ptr + pid * stride_om, tl.sum(tl.where(x > 0, x, 0.0), axis=1))",
+        "tl.store(out_ptr + pid * stride_om, tl.max(tl.where(x > 0, x, 0.0), axis=0))",
+        "pass",
+    ],
+)
+def test_the_mistakes_of_kernels_are_made(line: str):
+    text = changed()[line]
+    assert text.count(line) == 1 and "SOLUTION" not in text
+
+
+def test_only_gaps_are_changed_and_each_change_is_one():
+    made = mutations(ANSWER)
+    assert all("    pid = tl.program_id(0)\n" in each.text for each in made)
+    assert len({each.text for each in made}) == len({each.name for each in made}) == len(made)
+
+
+def results(course, monkeypatch, **wrong):
+    """The sweep of the template exercise, its wrong.py saying what is equivalent."""
+    with course.wrong.open("a") as file:
+        file.write(f"\nEQUIVALENT = {wrong!r}\n")
+    found = list(mutate.sweep([course.exercise], course.root, 1))
+    return {each.name: each for each in found}
+
+
+def test_a_sweep_says_what_is_accepted_and_goes_on_where_it_stopped(course, monkeypatch):
+    """Kills: an entry that hides a mistake, a sweep that begins again each time."""
+    first = results(course, monkeypatch, twice={})
+    refused = next(name for name, each in first.items() if each.verdict == "refused")
+    assert not [each for each in first.values() if each.verdict in ("ACCEPTED", "HIDDEN ONLY")]
+    monkeypatch.setattr(mutate, "_ask", None)  # nobody is asked again
+    second = results(course, monkeypatch, twice={refused: "so they say", "gone => gone too": "?"})
+    assert second[refused].verdict == "NOT EQUIVALENT"
+    assert mutate.stale([course.exercise]) == ["17_twice, twice: gone => gone too"]
+
+
+def some(made: list[Mutation]) -> list[Mutation]:
+    return sorted(made, key=lambda m: hashlib.sha256(m.name.encode()).digest())[:SAMPLE]
+
+
+@pytest.mark.slow
+def test_no_mistake_of_a_sample_is_accepted_without_a_reason(tmp_path):
+    """Kills: a case that is taken away, an entry of EQUIVALENT that is no longer true."""
+    course = [each for each in exercises() if each.needs == "interpreter" and each.number < 60]
+    assert mutate.stale(course) == []
+    found = [each for each in mutate.sweep(course, ROOT, 1, pick=some) if each.verdict.isupper()]
+    assert found == []

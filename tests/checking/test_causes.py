@@ -1,0 +1,64 @@
+"""Where nothing names a cause, what is certain is said: which rows, which inputs, which result."""
+
+import pytest
+import torch
+
+from tritonbook.checking import Check, Tolerance, case, run_check, tensor
+from tritonbook.checking.compare import compare_values
+from tritonbook.checking.diagnose import Evidence, diagnose
+
+from . import answers
+
+X = torch.arange(1.0, 25.0, dtype=torch.float64).reshape(4, 6).sqrt()
+W = torch.arange(1.0, 7.0, dtype=torch.float64)
+ODD_ROWS = torch.tensor([[False], [True], [False], [True]])
+
+
+def found(got, unused=()):
+    difference = compare_values(got, X * W, Tolerance(1e-6))
+    return diagnose(
+        Evidence(difference, {}, [], None, lambda: False, False, 1.0, lambda: list(unused))
+    )
+
+
+@pytest.mark.parametrize(
+    ("got", "code", "words"),
+    [
+        ((X * W)[[1, 2, 3, 0]], "rows-moved", "row 0 holds that of row 1"),
+        ((X * W)[[2, 2, 2, 2]], "rows-moved", "the result of row 2"),
+        (X * W / X.sum(dim=1, keepdim=True), "off-by-row", "a factor of its own (in row 0: 0.09"),
+        (X * W - X.amax(dim=1, keepdim=True), "off-by-row", "a summand of its own"),
+        (torch.where(W > 3, 0, X * W), "zeros", "(column 3 to 5 of 6)"),
+        (X * 1.5, "off-by-column", "its weight or bias"),
+        (X * W + X**2 * W.flip(0), "wrong-values", "wrong everywhere"),
+        (torch.where(ODD_ROWS, X + W, X * W), "wrong-values", "(row 1, 3 of 4"),
+        (torch.where(W == 5, torch.nan, X * W), "nan", "(column 4 of 6)"),
+    ],
+)
+def test_what_is_certain_is_said(got, code, words):
+    """Kills: "without a pattern", and a cause that the values do not show."""
+    said = found(got)
+    assert (said.code, words in said.sentence) == (code, True), said.sentence
+
+
+def test_an_input_that_never_gets_in_is_named():
+    said = found(X + 0.1 * X**2, unused=["w"])
+    assert said.code == "unused-input" and "whatever `w` holds" in said.sentence
+
+
+def beside_nothing(x, w):
+    return answers.right(x), answers.right(w)
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        (lambda x, w: (2 * x, w**2), "In `dw` (`dx` right): "),
+        (lambda x, w: (2 * x + 0 * w[0], 3 * w + x[0]), "In `dw` (`dx` right): The result is the"),
+    ],
+)
+def test_the_wrong_one_of_several_results_is_named(reference, said):
+    """Kills: a card that does not say which gradient is wrong, or whose input is left out."""
+    check = Check(reference, [case("both", x=tensor(40), w=tensor(40))], results=("dx", "dw"))
+    sentence = run_check(beside_nothing, check, "both").finding.sentence
+    assert sentence.startswith(said) and ("`x` holds" in sentence) == ("The result is" in said)

@@ -1,0 +1,96 @@
+"""Lanes that a mask switches off: rubbish, as on a GPU, and named where it reaches a result."""
+
+import tritonbook  # noqa: F401, I001  (chooses the interpreter before triton is imported)
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+from tritonbook.checking import Check, case, run_check, tensor
+from tritonbook.port.idle_lanes import hold_zero
+from tritonbook.seeing.meter import meter
+
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+
+
+@triton.jit
+def copy_tile_kernel(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    tl.store(out_ptr + offs, tl.load(x_ptr + offs, mask=offs < N))
+
+
+@triton.jit
+def sum_kernel(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * N + offs, mask=offs < N)
+    tl.store(out_ptr + tl.program_id(0), tl.sum(x.to(tl.float32), axis=0))
+
+
+@triton.jit
+def count_kernel(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * N + offs, mask=offs < N)
+    total = tl.sum(tl.where(offs < N, x, 0.0).to(tl.float32), axis=0)
+    tl.store(out_ptr + tl.program_id(0), total)
+
+
+@triton.jit
+def highest_kernel(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * N + offs, mask=offs < N)
+    tl.store(out_ptr + tl.program_id(0), tl.max(x, axis=0))
+
+
+def launched(dtype):
+    x, out = torch.ones(8).to(dtype), torch.zeros(8).to(dtype)
+    copy_tile_kernel[(1,)](x, out, 5, BLOCK=8)
+    return out.tolist()
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.int8, torch.int32, torch.int64, torch.bool])
+def test_idle_lanes_hold_rubbish(dtype):
+    """Kills: zeros, with which a sum without `other=` is right in the interpreter alone."""
+    idle = launched(dtype)[5:]
+    if dtype in FLOATS:
+        assert sorted(map(str, map(float, idle)))[-1] == "nan" and max(map(abs, idle[:2])) > 2e4
+    assert 0 not in idle
+    with hold_zero():
+        assert launched(dtype)[5:] == [0, 0, 0]
+
+
+def test_a_meter_changes_nothing_of_it():
+    unseen = str(launched(torch.float32))
+    with meter():
+        assert str(launched(torch.float32)) == unseen
+
+
+def rows(kernel):
+    def total(x):
+        out = torch.empty(x.shape[0], dtype=x.dtype, device=x.device)
+        kernel[(x.shape[0],)](x, out, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
+        return out
+
+    return total
+
+
+CHECK = Check(
+    lambda x: x.sum(dim=1), [case("odd", x=tensor(3, 5)), case("even", x=tensor(2, 8))], terms=8
+)
+
+
+def test_the_missing_other_is_named_with_its_line():
+    """Kills: "NaN where a number is expected", which names nothing."""
+    report = run_check(rows(sum_kernel), CHECK, "total")
+    assert report.finding.code == "no-other"
+    assert "mask=offs < N)` needs `other=`" in report.finding.sentence
+
+
+def test_a_maximum_shows_it_too():
+    """Kills: rubbish of NaN alone, which a maximum passes over."""
+    check = Check(lambda x: x.amax(dim=1), [case("odd", x=tensor(3, 5))])
+    assert run_check(rows(highest_kernel), check, "highest").finding.code == "no-other"
+
+
+def test_who_sorts_the_lanes_out_needs_no_other():
+    """Kills: refusing an honest kernel that never uses its idle lanes."""
+    assert run_check(rows(count_kernel), CHECK, "total").passed

@@ -1,0 +1,376 @@
+"""Mistakes that Triton's compiler or interpreter stumbles over: the kernel's lines, the launch, and
+what the card says of them."""
+
+from __future__ import annotations
+
+GOOD = """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, 2 * x, mask=mask)"""
+LAUNCH = "double_kernel[(triton.cdiv(n, 64),)](x, out, n, BLOCK=64)"
+
+# name: (the kernel's lines after its offsets and mask, the launch, the sentence)
+MISTAKES = {
+    "grid_int": (
+        GOOD,
+        "double_kernel[triton.cdiv(n, 64)](x, out, n, BLOCK=64)",
+        "The grid is a tuple, also with one number in it: `(n,)`, with a comma.",
+    ),
+    "grid_float": (
+        GOOD,
+        "double_kernel[(n / 64 + 1,)](x, out, n, BLOCK=64)",
+        "A whole number is needed, and `/` gives a float. Use `triton.cdiv(a,",
+    ),
+    "no_grid": (
+        GOOD,
+        "double_kernel(x, out, n, BLOCK=64)",
+        "A kernel's code ran as plain Python: it is launched as",
+    ),
+    "missing_arg": (
+        GOOD,
+        "double_kernel[(4,)](x, out, BLOCK=64)",
+        "The call leaves out 'n'. Compare its arguments with the function's, one",
+    ),
+    "unknown_kw": (
+        GOOD,
+        "double_kernel[(4,)](x, out, n, BLOCK_SIZE=64)",
+        "The call leaves out 'BLOCK'. Compare its arguments with the function's,",
+    ),
+    "too_many_args": (
+        GOOD,
+        "double_kernel[(4,)](x, out, n, 64, 3)",
+        "The call gives 5 arguments where 4 are expected. Compare them one by",
+    ),
+    "block_twice": (
+        GOOD,
+        "double_kernel[(4,)](x, out, n, 64, BLOCK=64)",
+        "`BLOCK` is given twice, by its place and by its name.",
+    ),
+    "block_not_pow2": (
+        GOOD,
+        "double_kernel[(triton.cdiv(n, 60),)](x, out, n, BLOCK=60)",
+        "`tl.arange` needs a power of two. Round up with",
+    ),
+    "return_value": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+return 2 * x""",
+        LAUNCH,
+        "A kernel returns nothing, and `return 2 * x` does. Use `tl.store`.",
+    ),
+    "pow": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+tl.store(out_ptr + offs, x**2, mask=mask)""",
+        LAUNCH,
+        "`**` does not work on a tile. Write the product, `x * x`.",
+    ),
+    "index_store": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+out_ptr[offs] = 2 * x""",
+        LAUNCH,
+        "A pointer is an address, not an array, and cannot be indexed. Read with",
+    ),
+    "store_value_first": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+tl.store(2 * x, out_ptr + offs, mask=mask)""",
+        LAUNCH,
+        "What `tl.store` gets first must be addresses: a pointer plus offsets.",
+    ),
+    "store_no_value": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+tl.store(out_ptr + offs, mask=mask)""",
+        LAUNCH,
+        "The call leaves out 'value'. Compare its arguments with the function's,",
+    ),
+    "load_offsets_only": (
+        """\
+x = tl.load(offs, mask=mask)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "What `tl.load` gets first must be addresses: a pointer plus offsets.",
+    ),
+    "scalar_pointer_tile_mask": (
+        """\
+x = tl.load(x_ptr, mask=mask)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "The mask is a tile and the address one number. Are the offsets missing",
+    ),
+    "store_scalar_pointer": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+tl.store(out_ptr + pid, 2 * x, mask=mask)""",
+        LAUNCH,
+        "A tile of values and one address: nobody knows where they go. Are the",
+    ),
+    "typo_tl": (
+        """\
+x = tl.laod(x_ptr + offs, mask=mask)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "There is no `tl.laod`. Is it misspelt?",
+    ),
+    "torch_in_kernel": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+tl.store(out_ptr + offs, torch.exp(x), mask=mask)""",
+        LAUNCH,
+        "A kernel cannot call functions of torch, numpy or math. Look for its",
+    ),
+    "math_in_kernel": (
+        """\
+import math
+x = tl.load(x_ptr + offs, mask=mask)
+tl.store(out_ptr + offs, math.sqrt(x), mask=mask)""",
+        LAUNCH,
+        "A kernel cannot import. What it uses is imported above it, and comes",
+    ),
+    "python_sum": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+tl.store(out_ptr + offs, sum(x), mask=mask)""",
+        LAUNCH,
+        "Python's `sum` is not known in a kernel. Look for its namesake in `tl`.",
+    ),
+    "if_tile": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+if x > 0:
+    x = 2 * x
+tl.store(out_ptr + offs, x, mask=mask)""",
+        LAUNCH,
+        "`if`, `and`, `or` and `not` need one truth value, and a tile has many.",
+    ),
+    "and_masks": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask and offs >= 0)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "Python's `and` needs one truth value, and a mask has many: write `&`.",
+    ),
+    "arange_runtime": (
+        """\
+o = pid * BLOCK + tl.arange(0, n)
+x = tl.load(x_ptr + o)
+tl.store(out_ptr + o, 2 * x)""",
+        LAUNCH,
+        "`tl.arange` takes compile-time constants (`tl.constexpr`). Add what is",
+    ),
+    "arange_one": (
+        """\
+o = pid * BLOCK + tl.arange(BLOCK)
+x = tl.load(x_ptr + o, mask=mask)
+tl.store(out_ptr + o, 2 * x, mask=mask)""",
+        LAUNCH,
+        "The call leaves out 'end'. Compare its arguments with the function's,",
+    ),
+    "zeros_int": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+acc = tl.zeros(BLOCK, dtype=tl.float32)
+tl.store(out_ptr + offs, 2 * x + acc, mask=mask)""",
+        LAUNCH,
+        "A tile's shape is a list: `tl.zeros([BLOCK], dtype=tl.float32)`.",
+    ),
+    "zeros_torch_dtype": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+acc = tl.zeros([BLOCK], dtype=torch.float32)
+tl.store(out_ptr + offs, 2 * x + acc, mask=mask)""",
+        LAUNCH,
+        "A kernel takes dtypes from `tl`: `tl.float32`, not `torch.float32`.",
+    ),
+    "zeros_runtime": (
+        """\
+acc = tl.zeros([n], dtype=tl.float32)
+x = tl.load(x_ptr + offs, mask=mask)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "A tile's size is a compile-time constant (`tl.constexpr`), and a power",
+    ),
+    "shape_mismatch": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+y = x + tl.arange(0, 32)
+tl.store(out_ptr + offs, y, mask=mask)""",
+        LAUNCH,
+        "Two shapes do not fit: tiles must have the same size, or size 1, in",
+    ),
+    "broadcast_2d": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+y = x[:, None] + x
+tl.store(out_ptr + offs, y, mask=mask)""",
+        LAUNCH,
+        "The values have another shape than the addresses.",
+    ),
+    "index_tile": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+tl.store(out_ptr + offs, x[0], mask=mask)""",
+        LAUNCH,
+        "A tile cannot be indexed: only `[:, None]` and `[None, :]` exist.",
+    ),
+    "print_fstring": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+print(f'x is {x}')
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        'Compiled kernels print with `tl.device_print("x", x)`, not with an',
+    ),
+    "keyword_typo": (
+        """\
+x = tl.load(x_ptr + offs, masks=mask)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "There is no argument called `masks`. Look at how the function spells",
+    ),
+    "sum_no_axis_kw": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+s = tl.sum(x, dim=0)
+tl.store(out_ptr + offs, 2 * x + 0 * s, mask=mask)""",
+        LAUNCH,
+        "There is no argument called `dim`. Look at how the function spells it.",
+    ),
+    "axis_1": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+s = tl.sum(x, axis=1)
+tl.store(out_ptr + offs, 2 * x + 0 * s, mask=mask)""",
+        LAUNCH,
+        "The tile has no axis 1. A tile of one dimension has `axis=0` alone.",
+    ),
+    "dot_1d": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+s = tl.dot(x, x)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "`tl.dot` multiplies tiles of two dimensions: [M, K] by [K, N].",
+    ),
+    "dot_small": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+y = tl.reshape(x, (8, 8))
+z = tl.dot(y, y)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "`tl.dot` needs tiles of at least 16 in every dimension.",
+    ),
+    "loop_type_change": (
+        """\
+acc = 0
+x = tl.load(x_ptr + offs, mask=mask)
+for i in range(0, n, BLOCK):
+    acc = acc + tl.sum(x, axis=0)
+tl.store(out_ptr + offs, 2 * x + 0 * acc, mask=mask)""",
+        LAUNCH,
+        "`acc` changes its type inside the loop, from int32 to fp32. Start it as",
+    ),
+    "one_branch": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+if pid == 0:
+    y = 2 * x
+tl.store(out_ptr + offs, y, mask=mask)""",
+        LAUNCH,
+        "`y` is not defined where the kernel uses it. Is it set in one branch",
+    ),
+    "lambda_in_kernel": (
+        """\
+f = lambda v: 2 * v
+x = tl.load(x_ptr + offs, mask=mask)
+tl.store(out_ptr + offs, f(x), mask=mask)""",
+        LAUNCH,
+        "A kernel cannot contain this kind of Python (Lambda).",
+    ),
+    "atomic_blockwise": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+tl.atomic_add(out_ptr, 2 * x, mask=mask)""",
+        LAUNCH,
+        "`tl.atomic_add(out_ptr, ...)` has one address and a mask of many lanes.",
+    ),
+    "cast_torch": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask).to(torch.float32)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "A kernel takes dtypes from `tl`: `tl.float32`, not `torch.float32`.",
+    ),
+    "cast_method": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask).float()
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "A tile has no `.float()`. Convert it with `.to(tl.float32)`, or another",
+    ),
+    "mask_none_kw": (
+        """\
+x = tl.load(x_ptr + offs, mask)
+tl.store(out_ptr + offs, mask, 2 * x)""",
+        LAUNCH,
+        "The mask is no truth value. In `tl.store(pointers, values, mask=...)`",
+    ),
+    "other_no_mask": (
+        """\
+x = tl.load(x_ptr + offs, other=0.0)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "`other=` says what masked lanes hold: it needs `mask=` beside it.",
+    ),
+    "pointer_times": (
+        """\
+x = tl.load(x_ptr * 1 + offs, mask=mask)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "A pointer can have whole numbers added to it, and nothing else done to",
+    ),
+    "pointer_plus_pointer": (
+        """\
+x = tl.load(x_ptr + out_ptr, mask=mask)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "Two addresses cannot be added: add offsets to a pointer.",
+    ),
+    "float_offsets": (
+        """\
+o = pid * BLOCK / 1 + tl.arange(0, BLOCK)
+x = tl.load(x_ptr + o, mask=mask)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "Offsets must be whole numbers, and these are floats. `/` makes a float:",
+    ),
+    "cpu_item": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask)
+tl.store(out_ptr + offs, 2 * x.item(), mask=mask)""",
+        LAUNCH,
+        "A kernel works on tiles and addresses; methods of tensors do not exist",
+    ),
+    "cdiv_in_grid_list": (
+        GOOD,
+        "double_kernel[[triton.cdiv(n, 64)]](x, out, n, BLOCK=64)",
+        "The grid is a tuple, `(n,)`, no list.",
+    ),
+    "none_arg": (
+        GOOD,
+        "double_kernel[(4,)](x, None, n, BLOCK=64)",
+        "One of the kernel's arguments is None.",
+    ),
+    "list_arg": (
+        GOOD,
+        "double_kernel[(4,)](x, out, [n], BLOCK=64)",
+        "A kernel takes tensors and numbers, and was given a list.",
+    ),
+    "shape_arg": (
+        GOOD,
+        "double_kernel[(4,)](x, out, x.shape, BLOCK=64)",
+        "A kernel takes tensors and numbers, and was given a tuple. Pass one",
+    ),
+}

@@ -1,0 +1,60 @@
+"""What a kernel's text shows, where the compiler's words or the values name no cause."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .diagnose import parsed
+
+# The compiler's last words where it has none for the cause.
+WORDLESS = re.compile(r"PassManager::run failed|error encountered during parsing")
+
+
+def slip(kernels: Iterable[Callable[..., Any]]) -> str | None:
+    """One sentence for the first slip in the kernels' texts, or None."""
+    trees = [parsed(kernel) for kernel in kernels]
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.Return) and node.value is not None:
+            return f"A kernel returns nothing, and `{ast.unparse(node)}` does. Use `tl.store`."
+        if said := _truth_of_tiles(node) or _one_address(node):
+            return said
+    return None
+
+
+def truth_of_tiles(kernels: Iterable[Callable[..., Any]]) -> str | None:
+    """One sentence where a mask is made with Python's `and`, `or` or `not`, or None."""
+    nodes = (node for kernel in kernels for node in ast.walk(parsed(kernel)))
+    return next((said for node in nodes if (said := _truth_of_tiles(node))), None)
+
+
+def _truth_of_tiles(node: ast.AST) -> str | None:
+    if isinstance(node, ast.keyword):
+        is_mask = node.arg == "mask"
+    else:
+        is_mask = isinstance(node, ast.Assign) and "mask" in ast.unparse(node.targets[0])
+    for part in ast.walk(node.value) if is_mask else ():
+        if isinstance(part, ast.BoolOp):
+            word, sign = ("and", "&") if isinstance(part.op, ast.And) else ("or", "|")
+        elif isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
+            word, sign = "not", "~"
+        else:
+            continue
+        return f"Python's `{word}` needs one truth value, and a mask has many: write `{sign}`."
+    return None
+
+
+def _one_address(node: ast.AST) -> str | None:
+    """A tile of values for `out_ptr`, which is one address."""
+    if not (isinstance(node, ast.Call) and len(node.args) > 1 and node.keywords):
+        return None
+    name, where = ast.unparse(node.func), node.args[0]
+    bare = isinstance(where, ast.Name) and where.id.endswith("_ptr")
+    if bare and ".atomic_" in name and any(keyword.arg == "mask" for keyword in node.keywords):
+        return (
+            f"`{name}({where.id}, ...)` has one address and a mask of many lanes. Add the offsets "
+            "to the address, or reduce the tile to one number first."
+        )
+    return None

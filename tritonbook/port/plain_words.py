@@ -1,0 +1,278 @@
+"""Triton's errors in a learner's words: of its compiler, of its interpreter, of a launch.
+
+One sentence each: what is wrong and what to do. The first pattern that matches wins; a backslash
+with a number stands for a group. `tests/port/test_plain_words.py` provokes them.
+"""
+
+from __future__ import annotations
+
+import re
+
+_LAUNCH = (
+    (
+        r"object of type 'int' has no len\(\)",
+        "The grid is a tuple, also with one number in it: `(n,)`, with a comma.",
+    ),
+    (
+        r"can only concatenate list \(not \"tuple\"\) to list",
+        "The grid is a tuple, `(n,)`, no list.",
+    ),
+    (
+        r"'float' object cannot be interpreted as an integer",
+        "A whole number is needed, and `/` gives a float. Use `triton.cdiv(a, b)`, or `//`.",
+    ),
+    (
+        r"missing \d+ required positional arguments?: (.*)",
+        r"The call leaves out \1. Compare its arguments with the function's, one by one.",
+    ),
+    (
+        r"takes (\d+) positional arguments? but (\d+) were given",
+        r"The call gives \2 arguments where \1 are expected. Compare them one by one.",
+    ),
+    (
+        r"got multiple values for argument '(\w+)'",
+        r"`\1` is given twice, by its place and by its name.",
+    ),
+    (
+        r"got an unexpected keyword argument '(\w+)'|[Kk]eyword argument (\w+) was specified but",
+        r"There is no argument called `\1\2`. Look at how the function spells it.",
+    ),
+    (
+        r"failed to specialize argument of type:? (\w+)",
+        r"A kernel takes tensors and numbers, and was given a \1.",
+    ),
+    (
+        r"cannot convert \[.*\] of type .*tuple",
+        "A kernel takes tensors and numbers, and was given a tuple. Pass one size as a number.",
+    ),
+    (
+        r"'NoneType' object has no attribute '(?:type|dtype|data_ptr)'",
+        "One of the kernel's arguments is None.",
+    ),
+    (
+        r"no attribute 'is_cuda'|Pointer argument .* cannot be accessed from Triton",
+        "A tensor on the CPU reached a kernel compiled for the GPU. Allocate outputs on the "
+        "input's "
+        "device (`torch.empty_like(x)`).",
+    ),
+)
+
+_PYTHON = (
+    (
+        r"unsupported AST node type: (?:ListComp|DictComp|SetComp|GeneratorExp)|comprehensions",
+        "A kernel cannot contain a comprehension. Write a loop, or compute with tiles.",
+    ),
+    (
+        r"unsupported AST node type: (?:Break|Continue)",
+        "A kernel's loop has no `break` and no `continue`. Choose the loop's end beforehand, or "
+        "mask.",
+    ),
+    (
+        r"unsupported AST node type: Import",
+        "A kernel cannot import. What it uses is imported above it, and comes from `tl`.",
+    ),
+    (r"unsupported AST node type: (\w+)", r"A kernel cannot contain this kind of Python (\1)."),
+    (
+        r"Unsupported function referenced|unsupported function",
+        "A kernel cannot call functions of torch, numpy or math. Look for its namesake in `tl`.",
+    ),
+    (
+        r"Boolean value of Tensor with more than one value|truth value of an array",
+        "`if`, `and`, `or` and `not` need one truth value, and a tile has many. Use `tl.where`, "
+        "`&`, "
+        "`|` and `~`, or a mask.",
+    ),
+    (
+        r"list index out of range.*shape|has no attribute 'shape'",
+        "A kernel gets addresses, not tensors: it knows no shape. Pass sizes as arguments.",
+    ),
+    (
+        r"Cannot access global variable (\w+) from within",
+        r"A kernel cannot read the global `\1`. Pass it as an argument, or make it a "
+        r"`tl.constexpr`.",
+    ),
+    (
+        r"NameError(?:: |\([\"'])(sum|max|min|abs|len|float|int|round|pow) is not defined",
+        r"Python's `\1` is not known in a kernel. Look for its namesake in `tl`.",
+    ),
+    (
+        r"NameError(?:: |\([\"'])(\w+) is not defined",
+        r"`\1` is not defined where the kernel uses it. Is it set in one branch only, or misspelt?",
+    ),
+    (
+        r"module 'triton.language(?:\.\w+)*' has no attribute '(\w+)'",
+        r"There is no `tl.\1`. Is it misspelt?",
+    ),
+    (r"no attribute '__r?pow__'", "`**` does not work on a tile. Write the product, `x * x`."),
+    (
+        r"'tensor' object has no attribute '(float|half|bfloat16|int|long|double)'",
+        r"A tile has no `.\1()`. Convert it with `.to(tl.float32)`, or another dtype of `tl`.",
+    ),
+    (
+        r"'(?:tensor|TensorHandle)' object has no attribute '(\w+)'",
+        r"A tile has no `.\1`. Look for a function of `tl`.",
+    ),
+    (
+        r"can only unsplat single-element|'int' object is not callable",
+        "A kernel works on tiles and addresses; methods of tensors do not exist there. Pass sizes "
+        "and numbers as arguments.",
+    ),
+    (
+        r"'torch.dtype' object has no attribute",
+        "A kernel takes dtypes from `tl`: `tl.float32`, not `torch.float32`.",
+    ),
+    (
+        r"f-string containing non-constexpr",
+        'Compiled kernels print with `tl.device_print("x", x)`, not with an f-string.',
+    ),
+    (
+        r"Did you forget to add @triton.jit",
+        "A kernel's code ran as plain Python: it is launched as `kernel[grid](...)`, never "
+        "called as "
+        "`kernel(...)`, and a function that it calls needs `@triton.jit` too.",
+    ),
+)
+
+_TILES = (
+    (
+        r"arange's range must be a power of|range must be a power of",
+        "`tl.arange` needs a power of two. Round up with `triton.next_power_of_2`.",
+    ),
+    (
+        r"arange's arguments must",
+        "`tl.arange` takes compile-time constants (`tl.constexpr`). Add what is known later: "
+        "`start + tl.arange(0, BLOCK)`.",
+    ),
+    (
+        r"Shape element \d+ must have type `constexpr",
+        "A tile's size is a compile-time constant (`tl.constexpr`), and a power of two.",
+    ),
+    (
+        r"'int' object is not iterable",
+        "A tile's shape is a list: `tl.zeros([BLOCK], dtype=tl.float32)`.",
+    ),
+    (
+        r"Loop-carried variable (\w+) has initial type (\S+) but is re-assigned to (\S+)",
+        r"`\1` changes its type inside the loop, from \2 to \3. Start it as \3.",
+    ),
+    (
+        r"Mismatched type for (\w+) between then block \((\S+)\) and else block \((\S+)\)",
+        r"`\1` is \2 in one branch and \3 in the other.",
+    ),
+    (
+        r"shape.* (?:\d+ )?must be (?:a )?power of 2|Shape element \d+ must be a power of 2",
+        "Every tile dimension must be a power of two.",
+    ),
+    (
+        r"(?:M|N|K) >= 16|must be at least 16|lower than 16|minimum dot size|Input shapes should",
+        "`tl.dot` needs tiles of at least 16 in every dimension.",
+    ),
+    (
+        r"must have equal ranks >= 2|Both inputs must be 2D",
+        "`tl.dot` multiplies tiles of two dimensions: [M, K] by [K, N].",
+    ),
+    (
+        r"Both operands must be same dtype|must be same dtype|Both inputs must be of the same",
+        "`tl.dot` takes two tiles of one dtype. Convert one of them.",
+    ),
+    (
+        r"Dot .*reduction dim|First input shape .* second input shape",
+        "`tl.dot` takes [M, K] and [K, N]: the two K differ.",
+    ),
+    (
+        r"invalid axis (-?\d+)",
+        r"The tile has no axis \1. A tile of one dimension has `axis=0` alone.",
+    ),
+    (
+        r"[Mm]ask argument cannot be block type if pointer argument is not a block",
+        "The mask is a tile and the address one number. Are the offsets missing from the address?",
+    ),
+    (
+        r"Value argument cannot be block type if pointer argument is not a block",
+        "A tile of values and one address: nobody knows where they go. Are the offsets missing "
+        "from "
+        "the address?",
+    ),
+    (
+        r"Mask must have boolean scalar type",
+        "The mask is no truth value. In `tl.store(pointers, values, mask=...)` the mask comes "
+        "last.",
+    ),
+    (
+        r"`other` cannot be provided without `mask`|other.*without.*mask",
+        "`other=` says what masked lanes hold: it needs `mask=` beside it.",
+    ),
+    (
+        r"Expected pointer argument to have shape (\S.*) but got (\S.*)",
+        "The values have another shape than the addresses.",
+    ),
+    (
+        r"(?:numel|number of elements).*exceed\w* .*maximum",
+        "A tile is too large: Triton allows 1,048,576 elements.",
+    ),
+    (
+        r"incompatible dimensions|Cannot make_shape_compatible|broadcast",
+        "Two shapes do not fit: tiles must have the same size, or size 1, in each dimension.",
+    ),
+    (r"cannot add pointers together", "Two addresses cannot be added: add offsets to a pointer."),
+    (
+        r"invalid operands of type pointer<\w+> and triton\.language\.(?:fp|float|bf)\w*",
+        "Offsets must be whole numbers, and these are floats. `/` makes a float: use `//`.",
+    ),
+    (
+        r"invalid operands of type pointer",
+        "A pointer can have whole numbers added to it, and nothing else done to it.",
+    ),
+    (
+        r"unsupported tensor index",
+        "A tile cannot be indexed: only `[:, None]` and `[None, :]` exist. Reduce it, or load "
+        "the element that you need.",
+    ),
+    (
+        r"Unsupported ptr type .*in `tl\.(\w+)`",
+        r"What `tl.\1` gets first must be addresses: a pointer plus offsets.",
+    ),
+    (
+        r"Unsupported ptr type|Pointer argument",
+        "The kernel uses a value as a pointer that is none.",
+    ),
+    (
+        r"not defined in both|is not defined in (?:then|else)",
+        "A variable is set in one branch only.",
+    ),
+)
+
+# Lines that no kernel can hold, whatever Triton's compiler and interpreter say of them.
+_LINES = (
+    (
+        r"\b\w+_ptrs?\[",
+        "A pointer is an address, not an array, and cannot be indexed. Read with "
+        "`tl.load(pointer + offsets, mask=...)`, write with `tl.store(pointer + offsets, values, "
+        "mask=...)`.",
+    ),
+    (
+        r"\btl\.(max|min)\([^()]*, *tl\.(max|min)\(",
+        "`tl.max` reduces one tile along an axis: `tl.max(tile, axis=0)`. The larger of two "
+        "numbers is `tl.maximum(a, b)`.",
+    ),
+    (
+        r"_ptr\.(?:shape|size|numel|stride)\b",
+        "A kernel gets addresses, not tensors: it knows no shape. Pass sizes as arguments.",
+    ),
+)
+
+
+def said_of(text: str) -> str | None:
+    """One sentence for an error's text, or None."""
+    for pattern, sentence in (*_LAUNCH, *_PYTHON, *_TILES):
+        found = re.search(pattern, text, re.DOTALL)
+        if found:
+            for number, group in enumerate(found.groups(), 1):
+                sentence = sentence.replace(f"\\{number}", group or "")
+            return sentence
+    return None
+
+
+def said_of_lines(lines: str) -> str | None:
+    """What is wrong with the lines of a kernel at which an error arose, where that is known."""
+    return next((said for pattern, said in _LINES if re.search(pattern, lines)), None)
