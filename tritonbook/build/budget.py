@@ -34,7 +34,6 @@ PENDING = (
     "20_matmul",
     "22_autotune",
     "23_fused_mlp",
-    "31_op_library",
     "40_rope",
     "41_flash_attention",
     "43_flash_backward",
