@@ -824,7 +824,8 @@ def attention(q, k, v, causal, scale):
     s = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
     if causal:
         Lq, Lk = s.shape[-2:]
-        s = s.masked_fill(torch.arange(Lk) > torch.arange(Lq)[:, None] + Lk - Lq, -math.inf)
+        rows, cols = (torch.arange(n, device=s.device) for n in (Lq, Lk))
+        s = s.masked_fill(cols > rows[:, None] + Lk - Lq, -math.inf)
     return torch.softmax(s, dim=-1) @ v, torch.logsumexp(s, dim=-1)
 
 
