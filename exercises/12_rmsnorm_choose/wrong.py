@@ -99,6 +99,8 @@ MUTANTS = {
         Mutant("mean_of_x", ("mean-of-x", "nan"), (MEAN, MEAN.replace("x * x", "x"))),
         Mutant("mean_of_magnitudes", "mean-of-magnitudes", (MEAN, MEAN.replace("x * x", "tl.abs(x)"))),
         Mutant("subtracts_the_mean", "layernorm", (MEAN, "x = tl.where(mask, x - (tl.sum(x, axis=1) / N)[:, None], 0.0)\n    " + MEAN)),
+        Mutant("weight_added", "weight-added", (RESULT, RESULT.replace("* w", "+ w"))),
+        Mutant("eps_subtracted", ("eps-subtracted", "nan"), (RESULT, RESULT.replace("+ eps", "- eps"))),
         Mutant("one_plus_weight", "one-plus-weight", (RESULT, RESULT.replace("w[None, :]", "(1 + w[None, :])"))),
         Mutant("rounded_before_the_weight", "rounded-twice", (RESULT, RESULT.removesuffix(" * w[None, :]") + f"\n    y = y.to({HALF}).to(tl.float32) * w[None, :]")),
         Mutant("squares_in_half", ("squares-overflow", "sum-in-half-precision", "overflow", "nan"), (X_LOAD, X_LOAD.replace(".to(tl.float32)", ""))),
@@ -128,6 +130,7 @@ MUTANTS = {
         Mutant("columns_for_rows", ("unwritten-tail", "raised", "does-not-compile", "out-of-bounds-store", "reads-outside", "race"), (OFFS_M, OFFS_M.replace("* BLOCK_M", "* BLOCK_N"))),
         Mutant("row_stride_is_n", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace("stride_xm", "N"))),
         Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace(" * stride_xn", ""))),
+        Mutant("no_columns", "first-column-only", (X_PTRS, "x_ptrs = x_ptr + offs_m[:, None] * stride_xm + 0 * offs_n[None, :]")),
         Mutant("strides_swapped", ("reads-outside", "wrong-values", "strided-only"), (X_PTRS, X_PTRS.replace("stride_xm", "s").replace("stride_xn", "stride_xm").replace("* s ", "* stride_xn "))),
         Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), (Y_PTRS, Y_PTRS.replace("stride_ym", "stride_xm"))),
         # --- the wrapper
@@ -221,4 +224,28 @@ VARIANTS = {
         Variant("several_rows_only_of_many", ("N <= 512", "N <= 512 and M > 4 * num_sms")),
         Variant("rules_the_other_way_round", (RULES, '    if N > 16384:\n        return "split" if M < num_sms else "loop"\n    return "row" if N > 512 else "multirow"')),
     ],
+}
+
+# Machine-made changes that are accepted, and why.
+EQUIVALENT = {
+    "rmsnorm_multirow": {
+        "pid_m = tl.program_id(axis=0).to(tl.int64) => pid_m = tl.program_id(axis=0)": "no case has more elements than an int32 can count",
+        "w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)": "float32 all the same: the other operand is, or a sum makes it so",
+        "w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32)": "what the masked lanes hold is never stored",
+        "w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=1.0).to(tl.float32)": "what the masked lanes hold is never stored",
+        "y = torch.empty(x.shape, dtype=x.dtype, device=x.device) => y = torch.empty(x.shape, dtype=x.dtype)": "on a GPU it is refused: the buffer would lie on the CPU",
+        "y_ptrs = y_ptr + offs_m[:, None] * stride_ym + offs_n[None, :] * stride_yn => y_ptrs = y_ptr + offs_m[:, None] * stride_ym + offs_n[None, :]": "the wrapper makes a contiguous result: its last stride is 1",
+        "if rows_per_program * BLOCK_N > 65536: => if rows_per_program * BLOCK_N > 65537:": "a tile is a power of two: none has 65537 elements",
+        "num_warps=warps_for(rows_per_program * BLOCK_N), => num_warps=warps_for(rows_per_program),": "how many warps is a matter of speed",
+        "num_warps=warps_for(rows_per_program * BLOCK_N), => num_warps=warps_for(BLOCK_N),": "how many warps is a matter of speed",
+        "num_warps=warps_for(rows_per_program * BLOCK_N), => num_warps=warps_for(rows_per_program + BLOCK_N),": "how many warps is a matter of speed",
+    },
+    "rmsnorm": {
+        "if N <= 512: => if N < 512:": "at the border both schemes are right",
+        "if N <= 512: => if N <= 513:": "at the border both schemes are right",
+        "if N <= 32768: => if N < 32768:": "at the border both schemes are right",
+        "if N <= 32768: => if N <= 32769:": "at the border both schemes are right",
+        "if N > 16384 and M < num_sms: => if N > 16384 and M <= num_sms:": "at the border both schemes are right",
+        "if N > 16384 and M < num_sms: => if N > 16385 and M < num_sms:": "at the border both schemes are right",
+    },
 }
