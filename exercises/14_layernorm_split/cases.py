@@ -316,10 +316,6 @@ SPLIT_MISTAKES = MISTAKES | {
         statistics_of_the_first_row,
         "Every row was normalised with the statistics of the first one.",
     ),
-    "statistics-are-zero": (
-        lambda x, w, b, eps: 0.0 * x + b,
-        "All that is left is the bias: every row was multiplied by 0.",
-    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""Drawings of pages 13 and 14."""
+"""Drawings of pages 13 to 15."""
 
 from __future__ import annotations
 
@@ -37,3 +37,11 @@ def test_the_mean_of_two_parts_lies_where_their_sizes_say():
 def test_three_launches_show_one_merge():
     found = texts(pictures("layernorm_split").draw_three_launches())
     assert found.count("n, mean, M2") == 4 and found.count("mean, rstd") == 1
+
+
+def test_each_program_adds_up_every_third_row():
+    """Kills: neighbouring rows for one program, and a row of the buffer that nobody fills."""
+    picture = pictures("norm_backward").draw_two_stages(rows=7, programs=3)
+    assert "program 0 adds up rows 0, 3, 6; program 1 adds up rows 1, 4;" in picture.text
+    found = texts(picture)
+    assert {"row 6: program 0", "row 5: program 2", "sum of program 2"} <= set(found)

@@ -32,8 +32,6 @@ PENDING: tuple[str, ...] = (
     "23_fused_mlp",
     "31_op_library",
     "40_rope",
-    "41_flash_attention",
-    "43_flash_backward",
 )
 
 _FOLDED = re.compile(r"<details.*?</details>", re.DOTALL)
