@@ -32,6 +32,13 @@ def _in_pieces(find, columns, **options):
     return Provider(load, ours=True)
 
 
+def _rmsnorm_record():
+    """Few long rows in one cooperative launch, large matrices with a hint to the cache."""
+    from benchmarks.records.rmsnorm import rmsnorm_record
+
+    return rmsnorm_record
+
+
 def _record():
     """LayerNorm of long rows in two launches, or in a cooperative one."""
     from benchmarks.records.layernorm import layernorm_split
@@ -143,7 +150,7 @@ LAYER_PEERS = {
 OPS = [
     Op(
         name="rmsnorm",
-        notebook="11_rmsnorm_split",
+        notebook="12_rmsnorm_choose",
         problems=[
             _rows(16384, 4096, 1, liger=1.0, compile_static=1.0),
             _rows(16384, 8192, 1, liger=1.0, compile_static=1.0),
@@ -156,6 +163,7 @@ OPS = [
         exact=rms_eager,
         providers={
             "rmsnorm": solution("rmsnorm"),
+            "rmsnorm record": Provider(_rmsnorm_record, ours=True),
             "torch": peer(rms_eager),
             "compile static": compiled(rms_eager, dynamic=False),
             "compile dynamic": compiled(rms_eager, dynamic=True),

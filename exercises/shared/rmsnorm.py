@@ -45,7 +45,8 @@ ROW_MISTAKES = {
     ),
     "no-eps": (
         lambda x, w, eps: exact(x, w, 0.0),
-        "`eps` is missing. Rows of tiny numbers tell the difference.",
+        "`eps` is missing, or added where it has no effect. It belongs inside the root, beside the "
+        "mean: rows of tiny numbers tell the difference.",
     ),
     "eps-before-the-mean": (
         lambda x, w, eps: x * torch.rsqrt((x.pow(2).sum(-1, keepdim=True) + eps) / x.shape[-1]) * w,

@@ -1,4 +1,4 @@
-"""Cooperative launches: the stretch of notebook 11, and the record's LayerNorm of long rows."""
+"""Cooperative launches: the records' RMSNorm and LayerNorm of few long rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import triton
 import triton.language as tl  # noqa: F401  (every kernel must see it)
 
 from benchmarks.records import layernorm
-from tritonbook import DEVICE, cooperative
+from benchmarks.records import rmsnorm as rms_record
+from tritonbook import DEVICE, cooperative, reference
 from tritonbook.course.exercises import get, load
 from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.compiled import compile_gate
@@ -23,7 +24,7 @@ has_it = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def rms():
-    return load(get("11_rmsnorm_split"))
+    return rms_record
 
 
 @triton.jit
@@ -49,9 +50,7 @@ def _close(got, want):
 def test_its_arithmetic_where_nobody_has_to_wait(rms, M, N, block, monkeypatch):
     """A first launch leaves all partial sums, a second finds them. Kills: partial sums of another
     row or piece, no mask past the end of the row, a mean over padded columns, no weight."""
-    monkeypatch.setitem(
-        rms.rmsnorm_cooperative_kernel.fn.__globals__, "wait_for_all", _nobody_waits
-    )
+    monkeypatch.setattr(rms, "wait_for_all", _nobody_waits)
     x, w = _values(M, N)
     splits = triton.cdiv(N, block)
     y = torch.full((M + 1, N), torch.nan)  # the last row is nobody's
@@ -69,8 +68,9 @@ def test_its_arithmetic_where_nobody_has_to_wait(rms, M, N, block, monkeypatch):
 def test_without_a_gpu_rmsnorm_takes_its_two_launches(rms):
     """Kills: a program in the interpreter that waits for programs which come after it."""
     x, w = _values(2, 5000)
-    pieces = rms.splits_for(5000)
-    assert torch.equal(rms.rmsnorm_cooperative(x, w), rms.rmsnorm_split_det(x, w, 1e-6, pieces))
+    page = load(get("12_rmsnorm_choose"))
+    pieces = page.splits_for(2, 5000, 132)
+    assert torch.equal(rms.rmsnorm_cooperative(x, w), page.rmsnorm_split_det(x, w, 1e-6, pieces))
 
 
 @on_a_cpu
@@ -92,7 +92,7 @@ def test_layernorm_without_a_gpu_is_right_in_its_two_launches(M, N, pieces):
 )
 def test_there_is_a_place_for_every_program(rms, M, N, sms, monkeypatch):
     """Kills: more programs than multiprocessors, columns in no piece, pieces of no power of two."""
-    monkeypatch.setitem(rms.one_piece_for_each_sm.__globals__, "NUM_SMS", sms)
+    monkeypatch.setattr(rms, "multiprocessors", lambda: sms)
     block, pieces = rms.one_piece_for_each_sm(M, N)
     assert M * pieces <= sms
     assert (pieces - 1) * block < N <= pieces * block
@@ -122,23 +122,22 @@ OUT_OF_PLACE = {
 
 def never_in_one_launch(rms, monkeypatch):
     """As on a GPU that could; a launch fails at once, where it might wait for ever."""
-    names = rms.rmsnorm_cooperative.__globals__
-    monkeypatch.setitem(names, "can_launch_cooperatively", lambda: True)
-    monkeypatch.setitem(names, "rmsnorm_cooperative_kernel", None)
+    monkeypatch.setattr(rms, "can_launch_cooperatively", lambda: True)
+    monkeypatch.setattr(rms, "rmsnorm_cooperative_kernel", None)
 
 
 @pytest.mark.parametrize("what", OUT_OF_PLACE)
 def test_what_one_launch_is_not_made_for_takes_two(rms, what, monkeypatch):
     """Kills: wrong values, no end, or a refusal where two launches would do."""
     taken = []
-    two = rms.rmsnorm_split_det
+    page = load(get("12_rmsnorm_choose"))
+    two = page.rmsnorm_split_det
 
     def noted(*arguments):
         taken.append("two launches")
         return two(*arguments)
 
-    names = rms.rmsnorm_cooperative.__globals__
-    monkeypatch.setitem(names, "rmsnorm_split_det", noted)
+    monkeypatch.setattr(page, "rmsnorm_split_det", noted)
     never_in_one_launch(rms, monkeypatch)
     x, w = OUT_OF_PLACE[what]()
     if what == "a weight with gaps":
@@ -164,16 +163,17 @@ def test_a_weight_of_another_length_is_refused(rms, monkeypatch):
     [
         ((8, 262_144), ["rmsnorm_cooperative_kernel"]),
         ((2, 4, 262_144), ["rmsnorm_cooperative_kernel"]),
-        ((200, 32_768), ["rmsnorm_partials_kernel", "rmsnorm_join_kernel"]),
-        ((16_384, 4096), ["rmsnorm_row_kernel"]),
-        ((1 << 20, 64), ["rmsnorm_multirow_kernel"]),
+        ((100, 70_000), ["rmsnorm_partials_kernel", "rmsnorm_join_kernel"]),
+        ((200, 100_000), ["rmsnorm_loop_kernel"]),
+        ((16_384, 4096), ["rmsnorm_hinted_kernel"]),
+        ((1 << 20, 64), ["rmsnorm_hinted_kernel"]),
     ],
 )
-def test_the_dispatcher_shares_few_long_rows_in_one_launch(rms, shape, kernels):
-    """Kills: a dispatcher that stays with two launches, or that makes too many programs wait."""
+def test_the_record_shares_few_long_rows_in_one_launch(rms, shape, kernels):
+    """Kills: a record that stays with two launches, or that makes too many programs wait."""
     x = torch.empty(shape, dtype=torch.bfloat16, device="meta")
     w = torch.empty(shape[-1], dtype=torch.bfloat16, device="meta")
-    found = compile_gate(rms.rmsnorm, (x, w), {}, 90, timeout=120)
+    found = compile_gate(rms.rmsnorm_record, (x, w), {}, 90, timeout=120)
     assert found.ok, found.message
     assert sorted(kernel.name for kernel in found.kernels) == sorted(kernels)
 
@@ -202,10 +202,11 @@ class TestOnAGpu:
     def test_it_agrees_to_the_bit_with_two_launches(self, rms):
         """300 calls in changing shapes. Kills: counters that one shape leaves where another cannot
         begin, a counter that must be set back, partial sums read before they are all there."""
+        two = reference("rmsnorm_split_det")
         shapes = [(8, 262_144), (1, 1_048_576), (3, 50_001), (66, 1000), (1, 17), (5, 262_144)]
         values = {shape: _values(*shape, torch.bfloat16) for shape in shapes}
         wanted = {
-            (M, N): rms.rmsnorm_split_det(x, w, 1e-6, rms.one_piece_for_each_sm(M, N)[1])
+            (M, N): two(x, w, 1e-6, rms.one_piece_for_each_sm(M, N)[1])
             for (M, N), (x, w) in values.items()
         }
         for _ in range(50):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import math
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 from tritonbook.course.exercises import Exercise, exercises, load
+from tritonbook.port.device import DEVICE
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.prediction import Measured, predict, time_of
 from tritonbook.seeing.traffic import TensorTraffic, Traffic
@@ -202,38 +204,47 @@ DERIVED = {
     "03_gelu_fusion": (40_000, 1.90, 0.181),
     "04_softmax": (144_000, 0.045),
     "10_rmsnorm_rows": (65_536, 0.091, 1.02),
-    "11_rmsnorm_split": (96_000, 0.091, 0.009),
+    "11_rmsnorm_split": (96_000, 17, 0.136),
+    "12_rmsnorm_choose": (2_048, 0.0905, 7.0),
     "13_layernorm": (0.091, 1.0),
     "14_layernorm_split": (164_000, 0.589),
     "15_norm_backward": (188_416, 0.142),
     "20_matmul": (131_072, 147_456, 1.62),
     "22_autotune": (2, 16, 1.0),
     "23_fused_mlp": (384_000, 0.119),
-    "31_op_library": (120_000, 0.272),
+    "31_op_library": (12, 54_000),
     "40_rope": (8_192, 0.057, 10),
     "41_flash_attention": (16_384, 0.40),
     "43_flash_backward": (4_096, 2.73, 1.3),
     "44_llama_block": (1_376_256, 2.73),
+    "45_llama_decode_train": (5.545, 12_800),
     "64_gluon_matmul": (3, 208),
     "65_gluon_attention": (4, 192),
 }
 # Where a floor is all that can be derived, the derivation says so, and close is what it gets.
-CLOSE = {("40_rope", 1), ("41_flash_attention", 1)}
+CLOSE = {("11_rmsnorm_split", 2), ("40_rope", 1), ("41_flash_attention", 1)}
 # Results that the notebook's own cells load on a machine without a GPU.
 TABLES = {
     "02_measure": {"timed": "roofline"},
     "03_gelu_fusion": {"rungs": "gelu_ladder"},
     "04_softmax": {"timed": "softmax_ways"},
     "10_rmsnorm_rows": {"timed": "rmsnorm_rows"},
+    "11_rmsnorm_split": {"timed": "rmsnorm_huge_rows"},
+    "12_rmsnorm_choose": {"timed": "rmsnorm_rows_per_program"},
     "20_matmul": {"sizes": "matmul_sizes"},
+}
+# What else the cells above the box leave behind: a first loss, the inputs of a kernel.
+LEFT = {
+    "45_llama_decode_train": {
+        "ours": [math.log(256)],
+        "q": torch.randn(1, 8, 1, 16, device=DEVICE),
+        "kv": torch.randn(2, 1, 2, 100, 16, device=DEVICE),
+    },
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
 COMPILED = {
     "64_gluon_matmul": ("many_tiles", "matmul_gluon", [(4096, 64), (64, 2048)]),
     "65_gluon_attention": ("compiled", "flash_gluon", 3 * [(1, 2, 256, 128)]),
-}
-SHAPES = {
-    "11_rmsnorm_split": [(1 << 20, 64), (16384, 4096), (8, 262144)],
 }
 
 
@@ -258,10 +269,9 @@ def names_of(exercise: Exercise) -> dict:
         names["rows"] = tuple(each.all_kwargs() for each in load(exercise).CONFIGS)
     tables = {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
     names |= {name: table for name, table in tables.items() if table}
-    shapes = SHAPES.get(exercise.slug, [])
-    kind = exercise.slug[3:].split("_")[0]
-    tables = {(M, N): stored.load(f"{kind}_{M}x{N}") or here for M, N in shapes}
-    return names | {"SHAPES": shapes, "results": tables}
+    if exercise.slug == "31_op_library":  # test_31_op_library.py counts what its model launches
+        names |= {"counted": lambda: ({"mm": 12}, {})}
+    return names | LEFT.get(exercise.slug, {})
 
 
 def test_every_notebook_that_measures_has_a_box():
@@ -280,7 +290,7 @@ def test_the_derivation_is_right(exercise: Exercise):
         names[kept_as] = compile_gate(names[name], inputs, {}, 90, timeout=120).kernels
     exec(compile(filled(exercise), "<box>", "exec"), names)
     for number, line in enumerate(names["box"].lines):
-        allowed = {"close"} if (exercise.slug, number) in CLOSE else {"right", "not compared"}
-        assert line.verdict in allowed, line
+        wanted = "close" if (exercise.slug, number) in CLOSE else "right"
+        assert line.verdict in (wanted, "not compared"), line
         if "bytes" in line.question:
             assert line.verdict == "right", line

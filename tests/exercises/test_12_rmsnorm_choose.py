@@ -1,0 +1,117 @@
+"""Page 12: its map, the model that its check takes times from, and the record beside it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import pytest
+import torch
+
+from benchmarks.records.rmsnorm import rmsnorm_hinted, rmsnorm_record
+from tritonbook import DEVICE
+from tritonbook.course.cases import load_cases, pictures
+from tritonbook.course.exercises import load
+
+PAGE = "12_rmsnorm_choose"
+
+
+@pytest.fixture(scope="module")
+def draw():
+    return pictures(PAGE)
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return load_cases(PAGE)
+
+
+@pytest.fixture
+def regimes(draw):
+    rows = (
+        {"M": 8, "N": 64, "us": {"row": 1.04, "loop": 3.0, "split": 4.0, "multirow": 1.0}},
+        {"M": 1, "N": 99, "us": {"loop": 10.0, "split": 2.0}},
+    )
+    return draw.Regimes("a test", rows)
+
+
+def test_a_tie_is_drawn_as_a_tie(draw, regimes):
+    # Kills: scheme 4 called the winner where scheme 1 is 4 % behind.
+    assert draw.tied({"row": 1.04, "loop": 1.06, "multirow": 1.0}) == ["row", "multirow"]
+    plot = regimes.plot()
+    assert "scheme 1 = scheme 4: 8x64" in repr(plot) and "scheme 3: 1x99" in repr(plot)
+    assert plot.png().startswith(b"\x89PNG")
+
+
+def test_the_table_marks_the_best(regimes):
+    # Kills: a star at the slowest, a time for a scheme that cannot run.
+    head, short, long, note = regimes.table([(8, 64), (1, 99)]).splitlines()
+    assert short.split() == ["8", "64", "1.0*", "3.0", "4.0", "1.0*"]
+    assert long.split() == ["1", "99", "-", "10.0", "2.0*", "-"]
+    with pytest.raises(KeyError, match="not measured"):
+        regimes.of(2, 2)
+
+
+def test_a_map_can_be_kept_and_read_again(draw, regimes, tmp_path, monkeypatch):
+    regimes.save(tmp_path / draw.STORED)
+    monkeypatch.setattr(draw, "DIRECTORY", tmp_path)
+    assert draw.stored_regimes() == regimes
+
+
+def test_the_stored_map_says_where_it_was_measured(draw):
+    stored = draw.stored_regimes()
+    assert "H100" in stored.where and len(stored.rows) >= 40
+    assert all(min(row["us"].values()) > 0 for row in stored.rows)
+    assert all("multirow" not in row["us"] for row in stored.rows if row["N"] > 512)
+
+
+def test_the_map_has_the_sizes_that_the_page_prints(draw):
+    # Kills: a size in the page's table that a map measured here lacks.
+    wanted = {(1 << 20, 64), (16384, 256), (16384, 1024), (256, 64), (4, 4096), (4, 16384)}
+    wanted |= {(4, 65536), (64, 262144), (4096, 16384), (1024, 65536), (256, 262144)}
+    assert wanted <= set(draw.sizes())
+    assert (64, 32768) in draw.sizes() and (1 << 20, 1024) not in draw.sizes()
+
+
+def test_addresses_are_sums_and_what_is_not_there_is_hatched(draw):
+    # Kills: columns counted as rows, lanes of missing rows drawn as elements.
+    picture = draw.draw_addresses(pid=2, M=10, N=6, BLOCK_M=4, BLOCK_N=8)
+    assert ">59<" in picture.svg and ">60<" in picture.svg and ">61<" not in picture.svg
+    assert "20 lanes" in picture.text
+
+
+def test_the_model_is_the_map(draw, cases):
+    """Kills: a check that grades by times which nobody measured. Old maps had pieces of 8192."""
+    apart, regret = [], []
+    for row in draw.stored_regimes().rows:
+        M, N, us = row["M"], row["N"], row["us"]
+        model = {s: cases.time_us(s, M, N, pieces=-(-N // 8192)) for s in us}
+        apart += [abs(math.log(model[s] / us[s])) for s in us]
+        regret.append(us[min(model, key=model.get)] / min(us.values()))
+    assert math.exp(statistics.median(apart)) < 1.08
+    assert math.exp(statistics.quantiles(apart, n=10)[-1]) < 1.2
+    assert max(regret) < 1.15
+
+
+def test_sizes_of_the_check_lie_clear_of_the_border(cases):
+    # Kills: a size where as many rows as half or four times the SMs decide between right and wrong.
+    for M, N, num_sms in cases.SEEN + cases.UNSEEN:
+        if N > 16384:
+            assert not 0.5 < M / num_sms < 4, (M, N, num_sms)
+    assert not {(M, N) for M, N, _ in cases.SEEN} & {(M, N) for M, N, _ in cases.UNSEEN}
+
+
+@pytest.mark.parametrize(("M", "N"), [(1, 1), (8, 262_144), (100, 70_000), (0, 64), (1, 20_000)])
+def test_pieces_of_the_dispatcher_fit_a_program(M, N):
+    # Kills: a piece that no program holds, no piece at all.
+    pieces = load(PAGE).splits_for(M, N, 132)
+    assert pieces >= 1 and -(-N // pieces) <= 8192
+
+
+@pytest.mark.parametrize("shape", [(3, 5000), (2, 20_000), (40, 64), (2, 3, 700), (0, 64), (5, 1)])
+def test_the_record_is_rmsnorm(shape):
+    # Kills: a record that loses a dimension, the weight, or rows that a tile does not fill.
+    x, w = torch.randn(shape, device=DEVICE), torch.randn(shape[-1], device=DEVICE)
+    want = torch.nn.functional.rms_norm(x, w.shape, w, 1e-3)
+    torch.testing.assert_close(rmsnorm_record(x, w, 1e-3), want)
+    torch.testing.assert_close(rmsnorm_hinted(x, w, 1e-3), want)
