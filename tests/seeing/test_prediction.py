@@ -207,7 +207,7 @@ DERIVED = {
     "11_rmsnorm_split": (96_000, 17, 0.136),
     "12_rmsnorm_choose": (2_048, 0.0905, 7.0),
     "13_layernorm": (0.091, 1.0),
-    "14_layernorm_split": (164_000, 0.147),
+    "14_layernorm_split": (164_000, 0.589),
     "15_norm_backward": (188_416, 0.142),
     "20_matmul": (131_072, 147_456, 1.62),
     "22_autotune": (2, 16, 1.0),
