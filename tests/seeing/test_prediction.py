@@ -211,7 +211,8 @@ DERIVED = {
     "15_norm_backward": (188_416, 0.142),
     "20_matmul": (131_072, 147_456, 1.62),
     "22_autotune": (2, 16, 1.0),
-    "23_fused_mlp": (384_000, 0.119),
+    "23_fused_mlp": (384_000, 0.119, 1.1),
+    "24_mlp_one_kernel": (115_200, 2.5, 4.5),
     "31_op_library": (12, 54_000),
     "40_rope": (8_192, 0.057, 10),
     "41_flash_attention": (16_384, 0.40),
@@ -264,6 +265,15 @@ def names_of(exercise: Exercise) -> dict:
     here = result(on_gpu=False)
     names = {"timed": here, "layouts": Sweep("layout", ["contiguous"], [here])}
     names["sizes"] = Sweep("size", [8192], [here])
+    if exercise.slug == "23_fused_mlp":
+        names["timed"] = stored.load("mlp_16_tokens") or here
+        names["many"] = stored.load("mlp_4096_tokens") or here
+    if exercise.slug == "24_mlp_one_kernel":
+        half = torch.float16
+        names["x"], names["w2"] = torch.randn(2, 64, 300).to(half)
+        names["w1"] = torch.randn(300, 64).to(half)
+        names["wide"] = load(exercise).traffic_ledger(65536, 1024, 4096)
+        names["timed"] = stored.load("mlp_one_kernel") or Sweep("rows x D", ["32 x 16"], [here])
     if exercise.slug == "22_autotune":
         names["timed"] = stored.load("autotune_cublas") or Sweep("size", [32], [here])
         names["rows"] = tuple(each.all_kwargs() for each in load(exercise).CONFIGS)
