@@ -212,7 +212,7 @@ DERIVED = {
     "20_matmul": (131_072, 147_456, 1.62),
     "22_autotune": (2, 16, 1.0),
     "23_fused_mlp": (384_000, 0.119),
-    "31_op_library": (120_000, 0.272),
+    "31_op_library": (12, 54_000),
     "40_rope": (8_192, 0.057, 10),
     "41_flash_attention": (16_384, 0.40),
     "43_flash_backward": (4_096, 2.73, 1.3),
@@ -269,6 +269,8 @@ def names_of(exercise: Exercise) -> dict:
         names["rows"] = tuple(each.all_kwargs() for each in load(exercise).CONFIGS)
     tables = {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
     names |= {name: table for name, table in tables.items() if table}
+    if exercise.slug == "31_op_library":  # test_31_op_library.py counts what its model launches
+        names |= {"counted": lambda: ({"mm": 12}, {})}
     return names | LEFT.get(exercise.slug, {})
 
 
