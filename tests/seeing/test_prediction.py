@@ -205,6 +205,7 @@ DERIVED = {
     "11_rmsnorm_split": (96_000, 0.091, 0.009),
     "13_layernorm": (0.091, 1.0),
     "20_matmul": (131_072, 147_456, 1.62),
+    "21_matmul_grouped": (24, 0.82),
     "23_fused_mlp": (384_000, 0.119),
     "31_op_library": (120_000, 0.272),
     "40_rope": (8_192, 0.057, 10),
@@ -223,6 +224,7 @@ TABLES = {
     "04_softmax": {"timed": "softmax_ways"},
     "10_rmsnorm_rows": {"timed": "rmsnorm_rows"},
     "20_matmul": {"sizes": "matmul_sizes"},
+    "21_matmul_grouped": {"sizes": "matmul_groups", "layer": "linear_act_ways"},
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
 COMPILED = {
@@ -250,7 +252,7 @@ def names_of(exercise: Exercise) -> dict:
     """What the cells above the box leave behind on a machine without a GPU."""
     here = result(on_gpu=False)
     names = {"timed": here, "layouts": Sweep("layout", ["contiguous"], [here])}
-    names["sizes"] = Sweep("size", [8192], [here])
+    names |= {"sizes": Sweep("size", [8192], [here]), "layer": here}
     tables = {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
     names |= {name: table for name, table in tables.items() if table}
     shapes = SHAPES.get(exercise.slug, [])
