@@ -210,6 +210,7 @@ DERIVED = {
     "14_layernorm_split": (164_000, 0.589),
     "15_norm_backward": (188_416, 0.142),
     "20_matmul": (131_072, 147_456, 1.62),
+    "21_matmul_grouped": (24, 0.82),
     "22_autotune": (2, 16, 1.0),
     "23_fused_mlp": (384_000, 0.119, 1.1),
     "24_mlp_one_kernel": (115_200, 2.5, 4.5),
@@ -233,6 +234,7 @@ TABLES = {
     "11_rmsnorm_split": {"timed": "rmsnorm_huge_rows"},
     "12_rmsnorm_choose": {"timed": "rmsnorm_rows_per_program"},
     "20_matmul": {"sizes": "matmul_sizes"},
+    "21_matmul_grouped": {"sizes": "matmul_groups", "layer": "linear_act_ways"},
 }
 # What else the cells above the box leave behind: a first loss, the inputs of a kernel.
 LEFT = {
@@ -264,7 +266,7 @@ def names_of(exercise: Exercise) -> dict:
     """What the cells above the box leave behind on a machine without a GPU."""
     here = result(on_gpu=False)
     names = {"timed": here, "layouts": Sweep("layout", ["contiguous"], [here])}
-    names["sizes"] = Sweep("size", [8192], [here])
+    names |= {"sizes": Sweep("size", [8192], [here]), "layer": here}
     if exercise.slug == "23_fused_mlp":
         names["timed"] = stored.load("mlp_16_tokens") or here
         names["many"] = stored.load("mlp_4096_tokens") or here
