@@ -217,7 +217,7 @@ DERIVED = {
     "31_op_library": (12, 54_000),
     "40_rope": (8_192, 0.057, 10),
     "41_flash_attention": (16_384, 0.40),
-    "43_flash_backward": (4_096, 2.73, 1.3),
+    "43_flash_backward": (10_240, 4.5),
     "44_llama_block": (1_376_256, 2.73),
     "45_llama_decode_train": (5.545, 12_800),
     "64_gluon_matmul": (3, 208),
