@@ -142,8 +142,9 @@ def with_other(**changes):
     """A mistake in what dx is made from: x_hat or g by another formula. It shows in dx, which is
     compared first: dw is left right, so that a mistake in dw alone is not taken for this one."""
 
-    def wrong(dy, x, w, mean, rstd):
+    def wrong(dy, x, w, mean, rstd, *, dtype=torch.float32):
         s = step(dy, x, w, mean, rstd)
+        s.dtype = dtype
         for name, formula in changes.items():
             setattr(s, name, formula(s))
         s.g_mean, s.gx_mean = average(s.g), average(s.g * s.x_hat)
@@ -246,6 +247,10 @@ DX_MISTAKES = {
     "projection-over-tile": (
         in_place_of(dx=lambda s: s.r * (s.g - s.g_mean - s.x_hat * s.gx_mean * s.N / s.tile)),
         "The mean of g x_hat is taken over the lanes of the tile. Divide by N.",
+    ),
+    "x-hat-in-half": (
+        with_other(x_hat=lambda s: s.x_hat.to(s.dtype).double()),
+        "x_hat was rounded to half precision. Compute in float32, round once, at the store.",
     ),
     "x-hat-is-centred": (
         with_other(x_hat=lambda s: s.centred),

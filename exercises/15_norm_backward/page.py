@@ -3,7 +3,7 @@
 #   title: The way back, gradients of the norms
 #   minutes: 50
 #   needs: interpreter
-#   requires: [13_layernorm]
+#   requires: [12_rmsnorm_choose, 13_layernorm]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - derive the gradient of a norm, and see what it must be at right angles to
