@@ -294,8 +294,8 @@ apart = max((call - calls[0]).abs().max().item() for call in calls)
 print(f"{len(calls)} calls, different results: {len(distinct)}, at most {apart:.1e} apart")
 
 # %% [markdown]
-# An H100 gave five different results in 20 calls. A training run that nobody can repeat has cost many
-# people many days. If you want the same bits every time, you have to fix the order of the additions.
+# An H100 gave five different results in one run of this cell, and eight in another. A training run
+# that nobody can repeat has cost many people many days. If you want the same bits every time, you have to fix the order of the additions.
 #
 # ## Task 2. The same bits every time
 #
