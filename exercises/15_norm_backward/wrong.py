@@ -164,3 +164,15 @@ VARIANTS = {
         Variant("sqrt_and_divide", (RSTD, "rstd = 1.0 / tl.sqrt(tl.sum(x * x, axis=0) / N + eps)")),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "layernorm_backward": {
+        'mean_g = tl.sum(g, axis=0) / N => mean_g = tl.sum(g) / N': "a tile of one dimension has one axis",
+        'mean_gx = tl.sum(g * x_hat, axis=0) / N => mean_gx = tl.sum(g * x_hat) / N': "a tile of one dimension has one axis",
+    },
+    "rmsnorm_backward": {
+        'mean_gx = tl.sum(g * x_hat, axis=0) / N => mean_gx = tl.sum(g * x_hat) / N': "a tile of one dimension has one axis",
+        'rstd = tl.rsqrt(tl.sum(x * x, axis=0) / N + eps) => rstd = tl.rsqrt(tl.sum(x * x) / N + eps)': "a tile of one dimension has one axis",
+    },
+}

@@ -134,3 +134,15 @@ VARIANTS = {
         Variant("zeros_by_where", (A_LOAD, A_LOAD.replace(", other=0.0", "") + "\n        a = tl.where(mask_k[None, :], a, 0.0)")),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "matmul_whole": {
+        'for _ in range(0, K, BLOCK_K): => for _ in range(1, K, BLOCK_K):': "as many steps: K is a multiple of BLOCK_K",
+    },
+    "matmul": {
+        'c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :] * stride_cn => c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :]': "the wrapper makes a contiguous result: its last stride is 1",
+        'a = tl.load(a_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=0.0) => a = tl.load(a_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=1.0)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        'b = tl.load(b_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=0.0) => b = tl.load(b_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=1.0)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+    },
+}

@@ -2,392 +2,179 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-TORCH_STAND_IN = """
-def {name}(q, k, v, causal=False, scale=None, block_m=None, block_n=None):
-    check_attention_inputs(q, k, v, scale)
-    if {refuse}:
-        raise ValueError("head counts")
-    attend = torch.nn.functional.scaled_dot_product_attention
-    o = attend(q, k, v, is_causal=causal, scale=scale, enable_gqa=True)
-    return o, torch.zeros(o.shape[:-1])
-"""
 VALUES = ("wrong-values", "wrong-tail", "rows-after-first", "nan")
-NEW_MAX = "m_new = tl.maximum(m_i, tl.max(s, axis=1) * qk_scale)"
-SEEN = 'base = tl.where(m_new == float("-inf"), 0.0, m_new)'
+UNWRITTEN = ("unwritten", "unwritten-tail")
+
+# --- attention_tiled_torch
+
+T_MAX = "m_new = torch.maximum(m, s.amax(dim=-1))"
+T_ALPHA = "        alpha = torch.exp(m - m_new)\n"
+T_SUM = "l = l * alpha + p.sum(dim=-1)"
+T_ACC = "acc = acc * alpha[..., None] + p @ v_tile"
+T_RANGE = "range(0, k.shape[2], block)"
+
+# --- flash_fwd
+
+NEW_MAX = "m_new = tl.maximum(m_i, tl.max(s, axis=1))"
+ALPHA = "        alpha = tl.exp2(m_i - m_new)\n"
+P = "p = tl.exp2(s - m_new[:, None])"
+SUM = "l_i = l_i * alpha + tl.sum(p, axis=1)"
+ACC = "acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision=\"ieee\")"
+WHERE = 's = tl.where(cols[None, :] <= last, s, float("-inf"))'
+LAST = "last = offs_m[:, None] if CAUSAL else L - 1"
+END = "end = tl.minimum(L, (pid_m + 1) * BLOCK_M) if CAUSAL else L"
+LSE = "(m_i + tl.log2(l_i)) * LN_2"
+K_LOAD = "k = tl.load(k_ptr + head * L * D + tile, mask=cols[:, None] < L, other=0.0)"
+V_LOAD = "v = tl.load(v_ptr + head * L * D + tile, mask=cols[:, None] < L, other=0.0)"
+ROWS = "rows = head * L * D + offs_m[:, None] * D + offs_d"
+S_DOT = 's = tl.dot(q, tl.trans(k), input_precision="ieee") * qk_scale'
+O_STORE = "tl.store(o_ptr + rows, acc / l_i[:, None], mask=offs_m[:, None] < L)"
+LAUNCH = "flash_fwd_kernel[grid](q, k, v, o, lse, L, LOG2_E / D**0.5, causal, D, **tile)"
+START = 'tl.full([BLOCK_M], float("-inf"), tl.float32)'
 
 MUTANTS = {
     "attention_tiled_torch": [
-        Mutant(
-            "acc_not_rescaled",
-            "acc-not-rescaled",
-            ("acc = acc * alpha[..., None] + p", "acc = acc + p"),
-        ),
-        Mutant("sum_not_rescaled", "sum-not-rescaled", ("l = l * alpha + p.sum", "l = l + p.sum")),
+        Mutant("acc_not_rescaled", "acc-not-rescaled", (T_ACC, "acc = acc + p @ v_tile")),
+        Mutant("sum_not_rescaled", "sum-not-rescaled", (T_SUM, "l = l + p.sum(dim=-1)")),
+        Mutant("m_updated_first", "nothing-rescaled", (T_ALPHA, ""), ("        p = torch.exp(s - m_new[..., None])\n", "        p = torch.exp(s - m_new[..., None])\n        m = m_new\n        alpha = torch.exp(m - m_new)\n")),
         Mutant("not_divided", "not-divided", ("return acc / l[..., None]", "return acc")),
-        Mutant(
-            "scale_missing",
-            "scale-missing",
-            ("k_tile.transpose(-1, -2) * scale", "k_tile.transpose(-1, -2)"),
-        ),
-        Mutant(
-            "maximum_of_the_tile_alone",
-            "wrong-values",
-            ("m_new = torch.maximum(m, s.amax(dim=-1))", "m_new = s.amax(dim=-1)"),
-            (
-                "alpha = torch.exp(m - m_new)",
-                "alpha = torch.exp(torch.minimum(m - m_new, 0 * m_new))",
-            ),
-        ),
-        Mutant(
-            "last_tile_dropped",
-            "wrong-values",
-            ("range(0, k.shape[2], block)", "range(0, max(block, k.shape[2] - block), block)"),
-        ),
-        Mutant(
-            "rest_dropped",
-            "wrong-values",
-            ("range(0, k.shape[2], block)", "range(0, k.shape[2] // block * block, block)"),
-        ),
-        Mutant("maximum_never_kept", "wrong-values", ("        m = m_new\n", "")),
-        Mutant(
-            "softmax_of_each_tile",
-            "wrong-values",
-            ("p = torch.exp(s - m_new[..., None])", "p = torch.softmax(s, dim=-1)"),
-        ),
-        Mutant(
-            "all_scores_at_once",
-            "property",
-            replace="""
+        Mutant("scale_missing", "scale-missing", ("k_tile.transpose(-1, -2) * scale", "k_tile.transpose(-1, -2)")),
+        Mutant("scale_twice", "scale-twice", ("s = q @ k_tile", "s = q * scale @ k_tile")),
+        Mutant("maximum_of_the_tile_alone", "maximum-of-the-tile", (T_MAX, "m_new = s.amax(dim=-1)")),
+        Mutant("no_maximum_at_all", "no-maximum", (T_MAX, "m_new = torch.zeros_like(m)"), ("        m = m_new\n", ""), (T_ALPHA, "        alpha = torch.ones_like(m)\n")),
+        Mutant("maximum_never_kept", "last-tile-only", ("        m = m_new\n", "")),
+        Mutant("last_tile_dropped", "rest-dropped", (T_RANGE, "range(0, max(block, k.shape[2] - block), block)")),
+        Mutant("rest_dropped", "rest-dropped", (T_RANGE, "range(0, k.shape[2] // block * block, block)")),
+        Mutant("last_tile_only", "last-tile-only", (T_SUM, "l = p.sum(dim=-1)"), (T_ACC, "acc = p @ v_tile")),
+        Mutant("softmax_of_each_tile", "softmax-of-each-tile", ("p = torch.exp(s - m_new[..., None])", "p = torch.softmax(s, dim=-1)"), (T_ACC, "acc = acc + p @ v_tile"), ("return acc / l[..., None]", "return acc")),
+        Mutant("softmax_of_each_tile_divided", VALUES, ("p = torch.exp(s - m_new[..., None])", "p = torch.softmax(s, dim=-1)")),
+        Mutant("factor_upside_down", VALUES, ("torch.exp(m - m_new)", "torch.exp(m_new - m)")),
+        Mutant("maximum_over_queries", ("raised", *VALUES), ("s.amax(dim=-1)", "s.amax(dim=-2)")),
+        Mutant("m_starts_at_zero", "m-starts-at-zero", ('torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device)', "torch.zeros_like(q[..., 0])")),
+        Mutant("divided_in_every_tile", "divided-in-every-tile", (T_ACC, "acc = (acc * alpha[..., None] + p @ v_tile) / l[..., None]"), ("return acc / l[..., None]", "return acc")),
+        Mutant("all_scores_at_once", "property", replace="""
 def attention_tiled_torch(q, k, v, block=16):
     return torch.softmax(q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5, dim=-1) @ v
-""",
-        ),
-        Mutant(
-            "no_maximum_at_all",
-            ("wrong-values", "nan"),
-            ("m_new = torch.maximum(m, s.amax(dim=-1))", "m_new = torch.zeros_like(m)"),
-        ),
+"""),
+        Mutant("returns_the_sum_too", ("wrong-type", "wrong-values"), ("return acc / l[..., None]", "return acc / l[..., None], l")),
     ],
     "flash_fwd": [
-        Mutant(
-            "acc_not_rescaled", "acc-not-rescaled", ("        acc = acc * alpha[:, None]\n", "")
-        ),
-        Mutant(
-            "sum_not_rescaled",
-            "sum-not-rescaled",
-            ("l_i = l_i * alpha + tl.sum", "l_i = l_i + tl.sum"),
-        ),
-        Mutant("not_divided", "not-divided", ("o = acc / l_safe[:, None]", "o = acc")),
-        Mutant(
-            "scale_missing",
-            "scale-missing",
-            ("qk_scale = scale * LOG2_E", "qk_scale = LOG2_E * 1.0"),
-        ),
-        Mutant("log2e_never", "log2e-missing", ("qk_scale = scale * LOG2_E", "qk_scale = scale")),
-        Mutant(
-            "log2e_twice",
-            "log2e-twice",
-            ("qk_scale = scale * LOG2_E", "qk_scale = scale * LOG2_E * LOG2_E"),
-        ),
-        Mutant(
-            "maximum_in_other_units",
-            (*VALUES, "lse-without-max", "unwritten"),
-            (NEW_MAX, "m_new = tl.maximum(m_i, tl.max(s, axis=1))"),
-        ),
-        Mutant(
-            "causal_ignored",
-            "causal-ignored",
-            ("limit = tl.minimum(limit, offs_m + 1 + Lk - Lq)", "limit = limit + 0"),
-            (
-                "        fewest = tl.maximum(0, tl.minimum(Lk, pid_m * BLOCK_M + 1 + Lk - Lq))\n        most = tl.maximum(0, tl.minimum(Lk, pid_m * BLOCK_M + BLOCK_M + Lk - Lq))\n",
-                "        fewest, most = Lk, Lk\n",
-            ),
-        ),
-        Mutant(
-            "causal_one_short",
-            "causal-strict",
-            ("offs_m + 1 + Lk - Lq", "offs_m + Lk - Lq"),
-            ("pid_m * BLOCK_M + 1 + Lk", "pid_m * BLOCK_M + Lk"),
-        ),
-        Mutant(
-            "causal_one_too_far",
-            "causal-one-too-far",
-            ("offs_m + 1 + Lk - Lq", "offs_m + 2 + Lk - Lq"),
-            ("pid_m * BLOCK_M + BLOCK_M + Lk - Lq", "pid_m * BLOCK_M + BLOCK_M + 1 + Lk - Lq"),
-        ),
-        Mutant(
-            "causal_from_the_top_left",
-            "causal-top-left",
-            ("offs_m + 1 + Lk - Lq", "offs_m + 1"),
-            ("pid_m * BLOCK_M + 1 + Lk - Lq", "pid_m * BLOCK_M + 1"),
-            ("pid_m * BLOCK_M + BLOCK_M + Lk - Lq", "pid_m * BLOCK_M + BLOCK_M"),
-        ),
-        Mutant(
-            "full_phase_too_long",
-            (*VALUES, "reads-outside"),
-            ("full = fewest // BLOCK_N * BLOCK_N", "full = most // BLOCK_N * BLOCK_N"),
-        ),
-        Mutant(
-            "no_masked_phase",
-            (*VALUES, "causal-strict"),
-            ("limit, full, most,", "limit, full, full,"),
-        ),
-        Mutant(
-            "walk_ends_a_tile_early", VALUES, ("limit, full, most,", "limit, full, most - BLOCK_N,")
-        ),
-        Mutant("nothing_seen_is_nan", ("nan", "wrong-values"), (SEEN, "base = m_new")),
-        Mutant(
-            "empty_row_divides_by_zero",
-            ("nan", "wrong-values"),
-            ("l_safe = tl.where(l_i == 0.0, 1.0, l_i)", "l_safe = l_i"),
-        ),
-        Mutant(
-            "keys_past_the_end_score_zero",
-            VALUES,
-            ("cols[None, :] < limit[:, None], s,", "cols[None, :] < limit[:, None] + 16, s,"),
-        ),
-        Mutant(
-            "lse_in_base_2",
-            "lse-in-base-2",
-            ("(m_i + tl.log2(l_safe)) * LN_2", "m_i + tl.log2(l_safe)"),
-        ),
-        Mutant(
-            "lse_without_sum", "lse-without-sum", ("(m_i + tl.log2(l_safe)) * LN_2", "m_i * LN_2")
-        ),
-        Mutant(
-            "lse_without_max",
-            "lse-without-max",
-            ("(m_i + tl.log2(l_safe)) * LN_2", "tl.log2(l_safe) * LN_2"),
-        ),
-        Mutant(
-            "lse_never_stored",
-            ("unwritten", "unwritten-tail"),
-            ("    tl.store(lse_ptr + bh.to(tl.int64) * Lq + offs_m, lse, mask=offs_m < Lq)\n", ""),
-        ),
-        Mutant(
-            "no_store_mask",
-            "out-of-bounds-store",
-            ("offs_d[None, :] * stride_od, o, mask=mask_q)", "offs_d[None, :] * stride_od, o)"),
-        ),
-        Mutant(
-            "key_rows_assumed_dense",
-            ("strided-only", "reads-outside"),
-            ("offs_n * stride_xn + offs_d", "offs_n * D + offs_d"),
-        ),
-        Mutant(
-            "values_read_as_keys",
-            VALUES,
-            (
-                "            v_ptr, b, h, start, end, stride_vn",
-                "            k_ptr, b, h, start, end, stride_vn",
-            ),
-        ),
-        Mutant("p_never_cast", ("raised", "does-not-compile"), ("tl.dot(p.to(v.dtype), v, acc,", "tl.dot(p, v, acc,")),
-        Mutant("p_cast_before_the_sum", VALUES, ("p = tl.exp2(s * qk_scale - base[:, None])", "p = tl.exp2(s * qk_scale - base[:, None]).to(q.dtype)")),
-        Mutant("p_cast_late", "float32-product", ("acc = tl.dot(p.to(v.dtype), v, acc, input_precision=\"ieee\")", "acc += tl.dot(p, v.to(tl.float32), input_precision=\"ieee\").to(v.dtype)"), only="interpreter"),
-        Mutant("head_and_batch_swapped", VALUES, ("v_ptr, b, h, limit, 0, full,", "v_ptr, h, b, limit, 0, full,"), ("v_ptr, b, h, limit, full, most,", "v_ptr, h, b, limit, full, most,"), only="interpreter"),
-        Mutant("full_tiles_of_the_first_head", VALUES, ("v_ptr, b, h, limit, 0, full,", "v_ptr, b, b * 0, limit, 0, full,"), only="interpreter"),
-        Mutant("masked_tiles_of_the_first_batch", VALUES, ("v_ptr, b, h, limit, full, most,", "v_ptr, b * 0, h, limit, full, most,"), only="interpreter"),
-        Mutant("values_of_another_head", VALUES, ("            v_ptr, b, h, start, end, stride_vn", "            v_ptr, b, b, start, end, stride_vn"), only="interpreter"),
-        Mutant(
-            "one_head_for_all",
-            ("unwritten", "unwritten-tail", "race", "rows-after-first", *VALUES),
-            ("(bh % H).to(tl.int64)", "(bh * 0).to(tl.int64)"),
-        ),
-        Mutant(
-            "grid_forgets_the_batch",
-            ("unwritten-tail", "unwritten"),
-            (
-                '(triton.cdiv(Lq, options["BLOCK_M"]) * B * H,)',
-                '(triton.cdiv(Lq, options["BLOCK_M"]) * H,)',
-            ),
-        ),
-        Mutant(
-            "sum_a_little_too_large",
-            ("constant-factor", *VALUES),
-            ("tl.sum(p, axis=1)", "tl.sum(p, axis=1) * 1.002"),
-        ),
-        Mutant(
-            "softmax_along_queries",
-            ("does-not-compile", "raised", "overflow", *VALUES),
-            ("tl.max(s, axis=1)", "tl.max(s, axis=0)"),
-        ),
-        Mutant(
-            "no_head_check",
-            ("should-raise",),
-            ("    if k.shape[1] != H:\n", "    if k.shape[1] > H:\n"),
-        ),
-        Mutant(
-            "torch_stand_in",
-            "no-kernel-launched",
-            replace=TORCH_STAND_IN.format(name="flash_fwd", refuse="k.shape[1] != q.shape[1]"),
-        ),
-    ],
-    "flash_gqa": [
-        Mutant(
-            "heads_modulo",
-            "heads-modulo",
-            ("head = hk * GROUP + offs_m % GROUP", "head = hk + offs_m % GROUP * HK"),
-        ),
-        Mutant(
-            "one_key_head_for_all",
-            "first-head-only",
-            ("k_ptr += b * stride_kb + hk * stride_kh", "k_ptr += b * stride_kb"),
-            ("v_ptr += b * stride_vb + hk * stride_vh", "v_ptr += b * stride_vb"),
-        ),
-        Mutant(
-            "values_of_the_first_head",
-            VALUES,
-            ("v_ptr += b * stride_vb + hk * stride_vh", "v_ptr += b * stride_vb"),
-        ),
-        Mutant("full_tiles_of_the_query_head", VALUES, ("v_ptr, b, hk, limit, 0, full,", "v_ptr, b, bh, limit, 0, full,"), only="interpreter"),
-        Mutant("masked_tiles_of_the_first_head", VALUES, ("v_ptr, b, hk, limit, full, most,", "v_ptr, b, hk * 0, limit, full, most,"), only="interpreter"),
-        Mutant(
-            "group_forgotten_in_head",
-            ("race", "unwritten", "unwritten-tail", *VALUES),
-            ("head = hk * GROUP + offs_m % GROUP", "head = hk + offs_m % GROUP"),
-        ),
-        Mutant(
-            "rows_are_positions_at_the_diagonal",
-            (*VALUES, "causal-one-too-far", "causal-ignored"),
-            (
-                "limit = tl.minimum(limit, position + 1 + Lk - Lq)",
-                "limit = tl.minimum(limit, offs_m + 1 + Lk - Lq)",
-            ),
-        ),
-        Mutant(
-            "boundaries_in_rows",
-            (*VALUES, "causal-ignored", "causal-one-too-far"),
-            ("first, last = pid_m * BLOCK_M // GROUP,", "first, last = pid_m * BLOCK_M + BLOCK_N,"),
-        ),
-        Mutant(
-            "walk_ends_at_the_first_position",
-            (*VALUES, "causal-strict"),
-            ("tl.minimum(Lk, last + 1 + Lk - Lq)", "tl.minimum(Lk, first + 1 + Lk - Lq)"),
-        ),
-        Mutant(
-            "position_by_remainder",
-            (
-                "out-of-bounds-store",
-                "reads-outside",
-                "race",
-                "unwritten",
-                "unwritten-tail",
-                *VALUES,
-            ),
-            ("position = offs_m // GROUP", "position = offs_m % GROUP"),
-            ("offs_m % GROUP\n    at", "offs_m // GROUP\n    at"),
-        ),
-        Mutant(
-            "mask_without_group",
-            ("unwritten", "unwritten-tail"),
-            ("mask_q = (offs_m[:, None] < Lq * GROUP)", "mask_q = (offs_m[:, None] < Lq)"),
-        ),
-        Mutant(
-            "grid_without_group",
-            ("unwritten", "unwritten-tail"),
-            (
-                'grid = (triton.cdiv(Lq * (H // HK), options["BLOCK_M"]) * B * HK,)',
-                'grid = (triton.cdiv(Lq, options["BLOCK_M"]) * B * HK,)',
-            ),
-            ("my_tile(tl.cdiv(Lq * GROUP, BLOCK_M)", "my_tile(tl.cdiv(Lq, BLOCK_M)"),
-        ),
-        Mutant(
-            "lse_per_row_of_the_tile",
-            ("transposed", "out-of-bounds-store", "race", "unwritten", *VALUES),
-            (
-                "lse_rows = (b * HK * GROUP + head) * Lq + position",
-                "lse_rows = (b * HK + hk) * GROUP * Lq + offs_m",
-            ),
-        ),
-        Mutant(
-            "lse_in_base_2",
-            "lse-in-base-2",
-            ("(m_i + tl.log2(l_safe)) * LN_2", "m_i + tl.log2(l_safe)"),
-        ),
-        Mutant(
-            "causal_from_the_top_left",
-            "causal-top-left",
-            ("position + 1 + Lk - Lq", "position + 1"),
-            ("first + 1 + Lk - Lq", "first + 1"),
-            ("last + 1 + Lk - Lq", "last + 1"),
-        ),
-        Mutant("scaled_by_torch", "torch-compute", ("    HK, Lk = k.shape[1], k.shape[2]\n", "    q = q * 1.0\n    HK, Lk = k.shape[1], k.shape[2]\n")),
-        Mutant(
-            "torch_stand_in",
-            "no-kernel-launched",
-            replace=TORCH_STAND_IN.format(name="flash_gqa", refuse="False"),
-        ),
+        # the method
+        Mutant("acc_not_rescaled", "acc-not-rescaled", (ACC, ACC.replace("acc * alpha[:, None]", "acc"))),
+        Mutant("sum_not_rescaled", "sum-not-rescaled", (SUM, "l_i = l_i + tl.sum(p, axis=1)")),
+        Mutant("m_updated_first", "nothing-rescaled", (ALPHA, "        m_i = m_new\n" + ALPHA)),
+        Mutant("not_divided", "not-divided", ("acc / l_i[:, None]", "acc")),
+        Mutant("no_running_maximum", "no-maximum", (NEW_MAX, "m_new = tl.zeros([BLOCK_M], tl.float32)"), (START, "tl.zeros([BLOCK_M], tl.float32)")),
+        Mutant("maximum_of_the_tile", "maximum-of-the-tile", (NEW_MAX, "m_new = tl.max(s, axis=1)")),
+        Mutant("maximum_never_kept", "maximum-not-kept", ("        m_i = m_new\n", "")),
+        Mutant("factor_upside_down", (*VALUES, "overflow"), ("tl.exp2(m_i - m_new)", "tl.exp2(m_new - m_i)")),
+        Mutant("m_starts_at_zero_and_stays", "no-maximum", (START, "tl.zeros([BLOCK_M], tl.float32)"), (NEW_MAX, "m_new = m_i")),
+        Mutant("m_starts_at_zero", "m-starts-at-zero", (START, "tl.zeros([BLOCK_M], tl.float32)")),
+        Mutant("divided_in_every_tile", "divided-in-every-tile", (ACC, ACC + " / l_i[:, None]"), ("acc / l_i[:, None], mask", "acc, mask")),
+        Mutant("reduced_along_queries", "reduced-along-queries", ("tl.max(s, axis=1)", "tl.max(s, axis=0)"), ("tl.sum(p, axis=1)", "tl.sum(p, axis=0)")),
+        Mutant("diagonal_mask_strict", ("causal-strict", "last-key-missing"), (WHERE, 's = tl.where((cols[None, :] < last) | (not CAUSAL and cols[None, :] <= last), s, float("-inf"))')),
+        Mutant("lse_divided", "lse-divided-by-ln2", (LSE, LSE.replace("* LN_2", "/ LN_2"))),
+        Mutant("last_tile_only", "last-tile-only", (SUM, "l_i = tl.sum(p, axis=1)"), (ACC, 'acc = tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
+        Mutant("softmax_along_queries", ("does-not-compile", "raised", "overflow", *VALUES), ("tl.max(s, axis=1)", "tl.max(s, axis=0)")),
+        Mutant("sum_along_queries", "sum-along-queries", ("tl.sum(p, axis=1)", "tl.sum(p, axis=0)")),
+        # units
+        Mutant("scale_forgotten", "scale-missing", ("LOG2_E / D**0.5", "LOG2_E")),
+        Mutant("log2e_forgotten", "log2e-missing", ("LOG2_E / D**0.5", "1 / D**0.5")),
+        Mutant("no_scale_at_all", "no-scale-at-all", (S_DOT, S_DOT.replace(" * qk_scale", ""))),
+        Mutant("scale_twice", "scale-twice", ("LOG2_E / D**0.5", "LOG2_E / D")),
+        Mutant("exp_for_exp2", "log2e-twice", (P, P.replace("exp2", "exp")), (ALPHA, ALPHA.replace("exp2", "exp"))),
+        Mutant("exp_for_p_alone", "log2e-twice", (P, P.replace("exp2", "exp"))),
+        Mutant("exp_for_alpha_alone", "factor-in-another-base", (ALPHA, ALPHA.replace("exp2", "exp"))),
+        Mutant("maximum_in_other_units", "maximum-in-other-units", (S_DOT, S_DOT.replace(" * qk_scale", "")), (P, "p = tl.exp2(s * qk_scale - m_new[:, None])")),
+        Mutant("lse_in_base_2", "lse-in-base-2", (LSE, "m_i + tl.log2(l_i)")),
+        Mutant("lse_of_mixed_bases", "lse-of-mixed-bases", (LSE, "m_i + tl.log(l_i)")),
+        Mutant("lse_natural_log_scaled", "lse-log-scaled-twice", (LSE, "(m_i + tl.log(l_i)) * LN_2")),
+        Mutant("lse_log2_of_the_sum", "lse-log2-of-the-sum", (LSE, "m_i * LN_2 + tl.log2(l_i)")),
+        Mutant("lse_without_sum", "lse-without-sum", (LSE, "m_i * LN_2")),
+        Mutant("lse_is_m", "lse-maximum-in-base-2", (LSE, "m_i")),
+        Mutant("lse_without_max", "lse-without-max", (LSE, "tl.log(l_i)")),
+        Mutant("lse_without_logarithm", "lse-without-logarithm", (LSE, "m_i * LN_2 + l_i")),
+        Mutant("lse_is_the_sum", "lse-is-the-sum", (LSE, "l_i")),
+        # masks
+        Mutant("causal_ignored", "causal-ignored", (LAST, "last = L - 1"), (END, "end = L")),
+        Mutant("always_causal", "always-causal", (LAST, "last = offs_m[:, None]"), (END, "end = tl.minimum(L, (pid_m + 1) * BLOCK_M)")),
+        Mutant("diagonal_not_masked", "no-mask-on-scores", ("        " + LAST + "\n", ""), ("        " + WHERE + "\n", "")),
+        Mutant("only_the_end_is_masked", "no-diagonal-mask", (LAST, "last = L - 1")),
+        Mutant("score_zero", "score-zero", (WHERE, WHERE.replace('float("-inf")', "0.0"))),
+        Mutant("mask_multiplies_the_score", "score-zero", (WHERE, "s = s * (cols[None, :] <= last)")),
+        Mutant("strict_diagonal", "last-key-missing", (WHERE, WHERE.replace("<=", "<"))),
+        Mutant("diagonal_one_too_far", "causal-one-too-far", ("offs_m[:, None] if CAUSAL", "offs_m[:, None] + 1 if CAUSAL")),
+        Mutant("mask_upside_down", "mask-upside-down", (WHERE, WHERE.replace("<=", ">="))),
+        Mutant("keys_past_the_end_seen", "score-zero", ("else L - 1", "else L + BLOCK_N")),
+        Mutant("walks_over_all_keys", "property", (END, "end = L")),
+        Mutant("walks_one_tile_too_far", "property", (END, "end = tl.minimum(L, (pid_m + 1) * BLOCK_M + BLOCK_N) if CAUSAL else L")),
+        Mutant("walk_ends_a_tile_early", "walk-ends-before-the-diagonal", (END, END.replace("(pid_m + 1)", "pid_m"))),
+        Mutant("walk_ends_at_the_first_query", "walk-ends-at-the-first-query", (END, END.replace("(pid_m + 1) * BLOCK_M", "pid_m * BLOCK_M + 1"))),
+        Mutant("no_other_for_v", "no-other", (V_LOAD, V_LOAD.replace(", other=0.0", "")), only="interpreter"),
+        Mutant("no_key_mask", "reads-outside", (K_LOAD, "k = tl.load(k_ptr + head * L * D + tile)"), (V_LOAD, "v = tl.load(v_ptr + head * L * D + tile)")),
+        Mutant("no_store_mask", ("out-of-bounds-store", "race"), (O_STORE, O_STORE.replace(", mask=offs_m[:, None] < L", ""))),
+        Mutant("no_mask_on_lse", ("out-of-bounds-store", "race"), ("LN_2, mask=offs_m < L)", "LN_2)")),
+        Mutant("no_query_mask", "reads-outside", ("q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=0.0)", "q = tl.load(q_ptr + rows)"), only="interpreter"),
+        # addresses
+        Mutant("values_read_as_keys", "keys-for-values", (V_LOAD, V_LOAD.replace("v_ptr", "k_ptr"))),
+        Mutant("k_and_v_swapped", "values-for-keys", (LAUNCH, LAUNCH.replace("q, k, v,", "q, v, k,"))),
+        Mutant("keys_of_the_first_head", "first-head-only", (K_LOAD, K_LOAD.replace("k_ptr + head * L * D + tile", "k_ptr + tile")), (V_LOAD, V_LOAD.replace("v_ptr + head * L * D + tile", "v_ptr + tile"))),
+        Mutant("always_the_first_tile", "first-tile-always", ("tile = cols[:, None] * D + offs_d", "tile = tl.arange(0, BLOCK_N)[:, None] * D + offs_d")),
+        Mutant("one_head_for_all", (*UNWRITTEN, "race", *VALUES), ("tl.program_id(1).to(tl.int64)", "tl.program_id(1).to(tl.int64) * 0")),
+        Mutant("heads_overlap", (*UNWRITTEN, "race", *VALUES), (ROWS, "rows = head * L + offs_m[:, None] * D + offs_d")),
+        Mutant("grid_axes_swapped", ("reads-outside", "out-of-bounds-store", "race", *UNWRITTEN, *VALUES), ('grid = (triton.cdiv(L, tile["BLOCK_M"]), B * H)', 'grid = (B * H, triton.cdiv(L, tile["BLOCK_M"]))')),
+        Mutant("grid_forgets_the_batch", UNWRITTEN, ('tile["BLOCK_M"]), B * H)', 'tile["BLOCK_M"]), H)')),
+        Mutant("grid_rounded_down", UNWRITTEN, ('triton.cdiv(L, tile["BLOCK_M"])', 'L // tile["BLOCK_M"]')),
+        Mutant("lse_by_tokens_then_heads", ("lse-heads-behind-tokens", *UNWRITTEN, *VALUES), ("lse_ptr + head * L + offs_m", "lse_ptr + offs_m * tl.num_programs(1) + head")),
+        Mutant("lse_of_one_head", ("race", *UNWRITTEN), ("lse_ptr + head * L + offs_m", "lse_ptr + offs_m")),
+        Mutant("lse_never_stored", UNWRITTEN, ("    tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L)", "    l_i += 0")),
+        # types
+        Mutant("p_never_cast", ("raised", "does-not-compile"), ("p.to(v.dtype)", "p")),
+        Mutant("p_cast_before_the_sum", VALUES, (P, P.replace("m_new[:, None])", "m_new[:, None]).to(q.dtype)"))),
+        Mutant("v_cast_up", "float32-product", (ACC, ACC.replace("p.to(v.dtype), v", "p, v.to(tl.float32)")), only="interpreter"),
+        Mutant("lse_in_half", "wrong-dtype", ("dtype=torch.float32", "dtype=q.dtype")),
+        Mutant("float32_result", "wrong-dtype", ("torch.empty_like(q)", "torch.empty_like(q, dtype=torch.float32)")),
+        # the wrapper
+        Mutant("no_check", "should-raise", ("    require_heads(q, k, v)\n", "")),
+        Mutant("returns_o_alone", "wrong-type", ("return o, lse", "return o")),
+        Mutant("lse_first", ("wrong-shape", "wrong-dtype"), ("return o, lse", "return lse, o")),
+        Mutant("writes_over_q", ("input-changed", "aliases-input"), ("o, lse = torch.empty_like(q),", "o, lse = q,")),
+        Mutant("scaled_by_torch", "torch-compute", (LAUNCH, "q = q / D**0.5\n    " + LAUNCH.replace(" / D**0.5", ""))),
+        Mutant("torch_stand_in", "no-kernel-launched", replace="""
+def flash_fwd(q, k, v, causal=True):
+    require_heads(q, k, v)
+    o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    return o, torch.zeros(o.shape[:-1])
+"""),
     ],
 }
 
 VARIANTS = {
     "attention_tiled_torch": [
-        Variant(
-            "first_tile_apart",
-            (
-                'm = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device)',
-                "m = torch.full_like(q[..., 0], -1e300)",
-            ),
-        ),
+        Variant("starts_far_below", ('torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device)', "torch.full_like(q[..., 0], -1e300)")),
         Variant(
             "divides_in_every_tile",
-            (
-                "        l = l * alpha + p.sum(dim=-1)\n        acc = acc * alpha[..., None] + p @ v_tile\n",
-                "        l_new = l * alpha + p.sum(dim=-1)\n        acc = (acc * (l * alpha)[..., None] + p @ v_tile) / l_new[..., None]\n        l = l_new\n",
-            ),
+            ("        l = l * alpha + p.sum(dim=-1)\n        acc = acc * alpha[..., None] + p @ v_tile\n", "        l_new = l * alpha + p.sum(dim=-1)\n        acc = (acc * (l * alpha)[..., None] + p @ v_tile) / l_new[..., None]\n        l = l_new\n"),
             ("return acc / l[..., None]", "return acc"),
         ),
-        Variant(
-            "einsum",
-            (
-                "s = q @ k_tile.transpose(-1, -2) * scale",
-                's = torch.einsum("bhqd,bhkd->bhqk", q, k_tile) * scale',
-            ),
-        ),
+        Variant("einsum", ("s = q @ k_tile.transpose(-1, -2) * scale", 's = torch.einsum("bhqd,bhkd->bhqk", q, k_tile) * scale')),
+        Variant("split", ("    for start in range(0, k.shape[2], block):\n        k_tile, v_tile = k[:, :, start : start + block], v[:, :, start : start + block]\n", "    for k_tile, v_tile in zip(k.split(block, dim=2), v.split(block, dim=2)):\n")),
     ],
     "flash_fwd": [
-        Variant(
-            "one_phase_with_masks", ("full = fewest // BLOCK_N * BLOCK_N", "full = fewest * 0")
-        ),
-        Variant(
-            "sum_after_the_product",
-            ("        l_i = l_i * alpha + tl.sum(p, axis=1)\n", ""),
-            (
-                "        m_i = m_new\n",
-                "        l_i = l_i * alpha + tl.sum(p, axis=1)\n        m_i = m_new\n",
-            ),
-        ),
-        Variant(
-            "maximum_of_scaled_scores",
-            (NEW_MAX, "m_new = tl.maximum(m_i, tl.max(s * qk_scale, axis=1))"),
-        ),
-        Variant(
-            "keys_read_transposed_once",
-            (
-                's = tl.dot(q, tl.trans(k), input_precision="ieee")',
-                'kt = tl.trans(k)\n        s = tl.dot(q, kt, input_precision="ieee")',
-            ),
-        ),
-        Variant(
-            "divides_by_a_reciprocal",
-            ("o = acc / l_safe[:, None]", "o = acc * (1.0 / l_safe)[:, None]"),
-        ),
-    ],
-    "flash_gqa": [
-        Variant(
-            "one_phase_with_masks", ("full = fewest // BLOCK_N * BLOCK_N", "full = fewest * 0")
-        ),
-        Variant(
-            "head_by_subtraction",
-            (
-                "head = hk * GROUP + offs_m % GROUP",
-                "head = hk * GROUP + (offs_m - position * GROUP)",
-            ),
-        ),
-        Variant(
-            "one_key_head_at_a_time",
-            ("HEADS_AT_ONCE=heads_at_once(Lk, D, q.element_size())", "HEADS_AT_ONCE=1"),
-        ),
+        Variant("tiles_of_its_own", ("tile = attention_tile(q)", "tile = dict(BLOCK_M=64, BLOCK_N=32)")),
+        Variant("small_tiles", ("tile = attention_tile(q)", "tile = dict(BLOCK_M=16, BLOCK_N=16)")),
+        Variant("m_starts_far_below", (START, "tl.full([BLOCK_M], -1e38, tl.float32)")),
+        Variant("natural_exponentials", ("LOG2_E / D**0.5", "1 / D**0.5"), (P, P.replace("exp2", "exp")), (ALPHA, ALPHA.replace("exp2", "exp")), (LSE, "m_i + tl.log(l_i)")),
+        Variant("lse_piece_by_piece", (LSE, "m_i * LN_2 + tl.log(l_i)")),
+        Variant("sum_after_the_product", ("        " + SUM + "\n", ""), ("        m_i = m_new\n", "        " + SUM + "\n        m_i = m_new\n")),
+        Variant("acc_rescaled_by_itself", (ACC, 'acc = acc * alpha[:, None]\n        acc += tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
+        Variant("two_masks", (LAST, "last = L - 1"), (WHERE, WHERE + '\n        if CAUSAL:\n            s = tl.where(cols[None, :] <= offs_m[:, None], s, float("-inf"))')),
+        Variant("scale_in_the_kernel", ("LOG2_E / D**0.5", "1 / D**0.5"), (S_DOT, S_DOT.replace("qk_scale", "(qk_scale * 1.4426950408889634)"))),
+        Variant("keys_loaded_transposed", (K_LOAD, "k = tl.load(k_ptr + head * L * D + cols[None, :] * D + tl.arange(0, D)[:, None], mask=cols[None, :] < L, other=0.0)"), (S_DOT, S_DOT.replace("tl.trans(k)", "k"))),
+        Variant("heads_first", ("tl.program_id(0), tl.program_id(1)", "tl.program_id(1), tl.program_id(0)"), ('(triton.cdiv(L, tile["BLOCK_M"]), B * H)', '(B * H, triton.cdiv(L, tile["BLOCK_M"]))')),
+        Variant("flat_grid", ("tl.program_id(0), tl.program_id(1).to(tl.int64)", "tl.program_id(0) % tl.cdiv(L, BLOCK_M), (tl.program_id(0) // tl.cdiv(L, BLOCK_M)).to(tl.int64)"), ('(triton.cdiv(L, tile["BLOCK_M"]), B * H)', '(triton.cdiv(L, tile["BLOCK_M"]) * B * H,)')),
+        Variant("divides_by_a_reciprocal", ("acc / l_i[:, None]", "acc * (1.0 / l_i)[:, None]")),
+        Variant("last_tile_first", ("pid_m, head = tl.program_id(0),", "pid_m, head = tl.num_programs(0) - 1 - tl.program_id(0),")),
+        Variant("no_other_for_k", (K_LOAD, K_LOAD.replace(", other=0.0", ""))),
     ],
 }

@@ -1,43 +1,742 @@
 """What the checks of 43_flash_backward try: cases, references, and mistakes that have a name."""
 
-import torch
+import ast
+import inspect
+import math
+import textwrap
+from dataclasses import dataclass
 
+import torch
+import triton
+
+from tritonbook import DEVICE, hook_launch
 from tritonbook.checking import Check, Tolerance, case, tensor
 
-from .page import delta_ref
+SMALL, WIDE = {"BLOCK_M": 16, "BLOCK_N": 16}, {"BLOCK_M": 16, "BLOCK_N": 32}
+TALL = {"BLOCK_M": 32, "BLOCK_N": 16}
+LOG2_E = 1.4426950408889634
 
 
-def backward_ref(do, q, k, v, o, lse, causal=False, scale=None, delta_sign=1.0, heads=None):
-    """delta_sign and heads are for the known mistakes: 0.0 leaves delta out; heads picks some."""
-    B, H, Lq, D = q.shape
-    HK, Lk = k.shape[1], k.shape[2]
-    scale = D**-0.5 if scale is None else scale
-    k_all, v_all = (x.repeat_interleave(H // HK, dim=1) for x in (k, v))
-    s = q @ k_all.transpose(-1, -2) * scale
-    p = torch.exp(s - lse[..., None].to(s.dtype))
-    if causal:
-        row = torch.arange(Lq, device=s.device)[:, None]
-        p = p.masked_fill(torch.arange(Lk, device=s.device) > row + Lk - Lq, 0.0)
-    delta = (o * do).sum(dim=-1, keepdim=True)
-    ds = p * (do @ v_all.transpose(-1, -2) - delta_sign * delta)
-    dv = (p.transpose(-1, -2) @ do).reshape(B, HK, H // HK, Lk, D)
-    dk = (ds.transpose(-1, -2) @ q * scale).reshape(B, HK, H // HK, Lk, D)
-    return ds @ k_all * scale, *(x[:, :, slice(heads)].sum(dim=2) for x in (dk, dv))
+# --- delta
 
 
-def gradients_ref(q, k, v, do, causal=False, scale=None):
-    """The output of attention and its three gradients, by autograd on all scores."""
-    with torch.enable_grad():
-        leaves = [x.detach().requires_grad_() for x in (q, k, v)]
-        H, HK, D = q.shape[1], k.shape[1], q.shape[3]
-        k_all, v_all = (x.repeat_interleave(H // HK, dim=1) for x in leaves[1:])
-        s = leaves[0] @ k_all.transpose(-1, -2) * (D**-0.5 if scale is None else scale)
-        if causal:
-            Lq, Lk = s.shape[-2:]
-            row = torch.arange(Lq, device=s.device)[:, None]
-            s = s.masked_fill(torch.arange(Lk, device=s.device) > row + Lk - Lq, -1e30)
-        o = torch.softmax(s, dim=-1) @ v_all
-        return o.detach(), *torch.autograd.grad(o, leaves, do)
+def delta_ref(o, do):
+    return (o * do).sum(dim=-1).to(torch.promote_types(o.dtype, torch.float32))
+
+
+def half_products(o, do, *, dtype):
+    """Products and their sum in the dtype of o."""
+    return (o.to(dtype) * do.to(dtype)).float().sum(-1).to(dtype).double()
+
+
+def sums_of_columns(o, do):
+    """What program m stores if it sums over the rows of its tile, where both sides have 32."""
+    rows, D = o.shape[:3].numel(), o.shape[3]
+    if triton.next_power_of_2(D) != 32:
+        return torch.full(o.shape[:3], float("nan"), dtype=o.dtype)
+    tiles = torch.nn.functional.pad((o * do).reshape(rows, D), (0, 32 - D, 0, -rows % 32))
+    return tiles.reshape(-1, 32, 32).sum(1).flatten()[:rows].reshape(o.shape[:3])
+
+
+def rows_a_tile_apart(o, do):
+    """Row m read from offset m * BLOCK_D on; what lies past the end is no number."""
+    rows, D = o.shape[:3].numel(), o.shape[3]
+    starts = torch.arange(rows)[:, None] * triton.next_power_of_2(D)
+    at = starts + torch.arange(D)
+    flat = torch.cat(((o * do).flatten(), torch.full((1,), float("nan"), dtype=o.dtype)))
+    return flat[at.clamp_max(rows * D)].sum(-1).reshape(o.shape[:3])
+
+
+DELTA_SUSPECTS = {
+    "sum-of-o": (lambda o, do: o.sum(dim=-1), "This is the sum of o alone."),
+    "sum-of-do": (lambda o, do: do.sum(dim=-1), "This is the sum of do alone."),
+    "squared": (lambda o, do: (o * o).sum(dim=-1), "This is the sum of o times o."),
+    "do-squared": (lambda o, do: (do * do).sum(dim=-1), "This is the sum of do times do."),
+    "sum-of-both": (lambda o, do: (o + do).sum(dim=-1), "This is the sum of o + do."),
+    "product-of-sums": (
+        lambda o, do: o.sum(dim=-1) * do.sum(dim=-1),
+        "This is the sum of o times the sum of do. Multiply first, then sum.",
+    ),
+    "mean": (
+        lambda o, do: (o * do).mean(dim=-1),
+        "This is the mean of o times do. Delta is their sum.",
+    ),
+    "minus-delta": (lambda o, do: -(o * do).sum(dim=-1), "This is minus delta."),
+    "summed-over-rows": (
+        sums_of_columns,
+        "Each tile was summed over its rows. Delta has one number for each row: sum over d.",
+    ),
+    "rows-a-tile-apart": (
+        rows_a_tile_apart,
+        "Row m was read from m * BLOCK_D on. Rows lie D elements apart, however wide the tile is.",
+    ),
+    "in-half-precision": (
+        half_products,
+        "Products and sum were rounded to half precision. Take both tiles to float32 first.",
+    ),
+}
+
+
+def delta_case(note, *shape, do="contiguous", layout="contiguous", **more):
+    return case(note, o=tensor(*shape, layout=layout), do=tensor(*shape, layout=do), **more)
+
+
+DELTA_CASES = [
+    delta_case("one tile", 1, 1, 32, 32),
+    delta_case("ragged rows and columns", 2, 2, 35, 20),
+    delta_case("half precision", 1, 2, 9, 40, dtype="float16"),
+    delta_case("a gradient with gaps", 1, 2, 9, 16, do="strided"),
+    delta_case("a gradient that was transposed", 1, 2, 9, 24, do="transposed"),
+    case("shapes that differ", o=tensor(1, 1, 4, 8), do=tensor(1, 1, 8, 4), raises=ValueError),
+]
+
+HIDDEN_DELTA_CASES = [
+    delta_case("one row", 1, 1, 1, 1),
+    delta_case("transposed memory", 1, 2, 10, 24, layout="transposed"),
+    delta_case("a gradient that was expanded", 2, 3, 40, 8, do="expanded"),
+    delta_case("large values", 1, 1, 33, 64, dtype="float16", layout="offset"),
+    delta_case("no queries", 2, 2, 0, 16),
+]
+
+
+# --- the walks of both kernels, tile by tile, with any step of them replaced
+
+
+@dataclass
+class Tile:
+    """One tile of queries and keys, all heads at once; `seen` says which pairs count.
+
+    first, start: where the owner's tile and the walked one begin. q, do: [..., BLOCK_M, D]; k, v:
+    [..., BLOCK_N, D]; lse, delta: [..., BLOCK_M]. acc: what the tiles before have added up.
+    """
+
+    q: torch.Tensor
+    k: torch.Tensor
+    v: torch.Tensor
+    do: torch.Tensor
+    lse: torch.Tensor
+    delta: torch.Tensor
+    rows: torch.Tensor  # numbers of the queries, [BLOCK_M, 1]
+    cols: torch.Tensor  # numbers of the keys, [1, BLOCK_N]
+    start: int
+    limit: torch.Tensor  # keys that each query sees, [BLOCK_M, 1]
+    since: torch.Tensor  # the first query that sees each key, [1, BLOCK_N]
+    scale: float
+    steps: dict
+    acc: dict
+
+    def __getattr__(self, name):
+        return self.steps[name](self)
+
+
+STEPS = {
+    "s": lambda t: t.q @ t.k.mT * t.scale,
+    "seen": lambda t: t.cols < t.limit,
+    "p": lambda t: torch.where(t.seen, torch.exp(t.s - t.lse[..., None]), 0.0),
+    "dp": lambda t: t.do @ t.v.mT,
+    "ds": lambda t: t.p * (t.dp - t.delta[..., None]),
+    "dq": lambda t: t.acc["dq"] + t.ds @ t.k,
+    "dk": lambda t: t.acc["dk"] + t.ds.mT @ t.q,
+    "dv": lambda t: t.acc["dv"] + t.p.mT @ t.do,
+}
+
+
+def padded(x, block):
+    """x with rows of zeros up to a multiple of `block`, and a block of them behind."""
+    return torch.nn.functional.pad(x, (0, 0, 0, -x.shape[-2] % block + block))
+
+
+def tiles_of(do, q, k, v, lse, delta, causal, scale, tile, steps):
+    """A function (first query, first key) -> Tile, for tensors of equally many heads."""
+    M, N = tile
+    Lq, Lk = q.shape[-2], k.shape[-2]
+    q, do = (padded(x, M) for x in (q, do))
+    k, v = (padded(x, N) for x in (k, v))
+    lse, delta = (padded(x[..., None], M)[..., 0] for x in (lse.to(q.dtype), delta.to(q.dtype)))
+
+    def at(m, n, acc, start):
+        rows, cols = torch.arange(m, m + M)[:, None], torch.arange(n, n + N)[None, :]
+        few, many = slice(m, m + M), slice(n, n + N)
+        limit = rows + 1 + Lk - Lq if causal else torch.full_like(rows, Lk)
+        since = cols - (Lk - Lq) if causal else torch.zeros_like(cols)
+        mine = (x[..., few, :] for x in (q, do))
+        theirs = (x[..., many, :] for x in (k, v))
+        (a, b), (c, d) = mine, theirs
+        numbers = lse[..., few], delta[..., few]
+        return Tile(a, c, d, b, *numbers, rows, cols, start, limit, since, scale, steps, acc)
+
+    return at, M, N
+
+
+def unchanged(*given):
+    return given
+
+
+def walk_keys(given, causal, scale, tile, steps, result, stale, to_lq, other_steps):
+    """dq as the dQ kernel adds it up."""
+    do, q, k, v, lse, delta = given
+    k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for x in (k, v))
+    at, M, N = tiles_of(do, q, k, v, lse, delta, causal, scale, tile, STEPS | steps)
+    Lq, Lk = q.shape[2], k.shape[2]
+    parts = [torch.zeros_like(q[:, :, :0])]
+    for m in range(0, Lq, M):
+        acc = {"dq": torch.zeros(*q.shape[:2], M, q.shape[3], dtype=q.dtype)}
+        end = min(Lk, m + M + Lk - Lq) if causal else Lk
+        for n in range(0, min(Lk, Lq) if to_lq else end, M if other_steps else N):
+            now = at(m, n, acc, n)
+            vars(now).update({name: vars(at(m, 0, acc, n))[name] for name in stale})
+            acc = {"dq": now.dq}
+        parts.append(result(acc["dq"], scale))
+    return torch.cat(parts, dim=2)[:, :, :Lq]
+
+
+def walk_queries(given, causal, scale, tile, steps, result, stale, to_lk, other_steps, heads):
+    """(dk, dv) as the dK/dV kernel adds them up. heads: those of each group that it walks over."""
+    do, q, k, v, lse, delta = given
+    group = q.shape[1] // k.shape[1]
+    do, q, lse, delta = (x.unflatten(1, (k.shape[1], group)) for x in (do, q, lse, delta))
+    Lq, Lk = q.shape[3], k.shape[2]
+    ats = []
+    for g in range(group)[slice(heads)]:
+        queries, numbers = (x[:, :, g] for x in (do, q)), (x[:, :, g] for x in (lse, delta))
+        at, M, N = tiles_of(*queries, k, v, *numbers, causal, scale, tile, STEPS | steps)
+        ats.append(at)
+    parts = [(torch.zeros_like(k[:, :, :0]),) * 2]
+    for n in range(0, Lk, N):
+        nothing = torch.zeros(*k.shape[:2], N, k.shape[3], dtype=k.dtype)
+        acc = {"dk": nothing, "dv": nothing}
+        begin = max(0, n - (Lk - Lq)) // M * M if causal else 0
+        for at in ats:
+            for m in range(begin, min(Lk, Lq) if to_lk else Lq, N if other_steps else M):
+                now = at(m, n, acc, m)
+                vars(now).update({name: vars(at(0, n, acc, m))[name] for name in stale})
+                acc = {"dk": now.dk, "dv": now.dv}
+        parts.append(result(acc["dk"], acc["dv"], scale))
+    return tuple(torch.cat(part, dim=2)[:, :, :Lk] for part in zip(*parts, strict=True))
+
+
+def dq_like(
+    result=lambda dq, scale: dq * scale,
+    default_scale=False,
+    stale=(),
+    to_lq=False,
+    other_steps=False,
+    before=unchanged,
+    **steps,
+):
+    """What flash_bwd_dq gives if some of its steps are other ones.
+
+    default_scale: `scale` is ignored. stale: of these, each round takes the first tile. to_lq: the
+    walk ends there. other_steps: it takes those of the tile's other side. before: (do, q, k, v,
+    lse, delta) -> what is taken for them.
+    """
+
+    def formula(do, q, k, v, lse, delta, causal=False, scale=None, *, tile=None):
+        scale = q.shape[-1] ** -0.5 if scale is None or default_scale else scale
+        given = before(do, q, k, v, lse, delta)
+        how = steps, result, stale, to_lq, other_steps
+        return walk_keys(given, causal, scale, shape_of(tile), *how)
+
+    return formula
+
+
+def dkdv_like(
+    result=lambda dk, dv, scale: (dk * scale, dv),
+    default_scale=False,
+    stale=(),
+    to_lk=False,
+    other_steps=False,
+    before=unchanged,
+    heads=None,
+    **steps,
+):
+    """What flash_bwd_dkdv gives if some of its steps are other ones; see `dq_like`."""
+
+    def formula(do, q, k, v, lse, delta, causal=False, scale=None, *, tile=None):
+        scale = q.shape[-1] ** -0.5 if scale is None or default_scale else scale
+        given = before(do, q, k, v, lse, delta)
+        how = steps, result, stale, to_lk, other_steps, heads
+        return walk_queries(given, causal, scale, shape_of(tile), *how)
+
+    return formula
+
+
+def shape_of(tile):
+    """Queries and keys of a tile; without one, as many as a product's tile has at the most."""
+    return (tile["BLOCK_M"], tile["BLOCK_N"]) if tile else (128, 64)
+
+
+dq_ref, dkdv_ref = dq_like(), dkdv_like()
+
+
+# --- mistakes of both kernels
+
+
+def columns_lse(t):
+    """lse along the wrong axis: it fits where tiles are square."""
+    if t.lse.shape[-1] != t.cols.shape[1]:
+        return torch.full_like(t.s, float("nan"))
+    return torch.where(t.seen, torch.exp(t.s - t.lse[..., None, :]), 0.0)
+
+
+def columns_delta(t):
+    if t.delta.shape[-1] != t.cols.shape[1]:
+        return torch.full_like(t.s, float("nan"))
+    return t.p * (t.dp - t.delta[..., None, :])
+
+
+def without_mask(t):
+    """In float32, as on the machine: what overflows there overflows here."""
+    return torch.exp(t.s - t.lse[..., None]).float().to(t.s.dtype)
+
+
+def masked_scores(value):
+    def p(t):
+        return torch.exp(torch.where(t.seen, t.s, value) - t.lse[..., None])
+
+    return p
+
+
+def of_p(like, who, word):
+    """Mistakes in P: `who` says which gradients they spoil, `word` how its seen keys are told."""
+    exp2 = torch.exp2
+    return {
+        "lse-outside": (
+            like(p=lambda t: torch.where(t.seen, torch.exp(t.s) - t.lse[..., None], 0.0)),
+            f"{who}: lse is subtracted from the exponential. Subtract it from the score.",
+        ),
+        "unscaled-scores": (
+            like(s=lambda t: t.q @ t.k.mT),
+            f"{who}: P is made from q k without the scale.",
+        ),
+        "base-two": (
+            like(p=lambda t: torch.where(t.seen, exp2(t.s - t.lse[..., None]), 0.0)),
+            f"{who}: P is a power of 2. lse is a natural logarithm: P = tl.exp(s - lse).",
+        ),
+        "lse-not-in-base-two": (
+            like(p=lambda t: torch.where(t.seen, exp2(t.s * LOG2_E - t.lse[..., None]), 0.0)),
+            f"{who}: P is a power of 2 of scores that have the factor log2(e), but lse has not. "
+            "Both need it, or neither with tl.exp.",
+        ),
+        "scores-times-log2e": (
+            like(p=lambda t: torch.where(t.seen, torch.exp(t.s * LOG2_E - t.lse[..., None]), 0.0)),
+            f"{who}: the scores have the factor log2(e). It belongs to tl.exp2, not to tl.exp.",
+        ),
+        "lse-ignored": (
+            like(p=lambda t: torch.where(t.seen, torch.exp(t.s), 0.0)),
+            f"{who}: lse is not subtracted from the scores.",
+        ),
+        "lse-added": (
+            like(p=lambda t: torch.where(t.seen, torch.exp(t.s + t.lse[..., None]), 0.0)),
+            f"{who}: lse is added to the scores, not subtracted.",
+        ),
+        "lse-by-column": (
+            like(p=columns_lse),
+            f"{who}: lse lies along the wrong axis of the tile. It belongs to queries: are they "
+            "the tile's rows or its columns?",
+        ),
+        # before the next: what is NaN with a mask is NaN without one, too
+        "nan-where-nothing-is-seen": (
+            like(p=masked_scores(-math.inf)),
+            f"{who}: NaN for a query that saw no key. Its lse is -inf: a masked score gives -inf - "
+            "(-inf), and an infinite P times 0 is NaN too. Set P to 0 after the exponential, with "
+            "tl.where.",
+        ),
+        "not-masked": (
+            like(p=without_mask),
+            f"{who}: P is not 0 where a query may not see a key. Set it to 0 there with tl.where; "
+            f"`{word}` has one number for each row of the tile.",
+        ),
+        "masked-scores-zero": (
+            like(p=masked_scores(0.0)),
+            f"{who}: where a key is not seen the score is 0, so P is exp(-lse). P has to be 0.",
+        ),
+        "scale-ignored": (
+            like(default_scale=True),
+            f"{who}: computed with 1 / sqrt(D), whatever `scale` says.",
+        ),
+        "first-tile-of-lse": (
+            like(stale=("lse",)),
+            f"{who}: each round takes the lse of the first tile. Load it from `start` on.",
+        ),
+        "scores-of-v": (
+            like(s=lambda t: t.q @ t.v.mT * t.scale),
+            f"{who}: the scores are made from v. They are q times k.",
+        ),
+        "scores-of-do": (
+            like(s=lambda t: t.do @ t.k.mT * t.scale),
+            f"{who}: the scores are made from do. They are q times k.",
+        ),
+    }
+
+
+def of_ds(like, who):
+    """Mistakes in dP and dS."""
+    return {
+        "delta-missing": (
+            like(ds=lambda t: t.p * t.dp),
+            f"{who}: delta is not subtracted from dP.",
+        ),
+        "delta-added": (
+            like(ds=lambda t: t.p * (t.dp + t.delta[..., None])),
+            f"{who}: delta is added to dP, not subtracted.",
+        ),
+        "delta-outside": (
+            like(ds=lambda t: t.p * t.dp - t.delta[..., None]),
+            f"{who}: delta is subtracted from P times dP. Subtract it from dP, then multiply by P.",
+        ),
+        "delta-by-column": (
+            like(ds=columns_delta),
+            f"{who}: delta lies along the wrong axis of the tile. It belongs to queries.",
+        ),
+        "ds-without-p": (
+            like(ds=lambda t: t.dp - t.delta[..., None]),
+            f"{who}: dS is dP - delta alone. It has to be multiplied by P.",
+        ),
+        "lse-for-delta": (
+            like(ds=lambda t: t.p * (t.dp - t.lse[..., None])),
+            f"{who}: lse was subtracted from dP instead of delta.",
+        ),
+        "dp-from-k": (
+            like(dp=lambda t: t.do @ t.k.mT),
+            f"{who}: dP is made from k. It is dO times V.",
+        ),
+        "dp-from-q": (
+            like(dp=lambda t: t.q @ t.v.mT),
+            f"{who}: dP is made from q. It is dO times V.",
+        ),
+        "minus-ds": (
+            like(ds=lambda t: -t.p * (t.dp - t.delta[..., None])),
+            f"{who}: the sign is wrong. dS is P (dP - delta).",
+        ),
+    }
+
+
+def fits(square, other):
+    """A product that is not transposed runs where the tile's sides happen to fit."""
+    sides = square.shape[-1] == other.shape[-2]
+    return square @ other if sides else torch.full(square.shape[:-1] + (1,), float("nan"))
+
+
+def of_the_first_head(do, q, k, v, lse, delta):
+    """lse and delta without the head in their address."""
+    lse, delta = (x.flatten(0, 1)[:1].expand(x[..., 0].numel(), -1) for x in (lse, delta))
+    return do, q, k, v, lse.view(q.shape[:3]), delta.view(q.shape[:3])
+
+
+def of_the_kv_head(*names):
+    """These at the place of the head of k and v, not at that of their own head."""
+
+    def before(do, q, k, v, lse, delta):
+        B, H, HK = *q.shape[:2], k.shape[1]
+        given = {"do": do, "q": q, "k": k, "v": v, "lse": lse, "delta": delta}
+        for name in names:
+            few = given[name].flatten(0, 1)[: B * HK].unflatten(0, (B, HK))
+            given[name] = few.repeat_interleave(H // HK, dim=1)
+        return tuple(given.values())
+
+    return before
+
+
+# First in the list: where it makes a difference, so does a mask that is missing altogether.
+PAST_THE_END = {
+    "past-the-end-not-masked": (
+        dq_like(p=lambda t: STEPS["p"](t) if t.since.any() else without_mask(t)),
+        "dQ is NaN: past the end of K the score is 0 and P = exp(-lse) infinite, times 0. Set P to "
+        "0 there too, not only where `causal` asks for it.",
+    ),
+}
+
+DQ_SUSPECTS = (
+    PAST_THE_END
+    | of_p(dq_like, "dQ", "limit - start")
+    | of_ds(dq_like, "dQ")
+    | {
+        "k-not-transposed": (
+            dq_like(s=lambda t: fits(t.q, t.k) * t.scale),
+            "dQ: the scores are q times k. They need k transposed: `tl.trans`.",
+        ),
+        "v-not-transposed": (
+            dq_like(dp=lambda t: fits(t.do, t.v)),
+            "dQ: dP is do times v. It needs v transposed: `tl.trans`.",
+        ),
+        "first-tile-of-k": (
+            dq_like(stale=("k",)),
+            "dQ: each round takes the first tile of k. Load from `start` on.",
+        ),
+        "first-tile-of-v": (
+            dq_like(stale=("v",)),
+            "dQ: each round takes the first tile of v. Load from `start` on.",
+        ),
+        "steps-of-block-m": (
+            dq_like(other_steps=True),
+            "dQ: the walk takes steps of BLOCK_M. Its tiles have BLOCK_N keys.",
+        ),
+        "walks-to-lq": (
+            dq_like(to_lq=True),
+            "dQ: the walk over the keys ends at Lq. Keys end at Lk; the walk ends at `end`.",
+        ),
+        "own-key-missing": (
+            dq_like(seen=lambda t: t.cols < t.limit - 1),
+            "dQ: each query misses the last key that it sees. The columns below `limit - start` "
+            "count, all of them.",
+        ),
+        "one-key-too-many": (
+            dq_like(seen=lambda t: t.cols < t.limit + 1),
+            "dQ: each query sees one key too many. It sees the columns *below* `limit - start`.",
+        ),
+        "mask-upside-down": (
+            dq_like(seen=lambda t: t.cols >= t.limit),
+            "dQ: P is 0 where keys are seen, and is kept where they are not.",
+        ),
+        "dq-without-scale": (dq_like(lambda dq, scale: dq), "dQ is not multiplied by the scale."),
+        "dq-scaled-twice": (
+            dq_like(lambda dq, scale: dq * scale**2),
+            "dQ is multiplied by the scale twice. Once is enough.",
+        ),
+        "no-scale-at-all": (
+            dq_like(lambda dq, scale: dq, s=lambda t: t.q @ t.k.mT),
+            "The scale is missing twice: in the scores, and in dQ.",
+        ),
+        "dq-with-log2e": (
+            dq_like(lambda dq, scale: dq * scale * LOG2_E),
+            "dQ has a factor log2(e) too many. It belongs to the exponent alone.",
+        ),
+        "dq-of-the-last-tile": (
+            dq_like(dq=lambda t: t.ds @ t.k),
+            "dQ holds what the last tile of keys gave: the sum so far was overwritten. Give dq to "
+            "tl.dot as its third argument.",
+        ),
+        "dq-added-twice": (
+            dq_like(dq=lambda t: 2 * t.acc["dq"] + t.ds @ t.k),
+            "dQ: the sum so far is added twice. tl.dot adds its third argument already.",
+        ),
+        "dq-in-the-scores": (
+            dq_like(
+                s=lambda t: (
+                    (t.q @ t.k.mT + fits(t.acc["dq"], torch.eye(t.k.shape[-2]).to(t.q))) * t.scale
+                )
+            ),
+            "dQ: dq was added to the scores. Only the last product adds to what is there.",
+        ),
+        "dq-from-p": (
+            dq_like(dq=lambda t: t.acc["dq"] + t.p @ t.k),
+            "dQ is made from P. It is dS times K.",
+        ),
+        "dq-from-dp": (
+            dq_like(dq=lambda t: t.acc["dq"] + t.dp @ t.k),
+            "dQ is made from dP. It is dS times K, and dS is P (dP - delta).",
+        ),
+        "dq-times-v": (
+            dq_like(dq=lambda t: t.acc["dq"] + t.ds @ t.v),
+            "dQ is made from v. It is dS times K.",
+        ),
+        "first-tile-again": (
+            dq_like(stale=("k", "v")),
+            "dQ: each round takes the first tile of k and v. Load from `start` on.",
+        ),
+        "mask-not-moved": (
+            dq_like(seen=lambda t: t.cols - t.start < t.limit),
+            "dQ: the mask is the first tile's in each round. Of a tile that begins at `start` a "
+            "query sees the columns below `limit - start`.",
+        ),
+    }
+)
+
+BOTH = "dK and dV"
+DKDV_SUSPECTS = (
+    of_p(dkdv_like, BOTH, "since - start")
+    | of_ds(dkdv_like, "dK")
+    | {
+        "own-key-missing": (
+            dkdv_like(seen=lambda t: t.rows > t.since),
+            "dK and dV: the first query that sees a key is left out. `since` itself counts: `>=`.",
+        ),
+        "one-key-too-many": (
+            dkdv_like(seen=lambda t: t.rows >= t.since - 1),
+            "dK and dV: each key is seen by one query too many, the one before `since`.",
+        ),
+        "mask-upside-down": (
+            dkdv_like(seen=lambda t: t.rows < t.since),
+            "dK and dV: P is 0 where keys are seen, and is kept where they are not.",
+        ),
+        "dk-without-scale": (
+            dkdv_like(lambda dk, dv, scale: (dk, dv)),
+            "dK is not multiplied by the scale.",
+        ),
+        "dk-scaled-twice": (
+            dkdv_like(lambda dk, dv, scale: (dk * scale**2, dv)),
+            "dK is multiplied by the scale twice. Once is enough.",
+        ),
+        "dv-scaled": (
+            dkdv_like(lambda dk, dv, scale: (dk * scale, dv * scale)),
+            "dV is multiplied by the scale. Only dK takes it.",
+        ),
+        "dk-with-log2e": (
+            dkdv_like(lambda dk, dv, scale: (dk * scale * LOG2_E, dv)),
+            "dK has a factor log2(e) too many. It belongs to the exponent alone.",
+        ),
+        "no-scale-at-all": (
+            dkdv_like(lambda dk, dv, scale: (dk, dv), s=lambda t: t.q @ t.k.mT),
+            "The scale is missing twice: in the scores, and in dK.",
+        ),
+        "dk-of-the-last-tile": (
+            dkdv_like(dk=lambda t: t.ds.mT @ t.q),
+            "dK holds what the last tile of queries gave: the sum so far was overwritten. Give dk "
+            "to tl.dot as its third argument.",
+        ),
+        "dv-of-the-last-tile": (
+            dkdv_like(dv=lambda t: t.p.mT @ t.do),
+            "dV holds what the last tile of queries gave: the sum so far was overwritten. Give dv "
+            "to tl.dot as its third argument.",
+        ),
+        "dk-added-twice": (
+            dkdv_like(dk=lambda t: 2 * t.acc["dk"] + t.ds.mT @ t.q),
+            "dK: the sum so far is added twice. tl.dot adds its third argument already.",
+        ),
+        "dv-added-twice": (
+            dkdv_like(dv=lambda t: 2 * t.acc["dv"] + t.p.mT @ t.do),
+            "dV: the sum so far is added twice. tl.dot adds its third argument already.",
+        ),
+        "dk-onto-dv": (
+            dkdv_like(dk=lambda t: t.dv + t.ds.mT @ t.q),
+            "dK: its product was added to dv. The third argument of tl.dot has to be dk.",
+        ),
+        "dv-onto-dk": (
+            dkdv_like(dv=lambda t: t.acc["dk"] + t.p.mT @ t.do),
+            "dV: its product was added to dk. The third argument of tl.dot has to be dv.",
+        ),
+        "dv-in-dk": (
+            dkdv_like(lambda dk, dv, scale: (dv, dv)),
+            "What is stored as dK is dV.",
+        ),
+        "scaled-dv-in-dk": (
+            dkdv_like(lambda dk, dv, scale: (dv * scale, dv)),
+            "What is stored as dK is dV times the scale.",
+        ),
+        "dk-in-dv": (
+            dkdv_like(lambda dk, dv, scale: (dk * scale, dk)),
+            "What is stored as dV is dK, without the scale.",
+        ),
+        "scaled-dk-in-dv": (
+            dkdv_like(lambda dk, dv, scale: (dk * scale, dk * scale)),
+            "What is stored as dV is dK.",
+        ),
+        "dk-from-p": (
+            dkdv_like(dk=lambda t: t.acc["dk"] + t.p.mT @ t.q),
+            "dK is made from P. It is dS transposed times Q.",
+        ),
+        "dk-from-dp": (
+            dkdv_like(dk=lambda t: t.acc["dk"] + t.dp.mT @ t.q),
+            "dK is made from dP. It is dS transposed times Q, and dS is P (dP - delta).",
+        ),
+        "dk-times-do": (
+            dkdv_like(dk=lambda t: t.acc["dk"] + t.ds.mT @ t.do),
+            "dK is made from do. It is dS transposed times Q.",
+        ),
+        "dv-from-ds": (
+            dkdv_like(dv=lambda t: t.acc["dv"] + t.ds.mT @ t.do),
+            "dV is made from dS. It is P transposed times dO.",
+        ),
+        "dv-times-q": (
+            dkdv_like(dv=lambda t: t.acc["dv"] + t.p.mT @ t.q),
+            "dV is made from q. It is P transposed times dO.",
+        ),
+        "steps-of-block-n": (
+            dkdv_like(other_steps=True),
+            "dK and dV: the walk takes steps of BLOCK_N. Its tiles have BLOCK_M queries.",
+        ),
+        "walks-to-lk": (
+            dkdv_like(to_lk=True),
+            "dK and dV: the walk over the queries ends at Lk. Queries end at Lq.",
+        ),
+        "q-not-transposed": (
+            dkdv_like(s=lambda t: fits(t.k, t.q).mT * t.scale),
+            "dK and dV: the scores are k times q. They need q transposed: `tl.trans`.",
+        ),
+        "do-not-transposed": (
+            dkdv_like(dp=lambda t: fits(t.v, t.do).mT),
+            "dK: dP is v times do. It needs do transposed: `tl.trans`.",
+        ),
+        "first-tile-again": (
+            dkdv_like(stale=("q", "do")),
+            "dK and dV: each round takes the first tile of q and do. Load from `start` on.",
+        ),
+        "first-tile-of-q": (
+            dkdv_like(stale=("q",)),
+            "dK and dV: each round takes the first tile of q. Load from `start` on.",
+        ),
+        "first-tile-of-do": (
+            dkdv_like(stale=("do",)),
+            "dK and dV: each round takes the first tile of do. Load from `start` on.",
+        ),
+        "first-tile-of-delta": (
+            dkdv_like(stale=("delta",)),
+            "dK: each round takes the delta of the first tile. Load it from `start` on.",
+        ),
+        "first-tile-of-numbers": (
+            dkdv_like(stale=("lse", "delta")),
+            "dK and dV: each round takes lse and delta of the first tile. Load them from `start` "
+            "on.",
+        ),
+        "numbers-of-the-first-head": (
+            dkdv_like(before=of_the_first_head),
+            "dK and dV: lse and delta are those of the first head. Head `head` begins at head * "
+            "Lq.",
+        ),
+        "queries-of-the-keys-head": (
+            dkdv_like(before=of_the_kv_head("do", "q", "lse", "delta")),
+            "dK and dV: what belongs to queries was read at `kv_head`. It is in `head`.",
+        ),
+        "rows-of-the-keys-head": (
+            dkdv_like(before=of_the_kv_head("do", "q")),
+            "dK and dV: q and do were read at `kv_head`. They are in `head`.",
+        ),
+        "numbers-of-the-keys-head": (
+            dkdv_like(before=of_the_kv_head("lse", "delta")),
+            "dK and dV: lse and delta were read at `kv_head`. They are in `head`.",
+        ),
+        "mask-not-moved": (
+            dkdv_like(seen=lambda t: t.rows - t.start >= t.since),
+            "dK and dV: the mask is the first tile's in each round. Of a tile that begins at "
+            "`start` the columns from `since - start` on see the key.",
+        ),
+        "one-head-of-the-group": (
+            dkdv_like(heads=1),
+            "dK and dV: only one query head of each group is counted.",
+        ),
+    }
+)
+
+
+def asks_for_exact_products(answer):
+    """Without a GPU float32 products are always exact, so the kernels' text has to say it."""
+    kernels = []
+
+    def note(call, fn, grid, args, kwargs):
+        kernels.append(fn)
+        return call()
+
+    q, k, v, do = torch.randn(4, 1, 1, 16, 16, device=DEVICE)
+    lse, delta = torch.randn(2, 1, 1, 16, device=DEVICE)
+    with hook_launch(note):
+        answer(do, q, k, v, lse, delta, tile=SMALL)
+    for kernel in kernels:
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(kernel)))
+        except (OSError, SyntaxError):
+            continue  # no text is known: a GPU's result tells
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Call) and ast.unparse(node.func) == "tl.dot"):
+                continue
+            said = {keyword.arg for keyword in node.keywords}
+            assert said & {"input_precision", "allow_tf32"}, (
+                f"`{ast.unparse(node)}` lets a GPU round float32 factors to 11 binary digits. That "
+                'does not show here. Add input_precision="ieee".'
+            )
+
+
+# --- cases of both kernels
 
 
 def close_enough(dtype):
@@ -47,136 +746,167 @@ def close_enough(dtype):
     return Tolerance(step, of_row_max=step, absolute=2 * step, because=because)
 
 
-def backward_case(note, B, H, HK, Lq, Lk, D, causal=False, scale=None, **more):
-    """A case with tiles of 16. lse= changes how lse is drawn."""
-    layout, lse = more.pop("layout", "contiguous"), more.pop("lse", {})
-    queries = {name: tensor(B, H, Lq, D, layout=layout) for name in ("do", "q", "o")}
-    keys = {name: tensor(B, HK, Lk, D, layout=layout) for name in ("k", "v")}
-    arguments = {"do": queries["do"], "q": queries["q"], **keys, "o": queries["o"]}
-    arguments["lse"] = tensor(B, H, Lq, dtype="float32", mean=3.0, **lse)
-    options = more.pop("options", {"block": 16})
-    return case(note, **arguments, causal=causal, scale=scale, options=options, **more)
+def backward_case(note, B, H, HK, Lq, Lk, D, causal=False, scale=None, tile=SMALL, **more):
+    """lse, q, k: how these are drawn; layout: that of do, q, k and v."""
+    layout = {"layout": more.pop("layout", "contiguous")}
+    drawn = {name: more.pop(name, {}) for name in ("q", "k", "lse")}
+    return case(
+        note,
+        do=tensor(B, H, Lq, D, **layout),
+        q=tensor(B, H, Lq, D, **layout, **drawn["q"]),
+        k=tensor(B, HK, Lk, D, **layout, **drawn["k"]),
+        v=tensor(B, HK, Lk, D, **layout),
+        lse=tensor(B, H, Lq, dtype="float32", **({"mean": 3.0} | drawn["lse"])),
+        delta=tensor(B, H, Lq, dtype="float32"),
+        causal=causal,
+        scale=scale,
+        options={"tile": tile} if tile else {},
+        **more,
+    )
 
 
-def instead(**changes):
-    """The reference with some arguments changed by functions of all arguments."""
-
-    def wrong(do, q, k, v, o, lse, causal=False, scale=None):
-        given = {"do": do, "q": q, "k": k, "v": v, "o": o, "lse": lse, "causal": causal}
-        given["scale"] = q.shape[-1] ** -0.5 if scale is None else scale
-        return backward_ref(**(given | {name: new(given) for name, new in changes.items()}))
-
-    return wrong
-
-
-def times(*factors):
-    """The right gradients, each times a factor that depends on the scale."""
-
-    def wrong(do, q, k, v, o, lse, causal=False, scale=None):
-        right = backward_ref(do, q, k, v, o, lse, causal, scale)
-        used = q.shape[-1] ** -0.5 if scale is None else scale
-        return tuple(x * factor(used) for x, factor in zip(right, factors, strict=True))
-
-    return wrong
-
-
-LN2 = 0.6931471805599453
-
-SUSPECTS = {
-    "delta-missing": (instead(delta_sign=lambda g: 0.0), "delta is not subtracted from dP."),
-    "delta-added": (instead(delta_sign=lambda g: -1.0), "delta is added to dP, not subtracted."),
-    "scale-missing": (
-        times(lambda s: 1 / s, lambda s: 1 / s, lambda s: 1.0),
-        "dQ and dK are not multiplied by the scale.",
-    ),
-    "dq-without-scale": (
-        times(lambda s: 1 / s, lambda s: 1.0, lambda s: 1.0),
-        "dQ is not multiplied by the scale.",
-    ),
-    "dk-without-scale": (
-        times(lambda s: 1.0, lambda s: 1 / s, lambda s: 1.0),
-        "dK is not multiplied by the scale.",
-    ),
-    "log2e-in-gradient": (
-        times(lambda s: 1 / LN2, lambda s: 1 / LN2, lambda s: 1.0),
-        "log2(e) belongs to the exponent alone. The gradients take the plain scale.",
-    ),
-    "log2e-missing": (
-        instead(scale=lambda g: g["scale"] * LN2, lse=lambda g: g["lse"] * LN2),
-        "exp2 was given natural scores: scores and lse both need log2(e).",
-    ),
-    "causal-ignored": (
-        instead(causal=lambda g: False),
-        "Queries send gradients to keys that come after them: causal is ignored.",
-    ),
-    "one-head-of-the-group": (
-        instead(heads=lambda g: 1),
-        "Only one query head of each group is counted in dK and dV.",
-    ),
-    "lse-ignored": (
-        instead(
-            lse=lambda g: torch.logsumexp(
-                g["q"]
-                @ g["k"]
-                .repeat_interleave(g["q"].shape[1] // g["k"].shape[1], dim=1)
-                .transpose(-1, -2)
-                * g["scale"],
-                dim=-1,
-            )
-        ),
-        "P is made from a softmax of its own. Use lse.",
-    ),
+NOTHING_SEEN = {"planted": {(0, 0, i): -math.inf for i in range(27)}}
+# Scores of about -95: past the end of K exp(0 - lse) is infinite.
+FAR_BELOW_ZERO = {
+    "q": {"mean": 4.87, "scale": 0.05},
+    "k": {"mean": -4.87, "scale": 0.05},
+    "lse": {"mean": -93.0},
 }
-
-
-def delta_case(note, *shape, do="contiguous", layout="contiguous", **more):
-    return case(note, o=tensor(*shape, layout=layout), do=tensor(*shape, layout=do), **more)
-
-
-DELTA_SUSPECTS = {
-    "sum-of-o": (lambda o, do: o.sum(dim=-1), "This is the sum of o alone."),
-    "sum-of-do": (lambda o, do: do.sum(dim=-1), "This is the sum of do alone."),
-    "squared": (lambda o, do: (o * o).sum(dim=-1), "This is the sum of o times o."),
-}
-
-DELTA_CASES = [
-    delta_case("one tile", 1, 1, 32, 16),
-    delta_case("ragged rows and columns", 2, 2, 35, 20),
-    delta_case("half precision", 1, 2, 9, 40, dtype="float16"),
-    delta_case("a gradient with gaps", 1, 2, 9, 16, do="strided"),
-]
-
-HIDDEN_DELTA_CASES = [
-    delta_case("one row", 1, 1, 1, 1),
-    delta_case("transposed memory", 1, 2, 10, 24, layout="transposed"),
-    delta_case("a gradient that was expanded", 2, 3, 40, 8, do="expanded"),
-    delta_case("large values", 1, 1, 33, 64, dtype="float16", layout="offset"),
-]
-
-nothing_seen = {"planted": {(0, 0, 0): float("-inf"), (0, 0, 5): float("-inf")}}
 
 CASES = [
     backward_case("one tile", 1, 1, 1, 16, 16, 16),
-    backward_case("odd lengths", 1, 1, 1, 18, 21, 16),
-    backward_case("causal", 2, 1, 1, 18, 18, 16, causal=True),
-    backward_case("two heads share one", 1, 2, 1, 18, 18, 16, causal=True),
-    backward_case("causal, fewer queries", 1, 1, 1, 7, 35, 16, causal=True),
-    backward_case(
-        "causal, queries that saw nothing", 1, 1, 1, 20, 9, 16, causal=True, lse=nothing_seen
-    ),
+    backward_case("two heads, ragged", 1, 2, 2, 18, 21, 16),
+    backward_case("causal", 1, 1, 1, 35, 35, 16, causal=True),
+    backward_case("causal, two heads share one", 2, 2, 1, 18, 18, 16, causal=True),
+    backward_case("causal, fewer queries, wide tiles", 1, 1, 1, 20, 45, 16, True, tile=WIDE),
+    backward_case("causal, tall tiles", 1, 1, 1, 45, 45, 16, True, tile=TALL),
+    backward_case("causal, queries that saw nothing", 1, 1, 1, 36, 9, 16, True, lse=NOTHING_SEEN),
+    backward_case("scores far below zero", 1, 1, 1, 18, 21, 16, **FAR_BELOW_ZERO),
+    backward_case("another scale", 1, 1, 1, 18, 18, 16, scale=0.6),
     backward_case("half precision, D = 40", 1, 1, 1, 18, 18, 40, dtype="float16"),
+    backward_case("transposed memory", 1, 2, 1, 6, 10, 16, layout="transposed"),
+    case(
+        "keys of another width",
+        **{name: tensor(1, 1, 8, 16) for name in ("do", "q")},
+        **{name: tensor(1, 1, 8, 32) for name in ("k", "v")},
+        **{name: tensor(1, 1, 8, dtype="float32") for name in ("lse", "delta")},
+        raises=ValueError,
+    ),
 ]
 
 HIDDEN_CASES = [
     backward_case("one query, one key", 1, 1, 1, 1, 1, 16),
     backward_case("three heads share one, two groups", 1, 6, 2, 5, 18, 16, causal=True),
-    backward_case("another scale, three tiles", 1, 1, 1, 17, 40, 16, causal=True, scale=0.6),
-    backward_case(
-        "tiles as they come", 1, 2, 1, 17, 50, 64, causal=True, options={}, dtype="float16"
-    ),
+    backward_case("another scale, wide tiles", 1, 1, 1, 17, 40, 16, True, 0.6, WIDE),
+    backward_case("tall tiles", 2, 2, 1, 33, 20, 16, True, tile=TALL),
+    backward_case("tiles as they come", 1, 2, 1, 17, 50, 64, True, tile=None, dtype="float16"),
     backward_case("memory with gaps", 1, 2, 2, 6, 10, 16, layout="strided"),
-    backward_case("transposed memory", 1, 2, 1, 6, 10, 16, layout="transposed", causal=True),
+    backward_case("transposed, causal", 1, 2, 1, 6, 10, 16, True, layout="transposed"),
+    backward_case("scores far below zero", 1, 1, 1, 16, 35, 16, **FAR_BELOW_ZERO),
+    backward_case("no queries", 1, 1, 1, 0, 9, 16),
 ]
+
+
+# --- attention with its gradient
+
+
+def gradients_ref(q, k, v, do, causal=False, scale=None):
+    """The output of attention and its three gradients, by autograd on all scores."""
+    with torch.enable_grad():
+        leaves = [x.detach().requires_grad_() for x in (q, k, v)]
+        o, _ = attention(*leaves, causal, scale)
+        return o.detach(), *torch.autograd.grad(o, leaves, do)
+
+
+def attention(q, k, v, causal, scale):
+    """(o, lse) by way of all scores."""
+    k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for x in (k, v))
+    s = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if causal:
+        Lq, Lk = s.shape[-2:]
+        rows, cols = (torch.arange(n, device=s.device) for n in (Lq, Lk))
+        s = s.masked_fill(cols > rows[:, None] + Lk - Lq, -math.inf)
+    return torch.softmax(s, dim=-1) @ v, torch.logsumexp(s, dim=-1)
+
+
+def kept_wrong(order=(0, 1, 2), keeps=lambda q, k, v, do: (do, q, k, v), forward=(), **others):
+    """What comes out if forward keeps other things than it should.
+
+    order: of the three gradients. keeps: (q, k, v, do) -> what flash_bwd gets for do, q, k and v.
+    forward, others: causal and scale of the forward pass, and of the backward pass, where they
+    are not those of the call.
+    """
+
+    def formula(q, k, v, do, causal=False, scale=None):
+        asked = {"causal": causal, "scale": scale}
+        o, lse = attention(q, k, v, **(asked | dict(forward)))
+        kept = keeps(q, k, v, do)
+        given = *kept, lse, (o * kept[0]).sum(-1)
+        right = asked | others
+        all_three = dq_ref(*given, **right), *dkdv_ref(*given, **right)
+        return o, *(all_three[i] for i in order)
+
+    return formula
+
+
+GRADIENT_SUSPECTS = {
+    "dk-and-dv-swapped": (
+        kept_wrong((0, 2, 1)),
+        "The gradients of k and v are swapped. Return them in the order of forward's arguments.",
+    ),
+    "dq-not-first": (
+        kept_wrong((1, 0, 2)),
+        "The gradients of q and k are swapped. Return them in the order of forward's arguments.",
+    ),
+    "dq-last": (
+        kept_wrong((1, 2, 0)),
+        "The gradient of q comes first. Return them in the order of forward's arguments.",
+    ),
+    "causal-not-kept": (
+        kept_wrong(causal=False),
+        "The backward pass is not causal, and the forward pass is: `causal` was not handed on.",
+    ),
+    "scale-not-kept": (
+        kept_wrong(scale=None),
+        "The backward pass has another scale than the forward pass: `scale` was not handed on.",
+    ),
+    "causal-not-used": (
+        kept_wrong(forward={"causal": False}.items()),
+        "The output is not causal: hand `causal` on to flash_gqa.",
+    ),
+    "scale-not-used": (
+        kept_wrong(forward={"scale": None}.items()),
+        "The output has the scale 1 / sqrt(D): hand `scale` on to flash_gqa.",
+    ),
+    "k-and-v-swapped": (
+        kept_wrong(keeps=lambda q, k, v, do: (do, q, v, k)),
+        "The backward pass took k for v and v for k: are they kept in one order and taken out in "
+        "another?",
+    ),
+    "q-for-do": (
+        kept_wrong(keeps=lambda q, k, v, do: (q, q, k, v)),
+        "The backward pass took q for do.",
+    ),
+}
+
+
+def notices_changes(attention_gradients, flash_attention):
+    """Tensors kept with save_for_backward have versions; those kept on ctx have none."""
+    for name, number in (("q", 0), ("k", 1), ("v", 2)):
+        leaf = torch.randn(3, 1, 1, 16, 16, device=DEVICE, requires_grad=True)
+        inputs = [x * 1 for x in leaf.unbind(0)]
+        o = flash_attention(*inputs)
+        with torch.no_grad():
+            inputs[number].add_(1)
+        try:
+            o.sum().backward()
+        except RuntimeError as error:
+            assert "inplace" in str(error).replace("-", ""), str(error)
+        else:
+            raise AssertionError(
+                f"{name} was changed after the forward pass, and the gradient is silently wrong. "
+                "Keep tensors with ctx.save_for_backward: then autograd refuses."
+            )
 
 
 def gradient_case(note, B, H, HK, Lq, Lk, D, causal=False, scale=None, **more):
@@ -185,10 +915,10 @@ def gradient_case(note, B, H, HK, Lq, Lk, D, causal=False, scale=None, **more):
 
 
 GRADIENT_CASES = [
-    gradient_case("not causal", 1, 2, 2, 9, 20, 16),
+    gradient_case("not causal", 1, 2, 2, 9, 9, 16),
     gradient_case("causal, two heads share one", 1, 2, 1, 18, 18, 16, causal=True),
-    gradient_case("half precision", 1, 2, 1, 9, 9, 16, causal=True, dtype="float16"),
     gradient_case("another scale", 1, 1, 1, 9, 12, 16, scale=0.7),
+    gradient_case("half precision", 1, 2, 1, 9, 9, 16, causal=True, dtype="float16"),
 ]
 
 HIDDEN_GRADIENT_CASES = [
@@ -206,20 +936,33 @@ CHECKS = {
         terms=64,
         mistakes=DELTA_SUSPECTS,
     ),
-    "flash_bwd": Check(
-        backward_ref,
+    "flash_bwd_dq": Check(
+        dq_ref,
         CASES,
         HIDDEN_CASES,
-        launches=3,
+        launches=1,
         tolerance=close_enough,
-        mistakes=SUSPECTS,
+        mistakes=DQ_SUSPECTS,
+        also=[asks_for_exact_products],
+    ),
+    "flash_bwd_dkdv": Check(
+        dkdv_ref,
+        CASES,
+        HIDDEN_CASES,
+        launches=1,
+        tolerance=close_enough,
+        mistakes=DKDV_SUSPECTS,
+        also=[asks_for_exact_products],
     ),
     "flash_attention": Check(
         gradients_ref,
         GRADIENT_CASES,
         HIDDEN_GRADIENT_CASES,
         through="attention_gradients",
+        beside=("flash_attention",),
         launches=4,
         tolerance=close_enough,
+        mistakes=GRADIENT_SUSPECTS,
+        also=[notices_changes],
     ),
 }

@@ -1,16 +1,16 @@
 # ---
 # workbook:
 #   title: Flash attention, backwards
-#   minutes: 60
+#   minutes: 55
+#   stretch: 10
 #   needs: interpreter
 #   requires: [41_flash_attention]
-#   # On sm_90 the tiles chosen on an H100 spill a little at D = 128.
-#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: spills 64}
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
-#     - derive the gradient of attention and compute the scores again instead of keeping them
-#     - divide one backward pass between programs that own keys and programs that own queries
-#     - add up the gradients of heads that share their keys
-#     - plug two kernels into autograd, and train with them
+#     - derive the gradients of attention, and check them against autograd
+#     - make P again, tile by tile, from one number for each row
+#     - add up dQ in one kernel and dK and dV in another, so that nobody writes where others do
+#     - plug your kernels into autograd
 # ---
 
 # %% tags=["setup"]
@@ -26,214 +26,185 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# Training needs the gradients of q, k and v. The usual backward pass reads P, the softmaxed scores.
-# You never stored P, and will not start now. For 32 heads and 16,384 tokens it would be 17 GB in
+# Training needs the gradients of Q, K and V. They depend on P, the softmaxed scores, and your forward
+# kernel threw P away, tile by tile. To store it would take 17 GB for 32 heads and 16,384 tokens in
 # half precision.
 #
-# You compute it again, from the scaled scores s. `lse`, the log of the sum of their exponentials, is
-# there from the forward pass. So it takes no second softmax:
+# So you make P again. The forward pass kept one number for each query: `lse`, the log of the sum of
+# the exponentials of its scores. With it the softmax of the scaled scores S is a single step:
 #
-# $$P_{ij} = e^{s_{ij} - \mathrm{lse}_i}$$
+# $$P_{ij} = e^{S_{ij}} / \sum_k e^{S_{ik}} = e^{S_{ij}-\mathrm{lse}_i}$$
 #
-# A tile of P needs a tile of Q, a tile of K and a few numbers of lse. That is one matrix product
-# more, and no memory. On a GPU the trade is a good one: products are cheap, memory is not.
+# A tile of P takes a tile of Q, a tile of K, and one lse for each row.
 #
-# From P come the gradients. Let dO be the gradient of the output. Take them one at a time:
+# ## The gradients
 #
-# $$dV = P^T dO \qquad dP = dO\, V^T \qquad dS = P \circ (dP - \delta) \qquad
-# dQ = \mathrm{scale} \cdot dS\, K \qquad dK = \mathrm{scale} \cdot dS^T Q$$
+# dX is the gradient of the loss with respect to X, and has its shape. Autograd gives you dO. Go back
+# through the three steps of attention, the last one first.
 #
-# The small circle is multiplication element by element. δ is one number for each row. It comes from
-# the softmax: a row of P sums to one, so if one weight grows the others shrink.
+# **O = P V** is $O_{id} = \sum_j P_{ij}V_{jd}$. So $V_{jd}$ is in $O_{id}$ with the factor $P_{ij}$, and
+# $P_{ij}$ with the factor $V_{jd}$. Add up over all places where each of them acts:
 #
-# $$\delta_i = \sum_j P_{ij}\, dP_{ij}$$
+# $$dV = P^TdO \qquad dP = dO\,V^T$$
 #
-# As written, δ needs a whole row of P before the first dS can be computed: two walks over the keys.
-# But look what the sum is. dP is dO times V, and the sum over j of P times V is the output. So
+# **The softmax.** $S_{ij}$ acts on all of row i of P. It makes $P_{ij}$ larger and the others smaller,
+# since the row sums to 1: $\partial P_{ik} / \partial S_{ij} = P_{ik} ([k = j] - P_{ij})$, where the
+# bracket is 1 if k is j, else 0. Times $dP_{ik}$, summed over k:
 #
-# $$\delta_i = \sum_d O_{id}\, dO_{id}$$
+# $$dS_{ij} = P_{ij}(dP_{ij}-\delta_i) \qquad \delta_i = \sum_k P_{ik}\,dP_{ik}$$
 #
-# and that needs no P at all. Check it before you build on it.
+# **δ without P.** This $\delta_i$ needs all of row i before the first dS. But put in what dP is, and sum
+# over k first:
+#
+# $$\delta_i = \sum_k P_{ik}\sum_d dO_{id}V_{kd} = \sum_d dO_{id}\sum_k P_{ik}V_{kd} =
+# \sum_d dO_{id}\,O_{id}$$
+#
+# It is a row of dO times a row of O.
+#
+# **S = scale · Q Kᵀ** is a product again:
+#
+# $$dQ = \mathrm{scale}\cdot dS\,K \qquad dK = \mathrm{scale}\cdot dS^TQ$$
+#
+# Is it right? The formulas for one head in PyTorch, against autograd, in float64:
+
 
 # %%
-q, k, v, do = torch.randn(4, 5, 8, dtype=torch.float64).unbind(0)
-p = torch.softmax(q @ k.T, dim=-1)
-print((p * (do @ v.T)).sum(dim=-1))
-print(((p @ v) * do).sum(dim=-1))
+def by_hand(q, k, v, o, do, scale):
+    p = torch.softmax(q @ k.T * scale, dim=-1)
+    delta = (o * do).sum(dim=-1, keepdim=True)
+    ds = p * (do @ v.T - delta)
+    return scale * ds @ k, scale * ds.T @ q, p.T @ do
+
+
+q, k, v, do = (torch.randn(5, 8, dtype=torch.float64, requires_grad=True) for _ in range(4))
+o = torch.softmax(q @ k.T * 0.5, dim=-1) @ v
+pairs = zip(torch.autograd.grad(o, (q, k, v), do), by_hand(q, k, v, o, do, 0.5), strict=True)
+print("largest difference in dQ, dK, dV:", *(f"{(a - b).abs().max():.0e}" for a, b in pairs))
 
 # %% [markdown]
-# ## Who owns what?
-#
-# dV and dK are sums over *queries*. dQ is a sum over *keys*. No division of the work suits both.
-#
-# - A program that **owns a tile of keys** walks down the queries and adds up its dK and dV.
-# - A program that **owns a tile of queries** walks along the keys and adds up its dQ.
-#
-# You write two kernels, one of each kind. Both compute the tiles of P again, so P is computed
-# twice. One kernel could do everything, if it added its share of dQ to memory with atomics. That
-# saves two of seven products. It costs the guarantee that the same call gives the same bits,
-# because atomics come in any order.
-#
-# The picture shows the causal walk of the first kind: program n owns the column n of tiles. Above
-# the diagonal there is nothing to do. The tiles on it are masked, those below are full.
-
-# %%
-from tritonbook.seeing.pictures_attention import draw_tile_walk
-
-draw_tile_walk(queries=80, keys=80, block_m=16, block_n=16, by_keys=True)
-
-# %% [markdown]
-# **Predict.** In the forward pass the *last* program had the most work. Which one here?
-#
-# <details><summary>Answer</summary>
-#
-# Program 0. All queries see the first keys. So the programs start in their natural order, and long
-# work still comes first.
-#
-# </details>
-#
 # ## A smaller kernel first
 #
-# The backward pass of a softmax alone, for rows that fit in one tile. It is dS = P ∘ (dP − δ), with
-# δ computed the long way.
+# P again, for a head that fits in one tile. `tl.trans` transposes it. `input_precision="ieee"` keeps a
+# GPU from rounding float32 factors to 11 binary digits.
 
 
 # %%
 @triton.jit
-def softmax_backward_kernel(
-    p_ptr, dp_ptr, ds_ptr, N,
-    stride_pm, stride_dpm, stride_dsm,
-    BLOCK_N: tl.constexpr,
-):
-    """ds[m] = p[m] * (dp[m] - sum(p[m] * dp[m])).
+def p_kernel(q_ptr, k_ptr, lse_ptr, p_ptr, scale, L: tl.constexpr, D: tl.constexpr):
+    """p[i, j] = exp(scale * q[i] k[j] - lse[i]).
 
-    One program = one row.
-    Assumes contiguous rows and BLOCK_N >= N.
+    One program = a head with L queries and L keys.
+    Assumes contiguous rows; L and D are powers of 2, and at least 16.
     """
-    row = tl.program_id(0)
-    offs_n = tl.arange(0, BLOCK_N)
-    mask_n = offs_n < N
+    offs, offs_d = tl.arange(0, L), tl.arange(0, D)
 
-    p = tl.load(p_ptr + row * stride_pm + offs_n, mask=mask_n, other=0.0)
-    dp = tl.load(dp_ptr + row * stride_dpm + offs_n, mask=mask_n, other=0.0)
+    q = tl.load(q_ptr + offs[:, None] * D + offs_d[None, :])
+    k = tl.load(k_ptr + offs[:, None] * D + offs_d[None, :])
+    lse = tl.load(lse_ptr + offs)
 
-    delta = tl.sum(p * dp, axis=0)
+    s = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+    p = tl.exp(s - lse[:, None])
 
-    tl.store(ds_ptr + row * stride_dsm + offs_n, p * (dp - delta), mask=mask_n)
-
-
-def softmax_backward(p, dp):
-    M, N = p.shape
-    ds = torch.empty_like(p)
-    BLOCK_N = triton.next_power_of_2(N)
-    softmax_backward_kernel[(M,)](
-        p, dp, ds, N, p.stride(0), dp.stride(0), ds.stride(0), BLOCK_N=BLOCK_N
-    )
-    return ds
+    tl.store(p_ptr + offs[:, None] * L + offs[None, :], p)
 
 
-s = torch.randn(3, 6, device=DEVICE, requires_grad=True)
-p, dp = torch.softmax(s, dim=-1), torch.randn(3, 6, device=DEVICE)
-p.backward(dp)
-softmax_backward(p.detach(), dp), s.grad
+q, k = torch.randn(2, 16, 32, device=DEVICE)
+s = 0.2 * q @ k.T
+p = torch.empty_like(s)
+p_kernel[(1,)](q, k, torch.logsumexp(s, dim=1), p, 0.2, L=16, D=32)
+print(f"rows sum to {p.sum(dim=1).min():.6f} at least, {p.sum(dim=1).max():.6f} at most")
 
 # %% [markdown]
+# **Predict.** lse belongs to queries. With `lse[None, :]` for `lse[:, None]`, does this kernel still
+# run?
+#
+# <details><summary>Answer</summary>
+#
+# Yes. The tile is square, so both shapes fit, and the result is wrong: each *column* gets the lse of
+# another query.
+#
+# </details>
+#
 # ## The contract
 #
 # | name | shape | dtype | role |
 # |---|---|---|---|
-# | `do` | (B, H, Lq, D), any strides | as `q` | gradient of the output |
-# | `q`, `k`, `v` | as in notebook 41 | | inputs of the forward pass |
-# | `o`, `lse` | as in notebook 41 | `lse` float32 | results of the forward pass |
-# | `delta` | (B, H, Lq) | float32 | sum over d of o × do |
-# | `dq`, `dk`, `dv` | as `q`, `k`, `v` | as `q` | new tensors |
+# | `do` | [B, H, Lq, D] | as `q` | gradient of `o` |
+# | `q`; `k`, `v` | [B, H, Lq, D]; [B, HK, Lk, D] | floating | as in the forward pass |
+# | `lse`, `delta` | [B, H, Lq] | float32 | one number for each query |
+# | `dq`; `dk`, `dv` | as `q`; as `k`, `v` | as `q` | results, new and contiguous |
 #
-# - Nothing is recomputed that `o` and `lse` already say. The check hands you an `lse` of its own
-#   choice, and expects P to be made from it.
-# - With GQA, dK and dV are sums over the query heads of the group.
-# - A query that saw no key has lse = −∞. It adds nothing to any gradient.
-# - All sums are float32. P and dS are rounded to the dtype of q before they enter a product.
+# - H is a multiple of HK: H / HK query heads share a head of K and V, and **dK and dV are sums over
+#   them**.
+# - `causal`: query i sees key j if j ≤ i + Lk − Lq. `scale` is 1/√D where it is None.
+# - lse and δ are taken as given: the checks hand you their own.
+# - A query that sees no key has lse = −∞. It adds nothing to any gradient.
+# - Sums are float32. P and dS are rounded to the dtype of q only to enter a product.
+#
+# Strides would only be in the way here. So the wrappers call `contiguous()`, which copies a tensor
+# whose rows do not lie one behind the other. Shapes that do not fit raise `ValueError`.
 
 # %% tags=["reference"]
-from tritonbook import target_arch
-LOG2_E = tl.constexpr(1.4426950408889634)
+from tritonbook import matmul_tile
 
 
-def delta_ref(o, do):
-    return (o * do).sum(dim=-1).to(torch.promote_types(o.dtype, torch.float32))
+def prepared(do, q, k, v, lse, delta, causal, scale):
+    """What both kernels take: (tensors, numbers, flags). Raises ValueError."""
+    (B, H, Lq, D), (HK, Lk) = q.shape, k.shape[1:3]
+    if do.shape != q.shape or H % HK or not k.shape == v.shape == (B, HK, Lk, D):
+        raise ValueError(f"do {do.shape}, q {q.shape}, k {k.shape}, v {v.shape} do not fit")
+    flags = {"GROUP": H // HK, "IS_CAUSAL": causal}
+    flags |= {"D": D, "BLOCK_D": max(16, triton.next_power_of_2(D))}
+    tensors = [x.contiguous() for x in (q, k, v, do, lse, delta)]
+    return tensors, (Lq, Lk, D**-0.5 if scale is None else scale), flags
 
 
-def bwd_tiles(D, dtype, block=None):
-    """Tile sizes and launch options: those of the dK/dV kernel, then those of the dQ kernel.
-
-    Measured on an H100. Elsewhere, and in float32, tiles are as large as the registers hold.
-    """
-    arch = target_arch()
-    if arch < 80:
-        both = (16, 16, 4, 1), (16, 16, 4, 1)
-    elif dtype == torch.float32:
-        both = (32, 32, 8, 1), (32, 32, 8, 1)
-    elif arch // 10 in (9, 10):
-        both = (64, 128, 8, 2), (128, 64, 8, 3)
-    else:
-        both = (32, 64, 4, 2), (64, 32, 4, 2)
-    names = ("BLOCK_M", "BLOCK_N", "num_warps", "num_stages")
-    options = tuple(dict(zip(names, sizes, strict=True)) for sizes in both)
-    if block:
-        for chosen in options:
-            chosen.update(BLOCK_M=block, BLOCK_N=block, num_warps=4)
-    return options
+def tile_of(dtype, queries, keys, part):
+    """Tile and launch options: the sides named of a product's tile, and its warps, over `part`."""
+    size = matmul_tile(dtype)
+    tile = {"BLOCK_M": size[queries] // part, "BLOCK_N": size[keys] // part}
+    return tile | {"num_warps": size["num_warps"] // part, "num_stages": size["num_stages"]}
 
 # %% [markdown]
-# ## Task 1. Delta
+# ## Task 1. δ
 #
-# δ is a row sum of a product, float32, one number for each query. It is a kernel like the one for
-# several rows in notebook 11, for two tensors at a time. About 5 lines.
+# One number for each of M = B · H · Lq rows: the sum over d of o · do, in float32. Fill the gap, about
+# 6 lines.
 
 # %% tags=["answer"] key="attention_delta"
 @triton.jit
 def delta_kernel(
-    o_ptr, do_ptr, delta_ptr,
-    H, Lq,
-    stride_ob, stride_oh, stride_om, stride_od,
-    stride_gb, stride_gh, stride_gm, stride_gd,
+    o_ptr, do_ptr, delta_ptr, M,
     D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_D: tl.constexpr,
 ):
-    """delta[i] = sum over d of o[i, d] * do[i, d].
+    """delta[m] = sum over d of o[m, d] * do[m, d].
 
-    One program = BLOCK_M queries of one head.
-    Assumes BLOCK_D >= D.
+    One program = BLOCK_M rows.
+    Assumes that rows of D elements lie one behind the other, and BLOCK_D >= D.
     """
-    num_tiles = tl.cdiv(Lq, BLOCK_M)
-    bh = (tl.program_id(0) // num_tiles).to(tl.int64)
-    offs_m = tl.program_id(0) % num_tiles * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_m = tl.program_id(0).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_d = tl.arange(0, BLOCK_D)
-    mask = (offs_m[:, None] < Lq) & (offs_d[None, :] < D)
-    rows = offs_m.to(tl.int64)[:, None]
-    o_ptr += bh // H * stride_ob + bh % H * stride_oh
-    do_ptr += bh // H * stride_gb + bh % H * stride_gh
-    # TODO: load both tiles in float32, sum their product, store BLOCK_M numbers
-    ### BEGIN SOLUTION
-    o_ptrs = o_ptr + rows * stride_om + offs_d[None, :] * stride_od
-    do_ptrs = do_ptr + rows * stride_gm + offs_d[None, :] * stride_gd
-    o = tl.load(o_ptrs, mask=mask, other=0.0).to(tl.float32)
-    do = tl.load(do_ptrs, mask=mask, other=0.0).to(tl.float32)
 
-    tl.store(delta_ptr + bh * Lq + offs_m, tl.sum(o * do, axis=1), mask=offs_m < Lq)
+    # TODO: load both tiles in float32, sum their product, store (about 6 lines)
+    ### BEGIN SOLUTION
+    offsets = offs_m[:, None] * D + offs_d[None, :]
+    mask = (offs_m[:, None] < M) & (offs_d[None, :] < D)
+    o = tl.load(o_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+    do = tl.load(do_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+
+    delta = tl.sum(o * do, axis=1)
+    tl.store(delta_ptr + offs_m, delta, mask=offs_m < M)
     ### END SOLUTION
 
 
 def attention_delta(o, do):
-    """sum over d of o * do: (B, H, Lq), float32."""
+    """Sum over d of o * do, both [B, H, Lq, D]: [B, H, Lq] in float32."""
     if o.shape != do.shape:
         raise ValueError(f"o is {tuple(o.shape)}, do is {tuple(do.shape)}")
-    B, H, Lq, D = o.shape
-    delta = torch.empty((B, H, Lq), dtype=torch.float32, device=o.device)
-    BLOCK_M = 32
-    delta_kernel[(triton.cdiv(Lq, BLOCK_M) * B * H,)](
-        o, do, delta, H, Lq, *o.stride(), *do.stride(),
-        D=D, BLOCK_M=BLOCK_M, BLOCK_D=triton.next_power_of_2(D),
-    )  # fmt: skip
+    delta = torch.empty(o.shape[:3], dtype=torch.float32, device=o.device)
+    M, sizes = delta.numel(), {"BLOCK_M": 32, "BLOCK_D": triton.next_power_of_2(o.shape[3])}
+    grid = (triton.cdiv(M, 32),)
+    delta_kernel[grid](o.contiguous(), do.contiguous(), delta, M, D=o.shape[3], **sizes)
     return delta
 
 # %% [markdown] tags=["hint"] key="attention_delta"
@@ -241,23 +212,24 @@ def attention_delta(o, do):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# `o` has shape [BLOCK_M, BLOCK_D] in your kernel, delta has [BLOCK_M]. Over which axis do you sum?
+# Row m begins D elements after row m − 1. At which offset is element d of row m? And which lanes of a
+# tile of 32 rows and BLOCK_D columns are none of the M · D elements?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The pointers already stand at the right head. `rows` is a column of row numbers, `offs_d` a row of
-# column numbers. Masked lanes enter a sum, so they must be 0.
+# `p_kernel` has the addresses of a tile. Here it needs a mask with two conditions, and `other=`,
+# since the masked lanes reach a sum. `tl.sum(x, axis=...)` removes that axis: which one must go?
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# o_ptrs = o_ptr + rows * ... + offs_d[None, :] * ...
-# do_ptrs = ...
-# o = tl.load(o_ptrs, mask=mask, other=...).to(tl.float32)
-# ...
-# tl.store(delta_ptr + bh * Lq + ..., tl.sum(..., axis=...), mask=...)
+# # offsets and mask of the tile, both [BLOCK_M, BLOCK_D]
+# o = tl.load(...).to(tl.float32)
+# do = ...
+# delta = ...  # [BLOCK_M]
+# # store: which mask has this shape?
 # ```
 #
 # </details>
@@ -266,347 +238,341 @@ def attention_delta(o, do):
 check(attention_delta)
 
 # %% [markdown]
-# ## Task 2. Two kernels
+# ## Who owns what?
 #
-# Four gaps: in each kernel the heart of the loop, about 7 lines, and the store, 1 or 2.
-#
-# **The dK/dV kernel** owns BLOCK_N keys. It computes everything *transposed*: `st` has shape
-# [BLOCK_N, BLOCK_M], keys down and queries across. So dV and dK are plain products with the tile of
-# queries that has just been loaded, and the accumulators never need to be turned.
-#
-# $$S^T = K Q^T \qquad dV \mathrel{+}= P^T dO \qquad dP^T = V\, dO^T \qquad
-# dK \mathrel{+}= dS^T Q$$
-#
-# **The dQ kernel** owns BLOCK_M queries, not transposed: S = Q Kᵀ, dP = dO Vᵀ, dQ += dS K.
-#
-# Three things to know.
-#
-# - `qk_scale` is scale × log2(e), and `lse2` is lse × log2(e). So P is `tl.exp2(s * qk_scale -
-#   lse2)`.
-# - Where a query may not see a key, P must become 0. Set it *after* the exponential, with
-#   `tl.where`. There may be an infinity under it.
-# - Queries past the end are loaded with lse = +∞. Their P is 0, and nothing else is needed.
-#
-# Remember the scale at the end: the loops add up dS Q and dS K, without it.
+# dQ is a sum over *keys*, dK and dV are sums over *queries*. So there are two walks over the tiles of P
+# and dS.
 
-# %% tags=["answer"] key="flash_bwd"
+# %%
+pictures("flash_backward").draw_owners(tiles=5)
+
+# %% [markdown]
+# In the dQ kernel a program owns a tile of queries and walks along the keys. In the dK/dV kernel it owns
+# a tile of keys and walks down the queries.
+#
+# Both compute the tiles of P. In return each result has one owner, who adds it up in registers and
+# stores it once. A single kernel would have to add its shares of dQ to memory with atomics: two products
+# of seven less, and the order of the additions left to chance.
+#
+# ## Task 2. dQ
+#
+# Fill the gap: the walk and the store of dq, about 10 lines. Given are:
+#
+# - `load_rows(x_ptr, head, start, L, D, ROWS, BLOCK_D)`: ROWS rows of a head, from row `start` on, with
+#   zeros outside; `store_rows` stores such a tile. Keys are in `kv_head`.
+# - `q`, `do`, `lse`, `delta` of your queries, and `dq`, all zeros.
+# - `limit[i]`: query i sees the keys 0 to `limit[i]` − 1. So of a tile that begins at `start` it sees the
+#   columns below `limit[i] - start`. **Set P to 0 elsewhere, after the exponential**: `tl.where(seen, p,
+#   0.0)`. Not only where `causal` asks for it: past the end of K the score is 0, and P is
+#   $e^{-\mathrm{lse}}$. That can be infinite, and infinity times 0 is NaN.
+#
+# `tl.dot(a, b, acc, input_precision="ieee")` gives acc + a b, for factors of one dtype. The scale stands
+# in two places: in the scores, and once in dQ.
+
+# %% tags=["answer"] key="flash_bwd_dq"
 @triton.jit
 def load_rows(
-    x_ptr, start, end, stride_xn, stride_xd,
-    D: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
-    MASKED: tl.constexpr,
+    x_ptr, head, start, L, D: tl.constexpr, ROWS: tl.constexpr, BLOCK_D: tl.constexpr
 ):
-    """Rows start, start + 1, ... of an (end, D) matrix, with zeros outside."""
-    offs_n = tl.arange(0, BLOCK_N)[:, None]
-    offs_d = tl.arange(0, BLOCK_D)[None, :]
-    # int64: a row number times a stride can pass 2^31
-    x_ptr += start.to(tl.int64) * stride_xn
-    # the brackets matter: these offsets stay the same from tile to tile
-    x_ptrs = x_ptr + (offs_n * stride_xn + offs_d * stride_xd)
-    if MASKED:
-        return tl.load(x_ptrs, mask=(start + offs_n < end) & (offs_d < D), other=0.0)
-    elif BLOCK_D != D:
-        return tl.load(x_ptrs, mask=(offs_n >= 0) & (offs_d < D), other=0.0)
-    else:
-        return tl.load(x_ptrs)
+    """ROWS rows of a head of L rows, from row `start` on; zeros outside."""
+    offs, offs_d = tl.arange(0, ROWS)[:, None], tl.arange(0, BLOCK_D)[None, :]
+    mask = (start + offs < L) & (offs_d < D)
+    x_ptrs = x_ptr + (head * L + start) * D + (offs * D + offs_d)
+    return tl.load(x_ptrs, mask=mask, other=0.0)
 
 
 @triton.jit
-def add_dkdv(
-    dk, dv, k, v, q_ptr, do_ptr, lse_ptr, delta_ptr, offs_n, begin, end, Lq, Lk,
-    stride_qm, stride_qd, stride_gm, stride_gd, qk_scale,
-    D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_D: tl.constexpr,
-    DIAGONAL: tl.constexpr, RAGGED: tl.constexpr,
+def store_rows(
+    x_ptr, head, start, L, x, D: tl.constexpr, ROWS: tl.constexpr, BLOCK_D: tl.constexpr
 ):
-    """What queries begin to end - 1 of one head add to dk (without scale) and dv.
-
-    k, v, dk, dv: [BLOCK_N, BLOCK_D]. DIAGONAL: some of the queries do not see all keys.
-    """
-    for start in range(begin, end, BLOCK_M):
-        start = tl.multiple_of(start, BLOCK_M)
-        offs_m = start + tl.arange(0, BLOCK_M)
-        q = load_rows(
-            q_ptr, start, Lq, stride_qm, stride_qd, D, BLOCK_M, BLOCK_D, RAGGED
-        )
-        do = load_rows(
-            do_ptr, start, Lq, stride_gm, stride_gd, D, BLOCK_M, BLOCK_D, RAGGED
-        )
-        lse = tl.load(lse_ptr + offs_m, mask=offs_m < Lq, other=float("inf"))
-        delta = tl.load(delta_ptr + offs_m, mask=offs_m < Lq, other=0.0)
-        lse2 = lse * LOG2_E
-        seen = offs_n[:, None] <= offs_m[None, :] + Lk - Lq  # [BLOCK_N, BLOCK_M]
-        # TODO: st, pt (0 where not seen, if DIAGONAL), dv, dpt, dst, dk
-        ### BEGIN SOLUTION
-        st = tl.dot(k, tl.trans(q), input_precision="ieee")  # [BLOCK_N, BLOCK_M]
-        pt = tl.exp2(st * qk_scale - lse2[None, :])
-        if DIAGONAL:
-            pt = tl.where(seen, pt, 0.0)
-        dv = tl.dot(pt.to(do.dtype), do, dv, input_precision="ieee")
-        dpt = tl.dot(v, tl.trans(do), input_precision="ieee")
-        dst = pt * (dpt - delta[None, :])
-        dk = tl.dot(dst.to(q.dtype), q, dk, input_precision="ieee")
-        ### END SOLUTION
-    return dk, dv
-
-
-@triton.jit
-def dkdv_kernel(
-    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dk_ptr, dv_ptr,
-    H, Lq, Lk,
-    stride_qb, stride_qh, stride_qm, stride_qd,
-    stride_kb, stride_kh, stride_kn, stride_kd,
-    stride_vb, stride_vh, stride_vn, stride_vd,
-    stride_gb, stride_gh, stride_gm, stride_gd,
-    stride_yb, stride_yh, stride_yn, stride_yd,
-    stride_zb, stride_zh, stride_zn, stride_zd,
-    scale,
-    GROUP: tl.constexpr, IS_CAUSAL: tl.constexpr, D: tl.constexpr,
-    RAGGED: tl.constexpr,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
-):
-    """dv = p^T do, dk = scale ds^T q, summed over the GROUP heads that share k and v.
-
-    One program = BLOCK_N keys of one key head; it walks over the queries of its group.
-    Assumes BLOCK_D >= D; strides y are those of dk, z those of dv, g those of do.
-    """
-    num_tiles, HK = tl.cdiv(Lk, BLOCK_N), H // GROUP
-    pid_n, bh = tl.program_id(0) % num_tiles, tl.program_id(0) // num_tiles
-    b, hk = (bh // HK).to(tl.int64), (bh % HK).to(tl.int64)
-
-    first_key = pid_n * BLOCK_N
-    offs_n = first_key + tl.arange(0, BLOCK_N)
-    offs_d = tl.arange(0, BLOCK_D)
-    k_head = k_ptr + b * stride_kb + hk * stride_kh
-    v_head = v_ptr + b * stride_vb + hk * stride_vh
-    k = load_rows(
-        k_head, first_key, Lk, stride_kn, stride_kd, D, BLOCK_N, BLOCK_D, True
-    )
-    v = load_rows(
-        v_head, first_key, Lk, stride_vn, stride_vd, D, BLOCK_N, BLOCK_D, True
-    )
-    dk = tl.zeros([BLOCK_N, BLOCK_D], tl.float32)
-    dv = tl.zeros([BLOCK_N, BLOCK_D], tl.float32)
-
-    # queries before `begin` see none of these keys, those from `full` on see all
-    begin, full = first_key * 0, first_key * 0  # of the type that the branch gives
-    if IS_CAUSAL:
-        see_first = tl.maximum(0, first_key - (Lk - Lq))
-        see_last = tl.maximum(0, first_key + BLOCK_N - 1 - (Lk - Lq))
-        begin = see_first // BLOCK_M * BLOCK_M
-        full = tl.cdiv(tl.minimum(see_last, Lq), BLOCK_M) * BLOCK_M
-    for g in range(GROUP):
-        h = hk * GROUP + g
-        q_head = q_ptr + b * stride_qb + h * stride_qh
-        do_head = do_ptr + b * stride_gb + h * stride_gh
-        row = (b * H + h) * Lq
-        if IS_CAUSAL:
-            dk, dv = add_dkdv(
-                dk, dv, k, v, q_head, do_head, lse_ptr + row, delta_ptr + row,
-                offs_n, begin, full, Lq, Lk,
-                stride_qm, stride_qd, stride_gm, stride_gd, scale * LOG2_E,
-                D, BLOCK_M, BLOCK_D, True, RAGGED,
-            )
-        dk, dv = add_dkdv(
-            dk, dv, k, v, q_head, do_head, lse_ptr + row, delta_ptr + row,
-            offs_n, full, Lq, Lq, Lk,
-            stride_qm, stride_qd, stride_gm, stride_gd, scale * LOG2_E,
-            D, BLOCK_M, BLOCK_D, False, RAGGED,
-        )
-
-    mask = (offs_n[:, None] < Lk) & (offs_d[None, :] < D)
-    rows = offs_n.to(tl.int64)[:, None]
-    dk_ptrs = dk_ptr + b * stride_yb + hk * stride_yh + rows * stride_yn
-    dv_ptrs = dv_ptr + b * stride_zb + hk * stride_zh + rows * stride_zn
-    # TODO: store dk, with the scale, and dv (2 lines)
-    ### BEGIN SOLUTION
-    tl.store(dk_ptrs + offs_d[None, :] * stride_yd, dk * scale, mask=mask)
-    tl.store(dv_ptrs + offs_d[None, :] * stride_zd, dv, mask=mask)
-    ### END SOLUTION
-
-
-@triton.jit
-def add_dq(
-    dq, q, do, lse2, delta, k_ptr, v_ptr, limit, begin, end,
-    stride_kn, stride_kd, stride_vn, stride_vd, qk_scale,
-    D: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
-    MASKED: tl.constexpr,
-):
-    """What the keys begin to end - 1 add to dq (without scale).
-
-    q, do, dq: [BLOCK_M, BLOCK_D]; lse2, delta, limit: [BLOCK_M].
-    MASKED as in `attend` of notebook 41.
-    """
-    for start in range(begin, end, BLOCK_N):
-        start = tl.multiple_of(start, BLOCK_N)
-        cols = start + tl.arange(0, BLOCK_N)
-        k = load_rows(
-            k_ptr, start, end, stride_kn, stride_kd, D, BLOCK_N, BLOCK_D, MASKED
-        )
-        v = load_rows(
-            v_ptr, start, end, stride_vn, stride_vd, D, BLOCK_N, BLOCK_D, MASKED
-        )
-        # TODO: s, p (0 where a row sees less than `cols`, if MASKED), dp, ds, dq
-        ### BEGIN SOLUTION
-        s = tl.dot(q, tl.trans(k), input_precision="ieee")  # [BLOCK_M, BLOCK_N]
-        p = tl.exp2(s * qk_scale - lse2[:, None])
-        if MASKED:
-            p = tl.where(cols[None, :] < limit[:, None], p, 0.0)
-        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
-        ds = p * (dp - delta[:, None])
-        dq = tl.dot(ds.to(k.dtype), k, dq, input_precision="ieee")
-        ### END SOLUTION
-    return dq
+    """The tile x into rows `start`, `start` + 1, ... of a head of L rows."""
+    offs, offs_d = tl.arange(0, ROWS)[:, None], tl.arange(0, BLOCK_D)[None, :]
+    mask = (start + offs < L) & (offs_d < D)
+    x_ptrs = x_ptr + (head * L + start) * D + (offs * D + offs_d)
+    tl.store(x_ptrs, x, mask=mask)
 
 
 @triton.jit
 def dq_kernel(
-    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dq_ptr,
-    H, Lq, Lk,
-    stride_qb, stride_qh, stride_qm, stride_qd,
-    stride_kb, stride_kh, stride_kn, stride_kd,
-    stride_vb, stride_vh, stride_vn, stride_vd,
-    stride_gb, stride_gh, stride_gm, stride_gd,
-    stride_xb, stride_xh, stride_xm, stride_xd,
-    scale,
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dq_ptr, Lq, Lk, scale,
     GROUP: tl.constexpr, IS_CAUSAL: tl.constexpr, D: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
 ):
-    """dq = scale ds k.
+    """dq = scale * ds k.
 
-    One program = BLOCK_M queries of one head; the last tiles see most and come first.
-    Assumes BLOCK_D >= D; strides x are those of dq, g those of do.
+    One program = BLOCK_M queries of one head; the last ones see most and come first.
+    Assumes contiguous tensors and BLOCK_D >= D.
     """
     num_tiles = tl.cdiv(Lq, BLOCK_M)
-    pid_m = num_tiles - 1 - tl.program_id(0) % num_tiles
-    bh = (tl.program_id(0) // num_tiles).to(tl.int64)
-    b, h = bh // H, bh % H
-    k_ptr += b * stride_kb + h // GROUP * stride_kh
-    v_ptr += b * stride_vb + h // GROUP * stride_vh
+    first = (num_tiles - 1 - tl.program_id(0) % num_tiles) * BLOCK_M
+    head = (tl.program_id(0) // num_tiles).to(tl.int64)
+    kv_head = head // GROUP
 
-    first = pid_m * BLOCK_M
     offs_m = first + tl.arange(0, BLOCK_M)
-    offs_d = tl.arange(0, BLOCK_D)
-    q_head = q_ptr + b * stride_qb + h * stride_qh
-    do_head = do_ptr + b * stride_gb + h * stride_gh
-    q = load_rows(q_head, first, Lq, stride_qm, stride_qd, D, BLOCK_M, BLOCK_D, True)
-    do = load_rows(do_head, first, Lq, stride_gm, stride_gd, D, BLOCK_M, BLOCK_D, True)
-    mask_m = offs_m < Lq
-    lse = tl.load(lse_ptr + bh * Lq + offs_m, mask=mask_m, other=float("inf"))
-    delta = tl.load(delta_ptr + bh * Lq + offs_m, mask=mask_m, other=0.0)
+    q = load_rows(q_ptr, head, first, Lq, D, BLOCK_M, BLOCK_D)
+    do = load_rows(do_ptr, head, first, Lq, D, BLOCK_M, BLOCK_D)
+    lse = tl.load(lse_ptr + head * Lq + offs_m, mask=offs_m < Lq, other=0.0)
+    delta = tl.load(delta_ptr + head * Lq + offs_m, mask=offs_m < Lq, other=0.0)
     dq = tl.zeros([BLOCK_M, BLOCK_D], tl.float32)
 
-    limit = tl.full([BLOCK_M], 0, tl.int32) + Lk
-    fewest, most = Lk, Lk
-    if IS_CAUSAL:
-        limit = tl.minimum(limit, offs_m + 1 + Lk - Lq)
-        fewest = tl.maximum(0, tl.minimum(Lk, first + 1 + Lk - Lq))
-        most = tl.maximum(0, tl.minimum(Lk, first + BLOCK_M + Lk - Lq))
-    full = fewest // BLOCK_N * BLOCK_N
-    dq = add_dq(
-        dq, q, do, lse * LOG2_E, delta, k_ptr, v_ptr, limit, 0, full,
-        stride_kn, stride_kd, stride_vn, stride_vd, scale * LOG2_E,
-        D, BLOCK_N, BLOCK_D, False,
-    )
-    dq = add_dq(
-        dq, q, do, lse * LOG2_E, delta, k_ptr, v_ptr, limit, full, most,
-        stride_kn, stride_kd, stride_vn, stride_vd, scale * LOG2_E,
-        D, BLOCK_N, BLOCK_D, True,
-    )
-
-    mask = mask_m[:, None] & (offs_d[None, :] < D)
-    rows = offs_m.to(tl.int64)[:, None]
-    dq_ptrs = dq_ptr + b * stride_xb + h * stride_xh + rows * stride_xm
-    # TODO: store dq, with the scale (1 line)
+    limit = offs_m + 1 + Lk - Lq if IS_CAUSAL else tl.full([BLOCK_M], Lk, tl.int32)
+    end = tl.minimum(Lk, tl.max(limit, axis=0))
+    cols = tl.arange(0, BLOCK_N)[None, :]
+    # TODO: for each tile of keys before `end` p, dp, ds, dq; store dq (about 10 lines)
     ### BEGIN SOLUTION
-    tl.store(dq_ptrs + offs_d[None, :] * stride_xd, dq * scale, mask=mask)
+    for start in range(0, end, BLOCK_N):
+        k = load_rows(k_ptr, kv_head, start, Lk, D, BLOCK_N, BLOCK_D)
+        v = load_rows(v_ptr, kv_head, start, Lk, D, BLOCK_N, BLOCK_D)
+        s = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+        seen = cols < (limit - start)[:, None]
+        p = tl.where(seen, tl.exp(s - lse[:, None]), 0.0)
+        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
+        ds = p * (dp - delta[:, None])
+        dq = tl.dot(ds.to(k.dtype), k, dq, input_precision="ieee")
+    store_rows(dq_ptr, head, first, Lq, dq * scale, D, BLOCK_M, BLOCK_D)
     ### END SOLUTION
 
 
-def flash_bwd(do, q, k, v, o, lse, causal=False, scale=None, block=None):
-    """(dq, dk, dv) of attention. block: a tile size to try."""
-    B, H, Lq, D = q.shape
-    HK, Lk = k.shape[1], k.shape[2]
-    if do.shape != q.shape or o.shape != q.shape or H % HK or k.shape != v.shape:
-        raise ValueError(f"do {tuple(do.shape)}, q {tuple(q.shape)}, k {tuple(k.shape)}")
-    delta = attention_delta(o, do)
-    dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
-    for_keys, for_queries = bwd_tiles(D, q.dtype, block)
-    shared = {
-        "scale": D**-0.5 if scale is None else scale,
-        "GROUP": H // HK,
-        "IS_CAUSAL": causal,
-        "D": D,
-        "BLOCK_D": max(16, triton.next_power_of_2(D)),
-    }
-    dkdv_kernel[(triton.cdiv(Lk, for_keys["BLOCK_N"]) * B * HK,)](
-        q, k, v, do, lse, delta, dk, dv, H, Lq, Lk,
-        *q.stride(), *k.stride(), *v.stride(), *do.stride(), *dk.stride(), *dv.stride(),
-        RAGGED=Lq % for_keys["BLOCK_M"] != 0, **shared, **for_keys,
-    )  # fmt: skip
-    dq_kernel[(triton.cdiv(Lq, for_queries["BLOCK_M"]) * B * H,)](
-        q, k, v, do, lse, delta, dq, H, Lq, Lk,
-        *q.stride(), *k.stride(), *v.stride(), *do.stride(), *dq.stride(),
-        **shared, **for_queries,
-    )  # fmt: skip
-    return dq, dk, dv
+def flash_bwd_dq(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
+    """dq of attention. tile: BLOCK_M queries, BLOCK_N keys (and launch options) to try."""
+    tensors, numbers, flags = prepared(do, q, k, v, lse, delta, causal, scale)
+    tile = tile or tile_of(q.dtype, "BLOCK_M", "BLOCK_K", 1)
+    dq = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+    grid = (triton.cdiv(q.shape[2], tile["BLOCK_M"]) * q.shape[0] * q.shape[1],)
+    dq_kernel[grid](*tensors, dq, *numbers, **flags, **tile)
+    return dq
 
-# %% [markdown] tags=["hint"] key="flash_bwd"
-# #### Hints for flash_bwd
+# %% [markdown] tags=["hint"] key="flash_bwd_dq"
+# #### Hints for flash_bwd_dq
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# In the transposed kernel, `lse2` belongs to queries. Queries run across. So how do you write
-# `lse2` to subtract it from a [BLOCK_N, BLOCK_M] tile: `[None, :]` or `[:, None]`? And in the other
-# kernel?
+# `by_hand` computes the same from whole matrices. Which of its quantities exist tile by tile, which
+# one grows during the walk, and which does not change?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# Each line of the two gaps is one of the formulas above, in their order. `tl.trans` turns a tile.
-# `tl.dot(a, b, acc, ...)` adds to acc. Accumulators stay float32; what goes *into* a product is
-# cast to the dtype of the tile it meets.
+# P as in `p_kernel`, then the formulas for dP, dS and dQ, one line each. `lse`, `delta` and
+# `limit` have one number for each *row* of a tile. ds is float32, k may not be: `ds.to(k.dtype)`.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# st = tl.dot(k, tl.trans(q), input_precision="ieee")
-# pt = tl.exp2(... - lse2[...])
-# if DIAGONAL:
-#     pt = tl.where(seen, ..., 0.0)
-# dv = tl.dot(pt.to(...), ..., dv, input_precision="ieee")
-# dpt = tl.dot(v, ..., input_precision="ieee")
-# dst = ... * (... - delta[...])
-# dk = ...
+# for start in range(0, end, BLOCK_N):
+#     # k and v of this tile
+#     s = ...  # the scaled scores
+#     seen = cols < ...  # [BLOCK_M, BLOCK_N]
+#     p = ...
+#     dp = ...
+#     ds = ...
+#     dq = tl.dot(..., ..., dq, input_precision="ieee")
+# store_rows(...)  # what is still missing in dq?
 # ```
-#
-# The dQ kernel has the same lines without the transposition.
 #
 # </details>
 
-# %% tags=["check"] key="flash_bwd" points=8
-check(flash_bwd)
+# %% tags=["check"] key="flash_bwd_dq" points=5
+check(flash_bwd_dq)
 
 # %% [markdown]
-# ## Task 3. Into autograd
+# ## Task 3. dK and dV
 #
-# `torch.autograd.Function` connects the two. `forward` computes and keeps what `backward` will
-# need; `backward` gets the gradient of each output and returns one gradient for each input, None
-# for those that have none. The forward kernel is the one of notebook 41.
+# A program owns BLOCK_N keys and walks down the queries. It computes every tile *transposed*: `st` has
+# keys down and queries across. Then both results are plain products with a tile just loaded:
 #
-# Fill both methods, about 7 lines. Keep tensors with `ctx.save_for_backward`, so that autograd can
-# tell when one of them was changed in between. Plain values go on `ctx` itself.
+# $$S^T = \mathrm{scale}\cdot KQ^T \qquad dV\mathrel{+}=P^TdO \qquad dP^T = V\,dO^T \qquad
+# dK\mathrel{+}=dS^TQ$$
+#
+# Two gaps: the walk, about 13 lines, and the stores. lse and δ belong to queries, so you load them in
+# the walk, as the dQ kernel does before its own. `since[j]` is the first query that sees key j. Rows
+# past the end of Q and dO are zeros, and so is what they add: no mask.
 
-# %% tags=["reference"]
-flash_gqa = mine("flash_gqa", quiet=True)  # (o, lse); notebook 41
+# %% tags=["answer"] key="flash_bwd_dkdv"
+@triton.jit
+def dkdv_kernel(
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dk_ptr, dv_ptr, Lq, Lk, scale,
+    GROUP: tl.constexpr, IS_CAUSAL: tl.constexpr, D: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
+):
+    """dk = scale * ds^T q, dv = p^T do, summed over the heads that share k and v.
 
-# %% tags=["answer"] key="flash_attention"
+    One program = BLOCK_N keys of one head of k and v.
+    Assumes contiguous tensors and BLOCK_D >= D.
+    """
+    num_tiles = tl.cdiv(Lk, BLOCK_N)
+    first = tl.program_id(0) % num_tiles * BLOCK_N
+    kv_head = (tl.program_id(0) // num_tiles).to(tl.int64)
+
+    k = load_rows(k_ptr, kv_head, first, Lk, D, BLOCK_N, BLOCK_D)
+    v = load_rows(v_ptr, kv_head, first, Lk, D, BLOCK_N, BLOCK_D)
+    dk = tl.zeros([BLOCK_N, BLOCK_D], tl.float32)
+    dv = tl.zeros([BLOCK_N, BLOCK_D], tl.float32)
+
+    offs_n = first + tl.arange(0, BLOCK_N)
+    since = offs_n - (Lk - Lq) if IS_CAUSAL else tl.zeros([BLOCK_N], tl.int32)
+    begin = tl.maximum(0, tl.min(since, axis=0)) // BLOCK_M * BLOCK_M
+    cols = tl.arange(0, BLOCK_M)[None, :]
+    for g in range(GROUP):
+        head = kv_head * GROUP + g
+        # TODO: for each tile of queries from `begin` on: pt, dv, dst, dk (13 lines)
+        ### BEGIN SOLUTION
+        for start in range(begin, Lq, BLOCK_M):
+            offs_m = start + tl.arange(0, BLOCK_M)
+            q = load_rows(q_ptr, head, start, Lq, D, BLOCK_M, BLOCK_D)
+            do = load_rows(do_ptr, head, start, Lq, D, BLOCK_M, BLOCK_D)
+            lse = tl.load(lse_ptr + head * Lq + offs_m, mask=offs_m < Lq, other=0.0)
+            delta = tl.load(delta_ptr + head * Lq + offs_m, mask=offs_m < Lq, other=0.0)
+            st = tl.dot(k, tl.trans(q), input_precision="ieee") * scale
+            seen = cols >= (since - start)[:, None]
+            pt = tl.where(seen, tl.exp(st - lse[None, :]), 0.0)
+            dv = tl.dot(pt.to(do.dtype), do, dv, input_precision="ieee")
+            dpt = tl.dot(v, tl.trans(do), input_precision="ieee")
+            dst = pt * (dpt - delta[None, :])
+            dk = tl.dot(dst.to(q.dtype), q, dk, input_precision="ieee")
+        ### END SOLUTION
+
+    # TODO: store dk and dv (2 lines)
+    ### BEGIN SOLUTION
+    store_rows(dk_ptr, kv_head, first, Lk, dk * scale, D, BLOCK_N, BLOCK_D)
+    store_rows(dv_ptr, kv_head, first, Lk, dv, D, BLOCK_N, BLOCK_D)
+    ### END SOLUTION
+
+
+def flash_bwd_dkdv(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
+    """(dk, dv) of attention. tile: BLOCK_M queries, BLOCK_N keys (and launch options) to try."""
+    tensors, numbers, flags = prepared(do, q, k, v, lse, delta, causal, scale)
+    tile = tile or tile_of(q.dtype, "BLOCK_K", "BLOCK_M", 2)
+    dk, dv = torch.empty((2, *k.shape), dtype=k.dtype, device=k.device)
+    grid = (triton.cdiv(k.shape[2], tile["BLOCK_N"]) * k.shape[0] * k.shape[1],)
+    dkdv_kernel[grid](*tensors, dk, dv, *numbers, **flags, **tile)
+    return dk, dv
+
+
+def flash_bwd(do, q, k, v, o, lse, causal=False, scale=None):
+    """(dq, dk, dv) of attention."""
+    do, q, k, v = (x.contiguous() for x in (do, q, k, v))
+    given = do, q, k, v, lse, attention_delta(o, do), causal, scale
+    return flash_bwd_dq(*given), *flash_bwd_dkdv(*given)
+
+# %% [markdown] tags=["hint"] key="flash_bwd_dkdv"
+# #### Hints for flash_bwd_dkdv
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# In `st` queries run across. How do you write lse to subtract it from such a tile: `lse[:, None]` or
+# `lse[None, :]`? And δ?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# Your dQ kernel, line by line: what was loaded before the walk is loaded in it, and the other way
+# round. Query `start + cols` sees key j from `since[j]` on. Which of the two results takes the scale?
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# for start in range(begin, Lq, BLOCK_M):
+#     # q, do, lse and delta of these queries of `head`
+#     st = ...
+#     seen = cols >= ...
+#     pt = ...
+#     dv = tl.dot(..., do, dv, input_precision="ieee")
+#     # dP transposed, dS transposed, dk
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="flash_bwd_dkdv" points=6
+check(flash_bwd_dkdv)
+
+# %% [markdown]
+# ## Predict, then measure
+#
+# `flash_bwd` puts your three kernels together. The next cell times it after the forward pass and shows
+# nothing yet. Without a GPU it fetches an H100's times.
+
+# %%
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+flash_gqa = mine("flash_gqa", quiet=True)
+B, H, L, D = (2, 32, 4096, 128) if DEVICE == "cuda" else (1, 1, 32, 16)
+q, k, v, do = torch.randn(4, B, H, L, D, device=DEVICE, dtype=torch.float16).unbind(0)
+leaves = [x.detach().requires_grad_() for x in (q, k, v)]
+
+
+def forward_and_backward():
+    o, lse = flash_gqa(q, k, v, True)
+    return flash_bwd(do, q, k, v, o, lse, True)
+
+
+def of_torch(backend):
+    with sdpa_kernel(backend):
+        o = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=True)
+        return torch.autograd.grad(o, leaves, do)
+
+
+ways = {"forward": lambda: flash_gqa(q, k, v, True), "forward and backward": forward_and_backward}
+if DEVICE == "cuda":
+    ways["FlashAttention-2"] = lambda: of_torch(SDPBackend.FLASH_ATTENTION)
+timed = bench(ways, baseline="forward and backward", warmup=1000, stored="flash_backward")
+
+# for the first question: do, q, k, v, then lse and delta
+inputs = *torch.randn(4, 1, 1, 64, 16, device=DEVICE), *torch.randn(2, 1, 1, 64, device=DEVICE)
+
+# %% tags=["predict"]
+from tritonbook import predict, time_of
+
+predict(
+    {
+        "bytes that flash_bwd_dkdv reads from q: 64 tokens, causal, D = 16, float32": None,
+        "times as long: forward and backward together over the forward pass alone": None,
+    },
+    measured=[
+        lambda: traffic(flash_bwd_dkdv, *inputs, True, tile={"BLOCK_M": 16, "BLOCK_N": 16})["q"],
+        lambda: time_of(timed, "forward and backward", over="forward"),
+    ],
+    hints=[
+        "Tiles of 16: four programs. Which queries does each of them need?",
+        "Count the products of matrices in each of the three kernels.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **Bytes.** Program n owns the keys from 16 n on, and only the queries from there on see them: 64, 48,
+# 32 and 16 rows of 64 bytes. 160 × 64 = 10,240.
+#
+# **The ratio.** The forward pass has two products, Q Kᵀ and P V. dQ takes three, dK and dV four: nine
+# in all, and 9 / 2 = 4.5 if every product takes as long.
+#
+# </details>
+
+# %%
+timed
+
+# %% [markdown]
+# **Read it.** How far is the ratio from 4.5? FlashAttention-2 needs five products for your seven: one
+# kernel, with atomics. It was written for the A100.
+#
+# ## Stretch: into autograd
+#
+# A `torch.autograd.Function` takes your kernels into training. `forward` keeps what `backward` will
+# need. `backward` gets the gradient of the output and returns one value for **each argument** of
+# `forward`, None for those without a gradient. Keep tensors with `ctx.save_for_backward`: then autograd
+# notices if one was changed in between. Other values go on `ctx` itself: `ctx.scale = scale`.
+
+# %% tags=["answer", "stretch"] key="flash_attention"
+flash_gqa = mine("flash_gqa", quiet=True)  # (o, lse)
+
+
 class FlashAttention(torch.autograd.Function):
-    """Attention with a gradient: o, from q (B, H, Lq, D) and k, v (B, HK, Lk, D)."""
-
     @staticmethod
     def forward(ctx, q, k, v, causal, scale):
-        # TODO: o and lse; keep the five tensors and the two values (4 lines)
+        # TODO: o and lse, keep what backward needs, return o (4 lines)
         ### BEGIN SOLUTION
         o, lse = flash_gqa(q, k, v, causal, scale)
         ctx.save_for_backward(q, k, v, o, lse)
@@ -616,7 +582,7 @@ class FlashAttention(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, do):
-        # TODO: three gradients, and None for causal and scale (3 lines)
+        # TODO: take out what was kept, return five values (3 lines)
         ### BEGIN SOLUTION
         q, k, v, o, lse = ctx.saved_tensors
         dq, dk, dv = flash_bwd(do, q, k, v, o, lse, ctx.causal, ctx.scale)
@@ -625,7 +591,7 @@ class FlashAttention(torch.autograd.Function):
 
 
 def flash_attention(q, k, v, causal=False, scale=None):
-    """Attention that autograd can differentiate."""
+    """Attention that autograd can differentiate: o, from q and k, v as in the contract."""
     return FlashAttention.apply(q, k, v, causal, scale)
 
 
@@ -640,160 +606,51 @@ def attention_gradients(q, k, v, do, causal=False, scale=None):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# `forward` has five inputs after `ctx`. How many values must `backward` return?
+# `flash_bwd` takes eight arguments. One comes from autograd. Where do the other seven come from?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The arguments of `flash_bwd` tell you what to keep. `ctx.saved_tensors` gives the tensors back in
-# the order in which they were saved.
+# `ctx.save_for_backward(a, b)` keeps tensors, `ctx.saved_tensors` gives them back as a tuple in the
+# same order. `forward` has five arguments after `ctx`: two of them are no tensors.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
+# # forward
 # o, lse = flash_gqa(...)
 # ctx.save_for_backward(...)
-# ctx.causal, ... = ...
+# ...  # what is no tensor
 # return o
-# # and back
-# q, k, ... = ctx.saved_tensors
-# dq, dk, dv = flash_bwd(do, ..., ctx.causal, ...)
-# return ..., ..., ..., None, None
+#
+# # backward: unpack, call flash_bwd, and return as many values as forward has arguments
 # ```
 #
 # </details>
 
-# %% tags=["check"] key="flash_attention" points=4
+# %% tags=["check", "stretch"] key="flash_attention" points=0
 check(flash_attention)
 
 # %% [markdown]
-# ## Does it train?
-#
-# The gradients agree with those of torch. The proof that matters is a loss that falls. One
-# attention layer with a matrix before it and one behind learns to copy: at each place of a sequence
-# it shall give out the symbol that stood one place earlier. Only attention can look there.
-
-# %%
-torch.manual_seed(0)
-symbols, width, length = 8, 16, 24
-table = torch.nn.Embedding(symbols + length, width, device=DEVICE)  # symbols, then positions
-into, out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, symbols)
-parameters = [*table.parameters(), *into.to(DEVICE).parameters(), *out.to(DEVICE).parameters()]
-optimiser = torch.optim.Adam(parameters, lr=0.02)
-places = torch.arange(length, device=DEVICE)
-losses = []
-for _ in range(80 if DEVICE == "cuda" else 30):
-    text = torch.randint(symbols, (8, length), device=DEVICE)
-    hidden = table(text) + table(symbols + places)
-    q, k, v = into(hidden)[:, None].chunk(3, dim=-1)
-    seen = flash_attention(q, k, v, True)[:, 0]
-    loss = torch.nn.functional.cross_entropy(out(seen)[:, 1:].flatten(0, 1), text[:, :-1].flatten())
-    optimiser.zero_grad()
-    loss.backward()
-    optimiser.step()
-    losses.append(loss.item())
-print(f"loss before: {losses[0]:.2f}, after {len(losses)} steps: {losses[-1]:.2f}")
-
-# %% [markdown]
-# ## Predict, then measure
-#
-# The forward pass has two products, your backward pass has seven: five that any backward pass
-# needs, and two because P and dP are computed in both kernels. How much longer than the forward
-# pass should it take? And a library that has only five: by how much can it be faster? Write your
-# numbers into the box below *before* you run the cell above it. Without a GPU, predict for an H100,
-# whose forward pass took 0.61 ms in notebook 41.
-
-# %%
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.functional import scaled_dot_product_attention
-
-B, H, L, D = (2, 32, 4096, 128) if DEVICE == "cuda" else (1, 1, 32, 16)
-dtype = torch.float16 if DEVICE == "cuda" else torch.float32
-q, k, v, do = torch.randn(4, B, H, L, D, device=DEVICE, dtype=dtype).unbind(0)
-leaves = [x.detach().requires_grad_() for x in (q, k, v)]
-
-
-def native(backend):
-    def run():
-        with sdpa_kernel(backend):
-            o = scaled_dot_product_attention(*leaves, is_causal=True)
-            torch.autograd.grad(o, leaves, do)
-
-    return run
-
-
-ways = {"flash_attention": lambda: attention_gradients(q, k, v, do, True)}
-if DEVICE == "cuda":
-    ways["FlashAttention-2"] = native(SDPBackend.FLASH_ATTENTION)
-    if torch.cuda.get_device_capability() >= (9, 0):
-        ways["cuDNN"] = native(SDPBackend.CUDNN_ATTENTION)
-timed = bench(ways, flops=7 * B * H * L * L * D, baseline="flash_attention")
-timed
-
-# %% tags=["predict"]
-from tritonbook import predict, time_of
-
-predict(
-    {
-        "bytes that flash_bwd writes into dk: 64 keys, D = 16, float32": None,
-        "ms of your forward and backward pass together": None,
-        "times as long: FlashAttention-2 over yours": None,
-    },
-    measured=[
-        lambda: traffic(
-            flash_bwd,
-            *torch.randn(5, 1, 1, 64, 16, device=DEVICE),
-            torch.randn(1, 1, 64, device=DEVICE),
-        )["dk"],
-        lambda: time_of(timed, "flash_attention", stored="flash_attention"),
-        lambda: time_of(
-            timed, "FlashAttention-2", over="flash_attention", stored="flash_attention"
-        ),
-    ],
-    hints=[
-        "Keys own dk: each element is stored once, by one program.",
-        "Nine products of 137e9 operations each, at the rate that your forward pass reached.",
-        "It needs fewer products, but it was written for the GPU before an H100.",
-    ],
-)
-
-# %% [markdown]
-# <details><summary>Where the numbers come from</summary>
-#
-# **Bytes.** 64 × 16 × 4 = 4,096. No atomics, no second write.
-#
-# **Milliseconds.** A product is 2 × B × H × L² × D operations, halved by causality: 137e9. Two in
-# the forward pass and seven in yours make nine, 1,237e9. At the 453 TFLOP/s of the forward pass on an
-# H100 that is 2.73 ms. It took 2.74. So the backward pass alone takes about 7 / 2 times the forward.
-#
-# **The ratio.** By products alone FlashAttention-2 should need 7 / 9 = 0.78 of your time. It needed
-# 1.3 on an H100: it does less work, at a lower rate. On an A100, its own GPU, expect it below 1.
-#
-# </details>
-
-# %% [markdown]
-# **Read the table.** The operations are counted as the five products that are needed plus the two
-# of the forward pass. Yours does nine, and still passes FlashAttention-2 on an H100. cuDNN shows
-# what five products on this GPU can do.
-#
 # ## Recap
 #
-# - P is made again from lse, tile by tile. Nothing with L × L elements is ever stored.
-# - δ is the row sum of o × do. It replaces a second walk over the keys.
-# - Keys own dK and dV, queries own dQ: two kernels, no atomics, the same bits every time.
-# - With GQA a program walks over all heads of its group and adds up in registers.
+# - P is made again from lse, tile by tile. Nothing with Lq × Lk elements is stored.
+# - δ, the row sum of o · do, replaces a first walk over the keys.
+# - Queries own dQ, keys own dK and dV: no atomics, the same bits at every call.
+# - Who owns keys walks over the queries of all heads that share them.
 #
 # <details><summary>Common mistakes</summary>
 #
-# - δ left out: the loss may still fall. A gradient check finds it, a training curve need not.
-# - The scale forgotten in dQ or dK, or log2(e) left in it.
-# - The mask set before the exponential is taken: −∞ minus an lse of −∞ is NaN.
-# - dK of one head written over that of another, when heads share keys.
+# - δ left out: dQ and dK are wrong, dV is right.
+# - The scale forgotten in dQ or dK, or given to dV.
+# - Scores masked with −∞ *before* the exponential. For a query that sees nothing lse is −∞ too, and −∞ −
+#   (−∞) is NaN.
+# - lse or δ along the wrong axis. In a square tile nothing complains.
 #
 # </details>
 #
-# Sources: Dao and others (2022), appendix B; Dao (2023).
+# Sources: T. Dao and others, *FlashAttention*, 2022, appendix B; T. Dao, *FlashAttention-2*, 2023.
 #
 # Next: [44_llama_block](44_llama_block.ipynb), where all your kernels meet.
 

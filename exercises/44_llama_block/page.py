@@ -439,12 +439,12 @@ timed
 timed.plot()
 
 # %% [markdown]
-# **Read it.** The five products take nine tenths of the time, whoever makes the rest. So no kernel of yours can
-# halve a layer. What you save lies between the products: numbers that are not written to memory only to be read again.
-# Compare the row of each part with the first row, and its difference with the bytes counted above.
+# **Read it.** The five products alone need 2.63 ms at the rate above, most of the first row. So no kernel of
+# yours can halve a layer. What you save lies between the products: numbers that are not written to memory only to be
+# read again. Compare the row of each part with the first row, and the difference with the bytes counted above.
 #
-# **Why not the fused kernel of page 23?** `gate_up_swiglu` makes both products and the gate at once, and would
-# save those three matrices too. But then its products must keep up with cuBLAS.
+# **Why not the fused kernel of page 23?** `gate_up_swiglu` makes both products and the gate at once: gate and
+# up are never written, four matrices less to move. But then its products must keep up with cuBLAS.
 #
 # ## Recap
 #

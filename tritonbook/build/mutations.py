@@ -77,7 +77,11 @@ def mutations(answer: str) -> list[Mutation]:
     strides = {name for name in names if name.startswith("stride_")}
     found: dict[str, Mutation] = {}
     solved, names = gaps.solved_text(answer), []
+    speed = [node.value for node in ast.walk(tree) if getattr(node, "arg", None) in _SPEED]
+    speed = [node for node in speed if isinstance(node, ast.expr)]
     for edit in _edits(tree, lines, strides):
+        if any(_within(edit, node) for node in speed):
+            continue
         if not any(edit.begin[0] in gap and edit.end[0] in gap for gap in inside):
             continue
         changed = _apply(lines, edit)
@@ -96,6 +100,11 @@ def mutations(answer: str) -> list[Mutation]:
             names.append(name)
             found[text] = Mutation(f"{name} ({times + 1})" if times else name, text)
     return list(found.values())
+
+
+def _within(edit: _Edit, node: ast.expr) -> bool:
+    begin, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+    return begin <= edit.begin and edit.end <= end
 
 
 def _squeezed(lines: list[str]) -> str:
@@ -197,7 +206,7 @@ _SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
 def _order_matters(one: ast.stmt, two: ast.stmt) -> bool:
     """Whether one of two neighbours needs what the other makes, or both are calls."""
     if isinstance(one, ast.Expr) and isinstance(two, ast.Expr):
-        return True
+        return not all(".store(" in ast.unparse(each) for each in (one, two))  # to other places
     read, made = [set(), set()], [set(), set()]
     for at, statement in enumerate((one, two)):
         for node in ast.walk(statement):

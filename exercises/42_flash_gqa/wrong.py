@@ -1,0 +1,198 @@
+"""Wrong answers of 42_flash_gqa with the diagnosis each must get, and right ones of other form."""
+
+from tritonbook.course.mutants import Mutant, Variant
+
+VALUES = ("wrong-values", "wrong-tail", "rows-after-first", "nan")
+UNWRITTEN = ("unwritten", "unwritten-tail")
+OUTSIDE = ("reads-outside", "out-of-bounds-store")
+
+# --- walk_bounds
+
+NOT_CAUSAL = "    if not causal:\n        first, last = Lq - 1, Lq - 1\n"
+FEWEST = "fewest = max(0, min(Lk, first + 1 + Lk - Lq))"
+MOST = "most = max(0, min(Lk, last + 1 + Lk - Lq))"
+PAIR = "return fewest // BLOCK_N * BLOCK_N, most"
+
+# --- attend and flash_two_phases
+
+WHERE = 's = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))'
+MASK = "            if MASKED:\n                " + WHERE + "\n"
+NEW_MAX = "m_new = tl.maximum(m_i, tl.max(s, axis=1) * qk_scale)"
+P = "p = tl.exp2(s * qk_scale - m_new[:, None])"
+ALPHA = "            alpha = tl.exp2(m_i - m_new)\n"
+SUM = "l_i = l_i * alpha + tl.sum(p, axis=1)"
+ACC = 'acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee")'
+KEEP = "            m_i = m_new\n"
+LIMIT = "limit = offs_m + 1 if CAUSAL else offs_m * 0 + L"
+BOUNDS = "full, end = bounds(first, first + BLOCK_M - 1, L, L, CAUSAL, BLOCK_N)"
+CALL = "q, k_ptr, v_ptr, full, end, limit, qk_scale, D, 1, D, 1, D, BLOCK_M, BLOCK_N, D"
+LSE = "(m_i + tl.log2(l_i)) * LN_2"
+O_STORE = "tl.store(o_ptr + rows, acc / l_i[:, None], mask=offs_m[:, None] < L)"
+
+# --- flash_gqa
+
+ROWS = "position, head = offs_m // GROUP, hk * GROUP + offs_m % GROUP"
+FIRST_LAST = "first, last = pid_m * BLOCK_M // GROUP, (pid_m * BLOCK_M + BLOCK_M - 1) // GROUP"
+G_BOUNDS = "full, end = bounds(first, last, Lq, Lk, CAUSAL, BLOCK_N)"
+G_LIMIT = "limit = position + 1 + Lk - Lq if CAUSAL else position * 0 + Lk"
+Q_ROWS = "q_rows = q_ptr + b * stride_qb + head * stride_qh + at * stride_qm"
+O_ROWS = "o_rows = o_ptr + b * stride_ob + head * stride_oh + at * stride_om"
+MASK_Q = "mask = mask_m[:, None] & (offs_d < D)"
+G_STRIDES = "stride_kn, stride_kd, stride_vn, stride_vd, D, BLOCK_M, BLOCK_N, BLOCK_D,"
+SAFE = "l_safe = tl.where(l_i == 0.0, 1.0, l_i)"
+G_LSE = 'lse = tl.where(l_i == 0.0, float("-inf"), (m_i + tl.log2(l_safe)) * LN_2)'
+LSE_AT = "lse_ptr + (b * HK * GROUP + head) * Lq + position"
+G_O_STORE = "tl.store(o_rows[:, None] + offs_d * stride_od, acc / l_safe[:, None], mask=mask)"
+Q_LOAD = "q = tl.load(q_rows[:, None] + offs_d * stride_qd, mask=mask, other=0.0)"
+
+TORCH_STAND_IN = """
+def {name}(q, k, v, causal={causal}, scale=None):
+    if q.shape[1] % k.shape[1] or (scale is not None and scale <= 0):
+        raise ValueError("head counts")
+    attend = torch.nn.functional.scaled_dot_product_attention
+    o = attend(q, k, v, is_causal=causal, scale=scale, enable_gqa=True)
+    return o, torch.zeros(o.shape[:-1])
+"""
+
+MUTANTS = {
+    "walk_bounds": [
+        Mutant("causal_always", "always-causal", (NOT_CAUSAL, "")),
+        Mutant("causal_never", "causal-ignored", (NOT_CAUSAL, "    first, last = Lq - 1, Lq - 1\n")),
+        Mutant("no_offset", "no-offset", (FEWEST, "fewest = max(0, min(Lk, first + 1))"), (MOST, "most = max(0, min(Lk, last + 1))"), ("first, last = Lq - 1, Lq - 1", "first, last = Lk - 1, Lk - 1")),
+        Mutant("offset_upside_down", "offset-upside-down", (FEWEST, FEWEST.replace("Lk - Lq", "Lq - Lk")), (MOST, MOST.replace("Lk - Lq", "Lq - Lk")), ("first, last = Lq - 1, Lq - 1", "first, last = Lq + Lk, Lq + Lk")),
+        Mutant("own_key_missing", "own-key-missing", (FEWEST, FEWEST.replace("first + 1", "first")), (MOST, MOST.replace("last + 1", "last"))),
+        Mutant("own_key_missing_at_the_end", "end-without-own-key", (MOST, MOST.replace("last + 1", "last"))),
+        Mutant("own_key_missing_in_full", "full-without-own-key", (FEWEST, FEWEST.replace("first + 1", "first"))),
+        Mutant("full_of_the_last_query", "full-of-the-last-query", (PAIR, PAIR.replace("fewest", "most"))),
+        Mutant("end_of_the_first_query", "end-of-the-first-query", (PAIR, PAIR.replace("most", "fewest"))),
+        Mutant("one_masked_walk", "nothing-is-full", (PAIR, "return 0, most")),
+        Mutant("full_not_rounded", "full-not-in-tiles", (PAIR, "return fewest, most")),
+        Mutant("full_in_tiles", "full-in-tiles", (PAIR, "return fewest // BLOCK_N, most")),
+        Mutant("full_rounded_up", "full-rounded-up", (PAIR, "return triton.cdiv(fewest, BLOCK_N) * BLOCK_N, most")),
+        Mutant("full_one_tile_short", "full-without-own-key", (PAIR, "return max(0, fewest // BLOCK_N - 1) * BLOCK_N, most")),
+        Mutant("end_rounded_up", "end-rounded-up", (PAIR, "return fewest // BLOCK_N * BLOCK_N, triton.cdiv(most, BLOCK_N) * BLOCK_N")),
+        Mutant("end_is_everything", "end-is-everything", (PAIR, "return fewest // BLOCK_N * BLOCK_N, Lk")),
+        Mutant("never_brought_between", "above-the-last-key", (FEWEST, "fewest = first + 1 + Lk - Lq"), (MOST, "most = last + 1 + Lk - Lq")),
+        Mutant("above_the_last_key", "above-the-last-key", (FEWEST, "fewest = max(0, first + 1 + Lk - Lq)"), (MOST, "most = max(0, last + 1 + Lk - Lq)")),
+        Mutant("below_zero", "below-zero", (FEWEST, "fewest = min(Lk, first + 1 + Lk - Lq)"), (MOST, "most = min(Lk, last + 1 + Lk - Lq)")),
+        Mutant("the_other_order", "in-the-other-order", (PAIR, "return most, fewest // BLOCK_N * BLOCK_N")),
+        Mutant("returns_one_number", "wrong-values", (PAIR, "return most")),
+        Mutant("not_causal_sees_the_tile", "wrong-values", ("first, last = Lq - 1, Lq - 1", "first, last = last, last")),
+    ],
+    "flash_two_phases": [
+        Mutant("no_mask", ("no-mask-on-scores", "limit-is-everything"), (MASK, "")),
+        Mutant("masked_where_full", ("no-mask-on-scores", "limit-is-everything"), (MASK, MASK.replace("if MASKED:", "if MASKED == 0:"))),
+        Mutant("score_zero", "score-zero", (WHERE, WHERE.replace('float("-inf")', "0.0"))),
+        Mutant("mask_upside_down", "limit-upside-down", (WHERE, WHERE.replace("<", ">="))),
+        Mutant("limit_one_short", "limit-one-short", (LIMIT, "limit = offs_m if CAUSAL else offs_m * 0 + L")),
+        Mutant("limit_one_too_far", "limit-one-too-far", (LIMIT, "limit = offs_m + 2 if CAUSAL else offs_m * 0 + L")),
+        Mutant("limit_ignores_causal", "limit-ignores-causal", (LIMIT, "limit = offs_m + 1")),
+        Mutant("limit_is_everything", "limit-is-everything", (LIMIT, "limit = offs_m * 0 + L")),
+        Mutant("bounds_of_the_tile_number", "bounds-in-tiles", ("first = pid_m * BLOCK_M", "first = pid_m")),
+        Mutant("bounds_of_one_query", "end-of-the-first-row", (BOUNDS, BOUNDS.replace("first + BLOCK_M - 1", "first"))),
+        Mutant("full_of_the_last_row", "full-of-the-last-row", (BOUNDS, BOUNDS.replace("bounds(first, first", "bounds(first + BLOCK_M - 1, first"))),
+        Mutant("always_causal_bounds", "bounds-always-causal", (BOUNDS, BOUNDS.replace("CAUSAL", "True"))),
+        Mutant("causal_never_in_bounds", "bounds-never-causal", (BOUNDS, BOUNDS.replace("CAUSAL", "False"))),
+        Mutant("second_phase_lost", "second-phase-lost", (CALL, CALL.replace("full, end", "full, full"))),
+        Mutant("maximum_unscaled", "maximum-in-other-units", (NEW_MAX, NEW_MAX.replace(" * qk_scale", ""))),
+        Mutant("p_unscaled", ("no-scale-at-all", *VALUES), (P, P.replace(" * qk_scale", ""))),
+        Mutant("nothing_scaled", "no-scale-at-all", (NEW_MAX, NEW_MAX.replace(" * qk_scale", "")), (P, P.replace(" * qk_scale", ""))),
+        Mutant("scaled_twice", VALUES, (P, "s = s * qk_scale\n            " + P)),
+        Mutant("exp_for_exp2", "log2e-twice", (P, P.replace("exp2", "exp")), (ALPHA, ALPHA.replace("exp2", "exp"))),
+        Mutant("exp_for_alpha", "factor-in-another-base", (ALPHA, ALPHA.replace("exp2", "exp"))),
+        Mutant("no_maximum", "no-maximum", (NEW_MAX, "m_new = m_i * 0"), (ALPHA, "            alpha = m_i * 0 + 1\n")),
+        Mutant("maximum_of_the_tile", "maximum-of-the-tile", (NEW_MAX, "m_new = tl.max(s, axis=1) * qk_scale")),
+        Mutant("maximum_not_kept", "maximum-not-kept", (KEEP, "")),
+        Mutant("m_updated_first", "nothing-rescaled", (ALPHA, "            m_i = m_new\n" + ALPHA)),
+        Mutant("acc_not_rescaled", "acc-not-rescaled", (ACC, ACC.replace("acc * alpha[:, None]", "acc"))),
+        Mutant("sum_not_rescaled", "sum-not-rescaled", (SUM, "l_i = l_i + tl.sum(p, axis=1)")),
+        Mutant("sum_along_queries", "sum-along-queries", (SUM, SUM.replace("axis=1", "axis=0"))),
+        Mutant("last_tile_only", ("last-tile-only", "first-phase-lost"), (SUM, "l_i = tl.sum(p, axis=1)"), (ACC, ACC.replace("v, acc * alpha[:, None]", "v"))),
+        Mutant("not_divided", "not-divided", (O_STORE, O_STORE.replace(" / l_i[:, None]", ""))),
+        Mutant("lse_of_mixed_bases", "lse-of-mixed-bases", (LSE, "m_i + tl.log(l_i)")),
+        Mutant("lse_in_base_2", "lse-in-base-2", (LSE, "m_i + tl.log2(l_i)")),
+        Mutant("lse_without_max", "lse-without-max", (LSE, "tl.log(l_i)")),
+        Mutant("strides_swapped", "strides-swapped", (CALL, CALL.replace("D, 1, D, 1,", "1, D, 1, D,"))),
+        Mutant("k_and_v_swapped", "values-for-keys", (CALL, CALL.replace("k_ptr, v_ptr", "v_ptr, k_ptr"))),
+        Mutant("keys_for_values", "keys-for-values", (CALL, CALL.replace("k_ptr, v_ptr", "k_ptr, k_ptr"))),
+        Mutant("p_never_cast", ("raised", "does-not-compile"), ("p.to(v.dtype)", "p")),
+        Mutant("no_store_mask", ("out-of-bounds-store", "race"), (O_STORE, O_STORE.replace(", mask=offs_m[:, None] < L", ""))),
+        Mutant("torch_stand_in", "no-kernel-launched", replace=TORCH_STAND_IN.format(name="flash_two_phases", causal=True)),
+    ],
+    "flash_gqa": [
+        Mutant("bounds_without_group", "bounds-without-group", (FIRST_LAST, "first, last = pid_m * BLOCK_M, pid_m * BLOCK_M + BLOCK_M - 1")),
+        Mutant("first_without_group", ("full-without-group", "bounds-without-group"), (FIRST_LAST, FIRST_LAST.replace("pid_m * BLOCK_M // GROUP, ", "pid_m * BLOCK_M, "))),
+        Mutant("last_position_missing", "last-position-missing", (FIRST_LAST, "first, last = pid_m * BLOCK_M // GROUP, (pid_m + 1) * BLOCK_M // GROUP - 1")),
+        Mutant("group_before_the_tile", ("group-does-not-divide-the-tile", "last-position-missing"), (FIRST_LAST, "first, last = pid_m * (BLOCK_M // GROUP), (pid_m + 1) * (BLOCK_M // GROUP) - 1")),
+        Mutant("full_of_the_last_row", "full-of-the-last-row", (G_BOUNDS, G_BOUNDS.replace("first, last", "last, last"))),
+        Mutant("walk_ends_at_the_first_row", "end-of-the-first-row", (G_BOUNDS, G_BOUNDS.replace("first, last", "first, first"))),
+        Mutant("second_phase_lost", "second-phase-lost", ("q, k_ptr, v_ptr, full, end,", "q, k_ptr, v_ptr, full, full,")),
+        Mutant("queries_for_keys_in_bounds", VALUES, (G_BOUNDS, G_BOUNDS.replace("Lq, Lk", "Lk, Lk"))),
+        Mutant("diagonal_in_rows", "diagonal-in-rows", (G_LIMIT, G_LIMIT.replace("position + 1", "offs_m + 1"))),
+        Mutant("diagonal_from_the_top_left", "diagonal-from-the-top-left", (G_LIMIT, "limit = position + 1 if CAUSAL else position * 0 + Lk")),
+        Mutant("limit_one_short", "limit-one-short", (G_LIMIT, G_LIMIT.replace("position + 1 + Lk", "position + Lk"))),
+        Mutant("limit_one_too_far", "limit-one-too-far", (G_LIMIT, G_LIMIT.replace("position + 1 + Lk", "position + 2 + Lk"))),
+        Mutant("limit_ignores_causal", "limit-ignores-causal", (G_LIMIT, "limit = position + 1 + Lk - Lq")),
+        Mutant("limit_is_everything", ("limit-is-everything", "causal-ignored"), (G_LIMIT, "limit = position * 0 + Lk")),
+        Mutant("heads_modulo", ("heads-modulo", *UNWRITTEN, "race"), (ROWS, ROWS.replace("hk * GROUP + offs_m % GROUP", "hk + offs_m % GROUP * HK"))),
+        Mutant("group_forgotten_in_head", ("race", *UNWRITTEN, *VALUES), (ROWS, ROWS.replace("hk * GROUP +", "hk +"))),
+        Mutant("key_head_forgotten_in_head", ("race", *UNWRITTEN, *VALUES), (ROWS, ROWS.replace("hk * GROUP + offs_m", "hk * 0 + offs_m"))),
+        Mutant("position_by_remainder", ("race", *OUTSIDE, *UNWRITTEN, *VALUES), (ROWS, "position, head = offs_m % GROUP, hk * GROUP + offs_m // GROUP")),
+        Mutant("rows_head_by_head", VALUES, (ROWS, "position, head = offs_m % Lq, hk * GROUP + offs_m // Lq")),
+        Mutant("rows_are_positions", ("race", *OUTSIDE, *UNWRITTEN, *VALUES), (ROWS, "position, head = offs_m, hk * GROUP + offs_m % GROUP")),
+        Mutant("one_query_head", ("race", *UNWRITTEN, *VALUES), (ROWS, ROWS.replace("hk * GROUP + offs_m % GROUP", "hk * GROUP + offs_m * 0"))),
+        Mutant("queries_of_the_first_batch", "queries-of-the-first-batch", (Q_ROWS, Q_ROWS.replace("b * stride_qb + ", ""))),
+        Mutant("queries_of_key_heads", "queries-of-key-heads", (Q_ROWS, Q_ROWS.replace("head * stride_qh", "hk * stride_qh"))),
+        Mutant("query_rows_dense", ("strided-only", "property", "reads-outside"), (Q_ROWS, Q_ROWS.replace("at * stride_qm", "at * D"))),
+        Mutant("query_columns_side_by_side", ("strided-only", "reads-outside", *VALUES), (Q_LOAD, Q_LOAD.replace("offs_d * stride_qd", "offs_d"))),
+        Mutant("strides_of_k_for_v", ("strided-only", "reads-outside", "property", *VALUES), (G_STRIDES, G_STRIDES.replace("stride_vn, stride_vd,", "stride_qm, stride_qd,"))),
+        Mutant("k_strides_swapped", ("k-strides-swapped", *OUTSIDE), (G_STRIDES, G_STRIDES.replace("stride_kn, stride_kd", "stride_kd, stride_kn"))),
+        Mutant("o_through_strides_of_q", ("out-of-bounds-store", "strided-only", *UNWRITTEN, "property"), (O_ROWS, "o_rows = o_ptr + b * stride_qb + head * stride_qh + at * stride_qm")),
+        Mutant("no_mask_on_columns", (*OUTSIDE, "race"), (MASK_Q, "mask = mask_m[:, None] & (offs_d >= 0)")),
+        Mutant("no_mask_on_rows", (*OUTSIDE, "race"), (MASK_Q, "mask = (offs_m[:, None] >= 0) & (offs_d < D)")),
+        Mutant("no_other_for_q", "no-other", (Q_LOAD, Q_LOAD.replace(", other=0.0", "")), only="interpreter"),
+        Mutant("k_and_v_swapped", "values-for-keys", ("q, k_ptr, v_ptr, full", "q, v_ptr, k_ptr, full")),
+        Mutant("nothing_seen_is_nan", "nothing-seen-is-nan", (G_O_STORE, G_O_STORE.replace("l_safe", "l_i"))),
+        Mutant("nothing_seen_has_an_lse", "nothing-seen-has-an-lse", (G_LSE, "lse = (m_i + tl.log2(l_safe)) * LN_2")),
+        Mutant("lse_in_base_2", "lse-in-base-2", (G_LSE, G_LSE.replace(") * LN_2", ") * 1.0"))),
+        Mutant("lse_of_mixed_bases", "lse-of-mixed-bases", (G_LSE, G_LSE.replace("(m_i + tl.log2(l_safe)) * LN_2", "m_i + tl.log(l_safe)"))),
+        Mutant("lse_in_the_order_of_rows", ("lse-in-the-order-of-rows", *UNWRITTEN), (LSE_AT, "lse_ptr + (b * HK + hk) * GROUP * Lq + offs_m")),
+        Mutant("lse_by_tokens_then_heads", ("lse-heads-behind-tokens", "lse-in-the-order-of-rows"), (LSE_AT, "lse_ptr + b * HK * GROUP * Lq + position * HK * GROUP + head")),
+        Mutant("lse_forgets_the_batch", ("race", *UNWRITTEN, *VALUES), (LSE_AT, "lse_ptr + head * Lq + position")),
+        Mutant("lse_by_key_head", ("race", *UNWRITTEN, *VALUES), (LSE_AT, "lse_ptr + (b * HK + hk) * Lq + position")),
+        Mutant("not_divided", "not-divided", (G_O_STORE, G_O_STORE.replace(" / l_safe[:, None]", ""))),
+        Mutant("one_key_head_for_all", "first-head-only", ("k_ptr += b * stride_kb + hk * stride_kh", "k_ptr += b * 0"), ("v_ptr += b * stride_vb + hk * stride_vh", "v_ptr += b * 0")),
+        Mutant("keys_of_the_first_batch", "heads-of-the-first-batch", ("k_ptr += b * stride_kb + hk", "k_ptr += hk"), ("v_ptr += b * stride_vb + hk", "v_ptr += hk")),
+        Mutant("grid_without_group", UNWRITTEN, ('grid = (triton.cdiv(Lq * (H // HK), tile["BLOCK_M"]), B * HK)', 'grid = (triton.cdiv(Lq, tile["BLOCK_M"]), B * HK)')),
+        Mutant("scaled_by_torch", "torch-compute", ("    HK, Lk = k.shape[1:3]\n", "    q = q * 1.0\n    HK, Lk = k.shape[1:3]\n")),
+        Mutant("torch_stand_in", "no-kernel-launched", replace=TORCH_STAND_IN.format(name="flash_gqa", causal=False)),
+    ],
+}
+
+VARIANTS = {
+    "walk_bounds": [
+        Variant("keys_by_a_helper", (FEWEST, "seen = [max(0, min(Lk, i + 1 + Lk - Lq)) for i in (first, last)]\n    fewest = seen[0]"), (MOST, "most = seen[1]")),
+        Variant("by_the_remainder", (PAIR, "return fewest - fewest % BLOCK_N, most")),
+        Variant("all_keys_at_once", (NOT_CAUSAL, "    if not causal:\n        return Lk // BLOCK_N * BLOCK_N, Lk\n")),
+        Variant("the_other_way_round", (FEWEST, "fewest = min(Lk, max(0, first + 1 + Lk - Lq))"), (MOST, "most = min(Lk, max(0, last + 1 + Lk - Lq))")),
+    ],
+    "flash_two_phases": [
+        Variant("sum_after_the_product", ("            " + SUM + "\n", ""), (KEEP, "            " + SUM + "\n" + KEEP)),
+        Variant("scores_scaled_first", (MASK, "            s = s * qk_scale\n" + MASK), (NEW_MAX, "m_new = tl.maximum(m_i, tl.max(s, axis=1))"), (P, "p = tl.exp2(s - m_new[:, None])")),
+        Variant("limit_by_minimum", (LIMIT, "limit = tl.minimum(offs_m + 1, L) if CAUSAL else tl.zeros([BLOCK_M], tl.int32) + L")),
+        Variant("last_row_by_the_next_tile", (BOUNDS, BOUNDS.replace("first + BLOCK_M - 1", "(pid_m + 1) * BLOCK_M - 1"))),
+        Variant("acc_rescaled_by_itself", (ACC, 'acc = acc * alpha[:, None]\n            acc += tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
+        Variant("m_starts_elsewhere", ("-1e38", "-1e30")),
+        Variant("o_first", ("    tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L)\n", ""), (O_STORE, O_STORE + "\n    tl.store(lse_ptr + head * L + offs_m, m_i * LN_2 + tl.log(l_i), mask=offs_m < L)")),
+    ],
+    "flash_gqa": [
+        Variant("head_by_subtraction", (ROWS, "position = offs_m // GROUP\n    head = hk * GROUP + (offs_m - position * GROUP)")),
+        Variant("last_position_one_more", (FIRST_LAST, "first, last = pid_m * BLOCK_M // GROUP, (pid_m + 1) * BLOCK_M // GROUP")),
+        Variant("lse_by_one_where", (SAFE, "l_safe = tl.maximum(l_i, 1e-30)")),
+        Variant("limit_by_minimum", (G_LIMIT, "limit = tl.minimum(position + 1 + Lk - Lq, Lk) if CAUSAL else position * 0 + Lk")),
+        Variant("head_counted_over_batches", (LSE_AT, "lse_ptr + (tl.program_id(1).to(tl.int64) * GROUP + offs_m % GROUP) * Lq + position")),
+        Variant("contiguous_results", ("o, lse = torch.empty_like(q),", "o, lse = q.new_empty(q.shape),")),
+        Variant("small_tiles", ("tile = attention_tile(q, Lq * (H // HK))", "tile = dict(BLOCK_M=16, BLOCK_N=16)")),
+        Variant("wide_tiles", ("tile = attention_tile(q, Lq * (H // HK))", "tile = dict(BLOCK_M=64, BLOCK_N=16)")),
+    ],
+}
