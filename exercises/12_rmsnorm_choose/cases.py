@@ -118,6 +118,10 @@ MULTIROW_MISTAKES = ROW_MISTAKES | {
         "Row m is multiplied by the weight of column m. The weights have to lie flat, one for each "
         "column: `[None, :]`.",
     ),
+    "first-column-only": (
+        lambda x, w, eps: exact(x[..., :1].expand_as(x), w, eps),
+        "Every element of a row is its first one. Do the addresses have the columns in them?",
+    ),
     "first-rows-again": (
         _first_rows_again,
         "Every program takes the rows of the first one. Where do the rows of program `pid` begin?",

@@ -350,9 +350,9 @@ print(regimes.table(short + few + many))
 # microsecond, whatever the size. 4 rows of 16,384 take one program each 2.8 µs, too little to gain that
 # back. With rows of 65,536 it is 8.6 µs, and scheme 3 takes 3.9.
 #
-# *Many rows, not short.* Are there as many rows as SMs, all SMs have work without scheme 3. It gains
-# nothing more, and where x is larger than the cache it loses: 144 instead of 94 µs for 4,096 rows of
-# 16,384, since it fetches x twice. A row that fits one tile goes to scheme 1, a longer one to scheme 2.
+# *Many rows, not short.* With at least as many rows as SMs, all SMs have work without scheme 3. It
+# gains nothing more, and where x is larger than the cache it loses: 144 instead of 94 µs for 4,096 rows
+# of 16,384, since it fetches x twice. A row that fits one tile goes to scheme 1, a longer one to scheme 2.
 # (65,536 elements fit, but spill: page 04 again. Up to 32,768 there is room.) Of the longest
 # rows scheme 2 reads x from memory twice as well, and is within a few per cent of scheme 3.
 #
@@ -412,8 +412,8 @@ def rmsnorm(x, w, eps=1e-6):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# Each of the three paragraphs about the map ends in a rule, and each rule has a border in N, in M, or
-# in both. Borders in M are not numbers of rows. In which order do the rules come, so that the simple
+# Each of the three paragraphs about the map holds a rule, and each rule has a border in N, in M, or in
+# both. Borders in M are not numbers of rows. In which order do the rules come, so that the simple
 # one at the end is left for the rest?
 #
 # </details>
@@ -450,8 +450,8 @@ print(timed_rows(16384, 4096, ways, "rmsnorm_llama_rows").table())
 timed_rows(8, 262_144, ways, "rmsnorm_few_rows")
 
 # %% [markdown]
-# The formula and the bytes are the same in all rows of these tables. Only the division of the work
-# differs.
+# Both compute the same formula from the same bytes. In the first table and in the last it is the
+# division of the work that makes the difference.
 #
 # ## Recap
 #

@@ -99,6 +99,8 @@ MUTANTS = {
         Mutant("mean_of_x", ("mean-of-x", "nan"), (MEAN, MEAN.replace("x * x", "x"))),
         Mutant("mean_of_magnitudes", "mean-of-magnitudes", (MEAN, MEAN.replace("x * x", "tl.abs(x)"))),
         Mutant("subtracts_the_mean", "layernorm", (MEAN, "x = tl.where(mask, x - (tl.sum(x, axis=1) / N)[:, None], 0.0)\n    " + MEAN)),
+        Mutant("weight_added", "weight-added", (RESULT, RESULT.replace("* w", "+ w"))),
+        Mutant("eps_subtracted", ("eps-subtracted", "nan"), (RESULT, RESULT.replace("+ eps", "- eps"))),
         Mutant("one_plus_weight", "one-plus-weight", (RESULT, RESULT.replace("w[None, :]", "(1 + w[None, :])"))),
         Mutant("rounded_before_the_weight", "rounded-twice", (RESULT, RESULT.removesuffix(" * w[None, :]") + f"\n    y = y.to({HALF}).to(tl.float32) * w[None, :]")),
         Mutant("squares_in_half", ("squares-overflow", "sum-in-half-precision", "overflow", "nan"), (X_LOAD, X_LOAD.replace(".to(tl.float32)", ""))),
@@ -128,6 +130,7 @@ MUTANTS = {
         Mutant("columns_for_rows", ("unwritten-tail", "raised", "does-not-compile", "out-of-bounds-store", "reads-outside", "race"), (OFFS_M, OFFS_M.replace("* BLOCK_M", "* BLOCK_N"))),
         Mutant("row_stride_is_n", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace("stride_xm", "N"))),
         Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace(" * stride_xn", ""))),
+        Mutant("no_columns", "first-column-only", (X_PTRS, "x_ptrs = x_ptr + offs_m[:, None] * stride_xm + 0 * offs_n[None, :]")),
         Mutant("strides_swapped", ("reads-outside", "wrong-values", "strided-only"), (X_PTRS, X_PTRS.replace("stride_xm", "s").replace("stride_xn", "stride_xm").replace("* s ", "* stride_xn "))),
         Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), (Y_PTRS, Y_PTRS.replace("stride_ym", "stride_xm"))),
         # --- the wrapper
