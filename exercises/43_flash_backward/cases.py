@@ -975,25 +975,35 @@ def attention(q, k, v, causal, scale):
     return torch.softmax(s, dim=-1) @ v, torch.logsumexp(s, dim=-1)
 
 
-def kept_wrong(order=(0, 1, 2), keeps=lambda q, k, v, do: (do, q, k, v), forward=(), **others):
+def kept_wrong(
+    order=(0, 1, 2),
+    takes=lambda q, k, v: (q, k, v),
+    keeps=lambda do, q, k, v, o: (do, q, k, v, o),
+    forward=(),
+    **others,
+):
     """What comes out if forward keeps other things than it should.
 
-    order: of the three gradients. keeps: (q, k, v, do) -> what flash_bwd gets for do, q, k and v.
-    forward, others: causal and scale of the forward pass, and of the backward pass, where they
-    are not those of the call.
+    order: of the three gradients. takes, keeps: what the forward pass gets for q, k, v, and the
+    backward pass for do, q, k, v, o. forward, others: causal and scale of the forward pass, and of
+    the backward pass, where they are not those of the call.
     """
 
     def formula(q, k, v, do, causal=False, scale=None):
         asked = {"causal": causal, "scale": scale}
-        o, lse = attention(q, k, v, **(asked | dict(forward)))
-        kept = keeps(q, k, v, do)
-        given = *kept, lse, (o * kept[0]).sum(-1)
+        alike = q.shape == k.shape  # else what is swapped would not run, or is told apart
+        o, lse = attention(*(takes(q, k, v) if alike else (q, k, v)), **(asked | dict(forward)))
+        taken = do, q, k, v, o
+        *kept, out = keeps(*taken) if alike else taken
+        given = *kept, lse, (out * kept[0]).sum(-1)
         right = asked | others
         all_three = dq_ref(*given, **right), *dkdv_ref(*given, **right)
         return o, *(all_three[i] for i in order)
 
     return formula
 
+
+ORDER = "are they kept in one order and taken out in another?"
 
 GRADIENT_SUSPECTS = {
     "dk-and-dv-swapped": (
@@ -1024,13 +1034,32 @@ GRADIENT_SUSPECTS = {
         kept_wrong(forward={"scale": None}.items()),
         "The output has the scale 1 / sqrt(D): hand `scale` on to flash_gqa.",
     ),
+    "forward-q-and-k-swapped": (
+        kept_wrong(takes=lambda q, k, v: (k, q, v)),
+        "The forward pass took q for k and k for q.",
+    ),
+    "forward-k-and-v-swapped": (
+        kept_wrong(takes=lambda q, k, v: (q, v, k)),
+        "The forward pass took k for v and v for k.",
+    ),
     "k-and-v-swapped": (
-        kept_wrong(keeps=lambda q, k, v, do: (do, q, v, k)),
-        "The backward pass took k for v and v for k: are they kept in one order and taken out in "
-        "another?",
+        kept_wrong(keeps=lambda do, q, k, v, o: (do, q, v, k, o)),
+        f"The backward pass took k for v and v for k: {ORDER}",
+    ),
+    "q-and-k-swapped": (
+        kept_wrong(keeps=lambda do, q, k, v, o: (do, k, q, v, o)),
+        f"The backward pass took q for k and k for q: {ORDER}",
+    ),
+    "v-and-o-swapped": (
+        kept_wrong(keeps=lambda do, q, k, v, o: (do, q, k, o, v)),
+        f"The backward pass took v for o and o for v: {ORDER}",
+    ),
+    "do-and-q-swapped": (
+        kept_wrong(keeps=lambda do, q, k, v, o: (q, do, k, v, o)),
+        "The backward pass took do for q and q for do.",
     ),
     "q-for-do": (
-        kept_wrong(keeps=lambda q, k, v, do: (q, q, k, v)),
+        kept_wrong(keeps=lambda do, q, k, v, o: (q, q, k, v, o)),
         "The backward pass took q for do.",
     ),
 }

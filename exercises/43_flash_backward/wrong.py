@@ -264,6 +264,11 @@ def flash_bwd_dkdv(do, q, k, v, lse, delta, causal=False, scale=None, tile=None)
         Mutant("scale_not_used", "scale-not-used", (FORWARD, FORWARD.replace(", scale", ""))),
         Mutant("lse_and_o_swapped", ("raised",), (SAVED, "ctx.save_for_backward(q, k, v, lse, o)")),
         Mutant("keys_and_values_swapped", "k-and-v-swapped", (SAVED, "ctx.save_for_backward(q, v, k, o, lse)")),
+        Mutant("queries_and_keys_swapped", "q-and-k-swapped", (SAVED, "ctx.save_for_backward(k, q, v, o, lse)")),
+        Mutant("v_and_o_swapped", "v-and-o-swapped", (BACKWARD, BACKWARD.replace("v, o,", "o, v,"))),
+        Mutant("do_and_q_swapped", "do-and-q-swapped", (BACKWARD, BACKWARD.replace("do, q,", "q, do,"))),
+        Mutant("keys_and_values_swapped_forwards", "forward-k-and-v-swapped", (FORWARD, FORWARD.replace("k, v", "v, k"))),
+        Mutant("queries_and_keys_swapped_forwards", "forward-q-and-k-swapped", (FORWARD, FORWARD.replace("q, k", "k, q"))),
         Mutant("no_gradient_for_v", "raised", (GIVEN, "return dq, dk, None, None, None")),
         Mutant("q_for_do", "q-for-do", (BACKWARD, BACKWARD.replace("(do,", "(q,"))),
         Mutant("returns_lse_too", ("raised", "wrong-type"), ("        return o\n", "        return o, lse\n")),
@@ -313,4 +318,20 @@ VARIANTS = {
         Variant("unpacks_in_the_call", ("        q, k, v, o, lse = ctx.saved_tensors\n", ""), ("flash_bwd(do, q, k, v, o, lse,", "flash_bwd(do, *ctx.saved_tensors,")),
         Variant("returns_a_list_as_tuple", (GIVEN, "return (*(dq, dk, dv), None, None)")),
     ],
+}
+
+ONE_SIDE = "one factor in float32 makes the product float32"
+TIMES_ZERO = "it is multiplied by what the other tile holds there, which is 0"
+EQUIVALENT = {
+    "attention_delta": {
+        "o = tl.load(o_ptr + offsets, mask=mask, other=0.0).to(tl.float32) => o = tl.load(o_ptr + offsets, mask=mask, other=0.0)": ONE_SIDE,
+        "do = tl.load(do_ptr + offsets, mask=mask, other=0.0).to(tl.float32) => do = tl.load(do_ptr + offsets, mask=mask, other=0.0)": ONE_SIDE,
+        "o = tl.load(o_ptr + offsets, mask=mask, other=0.0).to(tl.float32) => o = tl.load(o_ptr + offsets, mask=mask, other=1.0).to(tl.float32)": TIMES_ZERO,
+        "do = tl.load(do_ptr + offsets, mask=mask, other=0.0).to(tl.float32) => do = tl.load(do_ptr + offsets, mask=mask, other=1.0).to(tl.float32)": TIMES_ZERO,
+    },
+    "flash_bwd_dkdv": {
+        "store_rows(dk_ptr, kv_head, first, Lk, dk * scale, D, BLOCK_N, BLOCK_D) store_rows(dv_ptr, kv_head, first, Lk, dv, D, BLOCK_N, BLOCK_D) => store_rows(dv_ptr, kv_head, first, Lk, dv, D, BLOCK_N, BLOCK_D) store_rows(dk_ptr, kv_head, first, Lk, dk * scale, D, BLOCK_N, BLOCK_D)": "two tensors, in any order",
+        "lse = tl.load(lse_ptr + head * Lq + offs_m, mask=offs_m < Lq, other=0.0) => lse = tl.load(lse_ptr + head * Lq + offs_m, mask=offs_m < Lq, other=1.0)": "P of a query past the end is finite, and multiplies rows of zeros",
+        "delta = tl.load(delta_ptr + head * Lq + offs_m, mask=offs_m < Lq, other=0.0) => delta = tl.load(delta_ptr + head * Lq + offs_m, mask=offs_m < Lq, other=1.0)": "dS of a query past the end is finite, and multiplies a row of zeros",
+    },
 }

@@ -225,6 +225,7 @@ DERIVED = {
 }
 # Where a floor is all that can be derived, the derivation says so, and close is what it gets.
 CLOSE = {("11_rmsnorm_split", 2), ("40_rope", 1), ("41_flash_attention", 1)}
+CLOSE |= {("43_flash_backward", 1)}
 # Results that the notebook's own cells load on a machine without a GPU.
 TABLES = {
     "02_measure": {"timed": "roofline"},
@@ -235,6 +236,7 @@ TABLES = {
     "12_rmsnorm_choose": {"timed": "rmsnorm_rows_per_program"},
     "20_matmul": {"sizes": "matmul_sizes"},
     "21_matmul_grouped": {"sizes": "matmul_groups", "layer": "linear_act_ways"},
+    "43_flash_backward": {"timed": "flash_backward"},
 }
 # What else the cells above the box leave behind: a first loss, the inputs of a kernel.
 LEFT = {
