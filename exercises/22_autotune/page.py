@@ -165,7 +165,7 @@ CONFIGS = [config(*tile) for tile in TILES]
 # 3. **It is too small.** `BLOCK_M` is below 64 though M is 64 or more.
 #
 # An empty list is an error in newer Tritons. So if nothing is left, keep one config: the first of
-# those with the smallest tile, `BLOCK_M * BLOCK_N`. About 11 lines. Triton will call `early_prune`,
+# those with the smallest tile, `BLOCK_M * BLOCK_N`. About 11 lines. Triton calls `early_prune`,
 # which asks you.
 
 # %% tags=["answer"] key="prune"
@@ -244,7 +244,7 @@ check(prune)
 # knows no winners**.
 #
 # **The key names what the choice depends on.** If a name is missing, the winner of one call is used
-# for another one, where it may be slow. If a tensor is named, no two calls are alike, and each one
+# for another, where it may be slow. If a tensor is named, no two calls are alike, and each one
 # tunes. A name that is no argument of the kernel is left out silently.
 
 # %% tags=["answer"] key="matmul_tuned"
