@@ -3,7 +3,7 @@
 #   title: A Llama block on your kernels
 #   minutes: 40
 #   needs: interpreter
-#   requires: [11_rmsnorm_split, 23_fused_mlp, 40_rope, 43_flash_backward]
+#   requires: [12_rmsnorm_choose, 23_fused_mlp, 40_rope, 43_flash_backward]
 #   you_will:
 #     - put RMSNorm, RoPE, flash attention and SwiGLU together to one layer of Llama 3
 #     - hand queries, keys and values from one product to your kernels without a copy

@@ -3,7 +3,7 @@
 #   title: A small Llama that learns to write
 #   minutes: 50
 #   needs: interpreter
-#   requires: [43_flash_backward, 44_llama_block]
+#   requires: [15_norm_backward, 43_flash_backward, 44_llama_block]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: spills 64}
 #   you_will:
 #     - write the step that adds one token, with a cache of keys and values
@@ -153,7 +153,7 @@ check(llama_decode)
 # | products, sums | PyTorch's own |
 # | `flash_attention(q, k, v, True)` | has one: you connected it on page 43 |
 # | `rope` | `rope_backward(dq, dk, cos, sin)` of page 40 returns the gradients of q and k |
-# | `rmsnorm` | `rmsnorm_backward(dy, x, w, eps)` of the norms' pages, for matrices, returns dx and dw |
+# | `rmsnorm` | `rmsnorm_backward(dy, x, w, eps)` of page 15 returns dx and dw |
 # | `silu_mul` | missing: Task 2 |
 #
 # ## Task 2. The way back through the gate
@@ -244,8 +244,9 @@ check(silu_mul_backward)
 # None for what has no gradient. `RMSNorm` below is written out. Write `Rope` and `SiluMul`, two lines in each gap.
 #
 # `llama_train` is the layer of page 44 on these functions. Nothing in it writes over a tensor: autograd may
-# need the old values. The check asks for its result and for the gradients of all weights, one after another,
-# from the end of the layer to its beginning. **The first gradient that is wrong is nearest to the mistake.**
+# need the old values. `layer_gradients` is what the check calls. It gives the result and the gradients of x and of
+# all weights, from the end of the layer to its beginning. **The first that is wrong is nearest to the mistake.** The
+# card names it.
 
 # %% tags=["answer"] key="llama_train"
 class RMSNorm(torch.autograd.Function):
@@ -259,9 +260,7 @@ class RMSNorm(torch.autograd.Function):
     @staticmethod
     def backward(ctx, dy):
         x, w = ctx.saved_tensors
-        D = x.shape[-1]  # rmsnorm_backward takes matrices
-        dx, dw = rmsnorm_backward(dy.reshape(-1, D), x.reshape(-1, D), w, EPS)
-        return dx.view(x.shape), dw
+        return rmsnorm_backward(dy, x, w, EPS)
 
 
 class Rope(torch.autograd.Function):
@@ -321,11 +320,11 @@ def llama_train(
     return h + (gated(rows @ w_gate, rows @ w_up) @ w_down).view(B, L, D)
 
 
-def layer_gradient(of, x, dy, *rest):
-    """The layer's result (of=None), or the gradient of x (of=0) or of a weight (1 to 7)."""
+def layer_gradients(x, dy, *rest):
+    """The layer's result, then all gradients, from the layer's end to its beginning."""
     leaves = [t.detach().requires_grad_() for t in (x, *rest[:7])]
     y = llama_train(*leaves, *rest[7:])
-    return y.detach() if of is None else torch.autograd.grad(y, leaves[of], dy)[0]
+    return y.detach(), *torch.autograd.grad(y, leaves[::-1], dy)
 
 # %% [markdown] tags=["hint"] key="llama_train"
 # #### Hints for llama_train
