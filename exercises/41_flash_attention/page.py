@@ -435,9 +435,8 @@ predict(
 timed
 
 # %% [markdown]
-# **Read the table.** The first row pays for the scores, the others do not have them. S has
-# 64 × 4096 × 4096 × 2 bytes, 2.15 GB. The product writes it, the sum and the softmax read and write it,
-# the second product reads it: 12.9 GB, 4.3 ms at 3,000 GB/s before anything is computed.
+# **Read the table.** The first row pays for the scores: 2.15 GB, written and read three times, 12.9 GB
+# in all, 4.3 ms at 3,000 GB/s.
 # FlashAttention-2 was written for the GPU before the H100, cuDNN for the H100. What cuDNN has left
 # of your kernel's time is the subject of the next page.
 #
