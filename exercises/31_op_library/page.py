@@ -26,10 +26,8 @@ setup()
 # ## The idea
 #
 # PyTorch has hundreds of elementwise operators, and nobody writes hundreds of kernels. You write the
-# *formula* of one element, and a program writes the kernel around it. PyTorch's compiler works like
-# that, and so do libraries of Triton operators.
-#
-# Then `x + y` in somebody's model shall reach your kernel, and not one line of the model changes.
+# *formula* of one element, and a program writes the kernel around it, as PyTorch's compiler does. Then
+# `x + y` in somebody's model shall reach your kernel, and not one line of the model changes.
 #
 # ## Source that writes source
 #
@@ -43,12 +41,10 @@ import runpy
 import tempfile
 from pathlib import Path
 
-FOLDER = Path(tempfile.mkdtemp(prefix="pointwise-"))
-
 
 def compile_source(name, source):
     """The kernel `name` that `source` defines."""
-    path = FOLDER / f"{name}_{abs(hash(source))}.py"
+    path = Path(tempfile.mkdtemp(prefix="pointwise-")) / f"{name}.py"
     path.write_text(f"import triton\nimport triton.language as tl\n\n\n{source}\n")
     return runpy.run_path(str(path))[name]
 
@@ -252,8 +248,8 @@ class Attention(torch.nn.Module):
 # | `dy`, `y` | `[M, N]` each, any strides | floating, the same | inputs, never changed |
 # | result | `[M, N]`, contiguous | as `y` | new |
 #
-# One launch. Arithmetic and sum are float32. Rows have up to 65,536 elements, M may be 0. Anything but
-# two matrices of one shape raises `ValueError`.
+# One launch. Arithmetic and sum are float32. Rows have up to 16,384 elements, M may be 0. Everything
+# else raises `ValueError`.
 #
 # Kernel, grid and wrapper are yours. Begin with the wrapper: what must a program be told?
 
@@ -296,7 +292,7 @@ def softmax_backward(dy, y):
     """Gradient of a softmax of rows: dy that of its result y, both [M, N]; like y, contiguous."""
     # TODO: check, allocate, grid, launch (about 9 lines)
     ### BEGIN SOLUTION
-    if y.dim() != 2 or dy.shape != y.shape or y.shape[1] > 65536:
+    if y.dim() != 2 or dy.shape != y.shape or y.shape[1] > 16384:
         raise ValueError(f"dy {tuple(dy.shape)} and y {tuple(y.shape)} are no rows of one softmax")
     M, N = y.shape
     dx = torch.empty((M, N), dtype=y.dtype, device=y.device)
@@ -415,7 +411,8 @@ def block_told(story):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# The second of three names does not exist. Which of your lines still run, and what has to be undone?
+# `implement` fails for the second of three names. Which of your lines still run, and what has to be
+# undone?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
@@ -556,7 +553,8 @@ sizes = [2**k for k in range(8, 25, 4)] if DEVICE == "cuda" else [256]
 bench_sweep("elements", sizes, small, title="1,000 calls", stored="pointwise_calls")
 
 # %% [markdown]
-# **Read it.** In the second table go down a column. While the time stays the same you pay for the call:
+# **Read it.** In the first table, compare `multiply` with `torch`, with gaps and without. In the second,
+# go down a column. While the time stays the same you pay for the call:
 # PyTorch's way through C++, or your wrapper in Python and Triton's launch. Where it begins to grow,
 # memory decides.
 #

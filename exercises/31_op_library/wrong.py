@@ -11,7 +11,7 @@ SUM = "dx = y * (dy - tl.sum(y * dy, axis=0))"
 STORE = "tl.store(dx_ptr + pid_m * N + offs_n, dx, mask=mask_n)"
 LOAD_DY = "dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)"
 LOAD_Y = "y = tl.load(y_ptrs, mask=mask_n, other=0.0).to(tl.float32)"
-REFUSED = "y.dim() != 2 or dy.shape != y.shape or y.shape[1] > 65536"
+REFUSED = "y.dim() != 2 or dy.shape != y.shape or y.shape[1] > 16384"
 ALLOCATE = "dx = torch.empty((M, N), dtype=y.dtype, device=y.device)"
 
 OPEN = '    lib = torch.library.Library("aten", "IMPL")\n'
@@ -85,7 +85,7 @@ MUTANTS = {
         Mutant("no_check_of_the_shapes", "should-raise", (REFUSED, REFUSED.replace("dy.shape != y.shape or ", ""))),
         Mutant("elements_counted_for_the_shape", "should-raise", (REFUSED, REFUSED.replace("dy.shape != y.shape", "dy.numel() != y.numel()"))),
         Mutant("no_check_of_the_rank", "should-raise", (REFUSED, REFUSED.replace("y.dim() != 2 or ", ""))),
-        Mutant("no_check_of_the_width", "should-raise", (REFUSED, REFUSED.replace(" or y.shape[1] > 65536", ""))),
+        Mutant("no_check_of_the_width", "should-raise", (REFUSED, REFUSED.replace(" or y.shape[1] > 16384", ""))),
         Mutant("torch_computes", "no-kernel-launched", replace="def softmax_backward_ref(dy, y):\n    return y * (dy - (y * dy).sum(dim=-1, keepdim=True))\n\n\ndef softmax_backward(dy, y):\n    return softmax_backward_ref(dy, y)\n"),
         Mutant("sum_by_torch", "torch-compute", ("    BLOCK_N = triton", "    total = (y * dy).sum(-1)\n    BLOCK_N = triton")),
     ],
@@ -150,7 +150,7 @@ def rows_kernel(
 
 
 def softmax_backward(dy, y):
-    if y.dim() != 2 or dy.shape != y.shape or y.shape[1] > 65536:
+    if y.dim() != 2 or dy.shape != y.shape or y.shape[1] > 16384:
         raise ValueError("two matrices of one shape")
     M, N = y.shape
     dx = torch.empty((M, N), dtype=y.dtype, device=y.device)

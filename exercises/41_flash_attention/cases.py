@@ -14,6 +14,7 @@ from ..shared.attention import (
     kernel_mistakes,
     method_mistakes,
 )
+from ..shared.products import stays_float32
 from .page import attention_ref, attention_tile
 
 # --- attention_tiled_torch
@@ -239,6 +240,6 @@ CHECKS = {
         launches=1,
         tolerance=close_enough,
         mistakes=FLASH_MISTAKES,
-        also=[stops_at_the_diagonal],
+        also=[stops_at_the_diagonal, stays_float32(CASES[0])],
     ),
 }

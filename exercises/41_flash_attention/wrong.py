@@ -82,6 +82,12 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("log2e_forgotten", "log2e-missing", ("LOG2_E / D**0.5", "1 / D**0.5")),
         Mutant("no_scale_at_all", "no-scale-at-all", (S_DOT, S_DOT.replace(" * qk_scale", ""))),
         Mutant("scale_twice", "scale-twice", ("LOG2_E / D**0.5", "LOG2_E / D")),
+        Mutant("scale_upside_down", "scale-upside-down", ("LOG2_E / D**0.5", "LOG2_E * D**0.5")),
+        Mutant("p_without_maximum", "weights-without-maximum", (P, "p = tl.exp2(s)")),
+        Mutant("tf32_by_default", "property", (S_DOT, S_DOT.replace(', input_precision="ieee"', "")), only="interpreter"),
+        Mutant("tf32_in_the_second_product", "property", (ACC, ACC.replace(', input_precision="ieee"', "")), only="interpreter"),
+        Mutant("q_and_k_swapped", "queries-and-keys-swapped", (LAUNCH, LAUNCH.replace("q, k, v,", "k, q, v,"))),
+        Mutant("lse_log_subtracted", "lse-log-subtracted", (LSE, LSE.replace("+", "-"))),
         Mutant("exp_for_exp2", "log2e-twice", (P, P.replace("exp2", "exp")), (ALPHA, ALPHA.replace("exp2", "exp"))),
         Mutant("exp_for_p_alone", "log2e-twice", (P, P.replace("exp2", "exp"))),
         Mutant("exp_for_alpha_alone", "factor-in-another-base", (ALPHA, ALPHA.replace("exp2", "exp"))),
@@ -130,7 +136,7 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("lse_never_stored", UNWRITTEN, ("    tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L)", "    l_i += 0")),
         # types
         Mutant("p_never_cast", ("raised", "does-not-compile"), ("p.to(v.dtype)", "p")),
-        Mutant("p_cast_before_the_sum", VALUES, (P, P.replace("m_new[:, None])", "m_new[:, None]).to(q.dtype)"))),
+        Mutant("p_cast_before_the_sum", ("off-by-row", *VALUES), (P, P.replace("m_new[:, None])", "m_new[:, None]).to(q.dtype)"))),
         Mutant("v_cast_up", "float32-product", (ACC, ACC.replace("p.to(v.dtype), v", "p, v.to(tl.float32)")), only="interpreter"),
         Mutant("lse_in_half", "wrong-dtype", ("dtype=torch.float32", "dtype=q.dtype")),
         Mutant("float32_result", "wrong-dtype", ("torch.empty_like(q)", "torch.empty_like(q, dtype=torch.float32)")),
@@ -177,4 +183,18 @@ VARIANTS = {
         Variant("last_tile_first", ("pid_m, head = tl.program_id(0),", "pid_m, head = tl.num_programs(0) - 1 - tl.program_id(0),")),
         Variant("no_other_for_k", (K_LOAD, K_LOAD.replace(", other=0.0", ""))),
     ],
+}
+
+NEVER_STORED = "what these masked lanes hold reaches no result: minus infinity takes its place, or no store takes it"
+SMALL = "the same in what fits in memory: only a text of 2^31 numbers shows it"
+EQUIVALENT = {
+    "flash_fwd": {
+        'q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=0.0) => q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L)': NEVER_STORED,
+        'q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=0.0) => q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=1.0)': NEVER_STORED,
+        'k = tl.load(k_ptr + head * L * D + tile, mask=cols[:, None] < L, other=0.0) => k = tl.load(k_ptr + head * L * D + tile, mask=cols[:, None] < L)': NEVER_STORED,
+        'k = tl.load(k_ptr + head * L * D + tile, mask=cols[:, None] < L, other=0.0) => k = tl.load(k_ptr + head * L * D + tile, mask=cols[:, None] < L, other=1.0)': NEVER_STORED,
+        'v = tl.load(v_ptr + head * L * D + tile, mask=cols[:, None] < L, other=0.0) => v = tl.load(v_ptr + head * L * D + tile, mask=cols[:, None] < L, other=1.0)': "their weight is 0, and 0 times any number is 0",
+        'pid_m, head = tl.program_id(0), tl.program_id(1).to(tl.int64) => pid_m, head = tl.program_id(0), tl.program_id(1)': SMALL,
+        'end = tl.minimum(L, (pid_m + 1) * BLOCK_M) if CAUSAL else L => end = (pid_m + 1) * BLOCK_M if CAUSAL else L': "past L everything is masked, whole tiles too",
+    },
 }

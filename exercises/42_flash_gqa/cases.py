@@ -22,6 +22,7 @@ from ..shared.attention import (
     softmax_of,
     with_lse,
 )
+from ..shared.products import stays_float32
 from .page import attention_tile
 
 START = -1e38  # of m
@@ -543,6 +544,7 @@ CHECKS = {
         launches=1,
         tolerance=close_enough,
         mistakes=all_of(of_two_phases, lambda q, k: q.shape[2]),
+        also=[stays_float32(TWO_PHASE_CASES[0])],
     ),
     "flash_gqa": Check(
         attention_ref,

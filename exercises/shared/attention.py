@@ -154,7 +154,7 @@ def without(part, block, work=torch.float32):
     return wrong
 
 
-_OVERFLOWS = ("maximum", "running", "start", "units")
+_OVERFLOWS = ("maximum", "running", "start", "units", "p")
 
 
 def _step(part, m, total, acc, s, v, units):
@@ -164,7 +164,7 @@ def _step(part, m, total, acc, s, v, units):
     m_new = torch.where(top == NEVER, m, m_new)  # a tile that no program visits
     m_new = torch.zeros_like(m) if part == "maximum" else m_new
     base = torch.where(m_new == NEVER, 0.0, m_new)
-    p = torch.exp(s - base[..., None])
+    p = torch.exp(s - (0 if part == "p" else base[..., None]))
     alpha = torch.exp((m - base) * (LOG2_E if part == "base" else 1))
     alpha = torch.ones_like(alpha) if part in ("maximum", "both") else alpha
     total = (total if part == "l" else total * alpha) + p.sum(dim=-1)
@@ -172,6 +172,11 @@ def _step(part, m, total, acc, s, v, units):
     if part == "each":
         acc = torch.where((top == NEVER)[..., None], acc, acc / total[..., None])
     return m_new, total, acc
+
+
+def queries_for_keys(q, k, v, causal=False, scale=None):
+    alike = q.shape == k.shape
+    return attention_ref(*((k, q) if alike else (q, k)), v, causal, scale)
 
 
 def over_queries(both):
@@ -290,6 +295,10 @@ def method_mistakes(block: int, work=torch.float32) -> Mistakes:
             without("maximum", block, work),
             "The exponentials overflow where scores are large: no running maximum is subtracted.",
         ),
+        "weights-without-maximum": (
+            without("p", block, work),
+            "The weights exp(s) lack the maximum that the factor uses: exp(s - m_new).",
+        ),
         "not-divided": (without("division", block), "The result is not divided by the sum l."),
         "divided-in-every-tile": (
             without("each", block),
@@ -298,6 +307,10 @@ def method_mistakes(block: int, work=torch.float32) -> Mistakes:
         "scale-missing": (
             other_scale(lambda D: D**0.5),
             "The scores are not multiplied by the scale, 1 / sqrt(D).",
+        ),
+        "scale-upside-down": (
+            other_scale(lambda D: D),
+            "The scores are multiplied by sqrt(D). The scale is one over it.",
         ),
         "scale-twice": (
             other_scale(lambda D: D**-0.5),
@@ -457,6 +470,11 @@ _INPUTS: Mistakes = {
         "K and V are swapped. Compare the order of the arguments in the launch with that in the "
         "kernel.",
     ),
+    "queries-and-keys-swapped": (
+        queries_for_keys,
+        "Q and K are swapped. Compare the order of the arguments in the launch with that in the "
+        "kernel.",
+    ),
     "first-head-only": (
         other_arguments(
             lambda q, k, v, causal: (
@@ -507,6 +525,10 @@ _LSE: Mistakes = {
     "lse-without-logarithm": (
         other_lse(lambda lse, m, log_l: m + torch.exp(log_l)),
         "lse is m + l: the logarithm of l is missing.",
+    ),
+    "lse-log-subtracted": (
+        other_lse(lambda lse, m, log_l: m - log_l),
+        "lse is m minus the log of l. It is their sum.",
     ),
     "lse-is-the-sum": (
         other_lse(lambda lse, m, log_l: torch.exp(log_l)),
