@@ -77,6 +77,10 @@ DELTA_SUSPECTS = {
         rows_a_tile_apart,
         "Row m was read from m * BLOCK_D on. Rows lie D elements apart, however wide the tile is.",
     ),
+    "rounded-to-half": (
+        lambda o, do: (o * do).sum(dim=-1).half(),
+        "The sum was rounded to half precision. Delta is float32.",
+    ),
     "rows-below-d": (
         rows_below_d,
         "Row D and all rows after it came out as 0. The mask lets D rows in; there are M.",
@@ -776,6 +780,14 @@ DKDV_SUSPECTS = (
             dkdv_like(dk=lambda t: t.acc["dk"] + t.ds.mT @ t.do),
             "dK is made from do. It is dS transposed times Q.",
         ),
+        "dk-times-k": (
+            dkdv_like(dk=lambda t: t.acc["dk"] + fits(t.ds.mT, t.k)),
+            "dK is made from k. It is dS transposed times Q.",
+        ),
+        "dv-times-v": (
+            dkdv_like(dv=lambda t: t.acc["dv"] + fits(t.p.mT, t.v)),
+            "dV is made from v. It is P transposed times dO.",
+        ),
         "dv-from-ds": (
             dkdv_like(dv=lambda t: t.acc["dv"] + t.ds.mT @ t.do),
             "dV is made from dS. It is P transposed times dO.",
@@ -1030,6 +1042,8 @@ def notices_changes(attention_gradients, flash_attention):
         leaf = torch.randn(3, 1, 1, 16, 16, device=DEVICE, requires_grad=True)
         inputs = [x * 1 for x in leaf.unbind(0)]
         o = flash_attention(*inputs)
+        if not o.requires_grad:  # as a grader sees it, from another process
+            return
         with torch.no_grad():
             inputs[number].add_(1)
         try:
