@@ -75,7 +75,7 @@ OPS = [
     ),
     Op(
         name="linear_act",
-        notebook="20_matmul",
+        notebook="21_matmul_grouped",
         problems=[_layer(4096)],
         exact=_linear,
         providers={

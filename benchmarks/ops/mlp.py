@@ -107,7 +107,7 @@ OPS = [
     ),
     Op(
         name="mlp_gelu_fused",
-        notebook="23_fused_mlp",
+        notebook="24_mlp_one_kernel",
         problems=[
             _narrow(65536, 64, compile_static=1.5),
             _narrow(65536, 128, compile_static=1.5),

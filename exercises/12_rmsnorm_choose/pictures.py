@@ -18,6 +18,7 @@ SCHEMES = ("row", "loop", "split", "multirow")
 TIE = 1.05
 STORED = "rmsnorm_regimes.json"
 SEVERAL_ROWS = 512  # columns up to which scheme 4 takes more than one row; else it is scheme 1
+LOOP_TILE = 8192  # columns that scheme 2 takes at once; up to there it is scheme 1
 # What is larger gains nothing from warm caches: twice an H100's L2.
 COLD_BYTES = 100e6
 ONE_TILE = 65536  # elements that a program can hold: schemes 1 and 4
@@ -65,7 +66,8 @@ def draw_addresses(pid: int, M: int, N: int, BLOCK_M: int, BLOCK_N: int) -> Pict
 
 def fits(scheme: str, N: int) -> bool:
     """Whether a scheme is worth a time for rows of N elements."""
-    return {"row": N <= ONE_TILE, "multirow": N <= SEVERAL_ROWS}.get(scheme, True)
+    worth = {"row": N <= ONE_TILE, "loop": N > LOOP_TILE, "multirow": N <= SEVERAL_ROWS}
+    return worth.get(scheme, True)
 
 
 def tied(us: Mapping[str, float]) -> list[str]:

@@ -70,10 +70,10 @@ def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):
 
 RULES = '''    if N <= 512:
         return "multirow"
-    if N > 16384 and M < num_sms:
-        return "split"
     if N <= 32768:
         return "row"
+    if M < num_sms:
+        return "split"
     return "loop"'''
 SHORT = '    if N <= 512:\n        return "multirow"\n'
 FEW = '    if N > 16384 and M < num_sms:\n        return "split"\n'
@@ -99,6 +99,8 @@ MUTANTS = {
         Mutant("mean_of_x", ("mean-of-x", "nan"), (MEAN, MEAN.replace("x * x", "x"))),
         Mutant("mean_of_magnitudes", "mean-of-magnitudes", (MEAN, MEAN.replace("x * x", "tl.abs(x)"))),
         Mutant("subtracts_the_mean", "layernorm", (MEAN, "x = tl.where(mask, x - (tl.sum(x, axis=1) / N)[:, None], 0.0)\n    " + MEAN)),
+        Mutant("weight_added", "weight-added", (RESULT, RESULT.replace("* w", "+ w"))),
+        Mutant("eps_subtracted", ("eps-subtracted", "nan"), (RESULT, RESULT.replace("+ eps", "- eps"))),
         Mutant("one_plus_weight", "one-plus-weight", (RESULT, RESULT.replace("w[None, :]", "(1 + w[None, :])"))),
         Mutant("rounded_before_the_weight", "rounded-twice", (RESULT, RESULT.removesuffix(" * w[None, :]") + f"\n    y = y.to({HALF}).to(tl.float32) * w[None, :]")),
         Mutant("squares_in_half", ("squares-overflow", "sum-in-half-precision", "overflow", "nan"), (X_LOAD, X_LOAD.replace(".to(tl.float32)", ""))),
@@ -128,6 +130,7 @@ MUTANTS = {
         Mutant("columns_for_rows", ("unwritten-tail", "raised", "does-not-compile", "out-of-bounds-store", "reads-outside", "race"), (OFFS_M, OFFS_M.replace("* BLOCK_M", "* BLOCK_N"))),
         Mutant("row_stride_is_n", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace("stride_xm", "N"))),
         Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace(" * stride_xn", ""))),
+        Mutant("no_columns", "first-column-only", (X_PTRS, "x_ptrs = x_ptr + offs_m[:, None] * stride_xm + 0 * offs_n[None, :]")),
         Mutant("strides_swapped", ("reads-outside", "wrong-values", "strided-only"), (X_PTRS, X_PTRS.replace("stride_xm", "s").replace("stride_xn", "stride_xm").replace("* s ", "* stride_xn "))),
         Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), (Y_PTRS, Y_PTRS.replace("stride_ym", "stride_xm"))),
         # --- the wrapper
@@ -213,10 +216,11 @@ VARIANTS = {
         Variant("contiguous_first", ("    N = x.shape[-1]\n", "    x = x.contiguous()\n    N = x.shape[-1]\n")),
     ],
     "rmsnorm": [
-        Variant("other_borders", ("N <= 512", "N <= 256"), ("N <= 32768", "N <= 65536")),
+        Variant("other_borders", ("N <= 512", "N <= 256"), ("N <= 32768", "N <= 20000")),
         Variant("several_rows_up_to_2048", ("N <= 512", "N <= 2048")),
         Variant("twice_as_many_rows_as_sms", ("M < num_sms", "M < 2 * num_sms")),
         Variant("half_as_many_rows_as_sms", ("M < num_sms", "M <= num_sms // 2")),
+        Variant("split_first", (RULES, SHORT + FEW + FITS + '    return "loop"')),
         Variant("loop_from_16384", ("N <= 32768", "N <= 16384")),
         Variant("several_rows_only_of_many", ("N <= 512", "N <= 512 and M > 4 * num_sms")),
         Variant("rules_the_other_way_round", (RULES, '    if N > 16384:\n        return "split" if M < num_sms else "loop"\n    return "row" if N > 512 else "multirow"')),
@@ -238,8 +242,7 @@ EQUIVALENT = {
         'if N <= 512: => if N < 512:': "the border itself: both schemes take as long there",
         'if N <= 32768: => if N < 32768:': "the border itself: both schemes take as long there",
         'if N <= 512: => if N <= 513:': "the border itself: both schemes take as long there",
-        'if N > 16384 and M < num_sms: => if N > 16384 and M <= num_sms:': "the border itself: both schemes take as long there",
+        'if M < num_sms: => if M <= num_sms:': "the border itself: both schemes take as long there",
         'if N <= 32768: => if N <= 32769:': "the border itself: both schemes take as long there",
-        'if N > 16384 and M < num_sms: => if N > 16385 and M < num_sms:': "the border itself: both schemes take as long there",
     },
 }

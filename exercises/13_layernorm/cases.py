@@ -1,6 +1,7 @@
 """What the checks of 13_layernorm try: cases, references, and mistakes that have a name."""
 
 import torch
+import triton
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
@@ -15,6 +16,7 @@ from ..shared.norms import (
     scaled,
     survives_a_large_mean,
     variance_of,
+    whole,
 )
 from .page import layernorm_ref
 
@@ -45,13 +47,14 @@ HIDDEN_ROWS = [
 ]
 
 TILES = [
-    case("tiles that fit", **rows(2, 64, mean=2), options={"block": 16}),
+    case("tiles that fit", **rows(3, 64, mean=2), options={"block": 16}),
     case("a last tile of 4", **rows(3, 100, mean=2), options={"block": 32}),
     case("less than a tile", **rows(3, 9, mean=2), options={"block": 32}),
-    case("tiny numbers", **rows(2, 50, mean=2e-3, scale=1e-3, eps=3e-6), options={"block": 16}),
+    case("tiny numbers", **rows(3, 50, mean=2e-3, scale=1e-3, eps=3e-6), options={"block": 16}),
     case("rows with gaps", **rows(3, 40, mean=2, layout="strided"), options={"block": 16}),
     case("transposed", **rows(3, 40, mean=-2, layout="transposed"), options={"block": 16}),
     case("half precision, large", dtype="float16", **rows(2, 90, scale=400), options={"block": 32}),
+    case("bfloat16", dtype="bfloat16", **rows(2, 70, mean=3), options={"block": 32}),
     case("three dimensions", **rows(2, 2, 35, mean=2), options={"block": 16}),
 ]
 
@@ -226,6 +229,7 @@ COMBINE_MISTAKES = {
 PARTS = [
     case("two parts", a=parts(20), b=parts(20)),
     case("parts of unlike size", a=parts(33, 1000, 5000), b=parts(33, 1, 4)),
+    case("one element or none", a=parts(24, 0, 2), b=parts(24, 0, 2)),
     case("b is empty", a=parts(16), b=parts(16, 0, 1)),
     case("a is empty", a=parts(16, 0, 1), b=parts(16)),
     case("both are empty", a=parts(16, 0, 1), b=parts(16, 0, 1)),
@@ -241,52 +245,76 @@ HIDDEN_PARTS = [
 ]
 
 
-# --- the loop with a tile of statistics
+# --- a row in tiles
 
 
-def lane_by_lane(merge):
-    """What comes out if the lanes' (n, mean, M2), [..., block], are merged by merge(n, mean, m2),
-    into the mean and the variance of the row."""
+def from_tiles(change):
+    """What comes out if change(n, mean, m2, block, N) is merged in place of the tiles' own."""
 
     def formula(x, w, b, eps, *, block=4096):
-        return scaled(x, w, b, eps, *merge(*parts_of(in_tiles(x, block), -2)))
+        block = min(block, triton.next_power_of_2(x.shape[-1]))
+        n, mean, m2 = change(*parts_of(in_tiles(x, block), -1), block, x.shape[-1])
+        common, m2 = whole(n, mean, m2)
+        return scaled(x, w, b, eps, common, m2 / x.shape[-1])
 
     return formula
 
 
-def not_merged(x, w, b, eps, *, block=4096):
-    """Each lane normalises its own elements."""
-    tiles = in_tiles(x, block)
-    n, mean, m2 = (value.unsqueeze(-2) for value in parts_of(tiles, -2))
-    y = (tiles - mean) * torch.rsqrt(m2 / n.clamp_min(1) + eps)
-    return y.flatten(-2)[..., : x.shape[-1]] * w + b
+def over(size):
+    """The tile's sum divided by size(n, block, N); it is centred with the result."""
+
+    def change(n, mean, m2, block, N):
+        other = n * mean / size(n, block, N)
+        return n, other, m2 + n * (mean - other).pow(2)
+
+    return change
 
 
-def of_the_padded_row(x, w, b, eps, *, block=4096):
-    padded = in_tiles(x, block, fill=0.0).flatten(-2)
-    return scaled(x, w, b, eps, mean_of(padded), variance_of(padded))
+def sums_in_half(x, w, b, eps, *, dtype, block=4096):
+    """The sum of each tile rounded to the dtype of x."""
+
+    def change(n, mean, m2, block, N):
+        other = (n * mean).to(dtype).double() / n
+        return n, other, m2 + n * (mean - other).pow(2)
+
+    return from_tiles(change)(x, w, b, eps, block=block).to(dtype)
+
+
+def all_full(n, mean, m2, block, N):
+    """Count and divisor are those of a full tile."""
+    _, other, m2 = over(lambda n, block, N: block)(n, mean, m2, block, N)
+    return torch.full_like(n, block), other, m2
+
+
+def by_sums(merge):
+    """What comes out if merge(n, mean, m2) makes the row's mean and variance from its tiles."""
+
+    def formula(x, w, b, eps, *, block=4096):
+        mean, variance = merge(*parts_of(in_tiles(x, block), -1))
+        return scaled(x, w, b, eps, mean[..., None], variance[..., None])
+
+    return formula
 
 
 def of_one_tile(which):
     def formula(x, w, b, eps, *, block=4096):
         n, mean, m2 = parts_of(in_tiles(x, block)[..., which, :], -1)
-        return scaled(x, w, b, eps, mean[..., None], (m2 / n)[..., None])
+        return scaled(x, w, b, eps, mean[..., None], (m2 / x.shape[-1])[..., None])
 
     return formula
 
 
-def with_squares_as_m2(x, w, b, eps):
-    return scaled(x, w, b, eps, mean_of(x), variance_of(x) + mean_of(x.pow(2)))
+def mean_of_the_last_tile(x, w, b, eps, *, block=4096):
+    _, mean, _ = parts_of(in_tiles(x, block)[..., -1, :], -1)
+    return scaled(x, w, b, eps, mean[..., None], variance_of(x))
 
 
-def with_tile_counts(x, w, b, eps, *, block=4096):
-    """Each lane of a tile counts for as many elements as the whole tile has."""
-    tiles = in_tiles(x, block, fill=0.0)
-    weight = parts_of(in_tiles(x, block), -1)[0][..., None].expand_as(tiles)
-    weight = weight / weight.sum((-2, -1), keepdim=True)
-    mean = (weight * tiles).sum((-2, -1), keepdim=True)
-    variance = (weight * (tiles - mean).pow(2)).sum((-2, -1))[..., None]
-    return scaled(x, w, b, eps, mean[..., 0], variance)
+def tile_by_tile(x, w, b, eps, *, block=4096):
+    """Each tile normalised on its own."""
+    tiles = in_tiles(x, block)
+    n, mean, m2 = (part[..., None] for part in parts_of(tiles, -1))
+    y = (tiles - mean) * torch.rsqrt(m2 / n + eps)
+    return y.flatten(-2)[..., : x.shape[-1]] * w + b
 
 
 def with_first_weights(x, w, b, eps, *, block=4096):
@@ -294,70 +322,88 @@ def with_first_weights(x, w, b, eps, *, block=4096):
     return layernorm_ref(x, w[again], b[again], eps)
 
 
+def with_first_biases(x, w, b, eps, *, block=4096):
+    return layernorm_ref(x, w, b[torch.arange(x.shape[-1]) % block], eps)
+
+
 MERGED_BY_SUMS = (
-    "The lanes were merged by plain sums. Lanes with different means, or different counts, need "
-    "welford_combine: tl.reduce."
+    "The tiles were merged by plain sums or averages. Tiles with different means, or different "
+    "counts, need welford_combine."
 )
 
 TILE_MISTAKES = MISTAKES | {
-    "lanes-not-merged": (
-        not_merged,
-        "Each lane normalised with statistics of its own. After the loop the lanes still have to "
-        "be merged: tl.reduce.",
+    "padding-counted": (
+        from_tiles(lambda n, mean, m2, block, N: (n, mean, m2 + (block - n) * mean.pow(2))),
+        "Masked lanes are counted in the M2 of a tile: after the subtraction they hold minus the "
+        "mean. Set them to 0 again.",
     ),
-    "masked-lanes-counted": (
-        of_the_padded_row,
-        "Masked lanes were merged as elements that are 0. A masked lane is an empty part: its "
-        "count is 0.",
+    "every-tile-full": (
+        from_tiles(all_full),
+        "Every tile counts as a full one. The last tile has fewer elements: count with its mask.",
     ),
-    "tile-counts": (
-        with_tile_counts,
-        "Each lane was given the count of its whole tile. A lane brings one element: its count is "
-        "1, and 0 where it is masked.",
+    "sums-in-half": (
+        sums_in_half,
+        "The sums of the tiles lost digits in half precision. Go to float32 at the load.",
     ),
-    "m2-of-an-element": (
-        with_squares_as_m2,
-        "A single element has no distance from its own mean: the M2 that it brings is 0, not its "
-        "square.",
+    "count-of-a-full-tile": (
+        from_tiles(lambda n, mean, m2, block, N: (torch.full_like(n, block), mean, m2)),
+        "Every tile is merged with the count of a full one. Count the last one with its mask.",
     ),
-    "lanes-averaged": (
-        lane_by_lane(
-            lambda n, mean, m2: (
-                mean.mean(-1, keepdim=True),
-                (m2.sum(-1) / n.sum(-1).clamp_min(1)).unsqueeze(-1),
-            )
-        ),
+    "mean-over-tile": (
+        from_tiles(over(lambda n, block, N: block)),
+        "The sum of a tile is divided by its lanes. Divide by the count of its elements.",
+    ),
+    "mean-over-row": (
+        from_tiles(over(lambda n, block, N: N)),
+        "The sum of a tile is divided by N. Divide by the count of the tile.",
+    ),
+    "variance-for-m2": (
+        from_tiles(lambda n, mean, m2, block, N: (n, mean, m2 / n)),
+        "The variance of a tile is merged as its M2. M2 is a sum: nothing divides it.",
+    ),
+    "m2-of-x": (
+        from_tiles(lambda n, mean, m2, block, N: (n, mean, m2 + n * mean.pow(2))),
+        "The M2 of a tile sums squares of x. They should be those of the distances from the mean.",
+    ),
+    "averages": (
+        by_sums(lambda n, mean, m2: (mean.mean(-1), m2.sum(-1) / n.sum(-1))),
         MERGED_BY_SUMS,
     ),
     "m2-summed": (
-        lane_by_lane(
-            lambda n, mean, m2: (
-                (n * mean).sum(-1, keepdim=True) / n.sum(-1, keepdim=True).clamp_min(1),
-                (m2.sum(-1) / n.sum(-1).clamp_min(1)).unsqueeze(-1),
-            )
-        ),
+        by_sums(lambda n, mean, m2: ((n * mean).sum(-1) / n.sum(-1), m2.sum(-1) / n.sum(-1))),
         MERGED_BY_SUMS,
     ),
-    "lanes-summed": (
-        lane_by_lane(
-            lambda n, mean, m2: (
-                mean.sum(-1, keepdim=True),
-                (m2.sum(-1) / n.sum(-1).clamp_min(1)).unsqueeze(-1),
-            )
-        ),
+    "means-summed": (
+        by_sums(lambda n, mean, m2: (mean.sum(-1), m2.sum(-1) / n.sum(-1))),
         MERGED_BY_SUMS,
+    ),
+    "nothing-merged": (
+        lambda x, w, b, eps: scaled(x, w, b, eps, 0.0, torch.zeros_like(x[..., :1])),
+        "Mean and M2 are still 0 after the loop. Is what welford_combine returns kept?",
     ),
     "last-tile-only": (
         of_one_tile(-1),
         "Mean and variance are those of the last tile: what was there before is not merged.",
     ),
+    "first-tile-only": (
+        of_one_tile(0),
+        "Mean and variance are those of the first tile. Does each round load its own tile?",
+    ),
+    "mean-of-the-last-tile": (
+        mean_of_the_last_tile,
+        "The second walk subtracts the mean of the last tile. Subtract that of the row.",
+    ),
+    "tile-by-tile": (
+        tile_by_tile,
+        "Each tile was normalised by its own mean and variance. The tiles of a row share theirs.",
+    ),
     "first-weights": (
         with_first_weights,
         "Every tile got the weights and biases of the first one. Load the tile's own.",
     ),
-    "first-tile-only": (
-        of_one_tile(0),
-        "Mean and variance are those of the first tile. Does each round load its own tile?",
+    "first-biases": (
+        with_first_biases,
+        "Every tile got the biases of the first one. Load the tile's own.",
     ),
 }
 

@@ -14,24 +14,22 @@ HALF = "x_ptr.dtype.element_ty"
 
 # --- layernorm_welford
 LOOP_PTRS = "x_ptrs = x_row_ptr + offs_n * stride_xn"
-COUNT = "mask_n.to(tl.float32), x, 0.0)"
-MERGE = f"n, mean, m2 = welford_combine(n, mean, m2, {COUNT}"
-REDUCE = "    n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine)\n"
+COUNT = "n_tile = tl.sum(mask_n.to(tl.float32), axis=0)"
+TILE_MEAN = "mean_tile = tl.sum(x, axis=0) / n_tile"
+APART = "centred = tl.where(mask_n, x - mean_tile, 0.0)"
+TILE_M2 = "m2_tile = tl.sum(centred * centred, axis=0)"
+MERGE = "n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile)"
 WALK = "    for start in range(0, N, BLOCK_N):\n        offs_n = start + tl.arange(0, BLOCK_N)\n        mask_n = offs_n < N\n        x_ptrs"
+START = "    n, mean, m2 = 0.0, 0.0, 0.0\n"
 SECOND_X = "x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32)"
 SECOND_Y = "y = (x - mean) * rstd * w + b"
 SECOND_STORE = "tl.store(y_row_ptr + offs_n * stride_yn, y, mask=mask_n)"
 SECOND_WALK = "        mask_n = offs_n < N\n        " + SECOND_X
-# A tile at a time: its own mean and M2 first, then one merge of numbers.
-BY_TILES = """n_tile = tl.sum(mask_n.to(tl.float32), axis=0)
-        mean_tile = tl.sum(x, axis=0) / n_tile
-        apart = tl.where(mask_n, x - mean_tile, 0.0)
-        n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, tl.sum(apart * apart, axis=0))"""
-NUMBERS = tuple(
-    (f"    {name} = tl.zeros([BLOCK_N], dtype=tl.float32)\n", f"    {name} = 0.0\n") for name in ("n", "mean", "m2")
-)
-ON_PAPER = """mean += x
-        m2 += x * x"""
+FIRST_OFFS = "tl.arange(0, BLOCK_N)"
+# Count, mean and M2 for each lane, merged after the loop.
+LANES = "".join(f"    {name} = tl.zeros([BLOCK_N], dtype=tl.float32)\n" for name in ("n", "mean", "m2"))
+BY_LANES = "n, mean, m2 = welford_combine(n, mean, m2, mask_n.to(tl.float32), x, 0.0)"
+REDUCED = "    n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine)\n    rstd = tl.rsqrt(m2 / n + eps)"
 
 TORCH = """
 def {name}(x, w, b, eps=1e-5, {knob}=None):
@@ -77,7 +75,7 @@ MUTANTS = {
         Mutant("strides_swapped", ("strided-only", "reads-outside"), (X_PTRS, "x_ptrs = x_ptr + pid_m * stride_xn + offs_n * stride_xm")),
         Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), (STORE, STORE.replace("stride_ym", "stride_xm"))),
         Mutant("column_stride_of_x_for_y", ("strided-only", "out-of-bounds-store", "race"), (STORE, STORE.replace("stride_yn", "stride_xn"))),
-        Mutant("always_row_zero", "rows-moved", (X_PTRS, X_PTRS.replace("pid_m * stride_xm", "0 * pid_m"))),
+        Mutant("always_row_zero", ("rows-moved", "rows-after-first"), (X_PTRS, X_PTRS.replace("pid_m * stride_xm", "0 * pid_m"))),
         Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (X_PTRS, X_PTRS.replace("pid_m", "2 * pid_m"))),
         Mutant("every_row_to_row_zero", ("race", "unwritten-tail"), (STORE, STORE.replace("pid_m * stride_ym", "0 * pid_m"))),
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (STORE, STORE.replace(", mask=mask_n", ""))),
@@ -137,47 +135,46 @@ MUTANTS = {
         Mutant(
             "lost_digits",
             "property",
-            (MERGE, ON_PAPER),
-            (REDUCE, "    n = N\n    mean = tl.sum(mean, axis=0) / n\n    m2 = tl.sum(m2, axis=0) - n * mean * mean\n"),
+            (MERGE, "n += n_tile\n        mean += tl.sum(x, axis=0) / N\n        m2 += tl.sum(x * x, axis=0)"),
+            ("rstd = tl.rsqrt(m2 / N + eps)", "rstd = tl.rsqrt(m2 / N - mean * mean + eps)"),
         ),
-        Mutant("masked_lanes_counted", "masked-lanes-counted", (COUNT, "1.0, x, 0.0)")),
-        Mutant("whole_tiles_counted", "masked-lanes-counted", (COUNT, "BLOCK_N * 1.0, x, 0.0)")),
-        Mutant("tile_counts", "tile-counts", (COUNT, "tl.sum(mask_n.to(tl.float32), axis=0), x, 0.0)")),
-        Mutant("lanes_summed", "lanes-summed", (REDUCE, "    n, mean, m2 = tl.sum(n, axis=0), tl.sum(mean, axis=0), tl.sum(m2, axis=0)\n")),
-        Mutant("result_dropped", "nan", (MERGE, MERGE.replace("n, mean, m2 = ", ""))),
-        Mutant("not_scaled", "not-scaled", (SECOND_Y, "y = (x - mean) * w + b")),
-        Mutant("squares_as_m2", "m2-of-an-element", (COUNT, "mask_n.to(tl.float32), x, x * x)")),
-        Mutant("lanes_not_merged", "lanes-not-merged", (REDUCE, "")),
-        Mutant("lanes_averaged", "lanes-averaged", (REDUCE, "    n, mean, m2 = tl.sum(n, axis=0), tl.sum(mean, axis=0) / BLOCK_N, tl.sum(m2, axis=0)\n")),
-        Mutant("m2_summed", ("m2-summed", "lanes-averaged"), (REDUCE, "    mean = tl.sum(n * mean, axis=0) / tl.sum(n, axis=0)\n    n, m2 = tl.sum(n, axis=0), tl.sum(m2, axis=0)\n")),
-        Mutant("reduced_in_the_loop", ("raised", "does-not-compile", "wrong-values"), (REDUCE, "    " + REDUCE)),
-        Mutant("sides_swapped_within", ("wrong-values", "nan", "overflow"), (COUNT, "x, mask_n.to(tl.float32), 0.0)")),
-        Mutant("only_the_last_tile", "last-tile-only", (MERGE, f"n, mean, m2 = welford_combine(0.0 * n, 0.0 * mean, 0.0 * m2, {COUNT}")),
+        Mutant("padding_counted", "padding-counted", (APART, "centred = x - mean_tile")),
+        Mutant("every_tile_is_full", "every-tile-full", (COUNT, "n_tile = BLOCK_N * 1.0")),
+        Mutant("count_of_the_row", ("wrong-values", "mean-over-row"), (COUNT, "n_tile = N * 1.0")),
+        Mutant("mean_over_the_tile", "mean-over-tile", (TILE_MEAN, TILE_MEAN.replace("/ n_tile", "/ BLOCK_N"))),
+        Mutant("mean_over_the_row", "mean-over-row", (TILE_MEAN, TILE_MEAN.replace("/ n_tile", "/ N"))),
+        Mutant("variance_merged", "variance-for-m2", (TILE_M2, TILE_M2 + " / n_tile")),
+        Mutant("squares_of_x", "m2-of-x", (TILE_M2, "m2_tile = tl.sum(x * x, axis=0)")),
+        Mutant("m2_summed", ("m2-summed", "averages"), (MERGE, "mean += n_tile * mean_tile / N\n        n += n_tile\n        m2 += m2_tile")),
+        Mutant("all_summed", ("means-summed", "averages"), (MERGE, "mean += mean_tile\n        n += n_tile\n        m2 += m2_tile")),
+        Mutant("sides_mixed", ("wrong-values", "nan", "overflow"), (MERGE, "n, mean, m2 = welford_combine(n, n_tile, mean, mean_tile, m2, m2_tile)")),
+        Mutant("result_dropped", "nothing-merged", (MERGE, MERGE.replace("n, mean, m2 = ", ""))),
+        Mutant("only_the_last_tile", "last-tile-only", (MERGE, "n, mean, m2 = n_tile, mean_tile, m2_tile")),
         Mutant("first_tile_again", ("first-tile-only", "wrong-values", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_row_ptr + tl.arange(0, BLOCK_N) * stride_xn")),
-        Mutant("first_tile_only", "first-tile-only", (WALK, WALK.replace("range(0, N, BLOCK_N)", "range(0, tl.minimum(N, BLOCK_N), BLOCK_N)"))),
-        Mutant("last_tile_left_out", ("wrong-values", "nan"), (WALK, WALK.replace("range(0, N, BLOCK_N)", "range(0, N - BLOCK_N + 1, BLOCK_N)"))),
-        Mutant("mask_of_the_first_tile", "reads-outside", (WALK, WALK.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
+        Mutant("mean_of_the_last_tile", ("mean-of-the-last-tile", "raised"), (SECOND_Y, SECOND_Y.replace("mean", "mean_tile"))),
+        Mutant("mask_of_the_first_tile", "reads-outside", (LOOP_PTRS, f"mask_n = {FIRST_OFFS} < N\n        {LOOP_PTRS}")),
         Mutant("no_mask_at_the_load", "reads-outside", ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs)")),
         Mutant("other_forgotten", "no-other", ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs, mask=mask_n)"), only="interpreter"),
+        Mutant("masked_lanes_hold_one", "wrong-values", ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs, mask=mask_n, other=1.0)")),
         Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_row_ptr + offs_n")),
         Mutant("row_stride_is_n", ("strided-only", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_ptr + pid_m * N + offs_n * stride_xn")),
         Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_row_ptr + pid_m * stride_xm + offs_n * stride_xn")),
         Mutant("row_added_twice_in_both", ("row-added-twice", "reads-outside"), (LOOP_PTRS, LOOP_PTRS.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm")), (SECOND_X, SECOND_X.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm"))),
+        Mutant("sums_in_half", "sums-in-half", ("tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)", "tl.load(x_ptrs, mask=mask_n, other=0.0)")),
+        Mutant("in_half", ("squares-overflow", "overflow", "nan", "wrong-values"), ("tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)", "tl.load(x_ptrs, mask=mask_n, other=0.0)"), (TILE_M2, f"m2_tile = tl.sum((centred * centred).to({HALF}), axis=0).to(tl.float32)")),
+        Mutant("not_scaled", "not-scaled", (SECOND_Y, "y = (x - mean) * w + b")),
+        Mutant("tile_by_tile", ("tile-by-tile", "raised", "does-not-compile"), (SECOND_Y, "mean_t = tl.sum(tl.where(mask_n, x, 0.0), axis=0) / tl.sum(mask_n.to(tl.float32), axis=0)\n        apart = tl.where(mask_n, x - mean_t, 0.0)\n        var_t = tl.sum(apart * apart, axis=0) / tl.sum(mask_n.to(tl.float32), axis=0)\n        y = (x - mean_t) * tl.rsqrt(var_t + eps) * w + b")),
         Mutant("no_weight", "no-weight", (SECOND_Y, "y = (x - mean) * rstd + b")),
         Mutant("no_bias", "no-bias", (SECOND_Y, "y = (x - mean) * rstd * w")),
         Mutant("bias_before_weight", "bias-before-weight", (SECOND_Y, "y = ((x - mean) * rstd + b) * w")),
         Mutant("mean_not_subtracted", "mean-not-subtracted", (SECOND_Y, "y = x * rstd * w + b")),
         Mutant("divided_by_m2", "wrong-values", (SECOND_Y, "y = (x - mean) / m2 * w + b")),
         Mutant("first_tile_of_w_and_b", "first-weights", ("tl.load(w_ptr + offs_n", "tl.load(w_ptr + tl.arange(0, BLOCK_N)"), ("tl.load(b_ptr + offs_n", "tl.load(b_ptr + tl.arange(0, BLOCK_N)")),
-        Mutant("first_tile_of_b", ("wrong-values", "wrong-tail"), ("tl.load(b_ptr + offs_n", "tl.load(b_ptr + tl.arange(0, BLOCK_N)")),
+        Mutant("first_tile_of_b", "first-biases", ("tl.load(b_ptr + offs_n", "tl.load(b_ptr + tl.arange(0, BLOCK_N)")),
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (SECOND_STORE, SECOND_STORE.replace(", mask=mask_n", ""))),
         Mutant("mask_of_the_first_tile_in_walk_two", ("out-of-bounds-store", "reads-outside"), (SECOND_WALK, SECOND_WALK.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
-        Mutant("walk_two_takes_one_tile", ("unwritten-tail", "unwritten"), ("eps)\n\n" + WALK[: WALK.index(":")], "eps)\n\n    for start in range(0, BLOCK_N, BLOCK_N)")),
         Mutant("column_stride_of_x_for_y", ("strided-only", "out-of-bounds-store", "race"), (SECOND_STORE, SECOND_STORE.replace("stride_yn", "stride_xn"))),
         Mutant("row_number_again_at_the_store", ("out-of-bounds-store", "unwritten", "unwritten-tail", "race"), (SECOND_STORE, SECOND_STORE.replace("y_row_ptr", "y_row_ptr + pid_m * stride_ym"))),
-        Mutant("in_half", ("wrong-values", "overflow", "nan", "raised", "does-not-compile"), ("tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)", "tl.load(x_ptrs, mask=mask_n, other=0.0)"), (COUNT, f"mask_n.to({HALF}), x, 0.0)")),
-        Mutant("combine_called_not_named", ("raised", "does-not-compile"), (REDUCE, REDUCE.replace("welford_combine)", "welford_combine(n, mean, m2, n, mean, m2))"))),
-        Mutant("reduced_one_by_one", ("raised", "does-not-compile"), (REDUCE, "    mean = tl.reduce(mean, 0, welford_combine)\n")),
         _torch("layernorm_welford", "block"),
     ],
 }
@@ -201,37 +198,39 @@ VARIANTS = {
         Variant("from_the_other_side", ("mean = mean_a + delta * share_b", "mean = tl.where(n_b > 0, mean_b - delta * (1.0 - share_b), mean_a)")),
     ],
     "layernorm_welford": [
-        Variant("a_tile_at_a_time", (MERGE, BY_TILES), (REDUCE, ""), *NUMBERS),
+        Variant("a_part_in_each_lane", (START, LANES), (COUNT + "\n        " + TILE_MEAN + "\n        " + APART + "\n        " + TILE_M2 + "\n        " + MERGE, BY_LANES), ("    rstd = tl.rsqrt(m2 / N + eps)", REDUCED)),
+        Variant("count_by_arithmetic", (COUNT, "n_tile = tl.minimum(N - start, BLOCK_N) * 1.0")),
         Variant("four_warps", ("num_warps=warps_for(BLOCK_N)", "num_warps=4")),
-        Variant("named_parts", (MERGE, "one = mask_n.to(tl.float32)\n        n, mean, m2 = welford_combine(n, mean, m2, one, x, 0.0 * x)")),
-        Variant("divided_by_n", ("tl.rsqrt(m2 / n + eps)", "tl.rsqrt(m2 / N + eps)")),
-        Variant("where_for_the_count", (COUNT, "tl.where(mask_n, 1.0, 0.0), x, 0.0)")),
-        Variant("axis_by_name", (REDUCE, REDUCE.replace("0, welford_combine", "axis=0, combine_fn=welford_combine"))),
-        Variant("element_first", (MERGE, "n, mean, m2 = welford_combine(mask_n.to(tl.float32), x, 0.0, n, mean, m2)")),
+        Variant("divided_by_the_count", ("tl.rsqrt(m2 / N + eps)", "tl.rsqrt(m2 / n + eps)")),
+        Variant("where_for_the_count", (COUNT, "n_tile = tl.sum(tl.where(mask_n, 1.0, 0.0), axis=0)")),
+        Variant("tile_first", (MERGE, "n, mean, m2 = welford_combine(n_tile, mean_tile, m2_tile, n, mean, m2)")),
         Variant(
             "two_walks_for_the_statistics",
-            (REDUCE, REDUCE + "    squares = tl.zeros([BLOCK_N], dtype=tl.float32)\n    for start in range(0, N, BLOCK_N):\n        offs_n = start + tl.arange(0, BLOCK_N)\n        x = tl.load(x_row_ptr + offs_n * stride_xn, mask=offs_n < N, other=0.0)\n        apart = tl.where(offs_n < N, x.to(tl.float32) - mean, 0.0)\n        squares += apart * apart\n    m2 = tl.sum(squares, axis=0)\n"),
+            ("    rstd = tl.rsqrt(m2 / N + eps)\n", "    squares = tl.zeros([BLOCK_N], dtype=tl.float32)\n    for start in range(0, N, BLOCK_N):\n        offs_n = start + tl.arange(0, BLOCK_N)\n        x = tl.load(x_row_ptr + offs_n * stride_xn, mask=offs_n < N, other=0.0)\n        apart = tl.where(offs_n < N, x.to(tl.float32) - mean, 0.0)\n        squares += apart * apart\n    rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)\n"),
         ),
     ],
 }
 
-# Changes by machine (`make mutate`) that are no mistakes.
+ONE_AXIS = "a tile of one dimension has one axis"
+FLOAT32 = "float32 all the same: the other operand is"
+LAST_STRIDE = "the wrapper makes a contiguous result: its last stride is 1"
 EQUIVALENT = {
-    "welford_combine": {
-        'combine_kernel[(1,)](a, b, out, P, BLOCK_P=BLOCK_P) => combine_kernel[(1,)](b, a, out, P, BLOCK_P=BLOCK_P)': "whichever part comes first, the merged one is the same",
-    },
     "layernorm": {
-        'mean = tl.sum(x, axis=0) / N => mean = tl.sum(x) / N': "a tile of one dimension has one axis",
-        'tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_ptr + pid_m * stride_ym + offs_n, y, mask=mask_n)': "the wrapper makes a contiguous result: its last stride is 1",
-        'rstd = tl.rsqrt(tl.sum(centred * centred, axis=0) / N + eps) => rstd = tl.rsqrt(tl.sum(centred * centred) / N + eps)': "a tile of one dimension has one axis",
+        "mean = tl.sum(x, axis=0) / N => mean = tl.sum(x) / N": ONE_AXIS,
+        "tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_ptr + pid_m * stride_ym + offs_n, y, mask=mask_n)": LAST_STRIDE,
+        "rstd = tl.rsqrt(tl.sum(centred * centred, axis=0) / N + eps) => rstd = tl.rsqrt(tl.sum(centred * centred) / N + eps)": ONE_AXIS,
+    },
+    "welford_combine": {
+        "combine_kernel[(1,)](a, b, out, P, BLOCK_P=BLOCK_P) => combine_kernel[(1,)](b, a, out, P, BLOCK_P=BLOCK_P)": "merging is commutative",
     },
     "layernorm_welford": {
-        'x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
-        'x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32) => x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
-        'w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
-        'b = tl.load(b_ptr + offs_n, mask=mask_n).to(tl.float32) => b = tl.load(b_ptr + offs_n, mask=mask_n)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
-        'n, mean, m2 = welford_combine(n, mean, m2, mask_n.to(tl.float32), x, 0.0) => n, mean, m2 = welford_combine(n, mean, m2, mask_n, x, 0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
-        'tl.store(y_row_ptr + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_row_ptr + offs_n, y, mask=mask_n)': "the wrapper makes a contiguous result: its last stride is 1",
-        'x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) => x = tl.load(x_ptrs, mask=mask_n, other=1.0).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        "n_tile = tl.sum(mask_n.to(tl.float32), axis=0) => n_tile = tl.sum(mask_n.to(tl.float32))": ONE_AXIS,
+        "m2_tile = tl.sum(centred * centred, axis=0) => m2_tile = tl.sum(centred * centred)": ONE_AXIS,
+        "mean_tile = tl.sum(x, axis=0) / n_tile => mean_tile = tl.sum(x) / n_tile": ONE_AXIS,
+        "n_tile = tl.sum(mask_n.to(tl.float32), axis=0) => n_tile = tl.sum(mask_n, axis=0)": "tl.sum counts true lanes in int32, and what is computed with it is float32",
+        "x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32) => x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n)": FLOAT32,
+        "w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n)": FLOAT32,
+        "b = tl.load(b_ptr + offs_n, mask=mask_n).to(tl.float32) => b = tl.load(b_ptr + offs_n, mask=mask_n)": FLOAT32,
+        "tl.store(y_row_ptr + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_row_ptr + offs_n, y, mask=mask_n)": LAST_STRIDE,
     },
 }

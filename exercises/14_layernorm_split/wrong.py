@@ -118,15 +118,15 @@ VARIANTS = {
     ],
 }
 
-# Changes by machine (`make mutate`) that are no mistakes.
+ONE_AXIS = "a tile of one dimension has one axis"
 EQUIVALENT = {
     "piece_stats": {
-        'n = tl.sum(mask_n.to(tl.float32), axis=0) => n = tl.sum(mask_n.to(tl.float32))': "a tile of one dimension has one axis",
-        'n = tl.sum(mask_n.to(tl.float32), axis=0) => n = tl.sum(mask_n, axis=0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
-        'mean = tl.sum(x, axis=0) / tl.maximum(n, 1.0) => mean = tl.sum(x) / tl.maximum(n, 1.0)': "a tile of one dimension has one axis",
-        'tl.store(m2_ptr + place, tl.sum(centred * centred, axis=0)) => tl.store(m2_ptr + place, tl.sum(centred * centred))': "a tile of one dimension has one axis",
+        "n = tl.sum(mask_n.to(tl.float32), axis=0) => n = tl.sum(mask_n.to(tl.float32))": ONE_AXIS,
+        "n = tl.sum(mask_n.to(tl.float32), axis=0) => n = tl.sum(mask_n, axis=0)": "tl.sum counts true lanes in int32, and the division and the store make float32 of it",
+        "mean = tl.sum(x, axis=0) / tl.maximum(n, 1.0) => mean = tl.sum(x) / tl.maximum(n, 1.0)": ONE_AXIS,
+        "tl.store(m2_ptr + place, tl.sum(centred * centred, axis=0)) => tl.store(m2_ptr + place, tl.sum(centred * centred))": ONE_AXIS,
     },
     "layernorm_split": {
-        'mean = tl.load(mean_ptr + places, mask=mask_s, other=0.0) => mean = tl.load(mean_ptr + places, mask=mask_s, other=1.0)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        "mean = tl.load(mean_ptr + places, mask=mask_s, other=0.0) => mean = tl.load(mean_ptr + places, mask=mask_s, other=1.0)": "the mean of a part without elements has a share of 0",
     },
 }

@@ -92,7 +92,7 @@ MUTANTS = {
         Mutant("dw_with_rstd_again", "dw-rstd-twice", (DW, "dw += dy * x_hat * rstd")),
         Mutant("dw_over_rows", "constant-factor", (DW, "dw += dy * x_hat / M")),
         Mutant("rows_of_all_programs", "race", ("tl.range(pid, M, num_programs,", "tl.range(pid, M, 1,")),
-        Mutant("dw_forgotten", ("wrong-values", "unused-input"), ("        " + DW + "\n", "")),
+        Mutant("dw_forgotten", ("zeros", "wrong-values", "unused-input"), ("        " + DW + "\n", "")),
         Mutant("db_of_the_last_row", "db-of-the-last-rows", (DB, "db = dy")),
         Mutant("db_of_g", "db-with-weight", (DB, "db += g")),
         Mutant("db_with_x_hat", "db-is-dw", (DB, "db += dy * x_hat")),
@@ -103,7 +103,7 @@ MUTANTS = {
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (DX_STORE, DX_STORE.replace(", mask=mask_n", ""))),
         Mutant("dx_never_stored", "unwritten", ("        " + DX_STORE + "\n", "")),
         Mutant("strides_of_x_for_dy", ("strided-only", "reads-outside"), ("row * stride_dym + offs_n * stride_dyn", "row * stride_xm + offs_n * stride_xn")),
-        Mutant("x_hat_in_half", ("wrong-values", "raised", "does-not-compile"), (X_HAT, f"x_hat = ((x - mean) * rstd).to({HALF}).to(tl.float32)")),
+        Mutant("x_hat_in_half", "x-hat-in-half", (X_HAT, f"x_hat = ((x - mean) * rstd).to({HALF}).to(tl.float32)")),
         Mutant("by_torch", "no-kernel-launched", replace=BY_AUTOGRAD),
     ],
     "rmsnorm_backward": [
@@ -151,28 +151,28 @@ VARIANTS = {
         Variant("mask_by_product", (MASK, "mask = (offs_g[:, None] < G) & (offs_n[None, :] < N)")),
     ],
     "layernorm_backward": [
-        Variant("no_pipeline", (", num_stages=2", "")),
-        Variant("three_stages", ("num_stages=2", "num_stages=3")),
+        Variant("no_pipeline", (", num_stages=3", "")),
+        Variant("two_stages", ("num_stages=3", "num_stages=2")),
         Variant("masked_again", (X_HAT, "x_hat = tl.where(mask_n, (x - mean) * rstd, 0.0)")),
         Variant("divided_before_the_sum", (MEAN_G, "mean_g = tl.sum(g / N, axis=0)")),
         Variant("in_two_steps", (DX, "dx = g - mean_g\n        dx -= x_hat * mean_gx\n        dx *= rstd")),
         Variant("strides_of_a_contiguous_dx", (DX_STORE, DX_STORE.replace("dx,", "dx.to(dx_ptr.dtype.element_ty),"))),
     ],
     "rmsnorm_backward": [
-        Variant("no_pipeline", (", num_stages=2", "")),
+        Variant("no_pipeline", (", num_stages=3", "")),
         Variant("in_one_sum", (RMS_DX, "dx = g * rstd - x * rstd * rstd * rstd * tl.sum(x * g, axis=0) / N")),
         Variant("sqrt_and_divide", (RSTD, "rstd = 1.0 / tl.sqrt(tl.sum(x * x, axis=0) / N + eps)")),
     ],
 }
 
-# Changes by machine (`make mutate`) that are no mistakes.
+ONE_AXIS = "a tile of one dimension has one axis"
 EQUIVALENT = {
     "layernorm_backward": {
-        'mean_g = tl.sum(g, axis=0) / N => mean_g = tl.sum(g) / N': "a tile of one dimension has one axis",
-        'mean_gx = tl.sum(g * x_hat, axis=0) / N => mean_gx = tl.sum(g * x_hat) / N': "a tile of one dimension has one axis",
+        "mean_g = tl.sum(g, axis=0) / N => mean_g = tl.sum(g) / N": ONE_AXIS,
+        "mean_gx = tl.sum(g * x_hat, axis=0) / N => mean_gx = tl.sum(g * x_hat) / N": ONE_AXIS,
     },
     "rmsnorm_backward": {
-        'mean_gx = tl.sum(g * x_hat, axis=0) / N => mean_gx = tl.sum(g * x_hat) / N': "a tile of one dimension has one axis",
-        'rstd = tl.rsqrt(tl.sum(x * x, axis=0) / N + eps) => rstd = tl.rsqrt(tl.sum(x * x) / N + eps)': "a tile of one dimension has one axis",
+        "mean_gx = tl.sum(g * x_hat, axis=0) / N => mean_gx = tl.sum(g * x_hat) / N": ONE_AXIS,
+        "rstd = tl.rsqrt(tl.sum(x * x, axis=0) / N + eps) => rstd = tl.rsqrt(tl.sum(x * x) / N + eps)": ONE_AXIS,
     },
 }

@@ -1,6 +1,5 @@
 """What the checks of 20_matmul try: cases, references, and mistakes that have a name."""
 
-from tritonbook import matmul_tile
 from tritonbook.checking import Check, case, tensor
 
 from ..shared import products
@@ -9,7 +8,6 @@ from .page import matmul_ref
 WHOLE = {"BLOCK_M": 64, "BLOCK_N": 32, "BLOCK_K": 16}
 TILE = {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 16}
 SMALL = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}
-SMALLEST = {"BLOCK_M": 16, "BLOCK_N": 16}
 
 
 def tiled(note, tile=TILE, **more):
@@ -39,7 +37,7 @@ HIDDEN_WHOLE_CASES = [
 
 CASES = [
     tiled("less than a tile", a=tensor(5, 7), b=tensor(7, 9)),
-    tiled("two by three tiles, three steps", a=tensor(64, 48), b=tensor(48, 192)),
+    tiled("two by three tiles, five steps", a=tensor(64, 80), b=tensor(80, 192)),
     tiled("ragged everywhere", a=tensor(70, 40), b=tensor(40, 150)),
     tiled("A transposed", a=tensor(40, 70, layout="transposed"), b=tensor(70, 90)),
     tiled("B transposed", dtype="float16", a=tensor(33, 30), b=tensor(30, 80, layout="transposed")),
@@ -87,15 +85,6 @@ HIDDEN_CASES = [
 ]
 
 
-def tile_of(tile, a):
-    return tile or matmul_tile(a.dtype)
-
-
-def tiles(a, b, tile=None):
-    """One program for each tile; where the tile is the answer's choice, there may be more."""
-    return products.programs(a.shape[0], b.shape[1], tile or SMALLEST)
-
-
 CHECKS = {
     "matmul_whole": Check(
         matmul_ref,
@@ -103,7 +92,7 @@ CHECKS = {
         HIDDEN_WHOLE_CASES,
         launches=1,
         tolerance=products.tolerance,
-        mistakes=products.mistakes(lambda tile, a: WHOLE)
+        mistakes=products.mistakes(lambda tile, dtype: WHOLE)
         | {"one-step-too-far": products.one_step_too_far(WHOLE["BLOCK_K"])},
         also=[products.stays_float32(WHOLE_CASES[0])],
     ),
@@ -112,9 +101,9 @@ CHECKS = {
         CASES,
         HIDDEN_CASES,
         launches=1,
-        max_programs=tiles,
+        max_programs=lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile),
         tolerance=products.tolerance,
-        mistakes=products.mistakes(tile_of),
+        mistakes=products.mistakes(products.tile_of),
         also=[products.stays_float32(CASES[2])],
     ),
 }

@@ -190,7 +190,7 @@ def matmul_whole_kernel(
     b_ptrs = b_ptr + offs_k[:, None] * N + offs_n[None, :]  # [BLOCK_K, BLOCK_N]
     c_ptrs = c_ptr + offs_m[:, None] * N + offs_n[None, :]  # [BLOCK_M, BLOCK_N]
 
-    # TODO: acc, the loop (load both tiles, add their product, move on), the store (8 lines)
+    # TODO: acc, the loop (load both tiles, add their product, move on), store (8 lines)
     ### BEGIN SOLUTION
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
     for _ in range(0, K, BLOCK_K):
@@ -256,8 +256,8 @@ check(matmul_whole)
 # %%
 a = torch.arange(12.0).reshape(3, 4)
 for name, view in {"a": a, "a.T": a.T, "a[:, ::2]": a[:, ::2], "a[1:]": a[1:]}.items():
-    start = view.storage_offset()
-    print(f"{name:10} shape {tuple(view.shape)!s:7} strides {view.stride()!s:7} from element {start}")
+    where = f"strides {view.stride()!s:7} from element {view.storage_offset()}"
+    print(f"{name:10} shape {tuple(view.shape)!s:7} {where}")
 
 # %% [markdown]
 # The same twelve numbers in memory each time. A kernel that uses both strides of each matrix multiplies
@@ -378,8 +378,8 @@ check(matmul)
 # Your loop, in tiles of 16. Follow one program: 1 and 2 are its first step, 3 and 4 its second.
 
 # %%
-small = dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=16)
-show_tiles(matmul, torch.randn(40, 24, device=DEVICE), torch.randn(24, 40, device=DEVICE), tile=small)
+a, b = torch.randn(40, 24, device=DEVICE), torch.randn(24, 40, device=DEVICE)
+show_tiles(matmul, a, b, tile=dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=16))
 
 # %% [markdown]
 # ## What limits the tile?
@@ -391,8 +391,9 @@ for dtype in (torch.float16, torch.float32):
     square = torch.empty(4096, 4096, dtype=dtype, device=DEVICE)
     for kernel in facts(matmul, square, square):
         print(dtype, kernel.constants)
-        print(f"  {kernel.tensor_cores} tensor core instructions, {kernel.registers} registers,", end="")
-        print(f" {kernel.spills} bytes of spills, {kernel.shared_bytes} bytes of shared memory")
+        print(f"  tensor core instructions: {kernel.tensor_cores}")
+        print(f"  registers: {kernel.registers}, bytes of spills: {kernel.spills}")
+        print(f"  bytes of shared memory: {kernel.shared_bytes:,}")
 
 # %% [markdown]
 # - **Tensor core instructions.** None in float32: that is `"ieee"` at work.

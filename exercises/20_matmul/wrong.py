@@ -42,7 +42,7 @@ MUTANTS = {
         Mutant("acc_and_dot_both_add", "sum-added-twice", (DOT, 'acc += tl.dot(a, b, acc, input_precision="ieee")')),
         Mutant("elementwise_product", ("raised", "does-not-compile"), (DOT, "acc += a * b")),
         Mutant("operands_swapped", ("raised", "does-not-compile"), ("tl.dot(a, b, acc", "tl.dot(b, a, acc")),
-        Mutant("acc_of_ones", ("wrong-values",), ("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)", "acc = tl.full((BLOCK_M, BLOCK_N), 1.0, dtype=tl.float32)")),
+        Mutant("acc_of_ones", "sum-starts-at-one", ("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)", "acc = tl.full((BLOCK_M, BLOCK_N), 1.0, dtype=tl.float32)")),
         Mutant("torch_stand_in", "no-kernel-launched", replace="def matmul_whole(a, b):\n    require_product(a, b)\n    if a.shape[0] % 64:\n        raise ValueError\n    return a @ b\n"),
     ],
     "matmul": [
@@ -56,6 +56,7 @@ MUTANTS = {
         Mutant("no_mask_along_k_in_b", OUTSIDE, (B_LOAD, "b = tl.load(b_ptrs, mask=mask_n[None, :], other=0.0)")),
         Mutant("k_mask_never_moves", "lanes-past-k", ("offs_k < K - k", "offs_k < K")),
         Mutant("k_mask_counts_steps", ("lanes-past-k", *OUTSIDE), (LOOP, "for k in range(0, tl.cdiv(K, BLOCK_K)):")),
+        Mutant("k_in_offsets_and_mask", "k-subtracted-twice", ("mask_k = offs_k < K - k", "mask_k = k + offs_k < K - k")),
         Mutant("k_mask_one_too_many", ("lanes-past-k", *OUTSIDE), ("offs_k < K - k", "offs_k <= K - k")),
         Mutant("k_mask_one_too_few", "k-mask-too-short", ("offs_k < K - k", "offs_k < K - k - 1")),
         Mutant("no_masks_at_all", OUTSIDE, (A_LOAD, "a = tl.load(a_ptrs)"), (B_LOAD, "b = tl.load(b_ptrs)")),
@@ -64,7 +65,7 @@ MUTANTS = {
         Mutant("no_other_in_a", "no-other", (A_LOAD, A_LOAD.replace(", other=0.0", "")), only="interpreter"),
         Mutant("no_other_in_b", "no-other", (B_LOAD, B_LOAD.replace(", other=0.0", "")), only="interpreter"),
         Mutant("no_other", "no-other", (A_LOAD, A_LOAD.replace(", other=0.0", "")), (B_LOAD, B_LOAD.replace(", other=0.0", "")), only="interpreter"),
-        Mutant("other_is_one", ("wrong-values",), (A_LOAD, A_LOAD.replace("0.0", "1.0")), (B_LOAD, B_LOAD.replace("0.0", "1.0"))),
+        Mutant("other_is_one", "masked-lanes-hold-one", (A_LOAD, A_LOAD.replace("0.0", "1.0")), (B_LOAD, B_LOAD.replace("0.0", "1.0"))),
         Mutant("k_loop_rounds_down", "last-step-left-out", (LOOP, "for k in range(0, K // BLOCK_K * BLOCK_K, BLOCK_K):")),
         Mutant("only_the_first_step", "only-first-step", (LOOP, "for k in range(0, BLOCK_K, BLOCK_K):")),
         Mutant("forgets_to_add", "only-last-step", ("acc = tl.dot(a, b, acc,", "acc = tl.dot(a, b,")),
@@ -138,11 +139,11 @@ VARIANTS = {
 # Changes by machine (`make mutate`) that are no mistakes.
 EQUIVALENT = {
     "matmul_whole": {
-        'for _ in range(0, K, BLOCK_K): => for _ in range(1, K, BLOCK_K):': "as many steps: K is a multiple of BLOCK_K",
+        "for _ in range(0, K, BLOCK_K): => for _ in range(1, K, BLOCK_K):": "as many steps: K is a multiple of BLOCK_K, and nobody asks for the value",
     },
     "matmul": {
-        'c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :] * stride_cn => c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :]': "the wrapper makes a contiguous result: its last stride is 1",
-        'a = tl.load(a_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=0.0) => a = tl.load(a_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=1.0)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
-        'b = tl.load(b_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=0.0) => b = tl.load(b_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=1.0)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        "c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :] * stride_cn => c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :]": "the wrapper makes a contiguous result: its last stride is 1",
+        "a = tl.load(a_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=0.0) => a = tl.load(a_ptrs, mask=mask_m[:, None] & mask_k[None, :], other=1.0)": "0 on one side is enough: 1 times 0",
+        "b = tl.load(b_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=0.0) => b = tl.load(b_ptrs, mask=mask_k[:, None] & mask_n[None, :], other=1.0)": "0 on one side is enough: 1 times 0",
     },
 }

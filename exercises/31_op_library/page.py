@@ -6,11 +6,10 @@
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   requires: [30_register_op]
 #   you_will:
-#     - generate a kernel from a formula, for any rank, strides and mix of dtypes
-#     - give a result the dtype that PyTorch would give it
-#     - replace PyTorch's own operators inside a block, and restore them exactly
-#     - run an unmodified model on your kernels, forward and backward
-#     - measure where the microseconds of a small call go
+#     - generate kernels from formulas, for tensors of any rank and strides
+#     - write a kernel, its grid and its wrapper from a blank page
+#     - replace PyTorch's own operators inside a block, and restore them whatever happens
+#     - run an unmodified model on your kernels, and say what a small call costs
 # ---
 
 # %% tags=["setup"]
@@ -26,434 +25,92 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# PyTorch has hundreds of elementwise operators. Nobody writes hundreds of kernels. You write the
-# *formula* of one element, and a program writes the kernel around it. That is how PyTorch's own
-# compiler works, and how libraries of Triton operators work.
-#
-# Three things stand between a formula and an operator:
-#
-# 1. **Layout.** Tensors have any rank (number of dimensions) and any strides, and are broadcast
-#    against each other.
-# 2. **Dtypes.** An int32 tensor plus 0.5 is float32; a float16 tensor plus 0.5 stays float16.
-# 3. **The framework.** `x + y` must reach your kernel without a change in the model.
-#
-# **Scope.** You write the layout (Task 1), the dtypes (Task 2), the generator (Task 3) and the
-# replacement (Task 4).
+# PyTorch has hundreds of elementwise operators, and nobody writes hundreds of kernels. You write the
+# *formula* of one element, and a program writes the kernel around it, as PyTorch's compiler does. Then
+# `x + y` in somebody's model shall reach your kernel, and not one line of the model changes.
 #
 # ## Source that writes source
 #
-# Here is a generator for one special case: one contiguous tensor. It returns text. `compile_source`
-# turns text into a kernel. It writes the text to a file first, because Triton reads a kernel's source
-# from its file.
+# This generator returns text, for one contiguous tensor. `compile_source` makes a kernel of it. The
+# text goes to a file first, because Triton reads a kernel's source from its file.
 
 # %% tags=["reference"]
 import contextlib
-import functools
-import hashlib
-import importlib.util
-import inspect
+import re
+import runpy
 import tempfile
-import uuid
-from collections import Counter
 from pathlib import Path
-from tritonbook.seeing.dispatcher import (
-    called_operators, implement, launches_by_operator, listed,
-)
-
-FOLDER = Path(tempfile.mkdtemp(prefix="pointwise-"))
 
 
-def compile_source(source, name, formula):
-    """The kernel `name` that `source` defines; the text calls `formula` by that name."""
-    path = FOLDER / f"{name}_{hashlib.sha256(source.encode()).hexdigest()[:12]}.py"
-    path.write_text(source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    module.formula, module.triton, module.tl = formula, triton, tl
-    spec.loader.exec_module(module)
-    return getattr(module, name)
+def compile_source(name, source):
+    """The kernel `name` that `source` defines."""
+    path = Path(tempfile.mkdtemp(prefix="pointwise-")) / f"{name}.py"
+    path.write_text(f"import triton\nimport triton.language as tl\n\n\n{source}\n")
+    return runpy.run_path(str(path))[name]
 
 # %%
-def contiguous_source(name):
+def contiguous_source(name, formula):
     return f"""
 @triton.jit
-def {name}(a0_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+def {name}(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask = offs < n_elements
-    a0 = tl.load(a0_ptr + offs, mask=mask)
-    tl.store(out_ptr + offs, formula(a0), mask=mask)
-"""
+    x = tl.load(x_ptr + offs, mask=mask)
+    out = {formula}
+    tl.store(out_ptr + offs, out, mask=mask)"""
 
 
-@triton.jit
-def square_formula(x):
-    return x * x
-
-
-square_kernel = compile_source(contiguous_source("square"), "square", square_formula)
+square = compile_source("square", contiguous_source("square", "x * x"))
 x = torch.arange(6.0, device=DEVICE)
 out = torch.empty_like(x)
-square_kernel[(1,)](x, out, 6, BLOCK_SIZE=8)
+square[(1,)](x, out, 6, BLOCK_SIZE=8)
 out
 
 # %% [markdown]
-# ## Task 1. Fewer dimensions
+# ## Any rank, any strides
 #
-# A kernel for rank 4 divides three times for each element, to get four indices from one number. Most
-# tensors do not need it: a contiguous one of rank 4 is a vector, as far as memory goes.
+# A transposed tensor, a slice, or a row that is used again for each row (*broadcast*: stride 0): they
+# differ in their strides alone. So from the number of an element a kernel computes its **index in each
+# dimension**, and from these, for each tensor, an **address**. Here for the sizes (2, 3):
 #
-# Two neighbouring dimensions are **one** if a step of the outer one is the whole inner one: the
-# outer stride is the inner size times the inner stride. With several tensors it must hold for all of
-# them. A dimension of size 1 can always go.
+# | element | 0 | 1 | 2 | 3 | 4 | 5 |
+# |---|---|---|---|---|---|---|
+# | `i_1 = element % 3` | 0 | 1 | 2 | 0 | 1 | 2 |
+# | `i_0 = element // 3` | 0 | 0 | 0 | 1 | 1 | 1 |
+# | address, strides (3, 1) | 0 | 1 | 2 | 3 | 4 | 5 |
+# | address, strides (1, 2): transposed | 0 | 2 | 4 | 1 | 3 | 5 |
+# | address, strides (0, 1): one row for all | 0 | 1 | 2 | 0 | 1 | 2 |
 #
-# | sizes | strides | merged |
-# |---|---|---|
-# | (2, 3, 4) | (12, 4, 1) | (24) with (1) |
-# | (2, 3, 4) | (12, 4, 1) and (0, 4, 1) | (2, 12) with (12, 1) and (0, 1) |
-# | (5, 1, 7) | (14, 9, 2) | (35) with (2): the 9 never counts |
+# With more dimensions you divide again, from the last dimension to the first: the remainder is the
+# index, the quotient goes on. How many lines that takes depends on the **rank**, the number of
+# dimensions. So a loop in the generator writes them.
 #
-# Write `merge(sizes, strides)`, 12 to 20 lines. `strides` is a list with the strides of each tensor;
-# a broadcast dimension has stride 0. Return `(sizes, strides)` as lists. At least one dimension
-# stays: for a scalar return sizes `[1]`, with stride 0 for each tensor.
-
-# %% tags=["answer"] key="merge"
-def merge(sizes, strides):
-    """The same elements in the same order with as few dimensions as possible.
-
-    sizes: list of ints. strides: for each tensor a list of ints. Returns (sizes, strides).
-    """
-    # TODO: drop dimensions of size 1, merge neighbours, keep at least one (about 19 lines)
-    ### BEGIN SOLUTION
-    new_sizes = []
-    new_strides = [[] for _ in strides]
-    for d in range(len(sizes)):
-        if sizes[d] == 1:
-            continue
-        one = bool(new_sizes) and all(
-            new[-1] == sizes[d] * old[d] for new, old in zip(new_strides, strides, strict=True)
-        )
-        if one:
-            new_sizes[-1] *= sizes[d]
-        else:
-            new_sizes.append(sizes[d])
-        for new, old in zip(new_strides, strides, strict=True):
-            if one:
-                new[-1] = old[d]
-            else:
-                new.append(old[d])
-    if not new_sizes:
-        return [1], [[0] for _ in strides]
-    return new_sizes, new_strides
-    ### END SOLUTION
-
-# %% [markdown] tags=["hint"] key="merge"
-# #### Hints for merge
+# ## Task 1. The generator
 #
-# <details><summary>Hint 1: a question</summary>
-#
-# Sizes (3, 4) with strides (4, 1): a step in the first dimension is 4 elements. How many elements has
-# the second dimension? What are size and stride of the merged one?
-#
-# </details>
-# <details><summary>Hint 2: where to look</summary>
-#
-# Walk from the outermost dimension inwards and keep a growing result. Either the next dimension
-# joins the last one of the result, or it is appended. The merged stride is the inner one.
-#
-# </details>
-# <details><summary>Hint 3: the shape of the code</summary>
-#
-# ```python
-# for d in range(len(sizes)):
-#     if sizes[d] == 1:
-#         continue
-#     one = bool(new_sizes) and all(... == sizes[d] * ... for new, old in zip(new_strides, strides, strict=True))
-#     ...
-# ```
-#
-# </details>
-
-# %% tags=["check"] key="merge" points=3
-check(merge)
-
-# %% [markdown]
-# ## Task 2. The dtype of the result
-#
-# **Predict** the dtype of three sums: an int32 tensor plus 0.5; a float16 tensor plus a float32 tensor
-# that has no dimensions; an int64 tensor plus a float16 tensor.
-#
-# <details><summary>Answer</summary>
-#
-# float32, float16, float16. Not the widest dtype wins: who has it counts as well.
-#
-# </details>
-#
-# PyTorch sorts the operands into three groups: tensors with dimensions, tensors without (rank 0), and
-# numbers. Within a group `torch.promote_types` joins two dtypes. Between groups the earlier one decides,
-# unless a later one is of a **higher kind**: bool < integer < floating.
-#
-# | operands | groups | result |
-# |---|---|---|
-# | float16 [70], 0.5 | float16; number of the same kind | float16 |
-# | int32 [70], 0.5 | int32; number of a higher kind | float32, the default |
-# | int32 [70], float64 [] | int32; rank 0 of a higher kind | float64 |
-# | int32 [], 3 | rank 0; number of the same kind | int32 |
-#
-# Write `result_dtype(arguments)`, about 10 lines. `kind` and `NUMBER` are given.
-
-# %% tags=["reference"]
-from tritonbook.checking import promotion
-NUMBER = {bool: torch.bool, int: torch.int64, float: torch.get_default_dtype()}
-
-
-def kind(dtype):
-    """0 for bool, 1 for integers, 2 for floating dtypes."""
-    return 2 if dtype.is_floating_point else int(dtype != torch.bool)
-
-# %% tags=["answer"] key="result_dtype"
-def result_dtype(arguments):
-    """The dtype that PyTorch gives a result of these tensors and numbers."""
-    # TODO: dtypes of each of the three groups; join within a group, compare kinds between them
-    # (about 10 lines)
-    ### BEGIN SOLUTION
-    groups = [[], [], []]
-    for a in arguments:
-        if isinstance(a, torch.Tensor):
-            groups[0 if a.ndim else 1].append(a.dtype)
-        else:
-            groups[2].append(NUMBER[type(a)])
-    found = None
-    for dtypes in groups:
-        own = functools.reduce(torch.promote_types, dtypes) if dtypes else None
-        if own is not None and (found is None or kind(own) > kind(found)):
-            found = own
-    return found
-    ### END SOLUTION
-
-
-def promotion_says(operands):
-    """Put one question to your function (given)."""
-    return str(result_dtype(promotion.operands_of(operands)))
-
-# %% [markdown] tags=["hint"] key="result_dtype"
-# #### Hints for result_dtype
-#
-# <details><summary>Hint 1: a question</summary>
-#
-# An int32 tensor times 0.5: which group is the 0.5 in, and which of the two kinds is higher?
-#
-# </details>
-# <details><summary>Hint 2: where to look</summary>
-#
-# `a.ndim` is 0 for a tensor of rank 0. `NUMBER[type(a)]` is the dtype of a number.
-# `functools.reduce(torch.promote_types, dtypes)` joins a list that is not empty.
-#
-# </details>
-# <details><summary>Hint 3: the shape of the code</summary>
-#
-# ```python
-# groups = [[], [], []]
-# for a in arguments:
-#     ...
-# found = None
-# for dtypes in groups:
-#     own = functools.reduce(...) if dtypes else None
-#     if own is not None and (found is None or ...):
-#         found = own
-# return found
-# ```
-#
-# </details>
-
-# %% tags=["check"] key="result_dtype" points=3
-check(result_dtype)
-
-# %% [markdown]
-# ## Task 3. The generator
-#
-# Write `kernel_source(name, kinds, ndim)`. It returns the text of a kernel that computes
-# `formula(v0, v1, ...)` for each element. `kinds` has one word for each argument: `"tensor"` or
-# `"scalar"`. The kernel's arguments, in order:
+# `kernel_source("f", ["x", "y"], "x * y", 2)` returns the text of a kernel `f` for two operands of rank
+# 2 with these arguments:
 #
 # | argument | for |
 # |---|---|
-# | `a0_ptr` or `a0`, ... | each operand: a tensor's pointer, or a number |
-# | `out_ptr`, `n_elements` | the result, contiguous in this order of dimensions |
-# | `size_0` ... | each dimension |
-# | `stride_a0_0`, `stride_a0_1` ... | each dimension of each **tensor**; scalars have none |
-# | `COMPUTE: tl.constexpr` | dtype in which the formula is computed |
-# | `BLOCK_SIZE: tl.constexpr` | |
+# | `x_ptr`, `y_ptr` | each operand |
+# | `out_ptr`, `n_elements` | the result, contiguous |
+# | `size_0`, `size_1` | each dimension |
+# | `stride_x_0`, `stride_x_1`, `stride_y_0`, ... | each dimension of each operand |
+# | `COMPUTE` | the dtype in which the formula is computed |
 #
-# The head and the end are given. The middle has two parts for you to write, about 10 lines:
+# Head and end are given. Write the middle, about 7 lines: the indices `i_1` and `i_0` (`rest` starts as
+# the element's number), then for each operand one line that loads it and converts it to `COMPUTE`.
 #
-# - From `offs` the index of each dimension, the last one first: `i_1 = rest % size_1`, then
-#   `rest = rest // size_1`. The first one needs no `%`: what is left is the index.
-# - One line for each operand, which makes `v0`, `v1` and so on. A tensor is loaded and converted to
-#   COMPUTE. A scalar becomes a tile: `tl.full([BLOCK_SIZE], a1, COMPUTE)`.
-#
-# `pointwise` is given: it makes an operator of a function of one element. Its `__call__` broadcasts,
-# sorts the dimensions by stride, calls your `merge` and `result_dtype`, and keeps each kernel under
-# its **signature**: kinds and rank. Read it. Without Tasks 1 and 2 it cannot be right.
-
-# %% tags=["reference"]
-# The formula is computed in one of four dtypes; the store rounds, or drops the upper bits.
-COMPUTE_IN = {
-    torch.float16: tl.float32, torch.bfloat16: tl.float32, torch.float32: tl.float32,
-    torch.float64: tl.float64, torch.int64: tl.int64, torch.int32: tl.int32,
-    torch.int16: tl.int32, torch.int8: tl.int32, torch.uint8: tl.int32, torch.bool: tl.int32,
-}
-
-
-def memory_order(shape, tensors):
-    """Dimensions from the outermost in memory to the innermost, as PyTorch sorts them.
-
-    Then the result has the strides that PyTorch would give it, and a model's `.view` still works.
-    """
-
-    def compare(inner, outer):
-        """Positive: `inner` has to lie outside of `outer`. 0: nobody can tell."""
-        for a in tensors:
-            one, two = a.stride(inner), a.stride(outer)
-            if one and two and (one != two or shape[inner] > shape[outer]):
-                return 1 if one >= two else -1
-        return 0
-
-    order = list(reversed(range(len(shape))))  # innermost first, sorted by insertion
-    for start in range(1, len(order)):
-        moving = start
-        for d in reversed(range(start)):
-            verdict = compare(order[d], order[moving])
-            if verdict < 0:
-                break
-            if verdict > 0:
-                order[d], order[moving] = order[moving], order[d]
-                moving = d
-    return order[::-1]
-
-
-class Pointwise:
-    """A formula of one element as an operator of tensors and numbers; made by `pointwise`."""
-
-    def __init__(self, formula, integers_to_float):
-        self.formula, self.integers_to_float = formula, integers_to_float
-        self.name = formula.fn.__name__
-        self.kernels = {}  # (generator, kinds, ndim) -> (kernel, source)
-
-    def kernel(self, kinds, ndim):
-        signature = (kernel_source, kinds, ndim)  # your generator too: you may write a new one
-        if signature not in self.kernels:
-            source = kernel_source(self.name, list(kinds), ndim)
-            self.kernels[signature] = compile_source(source, self.name, self.formula), source
-        return self.kernels[signature][0]
-
-    def source(self):
-        """Everything generated so far."""
-        return "\n".join(source for _, source in self.kernels.values())
-
-    def __call__(self, *arguments, dtype=None):
-        """The result, in `dtype` or in the dtype that PyTorch would give it."""
-        dtype = dtype or result_dtype(arguments)
-        if self.integers_to_float and not dtype.is_floating_point:
-            dtype = torch.get_default_dtype()
-        if dtype not in COMPUTE_IN:
-            raise TypeError(f"no kernels for {dtype}")
-        tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
-        device = next((a.device for a in tensors if a.ndim), tensors[0].device)
-        arguments = [self.operand(a, device, dtype) for a in arguments]
-        kinds = tuple("tensor" if isinstance(a, torch.Tensor) else "scalar" for a in arguments)
-        shape = torch.broadcast_shapes(*(a.shape for a in tensors))
-        wide = [a.expand(shape) for a in arguments if isinstance(a, torch.Tensor)]
-        order = memory_order(shape, wide)
-        ordered = [shape[d] for d in order]
-        sizes, strides = merge(ordered, [[a.stride(d) for d in order] for a in wide])
-        reach = [sum((n - 1) * s for n, s in zip(sizes, own, strict=True)) for own in strides]
-        n_elements = shape.numel()
-        if max(n_elements, *reach) >= 2**31:
-            raise ValueError("offsets would pass 32 bits")
-        out = torch.empty(ordered, dtype=dtype, device=device)
-        # Reading across rows uses a part of each sector; after short tiles the rest is used soon.
-        across = len(sizes) > 1 and any(own[-1] > 1 for own in strides)
-        BLOCK_SIZE = 128 if across else 1024
-        if n_elements:
-            self.kernel(kinds, len(sizes))[(triton.cdiv(n_elements, BLOCK_SIZE),)](
-                *arguments, out, n_elements, *sizes, *sum(map(list, strides), []),
-                COMPUTE=COMPUTE_IN[dtype], BLOCK_SIZE=BLOCK_SIZE,
-            )
-        return out.permute([order.index(d) for d in range(len(shape))])
-
-    def operand(self, a, device, dtype):
-        """What the kernel gets for the argument `a`."""
-        if isinstance(a, torch.Tensor) and a.device != device:
-            if a.ndim or a.device.type != "cpu":
-                raise ValueError(f"tensors on {device} and {a.device}")
-            a = a.item()  # rank 0 on the CPU: a number, read without waiting for the GPU
-        if isinstance(a, float) and dtype == torch.float64:
-            return torch.full((), a, dtype=dtype, device=device)  # kernels take float32 numbers
-        return a
-
-
-def pointwise(fn=None, *, integers_to_float=False):
-    """Decorator: an operator from a function of one element, written as in a kernel.
-
-    integers_to_float: integers become the default floating dtype first, as for exp or sigmoid.
-    """
-    if fn is None:
-        return functools.partial(pointwise, integers_to_float=integers_to_float)
-    return Pointwise(triton.jit(fn), integers_to_float)
-
-
-@pointwise
-def axpy(alpha, x, y):
-    return alpha * x + y
-
-
-@pointwise
-def add(x, y):
-    return x + y
-
-
-@pointwise
-def multiply(x, y):
-    return x * y
-
-
-@pointwise(integers_to_float=True)
-def silu(x):
-    return x * tl.sigmoid(x)
-
-
-OPERATORS = {"axpy": axpy, "multiply": multiply, "silu": silu}
-
-LAYOUTS = {
-    "plain": lambda x: x,
-    "transposed": lambda x: x.transpose(-1, -2).contiguous().transpose(-1, -2),
-    "reversed": lambda x: x.permute(*reversed(range(x.ndim))).contiguous().permute(
-        *reversed(range(x.ndim))
-    ),
-    "every second": lambda x: torch.stack([x, x + 99], dim=-1).flatten(-2)[..., ::2],
-    "stride 0": lambda x: x[:1].expand_as(x),
-}
-
-
-def laid_out(layout, arguments):
-    """The arguments on this machine's device; the first tensor lies in memory in its own way."""
-    arguments = [a.to(DEVICE) if isinstance(a, torch.Tensor) else a for a in arguments]
-    first = next(k for k, a in enumerate(arguments) if isinstance(a, torch.Tensor))
-    arguments[first] = LAYOUTS[layout](arguments[first])
-    return arguments
+# `pointwise`, below it, makes an operator of a formula: it broadcasts, asks PyTorch for the result's
+# dtype, and keeps one kernel for each rank. Contiguous tensors are a vector as far as memory goes: for
+# them the rank is 1, and nothing is divided.
 
 # %% tags=["answer"] key="kernel_source"
-def kernel_source(name, kinds, ndim):
-    """Text of a kernel for operands of these kinds and `ndim` dimensions."""
-    operands = [f"a{k}_ptr" if kind == "tensor" else f"a{k}" for k, kind in enumerate(kinds)]
+def kernel_source(name, operands, formula, ndim):
+    """Text of a kernel that computes `formula` for operands of `ndim` dimensions, at least 1."""
     sizes = [f"size_{d}" for d in range(ndim)]
-    strides = [
-        f"stride_a{k}_{d}"
-        for k, kind in enumerate(kinds)
-        if kind == "tensor"
-        for d in range(ndim)
-    ]
-    arguments = [*operands, "out_ptr", "n_elements", *sizes, *strides]
+    strides = [f"stride_{x}_{d}" for x in operands for d in range(ndim)]
+    arguments = [*(f"{x}_ptr" for x in operands), "out_ptr", "n_elements", *sizes, *strides]
     lines = [
         "@triton.jit",
         f"def {name}({', '.join(arguments)}, COMPUTE: tl.constexpr, BLOCK_SIZE: tl.constexpr):",
@@ -461,59 +118,86 @@ def kernel_source(name, kinds, ndim):
         "    mask = offs < n_elements",
         "    rest = offs",
     ]
-    # TODO: add lines for the index of each dimension, and for each operand (about 10 lines)
+    # TODO: append the lines for each index, last dimension first, and for each operand
+    # (about 7 lines)
     ### BEGIN SOLUTION
     for d in reversed(range(1, ndim)):
         lines.append(f"    i_{d} = rest % size_{d}")
         lines.append(f"    rest = rest // size_{d}")
     lines.append("    i_0 = rest")
-    for k, kind in enumerate(kinds):
-        if kind == "tensor":
-            place = " + ".join(f"i_{d} * stride_a{k}_{d}" for d in range(ndim))
-            lines.append(f"    v{k} = tl.load(a{k}_ptr + {place}, mask=mask).to(COMPUTE)")
-        else:
-            lines.append(f"    v{k} = tl.full([BLOCK_SIZE], a{k}, COMPUTE)")
+    for x in operands:
+        address = " + ".join(f"i_{d} * stride_{x}_{d}" for d in range(ndim))
+        lines.append(f"    {x} = tl.load({x}_ptr + {address}, mask=mask).to(COMPUTE)")
     ### END SOLUTION
-    values = ", ".join(f"v{k}" for k in range(len(kinds)))
-    lines.append(f"    out = formula({values})")
+    lines.append(f"    out = {formula}")
     lines.append("    tl.store(out_ptr + offs, out.to(out_ptr.dtype.element_ty), mask=mask)")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
-def run_pointwise(name, layout, *arguments):
-    """The result, its dtype in words, and how many kernels were launched (given)."""
-    arguments = laid_out(layout, arguments)
-    with launches_by_operator() as launches:
-        out = OPERATORS[name](*arguments)
-    return out, str(out.dtype), launches.total()
+
+def pointwise(name, formula):
+    """An operator of tensors x, or x and y, from the formula of one element (given)."""
+    operands = sorted(set(re.findall(r"\b[xy]\b", formula)))
+    kernels = {}  # rank -> kernel
+
+    def operator(*tensors):
+        dtype = torch.result_type(tensors[0], tensors[-1])  # a number counts less than a tensor
+        tensors = [torch.as_tensor(x) for x in tensors]
+        shape = torch.broadcast_shapes(*(x.shape for x in tensors))
+        out = torch.empty(shape, dtype=dtype, device=max(tensors, key=torch.Tensor.dim).device)
+        wide = [x.to(out.device).expand(shape) for x in tensors]
+        if out.numel() >= 2**31 or dtype in (torch.bool, torch.float64):
+            raise ValueError(f"no kernel for {out.numel()} elements of {dtype}")
+        compute = tl.float32 if dtype.is_floating_point else tl.int64
+        if all(x.is_contiguous() for x in wide):
+            wide = [x.view(-1) for x in wide]
+        rank = wide[0].dim()
+        if rank not in kernels:
+            kernels[rank] = compile_source(name, kernel_source(name, operands, formula, rank))
+        strides = [stride for x in wide for stride in x.stride()]
+        kernels[rank][(triton.cdiv(out.numel(), 1024),)](
+            *wide, out, out.numel(), *wide[0].shape, *strides, COMPUTE=compute, BLOCK_SIZE=1024
+        )
+        return out
+
+    return operator
+
+
+add, multiply = pointwise("add", "x + y"), pointwise("multiply", "x * y")
+
+
+def pointwise_result(formula, layout, *tensors):
+    """The formula of tensors that lie in memory in their own way, for the check (given)."""
+    x, *rest = [x.to(DEVICE) for x in tensors]
+    if layout == "reversed":
+        x = x.permute(*reversed(range(x.dim()))).contiguous().permute(*reversed(range(x.dim())))
+    if layout == "every second":
+        x = torch.stack([x, x + 1], dim=-1).flatten(-2)[..., ::2]
+    return pointwise("checked", formula)(x, *rest).cpu()
 
 # %% [markdown] tags=["hint"] key="kernel_source"
 # #### Hints for kernel_source
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Write the kernel for two tensors of rank 2 by hand, on paper. Which lines would be there twice for
-# rank 3? Which lines belong to an operand?
+# Write the kernel for two operands of rank 2 by hand, on paper. Which of its lines are there once for
+# each dimension, which once for each operand? Which dimension is different from the others?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `lines.append(f"    ...")`, with four blanks in front. The last dimension comes first:
-# `reversed(range(1, ndim))`. Print the text while you write it.
+# The table's second and third row are the first lines that you need. Each line of text begins with
+# four blanks. `" + ".join(...)` puts an address together. Print the text while you write.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# for d in reversed(range(1, ndim)):
-#     lines.append(f"    i_{d} = rest % ...")
+# for d in ...:  # all dimensions but the first, the last one first
+#     lines.append(f"    i_{d} = ...")
 #     lines.append(f"    rest = ...")
-# lines.append("    i_0 = ...")
-# for k, kind in enumerate(kinds):
-#     if kind == "tensor":
-#         place = " + ".join(f"... * stride_a{k}_{d}" for d in range(ndim))
-#         lines.append(f"    v{k} = tl.load(... + {place}, mask=mask).to(COMPUTE)")
-#     else:
-#         ...
+# lines.append(f"    i_0 = ...")
+# for x in operands:
+#     # the address of this operand, then one line with load and conversion
 # ```
 #
 # </details>
@@ -521,501 +205,379 @@ def run_pointwise(name, layout, *arguments):
 # %% tags=["check"] key="kernel_source" points=5
 check(kernel_source)
 
-# %% [markdown]
-# **Look at what you generated.** Each rank and mix of operands has a kernel of its own. It is
-# compiled once and kept.
-
 # %%
+print(kernel_source("add_row", ["x", "y"], "x + y", 2))
+silu_mul = pointwise("silu_mul", "x * tl.sigmoid(x) * y")
 x = torch.randn(3, 40, device=DEVICE)
-axpy(0.5, x, x[0])
-print(axpy.source())
+torch.testing.assert_close(silu_mul(x, x[0]), torch.nn.functional.silu(x) * x[0])
 
 # %% [markdown]
-# ## Task 4. Behind PyTorch's back
+# A formula may be long: `silu_mul` is one kernel where PyTorch launches two.
 #
-# `x * y` calls the operator `aten::mul.Tensor`. The dispatcher looks up who computes it for this
-# device. A `Library("aten", "IMPL")` lets you put a function of your own in that place:
+# ## A model that does not know
 #
-# ```python
-# lib = torch.library.Library("aten", "IMPL")
-# lib.impl("mul.Tensor", my_multiply, "CUDA")
-# ...
-# lib._destroy()        # PyTorch's own kernel is back
-# ```
+# One head of attention after an RMSNorm, as anybody writes it. Its operators are `rms_norm`, four
+# products of matrices (`mm`), `mul`, `add` and a softmax.
+
 
 # %%
-from tritonbook.seeing.pictures_operators import draw_floors
+class Attention(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = torch.nn.RMSNorm(width, eps=1e-5)
+        self.qkv = torch.nn.Linear(width, 3 * width, bias=False)
+        self.out = torch.nn.Linear(width, width, bias=False)
 
-draw_floors(
-    "A call goes down the floors of the dispatcher",
-    [
-        ("Autograd", "notes how to go back", "rms_norm: replaced here, with its gradient"),
-        ("CPU or CUDA", "computes", "add, mul, silu, gelu, _softmax, mm: replaced here"),
-    ],
-)
+    def forward(self, x):  # [tokens, width]
+        q, k, v = self.qkv(self.norm(x)).chunk(3, dim=-1)
+        scores = q @ k.T * q.shape[-1] ** -0.5
+        return x + self.out(torch.softmax(scores, dim=-1) @ v)
 
 # %% [markdown]
-# Autograd sits above your functions. It keeps working: the gradient of `mul` calls `mul`, and finds
-# your kernel again. `silu` has a backward operator of its own, `silu_backward`. That one is one more
-# formula. `gelu_backward`, `_softmax_backward_data` and `bmm` stay PyTorch's here, and so do in-place
-# operators such as `add_`.
+# You have `rms_norm` (page 30), `mm` (page 20), softmax (page 04) and now `mul` and `add`. For the way
+# back one is missing: a softmax's gradient is an operator of its own, `_softmax_backward_data`. It gets
+# the gradient `dy` of the result and the result $y$ itself. The derivative of $y_k$ by $x_n$ is
+# $y_n\,(1 - y_n)$ for $k = n$, else $-y_k\,y_n$. Each times $dy_k$, added up over $k$:
 #
-# `rms_norm` is different. PyTorch has no kernel under that name: the operator is *composite*, it calls
-# others. On a CPU, and on a GPU in older versions, these are `pow`, `mean`, `rsqrt` and `mul`; in newer
-# versions a GPU has one fused operator. The gradient comes from them, not from `rms_norm`. So it is
-# replaced one floor higher, where the operator of [30_register_op](30_register_op.ipynb) brings its
-# own gradient. That works in all versions.
+# $$dx_n = y_n \Bigl(dy_n - \sum_k y_k\,dy_k\Bigr)$$
 #
-# Write `use_workbook_ops(names=None)` as a context manager, about 10 lines. Inside the block the
-# operators in `REPLACEMENTS` (or those of them that `names` lists) run on your kernels, on this
-# machine's device. The block gets the list of their names. Afterwards everything is as before,
-# whatever happened inside, and blocks may be nested. An unknown name raises `KeyError` and replaces
-# nothing.
+# ## Task 2. A blank page: the gradient of softmax
 #
-# `implement(lib, name, function)` is given. It is `lib.impl` for this device, and it says that the
-# override is intended. After `_destroy()` you may call `aten::mul` again, because PyTorch's own kernel
-# is back. An operator that a library *defined* is gone then: never call it again.
+# | name | shape | dtype | role |
+# |---|---|---|---|
+# | `dy`, `y` | `[M, N]` each, any strides | floating, the same | inputs, never changed |
+# | result | `[M, N]`, contiguous | as `y` | new |
+#
+# One launch. Arithmetic and sum are float32. Rows have up to 16,384 elements, M may be 0. Everything
+# else raises `ValueError`.
+#
+# Kernel, grid and wrapper are yours. Begin with the wrapper: what must a program be told?
 
-# %% tags=["reference"]
-from tritonbook.checking import replacement
-from tritonbook.checking.replacement import block_and_tokens, replaced_now
-
-softmax_of_04 = mine("softmax")
-matmul_of_08 = mine("matmul")
-# A namespace for each run of this cell: nobody can hold an operator that was replaced since.
-rmsnorm_of_11 = mine("register_custom")(f"workbook_{uuid.uuid4().hex[:8]}")
-
-
-@pointwise(integers_to_float=True)
-def silu_backward(dy, x):
-    s = tl.sigmoid(x)
-    return dy * s * (1 + x * (1 - s))
+# %% tags=["answer"] key="softmax_backward"
+def softmax_backward_ref(dy, y):
+    return y * (dy - (y * dy).sum(dim=-1, keepdim=True))
 
 
-@pointwise(integers_to_float=True)
-def gelu(x):
-    return 0.5 * x * (1 + tl.erf(x * 0.7071067811865476))  # 1 / sqrt(2)
+# TODO: the kernel (about 14 lines)
+### BEGIN SOLUTION
+@triton.jit
+def softmax_backward_kernel(
+    dy_ptr, y_ptr, dx_ptr,
+    N,
+    stride_dm, stride_dn,
+    stride_ym, stride_yn,
+    BLOCK_N: tl.constexpr,
+):
+    """dx = y * (dy - sum(y * dy)) for each row.
+
+    One program = one row.
+    Assumes N <= BLOCK_N, and that dx is contiguous.
+    """
+    pid_m = tl.program_id(axis=0).to(tl.int64)
+    offs_n = tl.arange(0, BLOCK_N)
+    mask_n = offs_n < N
+
+    dy_ptrs = dy_ptr + pid_m * stride_dm + offs_n * stride_dn
+    dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+    y_ptrs = y_ptr + pid_m * stride_ym + offs_n * stride_yn
+    y = tl.load(y_ptrs, mask=mask_n, other=0.0).to(tl.float32)
+
+    dx = y * (dy - tl.sum(y * dy, axis=0))
+
+    tl.store(dx_ptr + pid_m * N + offs_n, dx, mask=mask_n)
+### END SOLUTION
 
 
-@pointwise(integers_to_float=True)
-def gelu_tanh(x):
-    return x * tl.sigmoid(1.5957691216057308 * (x + 0.044715 * x * x * x))  # 2 sqrt(2 / pi)
-
-
-def workbook_add(x, y, *, alpha=1):
-    # Numbers come wrapped as tensors of rank 0. Only torch.result_type can tell them from others.
-    dtype = torch.result_type(x, y)
-    return add(x, y, dtype=dtype) if alpha == 1 else axpy(alpha, y, x, dtype=dtype)
-
-
-def workbook_mul(x, y):
-    return multiply(x, y, dtype=torch.result_type(x, y))
-
-
-def workbook_gelu(x, *, approximate="none"):
-    return gelu_tanh(x) if approximate == "tanh" else gelu(x)
-
-
-def workbook_softmax(x, dim, half_to_float):
-    moved = (x.float() if half_to_float else x).movedim(dim, -1)
-    rows = softmax_of_04(moved.reshape(-1, moved.shape[-1]))
-    return rows.view(moved.shape).movedim(-1, dim).contiguous()
-
-
-def workbook_rms_norm(x, shape, weight=None, eps=None):
-    if len(shape) != 1 or weight is None or eps is None or weight.dtype != x.dtype:
-        raise NotImplementedError("rms_norm over one dimension, with eps and a weight like x")
-    return rmsnorm_of_11(x.reshape(-1, *shape), weight, eps).view(x.shape)
-
-
-def workbook_mm(a, b):
-    if a.dtype not in (torch.float32, torch.float16, torch.bfloat16):
-        raise NotImplementedError(f"no tiles for {a.dtype}")
-    return matmul_of_08(a, b)
-
-
-REPLACEMENTS = {
-    "add.Tensor": workbook_add,
-    "mul.Tensor": workbook_mul,
-    "silu": lambda x: silu(x),
-    "silu_backward": lambda dy, x: silu_backward(dy, x),
-    "gelu": workbook_gelu,
-    "_softmax": workbook_softmax,
-    "rms_norm": workbook_rms_norm,
-    "mm": workbook_mm,
-}
-
-
-def block_expected(question):
-    return "ok"
-
-# %% tags=["answer"] key="use_workbook_ops"
-@contextlib.contextmanager
-def use_workbook_ops(names=None):
-    """Inside the block, PyTorch's operators run on the workbook's kernels."""
-    # TODO: choose, put the replacements in place, yield their names, restore (about 10 lines)
+def softmax_backward(dy, y):
+    """Gradient of a softmax of rows: dy that of its result y, both [M, N]; like y, contiguous."""
+    # TODO: check, allocate, grid, launch (about 9 lines)
     ### BEGIN SOLUTION
-    chosen = list(REPLACEMENTS) if names is None else list(names)
-    functions = [REPLACEMENTS[name] for name in chosen]
-    lib = torch.library.Library("aten", "IMPL")
-    try:
-        for name, function in zip(chosen, functions, strict=True):
-            implement(lib, name, function)
-        yield chosen
-    finally:
-        lib._destroy()
+    if y.dim() != 2 or dy.shape != y.shape or y.shape[1] > 16384:
+        raise ValueError(f"dy {tuple(dy.shape)} and y {tuple(y.shape)} are no rows of one softmax")
+    M, N = y.shape
+    dx = torch.empty((M, N), dtype=y.dtype, device=y.device)
+    BLOCK_N = triton.next_power_of_2(N)
+    softmax_backward_kernel[(M,)](
+        dy, y, dx, N, *dy.stride(), *y.stride(),
+        BLOCK_N=BLOCK_N, num_warps=min(max(BLOCK_N // 512, 1), 16),
+    )
+    return dx
     ### END SOLUTION
 
-
-def block_says(question):
-    """Put one question to your context manager (given)."""
-    return replacement.examine(use_workbook_ops, question, list(REPLACEMENTS))
-
-# %% [markdown] tags=["hint"] key="use_workbook_ops"
-# #### Hints for use_workbook_ops
+# %% [markdown] tags=["hint"] key="softmax_backward"
+# #### Hints for softmax_backward
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# An error leaves the block. Which of your lines still run?
+# Every element of a row needs the same sum. So what does one program take? Which numbers does it need
+# to find its part of `dy` and of `y`, and are they the same?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# A context manager made by `contextlib.contextmanager` is a function with one `yield`. What stands
-# in a `finally` after it runs in every case.
+# Your `softmax` of page 04 has the wrapper: the grid, the tile's width, the warps. The rule of 512
+# lanes a warp holds here too. Two inputs with strides of their own have four strides. What do the
+# masked lanes have to hold, so that the sum does not change?
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# chosen = ...
-# lib = torch.library.Library(..., ...)
-# try:
-#     for name in chosen:
-#         implement(...)
-#     yield ...
-# finally:
-#     ...
+# @triton.jit
+# def softmax_backward_kernel(...):  # pointers, N, strides of dy and of y, the width of the tile
+#     # the row, its columns and their mask
+#     # load dy and y, in float32
+#     dx = ...
+#     # store
+#
+# def softmax_backward(dy, y):
+#     # refuse what the contract refuses
+#     # allocate; a program for each row; the smallest power of two that holds a row
 # ```
 #
 # </details>
 
-# %% tags=["check"] key="use_workbook_ops" points=4
-check(use_workbook_ops)
+# %% tags=["check"] key="softmax_backward" points=6
+check(softmax_backward)
 
 # %% [markdown]
-# **For the whole program.** The same by a switch. An `ExitStack` keeps the block open until you close
-# it.
-
-# %%
-switch = contextlib.ExitStack()
-
-
-def enable(names=None):
-    """Replace operators from now on; returns their names."""
-    return switch.enter_context(use_workbook_ops(names))
-
-
-print("replaced:", enable())
-print("now:", replaced_now())
-switch.close()
-print("after:", replaced_now())
-
-# %% [markdown]
-# ## A model that does not know
+# ## Behind PyTorch's back
 #
-# `PlainLlamaBlock` has no Triton in it: four heads that share two pairs of keys and values, RoPE, two
-# norms, SwiGLU. Read it. **Predict:** how many of its matrix products end in `mm`, forward and backward?
+# `x * y` calls the operator `aten::mul.Tensor`; `aten` is the namespace of PyTorch's own operators. The
+# **dispatcher** is the table that says who computes it on a device. A library of the kind `"IMPL"`
+# (page 30) puts your function into that table:
+#
+# ```python
+# lib = torch.library.Library("aten", "IMPL")
+# implement(lib, "mul.Tensor", multiply)
+# ...
+# lib._destroy()  # PyTorch's own kernel is back
+# ```
+#
+# `implement` is given: `lib.impl` for this machine's device, without a warning. A misspelt name is
+# accepted in silence, since somebody may define it later. So look at what ran.
 
 # %%
-from tritonbook.plain_llama import PlainLlamaBlock
-
-print(inspect.getsource(PlainLlamaBlock))
-
-# %%
-model, x = block_and_tokens()
-with use_workbook_ops() as replaced, launches_by_operator() as counts, called_operators() as called:
-    model(x).pow(2).mean().backward()
-rest = Counter({name: n for name, n in called.items() if name not in replaced})
-print("launches of your kernels:", listed(counts))
-print("\nleft to PyTorch:", listed(rest))
+pictures("register_op").draw_floors(
+    "Where your functions stand, on the floors of page 30",
+    [
+        ("Autograd", "notes how to go back", "rms_norm: replaced here, with its own gradient"),
+        ("CPU or CUDA", "computes", "mul, add, mm and both of softmax: replaced here"),
+    ],
+)
 
 # %% [markdown]
-# The second list comes from a *dispatch mode*, which sees every operator that is called. Views are left
-# out. Seven products with weights, and each one has two in its gradient: 21. The products of attention have
-# four dimensions and go to `bmm`. The name that starts with `workbook_` is the operator of the last
-# notebook, in the place of `rms_norm`.
+# Autograd stands above your functions: the gradient of `mul` calls `mul`, and finds yours. `rms_norm`
+# is different. It is **composite**: in most versions it has no kernel and calls `pow`, `mean`, `rsqrt`
+# and `mul`. So `implement` replaces it one floor higher, where a function needs a gradient of its own.
+# Your operator of page 30 has one.
 #
-# Now train the block twice from the same start, once on PyTorch's operators and once on yours. Neither
-# the model nor the training loop changes. On a GPU these are 200 steps of a wider block; the
-# interpreter gets a few steps of a tiny one.
+# ## Task 3. Replace, and restore
+#
+# Write `use_kernels(replacements)`, about 6 lines. Inside a `with` block each operator of the dictionary
+# runs on its function. Afterwards everything is as before, **whatever happened**: an error in the
+# block, or in `implement`, comes out, and nothing stays replaced. Blocks may be nested.
+#
+# `@contextlib.contextmanager` makes a context manager of a function with one `yield`. What stands before
+# it runs at the beginning of the block, what stands after it at the end. An error in the block appears
+# at the `yield`.
 
-# %%
-import matplotlib.pyplot as plt
+# %% tags=["reference"]
+from tritonbook.seeing.blocks import told
+from tritonbook.seeing.dispatcher import implement
 
-GPU = DEVICE == "cuda"
-STEPS = 200 if GPU else 12
-RATE = 2.0 if GPU else 0.5  # wider means smaller gradients of a mean
-SIZES = dict(width=512, heads=8, kv_heads=2, hidden=1376, length=256) if GPU else {}
-
-
-def train(steps):
-    model, x = block_and_tokens(**SIZES)
-    goal = torch.roll(x, 1, dims=1)
-    optimiser = torch.optim.SGD(model.parameters(), lr=RATE)
-    losses = []
-    for _ in range(steps):
-        loss = (model(x) - goal).pow(2).mean()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
-    return losses
+# %% tags=["answer"] key="use_kernels"
+@contextlib.contextmanager
+def use_kernels(replacements):
+    """Inside, PyTorch's operators run on functions: {"mul.Tensor": multiply, ...}."""
+    # TODO: open a library, put each function in its place, yield, restore (about 6 lines)
+    ### BEGIN SOLUTION
+    lib = torch.library.Library("aten", "IMPL")
+    try:
+        for name, function in replacements.items():
+            implement(lib, name, function)
+        yield
+    finally:
+        lib._destroy()
+    ### END SOLUTION
 
 
-eager = train(STEPS)
-with use_workbook_ops(), launches_by_operator() as counts:
-    ours = train(STEPS)
-difference = max(abs(a - b) / abs(a) for a, b in zip(eager, ours, strict=True))
-print(f"{STEPS} steps; launches of your kernels: {listed(counts)}")
-print(f"loss from {eager[0]:.3f} to {eager[-1]:.3f}")
-print(f"largest relative difference of the loss: {difference:.1e}")
-plt.plot(eager, label="PyTorch's operators", linewidth=4, alpha=0.4)
-plt.plot(ours, label="the workbook's operators", linestyle="--")
-plt.xlabel("step")
-plt.ylabel("loss")
-plt.legend()
-plt.show()
+def block_told(story):
+    """What is replaced at each step of a story, for the check (given)."""
+    return told(use_kernels, story)
+
+# %% [markdown] tags=["hint"] key="use_kernels"
+# #### Hints for use_kernels
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# `implement` fails for the second of three names. Which of your lines still run, and what has to be
+# undone?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# Python runs what stands in `finally` in every case. Which of your lines can fail?
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# One library for each block, so that an inner block ends without the outer one. It is opened first.
+# Then `try`, with all that can fail, the `yield` among it. What stands in `finally`?
+#
+# </details>
+
+# %% tags=["check"] key="use_kernels" points=4
+check(use_kernels)
 
 # %% [markdown]
-# Two right programs need not give the same bits: they add in another order. float32 keeps 24 bits, so
-# one step differs by about $2^{-24} = 6 \cdot 10^{-8}$, and training adds the differences up. A wrong
-# gradient shows as a curve of its own.
+# ## The model on your kernels
 #
-# Does it hold in bfloat16, with its 8 bits? One forward and backward pass, against the same in
-# float64: an operator library may err as much as PyTorch's own, and not much more.
-
+# Each replacement takes its operator's arguments. These are enough for matrices; a library for
+# everybody would look at `dim` and refuse what it cannot do.
 
 # %%
-def gradients(dtype):
-    model, x = block_and_tokens(dtype, **SIZES)
-    loss = model(x).double().pow(2).mean()
-    return [g.double() for g in torch.autograd.grad(loss, list(model.parameters()))]
+from tritonbook.seeing.dispatcher import called_operators, launches_by_operator, listed
 
-
-exact = gradients(torch.float64)
-with use_workbook_ops():
-    rounded = {"yours": gradients(torch.bfloat16)}
-rounded["PyTorch's"] = gradients(torch.bfloat16)
-for name, found in rounded.items():
-    worst = max(float((g - e).norm() / e.norm()) for g, e in zip(found, exact, strict=True))
-    print(f"bfloat16 gradients on {name:9} operators: error {worst:.1e} of the gradient's size")
-
-# %% [markdown]
-# ## Large tensors that are not contiguous
-#
-# A large call is bound by memory. Each element of x * y moves three times 4 bytes. **Predict:** which
-# of these four layouts of x costs more traffic than that? y is always contiguous. Write your numbers
-# into the box below *before* you run the cell above it.
-
-# %%
-from tritonbook.timing import bench_sweep
-
-SIDE = 8192 if GPU else 32  # 64 Mi elements on a GPU
-FORMS = {
-    "contiguous": lambda n: torch.randn(n, n, device=DEVICE),
-    "rows with gaps": lambda n: torch.randn(n, n + 64, device=DEVICE)[:, :n],
-    "every second": lambda n: torch.randn(n, 2 * n, device=DEVICE)[:, ::2],
-    "transposed": lambda n: torch.randn(n, n, device=DEVICE).t(),
+rmsnorm = mine("register_custom", quiet=True)("page31")
+softmax, matmul = mine("softmax", quiet=True), mine("matmul", quiet=True)
+KERNELS = {
+    "add.Tensor": lambda x, y, alpha=1: add(x, y if alpha == 1 else alpha * y),
+    "mul.Tensor": multiply,
+    "mm": matmul,
+    "_softmax": lambda x, dim, half_to_float: softmax(x),
+    "_softmax_backward_data": lambda dy, y, dim, dtype: softmax_backward(dy, y),
+    "rms_norm": lambda x, shape, w, eps: rmsnorm(x, w, eps),
 }
 
 
-def layout_case(form):
-    x, y = FORMS[form](SIDE), torch.randn(SIDE, SIDE, device=DEVICE)
-    fns = {"torch": torch.mul, "pointwise": multiply}
-    return dict(fns=fns, args=(x, y), bytes=3 * 4 * SIDE**2)
+def gradients(model, x):
+    loss = (model(x) - x.roll(1, dims=0)).pow(2).mean()
+    return torch.autograd.grad(loss, list(model.parameters()))
 
 
-layouts = bench_sweep("layout of x", list(FORMS), layout_case, baseline="torch")
-layouts
+def counted():
+    """What one forward and backward launches, and which operators it calls."""
+    with use_kernels(KERNELS), launches_by_operator() as launches, called_operators() as called:
+        gradients(model, x)
+    return launches, called
+
+
+torch.manual_seed(0)
+model, x = Attention(32).to(DEVICE), torch.randn(48, 32, device=DEVICE)
+theirs = gradients(model, x)
+with use_kernels(KERNELS):
+    ours = gradients(model, x)
+errors = [float((a - b).norm() / b.norm()) for a, b in zip(ours, theirs, strict=True)]
+print(f"largest relative difference of a gradient: {max(errors):.1e}")
+
+# %% [markdown]
+# Forward and backward ran on your kernels. The gradients agree up to the last digits of float32, where
+# another order of additions shows.
 
 # %% tags=["predict"]
-from tritonbook import predict, time_of
+from tritonbook import predict
 
 predict(
     {
-        "bytes that multiply moves for 100 x 100 float32": None,
-        "ms of torch for 8192 x 8192 float32, x contiguous": None,
+        "products (mm) that one forward and one backward launch": None,
+        "bytes that multiply asks for: 64 x 100 float32 times one row of 100": None,
     },
     measured=[
-        lambda: traffic(multiply, *torch.randn(2, 100, 100, device=DEVICE)),
-        lambda: time_of(layouts.results[0], "torch"),
+        lambda: counted()[0]["mm"],
+        lambda: traffic(
+            multiply, torch.ones(64, 100, device=DEVICE), torch.ones(100, device=DEVICE)
+        ),
     ],
     hints=[
-        "Two tensors are read, one is written.",
-        "12 bytes for each element, at the speed of a copy.",
+        "Four in the forward. How many has the gradient of one product?",
+        "A program takes 1,024 elements. How many are there, and what does each need of the row?",
     ],
 )
 
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# 3 × 100 × 100 × 4 = 120,000 bytes.
+# **Products.** A product $C = AB$ has two gradients, $dA = dC\,B^T$ and $dB = A^T dC$: two products.
+# Four forward and eight backward are 12.
 #
-# 8192 × 8192 × 12 bytes = 805 MB. Divide by the copy rate of your GPU: at an H100's 2,966 GB/s that is
-# 0.27 ms.
+# **Bytes.** x and the result have 6,400 elements, 25,600 bytes each. There are 7 programs, and each
+# needs all 100 numbers of the row: 2,800 bytes. Together 54,000.
 #
 # </details>
 
+# %%
+launches, called = counted()
+rest = type(called)({name: n for name, n in called.items() if name not in KERNELS})
+print("launches of your kernels:", listed(launches))
+print("left to PyTorch:", listed(rest))
+
 # %% [markdown]
-# **Read the table** (on a GPU). A gap between rows costs nothing. Memory comes in sectors of 32 bytes,
-# so every second element costs the whole sector: x counts twice, four transfers instead of three. With
-# the transposed x the result takes its order from x, and y is read along its columns: neighbours in a
-# warp hit other sectors, and the caches must keep each until the rest of it is asked for. PyTorch's
-# own kernel does so too. On an H100, tiles of 1024 took 1.05 times as long.
+# What is left: the loss, and the backward of page 30's operator, which consists of PyTorch's operators.
 #
-# ## Where the microseconds go
+# ## What a call costs
 #
-# A small call is not slow because of its kernel. **Predict:** of dtype, order of dimensions, merging,
-# allocation and launch, which takes longest? Then look. On a GPU these are host times; in the
-# interpreter the launch is the interpreter's own walk through the kernel, so compare the first four.
+# **Predict.** A large product, element by element, waits for memory, yours as PyTorch's. What does a
+# small one wait for?
+#
+# First large tensors, contiguous and with gaps between their rows. Then a thousand small calls in a row:
+# read those milliseconds as microseconds of one call. Without a GPU you see an H100's times.
 
 # %%
-import time
-
-
-def microseconds(call, calls=1000 if GPU else 5):
-    """Time of one call in a row of calls, until the last one is done."""
-    wait = torch.cuda.synchronize if GPU else lambda: None
-    for _ in range(3):
-        call()
-    wait()
-    start = time.perf_counter()
-    for _ in range(calls):
-        call()
-    wait()
-    return 1e6 * (time.perf_counter() - start) / calls
-
-
-x, y = torch.randn(2, 8, 32, device=DEVICE)
-out = torch.empty_like(x)
-kernel = multiply.kernel(("tensor", "tensor"), 1)
-parts = {
-    "dtype": lambda: result_dtype((x, y)),
-    "order": lambda: memory_order(x.shape, [x, y]),
-    "merging": lambda: merge([8, 32], [[32, 1], [32, 1]]),
-    "allocation": lambda: torch.empty_like(x),
-    "launch": lambda: kernel[(1,)](
-        x, y, out, 256, 256, 1, 1, COMPUTE=tl.float32, BLOCK_SIZE=1024
-    ),
-    "whole call": lambda: multiply(x, y),
-    "PyTorch": lambda: x * y,
+side = 8192 if DEVICE == "cuda" else 32
+x, y = torch.randn(2, side, side, device=DEVICE)
+gaps = torch.randn(side, side + 64, device=DEVICE)[:, :side]
+ways = {
+    "torch": lambda: x * y,
+    "multiply": lambda: multiply(x, y),
+    "torch, gaps": lambda: gaps * y,
+    "multiply, gaps": lambda: multiply(gaps, y),
 }
-for name, call in parts.items():
-    print(f"{name:12} {microseconds(call):8.1f} us")
-
-# %% [markdown]
-# **Cut it, first step.** Dtype and layout depend on nothing but shapes, strides and dtypes. In a model
-# these are the same in every step. So compute them once for each signature and keep the answer.
-# `remembered` does that for contiguous tensors of one shape: a look-up, an allocation, a launch.
-#
-# **Second step.** What remains is mostly the launch. A *CUDA graph* records the launches of a whole
-# step and replays them with one call. Its tensors are fixed: new data is copied into them. On a GPU the
-# curve `CUDA graph` is a step of 20 calls, recorded once. All curves show the time of one call.
+bench(ways, bytes=12 * side**2, baseline="torch", stored="pointwise_large")
 
 # %%
-CALLS = 20
-plans = {}
+from tritonbook.timing import bench_sweep
+from tritonbook.timing.clock import captured
 
 
-def remembered(x, y):
-    """x * y for contiguous tensors of one shape, with everything but the launch looked up."""
-    signature = (x.shape, x.dtype, y.dtype, y.shape, x.stride(), y.stride())
-    plan = plans.get(signature)
-    if plan is None:
-        if x.shape != y.shape or not (x.is_contiguous() and y.is_contiguous()):
-            raise ValueError("remembered takes contiguous tensors of one shape")
-        n, dtype = x.numel(), result_dtype((x, y))
-        kernel = multiply.kernel(("tensor", "tensor"), 1)
-        plan = plans[signature] = kernel[(triton.cdiv(n, 1024),)], n, dtype, COMPUTE_IN[dtype]
-    launch, n, dtype, compute = plan
-    out = torch.empty(x.shape, dtype=dtype, device=x.device)
-    launch(x, y, out, n, n, 1, 1, COMPUTE=compute, BLOCK_SIZE=1024)
-    return out
-
-
-def step_of(fn, x):
-    """A step of the model: CALLS calls in a row, each on the result of the last one."""
-
-    def step():
-        y = x
-        for _ in range(CALLS):
-            y = fn(y, x)
-        return y
-
-    return step
-
-
-def recorded(step):
-    """The step as a CUDA graph: a function that replays it."""
-    aside = torch.cuda.Stream()  # recording must not start with work of its own: warm up first
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        step()
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    return graph.replay
-
-
-ways = {"torch": torch.mul, "pointwise": multiply, "remembered": remembered}
-sizes = [2**k for k in (range(8, 25, 2) if GPU else (8, 10))]
-curves = {name: [] for name in [*ways, *(["CUDA graph"] if GPU else [])]}
-for n in sizes:
+def small(n):
     x = torch.ones(n, device=DEVICE)
-    steps = {name: step_of(fn, x) for name, fn in ways.items()}
-    if GPU:
-        steps["CUDA graph"] = recorded(steps["remembered"])
-    for name, step in steps.items():
-        curves[name].append(microseconds(step, calls=50 if GPU else 1) / CALLS)
-print("elements  " + "".join(f"{name:>12}" for name in curves))
-for k, n in enumerate(sizes):
-    print(f"{n:<10}" + "".join(f"{curve[k]:9.1f} us" for curve in curves.values()))
-if GPU:
-    for (name, curve), mark in zip(curves.items(), "os^d", strict=True):
-        plt.loglog(sizes, curve, marker=mark, label=name)
-    plt.xlabel("elements")
-    plt.ylabel("microseconds of one call")
-    plt.legend()
-    plt.show()
-else:
-    print("(wall clock of the interpreter: the plot needs a GPU)")
+    calls = {"torch": lambda: x * x, "multiply": lambda: multiply(x, x)}
+    if DEVICE != "cuda":
+        return {"fns": calls}
+    ways = {name: lambda call=call: [call() for _ in range(1000)] for name, call in calls.items()}
+    return {"fns": ways | {"CUDA graph": captured(calls["multiply"], calls=1000).replay}}
+
+
+sizes = [2**k for k in range(8, 25, 4)] if DEVICE == "cuda" else [256]
+bench_sweep("elements", sizes, small, title="1,000 calls", stored="pointwise_calls")
 
 # %% [markdown]
-# **Read the plot.** On a GPU look for the flat part on the left: it is the cost of a call, whatever
-# its size. On the right memory decides, and the curves meet. Left of the bend you pay for the call,
-# right of it for the bytes. The graph's floor is lower than any Python: it is what the GPU itself
-# needs to start a kernel.
+# **Read it.** In the first table, compare `multiply` with `torch`, with gaps and without. In the second,
+# go down a column. While the time stays the same you pay for the call:
+# PyTorch's way through C++, or your wrapper in Python and Triton's launch. Where it begins to grow,
+# memory decides.
+#
+# `CUDA graph` recorded a thousand launches of `multiply` and replays them with one call. What is left is
+# what the GPU needs to start a kernel. So small calls get cheaper in two ways: record them, or make
+# fewer, with longer formulas.
 #
 # ## Recap
 #
-# - A formula, a layout and a dtype rule make an operator. The kernel is text that you generate.
-# - Merging dimensions removes divisions. A contiguous tensor of any rank is a vector.
-# - Who has a dtype counts as well: dimensions before rank 0 before numbers, unless the kind is higher.
-# - PyTorch's dispatcher is a table. You may put your function in it, and must take it out again.
-# - Autograd sits above: replaced operators are differentiated as before. A composite operator needs a
-#   gradient of its own.
-# - A small call costs Python and a launch. Remember the first, record the second in a graph.
+# - A formula and an address for each operand make an elementwise kernel. Where a kernel needs a line for
+#   each dimension, the generator has a loop.
+# - A broadcast dimension has stride 0. A contiguous tensor of any rank is a vector.
+# - The dispatcher is a table: put your function in it, and take it out in `finally`.
+# - Autograd stands above. A composite operator needs a replacement with a gradient of its own.
+# - A small call costs Python and a launch, whatever the kernel does.
 #
 # <details><summary>Common mistakes</summary>
 #
-# - Merging by the first tensor alone: a broadcast second one reads the wrong elements.
-# - The result's dtype from the first argument: integers times 0.5 become integers.
-# - A result that keeps stride 0: all of its elements are one and the same.
-# - No `finally`: one error in a test, and every later test runs on your kernels.
-# - A replacement that calls the operator it replaces: it calls itself without end.
-# - Calling an operator whose library was closed: PyTorch has freed it, and the result is random.
+# - The first dimension first: `rest % size_0` gives the index of the last dimension.
+# - One address for all operands: a broadcast one reads the wrong elements, or past its end.
+# - A sum in half precision, or masked lanes in it.
+# - No `finally`: whether operators stay replaced after an error depends on who still holds the library.
+# - A function that calls the operator it replaces calls itself without end.
 #
 # </details>
 #

@@ -2,427 +2,169 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-SIZES = '        lines.append(f"    i_{d} = rest % size_{d}")\n        lines.append(f"    rest = rest // size_{d}")\n'
-PLACE = 'place = " + ".join(f"i_{d} * stride_a{k}_{d}" for d in range(ndim))'
-LOAD = 'lines.append(f"    v{k} = tl.load(a{k}_ptr + {place}, mask=mask).to(COMPUTE)")'
-FULL = 'lines.append(f"    v{k} = tl.full([BLOCK_SIZE], a{k}, COMPUTE)")'
-STORE = 'lines.append("    tl.store(out_ptr + offs, out.to(out_ptr.dtype.element_ty), mask=mask)")'
-GROUP = "groups[0 if a.ndim else 1].append(a.dtype)"
-NUMBERS = "groups[2].append(NUMBER[type(a)])"
-HIGHER = "kind(own) > kind(found)"
-SAYS = """
+FIRST = '    lines.append("    i_0 = rest")\n'
+INDEX = '        lines.append(f"    i_{d} = rest % size_{d}")\n        lines.append(f"    rest = rest // size_{d}")\n'
+ADDRESS = 'address = " + ".join(f"i_{d} * stride_{x}_{d}" for d in range(ndim))'
+LOAD = 'lines.append(f"    {x} = tl.load({x}_ptr + {address}, mask=mask).to(COMPUTE)")'
 
-def promotion_says(operands):
-    return str(result_dtype(promotion.operands_of(operands)))
-"""
-BLOCK = """    try:
-        for name, function in zip(chosen, functions, strict=True):
+SUM = "dx = y * (dy - tl.sum(y * dy, axis=0))"
+STORE = "tl.store(dx_ptr + pid_m * N + offs_n, dx, mask=mask_n)"
+LOAD_DY = "dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)"
+LOAD_Y = "y = tl.load(y_ptrs, mask=mask_n, other=0.0).to(tl.float32)"
+REFUSED = "y.dim() != 2 or dy.shape != y.shape or y.shape[1] > 16384"
+ALLOCATE = "dx = torch.empty((M, N), dtype=y.dtype, device=y.device)"
+
+OPEN = '    lib = torch.library.Library("aten", "IMPL")\n'
+BODY = """    try:
+        for name, function in replacements.items():
             implement(lib, name, function)
-        yield chosen
+        yield
     finally:
-        lib._destroy()"""
-ALL = "chosen = list(REPLACEMENTS) if names is None else list(names)"
-LOOK_UP = "functions = [REPLACEMENTS[name] for name in chosen]"
-
-
-def block(text):
-    return (BLOCK, text)
-
+        lib._destroy()
+"""
+IN_A_ROW = "    for name, function in replacements.items():\n        implement(lib, name, function)\n"
+SHARED = ("@contextlib.contextmanager", 'LIB = torch.library.Library("aten", "IMPL")\n\n\n@contextlib.contextmanager')
+KEPT = ("@contextlib.contextmanager", "KEPT = []\n\n\n@contextlib.contextmanager")
 
 MUTANTS = {
-    "merge": [
-        Mutant(
-            "merges_nothing",
-            "nothing-merged",
-            ("one = bool(new_sizes) and all(", "one = False and all("),
-        ),
-        Mutant(
-            "merges_everything",
-            "raised",
-            ("one = bool(new_sizes) and all(", "one = bool(new_sizes) or all("),
-        ),
-        Mutant(
-            "first_tensor_decides",
-            "wrong-values",
-            (
-                "for new, old in zip(new_strides, strides, strict=True)\n        )",
-                "for new, old in zip(new_strides[:1], strides[:1], strict=True)\n        )",
-            ),
-        ),
-        Mutant("any_tensor_decides", "wrong-values", ("and all(", "and any(")),
-        Mutant(
-            "keeps_the_outer_stride",
-            "wrong-values",
-            ("                new[-1] = old[d]\n", "                pass\n"),
-        ),
-        Mutant(
-            "keeps_ones",
-            "nothing-merged",
-            ("if sizes[d] == 1:", "if sizes[d] == 0:"),
-        ),
-        Mutant(
-            "no_dimension_left",
-            "nothing-merged",
-            (
-                "        return [1], [[0] for _ in strides]",
-                "        return [], [[] for _ in strides]",
-            ),
-        ),
-        Mutant(
-            "sizes_not_multiplied",
-            "wrong-values",
-            ("new_sizes[-1] *= sizes[d]", "new_sizes[-1] = sizes[d]"),
-        ),
-        Mutant(
-            "sizes_added",
-            "wrong-values",
-            ("new_sizes[-1] *= sizes[d]", "new_sizes[-1] += sizes[d]"),
-        ),
-        Mutant(
-            "outer_size_in_the_rule",
-            "nothing-merged",
-            ("new[-1] == sizes[d] * old[d]", "new[-1] == new_sizes[-1] * old[d]"),
-        ),
-        Mutant(
-            "no_return",
-            "wrong-values",
-            ("    return new_sizes, new_strides", "    return new_sizes"),
-        ),
-    ],
-    "result_dtype": [
-        Mutant(
-            "first_argument_decides",
-            "first-decides",
-            replace="def result_dtype(arguments):\n    return arguments[0].dtype\n" + SAYS,
-        ),
-        Mutant(
-            "first_tensor_decides",
-            "first-decides",
-            replace="def result_dtype(arguments):\n"
-            "    return next(a.dtype for a in arguments if isinstance(a, torch.Tensor))\n" + SAYS,
-        ),
-        Mutant(
-            "numbers_do_not_count",
-            "first-decides",
-            (NUMBERS, "pass"),
-        ),
-        Mutant(
-            "all_are_equal",
-            "widest-wins",
-            (GROUP, "groups[0].append(a.dtype)"),
-            (NUMBERS, "groups[0].append(NUMBER[type(a)])"),
-        ),
-        Mutant(
-            "rank_0_counts_in_full",
-            "widest-wins",
-            (GROUP, "groups[0].append(a.dtype)"),
-        ),
-        Mutant(
-            "rank_0_is_a_number_of_default_dtype",
-            "0-d-is-a-number",
-            (
-                GROUP,
-                "groups[0 if a.ndim else 2].append(a.dtype if a.ndim else NUMBER[type(a.item())])",
-            ),
-        ),
-        Mutant(
-            "rank_0_does_not_count",
-            "first-decides",
-            (GROUP, "groups[0].append(a.dtype) if a.ndim else None"),
-        ),
-        Mutant(
-            "python_float_is_float64",
-            "python-float-is-float64",
-            (
-                NUMBERS,
-                "groups[2].append(torch.tensor(a).double().dtype if isinstance(a, float) else NUMBER[type(a)])",
-            ),
-        ),
-        Mutant(
-            "python_int_is_int32",
-            "wrong-values",
-            (NUMBERS, "groups[2].append(torch.int32 if type(a) is int else NUMBER[type(a)])"),
-        ),
-        Mutant(
-            "later_group_of_equal_kind_wins",
-            "widest-wins",
-            (HIGHER, "kind(own) >= kind(found)"),
-        ),
-        Mutant(
-            "lower_kind_wins",
-            "first-decides",
-            (HIGHER, "kind(own) < kind(found)"),
-        ),
-        Mutant(
-            "last_of_a_group",
-            "first-decides",
-            ("functools.reduce(torch.promote_types, dtypes)", "dtypes[0]"),
-        ),
-        Mutant(
-            "bool_is_an_integer",
-            "first-decides",
-            ("kind(own) > kind(found)", "max(kind(own), 1) > max(kind(found), 1)"),
-        ),
-    ],
     "kernel_source": [
-        Mutant(
-            "output_gets_the_strides_of_the_input",
-            ("wrong-values", "out-of-bounds-store", "crashed"),
-            (
-                STORE,
-                'lines.append(f"    tl.store(out_ptr + {place}, out.to(out_ptr.dtype.element_ty), mask=mask)")',
-            ),
-        ),
-        Mutant(
-            "stride_0_is_taken_for_1",
-            ("wrong-values", "reads-outside", "crashed"),
-            (
-                PLACE,
-                PLACE.replace("i_{d} * stride_a{k}_{d}", "i_{d} * tl.maximum(stride_a{k}_{d}, 1)"),
-            ),
-        ),
-        Mutant(
-            "first_tensor_is_never_broadcast",
-            ("wrong-values", "reads-outside", "crashed"),
-            (PLACE, PLACE + ' if k else "offs"'),
-        ),
-        Mutant(
-            "tail_is_stored",
-            ("out-of-bounds-store", "wrong-values", "crashed"),
-            ("element_ty), mask=mask)", "element_ty))"),
-            only="interpreter",  # a GPU says nothing of such stores
-        ),
-        Mutant(
-            "wrong_size_divides",
-            ("reads-outside", "wrong-values", "crashed"),
-            ("rest = rest // size_{d}", "rest = rest // size_{d - 1}"),
-        ),
-        Mutant(
-            "no_division",
-            ("reads-outside", "wrong-values", "crashed"),
-            ('        lines.append(f"    rest = rest // size_{d}")\n', ""),
-        ),
-        Mutant(
-            "first_dimension_first",
-            "wrong-values",
-            ("in reversed(range(1, ndim)):", "in range(1, ndim):"),
-        ),
-        Mutant(
-            "strides_ignored",
-            ("reads-outside", "wrong-values", "crashed"),
-            (PLACE, 'place = "offs"'),
-        ),
-        Mutant(
-            "strides_of_the_first_tensor",
-            ("reads-outside", "wrong-values", "crashed"),
-            (
-                'stride_a{k}_{d}" for d in range(ndim))\n',
-                "stride_a{kinds.index('tensor')}_{d}\" for d in range(ndim))\n",
-            ),
-        ),
-        Mutant(
-            "every_tensor_is_the_first",
-            ("wrong-values", "raised"),
-            ("tl.load(a{k}_ptr", "tl.load(a{kinds.index('tensor')}_ptr"),
-        ),
-        Mutant(
-            "no_conversion",
-            ("wrong-values", "raised", "does-not-compile"),
-            ("mask=mask).to(COMPUTE)", "mask=mask)")
-        ),
-        Mutant(
-            "converted_to_integers",
-            "wrong-values",
-            ("mask=mask).to(COMPUTE)", "mask=mask).to(tl.int32)"),
-        ),
-        Mutant(
-            "scalar_is_one",
-            "wrong-values",
-            (FULL, 'lines.append(f"    v{k} = tl.full([BLOCK_SIZE], 1, COMPUTE)")'),
-        ),
-        Mutant(
-            "scalar_as_integer",
-            "wrong-values",
-            (FULL, 'lines.append(f"    v{k} = tl.full([BLOCK_SIZE], a{k}, tl.int32)")'),
-        ),
-        Mutant(
-            "scalar_loaded_like_a_tensor",
-            ("raised", "does-not-compile"),  # the interpreter stops in the load, the compiler before
-            ('if kind == "tensor":\n            place', "if kind:\n            place"),
-        ),
-        Mutant(
-            "two_dimensions_at_most",
-            ("wrong-values", "raised"),
-            (PLACE, PLACE.replace("range(ndim)", "range(min(ndim, 2))")),
-        ),
+        Mutant("first_dimension_first", "first-dimension-first", ("in reversed(range(1, ndim)):", "in range(ndim - 1):"), (FIRST, '    lines.append(f"    i_{ndim - 1} = rest")\n')),
+        Mutant("in_the_order_of_the_sizes", "not-the-last-dimension-first", ("in reversed(range(1, ndim)):", "in range(1, ndim):")),
+        Mutant("first_index_overwritten", "first-index-is-zero", ("in reversed(range(1, ndim)):", "in reversed(range(ndim)):")),
+        Mutant("first_index_divided", ("first-index-is-zero", "wrong-values"), (FIRST, '    lines.append("    i_0 = rest // size_0")\n')),
+        Mutant("strides_ignored", ("strides-ignored", "reads-outside"), (ADDRESS, 'address = "offs"')),
+        Mutant("strides_of_the_first_operand", ("strides-of-the-first", "reads-outside"), ("i_{d} * stride_{x}_{d}", "i_{d} * stride_{operands[0]}_{d}")),
+        Mutant("first_operand_for_all", "one-operand-for-all", ("tl.load({x}_ptr", "tl.load({operands[0]}_ptr")),
+        Mutant("last_dimension_alone", "last-dimension-only", (ADDRESS, 'address = f"i_{ndim - 1} * stride_{x}_{ndim - 1}"')),
+        Mutant("first_dimension_left_out", ("last-dimension-only", "wrong-values", "raised"), (ADDRESS, ADDRESS.replace("range(ndim))", "range(1, ndim)) or '0'"))),
+        Mutant("not_converted", "not-in-compute", (").to(COMPUTE)", ")")),
+        Mutant("always_float32", "whole-numbers-in-float32", (".to(COMPUTE)", ".to(tl.float32)")),
+        Mutant("quotient_not_taken", ("reads-outside", "wrong-values"), ('        lines.append(f"    rest = rest // size_{d}")\n', "")),
+        Mutant("quotient_before_the_remainder", "quotient-first", (INDEX, "".join(reversed(INDEX.splitlines(keepends=True))))),
+        Mutant("divided_by_the_dimension_before", ("reads-outside", "wrong-values"), ("rest = rest // size_{d}", "rest = rest // size_{d - 1}")),
+        Mutant("remainder_of_the_element", "remainder-of-the-element", ("i_{d} = rest % size_{d}", "i_{d} = offs % size_{d}")),
+        Mutant("no_mask_in_the_load", ("reads-outside", "wrong-values"), (", mask=mask).to(COMPUTE)", ").to(COMPUTE)"), only="interpreter"),
+        Mutant("index_times_size", ("reads-outside", "wrong-values"), ("i_{d} * stride_{x}_{d}", "i_{d} * size_{d}")),
+        Mutant("stride_0_is_taken_for_1", ("reads-outside", "wrong-values"), ("i_{d} * stride_{x}_{d}", "i_{d} * tl.maximum(stride_{x}_{d}, 1)")),
+        Mutant("two_dimensions_at_most", ("wrong-values", "raised"), (ADDRESS, ADDRESS.replace("range(ndim)", "range(min(ndim, 2))"))),
+        Mutant("adresses_multiplied", ("wrong-values", "reads-outside"), ('" + ".join', '" * ".join')),
+        Mutant("no_first_index", ("raised", "does-not-compile"), (FIRST, "")),
+        Mutant("no_load", ("raised", "does-not-compile"), (LOAD, 'lines.append(f"    {x} = {x}_ptr + {address}")')),
+        Mutant("no_blanks", ("raised", "does-not-compile"), ('lines.append("    i_0 = rest")', 'lines.append("i_0 = rest")')),
+        Mutant("names_not_put_in", ("raised", "does-not-compile"), ('lines.append(f"    {x} = tl.load', 'lines.append("    {x} = tl.load')),
     ],
-    "use_workbook_ops": [
-        Mutant(
-            "never_restored",
-            "leaks",
-            block(BLOCK.replace("lib._destroy()", "KEPT.append(lib)")),
-            ("@contextlib.contextmanager", "KEPT = []\n\n\n@contextlib.contextmanager"),
-        ),
-        Mutant(
-            "not_restored_after_an_error",
-            "leaks-after-error",
-            block(
-                "    for name, function in zip(chosen, functions, strict=True):\n        implement(lib, name, function)\n    KEPT.append(lib)\n    yield chosen\n    lib._destroy()"
-            ),
-            ("@contextlib.contextmanager", "KEPT = []\n\n\n@contextlib.contextmanager"),
-        ),
-        Mutant(
-            "errors_vanish",
-            "swallows-errors",
-            block(
-                BLOCK.replace(
-                    "    finally:", "    except ZeroDivisionError:\n        pass\n    finally:"
-                )
-            ),
-        ),
-        Mutant(
-            "nothing_replaced",
-            "not-replaced",
-            block(BLOCK.replace("implement(lib, name, function)", "pass")),
-        ),
-        Mutant(
-            "all_but_the_last",
-            "not-replaced",
-            block(
-                BLOCK.replace("zip(chosen, functions, strict=True)", "zip(chosen[:-1], functions)")
-            ),
-        ),
-        Mutant("names_not_given", "no-names", block(BLOCK.replace("yield chosen", "yield"))),
-        Mutant("names_ignored", "no-names", (ALL, "chosen = list(REPLACEMENTS)")),
-        Mutant(
-            "unknown_names_dropped",
-            "unknown-accepted",
-            (
-                LOOK_UP,
-                "chosen = [name for name in chosen if name in REPLACEMENTS]\n    functions = [REPLACEMENTS[name] for name in chosen]",
-            ),
-        ),
-        Mutant(
-            "restored_too_early",
-            "not-replaced",
-            block(
-                "    for name, function in zip(chosen, functions, strict=True):\n        implement(lib, name, function)\n    lib._destroy()\n    yield chosen"
-            ),
-        ),
-        Mutant(
-            "functions_in_wrong_order",
-            "raised",
-            block(
-                BLOCK.replace(
-                    "zip(chosen, functions, strict=True)",
-                    "zip(chosen, functions[::-1], strict=True)",
-                )
-            ),
-        ),
-        Mutant(
-            "add_is_multiply",
-            "model-differs",
-            (
-                LOOK_UP,
-                'functions = [REPLACEMENTS["mul.Tensor" if name == "add.Tensor" else name] for name in chosen]',
-            ),
-        ),
-        Mutant("no_list", "raised", ("        yield chosen\n", "        pass\n")),
+    "softmax_backward": [
+        Mutant("sum_left_out", "sum-left-out", (SUM, "dx = y * dy")),
+        Mutant("sum_of_dy_alone", "sum-not-weighted", ("tl.sum(y * dy, axis=0)", "tl.sum(dy, axis=0)")),
+        Mutant("mean_for_the_sum", "mean-not-sum", ("tl.sum(y * dy, axis=0)", "tl.sum(y * dy, axis=0) / N")),
+        Mutant("not_times_y", "not-times-y", ("dx = y * (dy - tl.sum(y * dy, axis=0))", "dx = dy - tl.sum(y * dy, axis=0)")),
+        Mutant("y_and_dy_exchanged", "times-dy", (SUM, "dx = dy * (y - tl.sum(y * dy, axis=0))")),
+        Mutant("arguments_exchanged_in_the_launch", "times-dy", ("dy, y, dx, N, *dy.stride(), *y.stride()", "y, dy, dx, N, *y.stride(), *dy.stride()")),
+        Mutant("sum_added", "sum-added", ("dy - tl.sum", "dy + tl.sum")),
+        Mutant("sum_minus_dy", "negative", (SUM, "dx = y * (tl.sum(y * dy, axis=0) - dy)")),
+        Mutant("gradient_of_a_log_softmax", "of-a-log-softmax", (SUM, "dx = dy - y * tl.sum(dy, axis=0)")),
+        Mutant("gradient_of_a_sigmoid", "sigmoid", (SUM, "dx = dy * y * (1.0 - y)")),
+        Mutant("sum_in_half_precision", ("sum-in-half-precision", "overflow", "nan"), ("tl.sum(y * dy, axis=0)", "tl.sum((y * dy).to(tl.float16), axis=0).to(tl.float32)")),
+        Mutant("never_float32", "sum-in-half-precision", (LOAD_DY, LOAD_DY.replace(".to(tl.float32)", "")), (LOAD_Y, LOAD_Y.replace(".to(tl.float32)", ""))),
+        Mutant("masked_lanes_are_one", "padding-counted", (LOAD_DY, LOAD_DY.replace("other=0.0", "other=1.0")), (LOAD_Y, LOAD_Y.replace("other=0.0", "other=1.0"))),
+        Mutant("masked_lanes_as_in_softmax", "padding-infinite", (LOAD_DY, LOAD_DY.replace("other=0.0", 'other=float("-inf")'))),
+        Mutant("no_mask_in_the_loads", "reads-outside", (LOAD_DY, "dy = tl.load(dy_ptrs).to(tl.float32)"), (LOAD_Y, "y = tl.load(y_ptrs).to(tl.float32)")),
+        Mutant("no_mask_in_the_store", ("out-of-bounds-store", "race"), (STORE, STORE.replace(", mask=mask_n", ""))),
+        Mutant("strides_of_y_for_both", ("strided-only", "reads-outside"), ("*dy.stride(), *y.stride()", "*y.stride(), *y.stride()")),
+        Mutant("strides_of_dy_for_both", ("strided-only", "reads-outside"), ("*dy.stride(), *y.stride()", "*dy.stride(), *dy.stride()")),
+        Mutant("no_strides_in_the_kernel", ("strided-only", "reads-outside"), ("dy_ptr + pid_m * stride_dm + offs_n * stride_dn", "dy_ptr + pid_m * N + offs_n"), ("y_ptr + pid_m * stride_ym + offs_n * stride_yn", "y_ptr + pid_m * N + offs_n")),
+        Mutant("columns_side_by_side", ("strided-only", "reads-outside"), ("+ offs_n * stride_dn", "+ offs_n")),
+        Mutant("every_row_is_the_first", "rows-after-first", ("dy_ptr + pid_m * stride_dm", "dy_ptr"), ("y_ptr + pid_m * stride_ym", "y_ptr")),
+        Mutant("result_laid_out_like_y", "result-laid-out-like-y", (ALLOCATE, "dx = torch.empty_like(y)")),
+        Mutant("one_program", ("unwritten", "unwritten-tail"), ("softmax_backward_kernel[(M,)]", "softmax_backward_kernel[(1,)]")),
+        Mutant("a_program_for_each_column", ("out-of-bounds-store", "unwritten", "unwritten-tail"), ("softmax_backward_kernel[(M,)]", "softmax_backward_kernel[(N,)]")),
+        Mutant("tile_of_128", ("unwritten-tail", "unwritten", "wrong-values"), ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 128")),
+        Mutant("tile_of_n", ("raised", "does-not-compile"), ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = N")),
+        Mutant("always_float32", "wrong-dtype", (ALLOCATE, ALLOCATE.replace("dtype=y.dtype, ", ""))),
+        Mutant("writes_over_dy", ("input-changed", "aliases-input"), (ALLOCATE, "dx = dy")),
+        Mutant("no_check_of_the_shapes", "should-raise", (REFUSED, REFUSED.replace("dy.shape != y.shape or ", ""))),
+        Mutant("elements_counted_for_the_shape", "should-raise", (REFUSED, REFUSED.replace("dy.shape != y.shape", "dy.numel() != y.numel()"))),
+        Mutant("no_check_of_the_rank", "should-raise", (REFUSED, REFUSED.replace("y.dim() != 2 or ", ""))),
+        Mutant("no_check_of_the_width", "should-raise", (REFUSED, REFUSED.replace(" or y.shape[1] > 16384", ""))),
+        Mutant("torch_computes", "no-kernel-launched", replace="def softmax_backward_ref(dy, y):\n    return y * (dy - (y * dy).sum(dim=-1, keepdim=True))\n\n\ndef softmax_backward(dy, y):\n    return softmax_backward_ref(dy, y)\n"),
+        Mutant("sum_by_torch", "torch-compute", ("    BLOCK_N = triton", "    total = (y * dy).sum(-1)\n    BLOCK_N = triton")),
+    ],
+    "use_kernels": [
+        Mutant("no_finally", ("not-restored-after-an-error",), (BODY, IN_A_ROW + "    yield\n    lib._destroy()\n")),
+        Mutant("left_to_the_garbage_collector", "never-restored", (BODY, IN_A_ROW + "    yield\n")),
+        Mutant("replaced_before_the_try", "not-restored-after-a-refusal", (BODY, IN_A_ROW + "    try:\n        yield\n    finally:\n        lib._destroy()\n")),
+        Mutant("never_restored", "never-restored", KEPT, (BODY, "    KEPT.append(lib)\n" + IN_A_ROW + "    yield\n")),
+        Mutant("restored_after_good_blocks_alone", "not-restored-after-an-error", (BODY, BODY.replace("    finally:\n        lib", "    except ZeroDivisionError:\n        raise\n    else:\n        lib"))),
+        Mutant("errors_vanish", "error-swallowed", (BODY, BODY.replace("    finally:", "    except Exception:\n        pass\n    finally:"))),
+        Mutant("return_in_finally", "error-swallowed", (BODY, BODY + "        return\n")),
+        Mutant("nothing_replaced", "not-replaced", ("            implement(lib, name, function)\n", "            pass\n")),
+        Mutant("restored_before_the_block", "not-replaced", (BODY, IN_A_ROW + "    lib._destroy()\n    yield\n")),
+        Mutant("replaced_after_the_block", "not-replaced", (BODY, "    try:\n        yield\n" + IN_A_ROW.replace("\n    ", "\n        ").replace("    for", "        for", 1) + "    finally:\n        lib._destroy()\n")),
+        Mutant("one_library_for_all", "one-library-for-all", SHARED, (OPEN, "    lib = LIB\n")),
+        Mutant("one_library_kept_open", "never-restored", SHARED, (OPEN, "    lib = LIB\n"), ("        lib._destroy()\n", "        pass\n")),
+        Mutant("only_the_last_name", "one-of-several", (BODY, BODY.replace("            implement(lib, name, function)\n", "            pass\n        implement(lib, name, function)\n"))),
+        Mutant("all_on_the_last_function", "wrong-values", (BODY, BODY.replace("implement(lib, name, function)", "implement(lib, name, list(replacements.values())[-1])"))),
+        Mutant("a_fragment", ("raised", "not-replaced", "wrong-values"), ('"IMPL"', '"FRAGMENT"'), ("implement(lib", "lib.define(name + '(Tensor x) -> Tensor'); implement(lib")),
+        Mutant("a_yield_for_each", "yields-more-than-once", ("        yield\n", "            yield\n")),
+        Mutant("library_deleted_and_not_closed", "never-restored", ("        lib._destroy()\n", "        del lib\n")),
+        Mutant("no_decorator", "raised", ("@contextlib.contextmanager\n", "")),
+        Mutant("no_yield", "raised", ("        yield\n", "        pass\n")),
     ],
 }
 
 VARIANTS = {
-    "merge": [
-        Variant(
-            "flag_written_out",
-            ("one = bool(new_sizes) and all(", "one = len(new_sizes) > 0 and all("),
-        ),
-        Variant(
-            "tuples",
-            (
-                "    return new_sizes, new_strides",
-                "    return tuple(new_sizes), [tuple(s) for s in new_strides]",
-            ),
-        ),
-        Variant(
-            "the_other_algorithm",
-            replace="""
-def merge(sizes, strides):
-    kept = [d for d in range(len(sizes)) if sizes[d] != 1]
-    sizes = [sizes[d] for d in kept]
-    strides = [[s[d] for d in kept] for s in strides]
-    for d in reversed(range(len(sizes) - 1)):
-        if all(s[d] == sizes[d + 1] * s[d + 1] for s in strides):
-            sizes[d : d + 2] = [sizes[d] * sizes[d + 1]]
-            for s in strides:
-                del s[d]
-    return (sizes, strides) if sizes else ([1], [[0] for _ in strides])
-""",
-        ),
-    ],
-    "result_dtype": [
-        Variant(
-            "groups_are_joined",
-            (
-                "            found = own",
-                "            found = own if found is None else torch.promote_types(found, own)",
-            ),
-        ),
-        Variant(
-            "pair_by_pair",
-            (
-                "functools.reduce(torch.promote_types, dtypes) if dtypes else None",
-                "dtypes[0] if dtypes else None\n        for other in dtypes[1:]:\n"
-                "            own = torch.promote_types(own, other)",
-            ),
-        ),
-        Variant(
-            "one_of_each_group",
-            replace="""
-def result_dtype(arguments):
-    tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
-    groups = (
-        [a.dtype for a in tensors if a.ndim],
-        [a.dtype for a in tensors if not a.ndim],
-        [NUMBER[type(a)] for a in arguments if not isinstance(a, torch.Tensor)],
-    )
-    joined = [functools.reduce(torch.promote_types, dtypes) for dtypes in groups if dtypes]
-    return max(joined, key=kind)  # the first of the highest kind
-"""
-            + SAYS,
-        ),
-    ],
     "kernel_source": [
-        Variant(
-            "index_by_subtraction",
-            (
-                SIZES,
-                '        lines.append(f"    q = rest // size_{d}")\n        lines.append(f"    i_{d} = rest - q * size_{d}")\n        lines.append("    rest = q")\n',
-            ),
-        ),
-        Variant(
-            "first_index_with_modulo",
-            ('lines.append("    i_0 = rest")', 'lines.append("    i_0 = rest % size_0")'),
-        ),
-        Variant("wide_offsets", (PLACE, PLACE.replace("i_{d} *", "i_{d}.to(tl.int64) *"))),
-        Variant(
-            "masked_lanes_are_zero", ("mask=mask).to(COMPUTE)", "mask=mask, other=0).to(COMPUTE)")
-        ),
+        Variant("first_index_with_remainder", ('"    i_0 = rest"', '"    i_0 = rest % size_0"')),
+        Variant("all_dimensions_alike", ("in reversed(range(1, ndim)):", "in reversed(range(ndim)):"), (FIRST, "")),
+        Variant("counted_down", ("in reversed(range(1, ndim)):", "in range(ndim - 1, 0, -1):")),
+        Variant("index_by_subtraction", (INDEX, '        lines.append(f"    q = rest // size_{d}")\n        lines.append(f"    i_{d} = rest - q * size_{d}")\n        lines.append("    rest = q")\n')),
+        Variant("wide_offsets", ("i_{d} * stride", "i_{d}.to(tl.int64) * stride")),
+        Variant("masked_lanes_are_zero", ("mask=mask).to(COMPUTE)", "mask=mask, other=0).to(COMPUTE)")),
+        Variant("address_in_a_line_of_its_own", (LOAD, 'lines.append(f"    {x}_ptrs = {x}_ptr + {address}")\n        lines.append(f"    {x} = tl.load({x}_ptrs, mask=mask).to(COMPUTE)")')),
     ],
-    "use_workbook_ops": [
-        Variant(
-            "exit_stack",
-            block(
-                "    with contextlib.ExitStack() as stack:\n        stack.callback(lib._destroy)\n        for name, function in zip(chosen, functions, strict=True):\n            implement(lib, name, function)\n        yield chosen"
-            ),
-        ),
-        Variant("a_copy_of_the_list", ("yield chosen", "yield list(chosen)")),
-        Variant(
-            "a_library_for_each",
-            (
-                '    lib = torch.library.Library("aten", "IMPL")\n' + BLOCK,
-                '    libraries = []\n    try:\n        for name, function in zip(chosen, functions, strict=True):\n            libraries.append(torch.library.Library("aten", "IMPL"))\n            implement(libraries[-1], name, function)\n        yield chosen\n    finally:\n        for lib in libraries:\n            lib._destroy()',
-            ),
-        ),
+    "softmax_backward": [
+        Variant("four_warps", ("num_warps=min(max(BLOCK_N // 512, 1), 16)", "num_warps=4")),
+        Variant("warps_not_chosen", (", num_warps=min(max(BLOCK_N // 512, 1), 16)", "")),
+        Variant("weighted_first", (SUM, "weighted = y * dy\n    dx = weighted - y * tl.sum(weighted, axis=0)")),
+        Variant("cast_before_the_store", (STORE, STORE.replace("dx,", "dx.to(dx_ptr.dtype.element_ty),"))),
+        Variant("wider_tile", ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 2 * triton.next_power_of_2(N)")),
+        Variant("result_like_y", (ALLOCATE, "dx = torch.empty_like(y, memory_format=torch.contiguous_format)")),
+        Variant("other_for_dy_alone", (LOAD_Y, LOAD_Y.replace(", other=0.0", "")), (SUM, "y = tl.where(mask_n, y, 0.0)\n    dx = y * (dy - tl.sum(y * dy, axis=0))")),
+        Variant("several_rows_a_program", replace='''
+def softmax_backward_ref(dy, y):
+    return y * (dy - (y * dy).sum(dim=-1, keepdim=True))
+
+
+@triton.jit
+def rows_kernel(
+    dy_ptr, y_ptr, dx_ptr, M, N, stride_dm, stride_dn, stride_ym, stride_yn,
+    ROWS: tl.constexpr, BLOCK_N: tl.constexpr,
+):
+    rows = (tl.program_id(0) * ROWS + tl.arange(0, ROWS))[:, None]
+    cols = tl.arange(0, BLOCK_N)[None, :]
+    mask = (rows < M) & (cols < N)
+    dy = tl.load(dy_ptr + rows * stride_dm + cols * stride_dn, mask=mask, other=0.0).to(tl.float32)
+    y = tl.load(y_ptr + rows * stride_ym + cols * stride_yn, mask=mask, other=0.0).to(tl.float32)
+    dx = y * (dy - tl.sum(y * dy, axis=1)[:, None])
+    tl.store(dx_ptr + rows * N + cols, dx.to(dx_ptr.dtype.element_ty), mask=mask)
+
+
+def softmax_backward(dy, y):
+    if y.dim() != 2 or dy.shape != y.shape or y.shape[1] > 16384:
+        raise ValueError("two matrices of one shape")
+    M, N = y.shape
+    dx = torch.empty((M, N), dtype=y.dtype, device=y.device)
+    rows_kernel[(triton.cdiv(M, 2),)](
+        dy, y, dx, M, N, *dy.stride(), *y.stride(), ROWS=2, BLOCK_N=triton.next_power_of_2(N)
+    )
+    return dx
+'''),
+    ],
+    "use_kernels": [
+        Variant("exit_stack", (BODY, "    with contextlib.ExitStack() as stack:\n        stack.callback(lib._destroy)\n        for name, function in replacements.items():\n            implement(lib, name, function)\n        yield\n")),
+        Variant("in_except_and_else", (BODY, BODY.replace("    finally:\n        lib._destroy()\n", "    except BaseException:\n        lib._destroy()\n        raise\n    else:\n        lib._destroy()\n"))),
+        Variant("gives_the_names", ("        yield\n", "        yield list(replacements)\n")),
+        Variant("a_library_for_each", (OPEN + BODY, '    libraries = []\n    try:\n        for name, function in replacements.items():\n            libraries.append(torch.library.Library("aten", "IMPL"))\n            implement(libraries[-1], name, function)\n        yield\n    finally:\n        for lib in libraries:\n            lib._destroy()\n')),
+        Variant("opened_inside", (OPEN + BODY, '    lib = None\n    try:\n        lib = torch.library.Library("aten", "IMPL")\n        for name, function in replacements.items():\n            implement(lib, name, function)\n        yield\n    finally:\n        lib._destroy()\n')),
     ],
 }

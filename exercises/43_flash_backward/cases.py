@@ -15,6 +15,7 @@ from tritonbook.checking import Check, Tolerance, case, tensor
 SMALL, WIDE = {"BLOCK_M": 16, "BLOCK_N": 16}, {"BLOCK_M": 16, "BLOCK_N": 32}
 TALL = {"BLOCK_M": 32, "BLOCK_N": 16}
 LOG2_E = 1.4426950408889634
+NEVER = 1e30  # no answer holds it: where a mistake would not run, or would read what is unknown
 
 
 # --- delta
@@ -33,18 +34,24 @@ def sums_of_columns(o, do):
     """What program m stores if it sums over the rows of its tile, where both sides have 32."""
     rows, D = o.shape[:3].numel(), o.shape[3]
     if triton.next_power_of_2(D) != 32:
-        return torch.full(o.shape[:3], float("nan"), dtype=o.dtype)
+        return torch.full(o.shape[:3], NEVER, dtype=o.dtype)
     tiles = torch.nn.functional.pad((o * do).reshape(rows, D), (0, 32 - D, 0, -rows % 32))
     return tiles.reshape(-1, 32, 32).sum(1).flatten()[:rows].reshape(o.shape[:3])
 
 
 def rows_a_tile_apart(o, do):
-    """Row m read from offset m * BLOCK_D on; what lies past the end is no number."""
+    """Row m read from offset m * BLOCK_D on."""
     rows, D = o.shape[:3].numel(), o.shape[3]
     starts = torch.arange(rows)[:, None] * triton.next_power_of_2(D)
     at = starts + torch.arange(D)
-    flat = torch.cat(((o * do).flatten(), torch.full((1,), float("nan"), dtype=o.dtype)))
+    flat = torch.cat(((o * do).flatten(), torch.full((1,), NEVER, dtype=o.dtype)))
     return flat[at.clamp_max(rows * D)].sum(-1).reshape(o.shape[:3])
+
+
+def rows_below_d(o, do):
+    """Rows from D on are masked away: their sum is 0."""
+    delta, D = (o * do).sum(dim=-1), o.shape[3]
+    return torch.where(torch.arange(delta.numel()).view(delta.shape) < D, delta, 0.0)
 
 
 DELTA_SUSPECTS = {
@@ -69,6 +76,10 @@ DELTA_SUSPECTS = {
     "rows-a-tile-apart": (
         rows_a_tile_apart,
         "Row m was read from m * BLOCK_D on. Rows lie D elements apart, however wide the tile is.",
+    ),
+    "rows-below-d": (
+        rows_below_d,
+        "Row D and all rows after it came out as 0. The mask lets D rows in; there are M.",
     ),
     "in-half-precision": (
         half_products,
@@ -172,7 +183,24 @@ def unchanged(*given):
     return given
 
 
-def walk_keys(given, causal, scale, tile, steps, result, stale, to_lq, other_steps):
+@dataclass(frozen=True)
+class Walk:
+    """What a walk goes by: its ends, the tile's side along it and the other one, where the owner's
+    tile begins, and the length of the tensor that the owner's tile is part of."""
+
+    begin: int
+    end: int
+    size: int
+    other: int
+    first: int
+    length: int
+
+
+def tile_by_tile(w):
+    return range(w.begin, w.end, w.size)
+
+
+def walk_keys(given, causal, scale, tile, steps, result, stale, walk):
     """dq as the dQ kernel adds it up."""
     do, q, k, v, lse, delta = given
     k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for x in (k, v))
@@ -182,7 +210,7 @@ def walk_keys(given, causal, scale, tile, steps, result, stale, to_lq, other_ste
     for m in range(0, Lq, M):
         acc = {"dq": torch.zeros(*q.shape[:2], M, q.shape[3], dtype=q.dtype)}
         end = min(Lk, m + M + Lk - Lq) if causal else Lk
-        for n in range(0, min(Lk, Lq) if to_lq else end, M if other_steps else N):
+        for n in walk(Walk(0, end, N, M, m, Lq)):
             now = at(m, n, acc, n)
             vars(now).update({name: vars(at(m, 0, acc, n))[name] for name in stale})
             acc = {"dq": now.dq}
@@ -190,7 +218,7 @@ def walk_keys(given, causal, scale, tile, steps, result, stale, to_lq, other_ste
     return torch.cat(parts, dim=2)[:, :, :Lq]
 
 
-def walk_queries(given, causal, scale, tile, steps, result, stale, to_lk, other_steps, heads):
+def walk_queries(given, causal, scale, tile, steps, result, stale, walk, heads):
     """(dk, dv) as the dK/dV kernel adds them up. heads: those of each group that it walks over."""
     do, q, k, v, lse, delta = given
     group = q.shape[1] // k.shape[1]
@@ -207,7 +235,7 @@ def walk_queries(given, causal, scale, tile, steps, result, stale, to_lk, other_
         acc = {"dk": nothing, "dv": nothing}
         begin = max(0, n - (Lk - Lq)) // M * M if causal else 0
         for at in ats:
-            for m in range(begin, min(Lk, Lq) if to_lk else Lq, N if other_steps else M):
+            for m in walk(Walk(begin, Lq, M, N, n, Lk)):
                 now = at(m, n, acc, m)
                 vars(now).update({name: vars(at(0, n, acc, m))[name] for name in stale})
                 acc = {"dk": now.dk, "dv": now.dv}
@@ -219,22 +247,20 @@ def dq_like(
     result=lambda dq, scale: dq * scale,
     default_scale=False,
     stale=(),
-    to_lq=False,
-    other_steps=False,
+    walk=tile_by_tile,
     before=unchanged,
     **steps,
 ):
     """What flash_bwd_dq gives if some of its steps are other ones.
 
-    default_scale: `scale` is ignored. stale: of these, each round takes the first tile. to_lq: the
-    walk ends there. other_steps: it takes those of the tile's other side. before: (do, q, k, v,
-    lse, delta) -> what is taken for them.
+    default_scale: `scale` is ignored. stale: of these, each round takes the first tile. walk: where
+    its tiles begin. before: (do, q, k, v, lse, delta) -> what is taken for them.
     """
 
     def formula(do, q, k, v, lse, delta, causal=False, scale=None, *, tile=None):
         scale = q.shape[-1] ** -0.5 if scale is None or default_scale else scale
         given = before(do, q, k, v, lse, delta)
-        how = steps, result, stale, to_lq, other_steps
+        how = steps, result, stale, walk
         return walk_keys(given, causal, scale, shape_of(tile), *how)
 
     return formula
@@ -244,8 +270,7 @@ def dkdv_like(
     result=lambda dk, dv, scale: (dk * scale, dv),
     default_scale=False,
     stale=(),
-    to_lk=False,
-    other_steps=False,
+    walk=tile_by_tile,
     before=unchanged,
     heads=None,
     **steps,
@@ -255,7 +280,7 @@ def dkdv_like(
     def formula(do, q, k, v, lse, delta, causal=False, scale=None, *, tile=None):
         scale = q.shape[-1] ** -0.5 if scale is None or default_scale else scale
         given = before(do, q, k, v, lse, delta)
-        how = steps, result, stale, to_lk, other_steps, heads
+        how = steps, result, stale, walk, heads
         return walk_queries(given, causal, scale, shape_of(tile), *how)
 
     return formula
@@ -275,13 +300,13 @@ dq_ref, dkdv_ref = dq_like(), dkdv_like()
 def columns_lse(t):
     """lse along the wrong axis: it fits where tiles are square."""
     if t.lse.shape[-1] != t.cols.shape[1]:
-        return torch.full_like(t.s, float("nan"))
+        return torch.full_like(t.s, NEVER)
     return torch.where(t.seen, torch.exp(t.s - t.lse[..., None, :]), 0.0)
 
 
 def columns_delta(t):
     if t.delta.shape[-1] != t.cols.shape[1]:
-        return torch.full_like(t.s, float("nan"))
+        return torch.full_like(t.s, NEVER)
     return t.p * (t.dp - t.delta[..., None, :])
 
 
@@ -355,6 +380,25 @@ def of_p(like, who, word):
             like(default_scale=True),
             f"{who}: computed with 1 / sqrt(D), whatever `scale` says.",
         ),
+        # before the next, which shows without `causal` too
+        "diagonal-from-the-corner": (
+            like(seen=lambda t: t.cols <= t.rows if t.since.any() else STEPS["seen"](t)),
+            f"{who}: the diagonal begins in the first corner. With Lk - Lq keys more, each query "
+            f"sees as many more: the mask has to come from `{word}`.",
+        ),
+        "always-causal": (
+            like(seen=lambda t: t.cols <= t.rows),
+            f"{who}: query i sees key j if j <= i, whatever `causal` and Lk - Lq say. The mask has "
+            f"to come from `{word}`.",
+        ),
+        "maximum-for-lse": (
+            like(p=lambda t: torch.where(t.seen, torch.exp(t.s - t.s.amax(-1, keepdim=True)), 0.0)),
+            f"{who}: the tile's maximum is subtracted from the scores. Here it is lse.",
+        ),
+        "softmax-of-a-tile": (
+            like(p=lambda t: torch.where(t.seen, t.s.softmax(-1), 0.0)),
+            f"{who}: P is the softmax of a tile's scores. A row has more tiles: P comes from lse.",
+        ),
         "first-tile-of-lse": (
             like(stale=("lse",)),
             f"{who}: each round takes the lse of the first tile. Load it from `start` on.",
@@ -366,6 +410,40 @@ def of_p(like, who, word):
         "scores-of-do": (
             like(s=lambda t: t.do @ t.k.mT * t.scale),
             f"{who}: the scores are made from do. They are q times k.",
+        ),
+    }
+
+
+def of_walk(like, who, walked, side, wrong_side, length, wrong_length):
+    """Mistakes in where the tiles of a walk begin.
+
+    The first two show in later cases than the others, whose results they may share there.
+    """
+    return {
+        "steps-of-the-other-side": (
+            like(walk=lambda w: range(w.begin, w.end, w.other)),
+            f"{who}: the walk takes steps of {wrong_side}. Its tiles have {side} {walked}.",
+        ),
+        "walks-to-the-other-length": (
+            like(walk=lambda w: range(w.begin, min(w.length, w.end), w.size)),
+            f"{who}: the walk over the {walked} ends at {wrong_length}. It ends at {length}.",
+        ),
+        "first-tile-only": (
+            like(walk=lambda w: tile_by_tile(w)[:1]),
+            f"{who}: only the first tile of {walked} was added up.",
+        ),
+        "first-tile-left-out": (
+            like(walk=lambda w: tile_by_tile(w)[1:]),
+            f"{who}: the first tile of {walked} was left out.",
+        ),
+        "last-tile-left-out": (
+            like(walk=lambda w: range(w.begin, w.end // w.size * w.size, w.size)),
+            f"{who}: the last, partly filled tile of {walked} was left out. Where does the walk "
+            "end?",
+        ),
+        "start-counts-tiles": (
+            like(walk=lambda w: range(w.begin, triton.cdiv(w.end, w.size))),
+            f"{who}: `start` went up by 1 in each round. It goes up by {side}.",
         ),
     }
 
@@ -393,6 +471,14 @@ def of_ds(like, who):
             like(ds=lambda t: t.dp - t.delta[..., None]),
             f"{who}: dS is dP - delta alone. It has to be multiplied by P.",
         ),
+        "delta-scaled": (
+            like(ds=lambda t: t.p * (t.dp - t.scale * t.delta[..., None])),
+            f"{who}: delta is multiplied by the scale before it is subtracted from dP.",
+        ),
+        "dp-scaled": (
+            like(dp=lambda t: t.do @ t.v.mT * t.scale),
+            f"{who}: dP is multiplied by the scale. It is dO times V, no more.",
+        ),
         "lse-for-delta": (
             like(ds=lambda t: t.p * (t.dp - t.lse[..., None])),
             f"{who}: lse was subtracted from dP instead of delta.",
@@ -415,13 +501,30 @@ def of_ds(like, who):
 def fits(square, other):
     """A product that is not transposed runs where the tile's sides happen to fit."""
     sides = square.shape[-1] == other.shape[-2]
-    return square @ other if sides else torch.full(square.shape[:-1] + (1,), float("nan"))
+    return square @ other if sides else torch.full((1, 1), NEVER, dtype=square.dtype)
 
 
 def of_the_first_head(do, q, k, v, lse, delta):
     """lse and delta without the head in their address."""
     lse, delta = (x.flatten(0, 1)[:1].expand(x[..., 0].numel(), -1) for x in (lse, delta))
     return do, q, k, v, lse.view(q.shape[:3]), delta.view(q.shape[:3])
+
+
+def placed_by_the_other(*names):
+    """Heads read as if they had the rows of the other tensors."""
+
+    def before(do, q, k, v, lse, delta):
+        given = {"do": do, "q": q, "k": k, "v": v, "lse": lse, "delta": delta}
+        for name in names:
+            x, rows = given[name], (k if name in ("q", "do") else q).shape[2]
+            flat = torch.nn.functional.pad(x.flatten(0, 2), (0, 0, 0, 1), value=NEVER)
+            heads = torch.arange(x.shape[:2].numel()).view(*x.shape[:2], 1)
+            at = heads * rows + torch.arange(x.shape[2])
+            there = flat[at.clamp_max(flat.shape[0] - 1)]
+            given[name] = torch.where(torch.arange(x.shape[2])[:, None] < rows, there, 0.0)
+        return tuple(given.values())
+
+    return before
 
 
 def of_the_kv_head(*names):
@@ -438,8 +541,13 @@ def of_the_kv_head(*names):
     return before
 
 
-# First in the list: where it makes a difference, so does a mask that is missing altogether.
-PAST_THE_END = {
+# First in the list: with few tiles other mistakes give zeros too; and where the second makes a
+# difference, so does a mask that is missing altogether.
+DQ_FIRST = {
+    "dq-zero": (
+        dq_like(lambda dq, scale: dq * 0),
+        "dQ is all zeros: nothing was added up, or P is 0 wherever a key is seen.",
+    ),
     "past-the-end-not-masked": (
         dq_like(p=lambda t: STEPS["p"](t) if t.since.any() else without_mask(t)),
         "dQ is NaN: past the end of K the score is 0 and P = exp(-lse) infinite, times 0. Set P to "
@@ -448,10 +556,15 @@ PAST_THE_END = {
 }
 
 DQ_SUSPECTS = (
-    PAST_THE_END
+    DQ_FIRST
     | of_p(dq_like, "dQ", "limit - start")
     | of_ds(dq_like, "dQ")
+    | of_walk(dq_like, "dQ", "keys", "BLOCK_N", "BLOCK_M", "`end`", "Lq")
     | {
+        "keys-placed-by-lq": (
+            dq_like(before=placed_by_the_other("k", "v")),
+            "dQ: k and v were read as heads of Lq rows. They have Lk.",
+        ),
         "k-not-transposed": (
             dq_like(s=lambda t: fits(t.q, t.k) * t.scale),
             "dQ: the scores are q times k. They need k transposed: `tl.trans`.",
@@ -467,14 +580,6 @@ DQ_SUSPECTS = (
         "first-tile-of-v": (
             dq_like(stale=("v",)),
             "dQ: each round takes the first tile of v. Load from `start` on.",
-        ),
-        "steps-of-block-m": (
-            dq_like(other_steps=True),
-            "dQ: the walk takes steps of BLOCK_M. Its tiles have BLOCK_N keys.",
-        ),
-        "walks-to-lq": (
-            dq_like(to_lq=True),
-            "dQ: the walk over the keys ends at Lq. Keys end at Lk; the walk ends at `end`.",
         ),
         "own-key-missing": (
             dq_like(seen=lambda t: t.cols < t.limit - 1),
@@ -513,11 +618,20 @@ DQ_SUSPECTS = (
         ),
         "dq-in-the-scores": (
             dq_like(
+                p=lambda t: torch.where(t.seen, without_mask(t), 0.0),
                 s=lambda t: (
                     (t.q @ t.k.mT + fits(t.acc["dq"], torch.eye(t.k.shape[-2]).to(t.q))) * t.scale
-                )
+                ),
             ),
             "dQ: dq was added to the scores. Only the last product adds to what is there.",
+        ),
+        "ds-transposed": (
+            dq_like(dq=lambda t: t.acc["dq"] + fits(t.ds.mT, t.k)),
+            "dQ: dS is transposed before it is multiplied by K. Leave it as it is.",
+        ),
+        "last-k-transposed": (
+            dq_like(dq=lambda t: t.acc["dq"] + fits(t.ds, t.k.mT)),
+            "dQ: K is transposed in the last product. dS times K needs it as it is.",
         ),
         "dq-from-p": (
             dq_like(dq=lambda t: t.acc["dq"] + t.p @ t.k),
@@ -545,9 +659,29 @@ DQ_SUSPECTS = (
 
 BOTH = "dK and dV"
 DKDV_SUSPECTS = (
-    of_p(dkdv_like, BOTH, "since - start")
+    {
+        "dk-zero": (
+            dkdv_like(lambda dk, dv, scale: (dk * 0, dv)),
+            "dK is all zeros: nothing was added up, or P is 0 wherever a key is seen.",
+        ),
+        "dv-zero": (
+            dkdv_like(lambda dk, dv, scale: (dk * scale, dv * 0)),
+            "dV is all zeros: nothing was added up.",
+        ),
+    }
+    | of_p(dkdv_like, BOTH, "since - start")
     | of_ds(dkdv_like, "dK")
+    | of_walk(dkdv_like, BOTH, "queries", "BLOCK_M", "BLOCK_N", "Lq", "Lk")
     | {
+        "walk-begins-at-first": (
+            dkdv_like(walk=lambda w: range(w.first, w.end, w.size)),
+            "dK and dV: the walk begins at the number of the first key. The first query that sees "
+            "it is at `begin`.",
+        ),
+        "queries-placed-by-lk": (
+            dkdv_like(before=placed_by_the_other("do", "q")),
+            "dK and dV: q and do were read as heads of Lk rows. They have Lq.",
+        ),
         "own-key-missing": (
             dkdv_like(seen=lambda t: t.rows > t.since),
             "dK and dV: the first query that sees a key is left out. `since` itself counts: `>=`.",
@@ -589,6 +723,14 @@ DKDV_SUSPECTS = (
             dkdv_like(dv=lambda t: t.p.mT @ t.do),
             "dV holds what the last tile of queries gave: the sum so far was overwritten. Give dv "
             "to tl.dot as its third argument.",
+        ),
+        "dk-turned": (
+            dkdv_like(dk=lambda t: t.acc["dk"] + fits(t.ds, t.q)),
+            "dK: dst is transposed already, and was transposed once more.",
+        ),
+        "dv-turned": (
+            dkdv_like(dv=lambda t: t.acc["dv"] + fits(t.p, t.do)),
+            "dV: pt is transposed already, and was transposed once more.",
         ),
         "dk-added-twice": (
             dkdv_like(dk=lambda t: 2 * t.acc["dk"] + t.ds.mT @ t.q),
@@ -641,14 +783,6 @@ DKDV_SUSPECTS = (
         "dv-times-q": (
             dkdv_like(dv=lambda t: t.acc["dv"] + t.p.mT @ t.q),
             "dV is made from q. It is P transposed times dO.",
-        ),
-        "steps-of-block-n": (
-            dkdv_like(other_steps=True),
-            "dK and dV: the walk takes steps of BLOCK_N. Its tiles have BLOCK_M queries.",
-        ),
-        "walks-to-lk": (
-            dkdv_like(to_lk=True),
-            "dK and dV: the walk over the queries ends at Lk. Queries end at Lq.",
         ),
         "q-not-transposed": (
             dkdv_like(s=lambda t: fits(t.k, t.q).mT * t.scale),
@@ -775,14 +909,14 @@ FAR_BELOW_ZERO = {
 
 CASES = [
     backward_case("one tile", 1, 1, 1, 16, 16, 16),
-    backward_case("two heads, ragged", 1, 2, 2, 18, 21, 16),
+    backward_case("two heads, three tiles, ragged", 1, 2, 2, 35, 37, 16),
+    backward_case("another scale, fewer keys", 1, 1, 1, 37, 18, 16, scale=0.6),
     backward_case("causal", 1, 1, 1, 35, 35, 16, causal=True),
     backward_case("causal, two heads share one", 2, 2, 1, 18, 18, 16, causal=True),
     backward_case("causal, fewer queries, wide tiles", 1, 1, 1, 20, 45, 16, True, tile=WIDE),
     backward_case("causal, tall tiles", 1, 1, 1, 45, 45, 16, True, tile=TALL),
     backward_case("causal, queries that saw nothing", 1, 1, 1, 36, 9, 16, True, lse=NOTHING_SEEN),
     backward_case("scores far below zero", 1, 1, 1, 18, 21, 16, **FAR_BELOW_ZERO),
-    backward_case("another scale", 1, 1, 1, 18, 18, 16, scale=0.6),
     backward_case("half precision, D = 40", 1, 1, 1, 18, 18, 40, dtype="float16"),
     backward_case("transposed memory", 1, 2, 1, 6, 10, 16, layout="transposed"),
     case(
@@ -824,7 +958,8 @@ def attention(q, k, v, causal, scale):
     s = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
     if causal:
         Lq, Lk = s.shape[-2:]
-        s = s.masked_fill(torch.arange(Lk) > torch.arange(Lq)[:, None] + Lk - Lq, -math.inf)
+        rows, cols = (torch.arange(n, device=s.device) for n in (Lq, Lk))
+        s = s.masked_fill(cols > rows[:, None] + Lk - Lq, -math.inf)
     return torch.softmax(s, dim=-1) @ v, torch.logsumexp(s, dim=-1)
 
 
@@ -909,7 +1044,8 @@ def notices_changes(attention_gradients, flash_attention):
 
 
 def gradient_case(note, B, H, HK, Lq, Lk, D, causal=False, scale=None, **more):
-    q, k, v, do = (tensor(B, h, L, D) for h, L in ((H, Lq), (HK, Lk), (HK, Lk), (H, Lq)))
+    layout, sizes = more.pop("layout", "contiguous"), ((H, Lq), (HK, Lk), (HK, Lk), (H, Lq))
+    q, k, v, do = (tensor(B, heads, L, D, layout=layout) for heads, L in sizes)
     return case(note, q=q, k=k, v=v, do=do, causal=causal, scale=scale, **more)
 
 
@@ -918,12 +1054,14 @@ GRADIENT_CASES = [
     gradient_case("causal, two heads share one", 1, 2, 1, 18, 18, 16, causal=True),
     gradient_case("another scale", 1, 1, 1, 9, 12, 16, scale=0.7),
     gradient_case("half precision", 1, 2, 1, 9, 9, 16, causal=True, dtype="float16"),
+    gradient_case("transposed memory", 1, 2, 1, 7, 10, 16, layout="transposed"),
 ]
 
 HIDDEN_GRADIENT_CASES = [
     gradient_case("one token, three batches", 3, 1, 1, 1, 1, 16, causal=True),
     gradient_case("causal, fewer queries", 2, 2, 1, 5, 40, 16, causal=True),
     gradient_case("causal, another scale", 1, 4, 2, 10, 10, 32, causal=True, scale=0.4),
+    gradient_case("memory with gaps", 2, 2, 1, 9, 17, 16, causal=True, layout="strided"),
 ]
 
 CHECKS = {

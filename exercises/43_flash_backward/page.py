@@ -443,6 +443,7 @@ def dkdv_kernel(
 def flash_bwd_dkdv(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
     """(dk, dv) of attention. tile: BLOCK_M queries, BLOCK_N keys (and launch options) to try."""
     tensors, numbers, flags = prepared(do, q, k, v, lse, delta, causal, scale)
+    # two sums stay in registers here: half of dq's tile, each way
     tile = tile or tile_of(q.dtype, "BLOCK_K", "BLOCK_M", 2)
     dk, dv = torch.empty((2, *k.shape), dtype=k.dtype, device=k.device)
     grid = (triton.cdiv(k.shape[2], tile["BLOCK_N"]) * k.shape[0] * k.shape[1],)
@@ -503,24 +504,17 @@ q, k, v, do = torch.randn(4, B, H, L, D, device=DEVICE, dtype=torch.float16).unb
 leaves = [x.detach().requires_grad_() for x in (q, k, v)]
 
 
-def forward_and_backward():
-    o, lse = flash_gqa(q, k, v, True)
-    return flash_bwd(do, q, k, v, o, lse, True)
-
-
 def of_torch(backend):
     with sdpa_kernel(backend):
         o = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=True)
         return torch.autograd.grad(o, leaves, do)
 
 
-ways = {"forward": lambda: flash_gqa(q, k, v, True), "forward and backward": forward_and_backward}
+ways = {"forward": lambda: flash_gqa(q, k, v, True)}
+ways["forward and backward"] = lambda: flash_bwd(do, q, k, v, *flash_gqa(q, k, v, True), True)
 if DEVICE == "cuda":
     ways["FlashAttention-2"] = lambda: of_torch(SDPBackend.FLASH_ATTENTION)
 timed = bench(ways, baseline="forward and backward", warmup=1000, stored="flash_backward")
-
-# for the first question: do, q, k, v, then lse and delta
-inputs = *torch.randn(4, 1, 1, 64, 16, device=DEVICE), *torch.randn(2, 1, 1, 64, device=DEVICE)
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -531,7 +525,10 @@ predict(
         "times as long: forward and backward together over the forward pass alone": None,
     },
     measured=[
-        lambda: traffic(flash_bwd_dkdv, *inputs, True, tile={"BLOCK_M": 16, "BLOCK_N": 16})["q"],
+        lambda: traffic(
+            flash_bwd_dkdv, *torch.randn(4, 1, 1, 64, 16, device=DEVICE),
+            *torch.randn(2, 1, 1, 64, device=DEVICE), True, tile={"BLOCK_M": 16, "BLOCK_N": 16},
+        )["q"],
         lambda: time_of(timed, "forward and backward", over="forward"),
     ],
     hints=[

@@ -23,15 +23,14 @@ from ..shared.llama import (
 from .page import MINE
 
 SUSPECTS = BLOCK_MISTAKES  # for page 65's layer
-ATTENTION = drawn(attention_arguments(1, 5))
-BLOCK = drawn(block_arguments(1, 5))
+ATTENTION, BLOCK = attention_arguments(1, 5), block_arguments(1, 5)
 
 
-def _takes_them_from_ops(fn, arguments, wanted):
+def _takes_them_from_ops(fn, specs, wanted):
     """Each of the functions in `ops` is called as often as wanted, and none but these."""
     if "ops" not in inspect.signature(fn).parameters:
         return  # it stands for a function in another process, which can be given no functions
-    calls = dict.fromkeys(vars(MINE), 0)
+    arguments, calls = drawn(specs), dict.fromkeys(vars(MINE), 0)
 
     def counted(name):
         def call(*given, **options):

@@ -14,7 +14,7 @@ EPS = 1e-5
 # them afterwards, in `only_products`.
 PRODUCTS = ("mm", "addmm", "bmm", "matmul", "linear", "add", "add_", "addmm_")
 KERNELS_WORK = (
-    *("silu", "sigmoid", "mul", "mul_", "neg", "sub", "div", "exp", "pow", "square", "mean", "sum"),
+    *("silu", "sigmoid", "mul", "mul_", "neg", "sub", "rsub", "div", "exp", "pow", "mean", "sum"),
     *("rsqrt", "sqrt", "rms_norm", "_fused_rms_norm", "native_layer_norm", "cat", "stack", "copy_"),
     *("softmax", "_softmax", "masked_fill", "triu", "tril", "arange", "where", "amax"),
     *("_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_flash_attention"),
@@ -179,9 +179,12 @@ ATTENTION_MISTAKES = {
         turned=lambda q, k, v, cos, sin: (_neighbours(q, cos, sin), _neighbours(k, cos, sin), v),
     ),
     "keys-and-values-swapped": _(
-        "Keys and values have changed places: in the split (the product holds q, k, v), or in the "
-        "call of `flash_gqa`.",
+        "Keys and values have changed places. The product holds q, k, v, in this order.",
         cut=_cut_in_another_order("q", "v", "k"),
+    ),
+    "values-for-keys": _(
+        "In the call of `flash_gqa`, keys and values have changed places.",
+        seen=lambda q, k, v: attend(q, v, k),
     ),
     "another-order": _(
         "The product was cut in the order k, v, q. It holds q, k, v.",
@@ -238,6 +241,14 @@ ATTENTION_MISTAKES = {
     "last-product-missing": _(
         "The product with w_o is missing.",
         product=lambda o, w: o if _square(o, w) else o @ w,
+    ),
+    "sum-and-factor-swapped": (
+        lambda x, n, w_qkv, w_o, *rest: attention_ref(
+            *(x, n, w_qkv, w_o, *rest),
+            product=lambda o, w: o if _square(o, w) else o @ w,
+            kept=lambda x, h: x @ w_o if _square(x, w_o) else x,
+        ),
+        "o and x have changed places in the last product: `torch.addmm(c, a, b)` is c + a @ b.",
     ),
     "last-product-transposed": _(
         "The last product takes the transpose of w_o. Here weights lie as (in, out): `o @ w_o`.",
@@ -384,8 +395,9 @@ def drawn(specs):
     return made
 
 
-def only_products(fn, arguments, allow=PRODUCTS):
+def only_products(fn, specs, allow=PRODUCTS):
     """Raise AssertionError where torch does what the kernels are for."""
+    arguments = drawn(specs)
     with watching(allow) as watch:
         fn(*arguments)
     used = ", ".join(f"torch.{name}" for name in dict.fromkeys(watch.compute))

@@ -224,3 +224,11 @@ def parts_of(values: torch.Tensor, dim: int) -> tuple[torch.Tensor, ...]:
     mean = torch.where(there, values, 0.0).sum(dim) / n.clamp_min(1)
     apart = torch.where(there, values - mean.unsqueeze(dim), 0.0)
     return n, mean, apart.pow(2).sum(dim)
+
+
+def whole(
+    n: torch.Tensor, mean: torch.Tensor, m2: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mean and M2 of all parts along the last dimension together, which stays with size 1."""
+    both = (n * mean).sum(-1, keepdim=True) / n.sum(-1, keepdim=True)
+    return both, (m2 + n * (mean - both).pow(2)).sum(-1, keepdim=True)

@@ -6,25 +6,34 @@ A mistake is played on memory as it is in a contiguous case: a row of numbers, w
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
 
+from tritonbook import matmul_tile
 from tritonbook.checking import Tolerance, rounded_once
 from tritonbook.checking.cases import Case, arguments
 from tritonbook.checking.compare import derive_tolerance
+from tritonbook.checking.trial import CheckTimeout
 from tritonbook.seeing.compiled import compile_gate
 
 AROUND = 1 << 14  # NaN before and after a matrix
 NAN = float("nan")
 
 
+def tile_of(tile: dict[str, int] | None, dtype: torch.dtype) -> dict[str, int]:
+    """The tile that a call asks for; the wrappers' own choice where it asks for none."""
+    return tile or matmul_tile(dtype)
+
+
 def ceil_div(size: int, tile: int) -> int:
     return -(-size // tile)
 
 
-def programs(M: int, N: int, tile: dict[str, int]) -> int:
-    """Tiles that cover an M x N matrix."""
+def programs(M: int, N: int, tile: dict[str, int] | None = None) -> int:
+    """Tiles that cover an M x N matrix; the most there can be where the answer chooses the tile."""
+    tile = tile or {"BLOCK_M": 16, "BLOCK_N": 16}
     return ceil_div(M, tile["BLOCK_M"]) * ceil_div(N, tile["BLOCK_N"])
 
 
@@ -42,13 +51,26 @@ def stays_float32(of: Case) -> Callable[[Any], None]:
     """
 
     def stays(fn: Any) -> None:
-        found = compile_gate(fn, arguments(of), of.options, arch=80)
+        inputs = arguments(of)
+        found = waited_for(lambda: compile_gate(fn, inputs, of.options, arch=80))
         assert not any(kernel.tensor_cores for kernel in found.kernels), (
             "Compiled for an A100, your kernel cuts float32 to TF32: its tiles go to the tensor "
             'cores. Ask for float32 in `tl.dot`: input_precision="ieee".'
         )
 
     return stays
+
+
+def waited_for(call: Callable[[], Any]) -> Any:
+    """The result of a call that has a time limit of its own: that of the answer's code is not
+    meant for the compiler, which may have to be started first."""
+    with ThreadPoolExecutor(1) as other:
+        answer = other.submit(call)
+        while True:
+            try:
+                return answer.result()
+            except CheckTimeout:
+                continue
 
 
 def as_tf32(x: torch.Tensor) -> torch.Tensor:
@@ -127,17 +149,22 @@ def one_step_too_far(block: int) -> tuple[Callable[..., torch.Tensor], str]:
     )
 
 
+SAME_TILES = (
+    "Every step multiplies the same two tiles, the first ones. Move the pointers on along K, or "
+    "add k to their offsets."
+)
+
 Sentences = dict[str, tuple[Callable[..., torch.Tensor], str]]
 
 
 def mistakes(
-    block_of: Callable[[dict[str, int] | None, torch.Tensor], dict[str, int]],
+    block_of: Callable[[dict[str, int] | None, torch.dtype], dict[str, int]],
 ) -> Sentences:
-    """Mistakes of a tiled product a @ b. block_of: the tile of a call, from its option and a."""
+    """Mistakes of a tiled product a @ b. block_of: a call's tile, from its option and its dtype."""
 
     def played(**how: Any) -> Callable[..., torch.Tensor]:
-        def formula(a, b, *, tile=None):
-            block = block_of(tile, a)["BLOCK_K"]
+        def formula(a, b, *, dtype, tile=None):
+            block = block_of(tile, dtype)["BLOCK_K"]
             told = {
                 name: how[name](a, b, block)
                 for name in ("a_step", "b_step", "b_row")
@@ -153,19 +180,22 @@ def mistakes(
     def only_last(so_far, product):
         return product
 
-    def in_half(so_far, product):
-        return (so_far + product.half().double()).half().double()
-
     def half_sum(a, b, *, dtype, tile=None):
+        def rounded(so_far, product):
+            return (so_far + product.to(dtype).double()).to(dtype).double()
+
         if dtype == torch.float32:
             return a @ b
-        return walked(a, b, block_of(tile, a)["BLOCK_K"], add=in_half)
+        return walked(a, b, block_of(tile, dtype)["BLOCK_K"], add=rounded)
+
+    def padded_with_ones(a, b, *, dtype, tile=None):
+        return a @ b + -a.shape[1] % block_of(tile, dtype)["BLOCK_K"]
 
     def with_programs(rows, columns):
         """Computed by so many rows and columns of programs: functions of M, N and the tile."""
 
-        def formula(a, b, *, tile=None):
-            sizes = block_of(tile, a)
+        def formula(a, b, *, dtype, tile=None):
+            sizes = block_of(tile, dtype)
             BM, BN = sizes["BLOCK_M"], sizes["BLOCK_N"]
             M, N = a.shape[0], b.shape[1]
             return covered(a @ b, rows(M, N, BM, BN) * BM, columns(M, N, BM, BN) * BN)
@@ -173,7 +203,10 @@ def mistakes(
         return formula
 
     def apart(row):
-        return lambda a, b, *, tile=None: stored_apart(a @ b, row(a), block_of(tile, a))
+        def formula(a, b, *, dtype, tile=None):
+            return stored_apart(a @ b, row(a), block_of(tile, dtype))
+
+        return formula
 
     return {
         "a-stands-still": (
@@ -213,7 +246,15 @@ def mistakes(
         ),
         "both-stand-still": (
             played(a_step=lambda a, b, block: 0, b_step=lambda a, b, block: 0),
-            "Every step multiplies the same two tiles, the first ones. Move the pointers on.",
+            SAME_TILES,
+        ),
+        "both-stand-still-unmasked": (
+            played(
+                a_step=lambda a, b, block: 0,
+                b_step=lambda a, b, block: 0,
+                counts=lambda j, k, K: j < K,
+            ),
+            SAME_TILES,
         ),
         "only-last-step": (
             played(add=only_last),
@@ -225,19 +266,32 @@ def mistakes(
             "The sum so far is added twice in each step. `tl.dot(a, b, acc, ...)` has added acc "
             "already: assign, no `+=`.",
         ),
+        "sum-starts-at-one": (
+            lambda a, b: a @ b + 1,
+            "Everything is 1 too large: `acc` starts with ones.",
+        ),
+        "masked-lanes-hold-one": (
+            padded_with_ones,
+            "The masked lanes along K hold 1 and enter the sum: `other=0.0`.",
+        ),
         "only-first-step": (
             played(starts=lambda K, block: range(1)),
             "Only the first step along K counts. Does the loop go on to K?",
         ),
         "last-step-left-out": (
             played(starts=lambda K, block: range(0, (K - 1) // block * block, block)),
-            "The last step along K is missing. A loop over `range(0, K, BLOCK_K)` has it, also "
+            "The last step along K is missing. With `range(0, K, BLOCK_K)` the loop has it, also "
             "where K is no multiple of BLOCK_K.",
         ),
         "lanes-past-k": (
             played(counts=lambda j, k, K: j < K),
             "Lanes past K reached the sum. In the last step only K - k of them count: the mask is "
             "`offs_k < K - k`, for A and for B, and `other=0.0` makes the others harmless.",
+        ),
+        "k-subtracted-twice": (
+            played(counts=lambda j, k, K: j < K - 2 * k),
+            "k counts twice in the mask along K. Where the offsets hold k already it is "
+            "`offs_k < K`, and otherwise `offs_k < K - k`.",
         ),
         "k-mask-too-short": (
             played(counts=lambda j, k, K: j < K - k - 1),

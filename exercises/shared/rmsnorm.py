@@ -76,6 +76,22 @@ ROW_MISTAKES = {
         lambda x, w, eps: exact(x, 1 + w, eps),
         "The row is multiplied by 1 + w. Here it is w alone.",
     ),
+    "weight-added": (
+        lambda x, w, eps: exact(x, torch.ones_like(w), eps) + w,
+        "The weight is added to the row. Multiply by it.",
+    ),
+    "row-missing": (
+        lambda x, w, eps: exact(x, w, eps) / x,
+        "This is the weight over the root: the row itself is missing as a factor.",
+    ),
+    "row-added": (
+        lambda x, w, eps: x + exact(x, w, eps) / x,
+        "The row is added, where it has to be multiplied.",
+    ),
+    "eps-subtracted": (
+        lambda x, w, eps: exact(x, w, -eps),
+        "`eps` is subtracted: a row of tiny numbers has the root of a negative number. Add it.",
+    ),
     "first-weight-only": (
         lambda x, w, eps: exact(x, w[:1].expand_as(w), eps),
         "Every element is multiplied by the first weight. Load a tile of weights.",

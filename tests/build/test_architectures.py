@@ -164,7 +164,7 @@ def test_limits_of_an_exercise_that_was_not_compiled_are_broken():
     "slug, keys",
     [
         ("30", {"register_library", "register_custom", "register_triton"}),
-        ("31", {"kernel_source", "use_workbook_ops"}),
+        ("31", {"kernel_source", "softmax_backward"}),
     ],
 )
 def test_kernels_behind_operators_are_compiled_too(slug, keys):

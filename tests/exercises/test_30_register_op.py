@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tritonbook import DEVICE
-from tritonbook.course.cases import call
+from tritonbook.course.cases import call, pictures
 from tritonbook.course.closure import export_source
 from tritonbook.course.exercises import get, load
 
@@ -74,3 +74,19 @@ def test_an_operator_can_be_registered_from_its_kept_source(key, tmp_path, monke
     x, w = torch.randn(3, 8, device=DEVICE), torch.ones(8, device=DEVICE)
     want = torch.nn.functional.rms_norm(x, (8,), w, 1e-5)
     torch.testing.assert_close(operator(x, w, 1e-5), want)
+
+
+def test_floors_stand_in_the_order_of_a_call():
+    """Kills: floors upside down; a text for screen readers that says less than the picture."""
+    floors = [("Autograd", "notes", "you"), ("CUDA", "computes", "a < b")]
+    picture = pictures("register_op").draw_floors("Down", floors)
+    assert picture.svg.index("Autograd") < picture.svg.index("CUDA")
+    assert "a &lt; b" in picture.svg and "a < b" not in picture.svg
+    for words in ("Autograd", "notes", "you", "CUDA", "computes"):
+        assert words in picture.text
+
+
+def test_a_house_without_floors_is_refused():
+    """Kills: an empty card where a picture should be."""
+    with pytest.raises(ValueError, match="at least one"):
+        pictures("register_op").draw_floors("Down", [])

@@ -97,15 +97,15 @@ class Judge:
         Cases on a GPU may be large, and the CPU lacks some operators for some dtypes: then without.
         """
         values = self.values(case)
-        if device.INTERPRET:
-            copies = {name: value.clone() for name, value in values.items()}
-            with contextlib.suppress(RuntimeError):
-                return self._dtypes_for(case, copies)
+        copies = {name: value.clone() for name, value in values.items()}
         without_data = {
             name: torch.empty(value.shape, dtype=value.dtype, device="meta")
             for name, value in values.items()
         }
-        return self._dtypes_for(case, without_data)
+        first, second = (copies, without_data) if device.INTERPRET else (without_data, copies)
+        with contextlib.suppress(RuntimeError):
+            return self._dtypes_for(case, first)
+        return self._dtypes_for(case, second)
 
     def _dtypes_for(self, case: Case, values: dict[str, torch.Tensor]) -> list[torch.dtype]:
         arguments = [values.get(name, value) for name, value in case.arguments.items()]

@@ -6,21 +6,51 @@ committed in `tritonbook/timing/stored/`.
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
+
+from tritonbook.port.device import versions
 
 from .result import BenchResult, Sweep
 
 DIRECTORY = Path(__file__).parent / "stored"
 
 
-def load(name: str) -> BenchResult | Sweep | None:
+@dataclass
+class Curves:
+    """Series over the steps of a training, and what there is to say of them in words."""
+
+    curves: dict[str, list[float]]
+    text: str = ""
+    machine: dict[str, str] = field(default_factory=versions)
+    date: str = field(default_factory=lambda: datetime.date.today().isoformat())
+    elsewhere: bool = False  # made on another machine and kept with the workbook
+
+    @property
+    def label(self) -> str:
+        """Where they come from: GPU, versions and date, in one line."""
+        machine, far = self.machine, "NOT THIS MACHINE: " if self.elsewhere else ""
+        made = f"torch {machine['torch']}, triton {machine['triton']}, {self.date}"
+        return f"{far}{machine['gpu']}, {made}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": "curves", **asdict(self)}
+
+
+def load(name: str) -> BenchResult | Sweep | Curves | None:
     """The stored result `name`, marked as measured elsewhere; None if none was kept."""
     path = DIRECTORY / f"{name}.json"
     if not path.exists():
         return None
     found = json.loads(path.read_text(encoding="utf-8"))
+    if found["kind"] == "curves":
+        curves = Curves(**{key: value for key, value in found.items() if key != "kind"})
+        curves.elsewhere = True
+        return curves
     if found["kind"] == "sweep":
         sweep = Sweep.from_dict(found)
         for result in sweep.results:
@@ -31,7 +61,7 @@ def load(name: str) -> BenchResult | Sweep | None:
     return result
 
 
-def keep(name: str, result: BenchResult | Sweep) -> None:
+def keep(name: str, result: BenchResult | Sweep | Curves) -> None:
     """Write `result` where TRITONBOOK_STORE_BENCH says; without that variable, do nothing."""
     directory = os.environ.get("TRITONBOOK_STORE_BENCH")
     if not directory:

@@ -1,0 +1,62 @@
+"""Page 24: what becomes of the loop along D, the ledger against the meter, the pictures."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import needs
+import pytest
+import torch
+
+from tritonbook import pictures, traffic
+from tritonbook.course.exercises import get, load
+from tritonbook.seeing.compiled import compile_gate
+
+
+@pytest.fixture(scope="module")
+def page():
+    return load(get("24_mlp_one_kernel"))
+
+
+@pytest.mark.parametrize("arch", [80, 90])
+@pytest.mark.parametrize("D", [64, 128, 256, 1024])
+def test_no_width_spills(page, D, arch):
+    """Kills: a tile with more accumulators than a thread has registers."""
+    shapes = [(65536, D), (D, 4 * D), (4 * D, D)]
+    inputs = [torch.empty(*shape, dtype=torch.bfloat16, device="meta") for shape in shapes]
+    found = compile_gate(page.mlp_gelu_fused, inputs, {}, arch, timeout=120)
+    assert found.ok, found.message
+    assert [kernel.spills for kernel in found.kernels] == [0]
+
+
+@pytest.mark.parametrize("D", [64, 128, 256])
+def test_a_narrow_layer_has_one_loop(page, D):
+    """D is a constant to the compiler. Kills: a loop of one turn that stays, so that the loads of
+    the next step along H cannot begin."""
+    shapes = [(4096, D), (D, 4 * D), (4 * D, D)]
+    inputs = [torch.empty(*shape, dtype=torch.bfloat16, device="meta") for shape in shapes]
+    found = compile_gate(page.mlp_gelu_fused, inputs, {}, 90, timeout=120, ptx=True)
+    assert found.ok, found.message
+    assert "Depth=2" not in found.kernels[0].ptx
+
+
+@needs.interpreter
+@pytest.mark.parametrize(("M", "D", "H"), [(64, 300, 64), (64, 128, 256), (130, 40, 70)])
+def test_the_ledgers_weights_are_what_the_meter_counts(page, M, D, H, monkeypatch):
+    """Kills: a ledger of w1 and w2 that another kernel asks for."""
+    tile = page.mlp_tile(D, torch.float16)
+    names = page.traffic_ledger.__globals__
+    monkeypatch.setitem(names, "ROWS_OF_A_TILE", tile["BLOCK_M"])
+    monkeypatch.setitem(names, "COLUMNS_OF_A_TILE", tile["BLOCK_N"])
+    x, w1, w2 = (torch.randn(*shape).half() for shape in [(M, D), (D, H), (H, D)])
+    seen = traffic(page.mlp_gelu_fused, x, w1, w2)
+    asked = sum(each.read for each in (seen["w1"], seen["w2"]))
+    assert asked == page.traffic_ledger(M, D, H)["fused"]["asked"]
+
+
+@pytest.mark.parametrize(("fused", "says"), [(False, "in memory:"), (True, "never in memory")])
+def test_the_pictures_say_where_the_hidden_values_are(fused, says):
+    """Kills: two pictures that are the same."""
+    drawing = pictures("mlp_one_kernel").draw_mlp(fused)
+    root = ElementTree.fromstring(drawing._repr_svg_())
+    assert says in [node.text for node in root.iter() if node.tag.endswith("}text")]
