@@ -1,4 +1,4 @@
-"""The same bits at every call: twenty times what the checks of notebooks 41 to 44 ask thrice."""
+"""The same bits at every call: twenty times what the checks of pages 42 to 44 ask thrice."""
 
 import pytest
 import torch
@@ -19,13 +19,13 @@ def _heads(count):
 
 
 def _attention():
-    page = load(get("41_flash_attention"))
+    page = load(get("42_flash_gqa"))
     q, k, v = _heads(4), _heads(2), _heads(2)
     return lambda: page.flash_gqa(q, k, v, True)
 
 
 def _backward():
-    forward = load(get("41_flash_attention")).flash_gqa
+    forward = load(get("42_flash_gqa")).flash_gqa
     page = load(get("43_flash_backward"))
     q, k, v, do = _heads(4), _heads(2), _heads(2), _heads(4)
     o, lse = forward(q, k, v, True)

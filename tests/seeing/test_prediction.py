@@ -217,7 +217,7 @@ DERIVED = {
     "31_op_library": (12, 54_000),
     "40_rope": (8_192, 0.057, 10),
     "41_flash_attention": (6_144, 0.42),
-    "42_flash_gqa": (64, 524_288, 4),
+    "42_flash_gqa": (62, 524_288, 4),
     "43_flash_backward": (10_240, 4.5),
     "44_llama_block": (1_376_256, 2.92),
     "45_llama_decode_train": (5.545, 12_800),
