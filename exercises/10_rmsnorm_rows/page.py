@@ -35,7 +35,7 @@ setup()
 # 1. one program per row, the whole row in one tile (here, Task 1),
 # 2. one program per row, the row in several tiles (here, Task 2),
 # 3. several programs per row (page 11),
-# 4. several rows per program (page 11 too).
+# 4. several rows per program (page 12).
 #
 # In the picture 4 rows of 10 elements go to 4 programs. The tile is 16 wide, since it must be a
 # power of two. Six of its lanes are masked.

@@ -294,8 +294,8 @@ apart = max((call - calls[0]).abs().max().item() for call in calls)
 print(f"{len(calls)} calls, different results: {len(distinct)}, at most {apart:.1e} apart")
 
 # %% [markdown]
-# An H100 gave five different results in 20 calls. A training run that nobody can repeat has cost many
-# people many days. If you want the same bits every time, you have to fix the order of the additions.
+# An H100 gave five different results in one run of this cell, and eight in another. A training run
+# that nobody can repeat has cost many people many days. If you want the same bits every time, you have to fix the order of the additions.
 #
 # ## Task 2. The same bits every time
 #
@@ -519,7 +519,7 @@ predict(
 # **Pieces.** 132 / 8 = 16.5, rounded up 17.
 #
 # **Milliseconds.** x is read twice and y written once, 134 MB each: 403 MB. At 2,967 GB/s that takes
-# 0.136 ms at least. An H100 took 0.160.
+# 0.136 ms at least. An H100 took 0.159.
 #
 # </details>
 
@@ -532,8 +532,8 @@ timed
 # %% [markdown]
 # **Read the first table** in its column `device ms`, the GPU's own time. (`ms` is what your program
 # pays. For so little work that is mostly Python, which launches two kernels.) On an H100 scheme 2 takes
-# 46 µs. From 4 to 16 pieces, as more and more SMs get work, scheme 3 falls from 9.0 to 6.4 µs. From 33
-# to 256 pieces it stays at about 6: a wide valley, and the 33 of `splits_for` lie in it. With 1,024
+# 46 µs. From 4 to 16 pieces, as more and more SMs get work, scheme 3 falls from 8.2 to 6.2 µs. From 33
+# to 256 pieces it stays just below 6: a wide valley, and the 33 of `splits_for` lie in it. With 1,024
 # pieces it takes 13. There a program has 256 elements of its own and reads 1,024 partial sums.
 #
 # **The second table** shows what scheme 3 costs. The rows have 134 MB, far more than the cache, so the

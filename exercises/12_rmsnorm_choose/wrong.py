@@ -70,10 +70,10 @@ def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):
 
 RULES = '''    if N <= 512:
         return "multirow"
-    if N > 16384 and M < num_sms:
-        return "split"
     if N <= 32768:
         return "row"
+    if M < num_sms:
+        return "split"
     return "loop"'''
 SHORT = '    if N <= 512:\n        return "multirow"\n'
 FEW = '    if N > 16384 and M < num_sms:\n        return "split"\n'
@@ -216,10 +216,11 @@ VARIANTS = {
         Variant("contiguous_first", ("    N = x.shape[-1]\n", "    x = x.contiguous()\n    N = x.shape[-1]\n")),
     ],
     "rmsnorm": [
-        Variant("other_borders", ("N <= 512", "N <= 256"), ("N <= 32768", "N <= 65536")),
+        Variant("other_borders", ("N <= 512", "N <= 256"), ("N <= 32768", "N <= 20000")),
         Variant("several_rows_up_to_2048", ("N <= 512", "N <= 2048")),
         Variant("twice_as_many_rows_as_sms", ("M < num_sms", "M < 2 * num_sms")),
         Variant("half_as_many_rows_as_sms", ("M < num_sms", "M <= num_sms // 2")),
+        Variant("split_first", (RULES, SHORT + FEW + FITS + '    return "loop"')),
         Variant("loop_from_16384", ("N <= 32768", "N <= 16384")),
         Variant("several_rows_only_of_many", ("N <= 512", "N <= 512 and M > 4 * num_sms")),
         Variant("rules_the_other_way_round", (RULES, '    if N > 16384:\n        return "split" if M < num_sms else "loop"\n    return "row" if N > 512 else "multirow"')),
@@ -241,8 +242,7 @@ EQUIVALENT = {
         'if N <= 512: => if N < 512:': "the border itself: both schemes take as long there",
         'if N <= 32768: => if N < 32768:': "the border itself: both schemes take as long there",
         'if N <= 512: => if N <= 513:': "the border itself: both schemes take as long there",
-        'if N > 16384 and M < num_sms: => if N > 16384 and M <= num_sms:': "the border itself: both schemes take as long there",
+        'if M < num_sms: => if M <= num_sms:': "the border itself: both schemes take as long there",
         'if N <= 32768: => if N <= 32769:': "the border itself: both schemes take as long there",
-        'if N > 16384 and M < num_sms: => if N > 16385 and M < num_sms:': "the border itself: both schemes take as long there",
     },
 }

@@ -233,9 +233,10 @@ for shift in (0, 100, 1_000, 10_000):
     print(f"{shift:7,} {on_paper:16.4f} {first:15.4f} {exact:9.4f}")
 
 # %% [markdown]
-# At 100 the fourth digit is wrong, at 1,000 the third, at 10,000 all of them. The squares are near 100,000,000 there, and
-# float32 numbers of that size lie 8 apart: 24 binary digits do not reach further. The difference of
-# two such numbers is a multiple of 8. It may be 0, or even negative, and then its root is NaN.
+# At 100 the fourth digit is wrong, at 1,000 the third, at 10,000 all of them. The squares are near
+# 100,000,000 there, and float32 numbers of that size lie 8 apart: 24 binary digits do not reach
+# further. The difference of two such numbers is a multiple of 8. It may be 0, or even negative, and
+# then its root is NaN.
 #
 # **Subtract first, then square.** Your kernel of Task 1 does, because it has the whole row. What can
 # somebody do who has only a part of it?

@@ -77,8 +77,8 @@ def mutations(answer: str) -> list[Mutation]:
     strides = {name for name in names if name.startswith("stride_")}
     found: dict[str, Mutation] = {}
     solved, names = gaps.solved_text(answer), []
-    speed = [node.value for node in ast.walk(tree) if getattr(node, "arg", None) in _SPEED]
-    speed = [node for node in speed if isinstance(node, ast.expr)]
+    keywords = [node for node in ast.walk(tree) if isinstance(node, ast.keyword)]
+    speed = [node.value for node in keywords if node.arg in _SPEED]
     for edit in _edits(tree, lines, strides):
         if any(_within(edit, node) for node in speed):
             continue
