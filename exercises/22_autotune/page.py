@@ -3,7 +3,7 @@
 #   title: Autotune
 #   minutes: 45
 #   needs: interpreter
-#   requires: [20_matmul]
+#   requires: [21_matmul_grouped]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - read a table of configs, and drop those that do not fit or cannot win
