@@ -314,3 +314,18 @@ VARIANTS = {
         Variant("returns_a_list_as_tuple", (GIVEN, "return (*(dq, dk, dv), None, None)")),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "attention_delta": {
+        'o = tl.load(o_ptr + offsets, mask=mask, other=0.0).to(tl.float32) => o = tl.load(o_ptr + offsets, mask=mask, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'do = tl.load(do_ptr + offsets, mask=mask, other=0.0).to(tl.float32) => do = tl.load(do_ptr + offsets, mask=mask, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'o = tl.load(o_ptr + offsets, mask=mask, other=0.0).to(tl.float32) => o = tl.load(o_ptr + offsets, mask=mask, other=1.0).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        'do = tl.load(do_ptr + offsets, mask=mask, other=0.0).to(tl.float32) => do = tl.load(do_ptr + offsets, mask=mask, other=1.0).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+    },
+    "flash_bwd_dkdv": {
+        'store_rows(dk_ptr, kv_head, first, Lk, dk * scale, D, BLOCK_N, BLOCK_D) store_rows(dv_ptr, kv_head, first, Lk, dv, D, BLOCK_N, BLOCK_D) => store_rows(dv_ptr, kv_head, first, Lk, dv, D, BLOCK_N, BLOCK_D) store_rows(dk_ptr, kv_head, first, Lk, dk * scale, D, BLOCK_N, BLOCK_D)': "two stores to different places",
+        'lse = tl.load(lse_ptr + head * Lq + offs_m, mask=offs_m < Lq, other=0.0) => lse = tl.load(lse_ptr + head * Lq + offs_m, mask=offs_m < Lq, other=1.0)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        'delta = tl.load(delta_ptr + head * Lq + offs_m, mask=offs_m < Lq, other=0.0) => delta = tl.load(delta_ptr + head * Lq + offs_m, mask=offs_m < Lq, other=1.0)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+    },
+}

@@ -291,13 +291,6 @@ def names_of(exercise: Exercise) -> dict:
     names |= {name: table for name, table in tables.items() if table}
     if exercise.slug == "31_op_library":  # test_31_op_library.py counts what its model launches
         names |= {"counted": lambda: ({"mm": 12}, {})}
-    if exercise.slug == "42_flash_gqa":
-        names["shared"] = here
-        made = vars(load(exercise)) | names
-        exec(
-            next(cell.source for cell in exercise.cells if "def masked_tiles" in cell.source), made
-        )
-        names["masked_tiles"] = made["masked_tiles"]
     return names | LEFT.get(exercise.slug, {})
 
 
