@@ -66,10 +66,10 @@ test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this 
 test-container: $(STAMP)  ## build the container's root for real, run the job scripts under Slurm (root)
 	@$(BIN)/python -m pytest -q -m container
 
-kill-mutate: $(STAMP)  ## machine-made mistakes that a check accepts: [SLUG=04_softmax]
+mutate: $(STAMP)  ## machine-made mistakes that a check accepts: [SLUG=04_softmax]
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tritonbook.build mutate $(SLUG)
 
-matrix: $(STAMP)  ## every wrong kernel and the diagnosis it gets
+kill-matrix: $(STAMP)  ## every wrong kernel and the diagnosis it gets
 	@$(BIN)/python -m tritonbook.build kill-matrix
 
 matrix: $(STAMP)  ## the course on four pairs of torch and Triton; writes the README's table

@@ -4,8 +4,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-from benchmarks.op import Op, Problem, optional, peer, solution
-from tritonbook.warp_jobs import can_run_gluon
+from benchmarks.op import Op, Problem, Provider, given, optional, peer, solution
 
 CAUSAL = True
 
@@ -57,10 +56,10 @@ def native_gradients(backend):
     return peer(both)
 
 
-def _not_handed_over(flash_fwd):
-    """Where long texts go to the kernel in Gluon, tile sizes of one's own keep them: the usual."""
-    sizes = (64, 128) if can_run_gluon() else ()
-    return lambda q, k, v, causal: flash_fwd(q, k, v, causal, None, *sizes)
+def _record():
+    from benchmarks.records.attention import attention_record
+
+    return attention_record
 
 
 def _problem(B, L, D, tensors, **targets):
@@ -84,7 +83,7 @@ def _problem(B, L, D, tensors, **targets):
 OPS = [
     Op(
         name="flash_fwd",
-        notebook="41_flash_attention",
+        notebook="42_flash_gqa",
         problems=[
             _problem(2, 4096, 128, 3, cudnn=0.85, flaggems=1.2),
             _problem(1, 16384, 128, 3, cudnn=0.95, flaggems=1.2),
@@ -94,7 +93,10 @@ OPS = [
         part=last_head,
         providers={
             "flash_fwd": solution("flash_fwd"),
-            "flash_fwd, plain Triton": solution("flash_fwd", _not_handed_over),
+            "flash_two_phases": solution("flash_two_phases"),
+            "flash_gqa": solution("flash_gqa"),
+            "attention record": Provider(_record, ours=True),
+            "flash_gluon": given("flash_gluon"),
             "cudnn": native(SDPBackend.CUDNN_ATTENTION),
             "flash-attention-2": native(SDPBackend.FLASH_ATTENTION),
             "flaggems": optional("flag_gems.ops.attention", _flaggems),

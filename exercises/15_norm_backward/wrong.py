@@ -151,15 +151,15 @@ VARIANTS = {
         Variant("mask_by_product", (MASK, "mask = (offs_g[:, None] < G) & (offs_n[None, :] < N)")),
     ],
     "layernorm_backward": [
-        Variant("no_pipeline", (", num_stages=2", "")),
-        Variant("three_stages", ("num_stages=2", "num_stages=3")),
+        Variant("no_pipeline", (", num_stages=3", "")),
+        Variant("two_stages", ("num_stages=3", "num_stages=2")),
         Variant("masked_again", (X_HAT, "x_hat = tl.where(mask_n, (x - mean) * rstd, 0.0)")),
         Variant("divided_before_the_sum", (MEAN_G, "mean_g = tl.sum(g / N, axis=0)")),
         Variant("in_two_steps", (DX, "dx = g - mean_g\n        dx -= x_hat * mean_gx\n        dx *= rstd")),
         Variant("strides_of_a_contiguous_dx", (DX_STORE, DX_STORE.replace("dx,", "dx.to(dx_ptr.dtype.element_ty),"))),
     ],
     "rmsnorm_backward": [
-        Variant("no_pipeline", (", num_stages=2", "")),
+        Variant("no_pipeline", (", num_stages=3", "")),
         Variant("in_one_sum", (RMS_DX, "dx = g * rstd - x * rstd * rstd * rstd * tl.sum(x * g, axis=0) / N")),
         Variant("sqrt_and_divide", (RSTD, "rstd = 1.0 / tl.sqrt(tl.sum(x * x, axis=0) / N + eps)")),
     ],

@@ -473,9 +473,9 @@ predict(
 #
 # **Shared memory.** Three pairs of 49,152 bytes: 147,456.
 #
-# **Milliseconds.** 2 × 8192³ = 1.1e12 operations at 678 TFLOP/s: 1.62 ms. The data sheet's 989 TFLOP/s
-# would give 1.11 ms. No large product gets there: the tensor cores draw so much power that the GPU
-# slows its clock.
+# **Milliseconds.** 2 × 8192³ = 1.1e12 operations at 678 TFLOP/s: 1.62 ms. (The H100 of the table took
+# 1.71.) The data sheet's 989 TFLOP/s would give 1.11 ms. No large product gets there: the tensor cores
+# draw so much power that the GPU slows its clock.
 #
 # </details>
 
@@ -488,7 +488,8 @@ sizes.plot("tflops")
 # %% [markdown]
 # **Read it.** The three matrices of 8,192 × 8,192 hold 403 MB. At an H100's 2,966 GB/s they take 0.14
 # ms, the operations 1.62: the product is compute-bound, and what counts is that tensor cores never
-# wait. Divide the columns: that much of cuBLAS your loop reaches, with any strides and sizes.
+# wait. Divide the columns: that much of cuBLAS your loop reaches, with any strides and sizes. On the
+# H100 it is 0.95, 1.01 and 0.88. What the largest lacks is the subject of page 21.
 #
 # ## Recap
 #

@@ -518,6 +518,6 @@ CHECKS = {
         max_programs=lambda x, w, bias, act: products.programs(x.shape[0], w.shape[1]),
         tolerance=linear_tolerance,
         mistakes=LINEAR_SUSPECTS,
-        also=[products.stays_float32(LINEAR_CASES[1])],
+        also=[products.stores_once(LINEAR_CASES[1]), products.stays_float32(LINEAR_CASES[1])],
     ),
 }

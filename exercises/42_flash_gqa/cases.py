@@ -1,9 +1,15 @@
 """What the checks of 42_flash_gqa try: cases, and mistakes that have a name."""
 
+import contextlib
+import inspect
+
 import torch
 
-from tritonbook import DEVICE
+from tritonbook import DEVICE, INTERPRET
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.cases import arguments
+from tritonbook.seeing.compiled import compile_gate
+from tritonbook.seeing.meter import fenced
 
 from ..shared.attention import (
     LN_2,
@@ -150,7 +156,9 @@ BOUNDS_CASES = [
     bounds_case("the last tile, past the last query", 64, 127, 70, 70, BLOCK_N=32),
     bounds_case("more queries than keys", 0, 31, 36, 22),
     bounds_case("a tile that sees nothing", 0, 7, 40, 9),
-    bounds_case("every key seen", 0, 31, 64, 100, False, 32),
+    bounds_case("a first query just before the end of a tile", 30, 45, 160, 160),
+    bounds_case("every key seen, a ragged end", 0, 31, 64, 100, False, 32),
+    bounds_case("every key seen, whole tiles", 0, 31, 64, 96, False, 32),
     bounds_case("one query of a long text", 0, 15, 1, 40),
 ]
 HIDDEN_BOUNDS_CASES = [
@@ -170,11 +178,11 @@ def tile_of(dtype, rows=10**6):
 
 
 def attention_case(note, B, H, HK, Lq, Lk, D, causal=True, scale=None, **more):
-    """A case of flash_gqa. queries, keys: how they are drawn."""
-    layout = more.pop("layout", "contiguous")
-    q = tensor(B, H, Lq, D, layout=layout, **more.pop("queries", {}))
-    k = tensor(B, HK, Lk, D, layout=layout, **more.pop("keys", {}))
-    v = tensor(B, HK, Lk, D, layout=layout)
+    """A case of flash_gqa. queries, keys: how they are drawn. layouts: of q, k and v."""
+    layouts = more.pop("layouts", ("contiguous",) * 3)
+    q = tensor(B, H, Lq, D, layout=layouts[0], **more.pop("queries", {}))
+    k = tensor(B, HK, Lk, D, layout=layouts[1], **more.pop("keys", {}))
+    v = tensor(B, HK, Lk, D, layout=layouts[2])
     return case(note, q=q, k=k, v=v, causal=causal, scale=scale, **more)
 
 
@@ -504,7 +512,27 @@ GQA_CASES = [
     ),
     attention_case("more queries than keys", 1, 2, 1, 20, 9, 16),
     attention_case("half precision, heads of 40", 1, 2, 1, 20, 150, 40, dtype="float16"),
-    attention_case("memory with gaps", 1, 4, 2, 8, 20, 24, layout="strided"),
+    attention_case("memory with gaps", 1, 4, 2, 8, 20, 24, layouts=("strided",) * 3),
+    attention_case(
+        "q, k and v each in an order of its own",
+        2,
+        2,
+        2,
+        12,
+        20,
+        16,
+        layouts=("expanded", "transposed", "strided"),
+    ),
+    attention_case(
+        "q and v by columns",
+        1,
+        4,
+        2,
+        12,
+        20,
+        16,
+        layouts=("transposed", "contiguous", "transposed"),
+    ),
     attention_case("a scale of its own", 1, 2, 1, 5, 20, 32, scale=0.6),
     attention_case("heads that do not share evenly", 1, 3, 2, 16, 16, 16, raises=ValueError),
     attention_case("a negative scale", 1, 1, 1, 16, 16, 16, scale=-1.0, raises=ValueError),
@@ -513,7 +541,10 @@ HIDDEN_GQA_CASES = [
     attention_case("groups of five", 1, 5, 1, 17, 20, 16),
     attention_case("many tiles, half precision", 1, 8, 2, 70, 90, 64, dtype="float16"),
     attention_case("bfloat16, heads of 80", 1, 4, 2, 9, 100, 80, dtype="bfloat16"),
-    attention_case("transposed memory", 1, 4, 2, 4, 20, 16, layout="transposed"),
+    attention_case("transposed memory", 1, 4, 2, 4, 20, 16, layouts=("transposed",) * 3),
+    attention_case(
+        "other orders", 2, 2, 1, 9, 33, 16, layouts=("transposed", "strided", "expanded")
+    ),
     attention_case("one token, three batches", 3, 2, 1, 1, 1, 16),
     attention_case("small heads", 1, 2, 1, 5, 20, 6, causal=False),
     attention_case(
@@ -525,12 +556,66 @@ HIDDEN_GQA_CASES = [
 
 
 def heads_behind_tokens(fn):
-    """q, k and v as a model hands them over: (B, L, H, D) in memory."""
-    q = torch.randn(1, 9, 4, 16, device=DEVICE).transpose(1, 2)
+    """q, k and v as a model hands them over, (B, L, H, D) in memory; q with gaps in its rows."""
+    q = torch.randn(1, 9, 4, 32, device=DEVICE).transpose(1, 2)[..., ::2]
     k, v = torch.randn(2, 1, 9, 2, 16, device=DEVICE).transpose(2, 3).unbind(0)
     want = attention_ref(q, k, v, True)[0]
-    close = torch.allclose(fn(q, k, v, True)[0], want, rtol=1e-3, atol=1e-4)
-    assert close, "Wrong for q = x.transpose(1, 2): use the strides of each tensor."
+    with fenced() if INTERPRET else contextlib.nullcontext():  # a wrong stride leaves the tensors
+        close = torch.allclose(fn(q, k, v, True)[0], want, rtol=1e-3, atol=1e-4)
+    assert close, "Wrong for q = x.transpose(1, 2)[..., ::2]: use the strides of each tensor."
+
+
+def compiles(of):
+    """An assertion that a case without causal compiles; the largest case may be a causal one."""
+
+    def compiles_for_an_a100(fn):
+        found = compile_gate(fn, arguments(of), of.options, arch=80)
+        assert found.ok is not False, f"Without causal it does not compile: {found.message}"
+
+    return compiles_for_an_a100
+
+
+def hands_on(group):
+    """An assertion about the bounds that each program gives to attend, where they can be seen.
+
+    Values cannot tell: a full tile that is masked too is right, and slower.
+    """
+    B, H, L, D = 1, 4, 70, 16
+
+    def hands_on_the_bounds(fn):
+        names = getattr(inspect.unwrap(fn), "__globals__", {})
+        if not INTERPRET or "attend" not in names:
+            return
+        attend, seen = names["attend"], []
+
+        def noting(q, k_ptr, v_ptr, full, end, *rest):
+            seen.append((int(full), int(end)))
+            return attend(q, k_ptr, v_ptr, full, end, *rest)
+
+        q, k = torch.randn(B, H, L, D), torch.randn(B, H // group, L, D)
+        names["attend"] = noting
+        try:
+            fn(q, k, k, True)
+        finally:
+            names["attend"] = attend
+        if not seen:
+            return
+        tile = tile_of(torch.float32, L * group)
+        for first in range(0, L * group, tile.M):
+            full, end = bounds_ref(
+                first // group, (first + tile.M - 1) // group, L, L, True, tile.N
+            )
+            given = [pair for pair in seen if end <= pair[1] <= end + 1]
+            assert given, (
+                f"The walk of the rows {first} to {first + tile.M - 1} ends at key {end}. "
+                f"No program's does; they end at {sorted({pair[1] for pair in seen})}."
+            )
+            assert any(pair[0] == full for pair in given), (
+                f"All rows from {first} to {first + tile.M - 1} see the first {full} keys. "
+                f"attend gets full={given[0][0]}: so many full tiles are masked for nothing."
+            )
+
+    return hands_on_the_bounds
 
 
 CHECKS = {
@@ -544,7 +629,7 @@ CHECKS = {
         launches=1,
         tolerance=close_enough,
         mistakes=all_of(of_two_phases, lambda q, k: q.shape[2]),
-        also=[stays_float32(TWO_PHASE_CASES[0])],
+        also=[stays_float32(TWO_PHASE_CASES[1]), compiles(TWO_PHASE_CASES[0]), hands_on(1)],
     ),
     "flash_gqa": Check(
         attention_ref,
@@ -553,6 +638,6 @@ CHECKS = {
         launches=1,
         tolerance=close_enough,
         mistakes=all_of(of_gqa, lambda q, k: q.shape[2] * (q.shape[1] // k.shape[1])),
-        also=[heads_behind_tokens],
+        also=[heads_behind_tokens, compiles(GQA_CASES[0]), hands_on(4)],
     ),
 }

@@ -489,15 +489,10 @@ steps = bench(
     stored="flash_steps",
 )
 
-def masked_tiles():
-    walks = [walk_bounds(n, n + 127, 4096, 4096, True, 64) for n in range(0, 4096, 128)]
-    return sum(triton.cdiv(end, 64) - full // 64 for full, end in walks)
-
-
 new = torch.randn(texts, H, 1, D, device=DEVICE, dtype=dtype)
 cache = torch.randn(2, texts, H // 4, 2 * L, D, device=DEVICE, dtype=dtype).unbind(0)
 repeated = [x.repeat_interleave(4, dim=1) for x in cache]
-shared = bench(
+timed = bench(
     {
         "heads share": lambda: flash_gqa(new, *cache, True),
         "keys repeated": lambda: flash_gqa(new, *repeated, True),
@@ -513,22 +508,22 @@ from tritonbook import predict, time_of
 
 predict(
     {
-        "masked tiles of one head: 4096 tokens, causal, tiles of 128 x 64": None,
+        "full tiles of 64 keys for the last 128 of 4096 causal queries": None,
         "bytes read from k: one token, 32 heads to 8, 256 keys of 64 float32": None,
         "times as long: keys repeated over heads share": None,
     },
     measured=[
-        masked_tiles,
+        lambda: walk_bounds(3968, 4095, 4096, 4096, True, 64)[0] / 64,
         lambda: traffic(
             flash_gqa,
             torch.randn(1, 32, 1, 64, device=DEVICE),
             *torch.randn(2, 1, 8, 256, 64, device=DEVICE),
             True,
         )["k"],
-        lambda: time_of(shared, "keys repeated", over="heads share", stored="flash_shared_heads"),
+        lambda: time_of(timed, "keys repeated", over="heads share", stored="flash_shared_heads"),
     ],
     hints=[
-        "How many keys lie between what the first and the last query of a tile see?",
+        "How many keys does the first of these queries see?",
         "Each key head is read once, by one program.",
         "The work is to read the cache. How many times as large is it?",
     ],
@@ -537,8 +532,8 @@ predict(
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# **Tiles.** 32 programs. The first query of program n sees 128 n + 1 keys, 2 n full tiles of 64.
-# The walk ends at 128 (n + 1), after 2 n + 2 tiles. Two masked tiles each, 64 of 1,056.
+# **Tiles.** The first of these queries, number 3968, sees 3,969 keys: 62 full tiles. The last one
+# ends the walk at 4,096, after 64 tiles. So only two in 64 need a mask.
 #
 # **Bytes.** 8 heads × 256 keys × 64 × 4 bytes = 524,288.
 #
@@ -550,7 +545,7 @@ predict(
 steps
 
 # %%
-shared
+timed
 
 # %% [markdown]
 # **Read the first table** from the top. From the first row to the second the masks, the

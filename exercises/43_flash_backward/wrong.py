@@ -320,6 +320,7 @@ VARIANTS = {
     ],
 }
 
+# Changes by machine (`make mutate`) that are no mistakes.
 ONE_SIDE = "one factor in float32 makes the product float32"
 TIMES_ZERO = "it is multiplied by what the other tile holds there, which is 0"
 EQUIVALENT = {

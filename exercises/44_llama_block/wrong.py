@@ -40,6 +40,8 @@ MUTANTS = {
         Mutant("keys_and_values_swapped", "keys-and-values-swapped", (SPLIT, SPLIT.replace("q, k, v =", "q, v, k ="))),
         Mutant("cut_from_the_wrong_end", "another-order", (SPLIT, "    k, v, q = parts.split((kv_heads, kv_heads, heads), dim=1)\n")),
         Mutant("queries_and_keys_swapped", "queries-for-keys", (ATTEND, ATTEND.replace("q, k, v", "k, q, v"))),
+        Mutant("keys_and_values_swapped_in_the_call", "values-for-keys", (ATTEND, ATTEND.replace("q, k, v", "q, v, k"))),
+        Mutant("sum_and_factor_swapped", "sum-and-factor-swapped", (ADDED, ADDED.replace("x.view(-1, D), o,", "o, x.view(-1, D),"))),
         Mutant("not_causal", "not-causal", (ATTEND, ATTEND.replace(", True", ""))),
         Mutant("heads_cut_across_tokens", "heads-cut-across-tokens", (PARTS, ".view(B, heads + 2 * kv_heads, L, -1)\n")),
         Mutant("never_transposed", "tokens-and-heads-swapped", (PARTS, ".view(B, L, heads + 2 * kv_heads, -1)\n"), (SPLIT, SPLIT.replace("dim=1", "dim=2")), (ROWS, "    o = o.reshape(B * L, -1)\n")),
@@ -138,4 +140,12 @@ VARIANTS = {
         Variant("keywords", (HALF, HALF.replace("eps, ops", "eps=eps, ops=ops"))),
         Variant("sum_in_place", (LAST, "h += (hidden @ w_down).view(x.shape)\n    return h")),
     ],
+}
+
+EQUIVALENT = {
+    "attention_half": {
+        "parts = (normed @ w_qkv).view(B, L, heads + 2 * kv_heads, -1).transpose(1, 2) => parts = (normed @ w_qkv).view(B, L, heads + 2 * kv_heads, -1).transpose(2, 1)": "the order of the two dimensions makes no difference",
+        "o = o.transpose(1, 2).reshape(B * L, -1) => o = o.transpose(2, 1).reshape(B * L, -1)": "the order of the two dimensions makes no difference",
+        "q, k = ops.rope(q, k, cos, sin, out=(q, k)) => q, k = ops.rope(q, k, cos, sin)": "new tensors are as right; writing over the old ones saves time",
+    },
 }

@@ -136,3 +136,10 @@ VARIANTS = {
         Variant("contiguous_gradient", (GATE_BACK, GATE_BACK.replace("(dhidden,", "(dhidden.contiguous(),"))),
     ],
 }
+
+EQUIVALENT = {
+    "silu_mul_backward": {
+        "dhidden = tl.load(dhidden_ptr + offs, mask=mask).to(tl.float32) => dhidden = tl.load(dhidden_ptr + offs, mask=mask)": "the other factors are float32, so the products are",
+        "up = tl.load(up_ptr + offs, mask=mask).to(tl.float32) => up = tl.load(up_ptr + offs, mask=mask)": "the other factors are float32, so the products are",
+    },
+}

@@ -24,8 +24,8 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# Your `flash_fwd` of notebook 41 is within reach of NVIDIA's own cuDNN, and stays behind it. At
-# 16,384 tokens it had 0.84 to 0.94 of its speed on an H100. Why? All its warps work alike. They
+# Your `flash_gqa` of page 42 is within reach of NVIDIA's own cuDNN, and stays behind it: the table
+# below has both, at 16,384 tokens on an H100. Why? All its warps work alike. They
 # multiply together, and then they compute a softmax together. In that time the tensor cores wait.
 #
 # The cure is to give warps different jobs, in Gluon, as in notebook 64. It is the same deal: the
@@ -259,7 +259,7 @@ def load_tiles(
 # %% tags=["reference"]
 @gluon.jit
 def softmax_step(s, m, l, qk_scale):
-    """p of a tile of scores, the factor for what was before, the new m and l; as notebook 41."""
+    """p of a tile of scores, the factor for what was before, the new m and l; as page 42."""
     m_new = gl.maximum(m, gl.max(s, axis=1) * qk_scale)
     alpha = gl.exp2(m - m_new)
     p = gl.exp2(s * qk_scale - m_new[:, None])
@@ -353,7 +353,7 @@ def flash_gluon_kernel(
     q_desc, k_desc, v_desc, o_desc, lse_ptr, num_heads, L, num_tiles, all_tiles, at_once, scale,
     SHARE: gl.constexpr, IS_CAUSAL: gl.constexpr, SLOTS: gl.constexpr,
 ):
-    """As flash_gqa_kernel of notebook 41, for as many queries as keys.
+    """As flash_gqa_kernel of page 42, for as many queries as keys.
 
     One program = one tile of queries in each turn.
     Assumes scale > 0.
@@ -421,7 +421,7 @@ def heads_at_once(heads, kv_heads, causal):
 
 
 def flash_gluon(q, k, v, causal=False, scale=None):
-    """flash_gqa of notebook 41: (o, lse) for q (B, H, L, D), k and v (B, HK, L, D)."""
+    """flash_gqa of page 42: (o, lse) for q (B, H, L, D), k and v (B, HK, L, D)."""
     if scale is not None and scale <= 0:
         raise ValueError(f"scale is {scale}, must be positive")
     if not gluon_takes(q, k, v):
@@ -502,30 +502,27 @@ def cudnn():
         return scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
-flash_fwd = mine("flash_fwd")
 o = flash_gluon(q, k, v, True)[0]
-own_tiles = (64, 128)  # what notebook 41 takes on an H100; with them nothing is handed over
-torch.testing.assert_close(o, flash_fwd(q, k, v, True, None, *own_tiles)[0], rtol=1e-2, atol=1e-2)
+torch.testing.assert_close(o, flash_gqa(q, k, v, True)[0], rtol=1e-2, atol=1e-2)
 ways = {
-    "flash_fwd": lambda: flash_fwd(q, k, v, True, None, *own_tiles),
+    "flash_gqa": lambda: flash_gqa(q, k, v, True),
     "flash_gluon": lambda: flash_gluon(q, k, v, True),
     "PyTorch": cudnn,
 }
-bench(ways, flops=2 * B * H * L * L * D, baseline="flash_fwd", stored="flash_gluon")
+bench(ways, flops=2 * B * H * L * L * D, baseline="flash_gqa", stored="flash_gluon")
 
 # %% [markdown]
-# On an H100 the rows are your `flash_fwd`, this kernel, and cuDNN through PyTorch. Same formula, same
+# On an H100 the rows are your `flash_gqa`, this kernel, and cuDNN through PyTorch. Same formula, same
 # tensor cores. What differs most is who waits for whom.
 #
-# **What did it cost?** `flash_fwd` has 135 lines of code and runs on every GPU from a T4 on, with heads
-# of any size. This one has 218 lines, for one GPU and two sizes of heads.
+# **What did it cost?** `flash_gqa` fits two screens and runs on every GPU from a T4 on, with heads of
+# any size up to 128. This one has 218 lines, for one GPU and two sizes of heads.
 #
 # ## The layer, once more
 #
 # Notebook 44 ended with a layer of Llama on your kernels. Two of its parts have a faster kernel now:
 # attention, and the gated product of the MLP, `gate_up_gluon` of notebook 64. Here is the layer with
-# both. The rest is as it was. (Where the block below is the workbook's, its attention is this
-# kernel already: `flash_gqa` hands it over.)
+# both. The rest is as it was.
 
 # %% tags=["reference"]
 from tritonbook.course.exercises import given

@@ -179,9 +179,12 @@ ATTENTION_MISTAKES = {
         turned=lambda q, k, v, cos, sin: (_neighbours(q, cos, sin), _neighbours(k, cos, sin), v),
     ),
     "keys-and-values-swapped": _(
-        "Keys and values have changed places: in the split (the product holds q, k, v), or in the "
-        "call of `flash_gqa`.",
+        "Keys and values have changed places. The product holds q, k, v, in this order.",
         cut=_cut_in_another_order("q", "v", "k"),
+    ),
+    "values-for-keys": _(
+        "In the call of `flash_gqa`, keys and values have changed places.",
+        seen=lambda q, k, v: attend(q, v, k),
     ),
     "another-order": _(
         "The product was cut in the order k, v, q. It holds q, k, v.",
@@ -238,6 +241,14 @@ ATTENTION_MISTAKES = {
     "last-product-missing": _(
         "The product with w_o is missing.",
         product=lambda o, w: o if _square(o, w) else o @ w,
+    ),
+    "sum-and-factor-swapped": (
+        lambda x, n, w_qkv, w_o, *rest: attention_ref(
+            *(x, n, w_qkv, w_o, *rest),
+            product=lambda o, w: o if _square(o, w) else o @ w,
+            kept=lambda x, h: x @ w_o if _square(x, w_o) else x,
+        ),
+        "o and x have changed places in the last product: `torch.addmm(c, a, b)` is c + a @ b.",
     ),
     "last-product-transposed": _(
         "The last product takes the transpose of w_o. Here weights lie as (in, out): `o @ w_o`.",

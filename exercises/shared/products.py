@@ -17,6 +17,7 @@ from tritonbook.checking.cases import Case, arguments
 from tritonbook.checking.compare import derive_tolerance
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.seeing.compiled import compile_gate
+from tritonbook.seeing.tiles import CannotShow, traffic
 
 AROUND = 1 << 14  # NaN before and after a matrix
 NAN = float("nan")
@@ -59,6 +60,25 @@ def stays_float32(of: Case) -> Callable[[Any], None]:
         )
 
     return stays
+
+
+def stores_once(of: Case) -> Callable[[Any], None]:
+    """An assertion that the answer, on this case, stores no element twice."""
+
+    def once(fn: Any) -> None:
+        inputs = arguments(of)
+        try:
+            moved = traffic(fn, *inputs, **of.options)
+        except CannotShow:
+            return
+        written = sum(tensor.written for tensor in moved.tensors)
+        times = written / max(1, sum(tensor.written_distinct for tensor in moved.tensors))
+        assert times <= 1, (
+            f"The values are right, but each element is stored {times:.2g} times: the store stands "
+            "inside the loop. Put it behind the loop."
+        )
+
+    return once
 
 
 def waited_for(call: Callable[[], Any]) -> Any:
@@ -144,8 +164,8 @@ def one_step_too_far(block: int) -> tuple[Callable[..., torch.Tensor], str]:
     """Where nothing is masked: the last step finds nothing but what lies behind the matrices."""
     return (
         lambda a, b: walked(a, b, block, ahead=1),
-        "The last step reads behind the end of A's rows and of B. Does the loop take one step too "
-        "many, or are the pointers moved on before the load?",
+        "The last steps read behind the end of the matrices. Does the loop take too many steps, "
+        "are they too long, or are the pointers moved on before the load?",
     )
 
 
@@ -276,7 +296,8 @@ def mistakes(
         ),
         "only-first-step": (
             played(starts=lambda K, block: range(1)),
-            "Only the first step along K counts. Does the loop go on to K?",
+            "Only the first step along K counts. Does the loop go on to K, and does its mask let "
+            "the later steps through?",
         ),
         "last-step-left-out": (
             played(starts=lambda K, block: range(0, (K - 1) // block * block, block)),
@@ -301,6 +322,10 @@ def mistakes(
             half_sum,
             "The sum was rounded to half precision on the way. Keep `acc` in float32; the store "
             "rounds once.",
+        ),
+        "always-float16": (
+            lambda a, b, *, dtype: a @ b if dtype == torch.float16 else (a @ b).half().double(),
+            "The result was rounded to float16, whatever dtype it has. The store rounds by itself.",
         ),
         "tf32": (
             lambda a, b: as_tf32(a) @ as_tf32(b),
@@ -327,7 +352,7 @@ def mistakes(
             with_programs(
                 lambda M, N, BM, BN: ceil_div(M, BN), lambda M, N, BM, BN: ceil_div(N, BM)
             ),
-            "Some tiles have no program: M was divided by BLOCK_N, and N by BLOCK_M.",
+            "Some tiles have no program. It looks as if M was divided by BLOCK_N, N by BLOCK_M.",
         ),
         "rows-one-apart": (
             apart(lambda a: 1),

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from benchmarks.op import all_ops, compiled
-from benchmarks.ops import attention
 from tritonbook.port.compat import hook_launch
 
 
@@ -31,18 +30,24 @@ def test_rope_in_place_is_the_solution_over_its_inputs():
     assert torch.equal(q, wanted[0]) and torch.equal(k, wanted[1])
 
 
-@pytest.mark.parametrize(("gluon", "tile"), [(True, (64, 128)), (False, (32, 64))])
-def test_plain_attention_is_never_handed_over(gluon, tile, monkeypatch):
-    # Kills: the kernel in Gluon timed under the name of the plain one; an H100's tiles elsewhere
-    # (32 x 64 is what 20 queries get on the GPU that the interpreter stands for).
-    monkeypatch.setattr(attention, "can_run_gluon", lambda: gluon)
+@pytest.mark.parametrize(
+    ("row", "kernel"),
+    [
+        ("flash_fwd", "flash_fwd_kernel"),
+        ("flash_two_phases", "flash_two_phases_kernel"),
+        ("flash_gqa", "flash_gqa_kernel"),
+        ("attention record", "attention_record_kernel"),
+    ],
+)
+def test_each_row_of_attention_launches_its_own_kernel(row, kernel):
+    # Kills: one page's kernel timed under the name of another.
     launched = []
 
     def note(call, fn, grid, args, kwargs):
-        launched.append((fn.__name__, kwargs["BLOCK_M"], kwargs["BLOCK_N"]))
+        launched.append(fn.__name__)
         return call()
 
     q = torch.randn(1, 1, 20, 64, dtype=torch.float16)
     with hook_launch(note):
-        all_ops()["flash_fwd"].providers["flash_fwd, plain Triton"].load()(q, q, q, True)
-    assert launched == [("flash_fwd_kernel", *tile)]
+        all_ops()["flash_fwd"].providers[row].load()(q, q, q, True)
+    assert launched == [kernel]

@@ -78,8 +78,8 @@ def test_it_is_attention(page, programs, at_once, monkeypatch):
     monkeypatch.setitem(page.flash_gluon.__globals__, "multiprocessors", lambda: programs)
     if at_once:
         monkeypatch.setitem(page.flash_gluon.__globals__, "heads_at_once", lambda *_: at_once)
-    attention = load_cases("41_flash_attention")
-    growing = {"values": attention.growing_keys}
+    attention = load_cases("42_flash_gqa")
+    growing = {"values": attention.growing(3.0)}
     shapes = [
         (1, 1, 1, 128, 128),
         (2, 3, 3, 384, 64),
@@ -114,7 +114,7 @@ def test_it_is_attention(page, programs, at_once, monkeypatch):
 def test_a_scale_of_ones_own(page):
     """Kills: a scale that the plain kernel does not get, one that only the plain one refuses."""
     q, k, v = torch.randn(3, 1, 2, 20, 64).unbind(0)
-    attention_ref = load_cases("41_flash_attention").attention_ref
+    attention_ref = load_cases("42_flash_gqa").attention_ref
     wanted = attention_ref(q.double(), k.double(), v.double(), True, 0.4)[0]
     got = page.flash_gluon(q, k, v, True, 0.4)[0]
     torch.testing.assert_close(got.double(), wanted, rtol=1e-4, atol=1e-4)
@@ -180,7 +180,7 @@ def test_it_takes_what_a_product_leaves(page, B, H, HK, L):
     with compat.hook_launch(seen):
         o, lse = page.flash_gluon(q, k, v, True)
     assert names == ["flash_gluon_kernel"]
-    attention = load_cases("41_flash_attention")
+    attention = load_cases("42_flash_gqa")
     wanted, wanted_lse = attention.attention_ref(q.double(), k.double(), v.double(), True)
     assert (o - wanted).norm() < 0.005 * wanted.norm()
     assert torch.allclose(lse.double(), wanted_lse.double(), atol=1e-3)

@@ -4,13 +4,16 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from tritonbook import pictures
 from tritonbook.seeing.pictures_attention import (
     draw_rotation,
-    draw_running_max,
     draw_tile_walk,
     draw_warp_jobs,
     tile_states,
 )
+from tritonbook.seeing.svg import FILLS
+
+WALK, GROUP = pictures("41_flash_attention"), pictures("42_flash_gqa")
 
 
 def test_the_diagonal_tile_is_masked_and_what_lies_above_it_is_skipped():
@@ -35,7 +38,9 @@ def test_without_a_causal_mask_only_the_ragged_tile_is_masked():
     [
         draw_rotation(6, (0.5, 0.12)),
         draw_tile_walk(80, 80, 16, 16),
-        draw_running_max([0.5, -1.0, 2.5, 0.3], 2),
+        WALK.draw_running_max([0.5, -1.0, 2.5, 0.3], 2),
+        WALK.draw_one_step(5, 2),
+        GROUP.draw_group_tile(4, 12, 8, 3),
         draw_warp_jobs(),
     ],
 )
@@ -47,7 +52,13 @@ def test_every_picture_is_xml_with_words(drawing):
 
 def test_the_running_sum_ends_at_the_softmax_denominator():
     # exp(0 - 1) + exp(1 - 1) = 1.37
-    assert "l 1.37" in repr(draw_running_max([0.0, 1.0], 1))
+    assert "l 1.37" in repr(WALK.draw_running_max([0.0, 1.0], 1))
+
+
+def test_heads_of_a_position_see_the_same_keys():
+    """Kills: a staircase that goes by rows, an offset that is forgotten."""
+    seen = GROUP.draw_group_tile(4, 12, 8, 3).svg.count(FILLS[2])
+    assert seen == 4 * (4 + 5 + 6) + 3 + 1  # cells, and head 2 of each position, and the legend
 
 
 def test_groups_in_turn_never_multiply_at_the_same_time():

@@ -1,4 +1,4 @@
-"""Pictures of the attention notebooks: turning pairs, the walk over tiles, the running maximum."""
+"""Pictures of the attention pages: turning pairs, the walk over tiles, who works when."""
 
 from __future__ import annotations
 
@@ -106,39 +106,6 @@ def draw_tile_walk(
     )
     width = max(left + len(states[0]) * cell, x)
     return titled(width, y + 6, "The walk over the tiles", text, parts)
-
-
-def draw_running_max(scores: Sequence[float], block: int) -> Picture:
-    """One row of scores as bars, tile after tile, with the running maximum m and sum l."""
-    step, floor, high = max(30, 76 // block), 130, 96  # room for the words under a tile
-    top_score, low_score = max(max(scores), 0.0), min(min(scores), 0.0)
-    span = (top_score - low_score) or 1.0
-
-    def level(score: float) -> float:
-        return floor - (score - low_score) / span * high
-
-    parts = [words(0, 8, "the dark line is m, the largest score so far")]
-    parts.append(line(0, level(0), len(scores) * step, level(0)))
-    told = []
-    m, total = -math.inf, 0.0
-    for first in range(0, len(scores), block):
-        tile = list(scores[first : first + block])
-        new = max(m, *tile)
-        alpha = math.exp(m - new)
-        total = total * alpha + sum(math.exp(score - new) for score in tile)
-        x0, width = first * step, len(tile) * step
-        for i, score in enumerate(tile):
-            y0, y1 = sorted((level(0), level(score)))
-            parts.append(rect(x0 + i * step + 5, y0, step - 10, max(y1 - y0, 1), FILLS[0], INK))
-        parts.append(rect(x0 + 2, level(new) - 1.5, width - 4, 3, INK, INK))
-        if first:
-            parts.append(line(x0, 22, x0, floor + 6))
-        for row, text in enumerate((f"m {new:.1f}", f"old × {alpha:.2f}", f"l {total:.2f}")):
-            parts.append(words(x0 + width / 2, floor + 24 + 16 * row, text, SMALL, "middle"))
-        told.append(f"m {new:.1f}, what was there is multiplied by {alpha:.2f}, l {total:.2f}")
-        m = new
-    text = f"A row of {len(scores)} scores in tiles of {block}. After each tile: {'; '.join(told)}."
-    return titled(max(len(scores) * step, 270), floor + 62, "The running maximum", text, parts)
 
 
 def draw_warp_jobs(

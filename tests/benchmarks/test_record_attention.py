@@ -1,30 +1,31 @@
-"""Notebook 41 on an H100: three programs a multiprocessor, and when k and v are described."""
+"""The record of attention on an H100: three programs at a time, and when keys are described."""
 
-import needs
 import pytest
 import torch
 
+from benchmarks.records import attention as record
 from tritonbook import descriptors
 from tritonbook.course.cases import load_cases
-from tritonbook.course.exercises import get, load
-from tritonbook.port.compat import hook_launch
-from tritonbook.port.device import DEVICE
+from tritonbook.port.compat import hook_launch, triton_version
+from tritonbook.port.device import DEVICE, INTERPRET
 from tritonbook.seeing.compiled import compile_gate
 
 HALF = torch.float16
-
-
-@pytest.fixture(scope="module")
-def page():
-    return load(get("41_flash_attention"))
+in_the_interpreter = pytest.mark.skipif(not INTERPRET, reason="asks the interpreter")
+with_descriptors = pytest.mark.skipif(
+    triton_version() < (3, 6), reason="tensor descriptors want Triton 3.6"
+)
+with_a_copy_engine = pytest.mark.skipif(
+    INTERPRET or not descriptors.can_describe(), reason="needs an H100 and Triton 3.6"
+)
 
 
 @pytest.fixture
-def h100(page, monkeypatch):
-    """The wrappers decide as on an H100; what they launch is still interpreted."""
+def h100(monkeypatch):
+    """The wrapper decides as on an H100; what it launches is still interpreted."""
     monkeypatch.setattr(descriptors, "target_arch", lambda: 90)
     monkeypatch.setattr(descriptors, "triton_version", lambda: (3, 7))
-    monkeypatch.setitem(page.tiles.__globals__, "target_arch", lambda: 90)
+    monkeypatch.setattr(record, "target_arch", lambda: 90)
 
 
 def heads_behind_tokens(B, H, L, D, dtype=HALF, make=torch.randn):
@@ -32,8 +33,8 @@ def heads_behind_tokens(B, H, L, D, dtype=HALF, make=torch.randn):
     return make(B, L, H, D, device=DEVICE).to(dtype).transpose(1, 2)
 
 
-def attention(page, H, HK, Lq, Lk, D, causal, dtype=HALF):
-    """One call of the kernel that takes these heads, and the names and flags of its launches."""
+def attention(H, HK, Lq, Lk, D, causal, dtype=HALF):
+    """One call, what it should give, and the flags of its launches."""
     q = heads_behind_tokens(2, H, Lq, D, dtype)
     k, v = (heads_behind_tokens(2, HK, Lk, D, dtype) for _ in range(2))
     # the largest score of a row comes late; beside k and v lie numbers that would show
@@ -44,13 +45,13 @@ def attention(page, H, HK, Lq, Lk, D, causal, dtype=HALF):
     flags = []
 
     def note(call, fn, grid, args, kwargs):
-        flags.append((fn.__name__, kwargs["DESCRIBED"], kwargs["BLOCK_M"]))
+        flags.append((kwargs["DESCRIBED"], kwargs["BLOCK_M"]))
         return call()
 
     with hook_launch(note):
-        got = (page.flash_fwd if H == HK else page.flash_gqa)(q, k, v, causal)
+        got = record.attention_record(q, k, v, causal)
     exact = [x.double().cpu() for x in (q, k, v)]
-    want = load_cases("41_flash_attention").attention_ref(*exact, causal)
+    want = load_cases("42_flash_gqa").attention_ref(*exact, causal)
     return got, want, flags
 
 
@@ -72,24 +73,24 @@ SIZES = [
 ]
 
 
-@needs.interpreter
-@needs.descriptors
+@in_the_interpreter
+@with_descriptors
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize(("H", "HK", "Lq", "Lk", "D"), SIZES)
-def test_described_keys_give_attention(page, h100, H, HK, Lq, Lk, D, causal):
+def test_described_keys_give_attention(h100, H, HK, Lq, Lk, D, causal):
     """Kills: a tile of another head, batch or place, k in place of v, keys behind the last, tiles
     of a wrong length, descriptors that take a row's length for its stride."""
-    got, want, flags = attention(page, H, HK, Lq, Lk, D, causal)
-    assert flags == [("flash_fwd_kernel" if H == HK else "flash_gqa_kernel", True, 64)]
+    got, want, flags = attention(H, HK, Lq, Lk, D, causal)
+    assert flags == [(True, 64)]
     assert_attention(got, want)
 
 
-@needs.interpreter
-@needs.descriptors
-def test_described_bfloat16(page, h100):
+@in_the_interpreter
+@with_descriptors
+def test_described_bfloat16(h100):
     """Kills: p that is rounded to float16 for the second product."""
-    got, want, flags = attention(page, 2, 2, 64, 140, 64, True, torch.bfloat16)
-    assert flags[0][1]
+    got, want, flags = attention(2, 2, 64, 140, 64, True, torch.bfloat16)
+    assert flags[0][0]
     assert_attention(got, want)
 
 
@@ -98,8 +99,8 @@ LARGE_KEYS = torch.zeros(1, 2, 256, 128, dtype=HALF)
 
 
 @pytest.mark.parametrize("k", [KEYS, LARGE_KEYS, KEYS.bfloat16(), LARGE_KEYS[..., :64]])
-def test_large_tiles_of_halves_are_described(page, h100, k):
-    chosen = page.tiles(k, k, 64)
+def test_large_tiles_of_halves_are_described(h100, k):
+    chosen = record.tiles(k, k, 64)
     assert chosen["DESCRIBED"] and chosen["BLOCK_M"] == 64 and chosen["num_warps"] == 4
 
 
@@ -119,62 +120,59 @@ def test_large_tiles_of_halves_are_described(page, h100, k):
         ("no keys", KEYS[:, :, :0], KEYS[:, :, :0], 256, {}),
     ],
 )
-def test_what_the_copy_engine_does_not_take_comes_through_addresses(
-    page, h100, why, k, v, rows, sizes
-):
+def test_what_the_copy_engine_does_not_take_comes_through_addresses(h100, why, k, v, rows, sizes):
     """Kills: each condition left out, one at a time."""
-    assert not page.tiles(k, v, rows, **sizes)["DESCRIBED"], why
+    assert not record.tiles(k, v, rows, **sizes)["DESCRIBED"], why
 
 
 @pytest.mark.parametrize("arch", [75, 80, 89, 100])
-def test_other_gpus_keep_the_tiles_that_were_found_for_them(page, h100, monkeypatch, arch):
+def test_other_gpus_keep_the_tiles_that_were_found_for_them(h100, monkeypatch, arch):
     """Kills: descriptors where nobody has measured them, or where there are none."""
-    before = page.tiles(KEYS, KEYS, 256)
-    monkeypatch.setitem(page.tiles.__globals__, "target_arch", lambda: arch)
-    assert before["DESCRIBED"] and not page.tiles(KEYS, KEYS, 256)["DESCRIBED"]
+    before = record.tiles(KEYS, KEYS, 256)
+    monkeypatch.setitem(vars(record), "target_arch", lambda: arch)
+    assert before["DESCRIBED"] and not record.tiles(KEYS, KEYS, 256)["DESCRIBED"]
 
 
-def test_an_older_triton_knows_no_descriptors(page, h100, monkeypatch):
+def test_an_older_triton_knows_no_descriptors(h100, monkeypatch):
     monkeypatch.setattr(descriptors, "triton_version", lambda: (3, 5))
-    assert not page.tiles(KEYS, KEYS, 256)["DESCRIBED"]
+    assert not record.tiles(KEYS, KEYS, 256)["DESCRIBED"]
 
 
-def _compiled(fn, D, causal=True, kv_heads=8, dtype=HALF, sizes=()):
-    """The kernel that `fn` launches on an H100, compiled here."""
-    q = torch.empty(2, 8, 512, D, dtype=dtype, device="meta")  # few enough not to be handed over
-    k = torch.empty(2, kv_heads, 512, D, dtype=dtype, device="meta")
-    found = compile_gate(fn, (q, k, k, causal, None, *sizes), {}, 90, timeout=120)
+def _compiled(D, causal=True, kv_heads=8, sizes=()):
+    """The kernel that is launched on an H100, compiled here."""
+    q = torch.empty(2, 8, 512, D, dtype=HALF, device="meta")
+    k = torch.empty(2, kv_heads, 512, D, dtype=HALF, device="meta")
+    call = q, k, k, causal, None, *sizes
+    found = compile_gate(record.attention_record, call, {}, 90, timeout=120)
     assert found.ok, found.message
     (kernel,) = found.kernels
     return kernel
 
 
-@needs.descriptors
+@with_descriptors
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("D", [64, 128])
-@pytest.mark.parametrize("shared", [False, True])
-def test_three_programs_fit_on_a_multiprocessor(page, D, causal, shared):
+@pytest.mark.parametrize("kv_heads", [2, 8])
+def test_three_programs_fit_on_a_multiprocessor(D, causal, kv_heads):
     """Kills: more registers or stages than leave room for three. With heads of 128, a few numbers
     that are needed only after the loop may wait in memory."""
-    fn, kv_heads = (page.flash_gqa, 2) if shared else (page.flash_fwd, 8)
-    kernel = _compiled(fn, D, causal, kv_heads)
+    kernel = _compiled(D, causal, kv_heads)
     assert kernel.programs_per_sm == 3 and kernel.wgmma
     assert kernel.spills <= (64 if D == 128 else 0)
 
 
-def test_large_tiles_leave_room_for_one(page):
-    """What the page compares with."""
-    kernel = _compiled(page.flash_fwd, 128, sizes=(128, 128))
+def test_large_tiles_leave_room_for_one():
+    kernel = _compiled(128, sizes=(128, 128))
     assert (kernel.programs_per_sm, kernel.spills) == (1, 0)
 
 
 @pytest.mark.gpu
-@needs.copy_engine
+@with_a_copy_engine
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize(("H", "HK", "Lq", "Lk", "D"), [*SIZES, (8, 2, 1000, 1500, 128)])
-def test_described_keys_give_attention_on_an_h100(page, H, HK, Lq, Lk, D, causal):
+def test_described_keys_give_attention_on_an_h100(H, HK, Lq, Lk, D, causal):
     """Kills: what the interpreter cannot see, as a tile that is used before it has arrived."""
     for dtype in (HALF, torch.bfloat16):
-        got, want, flags = attention(page, H, HK, Lq, Lk, D, causal, dtype)
-        assert flags[0][1]
+        got, want, flags = attention(H, HK, Lq, Lk, D, causal, dtype)
+        assert flags[0][0]
         assert_attention(got, want)
