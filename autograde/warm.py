@@ -11,7 +11,9 @@ from tritonbook.port import device  # noqa: F401
 from tritonbook.seeing import tiles  # noqa: F401
 
 if device.INTERPRET:
+    # torch.autograd.grad imports the second late, where there are no files to read any more.
     from torch._subclasses import schema_check_mode  # noqa: F401
+    from torch.fx.experimental import symbolic_shapes  # noqa: F401
 
     from tritonbook.seeing import meter  # noqa: F401
 
