@@ -202,17 +202,8 @@ def test_bad_files_get_one_sentence(tmp_path, capsys, text, says):
 
 
 def test_the_readme_says_what_the_results_say():
-    """Kills: a public sentence whose ratios come from an older run."""
+    """Kills: a public sentence that counts an older run."""
     ratios = results.ratios(report.read(results.DIRECTORY / "nvidia_h100_80gb_hbm3.json")["ops"])
-
-    def span(name, rival):
-        found = [value for (op, _, peer), value in ratios.items() if (op, peer) == (name, rival)]
-        return " to ".join(dict.fromkeys(map(results.shown, (min(found), max(found)))))
-
     text = " ".join((results.DIRECTORY.parents[1] / "README.md").read_text().split())
     lost = sum(value < 1 for value in ratios.values())
-    assert f"at {span('llama_block', 'torch')} times PyTorch's speed" in text
-    assert f"{span('llama_block', 'compile static')} times `torch.compile`'s" in text
-    assert f"at {span('flash_fwd', 'cudnn')} times cuDNN's" in text
-    assert f"{span('flash_attention', 'cudnn')} with its gradients)" in text
-    assert f"A peer is faster in {lost} of {len(ratios)} comparisons" in text
+    assert f"one is faster in {lost} of {len(ratios)} comparisons" in text

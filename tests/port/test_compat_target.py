@@ -6,9 +6,7 @@ import os
 import subprocess
 import sys
 
-import pytest
-
-from tritonbook.port import compat, interpreter
+from tritonbook.port import compat
 
 SCRIPT = """
 import tritonbook
@@ -109,36 +107,3 @@ def test_launches_of_a_kernel_that_was_kept_are_seen(tmp_path):
     assert done.returncode == 0, done.stderr
     wanted = [("fill", (2,), 3), ("fill", (4, 1, 1), 5), ("fill", (6, 1, 1), 7)]
     assert done.stdout.strip() == str(wanted)
-
-
-def test_an_old_torch_wraps_interpreted_kernels(monkeypatch):
-    """torch 2.6 and 2.9 refuse them; played here by a wrap_triton that refuses everything.
-
-    Kills: notebook 30's last task, which cannot be solved on a CPU with the oldest pair.
-    """
-    import torch
-
-    def refuses(kernel):
-        raise RuntimeError("wrap_triton only works on functions annotated with triton.jit")
-
-    class Interpreted:
-        pass
-
-    monkeypatch.setattr(torch.library, "wrap_triton", refuses)
-    interpreter._let_torch_wrap_interpreted_kernels(Interpreted)
-    kernel = Interpreted()
-    assert torch.library.wrap_triton(kernel) is kernel
-    with pytest.raises(RuntimeError, match="wrap_triton only works"):
-        torch.library.wrap_triton(object())
-
-
-@pytest.mark.skipif(not compat.INTERPRET, reason="the mend is the interpreter's")
-def test_a_real_interpreted_kernel_is_wrapped_as_it_is():
-    import torch
-    import triton
-
-    @triton.jit
-    def nothing_kernel(x_ptr):
-        pass
-
-    assert torch.library.wrap_triton(nothing_kernel) is nothing_kernel

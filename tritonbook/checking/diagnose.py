@@ -289,18 +289,23 @@ def _factor_of_a_row(e: Evidence) -> Finding | None:
         if got.shape[dim] < 4 or got.shape[1 - dim] < 2:
             continue
         large = want.abs() > 1e-2 * want.abs().amax(dim=dim, keepdim=True)
-        ratio, shift = torch.where(large, got / want, torch.nan), got - want
-        middle = ratio.nanmedian(dim=dim, keepdim=True).values
-        if bool(((ratio / middle - 1).abs().nan_to_num() < 5e-3).all() & (middle != 0).all()):
-            how = f"a factor of its own (in {one} 0: {float(middle.flatten()[0]):.4g})"
-        elif bool((shift - shift.median(dim=dim, keepdim=True).values).abs().max() < 1e-4):
-            how = f"a summand of its own (in {one} 0: {float(shift.flatten()[0]):.4g})"
+        factor = torch.where(large, got / want, torch.nan).nanmedian(dim=dim, keepdim=True).values
+        summand = (got - want).median(dim=dim, keepdim=True).values
+        if bool((factor != 0).all()) and _explains(got / factor, got, want):
+            how = f"a factor of its own (in {one} 0: {float(factor.flatten()[0]):.4g})"
+        elif _explains(got - summand, got, want):
+            how = f"a summand of its own (in {one} 0: {float(summand.flatten()[0]):.4g})"
         else:
             continue
         return Finding(
             f"off-by-{one}", f"Each {one} is right up to {how}: look at {cause}, not at the rest."
         )
     return None
+
+
+def _explains(mended: torch.Tensor, got: torch.Tensor, want: torch.Tensor) -> bool:
+    """Whether the mend takes away nearly all of the error, not only what rounding leaves of it."""
+    return float((mended - want).abs().max()) <= 0.02 * float((got - want).abs().max())
 
 
 def _unused(e: Evidence) -> Finding | None:

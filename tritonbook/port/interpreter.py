@@ -16,6 +16,7 @@ from .compat import FakeDriver, triton_version
 from .device import INTERPRET
 from .idle_lanes import hold_rubbish
 from .interpreter_types import keep_types
+from .wrapped_kernels import trace_interpreted_kernels
 
 _installed = False
 
@@ -38,7 +39,6 @@ def install_interpreter_fixes() -> None:
       outside kernels, and a kernel that sees no module called `triton.language` is refused.
     - lanes that a mask switches off hold zeros where no `other=` fills them (see `idle_lanes`).
     - Python's `max` and `min` of a tile: the compiler takes them for tl.maximum and tl.minimum.
-    - torch's `wrap_triton` refuses an interpreted kernel (torch 2.6 to 2.9, at least).
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the
       cast to bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
     """
@@ -66,8 +66,8 @@ def install_interpreter_fixes() -> None:
     _patch_language_once_a_launch(interp)
     _let_constants_meet_tiles()
     _keep_what_was_written(interp.FunctionRewriter)
-    _let_torch_wrap_interpreted_kernels(interp.InterpretedFunction)
     _compute_bfloat16_in_float32(interp)
+    trace_interpreted_kernels()
 
 
 class _NothingToRestore:
@@ -180,19 +180,6 @@ def _let_constants_meet_tiles() -> None:
                 setattr(tl.constexpr, name, unwrapping(getattr(tl.constexpr, name)))
     for name in ("__gt__", "__ge__", "__lt__", "__le__", "__eq__", "__ne__"):
         setattr(tl.constexpr, name, unwrapping(getattr(tl.constexpr, name)))
-
-
-def _let_torch_wrap_interpreted_kernels(kind: type) -> None:
-    """Newer torch gives an interpreted kernel back as it is: nothing but a launch to be traced."""
-    import torch
-
-    original = torch.library.wrap_triton
-
-    @functools.wraps(original)
-    def wrap_triton(kernel: Any) -> Any:
-        return kernel if isinstance(kernel, kind) else original(kernel)
-
-    torch.library.wrap_triton = wrap_triton
 
 
 def _allow_runtime_loop_bounds(interp: Any) -> None:

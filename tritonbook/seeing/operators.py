@@ -22,9 +22,6 @@ from torch._subclasses.functional_tensor import FunctionalTensor
 
 from ..port import device
 from ..port.compat import hook_launch
-from ..port.wrapped_kernels import trace_interpreted_kernels
-
-trace_interpreted_kernels()
 
 Register = Callable[[str], Any]
 # Never this machine's, and no operator asks a driver for it.
