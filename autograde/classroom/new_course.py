@@ -13,11 +13,10 @@ COURSE = Path(__file__).parents[1]
 IGNORED = "*\n!.gitignore\n!nbgrader_config.py\n!source/\n!source/**\n"
 
 
-def new_course(
-    folder: Path, names: Sequence[str] = (), sources: Path = COURSE / "source"
-) -> list[str]:
+def new_course(folder: Path, names: Sequence[str] = ()) -> list[str]:
     """Make the folder, closed to others, with nbgrader's settings and the source notebooks; returns
     the assignments. names: numbers or whole names; none: all. Raises BadCourse."""
+    sources = COURSE / "source"
     known = sorted(path.parent.name for path in sources.glob("*/*.ipynb"))
     if not known:
         raise BadCourse(f"{sources} has no notebooks: run this from a checkout of the workbook.")
