@@ -225,6 +225,9 @@ def _not_finite(e: Evidence) -> Finding | None:
     strange = e.difference.bad & ~got.isfinite() & want.isfinite()
     if not bool(strange.any()):
         return None
+    # What an open gap leaves empty, another kernel of the page divides by.
+    if any(has_open_gap(kernel) for kernel in e.kernels.values()):
+        return Finding("not-attempted", "The gap in the kernel is still open.")
     kind = "NaN" if bool(got[strange].isnan().any()) else "infinity"
     if e.magnitude > 30:
         return Finding(
