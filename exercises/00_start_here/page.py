@@ -42,8 +42,8 @@ doctor()
 # 1. Run the cells from top to bottom, with Shift+Enter, and read as you go.
 # 2. A cell with `# YOUR CODE HERE` has a **gap**. The comment above the gap says what is missing,
 #    and about how many lines. The line below it (`pass`, or one that begins with `raise`) only keeps
-#    the gap open: put your lines in its place. While it stands there, a check says that the gap is
-#    open, whatever else you wrote.
+#    the gap open: put your lines in its place. As long as a `raise` stands there, the check says
+#    that the gap is open.
 # 3. The next code cell is the **check**. Its card says *passed*, or what is wrong and where.
 #    `show_cases(tile_ranges)` prints what the check of `tile_ranges` tries.
 # 4. Stuck? Under each gap are three hints. Open them one at a time.
