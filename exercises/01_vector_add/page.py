@@ -208,7 +208,9 @@ pictures("vector_add").draw_warps(block=1024, num_warps=4)
 
 # %% [markdown]
 # In CUDA you would write the code of one thread. In Triton you write the code of all threads of a
-# program together, and the compiler decides which lane lies where.
+# program together, and the compiler decides which lane lies where. The picture shows float16: a thread
+# takes neighbours of 16 bytes together, here 8. In float32 these are only 4, so each thread holds
+# two groups of 4.
 #
 # ## The other way to divide the work
 #
