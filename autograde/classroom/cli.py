@@ -249,10 +249,10 @@ def verify(
 ) -> None:
     """Run the answers of a certificate again; exit with 1 when one does not hold."""
     with sentences():
-        verdicts = again.verify(file, force)
-    for verdict in verdicts:
-        print(f"{'✓' if verdict.holds else '✗'} {verdict.key}: {verdict.sentence}")
-    if not verdicts or not all(verdict.holds for verdict in verdicts):
+        claims = again.verify(file, force)
+    for claim in claims:
+        print(f"{'✓' if claim.holds else '✗'} {claim.key}: {claim.sentence}")
+    if not claims or not all(claim.holds for claim in claims):
         raise typer.Exit(1)
 
 
