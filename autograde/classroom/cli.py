@@ -44,7 +44,7 @@ from .options import (
     Workers,
 )
 from .progress import run_open
-from .report import as_csv, as_text, by_status, class_report
+from .report import as_csv, as_text, class_report
 from .report_page import as_html
 from .run import Session
 from .runners import LocalRunner
@@ -178,9 +178,10 @@ def status(assignment: Assignment, course: Root = HERE) -> None:
     """Count items by status; list those that have no score."""
     session = _session(course, assignment, look=True)
     _show(session)
-    verdicts = [v for pair in session.submissions for v in session.verdicts(*pair).values()]
-    for item in by_status(verdicts).get("INFRA", []):
-        console.print(f"not scored: {item}")
+    for pair in session.submissions:
+        for verdict in session.verdicts(*pair).values():
+            if verdict.status == "INFRA":
+                console.print(f"not scored: {verdict.item}")
 
 
 @runs_items
