@@ -34,7 +34,7 @@ def _show(found: Any, as_json: bool) -> None:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from .doctor import doctor
+    from .health.doctor import doctor
 
     found = doctor()
     _show(found, options.json)
