@@ -186,7 +186,8 @@ def capability(m: Machine) -> Judgement | None:
             "capability",
             "note",
             f"{name} is sm_{major}{minor}: every notebook gives right results, but recent "
-            "Triton uses no tensor cores on it, so speed marks of 08, 10 and 14 to 16 are off.",
+            "Triton uses no tensor cores on it, so speed marks of matrix products and attention are "
+            "off.",
             "For those notebooks use an A100, L4 or newer.",
         )
     return Judgement(
