@@ -16,7 +16,6 @@ import difflib
 import functools
 import hashlib
 import importlib.util
-import linecache
 import os
 import re
 import shutil
@@ -28,6 +27,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..port import source_file
 from . import gaps
 from .source import Cell, Source, SourceError, parse
 
@@ -287,7 +287,7 @@ def _import(text: str, name: str, exercise: Exercise | None = None) -> ModuleTyp
     module = importlib.util.module_from_spec(spec)
     module.__exercise__ = exercise
     # The text that was hashed is what runs and what Triton will read, whatever happens to the file.
-    _remember(str(path), text)
+    source_file.remember(str(path), text)
     sys.modules[qualified] = module
     try:
         with machinery():
@@ -296,11 +296,6 @@ def _import(text: str, name: str, exercise: Exercise | None = None) -> ModuleTyp
         del sys.modules[qualified]
         raise
     return module
-
-
-def _remember(filename: str, text: str) -> None:
-    """Let tracebacks and Triton find the source. No time stamp: the entry is never refreshed."""
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
 
 
 def _write(text: str, name: str) -> Path:

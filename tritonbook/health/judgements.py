@@ -185,9 +185,8 @@ def capability(m: Machine) -> Judgement | None:
         return Judgement(
             "capability",
             "note",
-            f"{name} is sm_{major}{minor}: every notebook gives right results, but recent "
-            "Triton uses no tensor cores on it, so speed marks of matrix products and attention are "
-            "off.",
+            f"{name} is sm_{major}{minor}: every notebook gives right results, but recent Triton "
+            "uses no tensor cores on it: speed marks of matrix products and attention are off.",
             "For those notebooks use an A100, L4 or newer.",
         )
     return Judgement(
