@@ -20,8 +20,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from .command import BAD_INPUT, Parser, leave, sentence
-
-ARCHITECTURES = (75, 80, 86, 89, 90)
+from .seeing.occupancy import LIMITS
 
 
 class BadInput(Exception):
@@ -198,7 +197,7 @@ def _parser() -> argparse.ArgumentParser:
         added = verb(name, _kernels, says)
         added.add_argument("kernel", help="a graded function (softmax), or a notebook (04)")
     facts = verbs.choices["facts"]
-    facts.add_argument("--arch", type=int, default=80, choices=ARCHITECTURES, help="capability")
+    facts.add_argument("--arch", type=int, default=80, choices=LIMITS, help="capability")
     facts.add_argument("--ptx", action="store_true", help="count the telling PTX instructions")
     facts.add_argument("--solution", action="store_true", help="the workbook's, not yours")
     return parser
