@@ -98,9 +98,7 @@ def _run_problem(
             row.update(state="not run", reason=str(reason))
             continue
         own = tuple(_copied(arg) for arg in args)  # some work in place
-        first = verify(
-            fn, own, expected, ours=provider.ours, part=op.part, tolerance=op.tolerance
-        )
+        first = verify(fn, own, expected, ours=provider.ours, part=op.part, tolerance=op.tolerance)
         del own
         row.update(error=first.error, kernels=first.kernels)
         if first.problem:
