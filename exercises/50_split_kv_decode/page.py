@@ -85,7 +85,7 @@ def merge_kernel(
     offs_s, offs_d = tl.arange(0, BLOCK_S), tl.arange(0, D)
     rows = pid_r * S + offs_s  # of parts and of lses
 
-    # TODO: lses, their shares, the parts [BLOCK_S, D], the weighted sum, store (about 7 lines)
+    # TODO: lses, their shares, the parts, the weighted sum, store (about 7 lines)
     ### BEGIN SOLUTION
     lses = tl.load(lses_ptr + rows, mask=offs_s < S, other=float("-inf"))
     e = tl.exp(lses - tl.max(lses, axis=0))
@@ -193,7 +193,7 @@ cache[:, :, 0, 0]  # rows are pages, columns are slots
 # |---|---|---|---|
 # | `q` | (B, H, D), contiguous | float32, float16, bfloat16 | one query a head |
 # | `k_cache`, `v_cache` | (pages, PAGE, HK, D), contiguous | as `q` | the caches |
-# | `table` | (B, pages a sequence), rows contiguous | int32 | the block table |
+# | `table` | (B, pages a sequence), contiguous | int32 | the block table |
 # | `lengths` | (B,), contiguous | int32 | tokens of each sequence, the new one included; at least 1 |
 # | result | (B, H, D) | as `q` | attention over the first `lengths[b]` tokens |
 #
@@ -220,14 +220,19 @@ def paged_decode_ref(q, k_cache, v_cache, table, lengths):
 def require_cache(q, k_cache, v_cache, table, lengths):
     fits = k_cache.shape == v_cache.shape and k_cache.shape[3] == q.shape[2]
     fits = fits and q.shape[1] % k_cache.shape[2] == 0 and len(table) == len(lengths) == len(q)
-    if not fits or not all(x.is_contiguous() for x in (q, k_cache, v_cache, lengths)):
+    if not fits or not all(x.is_contiguous() for x in (q, k_cache, v_cache, table, lengths)):
         raise ValueError("(B, H, D), (pages, PAGE, HK, D) twice, (B, pages) and (B,) are needed")
 
 
 def pieces_for(programs, tokens):
-    """Pieces for two programs on each multiprocessor, of at least 256 tokens each."""
-    wanted = triton.cdiv(2 * multiprocessors(), programs)
-    return max(1, min(wanted, triton.cdiv(tokens, 256)))
+    return min(triton.cdiv(2 * multiprocessors(), programs), triton.cdiv(tokens, 256))
+
+# %% [markdown]
+# How many pieces? `pieces_for` takes enough for two programs on each multiprocessor, as on page 11, but none with less
+# than 256 tokens.
+
+# %%
+pieces_for(programs=8, tokens=32768)
 
 # %% [markdown]
 # ## Task 2. One piece of one head
@@ -454,7 +459,7 @@ batches
 # are asked for by all of them. With 32 sequences there are 256 programs anyway: two pieces are enough.
 # Read the last column of `paged_decode` against the speed of a copy.
 #
-# ## How many pieces?
+# ## Was it the right number?
 
 # %%
 def by_pieces(pieces):
