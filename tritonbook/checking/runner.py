@@ -142,6 +142,7 @@ def run(
         inplace=tuple(inplace),
         by_hand=tuple(by_hand),
         mistakes=dict(mistakes or {}),
+        cases=cases,
         **options,
     )
     return _finish(battery, list(cases), speed, compile_gate)
