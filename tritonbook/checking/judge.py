@@ -204,8 +204,12 @@ class Judge:
     def explained(self, trial: Trial) -> Finding:
         """The finding of a trial that raised. An open gap may leave names without a value."""
         found = explain_error(trial.error, self.timeout)
-        if found.code in ("raised", "does-not-compile") and gap_left(trial.watch.kernels.values()):
+        if found.code not in ("raised", "does-not-compile"):
+            return found
+        if gap_left(trial.watch.kernels.values()):
             return Finding("not-attempted", "The gap in the kernel is still open.", found.detail)
+        if trial.watch.odd:
+            return Finding("does-not-compile", trial.watch.odd, found.detail)
         return found
 
     def _cause(self, trial: Trial, differences: list[Difference]) -> Finding:
@@ -285,10 +289,13 @@ class Judge:
                 "no-kernel-launched", f"No Triton kernel of yours was launched.{library}{instead}"
             )
         if operators:
+            public = [name for name in dict.fromkeys(self.allow) if not name.startswith("_")]
+            shown = ", ".join(public[:8]) + (" and others" if len(public) > 8 else "")
+            besides = f", and these operators: {shown}" if public else ""
             return Finding(
                 "torch-compute",
                 f"Part of the work is done by {operators}. The kernel has to do it: outside the "
-                "kernel only allocation, views and launches are allowed here.",
+                f"kernel only allocation, views and launches are allowed here{besides}.",
             )
         if self.launches is not None and len(own) != self.launches and not is_empty(trial):
             return Finding(
