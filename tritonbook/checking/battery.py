@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import time
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ import torch
 
 from ..port import device
 from .cases import Case, dtype_override
-from .compare import compare_plain, flatten
+from .compare import WRONG_TENSOR, Tolerance, compare_plain, compare_values, flatten
+from .diagnose import Evidence, diagnose
 from .errors import explain_error
 from .guard import changed, fresh
 from .judge import OTHERS, Judge
@@ -125,7 +127,8 @@ class Battery(Judge):
         if finding:
             return finding
         relative = self.plain_relative()
-        wrong = compare_plain(got, self.reference(*pristine), relative)
+        wanted = self.reference(*pristine)
+        wrong = compare_plain(got, wanted, relative)
         if wrong:
             for code, (formula, sentence) in self.mistakes.items():
                 fits = compare_plain(got, formula(*pristine), relative) is None
@@ -133,11 +136,23 @@ class Battery(Judge):
                     return Finding(code, sentence)
             if got is None:
                 return Finding("wrong-type", f"{wrong} Is a `return` missing?")
+            if wrong == WRONG_TENSOR:
+                return self._plain_cause(
+                    got, wanted, dict(zip(case.arguments, pristine, strict=True))
+                )
             return Finding("wrong-values", wrong)
         for name, one, two in zip(case.arguments, mine, pristine, strict=True):
             if changed(one, two):
                 return Finding("input-changed", f"The argument {name} was changed. Work on a copy.")
         return None
+
+    def _plain_cause(self, got: Any, wanted: Any, arguments: dict[str, Any]) -> Finding:
+        relative = self.plain_relative()
+        difference = compare_values(got, wanted.cpu(), Tolerance(relative, absolute=relative))
+        tensors = {n: v.double() for n, v in arguments.items() if isinstance(v, torch.Tensor)}
+        return diagnose(
+            Evidence(difference, {}, [], None, lambda: False, False, 0.0, inputs=tensors)
+        )
 
     def _plain_call(self, arguments: list[Any], case: Case) -> tuple[Any, Finding | None]:
         got, finding = None, None
@@ -201,8 +216,9 @@ class Battery(Judge):
     def _right_where_harmless(self, case: Case) -> bool:
         """Whether lanes without an element of their own are all that is wrong: they find what a
         sum or a maximum does not feel, behind each row if need be, and the result is right."""
-        for layout, fill in ((None, "zero"), ("apart", "zero"), ("apart", "least")):
-            mild = case.with_layout(layout) if layout else case
+        contiguous = {spec.layout for spec in case.specs().values()} == {"contiguous"}
+        cases = [case, *([case.with_layout("apart")] if contiguous else [])]
+        for mild, fill in itertools.product(cases, ("zero", "least")):
             with fence():
                 trial = self.trial(mild, fill=fill)
             if trial.error is None:

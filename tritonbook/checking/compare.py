@@ -180,6 +180,9 @@ def compare_values(got: torch.Tensor, expected: torch.Tensor, tolerance: Toleran
     return difference
 
 
+WRONG_TENSOR = "Wrong values in the tensor."
+
+
 def compare_plain(got: Any, expected: Any, relative: float = 1e-9) -> str | None:
     """Compare lists, tuples, dicts, numbers, strings; None when equal, else one sentence."""
     return _walk(got, expected, relative, "")
@@ -198,7 +201,7 @@ def _walk(got: Any, expected: Any, relative: float, where: str) -> str | None:
         loose = Tolerance(relative, absolute=relative)
         # A reference that is an answer too ran where the tensors are, perhaps on the GPU.
         if not compare_values(got, expected.detach().cpu(), loose).ok:
-            return f"Wrong values in the tensor{at}."
+            return f"Wrong values in the tensor{at}." if at else WRONG_TENSOR
         return None
     if isinstance(expected, dict):
         if not isinstance(got, dict) or set(got) != set(expected):

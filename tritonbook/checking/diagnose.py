@@ -8,7 +8,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -184,7 +184,7 @@ def _known_mistake(e: Evidence) -> Finding | None:
     near = [(how_far(e.difference, suspect.value), suspect) for suspect in e.mistakes]
     for _, suspect in sorted((pair for pair in near if pair[0] < NEAR), key=lambda pair: pair[0]):
         says = suspect.value[e.difference.bad]
-        if bool((says.isfinite() & (says != 0)).any()) or suspect.confirmed():
+        if bool((~says.isnan() & (says != 0)).any()) or suspect.confirmed():
             return Finding(suspect.code, suspect.sentence)
     return None
 
@@ -349,9 +349,7 @@ def _of_an_input(e: Evidence) -> Finding | None:
                 f"{abs(times):.4g} times `{name}`.",
             )
         if _explains(e.difference, torch.where(large, got / x, want)):
-            return Finding(
-                "off-by-an-input", f"What comes out is the right result times `{name}`."
-            )
+            return Finding("off-by-an-input", f"What comes out is the right result times `{name}`.")
         if bool(large.all()) and _explains(e.difference, got * x):
             return Finding(
                 "off-by-an-input",
@@ -381,12 +379,24 @@ def _multiple(
 
 
 def _factor_of_a_row(e: Evidence) -> Finding | None:
-    """Each row, or each column, is right up to a factor or a summand of its own."""
+    """Each row, or each column, is right up to a factor or a summand of its own; or it is, before
+    an input of one row (a bias) was added."""
     got, want = e.difference.got, e.difference.expected
     if got.ndim < 2 or not bool(got.isfinite().all() and want.isfinite().all()):
         return None
-    shape = got.shape
-    got, want = got.reshape(-1, got.shape[-1]), want.reshape(-1, want.shape[-1])
+    vectors = {name: _like(x, got) for name, x in e.inputs.items() if x.ndim == 1}
+    for name, x in ({"": torch.zeros_like(got)} | vectors).items():
+        bare = x is not None and replace(e.difference, got=got - x, expected=want - x)
+        if bare and (found := _by_rows(bare)):
+            apart = f"But for `{name}`, each" if name else "Each"
+            return replace(found, sentence=found.sentence.replace("Each", apart, 1))
+    return None
+
+
+def _by_rows(difference: Difference) -> Finding | None:
+    shape = difference.got.shape
+    got = difference.got.reshape(-1, shape[-1])
+    want = difference.expected.reshape(-1, shape[-1])
     for dim, one, cause in (
         (1, "row", "what the row has as a whole (its sum, mean or maximum)"),
         (0, "column", "what the column has as a whole (its weight or bias)"),
@@ -396,9 +406,9 @@ def _factor_of_a_row(e: Evidence) -> Finding | None:
         large = want.abs() > 1e-2 * want.abs().amax(dim=dim, keepdim=True)
         factor = torch.where(large, got / want, torch.nan).nanmedian(dim=dim, keepdim=True).values
         summand = (got - want).median(dim=dim, keepdim=True).values
-        if bool((factor != 0).all()) and _explains(e.difference, (got / factor).reshape(shape)):
+        if bool((factor != 0).all()) and _explains(difference, (got / factor).reshape(shape)):
             how = f"a factor of its own (in {one} 0: {float(factor.flatten()[0]):.4g})"
-        elif _explains(e.difference, (got - summand).reshape(shape)):
+        elif _explains(difference, (got - summand).reshape(shape)):
             how = f"a summand of its own (in {one} 0: {float(summand.flatten()[0]):.4g})"
         else:
             continue
@@ -409,10 +419,10 @@ def _factor_of_a_row(e: Evidence) -> Finding | None:
 
 
 def _explains(difference: Difference, mended: torch.Tensor) -> bool:
-    """Whether the mend takes away nearly all of the error. What rounding leaves does not count, if
-    the error is far above it."""
+    """Whether the mend takes away nearly all of the error, and comes near the right values. What
+    rounding leaves does not count, if the error is far above it."""
     got, want = difference.got, difference.expected
-    error = float((got - want).abs().max())
+    error = min(float((got - want).abs().max()), float(want.abs().max()))
     bound = difference.tolerance.bound(want)
     if 10 * float(bound.max()) > error:
         bound = torch.zeros_like(bound)
@@ -464,12 +474,12 @@ def _where(bad: torch.Tensor) -> str:
     """Where the wrong elements lie: what is certain without a cause."""
     if bool(bad.all()):
         return "everywhere"
-    names = _AXES.get(bad.ndim) or [f"index of dimension {d}" for d in range(bad.ndim)]
+    names = _AXES.get(bad.ndim) or [f"dimension {d} at" for d in range(bad.ndim)]
     hits = [_hit(bad, d) for d in range(bad.ndim)]
     parts = [
-        f"{name} {_some(hit)} of {hit.numel()}{_half(hit)}"
+        f"{name} {some} of {hit.numel()}{_half(hit)}"
         for name, hit in zip(names, hits, strict=True)
-        if not bool(hit.all())
+        if not bool(hit.all()) and (some := _some(hit))
     ]
     share = f"in {int(bad.sum())} of {bad.numel()} elements"
     return f"{share} ({', '.join(parts)})" if parts else share
@@ -481,7 +491,8 @@ def _hit(bad: torch.Tensor, dim: int) -> torch.Tensor:
 
 
 def _some(hit: torch.Tensor) -> str:
-    """`3`, `0, 2, 5`, `4 to 9`, `1, 3, ... (every second)`, `all but 0`."""
+    """`3`, `0, 2, 5`, `4 to 9`, `1, 3, ... (every second)`, `all but 0`; nothing for many that
+    lie scattered."""
     places, size = [int(i) for i in hit.nonzero()], hit.numel()
     missing = [i for i in range(size) if i not in set(places)] if size <= 4096 else []
     if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
@@ -490,15 +501,37 @@ def _some(hit: torch.Tensor) -> str:
         return f"{places[0]}, {places[0] + 2}, ... (every second)"
     if 0 < len(missing) <= 3 < len(places):
         return f"all but {', '.join(map(str, missing))}"
-    return ", ".join(map(str, places[:6])) + (", ..." if len(places) > 6 else "")
+    return ", ".join(map(str, places)) if len(places) <= 6 else ""
 
 
 def _half(hit: torch.Tensor) -> str:
     middle = hit.numel() // 2
     sides = {"first": hit[:middle], "second": hit[middle:]}
     whole = [side for side, part in sides.items() if bool(part.all())]
-    alone = len(whole) == 1 and int(hit.sum()) == sides[whole[0]].numel() > 1
+    even = hit.numel() == 2 * middle > 2
+    alone = even and len(whole) == 1 and int(hit.sum()) == middle
     return f", the {whole[0]} half" if alone else ""
+
+
+def _by_value(e: Evidence) -> Finding | None:
+    """Right where an input is small, or on one side of a number, and wrong elsewhere."""
+    bad = e.difference.bad
+    if int((~bad).sum()) < 4 or int(bad.sum()) < 4:
+        return None
+    for name, values in e.inputs.items():
+        x = _like(values, e.difference.got)
+        if x is None:
+            continue
+        for what, measure in ((f"`{name}`", x), (f"the size of `{name}`", x.abs())):
+            right, wrong = measure[~bad], measure[bad]
+            if float(right.max()) < float(wrong.min()):
+                side = f"below {float(wrong.min()):.3g}, wrong from there on"
+            elif float(right.min()) > float(wrong.max()):
+                side = f"above {float(wrong.max()):.3g}, wrong up to there"
+            else:
+                continue
+            return Finding("wrong-by-value", f"The values are right where {what} is {side}.")
+    return None
 
 
 def _location(e: Evidence) -> Finding | None:
@@ -532,4 +565,5 @@ _RULES = (
     _factor_of_a_row,
     _unused,
     _location,
+    _by_value,
 )

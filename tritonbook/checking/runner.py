@@ -68,6 +68,8 @@ def _finish(
         finding = finding or row.finding
         if row.finding and (brief or row.finding.code in _STOPS):
             break
+    if finding and finding.code == "wrong-values":
+        finding = replace(finding, sentence=finding.sentence + _first_wrong(rows))
     if all(row.state == "not run" for row in rows):
         finding = Finding("not-run", "No case of this check can run on this machine.")
     if finding and device.INTERPRET and (said := truth_of_tiles(battery.launched.values())):
@@ -101,6 +103,13 @@ def _finish(
         kernel_facts=facts,
         speed=measured,
     )
+
+
+def _first_wrong(rows: list[CaseResult]) -> str:
+    """Which case is the first wrong one, where others before it have values that are right."""
+    at = next(i for i, row in enumerate(rows) if row.finding)
+    right = any(row.state == "passed" for row in rows[:at])
+    return f" The cases before `{rows[at].note}` are right: what is new in it?" if right else ""
 
 
 def run(

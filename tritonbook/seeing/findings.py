@@ -64,9 +64,7 @@ def _owners(regions: list[Region], addresses: np.ndarray) -> list[Region]:
     return [r for r in regions if r.start <= high and low < r.end]
 
 
-def find(
-    meter: Meter, masking_helps: Callable[[], bool] | None = None
-) -> list[tuple[str, str]]:
+def find(meter: Meter, masking_helps: Callable[[], bool] | None = None) -> list[tuple[str, str]]:
     """(code, sentence) of each kind of trouble: first stores, then loads, then races.
 
     masking_helps: finds out whether the result is right where lanes without an element are
