@@ -73,7 +73,7 @@ class Battery(Judge):
     def _case_finding(self, case: Case, row: CaseResult, thorough: bool) -> Finding | None:
         if case.raises is not None:
             row.remark = f"raised {case.raises.__name__}, as it should"
-            return self._must_raise(case)
+            return self._must_raise(case, case.raises)
         if not self.triton:
             return self._plain(case)
         expected = self.expected(case, 0)
@@ -105,16 +105,16 @@ class Battery(Judge):
             or self._tiles(first)
         )
 
-    def _must_raise(self, case: Case) -> Finding | None:
+    def _must_raise(self, case: Case, kind: type[BaseException]) -> Finding | None:
         trial = self.trial(case)
-        error, wanted = trial.error, case.raises.__name__
+        error, wanted = trial.error, kind.__name__
         if error is None:
             return Finding(
                 "should-raise", f"This call should raise {wanted}, but it returned a result."
             )
-        if isinstance(error, case.raises):
+        if isinstance(error, kind):
             return None
-        found = self.explained(trial)
+        found = self.explained(trial, error)
         if found.code in ("not-attempted", "timeout"):
             return found
         return Finding(
@@ -189,7 +189,7 @@ class Battery(Judge):
         return not refuted
 
     def plain_relative(self) -> float:
-        return self.tolerance.relative if self.tolerance else 1e-9
+        return self.tolerance.relative if isinstance(self.tolerance, Tolerance) else 1e-9
 
     def _metered(self, case: Case) -> tuple[Finding | None, bool, Trial | None]:
         """In the interpreter: every lane's address against the tensors' bounds; shared stores.
@@ -206,7 +206,7 @@ class Battery(Judge):
             trial = self.trial(case)
         self._widest = max((math.prod(each.shape) for each in bounds.seen.accesses), default=0)
         if trial.error is not None:
-            return self.explained(trial), True, trial
+            return self.explained(trial, trial.error), True, trial
         masking_helps = functools.partial(self._right_where_harmless, case)
         for code, sentence in bounds.findings(trial.inputs, trial.watch.outputs, masking_helps):
             if code != "race" or not self.overlap:

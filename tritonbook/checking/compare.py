@@ -98,13 +98,14 @@ class Difference:
 
     code: str | None = None
     sentence: str = ""
-    got: torch.Tensor | None = None  # float64 on the CPU
-    expected: torch.Tensor | None = None
-    bad: torch.Tensor | None = None  # which elements are wrong
-    unwritten: torch.Tensor | None = None
+    # Tensors and a Tolerance; None where type, shape or dtype were wrong already.
+    got: Any = None  # float64 on the CPU
+    expected: Any = None
+    bad: Any = None  # which elements are wrong
+    unwritten: Any = None
     error: float = 0.0  # largest error in units of the tolerance (1.0 is just allowed)
     absolute_error: float = 0.0
-    tolerance: Tolerance | None = None
+    tolerance: Any = None
 
     @property
     def ok(self) -> bool:
@@ -220,7 +221,8 @@ def _walk(got: Any, expected: Any, relative: float, where: str) -> str | None:
         return _first(_walk(g, e, relative, f"{where}[{i}]") for i, (g, e) in enumerate(pairs))
     if isinstance(expected, bool) or not isinstance(expected, (int, float)):
         # The reference's own ==, never one that the answer brought along.
-        same = type(expected).__eq__(expected, got) is True
+        kind: Any = type(expected)
+        same = kind.__eq__(expected, got) is True
         return None if same else f"Expected {expected!r}{at}, got {_clip(got)}."
     if isinstance(got, bool) or not isinstance(got, (int, float)):
         return f"Expected a number{at}, got {_clip(got)}."

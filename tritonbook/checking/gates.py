@@ -49,8 +49,11 @@ def compile_for_a100(
         if not no_tf32:
             return None, "passed", []
         cases = [case for case in cases if _all_float32(case)]
+    compiled: Callable[..., Any]
     if compile_gate is None:
-        from ..seeing.compiled import compile_gate
+        from ..seeing.compiled import compile_gate as compiled
+    else:
+        compiled = compile_gate
 
     usable = [c for c in cases if c.raises is None and c.only != "gpu"]
     if not usable:
@@ -61,7 +64,7 @@ def compile_for_a100(
         largest.setdefault(dtypes, case)
     facts: list[dict[str, Any]] = []
     for case in largest.values():
-        outcome = compile_gate(fn, arguments(case), case.options, arch=80)
+        outcome = compiled(fn, arguments(case), case.options, arch=80)
         if outcome.ok is None:
             return None, f"not run: {outcome.message}", []
         if not outcome.ok:
@@ -92,7 +95,7 @@ def measure_speed(
     from ..timing.bench import bench
 
     inputs = arguments(speed.case, device.DEVICE)
-    calls = {
+    calls: dict[str, Callable[[], Any]] = {
         speed.name: lambda: speed.baseline(*inputs),
         key: lambda: fn(*inputs, **speed.case.options),
     }

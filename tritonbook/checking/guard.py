@@ -139,7 +139,7 @@ class Guarded:
     name: str
     buffer: torch.Tensor
     view: torch.Tensor
-    before: torch.Tensor | None = None  # copy of the buffer to compare with, on the same device
+    before: Any = None  # copy of the buffer to compare with, on the same device
 
     @classmethod
     def allocate(

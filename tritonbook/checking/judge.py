@@ -89,7 +89,9 @@ class Judge:
         """Reference results in float64, computed on the CPU from copies that nobody else holds."""
         return self._reference(case, self.values(case, draw), reference)
 
-    def _reference(self, case: Case, values: dict, reference: Any = None) -> list[torch.Tensor]:
+    def _reference(
+        self, case: Case, values: dict[str, Any], reference: Any = None
+    ) -> list[torch.Tensor]:
         arguments = [
             _as_float64(values[name]) if isinstance(value, TensorSpec) else value
             for name, value in case.arguments.items()
@@ -180,7 +182,7 @@ class Judge:
     def judge(self, trial: Trial, expected: list[torch.Tensor], row: CaseResult) -> Finding | None:
         """First thing wrong with a trial; None when everything holds. Fills the row's figures."""
         if trial.error is not None:
-            return self.explained(trial)
+            return self.explained(trial, trial.error)
         finding = self._judge_launches(trial) or self._judge_memory(trial)
         # An open gap also leaves no launch or no write behind: say that first.
         differences = self.differences(trial, expected)
@@ -201,9 +203,9 @@ class Judge:
             row.first_bad, row.bad_strip = first_bad(wrong), bad_strip(wrong)
         return self._judge_idle_lanes(trial, expected) or self._cause(trial, differences)
 
-    def explained(self, trial: Trial) -> Finding:
+    def explained(self, trial: Trial, error: BaseException) -> Finding:
         """The finding of a trial that raised. An open gap may leave names without a value."""
-        found = explain_error(trial.error, self.timeout)
+        found = explain_error(error, self.timeout)
         if found.code not in ("raised", "does-not-compile"):
             return found
         if gap_left(trial.watch.kernels.values()):
@@ -215,7 +217,7 @@ class Judge:
     def _cause(self, trial: Trial, differences: list[Difference]) -> Finding:
         wrong = next(d for d in differences if not d.ok)
         if wrong.bad is None:
-            return Finding(wrong.code, wrong.sentence)
+            return Finding(str(wrong.code), wrong.sentence)
         found = diagnose(self._evidence(trial, wrong, differences.index(wrong)))
         if len(differences) > 1:
             names = [self.name_of(i, len(differences)) for i in range(len(differences))]

@@ -132,7 +132,7 @@ def run(
     key: the name on the card. compile_gate: what compiles a call instead of
     `seeing.compiled.compile_gate`.
     """
-    name = key or getattr(fn, "__name__", "answer")
+    name = key or str(getattr(fn, "__name__", "answer"))
     if not callable(fn):
         finding = Finding(
             "not-defined", f"{name} is {type(fn).__name__}, not a function. Run the cell above."
