@@ -13,11 +13,11 @@ import torch
 
 from ..port import device
 from .cases import Case, dtype_override
-from .compare import WRONG_TENSOR, Tolerance, compare_plain, compare_values, flatten
+from .compare import WRONG_TENSOR, Tolerance, compare_plain, compare_values
 from .diagnose import Evidence, diagnose
 from .errors import explain_error
 from .guard import changed, fresh
-from .judge import OTHERS, Judge
+from .judge import Judge
 from .report import CaseResult, Finding
 from .trial import CheckTimeout, Trial, captured_stderr, fence, time_limit
 
@@ -168,10 +168,10 @@ class Battery(Judge):
         return got, finding
 
     def _plain_confirmed(self, formula: Any, case: Case) -> bool:
-        """`_confirmed` for a plain function, whose few numbers may fit by chance."""
-        relative, refuted = self.plain_relative(), 0
-        result = self.reference(*_arguments(case))
-        if not all(isinstance(part, (int, float)) for part in flatten(result)):
+        """Whether a mistake explains at least half of a plain function's other wrong cases, where
+        the results are numbers, which may fit by chance."""
+        relative, votes = self.plain_relative(), 0
+        if not _numbers([*case.arguments.values(), self.reference(*_arguments(case))]):
             return True
         for other in self.others(case):
             value = formula(*_arguments(other))
@@ -179,14 +179,9 @@ class Battery(Judge):
             if compare_plain(value, wanted, relative) is None:
                 continue
             got, finding = self._plain_call(_arguments(other), other)
-            if finding or compare_plain(got, wanted, relative) is None:
-                continue
-            if compare_plain(got, value, relative) is None:
-                return True
-            refuted += 1
-            if refuted == OTHERS:
-                break
-        return not refuted
+            if finding is None and compare_plain(got, wanted, relative):
+                votes += -1 if compare_plain(got, value, relative) else 1
+        return votes >= 0
 
     def plain_relative(self) -> float:
         return self.tolerance.relative if isinstance(self.tolerance, Tolerance) else 1e-9
@@ -310,6 +305,15 @@ class Battery(Judge):
                     return explain_error(error, self.timeout)
             self.noise.extend(noise)
         return None
+
+
+def _numbers(result: Any) -> bool:
+    """Whether it is a number, or a collection of nothing but numbers."""
+    if isinstance(result, dict):
+        return all(map(_numbers, result.values()))
+    if isinstance(result, (list, tuple)):
+        return all(map(_numbers, result))
+    return isinstance(result, (int, float))
 
 
 def _arguments(case: Case) -> list[Any]:
