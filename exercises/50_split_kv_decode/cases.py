@@ -280,6 +280,7 @@ CHECKS = {
         DECODES,
         HIDDEN_DECODES,
         launches=2,
+        no_tf32=True,
         tolerance=of_the_cache,
         mistakes=DECODE_MISTAKES,
     ),

@@ -66,6 +66,7 @@ MUTANTS = {
         Mutant("maximum_never_kept", ("wrong-values", "nan", "overflow"), (ACC + "\n        m_i = m_new", ACC)),
         Mutant("values_of_the_last_tile", "wrong-values", (ACC, 'acc = tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
         Mutant("base_two", "wrong-values", (P, P.replace("tl.exp(", "tl.exp2("))),
+        Mutant("tf32", "tf32", (S, S.replace(', input_precision="ieee"', ""))),
         Mutant("sum_over_queries", ("raised", "does-not-compile"), (L_I, L_I.replace("axis=1", "axis=0"))),
         Mutant("torch_stand_in", ("no-kernel-launched", "raised", "torch-compute"), replace="def paged_decode(q, k_cache, v_cache, table, lengths, pieces=None):\n    require_cache(q, k_cache, v_cache, table, lengths)\n    return paged_decode_ref(q, k_cache, v_cache, table, lengths)\n"),
     ],
