@@ -10,7 +10,7 @@ import torch
 
 from ..port import device
 from ..port.plain_words import said_of_lines
-from .cases import Case, arguments, elements
+from .cases import DTYPES, Case, arguments, elements
 from .errors import explain_error
 from .report import Finding
 
@@ -77,7 +77,9 @@ def compile_for_a100(
 
 
 def _all_float32(case: Case) -> bool:
-    return {spec.dtype or case.effective_dtype() for spec in case.specs().values()} == {"float32"}
+    """Whether all its floating tensors are: a table of int32 is not multiplied."""
+    kinds = {spec.dtype or case.effective_dtype() for spec in case.specs().values()}
+    return {kind for kind in kinds if DTYPES[kind].is_floating_point} == {"float32"}
 
 
 def measure_speed(
