@@ -54,24 +54,31 @@ CASES = [
 ]
 
 
-def partners(x, interleaved):
-    """The first and the second partner of each pair."""
-    half = x.shape[-1] // 2
-    return (x[..., 0::2], x[..., 1::2]) if interleaved else (x[..., :half], x[..., half:])
+def right_columns(p, half, interleaved):
+    return (2 * p, 2 * p + 1) if interleaved else (p, p + half)
 
 
-def storing(formula):
-    """What a kernel gives whose two stores hold formula(a, b, cos, sin)."""
+def right_loads(x, first, second):
+    return x[..., first], x[..., second]
+
+
+def right_turn(a, b, c, s):
+    return a * c - b * s, b * c + a * s
+
+
+def kernel(columns=right_columns, loads=right_loads, turn=right_turn):
+    """What a kernel gives that has another step: columns(pairs, D/2, interleaved) -> first, second;
+    loads(x, first, second) -> a, b; turn(a, b, cos, sin) -> what goes into first, then second."""
 
     def wrong(q, k, cos, sin, interleaved=False, pos_offset=0):
         L, D = q.shape[2:]
         c, s = (one_copy(t, D, interleaved)[pos_offset : pos_offset + L] for t in (cos, sin))
+        first, second = columns(torch.arange(D // 2), D // 2, interleaved)
         turned = []
         for x in (q, k):
-            turned.append(torch.empty_like(x))
-            stored = formula(*partners(x, interleaved), c, s)
-            for place, value in zip(partners(turned[-1], interleaved), stored, strict=True):
-                place.copy_(value)
+            y = torch.full_like(x, NEVER)
+            y[..., first], y[..., second] = turn(*loads(x, first, second), c, s)
+            turned.append(y)
         return tuple(turned)
 
     return wrong
@@ -87,107 +94,184 @@ def given(**changes):
     return wrong
 
 
-def in_half(*numbers, dtype):
+def in_half(*arguments, dtype):
     """Products and sums in the dtype of q."""
 
-    def formula(*numbers):
-        a, b, c, s = (x.to(dtype) for x in numbers)
-        return a * c - b * s, b * c + a * s
+    def turn(*numbers):
+        return [x.double() for x in right_turn(*(x.to(dtype) for x in numbers))]
 
-    return storing(formula)(*numbers)
+    return kernel(turn=turn)(*arguments)
 
 
-def overlapping(q, k, cos, sin, interleaved=False, pos_offset=0):
-    """Interleaved, with pair p in the columns p and p + 1."""
-    if not interleaved:
-        return rope_ref(q, k, cos, sin, interleaved, pos_offset)
-    L, D = q.shape[2:]
-    c, s = (one_copy(t, D, True)[pos_offset : pos_offset + L] for t in (cos, sin))
-    first, second = slice(0, D // 2), slice(1, D // 2 + 1)
-    turned = []
-    for x in (q, k):
-        a, b, y = x[..., first], x[..., second], torch.full_like(x, NEVER)
-        y[..., first] = a * c - b * s
-        y[..., second] = b * c + a * s
-        turned.append(y)
-    return tuple(turned)
+# What is stored, and what is wrong with it: in the first result, in the second, or in both.
+TURNS = {
+    "wrong-sign": (
+        lambda a, b, c, s: (a * c + b * s, b * c - a * s),
+        "the product with sin has the wrong sign",
+    ),
+    "sine-of-the-other": (
+        lambda a, b, c, s: (a * c - a * s, b * c + b * s),
+        "sin is multiplied by the wrong partner",
+    ),
+    "cosine-of-the-other": (
+        lambda a, b, c, s: (b * c - b * s, a * c + a * s),
+        "cos is multiplied by the wrong partner",
+    ),
+    "sin-for-cos": (
+        lambda a, b, c, s: (a * s - b * c, b * s + a * c),
+        "cos and sin have changed places",
+    ),
+    "no-sine": (lambda a, b, c, s: (a * c, b * c), "the product with sin is missing"),
+    "no-cosine": (lambda a, b, c, s: (-b * s, a * s), "the product with cos is missing"),
+    "cosine-left-out": (lambda a, b, c, s: (a - b * s, b + a * s), "the factor cos is missing"),
+    "sine-left-out": (lambda a, b, c, s: (a * c - b, b * c + a), "the factor sin is missing"),
+    "cosine-alone": (lambda a, b, c, s: (c - b * s, c + a * s), "nothing is multiplied by cos"),
+    "sine-alone": (lambda a, b, c, s: (a * c - s, b * c + s), "nothing is multiplied by sin"),
+    "cosine-added": (
+        lambda a, b, c, s: (a + c - b * s, b + c + a * s),
+        "cos is added, where a product is meant",
+    ),
+    "sine-added": (
+        lambda a, b, c, s: (a * c - b + s, b * c + a + s),
+        "sin is added, where a product is meant",
+    ),
+}
+FIRST, SECOND = "a cos - b sin", "b cos + a sin"
+
+
+def in_one_or_both(code, turn, what):
+    """The three suspects of a wrong turn."""
+    yield (
+        f"{code}-first",
+        lambda *abcs: (turn(*abcs)[0], right_turn(*abcs)[1]),
+        f"In the first result, {FIRST}, {what}.",
+    )
+    yield (
+        f"{code}-second",
+        lambda *abcs: (right_turn(*abcs)[0], turn(*abcs)[1]),
+        f"In the second result, {SECOND}, {what}.",
+    )
+    yield code, turn, f"In both results, {FIRST} and {SECOND}, {what}."
+
+
+def interleaved_in(first, second):
+    """Interleaved, with pair p in the columns first(p) and second(p)."""
+
+    def columns(p, half, interleaved):
+        return (first(p), second(p)) if interleaved else right_columns(p, half, False)
+
+    return kernel(columns)
+
+
+# First and second column of pair p, in wrong lines for the interleaved form.
+INTERLEAVED = [
+    (lambda p: p, lambda p: p + 1),
+    (lambda p: p, lambda p: 2 * p),
+    (lambda p: p, lambda p: 2 * p + 1),
+    (lambda p: 2 * p, lambda p: p + 1),
+    (lambda p: p + 2, lambda p: p + 3),
+    (lambda p: p + 2, lambda p: 2 * p + 1),
+    (lambda p: 2 * p, lambda p: p + 3),
+    (lambda p: 0 * p, lambda p: 2 * p + 1),
+    (lambda p: 2 * p, lambda p: 0 * p + 1),
+]
+
+
+def one_further(p, half, interleaved):
+    first, second = right_columns(p, half, interleaved)
+    return first + 1, second
 
 
 SUSPECTS = {
-    "turned-back": (
-        given(sin=lambda g: -g["sin"]),
-        "The arrows turn the wrong way: a minus sign stands at the wrong sine.",
-    ),
-    "minus-twice": (
-        storing(lambda a, b, c, s: (a * c - b * s, b * c - a * s)),
-        "Both sines are subtracted. The second partner is b cos + a sin.",
-    ),
-    "plus-twice": (
-        storing(lambda a, b, c, s: (a * c + b * s, b * c + a * s)),
-        "Both sines are added. The first partner is a cos - b sin.",
-    ),
+    name: (kernel(turn=formula), sentence)
+    for code, (turn, what) in TURNS.items()
+    for name, formula, sentence in in_one_or_both(code, turn, what)
+} | {
     "new-a": (
-        storing(lambda a, b, c, s: (a * c - b * s, b * c + (a * c - b * s) * s)),
-        "The second partner was computed from the new a. Both formulas need the a that was loaded.",
+        kernel(turn=lambda a, b, c, s: (a * c - b * s, b * c + (a * c - b * s) * s)),
+        "The second result was computed from the new a. Both formulas need the a that was loaded.",
     ),
     "new-b": (
-        storing(lambda a, b, c, s: (a * c - (b * c + a * s) * s, b * c + a * s)),
-        "The first partner was computed from the new b. Both formulas need the b that was loaded.",
-    ),
-    "one-partner-for-both": (
-        storing(lambda a, b, c, s: (a * c - b * s, b * c + b * s)),
-        "The second partner should be b cos + a sin. Its sine meets the wrong partner.",
-    ),
-    "one-partner-for-both-first": (
-        storing(lambda a, b, c, s: (a * c - a * s, b * c + a * s)),
-        "The first partner should be a cos - b sin. Its sine meets the wrong partner.",
-    ),
-    "first-for-both": (
-        storing(lambda a, b, c, s: (a * c - a * s, a * c + a * s)),
-        "b holds what a holds: the second partner was loaded from the columns of the first.",
-    ),
-    "second-for-both": (
-        storing(lambda a, b, c, s: (b * c - b * s, b * c + b * s)),
-        "a holds what b holds: the first partner was loaded from the columns of the second.",
-    ),
-    "partners-swapped": (
-        storing(lambda a, b, c, s: (b * c - a * s, a * c + b * s)),
-        "a and b have changed places: a is the partner in the column `first`.",
+        kernel(turn=lambda a, b, c, s: (a * c - (b * c + a * s) * s, b * c + a * s)),
+        "The first result was computed from the new b. Both formulas need the b that was loaded.",
     ),
     "results-swapped": (
-        storing(lambda a, b, c, s: (b * c + a * s, a * c - b * s)),
-        "The two results have changed places: a cos - b sin belongs into the column `first`.",
+        kernel(turn=lambda a, b, c, s: (b * c + a * s, a * c - b * s)),
+        f"The two results have changed places: {FIRST} belongs into the columns `first`.",
+    ),
+    "first-unwritten": (
+        kernel(turn=lambda a, b, c, s: (NEVER, b * c + a * s)),
+        f"The columns `first` were never written: {FIRST} belongs there.",
+    ),
+    "second-unwritten": (
+        kernel(turn=lambda a, b, c, s: (a * c - b * s, NEVER)),
+        f"The columns `second` were never written: {SECOND} belongs there.",
+    ),
+    "second-into-first": (
+        kernel(turn=lambda a, b, c, s: (b * c + a * s, NEVER)),
+        "Both results are stored into the columns `first`, the second one over the first.",
     ),
     "not-turned": (
-        storing(lambda a, b, c, s: (a, b)),
+        kernel(turn=lambda a, b, c, s: (a, b)),
         "It comes out as it went in: neither cos nor sin takes part.",
-    ),
-    "no-sine": (
-        storing(lambda a, b, c, s: (a * c, b * c)),
-        "Only the products with cos are there. Each result has a product with sin, too.",
     ),
     "in-half-precision": (
         in_half,
         "Products and sums were rounded to half precision. Take a and b to float32, and leave cos "
         "and sin there: the store rounds, once.",
     ),
+    "partners-swapped": (
+        kernel(loads=lambda x, first, second: (x[..., second], x[..., first])),
+        "a and b have changed places: a is the partner in the column `first`.",
+    ),
+    "first-for-both": (
+        kernel(loads=lambda x, first, second: (x[..., first], x[..., first])),
+        "b holds what a holds: the second partner was loaded from the columns `first`.",
+    ),
+    "second-for-both": (
+        kernel(loads=lambda x, first, second: (x[..., second], x[..., second])),
+        "a holds what b holds: the first partner was loaded from the columns `second`.",
+    ),
+    "same-columns": (
+        kernel(lambda p, half, interleaved: 2 * [2 * p if interleaved else p]),
+        "`first` and `second` are the same columns.",
+    ),
+    "a-one-further": (
+        kernel(loads=lambda x, first, second: (x[..., first + 1], x[..., second])),
+        "a was loaded one column further on. Multiply `first` by the stride, and add nothing.",
+    ),
+    "stored-one-further": (
+        kernel(one_further, lambda x, first, second: (x[..., first - 1], x[..., second])),
+        "The first result was stored one column further on. Multiply `first` by the stride, and "
+        "add nothing.",
+    ),
     "other-pairing": (
         given(interleaved=lambda g: not g["interleaved"]),
         "These are the pairs of the other form: half-split and interleaved are swapped.",
-    ),
-    "pairs-overlap": (
-        overlapping,
-        "In the interleaved form pair p has the columns p and p + 1 here, so that pairs overlap. "
-        "Pair 0 has the columns 0 and 1: where does pair 1 begin?",
     ),
     "no-offset": (
         given(pos_offset=lambda g: 0),
         "The positions start at 0. Token l has the position `pos_offset + l`.",
     ),
-    "sin-for-cos": (
-        given(cos=lambda g: g["sin"], sin=lambda g: g["cos"]),
-        "cos and sin are swapped.",
-    ),
+}
+SUSPECTS |= {
+    f"interleaved-columns-{number}": (
+        interleaved_in(*columns),
+        "In the interleaved form pair p has the columns 2p and 2p + 1. Try your line with pair 0, "
+        "and with pair 1.",
+    )
+    for number, columns in enumerate(INTERLEAVED)
+}
+SUSPECTS |= {
+    f"{tile}-from-one-column-{n}": (
+        kernel(loads=pick),
+        f"{tile} is the same number for all pairs of a head: its address lacks the columns.",
+    )
+    for n in (0, 1)
+    for tile, pick in (
+        ("a", lambda x, first, second, n=n: (x[..., n : n + 1], x[..., second])),
+        ("b", lambda x, first, second, n=n: (x[..., first], x[..., n : n + 1])),
+    )
 }
 
 
@@ -295,15 +379,19 @@ BACKWARD_SUSPECTS = {
     "no-offset": backwards("no-offset"),
     "sin-for-cos": (
         given(cos=lambda g: g["sin"], sin=lambda g: -g["cos"]),
-        "cos and sin are swapped.",
+        "cos and sin have changed places.",
     ),
     "not-a-sign": (
         given(sin=lambda g: -2 * g["sin"]),
         "The angles are turned by more than their sign: `sign` is 1.0 or -1.0.",
     ),
+    "unchanged": (
+        lambda dq, dk, *rest: (dq, dk),
+        "The gradients come back as they came in. Return the two new tensors.",
+    ),
     "swapped": (
         lambda dq, dk, *rest: rope_backward_ref(dq, dk, *rest)[::-1],
-        "The two gradients are returned in the wrong order.",
+        "The two gradients have changed places, in the launch or in what is returned.",
     ),
 }
 
