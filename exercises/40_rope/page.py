@@ -217,7 +217,7 @@ def turn_heads(
     H: tl.constexpr, HALF: tl.constexpr, INTERLEAVED: tl.constexpr,
     BLOCK_H: tl.constexpr, BLOCK_P: tl.constexpr,
 ):
-    """y = x with the pairs of one token's H heads turned by the angles of cos and sin."""
+    """y = x, the pairs of one token's H heads turned by the angles of cos and sin."""
     offs_h = tl.arange(0, BLOCK_H)[:, None]
     offs_p = tl.arange(0, BLOCK_P)[None, :]  # the number of the pair
     mask = (offs_h < H) & (offs_p < HALF)
@@ -421,9 +421,9 @@ predict(
 #
 # **Milliseconds.** 168 MB at an H100's 2,966 GB/s: 0.057. It took 0.063.
 #
-# **Interleaved.** A thread takes 8 elements of q. Half-split, they lie side by side: one load of 16
-# bytes. Interleaved, they lie two apart: eight loads of 2 bytes. If the time goes with the number of
-# loads and stores, the ratio is 8. It was 10.6.
+# **Interleaved.** A thread has 8 pairs of q. Half-split, their first partners lie side by side: one load
+# of 16 bytes. Interleaved, they lie two apart: eight loads of 2 bytes. If the time goes with the number
+# of loads and stores, the ratio is 8. It was 10.6.
 #
 # </details>
 
@@ -432,8 +432,9 @@ timed
 
 # %% [markdown]
 # **Read it.** On an H100 `rope` runs at 90 % of the speed of a copy, since every byte is moved once.
-# In sum the operators of `rope_ref` read or write nine whole tensors, you two: `a * c` reads half a
-# tensor and writes half a tensor, and so on. By the bytes that is 4.5 times as long. It took 9 times.
+# Together the operators of `rope_ref` read or write nine whole tensors, your kernel two: `a * c` reads
+# half a tensor and writes half a tensor, and so on. That is 4.5 times the bytes. It took 9 to 10 times as
+# long.
 #
 # The interleaved form moves the same bytes and takes ten times as long. Ask the compiler why:
 
@@ -452,7 +453,7 @@ for interleaved in (False, True):
 # ## Task 2. Backwards
 #
 # Training has the gradient of the loss for the turned q, and needs it for q itself. A rotation is a
-# matrix R. Its gradient is the transpose of R, and the transpose of a rotation is *the rotation back*.
+# matrix R. Gradients go back through its transpose, and that of a rotation is *the rotation back*.
 # Written out for one pair:
 #
 # $$a' = a \cos - b \sin, \quad b' = b \cos + a \sin \quad\Rightarrow\quad
