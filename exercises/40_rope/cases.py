@@ -187,6 +187,11 @@ SUSPECTS = {
     for code, (turn, what) in TURNS.items()
     for name, formula, sentence in in_one_or_both(code, turn, what)
 } | {
+    "wrong-sign": (
+        kernel(turn=TURNS["wrong-sign"][0]),
+        "The arrows turn the wrong way. Either both products with sin have the wrong sign, or "
+        "`first` and `second` have changed places.",
+    ),
     "new-a": (
         kernel(turn=lambda a, b, c, s: (a * c - b * s, b * c + (a * c - b * s) * s)),
         "The second result was computed from the new a. Both formulas need the a that was loaded.",
@@ -391,7 +396,8 @@ BACKWARD_SUSPECTS = {
     ),
     "swapped": (
         lambda dq, dk, *rest: rope_backward_ref(dq, dk, *rest)[::-1],
-        "The two gradients have changed places, in the launch or in what is returned.",
+        "The gradient of one stands where that of the other belongs, in the launch or in what is "
+        "returned. Or are both one tensor?",
     ),
 }
 
