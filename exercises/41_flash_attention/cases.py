@@ -11,8 +11,11 @@ from ..shared.attention import (
     close_enough,
     growing,
     hill,
+    in_steps,
     kernel_mistakes,
     method_mistakes,
+    other_arguments,
+    without,
 )
 from ..shared.products import stays_float32
 from .page import attention_ref, attention_tile
@@ -58,6 +61,23 @@ TILED_MISTAKES = {
         keys_of(lambda n, block: slice((n - 1) // block * block, n)),
         "Only the last tile counts. Do l and acc start again with each tile, or is the new m never "
         "kept? Then the factor is exp(-inf), always 0.",
+    ),
+    "first-tile-only": (
+        keys_of(lambda n, block: slice(0, block)),
+        "Only the first tile counts. How many keys are there? They are dimension 2 of k.",
+    ),
+    "nothing-added": (
+        lambda q, k, v, block=16: 0 * q,
+        "The result is 0 everywhere: nothing is ever added to acc.",
+    ),
+    "sum-of-everything": (
+        in_tiles_of_16(without("sum of all", 16, None)),
+        "l adds up the weights of all queries and heads. Each query has a sum of its own: dim=-1.",
+    ),
+    "maximum-of-everything": (
+        in_tiles_of_16(without("top of all", 16, None)),
+        "The maximum is that of all queries and heads, and the weights of a query whose scores are "
+        "far smaller are all 0. Each query has its own: dim=-1.",
     ),
     "rest-dropped": (
         keys_of(lambda n, block: slice(0, n // block * block)),
@@ -194,14 +214,51 @@ def of_another_width(code, width):
     return lambda q, k, v, causal=True: method_mistakes(width)[code][0](q, k, v, causal)
 
 
-FLASH_MISTAKES = {
-    code: (on_this_tile(code), sentence)
-    for code, (_, sentence) in kernel_mistakes(Tile(16, 16)).items()
+def heads_begin(x, step):
+    """x where each head is read from its number times `step` on, as it lies in memory."""
+    B, H, L, D = x.shape
+    at = torch.arange(B * H)[:, None] * step + torch.arange(L * D)
+    return x.flatten()[at].view(x.shape)
+
+
+def other_heads(names, step):
+    """Heads of k or v, or of both, that begin elsewhere. step: of (L, D)."""
+
+    def change(q, k, v, causal):
+        read = {name: heads_begin(x, step(*x.shape[2:])) for name, x in (("k", k), ("v", v))}
+        return q, *(read[n] if n in names else x for n, x in (("k", k), ("v", v))), causal
+
+    return other_arguments(change)
+
+
+ADDRESS_MISTAKES = {
+    f"{what.replace(' ', '-')}-of-head-times-{step}": (
+        other_heads(names, {"0": lambda L, D: 0, "L": lambda L, D: L, "D": lambda L, D: D}[step]),
+        f"A head of {what} begins at element head * L * D. Here it begins at "
+        + ("0: all heads read the first one." if step == "0" else f"head * {step}."),
+    )
+    for what, names in (("k", "k"), ("v", "v"), ("k and v", "kv"))
+    for step in ("0", "L", "D")
+    if (names, step) != ("kv", "0")  # first-head-only
 } | {
-    f"{code}-{width}": (of_another_width(code, width), method_mistakes(width)[code][1])
-    for code in ("acc-not-rescaled", "sum-not-rescaled", "nothing-rescaled")
-    for width in (16, 128)
+    "rows-one-apart": (
+        other_arguments(lambda q, k, v, causal: (q, in_steps(k, 1, 1), in_steps(v, 1, 1), causal)),
+        "The rows of K and V are read one element apart. A row has D elements: cols * D.",
+    ),
 }
+
+FLASH_MISTAKES = (
+    {
+        code: (on_this_tile(code), sentence)
+        for code, (_, sentence) in kernel_mistakes(Tile(16, 16)).items()
+    }
+    | {
+        f"{code}-{width}": (of_another_width(code, width), method_mistakes(width)[code][1])
+        for code in ("acc-not-rescaled", "sum-not-rescaled", "nothing-rescaled")
+        for width in (16, 128)
+    }
+    | ADDRESS_MISTAKES
+)
 
 EARLY = 256  # queries that must not depend on later values
 

@@ -56,6 +56,15 @@ MUTANTS = {
 def attention_tiled_torch(q, k, v, block=16):
     return torch.softmax(q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5, dim=-1) @ v
 """),
+        Mutant("nothing_summed", "nothing-summed", (T_SUM, "l = l * alpha")),
+        Mutant("nothing_added", "nothing-added", (T_ACC, "acc = acc * alpha[..., None]")),
+        Mutant("sum_starts_again", "sum-starts-again", (T_SUM, "l = p.sum(dim=-1)")),
+        Mutant("acc_starts_again", "acc-starts-again", (T_ACC, "acc = p @ v_tile")),
+        Mutant("multiplied_by_the_sum", "multiplied-by-the-sum", ("return acc / l", "return acc * l")),
+        Mutant("maximum_of_everything", "maximum-of-everything", (T_MAX, "m_new = torch.maximum(m, s.max())")),
+        Mutant("sum_of_everything", "sum-of-everything", (T_SUM, "l = l * alpha + p.sum()")),
+        Mutant("maximum_added", "maximum-added", ("torch.exp(s - m_new[..., None])", "torch.exp(s + m_new[..., None])")),
+        Mutant("heads_counted_for_keys", "first-tile-only", (T_RANGE, "range(0, k.shape[1], block)")),
         Mutant("returns_the_sum_too", ("wrong-type", "wrong-values"), ("return acc / l[..., None]", "return acc / l[..., None], l")),
     ],
     "flash_fwd": [
@@ -75,8 +84,17 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("diagonal_mask_strict", ("causal-strict", "last-key-missing"), (WHERE, 's = tl.where((cols[None, :] < last) | (not CAUSAL and cols[None, :] <= last), s, float("-inf"))')),
         Mutant("lse_divided", "lse-divided-by-ln2", (LSE, LSE.replace("* LN_2", "/ LN_2"))),
         Mutant("last_tile_only", "last-tile-only", (SUM, "l_i = tl.sum(p, axis=1)"), (ACC, 'acc = tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
-        Mutant("softmax_along_queries", ("does-not-compile", "raised", "overflow", *VALUES), ("tl.max(s, axis=1)", "tl.max(s, axis=0)")),
         Mutant("sum_along_queries", "sum-along-queries", ("tl.sum(p, axis=1)", "tl.sum(p, axis=0)")),
+        Mutant("nothing_summed", "nothing-summed", (SUM, "l_i = l_i * alpha")),
+        Mutant("sum_starts_again", "sum-starts-again", (SUM, "l_i = tl.sum(p, axis=1)")),
+        Mutant("acc_starts_again", "acc-starts-again", (ACC, ACC.replace("v, acc * alpha[:, None]", "v"))),
+        Mutant("multiplied_by_the_sum", "multiplied-by-the-sum", ("acc / l_i[:, None]", "acc * l_i[:, None]")),
+        Mutant("maximum_added", "maximum-added", (P, P.replace("-", "+"))),
+        Mutant("maximum_along_the_keys", "maximum-of-another-query", (P, P.replace("m_new[:, None]", "m_new[None, :]"))),
+        Mutant("maximum_before_the_mask", "maximum-before-the-mask", ("        " + WHERE + "\n", ""), (NEW_MAX, NEW_MAX + "\n        " + WHERE)),
+        Mutant("maximum_without_axis", "maximum-of-the-whole-tile", ("tl.max(s, axis=1)", "tl.max(s)")),
+        Mutant("maximum_along_queries", "maximum-along-queries", ("tl.max(s, axis=1)", "tl.max(s, axis=0)")),
+        Mutant("sum_without_axis", "sum-of-the-whole-tile", ("tl.sum(p, axis=1)", "tl.sum(p)")),
         # units
         Mutant("scale_forgotten", "scale-missing", ("LOG2_E / D**0.5", "LOG2_E")),
         Mutant("log2e_forgotten", "log2e-missing", ("LOG2_E / D**0.5", "1 / D**0.5")),
@@ -116,6 +134,10 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("walks_one_tile_too_far", "property", (END, "end = tl.minimum(L, (pid_m + 1) * BLOCK_M + BLOCK_N) if CAUSAL else L")),
         Mutant("walk_ends_a_tile_early", "walk-ends-before-the-diagonal", (END, END.replace("(pid_m + 1)", "pid_m"))),
         Mutant("walk_ends_at_the_first_query", "walk-ends-at-the-first-query", (END, END.replace("(pid_m + 1) * BLOCK_M", "pid_m * BLOCK_M + 1"))),
+        Mutant("walk_ends_causally_always", "walk-ends-causally", (END, "end = tl.minimum(L, (pid_m + 1) * BLOCK_M)")),
+        Mutant("walk_ends_in_tiles", "first-tile-only", (END, END.replace("(pid_m + 1) * BLOCK_M", "pid_m + 1"))),
+        Mutant("walk_of_the_first_program", "first-tile-only", (END, END.replace("(pid_m + 1) * BLOCK_M", "BLOCK_M"))),
+        Mutant("last_key_is_L", "causal-one-too-far", (LAST, LAST.replace("L - 1", "L"))),
         Mutant("no_other_for_v", "no-other", (V_LOAD, V_LOAD.replace(", other=0.0", "")), only="interpreter"),
         Mutant("no_key_mask", "reads-outside", (K_LOAD, "k = tl.load(k_ptr + head * L * D + tile)"), (V_LOAD, "v = tl.load(v_ptr + head * L * D + tile)")),
         Mutant("no_store_mask", ("out-of-bounds-store", "race"), (O_STORE, O_STORE.replace(", mask=offs_m[:, None] < L", ""))),
@@ -125,6 +147,12 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("values_read_as_keys", "keys-for-values", (V_LOAD, V_LOAD.replace("v_ptr", "k_ptr"))),
         Mutant("k_and_v_swapped", "values-for-keys", (LAUNCH, LAUNCH.replace("q, k, v,", "q, v, k,"))),
         Mutant("keys_of_the_first_head", "first-head-only", (K_LOAD, K_LOAD.replace("k_ptr + head * L * D + tile", "k_ptr + tile")), (V_LOAD, V_LOAD.replace("v_ptr + head * L * D + tile", "v_ptr + tile"))),
+        Mutant("keys_alone_of_the_first_head", "k-of-head-times-0", (K_LOAD, K_LOAD.replace("k_ptr + head * L * D + tile", "k_ptr + tile"))),
+        Mutant("values_alone_of_the_first_head", "v-of-head-times-0", (V_LOAD, V_LOAD.replace("v_ptr + head * L * D + tile", "v_ptr + tile"))),
+        Mutant("heads_of_keys_overlap", "k-of-head-times-L", (K_LOAD, K_LOAD.replace("head * L * D", "head * L"))),
+        Mutant("heads_of_both_overlap", "k-and-v-of-head-times-D", (K_LOAD, K_LOAD.replace("head * L * D", "head * D")), (V_LOAD, V_LOAD.replace("head * L * D", "head * D"))),
+        Mutant("rows_one_apart", "rows-one-apart", ("tile = cols[:, None] * D + offs_d", "tile = cols[:, None] + offs_d")),
+        Mutant("start_forgotten", "first-tile-only", ("cols = start + tl.arange", "cols = tl.arange")),
         Mutant("always_the_first_tile", "first-tile-always", ("tile = cols[:, None] * D + offs_d", "tile = tl.arange(0, BLOCK_N)[:, None] * D + offs_d")),
         Mutant("one_head_for_all", (*UNWRITTEN, "race", *VALUES), ("tl.program_id(1).to(tl.int64)", "tl.program_id(1).to(tl.int64) * 0")),
         Mutant("heads_overlap", (*UNWRITTEN, "race", *VALUES), (ROWS, "rows = head * L + offs_m[:, None] * D + offs_d")),
@@ -188,6 +216,9 @@ VARIANTS = {
 NEVER_STORED = "what these masked lanes hold reaches no result: minus infinity takes its place, or no store takes it"
 SMALL = "the same in what fits in memory: only a text of 2^31 numbers shows it"
 EQUIVALENT = {
+    "attention_tiled_torch": {
+        's = q @ k_tile.transpose(-1, -2) * scale => s = q @ k_tile.transpose(-1, 2) * scale': "of four dimensions, number 2 is the last but one",
+    },
     "flash_fwd": {
         'q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=0.0) => q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L)': NEVER_STORED,
         'q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=0.0) => q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=1.0)': NEVER_STORED,
