@@ -1,0 +1,87 @@
+"""The report of an assignment as one HTML page: no scripts, no network, light and dark.
+
+Everything that comes from a verdict or a hand-in is text of a student's: all of it is escaped.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from .report import ClassReport, Outcome, Task, students
+
+STYLE = """\
+:root{color-scheme:light dark;--ink:#1f2328;--soft:#57606a;--line:#d0d7de;--paper:#fff;
+--good:#1a7f37;--bad:#b42318}
+@media (prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9da7b1;--line:#3d444d;
+--paper:#0d1117;--good:#3fb950;--bad:#f47067}}
+body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);
+max-width:60rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem;border-top:1px solid var(--line);
+padding-top:1rem}
+table{border-collapse:collapse;width:100%}td{padding:.15rem .5rem;vertical-align:top}
+td.name{white-space:nowrap;width:1%}td.count{text-align:right;width:1%;white-space:nowrap}
+.bar{height:.9rem;margin-top:.35rem;border-radius:2px;background:var(--bad);min-width:1px}
+.bar.good{background:var(--good)}.soft,summary{color:var(--soft);font-size:.9rem}
+summary{cursor:pointer}td p{margin:0}li{overflow-wrap:anywhere}
+"""
+
+
+def as_html(report: ClassReport) -> str:
+    """The whole page."""
+    parts = [
+        f"<h1>{escape(report.assignment)}: {students(len(report.rows))}</h1>",
+        _distribution(report),
+        *(_task(key, task) for key, task in report.tasks.items()),
+        *(_list(title, names) for title, names in report.lists),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(report.assignment)}</title>\n<style>\n{STYLE}</style></head>\n<body>\n"
+        + "\n".join(parts)
+        + "\n</body></html>\n"
+    )
+
+
+def _distribution(report: ClassReport) -> str:
+    counts = report.distribution
+    rows = [
+        _bar(f"{10 * tenth} to {10 * tenth + 10} %", count, max(counts), "", good=tenth >= 5)
+        for tenth, count in enumerate(counts)
+    ]
+    return f"<h2>Points</h2>\n<table>{''.join(rows)}</table>"
+
+
+def _task(key: str, task: Task) -> str:
+    """How many passed, and a bar for each mistake, with its sentence and who made it."""
+    passed = task.outcomes.get("passed", Outcome("passed", ""))
+    most = max([len(each.students) for each in task.outcomes.values()], default=0)
+    rows = [_bar("passed", len(passed.students), most, "", good=True)]
+    rows += [
+        _bar(
+            escape(each.code),
+            len(each.students),
+            most,
+            f"<p>{escape(each.sentence)}</p><details><summary>who</summary>"
+            f"{escape(', '.join(sorted(each.students)))}</details>",
+        )
+        for each in task.mistakes
+    ]
+    title = f'<h2>{escape(key)} <span class="soft">{task.points:g} points</span></h2>'
+    return f"{title}\n<table>{''.join(rows)}</table>"
+
+
+def _bar(name: str, count: int, most: int, below: str, good: bool = False) -> str:
+    """A row of a histogram. `name` and `below` are HTML."""
+    width = 100 * count / most if most else 0
+    kind = "bar good" if good else "bar"
+    bar = f'<div class="{kind}" style="width:{width:.1f}%"></div>' if count else ""
+    return (
+        f'<tr><td class="name">{name}</td><td class="count">{count}</td>'
+        f"<td>{bar}{below}</td></tr>\n"
+    )
+
+
+def _list(title: str, names: list[str]) -> str:
+    rows = "".join(f"<li>{escape(name)}</li>\n" for name in names)
+    return f"<h2>{escape(title)}</h2>\n<ul>{rows}</ul>"

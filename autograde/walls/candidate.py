@@ -1,0 +1,302 @@
+"""The process that holds a student's code, and nothing else worth having.
+
+It gets the cells of one notebook and then calls to make. It never sees a hidden test, a reference,
+a seed or, for Triton exercises, the values of an argument. Whatever it sends back is data that the
+checker distrusts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import linecache
+import os
+import socket
+import sys
+import tempfile
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tritonbook.checking.trial import time_limit
+from tritonbook.course import exercises
+from tritonbook.course.exercises import machinery
+from tritonbook.port import source_file
+from tritonbook.port.compat import hook_launch
+from tritonbook.port.device import INTERPRET
+from tritonbook.port.dispatch import DispatchMode
+
+from . import sandbox
+from .tape import DTYPES, Recorder, TapeError, decode, describe, encode, raw
+from .wire import Line, Message, PeerGone
+
+MAX_TEXT = 2000  # characters of an error message
+
+
+def main(end: socket.socket, folder: Path) -> None:
+    """Serve calls on `end` until it closes. `folder` is a writable folder of this process's own."""
+    line = Line(end)
+    candidate = Candidate(line, folder)
+    line.send({"ready": True})
+    with contextlib.suppress(PeerGone):
+        while True:
+            candidate.answer(line.receive())
+
+
+class _Largest(DispatchMode):
+    """Remembers how many elements the largest floating tensor has that torch makes meanwhile."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if isinstance(made, torch.Tensor) and made.is_floating_point():
+            self.elements = max(self.elements, made.numel())
+        return made
+
+
+class _NoShell:
+    """What `get_ipython()` gives here: magics do nothing."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *args, **kwargs: None
+
+
+class Candidate:
+    """Runs cells in one namespace, as a notebook does, and calls the functions they define."""
+
+    def __init__(self, line: Line, folder: Path):
+        self.line = line
+        self.folder = folder
+        self.module = types.ModuleType("__main__")
+        self.names = vars(self.module)
+        self.names["get_ipython"] = lambda: _NoShell()
+        self.recorder = Recorder()
+        self.stand_ins: dict[int, torch.Tensor] = {}
+        self.memory: dict[int, torch.UntypedStorage] = {}
+
+    def answer(self, message: Message) -> None:
+        """Do what one message asks and send the reply."""
+        body = message.body
+        handlers = {"cells": self.run_cells, "tape": self.call_on_tape, "values": self.call_values}
+        reply, buffers = handlers[body["do"]](body, message.buffers)
+        self.line.send(reply, buffers)
+
+    # --- cells
+
+    def run_cells(self, body: dict[str, Any], buffers: list[bytes]) -> tuple[dict, list[bytes]]:
+        """Run cells in order. An error ends its own cell only, as in a notebook."""
+        errors = {}
+        exercises.LENT = body["lent"]
+        sys.modules["__main__"] = self.module
+        with machinery():
+            for name, text in body["cells"]:
+                try:
+                    self._run_cell(name, text, body["cell_seconds"])
+                except BaseException as error:  # noqa: BLE001  (SystemExit too ends the cell only)
+                    errors[name] = _error(error, self.folder)
+        return {"errors": errors}, []
+
+    def _run_cell(self, name: str, text: str, seconds: float) -> None:
+        # Triton reads a kernel's source from its file, so each cell is one.
+        path = self.folder / f"{name}.py"
+        path.write_text(text, encoding="utf-8", errors="replace")
+        source_file.remember(str(path), text)
+        code = compile(text, str(path), "exec", dont_inherit=True)  # a notebook's own rules
+        with time_limit(seconds):
+            exec(code, self.names)
+
+    def _function(self, name: str) -> Any:
+        if name not in self.names:
+            raise NameError(f"name '{name}' is not defined")
+        return self.names[name]
+
+    # --- a call whose values stay with the checker
+
+    def call_on_tape(self, body: dict[str, Any], buffers: list[bytes]) -> tuple[dict, list[bytes]]:
+        """Call a function on stand-ins; reply with the tape of what it did."""
+        recorder = self.recorder
+        recorder.fail_at = body["fail_at"]
+        self.forget(body["gone"]["numbers"], body["gone"]["storages"])
+        stand_ins = [self._stand_in(tensor) for tensor in body["tensors"]]
+        resolve = _resolver(stand_ins, self._callback)
+        try:
+            function = self._function(body["function"])
+            args, kwargs = decode(body["args"], resolve), decode(body["kwargs"], resolve)
+            with machinery(), hook_launch(recorder.launch), recorder:
+                result = function(*args, **kwargs)
+            reply = {"result": encode(result, recorder.reference)}
+            # Taken while the result is alive: what is dropped from here on, the next tape says.
+            steps, constants = recorder.take()
+        except BaseException as error:  # noqa: BLE001
+            reply = {"raised": _error(error, self.folder)}
+            steps, constants = recorder.take()
+        return reply | {"steps": steps}, constants
+
+    def _stand_in(self, tensor: dict[str, Any]) -> torch.Tensor:
+        """A tensor with the layout of the real one, and numbers that mean nothing in it.
+
+        What is one address, or one tensor, for the checker is one here too, over all calls: a
+        function that remembers results by either must meet the same surprise as in a notebook.
+        """
+        if tensor["number"] not in self.stand_ins:
+            storage = tensor["storage"]
+            if storage not in self.memory:
+                block = torch.full((tensor["bytes"],), 0x3C, dtype=torch.uint8)
+                self.memory[storage] = block.to(tensor["device"]).untyped_storage()
+            made = torch.empty(0, dtype=DTYPES[tensor["dtype"]], device=tensor["device"])
+            made.set_(self.memory[storage], tensor["offset"], tensor["shape"], tensor["strides"])
+            self.stand_ins[tensor["number"]] = made
+            self.recorder.adopt(made, tensor["number"])
+        return self.stand_ins[tensor["number"]]
+
+    def forget(self, numbers: list[int], storages: list[int]) -> None:
+        """Drop stand-ins whose twins are gone."""
+        for number in numbers:
+            self.stand_ins.pop(number, None)
+        for storage in storages:
+            self.memory.pop(storage, None)
+
+    # --- a call with values, for plain Python functions
+
+    def call_values(self, body: dict[str, Any], buffers: list[bytes]) -> tuple[dict, list[bytes]]:
+        """Call a function on real values; reply with its result and the arguments' memory."""
+        tensors = _with_values(body["tensors"], buffers)
+        resolve = _resolver(tensors, self._callback)
+        sent: list[bytes] = []
+
+        def reference(value: Any) -> dict[str, Any]:
+            if not isinstance(value, torch.Tensor):
+                raise TypeError(f"a {type(value).__name__} cannot be returned here")
+            data = value.detach().cpu().contiguous()
+            sent.append(raw(data))
+            return {"tensor": [describe(data), len(sent) - 1]}
+
+        try:
+            function = self._function(body["function"])
+            args, kwargs = decode(body["args"], resolve), decode(body["kwargs"], resolve)
+            # Not below a mode that nobody asked for: torch.compile refuses to work there.
+            made = _Largest()
+            with machinery(), made if body["watched"] else contextlib.nullcontext():
+                result = function(*args, **kwargs)
+            reply = {"result": encode(result, reference), "largest": made.elements}
+        except BaseException as error:  # noqa: BLE001
+            sent.clear()
+            reply = {"raised": _error(error, self.folder)}
+        kept = [raw(tensor.detach().contiguous()) for tensor in tensors]
+        return reply | {"arguments": len(kept)}, [*sent, *kept]
+
+    def _callback(self, number: int) -> Callable[..., Any]:
+        """A stand-in for a function that is an argument: calling it asks the checker."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            def reference(value: Any) -> Any:
+                raise TypeError(f"a {type(value).__name__} cannot be passed back")
+
+            body = {
+                "callback": number,
+                "args": encode(list(args), reference),
+                "kwargs": encode(kwargs, reference),
+            }
+            self.line.send(body)
+            reply = self.line.receive().body
+            if "raised" in reply:
+                raise RuntimeError(reply["raised"])
+            return decode(reply["result"], _no_references)
+
+        call.__name__ = f"argument_{number}"
+        return call
+
+
+def _no_references(data: dict[str, Any]) -> Any:
+    raise TapeError("not a plain value")
+
+
+def _with_values(tensors: list[dict[str, Any]], buffers: list[bytes]) -> list[torch.Tensor]:
+    """Tensors in the layout that is described, on memory with the given contents."""
+    blocks = [torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8) for data in buffers]
+    return [
+        torch.empty(0, dtype=DTYPES[tensor["dtype"]]).set_(
+            blocks[tensor["storage"]].untyped_storage(),
+            tensor["offset"],
+            tensor["shape"],
+            tensor["strides"],
+        )
+        for tensor in tensors
+    ]
+
+
+def _resolver(
+    tensors: list[torch.Tensor], callback: Callable[[int], Any]
+) -> Callable[[dict[str, Any]], Any]:
+    def resolve(data: dict[str, Any]) -> Any:
+        if "t" in data:
+            return tensors[data["t"]]
+        if "callback" in data:
+            return callback(data["callback"])
+        raise TapeError("not a value")
+
+    return resolve
+
+
+def _error(error: BaseException, folder: Path) -> dict[str, Any]:
+    """An exception as data: its type's names, its text, the last line of the student's code."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    try:
+        text = str(error)[:MAX_TEXT]
+    except BaseException:  # noqa: BLE001  (a __str__ of the student's own)
+        text = "no message"
+    types_ = [kind.__name__[:80] for kind in type(error).__mro__]
+    where = ""
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file.startswith(str(folder)):
+            source = linecache.getline(file, trace.tb_lineno).strip()
+            where = f"line {trace.tb_lineno}, in {trace.tb_frame.f_code.co_name}: {source}"[:300]
+        trace = trace.tb_next
+    return {"types": types_, "text": text, "where": where}
+
+
+def start_forked(
+    end: socket.socket,
+    level: str,
+    root: Path,
+    limits: sandbox.Limits,
+    serve: Callable[[socket.socket, Path], None] | None = None,
+) -> None:
+    """First thing in a process forked from one that has torch loaded: go behind the walls.
+
+    serve: what to do there (default: `main`).
+    """
+    inside = sandbox.environment()  # which keeps some of what is there now
+    os.environ.clear()
+    os.environ.update(inside | {"TRITON_INTERPRET": "1" if INTERPRET else "0"})
+    number = end.fileno()
+    sandbox.close_other_files([number])
+    if level == "namespaces":
+        sandbox.enter_namespaces(root, limits, gpu=not INTERPRET)
+        folder = Path("/tmp/cells")
+        folder.mkdir()
+    else:
+        os.environ.update(HOME=str(root), TMPDIR=str(root), TRITON_CACHE_DIR=str(root / "triton"))
+        os.setsid()
+        sandbox.limit_resources(limits, gpu=not INTERPRET)
+        folder = root
+        os.chdir(root)
+    tempfile.tempdir = None  # found again, under the new root
+    (serve or main)(end, folder)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    # Started by bwrap or apptainer: the line to the checker is standard input, the run's limits are
+    # the one argument.
+    line_end = socket.socket(fileno=os.dup(0))
+    sandbox.close_other_files([line_end.fileno()])
+    sandbox.limit_resources(sandbox.Limits(**json.loads(sys.argv[1])), gpu=not INTERPRET)
+    main(line_end, Path(tempfile.mkdtemp()))

@@ -1,0 +1,127 @@
+"""The process in which a submission's kernels run, in Triton's interpreter: one launch at a time.
+
+In the interpreter a pointer is an address of the process. So this one holds nothing worth having:
+it gets a kernel's text, its arguments and the bytes of its tensors, and returns those bytes as they
+are afterwards. It knows no reference, no expected value, no seed, no verdict; not whether a call is
+a case, nor which tensor is a result. It stands behind the candidate's walls. Whatever it sends back
+is data that the checker distrusts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from tritonbook.port import source_file
+from tritonbook.port.compat import causes
+from tritonbook.port.device import INTERPRET
+from tritonbook.port.idle_lanes import hold_zero
+from tritonbook.seeing.meter import Meter, meter
+
+from . import fence, sandbox
+from .accesses import packed
+from .tape import DTYPES, decode
+from .wire import BUFFERS_CAP, Line, Message, PeerGone
+
+MAX_TEXT = 2000  # characters of an error message
+
+
+def main(end: socket.socket, folder: Path) -> None:
+    """Serve launches on `end` until it closes."""
+    fence.install()
+    line = Line(end)
+    engine = Engine()
+    line.send({"ready": True})
+    with contextlib.suppress(PeerGone):
+        while True:
+            line.send(*engine.answer(line.receive()))
+
+
+class Engine:
+    """Carries out launches. A kernel's text is defined once."""
+
+    def __init__(self) -> None:
+        self._defined: dict[tuple[Any, ...], Any] = {}
+
+    def answer(self, message: Message) -> tuple[dict[str, Any], list[Any]]:
+        """The reply to one launch: memory as it is afterwards and, if asked for, what was seen."""
+        body = message.body
+        blocks = [_block(data) for data in message.buffers]
+        tensors = [_tensor(described, blocks) for described in body["tensors"]]
+
+        def resolve(data: dict[str, Any]) -> Any:
+            if "t" in data:
+                return tensors[data["t"]]
+            return self._kernel(body["kernels"], data["kernel"])
+
+        fence.allow(blocks)
+        seen: Meter | None = None
+        try:
+            kernel = self._kernel(body["kernels"], 0)
+            args, options = decode(body["args"], resolve), decode(body["options"], resolve)
+            watch = meter(record_only=True) if body["metered"] else contextlib.nullcontext()
+            with watch as seen, hold_zero(body["idle_zero"]):
+                kernel[tuple(body["grid"])](*args, **options)
+            reply: dict[str, Any] = {"raised": None}
+        except Exception as error:  # noqa: BLE001  (the checker hears of whatever a kernel raises)
+            reply = {"raised": [_told(each, body["kernels"][0][1]) for each in causes(error)]}
+        sent = [block.numpy() for block in blocks]
+        if seen is not None and seen.launches:
+            launch = seen.launches[-1]
+            reply["seen"] = [launch.flops, launch.locks, launch.float32_dot]
+            reply["bases"] = [block.data_ptr() for block in blocks]
+            told = packed(seen.accesses, BUFFERS_CAP - sum(block.nbytes for block in sent))
+            if told is None:
+                reply["seen"] = None
+            sent += told or []
+        return reply, sent
+
+    def _kernel(self, kernels: list[Any], number: int) -> Any:
+        name, file, text, numbers = kernels[number]
+        helpers = {alias: self._kernel(kernels, each) for alias, each in numbers.items()}
+        known = name, text, tuple((alias, id(helper)) for alias, helper in helpers.items())
+        if known not in self._defined:
+            module = source_file.module_of(text, file, f"_submitted_{len(self._defined)}", helpers)
+            self._defined[known] = getattr(module, name)
+        return self._defined[known]
+
+
+def _block(data: bytes) -> torch.Tensor:
+    block = torch.empty(len(data), dtype=torch.uint8)
+    block.numpy()[:] = np.frombuffer(data, dtype=np.uint8)
+    return block
+
+
+def _tensor(described: dict[str, Any], blocks: list[torch.Tensor]) -> torch.Tensor:
+    """A view of a block: what the checker's tensor is of its storage."""
+    made = torch.empty(0, dtype=DTYPES[described["dtype"]])
+    storage = blocks[described["storage"]].untyped_storage()
+    return made.set_(storage, described["offset"], described["shape"], described["strides"])
+
+
+def _told(error: BaseException, file: str) -> dict[str, Any]:
+    """An exception as data: its type's names, its text, its line in the kernel's file."""
+    line, trace = 0, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    types = [kind.__name__[:80] for kind in type(error).__mro__]
+    return {"types": types, "text": str(error)[:MAX_TEXT], "line": line}
+
+
+if __name__ == "__main__":
+    # Started by bwrap or apptainer, as the candidate is.
+    line_end = socket.socket(fileno=os.dup(0))
+    sandbox.close_other_files([line_end.fileno()])
+    sandbox.limit_resources(sandbox.Limits(**json.loads(sys.argv[1])), gpu=not INTERPRET)
+    main(line_end, Path(tempfile.mkdtemp()))
