@@ -48,6 +48,19 @@ def keys_of(pick):
     return wrong
 
 
+def all_nan(q, k, v, causal=False):
+    """NaN everywhere, where no score is so large that it could have come of an overflow."""
+    o, lse = attention_ref(q, k, v, causal)
+    never = float("nan") if lse.abs().max() < 50 else 0.0
+    return o + never, lse + never
+
+
+MINUS_INFINITY_MET = (
+    "Everything is NaN. Look at the minus infinity that m starts with. Is the new m the larger of "
+    "the old one and the scores? Is the factor exp(m_old - m_new), in this order? Does a query see "
+    "any key of the first tile?"
+)
+
 TILED_MISTAKES = {
     code: (in_tiles_of_16(formula), sentence)
     for code, (formula, sentence) in method_mistakes(16, work=None).items()
@@ -79,6 +92,7 @@ TILED_MISTAKES = {
         "The maximum is that of all queries and heads, and the weights of a query whose scores are "
         "far smaller are all 0. Each query has its own: dim=-1.",
     ),
+    "minus-infinity-met": (in_tiles_of_16(all_nan), MINUS_INFINITY_MET),
     "rest-dropped": (
         keys_of(lambda n, block: slice(0, n // block * block)),
         "The last keys never take part: their number is not a multiple of `block`.",
@@ -258,6 +272,7 @@ FLASH_MISTAKES = (
         for width in (16, 128)
     }
     | ADDRESS_MISTAKES
+    | {"minus-infinity-met": (all_nan, MINUS_INFINITY_MET)}
 )
 
 EARLY = 256  # queries that must not depend on later values
