@@ -1,10 +1,10 @@
 """What the checks of 41_flash_attention try: cases, and mistakes that have a name."""
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, tensor
+from tritonbook.port.dispatch import DispatchMode
 
 from ..shared.attention import (
     Tile,
@@ -103,7 +103,7 @@ TILED_MISTAKES = {
 def never_all_scores(fn):
     """No tensor on the way may hold all scores."""
 
-    class Watch(TorchDispatchMode):
+    class Watch(DispatchMode):
         largest = 0
 
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
