@@ -103,7 +103,7 @@ def further(block_of):
     return {
         "both-move-one": (
             both_move_one,
-            "A's pointers move on by one column a step, B's by one row. One step is BLOCK_K of them.",
+            "A's pointers move on by one column, B's by one row. One step is BLOCK_K of them.",
         ),
         "b-moves-its-width": (
             b_moves_its_width,
@@ -111,11 +111,11 @@ def further(block_of):
         ),
         "float16-products": (
             float16_products,
-            "Each step's product was rounded to float16. Keep all in float32; the store rounds once.",
+            "Each step's product was rounded to float16. Stay in float32: the store rounds once.",
         ),
         "float16-tiles": (
             lambda a, b: a.half().double() @ b.half().double(),
-            "The tiles were rounded to float16 before the product. `tl.dot` takes them as they are.",
+            "The tiles were rounded to float16 first. `tl.dot` takes them as they are.",
         ),
     }
 
