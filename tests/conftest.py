@@ -32,6 +32,10 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--thorough", action="store_true", help="nothing shortened, nothing kept")
+
+
 def pytest_collection_modifyitems(items):
     """Slow tests first: a long one that starts last keeps one worker busy while others wait."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
