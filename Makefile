@@ -39,10 +39,10 @@ check: $(STAMP)  ## generated files up to date, no leaks, stubs compile, types, 
 
 # --- people
 demo: $(STAMP)  ## release, submit, grade and print the sample class
-	@$(BIN)/python -m autograde.demo
+	@$(BIN)/python -m autograde.classroom.demo
 
 grade: $(STAMP)  ## grade the sample class with the workbook's own autograder
-	@$(BIN)/python -m autograde.demo --autograder
+	@$(BIN)/python -m autograde.classroom.demo --autograder
 
 # Rented GPU boxes are often containers whose only user is root, whom Jupyter turns away.
 lab: $(STAMP)  ## JupyterLab on notebooks/

@@ -15,7 +15,7 @@ c.CourseDirectory.course_id = "triton-workbook"
 # Absolute: a relative root makes formgrader warn, and breaks commands run from elsewhere.
 c.CourseDirectory.root = str(HERE)
 # Stock nbgrader follows links in what students hand in, to whatever the instructor can read.
-c.ExchangeFactory.collect = "autograde.collect.Collect"
+c.ExchangeFactory.collect = "autograde.classroom.collect.Collect"
 
 # The line that a gap keeps (`pass`, or an error that names the function) stands below each region
 # in the source notebooks: nbgrader's own stub, a `raise`, does not compile in a Triton kernel.

@@ -89,7 +89,7 @@ def probe(secret: Path) -> Iterator[str]:
         local.listen()
         values = {
             "SECRET": str(secret),
-            "GRADER": str(ROOT / "autograde" / "wire.py"),
+            "GRADER": str(ROOT / "autograde" / "__init__.py"),
             "HOME": sorted(os.listdir("/root")) if os.access("/root", os.R_OK) else ["-"],
             "PORT": server.getsockname()[1],
             "ABSTRACT": address,

@@ -23,17 +23,15 @@ LOG2_E = tl.constexpr(1.4426950408889634)  # exp(x) = exp2(x * LOG2_E)
 LN_2 = tl.constexpr(0.6931471805599453)
 
 
-def check_attention_inputs(q, k, v, scale):
+def check_attention_inputs(q, k, v):
     """Raise ValueError unless the shapes fit together; see the contract."""
     if k.shape != v.shape or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
         raise ValueError(f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}")
     if k.shape[1] == 0 or q.shape[1] % k.shape[1]:
         raise ValueError(f"{q.shape[1]} query heads do not share {k.shape[1]} key heads evenly")
-    if scale is not None and scale <= 0:
-        raise ValueError(f"scale is {scale}, must be positive")
 
 
-def tiles(k, v, rows, block_m=None, block_n=None):
+def tiles(k, v, rows):
     """Tile sizes and launch options for `rows` queries of the keys k and values v.
 
     Found by measuring on an H100. A program may use 227 KB of shared memory there, and less
@@ -41,9 +39,7 @@ def tiles(k, v, rows, block_m=None, block_n=None):
     DESCRIBED: k and v come through tensor descriptors.
     """
     D, arch = k.shape[3], target_arch()
-    usual = arch // 10 == 9 and rows >= 64 and not (block_m or block_n)
-    asked = (block_m, block_n) in ((64, 128), (16, 32))  # the usual, and small ones for the check
-    described = (usual or asked) and D in (64, 128) and can_describe(k, v)
+    described = arch // 10 == 9 and rows >= 64 and D in (64, 128) and can_describe(k, v)
     options = {"DESCRIBED": described}
     if arch < 80:
         M, N, warps, stages = 16, 16, 4, 1
@@ -57,18 +53,13 @@ def tiles(k, v, rows, block_m=None, block_n=None):
     else:
         # with 64 keys the other head dimensions spill registers on an A100
         M, N, warps, stages = 128, 64 if D in (16, 32, 64) else 32, 8, 2
-    chosen = block_m or min(M, max(16, triton.next_power_of_2(rows)))
+    chosen = min(M, max(16, triton.next_power_of_2(rows)))
     if chosen < M:
         warps = max(4, min(warps, chosen // 16))
     if (chosen, N) == (128, 128):
         # a thread may have 255 registers; with 240 the compiler orders the loop better
         options["maxnreg"] = 240
-    return options | {
-        "BLOCK_M": chosen,
-        "BLOCK_N": block_n or N,
-        "num_warps": warps,
-        "num_stages": stages,
-    }
+    return options | {"BLOCK_M": chosen, "BLOCK_N": N, "num_warps": warps, "num_stages": stages}
 
 
 def block_d(D):
@@ -91,19 +82,10 @@ def heads_at_once(Lk, D, itemsize):
 
 @triton.jit
 def load_rows(
-    x_ptr,
-    b,
-    h,
-    start,
-    end,
-    stride_xn,
-    stride_xd,
-    D: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_D: tl.constexpr,
-    MASKED: tl.constexpr,
-    DESCRIBED: tl.constexpr,
-):
+    x_ptr, b, h, start, end, stride_xn, stride_xd,
+    D: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
+    MASKED: tl.constexpr, DESCRIBED: tl.constexpr,
+):  # fmt: skip
     """Rows start, start + 1, ... of an (end, D) matrix, with zeros outside.
 
     x_ptr: where it begins, or with DESCRIBED a descriptor of all; it is (b, h) of them.
@@ -128,28 +110,14 @@ def load_rows(
 
 @triton.jit
 def attend(
-    acc,
-    m_i,
-    l_i,
-    q,
-    k_ptr,
-    v_ptr,
-    b,
-    h,
-    limit,
-    begin,
-    end,
-    stride_kn,
-    stride_kd,
-    stride_vn,
-    stride_vd,
+    acc, m_i, l_i,
+    q, k_ptr, v_ptr, b, h,
+    limit, begin, end,
+    stride_kn, stride_kd, stride_vn, stride_vd,
     qk_scale,
-    D: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_D: tl.constexpr,
-    DESCRIBED: tl.constexpr,
-    MASKED: tl.constexpr,
-):
+    D: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
+    DESCRIBED: tl.constexpr, MASKED: tl.constexpr,
+):  # fmt: skip
     """Let the queries q see the keys begin to end - 1; returns the new acc, m_i, l_i.
 
     q, acc: [BLOCK_M, BLOCK_D]; m_i (in units of qk_scale), l_i, limit: [BLOCK_M].
@@ -159,19 +127,9 @@ def attend(
         start = tl.multiple_of(start, BLOCK_N)
         cols = start + tl.arange(0, BLOCK_N)
         k = load_rows(
-            k_ptr,
-            b,
-            h,
-            start,
-            end,
-            stride_kn,
-            stride_kd,
-            D,
-            BLOCK_N,
-            BLOCK_D,
-            MASKED,
-            DESCRIBED,
-        )
+            k_ptr, b, h, start, end, stride_kn, stride_kd,
+            D, BLOCK_N, BLOCK_D, MASKED, DESCRIBED,
+        )  # fmt: skip
         s = tl.dot(q, tl.trans(k), input_precision="ieee")  # [BLOCK_M, BLOCK_N]
         if MASKED:
             s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))
@@ -184,19 +142,9 @@ def attend(
         l_i = l_i * alpha + tl.sum(p, axis=1)
         acc = acc * alpha[:, None]
         v = load_rows(
-            v_ptr,
-            b,
-            h,
-            start,
-            end,
-            stride_vn,
-            stride_vd,
-            D,
-            BLOCK_N,
-            BLOCK_D,
-            MASKED,
-            DESCRIBED,
-        )
+            v_ptr, b, h, start, end, stride_vn, stride_vd,
+            D, BLOCK_N, BLOCK_D, MASKED, DESCRIBED,
+        )  # fmt: skip
         acc = tl.dot(p.to(v.dtype), v, acc, input_precision="ieee")
         m_i = m_new
     return acc, m_i, l_i
@@ -218,41 +166,17 @@ def my_tile(num_tiles, num_heads, HEADS_AT_ONCE: tl.constexpr):
 
 @triton.jit
 def attention_record_kernel(
-    q_ptr,
-    k_ptr,
-    v_ptr,
-    o_ptr,
-    lse_ptr,
-    num_heads,
-    HK,
-    Lq,
-    Lk,
-    stride_qb,
-    stride_qh,
-    stride_qm,
-    stride_qd,
-    stride_kb,
-    stride_kh,
-    stride_kn,
-    stride_kd,
-    stride_vb,
-    stride_vh,
-    stride_vn,
-    stride_vd,
-    stride_ob,
-    stride_oh,
-    stride_om,
-    stride_od,
+    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr,
+    num_heads, HK, Lq, Lk,
+    stride_qb, stride_qh, stride_qm, stride_qd,
+    stride_kb, stride_kh, stride_kn, stride_kd,
+    stride_vb, stride_vh, stride_vn, stride_vd,
+    stride_ob, stride_oh, stride_om, stride_od,
     scale,
-    GROUP: tl.constexpr,
-    IS_CAUSAL: tl.constexpr,
-    D: tl.constexpr,
-    HEADS_AT_ONCE: tl.constexpr,
-    BLOCK_M: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_D: tl.constexpr,
+    GROUP: tl.constexpr, IS_CAUSAL: tl.constexpr, D: tl.constexpr, HEADS_AT_ONCE: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
     DESCRIBED: tl.constexpr,
-):
+):  # fmt: skip
     """o = softmax(scale q k^T) v, where GROUP query heads share a head of k and v.
 
     One program = BLOCK_M (position, head) pairs of one group.
@@ -288,51 +212,15 @@ def attention_record_kernel(
         most = tl.maximum(0, tl.minimum(Lk, last + 1 + Lk - Lq))
     full = fewest // BLOCK_N * BLOCK_N
     acc, m_i, l_i = attend(
-        acc,
-        m_i,
-        l_i,
-        q,
-        k_ptr,
-        v_ptr,
-        b,
-        hk,
-        limit,
-        0,
-        full,
-        stride_kn,
-        stride_kd,
-        stride_vn,
-        stride_vd,
-        qk_scale,
-        D,
-        BLOCK_N,
-        BLOCK_D,
-        DESCRIBED,
-        False,
-    )
+        acc, m_i, l_i, q, k_ptr, v_ptr, b, hk, limit, 0, full,
+        stride_kn, stride_kd, stride_vn, stride_vd, qk_scale,
+        D, BLOCK_N, BLOCK_D, DESCRIBED, False,
+    )  # fmt: skip
     acc, m_i, l_i = attend(
-        acc,
-        m_i,
-        l_i,
-        q,
-        k_ptr,
-        v_ptr,
-        b,
-        hk,
-        limit,
-        full,
-        most,
-        stride_kn,
-        stride_kd,
-        stride_vn,
-        stride_vd,
-        qk_scale,
-        D,
-        BLOCK_N,
-        BLOCK_D,
-        DESCRIBED,
-        True,
-    )
+        acc, m_i, l_i, q, k_ptr, v_ptr, b, hk, limit, full, most,
+        stride_kn, stride_kd, stride_vn, stride_vd, qk_scale,
+        D, BLOCK_N, BLOCK_D, DESCRIBED, True,
+    )  # fmt: skip
 
     l_safe = tl.where(l_i == 0.0, 1.0, l_i)
     lse = (m_i + tl.log2(l_safe)) * LN_2
@@ -343,21 +231,21 @@ def attention_record_kernel(
     tl.store(o_rows[:, None] + offs_d[None, :] * stride_od, o, mask=mask_q)
 
 
-def attention_record(q, k, v, causal=False, scale=None, block_m=None, block_n=None):
+def attention_record(q, k, v, causal=False):
     """(o, lse) of attention where q has a multiple of the heads of k and v."""
-    check_attention_inputs(q, k, v, scale)
+    check_attention_inputs(q, k, v)
     B, H, Lq, D = q.shape
     HK, Lk = k.shape[1], k.shape[2]
     o = torch.empty_like(q)
     lse = torch.empty((B, H, Lq), dtype=torch.float32, device=q.device)
-    options = tiles(k, v, Lq * (H // HK), block_m, block_n)
+    options = tiles(k, v, Lq * (H // HK))
     k_tiles, v_tiles = described_or_not(k, v, options)
     grid = (triton.cdiv(Lq * (H // HK), options["BLOCK_M"]) * B * HK,)
     attention_record_kernel[grid](
         q, k_tiles, v_tiles, o, lse,
         B * HK, HK, Lq, Lk,
         *q.stride(), *k.stride(), *v.stride(), *o.stride(),
-        D**-0.5 if scale is None else scale,
+        D**-0.5,
         GROUP=H // HK, IS_CAUSAL=causal, D=D,
         HEADS_AT_ONCE=heads_at_once(Lk, D, q.element_size()),
         BLOCK_D=block_d(D),

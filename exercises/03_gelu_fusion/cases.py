@@ -6,7 +6,6 @@ import torch
 import torch.nn.functional as F
 
 from tritonbook.checking import Check, Tolerance, case, derive_tolerance, tensor
-from tritonbook.course.hidden_cases import ELEMENTWISE
 
 from .page import (
     SQRT_2_OVER_PI,
@@ -222,6 +221,19 @@ HIDDEN_BACKWARD_CASES = [
     case("very large values", dy=tensor(8), x=tensor(8, planted={0: 1e4, 7: -1e4})),
     case("two dimensions", dy=tensor(31, 43), x=tensor(31, 43)),
     case("shapes that differ", dy=tensor(8), x=tensor(9), raises=ValueError),
+]
+
+# any contiguous tensor x
+ELEMENTWISE = [
+    case("one element", x=tensor(1)),
+    case("a prime number of elements", x=tensor(4099)),
+    case("bfloat16", dtype="bfloat16", x=tensor(2049, scale=2.0)),
+    case("half precision, large", dtype="float16", x=tensor(1100, scale=300.0)),
+    case("very large values", x=tensor(40, planted={0: 1e4, 1: -1e4, 39: -3e4})),
+    case("around zero", x=tensor(3001, scale=0.05)),
+    case("memory that starts at an odd place", x=tensor(2500, layout="offset")),
+    case("three dimensions", x=tensor(3, 17, 40)),
+    case("nothing to do", x=tensor(0)),
 ]
 
 CHECKS = {

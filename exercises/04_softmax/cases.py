@@ -4,7 +4,6 @@ import torch
 import triton
 
 from tritonbook.checking import Check, case, rounded_once, tensor
-from tritonbook.course.hidden_cases import SOFTMAX_ROWS
 
 from .page import softmax_ref
 
@@ -191,6 +190,32 @@ CASES = [
     case("half precision", dtype="float16", x=tensor(4, 700)),
     case("bfloat16", dtype="bfloat16", x=tensor(4, 700)),
     case("not a matrix", x=tensor(8), raises=ValueError),
+]
+
+# the rows of a matrix x, any strides
+SOFTMAX_ROWS = [
+    case("one column", x=tensor(9, 1)),
+    case("one element more than a power of two", x=tensor(3, 1025)),
+    case("one row", x=tensor(1, 333)),
+    case("many short rows", x=tensor(40, 3)),
+    case("transposed", x=tensor(17, 40, layout="transposed")),
+    case("one row repeated", x=tensor(6, 50, layout="expanded")),
+    case("memory that starts at an odd place", x=tensor(5, 129, layout="offset")),
+    case(
+        "some entries are minus infinity",
+        x=tensor(3, 40, planted={(0, 0): NEGATIVE_INFINITY, (1, 39): NEGATIVE_INFINITY}),
+    ),
+    case(
+        "a whole row of minus infinity",
+        x=tensor(2, 4, planted={(1, i): NEGATIVE_INFINITY for i in range(4)}),
+    ),
+    case("half precision, large", dtype="float16", x=tensor(3, 500, scale=5000.0)),
+    case("half precision, many small shares", dtype="float16", x=tensor(2, 4000, scale=0.1)),
+    case("bfloat16", dtype="bfloat16", x=tensor(4, 600)),
+    case("all values alike", x=tensor(3, 1000, values="ones", mean=-7.0)),
+    case("far above zero", x=tensor(3, 77, mean=800.0)),
+    case("sorted, rising", x=tensor(3, 500, values="rising", scale=20.0)),
+    case("no rows", x=tensor(0, 8)),
 ]
 
 WIDE_CASES = [

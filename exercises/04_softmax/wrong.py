@@ -107,7 +107,7 @@ MUTANTS = {
         Mutant("empty_row_is_nan", ("nan", "overflow"), (MASKED_E, "e = tl.exp(x - tl.max(x, axis=0))"), ("tl.maximum(tl.sum(e, axis=0), 1.0)", "tl.sum(e, axis=0)")),
         Mutant("zero_over_zero", ("nan", "overflow"), ("tl.maximum(tl.sum(e, axis=0), 1.0)", "tl.sum(e, axis=0)")),
         Mutant("empty_row_is_uniform", "uniform-when-empty", (MASKED_E, "e = tl.exp(x - tl.maximum(tl.max(x, axis=0), -1e30))"), ("out = e / tl.maximum(tl.sum(e, axis=0), 1.0)", "out = tl.where(length > 0, e / tl.maximum(tl.sum(e, axis=0), 1.0), 1.0 / N)")),
-        Mutant("one_column_too_many", "off-by-row", ("offs_n < length", "offs_n <= length"), ("mask=counts", "mask=counts & (offs_n < N)")),
+        Mutant("one_column_too_many", "wrong-values", ("offs_n < length", "offs_n <= length"), ("mask=counts", "mask=counts & (offs_n < N)")),
         Mutant("one_column_too_few", ("wrong-values", "nan"), ("offs_n < length", "offs_n < length - 1")),
         Mutant("length_of_the_first_row", ("wrong-values", "rows-after-first", "wrong-tail"), ("lengths_ptr + pid_m", "lengths_ptr")),
         Mutant("only_what_counts_is_stored", ("unwritten", "unwritten-tail"), ("element_ty), mask=offs_n < N)", "element_ty), mask=counts)")),

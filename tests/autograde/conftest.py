@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from autograde import demo
-from autograde.samples import material_of, sample_class
+from autograde.classroom import demo
+from autograde.classroom.samples import material_of, sample_class
 from tritonbook.course.exercises import Exercise
 
 HERE = Path(__file__).parent

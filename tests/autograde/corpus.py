@@ -223,7 +223,7 @@ def _say(body):
             pass
 """
 FORGE = """\
-from autograde import tape
+from autograde.walls import tape
 _take = tape.Recorder.take
 def take(self):
     steps, constants = _take(self)

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from autograde import rehearse
-from autograde.course import Course
-from autograde.rehearse import solutions
-from autograde.samples import material_of, sample_class
+from autograde.classroom import rehearse
+from autograde.classroom.rehearse import solutions
+from autograde.classroom.samples import material_of, sample_class
+from autograde.judge.course import Course
 from tritonbook.course.exercises import Exercise
 
 __all__ = ["Grader", "course_of", "declared_scores", "solutions"]

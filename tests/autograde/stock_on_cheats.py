@@ -26,10 +26,11 @@ from corpus import CHEATS, WRONG, Item, answer
 from rich.console import Console
 from rich.table import Table
 
-from autograde import demo, sandbox, stock
-from autograde.execute import Setting
-from autograde.run import Session
-from autograde.runners import LocalRunner
+from autograde.classroom import demo, stock
+from autograde.classroom.run import Session
+from autograde.classroom.runners import LocalRunner
+from autograde.judge.execute import Setting
+from autograde.walls import sandbox
 from tritonbook.course import gaps
 from tritonbook.course.exercises import Exercise
 

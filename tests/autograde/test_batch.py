@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 from grading import course_of
 
-from autograde import node, sandbox, slurm
-from autograde.batch import Batch
-from autograde.execute import Setting, not_run
-from autograde.ingest import rebuild
-from autograde.run import Item
-from autograde.slurm import SlurmError, SlurmRunner, SlurmSettings, read_settings
-from autograde.work import Verdict
+from autograde.classroom import node, slurm
+from autograde.classroom.batch import Batch
+from autograde.classroom.ingest import rebuild
+from autograde.classroom.run import Item
+from autograde.classroom.slurm import SlurmError, SlurmRunner, SlurmSettings, read_settings
+from autograde.judge.execute import Setting, not_run
+from autograde.judge.work import Verdict
+from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 
 

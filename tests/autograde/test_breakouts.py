@@ -21,12 +21,13 @@ import torch
 from corpus import RIGHT, WRONG, answer
 from grading import Grader, solutions
 
-from autograde import checker, fence, sandbox
-from autograde.execute import Executor, Setting
-from autograde.ingest import HandedCell, rebuild
-from autograde.tape import TapeError, decode
-from autograde.wire import Line, Message
-from autograde.work import Verdict
+from autograde.classroom.ingest import HandedCell, rebuild
+from autograde.judge import checker
+from autograde.judge.execute import Executor, Setting
+from autograde.judge.work import Verdict
+from autograde.walls import fence, sandbox
+from autograde.walls.tape import TapeError, decode
+from autograde.walls.wire import Line, Message
 from tritonbook.build import matrix
 from tritonbook.checking.report import Finding
 from tritonbook.course.exercises import Exercise, get
@@ -215,7 +216,7 @@ def test_solutions_inside_visible_folders_are_covered(
 import os
 from pathlib import Path
 
-from autograde import sandbox
+from autograde.walls import sandbox
 
 packaged = Path({str(packaged)!r})
 sandbox.visible_folders = lambda: [packaged.parents[1]]
@@ -283,7 +284,7 @@ def test_a_candidate_has_the_runs_own_limits(level: str, grader: Grader) -> None
 FORKED = """
 import os, socket, sys
 from pathlib import Path
-from autograde import candidate, sandbox
+from autograde.walls import candidate, sandbox
 candidate.main = lambda end, folder: print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
 sandbox.close_other_files = lambda kept: None
 candidate.start_forked(socket.socket(), "plain", Path(sys.argv[1]), sandbox.Limits())

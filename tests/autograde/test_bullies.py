@@ -8,13 +8,13 @@ import pytest
 from corpus import answer
 from test_run import LEVEL
 
-from autograde import demo
-from autograde.execute import Setting
-from autograde.run import Session
-from autograde.runners import LocalRunner
-from autograde.samples import Sample
-from autograde.sandbox import Limits
-from autograde.work import Verdict
+from autograde.classroom import demo
+from autograde.classroom.run import Session
+from autograde.classroom.runners import LocalRunner
+from autograde.classroom.samples import Sample
+from autograde.judge.execute import Setting
+from autograde.judge.work import Verdict
+from autograde.walls.sandbox import Limits
 from tritonbook.course import gaps
 from tritonbook.course.exercises import Exercise
 

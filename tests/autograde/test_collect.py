@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograde import stock
+from autograde.classroom import stock
 
 NAME = "90_doubling"
 WHEN = "2026-11-01 12:00:00.000000 UTC"

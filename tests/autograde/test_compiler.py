@@ -14,9 +14,10 @@ import pytest
 from corpus import RIGHT, answer
 from grading import Grader, solutions
 
-from autograde import execute, sandbox
-from autograde.compiler import Busy, Compiler, cpu_seconds
-from autograde.wire import PeerSlow
+from autograde.judge import execute
+from autograde.judge.compiler import Busy, Compiler, cpu_seconds
+from autograde.walls import sandbox
+from autograde.walls.wire import PeerSlow
 from tritonbook.course.exercises import Exercise
 from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.process import WorkerError

@@ -8,7 +8,7 @@ import pytest
 from corpus import CHEATS, FAULTS, Item
 from grading import Grader, solutions
 
-from autograde import sandbox
+from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 
 pytestmark = [pytest.mark.timeout(240)]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograde import demo
-from autograde.samples import Expected, Sample, material_of, sample_class
+from autograde.classroom import demo
+from autograde.classroom.samples import Expected, Sample, material_of, sample_class
 from tritonbook.course.exercises import Exercise
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -22,13 +22,14 @@ from grading import Grader, solutions
 from test_breakouts import OPENED, POKE
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
-from autograde import engine, execute, fence, sandbox
-from autograde.accesses import ROW, packed, unpacked
-from autograde.execute import Executor, Setting, _stop
-from autograde.kernels import KernelId, KernelLibrary
-from autograde.launcher import Launcher, LocalLauncher, _declared
-from autograde.tape import TapeError
-from autograde.wire import Line, PeerGone, ProcessEnded
+from autograde.judge import execute
+from autograde.judge.execute import Executor, Setting, _stop
+from autograde.judge.launcher import Launcher, LocalLauncher, _declared
+from autograde.walls import engine, fence, sandbox
+from autograde.walls.accesses import ROW, packed, unpacked
+from autograde.walls.kernels import KernelId, KernelLibrary
+from autograde.walls.tape import TapeError
+from autograde.walls.wire import Line, PeerGone, ProcessEnded
 from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
 from tritonbook.checking.trial import CheckTimeout
@@ -63,7 +64,7 @@ def test_an_open_fence_reaches_no_verdict(
 ) -> None:
     """Kills: kernels played where verdicts are held. Every address is open to this kernel, and it
     overwrites the getter of the verdict, which lies there in every process of the grader's."""
-    stand_in = SimpleNamespace(main=_unfenced, __name__="autograde.engine")
+    stand_in = SimpleNamespace(main=_unfenced, __name__="autograde.walls.engine")
     monkeypatch.setattr(execute, "engine", stand_in)
     grader = Grader(exercise, tmp_path)
     if grader.level != "namespaces":
@@ -278,16 +279,13 @@ runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 @pytest.mark.parametrize("module", ["engine", "candidate"])
 def test_it_starts_with_the_files_that_it_is_shown(module: str, tmp_path: Path) -> None:
     """Kills: an import of what bubblewrap and apptainer do not show."""
-    package = Path(engine.__file__).parent
-    shown = tmp_path / "autograde"
-    shown.mkdir()
-    for name in sandbox.CANDIDATE_FILES:
-        (shown / f"{name}.py").symlink_to(package / f"{name}.py")
-    (tmp_path / "tritonbook").symlink_to(package.parent / "tritonbook")
+    (tmp_path / "autograde").mkdir()
+    for path in sandbox.SHOWN:
+        (tmp_path / path.relative_to(sandbox.ROOT)).symlink_to(path)
     ours, theirs = socket.socketpair()
     limits = json.dumps(asdict(sandbox.Limits()))
     process = subprocess.Popen(
-        [sys.executable, "-c", ALONE, f"autograde.{module}", limits],
+        [sys.executable, "-c", ALONE, f"autograde.walls.{module}", limits],
         stdin=theirs.fileno(),
         stderr=subprocess.PIPE,
         cwd=tmp_path,

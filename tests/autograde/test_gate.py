@@ -10,9 +10,9 @@ import pytest
 import torch
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
-from autograde.gate import program
-from autograde.kernels import KernelId, KernelLibrary
-from autograde.player import LaunchRecord
+from autograde.judge.gate import program
+from autograde.judge.player import LaunchRecord
+from autograde.walls.kernels import KernelId, KernelLibrary
 from tritonbook.descriptors import describe
 from tritonbook.port.compat import triton_version
 from tritonbook.port.device import INTERPRET

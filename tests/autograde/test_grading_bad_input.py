@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autograde import cli, demo, measure, rehearse
-from autograde.course import instructor_secret
+from autograde.classroom import cli, demo, measure, rehearse
+from autograde.judge.course import instructor_secret
 
 NAME = "90_doubling"
 

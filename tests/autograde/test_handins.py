@@ -18,10 +18,10 @@ import pytest
 from grading import Grader, course_of
 from test_ingest import ANSWER, ROOT, _cell
 
-from autograde import handins
-from autograde.course import Course
-from autograde.ingest import ingest
-from autograde.work import Submission
+from autograde.classroom import handins
+from autograde.classroom.ingest import ingest
+from autograde.judge.course import Course
+from autograde.judge.work import Submission
 from tritonbook.build import views
 from tritonbook.build.release import read_release
 from tritonbook.course.exercises import Exercise
@@ -312,8 +312,8 @@ HANG = """
 import sys
 from pathlib import Path
 sys.path[:0] = {paths!r}
-from autograde.course import Course
-from autograde.handins import find
+from autograde.judge.course import Course
+from autograde.classroom.handins import find
 notes = []
 assert find(Path({folder!r}), Course("a", "n", (), "", ""), notes) is None
 print(notes)

@@ -8,7 +8,7 @@ import pytest
 from grading import Grader, solutions
 from honest import REFUSED, STYLES, Style
 
-from autograde import sandbox
+from autograde.walls import sandbox
 from tritonbook.course import exercises
 from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import Exercise

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from grading import course_of
 
-from autograde.course import BadCourse, Course, asked_of, instructor_secret
-from autograde.ingest import definitions_only, ingest
-from autograde.work import Submission
+from autograde.classroom.ingest import definitions_only, ingest
+from autograde.judge.course import BadCourse, Course, asked_of, instructor_secret
+from autograde.judge.work import Submission
 from tritonbook.build import views
 from tritonbook.build.release import read_release
 from tritonbook.course.exercises import Exercise

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
-from autograde.kernels import KernelId, KernelLibrary, kernel_id
+from autograde.walls.kernels import KernelId, KernelLibrary, kernel_id
 from tritonbook.checking.language import Refused, vet
 from tritonbook.checking.meanings import kernel_function, place
 from tritonbook.course.exercises import exercises, load

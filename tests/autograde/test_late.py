@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from autograde import stock
-from autograde.course import BadCourse
-from autograde.run import Item, Session
-from autograde.work import Verdict
+from autograde.classroom import stock
+from autograde.classroom.run import Item, Session
+from autograde.judge.course import BadCourse
+from autograde.judge.work import Verdict
 
 NAME = "90_doubling"
 README = (Path(__file__).parents[2] / "autograde" / "README.md").read_text()

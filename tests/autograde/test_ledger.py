@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from autograde.ledger import MAX_ATTEMPTS, Ledger, LedgerBusy
-from autograde.work import ItemId, Verdict
+from autograde.classroom.ledger import MAX_ATTEMPTS, Ledger, LedgerBusy
+from autograde.judge.work import ItemId, Verdict
 
 
 def _verdict(student: str = "ann", status: str = "PASS", attempt: int = 1, **more) -> Verdict:
@@ -125,7 +125,7 @@ FIFTY_KILLS = """
 import os, random, signal, sys, time
 sys.path[:0] = {paths!r}
 from pathlib import Path
-from autograde.ledger import Ledger
+from autograde.classroom.ledger import Ledger
 from test_ledger import _verdict
 
 def write(path, told):

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from autograde import neighbours
+from autograde.classroom import neighbours
 
 
 @pytest.mark.slow
@@ -28,7 +28,7 @@ def test_a_grader_that_scores_the_fault_fails(monkeypatch, capsys):
 
 def _solved_twice(exercise):
     """The second answer is wrong as well: nobody keeps points."""
-    from autograde.rehearse import solutions
+    from autograde.classroom.rehearse import solutions
 
     found = solutions(exercise)
     return {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograde import cli, stock
+from autograde.classroom import cli, stock
 
 
 def test_a_new_course_has_what_it_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,8 +4,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import popen_forkserver
 
-from autograde import execute
-from autograde.execute import Executor, Setting
+from autograde.judge import execute
+from autograde.judge.execute import Executor, Setting
 
 
 def test_no_two_threads_poll_the_same_process(monkeypatch):

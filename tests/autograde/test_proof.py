@@ -11,12 +11,12 @@ from corpus import RIGHT, answer, body
 from grading import Grader, solutions
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
-from autograde import sandbox
-from autograde.kernels import KernelId
-from autograde.peer import Peer
-from autograde.player import Player
-from autograde.proof import Proof, Replay
-from autograde.tape import decode
+from autograde.judge.peer import Peer
+from autograde.judge.player import Player
+from autograde.judge.proof import Proof, Replay
+from autograde.walls import sandbox
+from autograde.walls.kernels import KernelId
+from autograde.walls.tape import decode
 from tritonbook.checking.launches import watching
 from tritonbook.course.exercises import Exercise, get
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from autograde import cli, similar
-from autograde.handins import MAX_FILES, MAX_ZIP_BYTES
+from autograde.classroom import cli, similar
+from autograde.classroom.handins import MAX_FILES, MAX_ZIP_BYTES
 
 README = (Path(__file__).parents[2] / "autograde" / "README.md").read_text()
 COMMANDS = typer.main.get_command(cli.app).commands

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from grading import Grader, solutions
 
-from autograde import stock
-from autograde.record import open_gradebook
-from autograde.run import Item, Session
-from autograde.work import Verdict
+from autograde.classroom import stock
+from autograde.classroom.record import open_gradebook
+from autograde.classroom.run import Item, Session
+from autograde.judge.work import Verdict
 from tritonbook.course.exercises import Exercise
 
 NAME = "90_doubling"

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from autograde import cli, stock
-from autograde.record import open_gradebook
-from autograde.report import ClassReport, as_csv, as_text, class_report
-from autograde.report_page import as_html
-from autograde.run import Item, Session
-from autograde.work import Verdict
+from autograde.classroom import cli, stock
+from autograde.classroom.record import open_gradebook
+from autograde.classroom.report import ClassReport, as_csv, as_text, class_report
+from autograde.classroom.report_page import as_html
+from autograde.classroom.run import Item, Session
+from autograde.judge.work import Verdict
 
 NAME = "90_doubling"
 EVIL = "<script>alert(1)</script> & \"x\" 'y' \x1b[2J"

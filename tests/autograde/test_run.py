@@ -16,13 +16,14 @@ import psutil
 import pytest
 from grading import declared_scores
 
-from autograde import sandbox, stock
-from autograde.execute import Executor, Setting
-from autograde.record import open_gradebook
-from autograde.report import as_csv, as_text, class_report
-from autograde.run import Item, Session
-from autograde.runners import LocalRunner
-from autograde.work import Verdict
+from autograde.classroom import stock
+from autograde.classroom.record import open_gradebook
+from autograde.classroom.report import as_csv, as_text, class_report
+from autograde.classroom.run import Item, Session
+from autograde.classroom.runners import LocalRunner
+from autograde.judge.execute import Executor, Setting
+from autograde.judge.work import Verdict
+from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -275,7 +276,7 @@ ORPHANS = """
 import sys
 sys.path[:0] = {paths!r}
 from pathlib import Path
-from autograde.execute import Executor, Setting
+from autograde.judge.execute import Executor, Setting
 from test_run import LEVEL, LIMITS, _session
 
 if __name__ == "__main__":
@@ -351,7 +352,7 @@ LONG = """
 import os, sys, tempfile
 sys.path[:0] = {paths!r}
 from pathlib import Path
-from autograde.execute import Executor, Setting
+from autograde.judge.execute import Executor, Setting
 from test_run import LEVEL, LIMITS, _session
 
 if __name__ == "__main__":

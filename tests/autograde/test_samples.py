@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from autograde.samples import (
+from autograde.classroom.samples import (
     material_of,
     sample_class,
     torch_instead,

@@ -13,7 +13,8 @@ import probes
 import pytest
 import typer
 
-from autograde import cli, sandbox
+from autograde.classroom import cli
+from autograde.walls import sandbox
 
 WALLS = [level for level in sandbox.available() if level in ("namespaces", "bubblewrap")]
 pytestmark = pytest.mark.skipif(not WALLS, reason="no namespaces and no bubblewrap here")

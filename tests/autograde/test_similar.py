@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from autograde.course import read_cells
-from autograde.matching import solution_text, stub_text
-from autograde.similar import SOLUTION, compare, tokens
+from autograde.classroom.matching import solution_text, stub_text
+from autograde.classroom.similar import SOLUTION, compare, tokens
+from autograde.judge.course import read_cells
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = """def softmax(x, block=64):

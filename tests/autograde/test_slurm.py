@@ -20,11 +20,12 @@ import psutil
 import pytest
 from grading import declared_scores
 
-from autograde import demo, sandbox
-from autograde.execute import Setting
-from autograde.record import open_gradebook
-from autograde.run import Session
-from autograde.slurm import SlurmError, SlurmRunner, SlurmSettings
+from autograde.classroom import demo
+from autograde.classroom.record import open_gradebook
+from autograde.classroom.run import Session
+from autograde.classroom.slurm import SlurmError, SlurmRunner, SlurmSettings
+from autograde.judge.execute import Setting
+from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 
 MISSING = one_node_slurm.missing_tools()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograde.stock import REPORT_TYPE, _lost, reason
+from autograde.classroom.stock import REPORT_TYPE, _lost, reason
 
 
 def _report(state: str, code: str | None = None, sentence: str = "why") -> dict:

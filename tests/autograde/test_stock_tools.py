@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from autograde import sandbox, stock
+from autograde.classroom import stock
+from autograde.walls import sandbox
 
 NAME = "90_doubling"
 STUDENTS = ("s1_right", "s4_no_mask")

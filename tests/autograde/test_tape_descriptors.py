@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
-from autograde import fence
-from autograde.tape import TapeError, decode, encode
+from autograde.walls import fence
+from autograde.walls.tape import TapeError, decode, encode
 from tritonbook.descriptors import describe
 from tritonbook.port.compat import triton_version
 from tritonbook.port.device import INTERPRET

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograde import execute, sandbox
-from autograde.turns import Turns
-from autograde.wire import PeerSlow
+from autograde.judge import execute
+from autograde.judge.turns import Turns
+from autograde.walls import sandbox
+from autograde.walls.wire import PeerSlow
 from tritonbook.timing import clock
 
 SOON = 0.3  # seconds in which a free lock is taken

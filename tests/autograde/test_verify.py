@@ -5,7 +5,7 @@ import shutil
 import pytest
 from typer.testing import CliRunner
 
-from autograde import cli, verify
+from autograde.classroom import cli, verify
 from tritonbook.course import certify, records
 from tritonbook.course.exercises import get
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from autograde.wire import HEADER_CAP, Line, PeerGone, PeerSlow, WireError
+from autograde.walls.wire import HEADER_CAP, Line, PeerGone, PeerSlow, WireError
 
 
 @pytest.fixture

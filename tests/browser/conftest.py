@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from autograde import demo
-from autograde.demo import ROOT
+from autograde.classroom import demo
+from autograde.classroom.demo import ROOT
 from tritonbook.course.exercises import Exercise
 
 HERE = Path(__file__).parent

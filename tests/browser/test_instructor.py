@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from autograde import demo, stock
-from autograde.samples import material_of, sample_class
+from autograde.classroom import demo, stock
+from autograde.classroom.samples import material_of, sample_class
 from tritonbook.course.exercises import Exercise
 
 from .conftest import SMALL, Lab

@@ -12,7 +12,8 @@ import probes
 import pytest
 from course_folder import NAME, course_with
 
-from autograde import container, execute, sandbox
+from autograde.judge import execute
+from autograde.walls import container, sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.container, pytest.mark.timeout(900)]

@@ -154,7 +154,11 @@ class Judge:
         for number, (value, want, dtype) in enumerate(zip(got, expected, dtypes, strict=True)):
             label = "the result" if len(got) == 1 else self.name_of(number, len(got))
             tolerance = self.tolerance_for(case, dtype)
-            found.append(compare(value, want, dtype, device.DEVICE, tolerance, label))
+            made = compare(value, want, dtype, device.DEVICE, tolerance, label)
+            if self.inplace and made.unwritten is not None:
+                same = not trial.inputs[self.inplace[number]].interior_changed()
+                made = replace(made, unwritten=torch.full_like(made.unwritten, same))
+            found.append(made)
         return found
 
     def name_of(self, number: int, several: int) -> str:

@@ -60,49 +60,36 @@ def tile_states(
     return table
 
 
-def draw_tile_walk(
-    queries: int,
-    keys: int,
-    block_m: int,
-    block_n: int,
-    causal: bool = True,
-    by_keys: bool = False,
-) -> Picture:
-    """The score matrix in tiles; the number in a tile says when its program comes to it.
+def draw_tile_walk(queries: int, keys: int, block_m: int, block_n: int) -> Picture:
+    """The causal score matrix in tiles; the number in a tile says when its program comes to it.
 
-    A program owns a row of tiles, or with `by_keys` a column.
+    A program owns a row of tiles.
     """
-    cell, left, top = 38, 84, 52 if by_keys else 34
-    states = tile_states(queries, keys, block_m, block_n, causal)
+    cell, left, top = 38, 84, 34
+    states = tile_states(queries, keys, block_m, block_n, causal=True)
     parts = [
         words(left, 8, f"{keys} keys, {block_n} to a tile"),
         words(0, 26, f"{queries} queries"),
     ]
-    if by_keys:
-        for n in range(len(states[0])):
-            parts.append(words(left + (n + 0.5) * cell, 44, f"pr. {n}", SMALL, "middle"))
     counts = dict.fromkeys(_FILL, 0)
     for m, line_of_tiles in enumerate(states):
         y = top + m * cell
-        if not by_keys:
-            parts.append(words(0, y + cell / 2 + 4, f"program {m}"))
+        parts.append(words(0, y + cell / 2 + 4, f"program {m}"))
         for n, state in enumerate(line_of_tiles):
-            step = sum(line[n] != "skipped" for line in states[:m]) if by_keys else n
             counts[state] += 1
             x = left + n * cell
             parts.append(rect(x + 2, y + 2, cell - 4, cell - 4, _FILL[state], INK))
             if state != "skipped":
                 parts.append(rect(x + 12, y + 11, 14, 16, EMPTY, "none"))
-                parts.append(words(x + cell / 2, y + cell / 2 + 4, str(step), anchor="middle"))
+                parts.append(words(x + cell / 2, y + cell / 2 + 4, str(n), anchor="middle"))
     y, x = top + len(states) * cell + 26, left
     for state, meaning in _MEANING.items():
         parts += [rect(x, y - 11, 14, 14, _FILL[state], INK), words(x + 20, y, meaning)]
         x += 118
-    walk = "column of tiles and walks down" if by_keys else "row of tiles and walks to the right"
     text = (
-        f"Scores of {queries} queries and {keys} keys in tiles of {block_m} by {block_n}"
-        f"{', causal' if causal else ''}: {counts['full']} tiles are full, {counts['masked']} "
-        f"need a mask, {counts['skipped']} are never touched. Each program takes one {walk}."
+        f"Scores of {queries} queries and {keys} keys in tiles of {block_m} by {block_n}, causal: "
+        f"{counts['full']} tiles are full, {counts['masked']} need a mask, {counts['skipped']} are "
+        "never touched. Each program takes one row of tiles and walks to the right."
     )
     width = max(left + len(states[0]) * cell, x)
     return titled(width, y + 6, "The walk over the tiles", text, parts)

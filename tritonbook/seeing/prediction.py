@@ -102,12 +102,10 @@ def time_of(
     row: str,
     over: str | None = None,
     stored: str | None = None,
-    stored_rows: tuple[str, ...] = (),
 ) -> Measured:
     """The milliseconds of one row of a `bench`; with `over`, its time divided by that row's.
 
     stored: name of a result kept with the workbook, taken where `result` is the interpreter's.
-    stored_rows: what `row` (and `over`) are called there, if not the same.
     Raises KeyError for a row that a table measured here lacks.
     """
     names = [row] + ([over] if over else [])
@@ -116,7 +114,7 @@ def time_of(
         found = kept.load(stored) if stored else None
         if not isinstance(found, BenchResult):
             return Measured(None, unit)
-        result, names = found, list(stored_rows or names)
+        result = found
     if result.elsewhere and not set(names) <= {each.name for each in result.rows}:
         return Measured(None, unit)  # measured with other rows, on another day
     times = [result[name].ms for name in names]

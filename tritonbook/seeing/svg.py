@@ -139,10 +139,10 @@ def line(x1: float, y1: float, x2: float, y2: float, tip: bool = False, colour: 
     return f'<path d="M{x1:.5g} {y1:.5g}L{x2:.5g} {y2:.5g}" fill="none" {style}/>'
 
 
-def bracket(x: float, y: float, width: float, colour: str = MUTED) -> str:
+def bracket(x: float, y: float, width: float) -> str:
     """A brace under (or over) a span: a line with two short feet pointing up."""
     path = f"M{x:.5g} {y:.5g}v4h{width:.5g}v-4"
-    return f'<path d="{path}" fill="none" stroke="{colour}"/>'
+    return f'<path d="{path}" fill="none" stroke="{MUTED}"/>'
 
 
 def text_width(text: str, size: float = BODY, mono: bool = False) -> float:

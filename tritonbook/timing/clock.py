@@ -60,10 +60,8 @@ class CudaClock:
         median, low, high = do_bench(fn, warmup=warmup, rep=rep, quantiles=[0.5, 0.2, 0.8])
         return Span(median, low, high)
 
-    def device_time(
-        self, fn: Callable[[], Any], calls: int = 10, replays: int = 20
-    ) -> float | None:
-        """Replay `calls` captured calls as one CUDA graph: the host launches once for all of them.
+    def device_time(self, fn: Callable[[], Any]) -> float | None:
+        """Replay ten captured calls as one CUDA graph: the host launches once for all of them.
 
         The inputs stay in the L2 cache between calls, so this is the time with warm data. None when
         the call cannot be captured (it waits for the GPU, or allocates outside PyTorch's pool).
@@ -71,12 +69,13 @@ class CudaClock:
         import torch
 
         before_timing()
+        calls = 10
         graph = captured(fn, calls)
         if graph is None:
             return None
         graph.replay()
         times = []
-        for _ in range(replays):
+        for _ in range(20):
             start = torch.cuda.Event(enable_timing=True)
             end = torch.cuda.Event(enable_timing=True)
             start.record()

@@ -1,0 +1,215 @@
+"""Items on their way to another machine and verdicts on their way back: JSON files in one folder.
+
+    batch.json        which items, and how they are to be run
+    chunk-0003.json   everything that one job needs, hidden tests and the course's secret included
+    out/0003-007.json the verdict on item 7 of chunk 3, written whole or not at all
+    submitted         the jobs' name is known to Slurm
+    closed            nobody waits for this batch any more
+
+The folder is readable by its owner only. Whoever reads a verdict checks that it is about the item
+that was asked for: a file is data, wherever it came from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..judge.course import Course, GivenCell
+from ..judge.work import Exercise, ItemId, Record, Submission, Verdict
+from ..walls import sandbox
+from .run import Item
+
+MAX_VERDICT_BYTES = 64 << 20
+
+
+class Wanted(Record):
+    """One item of a batch, as far as its verdict must fit it."""
+
+    item: ItemId
+    digest: str
+    course: str
+    attempt: int
+    maximum: float
+
+
+class Plan(Record):
+    """A batch: its items by chunk, and how a job runs them."""
+
+    name: str  # of the Slurm jobs, and of the folder
+    level: str  # of the sandbox; "auto": the best one on the node
+    force: bool
+    image: str | None
+    workers: int
+    limits: dict[str, int | float]
+    chunks: tuple[tuple[Wanted, ...], ...]
+
+
+def wanted(item: Item) -> Wanted:
+    """What identifies an item, its submission, its course and the attempt."""
+    return Wanted(
+        item=item.id,
+        digest=item.submission.digest,
+        course=item.course.digest,
+        attempt=item.attempt,
+        maximum=item.exercise.points,
+    )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One folder of work for Slurm."""
+
+    folder: Path
+    plan: Plan
+
+    @classmethod
+    def create(
+        cls,
+        parent: Path,
+        chunks: Sequence[Sequence[Item]],
+        level: str,
+        force: bool,
+        image: Path | None,
+        workers: int,
+        limits: sandbox.Limits,
+    ) -> Batch:
+        """Write a new batch below `parent`. It is complete on the disk when this returns."""
+        name = f"autograde-{secrets.token_hex(6)}"
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # `work` may be a link to the disk that the nodes share: they know the real place only.
+        folder = parent.resolve() / name
+        folder.mkdir(mode=0o700)
+        (folder / "out").mkdir(mode=0o700)
+        plan = Plan(
+            name=name,
+            level=level,
+            force=force,
+            image=None if image is None else str(image.resolve()),
+            workers=workers,
+            limits=dataclasses.asdict(limits),
+            chunks=tuple(tuple(wanted(item) for item in chunk) for chunk in chunks),
+        )
+        for number, chunk in enumerate(chunks):
+            replace(folder / f"chunk-{number:04}.json", json.dumps(_packed(chunk)))
+        replace(folder / "batch.json", plan.model_dump_json())
+        return cls(folder, plan)
+
+    @classmethod
+    def read(cls, folder: Path) -> Batch:
+        """Raises OSError or ValidationError for a folder that holds no whole batch."""
+        return cls(folder, Plan.model_validate_json((folder / "batch.json").read_bytes()))
+
+    def limits(self) -> sandbox.Limits:
+        return sandbox.Limits(**self.plan.limits)
+
+    def items(self, chunk: int) -> list[Item]:
+        """The items of a chunk, with everything needed to run them."""
+        return _unpacked(json.loads((self.folder / f"chunk-{chunk:04}.json").read_bytes()))
+
+    def path(self, chunk: int, number: int) -> Path:
+        """Where the verdict on one item lies."""
+        return self.folder / "out" / f"{chunk:04}-{number:03}.json"
+
+    def write(self, chunk: int, number: int, verdict: Verdict) -> None:
+        replace(self.path(chunk, number), verdict.model_dump_json())
+
+    def verdict(self, chunk: int, number: int) -> Verdict | None:
+        """The verdict on one item; None while there is no file.
+
+        Raises ValueError, one sentence, for a file that is no verdict or one on something else.
+        """
+        path = self.path(chunk, number)
+        try:
+            with path.open("rb") as file:
+                text = file.read(MAX_VERDICT_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        if len(text) > MAX_VERDICT_BYTES:
+            raise ValueError(f"{path.name} is larger than {MAX_VERDICT_BYTES >> 20} MB")
+        try:
+            verdict = Verdict.model_validate_json(text)
+        except ValidationError as problem:
+            fields = ", ".join(str(e["loc"]) for e in problem.errors()[:3])
+            raise ValueError(f"{path.name} is not a verdict: {fields}") from None
+        asked = self.plan.chunks[chunk][number]
+        found = Wanted(
+            item=verdict.item,
+            digest=verdict.digest,
+            course=verdict.course,
+            attempt=verdict.attempt,
+            maximum=verdict.maximum,
+        )
+        if found != asked:
+            raise ValueError(f"{path.name} is about {found.item}, not about {asked.item}")
+        return verdict
+
+    def refusal(self) -> str | None:
+        """Why a node would not run this batch, if one said so."""
+        path = self.folder / "out" / "refused"
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else None
+
+    def refuse(self, sentence: str) -> None:
+        replace(self.folder / "out" / "refused", sentence)
+
+    def close(self) -> None:
+        """Nobody waits for it any more. Hidden tests and verdicts go; logs of the jobs stay."""
+        self.mark("closed")
+        for path in [*self.folder.glob("chunk-*.json"), *(self.folder / "out").glob("*.json")]:
+            path.unlink(missing_ok=True)
+
+    def mark(self, name: str) -> None:
+        (self.folder / name).touch(mode=0o600)
+
+    def marked(self, name: str) -> bool:
+        return (self.folder / name).exists()
+
+
+def _packed(chunk: Iterable[Item]) -> dict[str, Any]:
+    courses, work = {}, []
+    for item in chunk:
+        digest = item.course.digest
+        courses[digest] = dataclasses.asdict(item.course)
+        work.append(
+            {
+                "course": digest,
+                "submission": item.submission.model_dump(),
+                "exercise": item.exercise.model_dump(),
+                "attempt": item.attempt,
+            }
+        )
+    return {"courses": courses, "work": work}
+
+
+def _unpacked(body: dict[str, Any]) -> list[Item]:
+    courses = {
+        digest: Course(**{**fields, "cells": tuple(GivenCell(**cell) for cell in fields["cells"])})
+        for digest, fields in body["courses"].items()
+    }
+    return [
+        Item(
+            courses[one["course"]],
+            Submission.model_validate(one["submission"]),
+            Exercise.model_validate(one["exercise"]),
+            one["attempt"],
+        )
+        for one in body["work"]
+    ]
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file so that a reader on another machine sees all of it or none."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with draft.open("w", encoding="utf-8", errors="surrogatepass") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)

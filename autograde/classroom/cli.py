@@ -1,0 +1,284 @@
+"""`autograde`: grade an assignment of an nbgrader course, apart from the code that is graded.
+
+autograde new-course DIR               a course folder to release, collect and grade in
+autograde grade 01_vector_add          ingest, run, record, report; again after an interrupt
+autograde status 01_vector_add         what is done, open, failed
+autograde verify certificate.html      run the answers of a learner's certificate again
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tritonbook.command import BAD_INPUT, sentence
+from tritonbook.course.certify import BadCertificate
+
+from ..judge.course import BadCourse
+from ..judge.execute import Setting
+from ..walls import sandbox
+from . import verify as again
+from .ledger import LedgerBusy
+from .new_course import new_course
+from .options import (
+    CORES,
+    HERE,
+    Assignment,
+    CallSeconds,
+    Changes,
+    Force,
+    Image,
+    Keys,
+    Level,
+    Root,
+    Students,
+    WallSeconds,
+    Where,
+    Workers,
+)
+from .progress import run_open
+from .report import as_csv, as_text, by_status, class_report
+from .report_page import as_html
+from .run import Session
+from .runners import LocalRunner
+from .slurm import SlurmError, SlurmRunner, read_settings
+from .verify import NoWalls
+
+app = typer.Typer(add_completion=False, help=__doc__.splitlines()[0])
+# A sentence stays one line, for grep; what stands in brackets in it is no markup.
+console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
+EXPECTED = (BadCourse, BadCertificate, LedgerBusy, NoWalls, SlurmError, sandbox.Refused)
+
+
+@contextlib.contextmanager
+def sentences() -> Iterator[None]:
+    """What may be expected to go wrong is one sentence, and exit code 2."""
+    try:
+        yield
+    except EXPECTED as problem:
+        console.print(sentence(problem))
+        raise typer.Exit(BAD_INPUT) from None
+
+
+def choose_level(level: str, image: Path | None, force: bool) -> str:
+    """The sandbox level to use. Exits with a sentence where there is none that may be used."""
+    with sentences():
+        return sandbox.choose(level, image, force)
+
+
+def make_runner(
+    where: str, setting: Setting, workers: int, session: Session, changes: list[str], force: bool
+) -> LocalRunner | SlurmRunner:
+    """What runs the items. Exits with a sentence where that cannot be."""
+    if where == "local" and not changes:
+        setting.level = choose_level(setting.level, setting.image, force)
+        console.print(f"Sandbox: {setting.level}. {workers} exercises at a time.")
+        return LocalRunner(setting, workers)
+    with sentences():
+        if where == "local":
+            raise SlurmError("--slurm is for --runner slurm; leave one out or add the other.")
+        if where != "slurm":
+            raise SlurmError(f"--runner {where!r}: write local or slurm.")
+        settings = read_settings(session.root, changes)
+        runner = SlurmRunner(session.folder / "slurm", setting, settings, force)
+    console.print(
+        f"Slurm: {settings.chunk} exercises a job, {settings.workers} at a time, at most "
+        f"{settings.jobs_at_once} jobs at once."
+    )
+    return runner
+
+
+def _session(
+    root: Path,
+    assignment: str,
+    look: bool = False,
+    students: list[str] | None = None,
+    keys: list[str] | None = None,
+) -> Session:
+    """A session with its submissions, all or those of some students, and its exercises, all or
+    some. look: read them only; nothing is written, no notes are told."""
+    with sentences():
+        for place in (root, root / "work"):
+            if seen := sandbox.shown_in(place):
+                raise BadCourse(
+                    f"The folder {place.resolve()} lies in {seen}, which students' code can read: "
+                    "move it elsewhere."
+                )
+        session = Session(root.resolve(), assignment)
+        session.read(students) if look else session.ingest(students)
+        session.choose(keys)
+    for _, submission in [] if look else session.submissions:
+        for note in submission.notes:
+            console.print(f"{submission.student} {submission.notebook}: {note}")
+    if not look and not students and (absent := session.absent()):
+        console.print(f"Nothing handed in by {len(absent)}: {', '.join(absent)}")
+    return session
+
+
+def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[..., None]:
+    """A command with the options of all that run items. `work` gets the session, and a function
+    that runs what is open."""
+
+    @app.command(work.__name__, help=work.__doc__)
+    def command(
+        assignment: Assignment,
+        course: Root = HERE,
+        workers: Workers = CORES,
+        level: Level = "auto",
+        image: Image = None,
+        force: Force = False,
+        call_seconds: CallSeconds = sandbox.Limits.call_seconds,
+        wall_seconds: WallSeconds = sandbox.Limits.wall_seconds,
+        where: Where = "local",
+        slurm: Changes = [],  # noqa: B006  (typer reads it and never changes it)
+        student: Students = [],  # noqa: B006
+        exercise: Keys = [],  # noqa: B006
+    ) -> None:
+        session = _session(course, assignment, False, student or None, exercise or None)
+        limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
+        setting = Setting(level, limits, image)
+        runner = make_runner(where, setting, workers, session, slurm, force)
+        with sentences():
+            work(session, lambda: run_open(session, runner, console))
+
+    return command
+
+
+@app.command()
+def ingest(assignment: Assignment, course: Root = HERE) -> None:
+    """Rebuild submissions from the released notebook; set their scores to pending."""
+    session = _session(course, assignment)
+    console.print(f"{len(session.submissions)} notebooks, {len(session.items())} exercises.")
+
+
+@runs_items
+def run(session: Session, go: Callable[[], None]) -> None:
+    """Run what is not in the ledger yet."""
+    go()
+
+
+@app.command()
+def record(assignment: Assignment, course: Root = HERE) -> None:
+    """Write scores and notebooks for nbgrader from the ledger."""
+    session = _session(course, assignment)
+    with sentences():
+        session.record()
+    _show(session)
+
+
+@app.command()
+def status(assignment: Assignment, course: Root = HERE) -> None:
+    """Count items by status; list those that have no score."""
+    session = _session(course, assignment, look=True)
+    _show(session)
+    verdicts = [v for pair in session.submissions for v in session.verdicts(*pair).values()]
+    for item in by_status(verdicts).get("INFRA", []):
+        console.print(f"not scored: {item}")
+
+
+@runs_items
+def retry(session: Session, go: Callable[[], None]) -> None:
+    """Give items that the grader failed on another set of attempts, then record."""
+    session.ledger.forget_failures()
+    go()
+    session.record()
+    _show(session)
+
+
+@runs_items
+def regrade(session: Session, go: Callable[[], None]) -> None:
+    """Run again what has a verdict already (narrow it with --student, --exercise), then record."""
+    with sentences():
+        session.reopen()
+    go()
+    session.record()
+    _show(session)
+
+
+@app.command()
+def report(
+    assignment: Assignment, course: Root = HERE, csv: bool = False, html: bool = False
+) -> None:
+    """Distribution, common mistakes, who needs help, copies (Markdown, or --csv, or --html)."""
+    found = class_report(_session(course, assignment, look=True))
+    sys.stdout.write(as_csv(found) if csv else as_html(found) if html else as_text(found))
+
+
+@runs_items
+def grade(session: Session, go: Callable[[], None]) -> None:
+    """Ingest, run, record. Safe to interrupt and to repeat."""
+    go()
+    session.record()
+    _show(session)
+    unfinished = set(session.summary()) & {"INFRA", "OPEN"}
+    if session.students:  # the report is about the whole class, whoever was graded now
+        session.read()
+    found = class_report(session)
+    for name, text in (("report.md", as_text(found)), ("report.html", as_html(found))):
+        (session.folder / name).write_text(text, encoding="utf-8", errors="replace")
+    console.print(f"Report: {session.folder / 'report.md'}, and report.html for a browser")
+    if unfinished:
+        raise typer.Exit(1)
+
+
+@app.command("new-course")
+def make_course(
+    folder: Annotated[Path, typer.Argument(help="The folder to make.")],
+    assignments: Annotated[
+        list[str] | None, typer.Argument(help="Such as 01 or 01_vector_add; none: all.")
+    ] = None,
+) -> None:
+    """Make a course folder: nbgrader's settings and the source notebooks."""
+    with sentences():
+        made = new_course(folder, assignments or ())
+    print(f"{folder}: {len(made)} assignments. Next, in that folder:")
+    print(f"    nbgrader generate_assignment {made[0]} --create")
+
+
+@app.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="A page that `tritonbook certify` wrote.")],
+    force: Annotated[bool, typer.Option("--force", help="Run its programs without walls.")] = False,
+) -> None:
+    """Run the answers of a certificate again; exit with 1 when one does not hold."""
+    with sentences():
+        verdicts = again.verify(file, force)
+    for verdict in verdicts:
+        print(f"{'✓' if verdict.holds else '✗'} {verdict.key}: {verdict.sentence}")
+    if not verdicts or not all(verdict.holds for verdict in verdicts):
+        raise typer.Exit(1)
+
+
+def _show(session: Session) -> None:
+    table = Table(title=session.assignment, title_justify="left")
+    table.add_column("status")
+    table.add_column("exercises", justify="right")
+    for name, count in sorted(session.summary().items()):
+        table.add_row(name, str(count))
+    console.print(table)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The exit code. Arguments that are not understood are one sentence, as in `tritonbook`."""
+    try:
+        found = app(arguments, prog_name="autograde", standalone_mode=False)
+    except typer.Abort:
+        return 130
+    except Exception as problem:
+        if not hasattr(problem, "format_message"):  # else an error of usage, whoever's click it is
+            raise
+        message = problem.format_message().rstrip(".")
+        console.print(f"autograde: {message}; see autograde --help.")
+        return BAD_INPUT
+    return found if isinstance(found, int) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

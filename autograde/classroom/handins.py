@@ -1,0 +1,282 @@
+"""Find a student's notebook in what was handed in: another name, a subfolder, a zip, a script.
+
+Nothing is run, unpacked to the disk or followed: every read is bounded, of a plain file. What is
+there and cannot be taken is named in a note, for the student and for the instructor.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import stat
+import time
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ..judge.course import MAX_NOTEBOOK_BYTES, Course, source_of
+from .cells import HandedCell, parsed
+from .matching import stubs_of
+
+MAX_FILES = 200  # looked at for one student
+MAX_DEPTH = 4  # of folders
+MAX_TOTAL_BYTES = 2 * MAX_NOTEBOOK_BYTES  # read for one student
+MAX_ZIP_BYTES = 16 << 20
+MAX_CELLS = 500
+MAX_CODE = 8 << 20  # characters of one notebook's cells
+_SUFFIXES = (".ipynb", ".py", ".zip")
+_SKIPPED = (".ipynb_checkpoints", "__MACOSX", "__pycache__")
+
+
+@dataclass(frozen=True)
+class Found:
+    """One notebook or script. `when`: seconds, to find the newest."""
+
+    name: str
+    when: float
+    cells: list[HandedCell]
+
+    @property
+    def sources(self) -> list[str]:
+        return [cell.source.strip() for cell in self.cells if cell.source.strip()]
+
+    @property
+    def age(self) -> tuple[float, list[tuple[int, str]]]:
+        """Sorts older before newer; where times are equal, `-Copy2` before `-Copy10`."""
+        words = re.findall(r"\d+|\D+", self.name)
+        return self.when, [(int(word), "") if word.isdecimal() else (-1, word) for word in words]
+
+
+def find(folder: Path, course: Course, notes: list[str]) -> list[HandedCell] | None:
+    """The cells of the file that holds this notebook; None where there is none, with notes."""
+    if folder.is_symlink():
+        notes.append("the hand-in is a link, which is not followed")
+        return None
+    reader = _Reader(folder, notes)
+    stubs = stubs_of(course)
+    found = reader.all()
+    expected = f"{course.notebook}.ipynb"
+    holding = [
+        each
+        for each in found
+        if each.name.lower() == expected.lower() or 2 * stubs.held(each.cells) >= len(stubs.names)
+    ]
+    if not holding:
+        notes += reader.others
+        for each in found:
+            few = f"{stubs.held(each.cells)} of the {len(stubs.names)} functions"
+            notes.append(f"{each.name!r} has {few} of {course.notebook}: not taken")
+        notes.append("no notebook was handed in")
+        return None
+    books = [each for each in holding if not each.name.endswith(".py")] or holding
+    worked = [each for each in books if stubs.worked_on(each.cells)]
+    worked = worked or [each for each in holding if stubs.worked_on(each.cells)] or books
+    exact = [each for each in worked if each.name.lower() == expected.lower()]
+    chosen = max(exact or worked, key=lambda each: each.age)
+    if chosen.name != expected:
+        notes.append(f"the notebook was renamed to {chosen.name!r}")
+    for other in books:
+        if other is not chosen and other.sources != chosen.sources:
+            why = "newer than the graded one" if other.age > chosen.age else "older"
+            why = why if other in worked else "it has no answer"
+            notes.append(f"{other.name!r} was handed in too, and not graded: {why}")
+    return chosen.cells
+
+
+class _Reader:
+    """Reads what one student handed in, within bounds, and notes what it cannot read."""
+
+    def __init__(self, folder: Path, notes: list[str]):
+        self.folder = folder
+        self.notes = notes
+        self.left = MAX_TOTAL_BYTES
+        self.others: list[str] = []  # notes that matter only where no notebook is found
+
+    def all(self) -> list[Found]:
+        found = []
+        for path, name in self._paths():
+            suffix = Path(name).suffix.lower()
+            if suffix not in _SUFFIXES:
+                if name not in ("timestamp.txt", "submission_secret.txt"):
+                    self.others.append(f"{name!r} is no notebook: not read")
+            elif suffix == ".zip":
+                found += self._zip(path, name)
+            else:
+                data, when = self._file(path, name, min(MAX_NOTEBOOK_BYTES, self.left))
+                found += self._cells(data, name, when)
+        return found
+
+    def _paths(self) -> Iterator[tuple[Path, str]]:
+        """Plain files, and their names below the folder, shown short. Links are noted."""
+        waiting, seen = [(self.folder, 0)], 0
+        while waiting:
+            folder, depth = waiting.pop(0)
+            try:
+                with os.scandir(folder) as entries:
+                    inside = [entry for entry, _ in zip(entries, range(MAX_FILES), strict=False)]
+            except OSError as problem:
+                if folder != self.folder or folder.exists():
+                    self.notes.append(f"{self._name(folder)!r} cannot be read: {problem.strerror}")
+                continue
+            for entry in sorted(inside, key=lambda entry: entry.name):
+                path = Path(entry.path)
+                name = self._name(path)
+                if entry.name in _SKIPPED or entry.name.startswith("."):
+                    continue
+                seen += 1
+                if seen > MAX_FILES:
+                    self.notes.append(f"there are more than {MAX_FILES} files: the rest was left")
+                    return
+                if entry.is_symlink():
+                    self.notes.append(f"{name!r} is a link, which is not followed")
+                elif entry.is_dir(follow_symlinks=False):
+                    if depth < MAX_DEPTH:
+                        waiting.append((path, depth + 1))
+                    else:
+                        self.notes.append(f"{name!r} lies too deep: not read")
+                elif entry.is_file(follow_symlinks=False):
+                    yield path, name
+                else:
+                    self.notes.append(f"{name!r} is no plain file: not read")
+
+    def _name(self, path: Path) -> str:
+        name = str(path.relative_to(self.folder)).encode("utf-8", "replace").decode()
+        return name if len(name) <= 120 else f"{name[:60]}...{name[-50:]}"
+
+    def _file(self, path: Path, name: str, limit: int) -> tuple[bytes | None, float]:
+        """What is in a file, and its time. A pipe or a link in its place is not waited for."""
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError as problem:
+            self.notes.append(f"{name!r} cannot be read: {problem.strerror}")
+            return None, 0.0
+        with os.fdopen(file, "rb") as stream:
+            about = os.fstat(file)
+            if not stat.S_ISREG(about.st_mode):
+                self.notes.append(f"{name!r} is no plain file: not read")
+                return None, 0.0
+            data = stream.read(limit + 1)
+        return self._bounded(data, name, limit), about.st_mtime
+
+    def _bounded(self, data: bytes, name: str, limit: int) -> bytes | None:
+        self.left -= min(len(data), self.left)
+        if len(data) > limit:
+            self.notes.append(f"{name!r} is too large: not read")
+            return None
+        return data
+
+    def _zip(self, path: Path, name: str) -> list[Found]:
+        """The notebooks in an archive. Nothing is unpacked to the disk, so no name leads out."""
+        found: list[Found] = []
+        data, _ = self._file(path, name, MAX_ZIP_BYTES)
+        if data is None:
+            return found
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                members = [m for m in archive.infolist() if not m.is_dir()]
+                for member in members[:MAX_FILES]:
+                    found += self._member(archive, member, name)
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as problem:
+            self.notes.append(f"{name!r} is no zip that can be read: {problem}"[:200])
+            return found
+        if len(members) > MAX_FILES:
+            self.notes.append(f"{name!r} has more than {MAX_FILES} files: the rest was left")
+        return found
+
+    def _member(
+        self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, zip_name: str
+    ) -> list[Found]:
+        inner = PurePosixPath(member.filename)
+        name = f"{zip_name}/{str(inner)[-100:]}".encode("utf-8", "replace").decode()
+        if any(part in _SKIPPED for part in inner.parts) or inner.name.startswith("."):
+            return []
+        if inner.suffix.lower() not in (".ipynb", ".py"):
+            self.others.append(f"{name!r} is no notebook: not read")
+            return []
+        if stat.S_ISLNK(member.external_attr >> 16):
+            self.notes.append(f"{name!r} is a link, which is not followed")
+            return []
+        # bz2 and lzma give as much as they hold at once, whatever one asks for.
+        plain = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        if member.flag_bits & 1 or not plain:
+            self.notes.append(f"{name!r} is encrypted or packed in a rare way: not read")
+            return []
+        limit = min(MAX_NOTEBOOK_BYTES, self.left)
+        try:
+            with archive.open(member) as file:
+                data = self._bounded(file.read(limit + 1), name, limit)
+        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError) as problem:
+            self.notes.append(f"{name!r} cannot be read: {problem}"[:200])
+            return []
+        try:
+            when = time.mktime((*member.date_time, 0, 0, -1))
+        except (ValueError, OverflowError):
+            when = 0.0
+        return self._cells(data, name, when)
+
+    def _cells(self, data: bytes | None, name: str, when: float) -> list[Found]:
+        if data is None:
+            return []
+        cells = self._script(data, name) if name.lower().endswith(".py") else self._book(data, name)
+        return [] if cells is None else [Found(_plain_suffix(name), when, cells)]
+
+    def _script(self, data: bytes, name: str) -> list[HandedCell] | None:
+        """A notebook saved as a Python file: one cell, taken apart by what it defines."""
+        text = data.decode("utf-8-sig", errors="replace")
+        if parsed(text) is None:
+            self.others.append(f"{name!r} is not Python that can be read")
+            return None
+        return [HandedCell("script", "", "", text)]
+
+    def _book(self, data: bytes, name: str) -> list[HandedCell] | None:
+        try:
+            book = json.loads(data.decode(json.detect_encoding(data), errors="replace"))
+        except (ValueError, RecursionError, UnicodeError):
+            self.notes.append(f"{name!r} is not a notebook: not valid JSON")
+            return None
+        cells = book.get("cells") if isinstance(book, dict) else None
+        if isinstance(book, dict) and isinstance(book.get("worksheets"), list):  # nbformat 3
+            cells = [
+                cell | {"source": cell.get("input", cell.get("source"))}
+                for sheet in book["worksheets"]
+                if isinstance(sheet, dict) and isinstance(sheet.get("cells"), list)
+                for cell in sheet["cells"]
+                if isinstance(cell, dict)
+            ]
+        if not isinstance(cells, list):
+            self.notes.append(f"{name!r} is not a notebook: it has no cells")
+            return None
+        if len(cells) > MAX_CELLS:
+            self.notes.append(f"{name!r}: only the first {MAX_CELLS} cells were read")
+        found, size = [], 0
+        for cell in cells[:MAX_CELLS]:
+            if isinstance(cell, dict):
+                found.append(_handed(cell))
+                size += len(found[-1].source)
+            if size > MAX_CODE:
+                self.notes.append(f"{name!r}: only the first {MAX_CODE >> 20} MB of code were read")
+                break
+        return found
+
+
+def _plain_suffix(name: str) -> str:
+    """`X.IPYNB` as `X.ipynb`: a suffix in capitals is no other name."""
+    path = Path(name)
+    return f"{name[: len(name) - len(path.suffix)]}{path.suffix.lower()}"
+
+
+def _handed(cell: dict[str, Any]) -> HandedCell:
+    meta = cell.get("metadata")
+    settings = meta.get("nbgrader") if isinstance(meta, dict) else None
+    grade_id = settings.get("grade_id") if isinstance(settings, dict) else None
+    return HandedCell(
+        str(cell.get("cell_type")),
+        grade_id if isinstance(grade_id, str) else "",
+        cell["id"] if isinstance(cell.get("id"), str) else "",
+        source_of(cell),
+    )

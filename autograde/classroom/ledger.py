@@ -1,0 +1,113 @@
+"""Every verdict, one JSON line each, appended and never changed.
+
+The ledger is what a run leaves behind when its driver is killed: whoever runs next reads it and
+does what is not in it yet. One driver at a time holds it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ..judge.work import ItemId, Verdict
+
+Key = tuple[ItemId, str, str]  # an item, the digest of its submission, the digest of its course
+
+MAX_ATTEMPTS = 3  # of an item that the grader itself failed on
+
+
+class LedgerBusy(RuntimeError):
+    """Another driver is grading with this ledger."""
+
+
+class Ledger:
+    """The verdicts of one assignment, in a file. Use as a context manager to write."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._file: int | None = None
+        self._latest: dict[ItemId, Verdict] = {}
+        self._attempts: dict[Key, int] = {}
+        self._again: set[Key] = set()  # to be run once more
+        self.torn = 0
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        for line in self.path.read_bytes().splitlines():
+            try:
+                verdict = Verdict.model_validate_json(line)
+            except ValidationError:
+                self.torn += 1  # a line that was being written when its writer was killed
+                continue
+            self._take(verdict)
+
+    def _take(self, verdict: Verdict) -> None:
+        key = (verdict.item, verdict.digest, verdict.course)
+        known = self.latest(*key)
+        # Run again, and the grader failed: what was found before still holds.
+        if verdict.final or known is None or not known.final:
+            self._latest[verdict.item] = verdict
+        if verdict.final:
+            self._again.discard(key)
+        self._attempts[key] = max(self._attempts.get(key, 0), verdict.attempt)
+
+    def __enter__(self) -> Ledger:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._file)
+            self._file = None
+            raise LedgerBusy(f"another run writes {self.path}") from None
+        if self.path.stat().st_size and not self.path.read_bytes().endswith(b"\n"):
+            os.write(self._file, b"\n")  # end the torn line, so that the next one is whole
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        os.close(self._file)
+        self._file = None
+
+    def append(self, verdict: Verdict) -> None:
+        """Write one verdict; it is on the disk when this returns."""
+        line = verdict.model_dump_json().encode() + b"\n"
+        view = memoryview(line)
+        while view:
+            view = view[os.write(self._file, view) :]
+        os.fsync(self._file)
+        self._take(verdict)
+
+    def latest(self, item: ItemId, digest: str, course: str) -> Verdict | None:
+        """The last verdict of an item, if it is about this submission and this course."""
+        verdict = self._latest.get(item)
+        if verdict is None or (verdict.digest, verdict.course) != (digest, course):
+            return None
+        return verdict
+
+    def attempts(self, item: ItemId, digest: str, course: str) -> int:
+        return self._attempts.get((item, digest, course), 0)
+
+    def forget_failures(self) -> None:
+        """Count attempts of items that the grader failed on from zero again."""
+        for verdict in self._latest.values():
+            if not verdict.final:
+                self._attempts[(verdict.item, verdict.digest, verdict.course)] = 0
+
+    def reopen(self, item: ItemId, digest: str, course: str) -> None:
+        """Have an item run once more; until then, what is known of it counts."""
+        key = (item, digest, course)
+        self._again.add(key)
+        self._attempts[key] = 0
+
+    def open(self, item: ItemId, digest: str, course: str) -> bool:
+        """Whether an item still has to be run."""
+        verdict = self.latest(item, digest, course)
+        if verdict is None:
+            return True
+        again = (item, digest, course) in self._again
+        tried = self.attempts(item, digest, course)
+        return (again or not verdict.final) and tried < MAX_ATTEMPTS

@@ -1,0 +1,240 @@
+"""Write verdicts into nbgrader's gradebook, and the notebooks that feedback is made from.
+
+The only writer. Scores of a submission go in together, and writing them twice changes nothing. An
+item without a verdict has no score: nbgrader then shows it as not graded, never as zero.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..judge.course import BadCourse, Course, GivenCell
+from ..judge.work import Submission, Verdict
+from .matching import given_text
+
+
+def gradebook_url(root: Path) -> str:
+    return f"sqlite:///{root / 'gradebook.db'}"
+
+
+@contextlib.contextmanager
+def open_gradebook(root: Path) -> Iterator[Any]:
+    """nbgrader's Gradebook. Raises BadCourse for one that is missing, locked, damaged, outdated."""
+    from nbgrader.api import Gradebook, MissingEntry
+    from sqlalchemy.exc import DBAPIError
+
+    path = root / "gradebook.db"
+    if not path.exists():
+        raise BadCourse(f"{root} has no gradebook.db: run `nbgrader generate_assignment` there.")
+    try:
+        with Gradebook(gradebook_url(root), "triton-workbook") as book:
+            yield book
+    except MissingEntry as problem:
+        raise BadCourse(
+            f"{path} does not fit the source notebooks ({problem}): run `nbgrader "
+            "generate_assignment --force` for the assignment."
+        ) from None
+    except DBAPIError as problem:
+        raise BadCourse(f"{path} cannot be used: {problem.orig}.") from problem
+
+
+def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]) -> None:
+    """Set the scores of one notebook. `verdicts` by key; a key without a final one is pending."""
+    from nbgrader.utils import parse_utc
+    from sqlalchemy.exc import SAWarning
+
+    when = parse_utc(submission.timestamp) if submission.timestamp else None
+    extra = {"timestamp": when} if when else {}
+    with warnings.catch_warnings():
+        # nbgrader adds a submission's rows in an order that SQLAlchemy remarks on, each time.
+        warnings.simplefilter("ignore", category=SAWarning)
+        book.update_or_create_student(submission.student)
+        book.update_or_create_submission(submission.assignment, submission.student, **extra)
+    for exercise in submission.exercises:
+        grade = book.find_grade(
+            exercise.check, submission.notebook, submission.assignment, submission.student
+        )
+        verdict = verdicts.get(exercise.key)
+        if verdict is None or not verdict.final:
+            grade.auto_score, grade.needs_manual_grade = None, True
+        elif grade.auto_score != verdict.points:
+            grade.auto_score = verdict.points
+            # A rule that cannot judge intent only asks a person to look; and so does a score that a
+            # person gave to what was handed in before. Who has looked is not asked again.
+            by_hand = grade.manual_score is not None
+            grade.needs_manual_grade = verdict.status == "POLICY" or by_hand
+    book.db.commit()
+
+
+@contextlib.contextmanager
+def late_penalties(root: Path) -> Iterator[Callable[[Submission], None]]:
+    """Yields what lets nbgrader's own plug-in write one submission's late penalty, under the
+    course's nbgrader_config.py: `nbgrader autograde` would write the same. Raises BadCourse."""
+    import nbformat
+    from nbgrader.apps import AutogradeApp
+    from nbgrader.preprocessors import AssignLatePenalties
+
+    path = sys.path[:]
+    sys.path.insert(0, str(root))  # a plug-in may be a file of the course folder
+    try:
+        app = AutogradeApp(raise_config_file_errors=True)
+        app.load_cwd_config = False  # another folder's, where --course names this one
+        try:
+            app.initialize(["--log-level=ERROR"], root=str(root))
+            plugin = AssignLatePenalties(parent=app)
+        except Exception as problem:
+            raise BadCourse(
+                f"{root / 'nbgrader_config.py'} cannot be used: {_told(problem)}."
+            ) from problem
+
+        def write(submission: Submission) -> None:
+            names = {
+                "student": submission.student,
+                "assignment": submission.assignment,
+                "notebook": submission.notebook,
+                "db_url": gradebook_url(root),
+            }
+            try:
+                plugin.preprocess(nbformat.v4.new_notebook(), {"nbgrader": names})
+            except Exception as problem:
+                raise BadCourse(
+                    f"The late penalty of {submission.student} cannot be decided: "
+                    f"{_told(problem)}; see nbgrader_config.py."
+                ) from problem
+
+        yield write
+    finally:
+        sys.path[:] = path
+
+
+def _told(problem: Exception) -> str:
+    return " ".join(f"{type(problem).__name__}: {problem}".split()).rstrip(".")
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What the gradebook adds to the points of the checks. `by_hand`: points that a person gave in
+    place of a check's, None where there are none; `score`: as `nbgrader export` tells it."""
+
+    by_hand: float | None = None
+    extra_credit: float = 0.0
+    late_penalty: float = 0.0
+    score: float = 0.0
+
+
+def read_marks(root: Path, assignment: str) -> dict[str, Marks]:
+    """The marks of every student who has a submission in the gradebook."""
+    found = {}
+    with open_gradebook(root) as book:
+        for submission in book.assignment_submissions(assignment):
+            grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+            by_hand = [grade.manual_score for grade in grades if grade.manual_score is not None]
+            penalty = submission.late_submission_penalty or 0.0
+            found[submission.student.id] = Marks(
+                sum(by_hand) if by_hand else None,
+                sum(grade.extra_credit or 0.0 for grade in grades),
+                penalty,
+                max(0.0, submission.score - penalty),
+            )
+    return found
+
+
+def write_notebook(
+    root: Path, course: Course, submission: Submission, verdicts: dict[str, Verdict]
+) -> Path:
+    """The autograded notebook: the student's answers, each check with its card, nothing hidden."""
+    released = root / "release" / course.assignment / f"{course.notebook}.ipynb"
+    book = json.loads(released.read_text(encoding="utf-8"))
+    answers = {cell.name: cell.source for cell in submission.cells if cell.role == "answer"}
+    given = {cell.name: cell for cell in course.cells}
+    for cell in book["cells"]:
+        settings = cell.get("metadata", {}).get("nbgrader", {})
+        name = settings.get("grade_id", "")
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+        if name in answers:
+            cell["source"] = answers[name]
+        elif settings.get("grade") and name in given:
+            _fill_check(cell, given[name], verdicts.get(name.removeprefix("check-")))
+    _insert_extras(book["cells"], submission)
+    if submission.notes:
+        book["cells"].insert(0, _notes_cell(submission.notes))
+    folder = root / "autograded" / submission.student / course.assignment
+    folder.mkdir(parents=True, exist_ok=True)
+    if submission.timestamp:
+        (folder / "timestamp.txt").write_text(submission.timestamp, encoding="utf-8")
+    return _replace(folder / f"{course.notebook}.ipynb", json.dumps(book, indent=1) + "\n")
+
+
+def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None) -> None:
+    cell["source"] = given_text(given)
+    if verdict is None:
+        return
+    passed = verdict.status == "PASS"
+    for shown in verdict.reports:
+        data = {kind: value for kind, value in shown.items() if "/" in kind}
+        cell["outputs"].append({"output_type": "display_data", "metadata": {}, "data": data})
+    points = "not graded yet" if verdict.points is None else f"{verdict.points:g} points"
+    line = f"{verdict.status}: {points} of {verdict.maximum:g}. {verdict.sentence}"
+    if verdict.status == "INFRA":
+        line = "The grader could not run this check. It is not scored, and will be run again."
+    cell["outputs"].append({"output_type": "stream", "name": "stdout", "text": line + "\n"})
+    if not passed and verdict.final:
+        name = f"CheckFailed: {verdict.code}"
+        cell["outputs"].append(
+            {
+                "output_type": "error",
+                "ename": "CheckFailed",
+                "evalue": verdict.sentence,
+                "traceback": [name],
+            }
+        )
+
+
+def _notes_cell(notes: tuple[str, ...]) -> dict[str, Any]:
+    """What was odd about the hand-in, for the student. A file's name may hold anything: every
+    sign that could mark up text is escaped."""
+    lines = ["**How your hand-in was read**", ""]
+    lines += ["- " + re.sub(r"([^\w\s])", r"\\\1", " ".join(note.split())) for note in notes]
+    return {"cell_type": "markdown", "id": "notes", "metadata": {}, "source": "\n".join(lines)}
+
+
+def _insert_extras(cells: list[dict[str, Any]], submission: Submission) -> None:
+    """Cells that the student added, where they stood: below the cell that they followed."""
+    places = {
+        cell.get("metadata", {}).get("nbgrader", {}).get("grade_id") or cell.get("id"): cell
+        for cell in cells
+    }
+    last: dict[str, Any] | None = None
+    for cell in submission.cells:
+        if cell.role != "extra":
+            last = places.get(cell.name, last)
+            continue
+        made = {
+            "cell_type": "code",
+            "id": f"{cell.name}",
+            "metadata": {},
+            "source": cell.source,
+            "outputs": [],
+            "execution_count": None,
+        }
+        at = cells.index(last) + 1 if last is not None else 0
+        cells.insert(at, made)
+        last = made
+
+
+def _replace(path: Path, text: str) -> Path:
+    """Write a file so that a reader sees the old one or the new one, never half."""
+    draft = path.with_suffix(".tmp")
+    draft.write_text(text, encoding="utf-8")
+    os.replace(draft, path)
+    return path

@@ -1,0 +1,220 @@
+"""What an instructor reads after a run: grades, common mistakes, who needs help, fast kernels."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from tritonbook.checking.card import MIME
+
+from ..judge.work import Verdict
+from .record import Marks, read_marks
+from .run import Session
+from .similar import SOLUTION, Pair, pairs_of
+
+HELP_BELOW = 0.5  # share of points under which a student is listed
+PAIRS_SHOWN = 100
+
+
+@dataclass
+class Outcome:
+    """One way that an exercise ended. `code`: "passed" or the mistake's; `sentence`: an example."""
+
+    code: str
+    sentence: str
+    students: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Task:
+    """One exercise: its points, and what came of it, by code."""
+
+    points: float
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+    @property
+    def mistakes(self) -> list[Outcome]:
+        """The most common first."""
+        found = [each for each in self.outcomes.values() if each.code != "passed"]
+        return sorted(found, key=lambda each: (-len(each.students), each.code))
+
+
+@dataclass
+class ClassReport:
+    """One assignment, counted. `rows`: student -> (points, maximum, statuses)."""
+
+    assignment: str
+    rows: dict[str, tuple[float, float, Counter[str]]] = field(default_factory=dict)
+    absent: list[str] = field(default_factory=list)  # of the gradebook, without a hand-in
+    marks: dict[str, Marks] = field(default_factory=dict)  # what the gradebook adds to the points
+    tasks: dict[str, Task] = field(default_factory=dict)
+    open: list[str] = field(default_factory=list)  # items without a score
+    for_a_person: list[str] = field(default_factory=list)  # items that a person should look at
+    notes: list[str] = field(default_factory=list)  # odd hand-ins
+    pairs: list[Pair] = field(default_factory=list)  # answers that are alike
+    speeds: dict[str, list[tuple[float, float, str]]] = field(default_factory=dict)
+    sandboxes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def distribution(self) -> list[int]:
+        """Students by tenths of the points: ten counts, the last includes full points."""
+        bins = [0] * 10
+        for points, maximum, _ in self.rows.values():
+            share = points / maximum if maximum else 0.0
+            bins[min(9, int(10 * share))] += 1
+        return bins
+
+    @property
+    def need_help(self) -> list[str]:
+        return sorted(
+            student
+            for student, (points, maximum, _) in self.rows.items()
+            if maximum and points / maximum < HELP_BELOW
+        )
+
+    @property
+    def lists(self) -> list[tuple[str, list[str]]]:
+        """The lists of names and notes that are not empty, each with its heading."""
+        found = [
+            (f"Under {HELP_BELOW:.0%} of the points", self.need_help),
+            ("Nothing handed in", self.absent),
+            ("Not scored yet (the grader failed; run `autograde retry`)", self.open),
+            ("For a person to look at", self.for_a_person),
+            ("Odd hand-ins", self.notes),
+            ("Answers that are alike (no grade follows from this)", self._alike()),
+        ]
+        return [(title, names) for title, names in found if names]
+
+    def _alike(self) -> list[str]:
+        """Pairs of students, then for each exercise who is like the published solution."""
+        between = [pair for pair in self.pairs if pair.other != SOLUTION]
+        lines = [
+            f"{pair.key}: {pair.one} and {pair.other}, {pair.score:.2f}, {pair.kind}"
+            for pair in between[:PAIRS_SHOWN]
+        ]
+        if len(between) > PAIRS_SHOWN:
+            lines.append(f"and {len(between) - PAIRS_SHOWN} pairs more")
+        published: dict[str, list[str]] = defaultdict(list)
+        for pair in self.pairs:
+            if pair.other == SOLUTION:
+                published[pair.key].append(f"{pair.one} {pair.score:.2f} ({pair.kind})")
+        for key, names in published.items():
+            lines.append(f"{key}: {SOLUTION} and {students(len(names))}: {', '.join(names)}")
+        return lines
+
+
+def class_report(session: Session) -> ClassReport:
+    """Count the verdicts of a session that has read its submissions."""
+    report = ClassReport(session.assignment)
+    for course, submission in session.submissions:
+        verdicts = session.verdicts(course, submission)
+        points, maximum, statuses = report.rows.get(submission.student, (0.0, 0.0, Counter()))
+        for exercise in submission.exercises:
+            verdict = verdicts.get(exercise.key)
+            maximum += exercise.points
+            report.tasks.setdefault(exercise.key, Task(exercise.points))
+            name = f"{submission.student} {submission.notebook} {exercise.key}"
+            statuses[verdict.status if verdict else "OPEN"] += 1
+            if verdict is None or verdict.points is None:
+                report.open.append(name)
+                continue
+            points += verdict.points
+            _count(report, exercise.key, submission.student, name, verdict)
+        report.rows[submission.student] = (points, maximum, statuses)
+        report.notes += [f"{submission.student}: {_line(note)}" for note in submission.notes]
+    report.absent = session.absent()
+    report.marks = read_marks(session.root, session.assignment)
+    report.pairs = pairs_of(session.submissions)
+    for rows in report.speeds.values():
+        rows.sort()
+    return report
+
+
+def _count(report: ClassReport, key: str, student: str, name: str, verdict: Verdict) -> None:
+    report.sandboxes[verdict.sandbox] += 1
+    if verdict.status in ("POLICY", "MISSING"):
+        report.for_a_person.append(f"{name}: {verdict.status}")
+    code = "passed" if verdict.status == "PASS" else verdict.code
+    outcome = Outcome(_line(code), _line(verdict.sentence))
+    report.tasks[key].outcomes.setdefault(code, outcome).students.append(student)
+    for shown in verdict.reports:
+        speed: dict[str, Any] = shown.get(MIME, {}).get("speed") or {}
+        if verdict.status == "PASS" and "ms" in speed:
+            row = (float(speed["ms"]), float(speed["ratio"]), student)
+            report.speeds.setdefault(f"{key}: {speed['case']}", []).append(row)
+
+
+def _line(text: str) -> str:
+    """The first line of a text that a student may have written."""
+    return (text.strip().splitlines() or [""])[0][:300]
+
+
+def students(count: int) -> str:
+    """The number with its noun."""
+    return "1 student" if count == 1 else f"{count} students"
+
+
+def as_text(report: ClassReport) -> str:
+    """The report as Markdown that also reads well in a terminal."""
+    lines = [f"# {report.assignment}: {students(len(report.rows))}", ""]
+    lines += ["| points | students |", "|---|---|"]
+    for tenth, count in enumerate(report.distribution):
+        lines.append(f"| {10 * tenth}-{10 * tenth + 10} % | {'#' * min(count, 60)} {count} |")
+    levels = ", ".join(f"{level} ({count})" for level, count in report.sandboxes.most_common())
+    lines += ["", f"Sandbox: {levels or 'nothing was run'}", ""]
+    if any(task.mistakes for task in report.tasks.values()):
+        lines += ["## Common mistakes", ""]
+        for key, task in report.tasks.items():
+            for each in task.mistakes[:5]:
+                count = students(len(each.students))
+                lines.append(f"- {key}: {each.code}, {count}. {each.sentence}")
+        lines.append("")
+    for title, names in report.lists:
+        lines += [f"## {title}", "", *(f"- {name}" for name in names), ""]
+    for case, rows in report.speeds.items():
+        lines += [
+            f"## Fastest: {case}",
+            "",
+            "| ms | times the baseline | student |",
+            "|---|---|---|",
+        ]
+        lines += [f"| {ms:.4f} | {ratio:.2f} | {student} |" for ms, ratio, student in rows[:20]]
+        lines.append("")
+    # A student's text must not move the cursor of a terminal.
+    return re.sub(r"[^\n\x20-\x7e\xa0-\uffff]", " ", "\n".join(lines))
+
+
+def as_csv(report: ClassReport) -> str:
+    """One line for each student: what the checks gave, what the gradebook makes of it, and how
+    many items have which status. Who handed nothing in has the status ABSENT."""
+    rows = dict(report.rows)
+    whole = sum(task.points for task in report.tasks.values())
+    rows |= {student: (0.0, whole, Counter(ABSENT=1)) for student in report.absent}
+    statuses = sorted({status for _, _, counts in rows.values() for status in counts})
+    out = io.StringIO()
+    writer = csv.writer(out)
+    more = ["by_hand", "extra_credit", "late_penalty", "score"]
+    writer.writerow(["student", "points", "maximum", *more, *statuses])
+    for student, (points, maximum, counts) in sorted(rows.items()):
+        marks = report.marks.get(student, Marks())
+        row = [f"{points:g}", f"{maximum:g}", "" if marks.by_hand is None else f"{marks.by_hand:g}"]
+        row += [f"{value:g}" for value in (marks.extra_credit, marks.late_penalty, marks.score)]
+        writer.writerow([_plain(student), *row, *(counts.get(status, 0) for status in statuses)])
+    return out.getvalue()
+
+
+def _plain(text: str) -> str:
+    """A name that a spreadsheet takes for a formula gets a quote before it."""
+    return f"'{text}" if text[:1] in "=+-@" else text
+
+
+def by_status(verdicts: list[Verdict]) -> dict[str, list[str]]:
+    """Items of each status, for `autograde status`."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for verdict in verdicts:
+        found[verdict.status].append(str(verdict.item))
+    return dict(found)

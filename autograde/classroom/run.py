@@ -1,0 +1,191 @@
+"""Grade an assignment: ingest, run what is not done, record. Interrupted, it goes on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..judge.course import BadCourse, Course, read_course
+from ..judge.work import Exercise, ItemId, Submission, Verdict
+from .ingest import find_submissions, ingest
+from .ledger import Ledger
+from .record import late_penalties, open_gradebook, write_notebook, write_scores
+
+
+@dataclass(frozen=True)
+class Item:
+    """One unit of work with everything that it needs."""
+
+    course: Course
+    submission: Submission
+    exercise: Exercise
+    attempt: int = 1
+
+    @property
+    def id(self) -> ItemId:
+        return ItemId(
+            student=self.submission.student,
+            assignment=self.submission.assignment,
+            notebook=self.submission.notebook,
+            key=self.exercise.key,
+        )
+
+    @property
+    def known(self) -> tuple[ItemId, str, str]:
+        """What the ledger knows it by."""
+        return self.id, self.submission.digest, self.course.digest
+
+
+# Takes items, yields their verdicts in any order. Local workers and Slurm both are one of these.
+Runner = Callable[[Iterable[Item]], Iterator[Verdict]]
+
+
+@dataclass
+class Session:
+    """One assignment of one course folder, and the ledger of its verdicts."""
+
+    root: Path
+    assignment: str
+    courses: list[Course] = field(default_factory=list)
+    submissions: list[tuple[Course, Submission]] = field(default_factory=list)
+    students: set[str] | None = None  # those whose submissions were read; None: all
+    keys: set[str] | None = None  # the exercises that are run; None: all
+
+    def __post_init__(self) -> None:
+        self.courses = read_course(self.root, self.assignment)
+        for course in self.courses:
+            released = self.root / "release" / self.assignment / f"{course.notebook}.ipynb"
+            if not released.is_file():
+                raise BadCourse(
+                    f"{released} is missing: run `nbgrader generate_assignment "
+                    f"{self.assignment}` first."
+                )
+        self.ledger = Ledger(self.folder / "ledger.jsonl")
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "work" / self.assignment
+
+    def read(self, students: Iterable[str] | None = None) -> None:
+        """Rebuild every submission, or those of some students; nothing is written.
+
+        Raises BadCourse where nobody handed anything in, or none of these students.
+        """
+        wanted = find_submissions(self.root, self.assignment)
+        place = self.root / "submitted"
+        if not wanted:
+            raise BadCourse(
+                f"Nobody handed in {self.assignment}: {place} has no folder STUDENT/"
+                f"{self.assignment}; run `nbgrader collect {self.assignment}` first."
+            )
+        self.students = None if students is None else set(students)
+        if self.students is not None:
+            if unknown := sorted(self.students - set(wanted)):
+                raise BadCourse(f"{place / unknown[0] / self.assignment} is not there.")
+            wanted = [student for student in wanted if student in self.students]
+        self.submissions = [
+            (course, ingest(self.root, course, student))
+            for student in wanted
+            for course in self.courses
+        ]
+
+    def ingest(self, students: Iterable[str] | None = None) -> None:
+        """The same; scores that are not about what was handed in any more become pending."""
+        self.read(students)
+        with open_gradebook(self.root) as book:
+            for course, submission in self.submissions:
+                self._keep(submission)
+                write_scores(book, submission, self.verdicts(course, submission))
+
+    def _keep(self, submission: Submission) -> None:
+        """A copy for whoever wants to see what was run."""
+        folder = self.folder / "submissions" / submission.student
+        folder.mkdir(parents=True, exist_ok=True)
+        text = submission.model_dump_json(indent=1)
+        (folder / f"{submission.notebook}.json").write_text(
+            text, encoding="utf-8", errors="replace"
+        )
+
+    def verdicts(self, course: Course, submission: Submission) -> dict[str, Verdict]:
+        """The verdicts that hold for this submission, by key."""
+        found = {}
+        for exercise in submission.exercises:
+            item = Item(course, submission, exercise).id
+            verdict = self.ledger.latest(item, submission.digest, course.digest)
+            if verdict is not None:
+                found[exercise.key] = verdict
+        return found
+
+    def items(self) -> list[Item]:
+        """Everything that is to be graded, done or not."""
+        return [
+            Item(course, submission, exercise)
+            for course, submission in self.submissions
+            for exercise in submission.exercises
+            if self.keys is None or exercise.key in self.keys
+        ]
+
+    def open_items(self) -> list[Item]:
+        """What still has to be run, with the number of the attempt."""
+        found = []
+        for item in self.items():
+            if self.ledger.open(*item.known):
+                attempt = self.ledger.attempts(*item.known) + 1
+                found.append(Item(item.course, item.submission, item.exercise, attempt))
+        return found
+
+    def choose(self, keys: Iterable[str] | None) -> None:
+        """Run these exercises only. Raises BadCourse for one that is not there."""
+        known = [
+            cell.name.removeprefix("check-") for course in self.courses for cell in course.checks()
+        ]
+        for key in keys or []:
+            if key not in known:
+                raise BadCourse(
+                    f"{self.assignment} has no exercise {key!r}: it has {', '.join(known)}."
+                )
+        self.keys = None if keys is None else set(keys)
+
+    def reopen(self) -> None:
+        """Have everything that has a verdict run once more. Raises BadCourse where nothing has."""
+        graded = [item for item in self.items() if self.ledger.latest(*item.known)]
+        if not graded:
+            raise BadCourse(f"{self.assignment}: nothing of this was graded before.")
+        for item in graded:
+            self.ledger.reopen(*item.known)
+
+    def absent(self) -> list[str]:
+        """Students of the gradebook who handed nothing in."""
+        there = set(find_submissions(self.root, self.assignment))
+        with open_gradebook(self.root) as book:
+            return sorted(student.id for student in book.students if student.id not in there)
+
+    def run(self, runner: Runner, on_verdict: Callable[[Verdict], None] | None = None) -> None:
+        """Run open items until none is left; items that the grader failed on are tried again."""
+        with self.ledger:
+            while waiting := self.open_items():
+                for verdict in runner(waiting):
+                    self.ledger.append(verdict)
+                    if on_verdict:
+                        on_verdict(verdict)
+
+    def record(self) -> None:
+        """Write scores and notebooks of every submission."""
+        with open_gradebook(self.root) as book:
+            for course, submission in self.submissions:
+                verdicts = self.verdicts(course, submission)
+                write_scores(book, submission, verdicts)
+                write_notebook(self.root, course, submission, verdicts)
+        with late_penalties(self.root) as write_penalty:
+            for _, submission in self.submissions:
+                write_penalty(submission)
+
+    def summary(self) -> dict[str, int]:
+        """How many items have which status; "OPEN" for those still to be run."""
+        counts: dict[str, int] = {}
+        for item in self.items():
+            verdict = self.ledger.latest(*item.known)
+            status = verdict.status if verdict else "OPEN"
+            counts[status] = counts.get(status, 0) + 1
+        return counts

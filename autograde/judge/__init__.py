@@ -1,0 +1,1 @@
+"""From one exercise to one verdict. Tests, secret and references are here, no student's Python."""

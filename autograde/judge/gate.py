@@ -1,0 +1,107 @@
+"""The compile gate for a submission: its launches as one file of vetted kernels, for the compiler.
+
+The check's own gate exports the learner's function and runs it in a helper process. Here the
+function is a proxy, and a student's Python must not run in a helper of the grader's. What the gate
+needs of it is on the tape already: which kernel was launched on what.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from ..walls.kernels import KernelId, KernelLibrary
+from .player import Described, LaunchRecord, Layout, laid_out
+
+
+def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
+    """The text of a Python file whose function `replay()` makes the same launches.
+
+    Tensors are new ones of the same shape, strides, dtype and alignment.
+    """
+    kernels = _Kernels(library)
+    body = []
+    for launch in launches:
+        arguments = [_text(laid_out(value), kernels) for value in launch.args]
+        arguments += [
+            f"{key}={_text(laid_out(value), kernels)}" for key, value in launch.options.items()
+        ]
+        body.append(f"    {kernels.text(launch.kernel)}[{launch.grid!r}]({', '.join(arguments)})")
+    lines = ["import linecache", "import types", "import torch", "import triton.language as tl"]
+    if any("TensorDescriptor(" in line for line in body):
+        lines.append("from triton.tools.tensor_descriptor import TensorDescriptor")
+    lines += [
+        _MAKE,
+        *kernels.lines,
+        "",
+        "",
+        "def replay(*args, **options):",
+        *(body or ["    pass"]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+class _Kernels:
+    """The kernels of a program, each in a module of its own: two may call helpers of one name."""
+
+    def __init__(self, library: KernelLibrary):
+        self._submitted = library
+        self.lines: list[str] = []
+        self._texts: dict[KernelId, str] = {}
+
+    def text(self, id: KernelId) -> str:
+        """The expression that names the kernel in the program."""
+        if id not in self._texts:
+            name, source = self._submitted.name(id), self._submitted.source(id)
+            helpers = "".join(f", {alias}={self.text(helper)}" for alias, helper in id.helpers)
+            self._texts[id] = f"kernel_{len(self.lines)}"
+            self.lines.append(f"{self._texts[id]} = defined({name!r}, {source!r}{helpers})")
+        return self._texts[id]
+
+
+_MAKE = '''
+
+def defined(name, text, /, **helpers):
+    """The kernel `name` of a text. Triton reads its source by the name of the file."""
+    file = f"<kernel {name} of {abs(hash(text))}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    module = types.ModuleType("kernels")
+    module.__file__ = file
+    vars(module).update(helpers)
+    exec(compile(text, file, "exec"), vars(module))
+    return getattr(module, name)
+
+
+def make(shape, strides, dtype, shift):
+    """A tensor in this layout, `shift` elements past an aligned address."""
+    extent = 1 + sum(max(n - 1, 0) * s for n, s in zip(shape, strides))
+    return torch.zeros(extent + shift, dtype=dtype).as_strided(shape, strides, shift)
+'''
+
+
+def _text(value: Any, kernels: _Kernels) -> str:
+    """A launch argument as Python text."""
+    if isinstance(value, Layout):
+        return f"make({value.shape!r}, {value.strides!r}, {value.dtype}, {value.shift})"
+    if isinstance(value, Described):
+        sizes = f"{value.shape!r}, {value.strides!r}, {value.block_shape!r}"
+        return f"TensorDescriptor({_text(value.base, kernels)}, {sizes})"
+    if isinstance(value, KernelId):
+        return kernels.text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    if isinstance(value, torch.dtype):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(_text(item, kernels) for item in value)
+        return f"({inner},)" if isinstance(value, tuple) else f"[{inner}]"
+    if type(value).__module__.startswith("triton.language"):
+        return f"tl.{value}" if not str(value).startswith("fp") else _float_name(str(value))
+    return repr(value)
+
+
+def _float_name(name: str) -> str:
+    known = {"fp16": "float16", "fp32": "float32", "fp64": "float64"}
+    return f"tl.{known.get(name, name)}"

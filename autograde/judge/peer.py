@@ -1,0 +1,330 @@
+"""The checker's end of the line: functions that stand for the student's, in another process."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes, is_in_torch_dispatch_mode
+
+from tritonbook.checking.language import Refused
+from tritonbook.checking.trial import CheckTimeout
+
+from ..walls.kernels import KernelLibrary
+from ..walls.tape import TapeError, decode, describe, encode, raw
+from ..walls.wire import Line, PeerGone, PeerSlow, ProcessEnded, Trouble, WireError
+from .lending import Lending
+from .player import Launcher, LaunchFailed, LaunchRecord, Player, tensor_from
+from .proof import Proof, Replay
+from .replies import callback_reference, rebuilt, returned, run_callback
+
+KEPT_ARGUMENTS = 32  # latest tensor arguments that both sides still know in later calls
+
+
+class _Raised(Exception):
+    """The student's function raised `error`."""
+
+    def __init__(self, error: BaseException):
+        super().__init__(str(error))
+        self.error = error
+
+
+class Peer:
+    """Sends calls to the candidate, one at a time, and plays or decodes what comes back.
+
+    cells: (name, text) of the code cells that the candidate runs. library: their kernels.
+    launcher: carries these out.
+    call_seconds: limit of one call; all cells together may take three times as long.
+    lent: what the course lends to these cells.
+    """
+
+    def __init__(
+        self,
+        line: Line,
+        cells: list[tuple[str, str]],
+        library: KernelLibrary,
+        launcher: Launcher,
+        call_seconds: float,
+        lent: Lending = Lending(),  # noqa: B008  (it cannot be changed)
+    ):
+        self.line = line
+        self.call_seconds = call_seconds
+        self.cells = cells
+        self._names = {name for name, _ in cells}
+        self._lent = lent
+        self.library, self.launcher = library, launcher
+        self.player = Player(launcher, self._cell_of_file)
+        self.proof = Proof()
+        self._launched: dict[str, dict[str, list[LaunchRecord]]] = {}  # by function and likeness
+        self.wanted_gradients = False  # a check asked for what a tape cannot carry
+        self._trouble: Trouble | None = None
+        self.refused: Refused | None = None
+        self.cell_errors: dict[str, dict[str, Any]] = {}
+        self._numbers: OrderedDict[tuple, int] = OrderedDict()  # latest used last
+        self._homes: dict[tuple[int, int], int] = {}
+        self._count = itertools.count(1)
+
+    def _cell_of_file(self, file: str) -> str | None:
+        """The cell, or the module of the course, that a kernel's file is; None: neither."""
+        stem = _stem(file)
+        if stem in self._names:
+            return stem
+        found = self._lent.find(stem)
+        if found is None:
+            return None
+        if stem not in self._lent.borrowed:
+            raise Refused(
+                "no-kernel-launched",
+                f"The kernel is the workbook's, lent with {found.function}: this task asks for one "
+                "of yours.",
+            )
+        self.library.add_module(stem, found.text)
+        return stem
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """Why one of the two processes is listened to no more."""
+        return self._trouble or self.launcher.trouble
+
+    def run_cells(self) -> None:
+        """Let the candidate run the notebook's cells. Errors in them are its own affair."""
+        # A cell that does not end costs itself, not the cells after it.
+        body = {"do": "cells", "cells": self.cells, "cell_seconds": self.call_seconds / 3}
+        body["lent"] = self._lent.body()
+        reply, _ = self._ask(body, [], [], 3 * self.call_seconds)
+        errors = reply.get("errors")
+        self.cell_errors = errors if isinstance(errors, dict) else {}
+
+    def function(self, name: str, on_tape: bool) -> Callable[..., Any]:
+        """A function that calls `name` in the candidate."""
+
+        def proxy(*args: Any, **kwargs: Any) -> Any:
+            return (self._call_on_tape if on_tape else self._call_values)(name, args, kwargs)
+
+        proxy.__name__ = proxy.__qualname__ = name
+        return proxy
+
+    def launched(self, name: str, args: tuple, kwargs: dict) -> list[LaunchRecord]:
+        """What the latest call like this one launched, and each variant that only others did.
+
+        No call is made for it: what is compiled is what was judged.
+        """
+        calls = self._launched.get(name, {})
+        found = list(calls.get(_likeness(args, kwargs), ()))
+        known = {launch.variant for launch in found}
+        for launch in itertools.chain(*calls.values()):
+            if launch.variant not in known:
+                known.add(launch.variant)
+                found.append(launch)
+        return found
+
+    # --- calls
+
+    def _call_on_tape(self, name: str, args: tuple, kwargs: dict) -> Any:
+        tensors: list[dict[str, Any]] = []
+        callbacks: list[Callable[..., Any]] = []
+
+        def reference(value: Any) -> dict[str, Any]:
+            if isinstance(value, torch.Tensor):
+                tensors.append(self._described(value))
+                return {"t": len(tensors) - 1}
+            return callback_reference(value, callbacks)
+
+        body = {
+            "do": "tape",
+            "function": name,
+            "args": encode(list(args), reference),
+            "kwargs": encode(kwargs, reference),
+            "tensors": tensors,
+        }
+        try:
+            result = self._play(body, callbacks, None)
+        except LaunchFailed as failure:
+            # In a notebook the wrapper would have met this error, and might have swallowed it.
+            try:
+                self._play(body, callbacks, failure.number)
+            except (LaunchFailed, _Raised):
+                raise failure.error from None
+            self.refused = self.refused or Refused("swallowed-error", _SWALLOWED)
+            raise self.refused from None
+        except _Raised as raised:
+            raise raised.error from None
+        self._launched.setdefault(name, {})[_likeness(args, kwargs)] = self.player.launched
+        return result
+
+    def _play(
+        self, body: dict[str, Any], callbacks: list[Callable[..., Any]], fail_at: int | None
+    ) -> Any:
+        """One call on tape, played. Raises LaunchFailed, _Raised, Refused."""
+        more = {"gone": self._forget_old(), "fail_at": fail_at}
+        reply, buffers = self._ask(body | more, [], callbacks)
+        try:
+            replay = self._replay(reply, buffers)
+            carried_out = self.launcher.carried_out
+            self.player.play(reply.get("steps"), buffers)
+            if "raised" in reply:
+                raise _Raised(rebuilt(reply["raised"]))
+            result = decode(reply.get("result"), self.player.resolve)
+            # Fewer, where the check itself kept them from running.
+            if self.launcher.carried_out - carried_out == len(self.player.launched) > 0:
+                numbers = (tensor["number"] for tensor in body["tensors"])
+                given = {number: self.player.tensors[number] for number in numbers}
+                self.proof.note(body["function"], given, result, replay)
+            return result
+        except TapeError as error:
+            raise self._broken(str(error)) from None
+        except Refused as refusal:
+            self.refused = self.refused or refusal
+            raise
+
+    def _replay(self, reply: dict[str, Any], buffers: list[bytes]) -> Replay | None:
+        """The same call without its launches; None where it fails, as the call itself then does,
+        and where nobody watches the call: it may be timed."""
+        if not is_in_torch_dispatch_mode():
+            return None
+        try:
+            return Replay(self.player, reply, buffers)
+        except Exception:  # noqa: BLE001
+            return None
+
+    def _call_values(self, name: str, args: tuple, kwargs: dict) -> Any:
+        given: list[torch.Tensor] = []
+        callbacks: list[Callable[..., Any]] = []
+
+        def reference(value: Any) -> dict[str, Any]:
+            if isinstance(value, torch.Tensor):
+                given.append(value)
+                return {"t": len(given) - 1}
+            return callback_reference(value, callbacks)
+
+        body = {
+            "do": "values",
+            "function": name,
+            "watched": is_in_torch_dispatch_mode(),
+            "args": encode(list(args), reference),
+            "kwargs": encode(kwargs, reference),
+        }
+        dense = [value.detach().cpu().contiguous() for value in given]
+        body["tensors"] = [
+            describe(value) | {"storage": number} for number, value in enumerate(dense)
+        ]
+        reply, buffers = self._ask(body, [raw(value) for value in dense], callbacks)
+        try:
+            count = reply.get("arguments")
+            if count != len(given) or len(buffers) < len(given):
+                raise TapeError("the arguments did not come back")
+            kept = buffers[len(buffers) - len(given) :]
+            for value, data, old in zip(given, kept, dense, strict=True):
+                value.copy_(tensor_from(describe(old), data))
+            if "raised" in reply:
+                raise rebuilt(reply["raised"])
+            _show(reply.get("largest"), given)
+            return decode(reply.get("result"), lambda data: returned(data, buffers))
+        except TapeError as error:
+            raise self._broken(str(error)) from None
+
+    def _ask(
+        self,
+        body: dict[str, Any],
+        buffers: list[bytes],
+        callbacks: list[Callable[..., Any]],
+        seconds: float | None = None,
+    ) -> tuple[dict[str, Any], list[bytes]]:
+        seconds = seconds or self.call_seconds
+        if self.trouble is not None:
+            raise self._ended()
+        try:
+            self.line.send(body, buffers, seconds)
+            while True:
+                message = self.line.receive(seconds)
+                if "callback" not in message.body:
+                    return message.body, message.buffers
+                self.line.send(run_callback(message.body, callbacks), (), self.call_seconds)
+        except (PeerSlow, CheckTimeout):
+            sentence = f"No answer within {seconds:g} s. Does every loop end?"
+            self._trouble = Trouble("TIMEOUT", "timeout", sentence)
+        except PeerGone:
+            sentence = "The process ended while your code ran (os._exit, or a crash)."
+            self._trouble = Trouble("CRASH", "crashed", sentence)
+        except (WireError, TapeError) as error:
+            raise self._broken(str(error)) from None
+        raise self._ended()
+
+    def _ended(self) -> BaseException:
+        if self.trouble.status == "TIMEOUT":
+            return CheckTimeout(self.trouble.sentence)
+        return ProcessEnded(self.trouble.sentence)
+
+    def _broken(self, problem: str) -> BaseException:
+        """The candidate sent what its program never sends: stop listening."""
+        self._trouble = Trouble("POLICY", "policy", f"The answer broke the protocol: {problem}.")
+        self.line.close()
+        return ProcessEnded(self.trouble.sentence)
+
+    # --- which of our tensors the candidate has stand-ins for
+
+    def _described(self, value: torch.Tensor) -> dict[str, Any]:
+        self.wanted_gradients |= value.requires_grad
+        with _disable_current_modes():
+            storage = value.untyped_storage()
+            description = describe(value)
+            address = storage.data_ptr()
+            size = storage.nbytes()
+        place = (address, size)
+        if place not in self._homes:
+            self._homes[place] = -next(self._count)
+        key = (place, *map(str, description.values()))
+        if key not in self._numbers:
+            self._numbers[key] = -next(self._count)
+        self._numbers.move_to_end(key)
+        number = self._numbers[key]
+        self.player.tensors[number] = value
+        return description | {"number": number, "storage": self._homes[place], "bytes": size}
+
+    def _forget_old(self) -> dict[str, list[int]]:
+        """Let go of arguments of calls long past; the candidate drops their stand-ins."""
+        gone: dict[str, list[int]] = {"numbers": [], "storages": []}
+        while len(self._numbers) > KEPT_ARGUMENTS:
+            (place, *_), number = self._numbers.popitem(last=False)
+            self.player.tensors.pop(number, None)
+            gone["numbers"].append(number)
+            if all(other != place for other, *_ in self._numbers):
+                gone["storages"].append(self._homes.pop(place))
+        return gone
+
+
+_SWALLOWED = (
+    "A kernel launch failed and the function returned all the same. Let the error through: no "
+    "fallback."
+)
+
+
+def _likeness(args: tuple, kwargs: dict) -> str:
+    """What two calls have in common where shapes, dtypes and plain arguments are the same."""
+
+    def reference(value: Any) -> dict[str, Any]:
+        if isinstance(value, torch.Tensor):
+            return {"t": [list(value.shape), str(value.dtype)]}
+        return {"callback": 0}
+
+    return json.dumps([encode(list(args), reference), encode(kwargs, reference)])
+
+
+def _stem(file: str) -> str:
+    return file.rpartition("/")[2].removesuffix(".py")
+
+
+def _show(elements: Any, given: list[torch.Tensor]) -> None:
+    """Make a tensor as large as the candidate's largest, without memory.
+
+    A check may watch through a dispatch mode how large a tensor an answer makes on its way. The
+    candidate's word is all there is, and it is worth what it costs: the values must be right too.
+    """
+    if not isinstance(elements, int) or not 0 <= elements < 2**48:
+        raise TapeError("the size of the largest tensor is not a size")
+    if elements > max((value.numel() for value in given), default=0):
+        torch.empty(elements, device="meta")

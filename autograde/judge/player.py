@@ -1,0 +1,286 @@
+"""The checker's side of a tape: play what a wrapper did, on real tensors, with vetted kernels.
+
+A tape is whatever the candidate's process sent. Made up, it can still do no more than launch
+kernels of the submission and call memory-safe torch operators on tensors of the call. Operators are
+carried out here, kernels by the launcher: in the interpreter, in another process.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from tritonbook.checking.language import Refused
+from tritonbook.descriptors import tensor_of
+
+from ..walls.kernels import KernelId, kernel_id
+from ..walls.tape import DTYPES, MAX_STEPS, TapeError, decode
+from ..walls.wire import ProcessEnded, Trouble
+
+
+class LaunchFailed(Exception):
+    """A launch on a tape raised. `number` counts the launches of the call, from 0."""
+
+    def __init__(self, number: int, error: BaseException):
+        super().__init__(str(error))
+        self.number, self.error = number, error
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a compiler needs of a tensor. shift: elements that it lies past an aligned address."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: torch.dtype
+    shift: int
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a compiler needs of a tensor descriptor."""
+
+    base: Layout
+    shape: list[int]
+    strides: list[int]
+    block_shape: list[int]
+
+
+def laid_out(value: Any) -> Any:
+    """A launch argument, tensors as their layout: it can be kept after the call."""
+    if isinstance(value, torch.Tensor):
+        shift = value.data_ptr() % 16 // value.element_size()
+        return Layout(tuple(value.shape), tuple(value.stride()), value.dtype, shift)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(laid_out, value))
+    base = tensor_of(value)
+    if base is not value:
+        return Described(laid_out(base), value.shape, value.strides, value.block_shape)
+    return value
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """One launch of a tape: tensors as their layout, a kernel among them as its KernelId."""
+
+    kernel: KernelId
+    grid: tuple[int, ...]
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+
+    @property
+    def variant(self) -> str:
+        """The kernel and those arguments that choose what it does, as flags and functions do."""
+        kinds = (Layout, Described, float)
+
+        def told(value: Any) -> str:
+            number = isinstance(value, int) and not isinstance(value, bool)
+            return "_" if number or isinstance(value, kinds) else repr(value)
+
+        options = [f"{name}={told(value)}" for name, value in sorted(self.options.items())]
+        return f"{self.kernel} {[*map(told, self.args), *options]}"
+
+
+class Launcher(Protocol):
+    """Carries out launches: `launcher.py` has one for the interpreter and one for a GPU."""
+
+    trouble: Trouble | None  # why it carries out no more
+    carried_out: int  # launches that nobody who watches kept from running
+
+    def vet(self, id: KernelId) -> None:
+        """Raises Refused where the kernel holds more than Triton's language."""
+
+    def launch(self, id: KernelId, grid: tuple[int, ...], args: list, options: dict) -> None:
+        """Run a vetted kernel; one among the arguments is its KernelId. Raises what it raises."""
+
+
+class Player:
+    """The checker's side: plays tapes on real tensors, with kernels from vetted source."""
+
+    def __init__(
+        self, launcher: Launcher, cell_of_file: Callable[[str], str | None], mute: bool = False
+    ):
+        """mute: play everything but the launches."""
+        self.launcher = launcher
+        self.cell_of_file = cell_of_file
+        self.mute = mute
+        self.tensors: dict[int, torch.Tensor] = {}
+        self.launched: list[LaunchRecord] = []  # of the latest call
+
+    def play(self, steps: Any, constants: list[bytes]) -> None:
+        """Run one call's steps. Raises TapeError, Refused, or what a launch raises."""
+        if not isinstance(steps, list) or len(steps) > 2 * MAX_STEPS:
+            raise TapeError("not a list of steps")
+        self.launched = []
+        for step in steps:
+            if not isinstance(step, list) or not step:
+                raise TapeError("not a step")
+            kind, *rest = step
+            if kind == "drop" and len(rest) == 1 and isinstance(rest[0], int):
+                self.tensors.pop(rest[0], None)
+            elif kind == "torch" and len(rest) == 4:
+                self._play_torch(*rest)
+            elif kind == "launch" and len(rest) == 4:
+                self._play_launch(*rest)
+            elif kind == "constant" and len(rest) == 3:
+                self._play_constant(*rest, constants)
+            else:
+                raise TapeError("unknown step")
+
+    def resolve(self, data: dict[str, Any]) -> Any:
+        """A tensor or kernel that a tape refers to."""
+        if "t" in data:
+            number = data["t"]
+            if not isinstance(number, int) or number not in self.tensors:
+                if isinstance(number, int) and number < 0:
+                    raise Refused(
+                        "second-call", "The function uses an argument of a call long past."
+                    )
+                raise TapeError("a step uses a tensor that is not there")
+            return self.tensors[number]
+        if "kernel" in data:
+            return self._kernel(data["kernel"])
+        raise TapeError("not a value")
+
+    def _kernel(self, place: Any) -> KernelId:
+        """A vetted kernel."""
+        try:
+            id = kernel_id(place, self.cell_of_file)
+        except ValueError as problem:
+            raise TapeError(str(problem)) from None
+        self.launcher.vet(id)
+        return id
+
+    def _play_torch(self, name: Any, args: Any, kwargs: Any, made: Any) -> None:
+        operator = _operator(name)
+        arguments = decode(args, self.resolve)
+        options = decode(kwargs, self.resolve)
+        if not isinstance(arguments, list) or not isinstance(options, dict):
+            raise TapeError("not arguments")
+        result = operator(*arguments, **options)
+        leaves = result if isinstance(result, (list, tuple)) else [result]
+        if not isinstance(made, list) or len(made) != len(leaves):
+            raise TapeError("a step makes another number of tensors")
+        for number, leaf in zip(made, leaves, strict=True):
+            if isinstance(leaf, torch.Tensor):
+                if not isinstance(number, int):
+                    raise TapeError("not the number of a tensor")
+                self.tensors[number] = leaf
+
+    def _play_launch(self, place: Any, grid: Any, args: Any, kwargs: Any) -> None:
+        arguments = decode(args, self.resolve)
+        options = decode(kwargs, self.resolve)
+        sizes = isinstance(grid, list) and 1 <= len(grid) <= 3
+        if not sizes or not all(type(n) is int and 0 <= n < 1 << 31 for n in grid):
+            raise TapeError("not a grid")
+        if not isinstance(arguments, list) or not isinstance(options, dict):
+            raise TapeError("not arguments")
+        # The compile gate writes these names into a program. The interpreter drops what the kernel
+        # does not have, and would not complain of one that holds code.
+        if not all(_is_name(name) for name in options):
+            raise TapeError("not options")
+        id = self._kernel(place)
+        if self.mute:
+            return
+        told = laid_out(tuple(arguments)), {n: laid_out(value) for n, value in options.items()}
+        self.launched.append(LaunchRecord(id, tuple(grid), *told))
+        try:
+            self.launcher.launch(id, tuple(grid), arguments, options)
+        except (ProcessEnded, Refused):
+            raise
+        except Exception as error:
+            raise LaunchFailed(len(self.launched) - 1, error) from error
+
+    def _play_constant(self, number: Any, description: Any, at: Any, constants: list) -> None:
+        if not (isinstance(number, int) and isinstance(at, int) and 0 <= at < len(constants)):
+            raise TapeError("not a constant")
+        with _disable_current_modes():  # not the submission's doing: no watch sees it
+            self.tensors[number] = tensor_from(description, constants[at])
+
+
+def _is_name(text: Any) -> bool:
+    return isinstance(text, str) and text.isidentifier() and not keyword.iskeyword(text)
+
+
+def tensor_from(description: Any, data: bytes) -> torch.Tensor:
+    """A dense tensor from raw bytes. Raises TapeError where size, shape and dtype disagree."""
+    if not isinstance(description, dict):
+        raise TapeError("not a tensor")
+    shape, dtype = description.get("shape"), DTYPES.get(description.get("dtype"))
+    device = description.get("device", "cpu")
+    if (
+        dtype is None
+        or not isinstance(shape, list)
+        or len(shape) > 16
+        or not all(type(n) is int and 0 <= n < 1 << 40 for n in shape)
+        or device not in ("cpu", "cuda")
+    ):
+        raise TapeError("not a tensor")
+    count = 1
+    for size in shape:
+        count *= size
+    if count * dtype.itemsize != len(data):
+        raise TapeError("a tensor's size and its bytes disagree")
+    if not count:
+        return torch.empty(shape, dtype=dtype, device=device)
+    return torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape).to(device)
+
+
+# Operators that the checker plays. Each is memory-safe for any arguments (torch checks them), so a
+# made-up tape can do no more than a wrong one. Whether an exercise allows an operator is decided by
+# the check; what is not here at all is refused as torch's work.
+_MAKE = (
+    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided zeros zeros_like "
+)
+_MAKE += "new_zeros full full_like new_full ones ones_like new_ones scalar_tensor arange linspace "
+_MAKE += "zero_ fill_ lift_fresh clone copy_ _to_copy contiguous "
+_VIEW = (
+    "view _unsafe_view reshape _reshape_alias as_strided transpose t permute expand slice select "
+)
+_VIEW += (
+    "squeeze unsqueeze detach alias unbind split split_with_sizes chunk unflatten flatten narrow "
+)
+_VIEW += "view_as is_same_size sym_size sym_stride sym_numel "
+_WORK = (
+    "add sub rsub mul div neg abs exp exp2 log log2 sqrt rsqrt reciprocal pow square sin cos tanh "
+)
+_WORK += (
+    "erf sigmoid relu silu gelu maximum minimum clamp where sum mean amax amin max min prod var "
+)
+_WORK += "var_mean std argmax argmin cumsum softmax _softmax log_softmax _log_softmax mm bmm addmm "
+_WORK += "baddbmm matmul dot mv linear native_layer_norm cat stack repeat tril triu masked_fill "
+_WORK += (
+    "masked_fill_ add_ sub_ mul_ div_ addmm_ exp_ sigmoid_ relu_ eq ne lt le gt ge logical_and "
+)
+_WORK += "logical_or logical_not isnan isfinite all any flip roll round floor ceil "
+_WORK += "_local_scalar_dense "
+OPERATORS = frozenset((_MAKE + _VIEW + _WORK).split())
+
+
+def _operator(name: Any) -> Any:
+    """A torch operator by its schema name, such as aten::add.Tensor. Raises TapeError, Refused."""
+    if not isinstance(name, str) or len(name) > 100:
+        raise TapeError("not an operator")
+    base, _, overload = name.removeprefix("aten::").partition(".")
+    if not name.startswith("aten::") or base not in OPERATORS:
+        raise Refused(
+            "torch-compute",
+            f"Part of the work is done by torch.{base}. The kernel has to do it: outside the "
+            "kernel only allocation, views and launches are allowed here.",
+        )
+    if base == "_reshape_alias":
+        return _bounded_alias
+    operator = getattr(getattr(torch.ops.aten, base), overload or "default", None)
+    if not isinstance(operator, torch._ops.OpOverload):
+        raise TapeError("no such operator")
+    return operator
+
+
+def _bounded_alias(tensor: torch.Tensor, shape: Any, strides: Any) -> torch.Tensor:
+    """`_reshape_alias` trusts its strides; `as_strided` holds them against the memory."""
+    return torch.ops.aten.as_strided.default(tensor, shape, strides, tensor.storage_offset())

@@ -1,0 +1,81 @@
+"""Apptainer, or SingularityCE: how a candidate is started in an image, and what stands against it.
+
+Written for an ordinary user with unprivileged user namespaces. Started by root, the tool leaves
+root's rights to what runs inside: no walls at all.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+# Where the workbook's own image has solutions: an empty folder is put over each.
+WITH_SOLUTIONS = ("exercises", "solutions", "autograde/source")
+_CANNOT_LOAD = "cannot load the candidate (Python 3, torch, triton, numpy)"
+
+
+def program() -> str | None:
+    """apptainer, or singularity, whichever is installed."""
+    return shutil.which("apptainer") or shutil.which("singularity")
+
+
+def command(
+    image: Path, shown: Sequence[Path], variables: dict[str, str], gpu: bool, seconds: float
+) -> list[str]:
+    """The start of a command line; the program to run in the image follows.
+
+    shown: files and folders to see in it, read-only, at their own paths. variables: on top of the
+    image's own environment. seconds: when the container is killed, whether or not anybody waits.
+    """
+    # The tool forgets the request to die with its parent, and a candidate that sleeps uses no time
+    # of a processor's: without `timeout` it would outlive a grader that was killed by force.
+    parts = ["timeout", "--signal=KILL", f"{seconds:g}", program() or "apptainer"]
+    parts += ["exec", "--containall", "--no-home", "--net", "--network", "none", "--cleanenv"]
+    parts += ["--pwd", "/tmp"]
+    if gpu:
+        parts.append("--nv")
+    for path in shown:
+        parts += ["--bind", f"{path}:{path}:ro"]
+    for name in WITH_SOLUTIONS:
+        parts += ["--bind", f"{_empty_folder()}:/opt/workbook/{name}:ro"]
+    for name, value in variables.items():
+        parts += ["--env", f"{name}={value}"]
+    return [*parts, str(image)]
+
+
+@functools.cache
+def _empty_folder() -> str:
+    folder = tempfile.mkdtemp(prefix="empty-")
+    os.chmod(folder, 0o755)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def trouble(image: Path | None, start: Sequence[str]) -> str | None:
+    """Why no candidate can run in the image (`start`: from `command`), in a sentence; or None."""
+    if image is None:
+        return "name the image with --image"
+    if program() is None:
+        return "neither apptainer nor singularity is in PATH"
+    if not image.exists():
+        return f"there is no image {image}"
+    if os.getuid() == 0:
+        return "started by root it leaves root's rights to students' code; grade as another user"
+    return _tried(tuple(start))
+
+
+@functools.cache
+def _tried(start: tuple[str, ...]) -> str | None:
+    """Load in the image what a candidate loads."""
+    tried = [*start, "python3", "-c", "import autograde.walls.candidate"]
+    done = subprocess.run(tried, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode == 0:
+        return None
+    said = [line for line in done.stderr.splitlines() if line.strip()]
+    return f"the image {_CANNOT_LOAD}: {said[-1] if said else 'it said nothing'}"

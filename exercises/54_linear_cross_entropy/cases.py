@@ -1,0 +1,447 @@
+"""What the checks of 54_linear_cross_entropy try: cases, references, mistakes that have a name."""
+
+import torch
+import triton
+
+from tritonbook.checking import Check, Tolerance, case, tensor
+
+INFINITY = float("inf")
+
+
+def gradient_and_losses(z, targets):
+    """Gradient [T, V] and losses [T] of logits z; a negative target does not count."""
+    counts = (targets >= 0)[:, None]
+    target = (torch.arange(z.shape[1]) == targets[:, None]) & counts
+    z_target = torch.where(target, z, 0).sum(-1)
+    losses = torch.where(counts[:, 0], z.logsumexp(-1) - z_target, 0)
+    return torch.where(counts, z.softmax(-1) - target.to(z.dtype), 0), losses
+
+
+def in_place_ref(logits, targets, losses):
+    dz, found = gradient_and_losses(logits, targets)
+    return dz, found.to(losses.dtype)
+
+
+def some_targets(T, V, skipped=()):
+    """Targets that meet the first and the last word; those of the tokens `skipped` are -100."""
+    given = [(0, V - 1, *range(1, V, 3))[t % (2 + len(range(1, V, 3)))] for t in range(T)]
+    return {t: -100 if t in skipped else word for t, word in enumerate(given)}
+
+
+def targets_of(T, V, skipped=()):
+    return tensor(T, dtype="int64", values="zeros", planted=some_targets(T, V, skipped))
+
+
+def row_case(note, T, V, skipped=(), block=16, layout="contiguous", **logits):
+    return case(
+        note,
+        logits=tensor(T, V, layout=layout, **logits),
+        targets=targets_of(T, V, skipped),
+        losses=tensor(T, dtype="float32"),
+        options={"block": block},
+        dtype=logits.get("dtype", "float32"),
+    )
+
+
+ROWS = [
+    row_case("one tile", 4, 16),
+    row_case("37 words in tiles of 16", 6, 37),
+    row_case("two tokens that do not count", 5, 40, skipped=(1, 4)),
+    row_case("logits around 100: exponentials overflow", 4, 50, mean=100.0, scale=9.0),
+    row_case("logits around -200: exponentials vanish", 4, 50, mean=-200.0, scale=9.0),
+    row_case(
+        "each row rises: every tile brings a larger maximum", 4, 50, values="rising", scale=5.0
+    ),
+    row_case("half precision", 4, 100, block=32, dtype="float16"),
+    row_case("rows with gaps", 3, 33, layout="strided"),
+    row_case("a forbidden word", 3, 21, planted={(0, 5): -INFINITY, (1, 7): -INFINITY}),
+    row_case("the first tile forbidden", 2, 40, planted={(1, v): -INFINITY for v in range(16)}),
+    case(
+        "targets for another number of tokens",
+        logits=tensor(4, 8),
+        targets=targets_of(3, 8),
+        losses=tensor(4, dtype="float32"),
+        raises=ValueError,
+    ),
+]
+
+HIDDEN_ROWS = [
+    row_case("1,000 words", 3, 1000, block=256, skipped=(0,)),
+    row_case("one token, one word", 1, 1),
+    row_case("the block as it is", 2, 300, block=8192),
+    row_case("bfloat16", 5, 130, block=64, dtype="bfloat16", scale=3.0),
+    row_case("rising, in half precision", 3, 90, values="rising", scale=8.0, dtype="float16"),
+    row_case("nobody counts", 3, 20, skipped=(0, 1, 2)),
+    row_case("no tokens", 0, 20),
+    case(
+        "words that do not lie side by side",
+        logits=tensor(4, 8, layout="transposed"),
+        targets=targets_of(4, 8),
+        losses=tensor(4, dtype="float32"),
+        raises=ValueError,
+    ),
+]
+
+
+def float32_rows(z):
+    """As the kernel sees them: what overflows there overflows here."""
+    return z.float()
+
+
+def from_lse(z, targets, losses, lse):
+    """Gradient and losses that come out with this lse."""
+    counts = (targets >= 0)[:, None]
+    target = (torch.arange(z.shape[1]) == targets[:, None]) & counts
+    z_target = torch.where(target, z, 0).sum(-1)
+    dz = torch.where(counts, torch.exp(z - lse[:, None]) - target.to(z.dtype), 0)
+    return dz, torch.where(counts[:, 0], lse - z_target, 0).to(losses.dtype)
+
+
+def with_lse(formula):
+    def wrong(logits, targets, losses, *, block=8192):
+        return from_lse(logits, targets, losses, formula(float32_rows(logits), block).double())
+
+    return wrong
+
+
+def not_rescaled(z, block):
+    m, total = torch.full((z.shape[0],), -1e38), torch.zeros(z.shape[0])
+    for tile in z.split(min(block, triton.next_power_of_2(z.shape[1])), dim=1):
+        m = torch.maximum(m, tile.amax(1))
+        total = total + torch.exp(tile - m[:, None]).sum(1)
+    return m + total.log()
+
+
+def from_minus_infinity(z, block):
+    first = z[:, : min(block, triton.next_power_of_2(z.shape[1]))]
+    return torch.where(first.amax(1) == -INFINITY, torch.nan, z.logsumexp(-1))
+
+
+def lane_of_each_tile(logits, targets, losses, *, block=8192):
+    V = logits.shape[1]
+    width = min(block, triton.next_power_of_2(V))
+    dz, _ = gradient_and_losses(logits, targets)
+    picked = torch.where(torch.arange(V) % width == targets[:, None], logits, 0).sum(-1)
+    found = torch.where(targets >= 0, logits.logsumexp(-1) - picked, 0)
+    return dz, found.to(losses.dtype)
+
+
+def padded_with_zeros(z, block):
+    width = min(block, triton.next_power_of_2(z.shape[1]))
+    return torch.nn.functional.pad(z, (0, -z.shape[1] % width)).logsumexp(-1)
+
+
+def last_tile(z, block):
+    return z.split(min(block, triton.next_power_of_2(z.shape[1])), dim=1)[-1].logsumexp(-1)
+
+
+def first_tile(z, block):
+    return z[:, : min(block, triton.next_power_of_2(z.shape[1]))].logsumexp(-1)
+
+
+def everybody_counts(logits, targets, losses):
+    """A skipped token has a softmax for its gradient and lse for its loss."""
+    dz, found = gradient_and_losses(logits, targets)
+    skipped = targets < 0
+    dz = torch.where(skipped[:, None], logits.softmax(-1), dz)
+    return dz, torch.where(skipped, logits.logsumexp(-1), found).to(losses.dtype)
+
+
+def softmax_alone(logits, targets, losses):
+    dz, found = in_place_ref(logits, targets, losses)
+    counts = (targets >= 0)[:, None]
+    return torch.where(counts, logits.softmax(-1), dz), found
+
+
+def one_in_every_tile(logits, targets, losses, *, block=8192):
+    """The 1 is subtracted in the lane of the target, in each tile."""
+    T, V = logits.shape
+    width = min(block, triton.next_power_of_2(V))
+    counts = (targets >= 0)[:, None]
+    lane = torch.arange(V) % width == targets[:, None]
+    _, found = in_place_ref(logits, targets, losses)
+    return torch.where(counts, logits.softmax(-1) - lane.to(logits.dtype), 0), found
+
+
+def backwards(logits, targets, losses):
+    dz, found = in_place_ref(logits, targets, losses)
+    return -dz, found
+
+
+def softmax_of(exponential):
+    """A gradient whose softmax is exponential(z, lse)."""
+
+    def wrong(logits, targets, losses):
+        _, found = in_place_ref(logits, targets, losses)
+        counts = (targets >= 0)[:, None]
+        one = (torch.arange(logits.shape[1]) == targets[:, None]).to(logits.dtype)
+        softmax = exponential(logits, logits.logsumexp(-1, keepdim=True))
+        return torch.where(counts, softmax - one, 0), found
+
+    return wrong
+
+
+def ones_elsewhere(logits, targets, losses):
+    _, found = in_place_ref(logits, targets, losses)
+    counts = (targets >= 0)[:, None]
+    others = torch.arange(logits.shape[1]) != targets[:, None]
+    return torch.where(counts, logits.softmax(-1) - others.to(logits.dtype), 0), found
+
+
+def loss_of(formula):
+    """A loss that is formula(lse, z_target, sum of the row), beside a right gradient."""
+
+    def wrong(logits, targets, losses):
+        dz, _ = gradient_and_losses(logits, targets)
+        z_target = logits.gather(1, targets.clamp_min(0)[:, None])[:, 0]
+        found = formula(logits.logsumexp(-1), z_target, logits.sum(-1))
+        return dz, torch.where(targets >= 0, found, 0).to(losses.dtype)
+
+    return wrong
+
+
+ROW_MISTAKES = {
+    "lse-without-maximum": (
+        with_lse(lambda z, block: torch.log(torch.exp(z - z.amax(1, keepdim=True)).sum(1))),
+        "lse is the logarithm of a sum that was taken with m_i subtracted. Add m_i again.",
+    ),
+    "maximum-not-subtracted": (
+        with_lse(lambda z, block: torch.log(torch.exp(z).sum(1))),
+        "The exponentials overflow or vanish: was the maximum subtracted from them?",
+    ),
+    "not-rescaled": (
+        with_lse(not_rescaled),
+        "The sum was not put right when a tile brought a larger maximum. It needs the old m_i.",
+    ),
+    "starts-at-minus-infinity": (
+        with_lse(from_minus_infinity),
+        "A first tile of minus infinity makes the row NaN: let m_i start at a finite number.",
+    ),
+    "target-of-another-tile": (
+        lane_of_each_tile,
+        "z_target picks a lane in every tile. Compare the target with the word's number in the "
+        "whole row, `start` included.",
+    ),
+    "padding-counted": (
+        with_lse(padded_with_zeros),
+        "Masked lanes took part as zeros. Which `other=` leaves maximum and sum unchanged?",
+    ),
+    "last-tile-only": (
+        with_lse(last_tile),
+        "lse knows the last tile of words alone: the tiles before it are lost.",
+    ),
+    "first-tile-only": (
+        with_lse(first_tile),
+        "lse knows the first tile of words alone. Does the first walk reach the end?",
+    ),
+    "lse-is-the-maximum": (
+        with_lse(lambda z, block: z.amax(1)),
+        "lse is the maximum alone. Add the logarithm of the sum l_i.",
+    ),
+    "logarithm-subtracted": (
+        with_lse(lambda z, block: 2 * z.amax(1) - z.logsumexp(1)),
+        "lse is the maximum plus the logarithm of the sum, not less it.",
+    ),
+    "exp2-in-the-sum": (
+        with_lse(
+            lambda z, block: z.amax(1) + torch.log(torch.exp2(z - z.amax(1, keepdim=True)).sum(1))
+        ),
+        "The sum was taken with `tl.exp2`. The softmax has base e: `tl.exp`.",
+    ),
+    "log-base-two": (
+        with_lse(
+            lambda z, block: z.amax(1) + torch.log2(torch.exp(z - z.amax(1, keepdim=True)).sum(1))
+        ),
+        "The logarithm has base 2. Exponentials to base e go with `tl.log`.",
+    ),
+    "everybody-counts": (
+        everybody_counts,
+        "A token with a negative target does not count. Its loss and its gradient are 0, stored.",
+    ),
+    "no-one-subtracted": (
+        softmax_alone,
+        "The gradient is the softmax alone. Subtract 1 at the target.",
+    ),
+    "one-in-every-tile": (
+        one_in_every_tile,
+        "1 is subtracted in every tile. Compare the target with the word's number in the whole "
+        "row, `start` included.",
+    ),
+    "gradient-backwards": (backwards, "The gradient has the wrong sign: softmax minus 1."),
+    "exp2-in-the-gradient": (
+        softmax_of(lambda z, lse: torch.exp2(z - lse)),
+        "The gradient's softmax has base 2: `tl.exp`, since lse has base e.",
+    ),
+    "not-divided-by-the-sum": (
+        softmax_of(lambda z, lse: torch.exp(z)),
+        "The exponentials are of z alone. The softmax is exp(z - lse).",
+    ),
+    "ones-elsewhere": (
+        ones_elsewhere,
+        "1 is subtracted at every word but the target: the branches of `tl.where` are swapped.",
+    ),
+    "target-added": (
+        loss_of(lambda lse, z_target, total: lse + z_target),
+        "The loss is lse less the target's logit, not plus.",
+    ),
+    "all-logits-picked": (
+        loss_of(lambda lse, z_target, total: lse - total),
+        "z_target is the sum of all logits. Keep the target's lane, and 0 in the others.",
+    ),
+    "others-picked": (
+        loss_of(lambda lse, z_target, total: lse - total + z_target),
+        "z_target is the sum of all logits but the target's: the comparison is turned round.",
+    ),
+    "loss-is-the-logit": (
+        loss_of(lambda lse, z_target, total: z_target),
+        "The loss is the target's logit. Subtract it from lse.",
+    ),
+    "target-not-subtracted": (
+        loss_of(lambda lse, z_target, total: lse),
+        "This is lse. The loss is lse less the target's logit: is z_target added up?",
+    ),
+    "loss-backwards": (
+        loss_of(lambda lse, z_target, total: z_target - lse),
+        "The loss has the wrong sign: lse less the target's logit.",
+    ),
+}
+
+
+# --- linear_cross_entropy
+
+
+def linear_ref(x, w, targets):
+    dz, losses = gradient_and_losses(x @ w.T, targets)
+    return losses.to(torch.promote_types(x.dtype, torch.float32)), dz @ w, dz.T @ x
+
+
+def quarters(generator, shape):
+    """Numbers whose products and sums are exact in half precision, and so are the logits."""
+    return torch.randint(-2, 3, shape, generator=generator).double() / 4
+
+
+def linear_case(note, T, D, V, skipped=(), piece=4, **more):
+    values = quarters if "dtype" in more else "normal"
+    return case(
+        note,
+        x=tensor(T, D, values=values),
+        w=tensor(V, D, values=values, scale=1.0 if "dtype" in more else D**-0.5),
+        targets=targets_of(T, V, skipped),
+        options={"piece": piece},
+        **more,
+    )
+
+
+LAYERS = [
+    linear_case("pieces of 4, the last one shorter", 10, 8, 21),
+    linear_case("one piece", 5, 16, 12, piece=8),
+    linear_case("tokens that do not count", 9, 8, 30, skipped=(0, 5)),
+    linear_case("pieces of one token", 3, 8, 17, piece=1),
+    linear_case("half precision", 7, 16, 25, dtype="float16"),
+    case(
+        "weights of another width",
+        x=tensor(4, 8),
+        w=tensor(5, 7),
+        targets=targets_of(4, 5),
+        raises=ValueError,
+    ),
+]
+
+HIDDEN_LAYERS = [
+    linear_case("pieces of 5", 13, 12, 40, piece=5, skipped=(3,)),
+    linear_case("a piece that nobody fills", 6, 20, 9, piece=256),
+    linear_case("one token, one word", 1, 4, 1),
+    linear_case("bfloat16", 8, 16, 33, piece=8, dtype="bfloat16"),
+    linear_case("no tokens", 0, 8, 12),
+]
+
+
+def of_pieces(change):
+    """A mistake: change(list of (rows, dz), x, w) -> dx, dw."""
+
+    def wrong(x, w, targets, *, piece=256):
+        dz, losses = gradient_and_losses(x @ w.T, targets)
+        dx, dw = dz @ w, dz.T @ x
+        parts = [slice(at, at + piece) for at in range(0, x.shape[0], piece)]
+        dx, dw = change(parts, dz, x, w, dx, dw)
+        return losses.to(torch.promote_types(x.dtype, torch.float32)), dx, dw
+
+    return wrong
+
+
+def _only(which):
+    return of_pieces(
+        lambda parts, dz, x, w, dx, dw: (dx, dz[parts[which]].T @ x[parts[which]] if parts else dw)
+    )
+
+
+def first_rows_of_x(parts, dz, x, w, dx, dw):
+    return dx, sum(dz[part].T @ x[: len(dz[part])] for part in parts)
+
+
+def of_the_logits(parts, dz, x, w, dx, dw):
+    z = x @ w.T
+    return z @ w, z.T @ x
+
+
+LAYER_MISTAKES = {
+    "last-piece-only": (
+        _only(-1),
+        "dw holds the share of the last piece alone. Every piece adds to it.",
+    ),
+    "first-piece-only": (_only(0), "dw holds the share of the first piece alone."),
+    "first-rows-of-x": (
+        of_pieces(first_rows_of_x),
+        "dw was made with the first rows of x in each piece. Take the rows of the piece.",
+    ),
+    "products-of-logits": (
+        of_pieces(of_the_logits),
+        "dx and dw were made from the logits. The kernel turns them into the gradient first.",
+    ),
+    "mean-of-losses": (
+        lambda x, w, targets: tuple(
+            part / max(1, int((targets >= 0).sum())) if part.ndim == 2 else part
+            for part in linear_ref(x, w, targets)
+        ),
+        "These are gradients of the mean. The contract asks for those of the sum.",
+    ),
+}
+
+
+def half_products(dtype):
+    """dz is rounded to the dtype before it is multiplied; dw once more for each piece."""
+    loose = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2}.get(dtype, 1e-5)
+    because = "dz is rounded before its products, and dw once for each piece"
+    return Tolerance(relative=loose, of_row_max=loose, because=because)
+
+
+def digits_of_lse(dtype):
+    """An lse of 200 has 5 digits behind the point in float32, and so has all that it is used in."""
+    small = {torch.float16: 1e-3, torch.bfloat16: 8e-3}.get(dtype, 3e-5)
+    return Tolerance(relative=small, of_row_max=1e-5, because="lse is a float32 of up to 200")
+
+
+CHECKS = {
+    "cross_entropy_in_place": Check(
+        in_place_ref,
+        ROWS,
+        HIDDEN_ROWS,
+        launches=1,
+        inplace=("logits", "losses"),
+        results=("the gradient, in logits", "losses"),
+        tolerance=digits_of_lse,
+        max_tile=lambda logits, targets, losses, block=8192: block,
+        max_programs=lambda logits, targets, losses, block=8192: logits.shape[0],
+        mistakes=ROW_MISTAKES,
+    ),
+    "linear_cross_entropy": Check(
+        linear_ref,
+        LAYERS,
+        HIDDEN_LAYERS,
+        results=("losses", "dx", "dw"),
+        max_programs=lambda x, w, targets, piece=256: piece,
+        allow=("mm", "addmm_", "add_", "copy_"),
+        tolerance=half_products,
+        mistakes=LAYER_MISTAKES,
+    ),
+}

@@ -1,0 +1,106 @@
+"""Wrong answers of 54_linear_cross_entropy with the diagnosis each must get, and right ones."""
+
+from tritonbook.course.mutants import Mutant, Variant
+
+LOAD = 'tl.load(row_ptr + offs_v, mask=offs_v < V, other=float("-inf"))'
+AGAIN = "tl.load(row_ptr + offs_v, mask=offs_v < V).to(tl.float32)"
+SUM = "l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(z - m_new), axis=0)"
+PICK = "z_target += tl.sum(tl.where(offs_v == target, z, 0.0), axis=0)"
+LSE = "lse = m_i + tl.log(l_i)"
+LOSS = "tl.store(losses_ptr + pid_t, tl.where(counts, lse - z_target, 0.0))"
+DZ = "dz = tl.exp(z - lse) - tl.where(offs_v == target, 1.0, 0.0)"
+STORE = "tl.store(row_ptr + offs_v, tl.where(counts, dz, 0.0), mask=offs_v < V)"
+FIRST = "    for start in range(0, V, BLOCK_V):\n        offs_v = start + tl.arange(0, BLOCK_V)\n        z = " + LOAD
+SECOND = "    for start in range(0, V, BLOCK_V):\n        offs_v = start + tl.arange(0, BLOCK_V)\n        z = " + AGAIN
+ZERO = ("padding-counted", "wrong-values", "maximum-not-subtracted")
+
+LOGITS = "z = torch.mm(x[rows], w.T)"
+KERNEL = "cross_entropy_in_place(z, targets[rows], losses[rows])"
+DX = "torch.mm(z, w, out=dx[rows])"
+DW = "dw.addmm_(z.T, x[rows])"
+
+MUTANTS = {
+    "cross_entropy_in_place": [
+        Mutant("lse_without_maximum", "lse-without-maximum", (LSE, "lse = tl.log(l_i)")),
+        Mutant("maximum_not_subtracted", "maximum-not-subtracted", ("m_i, l_i, z_target = -1e38", "m_i, l_i, z_target = 0.0"), ("m_new = tl.maximum(m_i, tl.max(z, axis=0))", "m_new = m_i")),
+        Mutant("not_rescaled", "not-rescaled", (SUM, SUM.replace(" * tl.exp(m_i - m_new)", ""))),
+        Mutant("maximum_updated_first", "not-rescaled", (SUM, "m_i = m_new\n        " + SUM)),
+        Mutant("masked_lanes_are_zero", "padding-counted", (LOAD, LOAD.replace('float("-inf")', "0.0"))),
+        Mutant("other_forgotten", "padding-counted", (LOAD, LOAD.replace(', other=float("-inf")', "")), only="interpreter"),
+        Mutant("sum_of_the_last_tile", ("last-tile-only", "wrong-values"), (SUM, "l_i = tl.sum(tl.exp(z - m_new), axis=0)")),
+        Mutant("first_tile_only", "first-tile-only", (FIRST, FIRST.replace("range(0, V", "range(0, BLOCK_V"))),
+        Mutant("last_tile_left_out", "wrong-values", (FIRST, FIRST.replace("range(0, V", "range(0, V - BLOCK_V + 1"))),
+        Mutant("log2", "log-base-two", (LSE, LSE.replace("tl.log(", "tl.log2("))),
+        Mutant("everybody_counts", "everybody-counts", ("counts = target >= 0", "counts = target >= -1000")),
+        Mutant("word_0_does_not_count", "zeros", ("counts = target >= 0", "counts = target > 0")),
+        Mutant("softmax_left", "everybody-counts", (STORE, STORE.replace("tl.where(counts, dz, 0.0)", "dz"))),
+        Mutant("loss_of_all", "everybody-counts", (LOSS, LOSS.replace("tl.where(counts, lse - z_target, 0.0)", "lse - z_target"))),
+        Mutant("softmax_alone", "no-one-subtracted", (DZ, "dz = tl.exp(z - lse)")),
+        Mutant("one_in_every_tile", "one-in-every-tile", (DZ, DZ.replace("offs_v ==", "tl.arange(0, BLOCK_V) =="))),
+        Mutant("target_of_a_tile", ("wrong-values", "overflow"), (PICK, PICK.replace("offs_v ==", "tl.arange(0, BLOCK_V) =="))),
+        Mutant("gradient_backwards", "gradient-backwards", (STORE, STORE.replace("dz, 0.0", "-dz, 0.0"))),
+        Mutant("target_not_subtracted", "target-not-subtracted", (LOSS, LOSS.replace("lse - z_target", "lse"))),
+        Mutant("target_of_the_last_tile", "wrong-values", (PICK, PICK.replace("+=", "="))),
+        Mutant("loss_backwards", "loss-backwards", (LOSS, LOSS.replace("lse - z_target", "z_target - lse"))),
+        Mutant("softmax_of_the_sum", ("wrong-values", "nan", "overflow"), (DZ, DZ.replace("z - lse", "z - l_i"))),
+        Mutant("starts_at_minus_infinity", "starts-at-minus-infinity", ("z_target = -1e38", 'z_target = float("-inf")')),
+        Mutant("no_mask_at_the_store", ("rows-after-first", "out-of-bounds-store"), (STORE, STORE.replace(", mask=offs_v < V", ""))),
+        Mutant("no_mask_at_the_second_load", "reads-outside", (AGAIN, "tl.load(row_ptr + offs_v).to(tl.float32)"), only="interpreter"),
+        Mutant("always_the_first_row", ("wrong-values", "rows-after-first", "race", "unwritten-tail"), ("row_ptr = z_ptr + pid_t * stride_zt", "row_ptr = z_ptr")),
+        Mutant("rows_are_v_apart", ("strided-only", "wrong-values"), ("pid_t * stride_zt", "pid_t * V")),
+        Mutant("second_walk_stops_early", ("wrong-values", "unwritten-tail", "wrong-tail"), (SECOND, SECOND.replace("range(0, V", "range(0, BLOCK_V"))),
+        Mutant("losses_by_torch", ("torch-compute", "no-kernel-launched", "input-changed"), replace="def cross_entropy_in_place(logits, targets, losses, block=8192):\n    require_rows(logits, targets, losses)\n    counts = targets >= 0\n    losses.copy_(torch.nn.functional.cross_entropy(logits.float(), targets.clamp(min=0), reduction='none') * counts)\n    dz = logits.float().softmax(-1)\n    dz[torch.arange(len(dz)), targets.clamp(min=0)] -= 1\n    logits.copy_(dz * counts[:, None])\n"),
+    ],
+    "linear_cross_entropy": [
+        Mutant("only_the_last_piece", "last-piece-only", (DW, "torch.mm(z.T, x[rows], out=dw)")),
+        Mutant("first_rows_of_x", "first-rows-of-x", (DW, "dw.addmm_(z.T, x[: len(z)])")),
+        Mutant("products_before_the_kernel", "products-of-logits", (f"        {KERNEL}\n", ""), (DW, f"{DW}\n        {KERNEL}")),
+        Mutant("all_logits_at_once", "too-many-programs", (f"    for start in range(0, T, piece):\n        rows = slice(start, start + piece)\n        {LOGITS}\n        {KERNEL}\n        {DX}\n        {DW}\n", f"    rows = slice(0, T)\n    {LOGITS}\n    {KERNEL}\n    {DX}\n    {DW}\n")),
+        Mutant("last_piece_left_out", ("wrong-values", "unwritten-tail", "unwritten"), ("range(0, T, piece)", "range(0, T - piece + 1, piece)")),
+        Mutant("losses_of_the_first_piece", ("wrong-values", "unwritten-tail", "unwritten"), (KERNEL, "cross_entropy_in_place(z, targets[rows], losses[: len(z)])")),
+        Mutant("targets_of_the_first_piece", ("wrong-values", "wrong-tail"), (KERNEL, "cross_entropy_in_place(z, targets[: len(z)], losses[rows])")),
+        Mutant("dx_into_the_first_rows", ("unwritten-tail", "unwritten", "wrong-values"), (DX, "torch.mm(z, w, out=dx[: len(z)])")),
+        Mutant("steps_of_one", ("unwritten", "wrong-values", "unwritten-tail"), ("slice(start, start + piece)", "slice(start, start + 1)")),
+        Mutant("wrong_order", ("raised",), (DW, "dw.addmm_(x[rows].T, z)")),
+        Mutant("dw_not_added", ("zeros", "constant-factor", "wrong-values"), (f"        {DW}\n", "")),
+        Mutant("uninitialised", ("nan", "wrong-values", "unwritten"), ("torch.zeros_like(w)", "torch.empty_like(w)")),
+        Mutant("returned_in_another_order", ("wrong-shape", "wrong-type", "wrong-dtype", "swapped"), ("return losses, dx, dw", "return losses, dw, dx")),
+        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), replace="def linear_cross_entropy(x, w, targets, piece=256):\n    if w.shape[1] != x.shape[1]:\n        raise ValueError('sizes')\n    z = x @ w.T\n    dz = z.float().softmax(-1)\n    dz[torch.arange(len(dz)), targets] -= 1\n    return torch.nn.functional.cross_entropy(z.float(), targets, reduction='none'), dz.to(x.dtype) @ w, dz.T.to(x.dtype) @ x\n"),
+    ],
+}
+
+VARIANTS = {
+    "cross_entropy_in_place": [
+        Variant("softmax_from_the_sum", (DZ, DZ.replace("tl.exp(z - lse)", "tl.exp(z - m_i) / l_i"))),
+        Variant("four_warps", ("num_warps=16", "num_warps=4")),
+        Variant("one_by_cast", (DZ, "dz = tl.exp(z - lse) - (offs_v == target).to(tl.float32)")),
+        Variant("counts_by_product", (STORE, "tl.store(row_ptr + offs_v, dz * counts.to(tl.float32), mask=offs_v < V)")),
+        Variant("target_by_its_address", (PICK, "pass"), (LSE, LSE + "\n    z_target = tl.load(row_ptr + target, mask=target >= 0, other=0.0).to(tl.float32)")),
+        Variant("returns_early", ("    m_i, l_i, z_target = -1e38, 0.0, 0.0", "    m_i, l_i, z_target = -1e38, 0.0, 0.0  # nothing else")),
+        Variant("small_tiles", ("block=8192", "block=64")),
+        Variant("other_in_the_second_walk", (AGAIN, AGAIN.replace("mask=offs_v < V", "mask=offs_v < V, other=0.0"))),
+    ],
+    "linear_cross_entropy": [
+        Variant("logits_by_operator", (LOGITS, "z = x[rows] @ w.T")),
+        Variant("dx_by_copy", (DX, "dx[rows] = z @ w")),
+        Variant("dw_by_operator", (DW, "dw += z.T @ x[rows]")),
+        Variant("end_by_min", ("slice(start, start + piece)", "slice(start, min(start + piece, T))")),
+    ],
+}
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "cross_entropy_in_place": {
+        'z = z.to(tl.float32) => z = z': "float32 all the same: m_new is, and it meets every z",
+        'z = z.to(tl.float32) m_new = tl.maximum(m_i, tl.max(z, axis=0)) => m_new = tl.maximum(m_i, tl.max(z, axis=0)) z = z.to(tl.float32)': "the maximum is float32 all the same: m_i is",
+        'z = z.to(tl.float32) => pass': "float32 all the same: m_new is, and it meets every z",
+        'z = tl.load(row_ptr + offs_v, mask=offs_v < V).to(tl.float32) => z = tl.load(row_ptr + offs_v, mask=offs_v < V)': "float32 all the same: lse is",
+        'm_new = tl.maximum(m_i, tl.max(z, axis=0)) => m_new = tl.maximum(m_i, tl.max(z))': "a tile of one dimension has one axis",
+        'l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(z - m_new), axis=0) => l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(z - m_new))': "a tile of one dimension has one axis",
+        'z_target += tl.sum(tl.where(offs_v == target, z, 0.0), axis=0) => z_target += tl.sum(tl.where(offs_v == target, z, 0.0))': "a tile of one dimension has one axis",
+        'dz = tl.exp(z - lse) - tl.where(offs_v == target, 1.0, 0.0) => dz = tl.exp(z - lse) - tl.where(1.0, offs_v == target, 0.0)': "the condition 1.0 is true, so what is taken is the comparison: 1 at the target, else 0",
+    },
+    "linear_cross_entropy": {
+        'torch.mm(z, w, out=dx[rows]) dw.addmm_(z.T, x[rows]) => dw.addmm_(z.T, x[rows]) torch.mm(z, w, out=dx[rows])': "the two products do not touch each other's results",
+    },
+}
