@@ -14,6 +14,7 @@ TOGETHER = (
     "tests/autograde/test_stock_tools.py",
     "tests/browser/",
     "tests/course/test_closure.py",
+    "tests/exercises/test_notebooks.py",
     "tests/exercises/test_30_register_op.py",
 )
 
