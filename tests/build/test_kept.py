@@ -70,6 +70,16 @@ def test_a_verdict_depends_on_what_its_check_reads(course, file, old, new, chang
     assert {name for name in before if before[name] != after[name]} == changed
 
 
+def test_a_line_cut_off_costs_itself_alone(course, tmp_path):
+    """Kills: a run that was stopped while it wrote, after which none starts any more."""
+    page = Exercise(course / "00_one" / "page.py")
+    kept.Kept(page, tmp_path).put(["passed"], "one", "text")
+    path = tmp_path / "00_one.jsonl"
+    path.write_text('{"id": "0", "sa\n' + path.read_text() + '{"id"')
+    found = kept.Kept(page, tmp_path)
+    assert found.get("one", "text") == ["passed"] and found.get("one", "other") is None
+
+
 def test_a_verdict_depends_on_package_and_versions(course, monkeypatch, tmp_path):
     """Kills: verdicts of an older check, or of another Triton."""
     package = tmp_path / "package"

@@ -6,6 +6,7 @@ pages whose functions these name, exercises/shared/, the package, and the versio
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -31,8 +32,9 @@ class Kept:
         self._said: dict[str, Any] = {}
         if self._path.is_file():
             for line in self._path.read_text(encoding="utf-8").splitlines():
-                entry = json.loads(line)
-                self._said[entry["id"]] = entry["said"]
+                with contextlib.suppress(ValueError):  # a line that somebody was stopped at
+                    entry = json.loads(line)
+                    self._said[entry["id"]] = entry["said"]
 
     def get(self, *asked: object) -> Any:
         """What was kept for these; None where nothing was."""
