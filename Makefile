@@ -53,10 +53,10 @@ lab: $(STAMP)  ## JupyterLab on notebooks/
 # small, and threads that wait for work take it from the others.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
 test: $(STAMP)  ## the test suite, shortened where it can be (no GPU needed)
-	@$(PYTEST) -n 3 -m "not gpu and not container and not browser"
+	@$(PYTEST) -n 3 -m "not gpu and not container and not browser and not system"
 
-test-browser: $(STAMP)  ## pages and outputs in a real browser
-	@$(PYTEST) -m browser
+test-system: $(STAMP)  ## with other programs: a real browser, stock nbgrader, Slurm
+	@$(PYTEST) -n 3 -m "browser or system"
 
 .PHONY: test-all
 test-all: $(STAMP)  ## both with nothing shortened or kept, then the container's tests
@@ -85,5 +85,5 @@ matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (3 GB to
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
 	@$(BIN)/python -m tritonbook.build.architectures
 
-.PHONY: help setup sync pages new execute check demo grade lab test test-browser test-gpu test-container \
+.PHONY: help setup sync pages new execute check demo grade lab test test-system test-gpu test-container \
 	kill-matrix mutate matrix matrix-oldest compile-check
