@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from tritonbook.timing.plots import CARD, COLOURS, FAINT, INK, MARKERS
+from tritonbook.timing.plots import CARD, COLOURS, FAINT, INK, MARKERS, dark
 
 from .results import ratios, shown
 from .runner import best
@@ -73,7 +73,7 @@ def bars(data: dict[str, Any]) -> Figure:
     )
     panels = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
     for axes, title in zip(panels, titles, strict=True):
-        _style(axes)
+        dark(axes, 8)
         axes.set_xscale("log")
         axes.set_xlim(0.5, 2.4 * FAR)
         axes.set_title(title, color=INK, fontsize=10, loc="left")
@@ -162,7 +162,7 @@ def roofline(data: dict[str, Any]) -> Figure:
 
 def _memory(axes: Any, rows: list[tuple[str, str, float]], copies: list[float]) -> None:
     """One line for each problem: its bandwidth, and the copy's as a roof."""
-    _style(axes)
+    dark(axes, 8)
     names = list(dict.fromkeys(name for name, _, _ in rows))
     for at, (name, _, gbps) in enumerate(rows):
         axes.hlines(at, 0, gbps, color=FAINT, linewidth=1.2)
@@ -179,7 +179,7 @@ def _roof(
     axes: Any, points: dict[str, list[tuple[float, float]]], ceilings: list[dict[str, Any]]
 ) -> None:
     """The classic roofline; a thin second roof where runs measured different rates."""
-    _style(axes)
+    dark(axes, 8)
     low_copy, copy = _ends([each["copy_gbps"] for each in ceilings])
     low_rate, rate = _ends([each["fp16_tflops"] for each in ceilings])
     flat = [point for each in points.values() for point in each]
@@ -233,13 +233,3 @@ def _marker(i: int) -> dict[str, Any]:
         "markeredgecolor": INK,
         "markersize": 9,
     }
-
-
-def _style(axes: Any) -> None:
-    axes.set_facecolor(CARD)
-    axes.tick_params(colors=INK, labelsize=8)
-    axes.xaxis.label.set_color(INK)
-    axes.yaxis.label.set_color(INK)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(INK)

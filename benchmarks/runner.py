@@ -98,13 +98,11 @@ def _run_problem(
             row.update(state="not run", reason=str(reason))
             continue
         own = tuple(_copied(arg) for arg in args)  # some work in place
-        verdict = verify(
-            fn, own, expected, ours=provider.ours, part=op.part, tolerance=op.tolerance
-        )
+        first = verify(fn, own, expected, ours=provider.ours, part=op.part, tolerance=op.tolerance)
         del own
-        row.update(error=verdict.error, kernels=verdict.kernels)
-        if verdict.problem:
-            row.update(state="refused", reason=verdict.problem)
+        row.update(error=first.error, kernels=first.kernels)
+        if first.problem:
+            row.update(state="refused", reason=first.problem)
             continue
         right[name] = fn
     for name, turns in _time_in_turns(right, args, problem, peaks, timer, rep).items():

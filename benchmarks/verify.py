@@ -27,7 +27,7 @@ _KERNEL_NODE = 0  # cudaGraphNodeTypeKernel
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FirstCall:
     """What a candidate's first call gave. `problem` is None when it may be timed."""
 
     error: float | None
@@ -90,7 +90,7 @@ def verify(
     ours: bool,
     part: Callable[..., Any] | None = None,
     tolerance: dict[str, float] | None = None,
-) -> Verdict:
+) -> FirstCall:
     """Call `fn` once on poisoned memory and compare with `expected` (float64).
 
     Our own solutions must launch at least one Triton kernel. The outputs are poisoned afterwards,
@@ -114,7 +114,7 @@ def verify(
         got = tensors(part(result) if part else result)
         error, problem = _compare(got, expected, {**TOLERANCE, **(tolerance or {})})
     except Exception as failure:
-        return Verdict(None, None, f"raised {type(failure).__name__}: {str(failure)[:200]}")
+        return FirstCall(None, None, f"raised {type(failure).__name__}: {str(failure)[:200]}")
     finally:
         if args and isinstance(args[0], torch.Tensor) and args[0].is_cuda:
             torch.cuda.synchronize()
@@ -122,7 +122,7 @@ def verify(
     poison([tensor for tensor in tensors(result) if tensor.data_ptr() not in inputs])
     if problem is None and ours and not launched:
         problem = "launched no Triton kernel"
-    return Verdict(error, len(launched) if ours else None, problem)
+    return FirstCall(error, len(launched) if ours else None, problem)
 
 
 def _compare(

@@ -24,16 +24,13 @@ FILES = {
     "source.ipynb": b'{"cells": [{"cell_type": "code", "source": 5, "metadata": []}]}',
     "meta.ipynb": b'{"cells": [{"cell_type": "code", "source": "x", "metadata": {"tags": 4}}]}',
     "other.json": b"{",
-    "page.html": b'<pre id="certificate" hidden>{}</pre>',
 }
 LEARNER = """
 |nope|doctor extra|progress extra|progress --reset nope|progress --reset
 check|check 99|check nope|check {t}/none.ipynb|check {t}/text.ipynb|check {t}/list.ipynb
 check {t}/binary.ipynb|check {t}/folder.ipynb|check {t}/cells.ipynb|check {t}/source.ipynb
 check {t}/meta.ipynb|check {t}/other.json|check 01 --only nope|check 01 --only|check --nope 01
-certify {t}|certify {t}/none/page.html|certify /dev/full|certify {t}/none.html --verify
-certify {t} --verify|certify {t}/binary.ipynb --verify|certify {t}/text.ipynb --verify
-certify {t}/page.html --verify|certify a b|certify --name
+certify {t}|certify {t}/none/page.html|certify /dev/full|certify a b|certify --name
 facts|facts nope|facts 99|facts add --arch 33|facts add --arch x|facts tile_ranges
 bench|bench nope|bench tile_ranges|bench add extra
 """

@@ -136,7 +136,7 @@ def test_doctor_says_the_same_in_text_and_json(run):
     text, data = run("doctor"), run("doctor", "--json")
     found = json.loads(data.stdout)
     assert text.returncode == data.returncode == int(not found["healthy"])
-    assert all(f["name"] in text.stdout for f in found["findings"])
+    assert all(f["name"] in text.stdout for f in found["judgements"])
 
 
 def test_progress_in_text_and_json(run, tmp_path, small_notebook):

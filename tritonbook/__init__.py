@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "bench": ".timing.bench",
     "check": ".course.answer_check",
-    "doctor": ".doctor",
+    "doctor": ".health.doctor",
     "facts": ".seeing.compiled",
     "hook_launch": ".port.compat",
     "matmul_tile": ".kernels.tiles",
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from .course.cases import pictures
     from .course.exercises import reference
     from .course.progress import mine, progress
-    from .doctor import doctor
+    from .health.doctor import doctor
     from .kernels.tiles import matmul_tile
     from .notebook import setup
     from .port.compat import hook_launch, shared_memory_limit, target_arch, triton_version

@@ -12,7 +12,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,38 +20,23 @@ from rich.markup import escape
 from rich.table import Table
 
 from .command import BAD_INPUT, Parser, leave, sentence
-
-ARCHITECTURES = (75, 80, 86, 89, 90)
+from .seeing.occupancy import LIMITS
 
 
 class BadInput(Exception):
     """What was typed does not fit: one sentence."""
 
 
-def _console() -> Console:
-    # Wide enough for one finding a line where the output is no terminal.
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-
-
-def _print_json(data: Any) -> None:
-    print(json.dumps(data, indent=1))
+def _show(found: Any, as_json: bool) -> None:
+    """What a notebook would show, as text or as data."""
+    print(json.dumps(found.to_dict(), indent=1) if as_json else found)
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from .doctor import SYMBOLS, doctor
+    from .health.doctor import doctor
 
     found = doctor()
-    if options.json:
-        _print_json(found.to_dict())
-        return int(not found.healthy)
-    console = _console()
-    colours = {"ok": "green", "note": "blue", "problem": "bold red"}
-    table = Table(title=found.headline, title_justify="left", show_header=False, box=None)
-    for finding in found.findings:
-        level = f"[{colours[finding.level]}]{SYMBOLS[finding.level]} {finding.level}[/]"
-        mend = f"\nmend: [bold]{escape(finding.fix)}[/]" if finding.fix else ""
-        table.add_row(level, finding.name, escape(finding.sentence) + mend)
-    console.print(table)
+    _show(found, options.json)
     return int(not found.healthy)
 
 
@@ -68,21 +52,7 @@ def _progress(options: argparse.Namespace) -> int:
             )
         print(f"Forgot {forgotten} check{'s' * (forgotten != 1)}.")
         return 0
-    shown = pg.progress()
-    if options.json:
-        _print_json(shown.to_dict())
-        return 0
-    colours = {"passed": "green", "slow": "yellow", "tried": "red", "open": "dim"}
-    table = Table(title=f"Your progress: {shown.headline}", title_justify="left", box=None)
-    for column in ("notebook", "done", "checks"):
-        table.add_column(column)
-    for row in shown.rows:
-        marks = "  ".join(f"[{colours[m.mark]}]{pg.SYMBOLS[m.mark]} {m.key}[/]" for m in row.marks)
-        table.add_row(row.slug, row.done, marks)
-    console = _console()
-    console.print(table)
-    console.print("   ".join(f"{pg.SYMBOLS[mark]} {pg.WORDS[mark]}" for mark in pg.SYMBOLS))
-    console.print(shown.next_step)
+    _show(pg.progress(), options.json)
     return 0
 
 
@@ -110,7 +80,7 @@ def _notebook(name: str) -> Path:
 
 def _report(done: Any, quiet: bool) -> None:
     if quiet:
-        _print_json(done.to_dict())
+        _show(done, as_json=True)
         return
     signs = {"passed": "[green]✓[/]", "correct but slow": "[yellow]◔[/]", "not attempted": "○"}
     table = Table(title=Path(done.notebook).name, title_justify="left", show_header=False, box=None)
@@ -118,7 +88,8 @@ def _report(done: Any, quiet: bool) -> None:
         name = f"{check.key} (stretch)" if check.stretch else check.key
         sign = signs.get(check.state, "[red]✗[/]")
         table.add_row(sign, name, check.state, escape(check.reason))
-    console = _console()
+    # Wide enough for one check a line where the output is no terminal.
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
     console.print()
     console.print(table)
     for line in done.broken:
@@ -177,20 +148,12 @@ def _certify(options: argparse.Namespace) -> int:
     from .course import certify
 
     try:
-        if not options.verify:
-            data = certify.write(options.file, options.name)
-            print(f"{options.file}: {len(data['passes'])} passes of {options.name}")
-            return 0
-        verdicts = certify.verify(options.file)
-    except certify.BadCertificate as error:
-        raise BadInput(str(error)) from None
+        data = certify.write(options.file, options.name)
     except OSError as error:
         raise BadInput(f"{options.file} cannot be written: {error.strerror}.") from None
-    if options.json:
-        _print_json([asdict(verdict) for verdict in verdicts])
-    for verdict in verdicts if not options.json else []:
-        print(f"{'✓' if verdict.holds else '✗'} {verdict.key}: {verdict.sentence}")
-    return int(not verdicts or not all(verdict.holds for verdict in verdicts))
+    said = f"{options.file}: {len(data['passes'])} passes of {options.name}"
+    print(json.dumps(data, indent=1) if options.json else said)
+    return 0
 
 
 def _kernels(options: argparse.Namespace) -> int:
@@ -224,14 +187,9 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--watch", action="store_true", help="check again whenever the file is saved"
     )
-    certify = verb("certify", _certify, "Write a page of your passes, or run such a page again.")
+    certify = verb("certify", _certify, "Write a page of your passes.")
     certify.add_argument("file", nargs="?", type=Path, default=Path("certificate.html"))
     certify.add_argument("--name", default=os.environ.get("USER", "somebody"), help="whose it is")
-    certify.add_argument(
-        "--verify",
-        action="store_true",
-        help="run every source again (they are somebody's programs)",
-    )
     for name, says in (
         ("facts", "Say what the compiler makes of a kernel, for a GPU that need not be here."),
         ("bench", "Time your kernel beside the workbook's."),
@@ -239,7 +197,7 @@ def _parser() -> argparse.ArgumentParser:
         added = verb(name, _kernels, says)
         added.add_argument("kernel", help="a graded function (softmax), or a notebook (04)")
     facts = verbs.choices["facts"]
-    facts.add_argument("--arch", type=int, default=80, choices=ARCHITECTURES, help="capability")
+    facts.add_argument("--arch", type=int, default=80, choices=LIMITS, help="capability")
     facts.add_argument("--ptx", action="store_true", help="count the telling PTX instructions")
     facts.add_argument("--solution", action="store_true", help="the workbook's, not yours")
     return parser

@@ -44,7 +44,7 @@ from .options import (
     Workers,
 )
 from .progress import run_open
-from .report import as_csv, as_text, by_status, class_report
+from .report import as_csv, as_text, class_report
 from .report_page import as_html
 from .run import Session
 from .runners import LocalRunner
@@ -178,9 +178,10 @@ def status(assignment: Assignment, course: Root = HERE) -> None:
     """Count items by status; list those that have no score."""
     session = _session(course, assignment, look=True)
     _show(session)
-    verdicts = [v for pair in session.submissions for v in session.verdicts(*pair).values()]
-    for item in by_status(verdicts).get("INFRA", []):
-        console.print(f"not scored: {item}")
+    for pair in session.submissions:
+        for verdict in session.verdicts(*pair).values():
+            if verdict.status == "INFRA":
+                console.print(f"not scored: {verdict.item}")
 
 
 @runs_items
@@ -249,10 +250,10 @@ def verify(
 ) -> None:
     """Run the answers of a certificate again; exit with 1 when one does not hold."""
     with sentences():
-        verdicts = again.verify(file, force)
-    for verdict in verdicts:
-        print(f"{'✓' if verdict.holds else '✗'} {verdict.key}: {verdict.sentence}")
-    if not verdicts or not all(verdict.holds for verdict in verdicts):
+        claims = again.verify(file, force)
+    for claim in claims:
+        print(f"{'✓' if claim.holds else '✗'} {claim.key}: {claim.sentence}")
+    if not claims or not all(claim.holds for claim in claims):
         raise typer.Exit(1)
 
 

@@ -1,4 +1,4 @@
-"""What an instructor reads after a run: grades, common mistakes, who needs help, fast kernels."""
+"""What an instructor reads after a run: grades, common mistakes, who needs help."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ import io
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import Any
-
-from tritonbook.checking.card import MIME
 
 from ..judge.work import Verdict
 from .record import Marks, read_marks
@@ -56,7 +53,6 @@ class ClassReport:
     for_a_person: list[str] = field(default_factory=list)  # items that a person should look at
     notes: list[str] = field(default_factory=list)  # odd hand-ins
     pairs: list[Pair] = field(default_factory=list)  # answers that are alike
-    speeds: dict[str, list[tuple[float, float, str]]] = field(default_factory=dict)
     sandboxes: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -129,8 +125,6 @@ def class_report(session: Session) -> ClassReport:
     report.absent = session.absent()
     report.marks = read_marks(session.root, session.assignment)
     report.pairs = pairs_of(session.submissions)
-    for rows in report.speeds.values():
-        rows.sort()
     return report
 
 
@@ -141,11 +135,6 @@ def _count(report: ClassReport, key: str, student: str, name: str, verdict: Verd
     code = "passed" if verdict.status == "PASS" else verdict.code
     outcome = Outcome(_line(code), _line(verdict.sentence))
     report.tasks[key].outcomes.setdefault(code, outcome).students.append(student)
-    for shown in verdict.reports:
-        speed: dict[str, Any] = shown.get(MIME, {}).get("speed") or {}
-        if verdict.status == "PASS" and "ms" in speed:
-            row = (float(speed["ms"]), float(speed["ratio"]), student)
-            report.speeds.setdefault(f"{key}: {speed['case']}", []).append(row)
 
 
 def _line(text: str) -> str:
@@ -175,15 +164,6 @@ def as_text(report: ClassReport) -> str:
         lines.append("")
     for title, names in report.lists:
         lines += [f"## {title}", "", *(f"- {name}" for name in names), ""]
-    for case, rows in report.speeds.items():
-        lines += [
-            f"## Fastest: {case}",
-            "",
-            "| ms | times the baseline | student |",
-            "|---|---|---|",
-        ]
-        lines += [f"| {ms:.4f} | {ratio:.2f} | {student} |" for ms, ratio, student in rows[:20]]
-        lines.append("")
     # A student's text must not move the cursor of a terminal.
     return re.sub(r"[^\n\x20-\x7e\xa0-\uffff]", " ", "\n".join(lines))
 
@@ -210,11 +190,3 @@ def as_csv(report: ClassReport) -> str:
 def _plain(text: str) -> str:
     """A name that a spreadsheet takes for a formula gets a quote before it."""
     return f"'{text}" if text[:1] in "=+-@" else text
-
-
-def by_status(verdicts: list[Verdict]) -> dict[str, list[str]]:
-    """Items of each status, for `autograde status`."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for verdict in verdicts:
-        found[verdict.status].append(str(verdict.item))
-    return dict(found)

@@ -33,7 +33,6 @@ def as_html(report: ClassReport) -> str:
         _distribution(report),
         *(_task(key, task) for key, task in report.tasks.items()),
         *(_list(title, names) for title, names in report.lists),
-        *(_fastest(case, rows) for case, rows in report.speeds.items()),
     ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -86,15 +85,3 @@ def _bar(name: str, count: int, most: int, below: str, good: bool = False) -> st
 def _list(title: str, names: list[str]) -> str:
     rows = "".join(f"<li>{escape(name)}</li>\n" for name in names)
     return f"<h2>{escape(title)}</h2>\n<ul>{rows}</ul>"
-
-
-def _fastest(case: str, rows: list[tuple[float, float, str]]) -> str:
-    lines = "".join(
-        f'<tr><td class="count">{ms:.4f} ms</td><td class="count">{ratio:.2f}</td>'
-        f"<td>{escape(student)}</td></tr>\n"
-        for ms, ratio, student in rows[:20]
-    )
-    return (
-        f"<h2>Fastest: {escape(case)}</h2>\n"
-        f'<p class="soft">time, times the baseline, student</p>\n<table>{lines}</table>'
-    )

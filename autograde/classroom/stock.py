@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,15 +62,9 @@ class Graded:
 
 
 def nbgrader(
-    course: Path,
-    *arguments: str,
-    on_line: Callable[[str], None] | None = None,
-    walls: Sequence[str] = (),
+    course: Path, *arguments: str, on_line: Callable[[str], None] | None = None
 ) -> Outcome:
-    """Run one nbgrader command in a course folder; `on_line` sees each line as it is printed.
-
-    walls: the start of a command line that it is run behind, such as `bwrap ...`.
-    """
+    """Run one nbgrader command in a course folder; `on_line` sees each line as it is printed."""
     command = (sys.executable, "-m", "nbgrader", *arguments)
     environment = os.environ | {
         # One thread each: two commands share the cores, and small kernels gain nothing from more.
@@ -82,7 +76,7 @@ def nbgrader(
         "TRITONBOOK_HOME": str(course / ".home"),
     }
     process = subprocess.Popen(
-        [*walls, *command],
+        command,
         cwd=course,
         env=environment,
         stdout=subprocess.PIPE,
@@ -104,7 +98,6 @@ def autograde(
     jobs: Iterable[tuple[str, str]],
     workers: int,
     on_submission: Callable[[str], None],
-    walls: Sequence[str] = (),
 ) -> list[Outcome]:
     """`nbgrader autograde` for each (assignment, pattern of student names), `workers` at a time.
 
@@ -121,7 +114,7 @@ def autograde(
                     on_submission(assignment)
 
         chosen = (assignment, f"--student={students}", "--force")
-        return nbgrader(course, "autograde", *chosen, on_line=watch, walls=walls)
+        return nbgrader(course, "autograde", *chosen, on_line=watch)
 
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(one, jobs))

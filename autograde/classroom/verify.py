@@ -31,7 +31,7 @@ def walls() -> list[str]:
     return [*sandbox.bubblewrap_command(), *inside, EXERCISES]
 
 
-def verify(file: Path, force: bool = False) -> list[certify.Verdict]:
+def verify(file: Path, force: bool = False) -> list[certify.Claim]:
     """What each claimed pass came to when it was run again.
 
     force: run them where no walls can be built, as programs of yours. Raises NoWalls, and

@@ -8,7 +8,6 @@ interpreter, where a kernel's pointer is an address, no kernel either: `engine.p
 from __future__ import annotations
 
 import dataclasses
-import linecache
 import re
 import time
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from tritonbook.checking.trial import CheckTimeout
 from tritonbook.course import exercises
 from tritonbook.course.cases import checks as page_checks
 from tritonbook.course.exercises import machinery
+from tritonbook.port import source_file
 from tritonbook.seeing import compiled
 
 from ..walls.kernels import KernelLibrary
@@ -138,7 +138,7 @@ def _in_short(error: Any) -> str:
 
 def _execute(name: str, text: str, names: dict[str, Any]) -> None:
     filename = f"<{name}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    source_file.remember(filename, text)
     with machinery():
         exec(compile(text, filename, "exec", dont_inherit=True), names)
 

@@ -29,7 +29,8 @@ def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
             f"{key}={_text(laid_out(value), kernels)}" for key, value in launch.options.items()
         ]
         body.append(f"    {kernels.text(launch.kernel)}[{launch.grid!r}]({', '.join(arguments)})")
-    lines = ["import linecache", "import types", "import torch", "import triton.language as tl"]
+    lines = ["import torch", "import triton.language as tl"]
+    lines += ["from tritonbook.port.source_file import module_of"]
     if any("TensorDescriptor(" in line for line in body):
         lines.append("from triton.tools.tensor_descriptor import TensorDescriptor")
     lines += [
@@ -66,12 +67,7 @@ _MAKE = '''
 def defined(name, text, /, **helpers):
     """The kernel `name` of a text. Triton reads its source by the name of the file."""
     file = f"<kernel {name} of {abs(hash(text))}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    module = types.ModuleType("kernels")
-    module.__file__ = file
-    vars(module).update(helpers)
-    exec(compile(text, file, "exec"), vars(module))
-    return getattr(module, name)
+    return getattr(module_of(text, file, "kernels", helpers), name)
 
 
 def make(shape, strides, dtype, shift):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import ctypes
-import linecache
 from collections.abc import Iterator, Sequence
 from types import FunctionType, SimpleNamespace
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 import torch
 
 from tritonbook.checking.trial import CheckTimeout
+from tritonbook.port import source_file
 from tritonbook.port.compat import announce_launch, hook_launch
 from tritonbook.port.idle_lanes import they_hold_zero
 from tritonbook.seeing.meter import running
@@ -100,7 +100,7 @@ class Launcher:
             text, name = self.library.source(id), self.library.name(id)
             helpers = {alias: self._declaration(helper)[0] for alias, helper in id.helpers}
             file = f"<kernel {len(self._declared)} of {id.cell}, line {id.line}>"
-            linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+            source_file.remember(file, text)
             function = _declared(ast.parse(text), name, file, helpers)
             self._declared[id] = function, [name, file, text]
             self._ids[function] = id

@@ -24,6 +24,7 @@ import torch
 from tritonbook.checking.trial import time_limit
 from tritonbook.course import exercises
 from tritonbook.course.exercises import machinery
+from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.device import INTERPRET
 from tritonbook.port.dispatch import DispatchMode
@@ -103,12 +104,7 @@ class Candidate:
         # Triton reads a kernel's source from its file, so each cell is one.
         path = self.folder / f"{name}.py"
         path.write_text(text, encoding="utf-8", errors="replace")
-        linecache.cache[str(path)] = (
-            len(text),
-            None,
-            text.splitlines(keepends=True),
-            str(path),
-        )
+        source_file.remember(str(path), text)
         code = compile(text, str(path), "exec", dont_inherit=True)  # a notebook's own rules
         with time_limit(seconds):
             exec(code, self.names)

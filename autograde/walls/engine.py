@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import linecache
 import os
 import socket
 import sys
 import tempfile
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 
+from tritonbook.port import source_file
 from tritonbook.port.compat import causes
 from tritonbook.port.device import INTERPRET
 from tritonbook.port.idle_lanes import hold_zero
@@ -91,12 +90,7 @@ class Engine:
         helpers = {alias: self._kernel(kernels, each) for alias, each in numbers.items()}
         known = name, text, tuple((alias, id(helper)) for alias, helper in helpers.items())
         if known not in self._defined:
-            # Triton reads a kernel's source there; an entry without a time stamp stays.
-            linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-            module = ModuleType(f"_submitted_{len(self._defined)}")
-            module.__file__ = file
-            vars(module).update(helpers)
-            exec(compile(text, file, "exec"), vars(module))
+            module = source_file.module_of(text, file, f"_submitted_{len(self._defined)}", helpers)
             self._defined[known] = getattr(module, name)
         return self._defined[known]
 

@@ -14,14 +14,13 @@ from __future__ import annotations
 import ast
 import json
 import keyword
-import linecache
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 from tritonbook.checking.kernel_text import definitions, module_text
 from tritonbook.checking.language import Refused
+from tritonbook.port import source_file
 
 MAX_DEPTH = 20  # helpers of helpers on a tape
 
@@ -112,11 +111,6 @@ class KernelLibrary:
         text, name = self.source(id), self.name(id)
         helpers = {alias: self.get(helper) for alias, helper in id.helpers}
         filename = f"<kernel {len(self._made)} of {id.cell}, line {id.line}>"
-        # Triton reads a kernel's source through linecache; the entry without a time stamp stays.
-        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        module = ModuleType(f"_submitted_{abs(hash(id)):x}")
-        module.__file__ = filename
-        vars(module).update(helpers)
         # The tree that was vetted is the tree of this very text.
-        exec(compile(text, filename, "exec", dont_inherit=True), vars(module))
+        module = source_file.module_of(text, filename, f"_submitted_{abs(hash(id)):x}", helpers)
         return getattr(module, name)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograde.classroom import cli, demo, measure, rehearse
+from autograde.classroom import cli, demo, rehearse
 from autograde.judge.course import instructor_secret
 
 NAME = "90_doubling"
@@ -86,9 +86,6 @@ def test_course_folders(change, word, course, capsys, monkeypatch) -> None:
         (demo, "--notebooks nope"),
         (demo, "--workers 0"),
         (demo, "--output {course}/.."),
-        (measure, "--notebook nope"),
-        (measure, "--workers 0"),
-        (measure, "--json {course}/none/x.json"),
         (rehearse, "nope"),
         (rehearse, "00 --workers 0"),
         (rehearse, "00 --json {course}"),

@@ -6,10 +6,10 @@ from subprocess import CalledProcessError
 
 import pytest
 
-from tritonbook import findings
 from tritonbook.build import readme, versions
 from tritonbook.build.release import Release
 from tritonbook.build.versions import PAIRS, Pair
+from tritonbook.health import judgements
 
 
 def short(text):
@@ -19,7 +19,7 @@ def short(text):
 def test_oldest_pinned_and_newest_are_run_as_the_pairs_that_they_are():
     """Kills: a Triton beside a torch that it was not built for, sold as that release."""
     run = [(short(pair.torch), short(pair.triton)) for pair in PAIRS]
-    known = list(findings.PAIRS.items())
+    known = list(judgements.PAIRS.items())
     assert run[0] == known[0] and run[-1] == known[-1]
     assert ("2.13", "3.7") in run and set(run) <= set(known)
 

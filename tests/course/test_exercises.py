@@ -89,18 +89,18 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 
 @pytest.mark.parametrize("wanted", ["03_toy", "toy", 3, "3", "03"])
 def test_find_by_slug_name_or_number(folder: Path, wanted):
-    assert exercises.find(wanted) == folder / "03_toy" / "page.py"
+    assert exercises.get(wanted).path == folder / "03_toy" / "page.py"
 
 
 def test_find_says_what_is_near(folder: Path):
     with pytest.raises(LookupError, match="did you mean '03_toy'"):
-        exercises.find("03_tyo")
+        exercises.get("03_tyo")
 
 
 def test_what_only_looks_like_a_number_is_no_exercise(folder: Path):
     """Kills: ValueError for a digit that is no decimal."""
     with pytest.raises(LookupError, match="There is no exercise '²'"):
-        exercises.find("²")
+        exercises.get("²")
 
 
 def test_the_header_is_on_the_exercise(folder: Path):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..command import BAD_INPUT, Parser, sentence, writable
+from ..course.exercises import Exercise, chosen
 from ..course.mutants import MutantError
 from ..course.source import SourceError
 from . import budget, contract, matrix, mutate, stubs, sync, template
@@ -67,6 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BROKEN
 
 
+def _chosen(options: argparse.Namespace) -> list[Exercise]:
+    return chosen(options.slugs, options.root / "exercises")
+
+
 def _sync(options: argparse.Namespace) -> int:
     built = sync.build(options.root, options.slugs)
     for error in built.broken:
@@ -82,7 +87,7 @@ def _sync(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     built = sync.build(options.root, options.slugs)
     release = read_release(options.root)
-    course = sync.chosen(options.root, options.slugs)
+    course = _chosen(options)
     unread = {error.path for error in built.broken}
     sound = [exercise for exercise in course if exercise.path not in unread]
     errors = [*built.broken]
@@ -108,7 +113,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _pages(options: argparse.Namespace) -> int:
-    print(budget.table(sync.chosen(options.root), read_release(options.root)))
+    print(budget.table(chosen(folder=options.root / "exercises"), read_release(options.root)))
     return 0
 
 
@@ -121,7 +126,7 @@ def _execute(options: argparse.Namespace) -> int:
         return BROKEN
     release = read_release(options.root)
     status = 0
-    for exercise in sync.chosen(options.root, options.slugs):
+    for exercise in _chosen(options):
         try:
             path = execute(exercise, release, options.root)
             print(f"executed {path.relative_to(options.root)}", flush=True)
@@ -147,7 +152,9 @@ def _kill_matrix(options: argparse.Namespace) -> int:
 
     wanted = [
         trial
-        for exercise in sync.chosen(options.root, [options.exercise] if options.exercise else [])
+        for exercise in chosen(
+            [options.exercise] if options.exercise else [], options.root / "exercises"
+        )
         for trial in matrix.trials(exercise, options.key)
     ]
     if not wanted:
@@ -179,7 +186,7 @@ def _mutate(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import track
 
-    course = sync.chosen(options.root, options.slugs)
+    course = _chosen(options)
     if options.json:
         writable(options.json)
     errors = Console(stderr=True)

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..command import BAD_INPUT, Parser, sentence
+from ..course.exercises import chosen
 from . import limits
 from .limits import GPUS, Limits
 
 if TYPE_CHECKING:
     from ..course.cases import Call
-    from ..course.exercises import Exercise
     from ..seeing.compiled import CompileResult
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +54,7 @@ def compile_course(slugs: Iterable[str] = (), archs: Iterable[int] = tuple(GPUS)
     from ..course.cases import call
 
     found = []
-    for exercise in _chosen(slugs):
+    for exercise in chosen(slugs, ROOT / "exercises"):
         if not exercise.limits:
             continue
         for key in exercise.checks():
@@ -84,12 +84,6 @@ def _benchmarks(slug: str, archs: list[int]) -> list[Compiled]:
                     done = _compiled(slug, name, problem.label, arch, result)
                     found.append(replace(done, op=op.name))
     return found
-
-
-def _chosen(slugs: Iterable[str]) -> list[Exercise]:
-    from .sync import chosen
-
-    return chosen(ROOT, slugs)
 
 
 def configurations(call: Call) -> list[Any]:
@@ -237,7 +231,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from ..port.device import versions
 
     try:
-        wanted = _chosen(options.slugs)
+        wanted = chosen(options.slugs, ROOT / "exercises")
     except LookupError as error:
         print(sentence(error), file=sys.stderr)
         return BAD_INPUT

@@ -13,7 +13,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-GPUS = {75: "T4", 80: "A100", 86: "A10", 89: "L4", 90: "H100"}
+from ..seeing.occupancy import LIMITS
+
+GPUS = {arch: each.gpu for arch, each in LIMITS.items()}
 # The course's reference GPU: every exercise with a kernel promises that nothing spills there.
 REFERENCE = 80
 

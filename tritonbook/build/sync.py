@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..course.cases import checks
-from ..course.exercises import Exercise, exercises
+from ..course.exercises import chosen
 from ..course.source import SourceError
 from . import outputs, readme, views
 from .release import read_release
@@ -40,22 +40,6 @@ class Built:
         return sorted(present - set(self.files))
 
 
-def chosen(root: Path, slugs: Iterable[str] = ()) -> list[Exercise]:
-    """The exercises of a checkout, or those named by slug, name or number."""
-    found = exercises(root / "exercises")
-    wanted = list(slugs)
-    if not wanted:
-        return found
-    picked = []
-    for slug in wanted:
-        match = [e for e in found if slug in (e.slug, e.slug[3:], e.slug[:2], str(e.number))]
-        if not match:
-            known = ", ".join(e.slug for e in found)
-            raise LookupError(f"there is no exercise {slug!r}; there are: {known}")
-        picked += match
-    return picked
-
-
 def paths(root: Path, slug: str) -> tuple[Path, Path, Path]:
     """Where the learner's, the solved and the instructor's notebook of an exercise lie."""
     name = f"{slug}.ipynb"
@@ -71,7 +55,7 @@ def build(root: Path, slugs: Iterable[str] = ()) -> Built:
     release = read_release(root)
     slugs = list(slugs)
     built = Built(root, complete=not slugs)
-    for exercise in chosen(root, slugs):
+    for exercise in chosen(slugs, root / "exercises"):
         learner_path, solution_path, instructor_path = paths(root, exercise.slug)
         try:
             learner = views.learner(exercise, release)

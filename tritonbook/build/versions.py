@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from ..command import BAD_INPUT, Parser, sentence
-from ..course.exercises import exercises
+from ..course.exercises import chosen, get
 from . import matrix
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,7 +120,9 @@ def run_here(slugs: Sequence[str], mutants: int = 1) -> dict[str, Any]:
     import triton
 
     start = time.monotonic()
-    rows = _run([_sample(one, mutants) for one in _chosen(slugs)])
+    # Late notebooks take longest, so they come first.
+    course = chosen(slugs, ROOT / "exercises")[::-1]
+    rows = _run([_sample(one, mutants) for one in course])
     right = [row for row in rows if row.kind == "solution"]
     wrong = [row for row in rows if row.kind == "mutant"]
     return {
@@ -140,12 +142,6 @@ def run_here(slugs: Sequence[str], mutants: int = 1) -> dict[str, Any]:
             if not row.good
         ],
     }
-
-
-def _chosen(slugs: Sequence[str]) -> list[Any]:
-    """Late notebooks take longest, so they come first."""
-    found = exercises(ROOT / "exercises")
-    return [one for one in found[::-1] if not slugs or {one.slug, one.slug[:2]} & set(slugs)]
 
 
 def _sample(exercise: Any, mutants: int) -> list[matrix.Trial]:
@@ -203,10 +199,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.here:
         print(json.dumps(run_here(options.slugs, 0 if options.solutions else 1)))
         return 0
-    from .sync import chosen  # not above: the other pairs' environments have no nbformat
-
     try:
-        slugs = [exercise.slug for exercise in chosen(ROOT, options.slugs)] if options.slugs else []
+        slugs = [get(slug, ROOT / "exercises").slug for slug in options.slugs]
     except LookupError as error:
         print(sentence(error), file=sys.stderr)
         return BAD_INPUT

@@ -41,7 +41,7 @@ class BadCertificate(Exception):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Claim:
     """What became of one claimed pass when it was run again."""
 
     key: str
@@ -164,7 +164,7 @@ def read(path: Path) -> dict[str, Any]:
     return data
 
 
-def verify(path: Path, seconds: float = 120.0, walls: Sequence[str] = ()) -> list[Verdict]:
+def verify(path: Path, seconds: float = 120.0, walls: Sequence[str] = ()) -> list[Claim]:
     """Run every source of a certificate again, against the full checks, in a process of its own.
 
     The sources are somebody else's programs: `walls` is the start of a command line that locks
@@ -173,10 +173,10 @@ def verify(path: Path, seconds: float = 120.0, walls: Sequence[str] = ()) -> lis
     """
     import subprocess
 
-    verdicts = []
+    claims = []
     for row in read(path)["passes"]:
         if not row["source"]:
-            verdicts.append(Verdict(row["key"], False, "no source was kept"))
+            claims.append(Claim(row["key"], False, "no source was kept"))
             continue
         # A source that prints "passed" and leaves does not know what the verdict begins with.
         token = secrets.token_hex(8)
@@ -194,15 +194,15 @@ def verify(path: Path, seconds: float = 120.0, walls: Sequence[str] = ()) -> lis
                 timeout=seconds,
             )
         except subprocess.TimeoutExpired:
-            verdicts.append(Verdict(row["key"], False, f"stopped after {seconds:g} s"))
+            claims.append(Claim(row["key"], False, f"stopped after {seconds:g} s"))
             continue
         # The last line is ours: the sources may print, but this process ends with the verdict.
         last = (done.stdout.strip().splitlines() or [""])[-1]
         said = last.removeprefix(f"{token} ")
         if said == last:
             said = f"the process ended with {done.returncode}, without a verdict"
-        verdicts.append(Verdict(row["key"], said == "passed", said))
-    return verdicts
+        claims.append(Claim(row["key"], said == "passed", said))
+    return claims
 
 
 def _run_again(request: dict[str, str]) -> str:

@@ -16,18 +16,18 @@ import difflib
 import functools
 import hashlib
 import importlib.util
-import linecache
 import os
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..port import source_file
 from . import gaps
 from .source import Cell, Source, SourceError, parse
 
@@ -162,22 +162,22 @@ def exercises(folder: Path | None = None) -> list[Exercise]:
     return [Exercise(path) for path in sorted(found) if _NAME.fullmatch(path.parent.name)]
 
 
-def find(slug: str | int) -> Path:
-    """The page.py of an exercise: by slug (01_vector_add), name (vector_add) or number (1)."""
-    wanted = str(slug)
-    for exercise in exercises():
+def get(slug: str | int, folder: Path | None = None) -> Exercise:
+    """An exercise: by slug (01_vector_add), name (vector_add) or number (1). Raises LookupError."""
+    wanted, course = str(slug), exercises(folder)
+    for exercise in course:
         number = wanted.isdecimal() and int(wanted) == exercise.number
         if number or wanted in (exercise.slug, exercise.slug[3:]):
-            return exercise.path
-    known = [exercise.slug for exercise in exercises()]
+            return exercise
+    known = [exercise.slug for exercise in course]
     close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.4)
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known) or 'none'}"
-    raise LookupError(f"There is no exercise {wanted!r} in {directory()}; {hint}")
+    raise LookupError(f"There is no exercise {wanted!r} in {folder or directory()}; {hint}")
 
 
-def get(slug: str | int) -> Exercise:
-    """The exercise that `find` finds."""
-    return Exercise(find(slug))
+def chosen(slugs: Iterable[str | int] = (), folder: Path | None = None) -> list[Exercise]:
+    """The exercises that `get` gives for these; none: all. Raises LookupError."""
+    return [get(slug, folder) for slug in slugs] or exercises(folder)
 
 
 def load(
@@ -287,7 +287,7 @@ def _import(text: str, name: str, exercise: Exercise | None = None) -> ModuleTyp
     module = importlib.util.module_from_spec(spec)
     module.__exercise__ = exercise
     # The text that was hashed is what runs and what Triton will read, whatever happens to the file.
-    _remember(str(path), text)
+    source_file.remember(str(path), text)
     sys.modules[qualified] = module
     try:
         with machinery():
@@ -296,11 +296,6 @@ def _import(text: str, name: str, exercise: Exercise | None = None) -> ModuleTyp
         del sys.modules[qualified]
         raise
     return module
-
-
-def _remember(filename: str, text: str) -> None:
-    """Let tracebacks and Triton find the source. No time stamp: the entry is never refreshed."""
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
 
 
 def _write(text: str, name: str) -> Path:

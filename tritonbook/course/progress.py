@@ -6,14 +6,13 @@ The file behind it is described in `records`; nothing leaves this machine.
 from __future__ import annotations
 
 import html
-import importlib.util
 import os
-import sys
 import tempfile
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .. import style
+from ..port import source_file
 from .records import DONE, entries, home, path, record, reset
 
 __all__ = ["CourseMap", "course_map", "entries", "mine", "path", "progress", "record", "reset"]
@@ -188,17 +187,8 @@ def _import_kept(name: str, text: str, digest: str) -> Any:
         with os.fdopen(handle, "w", encoding="utf-8") as out:
             out.write(text)
         os.replace(temporary, file)
-    module_name = f"tritonbook_mine_{name}_{digest[:12]}"
-    if module_name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(module_name, file)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[module_name] = module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[module_name]
-            raise
-    return getattr(sys.modules[module_name], name)
+    module = source_file.imported(file, f"tritonbook_mine_{name}_{digest[:12]}")
+    return getattr(module, name)
 
 
 def kept_pass(name: str) -> dict[str, Any]:

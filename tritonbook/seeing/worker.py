@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
 import json
 import os
 import shutil
@@ -25,6 +24,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ..port import source_file
 from .arguments import decode
 
 
@@ -70,18 +70,10 @@ class Loader:
 
     def __call__(self, text: str, entry: str) -> Any:
         name = "exported_" + hashlib.sha256(text.encode()).hexdigest()[:16]
-        if name not in sys.modules:
-            path = self.folder / f"{name}.py"
+        path = self.folder / f"{name}.py"
+        if not path.exists():
             path.write_text(text, encoding="utf-8")
-            spec = importlib.util.spec_from_file_location(name, path)
-            module = importlib.util.module_from_spec(spec)
-            sys.modules[name] = module
-            try:
-                spec.loader.exec_module(module)
-            except BaseException:
-                del sys.modules[name]
-                raise
-        return eval(entry, vars(sys.modules[name]))
+        return eval(entry, vars(source_file.imported(path, name)))
 
 
 def _work(request: dict[str, Any], load: Loader) -> dict[str, Any]:

@@ -191,14 +191,19 @@ def card(width: float, height: float) -> tuple[Figure, Any]:
     # A Figure made without pyplot: pyplot would keep it alive and show it twice in a notebook.
     figure = Figure(figsize=(width, height), dpi=110, facecolor=CARD, layout="constrained")
     axes = figure.add_subplot()
+    dark(axes, 9)
+    return figure, axes
+
+
+def dark(axes: Any, size: int) -> None:
+    """Dark lines and text on the card; two spines are enough. size: of the numbers."""
     axes.set_facecolor(CARD)
-    axes.tick_params(colors=INK, labelsize=9)
+    axes.tick_params(colors=INK, labelsize=size)
     axes.xaxis.label.set_color(INK)
     axes.yaxis.label.set_color(INK)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color(INK)
-    return figure, axes
 
 
 def caption(figure: Figure, axes: Any, title: str, label: str) -> None:

@@ -1,6 +1,6 @@
 """A snapshot of this machine: everything that `doctor` judges, gathered once.
 
-`Machine` is plain data, so that every finding can be tested with a machine that nobody has.
+`Machine` is plain data, so that every judgement can be tested with a machine that nobody has.
 """
 
 from __future__ import annotations
@@ -194,8 +194,8 @@ def probe() -> Machine:
     """Look at this machine. Creates nothing, contacts nobody; takes a second at most."""
     import torch
 
-    from .course import records
-    from .port.device import INTERPRET
+    from ..course import records
+    from ..port.device import INTERPRET
 
     driver, driver_gpus = _nvidia_smi()
     works = torch.cuda.is_available()

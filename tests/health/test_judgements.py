@@ -1,12 +1,12 @@
-"""Every finding of the doctor, each with a machine made up for it; this machine is not asked."""
+"""Every judgement of the doctor, each with a machine made up for it; this machine is not asked."""
 
 from dataclasses import replace
 
 import pytest
 
-from tritonbook import findings
-from tritonbook.doctor import COLOURS, SYMBOLS, examine
-from tritonbook.machine import Folder, Gpu, Machine
+from tritonbook.health import judgements
+from tritonbook.health.doctor import COLOURS, SYMBOLS, examine
+from tritonbook.health.machine import Folder, Gpu, Machine
 
 LAPTOP = Machine()
 A100 = replace(
@@ -30,7 +30,7 @@ T4 = replace(
 )
 NFS = Folder("/home/you/.triton/cache", kind="nfs4")
 
-# machine, finding's name, level, a word of the sentence, a word of the fix
+# machine, judgement's name, level, a word of the sentence, a word of the fix
 TABLE = {
     "macOS": (replace(LAPTOP, system="Darwin"), "platform", "problem", "Darwin", "container"),
     "python-3.9": (replace(LAPTOP, python="3.9.18"), "platform", "note", "3.9.18", "venv"),
@@ -212,35 +212,35 @@ TABLE = {
 @pytest.mark.parametrize("case", TABLE)
 def test_finding(case):
     machine, name, level, word, fix = TABLE[case]
-    found = {f.name: f for f in examine(machine).findings}[name]
+    found = {f.name: f for f in examine(machine).judgements}[name]
     assert found.level == level, found
     assert word in found.sentence and fix in found.fix, found
 
 
 @pytest.mark.parametrize("machine", [LAPTOP, A100], ids=["laptop", "A100"])
 def test_a_healthy_machine_has_no_problem(machine):
-    """Kills: a finding that cries wolf."""
-    levels = {f.name: f.level for f in examine(machine).findings}
+    """Kills: a judgement that cries wolf."""
+    levels = {f.name: f.level for f in examine(machine).judgements}
     allowed = {"gpu"} if machine is LAPTOP else set()
     assert {name for name, level in levels.items() if level != "ok"} <= allowed
 
 
 def test_every_check_is_provoked_by_the_table():
     provoked = {name for _, name, _, _, _ in TABLE.values()}
-    names = {f.name for m in (*[row[0] for row in TABLE.values()],) for f in examine(m).findings}
-    assert provoked == names and len(names) == len(findings.CHECKS)
+    names = {f.name for m in (*[row[0] for row in TABLE.values()],) for f in examine(m).judgements}
+    assert provoked == names and len(names) == len(judgements.CHECKS)
 
 
 def test_whatever_is_not_ok_says_how_to_mend_it_in_one_sentence():
     for machine, *_ in TABLE.values():
-        for finding in examine(machine).findings:
-            assert bool(finding.fix) == (finding.level != "ok"), finding
-            assert finding.sentence.endswith(".") and "\n" not in finding.sentence
+        for judgement in examine(machine).judgements:
+            assert bool(judgement.fix) == (judgement.level != "ok"), judgement
+            assert judgement.sentence.endswith(".") and "\n" not in judgement.sentence
 
 
-@pytest.mark.parametrize("torch, triton", findings.PAIRS.items())
+@pytest.mark.parametrize("torch, triton", judgements.PAIRS.items())
 def test_the_fixed_pairs_are_accepted(torch, triton):
-    pair = findings.pair(replace(A100, torch=f"{torch}.1+cu126", triton=f"{triton}.1"))
+    pair = judgements.pair(replace(A100, torch=f"{torch}.1+cu126", triton=f"{triton}.1"))
     assert pair.level == "ok"
 
 
@@ -257,7 +257,7 @@ def test_the_fixed_pairs_are_accepted(torch, triton):
 )
 def test_which_builds_of_torch_cover_a_gpu(built, capability, covered):
     machine = replace(A100, torch_architectures=built)
-    assert findings._torch_covers(machine, *capability) is covered
+    assert judgements._torch_covers(machine, *capability) is covered
 
 
 def test_the_report_shows_level_word_and_symbol_in_both_forms():

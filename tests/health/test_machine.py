@@ -5,8 +5,8 @@ import os
 import stat
 import sys
 
-from tritonbook import machine
-from tritonbook.doctor import doctor
+from tritonbook.health import machine
+from tritonbook.health.doctor import doctor
 
 
 def test_probe_fits_this_process():
@@ -71,7 +71,7 @@ def test_the_driver_is_asked_even_when_torch_is_blind(tmp_path, monkeypatch):
 def test_the_report_of_this_machine_is_json(capsys):
     report = doctor()
     again = json.loads(json.dumps(report.to_dict()))
-    assert again["machine"]["system"] == "Linux" and again["findings"]
+    assert again["machine"]["system"] == "Linux" and again["judgements"]
 
 
 def test_the_drivers_library_is_found_where_containers_put_it(tmp_path, monkeypatch):

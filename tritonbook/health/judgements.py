@@ -1,6 +1,6 @@
-"""The doctor's findings: each a pure function of a `Machine`, tested with machines nobody has.
+"""The doctor's judgements: each a pure function of a `Machine`, tested with machines nobody has.
 
-A finding has a level (ok, note, problem), one sentence and, unless all is well, what mends it. A
+A judgement has a level (ok, note, problem), one sentence and, unless all is well, what mends it. A
 *problem* stops kernels from running; a *note* is something to know. None means: does not apply.
 """
 
@@ -33,7 +33,7 @@ GIGABYTE = 1 << 30
 
 
 @dataclass(frozen=True)
-class Finding:
+class Judgement:
     """One judgement. fix is the command or step that mends it, empty when nothing needs mending."""
 
     name: str
@@ -65,9 +65,9 @@ def _yes_where(machine: Machine) -> str:
     return "" if machine.on_gpu else " (needed on a GPU, not here)"
 
 
-def platform(m: Machine) -> Finding:
+def platform(m: Machine) -> Judgement:
     if m.system != "Linux":
-        return Finding(
+        return Judgement(
             "platform",
             "problem",
             f"Triton has no wheels for {m.system}.",
@@ -75,64 +75,64 @@ def platform(m: Machine) -> Finding:
         )
     low, high = PYTHONS
     if not low <= _numbers(m.python)[:2] <= high:
-        return Finding(
+        return Judgement(
             "platform",
             "note",
             f"Python {m.python} is outside the tested range 3.{low[1]} to 3.{high[1]}.",
             "python3.12 -m venv .venv",
         )
-    return Finding("platform", "ok", f"{m.system} on {m.processor}, Python {m.python}.")
+    return Judgement("platform", "ok", f"{m.system} on {m.processor}, Python {m.python}.")
 
 
-def pair(m: Machine) -> Finding:
+def pair(m: Machine) -> Judgement:
     found, want = _short(m.triton), PAIRS.get(_short(m.torch))
     if not found:
-        return Finding("pair", "problem", "Triton is not installed.", "pip install triton")
+        return Judgement("pair", "problem", "Triton is not installed.", "pip install triton")
     if want is None:
-        return Finding(
+        return Judgement(
             "pair",
             "note",
             f"The workbook was not tested on torch {m.torch} with Triton {m.triton}.",
             TESTED_PAIR,
         )
     if found != want:
-        return Finding(
+        return Judgement(
             "pair",
             _needed(m),
             f"torch {m.torch} belongs with Triton {want}, but Triton {m.triton} is installed.",
             f"pip install 'triton=={want}.*'",
         )
-    return Finding("pair", "ok", f"torch {m.torch} and Triton {m.triton} belong together.")
+    return Judgement("pair", "ok", f"torch {m.torch} and Triton {m.triton} belong together.")
 
 
-def gpu(m: Machine) -> Finding:
+def gpu(m: Machine) -> Judgement:
     if m.cuda_works and m.gpus:
         first = m.gpus[0]
         major, minor = first.capability
         said = f"{first.name}, sm_{major}{minor}, {first.memory / GIGABYTE:.0f} GiB."
-        return Finding("gpu", "ok", said)
+        return Judgement("gpu", "ok", said)
     if m.driver_gpus and m.torch_cuda is None:
-        return Finding(
+        return Judgement(
             "gpu",
             "problem",
             f"This machine has a {m.driver_gpus[0]}, but torch {m.torch} is a CPU build.",
             "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/cu126",
         )
     if m.driver_gpus and m.visible_devices in ("", "-1"):
-        return Finding(
+        return Judgement(
             "gpu",
             "problem",
             f"CUDA_VISIBLE_DEVICES hides this machine's {m.driver_gpus[0]}.",
             "unset CUDA_VISIBLE_DEVICES",
         )
     if m.driver_gpus:
-        return Finding(
+        return Judgement(
             "gpu",
             "problem",
             f"The driver sees a {m.driver_gpus[0]}, but torch cannot use it.",
             "python -c 'import torch; torch.cuda.init()'   # says why",
         )
-    return Finding(
+    return Judgement(
         "gpu",
         "note",
         "No GPU: kernels run in Triton's interpreter, right but slow; speed is not measured.",
@@ -140,12 +140,12 @@ def gpu(m: Machine) -> Finding:
     )
 
 
-def driver(m: Machine) -> Finding | None:
+def driver(m: Machine) -> Judgement | None:
     if not m.driver or not m.torch_cuda:
         return None
     oldest = OLDEST_DRIVER.get(m.torch_cuda.split(".")[0])
     if oldest and _numbers(m.driver)[:2] < oldest:
-        return Finding(
+        return Judgement(
             "driver",
             "problem",
             f"Driver {m.driver} is too old for CUDA {m.torch_cuda}, which torch was built with "
@@ -153,43 +153,45 @@ def driver(m: Machine) -> Finding | None:
             "Ask for a newer driver, or install the cluster pair: "
             "pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu118",
         )
-    return Finding("driver", "ok", f"Driver {m.driver} runs CUDA {m.torch_cuda}.")
+    return Judgement("driver", "ok", f"Driver {m.driver} runs CUDA {m.torch_cuda}.")
 
 
-def capability(m: Machine) -> Finding | None:
+def capability(m: Machine) -> Judgement | None:
     if not m.gpus:
         return None
     name, (major, minor) = m.gpus[0].name, m.gpus[0].capability
     if (major, minor) < (7, 5):
-        return Finding(
+        return Judgement(
             "capability",
             "problem",
             f"{name} is sm_{major}{minor}; the workbook's kernels need sm_75 or newer.",
             "export TRITON_INTERPRET=1   # then restart: the interpreter runs every notebook",
         )
     if m.torch_architectures and not _torch_covers(m, major, minor):
-        return Finding(
+        return Judgement(
             "capability",
             "problem",
             f"{name} is sm_{major}{minor}, which torch {m.torch} was not built for.",
             TESTED_PAIR,
         )
     if major >= 10 and _numbers(m.triton)[:2] < (3, 3):
-        return Finding(
+        return Judgement(
             "capability",
             "problem",
             f"{name} is sm_{major}{minor}; Triton {m.triton} compiles for sm_90 at most.",
             TESTED_PAIR,
         )
     if major < 8:
-        return Finding(
+        return Judgement(
             "capability",
             "note",
-            f"{name} is sm_{major}{minor}: every notebook gives right results, but recent "
-            "Triton uses no tensor cores on it, so speed marks of 08, 10 and 14 to 16 are off.",
+            f"{name} is sm_{major}{minor}: every notebook gives right results, but recent Triton "
+            "uses no tensor cores on it: speed marks of matrix products and attention are off.",
             "For those notebooks use an A100, L4 or newer.",
         )
-    return Finding("capability", "ok", f"sm_{major}{minor} runs every notebook with tensor cores.")
+    return Judgement(
+        "capability", "ok", f"sm_{major}{minor} runs every notebook with tensor cores."
+    )
 
 
 def _torch_covers(m: Machine, major: int, minor: int) -> bool:
@@ -204,10 +206,10 @@ def _torch_covers(m: Machine, major: int, minor: int) -> bool:
     return False
 
 
-def several_gpus(m: Machine) -> Finding | None:
+def several_gpus(m: Machine) -> Judgement | None:
     if len(m.gpus) < 2:
         return None
-    return Finding(
+    return Judgement(
         "several-gpus",
         "note",
         f"There are {len(m.gpus)} GPUs; the workbook uses the first ({m.gpus[0].name}).",
@@ -215,11 +217,11 @@ def several_gpus(m: Machine) -> Finding | None:
     )
 
 
-def gpu_memory(m: Machine) -> Finding | None:
+def gpu_memory(m: Machine) -> Judgement | None:
     if not m.gpus or m.gpus[0].free_memory >= 2 * GIGABYTE:
         return None
     free = m.gpus[0].free_memory / GIGABYTE
-    return Finding(
+    return Judgement(
         "gpu-memory",
         "note",
         f"Only {free:.1f} of {m.gpus[0].memory / GIGABYTE:.0f} GiB of GPU memory are free.",
@@ -227,47 +229,47 @@ def gpu_memory(m: Machine) -> Finding | None:
     )
 
 
-def mode(m: Machine) -> Finding:
+def mode(m: Machine) -> Judgement:
     wanted = (m.interpret_variable or "").lower() not in ("", "0", "false", "off")
     if m.library_interpreted is not None and wanted != m.library_interpreted:
         state = "set" if wanted else "removed"
-        return Finding(
+        return Judgement(
             "mode",
             "problem",
             f"TRITON_INTERPRET was {state} after triton was imported: half of it is interpreted.",
             "Restart the kernel; set the variable before anything imports triton.",
         )
     if m.interpreting and m.cuda_works:
-        return Finding(
+        return Judgement(
             "mode",
             "note",
             "TRITON_INTERPRET is set although there is a GPU: kernels are interpreted, not timed.",
             "unset TRITON_INTERPRET   # then restart the kernel",
         )
     said = "Kernels are interpreted on the CPU." if m.interpreting else "Kernels are compiled."
-    return Finding("mode", "ok", said)
+    return Judgement("mode", "ok", said)
 
 
-def numpy(m: Machine) -> Finding:
+def numpy(m: Machine) -> Judgement:
     if not m.numpy:
-        return Finding(
+        return Judgement(
             "numpy", "problem", "numpy is missing; the interpreter imports it.", "pip install numpy"
         )
     if m.interpreting and _numbers(m.numpy) >= (2, 4) and _numbers(m.triton)[:2] < (3, 7):
-        return Finding(
+        return Judgement(
             "numpy",
             "note",
             f"numpy {m.numpy} is too new for the interpreter of Triton {m.triton}; the workbook "
             "mends this for its own notebooks, other scripts fail.",
             "pip install 'numpy<2.4'",
         )
-    return Finding("numpy", "ok", f"numpy {m.numpy} works with Triton {m.triton}.")
+    return Judgement("numpy", "ok", f"numpy {m.numpy} works with Triton {m.triton}.")
 
 
-def compiler(m: Machine) -> Finding:
+def compiler(m: Machine) -> Judgement:
     if m.compiler:
-        return Finding("compiler", "ok", f"C compiler: {m.compiler}.")
-    return Finding(
+        return Judgement("compiler", "ok", f"C compiler: {m.compiler}.")
+    return Judgement(
         "compiler",
         _needed(m),
         f"There is no C compiler, which Triton's launcher is built with{_yes_where(m)}.",
@@ -275,11 +277,11 @@ def compiler(m: Machine) -> Finding:
     )
 
 
-def header(m: Machine) -> Finding:
+def header(m: Machine) -> Judgement:
     if m.python_header:
-        return Finding("python-header", "ok", f"Python header: {m.python_header}.")
+        return Judgement("python-header", "ok", f"Python header: {m.python_header}.")
     short = _short(m.python)
-    return Finding(
+    return Judgement(
         "python-header",
         _needed(m),
         f"Python.h is missing, which Triton's launcher is built with{_yes_where(m)}.",
@@ -287,10 +289,10 @@ def header(m: Machine) -> Finding:
     )
 
 
-def libcuda(m: Machine) -> Finding | None:
+def libcuda(m: Machine) -> Judgement | None:
     if not m.on_gpu or m.libcuda:
         return None
-    return Finding(
+    return Judgement(
         "libcuda",
         "problem",
         "libcuda.so.1 is not found, which Triton's launcher is linked with.",
@@ -301,26 +303,26 @@ def libcuda(m: Machine) -> Finding | None:
 NODE_LOCAL = 'export TRITON_CACHE_DIR="${TMPDIR:-/tmp}/triton-$USER"'
 
 
-def cache(m: Machine) -> Finding:
+def cache(m: Machine) -> Judgement:
     where = m.cache.path
     if not m.cache.writable:
         said = f"Triton's cache folder {where} cannot be written."
-        return Finding("cache", _needed(m), said, NODE_LOCAL)
+        return Judgement("cache", _needed(m), said, NODE_LOCAL)
     if m.cache.noexec:
         said = (
             f"Triton's cache folder {where} lies on a file system that forbids programs (noexec)."
         )
-        return Finding("cache", _needed(m), said, "export TRITON_CACHE_DIR=$HOME/.triton/cache")
+        return Judgement("cache", _needed(m), said, "export TRITON_CACHE_DIR=$HOME/.triton/cache")
     if m.cache.on_network:
         said = f"Triton's cache folder {where} lies on {m.cache.kind}: slow, and jobs may collide."
-        return Finding("cache", "note", said, NODE_LOCAL)
-    return Finding("cache", "ok", f"Triton's cache: {where} ({m.cache.kind}).")
+        return Judgement("cache", "note", said, NODE_LOCAL)
+    return Judgement("cache", "ok", f"Triton's cache: {where} ({m.cache.kind}).")
 
 
-def home(m: Machine) -> Finding:
+def home(m: Machine) -> Judgement:
     if m.data.writable:
-        return Finding("progress", "ok", f"Your progress is kept in {m.data.path}.")
-    return Finding(
+        return Judgement("progress", "ok", f"Your progress is kept in {m.data.path}.")
+    return Judgement(
         "progress",
         "note",
         f"{m.data.path} cannot be written, so your progress goes to a temporary folder.",
@@ -328,19 +330,19 @@ def home(m: Machine) -> Finding:
     )
 
 
-def disk(m: Machine) -> Finding:
+def disk(m: Machine) -> Judgement:
     tight = min((m.cache, m.temporary, m.data), key=lambda folder: folder.free)
     free = f"{tight.free / GIGABYTE:.1f} GiB"
     if tight.free < GIGABYTE // 10:
         said = f"The disk of {tight.path} is full ({free} free): compiling will fail."
-        return Finding("disk", "problem", said, "du -xsh ~/.triton ~/.cache   # then remove some")
+        return Judgement("disk", "problem", said, "du -xsh ~/.triton ~/.cache   # then remove some")
     if tight.free < 2 * GIGABYTE:
         said = f"Only {free} are free on the disk of {tight.path}."
-        return Finding("disk", "note", said, "rm -rf ~/.triton/cache   # it is made again")
-    return Finding("disk", "ok", f"At least {free} of disk are free.")
+        return Judgement("disk", "note", said, "rm -rf ~/.triton/cache   # it is made again")
+    return Judgement("disk", "ok", f"At least {free} of disk are free.")
 
 
-CHECKS: tuple[Callable[[Machine], Finding | None], ...] = (
+CHECKS: tuple[Callable[[Machine], Judgement | None], ...] = (
     platform,
     gpu,
     driver,

@@ -1,0 +1,1 @@
+"""Is this machine fit for the course? `tritonbook doctor` says."""

@@ -1,0 +1,42 @@
+"""Modules from text: Triton reads a kernel's source again, by the name of its file."""
+
+from __future__ import annotations
+
+import importlib.util
+import linecache
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+def remember(file: str, text: str) -> None:
+    """Let tracebacks and Triton find the source. No time stamp: the entry is never refreshed."""
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+
+
+def module_of(text: str, file: str, name: str, names: Mapping[str, Any]) -> ModuleType:
+    """The module that `text` gives, as if it stood in `file`. names: what it finds there."""
+    remember(file, text)
+    module = ModuleType(name)
+    module.__file__ = file
+    vars(module).update(names)
+    exec(compile(text, file, "exec", dont_inherit=True), vars(module))
+    return module
+
+
+def imported(path: Path, name: str) -> ModuleType:
+    """The module in a file, under this name; it is run once in a process."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{path} is no Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
