@@ -96,7 +96,7 @@ MUTANTS = {
     ],
     "bias_gelu": [
         Mutant("bias_missing", "bias-missing", ("    x += bias\n", "")),
-        Mutant("row_in_the_columns", "row-in-the-columns", ("pid_n * BLOCK_SIZE", "pid_m * BLOCK_SIZE")),
+        Mutant("row_in_the_columns", "unwritten-tail", ("pid_n * BLOCK_SIZE", "pid_m * BLOCK_SIZE")),
         Mutant("sigmoid_of_u", "sigmoid-of-u", ("tl.sigmoid(2 * u)", "tl.sigmoid(u)")),
         Mutant("square_for_cube", "square-for-cube", ("0.044715 * x * x * x", "0.044715 * x * x")),
         Mutant("erf_form", "erf-form", ("out = x * tl.sigmoid(2 * u)", "out = 0.5 * x * (1 + tl.erf(x * 0.7071067811865476))")),

@@ -36,12 +36,6 @@ def row_added_twice(x):
     return torch.where(inside, x[rows.clamp_max(x.shape[0] - 1)].softmax(-1), float("nan"))
 
 
-def first_row_only(x):
-    """The rest is not written: no number."""
-    first = torch.arange(x.shape[0])[:, None] == 0
-    return torch.where(first, x.softmax(-1), float("nan"))
-
-
 def half_sum(x, *, dtype):
     """Exponentials and their sum rounded to half precision: to float16, unless x is bfloat16."""
     kind = dtype if dtype == torch.bfloat16 else torch.float16
@@ -90,11 +84,6 @@ EITHER_FORM = {
 }
 
 SUSPECTS = EITHER_FORM | {
-    "row-in-the-columns": (
-        first_row_only,
-        "Only row 0 was written. Is `pid_m` in `offs_n`? The columns of every row begin at 0; the "
-        "row belongs into the address.",
-    ),
     "divided-by-n": (
         lambda x: torch.exp(x - x.amax(-1, keepdim=True)) / x.shape[-1],
         "The exponentials were divided by the number of columns, not by their sum.",

@@ -28,7 +28,7 @@ MUTANTS = {
             ("    e = tl.exp(x - tl.max(x, axis=0))\n", ""),
             ("out = e * (1.0 / tl.sum(e, axis=0))", "out = tl.softmax(x)"),
         ),
-        Mutant("row_in_the_columns", "row-in-the-columns", ("offs_n = tl.arange", "offs_n = pid_m * BLOCK_N + tl.arange")),
+        Mutant("row_in_the_columns", "unwritten-tail", ("offs_n = tl.arange", "offs_n = pid_m * BLOCK_N + tl.arange")),
         Mutant("masked_lanes_are_zero", "padding-counted", (OTHER, ", other=0.0")),
         Mutant("other_forgotten", "padding-counted", (OTHER, ""), only="interpreter"),
         Mutant(

@@ -44,13 +44,6 @@ def _row_added_twice(x, w, eps):
     return rmsnorm_ref(read, w, eps).reshape(x.shape)
 
 
-def _first_row_only(x, w, eps):
-    """The rest is not written: no number."""
-    normed = rmsnorm_ref(x, w, eps).reshape(-1, x.shape[-1])
-    first = torch.arange(normed.shape[0])[:, None] == 0
-    return torch.where(first, normed, float("nan")).reshape(x.shape)
-
-
 def _scaled(x, w, eps, total):
     return x * torch.rsqrt(total.double() / x.shape[-1] + eps) * w
 
@@ -145,15 +138,6 @@ SUSPECTS = {
         "the store.",
     ),
     "sum-in-half-precision": (_half_total, IN_HALF),
-}
-
-
-ROW_SUSPECTS = SUSPECTS | {
-    "row-in-the-columns": (
-        _first_row_only,
-        "Only row 0 was written. Is `pid_m` in `offs_n`? The columns of every row begin at 0; the "
-        "row belongs into the address.",
-    ),
 }
 
 
@@ -356,7 +340,7 @@ CHECKS = {
         launches=1,
         programs=one_a_row,
         tolerance=rounded_once(terms=4096),
-        mistakes=ROW_SUSPECTS,
+        mistakes=SUSPECTS,
     ),
     "rmsnorm_loop": Check(
         rmsnorm_ref,

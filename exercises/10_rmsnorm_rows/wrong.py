@@ -40,7 +40,7 @@ def rmsnorm_row(x, w, eps=1e-6):
 MUTANTS = {
     "rmsnorm_row": [
         Mutant("masked_lanes_as_in_softmax", "squares-overflow", ("x = tl.load(x_ptrs, mask=mask_n, other=0.0)", 'x = tl.load(x_ptrs, mask=mask_n, other=float("-inf"))')),
-        Mutant("row_in_the_columns", "row-in-the-columns", ("offs_n = tl.arange", "offs_n = pid_m * BLOCK_N + tl.arange")),
+        Mutant("row_in_the_columns", "unwritten-tail", ("offs_n = tl.arange", "offs_n = pid_m * BLOCK_N + tl.arange")),
         Mutant("eps_after_the_root", "no-eps", ("tl.rsqrt(mean_square + eps)", "(tl.rsqrt(mean_square) + eps)")),
         Mutant("root_for_its_inverse", "root-for-its-inverse", ("tl.rsqrt(", "tl.sqrt(")),
         Mutant("eps_before_the_mean", "eps-before-the-mean", ("axis=0) / N", "axis=0) / N + eps / N - eps")),
