@@ -117,7 +117,6 @@ BIAS_CASES = [
 ]
 
 
-
 def after_the_bias(formula):
     return lambda x, bias: formula(x + bias)
 

@@ -262,6 +262,7 @@ def full_lengths(M, N):
 
 ONE_EMPTY = tensor(3, dtype="int32", values="integers", low=1, high=20, planted={1: 0})
 
+
 def two_walks(fn):
     """In the interpreter, where every load and store is seen."""
     x = torch.randn(2, 200, device=DEVICE)
