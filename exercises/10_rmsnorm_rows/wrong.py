@@ -103,7 +103,7 @@ def rmsnorm_row(x, w, eps=1e-6):
         ),
         Mutant("sum_in_each_lane", "sum-in-each-lane", ("squares += x * x", "squares += tl.sum(x * x, axis=0)")),
         Mutant("last_piece_left_out", "last-piece-left-out", ("dtype=tl.float32)\n    for start in range(0, N, BLOCK_N)", "dtype=tl.float32)\n    for start in range(0, N - BLOCK_N + 1, BLOCK_N)")),
-        Mutant("second_walk_without_step", "property", ("/ N + eps)\n\n    for start in range(0, N, BLOCK_N):", "/ N + eps)\n\n    for start in range(0, N):"), only="interpreter"),
+        Mutant("second_walk_in_half_steps", "property", ("/ N + eps)\n\n    for start in range(0, N, BLOCK_N):", "/ N + eps)\n\n    for start in range(0, N, BLOCK_N // 2):"), only="interpreter"),
         Mutant("only_the_last_piece", "last-piece-only", ("squares += x * x", "squares = x * x")),
         Mutant("mask_of_the_first_piece", ("out-of-bounds-store", "reads-outside"), (SECOND_PASS, SECOND_PASS.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
         Mutant("no_mask_in_pass_two", ("out-of-bounds-store", "race"), (LOOP_STORE, LOOP_STORE.replace(", mask=mask_n", ""))),
