@@ -42,9 +42,10 @@ doctor()
 # 1. Run the cells from top to bottom, with Shift+Enter, and read as you go.
 # 2. A cell with `# YOUR CODE HERE` has a **gap**. The comment above the gap says what is missing,
 #    and about how many lines. The line below it (`pass`, or one that begins with `raise`) only keeps
-#    the gap open: put your lines in its place.
+#    the gap open: put your lines in its place. As long as a `raise` stands there, the check says
+#    that the gap is open.
 # 3. The next code cell is the **check**. Its card says *passed*, or what is wrong and where.
-#    `show_cases(copy)` prints what the check of `copy` tries.
+#    `show_cases(tile_ranges)` prints what the check of `tile_ranges` tries.
 # 4. Stuck? Under each gap are three hints. Open them one at a time.
 # 5. `progress()`, at the end, shows how far you are. It stays on this machine.
 #
@@ -55,15 +56,15 @@ doctor()
 # ## The idea of the whole course
 #
 # A processor with one core runs a loop: element 0, element 1, element 2. A GPU has about a hundred
-# processors (NVIDIA calls one a *streaming multiprocessor*, SM), and each keeps many pieces of work
-# in flight. So we turn the loop around. We write down what happens to **one piece**, and the GPU
-# runs that text many times at once.
+# processors (NVIDIA calls one a *streaming multiprocessor*, SM), and each works on many
+# pieces of data at once. So we turn the loop around. We write the code for **one piece**, and the
+# GPU runs that code many times at once.
 #
 # Four words are enough for this:
 #
 # - A **tile** is a piece of the data, for example 1024 neighbouring elements. Its places are its
 #   *lanes*.
-# - A **program** is one run of the text. It usually works on one tile. (CUDA and the literature
+# - A **program** is one run of that code. It usually works on one tile. (CUDA and the literature
 #   call it a *thread block* or *CTA*. We say program.)
 # - The **grid** says how many programs run. Each gets a number, its program id or `pid`.
 # - A **mask** switches off the lanes of a tile that have no element.
@@ -129,7 +130,7 @@ check(tile_ranges)
 # %% [markdown]
 # ## How a kernel is written
 #
-# A **kernel** is the text that all programs run. A **wrapper** is an ordinary Python function that
+# A **kernel** is the code that all programs run. A **wrapper** is an ordinary Python function that
 # allocates the result, chooses the grid and launches the kernel. Here are the six things that you
 # will meet in both:
 #
@@ -140,7 +141,7 @@ check(tile_ranges)
 #   known before the kernel runs, so `BLOCK_SIZE` is marked `tl.constexpr`.
 # - `x_ptr` is the address of the first element of `x`. `x_ptr + offs` are the addresses of a tile.
 # - `tl.load(addresses, mask=mask)` fetches a tile from memory, and `tl.store(addresses, values,
-#   mask=mask)` writes one. Lanes whose mask is false are left alone.
+#   mask=mask)` writes one. Lanes whose mask is false touch no memory.
 #
 # These are the numbers that program 2 of the picture computes, lane by lane:
 
@@ -281,14 +282,14 @@ show_tiles(copy, torch.arange(600.0, device=DEVICE))
 # have two owners.
 #
 # A GPU also reads memory that is not yours without complaint, as long as it belongs to your process.
-# The check surrounds every tensor with NaN and with large numbers. A kernel that looks over the edge
-# gives itself away.
+# The check surrounds every tensor with NaN and with large numbers. So a kernel that reads past an end
+# gets a result that is plainly wrong.
 #
 # ## Recap
 #
 # - A kernel is what happens to one tile. Programs run it, each with its own `pid`.
 # - `pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)` are the elements of program `pid`.
-# - The grid rounds up, and the mask takes back what was rounded.
+# - The grid rounds up, and the mask switches off the lanes that are too many.
 # - A result can be right by luck. Checks use sizes that leave no room for luck.
 #
 # <details><summary>Common mistakes</summary>

@@ -7,13 +7,16 @@ BODY = "num_programs = (n + block - 1) // block  # rounds up"
 MUTANTS = {
     "tile_ranges": [
         Mutant("rounds_down", "last-tile-missing", (BODY, "num_programs = n // block")),
-        Mutant("a_program_for_nothing", "one-program-too-many", (BODY, "num_programs = max(1, (n + block - 1) // block)")),
+        Mutant("a_program_for_nothing", "program-without-elements", (BODY, "num_programs = max(1, (n + block - 1) // block)")),
         Mutant("always_one_more", "one-program-too-many", (BODY, "num_programs = n // block + 1")),
         Mutant("not_clipped", "past-the-end", ("min((pid + 1) * block, n)", "(pid + 1) * block")),
         Mutant("end_is_included", "last-inclusive", ("min((pid + 1) * block, n)", "min((pid + 1) * block, n) - 1")),
         Mutant("clipped_to_n_minus_1", "wrong-values", ("(pid + 1) * block, n)", "(pid + 1) * block, n - 1)")),
         Mutant("tiles_overlap", "wrong-values", ("ranges.append((pid * block,", "ranges.append((pid,")),
-        Mutant("pairs_of_first_and_size", "wrong-values", ("min((pid + 1) * block, n)", "block")),
+        Mutant("pairs_of_first_and_size", "first-and-block", ("min((pid + 1) * block, n)", "block")),
+        Mutant("pairs_of_first_and_length", "first-and-length", ("min((pid + 1) * block, n)", "min(block, n - pid * block)")),
+        Mutant("begins_at_pid", "begins-at-pid", ("(pid * block, min((pid + 1) * block, n))", "(pid, min(pid + block, n))")),
+        Mutant("returns_in_the_loop", "first-range-only", ("    return ranges", "        return ranges\n    return []")),
         Mutant("returns_nothing", "wrong-type", ("    return ranges", "    ranges = ranges")),
         Mutant("returns_the_count", "wrong-values", ("    return ranges", "    return num_programs")),
         Mutant("untouched", "not-attempted", (BODY, 'raise NotImplementedError("TODO: fill in tile_ranges")')),

@@ -1,5 +1,6 @@
 """What the checks of 01_vector_add try: cases, references, and mistakes that have a name."""
 
+import torch
 import triton
 
 from tritonbook.checking import Check, case, tensor
@@ -8,9 +9,9 @@ from .page import add_ref
 
 CASES = [
     case("exactly one tile", x=tensor(1024), y=tensor(1024)),
-    case("one element more than a tile", x=tensor(1025), y=tensor(1025)),
     case("less than a tile", x=tensor(98), y=tensor(98)),
     case("half precision", dtype="float16", x=tensor(3000), y=tensor(3000)),
+    case("one element more than a tile", x=tensor(1025), y=tensor(1025)),
     case("two dimensions", x=tensor(5, 300), y=tensor(5, 300)),
     case("shapes that differ", x=tensor(8), y=tensor(9), raises=ValueError),
 ]
@@ -19,6 +20,11 @@ SUSPECTS = {
     "one-operand-twice": (lambda x, y: x + x, "This is x + x. Does the second load use `y_ptr`?"),
     "other-operand-twice": (lambda x, y: y + y, "This is y + y. Does the first load use `x_ptr`?"),
     "product": (lambda x, y: x * y, "This is the product x * y, not the sum."),
+    "difference": (lambda x, y: x - y, "This is the difference x - y, not the sum."),
+    "rounded-to-half": (
+        lambda x, y: (x + y).to(torch.float16).to(x.dtype),
+        "The sum was rounded to float16. Keep it in the dtype of x and y.",
+    ),
 }
 
 HIDDEN_CASES = [
@@ -48,8 +54,8 @@ def few_programs(x, y, tiles_per_program=2):
 
 TILED_CASES = [
     case("two tiles, one program", x=tensor(2048), y=tensor(2048)),
-    case("one element more", x=tensor(2049), y=tensor(2049)),
     case("the last program has one tile", x=tensor(3000), y=tensor(3000)),
+    case("one element more", x=tensor(2049), y=tensor(2049)),
     case("five tiles each", x=tensor(7000), y=tensor(7000), options={"tiles_per_program": 5}),
     case("one tile each", x=tensor(1500), y=tensor(1500), options={"tiles_per_program": 1}),
 ]

@@ -198,17 +198,19 @@ show_tiles(add, torch.randn(2500, device=DEVICE), torch.randn(2500, device=DEVIC
 # ## Below a program: warps and threads
 #
 # You think in tiles. The GPU has no tiles. It has **threads**, each with a few *registers* (places for
-# a number each), and runs them 32 at a time: such a group of 32 is a **warp**, and all its threads do the same instruction
-# together. Triton shares the lanes of a tile out among the threads of the program's warps. By
-# default there are four warps (`kernel[grid](..., num_warps=8)` asks for eight). Four have 128 threads,
-# so each thread holds 8 of your 1,024 lanes.
+# a number each), and runs them 32 at a time: such a group of 32 is a **warp**, and all its threads do
+# the same instruction together. Triton shares the lanes of a tile out among the threads of the
+# program's warps. By default there are four warps (`kernel[grid](..., num_warps=8)` asks for
+# eight). Four have 128 threads, so each thread holds 8 of your 1,024 lanes.
 
 # %%
 pictures("vector_add").draw_warps(block=1024, num_warps=4)
 
 # %% [markdown]
 # In CUDA you would write the code of one thread. In Triton you write the code of all threads of a
-# program together, and the compiler decides which lane lies where.
+# program together, and the compiler decides which lane lies where. The picture shows float16: a thread
+# takes neighbours of 16 bytes together, here 8. In float32 these are only 4, so each thread holds
+# two groups of 4.
 #
 # ## The other way to divide the work
 #
@@ -221,8 +223,8 @@ from tritonbook.seeing.pictures import draw_tiling
 draw_tiling(n=10, block=2, tiles_per_program=2)
 
 # %% [markdown]
-# Why would you want this? Starting a program costs a little: it needs a place on the GPU, and it
-# computes the same addresses again. With several tiles per program you pay for the start once. The
+# Why would you want this? Starting a program costs a little: the GPU has to find room for it, and
+# it computes its addresses anew. With several tiles per program you pay for the start once. The
 # price is that there are fewer programs, and a GPU needs many to keep busy. You will measure both.
 #
 # ## Task 2. k tiles per program
@@ -333,8 +335,8 @@ timed = bench(
 
 # %% [markdown]
 # Guess before you look. A GPU can move only so many bytes a second, and that limit, not the
-# addition, decides how long `add` takes. The H100 of the stored run copies 2,967 GB/s. What your own
-# GPU copies, `print(timed.peaks)` says.
+# addition, decides how long `add` takes. The H100 of the stored run reads and writes 2,967 GB/s
+# together when it copies. `print(timed.peaks)` says what your own GPU does.
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -372,10 +374,11 @@ timed.plot()
 
 # %% [markdown]
 # **Read it.** All four are almost equally fast, and near the *floor*, the time that a plain copy of as
-# many bytes takes (the table says the same as a share of the ceiling). `add` does one addition for 12 bytes, so it waits for memory whatever
-# you do. Such a kernel is *memory-bound*. How the work is divided matters little here, as long as
-# there are enough programs to ask for memory at the same time. It will matter in page 11, where a
-# few long rows start too few programs.
+# many bytes takes (*% of ceiling* in the table: how near they come to a copy's speed). `add` does
+# one addition for 12 bytes, so it waits for memory whatever you do. Such a kernel is
+# *memory-bound*. How the work is divided matters little here, as long as there are enough programs
+# to ask for memory at the same time. It will matter in page 11, where a few long rows start too few
+# programs.
 #
 # ## Stretch: as many programs as you like
 #

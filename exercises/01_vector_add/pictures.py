@@ -11,7 +11,8 @@ WARP = 32  # threads of a warp, on every NVIDIA GPU
 def draw_warps(block: int, num_warps: int) -> Picture:
     """A tile of `block` lanes on the threads of one program's warps, neighbours side by side.
 
-    Raises ValueError where the lanes do not fill the threads evenly.
+    The compiler gives a thread at most 16 bytes of neighbours at once: 1024 lanes on 4 warps lie
+    like this in half precision. Raises ValueError where the lanes do not fill the threads evenly.
     """
     threads = num_warps * WARP
     if block % threads:

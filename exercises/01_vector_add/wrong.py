@@ -29,6 +29,8 @@ MUTANTS = {
         Mutant("one_program", "unwritten-tail", ("triton.cdiv(n_elements, 1024)", "1")),
         Mutant("second_load_reads_x", "one-operand-twice", ("tl.load(y_ptr + offs", "tl.load(x_ptr + offs")),
         Mutant("multiplies", "product", ("x + y, mask", "x * y, mask")),
+        Mutant("subtracts", "difference", ("x + y, mask", "x - y, mask")),
+        Mutant("rounds_to_half", "rounded-to-half", ("x + y, mask", "(x + y).to(tl.float16), mask")),
         Mutant(
             "writes_into_x",
             ("input-changed", "aliases-input"),

@@ -119,6 +119,11 @@ BENCH_SUSPECTS = {
         "This is in seconds. `gpu.clock()` gives seconds, the result is in milliseconds.",
     ),
     "microseconds": (timed(ms=1e6), "This is in microseconds, a thousand times too many."),
+    "thousandths-of-seconds": (
+        timed(ms=1e-3),
+        "A million times too small. A second has 1000 milliseconds: multiply, do not divide.",
+    ),
+    "negative": (timed(ms=-1e3), "The time is negative. Take the end minus the start."),
     "swapped": (
         swapped,
         "`rep` calls were the warm-up and `warmup` calls were timed: the two are swapped.",
@@ -230,13 +235,26 @@ ROOFLINE_SUSPECTS = {
         lambda bytes, flops, bw, peak: max(two_times(bytes, flops, bw * 2**30 / 1e9, peak)),
         "A GB/s is 1e9 bytes a second, not 2**30.",
     ),
+    "no-brackets": (
+        lambda bytes, flops, bw, peak: max(bytes / bw * 1e12, flops / peak * 1e15),
+        "`a / b * c` is `(a / b) * c`. Put a peak and its unit into brackets.",
+    ),
+    "rate-over-amount": (
+        lambda bytes, flops, bw, peak: max(bw * 1e12 / (bytes or 1), peak * 1e15 / (flops or 1)),
+        "A rate was divided by an amount. A time is an amount over a rate.",
+    ),
+    "whole-number": (lambda *a: max(two_times(*a)) // 1, "The fraction was cut off."),
+    "divided-by-a-thousand": (
+        lambda *a: max(two_times(*a)) / 1e6,
+        "A million times too small. A second has 1000 milliseconds: multiply, do not divide.",
+    ),
     "too-small": (
         lambda *a: max(two_times(*a)) / 1e3,
         "A thousand times too small. Is this in seconds?",
     ),
     "too-large": (
         lambda *a: max(two_times(*a)) * 1e3,
-        "A thousand times too large. Is this in microseconds?",
+        "A thousand times too large. A second has 1e3 milliseconds, a GB/s is 1e9 bytes a second.",
     ),
 }
 
@@ -298,17 +316,18 @@ def waits(
     order=lambda call: call["ts"],
     cats=("cuda_runtime",),
     names=WAITING_CALLS,
+    operator_cats=("cpu_op",),
     one_thread=True,
+    result=lambda operator, call: (operator["name"], call["dur"]),
 ):
     def find(trace):
         calls = [e for e in trace if e["cat"] in cats and e["name"] in names]
         found = []
         for call in sorted(calls, key=order):
-            operators = [e for e in trace if e["cat"] == "cpu_op" and inside(e, call)]
+            operators = [e for e in trace if e["cat"] in operator_cats and inside(e, call)]
             if one_thread:
                 operators = [e for e in operators if e["tid"] == call["tid"]]
-            name = outermost(operators)["name"] if operators else call["name"]
-            found.append((name, call["dur"]))
+            found.append(result(outermost(operators) if operators else call, call))
         return found
 
     return find
@@ -345,6 +364,10 @@ SYNC_SUSPECTS = {
         waits(inside=begins_before),
         "An operator that ends before the wait does got it. The whole call must lie inside.",
     ),
+    "end-never-compared": (
+        waits(inside=lambda e, call: e["ts"] <= call["ts"]),
+        "An operator that ends before the wait does got it. The whole call must lie inside.",
+    ),
     "end-only": (
         waits(inside=ends_after),
         "An operator that begins after the wait did got it. The whole call must lie inside.",
@@ -357,6 +380,30 @@ SYNC_SUSPECTS = {
         waits(cats=("cuda_runtime", "kernel")),
         'A kernel was taken for a wait because of its name. Only `cat == "cuda_runtime"` counts.',
     ),
+    "any-operator": (
+        waits(operator_cats=("cpu_op", "user_annotation")),
+        'An annotation was taken for an operator. Only `cat == "cpu_op"` counts.',
+    ),
+    "launches-too": (
+        waits(names=(*WAITING_CALLS, "cudaLaunchKernel", "cudaMemcpyAsync")),
+        "Calls that do not wait are there too. Only the names in `WAITING_CALLS` wait.",
+    ),
+    "time-of-the-operator": (
+        waits(result=lambda operator, call: (operator["name"], operator["dur"])),
+        "This is how long the operator took. Give how long its waiting call took.",
+    ),
+    "name-of-the-call": (
+        waits(result=lambda operator, call: (call["name"], call["dur"])),
+        "This is the name of the waiting call. Give that of the outermost operator around it.",
+    ),
+    "milliseconds": (
+        waits(result=lambda operator, call: (operator["name"], call["dur"] / 1e3)),
+        "`dur` is in microseconds already.",
+    ),
+    "only-in-operators": (
+        lambda trace: [found for found in find_sync_ref(trace) if found[0] not in WAITING_CALLS],
+        "A wait in no operator is missing. It gives its own name.",
+    ),
     "copies-forgotten": (
         waits(names=[name for name in WAITING_CALLS if "Memcpy" not in name]),
         "Not all of `WAITING_CALLS` were looked for: `cudaMemcpy` waits as well.",
@@ -368,6 +415,10 @@ SYNC_SUSPECTS = {
     "order-of-the-list": (
         waits(order=lambda call: 0),
         "The waits are in the order of the list. They should be in order of time.",
+    ),
+    "order-of-the-ends": (
+        waits(order=lambda call: call["ts"] + call["dur"]),
+        "The waits are in the order in which they end. Sort them by their start, `ts`.",
     ),
     "longest-first": (
         waits(order=lambda call: -call["dur"]),
@@ -417,7 +468,7 @@ TWO_THREADS = [
     event("autograd::engine", "cpu_op", 0, 1000, tid=2),
     event("aten::nonzero", "cpu_op", 200, 300, tid=1),
     event("cudaStreamSynchronize", "cuda_runtime", 250, 100, tid=1),
-    event("cudaEventSynchronize", "cuda_runtime", 600, 20, tid=3),
+    event("cudaEventSynchronize", "cuda_runtime", 270, 20, tid=3),
 ]
 
 TOO_SHORT = [
@@ -436,8 +487,8 @@ MISLEADING = [
 ]
 
 COPIES = [
+    event("aten::copy_", "cpu_op", 0, 95),
     event("aten::to", "cpu_op", 0, 100),
-    event("aten::copy_", "cpu_op", 5, 90),
     event("cudaMemcpy", "cuda_runtime", 10, 80),
     event("aten::to", "cpu_op", 200, 100),
     event("aten::copy_", "cpu_op", 205, 90),

@@ -26,7 +26,7 @@ setup()
 #
 # Your Python program runs on the **host**. The kernels run on the GPU, the **device**. When you
 # launch a kernel, the host puts a note into a queue and goes on at once. The kernel has not even
-# started. That is what makes GPUs fast, and what makes them hard to time.
+# started. That makes GPUs fast, and hard to time.
 #
 # To see this you need no GPU. This page brings a simulated one: two clocks and a queue, nothing
 # else. Its times are exact, so your code can be checked against them. What you write works on a
@@ -47,9 +47,9 @@ with simulated_gpu() as device:
 timeline(device.trace, "Three launches, then the host waits", "simulated")
 
 # %% [markdown]
-# Three launches took 0.6 ms of the host. The work itself took 6 ms. `gpu.clock()` reads the host's
-# clock, in seconds. `gpu.synchronize()` makes the host wait until the queue is empty; on a real GPU
-# it calls `torch.cuda.synchronize()`.
+# Three launches took 0.6 ms of the host. The work took 6 ms, from 0.2 ms on. `gpu.clock()`
+# reads the host's clock, in seconds. `gpu.synchronize()` makes the host wait until the queue is
+# empty; on a real GPU it calls `torch.cuda.synchronize()`.
 #
 # ## Four ways to be fooled
 #
@@ -66,7 +66,7 @@ timeline(device.trace, "Three launches, then the host waits", "simulated")
 # |---|---|---|
 # | `bench_ms(fn, warmup, rep)` | `fn()` launches work; two counts | milliseconds of one call |
 # | `intensity(bytes, flops)` | what a kernel moves and computes | operations per byte |
-# | `roofline_ms(bytes, flops, peak_bw, peak_flops)` | and GB/s, TFLOP/s | least milliseconds |
+# | `roofline_ms(bytes, flops, peak_bw, peak_flops)` | the same, and a GPU's limits | least milliseconds |
 #
 # `bench_ms` calls `fn` `warmup` times without timing and then `rep` times with. **Each timed call
 # starts when the GPU is idle and ends when the GPU is idle again.** The result is the median of the
@@ -80,8 +80,8 @@ from tritonbook.timing.trace import WAITING_CALLS
 # %% [markdown]
 # ## Task 1. A benchmark function
 #
-# Write `bench_ms`, about 9 lines. Time it with `gpu`, not with Python's clock: the check runs it on
-# the simulated GPU, with kernels whose times are known. That is what `bench_simulated` is for.
+# Write `bench_ms`, about 9 lines. Time it with `gpu`, not with Python's clock: the check calls
+# `bench_simulated`, which runs it on the simulated GPU, with kernels whose times are known.
 
 
 # %% tags=["answer"] key="bench_ms"
@@ -141,7 +141,7 @@ def bench_simulated(*schedule):
 check(bench_ms)
 
 # %% [markdown]
-# **From now on use `bench`.** It does what you wrote, and more. Before each call it flushes the L2
+# **From now on use `bench`.** It does what you wrote, and more. Before each call it empties the L2
 # cache, the memory on the chip that holds what was used last. It times with *CUDA events*, markers
 # in the GPU's own queue. And it compares the result with what this GPU can do.
 #
@@ -203,8 +203,8 @@ def intensity(bytes, flops):
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
-# An `if` with a `raise` below it, then one division. "Per" is the stroke of the fraction: what
-# stands below it?
+# An `if` with a `raise` below it, then one division. "Per byte": which of the two numbers do you
+# divide by?
 #
 # </details>
 
@@ -268,7 +268,7 @@ check(roofline_ms)
 # |---|---|---|
 # | `x + y` in float32 | 12 for each element | 1 |
 # | GELU in float32 | 8 for each element | 9: six `*`, two `+`, one `tanh` |
-# | `a @ a` in float16, side $n$ | $3 \cdot 2\,n^2$ | $2\,n^3$: each of $n^2$ sums has $n$ `*` and $n$ `+` |
+# | `a @ a` in float16, side $n$ | $3 \cdot 2\,n^2$: two factors, one result | $2\,n^3$: each of $n^2$ sums has $n$ `*` and $n$ `+` |
 
 # %%
 n, side = (2**26, 4096) if DEVICE == "cuda" else (2**10, 64)
@@ -294,7 +294,7 @@ from tritonbook import predict, time_of
 
 predict(
     {
-        "operations per byte at which both of these peaks take equally long": None,
+        "operations per byte at which bytes and operations take equally long": None,
         "ms of x + y, 67,108,864 float32 elements": None,
         "ms of the product of two 4096 x 4096 float16 matrices": None,
     },
@@ -336,11 +336,11 @@ roofline(
 )
 
 # %% [markdown]
-# **Read it.** The line is the roof: no kernel gets above it, but for a percent or two by which two
-# measurements differ. Left of the bend a kernel waits for
-# bytes (*memory-bound*), right of it for arithmetic (*compute-bound*). Add and GELU, at 1/12 and 9/8
-# operations per byte, lie far to the left; the product, at 1,365, to the right. All three nearly
-# touch the roof, so nothing is left to win in them.
+# **Read it.** The line is the roof: no kernel gets above it, except by the percent or two that
+# measurements differ. Left of the bend a kernel waits for bytes (*memory-bound*), right of it for
+# arithmetic (*compute-bound*). Add and GELU, at 1/12 and 9/8 operations per byte, lie far to the
+# left; the product, at 1,365, to the right. All three nearly touch the roof, so nothing is left to
+# win in them.
 #
 # ## The hidden wait
 #

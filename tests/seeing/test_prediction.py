@@ -215,7 +215,7 @@ DERIVED = {
     "23_fused_mlp": (384_000, 0.119, 1.1),
     "24_mlp_one_kernel": (115_200, 2.5),
     "31_op_library": (12, 54_000),
-    "40_rope": (8_192, 0.057, 10),
+    "40_rope": (8_192, 0.057, 8),
     "41_flash_attention": (6_144, 0.42),
     "42_flash_gqa": (62, 524_288, 4),
     "43_flash_backward": (10_240, 4.5),
@@ -230,6 +230,7 @@ CLOSE = {
     ("21_matmul_grouped", 1),
     ("23_fused_mlp", 1),
     ("40_rope", 1),
+    ("40_rope", 2),
     ("41_flash_attention", 1),
     ("43_flash_backward", 1),
 }
@@ -243,6 +244,7 @@ TABLES = {
     "12_rmsnorm_choose": {"timed": "rmsnorm_rows_per_program"},
     "20_matmul": {"sizes": "matmul_sizes"},
     "21_matmul_grouped": {"sizes": "matmul_groups", "layer": "linear_act_ways"},
+    "40_rope": {"timed": "rope"},
     "43_flash_backward": {"timed": "flash_backward"},
     "44_llama_block": {"timed": "llama_parts"},
 }
