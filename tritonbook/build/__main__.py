@@ -170,7 +170,9 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     )
     Console(width=None if sys.stdout.isatty() else 160).print(matrix.table(done))
     if not (options.exercise or options.key or options.dtype):
-        matrix.remember(sync.chosen(options.root), done, options.root / matrix.KNOWN)
+        matrix.remember(
+            chosen(folder=options.root / "exercises"), done, options.root / matrix.KNOWN
+        )
     bad = [row for row in done if not row.good]
     killed = sum(row.verdict == "killed" and row.kind == "mutant" for row in done)
     mutants = sum(row.kind == "mutant" for row in done)
