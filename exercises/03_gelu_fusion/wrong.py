@@ -80,7 +80,7 @@ MUTANTS = {
         Mutant("root_missing", "root-missing", ("SQRT_2_OVER_PI * (", "SQRT_2_OVER_PI * SQRT_2_OVER_PI * (")),
         Mutant("factor_missing", "factor-missing", ("SQRT_2_OVER_PI * (", "1.0 * (")),
         Mutant("u_in_half_precision", ("half-arithmetic", "rounded-between"), ("out = x * tl.sigmoid(2 * u)", "u = u.to(out_ptr.dtype.element_ty).to(tl.float32)\n    out = x * tl.sigmoid(2 * u)")),
-        Mutant("rough_constant", "wrong-values", ("SQRT_2_OVER_PI * (", "0.8 * (")),
+        Mutant("rough_constant", ("wrong-values", "wrong-by-value"), ("SQRT_2_OVER_PI * (", "0.8 * (")),
         Mutant("constant_of_two_digits", "wrong-values", ("0.044715 * x * x * x)", "0.045 * x * x * x)")),
         Mutant(
             "everything_in_the_tensors_dtype",

@@ -88,7 +88,7 @@ MUTANTS = {
         Mutant("maximum_of_the_tile_only", "maximum-of-the-last-tile", ("m_new = tl.maximum(m_i, tl.max(x, axis=0))", "m_new = tl.max(x, axis=0)")),
         Mutant("starts_at_minus_infinity", "starts-at-minus-infinity", ("m_i = -1e38", 'm_i = float("-inf")')),
         Mutant("starts_at_zero", "maximum-not-subtracted", ("m_i = -1e38", "m_i = 0.0")),
-        Mutant("sum_starts_at_one", ("maximum-not-subtracted", "constant-factor", "wrong-values"), ("m_i = -1e38", "m_i = 0.0"), ("l_i = 0.0", "l_i = 1.0")),
+        Mutant("sum_starts_at_one", ("maximum-not-subtracted", "constant-factor", "wrong-values", "off-by-row"), ("m_i = -1e38", "m_i = 0.0"), ("l_i = 0.0", "l_i = 1.0")),
         Mutant("masked_lanes_are_zero", "padding-counted", (OTHER, ", other=0.0")),
         Mutant("other_forgotten", "padding-counted", (OTHER, ""), only="interpreter"),
         Mutant("no_first_load_mask", ("reads-outside", "wrong-values"), (FIRST_LOAD, "tl.load(x_ptrs)"), only="interpreter"),
