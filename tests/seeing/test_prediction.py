@@ -221,6 +221,8 @@ DERIVED = {
     "43_flash_backward": (10_240, 4.5),
     "44_llama_block": (1_376_256, 2.92),
     "45_llama_decode_train": (5.545, 12_800),
+    "50_split_kv_decode": (134.2, 25_600, 33),
+    "54_linear_cross_entropy": (1051, 65.7, 24_000),
     "64_gluon_matmul": (3, 208),
     "65_gluon_attention": (4, 192),
 }
@@ -254,6 +256,12 @@ LEFT = {
         "ours": [math.log(256)],
         "q": torch.randn(1, 8, 1, 16, device=DEVICE),
         "kv": torch.randn(2, 1, 2, 100, 16, device=DEVICE),
+    },
+    "50_split_kv_decode": {
+        "k_cache": torch.randn(7, 16, 2, 32, device=DEVICE),
+        "v_cache": torch.randn(7, 16, 2, 32, device=DEVICE),
+        "table": torch.randperm(7, device=DEVICE).view(1, 7).to(torch.int32),
+        "lengths": torch.tensor([100], device=DEVICE, dtype=torch.int32),
     },
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
