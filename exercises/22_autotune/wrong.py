@@ -98,7 +98,7 @@ MUTANTS = {
         Mutant("one_config", "property", ("configs=sizes", "configs=sizes[:1]")),
         Mutant("not_stored", ("unscaled", "not-attempted"), (SCALE_STORE, "tl.store(x_ptr + offs * stride_xn, x, mask=mask)")),
         Mutant("in_half_precision", "scaled-in-half-precision", (SCALED, "scaled = x * s")),
-        Mutant("squared", "wrong-values", (SCALED, "scaled = (x.to(tl.float32) * x * s).to(x.dtype)")),
+        Mutant("squared", "off-by-an-input", (SCALED, "scaled = (x.to(tl.float32) * x * s).to(x.dtype)")),
         Mutant("added", "added", (SCALED, "scaled = (x.to(tl.float32) + s).to(x.dtype)")),
         Mutant("no_store_mask", ("out-of-bounds-store",), (SCALE_STORE, "tl.store(x_ptr + offs * stride_xn, scaled)")),
         Mutant("no_load_mask", ("reads-outside",), ("mask=mask)\n    scaled", ")\n    scaled"), only="interpreter"),

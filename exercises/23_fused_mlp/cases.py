@@ -1,9 +1,6 @@
 """What the checks of 23_fused_mlp try: cases, references, and mistakes that have a name."""
 
-import ast
 import dataclasses
-import inspect
-import textwrap
 
 import torch
 
@@ -303,24 +300,6 @@ def kernels_of(fn, *call):
     return seen
 
 
-def sums_in_float32(fn):
-    """The interpreter multiplies float32 as it is; a GPU's tensor cores do not, unless told to."""
-    x, w = torch.ones(2, 3, device=DEVICE), torch.ones(3, 4, device=DEVICE)
-    for kernel in kernels_of(fn, x, w, w):
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kernel)))
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        dots = [node for node in calls if ast.unparse(node.func).endswith("dot")]
-        told = [{word.arg for word in node.keywords} for node in dots]
-        assert all(words & {"input_precision", "allow_tf32"} for words in told), (
-            "A tl.dot does not say input_precision. On a GPU it cuts float32 inputs to TF32, three "
-            'decimal digits. Ask for input_precision="ieee".'
-        )
-        assert "tf32" not in ast.unparse(tree).replace("allow_tf32=False", ""), (
-            "A tl.dot asks for TF32, three decimal digits of float32. Ask for "
-            'input_precision="ieee".'
-        )
-
-
 def gate_and_up(M, D, H, layout="contiguous"):
     """x, w_gate and w_up of these sizes."""
     w_gate, w_up = (tensor(D, H, scale=D**-0.5, layout=layout) for _ in range(2))
@@ -442,7 +421,7 @@ CHECKS = {
         launches=1,
         tolerance=two_products,
         mistakes=GATE_UP_MISTAKES,
-        also=[sums_in_float32],
+        no_tf32=True,
     ),
     "mlp_swiglu": Check(
         mlp_swiglu_ref,

@@ -1,12 +1,7 @@
 """What the checks of 24_mlp_one_kernel try: cases, references, and mistakes that have a name."""
 
-import ast
-import inspect
-import textwrap
-
 import torch
 
-from tritonbook import DEVICE, hook_launch
 from tritonbook.checking import Check, Tolerance, case, tensor
 
 from .page import COLUMNS_OF_A_TILE, ROWS_OF_A_TILE, mlp_tile
@@ -409,27 +404,6 @@ FUSED_MISTAKES = {
 }
 
 
-def sums_in_float32(fn):
-    """The interpreter multiplies float32 as it is; a GPU's tensor cores do not, unless told to."""
-    seen = []
-
-    def note(run, kernel, *launch):
-        seen.append(kernel)
-        return run()
-
-    with hook_launch(note):
-        fn(*(torch.ones(*shape, device=DEVICE) for shape in [(2, 3), (3, 4), (4, 2)]))
-    for kernel in seen:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kernel)))
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        dots = [node for node in calls if ast.unparse(node.func).endswith("dot")]
-        told = [{word.arg for word in node.keywords} for node in dots]
-        assert all(words & {"input_precision", "allow_tf32"} for words in told), (
-            "A tl.dot does not say input_precision. On a GPU it cuts float32 inputs to TF32, three "
-            'decimal digits. Ask for input_precision="ieee".'
-        )
-
-
 def small_mlp(M, D, H, N, layout="contiguous"):
     return dict(
         x=tensor(M, D),
@@ -477,6 +451,6 @@ CHECKS = {
         launches=1,
         tolerance=rounded_between,
         mistakes=FUSED_MISTAKES,
-        also=[sums_in_float32],
+        no_tf32=True,
     ),
 }

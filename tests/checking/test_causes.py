@@ -28,7 +28,7 @@ def found(got, unused=()):
         ((X * W)[[2, 2, 2, 2]], "rows-moved", "the result of row 2"),
         (X * W / X.sum(dim=1, keepdim=True), "off-by-row", "a factor of its own (in row 0: 0.09"),
         (X * W - X.amax(dim=1, keepdim=True), "off-by-row", "a summand of its own"),
-        (torch.where(W > 3, 0, X * W), "zeros", "(column 3 to 5 of 6)"),
+        (torch.where(W > 3, 0, X * W), "zeros", "(column 3 to 5 of 6, the second half)"),
         (X * 1.5, "off-by-column", "its weight or bias"),
         (X * W + X**2 * W.flip(0), "wrong-values", "wrong everywhere"),
         (torch.where(ODD_ROWS, X + W, X * W), "wrong-values", "(row 1, 3 of 4"),

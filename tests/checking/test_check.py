@@ -89,6 +89,13 @@ def test_work_done_outside_the_kernel_is_seen_by_muting_it():
     assert report(answers.numpy_after_a_launch).finding.code == "right-without-kernel"
 
 
+def test_what_else_is_allowed_is_listed():
+    """Kills: "only allocation, views and launches" said where a task allows an operator."""
+    assert "allowed here." in report(answers.torch_beside_a_launch).finding.sentence
+    said = report(answers.torch_beside_a_launch, allow=("copy_",)).finding.sentence
+    assert said.endswith("allowed here, and these operators: copy_.")
+
+
 def test_every_wrong_answer_raises_one_line():
     lines = CheckFailed(report(answers.torch_only))._render_traceback_()
     assert len(lines) == 1 and "\n" not in lines[0]

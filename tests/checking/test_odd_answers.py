@@ -121,6 +121,24 @@ def test_nan_in_an_argument_is_no_change_of_it():
     assert run(spoil, count, holds, **options).finding.code == "input-changed"
 
 
+@pytest.mark.parametrize("spoil", [lambda c: c.append(7), lambda c: c[1].update(a=0)])
+def test_a_list_that_is_changed_is_seen(spoil):
+    """Kills: an answer that empties the list it was given, which the next case then lacks."""
+    cases = [case("a list", configs=[math.nan, {"a": 1}, (2, 3)])]
+
+    def kept(configs):
+        return len(configs)
+
+    def spoilt(configs):
+        spoil(configs)
+        return 3
+
+    assert run(kept, kept, cases, key="kept", triton=False).passed
+    found = run(spoilt, kept, cases, key="spoilt", triton=False).finding
+    assert found.code == "input-changed" and "configs" in found.sentence
+    assert len(cases[0].arguments["configs"]) == 3 and cases[0].arguments["configs"][1] == {"a": 1}
+
+
 class EqualToAll:
     def __eq__(self, other):
         return True

@@ -371,6 +371,50 @@ tl.store(out_ptr + offs, 2 * x.item(), mask=mask)""",
     "shape_arg": (
         GOOD,
         "double_kernel[(4,)](x, out, x.shape, BLOCK=64)",
-        "A kernel takes tensors and numbers, and was given a tuple. Pass one",
+        "A kernel takes tensors and numbers, and was given the tuple (150,). Pass one",
+    ),
+    "stride_arg": (
+        GOOD,
+        "double_kernel[(4,)](x, out, x.stride(), BLOCK=64)",
+        "A kernel takes tensors and numbers, and was given the tuple (1,). Pass one number, "
+        "`x.stride(0)`, or all of them with a star: `*x.stride()`.",
+    ),
+    "stride_not_called": (
+        GOOD,
+        "double_kernel[(4,)](x, out, x.stride, BLOCK=64)",
+        "A kernel was given `.stride` itself, which is a method. Call it: `x.stride(0)`.",
+    ),
+    "number_becomes_a_tile": (
+        """\
+acc = 0.0
+for i in range(0, n, BLOCK):
+    tile = tl.full([BLOCK, BLOCK], 1.0, tl.float32)
+    acc += tl.dot(tile, tile)
+tl.store(out_ptr + offs, 0 * tl.sum(acc, axis=0), mask=mask)""",
+        LAUNCH,
+        "`acc` begins as one number and becomes a tile inside the loop. Begin with a tile: "
+        "`acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)`, in the tile's own shape.",
+    ),
+    "accumulator_of_one_number": (
+        """\
+acc = 0.0
+for i in range(0, n, BLOCK):
+    tile = tl.full([BLOCK, BLOCK], 1.0, tl.float32)
+    acc = tl.dot(tile, tile, acc)
+tl.store(out_ptr + offs, 0 * tl.sum(acc, axis=0), mask=mask)""",
+        LAUNCH,
+        "`tl.dot(a, b, acc)` adds to a tile",
+    ),
+    "float_for_a_tensor": (
+        GOOD,
+        "x = 0.5; n = x.shape[0]",
+        "A value of type float stands where a tensor or a tile is expected.",
+    ),
+    "used_too_early": (
+        """\
+tl.store(out_ptr + offs, late, mask=mask)
+late = tl.load(x_ptr + offs, mask=mask)""",
+        LAUNCH,
+        "`late` is",
     ),
 }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
+import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,13 @@ import torch
 
 from ..port import device
 from .cases import Case, dtype_override
-from .compare import compare_plain
+from .compare import WRONG_TENSOR, Tolerance, compare_plain, compare_values
+from .diagnose import Evidence, diagnose
 from .errors import explain_error
-from .guard import same_bits
+from .guard import changed, fresh
 from .judge import Judge
 from .report import CaseResult, Finding
-from .trial import CheckTimeout, Trial, captured_stderr, time_limit
+from .trial import CheckTimeout, Trial, captured_stderr, fence, time_limit
 
 # Findings about values, as against launches, memory or types.
 _VALUE_CODES = (
@@ -72,7 +73,7 @@ class Battery(Judge):
     def _case_finding(self, case: Case, row: CaseResult, thorough: bool) -> Finding | None:
         if case.raises is not None:
             row.remark = f"raised {case.raises.__name__}, as it should"
-            return self._must_raise(case)
+            return self._must_raise(case, case.raises)
         if not self.triton:
             return self._plain(case)
         expected = self.expected(case, 0)
@@ -104,16 +105,16 @@ class Battery(Judge):
             or self._tiles(first)
         )
 
-    def _must_raise(self, case: Case) -> Finding | None:
-        error = self.trial(case).error
-        wanted = case.raises.__name__
+    def _must_raise(self, case: Case, kind: type[BaseException]) -> Finding | None:
+        trial = self.trial(case)
+        error, wanted = trial.error, kind.__name__
         if error is None:
             return Finding(
                 "should-raise", f"This call should raise {wanted}, but it returned a result."
             )
-        if isinstance(error, case.raises):
+        if isinstance(error, kind):
             return None
-        found = explain_error(error, self.timeout)
+        found = self.explained(trial, error)
         if found.code in ("not-attempted", "timeout"):
             return found
         return Finding(
@@ -121,36 +122,69 @@ class Battery(Judge):
         )
 
     def _plain(self, case: Case) -> Finding | None:
-        values, pristine = case.sample(), case.sample()
-        got_args = [values.get(name, value) for name, value in case.arguments.items()]
-        want_args = [pristine.get(name, value) for name, value in case.arguments.items()]
-        got, raised = None, None
-        with captured_stderr() as noise, _fence() as strays:
-            try:
-                with time_limit(self.timeout):
-                    got = self.fn(*got_args, **case.options)
-            except (Exception, CheckTimeout, SystemExit) as error:
-                raised = explain_error(error, self.timeout)
-        self.noise.extend(noise)
-        for code, sentence in strays():
-            return Finding(code, sentence)
-        if raised:
-            return raised
+        mine, pristine = _arguments(case), _arguments(case)
+        got, finding = self._plain_call(mine, case)
+        if finding:
+            return finding
         relative = self.plain_relative()
-        wrong = compare_plain(got, self.reference(*want_args), relative)
+        wanted = self.reference(*pristine)
+        wrong = compare_plain(got, wanted, relative)
         if wrong:
             for code, (formula, sentence) in self.mistakes.items():
-                if compare_plain(got, formula(*want_args), relative) is None:
+                fits = compare_plain(got, formula(*pristine), relative) is None
+                if fits and self._plain_confirmed(formula, case):
                     return Finding(code, sentence)
             if got is None:
                 return Finding("wrong-type", f"{wrong} Is a `return` missing?")
+            if wrong == WRONG_TENSOR:
+                return self._plain_cause(
+                    got, wanted, dict(zip(case.arguments, pristine, strict=True))
+                )
             return Finding("wrong-values", wrong)
-        if any(not same_bits(values[n], pristine[n]) for n in values):
-            return Finding("input-changed", "An argument was changed. Work on a copy.")
+        for name, one, two in zip(case.arguments, mine, pristine, strict=True):
+            if changed(one, two):
+                return Finding("input-changed", f"The argument {name} was changed. Work on a copy.")
         return None
 
+    def _plain_cause(self, got: Any, wanted: Any, arguments: dict[str, Any]) -> Finding:
+        relative = self.plain_relative()
+        difference = compare_values(got, wanted.cpu(), Tolerance(relative, absolute=relative))
+        tensors = {n: v.double() for n, v in arguments.items() if isinstance(v, torch.Tensor)}
+        return diagnose(
+            Evidence(difference, {}, [], None, lambda: False, False, 0.0, inputs=tensors)
+        )
+
+    def _plain_call(self, arguments: list[Any], case: Case) -> tuple[Any, Finding | None]:
+        got, finding = None, None
+        with captured_stderr() as noise, fence() as strays:
+            try:
+                with time_limit(self.timeout):
+                    got = self.fn(*arguments, **case.options)
+            except (Exception, CheckTimeout, SystemExit) as error:
+                finding = explain_error(error, self.timeout)
+        self.noise.extend(noise)
+        for code, sentence in strays():
+            return None, Finding(code, sentence)
+        return got, finding
+
+    def _plain_confirmed(self, formula: Any, case: Case) -> bool:
+        """Whether a mistake explains at least half of a plain function's other wrong cases, where
+        the results are numbers, which may fit by chance."""
+        relative, votes = self.plain_relative(), 0
+        if not _numbers([*case.arguments.values(), self.reference(*_arguments(case))]):
+            return True
+        for other in self.others(case):
+            value = formula(*_arguments(other))
+            wanted = self.reference(*_arguments(other))
+            if compare_plain(value, wanted, relative) is None:
+                continue
+            got, finding = self._plain_call(_arguments(other), other)
+            if finding is None and compare_plain(got, wanted, relative):
+                votes += -1 if compare_plain(got, value, relative) else 1
+        return votes >= 0
+
     def plain_relative(self) -> float:
-        return self.tolerance.relative if self.tolerance else 1e-9
+        return self.tolerance.relative if isinstance(self.tolerance, Tolerance) else 1e-9
 
     def _metered(self, case: Case) -> tuple[Finding | None, bool, Trial | None]:
         """In the interpreter: every lane's address against the tensors' bounds; shared stores.
@@ -167,11 +201,26 @@ class Battery(Judge):
             trial = self.trial(case)
         self._widest = max((math.prod(each.shape) for each in bounds.seen.accesses), default=0)
         if trial.error is not None:
-            return explain_error(trial.error, self.timeout), True, trial
-        for code, sentence in bounds.findings(trial.inputs, trial.watch.outputs):
+            return self.explained(trial, trial.error), True, trial
+        masking_helps = functools.partial(self._right_where_harmless, case)
+        for code, sentence in bounds.findings(trial.inputs, trial.watch.outputs, masking_helps):
             if code != "race" or not self.overlap:
                 return Finding(code, sentence), bounds.left_all_memory, trial
         return None, False, trial
+
+    def _right_where_harmless(self, case: Case) -> bool:
+        """Whether lanes without an element of their own are all that is wrong: they find what a
+        sum or a maximum does not feel, behind each row if need be, and the result is right."""
+        contiguous = {spec.layout for spec in case.specs().values()} == {"contiguous"}
+        cases = [case, *([case.with_layout("apart")] if contiguous else [])]
+        for mild, fill in itertools.product(cases, ("zero", "least")):
+            with fence():
+                trial = self.trial(mild, fill=fill)
+            if trial.error is None:
+                differences = self.differences(trial, self.expected(mild, 0))
+                if all(difference.ok for difference in differences):
+                    return True
+        return False
 
     def _tiles(self, trial: Trial) -> Finding | None:
         """In the interpreter: does the kernel take pieces as small as the task asks for?"""
@@ -258,17 +307,19 @@ class Battery(Judge):
         return None
 
 
-@contextlib.contextmanager
-def _fence() -> Iterator[Callable[[], list[tuple[str, str]]]]:
-    """In the interpreter, keep kernels from memory that is nobody's; yields a call that tells of
-    the lanes that went there: (code, sentence) each."""
-    if not device.INTERPRET:
-        yield list
-        return
-    from ..seeing.meter import fenced
+def _numbers(result: Any) -> bool:
+    """Whether it is a number, or a collection of nothing but numbers."""
+    if isinstance(result, dict):
+        return all(map(_numbers, result.values()))
+    if isinstance(result, (list, tuple)):
+        return all(map(_numbers, result))
+    return isinstance(result, (int, float))
 
-    with fenced() as seen:
-        yield seen.findings
+
+def _arguments(case: Case) -> list[Any]:
+    """Arguments that nobody else holds."""
+    values = case.sample()
+    return [values[n] if n in values else fresh(v) for n, v in case.arguments.items()]
 
 
 def _spare(case: Case) -> CaseResult:

@@ -165,7 +165,7 @@ class Case:
         return {k: v for k, v in self.arguments.items() if isinstance(v, TensorSpec)}
 
     def with_layout(self, layout: str) -> Case:
-        """The same case with every tensor in `layout`."""
+        """The same case with every tensor in `layout`, also "apart": rows a tile and more apart."""
         arguments = {
             name: dataclasses.replace(value, layout=layout)
             if isinstance(value, TensorSpec)

@@ -34,6 +34,8 @@ class Check:
     allow: further torch operators. deterministic: False where two calls may differ in their last
     bits. inplace: names of arguments that are the result. overlap: programs may store to one
     address.
+    no_tf32: products of float32 stay float32; judged from what is compiled for a float32 case, as
+    the interpreter knows no TF32.
     terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
     tolerance: a Tolerance, or a function from the output's dtype to one.
     mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with. They
@@ -60,6 +62,7 @@ class Check:
     deterministic: bool = True
     inplace: Sequence[str] = ()
     overlap: bool = False
+    no_tf32: bool = False
     terms: int | Callable[..., int] = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
     mistakes: Mistakes = field(default_factory=dict)

@@ -98,13 +98,14 @@ class Difference:
 
     code: str | None = None
     sentence: str = ""
-    got: torch.Tensor | None = None  # float64 on the CPU
-    expected: torch.Tensor | None = None
-    bad: torch.Tensor | None = None  # which elements are wrong
-    unwritten: torch.Tensor | None = None
+    # Tensors and a Tolerance; None where type, shape or dtype were wrong already.
+    got: Any = None  # float64 on the CPU
+    expected: Any = None
+    bad: Any = None  # which elements are wrong
+    unwritten: Any = None
     error: float = 0.0  # largest error in units of the tolerance (1.0 is just allowed)
     absolute_error: float = 0.0
-    tolerance: Tolerance | None = None
+    tolerance: Any = None
 
     @property
     def ok(self) -> bool:
@@ -180,6 +181,9 @@ def compare_values(got: torch.Tensor, expected: torch.Tensor, tolerance: Toleran
     return difference
 
 
+WRONG_TENSOR = "Wrong values in the tensor."
+
+
 def compare_plain(got: Any, expected: Any, relative: float = 1e-9) -> str | None:
     """Compare lists, tuples, dicts, numbers, strings; None when equal, else one sentence."""
     return _walk(got, expected, relative, "")
@@ -198,7 +202,7 @@ def _walk(got: Any, expected: Any, relative: float, where: str) -> str | None:
         loose = Tolerance(relative, absolute=relative)
         # A reference that is an answer too ran where the tensors are, perhaps on the GPU.
         if not compare_values(got, expected.detach().cpu(), loose).ok:
-            return f"Wrong values in the tensor{at}."
+            return f"Wrong values in the tensor{at}." if at else WRONG_TENSOR
         return None
     if isinstance(expected, dict):
         if not isinstance(got, dict) or set(got) != set(expected):
@@ -217,7 +221,8 @@ def _walk(got: Any, expected: Any, relative: float, where: str) -> str | None:
         return _first(_walk(g, e, relative, f"{where}[{i}]") for i, (g, e) in enumerate(pairs))
     if isinstance(expected, bool) or not isinstance(expected, (int, float)):
         # The reference's own ==, never one that the answer brought along.
-        same = type(expected).__eq__(expected, got) is True
+        kind: Any = type(expected)
+        same = kind.__eq__(expected, got) is True
         return None if same else f"Expected {expected!r}{at}, got {_clip(got)}."
     if isinstance(got, bool) or not isinstance(got, (int, float)):
         return f"Expected a number{at}, got {_clip(got)}."

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
+import re
 import textwrap
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from .compare import Difference
 from .report import Finding
+
+
+@dataclass
+class Suspect:
+    """A mistake that has a name. value: what it would give here; confirmed: whether it also gives
+    what another case gets, as far as others can tell."""
+
+    code: str
+    sentence: str
+    value: torch.Tensor
+    confirmed: Callable[[], bool] = lambda: True
 
 
 @dataclass
@@ -25,37 +38,57 @@ class Evidence:
 
     difference: Difference
     kernels: dict[str, Callable[..., Any]]
-    mistakes: list[tuple[str, str, torch.Tensor]]  # code, sentence, what that mistake would give
+    mistakes: list[Suspect]
     contiguous_is_right: Callable[[], bool] | None
     fill_matters: Callable[[], bool]
     empty_grid: bool
     magnitude: float  # largest finite input
     unused_inputs: Callable[[], list[str]] = list  # what the result should depend on and does not
+    inputs: dict[str, torch.Tensor] = field(default_factory=dict)  # float64
 
 
 def has_open_gap(kernel: Callable[..., Any]) -> bool:
     """Whether the kernel, or a jitted function that it calls, still holds a gap's bare `pass`."""
-    return any(_holds_pass(function) for function in (kernel, *_jitted_callees(kernel)))
+    return any(map(_holds_pass, _with_callees([kernel])))
 
 
 def _holds_pass(function: Callable[..., Any]) -> bool:
     return any(isinstance(node, ast.Pass) for node in ast.walk(parsed(function)))
 
 
-def _has_loop(kernel: Callable[..., Any]) -> bool:
+def gap_left(kernels: Iterable[Callable[..., Any]]) -> bool:
+    """Whether a kernel, or a jitted function that it calls, holds a gap as the page left it, or
+    `...` in its place."""
+    functions = _with_callees(kernels)
     return any(
-        isinstance(node, (ast.For, ast.While))
-        for function in (kernel, *_jitted_callees(kernel))
-        for node in ast.walk(parsed(function))
+        re.search(r"# YOUR CODE HERE\s+(pass|\.\.\.)\s", f"{_text(function)}\n")
+        or any(_is_ellipsis(node) for node in ast.walk(parsed(function)))
+        for function in functions
+    )
+
+
+def _is_ellipsis(node: ast.AST) -> bool:
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and value.value is Ellipsis
+
+
+def _stores_in_a_loop(kernels: Iterable[Callable[..., Any]]) -> bool:
+    functions = _with_callees(kernels)
+    storing = {f.__name__ for f in functions if ".store(" in _text(f)} | {"store"}
+    return any(
+        isinstance(part, ast.Call) and ast.unparse(part.func).rpartition(".")[2] in storing
+        for function in functions
+        for loop in ast.walk(parsed(function))
+        if isinstance(loop, (ast.For, ast.While))
+        for part in ast.walk(loop)
     )
 
 
 def loads_without_other(kernels: Iterable[Callable[..., Any]]) -> list[str]:
     """The calls of `load` that have a mask and do not say what masked lanes hold, as written."""
-    functions = [f for kernel in kernels for f in (kernel, *_jitted_callees(kernel))]
     calls = [
         node
-        for function in functions
+        for function in _with_callees(kernels)
         for node in ast.walk(parsed(function))
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "load"
     ]
@@ -71,9 +104,24 @@ def loads_without_other(kernels: Iterable[Callable[..., Any]]) -> list[str]:
 def parsed(function: Callable[..., Any]) -> ast.AST:
     """The function's text as a tree; an empty one where there is no text."""
     try:
-        return ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, SyntaxError):
+        return ast.parse(_text(function))
+    except SyntaxError:
         return ast.Module([], [])
+
+
+def _text(function: Callable[..., Any]) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(function))
+    except OSError:
+        return ""
+
+
+def _with_callees(kernels: Iterable[Callable[..., Any]]) -> list[Callable[..., Any]]:
+    """The kernels and all functions under `@triton.jit` that they call, or that those call."""
+    found = list(dict.fromkeys(kernels))
+    for function in found:  # grows meanwhile
+        found += [each for each in _jitted_callees(function) if each not in found]
+    return found
 
 
 def _jitted_callees(kernel: Callable[..., Any]) -> list[Callable[..., Any]]:
@@ -91,10 +139,9 @@ def diagnose(evidence: Evidence) -> Finding:
         if finding:
             return finding
     where = _where(evidence.difference.bad)
-    advice = (
-        "Work out the first element by hand." if where == "everywhere" else "All else is right."
-    )
-    return Finding("wrong-values", f"The values are wrong {where}. {advice}")
+    if where == "everywhere":
+        where += ". Work out the first element by hand"
+    return Finding("wrong-values", f"The values are wrong {where}.")
 
 
 def first_bad(difference: Difference) -> str:
@@ -132,21 +179,34 @@ def _nothing_written(e: Evidence) -> Finding | None:
 
 
 def _known_mistake(e: Evidence) -> Finding | None:
-    """The known mistake whose result lies nearest, if one lies within a few tolerances."""
-    difference = e.difference
-    best: tuple[float, Finding | None] = (4.0, None)
-    for code, sentence, value in e.mistakes:
-        if value.shape != difference.got.shape:
-            continue
-        bound = difference.tolerance.bound(value) + 1e-300
-        if bool(((difference.expected - value).abs() <= bound).all()):
-            continue  # on this case the mistake makes no difference
-        alike = (difference.got == value) | (difference.got.isnan() & value.isnan())
-        error = torch.where(alike, 0.0, (difference.got - value).abs() / bound)
-        distance = float(error.nan_to_num(nan=torch.inf).max())
-        if distance < best[0]:
-            best = (distance, Finding(code, sentence))
-    return best[1]
+    """The known mistake whose result lies nearest, if one lies within a few tolerances. Zeros, NaN
+    and what was never written fit many a mistake: these have to explain another case too."""
+    near = [(how_far(e.difference, suspect.value), suspect) for suspect in e.mistakes]
+    for _, suspect in sorted((pair for pair in near if pair[0] < NEAR), key=lambda pair: pair[0]):
+        says = suspect.value[e.difference.bad]
+        if bool((~says.isnan() & (says != 0)).any()) or suspect.confirmed():
+            return Finding(suspect.code, suspect.sentence)
+    return None
+
+
+NEAR = 4.0  # tolerances
+
+
+def how_far(difference: Difference, value: torch.Tensor) -> float:
+    """How many tolerances a result lies from what a mistake gives; infinity where the mistake
+    makes no difference to this case."""
+    if value.shape != difference.got.shape or not makes_a_difference(difference, value):
+        return math.inf
+    bound = difference.tolerance.bound(value) + 1e-300
+    alike = (difference.got == value) | (difference.got.isnan() & value.isnan())
+    error = torch.where(alike, 0.0, (difference.got - value).abs() / bound)
+    return float(error.nan_to_num(nan=torch.inf).max()) if error.numel() else math.inf
+
+
+def makes_a_difference(difference: Difference, value: torch.Tensor) -> bool:
+    """Whether a mistake's result is none that would be accepted."""
+    bound = difference.tolerance.bound(value) + 1e-300
+    return not bool(((difference.expected - value).abs() <= bound).all())
 
 
 def _strided_only(e: Evidence) -> Finding | None:
@@ -165,43 +225,25 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
         return None
     flat = hole.flatten()
     start = int(flat.nonzero()[0])
+    if start == hole.numel() - 1:
+        what = "Only the last element was not written. Is the mask, or the range, one too short?"
+        return Finding("unwritten-tail", what)
+    look = (
+        "Does the loop around the store reach the end, and do the store's offsets move on in it?"
+        if _stores_in_a_loop(e.kernels.values())
+        else "Has each tile a program (the grid), does the program's own number get into the "
+        "store's offsets, and does the mask let the whole tile through?"
+    )
     if bool(flat[start:].all()):
-        return Finding("unwritten-tail", _tail(e, start, hole))
+        what = f"Nothing was written from element {_unravel(start, hole)} to the end."
+        return Finding("unwritten-tail", f"{what} {look}")
     if hole.ndim >= 2:
         columns = hole.reshape(-1, hole.shape[-1]).all(dim=0)
         if bool(columns.any()) and bool(columns[int(columns.nonzero()[0]) :].all()):
             first = int(columns.nonzero()[0])
-            return Finding(
-                "unwritten-tail",
-                f"Column {first} and all columns after it were never written. "
-                + (
-                    "Does the loop over the row reach its end?"
-                    if any(_has_loop(kernel) for kernel in e.kernels.values())
-                    else "Does the row have enough programs, and does each one use its own number "
-                    "for its columns?"
-                ),
-            )
-    share = float(hole.float().mean())
-    return Finding(
-        "unwritten",
-        f"{share:.0%} of the output was never written, in several places. Which tiles does no "
-        "program take?",
-    )
-
-
-def _tail(e: Evidence, start: int, hole: torch.Tensor) -> str:
-    if start == hole.numel() - 1:
-        return "Only the last element was not written. Is the mask, or the range, one too short?"
-    text = f"Nothing was written from element {_unravel(start, hole)} to the end. "
-    if any(_has_loop(kernel) for kernel in e.kernels.values()):
-        return text + (
-            "Does the loop of each program take all of its tiles, and does the grid have enough "
-            "programs (`triton.cdiv`)?"
-        )
-    return text + (
-        "Does the grid have enough programs (`triton.cdiv`), does each one store to a place of its "
-        "own, and does its mask let the whole tile through?"
-    )
+            what = f"Column {first} and all columns after it were never written."
+            return Finding("unwritten-tail", f"{what} {look}")
+    return Finding("unwritten", f"Part of the output was never written: {_where(hole)}. {look}")
 
 
 def _unravel(flat: int, like: torch.Tensor) -> str:
@@ -214,9 +256,9 @@ def _outside(e: Evidence) -> Finding | None:
         return None
     return Finding(
         "reads-outside",
-        "The result depends on memory outside the tensor. Some load has a wrong address, or takes "
-        "lanes past the end: it needs `mask=`, and `other=` where masked lanes reach a sum or a "
-        "maximum.",
+        "The result depends on memory outside the tensor: some load takes lanes that have no "
+        "element. Either its mask lets them through or is missing (and `other=`, where they reach "
+        "a sum or a maximum), or its address is off.",
     )
 
 
@@ -225,7 +267,11 @@ def _not_finite(e: Evidence) -> Finding | None:
     strange = e.difference.bad & ~got.isfinite() & want.isfinite()
     if not bool(strange.any()):
         return None
-    kind = "NaN" if bool(got[strange].isnan().any()) else "infinity"
+    # What an open gap leaves empty, another kernel of the page divides by.
+    if any(has_open_gap(kernel) for kernel in e.kernels.values()):
+        return Finding("not-attempted", "The gap in the kernel is still open.")
+    isnan = bool(got[strange].isnan().any())
+    kind = "NaN" if isnan else "infinity"
     if e.magnitude > 30:
         return Finding(
             "overflow",
@@ -233,10 +279,15 @@ def _not_finite(e: Evidence) -> Finding | None:
             "overflows: an exponential, or a square in half precision. Compute in float32, and "
             "in a form where no infinity meets a zero or another infinity.",
         )
+    makes = (
+        "What makes NaN: the root or logarithm of a negative number, 0 / 0, an infinity less "
+        "another or times 0."
+        if isnan
+        else "What makes infinity: a division by 0, the logarithm of 0, an exponential or a "
+        "product that overflows."
+    )
     return Finding(
-        "nan",
-        f"The result is {kind} where a number is expected, {_where(strange)}. What makes NaN: the "
-        "root or logarithm of a negative number, 0 / 0, an infinity less another.",
+        "nan", f"The result is {kind} where a number is expected, {_where(strange)}. {makes}"
     )
 
 
@@ -249,20 +300,27 @@ def _transposed(e: Evidence) -> Finding | None:
     return None
 
 
-def _constant_factor(e: Evidence) -> Finding | None:
-    got, want = e.difference.got.flatten(), e.difference.expected.flatten()
-    usable = got.isfinite() & want.isfinite() & (want.abs() > 1e-3 * want.abs().max())
-    if int(usable.sum()) < 8:
+def _constant(e: Evidence) -> Finding | None:
+    """Every element is right up to one factor, or one summand."""
+    got, want = e.difference.got, e.difference.expected
+    if got.numel() < 8 or not bool(got.isfinite().all() and want.isfinite().all()):
         return None
-    ratio = got[usable] / want[usable]
-    factor = float(ratio.median())
-    if abs(factor - 1) < 1e-3 or factor == 0 or float((ratio / factor - 1).abs().max()) > 1e-3:
-        return None
-    return Finding(
-        "constant-factor",
-        f"Every element is {factor:.6g} times the right value. Which constant is missing or "
-        "counted twice?",
-    )
+    large = want.abs() > 1e-3 * want.abs().max()
+    factor = float((got[large] / want[large]).median()) if bool(large.any()) else 0.0
+    summand = float((got - want).median())
+    if factor not in (0.0, 1.0) and _explains(e.difference, got / factor):
+        return Finding(
+            "constant-factor",
+            f"Every element is {factor:.6g} times the right value. Which constant is missing or "
+            "counted twice?",
+        )
+    if summand and _explains(e.difference, got - summand):
+        return Finding(
+            "constant-summand",
+            f"Every element is {abs(summand):.6g} too {'large' if summand > 0 else 'small'}. "
+            "Which constant is missing or counted twice?",
+        )
+    return None
 
 
 def _zeros(e: Evidence) -> Finding | None:
@@ -271,17 +329,77 @@ def _zeros(e: Evidence) -> Finding | None:
         return None
     return Finding(
         "zeros",
-        f"The result is 0 {_where(bad)}, where it should not be. Was nothing added up, is a factor "
-        "0, or does an exponential underflow?",
+        f"The result is 0 {_where(bad)}, where it should not be. What makes 0: a sum to which "
+        "nothing was added, a factor 0, the other branch of a `tl.where`, an exponential that "
+        "underflows.",
     )
 
 
+def _of_an_input(e: Evidence) -> Finding | None:
+    """What is wrong is one of the inputs: left out, added or multiplied once too often."""
+    got, want = e.difference.got, e.difference.expected
+    if got.numel() < 8 or not bool(got.isfinite().all() and want.isfinite().all()):
+        return None
+    for name, values in e.inputs.items():
+        x = _like(values, got)
+        if x is None:
+            continue
+        large = x.abs() > 1e-3 * x.abs().max()
+        if times := _multiple(e.difference, got - want, x, large):
+            return Finding(
+                "off-by-an-input",
+                f"What comes out is the right result {'plus' if times > 0 else 'less'} "
+                f"{abs(times):.4g} times `{name}`.",
+            )
+        if _explains(e.difference, torch.where(large, got / x, want)):
+            return Finding("off-by-an-input", f"What comes out is the right result times `{name}`.")
+        if bool(large.all()) and _explains(e.difference, got * x):
+            return Finding(
+                "off-by-an-input",
+                f"What comes out is the right result divided by `{name}`: a factor is missing, or "
+                "a division too many.",
+            )
+    return None
+
+
+def _like(values: torch.Tensor, got: torch.Tensor) -> torch.Tensor | None:
+    """An input spread over the result's shape; None where that cannot be, or shows nothing."""
+    finite = values.numel() > 1 and bool(values.isfinite().all())
+    if not finite or values.ndim > got.ndim or bool((values == values.flatten()[0]).all()):
+        return None
+    for size, whole in zip(reversed(values.shape), reversed(got.shape), strict=False):
+        if size != whole:
+            return None
+    return values.expand(got.shape)
+
+
+def _multiple(
+    difference: Difference, error: torch.Tensor, x: torch.Tensor, large: torch.Tensor
+) -> float:
+    """How many times x the error is; 0 where it is no multiple."""
+    times = float((error[large] / x[large]).median())
+    return times if times and _explains(difference, difference.got - times * x) else 0.0
+
+
 def _factor_of_a_row(e: Evidence) -> Finding | None:
-    """Each row, or each column, is right up to a factor or a summand of its own."""
+    """Each row, or each column, is right up to a factor or a summand of its own; or it is, before
+    an input of one row (a bias) was added."""
     got, want = e.difference.got, e.difference.expected
     if got.ndim < 2 or not bool(got.isfinite().all() and want.isfinite().all()):
         return None
-    got, want = got.reshape(-1, got.shape[-1]), want.reshape(-1, want.shape[-1])
+    vectors = {name: _like(x, got) for name, x in e.inputs.items() if x.ndim == 1}
+    for name, x in ({"": torch.zeros_like(got)} | vectors).items():
+        bare = x is not None and replace(e.difference, got=got - x, expected=want - x)
+        if bare and (found := _by_rows(bare)):
+            apart = f"But for `{name}`, each" if name else "Each"
+            return replace(found, sentence=found.sentence.replace("Each", apart, 1))
+    return None
+
+
+def _by_rows(difference: Difference) -> Finding | None:
+    shape = difference.got.shape
+    got = difference.got.reshape(-1, shape[-1])
+    want = difference.expected.reshape(-1, shape[-1])
     for dim, one, cause in (
         (1, "row", "what the row has as a whole (its sum, mean or maximum)"),
         (0, "column", "what the column has as a whole (its weight or bias)"),
@@ -291,9 +409,9 @@ def _factor_of_a_row(e: Evidence) -> Finding | None:
         large = want.abs() > 1e-2 * want.abs().amax(dim=dim, keepdim=True)
         factor = torch.where(large, got / want, torch.nan).nanmedian(dim=dim, keepdim=True).values
         summand = (got - want).median(dim=dim, keepdim=True).values
-        if bool((factor != 0).all()) and _explains(got / factor, got, want):
+        if bool((factor != 0).all()) and _explains(difference, (got / factor).reshape(shape)):
             how = f"a factor of its own (in {one} 0: {float(factor.flatten()[0]):.4g})"
-        elif _explains(got - summand, got, want):
+        elif _explains(difference, (got - summand).reshape(shape)):
             how = f"a summand of its own (in {one} 0: {float(summand.flatten()[0]):.4g})"
         else:
             continue
@@ -303,9 +421,16 @@ def _factor_of_a_row(e: Evidence) -> Finding | None:
     return None
 
 
-def _explains(mended: torch.Tensor, got: torch.Tensor, want: torch.Tensor) -> bool:
-    """Whether the mend takes away nearly all of the error, not only what rounding leaves of it."""
-    return float((mended - want).abs().max()) <= 0.02 * float((got - want).abs().max())
+def _explains(difference: Difference, mended: torch.Tensor) -> bool:
+    """Whether the mend takes away nearly all of the error, and comes near the right values. What
+    rounding leaves does not count, if the error is far above it."""
+    got, want = difference.got, difference.expected
+    error = min(float((got - want).abs().max()), float(want.abs().max()))
+    bound = difference.tolerance.bound(want)
+    if 10 * float(bound.max()) > error:
+        bound = torch.zeros_like(bound)
+    left = ((mended - want).abs() - bound).clamp_min(0)
+    return float(left.max()) <= 0.02 * error
 
 
 def _unused(e: Evidence) -> Finding | None:
@@ -317,14 +442,23 @@ def _unused(e: Evidence) -> Finding | None:
 
 
 def _moved(e: Evidence) -> Finding | None:
-    """Every row is right, for another row."""
+    """Every row is right, for another row; or those that exist are, for the row twice as far."""
     got, want = e.difference.got, e.difference.expected
     if got.ndim < 2 or got.shape[-1] < 2 or not 2 <= (rows := got[..., 0].numel()) <= 64:
         return None
     got, want = got.reshape(rows, -1), want.reshape(rows, -1)
     bound = e.difference.tolerance.bound(e.difference.expected).reshape(rows, -1)
     alike = ((got[:, None] - want[None]).abs() <= bound[None]).all(dim=2)
-    if not bool(alike.any(dim=1).all()) or bool(alike.diagonal().all()):
+    if bool(alike.diagonal().all()):
+        return None
+    half = range(-(-rows // 2))
+    if rows >= 5 and not bool(alike[1, 1]) and all(bool(alike[m, 2 * m]) for m in half):
+        return Finding(
+            "row-added-twice",
+            "Row 1 holds the result of row 2, row 2 that of row 4: the row's number gets into the "
+            "address twice.",
+        )
+    if not bool(alike.any(dim=1).all()):
         return None
     home = [int(each.nonzero()[0]) for each in alike]
     row = next(i for i in range(rows) if not bool(alike[i, i]))
@@ -336,55 +470,86 @@ def _moved(e: Evidence) -> Finding | None:
     return Finding(code, f"{text} Look at how the row gets into the address.")
 
 
+_AXES = {1: ("element",), 2: ("row", "column"), 4: ("batch", "head", "row", "column")}
+
+
 def _where(bad: torch.Tensor) -> str:
     """Where the wrong elements lie: what is certain without a cause."""
     if bool(bad.all()):
         return "everywhere"
-    named = {1: ("element",), 2: ("row", "column")}.get(bad.ndim)
-    names = named or [f"index of dimension {d}" for d in range(bad.ndim)]
-    parts = []
-    for d, name in enumerate(names):
-        hit = bad.transpose(0, d).flatten(1).any(dim=1) if bad.ndim > 1 else bad
-        if not bool(hit.all()):
-            parts.append(f"{name} {_some(hit)} of {hit.numel()}")
+    names = _AXES.get(bad.ndim) or [f"dimension {d} at" for d in range(bad.ndim)]
+    hits = [_hit(bad, d) for d in range(bad.ndim)]
+    parts = [
+        f"{name} {some} of {hit.numel()}{_half(hit)}"
+        for name, hit in zip(names, hits, strict=True)
+        if not bool(hit.all()) and (some := _some(hit))
+    ]
     share = f"in {int(bad.sum())} of {bad.numel()} elements"
     return f"{share} ({', '.join(parts)})" if parts else share
 
 
+def _hit(bad: torch.Tensor, dim: int) -> torch.Tensor:
+    """Which indices along a dimension have a wrong element."""
+    return bad.transpose(0, dim).reshape(bad.shape[dim], -1).any(dim=1)
+
+
 def _some(hit: torch.Tensor) -> str:
-    """`3`, `0, 2, 5` or `4 to 9`."""
-    places = [int(i) for i in hit.nonzero()]
+    """`3`, `0, 2, 5`, `4 to 9`, `1, 3, ... (every second)`, `all but 0`; nothing for many that
+    lie scattered."""
+    places, size = [int(i) for i in hit.nonzero()], hit.numel()
+    missing = [i for i in range(size) if i not in set(places)] if size <= 4096 else []
     if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
         return f"{places[0]} to {places[-1]}"
-    return ", ".join(map(str, places[:6])) + (", ..." if len(places) > 6 else "")
+    if len(places) > 2 and places[0] < 2 and places == list(range(places[0], size, 2)):
+        return f"{places[0]}, {places[0] + 2}, ... (every second)"
+    if 0 < len(missing) <= 3 < len(places):
+        return f"all but {', '.join(map(str, missing))}"
+    return ", ".join(map(str, places)) if len(places) <= 6 else ""
+
+
+def _half(hit: torch.Tensor) -> str:
+    middle = hit.numel() // 2
+    sides = {"first": hit[:middle], "second": hit[middle:]}
+    whole = [side for side, part in sides.items() if bool(part.all())]
+    even = hit.numel() == 2 * middle > 2
+    alone = even and len(whole) == 1 and int(hit.sum()) == middle
+    return f", the {whole[0]} half" if alone else ""
+
+
+def _by_value(e: Evidence) -> Finding | None:
+    """Right where an input is small, or on one side of a number, and wrong elsewhere."""
+    bad = e.difference.bad
+    if int((~bad).sum()) < 4 or int(bad.sum()) < 4:
+        return None
+    for name, values in e.inputs.items():
+        x = _like(values, e.difference.got)
+        if x is None:
+            continue
+        for what, measure in ((f"`{name}`", x), (f"the size of `{name}`", x.abs())):
+            right, wrong = measure[~bad], measure[bad]
+            if float(right.max()) < float(wrong.min()):
+                side = f"below {float(wrong.min()):.3g}, wrong from there on"
+            elif float(right.min()) > float(wrong.max()):
+                side = f"above {float(wrong.max()):.3g}, wrong up to there"
+            else:
+                continue
+            return Finding("wrong-by-value", f"The values are right where {what} is {side}.")
+    return None
 
 
 def _location(e: Evidence) -> Finding | None:
+    """Right at first and wrong from some place on, along one dimension."""
     bad = e.difference.bad
-    if bad.ndim >= 2 and bad.shape[0] > 1:
-        rows = bad.reshape(-1, bad.shape[-1]).any(dim=1)
-        if not bool(rows[0]) and bool(rows[1:].float().mean() > 0.9):
-            return Finding(
-                "rows-after-first",
-                "The first row is right, the rows after it are wrong. Does the row's address "
-                "use the row number times the row stride?",
-            )
-        columns = bad.reshape(-1, bad.shape[-1]).any(dim=0)
-        first = int(columns.nonzero()[0])
-        if first > 0 and first >= bad.shape[-1] // 4 and bool(columns[first:].float().mean() > 0.9):
-            return Finding(
-                "wrong-tail",
-                f"Right up to column {first}, wrong from there to the end of each row: look at "
-                "the last tile of a row.",
-            )
-    flat = bad.flatten()
-    first = int(flat.nonzero()[0])
-    if first > 0 and first >= flat.numel() // 4 and bool(flat[first:].float().mean() > 0.9):
-        return Finding(
-            "wrong-tail",
-            f"Right up to element {_unravel(first, bad)}, wrong from there to the end: look at "
-            "the last tile.",
-        )
+    for d, name in enumerate(_AXES.get(bad.ndim, ())):
+        hit = _hit(bad, d)
+        first = int(hit.nonzero()[0])
+        if not first or not bool(hit[first:].float().mean() > 0.9):
+            continue
+        if name == "row" and first == 1:
+            text = "Row 0 is right, the rows after it are wrong: look at what the row's number does"
+            return Finding("rows-after-first", f"{text}, in an address first of all.")
+        if first >= bad.shape[d] // 4:
+            return Finding("wrong-tail", f"Right before {name} {first}, wrong from there on.")
     return None
 
 
@@ -393,13 +558,15 @@ _RULES = (
     _known_mistake,
     _strided_only,
     _partly_unwritten,
+    _moved,
     _outside,
     _not_finite,
     _transposed,
     _zeros,
-    _constant_factor,
+    _constant,
+    _of_an_input,
     _factor_of_a_row,
-    _moved,
     _unused,
     _location,
+    _by_value,
 )

@@ -10,7 +10,7 @@ import torch
 
 from ..port import device
 from ..port.plain_words import said_of_lines
-from .cases import Case, arguments, elements
+from .cases import DTYPES, Case, arguments, elements
 from .errors import explain_error
 from .report import Finding
 
@@ -25,19 +25,35 @@ class Speed:
     name: str = "torch"
 
 
+_TF32 = Finding(
+    "tf32",
+    "Compiled for an A100, your kernel cuts float32 to TF32, three decimal digits: its tiles go to "
+    'the tensor cores. Ask for float32 in `tl.dot`: input_precision="ieee".',
+)
+
+
 def compile_for_a100(
-    fn: Callable[..., Any], cases: Sequence[Case], compile_gate: Callable[..., Any] | None = None
+    fn: Callable[..., Any],
+    cases: Sequence[Case],
+    compile_gate: Callable[..., Any] | None = None,
+    no_tf32: bool = False,
 ) -> tuple[Finding | None, str, list[dict[str, Any]]]:
     """Without a GPU: compile for sm_80. On a GPU the run itself compiled everything.
 
     The largest case of each combination of dtypes is compiled, since `tl.exp` and others refuse
-    half precision there and not in the interpreter. Returns what was found, the gate's outcome,
+    half precision there and not in the interpreter. no_tf32: no tensor cores may be used where all
+    is float32; these cases are compiled on a GPU too. Returns what was found, the gate's outcome,
     and the facts of each kernel of the largest case.
     """
     if not device.INTERPRET:
-        return None, "passed", []
+        if not no_tf32:
+            return None, "passed", []
+        cases = [case for case in cases if _all_float32(case)]
+    compiled: Callable[..., Any]
     if compile_gate is None:
-        from ..seeing.compiled import compile_gate
+        from ..seeing.compiled import compile_gate as compiled
+    else:
+        compiled = compile_gate
 
     usable = [c for c in cases if c.raises is None and c.only != "gpu"]
     if not usable:
@@ -48,14 +64,22 @@ def compile_for_a100(
         largest.setdefault(dtypes, case)
     facts: list[dict[str, Any]] = []
     for case in largest.values():
-        outcome = compile_gate(fn, arguments(case), case.options, arch=80)
+        outcome = compiled(fn, arguments(case), case.options, arch=80)
         if outcome.ok is None:
             return None, f"not run: {outcome.message}", []
         if not outcome.ok:
             message = said_of_lines(outcome.caret) or outcome.message
             return Finding(outcome.code, message, outcome.caret), "failed", []
+        if no_tf32 and _all_float32(case) and any(k.tensor_cores for k in outcome.kernels):
+            return _TF32, "failed", []
         facts = facts or [kernel.to_dict() for kernel in outcome.kernels]
     return None, "passed", facts
+
+
+def _all_float32(case: Case) -> bool:
+    """Whether all its floating tensors are: a table of int32 is not multiplied."""
+    kinds = {spec.dtype or case.effective_dtype() for spec in case.specs().values()}
+    return {kind for kind in kinds if DTYPES[kind].is_floating_point} == {"float32"}
 
 
 def measure_speed(
@@ -73,7 +97,7 @@ def measure_speed(
     from ..timing.bench import bench
 
     inputs = arguments(speed.case, device.DEVICE)
-    calls = {
+    calls: dict[str, Callable[[], Any]] = {
         speed.name: lambda: speed.baseline(*inputs),
         key: lambda: fn(*inputs, **speed.case.options),
     }

@@ -8,15 +8,18 @@ from a NaN that was computed.
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
-FILLS = ("nan", "large", "small")
+FILLS = ("nan", "large", "small", "zero", "least")
 _LARGE = 3e4  # representable in float16
 _ALIGN = 16  # bytes; Triton specialises pointers that are divisible by 16
 _ROW_PAD = 19  # elements between strided rows: odd, so that nothing is aligned by luck
+_FAR = 4096  # elements between rows that are "apart": no tile of one reaches the next
 
 # One NaN that no arithmetic produces, by item size in bytes. It is a signalling one: computing with
 # it sets its quiet bit, so a result made from unwritten memory does not look unwritten itself.
@@ -35,6 +38,27 @@ def same_bits(one: torch.Tensor, two: torch.Tensor) -> bool:
     if one.dtype != two.dtype:
         return False
     return torch.equal(bits(one.detach().contiguous()), bits(two.detach().contiguous()))
+
+
+def fresh(value: Any) -> Any:
+    """A copy of a list or another collection; anything else as it is."""
+    return copy.deepcopy(value) if isinstance(value, _COLLECTIONS) else value
+
+
+def changed(one: Any, two: Any) -> bool:
+    """Whether an argument is no longer what it was: a tensor bit by bit, a collection with all
+    that it holds."""
+    if isinstance(two, torch.Tensor):
+        return not (isinstance(one, torch.Tensor) and same_bits(one, two))
+    if isinstance(two, dict):
+        return list(one) != list(two) or any(changed(one[key], two[key]) for key in two)
+    if isinstance(two, (list, tuple)):
+        return len(one) != len(two) or any(map(changed, one, two))
+    plain = isinstance(two, (set, bytearray, str, int, float))
+    return plain and one != two and not (one != one and two != two)  # NaN is NaN
+
+
+_COLLECTIONS = (list, tuple, dict, set, bytearray)
 
 
 def _poison_value(dtype: torch.dtype) -> int:
@@ -63,12 +87,13 @@ def is_poison(values: torch.Tensor) -> torch.Tensor:
 
 def _fill_(buffer: torch.Tensor, fill: str) -> None:
     if buffer.dtype.is_floating_point:
-        buffer.fill_({"nan": math.nan, "large": _LARGE, "small": -_LARGE}[fill])
+        values = {"nan": math.nan, "large": _LARGE, "small": -_LARGE, "zero": 0, "least": -math.inf}
+        buffer.fill_(values[fill])
     elif buffer.dtype == torch.bool:
-        buffer.fill_(fill != "small")
+        buffer.fill_(fill in ("nan", "large"))
     else:
         info = torch.iinfo(buffer.dtype)
-        buffer.fill_({"nan": info.max, "large": info.max // 2, "small": info.min}[fill])
+        buffer.fill_({"nan": info.max, "large": info.max // 2, "zero": 0}.get(fill, info.min))
 
 
 def _strides(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
@@ -78,7 +103,8 @@ def _strides(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
     memory = list(shape)
     if layout == "transposed" and len(shape) >= 2:
         memory[-1], memory[-2] = memory[-2], memory[-1]
-    row = memory[-1] + (_ROW_PAD if layout == "strided" and len(shape) >= 2 else 0)
+    gap = {"strided": _ROW_PAD, "apart": _FAR}.get(layout, 0)
+    row = memory[-1] + (gap if len(shape) >= 2 else 0)
     strides = [2 if layout == "strided" and len(shape) == 1 else 1]
     step = max(row, 1) * strides[0]
     for size in reversed(memory[:-1]):
@@ -113,7 +139,7 @@ class Guarded:
     name: str
     buffer: torch.Tensor
     view: torch.Tensor
-    before: torch.Tensor | None = None  # copy of the buffer to compare with, on the same device
+    before: Any = None  # copy of the buffer to compare with, on the same device
 
     @classmethod
     def allocate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,14 +16,26 @@ from ..port.idle_lanes import hold_zero
 from .cases import DTYPES, Case, TensorSpec
 from .checks import Mistakes
 from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
-from .diagnose import Evidence, bad_strip, diagnose, first_bad, loads_without_other
+from .diagnose import (
+    NEAR,
+    Evidence,
+    Suspect,
+    bad_strip,
+    diagnose,
+    first_bad,
+    gap_left,
+    how_far,
+    loads_without_other,
+    makes_a_difference,
+)
 from .errors import explain_error
-from .guard import same_bits
+from .guard import changed, same_bits
 from .kernel_text import language_names, refusal
 from .launches import Launch
 from .report import CaseResult, Finding
-from .trial import Trial, run_trial
+from .trial import Trial, fence, run_trial
 
+OTHERS = 3  # cases that are asked whether a mistake explains them too
 Terms = int | Callable[..., int]
 
 
@@ -47,6 +60,7 @@ class Judge:
     terms: Terms = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
     mistakes: Mistakes = field(default_factory=dict)
+    cases: Sequence[Case] = ()
     also: Sequence[Callable[..., None]] = ()
     timeout: float = 20.0
     vetted: bool = False  # the kernels' text holds the language alone: the grader has seen to it
@@ -75,7 +89,9 @@ class Judge:
         """Reference results in float64, computed on the CPU from copies that nobody else holds."""
         return self._reference(case, self.values(case, draw), reference)
 
-    def _reference(self, case: Case, values: dict, reference: Any = None) -> list[torch.Tensor]:
+    def _reference(
+        self, case: Case, values: dict[str, Any], reference: Any = None
+    ) -> list[torch.Tensor]:
         arguments = [
             _as_float64(values[name]) if isinstance(value, TensorSpec) else value
             for name, value in case.arguments.items()
@@ -170,7 +186,7 @@ class Judge:
     def judge(self, trial: Trial, expected: list[torch.Tensor], row: CaseResult) -> Finding | None:
         """First thing wrong with a trial; None when everything holds. Fills the row's figures."""
         if trial.error is not None:
-            return explain_error(trial.error, self.timeout)
+            return self.explained(trial, trial.error)
         finding = self._judge_launches(trial) or self._judge_memory(trial)
         # An open gap also leaves no launch or no write behind: say that first.
         differences = self.differences(trial, expected)
@@ -191,10 +207,21 @@ class Judge:
             row.first_bad, row.bad_strip = first_bad(wrong), bad_strip(wrong)
         return self._judge_idle_lanes(trial, expected) or self._cause(trial, differences)
 
+    def explained(self, trial: Trial, error: BaseException) -> Finding:
+        """The finding of a trial that raised. An open gap may leave names without a value."""
+        found = explain_error(error, self.timeout)
+        if found.code not in ("raised", "does-not-compile"):
+            return found
+        if gap_left(trial.watch.kernels.values()):
+            return Finding("not-attempted", "The gap in the kernel is still open.", found.detail)
+        if trial.watch.odd:
+            return Finding("does-not-compile", trial.watch.odd, found.detail)
+        return found
+
     def _cause(self, trial: Trial, differences: list[Difference]) -> Finding:
         wrong = next(d for d in differences if not d.ok)
         if wrong.bad is None:
-            return Finding(wrong.code, wrong.sentence)
+            return Finding(str(wrong.code), wrong.sentence)
         found = diagnose(self._evidence(trial, wrong, differences.index(wrong)))
         if len(differences) > 1:
             names = [self.name_of(i, len(differences)) for i in range(len(differences))]
@@ -268,10 +295,13 @@ class Judge:
                 "no-kernel-launched", f"No Triton kernel of yours was launched.{library}{instead}"
             )
         if operators:
+            public = [name for name in dict.fromkeys(self.allow) if not name.startswith("_")]
+            shown = ", ".join(public[:8]) + (" and others" if len(public) > 8 else "")
+            besides = f", and these operators: {shown}" if public else ""
             return Finding(
                 "torch-compute",
                 f"Part of the work is done by {operators}. The kernel has to do it: outside the "
-                "kernel only allocation, views and launches are allowed here.",
+                f"kernel only allocation, views and launches are allowed here{besides}.",
             )
         if self.launches is not None and len(own) != self.launches and not is_empty(trial):
             return Finding(
@@ -320,8 +350,13 @@ class Judge:
         for name, guarded in trial.inputs.items():
             if name not in self.inplace and guarded.interior_changed():
                 return Finding(
-                    "input-changed", f"The input {name} was changed. Write to a new tensor."
+                    "input-changed",
+                    f"The input {name} was changed. Write to a new tensor; where a kernel stores "
+                    "to that one, are the arguments in the kernel's order?",
                 )
+        for name, value in trial.plain.items():
+            if changed(value, trial.case.arguments[name]):
+                return Finding("input-changed", f"The argument {name} was changed. Work on a copy.")
         return None
 
     def _judge_aliasing(self, trial: Trial) -> Finding | None:
@@ -342,8 +377,9 @@ class Judge:
         case = trial.case
         mistakes = []
         for code, (formula, sentence) in self.mistakes.items():
-            value = self.expected(case, trial.draw, formula)[position]
-            mistakes.append((code, sentence, value.to(torch.float64)))
+            value = self.expected(case, trial.draw, formula)[position].to(torch.float64)
+            confirmed = functools.partial(self._confirmed, formula, case, position)
+            mistakes.append(Suspect(code, sentence, value, confirmed))
 
         def contiguous_is_right() -> bool:
             plain = case.with_layout("contiguous")
@@ -358,7 +394,11 @@ class Judge:
             if again.error is not None:
                 return False
             if self.deterministic:
-                return not self.same_bits(trial, again)
+                if self.same_bits(trial, again):
+                    return False
+                # By the margins, or by what a call before it left behind?
+                third = self.trial(case, draw=trial.draw, fill=trial.fill)
+                return third.error is None and self.same_bits(trial, third)
             right = all(d.ok for d in self.differences(again, self.expected(case, trial.draw)))
             return right
 
@@ -377,7 +417,38 @@ class Judge:
             any(launch.programs == 0 for launch in trial.launches),
             max(finite, default=0.0),
             unused if self.deterministic and trial.draw == 0 else list,
+            {name: _as_float64(value) for name, value in trial.values.items()},
         )
+
+    def _confirmed(self, formula: Any, case: Case, position: int) -> bool:
+        """Whether a mistake that gives what `case` got also gives what another case gets; True
+        where none of the others is wrong. By chance a small case fits many mistakes."""
+        refuted = 0
+        for other in self.others(case):
+            wanted = self.expected(other, 0)
+            value = self.expected(other, 0, formula)[position].to(torch.float64)
+            tolerance = self.tolerance_for(other, self.output_dtypes(other)[position])
+            right = Difference(expected=wanted[position], tolerance=tolerance)
+            if not makes_a_difference(right, value):
+                continue
+            with fence():
+                trial = self.trial(other)
+            found = [] if trial.error else self.differences(trial, wanted)
+            if len(found) != len(wanted) or found[position].ok or found[position].got is None:
+                continue
+            if how_far(found[position], value) < NEAR:
+                return True
+            refuted += 1
+            if refuted == OTHERS:
+                break
+        return not refuted
+
+    def others(self, case: Case) -> list[Case]:
+        """The other cases that have a result here, those after `case` first."""
+        here = "interpreter" if device.INTERPRET else "gpu"
+        at = next((i for i, each in enumerate(self.cases) if each is case), 0)
+        rest = [*self.cases[at + 1 :], *self.cases[:at]]
+        return [c for c in rest if c.raises is None and c.only in (None, here)]
 
     def _unused_inputs(self, trial: Trial, position: int) -> list[str]:
         """Inputs that the reference's result depends on, and the answer's does not."""

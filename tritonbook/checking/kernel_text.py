@@ -15,7 +15,7 @@ import math
 import re
 import textwrap
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 from ..course import closure_text
 from .language import BUILTINS, Refused, allow_path, is_literal, is_module, vet, walk_body
@@ -73,7 +73,7 @@ def definitions(text: str) -> dict[int, ast.FunctionDef]:
 
     Compiler and interpreter disagree on which line a function starts.
     """
-    found = {}
+    found: dict[int, ast.FunctionDef] = {}
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -93,10 +93,10 @@ def module_text(text: str, node: ast.FunctionDef, told: list[Any]) -> str:
     """
     _, _, meanings, helpers, signature = told
     own = _function_text(text, node, meanings, signature)
-    lines = ["import triton"]
+    lines, function = ["import triton"], cast(ast.FunctionDef, ast.parse(own).body[0])
     if node.name == "triton" or "triton" in helpers:
         raise Refused("policy", "A kernel is called triton: give it another name.")
-    for name in free_names(ast.parse(own).body[0]):
+    for name in free_names(function):
         if name in helpers:
             continue
         if name == "triton" and meanings.get(name) != {"path": "triton"}:
@@ -203,7 +203,7 @@ def _header(node: ast.FunctionDef, signature: dict[str, Any]) -> str:
     given = copy.deepcopy(node.args)
     plain = [*given.posonlyargs, *given.args]
     pairs = list(zip(reversed(plain), reversed(given.defaults), strict=False))
-    pairs += [p for p in zip(given.kwonlyargs, given.kw_defaults, strict=True) if p[1]]
+    pairs += [(a, d) for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d]
     told = {argument.arg: signature.get(argument.arg, ["", None]) for argument, _ in pairs}
     new = {id(default): _default(*told[argument.arg]) for argument, default in pairs}
     given.defaults = [new[id(default)] for default in given.defaults]

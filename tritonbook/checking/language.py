@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import importlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -66,8 +66,11 @@ _OF_DESCRIPTORS = {"load", "store"}
 # Part of triton.language, but a way out of it: PTX text, external libraries, Python objects.
 _REFUSED = {"inline_asm_elementwise", "target_info", "extra", "map_elementwise"}
 # Beside triton.language.math: only functions are taken from these, no module that they import.
-_LIBRARIES = ("triton.language.extra.libdevice", "triton.language.extra.cuda")
-_LIBRARIES += ("triton.language.extra.cuda.libdevice",)
+_LIBRARIES = (
+    "triton.language.extra.libdevice",
+    "triton.language.extra.cuda",
+    "triton.language.extra.cuda.libdevice",
+)
 _TRITON = {"cdiv", "next_power_of_2"}
 # What kernels of the course call from its own package. Attributes of these are not the language.
 COURSE_FUNCTIONS = {"tritonbook.cooperative.wait_for_all"}
@@ -133,9 +136,12 @@ def vet(tree: ast.Module, helpers: frozenset[str] = frozenset()) -> None:
 
 def _vet_function(node: ast.FunctionDef, aliases: dict[str, str], known: set[str]) -> None:
     for decorator in node.decorator_list:
-        call = isinstance(decorator, ast.Call)
-        options = [*decorator.args, *(k.value for k in decorator.keywords)] if call else []
-        plain = ast.unparse(decorator.func if call else decorator) == "triton.jit"
+        options: list[ast.expr] = []
+        name = decorator
+        if isinstance(decorator, ast.Call):
+            options = [*decorator.args, *(k.value for k in decorator.keywords)]
+            name = decorator.func
+        plain = ast.unparse(name) == "triton.jit"
         if not (plain and all(is_literal(option) for option in options)):
             raise Refused("policy", "Another decorator than triton.jit stands above the kernel.")
     if getattr(node, "type_params", None):  # from Python 3.12 on
@@ -158,7 +164,7 @@ def _vet_nodes(
     nodes: Iterable[ast.AST],
     aliases: dict[str, str],
     bound: set[str],
-    known: set[str] = frozenset(),
+    known: Collection[str] = frozenset(),
     above: int = 0,
 ) -> None:
     allowed = (*_STATEMENTS, *_EXPRESSIONS, *_SMALL)
@@ -199,7 +205,7 @@ def _plain_name(node: ast.AST) -> str:
 
 
 def _vet_name(
-    node: ast.Name, aliases: dict[str, str], bound: set[str], in_chain: bool, known: set[str]
+    node: ast.Name, aliases: dict[str, str], bound: set[str], in_chain: bool, known: Collection[str]
 ) -> None:
     if node.id.startswith("__"):
         raise Refused("policy", f"The kernel uses {node.id}.")

@@ -13,6 +13,7 @@ import torch
 
 from ..port.compat import hook_launch, launch_arguments
 from ..port.dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
+from ..port.plain_words import said_of_argument
 from .guard import Guarded, guard_output
 from .meanings import kernel_function
 
@@ -92,6 +93,7 @@ class Watch(DispatchMode):
         self.compute: list[str] = []
         self.outputs: list[Guarded] = []
         self.kernels: dict[str, Callable[..., Any]] = {}
+        self.odd = ""  # what is wrong with an argument of the latest launch, by its kind
         self.sources: dict[int, FunctionType] = {}  # kernels launched or handed to one, by id
         self._inside_launch = 0
 
@@ -114,6 +116,8 @@ class Watch(DispatchMode):
         return result
 
     def around(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
+        told = map(said_of_argument, (*args, *kwargs.values()))
+        self.odd = next((said for said in told if said), "")
         code = getattr(fn, "__code__", None)
         file = code.co_filename if code else ""
         self.launches.append(Launch(fn.__name__, file, _grid_size(fn, grid, args, kwargs)))

@@ -17,6 +17,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ..course import closure_text
+from ..course.closure_values import ExportError
 from .language import COURSE_FUNCTIONS, bound_names, walk_body
 
 DEEPEST = 16  # helpers of helpers
@@ -70,8 +71,8 @@ def _attribute(value: Any, name: str) -> Any:
 def _mentions(fn: FunctionType) -> tuple[list[str], list[str]]:
     """Names, and whole dotted names, in a kernel that it does not bind itself."""
     try:
-        node = ast.parse(closure_text.definition(fn).text).body[0]
-    except closure_text.ExportError:  # no source is known: whoever needs it will say so
+        node: Any = ast.parse(closure_text.definition(fn).text).body[0]
+    except ExportError:  # no source is known: whoever needs it will say so
         return [], []
     return free_names(node), list(dict.fromkeys(text for text, _ in chains(node)))
 

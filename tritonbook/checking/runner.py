@@ -55,7 +55,7 @@ def _state_of(finding: Finding | None, gates: dict[str, str]) -> str:
 
 
 def _finish(
-    battery: Battery, cases: Sequence[Case], speed: Speed | None, compile_gate: Any
+    battery: Battery, cases: Sequence[Case], speed: Speed | None, compile_gate: Any, no_tf32: bool
 ) -> Report:
     """Run every case and gate, and put together the report."""
     brief = first_finding_only.get()
@@ -68,6 +68,8 @@ def _finish(
         finding = finding or row.finding
         if row.finding and (brief or row.finding.code in _STOPS):
             break
+    if finding and finding.code == "wrong-values":
+        finding = replace(finding, sentence=finding.sentence + _first_wrong(rows))
     if all(row.state == "not run" for row in rows):
         finding = Finding("not-run", "No case of this check can run on this machine.")
     if finding and device.INTERPRET and (said := truth_of_tiles(battery.launched.values())):
@@ -76,11 +78,15 @@ def _finish(
     gates = {"values": "failed" if finding else "passed"}
     facts: list[dict[str, Any]] = []
     if battery.triton and (finding is None or (not brief and finding.code not in _STOPS)):
-        compile_finding, gates["compile"], facts = compile_for_a100(battery.fn, cases, compile_gate)
+        compile_finding, gates["compile"], facts = compile_for_a100(
+            battery.fn, cases, compile_gate, no_tf32
+        )
         if compile_finding and WORDLESS.search(compile_finding.sentence):
             said = slip(battery.launched.values()) or compile_finding.sentence
             compile_finding = replace(compile_finding, sentence=said)
-        finding = compile_finding or finding
+        # Rounded factors are no reason for wrong values; what does not compile is.
+        compiles = compile_finding is None or compile_finding.code == "tf32"
+        finding = (finding or compile_finding) if compiles else compile_finding
     measured: dict[str, Any] = {}
     if speed is not None:
         finding, gates["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)
@@ -99,6 +105,13 @@ def _finish(
     )
 
 
+def _first_wrong(rows: list[CaseResult]) -> str:
+    """Which case is the first wrong one, where others before it have values that are right."""
+    at = next(i for i, row in enumerate(rows) if row.finding)
+    right = any(row.state == "passed" for row in rows[:at])
+    return f" The cases before `{rows[at].note}` are right: what is new in it?" if right else ""
+
+
 def run(
     fn: Callable[..., Any],
     reference: Callable[..., Any],
@@ -109,6 +122,7 @@ def run(
     inplace: Sequence[str] = (),
     by_hand: Sequence[str] = (),
     mistakes: Mistakes | None = None,
+    no_tf32: bool = False,
     speed: Speed | None = None,
     compile_gate: Callable[..., Any] | None = None,
     **options: Any,
@@ -118,7 +132,7 @@ def run(
     key: the name on the card. compile_gate: what compiles a call instead of
     `seeing.compiled.compile_gate`.
     """
-    name = key or getattr(fn, "__name__", "answer")
+    name = key or str(getattr(fn, "__name__", "answer"))
     if not callable(fn):
         finding = Finding(
             "not-defined", f"{name} is {type(fn).__name__}, not a function. Run the cell above."
@@ -142,9 +156,10 @@ def run(
         inplace=tuple(inplace),
         by_hand=tuple(by_hand),
         mistakes=dict(mistakes or {}),
+        cases=cases,
         **options,
     )
-    return _finish(battery, list(cases), speed, compile_gate)
+    return _finish(battery, list(cases), speed, compile_gate, no_tf32)
 
 
 def run_check(

@@ -32,10 +32,11 @@ def truth_of_tiles(kernels: Iterable[Callable[..., Any]]) -> str | None:
 
 def _truth_of_tiles(node: ast.AST) -> str | None:
     if isinstance(node, ast.keyword):
-        is_mask = node.arg == "mask"
+        name = "mask" if node.arg == "mask" else ""
     else:
-        is_mask = isinstance(node, ast.Assign) and "mask" in ast.unparse(node.targets[0])
-    for part in ast.walk(node.value) if is_mask else ():
+        name = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else ""
+    value = getattr(node, "value", None)
+    for part in ast.walk(value) if "mask" in name and isinstance(value, ast.AST) else ():
         if isinstance(part, ast.BoolOp):
             word, sign = ("and", "&") if isinstance(part.op, ast.And) else ("or", "|")
         elif isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
@@ -51,10 +52,11 @@ def _one_address(node: ast.AST) -> str | None:
     if not (isinstance(node, ast.Call) and len(node.args) > 1 and node.keywords):
         return None
     name, where = ast.unparse(node.func), node.args[0]
-    bare = isinstance(where, ast.Name) and where.id.endswith("_ptr")
-    if bare and ".atomic_" in name and any(keyword.arg == "mask" for keyword in node.keywords):
+    where_to = where.id if isinstance(where, ast.Name) and where.id.endswith("_ptr") else ""
+    masked = any(keyword.arg == "mask" for keyword in node.keywords)
+    if where_to and ".atomic_" in name and masked:
         return (
-            f"`{name}({where.id}, ...)` has one address and a mask of many lanes. Add the offsets "
+            f"`{name}({where_to}, ...)` has one address and a mask of many lanes. Add the offsets "
             "to the address, or reduce the tile to one number first."
         )
     return None

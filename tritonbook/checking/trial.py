@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ import torch
 
 from ..port import device
 from .cases import Case, TensorSpec
-from .guard import Guarded
+from .guard import Guarded, fresh
 from .launches import Launch, Watch, watching
 
 # Seconds of a processor's time that a call may take in the interpreter, where a page does not ask
@@ -88,6 +88,19 @@ def captured_stderr() -> Iterator[list[str]]:
             collected.extend(part for part in (text.getvalue()[:20_000], below) if part)
 
 
+@contextlib.contextmanager
+def fence() -> Iterator[Callable[[], list[tuple[str, str]]]]:
+    """In the interpreter, keep kernels from memory that is nobody's; yields a call that tells of
+    the lanes that went there: (code, sentence) each."""
+    if not device.INTERPRET:
+        yield list
+        return
+    from ..seeing.meter import fenced
+
+    with fenced() as seen:
+        yield seen.findings
+
+
 @dataclass
 class Trial:
     """What one call did. `inputs` keep their margins; `result` is what the function returned."""
@@ -98,6 +111,7 @@ class Trial:
     values: dict[str, torch.Tensor]  # pristine, on the CPU
     inputs: dict[str, Guarded]
     watch: Watch
+    plain: dict[str, Any] = field(default_factory=dict)  # the other arguments
     result: Any = None
     error: BaseException | None = None
     stderr: str = ""
@@ -129,12 +143,10 @@ def run_trial(
             inputs[name].rewrite(values[name], fill)
         else:
             inputs[name] = Guarded.place(name, values[name], spec.layout, device.DEVICE, fill)
-    arguments = [
-        inputs[name].view if isinstance(value, TensorSpec) else value
-        for name, value in case.arguments.items()
-    ]
+    plain = {n: fresh(v) for n, v in case.arguments.items() if not isinstance(v, TensorSpec)}
+    arguments = [inputs[n].view if n in inputs else plain[n] for n in case.arguments]
     with captured_stderr() as noise, watching(allow, mode) as watch:
-        trial = Trial(case, draw, fill, values, inputs, watch)
+        trial = Trial(case, draw, fill, values, inputs, watch, plain)
         start = time.perf_counter()
         try:
             with time_limit(timeout, WORK * max(1.0, timeout / 20) if device.INTERPRET else 0.0):

@@ -7,6 +7,7 @@ with a number stands for a group. `tests/port/test_plain_words.py` provokes them
 from __future__ import annotations
 
 import re
+import types
 
 _LAUNCH = (
     (
@@ -38,12 +39,35 @@ _LAUNCH = (
         r"There is no argument called `\1\2`. Look at how the function spells it.",
     ),
     (
+        r"type:? (?:builtin_function_or_method|method)|'builtin_function_or_method' object",
+        "A method itself stands where a number is expected. Call it: `x.stride(0)`.",
+    ),
+    (
+        r"'tuple_type' object has no attribute",
+        "A kernel takes tensors and numbers, and was given a tuple. Pass one number, "
+        "`x.stride(0)`, or all of them with a star: `*x.stride()`.",
+    ),
+    (
+        r"'(float|int|bool|str|NoneType)' object has no attribute "
+        r"'(shape|stride|size|device|numel|ndim|contiguous|reshape|view|to|t|transpose)'",
+        r"A value of type \1 stands where a tensor or a tile is expected. Are two arguments "
+        "swapped, or is a `return` missing?",
+    ),
+    (
+        r"numpy data itemsize .* exceeds dtype primitive_bitwidth .* for triton type (\w+)",
+        r"A value does not fit its argument, which is \1. Are two arguments swapped?",
+    ),
+    (
         r"failed to specialize argument of type:? (\w+)",
         r"A kernel takes tensors and numbers, and was given a \1.",
     ),
     (
         r"cannot convert \[.*\] of type .*tuple",
         "A kernel takes tensors and numbers, and was given a tuple. Pass one size as a number.",
+    ),
+    (
+        r"'(?:int|float|bool)' object is not iterable",
+        "One number stands where a list or a tuple is expected.",
     ),
     (
         r"'NoneType' object has no attribute '(?:type|dtype|data_ptr)'",
@@ -80,10 +104,10 @@ _PYTHON = (
         r"Boolean value of Tensor with more than one value|truth value of an array",
         "`if`, `and`, `or` and `not` need one truth value, and a tile has many. Use `tl.where`, "
         "`&`, "
-        "`|` and `~`, or a mask.",
+        "`|` and `~`, or a mask. If it was to be a number: are two arguments swapped?",
     ),
     (
-        r"list index out of range.*shape|has no attribute 'shape'",
+        r"list index out of range.*shape|'(?:tensor|pointer_type)' object has no attribute 'shape'",
         "A kernel gets addresses, not tensors: it knows no shape. Pass sizes as arguments.",
     ),
     (
@@ -98,6 +122,14 @@ _PYTHON = (
     (
         r"NameError(?:: |\([\"'])(\w+) is not defined",
         r"`\1` is not defined where the kernel uses it. Is it set in one branch only, or misspelt?",
+    ),
+    (
+        r"NameError: name '(\w+)' is not defined",
+        r"`\1` is not defined here. Is it misspelt, or set in another function?",
+    ),
+    (
+        r"UnboundLocalError:.* local variable '(\w+)'|UnboundLocalError: local variable '(\w+)'",
+        r"`\1\2` is used before it has a value. Is it set further down, or in one branch only?",
     ),
     (
         r"module 'triton.language(?:\.\w+)*' has no attribute '(\w+)'",
@@ -148,8 +180,18 @@ _TILES = (
         "A tile's size is a compile-time constant (`tl.constexpr`), and a power of two.",
     ),
     (
-        r"'int' object is not iterable",
-        "A tile's shape is a list: `tl.zeros([BLOCK], dtype=tl.float32)`.",
+        r"arange's end argument must be greater",
+        "`tl.arange(start, end)`: the end comes second, and is larger than the start.",
+    ),
+    (
+        r"Loop-carried variable (\w+) has initial type \w+ but is re-assigned to <",
+        r"`\1` begins as one number and becomes a tile inside the loop. Begin with a tile: "
+        r"`\1 = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)`, in the tile's own shape.",
+    ),
+    (
+        r"Loop-carried variable (\w+) has initial type <.*> but is re-assigned to <",
+        r"`\1` changes its shape or type inside the loop. Begin with a tile of the shape and type "
+        "that the loop gives it.",
     ),
     (
         r"Loop-carried variable (\w+) has initial type (\S+) but is re-assigned to (\S+)",
@@ -176,12 +218,21 @@ _TILES = (
         "`tl.dot` takes two tiles of one dtype. Convert one of them.",
     ),
     (
-        r"Dot .*reduction dim|First input shape .* second input shape",
+        r"Dot .*reduction dim|equal reduction dim|First input shape .* second input shape",
         "`tl.dot` takes [M, K] and [K, N]: the two K differ.",
     ),
     (
-        r"invalid axis (-?\d+)",
-        r"The tile has no axis \1. A tile of one dimension has `axis=0` alone.",
+        r"accumulator shape is incompatible",
+        "`tl.dot(a, b, acc)` adds to a tile: begin with `acc = tl.zeros((BLOCK_M, BLOCK_N), "
+        "dtype=tl.float32)`, M the rows of a and N the columns of b.",
+    ),
+    (
+        r"invalid axis (-?\d+)|axis (-?\d+) out of bounds",
+        r"The tile has no axis \1\2. A tile of one dimension has `axis=0` alone.",
+    ),
+    (
+        r"Expected dtype \['fp32', 'fp64'\] but got (\w+)",
+        r"This function takes float32, and the tile is \1. Convert it first: `.to(tl.float32)`.",
     ),
     (
         r"[Mm]ask argument cannot be block type if pointer argument is not a block",
@@ -217,7 +268,8 @@ _TILES = (
     (r"cannot add pointers together", "Two addresses cannot be added: add offsets to a pointer."),
     (
         r"invalid operands of type pointer<\w+> and triton\.language\.(?:fp|float|bf)\w*",
-        "Offsets must be whole numbers, and these are floats. `/` makes a float: use `//`.",
+        "Offsets must be whole numbers, and these are floats. `/` makes a float: use `//`. Or was "
+        "a float passed for an offset?",
     ),
     (
         r"invalid operands of type pointer",
@@ -245,6 +297,10 @@ _TILES = (
 # Lines that no kernel can hold, whatever Triton's compiler and interpreter say of them.
 _LINES = (
     (
+        r"\btl\.(?:zeros|full|empty)\(\s*\w+\s*,",
+        "A tile's shape is a list: `tl.zeros([BLOCK], dtype=tl.float32)`.",
+    ),
+    (
         r"\b\w+_ptrs?\[",
         "A pointer is an address, not an array, and cannot be indexed. Read with "
         "`tl.load(pointer + offsets, mask=...)`, write with `tl.store(pointer + offsets, values, "
@@ -270,6 +326,19 @@ def said_of(text: str) -> str | None:
             for number, group in enumerate(found.groups(), 1):
                 sentence = sentence.replace(f"\\{number}", group or "")
             return sentence
+    return None
+
+
+def said_of_argument(value: object) -> str | None:
+    """What is wrong with an argument of a launch that failed, where it is the argument's kind."""
+    if isinstance(value, tuple) and all(isinstance(each, int) for each in value):
+        return (
+            f"A kernel takes tensors and numbers, and was given the tuple {tuple(value)}. Pass one "
+            "number, `x.stride(0)`, or all of them with a star: `*x.stride()`."
+        )
+    if isinstance(value, (types.BuiltinMethodType, types.MethodType)):
+        name = value.__name__
+        return f"A kernel was given `.{name}` itself, which is a method. Call it: `x.{name}(0)`."
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -63,14 +64,20 @@ def _owners(regions: list[Region], addresses: np.ndarray) -> list[Region]:
     return [r for r in regions if r.start <= high and low < r.end]
 
 
-def find(meter: Meter) -> list[tuple[str, str]]:
-    """(code, sentence) of each kind of trouble: first stores, then loads, then races."""
+def find(meter: Meter, masking_helps: Callable[[], bool] | None = None) -> list[tuple[str, str]]:
+    """(code, sentence) of each kind of trouble: first stores, then loads, then races.
+
+    masking_helps: finds out whether the result is right where lanes without an element are
+    harmless.
+    """
     touches = resolve(meter)
+    stray = [t for t in touches if (t.elements < 0).any()]
+    helps = bool(stray and masking_helps and masking_helps())
     found = []
     for kinds, code in ((("store", "atomic"), "out-of-bounds-store"), (("load",), "reads-outside")):
-        bad = [t for t in touches if t.access.kind in kinds and (t.elements < 0).any()]
+        bad = [t for t in stray if t.access.kind in kinds]
         if bad:
-            found.append((code, _outside(meter, bad)))
+            found.append((code, _outside(meter, bad, helps)))
     race = _race(meter, touches)
     return [*found, ("race", race)] if race else found
 
@@ -95,7 +102,7 @@ def program_text(program: tuple[int, int, int], launch: Launched) -> str:
     return str(program[0]) if used == 1 else f"({', '.join(map(str, program[:used]))})"
 
 
-def _outside(meter: Meter, bad: list[Touch]) -> str:
+def _outside(meter: Meter, bad: list[Touch], masking_helps: bool) -> str:
     first = bad[0]
     launch = meter.launches[first.access.launch]
     lanes = int((first.elements < 0).sum())
@@ -107,16 +114,26 @@ def _outside(meter: Meter, bad: list[Touch]) -> str:
     programs = {t.access.program for t in bad}
     if len(programs) > 1:
         text += f" ({len(programs)} programs do so)"
-    mend = "Those lanes need a mask."
-    if first.access.has_mask and where.endswith("(up to 1 element past its end)"):
+    masked, one = first.access.has_mask, where.endswith("(up to 1 element past its end)")
+    if masking_helps and not masked:
+        mend = "Those lanes need a mask."
+    elif masking_helps and one:
         mend = "Its mask lets one lane too many through. Is it `<=` where `<` is meant?"
-    elif first.access.has_mask:
-        mend = (
-            "Its mask lets them through: either it tests other offsets than the address is made "
-            "of, or the address itself is off (a row that is added twice, a stride of another "
-            "tensor)."
-        )
+    elif masking_helps:
+        mend = "Its mask lets them through: test each index against its own size, with `<`."
+    else:
+        mend = _MASK_OR_ADDRESS[masked]
     return f"{text}{_line(launch, first.access.line)}. {mend}"
+
+
+_EITHER = (
+    "or the address is off: a number that is added twice or not multiplied, a stride of another "
+    "tensor, tensors in another order at the launch."
+)
+_MASK_OR_ADDRESS = {
+    False: f"It has no mask. Either it needs one, {_EITHER}",
+    True: f"Its mask lets them through. Either it is not the mask of these elements, {_EITHER}",
+}
 
 
 def _place(meter: Meter, touch: Touch) -> str:
@@ -187,8 +204,9 @@ def _race_in(launch: Launched, region: Region, touches: list[Touch], atomics: bo
         return (
             f"Several programs of `{launch.kernel}` store to the same {cells} of `{region.name}` "
             f"(first: {cell_text(region, int(np.flatnonzero(shared)[0]))}). They run at the same "
-            "time on a GPU, so the result depends on luck. Does each tile begin where the one "
-            "before it ends? Programs that add to one element need `tl.atomic_add`."
+            "time on a GPU, so the result depends on luck. Look at how the program's number gets "
+            "into that address: do tiles overlap? Programs that are to add to one element need "
+            "`tl.atomic_add`."
         )
     if atomics:  # programs may wait for each other through a counter
         return ""

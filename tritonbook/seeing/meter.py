@@ -100,11 +100,11 @@ class Meter:
         self._regions = [r for r in self._regions if not (r.guessed and r.start == region.start)]
         self._regions.append(region)
 
-    def findings(self) -> list[tuple[str, str]]:
+    def findings(self, masking_helps: Callable[[], bool] | None = None) -> list[tuple[str, str]]:
         """(code, sentence) for out-of-bounds-store, reads-outside, race; worst first."""
         from .findings import find
 
-        return find(self)
+        return find(self, masking_helps)
 
     def add(
         self,
@@ -307,10 +307,16 @@ class Bounds:
         """Whether the same call, unwatched, would touch memory that is nobody's."""
         return self.seen.left_all_memory
 
-    def findings(self, inputs: dict[str, Any], outputs: list[Any]) -> list[tuple[str, str]]:
+    def findings(
+        self,
+        inputs: dict[str, Any],
+        outputs: list[Any],
+        masking_helps: Callable[[], bool] | None = None,
+    ) -> list[tuple[str, str]]:
         """The meter's findings, given guarded inputs by name and guarded allocations of the call.
 
         Both are objects with a `.view`; an output is named after the kernel's parameter.
+        masking_helps: see `findings.find`.
         """
         names = {p: name for launch in self.seen.launches for name, p in launch.arguments.items()}
         for name, guarded in inputs.items():
@@ -321,10 +327,10 @@ class Bounds:
         kinds = {guarded.view.dtype for guarded in inputs.values()}
         kinds = {kind for kind in kinds if kind.is_floating_point}
         if not kinds or not kinds <= {torch.float16, torch.bfloat16}:
-            return self.seen.findings()
+            return self.seen.findings(masking_helps)
         from .findings import float32_products
 
-        return self.seen.findings() + float32_products(self.seen)
+        return self.seen.findings(masking_helps) + float32_products(self.seen)
 
 
 @contextlib.contextmanager

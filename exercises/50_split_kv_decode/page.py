@@ -1,0 +1,504 @@
+# ---
+# workbook:
+#   title: One token, a long cache
+#   minutes: 45
+#   needs: interpreter
+#   requires: [42_flash_gqa, 45_llama_decode_train]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
+#   you_will:
+#     - give one query enough programs, by cutting its keys into pieces
+#     - merge the results of the pieces by their lse, exactly
+#     - read keys and values from a cache in pages, through a block table
+# ---
+
+# %% tags=["setup"]
+from tritonbook import DEVICE, bench, check, facts, mine, pictures, progress
+from tritonbook import reference, setup, show_cases, show_tiles, traffic
+
+import torch
+import triton
+import triton.language as tl
+
+setup()
+
+# %% [markdown]
+# ## The idea
+#
+# A model that writes has **one** query for each sequence and head, and a cache with the keys and
+# values of all tokens so far. Flash attention starts one program for each tile of queries and each
+# head. Here that is a single tile. Llama 3 has 8 heads of keys: for one sequence 8 programs, on an
+# H100 with 132 multiprocessors. And each of the 8 walks through the whole cache.
+#
+# The work is all reading: each key is used for one product per query head, and thrown away. So what
+# counts is how many multiprocessors ask for bytes at the same time. The way out: **cut the keys into
+# pieces**, one program for each piece and head. Each finds the attention over its own piece. A second,
+# small kernel merges the results.
+
+# %%
+draw = pictures("split_kv_decode")
+draw.draw_pieces(heads=2, pieces=4)
+
+# %% [markdown]
+# ## How results are merged
+#
+# Piece s gives $o_s$, its softmax times its values, and $\mathrm{lse}_s = \log \sum_k e^{x_k}$ over
+# the scores $x_k$ of its keys. $e^{\mathrm{lse}_s}$ is the piece's sum under the line. So the whole
+# sum is $\sum_s e^{\mathrm{lse}_s}$, and each piece has to count by its share of it:
+#
+# $$o = \sum_s \frac{e^{\mathrm{lse}_s}}{\sum_r e^{\mathrm{lse}_r}}\; o_s$$
+#
+# That is a softmax, of the lse. It is exact, and so it needs the maximum subtracted like any other.
+#
+# **Predict.** Two pieces hold 3 keys and 1 key, and all scores are 0. Which weights do the pieces get?
+#
+# <details><summary>Answer</summary>
+#
+# lse is log 3 and log 1 = 0. The weights are 3/4 and 1/4: each key counts the same. A mean of the two
+# results would give the lonely key half of the say.
+#
+# </details>
+#
+# ## Task 1. Merge
+#
+# | name | shape | dtype | role |
+# |---|---|---|---|
+# | `parts` | (R, S, D), contiguous | float32 | results of S pieces for R rows |
+# | `lses` | (R, S), contiguous | float32 | their lse; minus infinity: an empty piece |
+# | `dtype` | | floating | of the result |
+# | result | (R, D) | `dtype` | the merged rows |
+#
+# At least one piece of a row is not empty. What an empty piece holds in `parts` is zeros. One program
+# merges one row, with all pieces in one tile. About 7 lines.
+
+# %% tags=["answer"] key="merge_states"
+@triton.jit
+def merge_kernel(
+    parts_ptr, lses_ptr, out_ptr, S,
+    D: tl.constexpr, BLOCK_S: tl.constexpr,
+):
+    """out[r] = sum over s of softmax(lses[r])[s] parts[r, s].
+
+    One program = one row.
+    Assumes S <= BLOCK_S, D a power of two.
+    """
+    pid_r = tl.program_id(axis=0).to(tl.int64)
+    offs_s, offs_d = tl.arange(0, BLOCK_S), tl.arange(0, D)
+    rows = pid_r * S + offs_s  # of parts and of lses
+
+    # TODO: lses, their shares, the parts, the weighted sum, store (about 7 lines)
+    ### BEGIN SOLUTION
+    lses = tl.load(lses_ptr + rows, mask=offs_s < S, other=float("-inf"))
+    e = tl.exp(lses - tl.max(lses, axis=0))
+    weights = e / tl.sum(e, axis=0)
+    parts_ptrs = parts_ptr + rows[:, None] * D + offs_d[None, :]
+    parts = tl.load(parts_ptrs, mask=offs_s[:, None] < S, other=0.0)
+    out = tl.sum(weights[:, None] * parts, axis=0)
+    tl.store(out_ptr + pid_r * D + offs_d, out)
+    ### END SOLUTION
+
+
+def merge_states(parts, lses, dtype):
+    """Merge the results [R, S, D] of S pieces by their lse [R, S]; returns [R, D]."""
+    R, S, D = parts.shape
+    if lses.shape != (R, S) or not parts.is_contiguous() or not lses.is_contiguous():
+        raise ValueError("parts (R, S, D) and lses (R, S) must be contiguous")
+    out = torch.empty((R, D), dtype=dtype, device=parts.device)
+    merge_kernel[(R,)](parts, lses, out, S, D=D, BLOCK_S=triton.next_power_of_2(S))
+    return out
+
+# %% [markdown] tags=["hint"] key="merge_states"
+# #### Hints for merge_states
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Which page had the softmax of a row that fits one tile? Which `other=` did it need?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# The weights are a tile of S numbers, the parts a table [S, D]. `weights[:, None]` stands upright.
+# Summed along the pieces, a table leaves D numbers.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# lses = tl.load(..., other=...)
+# weights = ...  # a softmax, in two lines
+# parts = tl.load(...)  # at rows * D + columns
+# out = tl.sum(..., axis=...)
+# tl.store(...)
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="merge_states" points=4
+check(merge_states)
+
+# %% [markdown]
+# ## A cache in pages
+#
+# How long will a sequence become? Nobody knows. A server that reserves memory for the longest one
+# wastes most of it. So it cuts memory into **pages** of, say, 16 tokens, and gives a sequence one page
+# after the other, from wherever one is free. A **block table** remembers which: `table[b, i]` is the
+# page that holds tokens 16 i to 16 i + 15 of sequence b. It is what an operating system does with
+# its memory. vLLM made it the custom for caches.
+
+# %%
+draw.draw_table(lengths=[6, 3], page=2)
+
+# %% [markdown]
+# The worked kernel writes a new token's keys into the cache. Position p lies in page
+# `table[b, p // PAGE]`, slot `p % PAGE`.
+
+
+# %%
+@triton.jit
+def write_token_kernel(
+    x_ptr, cache_ptr, table_ptr, positions_ptr, stride_tb,
+    PAGE: tl.constexpr, HK: tl.constexpr, D: tl.constexpr,
+):
+    """cache[table[b, p // PAGE], p % PAGE] = x[b], with p = positions[b].
+
+    One program = one key head of one sequence.
+    """
+    b, head = tl.program_id(0), tl.program_id(1)
+    position = tl.load(positions_ptr + b)
+    page = tl.load(table_ptr + b * stride_tb + position // PAGE).to(tl.int64)
+    slot = page * PAGE + position % PAGE  # of the whole cache
+    offs_d = head * D + tl.arange(0, D)
+    tl.store(cache_ptr + slot * HK * D + offs_d, tl.load(x_ptr + b * HK * D + offs_d))
+
+
+def write_token(x, cache, table, positions):
+    """Write x (B, HK, D) into cache (pages, PAGE, HK, D) at `positions` (B,)."""
+    B, HK, D = x.shape
+    write_token_kernel[(B, HK)](
+        x, cache, table, positions, table.stride(0), PAGE=cache.shape[1], HK=HK, D=D
+    )
+
+
+cache = torch.zeros(4, 2, 1, 16, device=DEVICE)  # 4 pages of 2 tokens, 1 head, D = 16
+table = torch.tensor([[3, 0], [2, 1]], device=DEVICE, dtype=torch.int32)
+new = torch.ones(2, 1, 16, device=DEVICE)
+write_token(new, cache, table, torch.tensor([2, 1], device=DEVICE, dtype=torch.int32))
+cache[:, :, 0, 0]  # rows are pages, columns are slots
+
+# %% [markdown]
+# Token 2 of sequence 0 went to page 0, slot 0; token 1 of sequence 1 to page 2, slot 1.
+#
+# ## The contract
+#
+# | name | shape | dtype | role |
+# |---|---|---|---|
+# | `q` | (B, H, D), contiguous | float32, float16, bfloat16 | one query a head |
+# | `k_cache`, `v_cache` | (pages, PAGE, HK, D), contiguous | as `q` | the caches |
+# | `table` | (B, pages a sequence), contiguous | int32 | the block table |
+# | `lengths` | (B,), contiguous | int32 | tokens of each sequence, the new one included; at least 1 |
+# | result | (B, H, D) | as `q` | attention over the first `lengths[b]` tokens |
+#
+# H is a multiple of HK; query head h uses key head `h // (H // HK)`, as on page 42, and at most 16 query
+# heads share one. D is 16, 32, 64 or 128. Entries of `table` beyond a sequence's pages may hold
+# anything. So may a cache beyond a sequence's tokens.
+
+# %% tags=["reference"]
+from torch.nn.functional import scaled_dot_product_attention
+
+from tritonbook import multiprocessors
+
+
+def paged_decode_ref(q, k_cache, v_cache, table, lengths):
+    outs = []
+    for b, length in enumerate(lengths.tolist()):
+        at = torch.arange(length, device=q.device)
+        page, slot = table[b, at // k_cache.shape[1]].long(), at % k_cache.shape[1]
+        k, v = (cache[page, slot].transpose(0, 1) for cache in (k_cache, v_cache))
+        outs.append(scaled_dot_product_attention(q[b].view(len(k), -1, q.shape[2]), k, v))
+    return torch.stack(outs).view(q.shape)
+
+
+def require_cache(q, k_cache, v_cache, table, lengths):
+    fits = k_cache.shape == v_cache.shape and k_cache.shape[3] == q.shape[2]
+    fits = fits and q.shape[1] % k_cache.shape[2] == 0 and len(table) == len(lengths) == len(q)
+    if not fits or not all(x.is_contiguous() for x in (q, k_cache, v_cache, table, lengths)):
+        raise ValueError("(B, H, D), (pages, PAGE, HK, D) twice, (B, pages) and (B,) are needed")
+
+
+def pieces_for(programs, tokens):
+    return min(triton.cdiv(2 * multiprocessors(), programs), triton.cdiv(tokens, 256))
+
+# %% [markdown]
+# How many pieces? `pieces_for` takes enough for two programs on each multiprocessor, as on page 11, but none with less
+# than 256 tokens.
+
+# %%
+pieces_for(programs=8, tokens=32768)
+
+# %% [markdown]
+# ## Task 2. One piece of one head
+#
+# One program takes **all** query heads that share a key head, as a tile of 16 rows (`tl.dot` wants at
+# least 16), and the keys from `first` to `last`. So each key is read once. Two gaps.
+#
+# 1. **Where the keys are**, about 5 lines. `offs_n` are positions in the sequence. Load the number of
+#    the page of each (a tile of numbers); `table_ptrs` points at the sequence's row of the table. Find
+#    the offsets of each position's D numbers in a cache of shape (pages, PAGE, HK, D). Then load `k`
+#    and `v`, both `[BLOCK_N, D]`; `offs_d` is flat already.
+# 2. **The online softmax**, about 8 lines: the four updates of page 41, with natural exponentials.
+#    Positions past `last` must not count.
+#
+# Two things that a GPU punishes and a small test may not: entries of `table` past the sequence's end
+# must not be used as pages, and a page's number times the size of a page can pass 2³¹.
+
+# %% tags=["answer"] key="paged_decode"
+@triton.jit
+def decode_kernel(
+    q_ptr, k_ptr, v_ptr, table_ptr, lengths_ptr, parts_ptr, lses_ptr,
+    stride_tb, qk_scale,
+    HK: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr, PAGE: tl.constexpr,
+    BLOCK_G: tl.constexpr, BLOCK_N: tl.constexpr,
+):
+    """Attention of GROUP queries over one piece of the keys, and its lse.
+
+    One program = one key head of one sequence, one piece of its tokens.
+    """
+    b, head = tl.program_id(0) // HK, tl.program_id(0) % HK
+    piece, pieces = tl.program_id(1), tl.num_programs(1)
+    length = tl.load(lengths_ptr + b)
+    size = tl.cdiv(length, pieces)
+    first, last = piece * size, tl.minimum(length, (piece + 1) * size)
+
+    offs_g, offs_d = tl.arange(0, BLOCK_G), tl.arange(0, D)[None, :]
+    heads = (b * HK + head) * GROUP + offs_g  # of q, in all sequences
+    mask_g = offs_g < GROUP
+    q = tl.load(q_ptr + heads[:, None] * D + offs_d, mask=mask_g[:, None], other=0.0)
+    table_ptrs = table_ptr + b * stride_tb
+
+    m_i = tl.full((BLOCK_G,), -1e38, tl.float32)
+    l_i, acc = tl.zeros((BLOCK_G,), tl.float32), tl.zeros((BLOCK_G, D), tl.float32)
+    for start in range(first, last, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        mask_n = offs_n < last
+        # TODO 1: the pages, the offsets, and the tiles k and v (about 5 lines)
+        ### BEGIN SOLUTION
+        pages = tl.load(table_ptrs + offs_n // PAGE, mask=mask_n, other=0)
+        slots = pages.to(tl.int64) * PAGE + offs_n % PAGE
+        tile = ((slots * HK + head) * D)[:, None] + offs_d
+        k = tl.load(k_ptr + tile, mask=mask_n[:, None], other=0.0)
+        v = tl.load(v_ptr + tile, mask=mask_n[:, None], other=0.0)
+        ### END SOLUTION
+        # TODO 2: scores, and the updates of m_i, l_i and acc (about 8 lines)
+        ### BEGIN SOLUTION
+        s = tl.dot(q, tl.trans(k), input_precision="ieee") * qk_scale
+        s = tl.where(mask_n[None, :], s, float("-inf"))
+        m_new = tl.maximum(m_i, tl.max(s, axis=1))
+        p = tl.exp(s - m_new[:, None])
+        alpha = tl.exp(m_i - m_new)
+        l_i = l_i * alpha + tl.sum(p, axis=1)
+        acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee")
+        m_i = m_new
+        ### END SOLUTION
+
+    state = heads * pieces + piece
+    out = acc / tl.where(l_i > 0, l_i, 1.0)[:, None]  # an empty piece: zeros, lse -inf
+    tl.store(parts_ptr + state[:, None] * D + offs_d, out, mask=mask_g[:, None])
+    tl.store(lses_ptr + state, m_i + tl.log(l_i), mask=mask_g)
+
+
+def paged_decode(q, k_cache, v_cache, table, lengths, pieces=None):
+    """Attention of one query a head, q [B, H, D], over a cache in pages; returns [B, H, D]."""
+    require_cache(q, k_cache, v_cache, table, lengths)
+    B, H, D = q.shape
+    PAGE, HK = k_cache.shape[1:3]
+    pieces = pieces or pieces_for(B * HK, table.shape[1] * PAGE)
+    parts = torch.empty((B * H, pieces, D), dtype=torch.float32, device=q.device)
+    lses = torch.empty((B * H, pieces), dtype=torch.float32, device=q.device)
+    decode_kernel[(B * HK, pieces)](
+        q, k_cache, v_cache, table, lengths, parts, lses, table.stride(0), D**-0.5,
+        HK=HK, GROUP=H // HK, D=D, PAGE=PAGE,
+        BLOCK_G=16, BLOCK_N=128 // q.element_size(), num_warps=4,
+    )
+    return merge_states(parts, lses, q.dtype).view(B, H, D)
+
+# %% [markdown] tags=["hint"] key="paged_decode"
+# #### Hints for paged_decode
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# The worked kernel found the slot of **one** position. What changes when `position` is a tile of
+# positions?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `tl.load` takes a tile of addresses in any order, so `table_ptrs + offs_n // PAGE` may ask for the
+# same number many times. The four updates are those of page 41; the last `tl.dot` adds to
+# `acc * alpha[:, None]`. P goes into it in the dtype of v.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# pages = tl.load(..., mask=mask_n, other=...)
+# slots = ...  # 64 bits, as in the worked kernel
+# tile = ...  # which head, and how many numbers lie between two slots?
+# k = tl.load(...)
+# v = tl.load(...)
+# ```
+#
+# ```python
+# s = tl.dot(...) * qk_scale  # [16, BLOCK_N]
+# s = tl.where(...)
+# m_new, p, alpha = ...  # one line each
+# # l_i, acc, m_i
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="paged_decode" points=7
+check(paged_decode)
+
+# %% [markdown]
+# **Look at what you wrote.** 100 tokens in pages of 16, two key heads, D = 32 in float32: 25,600 bytes
+# of keys. Eight query heads share them. How often is each byte read?
+
+# %%
+B, H, HK, D, PAGE, tokens = 1, 8, 2, 32, 16, 100
+k_cache, v_cache = torch.randn(2, 12, PAGE, HK, D, device=DEVICE).unbind(0)
+table = torch.randperm(12, device=DEVICE)[:7].view(1, 7).to(torch.int32)
+lengths = torch.tensor([tokens], device=DEVICE, dtype=torch.int32)
+traffic(paged_decode, torch.randn(B, H, D, device=DEVICE), k_cache, v_cache, table, lengths, 4)
+
+# %% [markdown]
+# ## Predict, then measure
+#
+# The cell takes one layer of Llama 3 8B: 32 query heads, 8 key heads, D = 128, float16, a cache of
+# 32,768 tokens for each sequence. It shows nothing yet. *SDPA* is PyTorch's attention, and it gets the
+# cache in one contiguous block. Without a GPU the cell fetches a GPU's times.
+
+# %%
+from tritonbook.timing import bench_sweep
+
+
+def cache_of(B, tokens, H=32, HK=8, D=128, PAGE=16):
+    """q, both caches with pages in random order, table and lengths."""
+    dtype = torch.float16 if DEVICE == "cuda" else torch.float32
+    pages = triton.cdiv(tokens, PAGE)
+    caches = torch.randn(2, B * pages, PAGE, HK, D, device=DEVICE, dtype=dtype)
+    table = torch.randperm(B * pages, device=DEVICE).view(B, pages).to(torch.int32)
+    lengths = torch.full((B,), tokens, device=DEVICE, dtype=torch.int32)
+    return torch.randn(B, H, D, device=DEVICE, dtype=dtype), *caches, table, lengths
+
+
+def sdpa(q, k, v):
+    return scaled_dot_product_attention(q[:, :, None], k, v, enable_gqa=True)[:, :, 0]
+
+
+def by_batch(B):
+    tokens = 32768 if DEVICE == "cuda" else 64
+    given = cache_of(B, tokens)
+    q, k, v = given[0], *(
+        cache.view(B, tokens, *cache.shape[2:]).transpose(1, 2).contiguous() for cache in given[1:3]
+    )
+    ways = {
+        "one piece": lambda: paged_decode(*given, pieces=1),
+        "paged_decode": lambda: paged_decode(*given),
+        "SDPA": lambda: sdpa(q, k, v),
+    }
+    return {"fns": ways, "bytes": k.nbytes + v.nbytes}
+
+
+batches = bench_sweep(
+    "sequences",
+    [1, 4, 16, 32] if DEVICE == "cuda" else [1],
+    by_batch,
+    title="One token, 32,768 in the cache, 32 heads sharing 8",
+    stored="decode_batches",
+)
+
+# %% tags=["predict"]
+from tritonbook import predict
+
+predict(
+    {
+        "MB of cache that one token reads: 32,768 tokens, 8 heads of 128, float16": None,
+        "bytes read from k_cache in the call above": None,
+        "pieces for one sequence with 8 key heads, 132 multiprocessors": None,
+    },
+    measured=[
+        lambda: 2 * 32768 * 8 * 128 * 2 / 1e6,
+        lambda: traffic(
+            paged_decode, torch.randn(1, 8, 32, device=DEVICE), k_cache, v_cache, table, lengths, 4
+        )["k_cache"].read,
+        lambda: -(-2 * 132 // 8),
+    ],
+    hints=[
+        "Keys and values.",
+        "100 tokens, 2 heads, 32 numbers of 4 bytes. How often is each read?",
+        "264 programs in all, and 8 for each piece.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **Cache.** 2 × 32,768 × 8 × 128 × 2 bytes = 134 MB, for **one** layer and one token. An H100 copies
+# about 3,000 GB/s, reading and writing together: 0.045 ms at best.
+#
+# **Bytes.** 100 × 2 × 32 × 4 = 25,600: once. The four query heads of a group share the load.
+#
+# **Pieces.** 264 / 8 = 33.
+#
+# </details>
+
+# %%
+batches
+
+# %% [markdown]
+# **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 33, the same bytes
+# are asked for by all of them. With 32 sequences there are 256 programs anyway: two pieces are enough.
+# Read the last column of `paged_decode` against the speed of a copy.
+#
+# ## Was it the right number?
+
+# %%
+def by_pieces(pieces):
+    given = cache_of(1, 32768 if DEVICE == "cuda" else 512)
+    return {"fns": {"paged_decode": lambda: paged_decode(*given, pieces=pieces)}}
+
+
+bench_sweep(
+    "pieces",
+    [1, 4, 16, 33, 64, 256] if DEVICE == "cuda" else [1, 2],
+    by_pieces,
+    title="One sequence, 32,768 tokens",
+    stored="decode_pieces",
+)
+
+# %% [markdown]
+# **Read it downwards.** Until every multiprocessor has work, each doubling pays. After that a piece only
+# costs: a state of D + 1 float32 numbers that is written, read and merged.
+#
+# ## Recap
+#
+# - One query leaves a GPU idle. Cut the keys, and each piece is a program.
+# - o and lse of a piece are all that is needed to merge it, exactly: a softmax over the lse.
+# - A block table is one more load: page from the table, slot from the remainder.
+# - Queries that share a key head share a tile, so each key is read once.
+#
+# <details><summary>Common mistakes</summary>
+#
+# - A mean over the pieces, or weights without the maximum subtracted.
+# - Keys past the length: the last page is seldom full, and what lies there is from another sequence.
+# - `offs_n % PAGE` without the page, or the table indexed by the token instead of by its page.
+# - A number of pieces that depends on the lengths: the CPU would have to wait for the GPU to read them.
+#
+# </details>
+#
+# vLLM's and SGLang's Triton decode kernels have these two stages, FlashAttention calls it split-KV, and
+# FlashInfer plans pieces of equal size for sequences of different lengths.
+#
+# Next: [54_linear_cross_entropy](54_linear_cross_entropy.ipynb).
+
+# %%
+progress()

@@ -1,0 +1,107 @@
+"""Wrong answers of 50_split_kv_decode with the diagnosis each must get, and right ones."""
+
+from tritonbook.course.mutants import Mutant, Variant
+
+LSES = 'lses = tl.load(lses_ptr + rows, mask=offs_s < S, other=float("-inf"))'
+E = "e = tl.exp(lses - tl.max(lses, axis=0))"
+WEIGHTS = "weights = e / tl.sum(e, axis=0)"
+PARTS = "parts = tl.load(parts_ptrs, mask=offs_s[:, None] < S, other=0.0)"
+PARTS_PTRS = "parts_ptrs = parts_ptr + rows[:, None] * D + offs_d[None, :]"
+OUT = "out = tl.sum(weights[:, None] * parts, axis=0)"
+STORE = "tl.store(out_ptr + pid_r * D + offs_d, out)"
+
+PAGES = "pages = tl.load(table_ptrs + offs_n // PAGE, mask=mask_n, other=0)"
+SLOTS = "slots = pages.to(tl.int64) * PAGE + offs_n % PAGE"
+TILE = "tile = ((slots * HK + head) * D)[:, None] + offs_d"
+K = "k = tl.load(k_ptr + tile, mask=mask_n[:, None], other=0.0)"
+V = "v = tl.load(v_ptr + tile, mask=mask_n[:, None], other=0.0)"
+S = 's = tl.dot(q, tl.trans(k), input_precision="ieee") * qk_scale'
+WHERE = 's = tl.where(mask_n[None, :], s, float("-inf"))'
+M_NEW = "m_new = tl.maximum(m_i, tl.max(s, axis=1))"
+P = "p = tl.exp(s - m_new[:, None])"
+ALPHA = "alpha = tl.exp(m_i - m_new)"
+L_I = "l_i = l_i * alpha + tl.sum(p, axis=1)"
+ACC = 'acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee")'
+
+MUTANTS = {
+    "merge_states": [
+        Mutant("mean", "mean-of-pieces", (WEIGHTS, "weights = (lses > -1e38).to(tl.float32) / S")),
+        Mutant("not_normalised", "not-normalised", (WEIGHTS, "weights = e")),
+        Mutant("divided_by_s", ("wrong-values", "constant-factor", "off-by-row"), (WEIGHTS, "weights = e / S")),
+        Mutant("maximum_not_subtracted", "maximum-not-subtracted", (E, "e = tl.exp(lses)")),
+        Mutant("masked_lanes_are_zero", "padding-counted", (LSES, LSES.replace('float("-inf")', "0.0"))),
+        Mutant("other_forgotten", ("padding-counted", "no-other"), (LSES, LSES.replace(', other=float("-inf")', "")), only="interpreter"),
+        Mutant("base_two", "base-two", (E, E.replace("tl.exp(", "tl.exp2("))),
+        Mutant("minus_lse", ("of-minus-lse", "nan", "overflow"), (E, "e = tl.exp(tl.min(lses, axis=0) - lses)")),
+        Mutant("no_weights", "sum-of-pieces", (OUT, "out = tl.sum(parts, axis=0)")),
+        Mutant("summed_along_columns", ("raised", "does-not-compile"), (OUT, OUT.replace("axis=0", "axis=1"))),
+        Mutant("lse_of_the_first_row", ("rows-after-first", "wrong-values", "wrong-tail"), (LSES, LSES.replace("rows", "offs_s"))),
+        Mutant("parts_of_the_first_row", ("rows-after-first", "wrong-values", "wrong-tail"), (PARTS_PTRS, PARTS_PTRS.replace("rows[", "offs_s["))),
+        Mutant("no_mask_for_parts", "reads-outside", (PARTS, "parts = tl.load(parts_ptrs)")),
+        Mutant("no_mask_for_lses", "reads-outside", (LSES, "lses = tl.load(lses_ptr + rows)")),
+        Mutant("one_row_for_all", ("unwritten-tail", "race"), (STORE, "tl.store(out_ptr + offs_d, out)")),
+        Mutant("torch_stand_in", "no-kernel-launched", replace="def merge_states(parts, lses, dtype):\n    if lses.shape != parts.shape[:2]:\n        raise ValueError('shapes')\n    return torch.einsum('rs,rsd->rd', torch.softmax(lses, -1), parts).to(dtype)\n"),
+    ],
+    "paged_decode": [
+        Mutant("pages_in_order", ("pages-in-order", "nan", "reads-outside"), (PAGES, "pages = offs_n // PAGE")),
+        Mutant("table_of_the_first_sequence", ("table-of-the-first", "nan", "reads-outside"), ("table_ptr + b * stride_tb", "table_ptr")),
+        Mutant("table_by_the_token", "reads-outside", (PAGES, PAGES.replace("offs_n // PAGE", "offs_n"))),
+        Mutant("slot_forgotten", ("wrong-values", "nan"), (SLOTS, SLOTS.replace(" + offs_n % PAGE", ""))),
+        Mutant("slot_without_remainder", ("pages-in-order", "reads-outside", "nan", "wrong-values"), (SLOTS, SLOTS.replace("offs_n % PAGE", "offs_n"))),
+        Mutant("no_mask_for_the_table", "reads-outside", (PAGES, PAGES.replace(", mask=mask_n, other=0", ""))),
+        Mutant("no_mask_for_values", ("nan", "reads-outside", "no-other"), (V, V.replace(", mask=mask_n[:, None], other=0.0", ""))),
+        Mutant("padding_counted", "off-by-row", (WHERE, "s = s * 1.0")),
+        Mutant("padding_is_zero", "off-by-row", (WHERE, WHERE.replace('float("-inf")', "0.0"))),
+        Mutant("first_key_head", "first-key-head", (TILE, "tile = (slots * HK * D)[:, None] + offs_d")),
+        Mutant("heads_before_slots", ("wrong-values", "reads-outside", "nan"), (TILE, "tile = ((head * PAGE + slots) * D)[:, None] + offs_d")),
+        Mutant("keys_for_values", "keys-for-values", (V, V.replace("v_ptr", "k_ptr"))),
+        Mutant("values_for_keys", "values-for-keys", (K, K.replace("k_ptr", "v_ptr"))),
+        Mutant("scale_forgotten", "scale-forgotten", (S, S.replace(" * qk_scale", ""))),
+        Mutant("scale_twice", "wrong-values", (S, S + " * qk_scale")),
+        Mutant("no_running_maximum", ("nan", "overflow"), (M_NEW, "m_new = m_i * 0.0")),
+        Mutant("maximum_of_the_tile", ("wrong-values", "nan", "overflow"), (M_NEW, "m_new = tl.max(s, axis=1)")),
+        Mutant("l_not_rescaled", "off-by-row", (L_I, "l_i = l_i + tl.sum(p, axis=1)")),
+        Mutant("acc_not_rescaled", "wrong-values", (ACC, ACC.replace(" * alpha[:, None]", ""))),
+        Mutant("maximum_updated_first", "wrong-values", (ALPHA, "m_i = m_new\n        " + ALPHA)),
+        Mutant("maximum_never_kept", ("wrong-values", "nan", "overflow"), (ACC + "\n        m_i = m_new", ACC)),
+        Mutant("values_of_the_last_tile", "wrong-values", (ACC, 'acc = tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
+        Mutant("base_two", "wrong-values", (P, P.replace("tl.exp(", "tl.exp2("))),
+        Mutant("tf32", "tf32", (S, S.replace(', input_precision="ieee"', ""))),
+        Mutant("sum_over_queries", ("raised", "does-not-compile"), (L_I, L_I.replace("axis=1", "axis=0"))),
+        Mutant("torch_stand_in", ("no-kernel-launched", "raised", "torch-compute"), replace="def paged_decode(q, k_cache, v_cache, table, lengths, pieces=None):\n    require_cache(q, k_cache, v_cache, table, lengths)\n    return paged_decode_ref(q, k_cache, v_cache, table, lengths)\n"),
+    ],
+}
+
+VARIANTS = {
+    "merge_states": [
+        Variant("divided_at_the_end", (WEIGHTS, "weights = e"), (OUT, OUT + " / tl.sum(e, axis=0)")),
+        Variant("wider_tile", ("triton.next_power_of_2(S)", "2 * triton.next_power_of_2(S)")),
+        Variant("large_negative", (LSES, LSES.replace('float("-inf")', "-1e38"))),
+        Variant("cast_at_the_store", (STORE, STORE.replace("out)", "out.to(out_ptr.dtype.element_ty))"))),
+    ],
+    "paged_decode": [
+        Variant("exp2", (P, "p = tl.exp2((s - m_new[:, None]) * 1.4426950408889634)")),
+        Variant("larger_tiles", ("128 // q.element_size()", "256 // q.element_size()")),
+        Variant("sum_after", (ACC, 'acc = acc * alpha[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
+        Variant("strides_by_hand", (TILE, "tile = slots[:, None] * HK * D + head * D + offs_d")),
+        # Page 0 is read in the place of pages that do not exist, and `where` throws it away.
+        Variant("no_mask_for_keys", (K, K.replace(", mask=mask_n[:, None], other=0.0", ""))),
+    ],
+}
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "merge_states": {
+        'weights = e / tl.sum(e, axis=0) => weights = e / tl.sum(e)': "a tile of one dimension has one axis",
+        'e = tl.exp(lses - tl.max(lses, axis=0)) => e = tl.exp(lses - tl.max(lses))': "a tile of one dimension has one axis",
+        'parts = tl.load(parts_ptrs, mask=offs_s[:, None] < S, other=0.0) => parts = tl.load(parts_ptrs, mask=offs_s[:, None] < S, other=1.0)': "a masked piece has the weight 0, and 1 times 0 is 0 too",
+    },
+    "paged_decode": {
+        'pages = tl.load(table_ptrs + offs_n // PAGE, mask=mask_n, other=0) => pages = tl.load(table_ptrs + offs_n // PAGE, mask=mask_n)': "what these lanes hold reaches no load: those of k and v are masked alike",
+        'pages = tl.load(table_ptrs + offs_n // PAGE, mask=mask_n, other=0) => pages = tl.load(table_ptrs + offs_n // PAGE, mask=mask_n, other=1)': "what these lanes hold reaches no load: those of k and v are masked alike",
+        'k = tl.load(k_ptr + tile, mask=mask_n[:, None], other=0.0) => k = tl.load(k_ptr + tile, mask=mask_n[:, None])': "`where` replaces the scores of these lanes",
+        'k = tl.load(k_ptr + tile, mask=mask_n[:, None], other=0.0) => k = tl.load(k_ptr + tile, mask=mask_n[:, None], other=1.0)': "`where` replaces the scores of these lanes",
+        'v = tl.load(v_ptr + tile, mask=mask_n[:, None], other=0.0) => v = tl.load(v_ptr + tile, mask=mask_n[:, None], other=1.0)': "p is 0 in these lanes, and 1 times 0 is 0 too",
+        'slots = pages.to(tl.int64) * PAGE + offs_n % PAGE => slots = pages * PAGE + offs_n % PAGE': "it shows beyond 2**31 elements only, which no case has",
+    },
+}
