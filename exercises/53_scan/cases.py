@@ -6,6 +6,7 @@ import triton
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.compare import derive_tolerance
 
+from ..shared.products import stays_float32
 from .page import cumsum_ref, gated_scan_ref, linear_attention_ref
 
 ABSURD = 1e30
@@ -205,6 +206,7 @@ GATES = [
     gated_case("closed gates", 2, 18, a=SHUT),
     gated_case("fewer steps than a tile", 2, 5, block=32),
     gated_case("half precision, a large number first", 1, 200, dtype="float16", **LOUD_STEP),
+    gated_case("bfloat16", 2, 21, dtype="bfloat16"),
     case("two shapes", a=tensor(2, 8), b=tensor(2, 9), raises=ValueError),
     case("memory with gaps", a=tensor(2, 8, layout="strided"), b=tensor(2, 8), raises=ValueError),
 ]
@@ -213,7 +215,7 @@ HIDDEN_GATES = [
     gated_case("37 steps in tiles of 16", 2, 37, block=16),
     gated_case("one step", 1, 1),
     gated_case("the block as it is", 1, 70, block=2048),
-    gated_case("bfloat16", 2, 27, dtype="bfloat16"),
+    gated_case("half precision", 2, 27, dtype="float16"),
     gated_case("gates of 1/100", 1, 40, block=32, a={"values": all_of(0.01)}),
     gated_case("no rows", 0, 12),
     case("b with gaps", a=tensor(2, 8), b=tensor(2, 8, layout="strided"), raises=ValueError),
@@ -249,6 +251,11 @@ def pairs(then, use=lambda A, B, carry: A * carry + B):
         return finite(torch.stack(out, dim=1)), finite(out[-1]).to(torch.float32)
 
     return wrong
+
+
+def half_gates(a, b, *, block=2048, dtype=torch.float32):
+    """The product of the gates is rounded to their dtype after each step."""
+    return pairs(lambda a1, b1, a2, b2: (rounded(a1 * a2, dtype), a2 * b1 + b2))(a, b, block=block)
 
 
 def half_state(a, b, *, block=2048, dtype=torch.float32):
@@ -366,6 +373,10 @@ GATED_MISTAKES = {
     "last-is-a-sum": (
         last_is(lambda h, wide: h[:, (h.shape[1] - 1) // wide * wide :].sum(1)),
         "`last` is the sum of a tile's h. Keep its last lane, and 0 in the others.",
+    ),
+    "gates-in-half": (
+        half_gates,
+        "The gates are multiplied in half precision. Go to float32 before the scan.",
     ),
     "state-in-half": (
         half_state,
@@ -573,5 +584,6 @@ CHECKS = {
         results=("o", "state"),
         tolerance=factors_rounded,
         mistakes=HEAD_MISTAKES,
+        also=[stays_float32(HEADS[3])],
     ),
 }

