@@ -49,14 +49,18 @@ lab: $(STAMP)  ## JupyterLab on notebooks/
 	@$(BIN)/jupyter lab --notebook-dir notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
 
 # --- tests
-# Three workers for two cores: browsers and endless loops mostly wait. One thread in each process:
-# tensors are small, and threads that wait for work take it from the others.
-test: $(STAMP)  ## the whole test suite (no GPU needed)
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 -m "not gpu and not container"
+# Three workers for two cores: endless loops mostly wait. One thread in each process: tensors are
+# small, and threads that wait for work take it from the others.
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
+test: $(STAMP)  ## the test suite, shortened where it can be (no GPU needed)
+	@$(PYTEST) -n 3 -m "not gpu and not container and not browser and not system"
+
+test-system: $(STAMP)  ## with other programs: a real browser, stock nbgrader, Slurm
+	@$(PYTEST) -n 3 -m "browser or system"
 
 .PHONY: test-all
-test-all: $(STAMP)  ## the same with nothing from a cache, then the container's tests
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 -m "not gpu and not container" --cache-clear
+test-all: $(STAMP)  ## both with nothing shortened or kept, then the container's tests
+	@$(PYTEST) -n 3 -m "not gpu and not container" --thorough
 	@$(MAKE) --no-print-directory test-container
 
 test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this machine's GPU
@@ -69,7 +73,7 @@ test-container: $(STAMP)  ## build the container's root for real, run the job sc
 mutate: $(STAMP)  ## machine-made mistakes that a check accepts: [SLUG=04_softmax]
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tritonbook.build mutate $(SLUG)
 
-kill-matrix: $(STAMP)  ## every wrong kernel and the diagnosis it gets
+kill-matrix: $(STAMP)  ## every wrong kernel, its diagnosis, and which case refused it
 	@$(BIN)/python -m tritonbook.build kill-matrix
 
 matrix: $(STAMP)  ## the course on four pairs of torch and Triton; writes the README's table
@@ -81,5 +85,5 @@ matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (3 GB to
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
 	@$(BIN)/python -m tritonbook.build.architectures
 
-.PHONY: help setup sync pages new execute check demo grade lab test test-gpu test-container kill-matrix mutate \
-	matrix matrix-oldest compile-check
+.PHONY: help setup sync pages new execute check demo grade lab test test-system test-gpu test-container \
+	kill-matrix mutate matrix matrix-oldest compile-check

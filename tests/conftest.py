@@ -14,6 +14,7 @@ TOGETHER = (
     "tests/autograde/test_stock_tools.py",
     "tests/browser/",
     "tests/course/test_closure.py",
+    "tests/exercises/test_notebooks.py",
     "tests/exercises/test_30_register_op.py",
 )
 
@@ -30,6 +31,10 @@ def pytest_xdist_make_scheduler(config, log):
             return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
 
     return Scheduling(config, log)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--thorough", action="store_true", help="nothing shortened, nothing kept")
 
 
 def pytest_collection_modifyitems(items):

@@ -46,7 +46,7 @@ MUTANTS = {
         Mutant("upper_median", "half-a-median", (MEDIAN, "return sorted(times)[rep // 2]")),
         Mutant("ten_warm_up_calls", "raised", ("range(warmup)", "range(10)")),
         Mutant("warm_up_counted_in", "warm-up-timed", (WARM_UP + "\n", ""), ("range(rep)", "range(warmup + rep)")),
-        Mutant("wait_after_the_clock_has_started", "earlier-work-timed", (WARM_UP, WARM_UP.replace("    gpu.synchronize()\n", "")), ("        start = gpu.clock()\n", "        start = gpu.clock()\n        gpu.synchronize()\n")),
+        Mutant("wait_after_the_clock_has_started", ("earlier-work-timed", "wrong-values"), (WARM_UP, WARM_UP.replace("    gpu.synchronize()\n", "")), ("        start = gpu.clock()\n", "        start = gpu.clock()\n        gpu.synchronize()\n")),
         Mutant("warm_up_and_rep_swapped", "swapped", ("(fn, warmup, rep)", "(fn, rep, warmup)")),
         Mutant("pythons_own_clock", "raised", ("start = gpu.clock()", "import time\n        start = time.perf_counter()"), ("(gpu.clock() - start)", "(time.perf_counter() - start)")),
         Mutant("waits_for_the_real_gpu", ("raised", "launch-timed"), (TIMED, TIMED.replace("gpu.synchronize()", "torch.cuda.synchronize()"))),

@@ -115,7 +115,16 @@ BIAS_CASES = [
     case("a bias that does not fit", x=tensor(4, 8), bias=tensor(9), raises=ValueError),
 ]
 
-BIAS_SUSPECTS = {
+
+def after_the_bias(formula):
+    return lambda x, bias: formula(x + bias)
+
+
+GELU_MISTAKES = {
+    code: (after_the_bias(formula), sentence) for code, (formula, sentence) in GELU_SUSPECTS.items()
+}
+
+BIAS_SUSPECTS = GELU_MISTAKES | {
     "bias-missing": (lambda x, bias: gelu_tanh_ref(x), "The bias was not added."),
     "bias-after": (
         lambda x, bias: gelu_tanh_ref(x) + bias,
@@ -162,11 +171,22 @@ def after_cancelling(dtype):
     return Tolerance(usual.relative, absolute=1e-5, because=because)
 
 
-def two_terms(dy, x, first=1, second=1, inner=2, cube=3):
+def two_terms(
+    dy,
+    x,
+    first=1,
+    second=1,
+    outer=2,
+    slope=lambda s: s * (1 - s),
+    inner=2,
+    root=SQRT_2_OVER_PI.value,
+    cube=3,
+    power=2,
+):
     """dy times both terms of the product rule, each with its factor."""
-    s = torch.sigmoid(2 * gelu_u(x))
-    du = SQRT_2_OVER_PI.value * (1 + cube * 0.044715 * x * x)
-    return dy * (first * s + second * x * s * (1 - s) * inner * du)
+    s = torch.sigmoid(outer * gelu_u(x))
+    du = root * (1 + cube * 0.044715 * x**power)
+    return dy * (first * s + second * x * slope(s) * inner * du)
 
 
 BACKWARD_SUSPECTS = {
@@ -174,9 +194,29 @@ BACKWARD_SUSPECTS = {
         lambda dy, x: gelu_backward_ref(torch.ones_like(x), x),
         "This is the derivative itself. It has to be multiplied by dy.",
     ),
+    "first-term-missing": (
+        lambda dy, x: two_terms(dy, x, first=0),
+        "The first term of the product rule, s, is missing.",
+    ),
     "second-term-missing": (
-        lambda dy, x: dy * torch.sigmoid(2 * gelu_u(x)),
+        lambda dy, x: two_terms(dy, x, second=0),
         "This is dy times s. The second term of the product rule is missing.",
+    ),
+    "one-minus-s-missing": (
+        lambda dy, x: two_terms(dy, x, slope=lambda s: s),
+        "The factor 1 - s is missing from the second term.",
+    ),
+    "sigmoid-of-u": (
+        lambda dy, x: two_terms(dy, x, outer=1),
+        "s is the sigmoid of u here. It is that of 2u.",
+    ),
+    "factor-missing": (
+        lambda dy, x: two_terms(dy, x, root=1),
+        "The factor sqrt(2 / pi) is missing from du/dx.",
+    ),
+    "cube-for-square": (
+        lambda dy, x: two_terms(dy, x, power=3),
+        "du/dx has x cubed where it should have x squared.",
     ),
     "erf-form": (
         lambda dy, x: torch.ops.aten.gelu_backward(dy, x),

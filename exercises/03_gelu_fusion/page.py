@@ -101,7 +101,8 @@ relu(torch.arange(-2.0, 3.0, device=DEVICE, dtype=torch.float16))
 # workbook: load, `.to(tl.float32)`, compute, store. It costs nothing, because the values travel
 # through memory in 2 bytes all the same. And it saves you from three troubles: results rounded at
 # each step, squares above 65,504 that become infinite, and `tl.exp`, which the compiler refuses for
-# float16 and for *bfloat16* (2 bytes too, with the range of float32 but fewer digits).
+# float16 and for *bfloat16* (2 bytes too, with the range of float32 but fewer digits). Both are
+# called *half precision*.
 #
 # ## The contract
 #
@@ -217,8 +218,8 @@ check(silu)
 # There is a way that stays finite. Put $\tanh u = 2\,\sigma(2u) - 1$ into the formula of GELU, and
 # simplify. Almost everything cancels.
 #
-# `SQRT_2_OVER_PI` is defined for you. A kernel sees a name from outside only when it is a
-# `tl.constexpr`; plain numbers may stand in it.
+# `SQRT_2_OVER_PI` is defined for you. A kernel sees a name from outside only if it is a
+# `tl.constexpr`. Plain numbers you may write as they are.
 
 
 # %% tags=["answer"] key="gelu_tanh"
@@ -393,7 +394,7 @@ check(bias_gelu)
 # You need no GPU to see the machine code: `facts` compiles the kernel for an A100 (sm_80) and reads
 # the result. Look at three of its lines.
 #
-# - **registers** of each thread. A program of 1,024 elements and 4 warps gives each thread 8 of them.
+# - **registers** of each thread. With 1,024 elements and 4 warps, a thread has 8 elements to hold.
 #   Programs that run on one processor of the GPU share its registers, so fewer registers leave room
 #   for more programs.
 # - **spills**: values that found no register and went to memory. There should be none.
@@ -404,7 +405,7 @@ facts(gelu_tanh, torch.randn(2**20, device=DEVICE))
 
 # %% [markdown]
 # **Predict.** Now one element more: 1,048,577. Triton looks at each integer that you pass. If 16
-# divides it, the kernel is compiled with that knowledge, else once more without. A mask that may end
+# divides it, Triton compiles the kernel with that knowledge; if not, without it. A mask that may end
 # anywhere cannot guard four elements at once. What happens to the vector loads?
 
 # %%
@@ -481,7 +482,7 @@ rungs.plot()
 # Eager takes about eleven times as long, as you counted. Triton, torch.compile and native stand at
 # the floor. There is nothing left to win in such a kernel, only the next thing to fuse.
 #
-# <details><summary>For comparison: the kernel in CUDA C++</summary>
+# <details><summary>The fifth bar: the kernel in CUDA C++</summary>
 #
 # One *thread* computes one element. There is no tile, the mask is an `if`, and what the program id is
 # for you is `blockIdx.x` here.
@@ -498,8 +499,8 @@ rungs.plot()
 # ```
 #
 # With blocks of 256 threads it took 0.238 ms on the same H100. It loads one float at a time, where
-# yours loads four, and `tanhf` computes longer than an exponential. Which of the two is it? Change
-# one of them and measure.
+# yours loads four, and `tanhf` computes longer than an exponential. How much each of them costs was
+# not measured.
 #
 # </details>
 #

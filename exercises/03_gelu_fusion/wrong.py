@@ -80,7 +80,7 @@ MUTANTS = {
         Mutant("root_missing", "root-missing", ("SQRT_2_OVER_PI * (", "SQRT_2_OVER_PI * SQRT_2_OVER_PI * (")),
         Mutant("factor_missing", "factor-missing", ("SQRT_2_OVER_PI * (", "1.0 * (")),
         Mutant("u_in_half_precision", ("half-arithmetic", "rounded-between"), ("out = x * tl.sigmoid(2 * u)", "u = u.to(out_ptr.dtype.element_ty).to(tl.float32)\n    out = x * tl.sigmoid(2 * u)")),
-        Mutant("rough_constant", "wrong-values", ("SQRT_2_OVER_PI * (", "0.8 * (")),
+        Mutant("rough_constant", ("wrong-values", "wrong-by-value"), ("SQRT_2_OVER_PI * (", "0.8 * (")),
         Mutant("constant_of_two_digits", "wrong-values", ("0.044715 * x * x * x)", "0.045 * x * x * x)")),
         Mutant(
             "everything_in_the_tensors_dtype",
@@ -96,6 +96,10 @@ MUTANTS = {
     ],
     "bias_gelu": [
         Mutant("bias_missing", "bias-missing", ("    x += bias\n", "")),
+        Mutant("row_in_the_columns", "unwritten-tail", ("pid_n * BLOCK_SIZE", "pid_m * BLOCK_SIZE")),
+        Mutant("sigmoid_of_u", "sigmoid-of-u", ("tl.sigmoid(2 * u)", "tl.sigmoid(u)")),
+        Mutant("square_for_cube", "square-for-cube", ("0.044715 * x * x * x", "0.044715 * x * x")),
+        Mutant("erf_form", "erf-form", ("out = x * tl.sigmoid(2 * u)", "out = 0.5 * x * (1 + tl.erf(x * 0.7071067811865476))")),
         Mutant(
             "bias_after_gelu",
             "bias-after",
@@ -137,6 +141,11 @@ MUTANTS = {
     "gelu_backward": [
         Mutant("dy_missing", "dy-missing", ("dy * (s + ", "1.0 * (s + ")),
         Mutant("second_term_missing", "second-term-missing", (" + x * s * (1 - s) * 2 * du", "")),
+        Mutant("first_term_missing", "first-term-missing", ("(s + x * s", "(x * s")),
+        Mutant("one_minus_s_missing", "one-minus-s-missing", ("x * s * (1 - s) * 2", "x * s * 2")),
+        Mutant("sigmoid_of_u", "sigmoid-of-u", ("tl.sigmoid(2 * SQRT", "tl.sigmoid(SQRT")),
+        Mutant("factor_missing_from_du", "factor-missing", ("du = SQRT_2_OVER_PI * (", "du = 1.0 * (")),
+        Mutant("cube_for_square", "cube-for-square", ("3 * 0.044715 * x * x", "3 * 0.044715 * x * x * x")),
         Mutant("factor_two_missing", "two-missing", ("(1 - s) * 2 * du", "(1 - s) * du")),
         Mutant("factor_three_missing", "three-missing", ("3 * 0.044715", "0.044715")),
         Mutant("sign_of_one_minus_s", "wrong-values", ("(1 - s) * 2", "(1 + s) * 2")),

@@ -3,7 +3,9 @@
 import torch
 import triton
 
+from tritonbook import DEVICE, traffic
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.seeing.tiles import CannotShow
 
 from .page import softmax_ref
 
@@ -139,6 +141,21 @@ def last_maximum(m_i, l_i, tile):
     return rescaled(m_i, l_i, tile, tile.amax(-1, keepdim=True))
 
 
+def old_maximum(m_i, l_i, tile):
+    m_new = largest(m_i, tile)
+    return m_new, l_i * torch.exp(m_i - m_new) + exponentials(tile, m_i)
+
+
+def tile_by_tile(x, *, block=16384):
+    return torch.cat([tile.softmax(-1) for tile in x.split(block, dim=-1)], dim=-1)
+
+
+def written_too_early(x, *, block=16384):
+    """Each tile with the maximum and the sum so far."""
+    starts = range(0, x.shape[-1], block)
+    return torch.cat([x[:, : at + block].softmax(-1)[:, at:] for at in starts], dim=-1)
+
+
 def wrong_way(m_i, l_i, tile):
     m_new = largest(m_i, tile)
     return m_new, l_i * torch.exp(m_new - m_i) + exponentials(tile, m_new)
@@ -155,6 +172,20 @@ ONLINE_SUSPECTS = EITHER_FORM | {
         walked(wrong_way),
         "Old and new sum do not belong to one maximum. The old sum is multiplied by "
         "exp(m_i - m_new), and the new tile's exponentials are taken from m_new.",
+    ),
+    "exponentials-of-the-old-maximum": (
+        walked(old_maximum),
+        "Every share is 0. Is `l_i` infinite, because a tile's exponentials are taken from the "
+        "old `m_i`? Take them from m_new.",
+    ),
+    "tile-by-tile": (
+        tile_by_tile,
+        "Each tile is divided by its own sum. `l_i` is the sum of the whole row.",
+    ),
+    "written-too-early": (
+        written_too_early,
+        "Each tile got the maximum and the sum so far. Write in a second walk, when both are "
+        "those of the whole row.",
     ),
     "sum-of-the-last-tile": (
         walked(last_sum),
@@ -256,7 +287,35 @@ def full_lengths(M, N):
 
 ONE_EMPTY = tensor(3, dtype="int32", values="integers", low=1, high=20, planted={1: 0})
 
+
+def two_walks(fn):
+    """In the interpreter, where every load and store is seen."""
+    x = torch.randn(2, 200, device=DEVICE)
+    try:
+        moved = traffic(fn, x, block=64).tensors
+    except CannotShow:
+        return
+    written = sum(tensor.written for tensor in moved) / x.nbytes
+    assert written <= 1, (
+        f"The values are right, but each element is stored {written:.3g} times. A walk goes from "
+        "tile to tile: `range(0, N, BLOCK_N)`."
+    )
+    read = sum(tensor.read for tensor in moved) / x.nbytes
+    assert read <= 2, (
+        f"The values are right, but x is read {read:.3g} times. One walk finds maximum and sum "
+        "together, a second one writes."
+    )
+
+
 MASKED_SUSPECTS = {
+    "length-of-row-0": (
+        lambda x, lengths: softmax_masked_ref(x, lengths[:1].expand_as(lengths)),
+        "Every row used lengths[0]. The address of the length needs the row.",
+    ),
+    "one-column-too-many": (
+        lambda x, lengths: softmax_masked_ref(x, (lengths + 1).clamp_max(x.shape[1])),
+        "Column lengths[m] took part. The last one that counts is lengths[m] - 1.",
+    ),
     "lengths-ignored": (
         lambda x, lengths: x.softmax(-1),
         "All columns took part. `lengths` was not used.",
@@ -321,6 +380,7 @@ CHECKS = {
         launches=1,
         by_hand=("softmax",),
         max_tile=lambda x, block=16384: block,
+        also=[two_walks],
         tolerance=rounded_once(terms=4096),
         mistakes=ONLINE_SUSPECTS,
     ),

@@ -54,7 +54,7 @@ draw_rows(M=4, N=10, block=16, scheme="row")
 # | `s = e.sum(-1)` | 1 | 0 |
 # | `out = e / s` | 1 | 1 |
 #
-# Five reads and three writes, single numbers of a row not counted. One kernel that keeps the row needs one read and one write: a quarter
+# Five reads and three writes, not counting `mu` and `s`, one number a row. One kernel that keeps the row needs one read and one write: a quarter
 # of the bytes.
 #
 # ## A smaller kernel first
@@ -113,7 +113,7 @@ print("exp(-inf)       =", math.exp(-infinity))  # it adds nothing to a sum of e
 print("(-inf) - (-inf) =", -infinity - (-infinity))  # not a number
 
 # %% [markdown]
-# **Predict.** A softmax has `other=0`. How far off is the sum under the line, for 1,000 zeros?
+# **Predict.** A softmax has `other=0`. How far off is its sum of exponentials, for 1,000 zeros?
 #
 # <details><summary>Answer</summary>
 #
@@ -132,7 +132,7 @@ print("(-inf) - (-inf) =", -infinity - (-infinity))  # not a number
 #
 # - `softmax` takes rows of up to 65,536 elements, `softmax_online` of any length. Anything but a
 #   matrix raises `ValueError`.
-# - Entries may be minus infinity (their share is 0), never plus infinity or NaN. A row of nothing
+# - Entries lie between -1e38 and 1e38, or are minus infinity (their share is 0). A row of nothing
 #   but minus infinity gives NaN, as in PyTorch.
 # - Exponentials **and sums** are float32. The result is rounded once, by the store.
 
@@ -505,12 +505,12 @@ widths
 # %% [markdown]
 # **Read it.** On the H100 the whole row in one tile is as fast or faster up to 32,768 columns. At
 # 65,536 it does not fit any more: each of 1,024 threads has 64 lanes and 64 registers, and spills. The
-# online form is 1.17 times as fast. (With 16 warps one tile takes 0.246 ms: a rule is where you
-# begin; the clock decides.)
+# online form is 1.17 times as fast. (With 16 warps one tile takes 0.246 ms, and is ahead again:
+# begin with a rule, then measure.)
 #
 # Beyond, the online form takes three quarters of PyTorch's time. But 0.276 ms are 1.5 times the
-# 0.181 of narrow rows: three trips for two. Two programs fit on each of 132 processors, so 264 run at a
-# time. Their rows of 131,072 have 69 MB, the cache has 50: the second reading comes from memory.
+# 0.182 of narrow rows: three trips for two. Two programs fit on each of 132 processors, so 264 run at a
+# time. Their rows of 131,072 take 69 MB, the cache has 50: the second reading comes from memory.
 
 # %% [markdown]
 # ## Stretch: rows of different lengths

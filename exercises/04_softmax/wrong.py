@@ -9,6 +9,12 @@ FIRST_LOAD = f"tl.load(x_ptrs, mask=mask_n{OTHER})"
 FIRST_PTRS = "x_ptrs = x_row_ptr + offs_n * stride_xn"
 FIRST_WALK = "    for start in range(0, N, BLOCK_N):\n        offs_n = start + tl.arange(0, BLOCK_N)\n        mask_n = offs_n < N\n        x_ptrs"
 SECOND_WALK = FIRST_WALK.replace("x_ptrs", "x = tl.load(x_row_ptr")
+SUM_WALK = f"""    l_i = 0.0
+{FIRST_WALK} = x_row_ptr + offs_n * stride_xn
+        x = {FIRST_LOAD}.to(tl.float32)
+        l_i += tl.sum(tl.exp(x - m_i), axis=0)
+
+"""
 RESCALED = "l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(x - m_new), axis=0)"
 MASKED_E = "e = tl.where(counts, tl.exp(x - tl.max(x, axis=0)), 0.0)"
 
@@ -22,6 +28,7 @@ MUTANTS = {
             ("    e = tl.exp(x - tl.max(x, axis=0))\n", ""),
             ("out = e * (1.0 / tl.sum(e, axis=0))", "out = tl.softmax(x)"),
         ),
+        Mutant("row_in_the_columns", "unwritten-tail", ("offs_n = tl.arange", "offs_n = pid_m * BLOCK_N + tl.arange")),
         Mutant("masked_lanes_are_zero", "padding-counted", (OTHER, ", other=0.0")),
         Mutant("other_forgotten", "padding-counted", (OTHER, ""), only="interpreter"),
         Mutant(
@@ -69,6 +76,11 @@ MUTANTS = {
             "tile-too-large",
             replace="def softmax_online(x, block=16384):\n    return softmax(x)\n",
         ),
+        Mutant("exponentials_of_the_old_maximum", "exponentials-of-the-old-maximum", ("tl.sum(tl.exp(x - m_new)", "tl.sum(tl.exp(x - m_i)")),
+        Mutant("tile_by_tile", "tile-by-tile", ("(1.0 / l_i)", "(1.0 / tl.sum(tl.where(mask_n, tl.exp(x.to(tl.float32) - m_i), 0.0), axis=0))")),
+        Mutant("written_in_the_first_walk", "written-too-early", ("        m_i = m_new\n", "        m_i = m_new\n        tl.store(out_row_ptr + offs_n * stride_on, tl.exp(x - m_i) / l_i, mask=mask_n)\n"), (SECOND_WALK, SECOND_WALK.replace("range(0, N, BLOCK_N)", "range(0, 0, BLOCK_N)"))),
+        Mutant("second_walk_in_half_steps", "property", (SECOND_WALK, SECOND_WALK.replace("range(0, N, BLOCK_N)", "range(0, N, BLOCK_N // 2)")), only="interpreter"),
+        Mutant("three_walks", "property", (SECOND_WALK, SUM_WALK + SECOND_WALK), only="interpreter"),
         Mutant("sum_not_rescaled", "not-rescaled", ("l_i * tl.exp(m_i - m_new)", "l_i")),
         Mutant("rescaled_the_wrong_way", ("rescaled-the-wrong-way", "overflow", "nan"), ("tl.exp(m_i - m_new)", "tl.exp(m_new - m_i)")),
         Mutant("rescaled_the_wrong_way_without_overflow", ("rescaled-the-wrong-way", "overflow", "nan", "wrong-values", "off-by-row"), ("tl.exp(m_i - m_new)", "tl.exp(tl.minimum(m_new - m_i, 80.0))")),
@@ -76,7 +88,7 @@ MUTANTS = {
         Mutant("maximum_of_the_tile_only", "maximum-of-the-last-tile", ("m_new = tl.maximum(m_i, tl.max(x, axis=0))", "m_new = tl.max(x, axis=0)")),
         Mutant("starts_at_minus_infinity", "starts-at-minus-infinity", ("m_i = -1e38", 'm_i = float("-inf")')),
         Mutant("starts_at_zero", "maximum-not-subtracted", ("m_i = -1e38", "m_i = 0.0")),
-        Mutant("sum_starts_at_one", ("maximum-not-subtracted", "constant-factor", "wrong-values"), ("m_i = -1e38", "m_i = 0.0"), ("l_i = 0.0", "l_i = 1.0")),
+        Mutant("sum_starts_at_one", ("maximum-not-subtracted", "constant-factor", "wrong-values", "off-by-row"), ("m_i = -1e38", "m_i = 0.0"), ("l_i = 0.0", "l_i = 1.0")),
         Mutant("masked_lanes_are_zero", "padding-counted", (OTHER, ", other=0.0")),
         Mutant("other_forgotten", "padding-counted", (OTHER, ""), only="interpreter"),
         Mutant("no_first_load_mask", ("reads-outside", "wrong-values"), (FIRST_LOAD, "tl.load(x_ptrs)"), only="interpreter"),
@@ -107,9 +119,9 @@ MUTANTS = {
         Mutant("empty_row_is_nan", ("nan", "overflow"), (MASKED_E, "e = tl.exp(x - tl.max(x, axis=0))"), ("tl.maximum(tl.sum(e, axis=0), 1.0)", "tl.sum(e, axis=0)")),
         Mutant("zero_over_zero", ("nan", "overflow"), ("tl.maximum(tl.sum(e, axis=0), 1.0)", "tl.sum(e, axis=0)")),
         Mutant("empty_row_is_uniform", "uniform-when-empty", (MASKED_E, "e = tl.exp(x - tl.maximum(tl.max(x, axis=0), -1e30))"), ("out = e / tl.maximum(tl.sum(e, axis=0), 1.0)", "out = tl.where(length > 0, e / tl.maximum(tl.sum(e, axis=0), 1.0), 1.0 / N)")),
-        Mutant("one_column_too_many", "wrong-values", ("offs_n < length", "offs_n <= length"), ("mask=counts", "mask=counts & (offs_n < N)")),
+        Mutant("one_column_too_many", "one-column-too-many", ("offs_n < length", "offs_n <= length"), ("mask=counts", "mask=counts & (offs_n < N)")),
         Mutant("one_column_too_few", ("wrong-values", "nan"), ("offs_n < length", "offs_n < length - 1")),
-        Mutant("length_of_the_first_row", ("wrong-values", "rows-after-first", "wrong-tail"), ("lengths_ptr + pid_m", "lengths_ptr")),
+        Mutant("length_of_the_first_row", "length-of-row-0", ("lengths_ptr + pid_m", "lengths_ptr")),
         Mutant("only_what_counts_is_stored", ("unwritten", "unwritten-tail"), ("element_ty), mask=offs_n < N)", "element_ty), mask=counts)")),
         Mutant("no_store_mask", "out-of-bounds-store", ("element_ty), mask=offs_n < N)", "element_ty))")),
         Mutant("masked_by_multiplication", ("nan", "overflow", "reads-outside", "wrong-values", "zeros"), ("mask=counts, other=float(\"-inf\")", "mask=offs_n < N, other=0.0"), (MASKED_E, "x = x * counts.to(tl.float32)\n    e = tl.exp(x - tl.max(x, axis=0)) * counts.to(tl.float32)")),

@@ -3,7 +3,9 @@
 import torch
 import triton
 
+from tritonbook import DEVICE, traffic
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.seeing.tiles import CannotShow
 
 from .page import rmsnorm_ref
 
@@ -86,7 +88,7 @@ SUSPECTS = {
     ),
     "no-eps": (
         lambda x, w, eps: rmsnorm_ref(x, w, 0.0),
-        "`eps` is missing. Rows of tiny numbers tell the difference.",
+        "`eps` is missing from the root. Rows of tiny numbers tell the difference.",
     ),
     "root-for-its-inverse": (
         lambda x, w, eps: x * torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps) * w,
@@ -148,6 +150,15 @@ def _first_piece(x, w, eps, *, block=4096):
     return _scaled(x, w, eps, x[..., :block].pow(2).sum(-1, keepdim=True))
 
 
+def _whole_pieces(x, w, eps, *, block=4096):
+    whole = x[..., : x.shape[-1] // block * block]
+    return _scaled(x, w, eps, whole.pow(2).sum(-1, keepdim=True))
+
+
+def _sum_in_each_lane(x, w, eps, *, block=4096):
+    return _scaled(x, w, eps, block * x.pow(2).sum(-1, keepdim=True))
+
+
 def _first_weights(x, w, eps, *, block=4096):
     return rmsnorm_ref(x, w[torch.arange(x.shape[-1]) % block], eps)
 
@@ -167,6 +178,15 @@ PIECE_SUSPECTS = SUSPECTS | {
     "first-piece-only": (
         _first_piece,
         "Only the first piece was squared and summed. Does each round load its own piece?",
+    ),
+    "last-piece-left-out": (
+        _whole_pieces,
+        "The last, partly filled piece took no part in the sum. Where does the first walk end?",
+    ),
+    "sum-in-each-lane": (
+        _sum_in_each_lane,
+        "Each lane of `squares` holds the sum of all lanes. Add the tile of squares to it; the "
+        "lanes are added up after the loop.",
     ),
     "first-weights": (
         _first_weights,
@@ -298,6 +318,20 @@ def a_piece(x, w, eps, block=4096):
     return block
 
 
+def stores_once(fn):
+    """In the interpreter, where every store is seen."""
+    x = torch.randn(2, 200, device=DEVICE)
+    try:
+        moved = traffic(fn, x, torch.ones(200, device=DEVICE), block=64).tensors
+    except CannotShow:
+        return
+    written = sum(tensor.written for tensor in moved) / x.nbytes
+    assert written <= 1, (
+        f"The values are right, but each element is stored {written:.3g} times. A walk goes from "
+        "piece to piece: `range(0, N, BLOCK_N)`."
+    )
+
+
 CHECKS = {
     "rmsnorm_row": Check(
         rmsnorm_ref,
@@ -315,6 +349,7 @@ CHECKS = {
         launches=1,
         programs=one_a_row,
         max_tile=a_piece,
+        also=[stores_once],
         tolerance=rounded_once(terms=4096),
         mistakes=PIECE_SUSPECTS,
     ),

@@ -51,7 +51,7 @@ draw_rows(M=4, N=10, block=16, scheme="row")
 # Page 04 demanded float32 sums. Here is why. This kernel sums rows in tiles of 8. Each lane keeps a
 # running sum of its own in the tile `acc`, and `tl.sum` adds up the eight after the loop. What is
 # new: `tl.zeros([BLOCK_N], dtype=...)` makes a tile of zeros, and `ACC` says in which dtype the lanes
-# add.
+# add. Without a GPU this takes some seconds.
 
 
 # %%
@@ -257,9 +257,13 @@ for N in (1024, 8192, 65536):
         print(f"N = {N:6}: {kernel.registers} registers, {kernel.spills} bytes of spills")
 
 # %% [markdown]
+# Why 128 and not 255? The 65,536 elements are shared by 16 warps, 512 threads: 128 for each thread.
+# Their processor has 65,536 registers, 128 for each thread too. A thread needs some more, for
+# addresses and the weight, and those spill.
+#
 # ## Scheme 2: the row in several tiles
 #
-# For longer rows the program takes the row piece by piece. It cannot keep the pieces, so it walks
+# For longer rows the program takes the row piece by piece, in tiles. It cannot keep them, so it walks
 # through the row twice: once to sum the squares, once to normalise. The second walk reads x again.
 
 # %%

@@ -40,6 +40,8 @@ def rmsnorm_row(x, w, eps=1e-6):
 MUTANTS = {
     "rmsnorm_row": [
         Mutant("masked_lanes_as_in_softmax", "squares-overflow", ("x = tl.load(x_ptrs, mask=mask_n, other=0.0)", 'x = tl.load(x_ptrs, mask=mask_n, other=float("-inf"))')),
+        Mutant("row_in_the_columns", "unwritten-tail", ("offs_n = tl.arange", "offs_n = pid_m * BLOCK_N + tl.arange")),
+        Mutant("eps_after_the_root", "no-eps", ("tl.rsqrt(mean_square + eps)", "(tl.rsqrt(mean_square) + eps)")),
         Mutant("root_for_its_inverse", "root-for-its-inverse", ("tl.rsqrt(", "tl.sqrt(")),
         Mutant("eps_before_the_mean", "eps-before-the-mean", ("axis=0) / N", "axis=0) / N + eps / N - eps")),
         Mutant("mean_of_magnitudes", "mean-of-magnitudes", ("tl.sum(x * x, axis=0)", "tl.sum(tl.abs(x), axis=0)")),
@@ -99,6 +101,9 @@ def rmsnorm_row(x, w, eps=1e-6):
             "tile-too-large",
             replace="def rmsnorm_loop(x, w, eps=1e-6, block=4096):\n    return rmsnorm_row(x, w, eps)\n",
         ),
+        Mutant("sum_in_each_lane", "sum-in-each-lane", ("squares += x * x", "squares += tl.sum(x * x, axis=0)")),
+        Mutant("last_piece_left_out", "last-piece-left-out", ("dtype=tl.float32)\n    for start in range(0, N, BLOCK_N)", "dtype=tl.float32)\n    for start in range(0, N - BLOCK_N + 1, BLOCK_N)")),
+        Mutant("second_walk_in_half_steps", "property", ("/ N + eps)\n\n    for start in range(0, N, BLOCK_N):", "/ N + eps)\n\n    for start in range(0, N, BLOCK_N // 2):"), only="interpreter"),
         Mutant("only_the_last_piece", "last-piece-only", ("squares += x * x", "squares = x * x")),
         Mutant("mask_of_the_first_piece", ("out-of-bounds-store", "reads-outside"), (SECOND_PASS, SECOND_PASS.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
         Mutant("no_mask_in_pass_two", ("out-of-bounds-store", "race"), (LOOP_STORE, LOOP_STORE.replace(", mask=mask_n", ""))),

@@ -123,8 +123,8 @@ MUTANTS = {
         Mutant("count_of_b_lost", "count-of-a", ("    return n, mean, m2", "    return n_a, mean, m2")),
         Mutant("results_swapped", "results-swapped", ("    return n, mean, m2", "    return n, m2, mean")),
         Mutant("two_results", ("raised", "does-not-compile"), ("    return n, mean, m2", "    return mean, m2")),
-        Mutant("an_if_for_tiles", ("raised", "does-not-compile", "wrong-values", "two-empty-parts"), ("    delta = ", "    if n == 0:\n        n = n + 1.0\n    delta = ")),
-        Mutant("n_minus_one", "wrong-values", ("n = n_a + n_b", "n = n_a + n_b - 1.0")),
+        Mutant("an_if_for_tiles", ("raised", "does-not-compile", "wrong-values", "two-empty-parts", "constant-summand"), ("    delta = ", "    if n == 0:\n        n = n + 1.0\n    delta = ")),
+        Mutant("n_minus_one", ("wrong-values", "constant-summand"), ("n = n_a + n_b", "n = n_a + n_b - 1.0")),
     ],
     "layernorm_welford": [
         Mutant(
@@ -168,7 +168,7 @@ MUTANTS = {
         Mutant("no_bias", "no-bias", (SECOND_Y, "y = (x - mean) * rstd * w")),
         Mutant("bias_before_weight", "bias-before-weight", (SECOND_Y, "y = ((x - mean) * rstd + b) * w")),
         Mutant("mean_not_subtracted", "mean-not-subtracted", (SECOND_Y, "y = x * rstd * w + b")),
-        Mutant("divided_by_m2", "wrong-values", (SECOND_Y, "y = (x - mean) / m2 * w + b")),
+        Mutant("divided_by_m2", ("wrong-values", "off-by-row"), (SECOND_Y, "y = (x - mean) / m2 * w + b")),
         Mutant("first_tile_of_w_and_b", "first-weights", ("tl.load(w_ptr + offs_n", "tl.load(w_ptr + tl.arange(0, BLOCK_N)"), ("tl.load(b_ptr + offs_n", "tl.load(b_ptr + tl.arange(0, BLOCK_N)")),
         Mutant("first_tile_of_b", "first-biases", ("tl.load(b_ptr + offs_n", "tl.load(b_ptr + tl.arange(0, BLOCK_N)")),
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (SECOND_STORE, SECOND_STORE.replace(", mask=mask_n", ""))),

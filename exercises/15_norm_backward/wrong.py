@@ -47,7 +47,7 @@ MUTANTS = {
         Mutant("no_mask_at_all", "reads-outside", (ADD, "acc += tl.load(partials_ptrs)")),
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (SUM_STORE, SUM_STORE.replace(", mask=mask_n", ""))),
         Mutant("other_forgotten", "no-other", (ADD, ADD.replace(", other=0.0", "")), only="interpreter"),
-        Mutant("masked_lanes_are_one", "wrong-values", (ADD, ADD.replace("0.0", "1.0"))),
+        Mutant("masked_lanes_are_one", ("wrong-values", "constant-summand"), (ADD, ADD.replace("0.0", "1.0"))),
         Mutant("axes_forgotten", ("raised", "does-not-compile"), (PTRS, "partials_ptrs = partials_ptr + offs_g * N + offs_n")),
         Mutant("columns_of_the_first_program", ("race", "unwritten-tail", "unwritten"), (SUM_STORE, SUM_STORE.replace("out_ptr + offs_n", "out_ptr + tl.arange(0, BLOCK_N)"))),
         Mutant("stored_in_the_loop", ("last-tile-only", "wrong-values", "unwritten", "unwritten-tail", "reads-outside"), (SUM_STORE, "pass"), (ADD, "tl.store(out_ptr + offs_n, tl.sum(tl.load(partials_ptrs, mask=mask, other=0.0), axis=0), mask=mask_n)")),

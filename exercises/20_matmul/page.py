@@ -133,7 +133,7 @@ for name, c in {"float32": a @ b, "TF32": as_tf32(a) @ as_tf32(b)}.items():
 # whatever you write, so the check compiles your kernel for an A100 and looks there.
 #
 # **In a loop, give `tl.dot` a third argument:** `acc = tl.dot(a, b, acc, input_precision="ieee")` is
-# `acc` plus the product. The tensor cores add it for nothing.
+# `acc` plus the product.
 #
 # ## The contract
 #
@@ -284,8 +284,8 @@ for name, view in {"a": a, "a.T": a.T, "a[:, ::2]": a[:, ::2], "a[1:]": a[1:]}.i
 # ## Task 2. Any matrices
 #
 # Write the kernel from the pointers to the store, about 12 lines, and the wrapper's grid, 1 line.
-# `tile` holds the sizes of the tile. Where none are given, `matmul_tile` chooses them for this GPU;
-# page 22 shows how to find them.
+# `tile` holds the tile's sizes, `num_warps` and `num_stages`. Where none is given, `matmul_tile` chooses
+# one for this GPU; page 22 shows how to find it.
 
 # %% tags=["answer"] key="matmul"
 @triton.jit
@@ -398,12 +398,13 @@ for dtype in (torch.float16, torch.float32):
 # %% [markdown]
 # - **Tensor core instructions.** None in float32: that is `"ieee"` at work.
 # - **Registers.** In float16 `acc` has 128 × 256 numbers, and 8 warps of 32 threads share them: 128
-#   registers in each thread, of 255. With twice the tile nothing would be left for the rest.
+#   registers in each thread, of 255. Addresses and tiles take most others:
+#   twice the tile would spill.
 # - **Shared memory** is a small, fast memory in each multiprocessor. All warps of a program reach it,
 #   and tiles wait there for the tensor cores. A pair of tiles takes (128 + 256) · 64 · 2 = 49,152
-#   bytes. Memory answers late, so Triton orders tiles some steps ahead: `num_stages=3` has three pairs
-#   under way. On an A100 two of them wait, and the third is in registers. An H100's tensor cores read
-#   from shared memory, so all three lie there.
+#   bytes. Memory answers late, so Triton asks for tiles some steps ahead: `num_stages=3` has three
+#   pairs under way. On an A100 two of them wait, and the third is in registers. An H100's tensor cores
+#   read from shared memory, so all three lie there.
 #
 # An A100 has 166,912 bytes for a program. Five stages need four pairs there, and Triton refuses.
 
@@ -474,7 +475,7 @@ predict(
 # **Shared memory.** Three pairs of 49,152 bytes: 147,456.
 #
 # **Milliseconds.** 2 × 8192³ = 1.1e12 operations at 678 TFLOP/s: 1.62 ms. (The H100 of the table took
-# 1.71.) The data sheet's 989 TFLOP/s would give 1.11 ms. No large product gets there: the tensor cores
+# 1.75.) The data sheet's 989 TFLOP/s would give 1.11 ms. No large product gets there: the tensor cores
 # draw so much power that the GPU slows its clock.
 #
 # </details>
@@ -489,7 +490,7 @@ sizes.plot("tflops")
 # **Read it.** The three matrices of 8,192 × 8,192 hold 403 MB. At an H100's 2,966 GB/s they take 0.14
 # ms, the operations 1.62: the product is compute-bound, and what counts is that tensor cores never
 # wait. Divide the columns: that much of cuBLAS your loop reaches, with any strides and sizes. On the
-# H100 it is 0.95, 1.01 and 0.88. What the largest lacks is the subject of page 21.
+# H100 it is 0.96, 1.02 and 0.89. What the largest lacks is the subject of page 21.
 #
 # ## Recap
 #
@@ -505,7 +506,7 @@ sizes.plot("tflops")
 # - `acc = tl.dot(a, b)` in the loop: only the last step counts.
 # - `b_ptrs += BLOCK_K * stride_bn`: B is walked through sideways.
 # - A's strides for C: right for square contiguous matrices, wrong for all others.
-# - A float16 accumulator: right on small tests, wrong for a long K.
+# - A float16 `acc`: `tl.dot` refuses it, and with `+=` it is wrong for a long K.
 #
 # </details>
 #

@@ -1,5 +1,6 @@
 """What the checks of 21_matmul_grouped try: cases, references, and mistakes that have a name."""
 
+import ast
 import inspect
 import re
 
@@ -8,6 +9,7 @@ import torch
 from tritonbook import INTERPRET
 from tritonbook.checking import Check, Tolerance, case, tensor
 from tritonbook.checking.cases import arguments
+from tritonbook.checking.diagnose import parsed
 from tritonbook.seeing.tiles import CannotShow, watch
 
 from ..shared import products
@@ -42,6 +44,23 @@ def takes_every_tile_once(fn):
         )
 
 
+def can_stand_in_a_kernel(fn):
+    """Looked at where its text is: in a notebook, and not where a grader calls another process."""
+    tree = parsed(fn)
+    if [getattr(node, "name", "") for node in tree.body] != ["swizzle"]:
+        return
+    for node in ast.walk(tree):
+        called = isinstance(node, ast.Call) and ast.unparse(node.func) not in (
+            "min",
+            "max",
+            "range",
+        )
+        assert not called and not isinstance(node, (ast.ListComp, ast.GeneratorExp)), (
+            f"The tiles are right, but a kernel knows no `{ast.unparse(node)}`, and Task 2 makes "
+            "this function a part of one. Use +, -, *, //, % and min."
+        )
+
+
 def _rows_of(rows):
     """The rule with another number of rows in the group that begins at row `first`."""
 
@@ -49,6 +68,17 @@ def _rows_of(rows):
         whole, inside = divmod(pid, group * grid_n)
         height = rows(grid_m, whole * group, group)
         return whole * group + inside % height, inside // height
+
+    return formula
+
+
+def _inside_by(place):
+    """The rule with another place (row, column) of a tile inside its group."""
+
+    def formula(pid, grid_m, grid_n, group):
+        whole, inside = divmod(pid, group * grid_n)
+        row, column = place(inside, min(group, grid_m - whole * group), group)
+        return whole * group + row, column
 
     return formula
 
@@ -70,6 +100,30 @@ ORDER_SUSPECTS = {
     "all-rows-left": (
         _rows_of(lambda grid_m, first, group: grid_m - first),
         "A group has `group` rows, unless fewer are left: take the smaller of the two.",
+    ),
+    "rows-of-the-last-group": (
+        _rows_of(lambda grid_m, first, group: grid_m % group or group),
+        "Every group got as many rows as the last one. Only the last may have fewer than `group`.",
+    ),
+    "row-by-whole-group": (
+        _inside_by(lambda inside, rows, group: (inside % group, inside // rows)),
+        "In the last group the row is off: it has fewer rows than `group`. Take the remainder by "
+        "its own number of rows.",
+    ),
+    "column-by-whole-group": (
+        _inside_by(lambda inside, rows, group: (inside % rows, inside // group)),
+        "In the last group the column is off: it has fewer rows than `group`. Divide by its own "
+        "number of rows.",
+    ),
+    "swapped-inside-the-group": (
+        _inside_by(lambda inside, rows, group: (inside // rows, inside % rows)),
+        "Inside a group, row and column are swapped: the remainder is the row, the quotient the "
+        "column, as in `who_kernel`.",
+    ),
+    "groups-of-columns": (
+        lambda pid, grid_m, grid_n, group: in_groups_of(group)(pid, grid_n, grid_m)[::-1],
+        "These are groups of columns of tiles, row by row. A group is `group` rows of tiles, "
+        "column by column.",
     ),
     "row-and-column-swapped": (
         lambda pid, grid_m, grid_n, group: swizzle_ref(pid, grid_m, grid_n, group)[::-1],
@@ -108,8 +162,10 @@ ORDER_SUSPECTS = {
     ),
 }
 
+# Each mistake that has a name gives a tile of its own in the first of these two, or in the second.
 ORDER_CASES = [
-    case("inside the second group", pid=10, grid_m=5, grid_n=4, group=2),
+    case("inside the second group", pid=16, grid_m=7, grid_n=4, group=3),
+    case("inside the short last group", pid=22, grid_m=7, grid_n=4, group=4),
     case("the second program", pid=1, grid_m=8, grid_n=8, group=4),
     case("the second column", pid=6, grid_m=8, grid_n=8, group=4),
     case("the second group", pid=35, grid_m=8, grid_n=8, group=4),
@@ -167,8 +223,8 @@ def _all(grid_m, grid_n, *sizes):
 GROUPED_SUSPECTS = {
     "grid-of-rows-only": (
         taken(lambda grid_m, *others: grid_m, _in_groups),
-        "Only as many tiles as lie along M were computed. The grid is one number, the tiles along "
-        "M times those along N, and `tile_of` is told numbers of tiles, not M and N.",
+        "Only the first column of tiles was computed. The grid is the tiles along M times those "
+        "along N, and `tile_of` gives `pid_m` and `pid_n`.",
     ),
     "grid-of-columns-only": (
         taken(lambda grid_m, grid_n, *others: grid_n, _in_groups),
@@ -183,14 +239,31 @@ GROUPED_SUSPECTS = {
         taken(lambda grid_m, grid_n, M, N, BM, BN: (M // BM) * (N // BN), _in_groups),
         "Some tiles have no program. Round both numbers of tiles up: `triton.cdiv`.",
     ),
+    "grid-rounds-m-down": (
+        taken(lambda grid_m, grid_n, M, N, BM, BN: (M // BM) * grid_n, _in_groups),
+        "Some tiles have no program. Round the number of tiles along M up: `triton.cdiv`.",
+    ),
+    "grid-rounds-n-down": (
+        taken(lambda grid_m, grid_n, M, N, BM, BN: grid_m * (N // BN), _in_groups),
+        "Some tiles have no program. Round the number of tiles along N up: `triton.cdiv`.",
+    ),
+    "grid-rounds-once": (
+        taken(lambda grid_m, grid_n, M, N, BM, BN: products.ceil_div(M * N, BM * BN), _in_groups),
+        "There are too few programs: M * N was divided. Count the tiles along M and along N, each "
+        "rounded up, and multiply.",
+    ),
+    "sizes-for-numbers-of-tiles": (
+        taken(_all, lambda pid, grid_m, grid_n, M, N, *tile: _in_groups(pid, M, N)),
+        "`tile_of` was told M and N. It takes numbers of tiles: `grid_m` and `grid_n`.",
+    ),
     "last-tile-left-out": (
         taken(lambda grid_m, grid_n, *others: grid_m * grid_n - 1, _in_groups),
         "The last tile has no program: the grid is one too small.",
     ),
     "all-take-the-first": (
         taken(lambda *told: 1, _in_groups),
-        "Every program took the first tile. In a grid of one number it is `tl.program_id(0)` that "
-        "counts.",
+        "Every program took the first tile. Does `tile_of` get the program's number first, and is "
+        "that `tl.program_id(0)`?",
     ),
     "row-and-column-swapped": (
         taken(_all, lambda pid, *told: _in_groups(pid, *told)[::-1]),
@@ -242,7 +315,8 @@ def grouped(note, tile=TILE, **more):
 
 
 GROUPED_CASES = [
-    grouped("four by two small tiles", SMALL, a=tensor(49, 7), b=tensor(7, 17)),
+    # Each grid with a mistake that has a name leaves out other tiles here.
+    grouped("six by three small tiles", SMALL, a=tensor(81, 7), b=tensor(7, 33)),
     grouped("more rows of tiles than a group", a=tensor(150, 20), b=tensor(20, 70)),
     grouped("wider than high", a=tensor(40, 20), b=tensor(20, 150)),
     grouped(
@@ -304,6 +378,14 @@ def _rounded_before_the_activation(x, w, bias, act, *, dtype):
     return ACTIVATIONS[act]((x @ w + bias).to(dtype).double()).to(dtype)
 
 
+def _activation_in_every_step(x, w, bias, act, *, dtype):
+    def add(so_far, product):
+        return ACTIVATIONS[act](so_far + product)
+
+    block = products.tile_of(None, dtype)["BLOCK_K"]
+    return ACTIVATIONS[act](products.walked(x, w, block, add=add) + bias)
+
+
 def _always(name):
     return lambda x, w, bias, act: ACTIVATIONS[name](x @ w + bias)
 
@@ -326,6 +408,10 @@ LINEAR_SUSPECTS = {
     "bias-of-the-first-tile": (
         _bias_of_the_first_tile,
         "Every tile got the bias of the first columns. Which offsets belong to this tile's?",
+    ),
+    "activation-in-every-step": (
+        _activation_in_every_step,
+        "The activation was applied in every step of the loop. It belongs behind the loop.",
     ),
     "bias-subtracted": (
         lambda x, w, bias, act: ACTIVATIONS[act](x @ w - bias),
@@ -498,7 +584,7 @@ CHECKS = {
         HIDDEN_ORDER_CASES,
         triton=False,
         mistakes=ORDER_SUSPECTS,
-        also=[takes_every_tile_once],
+        also=[takes_every_tile_once, can_stand_in_a_kernel],
     ),
     "matmul_grouped": Check(
         torch.matmul,

@@ -51,21 +51,27 @@ def draw_tile_order(
         of_a, of_b = strips(order, grid_m, grid_n, running)
         total = f"{of_a} of A + {of_b} of B = {of_a + of_b} strips"
         parts.append(svg.words(left - 18, 44, name, bold=True))
-        parts.append(svg.words(left - 18, 62, total))
-        rows, columns = set(), set()
+        rows, columns, outside = set(), set(), 0
         for pid in range(grid_m * grid_n):
             m, n = order(pid, grid_m, grid_n)
+            if not (0 <= m < grid_m and 0 <= n < grid_n):
+                outside += 1
+                continue
             x, y = left + n * _CELL, top + m * _CELL
             parts.append(svg.rect(x, y, _CELL, _CELL, _OF_C if pid < running else svg.EMPTY))
             parts.append(svg.words(x + _CELL / 2, y + _CELL / 2 + 4, str(pid), svg.SMALL, "middle"))
             if pid < running:
                 rows.add(m)
                 columns.add(n)
+        if outside:
+            total = f"{outside} tiles lie outside C"
+        parts.append(svg.words(left - 18, 62, total))
         for m in sorted(rows):
             parts.append(svg.rect(left - 14, top + m * _CELL + 3, 8, _CELL - 6, _OF_A, svg.INK))
         for n in sorted(columns):
             parts.append(svg.rect(left + n * _CELL + 3, top - 14, _CELL - 6, 8, _OF_B, svg.INK))
-        sentences.append(f"{name}: the first {running} programs need {total}.")
+        need = "" if outside else f"the first {running} programs need "
+        sentences.append(f"{name}: {need}{total}.")
         left += max(grid_n * _CELL, 190) + 44
     bottom = top + grid_m * _CELL + 22
     legend = "Green: tiles of the programs that run first. Bars: strips of A and B that these need."

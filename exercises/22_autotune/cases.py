@@ -47,6 +47,35 @@ def with_rules(**rules):
     return lambda configs, *call: pruned(configs, *call, **rules) or smallest(configs)
 
 
+def dropped_too(too):
+    """The rules and one more: `too(config, M, N)` is dropped as well."""
+
+    def formula(configs, M, N, *call):
+        kept = [c for c in pruned(configs, M, N, *call) if not too(c, M, N)]
+        return kept or smallest(configs)
+
+    return formula
+
+
+def fewer_stages(configs, *call):
+    """The rules where each config has a stage less."""
+    kept = pruned([c | {"num_stages": c["num_stages"] - 1} for c in configs], *call)
+    return [c | {"num_stages": c["num_stages"] + 1} for c in kept] or smallest(configs)
+
+
+def removed_while_walking(configs, *call):
+    """What stays in a list from which its own loop removes: the one behind each is passed over."""
+    kept, right = list(configs), pruned(configs, *call)
+    for c in kept:
+        if c not in right:
+            kept.remove(c)
+    return kept or smallest(configs)
+
+
+def when_none(choose):
+    return lambda configs, *call: pruned(configs, *call) or [choose(configs)]
+
+
 ENOUGH = 1 << 30  # above every side and every limit
 
 PRUNE_MISTAKES = {
@@ -60,10 +89,29 @@ PRUNE_MISTAKES = {
     ),
     "unpruned": (lambda configs, *call: configs, "Every config was kept."),
     "largest-when-none": (
-        lambda configs, *call: (
-            pruned(configs, *call) or [max(configs, key=lambda c: c["BLOCK_M"] * c["BLOCK_N"])]
-        ),
+        when_none(lambda configs: max(configs, key=lambda c: c["BLOCK_M"] * c["BLOCK_N"])),
         "Nothing is left, and the largest tile came back. Keep the smallest.",
+    ),
+    "last-when-none": (
+        when_none(lambda configs: configs[-1]),
+        "Nothing is left, and the last config came back. Keep the first of those with the smallest "
+        "tile.",
+    ),
+    "lowest-when-none": (
+        when_none(lambda configs: min(configs, key=lambda c: c["BLOCK_M"])),
+        "Nothing is left, and the fewest rows came back. Keep the smallest `BLOCK_M * BLOCK_N`.",
+    ),
+    "smallest-pair-when-none": (
+        when_none(
+            lambda configs: min(configs, key=lambda c: (c["BLOCK_M"] + c["BLOCK_N"]) * c["BLOCK_K"])
+        ),
+        "Nothing is left, and the least shared memory came back. Keep the smallest "
+        "`BLOCK_M * BLOCK_N`.",
+    ),
+    "removed-while-walking": (
+        removed_while_walking,
+        "Configs that should go are still there: the loop removes from the list that it walks "
+        "through, and so passes over the next. Append what stays to a new list.",
     ),
     "only-what-is-hopeless": (
         lambda configs, *call: [c for c in configs if c not in pruned(configs, *call)],
@@ -76,6 +124,10 @@ PRUNE_MISTAKES = {
     "stages-ignored": (
         with_rules(stages=1),
         "Shared memory was counted for one pair of tiles. There are `num_stages` pairs.",
+    ),
+    "one-stage-less": (
+        fewer_stages,
+        "Shared memory was counted for one pair of tiles less. Rule 1 counts `num_stages` pairs.",
     ),
     "bytes-per-element": (
         lambda configs, M, N, size, limit: prune_ref(configs, M, N, 2, limit),
@@ -123,11 +175,17 @@ PRUNE_MISTAKES = {
         with_rules(least=0),
         "A tile of fewer than 64 rows was kept, though M is 64 or more.",
     ),
+    "too-small-for-m-rounded-up": (
+        dropped_too(lambda c, M, N: c["BLOCK_M"] < 64 <= power(M)),
+        "A tile of fewer than 64 rows was dropped, though M is less. Rule 3 asks for M itself, not "
+        "rounded up.",
+    ),
+    "too-narrow": (
+        dropped_too(lambda c, M, N: c["BLOCK_N"] < 64 <= N),
+        "A tile of fewer than 64 columns was dropped. Rule 3 is about rows alone.",
+    ),
     "too-small-for-all": (
-        lambda configs, M, N, size, limit: (
-            [c for c in pruned(configs, M, N, size, limit) if c["BLOCK_M"] >= 64]
-            or smallest(configs)
-        ),
+        dropped_too(lambda c, M, N: c["BLOCK_M"] < 64),
         "Every tile of fewer than 64 rows was dropped. It is too small only where M is 64 or more.",
     ),
     "smallest-only": (
@@ -176,6 +234,7 @@ PRUNE_CASES = [
     case("large, on an A100", **product(4096, 4096)),
     case("large, on an H100", **product(4096, 4096, 2, H100)),
     case("exactly the limit", **product(4096, 4096, 2, 147456)),
+    case("20 rows", **product(20, 4096, configs=(*TABLE, row(16, 16, 64, 4, 4)))),
     case("40 rows", **product(40, 4096)),
     case("5 rows", **product(5, 4096)),
     case("63 rows", **product(63, 4096)),
@@ -359,8 +418,8 @@ ZEROED = (
 
 
 def too_often(x, s):
-    """A second time and more often, in float32."""
-    return (x.float() * s * s).double()
+    """Once for each of three configs, as the interpreter times them, and once more; in float32."""
+    return (x.float() * s * s * s * s).double()
 
 
 def programs_for(covered, size):

@@ -60,7 +60,7 @@ from tritonbook import hook_launch
 @triton.jit
 def square_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
-    x = tl.load(x_ptr + offs, mask=offs < n_elements)
+    x = tl.load(x_ptr + offs, mask=offs < n_elements, other=0.0)
     tl.store(out_ptr + offs, x * x, mask=offs < n_elements)
 
 
@@ -79,7 +79,7 @@ for n_elements in (1000, 1000, 50_000):
         square(torch.randn(n_elements, device=DEVICE))
     print(f"{n_elements:6} elements: the kernel ran {len(runs)} times")
 for key, winner in square_kernel.cache.items():
-    print(f"{key}: {winner}")
+    print(f"{key}: {winner.kwargs}")
 
 # %% [markdown]
 # - **`triton.Config`** names the `tl.constexpr` arguments in a dictionary. `num_warps` stands beside
@@ -113,8 +113,8 @@ for key, winner in square_kernel.cache.items():
 # | `num_stages` | more tiles on their way while one pair is multiplied | shared memory |
 # | `num_warps` | fewer registers for each thread | less work for each warp |
 #
-# *Shared memory* is a small fast memory in each processor of a GPU. The tiles of A and B wait there,
-# up to `num_stages` pairs. An A100 gives a program 163 KiB of it, an H100 227.
+# In shared memory up to `num_stages` pairs of tiles wait. (On an A100 it is one pair less, as in page
+# 20. To be safe we count them all.) An A100 gives a program 163 KiB, an H100 227.
 
 # %% tags=["reference"]
 import functools
@@ -146,7 +146,7 @@ CONFIGS = [config(*tile) for tile in TILES]
 # ## Task 1. Prune
 #
 # For one call many rows are hopeless. A tile of 128 rows wastes seven eighths of its work on a matrix
-# of 16. The clock would find that out in seconds, a rule does in microseconds.
+# of 16. The clock would find that out in seconds, a rule in microseconds.
 #
 # | argument | meaning |
 # |---|---|
@@ -240,7 +240,7 @@ check(prune)
 # at hand, to time single configs.
 #
 # Fill `tuned_kernel`, about 6 lines: table, key, and `prune_configs_by={"early_config_prune": ...}`.
-# `@functools.cache` runs the body once and hands out the same tuner ever after, for **a new tuner
+# `@functools.cache` runs the body once and hands out the same tuner ever after: **a new tuner
 # knows no winners**.
 #
 # **The key names what the choice depends on.** If a name is missing, the winner of one call is used
@@ -384,8 +384,8 @@ bench_sweep("config", list(named), with_config, stored="autotune_rows")
 #
 # - 8,192 by 8,192 is 2,048 tiles of 128 × 256. Every processor has work, and the largest tile loads
 #   A and B least often.
-# - 1,024 by 1,024 is only 32 of those tiles, so most processors stand idle. 64 × 64 makes 256.
-# - 16 by 8,192 is 32 tiles of 256 columns, most of each below the matrix, or 256 tiles of 32.
+# - 1,024 by 1,024 is only 32 of those tiles, so most processors stand idle. 64 × 128 makes 128.
+# - 16 by 8,192 is 32 tiles of 256 columns, most of each below the matrix. 16 × 64 makes 128 again.
 #
 # A key of `["K"]` takes the winner of the first column for the third. Compare their times there.
 #

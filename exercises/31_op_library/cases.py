@@ -239,6 +239,18 @@ BACKWARD_MISTAKES = {
         lambda dy, y: y * (dy - dy.sum(-1, keepdim=True)),
         "The sum adds up dy alone. It is the sum of y dy.",
     ),
+    "sum-of-y-alone": (
+        lambda dy, y: y * (dy - y.sum(-1, keepdim=True)),
+        "The sum adds up y alone. It is the sum of y dy.",
+    ),
+    "largest-not-sum": (
+        lambda dy, y: y * (dy - (y * dy).amax(-1, keepdim=True)),
+        "The largest of y dy was subtracted. It is their sum.",
+    ),
+    "dy-left-out": (
+        lambda dy, y: y * (y * dy).sum(-1, keepdim=True),
+        "This is y times the sum. It is y times the difference of dy and the sum.",
+    ),
     "mean-not-sum": (
         lambda dy, y: y * (dy - (y * dy).mean(-1, keepdim=True)),
         "This subtracts the mean of y dy, not its sum.",
@@ -323,6 +335,7 @@ BACKWARD_CASES = [
     rows("rows with gaps", 5, 90, dy="strided", y="strided"),
     rows("half precision", 4, 700, dtype="float16"),
     rows("no rows", 0, 16),
+    rows("as wide as a row may be", 1, 16_384),
     case("two shapes, as many elements", dy=tensor(4, 6), y=tensor(6, 4), raises=ValueError),
     case("no matrix", dy=tensor(8), y=tensor(8), raises=ValueError),
     case("too wide", dy=tensor(1, 16_385), y=tensor(1, 16_385), raises=ValueError),

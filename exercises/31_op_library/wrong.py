@@ -56,6 +56,9 @@ MUTANTS = {
     "softmax_backward": [
         Mutant("sum_left_out", "sum-left-out", (SUM, "dx = y * dy")),
         Mutant("sum_of_dy_alone", "sum-not-weighted", ("tl.sum(y * dy, axis=0)", "tl.sum(dy, axis=0)")),
+        Mutant("sum_of_y_alone", "sum-of-y-alone", ("tl.sum(y * dy, axis=0)", "tl.sum(y, axis=0)")),
+        Mutant("largest_for_the_sum", "largest-not-sum", ("tl.sum(y * dy, axis=0)", "tl.max(y * dy, axis=0)")),
+        Mutant("dy_left_out", "dy-left-out", (SUM, "dx = y * tl.sum(y * dy, axis=0)")),
         Mutant("mean_for_the_sum", "mean-not-sum", ("tl.sum(y * dy, axis=0)", "tl.sum(y * dy, axis=0) / N")),
         Mutant("not_times_y", "not-times-y", ("dx = y * (dy - tl.sum(y * dy, axis=0))", "dx = dy - tl.sum(y * dy, axis=0)")),
         Mutant("y_and_dy_exchanged", "times-dy", (SUM, "dx = dy * (y - tl.sum(y * dy, axis=0))")),
@@ -85,6 +88,7 @@ MUTANTS = {
         Mutant("no_check_of_the_shapes", "should-raise", (REFUSED, REFUSED.replace("dy.shape != y.shape or ", ""))),
         Mutant("elements_counted_for_the_shape", "should-raise", (REFUSED, REFUSED.replace("dy.shape != y.shape", "dy.numel() != y.numel()"))),
         Mutant("no_check_of_the_rank", "should-raise", (REFUSED, REFUSED.replace("y.dim() != 2 or ", ""))),
+        Mutant("narrower_than_the_contract", "raised", (REFUSED, REFUSED.replace("> 16384", ">= 16384"))),
         Mutant("no_check_of_the_width", "should-raise", (REFUSED, REFUSED.replace(" or y.shape[1] > 16384", ""))),
         Mutant("torch_computes", "no-kernel-launched", replace="def softmax_backward_ref(dy, y):\n    return y * (dy - (y * dy).sum(dim=-1, keepdim=True))\n\n\ndef softmax_backward(dy, y):\n    return softmax_backward_ref(dy, y)\n"),
         Mutant("sum_by_torch", "torch-compute", ("    BLOCK_N = triton", "    total = (y * dy).sum(-1)\n    BLOCK_N = triton")),

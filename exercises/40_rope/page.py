@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: RoPE
-#   minutes: 45
+#   minutes: 40
 #   needs: interpreter
 #   requires: [10_rmsnorm_rows]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -24,15 +24,15 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# Attention compares a query with a key by their dot product. The dot product does not know where in
-# the text the two stand. *Rotary position embedding* (RoPE, Su and others, 2021) tells it.
+# Attention compares a query with a key by their dot product, which does not know where in the text
+# the two stand. *Rotary position embedding* (RoPE, by Su and others, 2021) tells it.
 #
-# Take the numbers of a query two at a time. Each pair is an arrow in a plane. A query at position p
-# has its arrows turned by an angle of p × θ, and each pair has a θ of its own. Keys are turned in
-# the same way. Then a query at position 7 and a key at position 4 are turned against each other by
-# 3 × θ, and so are those at 107 and 104. *Only the distance counts.*
+# Take the numbers of a query two at a time. Each pair is an arrow in a plane. At position p it is
+# turned by the angle p × θ, and each pair has a θ of its own. Keys are turned in the same way. Then a
+# query at position 7 and a key at position 4 are turned against each other by 3 × θ, and so are those
+# at 107 and 104. *Only the distance counts.*
 #
-# In the picture one pair turns with its position. Beside it a second pair, with a smaller θ.
+# In the picture two pairs turn with their position, the second with a smaller θ.
 
 # %%
 from tritonbook.seeing.pictures_attention import draw_rotation
@@ -40,11 +40,11 @@ from tritonbook.seeing.pictures_attention import draw_rotation
 draw_rotation(positions=6, thetas=(0.5, 0.12))
 
 # %% [markdown]
-# Turning the arrow (a, b) by an angle is four multiplications:
+# Turning the arrow (a, b) by an angle takes four products:
 #
 # $$a' = a \cos - b \sin \qquad b' = b \cos + a \sin$$
 #
-# Try the claim before you believe it. The cell turns one query and one key, both by torch.
+# Try the claim before you believe it:
 
 # %%
 def turn_pair(pair, angle):
@@ -59,20 +59,37 @@ for p, s in [(7, 4), (107, 104), (7, 5)]:
     print(f"query at {p:3}, key at {s:3}: score {score:.4f}")
 
 # %% [markdown]
+# **How large is θ?** A query has D numbers, so D/2 pairs. Pair i takes θ = base^(−2i/D): 1 for the
+# first pair, and less for each one after it. The base is 10,000 in the paper and 500,000 in Llama 3.
+
+# %%
+def angles(L, D, base=500_000.0):
+    theta = base ** (-torch.arange(0, D, 2, device=DEVICE) / D)  # of each pair, [D/2]
+    return torch.arange(L, device=DEVICE)[:, None] * theta  # of each position, [L, D/2]
+
+
+for pair in (0, 16, 32, 63):
+    theta = float(angles(2, 128)[1, pair])
+    print(f"pair {pair:2}: theta {theta:.7f}, once round in {6.2832 / theta:,.0f} tokens")
+
+# %% [markdown]
+# In a hundred tokens the first pair goes round many times: it tells near places apart, not far ones.
+# The last pairs do that. A larger base makes them slower, for longer texts.
+#
 # ## Which two numbers are a pair?
 #
-# Two answers are in use, and both are called RoPE.
+# Two answers are in use, both called RoPE.
 #
 # - **Half-split** (Llama in Hugging Face, GPT-NeoX): element i goes with element i + D/2.
 # - **Interleaved** (the original paper, Meta's own Llama code): element 2i goes with 2i + 1.
 #
-# Both are right. But weights trained with one give nonsense with the other, and nothing crashes.
-# You will support both. They differ in one line: in which columns the two partners lie.
+# Weights trained with one give nonsense with the other, and nothing crashes. You will support both:
+# only the columns of the two partners differ.
 #
 # ## A smaller kernel first
 #
-# This kernel turns every arrow of a row by 90 degrees: (a, b) becomes (−b, a). Here the partners
-# are half a row apart. Note that it has *two* tiles of columns for one row, `first` and `second`.
+# This kernel turns every arrow of a row by 90 degrees: (a, b) becomes (−b, a). The partners are half a
+# row apart. So there are *two* tiles of columns for one row, `first` and `second`.
 
 
 # %%
@@ -125,74 +142,71 @@ show_tiles(quarter_turn, torch.arange(12.0, device=DEVICE).reshape(2, 6))
 #
 # Four quarter turns give back what you began with. With `b` in the second store the first half
 # becomes −b and the second half stays b: the `a` is lost. A rotation never loses anything. That
-# makes a good test, and you will use it: turn, turn back, compare.
+# makes a good test: turn, turn back, compare.
 #
 # </details>
 
 # %% [markdown]
 # ## The contract
 #
+# There are B texts of L tokens. Each token has H queries and HK keys, one for each *head*, of D numbers.
+#
 # | name | shape | dtype | role |
 # |---|---|---|---|
 # | `q` | (B, H, L, D), any strides, D even | floating | queries, not changed |
 # | `k` | (B, HK, L, D), any strides | as `q` | keys, not changed; HK may be less than H |
-# | `cos`, `sin` | (P, D/2) or (P, D) | floating | one row for each position, P ≥ `pos_offset` + L |
+# | `cos`, `sin` | (P, D/2) or (P, D) | floating | a row for each position, P ≥ `pos_offset` + L |
 # | `pos_offset` | | int | position of the first token |
-# | `out` | None, or tensors as `q` and as `k` | | where the results go; (q, k) itself writes over them |
+# | `out` | None, or two tensors as `q` and `k` | as `q` | where the results go; (q, k) itself writes over them |
 # | results | as `q` and as `k` | as `q` | `out`, or new tensors |
 #
-# - Token l of the L tokens has the position `pos_offset + l`. While a text is being read, the
-#   offset is 0. While a model writes token after token, L is 1 and the offset grows.
-# - A table that is D wide holds each angle twice. The half-split form repeats it after D/2 columns,
-#   the interleaved form right beside it. You need only one copy: the wrapper sees to that with
-#   the stride it passes.
-# - `q` usually comes as `x.view(B, L, H, D).transpose(1, 2)`. Then the heads of one token lie side
-#   by side in memory, and the tokens of one head do not. Use the strides and you need not care.
+# - Token l has the position `pos_offset + l`. The offset is 0 while a text is read. While a model writes
+#   token after token, L is 1 and the offset grows.
+# - A table D wide holds each angle twice: again after D/2 columns (half-split), or right beside it
+#   (interleaved). `one_copy` takes one of them.
+# - `q` often comes as `x.view(B, L, H, D).transpose(1, 2)`: the heads of a token lie side by side. With
+#   strides you need not care.
+# - Arithmetic is float32, rounded once at the store.
 #
-# **Memory traffic.** Every element of q and k is read once and written once: 4 bytes an element in
-# bfloat16. The tables are small, and all heads of a token share one row of them. So one program
-# takes **one token with all its heads**: it loads its row of the tables once.
+# **Memory traffic.** Every element of q and k is read once and written once. The tables are small, and
+# all heads of a token share a row of them. So one program takes **one token with all its heads**, and
+# loads that row once.
 
 # %% tags=["reference"]
+def one_copy(table, D, interleaved):
+    """The columns to use, (P, D/2), of a table that may hold each angle twice."""
+    return table[:, :: table.shape[1] * 2 // D] if interleaved else table[:, : D // 2]
+
+
 def rope_ref(q, k, cos, sin, interleaved=False, pos_offset=0):
-    turned = []
-    for x in (q, k):
-        L, half = x.shape[2], x.shape[3] // 2
-        step = 2 if interleaved and cos.shape[1] > half else 1
-        c = cos[pos_offset : pos_offset + L, ::step][:, :half]
-        s = sin[pos_offset : pos_offset + L, ::step][:, :half]
-        if interleaved:
-            a, b = x[..., 0::2], x[..., 1::2]
-            turned.append(torch.stack((a * c - b * s, b * c + a * s), dim=-1).flatten(-2))
-        else:
-            a, b = x[..., :half], x[..., half:]
-            turned.append(torch.cat((a * c - b * s, b * c + a * s), dim=-1))
-    return tuple(turned)
+    L, D = q.shape[2:]
+    c, s = (one_copy(t, D, interleaved)[pos_offset : pos_offset + L] for t in (cos, sin))
+    rows, dim = ((D // 2, 2), -1) if interleaved else ((2, D // 2), -2)  # D/2 pairs, two halves
+    pairs = [x.unflatten(-1, rows).unbind(dim) for x in (q, k)]
+    return tuple(torch.stack((a * c - b * s, b * c + a * s), dim).flatten(-2) for a, b in pairs)
 
 
 def check_rope_inputs(q, k, cos, sin, pos_offset, out=None):
     """Raise ValueError unless shapes fit together; see the contract."""
-    B, H, L, D = q.shape
-    if D % 2 or k.shape[0] != B or tuple(k.shape[2:]) != (L, D):
-        raise ValueError(f"q is {tuple(q.shape)}, k is {tuple(k.shape)}")
-    if out is not None and [t.shape for t in out] != [q.shape, k.shape]:
-        raise ValueError(f"out is {[tuple(t.shape) for t in out]}, not as q and k")
-    if cos.shape != sin.shape or cos.shape[1] not in (D, D // 2):
-        raise ValueError(f"the tables are {tuple(cos.shape)} and {tuple(sin.shape)}, D is {D}")
-    if pos_offset < 0 or pos_offset + L > cos.shape[0]:
-        raise ValueError(f"no row for position {pos_offset + L - 1} in {cos.shape[0]} rows")
+    shapes = [tuple(x.shape) for x in (q, k, *(out or (q, k)), cos, sin)]
+    (B, _, L, D), (P, width) = q.shape, cos.shape
+    fits = D % 2 == 0 and k.shape == (B, k.shape[1], L, D) and width in (D, D // 2)
+    fits = fits and shapes[:2] == shapes[2:4] and cos.shape == sin.shape
+    if not fits or not 0 <= pos_offset <= P - L:
+        raise ValueError(f"q, k, results, cos, sin: {shapes}, positions from {pos_offset} on")
 
 # %% [markdown]
 # ## Task 1. Turn one token
 #
-# The kernel and its wrapper are given. They call your function twice, once for the heads of q and
-# once for those of k. Fill the gap in `turn_heads`, about 10 lines. You have:
+# The kernel and its wrapper are given. A kernel may call another function with `@triton.jit`: this one
+# calls `turn_heads` for the heads of q, then for those of k. Fill its gap, about 8 lines. You have:
 #
-# - `x_ptr` and `y_ptr`: where the token begins in the input and in the output,
-# - `cos` and `sin`: one number for each pair, shape `[BLOCK_P]`, already in float32,
-# - a tile of heads × pairs, `[BLOCK_H, BLOCK_P]`. A mask for it is given.
+# - `x_rows` and `y_rows`: where each head of the token begins, in the input and in the output,
+#   `[BLOCK_H, 1]`,
+# - `offs_p`: the number of each pair, `[1, BLOCK_P]`, and `mask` for the whole tile,
+# - `cos` and `sin`: one number for each pair, `[1, BLOCK_P]`, already in float32.
 #
-# `INTERLEAVED` is a constexpr, so an `if` on it costs nothing: Triton compiles one branch only.
+# An `if` on a constexpr such as `INTERLEAVED` costs nothing: Triton compiles one branch only.
 
 # %% tags=["answer"] key="rope"
 @triton.jit
@@ -203,24 +217,23 @@ def turn_heads(
     H: tl.constexpr, HALF: tl.constexpr, INTERLEAVED: tl.constexpr,
     BLOCK_H: tl.constexpr, BLOCK_P: tl.constexpr,
 ):
-    """Turn all pairs of one token's H heads by the angles of cos and sin, [BLOCK_P]."""
+    """y = x, the pairs of one token's H heads turned by the angles of cos and sin."""
     offs_h = tl.arange(0, BLOCK_H)[:, None]
     offs_p = tl.arange(0, BLOCK_P)[None, :]  # the number of the pair
-    mask = None  # nothing to compare where the tile has no element too many
-    if BLOCK_H != H or BLOCK_P != HALF:
-        mask = (offs_h < H) & (offs_p < HALF)
-    # TODO: the columns of both partners (4 lines); load, turn, store (6 lines)
+    mask = (offs_h < H) & (offs_p < HALF)
+    x_rows = x_ptr + offs_h * stride_xh  # where each head begins
+    y_rows = y_ptr + offs_h * stride_yh
+
+    # TODO: the columns of both partners (4 lines); load both, store both (4 lines)
     ### BEGIN SOLUTION
     if INTERLEAVED:
         first, second = 2 * offs_p, 2 * offs_p + 1
     else:
         first, second = offs_p, offs_p + HALF
 
-    x_rows = x_ptr + offs_h * stride_xh  # [BLOCK_H, 1]
     a = tl.load(x_rows + first * stride_xd, mask=mask).to(tl.float32)
     b = tl.load(x_rows + second * stride_xd, mask=mask).to(tl.float32)
 
-    y_rows = y_ptr + offs_h * stride_yh
     tl.store(y_rows + first * stride_yd, a * cos - b * sin, mask=mask)
     tl.store(y_rows + second * stride_yd, b * cos + a * sin, mask=mask)
     ### END SOLUTION
@@ -248,7 +261,7 @@ def rope_kernel(
     # int64: with many tokens, number times stride passes 2^31
     token, b = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
 
-    offs_p = tl.arange(0, BLOCK_P)
+    offs_p = tl.arange(0, BLOCK_P)[None, :]
     mask_p = offs_p < HALF
     cos_row = cos_ptr + (pos_offset + token) * stride_cl
     sin_row = sin_ptr + (pos_offset + token) * stride_sl
@@ -258,14 +271,14 @@ def rope_kernel(
     turn_heads(
         q_ptr + b * stride_qb + token * stride_ql,
         q_out_ptr + b * stride_ob + token * stride_ol,
-        cos[None, :], sin[None, :],
+        cos, sin,
         stride_qh, stride_qd, stride_oh, stride_od,
         H, HALF, INTERLEAVED, BLOCK_H, BLOCK_P,
     )
     turn_heads(
         k_ptr + b * stride_kb + token * stride_kl,
         k_out_ptr + b * stride_pb + token * stride_pl,
-        cos[None, :], sin[None, :],
+        cos, sin,
         stride_kh, stride_kd, stride_ph, stride_pd,
         HK, HALF, INTERLEAVED, BLOCK_HK, BLOCK_P,
     )
@@ -273,16 +286,13 @@ def rope_kernel(
 
 def launch_rope(q, k, q_out, k_out, cos, sin, interleaved, pos_offset, sign):
     """Turn q into q_out and k into k_out, forwards (sign 1.0) or backwards (sign -1.0)."""
-    B, H, L, D = q.shape
-    HK = k.shape[1]
-    # of a table D wide only one copy is read: the first half, or every second column
-    step = 2 if interleaved and cos.shape[1] == D else 1
+    (B, H, L, D), HK = q.shape, k.shape[1]
+    cos, sin = one_copy(cos, D, interleaved), one_copy(sin, D, interleaved)
     rope_kernel[(L, B)](
         q, k, q_out, k_out, cos, sin,
         pos_offset,
         *q.stride(), *k.stride(), *q_out.stride(), *k_out.stride(),
-        cos.stride(0), cos.stride(1) * step,
-        sin.stride(0), sin.stride(1) * step,
+        *cos.stride(), *sin.stride(),
         SIGN=sign, H=H, HK=HK, HALF=D // 2, INTERLEAVED=interleaved,
         BLOCK_H=triton.next_power_of_2(H),
         BLOCK_HK=triton.next_power_of_2(HK),
@@ -312,25 +322,21 @@ def rope(q, k, cos, sin, interleaved=False, pos_offset=0, out=None):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `quarter_turn_kernel` above has the two column tiles, the two loads and the two stores. Two
-# things are new. There is a row for each head, so addresses are `[BLOCK_H, 1]` plus `[1, BLOCK_P]`.
-# And there are four products.
+# `quarter_turn_kernel` above has the two column tiles, the two loads and the two stores. New is that
+# the addresses are `[BLOCK_H, 1]` plus `[1, BLOCK_P]`: a tile of heads × pairs. And that there are four
+# products.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
 # if INTERLEAVED:
-#     first, second = ..., ...
+#     first, second = ...
 # else:
-#     first, second = offs_p, ...
+#     first, second = ...
 #
-# x_rows = x_ptr + offs_h * ...
-# a = tl.load(x_rows + first * ..., mask=mask).to(tl.float32)
-# b = ...
-#
-# tl.store(..., a * cos - ..., mask=mask)
-# tl.store(..., ..., mask=mask)
+# # load a and b, in float32: which stride leads from column to column of x?
+# # store a' and b': which one in y?
 # ```
 #
 # </details>
@@ -339,8 +345,8 @@ def rope(q, k, cos, sin, interleaved=False, pos_offset=0, out=None):
 check(rope)
 
 # %% [markdown]
-# **Look at what you wrote.** One batch, 3 heads, 4 tokens, D = 8. In memory the tensor is
-# (heads, tokens, D). Which elements does one program touch?
+# **Look at what you wrote.** One text, 3 heads, 4 tokens, D = 8. In memory the tensor is (heads, tokens,
+# D), so program 1 touches rows 1, 5 and 9.
 
 # %%
 x = torch.randn(1, 3, 4, 8, device=DEVICE)
@@ -348,43 +354,39 @@ tables = torch.randn(2, 4, 4, device=DEVICE).unbind(0)
 show_tiles(rope, x, x.clone(), *tables)
 
 # %% [markdown]
-# **In place.** `rope` takes tensors to write into, as `out`, and they may be q and k themselves. That is
-# safe inside the kernel: a program loads both partners before it stores them, and no other program
-# touches them. Liger-Kernel, a library of Triton kernels, turns q and k like this. No byte less is
-# moved, but no new tensor is needed: 84 MB less in the example below. On an H100 it took 0.056 to
-# 0.063 ms, by where in memory q and k happened to lie, and Liger-Kernel 0.057 to 0.064. Do so only
-# where nobody needs the old q and k again.
+# **In place.** `out=(q, k)` turns q and k where they lie. That is safe: a program loads both partners
+# before it stores one, and no other program touches them. No new tensor is needed, but the old q and k
+# are gone.
 #
-# **Predict, then measure.** For B = 2, L = 4096, 32 heads of q and 8 of k, D = 128 in bfloat16:
-# 2 × 4096 × 40 × 128 elements, 4 bytes each for one read and one write. That makes 168 MB. Divide
-# by the copy bandwidth of your GPU.
+# ## Predict, then measure
 #
-# Three more rows to guess. PyTorch eager runs the formula operator by operator: how much slower?
-# `torch.compile` fuses it. And the interleaved form of your own kernel reads every second element
-# with each load: does that matter? Write your numbers into the box below *before* you run the cell
-# above it. Without a GPU, predict for an H100, which copies 2,966 GB/s.
+# For B = 2, L = 4096, 32 heads of q and 8 of k, D = 128 in bfloat16 there are 2 × 4096 × 40 × 128
+# elements, with 4 bytes each for one read and one write: 168 MB. In the interleaved form each load
+# takes every second element. Does that matter? The cell shows nothing yet. Without a GPU it fetches
+# an H100's times. That GPU copies 2,966 GB/s.
 
 # %%
-B, L, H, HK, D = (2, 4096, 32, 8, 128) if DEVICE == "cuda" else (1, 4, 4, 2, 32)
-dtype = torch.bfloat16 if DEVICE == "cuda" else torch.float32
-q = torch.randn(B, L, H, D, device=DEVICE, dtype=dtype).transpose(1, 2)
-k = torch.randn(B, L, HK, D, device=DEVICE, dtype=dtype).transpose(1, 2)
-theta = 500_000.0 ** (-torch.arange(0, D, 2, device=DEVICE) / D)
-angle = torch.arange(L, device=DEVICE)[:, None] * theta
-cos, sin = angle.cos().to(dtype), angle.sin().to(dtype)
+B, L, H, HK, D = 2, 4096, 32, 8, 128
+q = torch.randn(B, L, H, D, device=DEVICE, dtype=torch.bfloat16).transpose(1, 2)
+k = torch.randn(B, L, HK, D, device=DEVICE, dtype=torch.bfloat16).transpose(1, 2)
+cos, sin = angles(L, D).cos().bfloat16(), angles(L, D).sin().bfloat16()
 copies = q.clone(), k.clone()
 
 ways = {
-    "torch": lambda: rope_ref(q, k, cos, sin),
-    "rope": lambda: rope(q, k, cos, sin),
-    "rope, interleaved": lambda: rope(q, k, cos, sin, interleaved=True),
-    "rope, in place": lambda: rope(*copies, cos, sin, out=copies),
+    "torch": rope_ref,
+    "rope": rope,
+    "rope, interleaved": lambda *given: rope(*given, interleaved=True),
+    "rope, in place": lambda q, k, *tables: rope(*copies, *tables, out=copies),
+    "torch.compile": torch.compile(rope_ref, dynamic=False),
 }
-if DEVICE == "cuda":
-    compiled = torch.compile(rope_ref)
-    ways["torch.compile"] = lambda: compiled(q, k, cos, sin)
-timed = bench(ways, bytes=2 * (q.numel() + k.numel()) * q.element_size(), baseline="torch")
-timed
+timed = bench(
+    ways,
+    q, k, cos, sin,
+    bytes=4 * B * L * (H + HK) * D,
+    baseline="rope",
+    title="RoPE, 2 x 4096, 32 and 8 heads of 128, bfloat16",
+    stored="rope",
+)
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -393,7 +395,7 @@ predict(
     {
         "bytes that rope reads from q, 1 x 4 x 16 x 32 float32": None,
         "ms of rope for the 168 MB": None,
-        "times as long: torch over rope": None,
+        "times as long: rope, interleaved over rope": None,
     },
     measured=[
         lambda: traffic(
@@ -402,13 +404,13 @@ predict(
             torch.randn(1, 2, 16, 32, device=DEVICE),
             *torch.randn(2, 16, 16, device=DEVICE),
         )["q"],
-        lambda: time_of(timed, "rope", stored="rope"),
-        lambda: time_of(timed, "torch", over="rope", stored="rope"),
+        lambda: time_of(timed, "rope"),
+        lambda: time_of(timed, "rope, interleaved", over="rope"),
     ],
     hints=[
         "Each element of q is read once, and has 4 bytes.",
         "168 MB at the speed of a copy. 1 GB/s is 1,000,000 bytes in a millisecond.",
-        "Count the operators of rope_ref: each reads and writes all of q or k, or half of it.",
+        "A thread can load 16 bytes at once, if they lie side by side.",
     ],
 )
 
@@ -419,42 +421,52 @@ predict(
 #
 # **Milliseconds.** 168 MB at an H100's 2,966 GB/s: 0.057. It took 0.063.
 #
-# **The ratio** was 9 in one run and 10 in another. Count what the operators of `rope_ref` move, not
-# what they compute: products, a difference, a sum and a concatenation. Each reads its tensors from
-# memory and writes a new one.
+# **Interleaved.** A thread has 8 pairs of q. Half-split, their first partners lie side by side: one load
+# of 16 bytes. Interleaved, they lie two apart: eight loads of 2 bytes. If the time goes with the number
+# of loads and stores, the ratio is 8. It was 10.6.
 #
 # </details>
 
+# %%
+timed
+
 # %% [markdown]
-# **Read the table.** The half-split kernel runs at the speed of a copy. There is nothing left to
-# win: every byte is moved once. Eager moves the same elements many times, once for each operator.
+# **Read it.** On an H100 `rope` runs at 90 % of the speed of a copy, since every byte is moved once.
+# Together the operators of `rope_ref` read or write nine whole tensors, your kernel two: `a * c` reads
+# half a tensor and writes half a tensor, and so on. That is 4.5 times the bytes. It took 9 to 10 times as
+# long.
 #
-# The interleaved form is a surprise. It moves the same bytes, and takes ten times as long (0.66 ms
-# against 0.063 on an H100). Partners lie side by side, so the elements that one load asks for lie
-# two apart. A thread can no longer fetch 16 bytes with one instruction. It fetches 2, skips 2, and
-# so on, and it stores in the same way. The bytes are few, the instructions are many. The way out is
-# to load whole rows, and to take the pairs apart in registers: `tl.reshape` to [..., 2], then
-# `tl.split`, and `tl.join` on the way back. Try it once the check has passed.
+# The interleaved form moves the same bytes and takes ten times as long. Ask the compiler why:
+
+# %%
+for interleaved in (False, True):
+    (kernel,) = facts(rope, q, k, cos, sin, interleaved=interleaved, arch=80)
+    print(f"interleaved={interleaved}: {kernel.loads} loads, {kernel.stores} stores,", end=" ")
+    print(f"of several elements at once {kernel.vector_loads} and {kernel.vector_stores}")
+
+# %% [markdown]
+# Where the elements lie two apart, no load takes several at once. The way out is to load whole rows,
+# and to take the pairs apart in registers: `tl.reshape` to [..., 2], then `tl.split`, and `tl.join` on
+# the way back. Try it once the check has passed.
 
 # %% [markdown]
 # ## Task 2. Backwards
 #
-# Training needs the gradient. You have the gradient of the loss for the turned q, and want it for q
-# itself. A rotation is a matrix R. Its gradient is the transpose of R, and the transpose of a
-# rotation is *the rotation back*. Write the pair out once to see it:
+# Training has the gradient of the loss for the turned q, and needs it for q itself. A rotation is a
+# matrix R. Gradients go back through its transpose, and that of a rotation is *the rotation back*.
+# Written out for one pair:
 #
 # $$a' = a \cos - b \sin, \quad b' = b \cos + a \sin \quad\Rightarrow\quad
 # da = da' \cos + db' \sin, \quad db = db' \cos - da' \sin$$
 #
-# So nothing has to be kept from the forward pass but the tables. Write the wrapper, about 4 lines.
-# `launch_rope` of Task 1 does the rest. The gradients you are given stay as they are: write to new
-# tensors.
+# So nothing has to be kept from the forward pass but the tables. Write the wrapper, about 3 lines:
+# `launch_rope` does the work. The gradients you are given stay as they are.
 
 # %% tags=["answer"] key="rope_backward"
 def rope_backward(dq, dk, cos, sin, interleaved=False, pos_offset=0):
     """Gradients of q and k, from those of the turned q and k (shapes as in `rope`)."""
     check_rope_inputs(dq, dk, cos, sin, pos_offset)
-    # TODO: two new tensors, one launch, the result (about 4 lines)
+    # TODO: two new tensors, one launch, the result (3 lines)
     ### BEGIN SOLUTION
     dq_in, dk_in = torch.empty_like(dq), torch.empty_like(dk)
     launch_rope(dq, dk, dq_in, dk_in, cos, sin, interleaved, pos_offset, -1.0)
@@ -477,8 +489,8 @@ def rope_backward(dq, dk, cos, sin, interleaved=False, pos_offset=0):
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# dq_in, dk_in = torch.empty_like(...), ...
-# launch_rope(dq, dk, ..., ..., cos, sin, ..., ..., ...)
+# dq_in, dk_in = ...  # two new tensors: nothing may be written into dq and dk
+# launch_rope(...)  # which way round?
 # return ...
 # ```
 #
@@ -498,14 +510,12 @@ check(rope_backward)
 # <details><summary>Common mistakes</summary>
 #
 # - The sign of the sine: the two products with sin have *different* signs.
-# - Writing the first result before the second partner is loaded, into the input itself: the second
-#   formula then uses the new a. Load both, then store.
+# - b' computed from the new a. Both formulas need the old a and b: load both, then store.
+# - `offs_p + BLOCK_P` for the second partner. It is right only where D/2 is a power of two.
+# - A stride left out, or that of x used for y. Many tensors forgive it, since both are 1.
 # - Positions that start at 0 in a decode step. The text reads fluently and makes no sense.
-# - One mask for q and k. They may have different numbers of heads.
 #
 # </details>
-#
-# Sources: Su and others, *RoFormer* (2021).
 #
 # Next: [41_flash_attention](41_flash_attention.ipynb), where the turned queries meet the keys.
 

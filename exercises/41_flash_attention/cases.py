@@ -1,18 +1,21 @@
 """What the checks of 41_flash_attention try: cases, and mistakes that have a name."""
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, tensor
+from tritonbook.port.dispatch import DispatchMode
 
 from ..shared.attention import (
     Tile,
     close_enough,
     growing,
     hill,
+    in_steps,
     kernel_mistakes,
     method_mistakes,
+    other_arguments,
+    without,
 )
 from ..shared.products import stays_float32
 from .page import attention_ref, attention_tile
@@ -45,6 +48,19 @@ def keys_of(pick):
     return wrong
 
 
+def all_nan(q, k, v, causal=False):
+    """NaN everywhere, where no score is so large that it could have come of an overflow."""
+    o, lse = attention_ref(q, k, v, causal)
+    never = float("nan") if lse.abs().max() < 50 else 0.0
+    return o + never, lse + never
+
+
+MINUS_INFINITY_MET = (
+    "Everything is NaN. Look at the minus infinity that m starts with. Is the new m the larger of "
+    "the old one and the scores? Is the factor exp(m_old - m_new), in this order? Does a query see "
+    "any key of the first tile?"
+)
+
 TILED_MISTAKES = {
     code: (in_tiles_of_16(formula), sentence)
     for code, (formula, sentence) in method_mistakes(16, work=None).items()
@@ -59,6 +75,24 @@ TILED_MISTAKES = {
         "Only the last tile counts. Do l and acc start again with each tile, or is the new m never "
         "kept? Then the factor is exp(-inf), always 0.",
     ),
+    "first-tile-only": (
+        keys_of(lambda n, block: slice(0, block)),
+        "Only the first tile counts. How many keys are there? They are dimension 2 of k.",
+    ),
+    "nothing-added": (
+        lambda q, k, v, block=16: 0 * q,
+        "The result is 0 everywhere: nothing is ever added to acc.",
+    ),
+    "sum-of-everything": (
+        in_tiles_of_16(without("sum of all", 16, None)),
+        "l adds up the weights of all queries and heads. Each query has a sum of its own: dim=-1.",
+    ),
+    "maximum-of-everything": (
+        in_tiles_of_16(without("top of all", 16, None)),
+        "The maximum is that of all queries and heads, and the weights of a query whose scores are "
+        "far smaller are all 0. Each query has its own: dim=-1.",
+    ),
+    "minus-infinity-met": (in_tiles_of_16(all_nan), MINUS_INFINITY_MET),
     "rest-dropped": (
         keys_of(lambda n, block: slice(0, n // block * block)),
         "The last keys never take part: their number is not a multiple of `block`.",
@@ -69,7 +103,7 @@ TILED_MISTAKES = {
 def never_all_scores(fn):
     """No tensor on the way may hold all scores."""
 
-    class Watch(TorchDispatchMode):
+    class Watch(DispatchMode):
         largest = 0
 
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -194,14 +228,52 @@ def of_another_width(code, width):
     return lambda q, k, v, causal=True: method_mistakes(width)[code][0](q, k, v, causal)
 
 
-FLASH_MISTAKES = {
-    code: (on_this_tile(code), sentence)
-    for code, (_, sentence) in kernel_mistakes(Tile(16, 16)).items()
+def heads_begin(x, step):
+    """x where each head is read from its number times `step` on, as it lies in memory."""
+    B, H, L, D = x.shape
+    at = torch.arange(B * H)[:, None] * step + torch.arange(L * D)
+    return x.flatten()[at].view(x.shape)
+
+
+def other_heads(names, step):
+    """Heads of k or v, or of both, that begin elsewhere. step: of (L, D)."""
+
+    def change(q, k, v, causal):
+        read = {name: heads_begin(x, step(*x.shape[2:])) for name, x in (("k", k), ("v", v))}
+        return q, *(read[n] if n in names else x for n, x in (("k", k), ("v", v))), causal
+
+    return other_arguments(change)
+
+
+ADDRESS_MISTAKES = {
+    f"{what.replace(' ', '-')}-of-head-times-{step}": (
+        other_heads(names, {"0": lambda L, D: 0, "L": lambda L, D: L, "D": lambda L, D: D}[step]),
+        f"A head of {what} begins at element head * L * D. Here it begins at "
+        + ("0: all heads read the first one." if step == "0" else f"head * {step}."),
+    )
+    for what, names in (("k", "k"), ("v", "v"), ("k and v", "kv"))
+    for step in ("0", "L", "D")
+    if (names, step) != ("kv", "0")  # first-head-only
 } | {
-    f"{code}-{width}": (of_another_width(code, width), method_mistakes(width)[code][1])
-    for code in ("acc-not-rescaled", "sum-not-rescaled", "nothing-rescaled")
-    for width in (16, 128)
+    "rows-one-apart": (
+        other_arguments(lambda q, k, v, causal: (q, in_steps(k, 1, 1), in_steps(v, 1, 1), causal)),
+        "The rows of K and V are read one element apart. A row has D elements: cols * D.",
+    ),
 }
+
+FLASH_MISTAKES = (
+    {
+        code: (on_this_tile(code), sentence)
+        for code, (_, sentence) in kernel_mistakes(Tile(16, 16)).items()
+    }
+    | {
+        f"{code}-{width}": (of_another_width(code, width), method_mistakes(width)[code][1])
+        for code in ("acc-not-rescaled", "sum-not-rescaled", "nothing-rescaled")
+        for width in (16, 128)
+    }
+    | ADDRESS_MISTAKES
+    | {"minus-infinity-met": (all_nan, MINUS_INFINITY_MET)}
+)
 
 EARLY = 256  # queries that must not depend on later values
 

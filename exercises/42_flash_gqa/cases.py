@@ -1,6 +1,7 @@
 """What the checks of 42_flash_gqa try: cases, and mistakes that have a name."""
 
 import contextlib
+import functools
 import inspect
 
 import torch
@@ -21,6 +22,7 @@ from ..shared.attention import (
     counted,
     growing,
     hill,
+    in_steps,
     kernel_mistakes,
     other_arguments,
     other_diagonal,
@@ -200,23 +202,21 @@ class Program:
     """What the formulas know of the programs of a call: numbers for each query, [H, Lq, 1]."""
 
     def __init__(self, q, k, causal, tile):
-        H, Lq, self.Lk = q.shape[1], q.shape[2], k.shape[2]
-        self.group, self.offset, self.causal, self.tile = (
-            H // k.shape[1],
-            self.Lk - Lq,
-            causal,
-            tile,
-        )
+        H, Lq, Lk = q.shape[1], q.shape[2], k.shape[2]
+        self.Lq, self.Lk, self.offset = Lq, Lk, Lk - Lq
+        self.group, self.causal, self.tile = H // k.shape[1], causal, tile
         self.position = torch.arange(Lq)[None, :, None].expand(H, Lq, 1)
         self.row = self.position * self.group + (torch.arange(H) % self.group)[:, None, None]
         self.pid = self.row // tile.M
-        self.last_query = Lq - 1
 
     def seen(self, position, causal=None):
         """How many keys the query at a position sees."""
         causal = self.causal if causal is None else causal
-        position = position if causal else torch.full_like(self.position, self.last_query)
-        return (position + 1 + self.offset).clamp(0, self.Lk)
+        return (position + 1 + self.offset if causal else 0 * position + self.Lk).clamp(0, self.Lk)
+
+    def seen_of(self, position, Lq, Lk):
+        """The same with other lengths."""
+        return (position + 1 + Lk - Lq if self.causal else 0 * position + Lk).clamp(0, Lk)
 
     def full(self, position, causal=None):
         return self.seen(position, causal) // self.tile.N * self.tile.N
@@ -323,27 +323,44 @@ def phase_mistakes(tile, empty):
             "The keys of the full tiles never take part: l and acc start again with the masked "
             "ones, or with each tile.",
         ),
-        "k-strides-swapped": (
-            columns_for_rows(lambda k, v: (turned(k), v)),
+    } | stride_mistakes()
+
+
+def stride_mistakes():
+    """Those of the strides that attend is called with, played on contiguous heads."""
+
+    def of(sentence, change):
+        formula = other_arguments(lambda q, k, v, causal: (q, *change(k, v), causal))
+        return formula, f"{sentence} In a contiguous head a row is D elements from the next."
+
+    def swapped(x):
+        return in_steps(x, 1, x.shape[-1])
+
+    def near(x):
+        return in_steps(x, 1, 1)
+
+    return {
+        "k-strides-swapped": of(
             "The row stride and the column stride of K are swapped in the call of attend.",
+            lambda k, v: (swapped(k), v),
         ),
-        "strides-swapped": (
-            columns_for_rows(lambda k, v: (turned(k), turned(v))),
-            "Row strides and column strides are swapped in the call of attend: in a contiguous "
-            "head a row is D elements from the next, a column 1.",
+        "v-strides-swapped": of(
+            "The row stride and the column stride of V are swapped in the call of attend.",
+            lambda k, v: (k, swapped(v)),
+        ),
+        "strides-swapped": of(
+            "Row strides and column strides are swapped in the call of attend.",
+            lambda k, v: (swapped(k), swapped(v)),
+        ),
+        "k-rows-one-apart": of(
+            "The rows of K are read as far apart as columns: its row stride comes first.",
+            lambda k, v: (near(k), v),
+        ),
+        "v-rows-one-apart": of(
+            "The rows of V are read as far apart as columns: its row stride comes first.",
+            lambda k, v: (k, near(v)),
         ),
     }
-
-
-def turned(x):
-    """Contiguous heads read with row stride 1 and column stride D."""
-    L, D = x.shape[2:]
-    at = torch.arange(L)[:, None] + torch.arange(D)[None, :] * D
-    return x.flatten(2)[:, :, at] if L >= D else x
-
-
-def columns_for_rows(change):
-    return other_arguments(lambda q, k, v, causal: (q, *change(k, v), causal))
 
 
 def group_mistakes(tile):
@@ -351,6 +368,14 @@ def group_mistakes(tile):
 
     def of(sentence, **how):
         return phases(tile, **how), sentence
+
+    def other_lengths(lengths):
+        return of(
+            "bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given "
+            "something else for one of them.",
+            full=lambda it: it.seen_of(it.first, *lengths(it.Lq, it.Lk)) // tile.N * tile.N,
+            end=lambda it: it.seen_of(it.last, *lengths(it.Lq, it.Lk)),
+        )
 
     return {
         "bounds-without-group": of(
@@ -375,6 +400,9 @@ def group_mistakes(tile):
             full=lambda it: it.full(it.pid * (it.tile.M // it.group)),
             end=lambda it: it.seen((it.pid + 1) * (it.tile.M // it.group) - 1),
         ),
+        "bounds-lengths-swapped": other_lengths(lambda Lq, Lk: (Lk, Lq)),
+        "bounds-of-keys-alone": other_lengths(lambda Lq, Lk: (Lk, Lk)),
+        "bounds-of-queries-alone": other_lengths(lambda Lq, Lk: (Lq, Lq)),
         "diagonal-in-rows": of(
             "The diagonal goes by rows. It depends on the position: the heads of a group see the "
             "same keys.",
@@ -384,6 +412,10 @@ def group_mistakes(tile):
             "limit lacks the offset: the last query sees the last key, so position i sees "
             "i + 1 + Lk - Lq keys.",
             limit=lambda it: it.position + 1 if it.causal else it.seen(it.position),
+        ),
+        "limit-without-queries": of(
+            "limit lacks - Lq: position i sees i + 1 + Lk - Lq keys.",
+            limit=lambda it: it.position + 1 + it.Lk if it.causal else it.seen(it.position),
         ),
         "all-from-the-top-left": (
             other_diagonal(lambda Lq, Lk: Lq - Lk),
@@ -410,6 +442,14 @@ def group_mistakes(tile):
             other_arguments(lambda q, k, v, causal: (q[:1].expand_as(q), k, v, causal)),
             "All batches take the queries of the first one.",
         ),
+        "query-rows-one-apart": (
+            other_arguments(lambda q, k, v, causal: (in_steps(q, 1, 1), k, v, causal)),
+            "The rows of q are read one element apart: a position counts stride_qm elements.",
+        ),
+        "first-column-of-q": (
+            other_arguments(lambda q, k, v, causal: (in_steps(q, q.shape[-1], 0), k, v, causal)),
+            "Every column of the tile q holds the first one: add offs_d times its stride.",
+        ),
         "nothing-seen-is-nan": (
             lambda q, k, v, causal=False, scale=None: (
                 careless_softmax_of(scores_ref(q, k, causal, scale), v)[0],
@@ -424,6 +464,14 @@ def group_mistakes(tile):
             ),
             "A row that sees no key has an lse of minus infinity, the log of 0. Here it is what "
             "m_i starts with.",
+        ),
+        "lse-of-nothing": (
+            with_lse(
+                attention_ref,
+                lambda lse: torch.where(lse == float("-inf"), START * LN_2, float("-inf")),
+            ),
+            "lse is minus infinity where rows have seen keys. That is for rows with l_i = 0 alone: "
+            "look at the condition and the order of `tl.where`.",
         ),
         "lse-in-the-order-of-rows": (
             lse_by_rows,
@@ -575,6 +623,37 @@ def compiles(of):
     return compiles_for_an_a100
 
 
+def with_attend(fn, other, *given):
+    """fn(*given) where it calls other(attend, ...) for attend; None but in the interpreter."""
+    names = getattr(inspect.unwrap(fn), "__globals__", {})
+    if not INTERPRET or "attend" not in names:
+        return None
+    attend = names["attend"]
+    names["attend"] = functools.partial(other, attend)
+    try:
+        return fn(*given)
+    finally:
+        names["attend"] = attend
+
+
+def full_tiles_have_no_mask(fn):
+    """Full tiles alone, and a limit of 0: who masks them too has nothing left.
+
+    Values cannot tell otherwise: a full tile that is masked is right, and slower.
+    """
+
+    def limit_0(attend, q, k_ptr, v_ptr, full, end, limit, *rest):
+        return attend(q, k_ptr, v_ptr, full, end, limit * 0, *rest)
+
+    q, k, v = torch.randn(3, 1, 1, 64, 16).unbind(0)
+    found = with_attend(fn, limit_0, q, k, v, False)
+    want = attention_ref(q, k, v)[0]
+    assert found is None or torch.allclose(found[0], want, rtol=1e-3, atol=1e-4), (
+        "attend masks the full tiles too, or goes by `limit` in them. All rows see all of their "
+        "keys: the mask belongs under `if MASKED:`."
+    )
+
+
 def hands_on(group):
     """An assertion about the bounds that each program gives to attend, where they can be seen.
 
@@ -583,21 +662,14 @@ def hands_on(group):
     B, H, L, D = 1, 4, 70, 16
 
     def hands_on_the_bounds(fn):
-        names = getattr(inspect.unwrap(fn), "__globals__", {})
-        if not INTERPRET or "attend" not in names:
-            return
-        attend, seen = names["attend"], []
+        seen = []
 
-        def noting(q, k_ptr, v_ptr, full, end, *rest):
+        def noting(attend, q, k_ptr, v_ptr, full, end, *rest):
             seen.append((int(full), int(end)))
             return attend(q, k_ptr, v_ptr, full, end, *rest)
 
         q, k = torch.randn(B, H, L, D), torch.randn(B, H // group, L, D)
-        names["attend"] = noting
-        try:
-            fn(q, k, k, True)
-        finally:
-            names["attend"] = attend
+        with_attend(fn, noting, q, k, k, True)
         if not seen:
             return
         tile = tile_of(torch.float32, L * group)
@@ -605,10 +677,11 @@ def hands_on(group):
             full, end = bounds_ref(
                 first // group, (first + tile.M - 1) // group, L, L, True, tile.N
             )
-            given = [pair for pair in seen if end <= pair[1] <= end + 1]
+            given = [pair for pair in seen if pair[1] == end]
             assert given, (
                 f"The walk of the rows {first} to {first + tile.M - 1} ends at key {end}. "
-                f"No program's does; they end at {sorted({pair[1] for pair in seen})}."
+                f"No program's does; they end at {sorted({pair[1] for pair in seen})}. Where a "
+                "tile ends, one key more is a tile more."
             )
             assert any(pair[0] == full for pair in given), (
                 f"All rows from {first} to {first + tile.M - 1} see the first {full} keys. "
@@ -629,7 +702,12 @@ CHECKS = {
         launches=1,
         tolerance=close_enough,
         mistakes=all_of(of_two_phases, lambda q, k: q.shape[2]),
-        also=[stays_float32(TWO_PHASE_CASES[1]), compiles(TWO_PHASE_CASES[0]), hands_on(1)],
+        also=[
+            stays_float32(TWO_PHASE_CASES[1]),
+            compiles(TWO_PHASE_CASES[0]),
+            hands_on(1),
+            full_tiles_have_no_mask,
+        ],
     ),
     "flash_gqa": Check(
         attention_ref,

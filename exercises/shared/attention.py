@@ -148,29 +148,37 @@ def without(part, block, work=torch.float32):
             here = slice(start, start + block)
             units = LN_2 / scale_of(q, scale) if part == "units" else 1
             m, total, acc = _step(part, m, total, acc, s[..., here], v[:, :, here], units)
-        o = acc if part in ("division", "each") else acc / total[..., None]
+        divisor = {"division": 1, "each": 1, "product": 1 / total[..., None]}
+        o = acc / divisor.get(part, total[..., None])
         return o, (m + torch.log(total)).to(torch.promote_types(q.dtype, torch.float32))
 
     return wrong
 
 
-_OVERFLOWS = ("maximum", "running", "start", "units", "p")
+_OVERFLOWS = ("maximum", "running", "start", "units", "p", "sign")
 
 
 def _step(part, m, total, acc, s, v, units):
     """One tile of the walk: the new m, l and acc."""
-    top = s.amax(dim=-1) * units
+    top = (s.amax() if part == "top of all" else s.amax(dim=-1)) * units
     m_new = top if part == "running" else torch.maximum(m, top)
     m_new = torch.where(top == NEVER, m, m_new)  # a tile that no program visits
     m_new = torch.zeros_like(m) if part == "maximum" else m_new
     base = torch.where(m_new == NEVER, 0.0, m_new)
-    p = torch.exp(s - (0 if part == "p" else base[..., None]))
+    p = torch.exp(s - {"p": 0, "sign": -1}.get(part, 1) * base[..., None])
     alpha = torch.exp((m - base) * (LOG2_E if part == "base" else 1))
     alpha = torch.ones_like(alpha) if part in ("maximum", "both") else alpha
-    total = (total if part == "l" else total * alpha) + p.sum(dim=-1)
+    old, old_acc = total, acc
+    added = {"sum": 0 * total, "sum of all": p.sum()}.get(part, p.sum(dim=-1))
+    total = (total if part == "l" else total * alpha) + added
     acc = (acc if part == "acc" else acc * alpha[..., None]) + p @ v
+    visited = top != NEVER
     if part == "each":
-        acc = torch.where((top == NEVER)[..., None], acc, acc / total[..., None])
+        acc = torch.where(visited[..., None], acc / total[..., None], acc)
+    if part == "new l":
+        total = torch.where(visited, added, old)
+    if part == "new acc":
+        acc = torch.where(visited[..., None], p @ v, old_acc)
     return m_new, total, acc
 
 
@@ -179,15 +187,40 @@ def queries_for_keys(q, k, v, causal=False, scale=None):
     return attention_ref(*((k, q) if alike else (q, k)), v, causal, scale)
 
 
-def over_queries(both):
-    """l summed along the queries (both: and m taken along them), for a single tile."""
+def by_programs(tile, top=None, spread=None, added=None):
+    """The walk of each program in float32, for heads of one length and square tiles.
+
+    top: the largest scores of a step, of (scores, the same with the mask). spread: m over the rows
+    of a tile. added: to l, of p.
+    """
+    top = top or (lambda bare, s: s.amax(dim=-1))
+    spread = spread or (lambda m: m[..., None])
+    added = added or (lambda p: p.sum(dim=-1))
 
     def wrong(q, k, v, causal=False, scale=None):
-        s = scores_ref(q, k, causal, scale)
-        if s.shape[-1] != s.shape[-2]:
+        if q.shape != k.shape or tile.M != tile.N:
             return attention_ref(q, k, v, causal, scale)
-        p = torch.exp(s - s.amax(dim=-2 if both else -1)[..., None])
-        return p @ shared(v, q.shape[1]) / p.sum(dim=-2)[..., None], s[..., 0].float()
+        L, parts = q.shape[2], []
+        queries, keys = -(-L // tile.M) * tile.M - L, tile.rounded_up(L) - L
+        q = torch.nn.functional.pad(q, (0, 0, 0, queries))
+        k, v = (torch.nn.functional.pad(x, (0, 0, 0, keys)).float() for x in (k, v))
+        bare = all_scores(q.float(), k, scale)
+        last = torch.arange(L + queries)[:, None] if causal else L - 1
+        seen = bare.masked_fill(torch.arange(L + keys) > last, NEVER)
+        for row in range(0, L, tile.M):
+            rows = slice(row, row + tile.M)
+            m = torch.full_like(bare[:, :, rows, 0], NEVER)
+            total, acc = torch.zeros_like(m), torch.zeros_like(q[:, :, rows], dtype=v.dtype)
+            for start in range(0, min(L, row + tile.M) if causal else L, tile.N):
+                here = (..., rows, slice(start, start + tile.N))
+                m_new = torch.maximum(m, top(bare[here], seen[here]))
+                p, alpha = torch.exp(seen[here] - spread(m_new)), torch.exp(m - m_new)
+                total = total * alpha + added(p)
+                acc = acc * alpha[..., None] + p @ v[:, :, start : start + tile.N]
+                m = m_new
+            parts.append((acc / total[..., None], m + torch.log(total)))
+        o, lse = (torch.cat(part, dim=2)[:, :, :L] for part in zip(*parts, strict=True))
+        return o.to(q.dtype), lse
 
     return wrong
 
@@ -243,6 +276,13 @@ def in_visited_tiles(tile, score, softmax=softmax_of):
     return wrong
 
 
+def in_steps(x, row, column):
+    """Contiguous heads of x read with other strides; x itself where that would lead past a head."""
+    L, D = x.shape[2:]
+    at = torch.arange(L)[:, None] * row + torch.arange(D) * column
+    return x.flatten(2)[:, :, at] if not at.numel() or int(at.max()) < L * D else x
+
+
 def counted(tile, times, softmax=softmax_of):
     """Each key counts times(keys, seen, walk of q and k) times: 0, 1, or 2."""
 
@@ -252,6 +292,22 @@ def counted(tile, times, softmax=softmax_of):
         return softmax(all_scores(q, k, scale) + torch.log(number.to(q.dtype)), v)
 
     return wrong
+
+
+def ends_causally(tile):
+    """Without causal too, the walk ends at the last query of the tile."""
+
+    def wrong(q, k, v, causal=False, scale=None):
+        end = walk(q, k, True, tile).end
+        formula = counted(tile, lambda keys, seen, _: (keys < tile.rounded_up(end)) & (keys < seen))
+        return (attention_ref if causal else formula)(q, k, v, causal, scale)
+
+    return wrong
+
+
+def right_lse(formula):
+    """For a mistake that always shows in o, so that it is not blamed for a wrong lse."""
+    return lambda *given: (formula(*given)[0], attention_ref(*given)[1])
 
 
 def with_lse(formula, lse):
@@ -300,6 +356,27 @@ def method_mistakes(block: int, work=torch.float32) -> Mistakes:
             "The weights exp(s) lack the maximum that the factor uses: exp(s - m_new).",
         ),
         "not-divided": (without("division", block), "The result is not divided by the sum l."),
+        "multiplied-by-the-sum": (
+            without("product", block),
+            "The result is multiplied by the sum l. Divide by it.",
+        ),
+        "nothing-summed": (
+            right_lse(without("sum", block)),
+            "l is 0 at the end, and the result is divided by it. Each tile adds the sum of its "
+            "weights p to l.",
+        ),
+        "sum-starts-again": (
+            without("new l", block),
+            "l holds the sum of the last tile alone: add to what was there, times the factor.",
+        ),
+        "acc-starts-again": (
+            without("new acc", block),
+            "acc holds what the last tile adds, alone: add to what was there, times the factor.",
+        ),
+        "maximum-added": (
+            without("sign", block, work),
+            "The weights are exp(s + m_new). The maximum is subtracted: exp(s - m_new).",
+        ),
         "divided-in-every-tile": (
             without("each", block),
             "acc is divided by l in every tile. Divide once, after the last one.",
@@ -381,7 +458,8 @@ def _masks(tile: Tile, empty: Callable) -> Mistakes:
         ),
         "causal-one-too-far": (
             in_visited_tiles(tile, lambda s, keys, seen: s.masked_fill(keys >= seen + 1, NEVER)),
-            "The limit is one key too far to the right: query i sees key j only if j <= i.",
+            "The limit is one key too far to the right: query i sees key j only if j <= i, and the "
+            "last key is L - 1.",
         ),
         "mask-upside-down": (
             in_visited_tiles(tile, lambda s, keys, seen: s.masked_fill(keys < seen - 1, NEVER)),
@@ -436,6 +514,16 @@ def _walks(tile: Tile, empty: Callable, start: float) -> Mistakes:
             "The walk of a program ends where its first query ends. Its last query sees the most "
             "keys.",
         ),
+        "first-tile-only": (
+            counted(tile, lambda keys, seen, walk: (keys < tile.N) & (keys < seen), empty),
+            "Only the keys of the first tile take part. Does each step take its own, from `start` "
+            "on? And is `end` a number of keys, that of the tile's last query?",
+        ),
+        "walk-ends-causally": (
+            ends_causally(tile),
+            "Without causal the walk goes on to the last key. Here it ends at the tile's last "
+            "query.",
+        ),
         "first-tile-always": (
             other_arguments(
                 lambda q, k, v, causal: (
@@ -446,13 +534,45 @@ def _walks(tile: Tile, empty: Callable, start: float) -> Mistakes:
             ),
             "Every step of the walk reads the first tile of K and V. Its rows begin at `start`.",
         ),
+    } | _axes(tile)
+
+
+def _axes(tile: Tile) -> Mistakes:
+    def along_queries(bare, s):
+        return s.amax(dim=-2)
+
+    return {
         "sum-along-queries": (
-            over_queries(both=False),
+            by_programs(tile, added=lambda p: p.sum(dim=-2)),
             "l is summed along the queries. It is a sum over keys: axis=1.",
         ),
+        "maximum-along-queries": (
+            by_programs(tile, along_queries),
+            "The maximum runs along the queries. It runs over keys: axis=1.",
+        ),
         "reduced-along-queries": (
-            over_queries(both=True),
+            by_programs(tile, along_queries, added=lambda p: p.sum(dim=-2)),
             "Maximum and sum run along the queries. Both run over keys: axis=1.",
+        ),
+        "sum-of-the-whole-tile": (
+            by_programs(tile, added=lambda p: p.sum(dim=(-2, -1))[..., None]),
+            "l adds the weights of all queries of the tile. Each query has a sum of its own: "
+            "axis=1.",
+        ),
+        "maximum-of-the-whole-tile": (
+            by_programs(tile, lambda bare, s: s.amax(dim=(-2, -1))[..., None]),
+            "The maximum is one number for the whole tile, and the weights of a query whose scores "
+            "are far smaller are all 0. Each query has its own: axis=1.",
+        ),
+        "maximum-of-another-query": (
+            by_programs(tile, spread=lambda m: m[..., None, :]),
+            "m_new[None, :] lays the maxima along the keys. Each belongs to a query, a row of the "
+            "tile: m_new[:, None].",
+        ),
+        "maximum-before-the-mask": (
+            by_programs(tile, lambda bare, s: bare.amax(dim=-1)),
+            "The maximum is taken before the mask: where a score that a query must not see is far "
+            "larger, all its weights are 0. Mask first.",
         ),
     }
 

@@ -15,14 +15,15 @@ from autograde.classroom import demo
 from autograde.classroom.samples import Expected, Sample, material_of, sample_class
 from tritonbook.course.exercises import Exercise
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.system, pytest.mark.timeout(900)]
 
 NAN = "tl.store(out_ptr + offs, x + x + (x - x) / (x - x), mask=mask)"
 
 
-def _with_more(exercise: Exercise) -> list[Sample]:
-    """The sample class, a NaN that claims a score, and an answer that swallows interrupts."""
+def _some_and_more(exercise: Exercise) -> list[Sample]:
+    """Most of the sample class (test_run grades it all), and a NaN that claims a score."""
     samples = sample_class(material_of(exercise))
+    samples = [s for s in samples if s.student not in ("s2_other_blocks", "s5_torch")]
     right = samples[0]
     store = "tl.store(out_ptr + offs, x + x, mask=mask)"
     # nbgrader gives full points for a cell whose last value is NaN; an answer cell has no points.
@@ -41,10 +42,10 @@ def graded(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> tupl
     folder = tmp_path_factory.mktemp("demo")
     text = io.StringIO()
     patch = pytest.MonkeyPatch()
-    patch.setenv("TRITONBOOK_CALL_SECONDS", "8")  # as `make demo`
+    patch.setenv("TRITONBOOK_CALL_SECONDS", "5")
     patch.setenv("WORKBOOK_CHECK_SECONDS", "60")
     patch.setenv("WORKBOOK_CELL_SECONDS", "20")
-    patch.setattr(demo, "sample_class", lambda material: _with_more(exercise))
+    patch.setattr(demo, "sample_class", lambda material: _some_and_more(exercise))
     try:
         declared = demo.run(folder, [exercise], 2, Console(file=text, width=140))
     finally:
@@ -63,7 +64,7 @@ def test_says_where_kernels_run_and_where_feedback_lies(graded: tuple[bool, str,
     """Kills: a demonstration that leaves the reader without the next step."""
     _, text, course = graded
     assert "Kernels run on:" in text
-    assert "Feedback: 8 HTML files" in text  # the crashed one has none
+    assert "Feedback: 6 HTML files" in text  # the crashed one has none
     assert (course / "feedback" / "s1_right" / "90_doubling" / "90_doubling.html").is_file()
 
 
@@ -71,9 +72,9 @@ def test_a_log_file_gets_a_line_for_each_step(graded: tuple[bool, str, Path]) ->
     """Kills: minutes of silence where no bar can be drawn; a count that runs past the class."""
     _, text, _ = graded
     steps = re.findall(r"^ *\d+ s  (.*)$", text, re.MULTILINE)
-    assert steps[0] == "building the course 0/9" and steps[-1] == "done 9/9"
+    assert steps[0] == "building the course 0/7" and steps[-1] == "done 7/7"
     assert [step for step in steps if step.startswith("grading 90")] == [
-        f"grading 90_doubling {number}/9" for number in range(9)
+        f"grading 90_doubling {number}/7" for number in range(7)
     ]
 
 

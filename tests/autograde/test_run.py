@@ -29,7 +29,7 @@ from tritonbook.course.exercises import Exercise
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 NAME = "90_doubling"
 LEVEL = sandbox.available()[0]
-LIMITS = sandbox.Limits(call_seconds=4.0)
+LIMITS = sandbox.Limits(call_seconds=3.0)
 
 
 @pytest.fixture
@@ -77,11 +77,12 @@ def _scores(course: Path) -> dict[tuple[str, str], float | None]:
     return found
 
 
-def test_the_sample_class(course: Path, exercise: Exercise) -> None:
+def test_the_sample_class(course: Path, exercise: Exercise, tmp_path: Path) -> None:
     """Kills: a grade other than the declared one; hidden tests in what students get; stock tools
-    that do not work on the result."""
+    that do not work on the result; a verdict that depends on what ran before it, or beside it."""
     if LEVEL == "plain":
         pytest.skip("no sandbox here")
+    _same_in_another_order(Path(shutil.copytree(course, tmp_path / "other")), exercise)
     session = _session(course)
     runner = LocalRunner(Setting(LEVEL, LIMITS), 2)
     session.run(runner)
@@ -102,24 +103,17 @@ def test_the_sample_class(course: Path, exercise: Exercise) -> None:
     assert "s1_right,6,6" in as_csv(report)
 
 
-def test_order_and_workers_do_not_matter(course: Path, tmp_path: Path) -> None:
-    """Kills: a verdict that depends on what ran before it, or beside it."""
-    if LEVEL == "plain":
-        pytest.skip("no sandbox here")
-    other = Path(shutil.copytree(course, tmp_path / "other"))
-    (course / "secret").write_text("one secret for both")
-    (other / "secret").write_text("one secret for both")
-    found = []
-    for folder, workers, backwards in ((course, 1, False), (other, 3, True)):
-        session = _session(folder)
-        session.submissions = [s for s in session.submissions if s[1].student != "s8_endless"]
-        runner = LocalRunner(Setting(LEVEL, LIMITS), workers)
-        session.run(lambda items, r=runner, b=backwards: r(list(items)[:: -1 if b else 1]))
-        runner.close()
-        session.record()
-        found.append(_scores(folder))
-    assert found[0] == found[1]
-    assert any(found[0].values())
+def _same_in_another_order(course: Path, exercise: Exercise) -> None:
+    """Graded backwards by three workers; all but the endless one, whose time is known already."""
+    session = _session(course)
+    session.submissions = [s for s in session.submissions if s[1].student != "s8_endless"]
+    runner = LocalRunner(Setting(LEVEL, LIMITS), 3)
+    session.run(lambda items: runner(list(items)[::-1]))
+    runner.close()
+    session.record()
+    found = {at: score for at, score in _scores(course).items() if at[0] != "s8_endless"}
+    due = declared_scores(exercise)
+    assert found == {at: score for at, score in due.items() if at[0] != "s8_endless"}
 
 
 def test_nothing_stale_survives(course: Path) -> None:

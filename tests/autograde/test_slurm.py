@@ -32,6 +32,7 @@ MISSING = one_node_slurm.missing_tools()
 LEVEL = sandbox.available()[0]
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.system,
     pytest.mark.timeout(300),
     pytest.mark.skipif(bool(MISSING), reason=f"no Slurm here: {', '.join(MISSING)}"),
     pytest.mark.skipif(LEVEL == "plain", reason="no namespaces and no bubblewrap here"),

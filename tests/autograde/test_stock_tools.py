@@ -25,6 +25,7 @@ NAME = "90_doubling"
 STUDENTS = ("s1_right", "s4_no_mask")
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.system,
     pytest.mark.timeout(300),
     pytest.mark.skipif(sandbox.available() == ["plain"], reason="no sandbox here"),
 ]

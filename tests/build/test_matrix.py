@@ -66,6 +66,8 @@ MUTANTS = {
 VARIANTS = {"double": [Variant("sum", ("2 * x", "x + x")), Variant("three", ("2 * x", "3 * x"))]}
 """
 
+LATE = ("absolute", "for_another_reason", "unnoticed", "three")  # refused late, or wrongly
+
 
 @pytest.fixture
 def exercise(tmp_path: Path) -> Exercise:
@@ -141,6 +143,69 @@ def test_a_limit_of_one_worker_is_nobody_else_s(monkeypatch):
         matrix.Worker(call_seconds=0.4)._running()
     assert seen["TRITONBOOK_CALL_SECONDS"] == "0.4" and "PATH" in seen
     assert "TRITONBOOK_CALL_SECONDS" not in os.environ
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The names of the trials that a worker was asked, and on which cases."""
+    seen, ask = [], matrix.Worker.ask
+
+    def listening(worker, trial, *how, **more):
+        seen.append((trial.name, trial.notes))
+        return ask(worker, trial, *how, **more)
+
+    monkeypatch.setattr(matrix.Worker, "ask", listening)
+    return seen
+
+
+def test_the_short_way_refuses_what_the_long_way_refuses(exercise: Exercise, tmp_path, asked):
+    """Kills: a mutant that passes because its case is gone, a diagnosis that nobody looked at; a
+    variant that meets no case, a case that meets no variant."""
+    known = tmp_path / "known.json"
+    wanted = [t for t in matrix.trials(exercise) if t.kind == "solution" or t.name in LATE]
+    matrix.remember([exercise], matrix.run(wanted), known)
+    found = json.loads(known.read_text())
+    assert found == {exercise.slug: {"double": {"absolute": "below zero"}}}
+    found[exercise.slug]["double"] |= {"for_another_reason": "below zero", "unnoticed": "gone"}
+    known.write_text(json.dumps(found))
+    asked.clear()
+    short = [t for t in matrix.shortened(exercise, "double", known) if t.name in (*LATE, "sum")]
+    rows = {row.name: row.verdict for row in matrix.run(short)}
+    assert asked == [
+        ("absolute", ("below zero",)),
+        ("for_another_reason", ("below zero",)),
+        ("for_another_reason", None),
+        ("unnoticed", None),
+        ("sum", ("two", "two")),
+        ("three", ("two", "below zero")),
+        ("three", None),
+    ]
+    assert rows == {
+        "absolute": "killed",
+        "for_another_reason": "MISDIAGNOSED",
+        "unnoticed": "SURVIVED",
+        "sum": "accepted",
+        "three": "REFUSED",
+    }
+
+
+def test_good_rows_are_kept_until_something_that_they_depend_on_changes(
+    exercise: Exercise, tmp_path, asked
+):
+    """Kills: a failure that is gone at the next run; a row of an older page, case or package."""
+
+    def run() -> list[str]:
+        asked.clear()
+        trials = [t for t in matrix.trials(Exercise(exercise.path)) if t.name in LATE]
+        names = [row.name for row in matrix.run(trials, kept=tmp_path / "kept")]
+        assert sorted(names) == sorted(LATE)
+        return [name for name, _ in asked]
+
+    assert run() == list(LATE)
+    assert run() == ["for_another_reason", "unnoticed", "three"]  # the bad ones
+    cases = exercise.path.with_name("cases.py")
+    cases.write_text(CASES.replace("x=-1", "x=-2"))
+    assert run() == list(LATE)
 
 
 def test_trials_of_one_key(exercise: Exercise):

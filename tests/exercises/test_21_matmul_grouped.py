@@ -62,6 +62,16 @@ def test_two_orders_do_not_overlap():
     assert len({(r.get("x"), r.get("y")) for r in cells}) == len(cells) == 128
 
 
+def test_tiles_outside_are_counted_and_not_drawn():
+    """Kills: a learner's wrong order that is drawn over the words below."""
+    full = {"full groups": lambda pid, grid_m, grid_n: (pid // 24 * 3 + pid % 3, pid % 24 // 3)}
+    drawing = orders.draw_tile_order(full, grid_m=8, grid_n=8, running=16)
+    drawn = [
+        r for r in ElementTree.fromstring(drawing.svg).iter(f"{SVG}rect") if r.get("width") == "22"
+    ]
+    assert len(drawn) == 64 - 5 and "5 tiles lie outside C" in drawing.text
+
+
 @pytest.mark.skipif(not INTERPRET, reason="the order is seen in the interpreter")
 def test_the_check_sees_which_program_takes_which_tile():
     """Kills: an order read off the wrong stores, which would accept any."""

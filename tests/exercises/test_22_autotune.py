@@ -44,8 +44,8 @@ def test_a_wrong_tuner_is_told_what_is_wrong_with_it(key, name, worker):
     wrong = wrong_answers(exercise)
     (mutant,) = [each for each in wrong.mutants[key] if each.name == name]
     text = wrong.text(key, mutant)
-    _, message, _, _ = worker.ask(Trial(exercise, key, "mutant", name, (), text), None, 60.0)
-    assert SAID[key][name] in message
+    said = worker.ask(Trial(exercise, key, "mutant", name, (), text), None, 60.0)
+    assert SAID[key][name] in said.message
 
 
 @pytest.mark.parametrize("arch", [80, 89, 90])

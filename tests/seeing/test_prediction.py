@@ -215,12 +215,14 @@ DERIVED = {
     "23_fused_mlp": (384_000, 0.119, 1.1),
     "24_mlp_one_kernel": (115_200, 2.5),
     "31_op_library": (12, 54_000),
-    "40_rope": (8_192, 0.057, 10),
+    "40_rope": (8_192, 0.057, 8),
     "41_flash_attention": (6_144, 0.42),
     "42_flash_gqa": (62, 524_288, 4),
     "43_flash_backward": (10_240, 4.5),
     "44_llama_block": (1_376_256, 2.92),
     "45_llama_decode_train": (5.545, 12_800),
+    "50_split_kv_decode": (134.2, 25_600, 33),
+    "54_linear_cross_entropy": (1051, 65.7, 24_000),
     "64_gluon_matmul": (3, 208),
     "65_gluon_attention": (4, 192),
 }
@@ -230,6 +232,7 @@ CLOSE = {
     ("21_matmul_grouped", 1),
     ("23_fused_mlp", 1),
     ("40_rope", 1),
+    ("40_rope", 2),
     ("41_flash_attention", 1),
     ("43_flash_backward", 1),
 }
@@ -243,6 +246,7 @@ TABLES = {
     "12_rmsnorm_choose": {"timed": "rmsnorm_rows_per_program"},
     "20_matmul": {"sizes": "matmul_sizes"},
     "21_matmul_grouped": {"sizes": "matmul_groups", "layer": "linear_act_ways"},
+    "40_rope": {"timed": "rope"},
     "43_flash_backward": {"timed": "flash_backward"},
     "44_llama_block": {"timed": "llama_parts"},
 }
@@ -252,6 +256,12 @@ LEFT = {
         "ours": [math.log(256)],
         "q": torch.randn(1, 8, 1, 16, device=DEVICE),
         "kv": torch.randn(2, 1, 2, 100, 16, device=DEVICE),
+    },
+    "50_split_kv_decode": {
+        "k_cache": torch.randn(7, 16, 2, 32, device=DEVICE),
+        "v_cache": torch.randn(7, 16, 2, 32, device=DEVICE),
+        "table": torch.randperm(7, device=DEVICE).view(1, 7).to(torch.int32),
+        "lengths": torch.tensor([100], device=DEVICE, dtype=torch.int32),
     },
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.

@@ -169,6 +169,10 @@ def _kill_matrix(options: argparse.Namespace) -> int:
         track(rows, total=len(wanted), description="checks", console=errors, transient=True)
     )
     Console(width=None if sys.stdout.isatty() else 160).print(matrix.table(done))
+    if not (options.exercise or options.key or options.dtype):
+        matrix.remember(
+            chosen(folder=options.root / "exercises"), done, options.root / matrix.KNOWN
+        )
     bad = [row for row in done if not row.good]
     killed = sum(row.verdict == "killed" and row.kind == "mutant" for row in done)
     mutants = sum(row.kind == "mutant" for row in done)

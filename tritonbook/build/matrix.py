@@ -1,7 +1,7 @@
 """The kill matrix: every wrong answer must be refused for its reason, every right one accepted.
 
 For each graded key: the solution passes, the open gap reads as not attempted, each mutant gets one
-of its diagnoses, each honest variant passes.
+of its diagnoses, each honest variant passes. `shortened` asks less: the suite's daily run.
 """
 
 from __future__ import annotations
@@ -13,22 +13,28 @@ import select
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from ..course import gaps
+from ..course.cases import checks
 from ..course.exercises import Exercise
 from ..course.mutants import wrong_answers
 from ..port.device import INTERPRET
+from .kept import Kept
 
 PASSED = ("passed",)
 OPEN_GAP = ("not-attempted",)
 SECONDS = 120.0
+KNOWN = Path("tests/exercises/refused_by.json")  # which case refused a mutant: see `remember`
+HERE = "interpreter" if INTERPRET else "gpu"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One text of one answer, and the codes that its check may give."""
+    """One text of one answer, and the codes that its check may give. notes: those of the cases
+    that are tried first, alone; None: all cases, in their order."""
 
     exercise: Exercise
     key: str
@@ -36,6 +42,17 @@ class Trial:
     name: str
     expected: tuple[str, ...]
     text: str | None
+    notes: tuple[str, ...] | None = None
+
+
+class Answer(NamedTuple):
+    """What a check said. case: the note of the last one that was run, which is the failing one."""
+
+    code: str
+    message: str
+    card: str = ""
+    seconds: float = 0.0
+    case: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +68,7 @@ class Row:
     message: str
     card: str
     seconds: float
+    case: str = ""
 
     @property
     def good(self) -> bool:
@@ -77,7 +95,6 @@ def trials(exercise: Exercise, key: str | None = None) -> Iterator[Trial]:
     Mutants whose mistake shows only in the interpreter, or only on a GPU, are left out elsewhere.
     """
     wrong = wrong_answers(exercise)
-    here = "interpreter" if INTERPRET else "gpu"
     for name, cell in exercise.answers().items():
         if key not in (None, name):
             continue
@@ -85,7 +102,7 @@ def trials(exercise: Exercise, key: str | None = None) -> Iterator[Trial]:
         untouched = exercise.cut(cell, gaps.learner_text)
         yield Trial(exercise, name, "untouched", "open gap", OPEN_GAP, untouched)
         for mutant in wrong.mutants.get(name, ()):
-            if mutant.only not in (None, here):
+            if mutant.only not in (None, HERE):
                 continue
             text = wrong.text(name, mutant)
             yield Trial(exercise, name, "mutant", mutant.name, mutant.codes, text)
@@ -94,23 +111,71 @@ def trials(exercise: Exercise, key: str | None = None) -> Iterator[Trial]:
             yield Trial(exercise, name, "variant", variant.name, PASSED, text)
 
 
+def shortened(exercise: Exercise, key: str, known: Path) -> Iterator[Trial]:
+    """The trials of one key at less cost. known: a file that `remember` wrote.
+
+    A mutant meets the case first that refused it before; the others, in their order, only if that
+    lets it through or says something else. The variants of a key share its cases: each meets some,
+    each case meets one. The solution is left out: grader and notebooks try it on every case.
+    """
+    found = json.loads(known.read_text(encoding="utf-8")) if known.is_file() else {}
+    refused_by = found.get(exercise.slug, {}).get(key, {})
+    check = checks(exercise)[key]
+    cases = [case for case in (*check.cases, *check.hidden) if case.only in (None, HERE)]
+    notes = [case.note for case in cases]
+    # The first one with a result is everybody's: on it a launch is proved.
+    first = next((case.note for case in cases if case.raises is None), notes[0])
+    wanted = list(trials(exercise, key))
+    variants = [trial.name for trial in wanted if trial.kind == "variant"]
+    for trial in wanted:
+        if trial.kind == "variant":
+            share = notes[variants.index(trial.name) :: len(variants)]
+            yield replace(trial, notes=(first, *share))
+        elif refused_by.get(trial.name) in notes:
+            yield replace(trial, notes=(refused_by[trial.name],))
+        elif trial.kind != "solution":
+            yield trial
+
+
+def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> None:
+    """Write down which case refused each mutant, where it is not the first of its check."""
+    first = {(e.slug, key): c.cases[0].note for e in course for key, c in checks(e).items()}
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for row in rows:
+        if row.kind == "mutant" and row.good and row.case not in ("", first[row.exercise, row.key]):
+            found.setdefault(row.exercise, {}).setdefault(row.key, {})[row.name] = row.case
+    known.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
 def run(
     wanted: Iterable[Trial],
     dtype: str | None = None,
     seconds: float = SECONDS,
     worker: Worker | None = None,
+    kept: Path | None = None,
 ) -> Iterator[Row]:
     """Run trials one after another in a worker process that is replaced when one breaks it.
 
     dtype overrides the dtype of every case. A trial that takes longer than `seconds` is stopped and
     gets "timeout"; one that ends the process gets "crashed". worker: one to use again, which the
-    caller closes; it spares the imports.
+    caller closes; it spares the imports. kept: a folder with the good rows of earlier runs, which
+    are not run again while nothing that they depend on has changed.
     """
+    shelves: dict[Exercise, Kept] = {}
     with contextlib.ExitStack() as stack:
         if worker is None:
             worker = stack.enter_context(contextlib.closing(Worker()))
         for trial in wanted:
-            answer = worker.ask(trial, dtype, seconds)
+            if kept and trial.exercise not in shelves:
+                shelves[trial.exercise] = Kept(trial.exercise, kept)
+            shelf = shelves.get(trial.exercise)
+            asked = (trial.key, trial.text, dtype, trial.notes, trial.expected)
+            said = shelf.get(*asked) if shelf else None
+            answer = Answer(*said) if said else worker.ask(trial, dtype, seconds)
+            if trial.notes is not None and answer.code not in trial.expected:
+                answer = worker.ask(replace(trial, notes=None), dtype, seconds)
+            if shelf and not said and answer.code in trial.expected:
+                shelf.put(answer, *asked)
             yield Row(
                 trial.exercise.slug, trial.key, trial.kind, trial.name, trial.expected, *answer
             )
@@ -130,8 +195,8 @@ class Worker:
 
     def ask(
         self, trial: Trial, dtype: str | None, seconds: float, hidden: bool | None = None
-    ) -> tuple[str, str, str, float]:
-        """(code, message, card, seconds) of one trial. hidden: as `run_page_check` takes it."""
+    ) -> Answer:
+        """What the check says of one trial. hidden: as `run_page_check` takes it."""
         process = self._running()
         request = {
             "path": str(trial.exercise.path),
@@ -139,25 +204,27 @@ class Worker:
             "text": trial.text,
             "dtype": dtype,
             "hidden": hidden,
+            "notes": trial.notes,
         }
         process.stdin.write(json.dumps(request) + "\n")
         process.stdin.flush()
         ready, _, _ = select.select([process.stdout], [], [], seconds)
         if not ready:
             self.close()
-            return "timeout", f"stopped after {seconds:g} s", "", seconds
+            return Answer("timeout", f"stopped after {seconds:g} s", seconds=seconds)
         line = process.stdout.readline()
         if not line:
             status = process.wait()
             self.close()
-            return "crashed", f"the process ended with status {status}", "", 0.0
+            return Answer("crashed", f"the process ended with status {status}")
         answer = json.loads(line)
+        spent = answer.pop("spent")
         stopped = answer["code"] == "timeout" and "timeout" not in trial.expected
-        if answer["spent"] or stopped:
+        if spent or stopped:
             # What was stopped by surprise may be PyTorch's compiler at its work, on a busy machine.
             # It would fail in every later trial of that process.
             self.close()
-        return answer["code"], answer["message"], answer["card"], answer["seconds"]
+        return Answer(**answer)
 
     def close(self) -> None:
         if self._process is not None:

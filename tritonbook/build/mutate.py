@@ -1,14 +1,11 @@
 """`make mutate`: what the checks say of machine-made mistakes.
 
 Each change of an answer goes to the visible check and, if that accepts it, to the hidden cases.
-Results are kept in build/out/mutate/, by the text and by what the check knows, so that a sweep that
-was stopped goes on where it was.
+Results are kept, so that a sweep that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +15,7 @@ from pathlib import Path
 
 from ..course.exercises import Exercise
 from ..course.mutants import wrong_answers
+from .kept import Kept
 from .matrix import PASSED, Trial, Worker
 from .mutations import Mutation, mutations
 
@@ -68,7 +66,9 @@ def sweep(
     ]
     workers = threading.local()
     started: list[Worker] = []
-    kept = {exercise.slug: _Kept(exercise, root) for exercise in course}
+    folder = root / "build" / "out" / "mutate"
+    kept = {exercise.slug: Kept(exercise, folder) for exercise in course}
+    reasons = {exercise.slug: wrong_answers(exercise).equivalent for exercise in course}
 
     def one(task: tuple[Exercise, str, Mutation]) -> Result:
         exercise, name, mutation = task
@@ -78,10 +78,9 @@ def sweep(
         said = kept[exercise.slug].get(name, mutation.text)
         if said is None:
             said = _ask(workers.own, Trial(exercise, name, "mutant", "", PASSED, mutation.text))
-            kept[exercise.slug].put(name, mutation.text, said)
-        return Result(
-            exercise.slug, name, mutation.name, *said, kept[exercise.slug].reason(name, mutation)
-        )
+            kept[exercise.slug].put(said, name, mutation.text)
+        reason = reasons[exercise.slug].get(name, {}).get(mutation.name, "")
+        return Result(exercise.slug, name, mutation.name, *said, reason)
 
     try:
         with ThreadPoolExecutor(processes) as pool:
@@ -92,49 +91,11 @@ def sweep(
 
 
 def _ask(worker: Worker, trial: Trial) -> tuple[str, str, str, float]:
-    code, message, _, seconds = worker.ask(trial, None, SECONDS, hidden=False)
-    if code != "passed":
-        return code, "", message, seconds
-    hidden, message, _, more = worker.ask(trial, None, SECONDS, hidden=True)
-    return code, hidden, message, seconds + more
-
-
-class _Kept:
-    """Results of one exercise, kept in a file that its next sweep reads."""
-
-    def __init__(self, exercise: Exercise, root: Path):
-        self.path = root / "build" / "out" / "mutate" / f"{exercise.slug}.jsonl"
-        self.equivalent = wrong_answers(exercise).equivalent
-        parts = [
-            exercise.path.with_name("cases.py"),
-            *sorted((root / "exercises").glob("shared/*.py")),
-        ]
-        parts += sorted((root / "tritonbook" / "checking").glob("*.py"))
-        known = "".join(part.read_text(encoding="utf-8") for part in parts if part.is_file())
-        self.digest = _digest(exercise.module_text() + known)
-        self._lock = threading.Lock()
-        self._found: dict[str, list] = {}
-        if self.path.is_file():
-            for line in self.path.read_text(encoding="utf-8").splitlines():
-                entry = json.loads(line)
-                self._found[entry["id"]] = entry["said"]
-
-    def get(self, key: str, text: str) -> list | None:
-        return self._found.get(_digest(self.digest + key + text))
-
-    def put(self, key: str, text: str, said: tuple) -> None:
-        line = json.dumps({"id": _digest(self.digest + key + text), "said": said})
-        with self._lock:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
-
-    def reason(self, key: str, mutation: Mutation) -> str:
-        return self.equivalent.get(key, {}).get(mutation.name, "")
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
+    seen = worker.ask(trial, None, SECONDS, hidden=False)
+    if seen.code != "passed":
+        return seen.code, "", seen.message, seen.seconds
+    hidden = worker.ask(trial, None, SECONDS, hidden=True)
+    return seen.code, hidden.code, hidden.message, seen.seconds + hidden.seconds
 
 
 def stale(course: Sequence[Exercise]) -> list[str]:

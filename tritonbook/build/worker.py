@@ -36,9 +36,10 @@ def main() -> None:
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Run one check. request: path, key, text (None: as solved), dtype (None: as the cases say),
-    hidden (None: the visible cases and then the hidden ones).
+    hidden (None: the visible cases and then the hidden ones), notes (of the cases; None: all).
 
-    Returns code ("passed", a diagnosis code, "error" or "load-error"), message, card, seconds.
+    Returns code ("passed", a diagnosis code, "error" or "load-error"), message, card, seconds, and
+    the note of the last case that was run.
     """
     from tritonbook.checking import CheckFailed, dtype_override, first_finding_only
     from tritonbook.course import cases, exercises
@@ -47,7 +48,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     key, text = request["key"], request["text"]
     override = dtype_override.set(request["dtype"])
     brief = first_finding_only.set(True)
-    card = ""
+    card = case = ""
     try:
         module = exercises.load(
             exercises.Exercise(Path(request["path"])), {key: text} if text is not None else None
@@ -56,11 +57,12 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         code, message = "load-error", f"{type(error).__name__}: {error}"
     else:
         try:
-            report = cases.run_page_check(module, key, request["hidden"])
+            report = cases.run_page_check(module, key, request["hidden"], request["notes"])
         except Exception as error:
             code, message = "error", f"{type(error).__name__}: {error}"
         else:
             code, message = "passed", ""
+            case = report.cases[-1].note if report.cases else ""
             if not report.passed:
                 code = report.finding.code if report.finding else report.state
                 message, card = str(CheckFailed(report)), report.text()
@@ -68,7 +70,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         dtype_override.reset(override)
         first_finding_only.reset(brief)
     seconds = time.perf_counter() - start
-    answer = {"code": code, "message": message, "card": card, "seconds": seconds}
+    answer = {"code": code, "message": message, "card": card, "seconds": seconds, "case": case}
     return {**answer, "spent": _gpu_is_spent()}
 
 

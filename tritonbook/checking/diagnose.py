@@ -318,7 +318,7 @@ def _constant(e: Evidence) -> Finding | None:
         return Finding(
             "constant-summand",
             f"Every element is {abs(summand):.6g} too {'large' if summand > 0 else 'small'}. "
-            "Which constant is missing or counted twice?",
+            "Where does that come in?",
         )
     return None
 

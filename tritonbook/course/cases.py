@@ -12,8 +12,8 @@ import hashlib
 import importlib
 import sys
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -64,21 +64,30 @@ def find_check(name: str) -> tuple[Exercise, Check]:
     return asked[name], checks(asked[name])[name]
 
 
-def run_page_check(module: ModuleType, key: str, hidden: bool | None = None) -> Report:
+def run_page_check(
+    module: ModuleType,
+    key: str,
+    hidden: bool | None = None,
+    notes: Container[str] | None = None,
+) -> Report:
     """Run the check `key` on a module that `exercises.load` gave; returns the Report.
 
     hidden: the hidden cases alone (True), the visible ones alone (False), or these and then, if
-    they pass, those.
+    they pass, those. notes: only the cases with one of these notes.
     """
     exercise: Exercise = module.__exercise__
     known = checks(exercise)
     if key not in known:
         raise KeyError(f"{exercise.slug} has no check with the key {key!r}")
-    report = None
+    check, report = known[key], None
+    if notes is not None:
+        chosen = [[c for c in each if c.note in notes] for each in (check.cases, check.hidden)]
+        check = replace(check, cases=chosen[0], hidden=chosen[1])
+    turns = [False] * bool(check.cases) + [True] * bool(check.hidden)
     with machinery():
-        for turn in (False, True) if hidden is None else (hidden,):
-            if report is None or (report.passed and known[key].hidden):
-                report = run_check(getattr(module, key), known[key], key, hidden=turn)
+        for turn in turns if hidden is None else [hidden]:
+            if report is None or report.passed:
+                report = run_check(getattr(module, key), check, key, hidden=turn)
     return report
 
 

@@ -1,0 +1,104 @@
+"""What a kept verdict depends on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tritonbook.build import kept
+from tritonbook.course.exercises import Exercise
+
+PAGE = """\
+# ---
+# workbook:
+#   title: {name}
+#   minutes: 5
+#   needs: interpreter
+#   requires: []
+#   you_will:
+#     - see
+# ---
+
+# %% [markdown]
+# Words.
+
+# %% tags=["answer"] key="{name}"
+def {name}(x):
+    ### BEGIN SOLUTION
+    return {body}
+    ### END SOLUTION
+"""
+
+
+@pytest.fixture
+def course(tmp_path):
+    """Three pages: the second uses the first, the third stands alone."""
+    bodies = {"one": "x", "two": "mine('one')(x)", "three": "x + 1"}
+    for number, (name, body) in enumerate(bodies.items()):
+        folder = tmp_path / f"0{number}_{name}"
+        folder.mkdir()
+        (folder / "page.py").write_text(PAGE.format(name=name, body=body))
+        (folder / "cases.py").write_text("CHECKS = {}\n")
+        (folder / "wrong.py").write_text("MUTANTS = {}\n")
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "norms.py").write_text("A = 1\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "changed"),
+    [
+        ("00_one/page.py", "return x", "return -x", {"one", "two"}),
+        ("00_one/page.py", "Words.", "Other words.", set()),
+        ("00_one/wrong.py", "{}", "{'one': []}", set()),
+        ("01_two/cases.py", "{}", "{1: 2}", {"two"}),
+        ("shared/norms.py", "1", "2", {"one", "two", "three"}),
+    ],
+)
+def test_a_verdict_depends_on_what_its_check_reads(course, file, old, new, changed):
+    """Kills: a verdict that outlives the page, the case or the other page's function that it was
+    given with; all of them thrown away for a word."""
+
+    def digests() -> dict[str, str]:
+        pages = (Exercise(path) for path in sorted(course.glob("*/page.py")))
+        return {page.slug[3:]: kept.knowledge(page) for page in pages}
+
+    before = digests()
+    path = course / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    after = digests()
+    assert {name for name in before if before[name] != after[name]} == changed
+
+
+def test_a_line_cut_off_costs_itself_alone(course, tmp_path):
+    """Kills: a run that was stopped while it wrote, after which none starts any more."""
+    page = Exercise(course / "00_one" / "page.py")
+    kept.Kept(page, tmp_path).put(["passed"], "one", "text")
+    path = tmp_path / "00_one.jsonl"
+    path.write_text('{"id": "0", "sa\n' + path.read_text() + '{"id"')
+    found = kept.Kept(page, tmp_path)
+    assert found.get("one", "text") == ["passed"] and found.get("one", "other") is None
+
+
+def test_a_verdict_depends_on_package_and_versions(course, monkeypatch, tmp_path):
+    """Kills: verdicts of an older check, or of another Triton."""
+    package = tmp_path / "package"
+    for name in ("checking/judge.py", "build/worker.py", "build/sync.py"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text("A = 1\n")
+    monkeypatch.setattr(kept, "PACKAGE", package)
+
+    def digest() -> str:
+        kept._package.cache_clear()
+        return kept._package()
+
+    seen = [digest()]
+    for name in ("checking/judge.py", "build/worker.py"):
+        (package / name).write_text("A = 2\n")
+        seen.append(digest())
+    monkeypatch.setattr(kept, "versions", lambda: {"triton": "9.9"})
+    seen.append(digest())
+    assert len(set(seen)) == 4
+    (package / "build" / "sync.py").write_text("A = 2\n")
+    assert digest() == seen[-1]
+    kept._package.cache_clear()
