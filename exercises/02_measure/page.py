@@ -313,9 +313,9 @@ predict(
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# With the H100's 2,966 GB/s and 742 TFLOP/s: 742e12 / 2,966e9 = 250 operations per byte. Adding
-# moves 67,108,864 × 12 bytes = 805 MB, in 0.272 ms. The product does 2 × 4096³ = 137 billion
-# operations, in 0.185 ms; its 101 MB would take 0.034 ms.
+# With the H100's 2,966 GB/s and 730 TFLOP/s: 730e12 / 2,966e9 = 246 operations per byte. Adding
+# moves 67,108,864 × 12 bytes = 805 MB, in 0.271 ms. The product does 2 × 4096³ = 137 billion
+# operations, in 0.188 ms; its 101 MB would take 0.034 ms.
 #
 # </details>
 

@@ -511,12 +511,12 @@ print(curves.label if curves else "No curve of a GPU is kept yet: run this page 
 print(curves.text if curves else "")
 
 # %% [markdown]
-# **Read it.** On an H100 the loss goes from 5.545 to 0.17. The two curves lie on each other: the same sums,
+# **Read it.** On an H100 the loss goes from 5.545 to 0.3. The two curves lie on each other: the same sums,
 # rounded in another order. They need not agree in every digit for long, because training makes small differences
-# grow. After 1,000 steps they are at 0.171 and 0.173.
+# grow. After 1,000 steps they are at 0.293 and 0.299.
 #
-# 1,000 steps of 32 × 256 bytes read the text about 40 times, and the model knows much of it by heart. On text that it
-# never saw its loss is 2.14. That is still far below 5.545: read the sample. Nobody taught this model a word.
+# 1,000 steps of 32 × 256 bytes read the text about 30 times, and the model knows much of it by heart. On text that it
+# never saw its loss is 1.94. That is still far below 5.545: read the sample. Nobody taught this model a word.
 #
 # ## Recap
 #

@@ -437,8 +437,7 @@ check(linear_attention)
 # %% [markdown]
 # ## Predict, then measure
 #
-# A dot of (m × k) and (k × n) has 2mnk floating point operations, *flops*. This cell can count those
-# of your kernel's dots.
+# A dot of (m × k) and (k × n) has 2mnk floating point operations, *flops*. This cell counts them.
 
 
 # %%
@@ -483,7 +482,7 @@ predict(
 #
 # </details>
 #
-# The first two, beside PyTorch, in float32. Without a GPU a cell fetches a GPU's times.
+# The first two, in float32. Without a GPU a cell fetches a GPU's times.
 
 # %%
 M, T = (8192, 8192) if DEVICE == "cuda" else (2, 20)
@@ -502,9 +501,9 @@ bench(
 )
 
 # %% [markdown]
-# **Read it.** Both scans read and write each number once, so GB/s is the column that counts: how near is
-# it to what the memory can do? The loop launches two kernels a step, and each of them touches 8,192
-# numbers.
+# **Read it.** Both scans read and write each number once. On an H100 that goes at 96 % of the speed of
+# a copy. The loop launches two kernels for each step, and takes a
+# thousand times as long.
 #
 # Now attention, 64 heads of D = 64, bfloat16, over the length. *All scores* is the contract's
 # reference. *Softmax attention* is PyTorch's fused kernel: another function, the one that this replaces.
@@ -550,7 +549,8 @@ lengths
 
 # %% [markdown]
 # **Read it.** Twice the tokens: with scores there is four times as much to do, with a state twice as
-# much. From which length on does that show in the times?
+# much. On an H100 that shows from 1,024 tokens on. At 8,192 the state is nine times as fast as the
+# softmax.
 #
 # Yours has 64 × 2 programs, each with a long walk, whatever the length: with fewer heads, most of a GPU
 # is idle. The library computes the chunks' states first, stores them, and then works on all chunks at

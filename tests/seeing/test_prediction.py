@@ -16,7 +16,7 @@ from tritonbook.course.exercises import Exercise, exercises, load
 from tritonbook.port.device import DEVICE
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.prediction import Measured, predict, time_of
-from tritonbook.seeing.traffic import TensorTraffic, Traffic
+from tritonbook.seeing.traffic import TensorTraffic, Traffic, traffic
 from tritonbook.timing import stored
 from tritonbook.timing.result import BenchResult, Row, Sweep
 
@@ -200,7 +200,7 @@ def test_words_and_signs_say_what_colours_say_and_nothing_needs_a_style():
 # What the folded derivations arrive at, in the order of the questions.
 DERIVED = {
     "01_vector_add": (240_000, 0.068),
-    "02_measure": (250, 0.272, 0.185),
+    "02_measure": (246, 0.271, 0.188),
     "03_gelu_fusion": (40_000, 1.90, 0.181),
     "04_softmax": (144_000, 0.045),
     "10_rmsnorm_rows": (65_536, 0.091, 1.02),
@@ -222,11 +222,12 @@ DERIVED = {
     "44_llama_block": (1_376_256, 2.92),
     "45_llama_decode_train": (5.545, 12_800),
     "50_split_kv_decode": (134.2, 25_600, 33),
+    "53_scan": (16_000, 32_768, 131_072, 16_384),
     "54_linear_cross_entropy": (1051, 65.7, 24_000),
     "64_gluon_matmul": (3, 208),
     "65_gluon_attention": (4, 192),
 }
-# Where a floor is all that can be derived, the derivation says so, and close is what it gets.
+# Where a floor is all that can be derived, the derivation says so, and may be no more than close.
 CLOSE = {
     ("11_rmsnorm_split", 2),
     ("21_matmul_grouped", 1),
@@ -296,6 +297,9 @@ def names_of(exercise: Exercise) -> dict:
         names["w1"] = torch.randn(300, 64).to(half)
         names["wide"] = load(exercise).traffic_ledger(65536, 1024, 4096)
         names["timed"] = stored.load("mlp_one_kernel") or Sweep("rows x D", ["32 x 16"], [here])
+    if exercise.slug == "53_scan":
+        attend = load(exercise).linear_attention
+        names["flops"] = lambda T: traffic(attend, *torch.randn(3, 1, 1, T, 16), chunk=16).flops
     if exercise.slug == "22_autotune":
         names["timed"] = stored.load("autotune_cublas") or Sweep("size", [32], [here])
         names["rows"] = tuple(each.all_kwargs() for each in load(exercise).CONFIGS)
@@ -322,7 +326,9 @@ def test_the_derivation_is_right(exercise: Exercise):
         names[kept_as] = compile_gate(names[name], inputs, {}, 90, timeout=120).kernels
     exec(compile(filled(exercise), "<box>", "exec"), names)
     for number, line in enumerate(names["box"].lines):
-        wanted = "close" if (exercise.slug, number) in CLOSE else "right"
-        assert line.verdict in (wanted, "not compared"), line
+        allowed = {"right", "not compared"} | (
+            {"close"} if (exercise.slug, number) in CLOSE else set()
+        )
+        assert line.verdict in allowed, line
         if "bytes" in line.question:
             assert line.verdict == "right", line
