@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 import torch
 
+from tritonbook import traffic
 from tritonbook.course.exercises import Exercise, exercises, load
 from tritonbook.port.device import DEVICE
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.prediction import Measured, predict, time_of
-from tritonbook.seeing.traffic import TensorTraffic, Traffic, traffic
+from tritonbook.seeing.traffic import TensorTraffic, Traffic
 from tritonbook.timing import stored
 from tritonbook.timing.result import BenchResult, Row, Sweep
 
