@@ -63,14 +63,21 @@ def eighths(z):
     return (z * 8).round() / 8
 
 
-def drawn(doubtful, scale, mean, forbidden=()):
-    """A sampler of logits: rows that are `doubtful` by a rounding error are drawn again."""
+def forbidden(row, words):
+    return {(row, v): -INFINITY for v in words}
+
+
+def drawn(doubtful, scale, mean, fixed):
+    """A sampler of logits: rows that are `doubtful` by a rounding error are drawn again.
+
+    fixed: {index: logit}.
+    """
 
     def draw(generator, shape):
         z = torch.randn(shape, generator=generator, dtype=torch.float64) * scale + mean
         z = eighths(z)
-        for index in forbidden:
-            z[index] = -INFINITY
+        for index, logit in fixed.items():
+            z[index] = logit
         return z
 
     def values(generator, shape):
@@ -91,8 +98,8 @@ def dropout_case(note, *shape, p=0.25, seed=42, block=16, **x):
 
 
 NUMBERS = [
-    dropout_case("one tile", 16, p=0.5),
     dropout_case("100 numbers in tiles of 16", 100, seed=7),
+    dropout_case("one tile", 16, p=0.5),
     dropout_case("three dimensions", 3, 5, 7, p=0.75, block=32),
     dropout_case("p = 0, and a u that is 0", 20, p=0.0, seed=ZERO_AT_0),
     dropout_case("a seed of 41 bits", 50, seed=2**40 + 3),
@@ -189,6 +196,14 @@ NUMBER_MISTAKES = {
         dropped(stays, lambda p: 1 / (1 + p)),
         "Divided by 1 + p instead of 1 - p.",
     ),
+    "dropped-not-zero": (
+        lambda x, p, seed: torch.where(uniform_as(x, seed) >= p, x / (1 - p), x),
+        "What should be dropped is still there. It becomes 0.",
+    ),
+    "from-the-other-end": (
+        dropped(lambda u, p: u < 1 - p),
+        "u < 1 - p is as likely, but the contract keeps the numbers with u >= p.",
+    ),
     "nothing-dropped": (
         lambda x, p, seed: x / (1 - p),
         "No number became 0. Is the mask used?",
@@ -223,7 +238,7 @@ def close(temperature, seed):
 def draw_case(note, B, V, temperature=1.0, seed=42, block=16, layout="contiguous", **more):
     dtype = more.pop("dtype", "float32")
     scale, mean = more.pop("scale", 1.5), more.pop("mean", 0.0)
-    values = drawn(close(temperature, seed), scale, mean, more.pop("forbidden", ()))
+    values = drawn(close(temperature, seed), scale, mean, more.pop("fixed", {}))
     return seeded(
         note,
         seed,
@@ -234,27 +249,28 @@ def draw_case(note, B, V, temperature=1.0, seed=42, block=16, layout="contiguous
     )
 
 
-def all_but(word, V):
-    return {(0, v): -INFINITY for v in range(V) if v != word}
-
+# All words but one forbidden.
+ONE_WORD = forbidden(0, range(6)) | {(0, 3): 5.0}
+# The highest logit is there twice: in one tile, and in two.
+TWICE = {(0, 2): 12.0, (0, 5): 12.0, (1, 4): 12.0, (1, 20): 12.0}
 
 DRAWS = [
-    draw_case("one tile", 6, 16),
-    draw_case("37 words in tiles of 16", 6, 37, seed=7),
+    draw_case("37 words in tiles of 16", 12, 37, temperature=0.5, seed=7, scale=1.0),
+    draw_case("one tile", 4, 16),
     draw_case("equal logits: noise alone decides", 5, 24, scale=0.0),
-    draw_case("temperature 0, the same logit twice", 4, 40, temperature=0.0, scale=0.25, mean=5.0),
+    draw_case("temperature 0, the same logit twice", 4, 40, temperature=0.0, mean=5.0, fixed=TWICE),
     draw_case("temperature 1/4", 6, 20, temperature=0.25),
     draw_case("temperature 3", 6, 33, temperature=3.0, seed=2**40 + 3),
     draw_case("logits around -300", 4, 20, mean=-300.0),
-    draw_case("the first tile forbidden", 3, 40, planted={(1, v): -INFINITY for v in range(16)}),
-    draw_case("one word allowed, and its u is 0", 1, 6, seed=ZERO_AT_3, planted=all_but(3, 6)),
+    draw_case("the first tile forbidden", 3, 40, fixed=forbidden(1, range(16))),
+    draw_case("one word allowed, and its u is 0", 1, 6, seed=ZERO_AT_3, fixed=ONE_WORD),
     draw_case(
         "temperature 0, and a u that is 0",
         1,
-        20,
+        12,
         temperature=0.0,
-        seed=ZERO_AT_0,
-        planted={(0, 0): 9.0},
+        seed=ZERO_AT_3,
+        fixed={(0, 3): 9.0},
     ),
     draw_case("half precision", 4, 50, block=32, dtype="float16"),
     draw_case("rows with gaps", 3, 21, layout="strided"),
@@ -346,17 +362,32 @@ def later_of_equals(logits, temperature, seed, *, block=4096):
     return from_tile(last)(logits, temperature, seed, block=block)
 
 
-def zero_as_it_is(logits, temperature, seed):
-    """u = 0 is not avoided: minus infinity, or NaN where the temperature is 0."""
-    u = uniform_as(logits, seed)
+def last_lane_of_equals(logits, temperature, seed, *, block=4096):
+    """Of equal scores in a tile the last one."""
     scores = scores_of(logits, temperature, seed)
-    return torch.where(u == 0, -INFINITY, scores).argmax(-1)
+    wide = width(logits.shape[1], block)
+    tile = scores.argmax(1) // wide
+    best = scores == scores.amax(1, keepdim=True)
+    words = torch.arange(logits.shape[1])
+    return (best & (words // wide == tile[:, None])).mul(words).amax(1)
+
+
+def zero_as_it_is(logits, temperature, seed):
+    """u = 0 is not avoided: its score is minus infinity or NaN, and higher than nothing."""
+    lost = (uniform_as(logits, seed) == 0).any(1)
+    return torch.where(lost, 0, exact_sample(logits, temperature, seed))
+
+
+def best_from_zero(logits, temperature, seed):
+    """Scores below 0 never win, so the word stays 0."""
+    scores = scores_of(logits, temperature, seed)
+    return torch.where(scores.amax(1) > 0, scores.argmax(1), 0)
 
 
 def divided(logits, temperature, seed):
     """Logits over the temperature; over 0 they are infinite, and the first positive one wins."""
     if temperature:
-        return (logits / temperature + scores_of(0 * logits, 1.0, seed)).argmax(-1)
+        return (logits / temperature + scores_of(torch.zeros_like(logits), 1.0, seed)).argmax(-1)
     return (logits > 0).int().argmax(-1)
 
 
@@ -406,13 +437,10 @@ DRAW_MISTAKES = {
         by_scores(lambda z, T, u: z + gumbel(u)),
         "The temperature does nothing. Multiply the noise by it.",
     ),
-    "temperature-multiplied": (
+    "temperature-inverted": (
         by_scores(lambda z, T, u: z * T + gumbel(u)),
-        "The logits are multiplied by the temperature. The noise is.",
-    ),
-    "temperature-divides-the-noise": (
-        by_scores(lambda z, T, u: z + gumbel(u) / max(T, 1e-30)),
-        "The noise is divided by the temperature. Multiply it.",
+        "The temperature acts the wrong way round: a high one must make the noise count for more. "
+        "Multiply the noise by it.",
     ),
     "divided-by-zero": (
         divided,
@@ -438,6 +466,10 @@ DRAW_MISTAKES = {
         by_scores(lambda z, T, u: z - T * torch.log2(-torch.log2(u))),
         "Logarithms of base 2. `tl.log` is the natural one.",
     ),
+    "exponentials": (
+        by_scores(lambda z, T, u: z.exp() + T * gumbel(u)),
+        "The noise was added to exponentials. It belongs to logits.",
+    ),
     "probabilities": (
         by_scores(lambda z, T, u: (z / max(T, 1e-30)).softmax(-1) + gumbel(u)),
         "The noise was added to probabilities. It belongs to logits.",
@@ -459,9 +491,17 @@ DRAW_MISTAKES = {
         later_of_equals,
         "Of equal scores the first word wins: replace it only by a score that is higher.",
     ),
+    "last-lane-of-equals": (
+        last_lane_of_equals,
+        "Of equal scores the first word wins, inside a tile too.",
+    ),
     "padding-wins": (
         padded,
         "A lane past the end of the row won. What must `other=` be under a maximum?",
+    ),
+    "starts-at-zero": (
+        best_from_zero,
+        "A row whose scores are all below 0 has no word: `best` must start below all of them.",
     ),
     "zero-as-it-is": (
         zero_as_it_is,
@@ -486,7 +526,7 @@ def touchy(p):
 def filter_case(note, B, V, p=0.8, block=16, layout="contiguous", **more):
     dtype = more.pop("dtype", "float32")
     scale, mean = more.pop("scale", 1.5), more.pop("mean", 0.0)
-    values = drawn(touchy(p), scale, mean, more.pop("forbidden", ()))
+    values = drawn(touchy(p), scale, mean, more.pop("fixed", {}))
     return case(
         note,
         logits=tensor(B, V, layout=layout, values=values, **more),
@@ -496,15 +536,25 @@ def filter_case(note, B, V, p=0.8, block=16, layout="contiguous", **more):
     )
 
 
+# Words as unlikely as that: each wrong threshold leaves in others of them.
+UNLIKELY = ((0, 0.5), (3, -12.0), (4, -15.125), (5, -22.0), (6, -28.0))
+FAR = {(b, v): z for b in (0, 1) for v, z in UNLIKELY}
+
 FILTERS = [
-    filter_case("one tile", 3, 16, p=0.5),
-    filter_case("37 words in tiles of 16", 4, 37),
+    filter_case("one tile", 5, 16, p=0.7, mean=-0.75, scale=0.75, fixed=FAR),
+    filter_case("40 words in tiles of 16", 6, 40, p=0.25),
+    filter_case("37 words in tiles of 16", 3, 37),
     filter_case("p of 0.98", 3, 40, p=0.98),
     filter_case("p of 0.001: one word stays, or its equals", 3, 21, p=0.001),
     filter_case("equal logits stay together", 3, 40, scale=0.125, p=0.55),
     filter_case("logits around 300: exponentials overflow", 3, 20, mean=300.0),
     filter_case("logits around -300: exponentials vanish", 3, 20, mean=-300.0),
-    filter_case("forbidden words", 2, 40, forbidden=[(0, slice(0, 16)), (1, slice(20, 30))]),
+    filter_case(
+        "forbidden words",
+        2,
+        40,
+        fixed=forbidden(0, range(16)) | forbidden(1, range(20, 30)),
+    ),
     filter_case("a word that towers above the others", 2, 20, scale=30.0),
     filter_case("half precision", 3, 50, block=32, dtype="float16"),
     filter_case("rows with gaps", 3, 21, layout="strided"),
@@ -565,17 +615,6 @@ def without_maximum(z, mid, p):
     return torch.where(z >= mid, e, 0).sum(1, keepdim=True) >= p * total
 
 
-def never_reset(logits, p):
-    """The mass goes on growing from step to step."""
-    so_far = torch.zeros_like(logits[:, :1])
-
-    def enough(z, mid, p):
-        so_far.add_(mass(z, mid))
-        return so_far >= p
-
-    return bisected(enough)(logits, p)
-
-
 def of_tile(which):
     """A mistake: the mass of one tile of each walk."""
 
@@ -592,13 +631,14 @@ def of_tile(which):
     return wrong
 
 
-def all_the_mass(logits, p):
-    return bisected(lambda z, mid, p: mass(z, -INFINITY) >= p)(logits, p)
-
-
 def lowest_kept(logits, p):
     stays = top_p_ref(logits, p) > -INFINITY
     return torch.where(stays, logits, INFINITY).amin(-1, keepdim=True)
+
+
+def next_lower(logits, lowest):
+    below = torch.where(logits < lowest, logits, -INFINITY).amax(1, keepdim=True)
+    return torch.where(below > -INFINITY, below, lowest)
 
 
 def right_keep(logits, p):
@@ -610,15 +650,19 @@ FILTER_MISTAKES = {
         bisected(lambda z, mid, p: mass(z, mid) >= p, upper=True),
         "The word that reaches p is missing: `hi` is too high for it. `lo` is always low enough.",
     ),
-    "moved-the-wrong-way": (
-        bisected(lambda z, mid, p: mass(z, mid) < p),
-        "`lo` and `hi` move the wrong way. Is there enough from mid on? Then the threshold may "
-        "rise: `lo` becomes mid.",
+    "hi-moves-always": (
+        bisected(lambda z, mid, p: mass(z, mid) < 0),
+        "Every word stays, or nearly: does `hi` move in every step? Where the mass of the words "
+        "from mid on reaches p times `l_i`, `lo` becomes mid. The last walk compares with `lo`.",
     ),
-    "not-normalised": (
-        bisected(lambda z, mid, p: raw_mass(z, mid) >= p),
-        "Only the most likely word stays: the mass is compared with p itself. It has to reach p "
-        "times `l_i`, the mass of all words.",
+    "only-the-best": (
+        bisected(lambda z, mid, p: mass(z, mid) > 0),
+        "Only the most likely word stays: the mass was enough in every step. It has to reach p "
+        "times `l_i`, starts at 0 in each step, and leaves out the words below mid.",
+    ),
+    "both-moved": (
+        lambda logits, p: kept(logits, logits >= logits.amax(1, keepdim=True) - 16),
+        "`lo` and `hi` became mid in the same step. One of them stays where it is.",
     ),
     "l-i-without-p": (
         bisected(lambda z, mid, p: mass(z, mid) >= 1 - 1e-7),
@@ -632,17 +676,9 @@ FILTER_MISTAKES = {
         bisected(lambda z, mid, p: mass(z, mid) >= 1 - p),
         "The words that stay have 1 - p. They need p.",
     ),
-    "mass-below": (
-        bisected(lambda z, mid, p: 1 - mass(z, mid) >= p),
-        "The mass is that of the words below mid. Take those from mid on.",
-    ),
     "words-counted": (
         bisected(lambda z, mid, p: (z >= mid).double().mean(1, keepdim=True) >= p),
         "Words were counted. Add up their exponentials: a likely word weighs more.",
-    ),
-    "mass-never-reset": (
-        never_reset,
-        "The mass goes on from the step before. Start each step at 0.",
     ),
     "last-tile-only": (
         of_tile("last"),
@@ -652,10 +688,24 @@ FILTER_MISTAKES = {
         of_tile("first"),
         "The mass is that of the first tile of the row. Does the walk reach the end?",
     ),
-    "all-the-mass": (
-        all_the_mass,
-        "Only the most likely word stays: mid plays no part in the mass. Only words with z >= mid "
-        "count.",
+    "words-counted-against-the-mass": (
+        bisected(
+            lambda z, mid, p: (z >= mid).double().sum(1, keepdim=True) >= p * raw_mass(z, -INFINITY)
+        ),
+        "Words were counted. Add up their exponentials: a likely word weighs more.",
+    ),
+    "mid-subtracted": (
+        bisected(
+            lambda z, mid, p: (
+                raw_mass(z, mid) * torch.exp(z.amax(1, keepdim=True) - mid)
+                >= p * raw_mass(z, -INFINITY)
+            )
+        ),
+        "mid was subtracted from the exponent. Subtract `m_i`, as in `l_i`.",
+    ),
+    "one-word-too-many": (
+        lambda logits, p: kept(logits, logits >= next_lower(logits, lowest_kept(logits, p))),
+        "One more word stays than must, or several that are equal.",
     ),
     "exp2": (
         bisected(
@@ -675,10 +725,6 @@ FILTER_MISTAKES = {
     "the-others-kept": (
         lambda logits, p: kept(logits, ~right_keep(logits, p)),
         "The most likely words are out, and the others stay. Turn the comparison round.",
-    ),
-    "nothing-filtered": (
-        lambda logits, p: logits,
-        "No word is out. Does the last walk compare with the threshold?",
     ),
     "own-probability": (
         lambda logits, p: kept(logits, logits.softmax(-1) >= p),
