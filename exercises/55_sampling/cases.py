@@ -19,13 +19,16 @@ ZERO_AT_0, ZERO_AT_3 = 1352247272, 632961658
 LOW = np.uint64(0xFFFFFFFF)
 
 
-def uniform(seed, count):
-    """tl.rand of the counters 0 to count - 1: Philox 4x32-10 of Salmon et al., "Parallel random
-    numbers: as easy as 1, 2, 3", 2011; then Triton's way from 32 bits to a float."""
+def uniform_at(seed, counters):
+    """tl.rand of a seed and counters, each a number or an array.
+
+    Philox 4x32-10 (J. Salmon and others, Parallel random numbers: as easy as 1, 2, 3, 2011), then
+    Triton's way from 32 bits to a float.
+    """
     half = np.uint64(32)
-    c0 = np.arange(count, dtype=np.uint64)
+    c0, seed = np.asarray(counters, dtype=np.uint64), np.asarray(seed, dtype=np.uint64)
     c1, c2, c3 = (np.zeros_like(c0) for _ in range(3))
-    k0, k1 = np.uint64(seed & 0xFFFFFFFF), np.uint64(seed >> 32)
+    k0, k1 = seed & LOW, seed >> half
     for _ in range(10):
         a, b = np.uint64(0xD2511F53) * c0, np.uint64(0xCD9E8D57) * c2
         c0, c1, c2, c3 = (b >> half) ^ c1 ^ k0, b & LOW, (a >> half) ^ c3 ^ k1, a & LOW
@@ -33,6 +36,16 @@ def uniform(seed, count):
     bits = c0.astype(np.uint32).view(np.int32)
     bits = np.where(bits < 0, -bits - 1, bits)
     return torch.from_numpy(bits.astype(np.float32) * np.float32(4.6566127342e-10))
+
+
+def uniform(seed, count):
+    """tl.rand of the counters 0 to count - 1."""
+    return uniform_at(seed, np.arange(count))
+
+
+def swapped(x, seed):
+    """tl.rand(element, seed)."""
+    return uniform_at(np.arange(x.numel()), seed & 0xFFFFFFFF).view(x.shape)
 
 
 def uniform_as(x, seed):
@@ -58,11 +71,6 @@ def width(V, block):
     return min(block, triton.next_power_of_2(V))
 
 
-def eighths(z):
-    """Rounded so that half precision holds them too."""
-    return (z * 8).round() / 8
-
-
 def forbidden(row, words):
     return {(row, v): -INFINITY for v in words}
 
@@ -70,12 +78,12 @@ def forbidden(row, words):
 def drawn(doubtful, scale, mean, fixed):
     """A sampler of logits: rows that are `doubtful` by a rounding error are drawn again.
 
-    fixed: {index: logit}.
+    fixed: {index: logit}. Logits are eighths, which half precision holds too.
     """
 
     def draw(generator, shape):
         z = torch.randn(shape, generator=generator, dtype=torch.float64) * scale + mean
-        z = eighths(z)
+        z = (z * 8).round() / 8
         for index, logit in fixed.items():
             z[index] = logit
         return z
@@ -167,6 +175,10 @@ NUMBER_MISTAKES = {
     "seed-ignored": (
         lambda x, p, seed: exact_dropout(x, p, 0),
         "These are the numbers of seed 0. Give `tl.rand` the seed.",
+    ),
+    "seed-and-counter-swapped": (
+        lambda x, p, seed: torch.where(swapped(x, seed) >= p, x / (1 - p), 0),
+        "The seed and the counters are swapped: `tl.rand(seed, offsets)`.",
     ),
     "mask-inverted": (
         dropped(lambda u, p: u < p),
@@ -425,6 +437,12 @@ DRAW_MISTAKES = {
         lambda logits, temperature, seed: exact_sample(logits, temperature, 0),
         "These are the numbers of seed 0. Give `tl.rand` the seed.",
     ),
+    "seed-and-counter-swapped": (
+        lambda logits, temperature, seed: (
+            logits + temperature * gumbel(swapped(logits, seed))
+        ).argmax(-1),
+        "The seed and the counters are swapped: `tl.rand(seed, offsets)`.",
+    ),
     "no-noise": (
         by_scores(lambda z, T, u: z),
         "This is the most likely word, whatever the temperature. Add the noise.",
@@ -506,6 +524,14 @@ DRAW_MISTAKES = {
     "zero-as-it-is": (
         zero_as_it_is,
         "u was 0. Its noise is minus infinity, and 0 times that is NaN: keep u above 0.",
+    ),
+    "tile-for-word": (
+        lambda logits, temperature, seed, *, block=4096: (
+            exact_sample(logits, temperature, seed)
+            // width(logits.shape[1], block)
+            * width(logits.shape[1], block)
+        ),
+        "This is the first word of the tile that has the best one. Its lane is missing.",
     ),
 }
 

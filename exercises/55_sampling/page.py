@@ -28,13 +28,13 @@ setup()
 # that run in no order cannot share one.
 #
 # So GPUs use a **function** instead. It takes a seed and a *counter*, the number of the element, and
-# mixes both until nothing of them can be recognised. The same two always give the same result, in
-# whichever program, in whichever tile, today and tomorrow. In Triton it is
+# mixes both until neither can be recognised. The same two always give the same result, in whichever
+# program. In Triton it is
 #
 # `u = tl.rand(seed, offsets)`, with 0 ≤ u < 1
 #
 # What it does is **Philox** (Salmon and others, 2011): ten rounds of two multiplications whose halves
-# cross over. cuRAND and PyTorch have it too. Here it is in Python, to look at once.
+# cross over. PyTorch's GPU generator is Philox too. Here it is in Python, to look at once.
 
 # %%
 import numpy as np
@@ -82,7 +82,8 @@ def uniform_kernel(out_ptr, N, seed, BLOCK: tl.constexpr):
 for block in (16, 64):
     out = torch.empty(100, device=DEVICE)
     uniform_kernel[(triton.cdiv(100, block),)](out, 100, 42, BLOCK=block)
-    print(f"tiles of {block}: {out[:4].tolist()}, as in Python: {out.cpu().equal(uniform(42, 100))}")
+    same = out.cpu().equal(uniform(42, 100))
+    print(f"tiles of {block}: {[round(u, 3) for u in out[:4].tolist()]}, as in Python: {same}")
 
 # %% [markdown]
 # Two widths of a tile, the same numbers, to the last bit.
@@ -91,8 +92,8 @@ for block in (16, 64):
 #
 # <details><summary>Answer</summary>
 #
-# The counters begin at 0 in each program. Every tile gets the same numbers, over and over. Averages
-# look right, so no plot shows it.
+# The counters begin at 0 in each program. Every tile gets the same numbers, over and over. Their
+# average is right all the same.
 #
 # </details>
 #
@@ -104,13 +105,15 @@ for block in (16, 64):
 # | `sample(logits, temperature, seed)` | (B,) int64: one word for each row |
 # | `top_p_filter(logits, p)` | (B, V) as logits, new, contiguous: words that are out have -inf |
 #
-# - **x** has any shape and is contiguous; 0 ≤ p < 1. Element n has the counter n.
-# - **logits** are (B, V), the words of a row side by side. Minus infinity forbids a word; one word
-#   of each row is allowed at least. Word v of row b has the counter b V + v. temperature ≥ 0.
+# - **x** has any shape and is contiguous; 0 ≤ p < 1. Element n has the counter n, and stays where
+#   u ≥ p.
+# - **logits** (explained below) are (B, V), the words of a row side by side. Minus infinity forbids a word; at least
+#   one in each row is allowed. Word v of row b has the counter b V + v. temperature ≥ 0.
 # - **top_p_filter**, 0 < p < 1: the smallest set of most likely words that has probability p or
-#   more. Equal logits stay or go together. Less than 0.00001 apart counts as equal.
-# - Any floating dtype, computed in float32. Fewer than 2³¹ elements, so counters have 32 bits.
-#   Seeds are 0 to 2⁶³ - 1. What does not fit raises `ValueError`.
+#   more. Equal logits stay or go together; less than 0.00001 apart counts as equal.
+# - Any floating dtype, computed in float32. Seeds are 0 to 2⁶³ - 1. There are fewer than 2³¹
+#   elements, so **counters have 32 bits**: with 64, versions of Triton differ.
+# - What does not fit raises `ValueError`.
 
 # %% tags=["reference"]
 def dropout_ref(x, p, u):
@@ -136,7 +139,7 @@ def top_p_ref(logits, p):
 # While a model is trained, **dropout** sets numbers to 0, each with probability p. Dividing the others
 # by 1 - p keeps the sum, on average, what it was.
 #
-# Which is $P(u \ge p)$, for u anywhere between 0 and 1? Fill the gap, about 6 lines.
+# u is anywhere between 0 and 1, so u ≥ p has the probability 1 - p. Fill the gap, about 6 lines.
 
 # %% tags=["answer"] key="dropout"
 @triton.jit
@@ -171,7 +174,7 @@ def dropout(x, p, seed, block=1024):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# With p = 0.1, should `u = 0.7` stay or go? And u = 0 with p = 0?
+# With p = 0.1, does `u = 0.7` stay or go? And u = 0 with p = 0?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
@@ -195,7 +198,7 @@ check(dropout)
 
 # %% [markdown]
 # **No mask is stored.** The gradient passes where x did, with the same factor. So the backward pass is
-# dropout again, of the gradient, with the same seed:
+# dropout again, of the gradient, with the same seed.
 
 
 # %%
@@ -222,23 +225,23 @@ print("dropped in both passes:", ((y == 0) == (x.grad == 0)).all().item())
 # probabilities $\mathrm{softmax}(z / T)$. The **temperature** T is a matter of taste: near 0 the most
 # likely word always wins, at 1 the model speaks as it learnt to.
 #
-# The usual way takes a softmax, running sums, and a search. There is a shorter one:
+# The usual way takes a softmax, running sums and a search. A shorter one:
 #
 # $$\mathrm{word} = \operatorname{argmax}_v\,(z_v + T g_v), \qquad g_v = -\log(-\log u_v)$$
 #
 # $g$ is **Gumbel noise**. Why does it give the softmax? Take T = 1. $-\log u$ is the waiting time for a
 # clock that rings once a second on average. Let the clock of word v run $e^{z_v}$ times as fast:
-# $t_v = -\log(u_v)\, e^{-z_v}$. A clock is the first to ring with the probability of its own speed in
-# the sum of all speeds. That is the softmax. And the smallest t is the largest $-\log t_v = z_v + g_v$.
+# $t_v = -\log(u_v)\, e^{-z_v}$. The probability that a clock rings first is its speed over the sum of
+# all speeds. That is the softmax. And the smallest t is the largest $-\log t_v = z_v + g_v$.
 
 # %%
 draw = pictures("sampling")
 draw.draw_scores(z=[2.0, 1.2, 0.4, 1.6, -0.5, 0.0], noise=[-0.4, 1.5, 0.3, -0.9, 0.9, -0.2])
 
 # %% [markdown]
-# All of it is one walk with a running best. Dividing by T would not change the order, but T = 0 would:
-# here it just means no noise. One trap is left. `tl.rand` may give 0, and then g is minus infinity, and
-# 0 times that is NaN. So `u = tl.maximum(u, 1e-10)`: the smallest u above 0 is 4.7e-10.
+# All of it is one walk with a running best. $z / T + g$ has the same order, but here T may be 0: no
+# noise. One trap is left. `tl.rand` may give 0. Then g is minus infinity, and 0 times that is NaN. So
+# take `tl.maximum(u, 1e-10)`: the smallest u above 0 is 4.7e-10.
 #
 # ## Task 2. Draw it, from a blank page
 #
@@ -271,6 +274,8 @@ def sample_kernel(
         word = tl.where(top > best, start + lane, word)
         best = tl.maximum(best, top)
     tl.store(words_ptr + pid_b, word)
+
+
 ### END SOLUTION
 
 
@@ -353,8 +358,8 @@ draw.draw_bisection(z=[2.0, 1.2, 0.4, 1.6, -0.5, -1.7], p=0.8, width=8, steps=5)
 
 # %% [markdown]
 # - `lo` is low enough: the words from there on have p or more. `hi` is as high as t can be.
-# - They start at `m_i - 32` and the maximum `m_i`. What lies below is e⁻³² of the most likely word, too
-#   little for float32 to notice.
+# - They start at `m_i - 32` and the maximum `m_i`. A word below has less than e⁻³² of the probability
+#   of the best, too little for float32 to notice.
 # - In each step the middle becomes `lo` or `hi`. After 24 steps they are 32 / 2²⁴ = 0.000002 apart.
 #
 # ## Task 3. Bisection for a sort
@@ -368,7 +373,11 @@ draw.draw_bisection(z=[2.0, 1.2, 0.4, 1.6, -0.5, -1.7], p=0.8, width=8, steps=5)
 # %% tags=["answer"] key="top_p_filter"
 @triton.jit
 def top_p_kernel(
-    z_ptr, out_ptr, V, stride_zb, p, STEPS: tl.constexpr, BLOCK_V: tl.constexpr
+    z_ptr, out_ptr,
+    V,
+    stride_zb,
+    p,
+    STEPS: tl.constexpr, BLOCK_V: tl.constexpr,
 ):
     """out[b, v] = z[b, v] for the most likely words that have probability p, else -inf.
 
@@ -459,8 +468,8 @@ check(top_p_filter)
 # %% [markdown]
 # ## Predict, then measure
 #
-# The cell takes 64 rows of 128,256 words, the vocabulary of Llama 3, and shows nothing yet. *sort, cumsum*
-# is the reference above. Without a GPU it fetches a GPU's times.
+# The cell takes 64 rows of 128,256 words, the vocabulary of Llama 3, and shows nothing yet. Two ways draw
+# from all words, the others with p = 0.9. Without a GPU it fetches a GPU's times.
 
 # %%
 B, V = (64, 128256) if DEVICE == "cuda" else (2, 100)
@@ -468,14 +477,14 @@ logits = 3 * torch.randn(B, V, device=DEVICE)
 ways = {
     "softmax, multinomial": lambda: torch.multinomial(logits.softmax(-1), 1),
     "sample": lambda: sample(logits, 1.0, seed=42),
-    "sort, cumsum": lambda: top_p_ref(logits, 0.9),
-    "top_p_filter": lambda: top_p_filter(logits, 0.9),
+    "sort, softmax, multinomial": lambda: torch.multinomial(top_p_ref(logits, 0.9).softmax(-1), 1),
+    "top_p_filter, sample": lambda: sample(top_p_filter(logits, 0.9), 1.0, seed=42),
 }
 if DEVICE == "cuda":
     try:
-        from flashinfer.sampling import top_p_renorm_probs
+        from flashinfer.sampling import top_p_sampling_from_probs
 
-        ways["softmax, FlashInfer"] = lambda: top_p_renorm_probs(logits.softmax(-1), 0.9)
+        ways["softmax, FlashInfer"] = lambda: top_p_sampling_from_probs(logits.softmax(-1), 0.9)
     except ImportError:
         pass  # not installed here
 timed = bench(ways, title="The next word, 64 rows of 128,256 words", stored="next_word_ways")
@@ -519,8 +528,8 @@ predict(
 #
 # **Sample.** One walk: 2 × 1,000 × 4 = 8,000 bytes.
 #
-# **Top-p.** 1 + 24 + 1 walks: 26 × 8,000 = 208,000. A row of Llama 3 has 0.5 MB, and 64 of them fit
-# in an H100's L2 cache of 50 MB: only the first walk must wait for memory.
+# **Top-p.** 1 + 24 + 1 walks: 26 × 8,000 = 208,000. That is less bad than it looks: 64 rows of Llama 3
+# are 33 MB, and an H100's L2 cache holds 50 MB. Most walks need not go to memory.
 #
 # **Words.** 0.4 is not enough, 0.4 + 0.3 is: two.
 #
@@ -533,14 +542,13 @@ timed
 dropouts
 
 # %% [markdown]
-# **Read it.** Compare two by two: *sample* with *softmax, multinomial*, which write and read the whole
-# matrix several times; *top_p_filter* with *sort, cumsum*. A sort moves each row many times, a bisection
-# only reads it. Then dropout: both must read x and write y. torch writes a mask besides when a gradient
-# is wanted, one byte for each number.
+# **Read it.** *softmax, multinomial* writes and reads the whole matrix several times, *sample* reads it
+# once. A sort moves each row many times, *top_p_filter* only reads it. Then dropout: both read x and
+# write y, and torch writes a mask besides, one byte for each number.
 #
 # Philox is not free: about 100 integer operations for each u. And 64 programs leave half of an H100
-# idle. vLLM's sampler, in Triton, adds the same Gumbel noise with a program for each row **and** tile,
-# then compares the tiles' best words, as page 11 does with sums.
+# idle. vLLM's sampler adds Gumbel noise in Triton too, with a program for each row **and** tile; then
+# it compares the tiles' best.
 #
 # ## Recap
 #
@@ -559,9 +567,9 @@ dropouts
 #
 # </details>
 #
-# vLLM filters with a Triton kernel that searches for such a threshold too, trying more than one in each
-# walk. FlashInfer, which SGLang calls, draws words and rejects those below a rising threshold, until
-# one is inside the set.
+# vLLM's Triton kernel for top-p searches for a threshold too, but gathers the likely words first: its
+# walks are short. FlashInfer, which SGLang calls, filters while it draws: it rejects words outside the
+# set, and raises a threshold with each.
 #
 # Next: [90_debug](90_debug.ipynb).
 

@@ -34,6 +34,7 @@ MUTANTS = {
         Mutant("one_number_for_a_tile", "number-of-a-program", (KEEP, "keep = tl.rand(seed, pid + tl.zeros((BLOCK,), tl.int32)) >= p")),
         Mutant("seed_for_each_tile", "seed-for-each-tile", (KEEP, "keep = tl.rand(seed + pid, tl.arange(0, BLOCK)) >= p")),
         Mutant("seed_ignored", "seed-ignored", (KEEP, "keep = tl.rand(0, offs) >= p")),
+        Mutant("seed_and_counter_swapped", "seed-and-counter-swapped", (KEEP, KEEP.replace("seed, offs", "offs, seed"))),
         Mutant("mask_inverted", "mask-inverted", (KEEP, KEEP.replace(">=", "<"))),
         Mutant("branches_swapped", "mask-inverted", (Y, "y = tl.where(keep, 0.0, x / (1 - p))")),
         Mutant("p_is_to_stay", "mask-inverted-and-scale", (KEEP, KEEP.replace(">=", "<")), (Y, "y = tl.where(keep, x / p, 0.0)")),
@@ -63,6 +64,7 @@ MUTANTS = {
         Mutant("counters_from_padding", "counters-from-padding", (U, U.replace("pid_b * V + offs_v", "pid_b * BLOCK_V + offs_v"))),
         Mutant("seed_for_each_row", "seed-for-each-row", (U, U.replace("seed, pid_b * V + offs_v", "seed + pid_b, offs_v"))),
         Mutant("seed_ignored", "seed-ignored", (U, U.replace("tl.rand(seed,", "tl.rand(0,"))),
+        Mutant("seed_and_counter_swapped", "seed-and-counter-swapped", (U, U.replace("seed, pid_b * V + offs_v", "pid_b * V + offs_v, seed"))),
         Mutant("one_number_a_row", "no-noise", (U, U.replace("pid_b * V + offs_v", "pid_b + 0 * offs_v"))),
         Mutant("no_noise", "no-noise", (SCORES, "scores = z.to(tl.float32)")),
         Mutant("noise_alone", "noise-alone", (SCORES, "scores = tl.where(offs_v < V, -tl.log(-tl.log(u)), float('-inf'))")),
@@ -83,6 +85,7 @@ MUTANTS = {
         Mutant("best_never_kept", "last-tile-only", (f"        {BEST}\n", "")),
         Mutant("best_of_the_tile_before", BADLY, (BEST, "best = top")),
         Mutant("lane_for_word", "lane-for-word", (WORD, WORD.replace("start + lane", "lane"))),
+        Mutant("start_for_word", "tile-for-word", (WORD, WORD.replace("start + lane", "start"))),
         Mutant("best_updated_first", ("zeros", *BADLY), (f"        {BEST}\n", ""), (WORD, f"{BEST}\n        {WORD}")),
         Mutant("later_of_equals", "later-of-equals", (WORD, WORD.replace("top > best", "top >= best"))),
         Mutant("last_lane_of_equals", "last-lane-of-equals", (TOP, "top, lane = tl.max(scores, axis=0, return_indices=True, return_indices_tie_break_left=False)")),
@@ -172,4 +175,23 @@ VARIANTS = {
 }
 
 # Changes by machine (`make mutate`) that are no mistakes.
-EQUIVALENT = {"dropout": {}, "sample": {}, "top_p_filter": {}}
+EQUIVALENT = {
+    "dropout": {
+        "x = tl.load(x_ptr + offs, mask=mask).to(tl.float32) => x = tl.load(x_ptr + offs, mask=mask)": "a division of half precision by a float32 is float32",
+    },
+    "sample": {
+        "if B > 0: => if True:": "Triton launches nothing over an empty grid",
+        "if B > 0: => if B >= 0:": "Triton launches nothing over an empty grid",
+        "words = torch.empty(B, dtype=torch.int64, device=logits.device) => words = torch.empty(B, dtype=torch.int64)": "without a GPU there is one device; with one the launch fails",
+        'best, word = float("-inf"), 0 => best, word = float("-inf"), 1': "one word of each row is allowed, and its score is above minus infinity",
+        "row_ptr = z_ptr + pid_b.to(tl.int64) * stride_zb => row_ptr = z_ptr + pid_b * stride_zb": "it takes more than 2^31 elements to tell, which no check can have",
+        "scores = z.to(tl.float32) - temperature * tl.log(-tl.log(u)) => scores = z - temperature * tl.log(-tl.log(u))": "float32 all the same: u is, and it meets every z",
+        "scores = z.to(tl.float32) - temperature * tl.log(-tl.log(u)) => scores = z.to(tl.float32) - temperature * tl.log(-tl.log2(u))": "the waiting times in another unit: the same number is added to all scores of a row",
+    },
+    "top_p_filter": {
+        "e = tl.exp(z.to(tl.float32) - m_i) => e = tl.exp(z - m_i)": "float32 all the same: m_i is",
+        "enough = mass >= p * l_i => enough = mass > p * l_i": "both are equal by chance of rounding alone",
+        "mass += tl.sum(tl.where(z >= mid, e, 0.0), axis=0) => mass += tl.sum(tl.where(z >= mid, e, 0.0))": "a tile of one dimension has one axis",
+        "mass += tl.sum(tl.where(z >= mid, e, 0.0), axis=0) => mass += tl.sum(tl.where(z > mid, e, 0.0), axis=0)": "a word just at mid counts in the next steps: they come as close to it from below",
+    },
+}
