@@ -149,7 +149,7 @@ def dropout_kernel(x_ptr, y_ptr, N, p, seed, BLOCK: tl.constexpr):
     One program = BLOCK elements.
     """
     pid = tl.program_id(axis=0)
-    # TODO: offsets, mask, load in float32, which stay, the result, store (about 6 lines)
+    # TODO: offsets, mask, load in float32, which stay, result, store (about 6 lines)
     ### BEGIN SOLUTION
     offs = pid * BLOCK + tl.arange(0, BLOCK)
     mask = offs < N
@@ -504,7 +504,6 @@ dropouts = bench(
 # %% tags=["predict"]
 from tritonbook import predict
 
-four = torch.tensor([[0.1, 0.4, 0.2, 0.3]], device=DEVICE).log()
 predict(
     {
         "bytes of logits that sample reads: 2 rows, 1000 words, float32": None,
@@ -514,7 +513,10 @@ predict(
     measured=[
         lambda: traffic(sample, torch.randn(2, 1000, device=DEVICE), 1.0, 42)["logits"].read,
         lambda: traffic(top_p_filter, torch.randn(2, 1000, device=DEVICE), 0.9)["logits"].read,
-        lambda: top_p_filter(four, 0.65).isfinite().sum().item(),
+        lambda: top_p_filter(torch.tensor([[0.1, 0.4, 0.2, 0.3]], device=DEVICE).log(), 0.65)
+        .isfinite()
+        .sum()
+        .item(),
     ],
     hints=[
         "How often is each logit needed?",
