@@ -163,6 +163,10 @@ NUMBER_MISTAKES = {
         "Every tile got the same random numbers. The counter is the element's number, not its "
         "lane.",
     ),
+    "counters-overlap": (
+        by_counters(lambda n, block: n // block + n % block),
+        "Neighbouring tiles share random numbers: their counters begin 1 apart, not BLOCK.",
+    ),
     "number-of-a-program": (
         by_counters(lambda n, block: n // block),
         "A whole tile stays or goes: it has one random number. Each element needs its own.",
@@ -476,6 +480,10 @@ DRAW_MISTAKES = {
         by_scores(lambda z, T, u: z + T * torch.log(u)),
         "log(u) was added, a negative waiting time. The noise is -log of the waiting time.",
     ),
+    "u-mirrored": (
+        by_scores(lambda z, T, u: z + T * gumbel(1 - u)),
+        "1 - u is as random as u, but the contract takes u.",
+    ),
     "uniform-added": (
         by_scores(lambda z, T, u: z + T * u),
         "u was added as it is. The noise is -log(-log(u)).",
@@ -657,6 +665,16 @@ def of_tile(which):
     return wrong
 
 
+def padding_counted(logits, p, *, block=8192):
+    lanes = -logits.shape[1] % width(logits.shape[1], block)
+
+    def enough(z, mid, p):
+        extra = lanes * torch.where(mid <= 0, torch.exp(-z.amax(1, keepdim=True)), 0)
+        return raw_mass(z, mid) + extra >= p * raw_mass(z, -INFINITY)
+
+    return bisected(enough)(logits, p)
+
+
 def lowest_kept(logits, p):
     stays = top_p_ref(logits, p) > -INFINITY
     return torch.where(stays, logits, INFINITY).amin(-1, keepdim=True)
@@ -674,7 +692,8 @@ def right_keep(logits, p):
 FILTER_MISTAKES = {
     "upper-end": (
         bisected(lambda z, mid, p: mass(z, mid) >= p, upper=True),
-        "The word that reaches p is missing: `hi` is too high for it. `lo` is always low enough.",
+        "The word that reaches p is missing. `hi` may be too high for it, `lo` never is: words "
+        "with z >= lo stay.",
     ),
     "hi-moves-always": (
         bisected(lambda z, mid, p: mass(z, mid) < 0),
@@ -732,6 +751,10 @@ FILTER_MISTAKES = {
     "one-word-too-many": (
         lambda logits, p: kept(logits, logits >= next_lower(logits, lowest_kept(logits, p))),
         "One more word stays than must, or several that are equal.",
+    ),
+    "padding-counted": (
+        padding_counted,
+        "Lanes past the end of the row count as words with the logit 0. What must `other=` be?",
     ),
     "exp2": (
         bisected(

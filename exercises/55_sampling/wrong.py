@@ -31,6 +31,7 @@ BADLY = ("wrong-values", "wrong-tail", "rows-after-first")
 MUTANTS = {
     "dropout": [
         Mutant("counters_of_a_tile", "counters-of-a-tile", (KEEP, "keep = tl.rand(seed, tl.arange(0, BLOCK)) >= p")),
+        Mutant("counters_overlap", "counters-overlap", (KEEP, KEEP.replace("offs", "pid + tl.arange(0, BLOCK)"))),
         Mutant("one_number_for_a_tile", "number-of-a-program", (KEEP, "keep = tl.rand(seed, pid + tl.zeros((BLOCK,), tl.int32)) >= p")),
         Mutant("seed_for_each_tile", "seed-for-each-tile", (KEEP, "keep = tl.rand(seed + pid, tl.arange(0, BLOCK)) >= p")),
         Mutant("seed_ignored", "seed-ignored", (KEEP, "keep = tl.rand(0, offs) >= p")),
@@ -75,6 +76,7 @@ MUTANTS = {
         Mutant("noise_backwards", "noise-backwards", (SCORES, SCORES.replace("- temperature", "+ temperature"))),
         Mutant("waiting_time_added", "waiting-time-added", (SCORES, "scores = z.to(tl.float32) - temperature * tl.log(u)")),
         Mutant("waiting_time_subtracted", "waiting-time-subtracted", (SCORES, "scores = z.to(tl.float32) + temperature * tl.log(u)")),
+        Mutant("mirrored", "u-mirrored", (SCORES, SCORES.replace("-tl.log(u)", "-tl.log(1 - u)"))),
         Mutant("uniform_added", "uniform-added", (SCORES, "scores = z.to(tl.float32) + temperature * u")),
         Mutant("minus_forgotten", "zeros", (SCORES, "scores = z.to(tl.float32) - temperature * tl.log(tl.log(u))")),
         Mutant("normal_noise", BADLY, (U, U.replace("tl.rand", "tl.randn")), (SCORES, "scores = z.to(tl.float32) + temperature * u")),
@@ -106,6 +108,8 @@ MUTANTS = {
     "top_p_filter": [
         Mutant("upper_end", "upper-end", (KEPT, KEPT.replace("z >= lo", "z >= hi"))),
         Mutant("above_hi", ("upper-end", *BADLY), (KEPT, KEPT.replace("z >= lo", "z > hi"))),
+        Mutant("above_lo", "upper-end", (KEPT, KEPT.replace("z >= lo", "z > lo"))),
+        Mutant("padding_of_0", "padding-counted", (f'{LOAD_Z}\n            {E}', f'{LOAD_Z}\n            {E}'.replace('float("-inf")', "0.0"))),
         Mutant("moved_the_wrong_way", "hi-moves-always", (ENOUGH, "enough = mass < p * l_i")),
         Mutant("lo_and_hi_swapped", "hi-moves-always", (MOVE, "lo, hi = tl.where(enough, lo, mid), tl.where(enough, mid, hi)")),
         Mutant("not_normalised", "only-the-best", (ENOUGH, "enough = mass >= p")),
@@ -146,6 +150,7 @@ MUTANTS = {
 VARIANTS = {
     "dropout": [
         Variant("product_with_the_mask", (Y, "y = x * keep.to(tl.float32) / (1 - p)")),
+        Variant("divided_at_the_end", (Y, "y = tl.where(keep, x, 0.0) / (1 - p)")),
         Variant("factor_first", (Y, "y = tl.where(keep, x * (1 / (1 - p)), 0.0)")),
         Variant("the_other_way_round", (KEEP, "keep = tl.rand(seed, offs) < p"), (Y, "y = tl.where(keep, 0.0, x / (1 - p))")),
         Variant("other_of_0", (LOAD_X, LOAD_X.replace("mask=mask", "mask=mask, other=0.0"))),
@@ -160,6 +165,7 @@ VARIANTS = {
         Variant("noise_by_name", (SCORES, "g = -tl.log(-tl.log(u))\n        scores = z.to(tl.float32) + temperature * g")),
         Variant("mask_after_the_noise", (LOAD_Z, LOAD_Z.replace('float("-inf")', "0.0")), (TOP, f'scores = tl.where(offs_v < V, scores, float("-inf"))\n        {TOP}')),
         Variant("one_warp", ("num_warps=8", "num_warps=1")),
+        Variant("two_small_numbers", (U, "u = tl.rand(seed, pid_b * V + offs_v)"), (SCORES, SCORES.replace("-tl.log(u)", "-tl.log(u + 1e-20) + 1e-20"))),
         Variant("added_1e_10", (U, "u = tl.rand(seed, pid_b * V + offs_v) + 1e-10")),
     ],
     "top_p_filter": [
