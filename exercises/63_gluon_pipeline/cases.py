@@ -1,0 +1,84 @@
+"""What the checks of 63_gluon_pipeline try: cases, and references of wrong answers."""
+
+from tritonbook.checking import Check, case, tensor
+
+from .page import matmul_pipeline_ref, row_sums_ref
+
+
+def sums_case(note, M, N, slots=4, layout="contiguous", **x):
+    return case(note, x=tensor(M, N, layout=layout, **x), options={"slots": slots})
+
+
+SUMS = [
+    sums_case("rows shorter than a tile", 5, 60),
+    sums_case("two tiles and a rest, four slots", 16, 300),
+    sums_case("nine tiles: the ring comes round", 20, 1130),
+    sums_case("two slots", 18, 500, slots=2),
+    sums_case("three slots", 16, 640, slots=3),
+    sums_case("rows with gaps", 17, 270, layout="strided"),
+    case("half precision", x=tensor(4, 64, dtype="float16"), raises=ValueError),
+]
+HIDDEN_SUMS = [
+    sums_case("one number a row", 3, 1),
+    sums_case("eleven tiles, five slots", 33, 1400, slots=5),
+    sums_case("an odd length", 15, 901, slots=3),
+    sums_case("large numbers", 16, 700, mean=100.0),
+]
+
+
+def product_case(note, M, K, N, tile=(32, 32, 16), slots=3, dtype="float16", **inputs):
+    return case(
+        note,
+        a=inputs.get("a", tensor(M, K)),
+        b=inputs.get("b", tensor(K, N)),
+        options={"tile": tile, "slots": slots},
+        dtype=dtype,
+    )
+
+
+PRODUCTS = [
+    product_case("one step", 32, 16, 32),
+    product_case("four steps, four tiles", 64, 64, 64),
+    product_case("no tile is full", 40, 80, 48, tile=(32, 32, 32)),
+    product_case("fewer steps than slots", 20, 32, 16, slots=5),
+    product_case("two slots", 33, 96, 32, slots=2),
+    product_case("bfloat16", 17, 48, 32, dtype="bfloat16"),
+    product_case("the page's tile", 130, 64, 144, tile=(128, 128, 32), slots=4),
+    case(
+        "K is no multiple of 16",
+        a=tensor(16, 24),
+        b=tensor(24, 32),
+        dtype="float16",
+        raises=ValueError,
+    ),
+    case(
+        "widths that differ", a=tensor(16, 32), b=tensor(16, 32), dtype="float16", raises=ValueError
+    ),
+    case("float32", a=tensor(16, 32), b=tensor(32, 16), raises=ValueError),
+]
+HIDDEN_PRODUCTS = [
+    product_case("seven steps, three tiles by two", 70, 112, 64),
+    product_case("one row", 1, 160, 16, slots=4),
+    product_case("more steps than slots, K ragged", 50, 144, 80, tile=(32, 32, 32), slots=2),
+]
+
+CHECKS = {
+    "row_sums": Check(
+        reference=row_sums_ref,
+        cases=SUMS,
+        hidden=HIDDEN_SUMS,
+        launches=1,
+        terms=1400,
+        max_programs=lambda x, slots=4: -(-x.shape[0] // 16),
+    ),
+    "matmul_pipeline": Check(
+        reference=matmul_pipeline_ref,
+        cases=PRODUCTS,
+        hidden=HIDDEN_PRODUCTS,
+        launches=1,
+        terms=160,
+        programs=lambda a, b, tile=(128, 128, 32), slots=4: (
+            -(-a.shape[0] // tile[0]) * -(-b.shape[1] // tile[1])
+        ),
+    ),
+}
