@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 import torch
 
+from tritonbook.checking.errors import explain_error
 from tritonbook.course.exercises import get, load
 from tritonbook.simulating import Fault, simulate
 from tritonbook.warp_jobs import triton_has_gluon
@@ -208,7 +209,7 @@ JOBS = {
         "    tma.store_wait(0)\n\n",
         "\n",
         "unfinished",
-        "copy of line",
+        "the copy of `tma.async_copy_shared_to_global",
     ),
 }
 LOAD_A = "        a = a_tiles.index(slot).load(gl.DotOperandLayout(0, ACC, 2))\n"
@@ -271,6 +272,12 @@ def refused(run, kinds: str, said: str) -> None:
         error = run()
     except Fault as fault:
         assert fault.kind in kinds.split("|"), fault
-        assert said in str(fault) and " of " in str(fault), fault
+        assert said in str(fault) and ("`" in str(fault) or not said), fault
     else:
         assert "wrong" in kinds.split("|") and not error < 1e-2
+
+
+def test_a_fault_on_a_card_is_its_own_cause():
+    """Kills: a race that reads `It raised Fault`."""
+    found = explain_error(Fault("deadlock", "everybody waits"), 1.0)
+    assert (found.code, found.sentence) == ("deadlock", "Everybody waits.")

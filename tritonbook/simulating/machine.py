@@ -13,6 +13,7 @@ order at hand happens to give the right values.
 from __future__ import annotations
 
 import itertools
+import linecache
 import random
 import sys
 import threading
@@ -39,13 +40,15 @@ class _StoppedError(BaseException):
 
 @dataclass(frozen=True)
 class Place:
-    """A line of the kernel."""
+    """A line of the kernel, said by its text."""
 
     function: str
     line: int
+    file: str = ""
 
     def __str__(self) -> str:
-        return f"line {self.line} of {self.function}"
+        text = linecache.getline(self.file, self.line).strip() or f"line {self.line}"
+        return f"`{text if len(text) < 70 else text[:67] + '...'}` in {self.function}"
 
 
 def here() -> Place:
@@ -53,7 +56,7 @@ def here() -> Place:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_ROOM):
         frame = frame.f_back
-    return Place(frame.f_code.co_name, frame.f_lineno)
+    return Place(frame.f_code.co_name, frame.f_lineno, frame.f_code.co_filename)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from .language import Descriptor, Language, Whole
 from .machine import Fault, Machine
 from .memory import Pointer
 
-ORDERS = range(8)  # of a launch
+ORDERS = range(4)  # of a launch
 LAUNCH = ("num_warps", "num_stages", "num_ctas", "maxnreg")  # not the kernel's own
 
 
