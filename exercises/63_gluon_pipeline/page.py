@@ -60,9 +60,6 @@ draw.draw_pipeline(steps=5, slots=4)
 # %% tags=["reference"]
 from tritonbook.gluon import async_copy, gl, gluon, mma_v2
 
-ROWS = gl.constexpr(gl.BlockedLayout([1, 4], [1, 32], [4, 1], [1, 0]))  # 4 floats a thread
-PLAIN = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [1, 0]))
-
 # %% [markdown]
 # One tile, one slot, and one wait:
 
@@ -73,6 +70,8 @@ def double_kernel(x_ptr, y_ptr, N, WAIT: gl.constexpr):
 
     One program. Assumes N <= 128.
     """
+    ROWS: gl.constexpr = gl.BlockedLayout([1, 4], [1, 32], [4, 1], [1, 0])  # 4 floats a thread
+    PLAIN: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
     tile = gl.allocate_shared_memory(x_ptr.dtype.element_ty, [16, 128], PLAIN)
     offs_m = gl.arange(0, 16, gl.SliceLayout(1, ROWS))[:, None]
     offs_n = gl.arange(0, 128, gl.SliceLayout(0, ROWS))[None, :]
@@ -147,6 +146,7 @@ def matmul_pipeline_ref(a, b):
 @gluon.jit
 def order_tile(x_ptr, tiles, number, M, N, stride_xm):
     """Order tile `number` of this program's rows, as one group."""
+    ROWS: gl.constexpr = gl.BlockedLayout([1, 4], [1, 32], [4, 1], [1, 0])  # 4 floats a thread
     SLOTS: gl.constexpr = tiles.shape[0]
     offs_m = gl.program_id(0) * 16 + gl.arange(0, 16, gl.SliceLayout(1, ROWS))[:, None]
     offs_n = number * 128 + gl.arange(0, 128, gl.SliceLayout(0, ROWS))[None, :]
@@ -163,6 +163,8 @@ def row_sums_kernel(x_ptr, sums_ptr, M, N, stride_xm, SLOTS: gl.constexpr):
     One program = 16 rows.
     Assumes that the numbers of a row lie side by side.
     """
+    ROWS: gl.constexpr = gl.BlockedLayout([1, 4], [1, 32], [4, 1], [1, 0])
+    PLAIN: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
     tiles = gl.allocate_shared_memory(gl.float32, [SLOTS, 16, 128], PLAIN)
     acc = gl.zeros([16, 128], gl.float32, ROWS)
     # TODO: fill the ring, then wait, load, order, add (about 7 lines)
@@ -238,15 +240,11 @@ check(row_sums)
 # 3. **The wrapper**: allocate, grid, launch.
 
 # %% tags=["answer"] key="matmul_pipeline"
-A_COPY = gl.constexpr(gl.BlockedLayout([1, 8], [8, 4], [4, 1], [1, 0]))
-B_COPY = gl.constexpr(gl.BlockedLayout([1, 8], [2, 16], [4, 1], [1, 0]))
-SHARED = gl.constexpr(gl.SwizzledSharedLayout(8, 1, 8, [1, 0]))
-ACC = gl.constexpr(gl.NVMMADistributedLayout([2, 0], [2, 2], [16, 8]))
-
-
 @gluon.jit
 def order_step(a_ptr, b_ptr, a_tiles, b_tiles, step, M, N, K, stride_am, stride_bk):
     """Order the tiles of A and B of one step along K, as one group."""
+    A_COPY: gl.constexpr = gl.BlockedLayout([1, 8], [8, 4], [4, 1], [1, 0])
+    B_COPY: gl.constexpr = gl.BlockedLayout([1, 8], [2, 16], [4, 1], [1, 0])
     SLOTS: gl.constexpr = a_tiles.shape[0]
     BLOCK_M: gl.constexpr = a_tiles.shape[1]
     BLOCK_K: gl.constexpr = a_tiles.shape[2]
@@ -277,6 +275,8 @@ def matmul_pipeline_kernel(
     One program = one tile of c, with 4 warps.
     Assumes rows side by side; K, N and strides are multiples of 16.
     """
+    SHARED: gl.constexpr = gl.SwizzledSharedLayout(8, 1, 8, [1, 0])
+    ACC: gl.constexpr = gl.NVMMADistributedLayout([2, 0], [2, 2], [16, 8])
     dtype: gl.constexpr = c_ptr.dtype.element_ty
     a_tiles = gl.allocate_shared_memory(dtype, [SLOTS, BLOCK_M, BLOCK_K], SHARED)
     b_tiles = gl.allocate_shared_memory(dtype, [SLOTS, BLOCK_K, BLOCK_N], SHARED)

@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 import torch
 
+from tritonbook.checking.errors import explain_error
 from tritonbook.course.exercises import get, load
 from tritonbook.simulating import Fault, simulate
 from tritonbook.warp_jobs import triton_has_gluon
@@ -274,3 +275,9 @@ def refused(run, kinds: str, said: str) -> None:
         assert said in str(fault) and ("`" in str(fault) or not said), fault
     else:
         assert "wrong" in kinds.split("|") and not error < 1e-2
+
+
+def test_a_fault_on_a_card_is_its_own_cause():
+    """Kills: a race that reads `It raised Fault`."""
+    found = explain_error(Fault("deadlock", "everybody waits"), 1.0)
+    assert (found.code, found.sentence) == ("deadlock", "Everybody waits.")

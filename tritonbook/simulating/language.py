@@ -138,12 +138,8 @@ class Language:
     ):
         self.machine, self.program, self.grid = machine, program, grid
         self.allocations: list[Allocation] = []
-        names = [
-            "NVMMADistributedLayout", "NVMMASharedLayout", "DotOperandLayout", "SliceLayout",
-            "BlockedLayout", "SwizzledSharedLayout", "AutoLayout", "PaddedSharedLayout",
-        ]  # fmt: skip
         self.gl = Namespace(
-            **dict.fromkeys(names, _Layout), **_TYPES, **_MATHS,
+            **dict.fromkeys(_LAYOUTS, _Layout), **_TYPES, **_MATHS,
             constexpr=lambda x: x,
             program_id=lambda axis=0: Whole(self.program[axis]),
             num_programs=lambda axis=0: Whole(self.grid[axis]),
@@ -349,6 +345,10 @@ def _tile(made: Callable[..., torch.Tensor]) -> Callable[..., Value]:
     return function
 
 
+_LAYOUTS = (
+    *("AutoLayout", "BlockedLayout", "DotOperandLayout", "NVMMADistributedLayout"),
+    *("NVMMASharedLayout", "PaddedSharedLayout", "SliceLayout", "SwizzledSharedLayout"),
+)
 _TYPES = {
     name: getattr(torch, name)
     for name in ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64")
@@ -375,3 +375,25 @@ _MATHS: dict[str, Any] = {name: _tile(getattr(torch, name)) for name in _SAME} |
     "fma": lambda x, y, z: x * y + z,
     "index": operator.index,
 }  # fmt: skip
+_OF_PROGRAMS = (
+    *("allocate_shared_memory", "barrier", "constexpr", "load", "num_ctas", "num_programs"),
+    *("num_warps", "program_id", "store", "thread_barrier", "warp_specialize"),
+)
+# What a kernel may name, by the module that it stands in.
+_GL = "triton.experimental.gluon.language"
+NAMES: dict[str, frozenset[str]] = {
+    _GL: frozenset([*_LAYOUTS, *_TYPES, *_MATHS, *_OF_PROGRAMS]),
+    f"{_GL}.nvidia.ampere": frozenset(["mma_v2"]),
+    f"{_GL}.nvidia.ampere.async_copy": frozenset(
+        ["async_copy_global_to_shared", "commit_group", "wait_group"]
+    ),
+    f"{_GL}.nvidia.hopper": frozenset(
+        ["fence_async_shared", "warpgroup_mma", "warpgroup_mma_wait"]
+    ),
+    f"{_GL}.nvidia.hopper.mbarrier": frozenset(
+        ["MBarrierLayout", "arrive", "expect", "init", "invalidate", "wait"]
+    ),
+    f"{_GL}.nvidia.hopper.tma": frozenset(
+        ["async_copy_global_to_shared", "async_copy_shared_to_global", "store_wait"]
+    ),
+}

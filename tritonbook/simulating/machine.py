@@ -47,9 +47,8 @@ class Place:
     file: str = ""
 
     def __str__(self) -> str:
-        text = linecache.getline(self.file, self.line).strip()
-        shown = f"`{text if len(text) < 70 else text[:67] + '...'}`" if text else f"line {self.line}"
-        return f"{shown} in {self.function}"
+        text = linecache.getline(self.file, self.line).strip() or f"line {self.line}"
+        return f"`{text if len(text) < 70 else text[:67] + '...'}` in {self.function}"
 
 
 def here() -> Place:
