@@ -10,6 +10,7 @@ import sys
 import types
 from typing import Any
 
+import triton
 import triton.language as tl
 
 from .port.device import INTERPRET
@@ -39,8 +40,16 @@ if triton_has_gluon():
         return launch_simulated(_jit(fn))
 else:
 
-    def jit(fn: Any) -> Any:
-        return fn
+    class jit:
+        """A kernel that this Triton cannot compile."""
+
+        def __init__(self, fn: Any):
+            self.fn = fn
+
+        def __getitem__(self, grid: Any) -> Any:
+            raise RuntimeError(
+                f"This page's Gluon needs Triton 3.6 to 3.8, and here is {triton.__version__}."
+            )
 
     gl = types.SimpleNamespace(constexpr=tl.constexpr)
     async_copy = mbarrier = tma = TensorDescriptor = None

@@ -2,7 +2,7 @@
 # workbook:
 #   title: Below Triton, copies that run ahead
 #   minutes: 50
-#   needs: interpreter
+#   needs: gluon
 #   requires: [20_matmul, 22_autotune]
 #   limits: {sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
@@ -24,13 +24,16 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# A tile comes from memory in some 500 clock ticks. The tensor cores multiply it in far less. A loop
-# that loads, waits and multiplies lets them stand still most of the time. So the copies must run
-# **ahead**: while one tile is multiplied, the next ones are on their way.
+# A tile takes longer to come from memory than the tensor cores take to multiply it. A loop that
+# loads, waits and multiplies lets them stand still. White is a copy, a colour its product:
 
 # %%
 draw = pictures("gluon_pipeline")
 draw.draw_pipeline(steps=5, slots=1)
+
+# %% [markdown]
+# So the copies must run **ahead**: while one tile is multiplied, the next ones are on their way, or
+# have arrived and wait.
 
 # %%
 draw.draw_pipeline(steps=5, slots=4)
@@ -102,8 +105,9 @@ y[:2]
 # ## A simulator
 #
 # Triton's interpreter knows no copies that finish late. So without a GPU this workbook *simulates*
-# Gluon. Each launch runs in several orders: copies that finish at once, at the last moment, or any
-# time between. It also keeps account of who has waited for whom. So it names a race even when the values are right:
+# Gluon. Each launch runs in several orders: copies finish at once, at the last moment, or any time
+# between. The simulator also notes who has waited for whom, so it names a race even when the values
+# are right. Layouts it does not look at. The compiler does, in the second half of each check.
 
 # %%
 if DEVICE == "cpu":
@@ -120,8 +124,8 @@ if DEVICE == "cpu":
 # | `x` | (M, N) float32, the numbers of a row side by side | `sums`: (M,), float32 |
 # | `a`, `b` | (M, K) and (K, N), float16 or bfloat16, rows as above | `c`: (M, N), dtype of a |
 #
-# M and N are 1 or more. For the product K, N and the strides of rows are multiples of 16, because a copy has 4 to
-# 16 bytes and starts at a multiple of that. What does not fit raises `ValueError`.
+# M and N are 1 or more. For the product K, N and the strides of rows are multiples of 16, because a
+# copy has 4 to 16 bytes and starts at a multiple of that. What does not fit raises `ValueError`.
 
 # %% tags=["reference"]
 def row_sums_ref(x):
@@ -135,12 +139,15 @@ def matmul_pipeline_ref(a, b):
 # ## Task 1. A ring
 #
 # Sums of long rows. A program has 16 rows and walks along them, 128 columns at a time. `order_tile`
-# is given: it orders one tile, as one group. Past the end of the row it orders nothing but zeros, so you
-# may call it too often.
+# is given: it orders one tile, as one group. Past the end of the row all that arrives is zeros, so
+# you may call it too often.
 #
-# Fill the gap, about 7 lines. Before the loop, order as many tiles as can be under way: one slot
-# stays free, as it is the one being read. In the loop: wait until *this* tile has arrived, load it, order the tile that is
-# SLOTS − 1 ahead, add.
+# Fill the gap, about 8 lines:
+#
+# - Before the loop, order SLOTS − 1 tiles. One slot is left over: the one that is being read.
+# - In the loop: wait until *this* tile has arrived, load it, order the tile that is SLOTS − 1 ahead,
+#   add.
+# - Store the sums of acc's rows. `offs_m` is there, in the layout that `gl.sum` gives them.
 
 # %% tags=["answer"] key="row_sums"
 @gluon.jit
@@ -167,7 +174,8 @@ def row_sums_kernel(x_ptr, sums_ptr, M, N, stride_xm, SLOTS: gl.constexpr):
     PLAIN: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
     tiles = gl.allocate_shared_memory(gl.float32, [SLOTS, 16, 128], PLAIN)
     acc = gl.zeros([16, 128], gl.float32, ROWS)
-    # TODO: fill the ring, then wait, load, order, add (about 7 lines)
+    offs_m = gl.program_id(0) * 16 + gl.arange(0, 16, gl.SliceLayout(1, ROWS))
+    # TODO: fill the ring; wait, load, order, add; store the sums (about 8 lines)
     ### BEGIN SOLUTION
     for early in gl.static_range(SLOTS - 1):
         order_tile(x_ptr, tiles, early, M, N, stride_xm)
@@ -176,9 +184,8 @@ def row_sums_kernel(x_ptr, sums_ptr, M, N, stride_xm, SLOTS: gl.constexpr):
         x = tiles.index(number % SLOTS).load(ROWS)
         order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm)
         acc += x
-    ### END SOLUTION
-    offs_m = gl.program_id(0) * 16 + gl.arange(0, 16, gl.SliceLayout(1, ROWS))
     gl.store(sums_ptr + offs_m, gl.sum(acc, axis=1), mask=offs_m < M)
+    ### END SOLUTION
 
 
 def row_sums(x, slots=4):
@@ -195,15 +202,15 @@ def row_sums(x, slots=4):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# With 4 slots, three groups are ordered before the loop. In step 0 you need the first of them. How many may still be
-# unfinished?
+# With 4 slots, three groups are ordered before the loop. In step 0 you need the first of them. How
+# many may still be unfinished?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
 # `wait_group(n)` names how many may be left over, not which one you want. In each step one group is
-# added and one is used, so n stays the same. The tile that is ordered in the loop goes to the slot that was
-# read one step ago.
+# added and one is used, so n stays the same. The tile that is ordered in the loop goes to the slot
+# that was read one step ago.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -216,6 +223,7 @@ def row_sums(x, slots=4):
 #     x = tiles.index(...).load(ROWS)
 #     # order the tile that many steps ahead
 #     # add
+# # store the sums, masked
 # ```
 #
 # </details>
@@ -226,12 +234,13 @@ check(row_sums)
 # %% [markdown]
 # ## Task 2. A product with a pipeline
 #
-# The same ring twice, for tiles of A and of B. `mma_v2(a, b, acc)` is the tensor core instruction of an
-# A100, which every later GPU understands: acc + a @ b. It takes a and b from registers, in a layout of its own:
-# `tiles.index(slot).load(gl.DotOperandLayout(0, ACC, 2))` for a, and 1 in place of 0 for b.
+# The same ring twice, for tiles of A and of B. `mma_v2(a, b, acc)` is the tensor core instruction of
+# an A100, which every later GPU understands: acc + a @ b. It takes a and b from registers, in a
+# layout of its own: `a_tiles.index(slot).load(gl.DotOperandLayout(0, ACC, 2))`, and for b 1 in
+# place of 0.
 #
-# `SHARED` is *swizzled*: rows are shifted against each other, so that 8 threads that read one column
-# meet 8 different memory banks.
+# Shared memory has 32 *banks*, each of which serves one thread at a time. `SHARED` is *swizzled*: its
+# rows are shifted against each other, so that threads that read one column meet different banks.
 #
 # Fill three gaps:
 #
@@ -322,13 +331,14 @@ def matmul_pipeline(a, b, tile=(128, 128, 32), slots=4):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# A step needs both tiles. What would `wait_group` count if each copy were a group of its own?
+# A step needs both tiles. How many groups are ordered for it, and how many may be unfinished when you
+# load them?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `order_tile` has the form of `order_step`, `row_sums_kernel` that of the loop. A row of `a` is chosen by
-# `a_rows`, a column by `offs_ak`. Both are needed for the mask: rows of A below M, columns below K.
+# `order_tile` has the form of `order_step`, `row_sums_kernel` that of the loop. In a tile of A
+# `a_rows` chooses the row, and `offs_ak` the column. Its rows must be below M, its columns below K.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -354,8 +364,8 @@ check(matmul_pipeline)
 # %% [markdown]
 # ## Did it become a pipeline?
 #
-# The compiler says. Look for tensor core instructions, for no spills, and for 16-byte copies: all loads are
-# vectors. This needs no GPU.
+# The compiler says, with or without a GPU. Look for tensor core instructions, for no spills, and for
+# 16-byte copies: all loads are vectors.
 
 # %%
 a, b = torch.randn(2, 4096, 4096, device=DEVICE).to(torch.float16)
@@ -395,9 +405,9 @@ predict(
 #
 # </details>
 #
-# How many bytes must be under way to keep a memory busy? As many as it delivers in the time that one takes.
-# An A100 delivers some 1,500 GB/s: 14 bytes a nanosecond to each of its 108 multiprocessors. If a tile takes 500 ns,
-# that is 7,000 bytes. Even two slots would do, if nothing else came in between.
+# How many bytes must be under way to keep a memory busy? As many as it delivers while one of them
+# travels. An A100's data sheet says 1,555 GB/s: 14 bytes a nanosecond for each of its 108
+# multiprocessors. If the way takes 500 ns, that is 7,000 bytes.
 #
 # ## What it brings
 
@@ -430,8 +440,9 @@ bench_sweep(
 )
 
 # %% [markdown]
-# **Read it downwards.** From two slots to four: that is what copies that run ahead bring. `matmul_tuned` has its ring from
-# the compiler, and on an H100 the newer `wgmma` instructions besides: pages 64 and 65 are about those.
+# **Read it downwards.** From two slots to four: that is what copies that run ahead bring.
+# `matmul_tuned` has its ring from the compiler, and on an H100 newer instructions besides: pages 64
+# and 65 are about those.
 #
 # ## Recap
 #
@@ -444,7 +455,7 @@ bench_sweep(
 # - `wait_group(SLOTS - 1)`: nothing is waited for.
 # - `wait_group(0)` in the loop: right, and all copies wait for each other. The pipeline is gone.
 # - The tile that is ahead goes to the slot that is still being read.
-# - A group for each copy: half of what you wait for is missing.
+# - A group for each copy: right, and it waits for copies that could still run.
 # - No new group at the end of a row: then the last tiles are not waited for.
 #
 # </details>

@@ -43,8 +43,8 @@ def draw_pipeline(steps: int, slots: int) -> Picture:
         ]
     idle = last - steps * PRODUCT
     text = (
-        f"{steps} steps with {slots} slot{'s' if slots > 1 else ''}: {last} ticks, in {idle} of them the "
-        "tensor cores have nothing to do."
+        f"{steps} steps with {slots} slot{'s' if slots > 1 else ''}: {last} ticks, in {idle} of "
+        "them the tensor cores have nothing to do."
     )
     below = top + slots * high + 16
     parts.append(svg.words(left, below, text.partition(": ")[2], svg.SMALL))

@@ -125,13 +125,13 @@ class Machine:
 
     def step(self) -> None:
         """A moment at which others may go first."""
-        self._hand_over(self.me())
+        self._go_on(self.me())
 
     def wait(self, ready: Callable[[], bool], told: Callable[[], str]) -> None:
         """Go on when `ready()` is true; `told()` says what is waited for."""
         me = self.me()
         me.blocked, me.waits_for, me.place = ready, told, here()
-        self._hand_over(me)
+        self._go_on(me)
         me.blocked = None
 
     def start(self, name: str, finish: Callable[[Actor], None]) -> Actor:
@@ -168,24 +168,31 @@ class Machine:
         first = Partition(next(self.numbers), name, job, {})
         self.partitions = [first]
         threading.Thread(target=self._live, args=(first,), daemon=True).start()
+        self.now = first
+        first.go.release()
         try:
-            while self.error is None and not first.over:
-                self._choose()
+            self.back.acquire()
             if self.error is None:
                 self._leftovers()
         finally:
-            self._stop()
-        if self.error is not None:
+            self.error = self.error or _StoppedError()
+            for partition in self.partitions:
+                if not partition.over:
+                    partition.go.release()
+                    self.back.acquire()
+        if not isinstance(self.error, _StoppedError):
             raise self.error
 
-    def _choose(self) -> None:
-        able = [p for p in self.partitions if not p.over and (p.blocked is None or p.blocked())]
-        if self.late and (not able or self.chance.random() < self.patience):
-            self.complete(self.chance.choice(self._may_finish()))
-        elif able:
-            self._resume(self.chance.choice(able))
-        else:
-            self.error = Fault("deadlock", self._who_waits())
+    def _choose(self) -> Partition:
+        """The partition that goes on; late actors that are chosen before finish here."""
+        while True:
+            able = [p for p in self.partitions if not p.over and (p.blocked is None or p.blocked())]
+            if self.late and (not able or self.chance.random() < self.patience):
+                self.complete(self.chance.choice(self._may_finish()))
+            elif able:
+                return self.chance.choice(able)
+            else:
+                raise Fault("deadlock", self._who_waits())
 
     def _may_finish(self) -> list[Actor]:
         """Copies finish in any order, products of one partition in theirs."""
@@ -216,25 +223,25 @@ class Machine:
         except _StoppedError:
             pass
         except BaseException as error:
-            self.error = self.error or error
+            self.error = error
         partition.over = True
+        if self.error is None and not self.partitions[0].over:
+            try:
+                self._resume(self._choose())
+                return
+            except BaseException as error:
+                self.error = error
         self.back.release()
 
     def _resume(self, partition: Partition) -> None:
         self.now = partition
         partition.go.release()
-        self.back.acquire()
 
-    def _hand_over(self, partition: Partition) -> None:
-        self.back.release()
-        partition.go.acquire()
-        if self.error is not None:
-            raise _StoppedError
-
-    def _stop(self) -> None:
-        """End the threads of partitions that an error has left over."""
-        self.error = self.error or None
-        for partition in self.partitions:
-            if not partition.over:
-                self.error = self.error or RuntimeError("stopped")
-                self._resume(partition)
+    def _go_on(self, me: Partition) -> None:
+        """Let the chosen one run; return when it is this one's turn again."""
+        chosen = self._choose()
+        if chosen is not me:
+            self._resume(chosen)
+            me.go.acquire()
+            if self.error is not None:
+                raise _StoppedError

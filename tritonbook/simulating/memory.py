@@ -280,23 +280,26 @@ class PointerType:
 
 
 class Pointer:
-    """Addresses in a tensor: its memory, and one offset or a tile of them."""
+    """Addresses in a tensor: memory, one offset or a tile of them, and where the tensor lies."""
 
-    def __init__(self, memory: torch.Tensor, offsets: Any = 0):
-        self.memory, self.offsets = memory, offsets
+    def __init__(self, memory: torch.Tensor, offsets: Any, inside: range):
+        self.memory, self.offsets, self.inside = memory, offsets, inside
 
     @classmethod
     def of(cls, tensor: torch.Tensor) -> Pointer:
         storage = tensor.untyped_storage()
         flat = torch.empty(0, dtype=tensor.dtype).set_(storage)
-        return cls(flat, tensor.storage_offset())
+        first = tensor.storage_offset()
+        steps = zip(tensor.shape, tensor.stride(), strict=True)
+        last = first + sum((size - 1) * stride for size, stride in steps)
+        return cls(flat, first, range(first, last + 1 if tensor.numel() else first))
 
     @property
     def dtype(self) -> PointerType:
         return PointerType(self.memory.dtype)
 
     def __add__(self, offsets: Any) -> Pointer:
-        return Pointer(self.memory, self.offsets + offsets)
+        return Pointer(self.memory, self.offsets + offsets, self.inside)
 
     __radd__ = __add__
 
@@ -304,7 +307,7 @@ class Pointer:
         places = torch.as_tensor(self.offsets, dtype=torch.int64)
         keep = torch.ones_like(places, dtype=torch.bool) if mask is None else torch.as_tensor(mask)
         places, keep = torch.broadcast_tensors(places, keep)
-        wrong = keep & ((places < 0) | (places >= self.memory.numel()))
+        wrong = keep & ((places < self.inside.start) | (places >= self.inside.stop))
         if wrong.any():
             raise Fault("outside", f"{here()} uses an address outside its tensor")
         return places, keep
@@ -312,7 +315,9 @@ class Pointer:
     def load(self, mask: Any, other: Any) -> torch.Tensor:
         places, keep = self._places(mask)
         fill = float("nan") if self.memory.dtype.is_floating_point else -1
-        values = self.memory[torch.where(keep, places, 0)]
+        if not keep.any():
+            return torch.full(places.shape, fill if other is None else other).to(self.memory.dtype)
+        values = self.memory[torch.where(keep, places, self.inside.start)]
         return torch.where(keep, values, fill if other is None else other).to(self.memory.dtype)
 
     def store(self, value: Any, mask: Any) -> None:
