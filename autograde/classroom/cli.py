@@ -256,10 +256,10 @@ def make_exam(
 ) -> None:
     """Draw a sheet of broken kernels to mend, and its key; grade it like a page."""
     with sentences():
-        made = exam_sheet.make(course, seed, tasks, re.split(r"[\s,]+", pages.strip(" ,")))
-    print(f"{made.source}: {tasks} tasks, {made.points} points, {made.minutes} minutes")
-    print(f"{made.key}: for your eyes. Next, in {course}:")
-    print(f"    nbgrader generate_assignment {made.name} --create")
+        chosen = re.split(r"[\s,]+", pages)
+        source, key = exam_sheet.make(course, seed, tasks, chosen)
+    print(f"{source}: the sheet. {key}: its key, for your eyes. Next, in {course}:")
+    print(f"    nbgrader generate_assignment {source.stem} --create")
 
 
 @app.command()

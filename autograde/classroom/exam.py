@@ -88,22 +88,16 @@ class Question:
 
 
 def done(pages: Iterable[str]) -> list[Exercise]:
-    """The pages of a class, by number (04), name, or part (one digit); none: all. Raises
+    """The pages of a class, by part (one digit), number (04) or name; none: all. Raises
     BadCourse."""
-    found: list[Exercise] = []
+    found: set[Exercise] = set()
     for name in filter(None, pages):
-        if re.fullmatch(r"\d", name):
-            part = [page for page in exercises() if page.number // 10 == int(name)]
-            if not part:
-                raise BadCourse(f"The course has no part {name}.")
-            found += part
-        else:
-            try:
-                found.append(get(name))
-            except LookupError as problem:
-                raise BadCourse(sentence(problem)) from None
-    chosen = found or exercises()
-    return sorted(set(chosen), key=lambda page: page.slug)
+        part = [each for each in exercises() if name == str(each.number // 10)]
+        try:
+            found.update(part or [get(name)])
+        except LookupError as problem:
+            raise BadCourse(sentence(problem)) from None
+    return sorted(found or exercises(), key=lambda page: page.slug)
 
 
 def tasks_of(page: Exercise) -> list[Task]:
@@ -249,4 +243,4 @@ def _symptom(worker: Worker, question: Question) -> str:
         return ""
     where, values = row.groups()
     said = SEEN.get(answer.code) or (values and f"the result is wrong, {values}")
-    return f"On the input *{where}* {said}." if said else ""
+    return f"On the input `{where}` {said}." if said else ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -21,7 +20,7 @@ from tritonbook.course.source import Cell
 
 from ..judge.course import BadCourse
 from . import exam
-from .new_course import empty_course
+from .new_course import COURSE, empty_course
 
 ROOT = Path(__file__).resolve().parents[2]
 MINUTES_A_POINT = 4
@@ -33,7 +32,7 @@ from tritonbook.course.answer_check import verdict as check"""
 RULES = """\
 # {title}
 
-**{tasks} tasks, {points} points, {minutes} minutes**
+**Tasks: {tasks}. Points: {points}. Minutes: {minutes}.**
 
 Each task shows a function of the course with one mistake in it, and says what is seen of it. Find
 the mistake and mend the cell.
@@ -45,32 +44,20 @@ the mistake and mend the cell.
 - The pages of the course and their solutions stay closed."""
 
 
-@dataclass(frozen=True)
-class Made:
-    """Where a sheet and its key are, and what the sheet says of itself."""
-
-    name: str
-    source: Path
-    key: Path
-    points: int
-    minutes: int
-
-
-def make(folder: Path, seed: str, count: int, pages: Iterable[str] = ()) -> Made:
-    """Write exam_SEED and its key into a course folder, which is made where there is none. Raises
-    BadCourse."""
+def make(folder: Path, seed: str, count: int, pages: Iterable[str] = ()) -> tuple[Path, Path]:
+    """Write exam_SEED and its key into a course folder, which is made where there is none; returns
+    their paths. Raises BadCourse."""
     if not re.fullmatch(r"[A-Za-z0-9-]{1,40}", seed):
         raise BadCourse(f"{seed!r} is no seed: write letters, digits and hyphens, at most 40.")
     name = f"exam_{seed}"
     source = folder / "source" / name / f"{name}.ipynb"
     key = folder / "keys" / f"{name}.ipynb"
-    if folder.exists() and not (folder / "nbgrader_config.py").is_file():
-        raise BadCourse(f"{folder} is no course folder: name another, or one that is not there.")
+    course = (folder / "nbgrader_config.py").is_file() and folder.resolve() != COURSE
+    if folder.exists() and not course:
+        raise BadCourse(f"{folder} is no course folder: name another with --course, or a new one.")
     tasks = [task for page in exam.done(pages) for task in exam.tasks_of(page)]
     drawn = exam.examined(tasks, count, seed)
-    points = sum(question.hardness for question, _ in drawn)
-    made = Made(name, source, key, points, points * MINUTES_A_POINT)
-    sheet, answers = (views.to_bytes(_book(made, drawn, solved)) for solved in (False, True))
+    sheet, answers = (views.to_bytes(_book(name, drawn, solved)) for solved in (False, True))
     if source.exists() and source.read_bytes() != sheet:
         raise BadCourse(f"{source} is there already, with other tasks: take another seed.")
     try:
@@ -81,13 +68,15 @@ def make(folder: Path, seed: str, count: int, pages: Iterable[str] = ()) -> Made
             path.write_bytes(content)
     except OSError as problem:
         raise BadCourse(f"{folder} cannot be written to: {problem.strerror}.") from None
-    return made
+    return source, key
 
 
-def _book(made: Made, drawn: Sequence[Drawn], solved: bool) -> NotebookNode:
+def _book(name: str, drawn: Sequence[Drawn], solved: bool) -> NotebookNode:
     """The sheet; solved: its key."""
-    title = f"{'Key of exam' if solved else 'Exam'} {made.name.removeprefix('exam_')}"
-    rules = RULES.format(title=title, tasks=len(drawn), points=made.points, minutes=made.minutes)
+    title = name.replace("exam_", "Key of exam " if solved else "Exam ")
+    points = sum(question.hardness for question, _ in drawn)
+    minutes = MINUTES_A_POINT * points
+    rules = RULES.format(title=title, tasks=len(drawn), points=points, minutes=minutes)
     page = drawn[0][0].task.exercise
     setup = next(cell for cell in page.cells if cell.role == "setup")
     source = views.setup_text(setup.source, read_release(ROOT)) + VERDICT
@@ -108,7 +97,7 @@ def _book(made: Made, drawn: Sequence[Drawn], solved: bool) -> NotebookNode:
         cells.append(_code("check", f"check-{task.key}", check, points))
         if solved:
             cells.append(_text(f"mistake-{task.key}", _mistake(question)))
-    return views.book(cells, {"exam": made.name})
+    return views.book(cells, {"exam": name})
 
 
 def _renaming(task: exam.Task, known: dict[str, str]) -> Callable[[str], str]:
