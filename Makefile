@@ -45,7 +45,7 @@ grade: $(STAMP)  ## grade the sample class with the workbook's own autograder
 	@$(BIN)/python -m autograde.classroom.demo --autograder
 
 exam: $(STAMP)  ## broken kernels to mend, and the key: make exam SEED=7 [TASKS=5 PAGES="0 1 20"]
-	@$(BIN)/python -m autograde exam $(SEED) --course $(or $(COURSE),exams) --tasks $(or $(TASKS),5) --pages "$(PAGES)"
+	@$(BIN)/python -m autograde exam $(SEED) --course exams $(if $(TASKS),--tasks $(TASKS)) --pages "$(PAGES)"
 
 # Rented GPU boxes are often containers whose only user is root, whom Jupyter turns away.
 lab: $(STAMP)  ## JupyterLab on notebooks/
