@@ -29,7 +29,7 @@ from .course import Course, asked_of
 from .launcher import Launcher, LocalLauncher
 from .lending import Lending
 from .peer import Peer
-from .work import Exercise, Submission
+from .work import GradedCheck, Submission
 
 # Findings that say more than "wrong": each has a status of its own.
 _STATUS_OF_CODE = {
@@ -72,7 +72,7 @@ def run_check(
     engine: Line | None,
     course: Course,
     submission: Submission,
-    exercise: Exercise,
+    exercise: GradedCheck,
     lent: Lending,
     call_seconds: float,
     compiler: Compiler | None = None,
