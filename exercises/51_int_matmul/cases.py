@@ -36,8 +36,8 @@ def whole_steps(scales, zeros=()):
     return drawn
 
 
-POWERS = (0.0625, 2.0, 0.5, 8.0, 0.25)
-OTHERS = (0.0123, 3.7, 0.31, 21.0, 1.9)
+POWERS = (0.0625, 2.0, 2.0**-9, 8.0, 0.25)
+OTHERS = (0.0123, 3.7, 0.0031, 21.0, 1.9)
 
 
 def row_case(note, M, K, scales=POWERS, zeros=(), block=16, layout="contiguous", dtype="float32"):
@@ -172,6 +172,11 @@ ROW_MISTAKES = {
         with_scale(lambda x: scale_of(largest_of(x)) * 127),
         "The scale is the largest number itself. One step is a 127th of it.",
     ),
+    "scale-of-one": (
+        with_scale(lambda x: torch.ones_like(largest_of(x))),
+        "q is x itself, rounded: in steps of 1. Divide by the row's scale, which is max |x| / 127, "
+        "and 1 for a row of zeros only.",
+    ),
     "scale-upside-down": (
         lambda x: (quantize_ref(x)[0], 1 / quantize_ref(x)[1].double()),
         "The scale is upside down: x is about s q, so s is max |x| / 127.",
@@ -188,7 +193,7 @@ ROW_MISTAKES = {
 
 # --- matmul_w8a8
 
-TILE = {"BLOCK_M": 32, "BLOCK_N": 16, "BLOCK_K": 32, "num_warps": 4, "num_stages": 2}
+TILE = {"BLOCK_M": 32, "BLOCK_N": 16, "BLOCK_K": 32}
 LONG = TILE | {"BLOCK_K": 128}
 
 
@@ -612,6 +617,10 @@ PACKED_MISTAKES = {
     "low-is-the-byte": (
         with_weights(lambda packed: woven(packed.long(), nibbles(packed)[1])),
         "The even weights are whole bytes. Take the low nibble alone.",
+    ),
+    "high-is-the-byte": (
+        with_weights(lambda packed: woven(nibbles(packed)[0], packed.long())),
+        "The odd weights are whole bytes. Take the high nibble alone: `packed >> 4`.",
     ),
     "low-nibbles-only": (
         with_weights(lambda packed: woven(nibbles(packed)[0], nibbles(packed)[0])),

@@ -27,10 +27,9 @@ setup()
 #
 # A model that writes multiplies **one** row, the newest token's, by all its weights. One matrix of
 # Llama 3 8B has 14,336 × 4,096 of them: 117 MB in float16, read for two operations each. The time goes
-# into bytes. With thousands of tokens at once the same weights serve them all, and the time goes into
-# multiplications.
+# into bytes. With thousands of tokens at once it goes into multiplications.
 #
-# Small integers help with both. A weight in 4 bits is a quarter of the bytes. And an A100's tensor
+# Small integers help with both. 4 bits are a quarter of the bytes. And an A100's tensor
 # cores multiply int8 twice as fast as float16 (624 and 312 TFLOP/s, says its data sheet).
 #
 # | name | weights | activations | product |
@@ -352,8 +351,7 @@ def quantize_int4(w, group):
     return q[:, ::2] & 15 | q[:, 1::2] << 4, scales[..., 0].half()
 
 
-packed, scales = quantize_int4(torch.tensor([[6.0, -3, 7, 1]], device=DEVICE), group=4)
-packed, scales  # -42 is 1101 0110: the byte of the picture
+quantize_int4(torch.tensor([[6.0, -3, 7, 1]]), group=4)  # -42 is 1101 0110, as in the picture
 
 # %% [markdown]
 # ## Task 3. Unpack and multiply
@@ -387,7 +385,7 @@ def w4a16_kernel(
     packed_ptrs = packed_ptr + offs_n[:, None] * (K // 2) + offs_b[None, :]
     scales_ptrs = scales_ptr + offs_n * (K // GROUP)
 
-    # TODO: acc; in each step x, packed, scales, the weights, and what they add (7 lines)
+    # TODO: acc; for each step three loads, the weights, what they add (7 lines)
     ### BEGIN SOLUTION
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
     for k in range(0, K, BLOCK_K):
@@ -500,6 +498,12 @@ wq, sw = quantize_rows(w)
 packed, scales = quantize_int4(w, 128)
 
 
+if DEVICE == "cuda":  # as PyTorch's 4-bit product wants them
+    bytes_ = packed.view(torch.uint8) ^ 0x88  # 0 to 15, and 8 is zero
+    tiles = torch._convert_weight_to_int4pack(bytes_ << 4 | bytes_ >> 4, 8)
+    both = torch.stack((scales.T, torch.zeros_like(scales.T)), dim=-1).bfloat16()
+
+
 def int_mm(x):
     q, s = quantize_rows(x)
     return (torch._int_mm(q, wq.T) * s[:, None] * sw).half()
@@ -512,16 +516,10 @@ def by_tokens(tokens):
         "W8A8": lambda: matmul_w8a8(*quantize_rows(x), wq, sw, x.dtype),
         "W4A16": lambda: matmul_w4a16(x, packed, scales, 128),
     }
-    if DEVICE == "cuda" and tokens > 16:
-        ways["torch._int_mm"] = lambda: int_mm(x)
     if DEVICE == "cuda":
-        unsigned = (packed.view(torch.uint8) ^ 0x88).view(N, -1)  # 0 to 15, and 8 is zero
-        unsigned = (unsigned << 4 | unsigned >> 4).contiguous()  # even k in the high nibble
-        tiles = torch.ops.aten._convert_weight_to_int4pack(unsigned, 8)
-        both = torch.stack((scales.T, torch.zeros_like(scales.T)), -1).bfloat16().contiguous()
-        ways["torch int4"] = lambda: torch.ops.aten._weight_int4pack_mm(
-            x.bfloat16(), tiles, 128, both
-        )
+        ways |= {"torch._int_mm": lambda: int_mm(x)} if tokens > 16 else {}
+        b = x.bfloat16()
+        ways["torch int4"] = lambda: torch._weight_int4pack_mm(b, tiles, 128, both)
     return {"fns": ways, "flops": 2 * tokens * N * K}
 
 
@@ -544,11 +542,12 @@ predict(
         "tokens at which float16 weights take as long to read as to multiply: A100": None,
     },
     measured=[
-        lambda: sum(8 * x.nbytes for x in quantize_int4(torch.ones(64, 256), 128)) / 64 / 256,
+        lambda: 8 * (packed.nbytes + scales.nbytes) / w.numel(),
         lambda: traffic(
             matmul_w4a16,
-            torch.randn(200, 256, device=DEVICE).half(),
-            *quantize_int4(torch.randn(64, 256, device=DEVICE), 128),
+            torch.ones(200, 256, device=DEVICE).half(),
+            torch.ones(64, 128, device=DEVICE).to(torch.int8),
+            torch.ones(64, 2, device=DEVICE).half(),
             128,
         )["packed"].read,
         lambda: (2**31 - 1) // 127**2,
@@ -580,15 +579,12 @@ predict(
 # %%
 tokens
 
-# %%
-tokens.plot("ms")
-
 # %% [markdown]
-# **Read it from left to right.** With few tokens all rows are flat: bytes count, and 8 or 4 bits
-# should take a half or a quarter of float16's time. How much of that is left? The rest goes into unpacking, and
-# into launches. Beyond some hundred tokens multiplications count. W4A16 multiplies float16 like cuBLAS, and
-# unpacks on top: it falls behind. W8A8 has the faster tensor cores: compare it with float16, and with
-# `torch._int_mm`, which writes the int32 sums to memory and reads them again for the scales.
+# **Read it downwards.** With few tokens times hardly grow: bytes count. 8 or 4 bits should take a half or a
+# quarter of float16's time. How much of that is left? Unpacking and launches take the rest. Beyond
+# some hundred tokens multiplications count. W4A16 multiplies float16 like cuBLAS, and unpacks on top: it
+# falls behind. W8A8 has the faster tensor cores: compare it with float16, and with `torch._int_mm`, which
+# writes int32 sums to memory and reads them again for the scales.
 #
 # ## Recap
 #
@@ -608,10 +604,9 @@ tokens.plot("ms")
 #
 # </details>
 #
-# vLLM has both kernels in Triton: `triton_scaled_mm` for int8, and one for AWQ's 4 bits, which
-# uses `tl.interleave` too. SGLang quantises rows as you do, in `int8_kernel.py`; other kernels there have a
-# scale for each block of 128 × 128 weights. For A100 and H100 servers prefer CUTLASS and Marlin, which
-# order the weights beforehand.
+# vLLM has both in Triton: `triton_scaled_mm` for int8, and a kernel for AWQ's 4 bits, with
+# `tl.interleave` too. SGLang quantises rows as you do, in `int8_kernel.py`; another kernel there has a
+# scale for each block of weights, and so scales each step.
 #
 # Next: [53_scan](53_scan.ipynb).
 

@@ -41,6 +41,9 @@ MUTANTS = {
         Mutant("rounded_down", "rounded-down", (Q, "q = tl.floor(x / scale)")),
         Mutant("rounded_up", "rounded-up", (Q, "q = tl.ceil(x / scale)")),
         Mutant("one_added", "one-added", (Q, "q = tl.floor(x / scale + 1)")),
+        Mutant("not_divided", "scale-of-one", (Q, "q = tl.floor(x + 0.5)")),
+        Mutant("scale_of_one", "scale-of-one", (SCALE, "scale = 1.0")),
+        Mutant("largest_not_kept", "scale-of-one", (LARGEST, "tl.max(tl.abs(x), axis=0)")),
         Mutant("largest_of_the_last_tile", "largest-of-the-last-tile", (LARGEST, "largest = tl.max(tl.abs(x), axis=0)")),
         Mutant("largest_added", "largest-added", (LARGEST, "largest += tl.max(tl.abs(x), axis=0)")),
         Mutant("no_sizes", "without-sign-lost", (LARGEST, LARGEST.replace("tl.abs(x)", "x"))),
@@ -112,6 +115,7 @@ MUTANTS = {
         Mutant("low_is_the_byte", "low-is-the-byte", (UNPACK, "w = tl.interleave(packed, packed >> 4)")),
         Mutant("low_nibbles_only", "low-nibbles-only", (UNPACK, "w = tl.interleave(packed << 4 >> 4, packed << 4 >> 4)")),
         Mutant("high_nibbles_only", "high-nibbles-only", (UNPACK, "w = tl.interleave(packed >> 4, packed >> 4)")),
+        Mutant("high_is_the_byte", "high-is-the-byte", (UNPACK, "w = tl.interleave(packed << 4 >> 4, packed)")),
         Mutant("wide_low_shift", "low-is-the-byte", (UNPACK, "wide = packed.to(tl.int32)\n        w = tl.interleave(wide << 4 >> 4, wide >> 4)")),
         Mutant("no_scales", "no-scales", (ADD, ADD.replace(" * scales[None, :]", ""))),
         Mutant("scales_twice", "scales-twice", (ADD, ADD.replace("w.to(x.dtype)", "(w * scales[:, None]).to(x.dtype)"))),
@@ -176,4 +180,31 @@ VARIANTS = {
 }
 
 # Changes by machine (`make mutate`) that are no mistakes.
-EQUIVALENT = {}
+EQUIVALENT = {
+    "quantize_rows": {
+        'x = tl.load(x_row + offs_k, mask=offs_k < K, other=0.0).to(tl.float32) => x = tl.load(x_row + offs_k, mask=offs_k < K, other=0.0)': "float32 all the same: largest is in the first walk, and scale in the second",
+        'largest = tl.maximum(largest, tl.max(tl.abs(x), axis=0)) => largest = tl.maximum(largest, tl.max(tl.abs(x)))': "a tile of one dimension has one axis",
+        'tl.store(q_row + offs_k, q.to(tl.int8), mask=offs_k < K) => tl.store(q_row + offs_k, q, mask=offs_k < K)': "the store casts to int8, and q is a whole number",
+        'x = tl.load(x_row + offs_k, mask=offs_k < K, other=0.0).to(tl.float32) => x = tl.load(x_row + offs_k, mask=offs_k < K).to(tl.float32)': "of the second walk: masked lanes are not stored",
+        'x = tl.load(x_row + offs_k, mask=offs_k < K, other=0.0).to(tl.float32) => x = tl.load(x_row + offs_k, mask=offs_k < K, other=1.0).to(tl.float32)': "of the second walk: masked lanes are not stored",
+    },
+    "matmul_w8a8": {
+        'sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0) => sx = tl.load(sx_ptr + offs_m, mask=mask_m)': "rows past M are not stored",
+        'sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0) => sw = tl.load(sw_ptr + offs_n, mask=mask_n)': "columns past N are not stored",
+        'x = tl.load(x_ptrs + k, mask=mask_m[:, None] & mask_k[None, :], other=0) => x = tl.load(x_ptrs + k, mask=mask_m[:, None] & mask_k[None, :])': "0 on the other side is enough: an integer times 0 is 0",
+        'w = tl.load(w_ptrs + k, mask=mask_k[:, None] & mask_n[None, :], other=0) => w = tl.load(w_ptrs + k, mask=mask_k[:, None] & mask_n[None, :])': "0 on the other side is enough: an integer times 0 is 0",
+        'sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0) => sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=1.0)': "rows past M are not stored",
+        'sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0) => sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=1.0)': "columns past N are not stored",
+        'y = acc.to(tl.float32) * sx[:, None] * sw[None, :] => y = acc * sx[:, None] * sw[None, :]': "int32 times float32 is float32",
+        'x = tl.load(x_ptrs + k, mask=mask_m[:, None] & mask_k[None, :], other=0) => x = tl.load(x_ptrs + k, mask=mask_m[:, None] & mask_k[None, :], other=1)': "0 on the other side is enough: an integer times 0 is 0",
+        'w = tl.load(w_ptrs + k, mask=mask_k[:, None] & mask_n[None, :], other=0) => w = tl.load(w_ptrs + k, mask=mask_k[:, None] & mask_n[None, :], other=1)': "0 on the other side is enough: an integer times 0 is 0",
+    },
+    "matmul_w4a16": {
+        'x = tl.load(x_ptrs + k, mask=mask_m, other=0.0) => x = tl.load(x_ptrs + k, mask=mask_m)': "rows past M are not stored, and K needs no mask",
+        'packed = tl.load(packed_ptrs + k // 2, mask=mask_n[:, None], other=0) => packed = tl.load(packed_ptrs + k // 2, mask=mask_n[:, None])': "columns past N are not stored, and K needs no mask",
+        'scales = tl.load(scales_ptrs + k // GROUP, mask=mask_n, other=0.0) => scales = tl.load(scales_ptrs + k // GROUP, mask=mask_n)': "columns past N are not stored",
+        'x = tl.load(x_ptrs + k, mask=mask_m, other=0.0) => x = tl.load(x_ptrs + k, mask=mask_m, other=1.0)': "rows past M are not stored, and K needs no mask",
+        'packed = tl.load(packed_ptrs + k // 2, mask=mask_n[:, None], other=0) => packed = tl.load(packed_ptrs + k // 2, mask=mask_n[:, None], other=1)': "columns past N are not stored, and K needs no mask",
+        'scales = tl.load(scales_ptrs + k // GROUP, mask=mask_n, other=0.0) => scales = tl.load(scales_ptrs + k // GROUP, mask=mask_n, other=1.0)': "columns past N are not stored",
+    },
+}
