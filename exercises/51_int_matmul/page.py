@@ -30,7 +30,7 @@ setup()
 # into bytes. With thousands of tokens at once it goes into multiplications.
 #
 # Small integers help with both. 4 bits are a quarter of the bytes. And an A100's tensor
-# cores multiply int8 twice as fast as float16 (624 and 312 TFLOP/s, says its data sheet).
+# cores multiply int8 twice as fast as float16 (624 and 312 TFLOP/s on the data sheet).
 #
 # | name | weights | activations | product |
 # |---|---|---|---|
@@ -361,8 +361,8 @@ quantize_int4(torch.tensor([[6.0, -3, 7, 1]]), group=4)  # -42 is 1101 0110, as 
 # may multiply the step's product. The nibbles go into the dot as they are, in the dtype of x.
 #
 # K is a multiple of `group`, a power of two from 32 on; so K needs no mask. `packed_ptrs` points at a tile
-# [BLOCK_N, BLOCK_K / 2], `scales_ptrs` at the first scale of each of its rows. Write acc and the loop:
-# about 7 lines.
+# [BLOCK_N, BLOCK_K / 2], `scales_ptrs` at the first scale of each of its rows. Write acc, the loop and
+# the store: about 9 lines.
 
 # %% tags=["answer"] key="matmul_w4a16"
 @triton.jit
@@ -385,7 +385,7 @@ def w4a16_kernel(
     packed_ptrs = packed_ptr + offs_n[:, None] * (K // 2) + offs_b[None, :]
     scales_ptrs = scales_ptr + offs_n * (K // GROUP)
 
-    # TODO: acc; for each step three loads, the weights, what they add (7 lines)
+    # TODO: acc; each step loads, unpacks, multiplies, scales, adds; the store (9 lines)
     ### BEGIN SOLUTION
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
     for k in range(0, K, BLOCK_K):
@@ -394,10 +394,10 @@ def w4a16_kernel(
         scales = tl.load(scales_ptrs + k // GROUP, mask=mask_n, other=0.0)
         w = tl.interleave(packed << 4 >> 4, packed >> 4)  # [BLOCK_N, BLOCK_K]
         acc += tl.dot(x, tl.trans(w.to(x.dtype))) * scales[None, :]
-    ### END SOLUTION
 
     y_ptrs = y_ptr + offs_m[:, None] * N + offs_n[None, :]
     tl.store(y_ptrs, acc, mask=mask_m & mask_n[None, :])
+    ### END SOLUTION
 
 
 def matmul_w4a16(x, packed, scales, group, tile=None):
@@ -443,6 +443,7 @@ def matmul_w4a16(x, packed, scales, group, tile=None):
 #     scales = tl.load(...)  # [BLOCK_N]
 #     w = tl.interleave(..., ...)  # even k first
 #     acc += ... * scales[None, :]
+# # store
 # ```
 #
 # </details>

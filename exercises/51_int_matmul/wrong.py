@@ -125,7 +125,7 @@ MUTANTS = {
         Mutant("k_for_group", OUTSIDE, (SCALES, SCALES.replace("k // GROUP", "k"))),
         Mutant("sum_scaled_again", "sum-scaled-again", (ADD, "acc = tl.dot(x, tl.trans(w.to(x.dtype)), acc) * scales[None, :]")),
         Mutant("scales_of_rows", ("raised", "does-not-compile"), (ADD, ADD.replace("scales[None, :]", "scales[:, None]"))),
-        Mutant("half_sum", "half-sum", ("dtype=tl.float32)\n    for", "dtype=tl.float16)\n    for"), (ADD, ADD.replace("acc += ", "acc += (") + ").to(tl.float16)")),
+        Mutant("half_sum", "half-sum", ("dtype=tl.float32)", "dtype=tl.float16)"), (ADD, ADD.replace("acc += ", "acc += (") + ").to(tl.float16)")),
         Mutant("forgets_to_add", "only-last-step", (ADD, ADD.replace("+=", "="))),
         Mutant("first_step_only", "only-first-step", (STEPS, STEPS.replace("range(0, K,", "range(0, BLOCK_K,"))),
         Mutant("last_step_left_out", ("wrong-values", "zeros"), (STEPS, STEPS.replace("range(0, K,", "range(0, K - BLOCK_K,"))),
