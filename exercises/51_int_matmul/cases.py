@@ -4,6 +4,8 @@ import torch
 import triton
 
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking.cases import arguments
+from tritonbook.seeing.compiled import compile_gate
 
 from ..shared import products
 
@@ -109,6 +111,15 @@ def each_tile_its_own(x, *, block=8192):
     return torch.cat([q for q, _ in parts], dim=1), parts[-1][1]
 
 
+def last_tile_again(x, *, block=8192):
+    """q of the last tile, masked lanes included, for every tile."""
+    wide, K = width(x, block), x.shape[1]
+    q, scales = quantize_ref(x)
+    last = q[:, (K - 1) // wide * wide :]
+    last = torch.nn.functional.pad(last, (0, wide - last.shape[1]))
+    return last.repeat(1, -(-K // wide))[:, :K], scales
+
+
 def sum_of_tiles(x, *, block=8192):
     return quantized(x, scale_of(sum(map(largest_of, x.split(width(x, block), dim=1)))))
 
@@ -151,6 +162,10 @@ ROW_MISTAKES = {
     "scale-of-each-tile": (
         each_tile_its_own,
         "Each tile was quantised by its own largest number. The contract has one scale for a row.",
+    ),
+    "last-tile-again": (
+        last_tile_again,
+        "Every tile of q is the last tile of x. The second walk has to load x again.",
     ),
     "largest-added": (
         sum_of_tiles,
@@ -686,6 +701,18 @@ def programs(x, w, tile):
     return products.programs(x.shape[0], w.shape[0], tile)
 
 
+def stays_int8(fn):
+    """int8 goes into the dot: values cannot tell, as float16 holds all of int8."""
+    of = PRODUCTS[1]
+    found = products.waited_for(
+        lambda: compile_gate(fn, arguments(of), of.options, arch=80, ptx=True)
+    )
+    assert not found.kernels or any(".s8.s8" in kernel.ptx for kernel in found.kernels), (
+        "The values are right, but compiled for an A100 no int8 goes into the tensor cores. Give "
+        "`tl.dot` the tiles as they are, int8 by int8."
+    )
+
+
 CHECKS = {
     "quantize_rows": Check(
         quantize_ref,
@@ -705,7 +732,7 @@ CHECKS = {
         max_programs=lambda xq, sx, wq, sw, dtype, tile=None: programs(xq, wq, tile),
         tolerance=rounded_once(1),
         mistakes=PRODUCT_MISTAKES,
-        also=[products.stores_once(PRODUCTS[1])],
+        also=[products.stores_once(PRODUCTS[1]), stays_int8],
     ),
     "matmul_w4a16": Check(
         w4a16_ref,
