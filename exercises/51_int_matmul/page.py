@@ -26,19 +26,19 @@ setup()
 # ## The idea
 #
 # A model that writes multiplies **one** row, the newest token's, by all its weights. One matrix of
-# Llama 3 8B has 14,336 × 4,096 of them: 117 MB in float16, read for two operations each. The time goes
-# into bytes. With thousands of tokens at once it goes into multiplications.
+# Llama 3 8B has 14,336 × 4,096 of them: 117 MB in float16, read for two operations each. The time
+# goes into bytes. With thousands of tokens at once it goes into multiplications.
 #
 # Small integers help with both. 4 bits are a quarter of the bytes. And an A100's tensor
-# cores multiply int8 twice as fast as float16 (624 and 312 TFLOP/s on the data sheet).
+# cores multiply int8 twice as fast as float16 (data sheet: 624 and 312 · 10¹² operations a second).
 #
 # | name | weights | activations | product |
 # |---|---|---|---|
 # | **W8A8** | int8 | int8 | int8 × int8, summed in int32 |
 # | **W4A16** | 4 bits | float16 | float16, after unpacking |
 #
-# To **quantise** is to write numbers as $x \approx s\,q$: whole numbers q, and one **scale** s for all of
-# them. int8 goes from -128 to 127. Take s = max |x| / 127, and no q is out of range. -128 is
+# To **quantise** is to write numbers as $x \approx s\,q$: whole numbers q, and one **scale** s for
+# all of them. int8 goes from -128 to 127. Take s = max |x| / 127, and no q is out of range. -128 is
 # left unused, so -x gets -q: that is *symmetric*.
 
 # %%
@@ -49,8 +49,8 @@ draw.draw_rounding(x=[0.80, -2.10, 0.05, 3.81])
 # Rounding to the nearest q costs at most half a step, s / 2. So everything depends on s, and s
 # depends on the **largest** number.
 #
-# **Predict.** The numbers of row 0 go up to 1.27, those of row 1 up to 127. What is left of row 0 if both
-# share a scale? And if each has its own?
+# **Predict.** The numbers of row 0 go up to 1.27, those of row 1 up to 127. What is left of row 0
+# if both share a scale? And if each has its own?
 #
 # <details><summary>Answer</summary>
 #
@@ -61,8 +61,8 @@ draw.draw_rounding(x=[0.80, -2.10, 0.05, 3.81])
 #
 # ## A smaller kernel first
 #
-# The way back. One program has one row, and one scale for it. An int8 tile times a float32 number is a
-# float32 tile.
+# The way back. One program has one row, and one scale for it. An int8 tile times a float32 number
+# is a float32 tile.
 
 
 # %%
@@ -124,11 +124,11 @@ def tile_for(tokens, most):  # few tokens: small tiles, so that there are enough
 # %% [markdown]
 # ## Task 1. Quantise rows
 #
-# A program walks through its row twice, as on page 04: for the largest |x|, then for q. The first walk
-# lacks one line. Then write the scale, its store, and the second walk: about 7 lines.
+# A program walks through its row twice, as on page 04: for the largest |x|, then for q. The first
+# walk lacks one line. Then write the scale, its store, and the second walk: about 7 lines.
 #
-# `.to(tl.int8)` cuts off what is behind the point: 26.7 becomes 26, and -26.7 becomes -26. The nearest whole
-# number is `tl.floor(x + 0.5)`.
+# `.to(tl.int8)` cuts off what is behind the point: 26.7 becomes 26, and -26.7 becomes -26. The
+# nearest whole number is `tl.floor(x + 0.5)`.
 
 # %% tags=["answer"] key="quantize_rows"
 @triton.jit
@@ -186,8 +186,8 @@ def quantize_rows(x, block=8192):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# Page 04 has a running maximum. `tl.abs` is the size of a number. `tl.where` takes single numbers too:
-# 0 / 0 must not happen. The loop of the second walk has the same offsets and the same load.
+# Page 04 has a running maximum. `tl.abs` is the size of a number. `tl.where` takes single numbers
+# too: 0 / 0 must not happen. The loop of the second walk has the same offsets and the same load.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -230,9 +230,9 @@ check(quantize_rows)
 #
 # <details><summary>On a T4?</summary>
 #
-# Its tensor cores know int8 as well (130 TOPS, float16 has 65). But Triton supports GPUs from the A100 on,
-# and newer versions cannot compile an int8 dot for a T4 (triton issue 9349). Work in the interpreter
-# there: set the environment variable `TRITON_INTERPRET=1` before you start.
+# Its tensor cores know int8 as well (130 TOPS, float16 has 65). But Triton supports GPUs from the
+# A100 on, and newer versions cannot compile an int8 dot for a T4 (triton issue 9349). Work in the
+# interpreter there: set the environment variable `TRITON_INTERPRET=1` before you start.
 #
 # </details>
 
@@ -299,8 +299,8 @@ def matmul_w8a8(xq, sx, wq, sw, dtype, tile=None):
 # <details><summary>Hint 2: where to look</summary>
 #
 # The mask along K is `offs_k < K - k`, and masked lanes must be 0. Scales are two vectors:
-# `sx[:, None]` stands upright, one for each row of the tile, and `sw[None, :]` lies flat. The wrapper's y is
-# contiguous, [M, N].
+# `sx[:, None]` stands upright, one for each row of the tile, and `sw[None, :]` lies flat. The
+# wrapper's y is contiguous, [M, N].
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -325,21 +325,21 @@ check(matmul_w8a8)
 # %% [markdown]
 # ## Two weights in a byte
 #
-# 4 bits hold -8 to 7. Half a byte is a **nibble**; the low one gets the weight with even k, the high one its
-# neighbour.
+# 4 bits hold -8 to 7. Half a byte is a **nibble**; the low one gets the weight with even k, the
+# high one its neighbour.
 
 # %%
 draw.draw_nibbles(low=6, high=-3)
 
 # %% [markdown]
-# - The **high** nibble: `packed >> 4`. A right shift of a signed number fills up with copies of its sign, the
-#   top bit. So -3 stays -3.
+# - The **high** nibble: `packed >> 4`. A right shift of a signed number fills up with copies of its
+#   sign, the top bit. So -3 stays -3.
 # - The **low** nibble has its sign in the middle of the byte. Push it to the top first:
 #   `packed << 4 >> 4`.
 # - `tl.interleave(a, b)` shuffles two tiles together along their last dimension: a₀ b₀ a₁ b₁ ...
 #
-# Fifteen steps, -7 to 7, are few for a row of thousands. So each **group** of, say, 128 neighbours has a
-# scale of its own.
+# Fifteen steps, -7 to 7, are few for a row of thousands. So each **group** of, say, 128 neighbours
+# has a scale of its own.
 
 
 # %%
@@ -356,13 +356,14 @@ quantize_int4(torch.tensor([[6.0, -3, 7, 1]]), group=4)  # -42 is 1101 0110, as 
 # %% [markdown]
 # ## Task 3. Unpack and multiply
 #
-# A group's scale depends on k: it cannot wait for the end. But inside a group it is constant.
-# So let BLOCK_K divide `group`. Then a step along K lies in **one** group, number `k // GROUP`, and its scale
-# may multiply the step's product. The nibbles go into the dot as they are, in the dtype of x.
+# A group's scale depends on k: it cannot wait for the end. But inside a group it is constant. So
+# let BLOCK_K divide `group`. Then a step along K lies in **one** group, number `k // GROUP`, and
+# its scale may multiply the step's product. The nibbles go into the dot as they are, in the dtype
+# of x.
 #
-# K is a multiple of `group`, a power of two from 32 on; so K needs no mask. `packed_ptrs` points at a tile
-# [BLOCK_N, BLOCK_K / 2], `scales_ptrs` at the first scale of each of its rows. Write acc, the loop and
-# the store: about 9 lines.
+# K is a multiple of `group`, a power of two from 32 on; so K needs no mask. `packed_ptrs` points at
+# a tile [BLOCK_N, BLOCK_K / 2], `scales_ptrs` at the first scale of each of its rows. Write acc,
+# the loop and the store: about 9 lines.
 
 # %% tags=["answer"] key="matmul_w4a16"
 @triton.jit
@@ -428,8 +429,8 @@ def matmul_w4a16(x, packed, scales, group, tile=None):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# Interleaved, the weights are [BLOCK_N, BLOCK_K], and the dot wants [BLOCK_K, BLOCK_N]: `tl.trans`. The
-# three masks: `mask_m` is upright already, `mask_n` is not. Scales belong to outputs, so to the
+# Interleaved, the weights are [BLOCK_N, BLOCK_K], and the dot wants [BLOCK_K, BLOCK_N]: `tl.trans`.
+# The three masks: `mask_m` is upright already, `mask_n` is not. Scales belong to outputs, so to the
 # columns of the product.
 #
 # </details>
@@ -454,8 +455,8 @@ check(matmul_w4a16)
 # %% [markdown]
 # ## What it costs in digits
 #
-# 64 tokens, and one number of token 0 is an outlier. Errors are those of the **other** tokens, against
-# float64.
+# 64 tokens, and one number of token 0 is an outlier. Errors are those of the **other** tokens,
+# against float64.
 
 # %%
 torch.manual_seed(0)
@@ -478,17 +479,17 @@ for group in (1024, 256, 128, 64, 32):
     show_error(f"int4, {4 + 16 / group:.3g} bits a weight", y)
 
 # %% [markdown]
-# One outlier among 65,536 numbers spoils all tokens, unless each has its own scale. Four bits lose about
-# ten times as much as eight, and smaller groups less: their largest number is smaller. These weights
-# are random. Trained ones are used to it, and methods such as GPTQ and AWQ choose q and s more cleverly
-# than by rounding. Your kernel need not know.
+# One outlier among 65,536 numbers spoils all tokens, unless each has its own scale. Four bits lose
+# about ten times as much as eight, and smaller groups less: their largest number is smaller. These
+# weights are random. For trained ones, GPTQ and AWQ look at activations, too, to choose q and s.
+# AWQ adds a zero point to each group.
 #
 # ## Predict, then measure
 #
-# The next cell takes the weights of the beginning, 14,336 × 4,096, for a growing number of tokens, and
-# shows nothing yet. The time of W8A8 includes `quantize_rows(x)`. Two rows are PyTorch's own:
-# `torch._int_mm` is cuBLAS in int8, for more than 16 tokens; `_weight_int4pack_mm` is its 4-bit product, with
-# weights in an order of its own.
+# The next cell takes the weights of the beginning, 14,336 × 4,096, for a growing number of tokens,
+# and shows nothing yet. The time of W8A8 includes `quantize_rows(x)`. Two rows are PyTorch's own:
+# `torch._int_mm` is cuBLAS in int8, for more than 16 tokens; *torch int4* multiplies in bfloat16,
+# with weights in an order of its own.
 
 # %%
 from tritonbook.timing import bench_sweep
@@ -567,13 +568,13 @@ predict(
 #
 # **Bits.** 4 + 16 / 128 = 4.125.
 #
-# **Bytes.** packed has 64 × 256 / 2 = 8,192 bytes. 200 tokens are 4 rows of programs: 32,768. Each unpacks
-# all weights again, too.
+# **Bytes.** packed has 64 × 256 / 2 = 8,192 bytes. 200 tokens are 4 rows of programs: 32,768. Each
+# unpacks all weights again, too.
 #
 # **K.** 2³¹ / 127² = 133,144.
 #
-# **Tokens.** A weight takes 2 / 1,555e9 s to read and 2 · tokens / 312e12 s to multiply: equal at 312,000 /
-# 1,555 = 200 tokens. With 4.125 bits it is 52.
+# **Tokens.** A weight takes 2 / 1,555e9 s to read and 2 · tokens / 312e12 s to multiply: equal at
+# 312,000 / 1,555 = 200 tokens. With 4.125 bits it is 52.
 #
 # </details>
 
@@ -581,11 +582,11 @@ predict(
 tokens
 
 # %% [markdown]
-# **Read it downwards.** With few tokens times hardly grow: bytes count. 8 or 4 bits should take a half or a
-# quarter of float16's time. How much of that is left? Unpacking and launches take the rest. Beyond
-# some hundred tokens multiplications count. W4A16 multiplies float16 like cuBLAS, and unpacks on top: it
-# falls behind. W8A8 has the faster tensor cores: compare it with float16, and with `torch._int_mm`, which
-# writes int32 sums to memory and reads them again for the scales.
+# **Read it downwards.** With few tokens times hardly grow: bytes count. 8 or 4 bits should take a
+# half or a quarter of float16's time. How much of that is left? Unpacking and launches take the
+# rest. Beyond some hundred tokens multiplications count. W4A16 multiplies float16 like cuBLAS, and
+# unpacks on top: it falls behind. W8A8 has the faster tensor cores: compare it with float16, and
+# with `torch._int_mm`, which writes int32 sums to memory and reads them again for the scales.
 #
 # ## Recap
 #
@@ -606,8 +607,8 @@ tokens
 # </details>
 #
 # vLLM has both in Triton: `triton_scaled_mm` for int8, and a kernel for AWQ's 4 bits, with
-# `tl.interleave` too. SGLang quantises rows as you do, in `int8_kernel.py`; another kernel there has a
-# scale for each block of weights, and so scales each step.
+# `tl.interleave` too. SGLang quantises rows as you do, in `int8_kernel.py`; another kernel there
+# has a scale for each block of weights, and so scales each step.
 #
 # Next: [53_scan](53_scan.ipynb).
 
