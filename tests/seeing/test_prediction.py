@@ -223,6 +223,7 @@ DERIVED = {
     "44_llama_block": (1_376_256, 2.92),
     "45_llama_decode_train": (5.545, 12_800),
     "50_split_kv_decode": (134.2, 25_600, 33),
+    "51_int_matmul": (4.125, 32_768, 133_144, 200),
     "53_scan": (16_000, 32_768, 131_072, 16_384),
     "54_linear_cross_entropy": (1051, 65.7, 24_000),
     "55_sampling": (8_000, 208_000, 2),
@@ -266,6 +267,11 @@ LEFT = {
         "v_cache": torch.randn(7, 16, 2, 32, device=DEVICE),
         "table": torch.randperm(7, device=DEVICE).view(1, 7).to(torch.int32),
         "lengths": torch.tensor([100], device=DEVICE, dtype=torch.int32),
+    },
+    "51_int_matmul": {
+        "w": torch.empty(64, 128),
+        "packed": torch.empty(64, 64, dtype=torch.int8),
+        "scales": torch.empty(64, 1, dtype=torch.float16),
     },
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
