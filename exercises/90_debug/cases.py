@@ -1,4 +1,4 @@
-"""What the checks of 90_debug try: the patients mended, and what speaks against each wrong cause."""
+"""What the checks of 90_debug try, and what speaks against each wrong cause."""
 
 import torch
 import triton
@@ -62,12 +62,6 @@ def padded_by_lanes(x, N, lanes):
     return padded_variance(x, N, lanes) * N / lanes
 
 
-def two_sums(x, N, lanes):
-    """float32, as a kernel has it."""
-    x = x.float()
-    return (x.pow(2).mean(-1, keepdim=True) - x.mean(-1, keepdim=True).pow(2)).double()
-
-
 def mean_by_lanes(x, eps=1e-5):
     centred = x - x.sum(-1, keepdim=True) / triton.next_power_of_2(x.shape[-1])
     return centred * torch.rsqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps)
@@ -79,7 +73,9 @@ STANDARDISE_MISTAKES = {
         "The complaint is still there: right where N is a power of two, or where the mean is 0.",
     ),
     "divided-by-the-lanes": (
-        with_variance(lambda x, N, lanes: (x - x.mean(-1, keepdim=True)).pow(2).sum(-1, keepdim=True) / lanes),
+        with_variance(
+            lambda x, N, lanes: (x - x.mean(-1, keepdim=True)).pow(2).sum(-1, keepdim=True) / lanes
+        ),
         "The variance was divided by the lanes of the tile. A row has N elements.",
     ),
     "still-counted": (
@@ -88,16 +84,11 @@ STANDARDISE_MISTAKES = {
     ),
     "mean-by-the-lanes": (
         mean_by_lanes,
-        "The sum was divided by the lanes of the tile. That mean is too small: a row has N elements.",
+        "The sum was divided by the lanes of the tile, for the mean. A row has N elements.",
     ),
     "one-less": (
         with_variance(lambda x, N, lanes: x.var(-1, keepdim=True) if N > 1 else 0 * x),
         "The variance was divided by N - 1. LayerNorm divides by N.",
-    ),
-    "two-large-sums": (
-        with_variance(two_sums),
-        "Mean square less squared mean: right on paper, but the digits are lost where the mean is "
-        "large (page 13). Keep the difference, and mend its masked lanes.",
     ),
 }
 
@@ -105,7 +96,7 @@ STANDARDISE_AGAINST = {
     "grid": "each row had a program and each element was written; only the values were off.",
     "guard too late": "no lane left the tensor. `traffic` reported nothing.",
     "stale buffer": "a second call gave the same values as the first one, and no buffer was kept.",
-    "uninitialised": "masked lanes were given by `other=0.0`, and y was written before it was read.",
+    "uninitialised": "`other=0.0` said what masked lanes hold, and nobody reads y.",
     "changed input": "x was the same after the call.",
     "narrow sum": "float32 was wrong for 60 columns, and right for 64 with more summands.",
     "overflow": "numbers around 3 were wrong, and no result was infinite.",
@@ -181,9 +172,9 @@ SQUARE_SUM_MISTAKES = {
         "The squares are beyond what half precision holds: go to float32 before you multiply.",
     ),
     "last-block-only": (
-        lambda x, *, block=1024: x.flatten().split(block)[-1].pow(2).sum().reshape(1)
-        if x.numel()
-        else square_sum_ref(x),
+        lambda x, *, block=1024: (
+            x.flatten().split(block)[-1].pow(2).sum().reshape(1) if x.numel() else square_sum_ref(x)
+        ),
         "The result holds the last program's share alone. All programs add to one number.",
     ),
     "first-block-only": (
@@ -227,14 +218,20 @@ def after_a_large_row(M, N, first):
 GRADIENTS = [
     gradients("float32", 20, 16),
     gradients("40 columns in blocks of 16", 9, 40),
-    gradients("float16: 2,048, then 300 ones", 301, 5, dtype="float16", **after_a_large_row(301, 5, 2048)),
-    gradients("bfloat16: 256, then 100 ones", 101, 20, dtype="bfloat16", **after_a_large_row(101, 20, 256)),
+    gradients(
+        "float16: 2,048, then 300 ones", 301, 5, dtype="float16", **after_a_large_row(301, 5, 2048)
+    ),
+    gradients(
+        "bfloat16: 256, then 100 ones", 101, 20, dtype="bfloat16", **after_a_large_row(101, 20, 256)
+    ),
     gradients("float16 around 1", 200, 33, dtype="float16", mean=1.0),
     gradients("columns side by side in memory", 6, 8, layout="transposed", raises=ValueError),
 ]
 
 HIDDEN_GRADIENTS = [
-    gradients("float16: 4,096, then 200 ones", 201, 7, dtype="float16", **after_a_large_row(201, 7, 4096)),
+    gradients(
+        "float16: 4,096, then 200 ones", 201, 7, dtype="float16", **after_a_large_row(201, 7, 4096)
+    ),
     gradients("bfloat16 around 2", 150, 18, dtype="bfloat16", mean=2.0),
     gradients("one row", 1, 70, block=64, dtype="float16"),
     gradients("one column", 90, 1, block=64, mean=-1.0),
@@ -307,8 +304,8 @@ def prompts(note, B, L, D, P, layout="contiguous", **more):
 
 
 PROMPTS = [
-    prompts("one prompt", 1, 5, 8, 16),
     prompts("two prompts", 2, 3, 8, 16),
+    prompts("one prompt", 1, 5, 8, 16),
     prompts("three prompts, an odd number of pairs", 3, 4, 6, 16),
     prompts("gaps between the tokens", 2, 4, 8, 12, layout="strided"),
     prompts("half precision", 2, 3, 16, 8, dtype="float16"),
@@ -450,7 +447,7 @@ PICKED_AGAINST = {
     "grid": "each token had a program, and all values were right.",
     "padding": "all values were right, and no lane is added to another.",
     "stale buffer": "every call gave the right values, and no buffer was kept.",
-    "uninitialised": "the lane was outside the tensor, as `traffic` said, and not inside and unwritten.",
+    "uninitialised": "`traffic` said that the lane was outside. Inside the tensor all was written.",
     "changed input": "the kernel stores to `out` alone.",
     "narrow sum": "all values were right, and nothing is summed.",
     "overflow": "all values were right. An overflow makes an infinity and no access.",

@@ -9,10 +9,14 @@ ROWS, COLUMNS, SIDE = 6, 11, 11.0
 # (which cells are wrong, where that is, what to suspect)
 PLACES = (
     (lambda m, n: n >= 8, "the last columns", ("a mask, or the last", "tile has no program")),
-    (lambda m, n: True, "every column, some sizes", ("masked lanes in a", "sum or a maximum")),
+    (lambda m, n: True, "all, for some sizes", ("masked lanes in a", "sum or a maximum")),
     (lambda m, n: m >= 1, "all rows but row 0", ("a stride, or a number", "in an address")),
     (lambda m, n: m >= 3, "the second batch", ("what the batch adds", "to an address")),
-    (lambda m, n: (m * 7 + n * 5) % 9 < 2, "other cells each time", ("a race, or memory", "that nobody wrote")),
+    (
+        lambda m, n: (m * 7 + n * 5) % 9 < 2,
+        "other cells each time",
+        ("a race, or memory", "that nobody wrote"),
+    ),
 )
 
 

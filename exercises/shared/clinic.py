@@ -1,4 +1,4 @@
-"""What the pages of the clinic share: a cause is named first, and judged once the kernel is mended."""
+"""What the pages of the clinic share: a cause is named first, and judged last."""
 
 
 def diagnosis(key, cause, against, first=()):
