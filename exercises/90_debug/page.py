@@ -117,11 +117,12 @@ def standardise_kernel(x_ptr, y_ptr, N, eps, BLOCK_N: tl.constexpr):
     pid_m = tl.program_id(axis=0).to(tl.int64)
     offs_n = tl.arange(0, BLOCK_N)
     mask_n = offs_n < N
-    x = tl.load(x_ptr + pid_m * N + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+    x_ptrs = x_ptr + pid_m * N + offs_n
 
+    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
     mean = tl.sum(x, axis=0) / N
     ### BEGIN SOLUTION
-    # masked lanes hold 0 - mean after a bare difference, and the variance would count them
+    # a bare difference makes masked lanes 0 - mean, and the variance counts them
     centred = tl.where(mask_n, x - mean, 0.0)
     ### BROKEN
     # centred = x - mean

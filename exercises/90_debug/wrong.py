@@ -57,7 +57,7 @@ MUTANTS = {
         Mutant("lanes_hold_one", ("wrong-values", "off-by-row"), (OTHER, OTHER.replace("0.0", "1.0"))),
         Mutant("where_turned_round", ("wrong-values", "off-by-row", "zeros"), (CENTRED, "centred = tl.where(mask_n, 0.0, x - mean)")),
         Mutant("mean_of_the_mask", "still-ill", (CENTRED, "centred = tl.where(mask_n, x, 0.0) - mean")),
-        Mutant("no_mask_at_the_load", ("reads-outside", "wrong-values"), (f"offs_n, {OTHER}", "offs_n).to(tl.float32)")),
+        Mutant("no_mask_at_the_load", ("reads-outside", "wrong-values"), (f"x_ptrs, {OTHER}", "x_ptrs).to(tl.float32)")),
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race", "wrong-values"), (STORE, STORE.replace(", mask=mask_n", ""))),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def standardise(x, eps=1e-5):\n    require_contiguous(x)\n    return torch.nn.functional.layer_norm(x, x.shape[1:], eps=eps)\n\n\ndef standardise_cause():\n    return 'padding'\n"),
     ],
