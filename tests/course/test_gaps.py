@@ -327,6 +327,12 @@ def test_the_instructors_text_of_a_patient_ends_with_it_mended():
     assert "\n".join(kept) == gaps.learner_text(PATIENT)
 
 
+def test_a_patient_that_returns_nothing_ends_before_the_stub():
+    text = gaps.instructor_text(PATIENT.replace("    return y\n", ""))
+    stub = '    raise NotImplementedError("TODO: fill in scale_cause")'
+    assert text.endswith(f"    return\n    ### END SOLUTION\n{stub}")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
@@ -336,7 +342,7 @@ def test_the_instructors_text_of_a_patient_ends_with_it_mended():
             '    return "mask"\n    ### BROKEN\n    # return 1\n',
             "no last function",
         ),
-        ("    return y\n", "    y.sum()\n", "no last function"),
+        ("def scale(x):", "@triton.jit\ndef scale(x):", "no last function"),
     ],
 )
 def test_a_patient_that_cannot_be_given_out_is_named(old: str, new: str, problem: str):

@@ -240,11 +240,14 @@ def _mended_at_the_end(text: str, found: list[Gap]) -> str:
     lines = text.splitlines()
     above = solved_text("\n".join(lines[: max(top - 1, 0)])).rstrip()
     body = ast.parse(above).body
-    ends = bool(body) and isinstance(body[-1], ast.FunctionDef) and _leaves(body[-1].body[-1])
-    if last.broken is not None or any(gap.broken is None for gap in others) or not ends:
+    wrapper = body[-1] if body else None
+    plain = isinstance(wrapper, ast.FunctionDef) and not is_kernel(wrapper)
+    if last.broken is not None or any(gap.broken is None for gap in others) or not plain:
         problem = "an answer that is to be mended has no last function with a gap of its own"
-        mend = "end the cell with one, below a function that returns"
+        mend = "end the cell with one, below the wrapper"
         raise GapError(last.begin, problem, mend)
+    if not _leaves(wrapper.body[-1]):
+        above += f"\n{last.indent}return"  # the stub of the gap stands below it
     given = learner_text(text).splitlines()
     at = given.index(last.indent + YOUR_CODE)
     region = [*lines[last.begin - 1 : last.end - 1], "", "", above, lines[last.end - 1]]
