@@ -563,4 +563,4 @@ check(picked_logits)
 # - Loosening a tolerance until the test passes. Patient 1 would pass.
 # - Blaming the compiler. It happens, and rarely.
 #
-# Next: the [contents](../README.md) of the course.
+# Next: [92_debug_hard](92_debug_hard.ipynb), with five bugs that hide.

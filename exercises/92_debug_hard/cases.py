@@ -48,9 +48,11 @@ def any_order(fn, say):
     with backwards():
         fn(dy, 0.5, block=block)
     wrong = [int(t) for t in (dy != want).any(1).nonzero()]
+    # Other rows, or the last one, are wrong for other reasons: the cases tell of these.
+    borders = [t for t in wrong if (t + 1) % block == 0 and t + 1 < T]
     shown = ", ".join(map(str, wrong[:4])) + (" and others" if len(wrong) > 4 else "")
     how = "if the last program runs first, " if DEVICE == "cpu" else ""
-    assert not wrong or len(wrong) > T // 2, (
+    assert not wrong or borders != wrong, (
         f"The complaint is still there: {how}these of {T} rows are wrong: {shown}."
     )
 
@@ -111,12 +113,13 @@ def window_attend_ref(q, k, v, window):
     return (k @ q * q.shape[0] ** -0.5).softmax(0) @ v
 
 
-def keys(note, T, D, window, block=16, raises=None, **more):
+def keys(note, T, D, window, block=16, raises=None, tilt=0.0, **more):
+    """tilt: of q one way and of k the other, so that all scores are far below 0."""
     dtype = more.pop("dtype", "float32")
     return case(
         note,
-        q=tensor(D, **more),
-        k=tensor(T, D, **more),
+        q=tensor(D, mean=tilt, **more),
+        k=tensor(T, D, mean=-tilt, **more),
         v=tensor(T, D),
         window=window,
         options={"block": block},
@@ -132,6 +135,7 @@ KEYS = [
     keys("the first tile is not seen", 70, 8, 48),
     keys("a window of one key, many tiles", 90, 4, 1),
     keys("large scores", 50, 8, 20, scale=8.0),
+    keys("all scores far below 0", 40, 8, 30, tilt=8.0),
     keys("half precision", 60, 16, 24, dtype="float16"),
     keys("no window", 8, 8, 0, raises=ValueError),
 ]
@@ -159,6 +163,13 @@ def padded_window(q, k, v, window, *, block=16):
     return s.exp() @ v[-window:] / total
 
 
+def from_zero(q, k, v, window):
+    """float32, as a kernel has it: the exponentials vanish."""
+    s = (k[-window:] @ q * q.shape[0] ** -0.5).float()
+    p = torch.exp(s - s.max().clamp_min(0.0)).double()
+    return p @ v[-window:] / p.sum()
+
+
 WINDOW_MISTAKES = {
     STILL: (
         first_tiles,
@@ -179,6 +190,10 @@ WINDOW_MISTAKES = {
     "unseen-keys-count": (
         padded_window,
         "Keys that are not seen take part with the score 0. They must not take part at all.",
+    ),
+    "maximum-from-0": (
+        from_zero,
+        "All scores are far below 0 here: with a maximum that begins at 0, exponentials vanish.",
     ),
     "zero-for-NaN": (
         lambda q, k, v, window, *, block=16: (
@@ -205,8 +220,8 @@ WINDOW_AGAINST = {
 
 def attention_digits(dtype):
     whole = rounded_once(64)(dtype)
-    because = f"{whole.because}; scores of up to a hundred in float32"
-    return Tolerance(whole.relative + 1e-5, whole.of_row_max, 2e-5, because)
+    because = f"{whole.because}; scores of up to 200 in float32"
+    return Tolerance(whole.relative + 1e-5, whole.of_row_max, 1e-4, because)
 
 
 # --- row_squares
@@ -329,7 +344,7 @@ def cached(note, S, D, slots, layout="contiguous", width=None, **more):
 CACHED = [
     cached("every token has a slot", 6, 8, (4, 0, 5)),
     cached("one padding token", 6, 8, (2, -1, 3)),
-    cached("nothing but padding", 3, 16, (-1, -1)),
+    cached("nearly nothing but padding", 3, 16, (-1, 1, -1)),
     cached("slot 0, and columns that are no power of two", 5, 11, (-1, 0, 4)),
     cached("another negative number", 5, 4, (-3, 1)),
     cached("half precision", 8, 20, (7, -1, 2, -1), dtype="float16"),

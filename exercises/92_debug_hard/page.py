@@ -144,7 +144,8 @@ def shift_gradient_cause():
 # <details><summary>Hint 2: where to look</summary>
 #
 # Below, rows 15 and 31 are wrong if the last program runs first. What have they in common? In the usual
-# order, when is row 16 read, and when is it written?
+# order, when is row 16 read, and when is it written? `traffic(shift_gradient, dy, 0.5)` names a cell at
+# which two programs meet.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
