@@ -408,7 +408,7 @@ def cache_rows_kernel(rows_ptr, slots_ptr, cache_ptr, D, BLOCK_D: tl.constexpr):
 
 
 def cache_rows(cache, rows, slots):
-    """Put rows [T, D] into cache [S, D] at slots [T], int64, each once; a negative slot: nowhere."""
+    """Put rows [T, D] into cache [S, D] at slots [T], int64, each once; negative: nowhere."""
     require_contiguous(cache, rows, slots)
     T, D = rows.shape
     if cache.shape[1] != D or slots.shape != (T,):
