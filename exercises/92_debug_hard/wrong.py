@@ -71,6 +71,7 @@ MUTANTS = {
         Mutant("starts_at_zero", "maximum-from-0", (START, "m_i, l_i = 0.0, 0.0")),
         Mutant("NaN_made_zero_at_the_end", ("zero-for-NaN", "still-ill", "zeros"), (START, MINUS), (ATTENDED, "o = acc / l_i\n    tl.store(o_ptr + offs_d, tl.where(o == o, o, 0.0))")),
         Mutant("unseen_keys_score_0", ("unseen-keys-count", "wrong-values"), (START, MINUS), ("axis=1), float(\"-inf\"))", "axis=1), 0.0)")),
+        Mutant("starts_at_minus_100", "maximum-from-0", (START, "m_i, l_i = -100.0, 0.0")),
         Mutant("everything_seen", "everything-seen", (START, MINUS), (SEEN, "seen = offs_t < T")),
         Mutant("window_from_zero_on", ("everything-seen", "wrong-values"), (SEEN, SEEN.replace(">= T - window", ">= 0"))),
         Mutant("one_key_too_few", ("one-key-too-few", "nan", "still-ill", "zero-for-NaN"), (SEEN, SEEN.replace(">=", ">"))),
@@ -139,6 +140,7 @@ MUTANTS = {
 VARIANTS = {
     "shift_gradient": [
         Variant("one_program_has_all_rows", (COPY, "x, y = dy, dy"), (SHIFT_GRID, "block = max(T, 1)\n    grid = (min(T, 1),)")),
+        Variant("copied_into_memory_of_its_own", (COPY, "x, y = torch.empty_like(dy), dy\n    x.copy_(dy)")),
         Variant("names_of_its_own", (COPY, "before = dy.clone()\n    x, y = before, dy")),
         Variant("programs_of_columns", replace="@triton.jit\ndef shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):\n    offs_d = tl.program_id(axis=0) * BLOCK_D + tl.arange(0, BLOCK_D)\n    mask_d = offs_d < D\n    y_ptrs = y_ptr + offs_d\n    row = tl.load(y_ptrs, mask=mask_d & (T > 0), other=0.0)\n    for t in range(T):\n        after = tl.load(y_ptrs + D, mask=mask_d & (t + 1 < T), other=0.0)\n        tl.store(y_ptrs, row + a * after, mask=mask_d)\n        row = after\n        y_ptrs += D\n\n\ndef shift_gradient(dy, a, block=16):\n    require_contiguous(dy)\n    T, D = dy.shape\n    shift_gradient_kernel[(triton.cdiv(D, 4),)](dy, a, T, D, BLOCK_D=4)\n\n\ndef shift_gradient_cause():\n    return \"race\"\n"),
         Variant("tiles_from_a_copy", replace="@triton.jit\ndef shift_gradient_kernel(x_ptr, y_ptr, a, n, D, BLOCK: tl.constexpr):\n    offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n    after = tl.load(x_ptr + offs + D, mask=offs + D < n, other=0.0)\n    tl.store(y_ptr + offs, x + a * after, mask=offs < n)\n\n\ndef shift_gradient(dy, a, block=16):\n    require_contiguous(dy)\n    n = dy.numel()\n    shift_gradient_kernel[(triton.cdiv(n, 64),)](dy.clone(), dy, a, n, dy.shape[1], BLOCK=64)\n\n\ndef shift_gradient_cause():\n    return \"race\"\n"),
