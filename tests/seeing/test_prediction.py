@@ -225,6 +225,7 @@ DERIVED = {
     "50_split_kv_decode": (134.2, 25_600, 33),
     "53_scan": (16_000, 32_768, 131_072, 16_384),
     "54_linear_cross_entropy": (1051, 65.7, 24_000),
+    "55_sampling": (8_000, 208_000, 2),
     "63_gluon_pipeline": (65_536, 10, 49_152),
     "64_gluon_matmul": (3, 208),
     "65_gluon_attention": (4, 192),
