@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: LayerNorm, one row for many programs
-#   minutes: 45
+#   minutes: 50
 #   needs: interpreter
 #   requires: [11_rmsnorm_split, 13_layernorm]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
