@@ -5,7 +5,9 @@ from types import SimpleNamespace
 import torch
 import triton
 
+from tritonbook import DEVICE, traffic
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.seeing.tiles import CannotShow
 
 # --- column_sums
 
@@ -103,6 +105,20 @@ SUM_MISTAKES = {
         "This is the mean of each column. Its sum is asked for.",
     ),
 }
+
+
+def stored_once(fn):
+    """In the interpreter, where every store is seen."""
+    try:
+        moved = traffic(fn, torch.ones(150, 16, device=DEVICE), torch.float32).tensors
+    except CannotShow:
+        return
+    times = sum(tensor.written for tensor in moved) / (16 * 4)
+    assert times <= 1, (
+        f"The values are right, but each sum is stored {times:.3g} times. The store comes after "
+        "the loop, when the sums are whole."
+    )
+
 
 SUMS = [
     case("one tile", partials=tensor(64, 16, dtype="float32"), out=torch.float32),
@@ -649,6 +665,7 @@ CHECKS = {
         launches=1,
         terms=lambda partials, dtype: max(partials.shape[0], 1),
         mistakes=SUM_MISTAKES,
+        also=[stored_once],
     ),
     "layernorm_backward": Check(
         layernorm_backward_ref,
