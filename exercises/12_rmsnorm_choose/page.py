@@ -25,7 +25,7 @@ setup()
 # ## The idea
 #
 # Page 11 had few long rows, and too few programs. Some models also normalise short rows: 64 or 128
-# elements, one row for each token and attention head. A million such rows start a million programs,
+# elements, one row for each token and attention head. A million rows of 64 start a million programs,
 # and each of them moves 256 bytes. An H100 needs 0.6 nanoseconds to start a program. It copies 256
 # bytes in a seventh of that.
 #
