@@ -302,6 +302,14 @@ DX_MISTAKES = {
         in_place_of(dx=lambda s: s.r * (s.g - s.g_mean - s.x_hat * average(s.g * s.x))),
         "mean(g x) stands in dx. It is mean(g x_hat).",
     ),
+    "projection-of-g": (
+        in_place_of(dx=lambda s: s.r * (s.g - s.g_mean - s.x_hat * s.g_mean)),
+        "mean(g) stands twice in dx. x_hat is multiplied by mean(g x_hat).",
+    ),
+    "x-hat-alone": (
+        in_place_of(dx=lambda s: s.r * (s.g - s.g_mean - s.x_hat)),
+        "x_hat is subtracted as it is. It has to be multiplied by mean(g x_hat) first.",
+    ),
     "projection-on-x": (
         in_place_of(dx=lambda s: s.r * (s.g - s.g_mean - s.x * s.gx_mean)),
         "mean(g x_hat) multiplies x. It multiplies x_hat.",
@@ -548,6 +556,10 @@ RMS_MISTAKES = {
         rms_in_place_of(dx=lambda s: s.r * (s.g - s.x_hat * s.g_mean)),
         "mean(g) stands in dx. It is mean(g x_hat).",
     ),
+    "x-hat-alone": (
+        rms_in_place_of(dx=lambda s: s.r * (s.g - s.x_hat)),
+        "x_hat is subtracted as it is. It has to be multiplied by mean(g x_hat) first.",
+    ),
     "sum-in-the-projection": (
         rms_in_place_of(dx=lambda s: s.r * (s.g - s.x_hat * s.N * s.gx_mean)),
         "The mean of g x_hat is a sum in dx. Divide it by N.",
@@ -579,6 +591,10 @@ RMS_MISTAKES = {
     "root-for-its-inverse": (
         rms_with_other(r=lambda s: torch.sqrt(s.mean_square + s.eps)),
         "This multiplies by the root. Take one over it: `tl.rsqrt`.",
+    ),
+    "mean-of-x-in-the-root": (
+        rms_with_other(r=lambda s: torch.rsqrt(average(s.x) + s.eps)),
+        "The root is that of the mean of x. It is that of the mean of its squares.",
     ),
     "variance-in-the-root": (
         rms_with_other(r=lambda s: torch.rsqrt(s.mean_square - average(s.x).pow(2) + s.eps)),
