@@ -54,19 +54,18 @@ draw.draw_sort(experts, E=4)
 
 # %%
 @triton.jit
-def count_kernel(experts_ptr, counts_ptr, N, BLOCK_N: tl.constexpr, BLOCK_E: tl.constexpr):
-    """counts[e] = how many choices have expert e.
+def count_kernel(experts_ptr, counts_ptr, N, BLOCK_N: tl.constexpr):
+    """counts[e] = how many choices have expert e, for 4 experts.
 
-    One program = all N choices.
-    Assumes BLOCK_N >= N.
+    One program = all N choices; assumes BLOCK_N >= N.
     """
     offs_n = tl.arange(0, BLOCK_N)
     experts = tl.load(experts_ptr + offs_n, mask=offs_n < N, other=0)
-    tl.store(counts_ptr + tl.arange(0, BLOCK_E), tl.histogram(experts, BLOCK_E))
+    tl.store(counts_ptr + tl.arange(0, 4), tl.histogram(experts, 4))
 
 
 counts = experts.new_empty(4)
-count_kernel[(1,)](experts, counts, 12, BLOCK_N=16, BLOCK_E=4)
+count_kernel[(1,)](experts, counts, 12, BLOCK_N=16)
 counts
 
 # %% [markdown]
@@ -143,7 +142,7 @@ def route_kernel(
     z = z.to(tl.float32)
     chosen = tl.full((BLOCK_K,), float("-inf"), tl.float32)  # logits of the best
 
-    # TODO: k times the best: store its number, keep its logit; then the weights (about 7 lines)
+    # TODO: k times the best, its number stored; then the weights (about 7 lines)
     ### BEGIN SOLUTION
     for j in range(k):
         expert = tl.argmax(z, axis=0)
@@ -162,11 +161,9 @@ def route(logits, k):
         raise ValueError("logits must be contiguous (T, E), and k from 1 to E")
     weights = torch.empty((T, k), dtype=torch.float32, device=logits.device)
     experts = torch.empty((T, k), dtype=torch.int32, device=logits.device)
-    BLOCK_E, BLOCK_K = triton.next_power_of_2(E), triton.next_power_of_2(k)
+    blocks = {"BLOCK_E": triton.next_power_of_2(E), "BLOCK_K": triton.next_power_of_2(k)}
     if T > 0:
-        route_kernel[(T,)](
-            logits, weights, experts, E, k, BLOCK_E=BLOCK_E, BLOCK_K=BLOCK_K, num_warps=1
-        )
+        route_kernel[(T,)](logits, weights, experts, E, k, **blocks, num_warps=1)
     return weights, experts
 
 # %% [markdown] tags=["hint"] key="route"
@@ -219,7 +216,9 @@ check(route)
 
 # %% tags=["answer"] key="sort_by_expert"
 @triton.jit
-def offsets_kernel(experts_ptr, offsets_ptr, N, E, BLOCK_N: tl.constexpr, BLOCK_E: tl.constexpr):
+def offsets_kernel(
+    experts_ptr, offsets_ptr, N, E, BLOCK_N: tl.constexpr, BLOCK_E: tl.constexpr
+):
     """offsets[e] = how many choices have an expert below e, for e = 0 ... E.
 
     One program = all N choices, in tiles.
@@ -245,7 +244,7 @@ def order_kernel(experts_ptr, offsets_ptr, order_ptr, N, BLOCK_N: tl.constexpr):
     """
     expert = tl.program_id(0)
     place = tl.load(offsets_ptr + expert)
-    # TODO 2: for each tile: which are mine, where do they go, the next place (about 7 lines)
+    # TODO 2: for each tile: its own choices, their places, next `place` (about 7 lines)
     ### BEGIN SOLUTION
     for start in range(0, N, BLOCK_N):
         offs_n = start + tl.arange(0, BLOCK_N)
@@ -346,7 +345,8 @@ from tritonbook import matmul_tile
 @triton.jit
 def grouped_matmul_kernel(
     x_ptr, w_ptr, order_ptr, offsets_ptr, y_ptr, E, D, F, k,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_E: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+    BLOCK_E: tl.constexpr,
 ):
     """y[c] = x[c // k] @ w[expert of c], for the choices c in order.
 
@@ -356,7 +356,7 @@ def grouped_matmul_kernel(
     tile, offs_e = tl.program_id(0), tl.arange(0, BLOCK_E)
     begins = tl.load(offsets_ptr + offs_e, mask=offs_e < E, other=0)
     ends = tl.load(offsets_ptr + offs_e + 1, mask=offs_e < E, other=0)
-    # TODO 1: the tile's expert, and first and end of its choices in order (about 8 lines)
+    # TODO 1: the tile's expert; first and end of its places (about 8 lines)
     ### BEGIN SOLUTION
     tiles = tl.cdiv(ends - begins, BLOCK_M)
     tiles_to = tl.cumsum(tiles, axis=0)
@@ -532,15 +532,15 @@ steps = bench(
     title="Route and sort 8192 tokens, 8 of 128 experts", stored="moe_steps",
 )
 
-# %% tags=["predict"]
-from tritonbook import predict
-
 
 def one_token():
     order, offsets = sort_by_expert(torch.tensor([[5, 2]], device=DEVICE, dtype=torch.int32), 8)
     x, w = torch.randn(1, 32, device=DEVICE), torch.randn(8, 32, 64, device=DEVICE)
     return traffic(grouped_matmul, x, w, order, offsets, 2)
 
+
+# %% tags=["predict"]
+from tritonbook import predict
 
 predict(
     {
@@ -549,7 +549,7 @@ predict(
         "flops done for each one needed, for this token, in tiles of 16 rows": None,
     },
     measured=[
-        lambda: sum(triton.cdiv(count, 16) for count in [25, 1, 1, 1, 1, 1, 1, 1]),
+        lambda: triton.cdiv(torch.tensor([25, 1, 1, 1, 1, 1, 1, 1]), 16).sum().item(),
         lambda: one_token()["w"].read,
         lambda: one_token().flops / (2 * 2 * 32 * 64),
     ],
