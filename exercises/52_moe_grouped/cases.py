@@ -3,7 +3,9 @@
 import torch
 import triton
 
+from tritonbook import DEVICE, hook_launch
 from tritonbook.checking import Check, case, tensor
+from tritonbook.port.idle_lanes import hold_zero
 
 from .page import grouped_matmul_ref, grouped_tile, route_ref, sort_by_expert_ref
 
@@ -81,9 +83,20 @@ def chosen(key):
     return wrong
 
 
-def always_the_best(logits, k):
-    weights, experts = route_ref(logits, k)
-    return torch.full_like(weights, 1 / k), experts[:, :1].expand(experts.shape)
+def winner_made_zero(logits, k):
+    z, kept, experts = logits.clone(), [], []
+    for _ in range(k):
+        best = z.max(1, keepdim=True)
+        kept.append(best.values)
+        experts.append(best.indices)
+        z.scatter_(1, best.indices, 0)
+    return torch.cat(kept, 1).softmax(1).to(torch.float32), torch.cat(experts, 1).to(torch.int32)
+
+
+def next_best_kept(logits, k):
+    best, experts = best_of(logits, k)
+    following = torch.nn.functional.pad(logits, (0, 1), value=-torch.inf)
+    return best_of(following, k + 1)[0][:, 1:].softmax(1).to(torch.float32), experts
 
 
 def last_of_equals(logits, k):
@@ -99,14 +112,14 @@ def of_vanished(logits, k):
     return best.softmax(1).to(torch.float32), experts
 
 
-def other_way(of_weights, of_experts):
-    def wrong(logits, k):
-        weights, experts = route_ref(logits, k)
-        return weights.flip(1) if of_weights else weights, experts.flip(
-            1
-        ) if of_experts else experts
+def backwards_ref(logits, k):
+    weights, experts = route_ref(logits, k)
+    return weights.flip(1), experts.flip(1)
 
-    return wrong
+
+def one_short(best, z):
+    k = best.shape[1]
+    return torch.nn.functional.pad(best[:, : k - 1].softmax(1), (0, 1))
 
 
 ROUTE_MISTAKES = {
@@ -114,10 +127,6 @@ ROUTE_MISTAKES = {
         weighted(lambda best, z: torch.exp(best - z.logsumexp(1, keepdim=True))),
         "These are shares of all E experts. Divide by the sum over the k best: a token's weights "
         "add up to 1.",
-    ),
-    "same-expert-again": (
-        always_the_best,
-        "The same expert wins k times. Make the lane of a winner minus infinity.",
     ),
     "last-of-equals": (
         last_of_equals,
@@ -128,19 +137,20 @@ ROUTE_MISTAKES = {
         "Small exponentials are all 0 in float32, and then equal. Take the best by their logits.",
     ),
     "smallest": (chosen(lambda z: z), "These are the k smallest logits."),
+    "winner-made-zero": (
+        winner_made_zero,
+        "A winner's lane became 0, and beats what is negative. Make it minus infinity.",
+    ),
+    "next-best-kept": (
+        next_best_kept,
+        "The logits that were kept are those of the next best. Keep a winner's logit before its "
+        "lane becomes minus infinity.",
+    ),
     "first-ones": (
         chosen(lambda z: torch.arange(z.shape[1]).expand(z.shape)),
         "These are experts 0 to k - 1, whatever their logits.",
     ),
-    "both-backwards": (other_way(True, True), "The best comes last. It comes first."),
-    "experts-backwards": (
-        other_way(False, True),
-        "The experts are the wrong way round, and no longer belong to their weights.",
-    ),
-    "weights-backwards": (
-        other_way(True, False),
-        "The weights are the wrong way round, and no longer belong to their experts.",
-    ),
+    "best-comes-last": (backwards_ref, "The best comes last. It comes first."),
     "maximum-not-subtracted": (
         weighted(lambda best, z: torch.exp(best.float()) / torch.exp(best.float()).sum(1, True)),
         "The exponentials overflow or vanish. Subtract the largest logit first.",
@@ -167,7 +177,12 @@ ROUTE_MISTAKES = {
     ),
     "mean": (
         weighted(lambda best, z: torch.full_like(best, 1 / best.shape[1])),
-        "All k weights are equal. Does each lane of `chosen` get a logit of its own?",
+        "All k weights are equal. Did the same expert win k times, or did each lane of `chosen` "
+        "get the same logit?",
+    ),
+    "one-short": (
+        weighted(one_short),
+        "The last of the k best has no weight. Does the loop take k steps?",
     ),
 }
 
@@ -194,12 +209,13 @@ def sort_case(note, given, k, E, block=16):
 
 
 SORTS = [
+    # wrong counts lead to no place outside of order here, so they are found as such
+    sort_case("all choose the first of 3", [0] * 18, 2, 3),
     sort_case("one tile", [2, 0, 0, 3, 2, 3, 0, 2, 3, 2, 0, 2], 2, 4),
     sort_case("35 choices in tiles of 16", 35, 1, 4),
     sort_case("20 tokens, 2 of 5 experts", 20, 2, 5),
     sort_case("8 experts, three of them with no choice", [5, 2] * 9 + [1, 6, 3], 3, 8),
     sort_case("all choose the last of 3", [2] * 21, 3, 3),
-    sort_case("all choose the first of 3", [0] * 18, 2, 3),
     sort_case("one tile that is full", 8, 2, 3),
     case(
         "64-bit experts",
@@ -229,21 +245,47 @@ def ordered(change):
     """A mistake in the order alone: change(order, experts of all choices, k, width of a tile)."""
 
     def wrong(experts, E, *, block=4096):
-        order, offsets = sort_by_expert_ref(experts, E)
+        offsets, order = sort_by_expert_ref(experts, E)
         width = min(block, triton.next_power_of_2(max(1, len(order))))
-        return change(order, experts.flatten(), experts.shape[1], width).to(torch.int32), offsets
+        changed = change(order, experts.flatten(), experts.shape[1], width)
+        return offsets, changed.to(torch.int32)
 
     return wrong
 
 
 def counted(change):
-    """A mistake in the offsets alone: change(offsets)."""
+    """A mistake in the offsets alone: change(experts of all choices, E, width of a tile)."""
 
-    def wrong(experts, E):
-        order, offsets = sort_by_expert_ref(experts, E)
-        return order, change(offsets).to(torch.int32)
+    def wrong(experts, E, *, block=4096):
+        offsets, order = sort_by_expert_ref(experts, E)
+        width = min(block, triton.next_power_of_2(max(1, len(order))))
+        return change(experts.flatten(), E, width).to(torch.int32), order
 
     return wrong
+
+
+def padded_with(expert):
+    """Masked lanes of the last tile are choices of an expert, a number or a function of E."""
+
+    def change(experts, E, width):
+        return offsets_of(
+            torch.nn.functional.pad(experts, (0, -len(experts) % width), value=expert(E)), E
+        )
+
+    return change
+
+
+def offsets_of(experts, E):
+    return torch.nn.functional.pad(torch.bincount(experts, minlength=E).cumsum(0), (1, 0))
+
+
+def ends_for_begins(experts, E, width):
+    ends = offsets_of(experts, E)[1:]
+    return torch.cat([ends, ends[-1:]])
+
+
+def whole_tiles(experts, E, width):
+    return offsets_of(experts[: len(experts) // width * width], E)
 
 
 def backwards(order, experts, k, width):
@@ -259,6 +301,32 @@ def places(order, experts, k, width):
 
 
 SORT_MISTAKES = {
+    "padding-is-expert-0": (
+        counted(padded_with(lambda E: 0)),
+        "Masked lanes were counted for expert 0. They need a bin that is no expert's, such as E.",
+    ),
+    "padding-is-the-last-expert": (
+        counted(padded_with(lambda E: E - 1)),
+        "Masked lanes were counted for expert E - 1. They need a bin that is no expert's, such "
+        "as E.",
+    ),
+    "counted-up": (
+        counted(ends_for_begins),
+        "`offsets[e]` is where expert e ends. Is it the sum of the counts before e, and does nobody "
+        "count it up later?",
+    ),
+    "last-tile-counted": (
+        counted(lambda experts, E, width: offsets_of(experts.split(width)[-1], E)),
+        "Only the last tile was counted. Add the counts of all tiles.",
+    ),
+    "first-tile-counted": (
+        counted(lambda experts, E, width: offsets_of(experts[:width], E)),
+        "Only the first tile was counted. Does the walk reach the end?",
+    ),
+    "whole-tiles-counted": (
+        counted(whole_tiles),
+        "The last tile, which is not full, was not counted.",
+    ),
     "falling-order": (
         ordered(backwards),
         "The choices of an expert stand in falling order. The first goes to `place`.",
@@ -293,13 +361,13 @@ TILE = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 16, "num_warps": 4, "num_stages
 
 def grouped_case(note, given, k, E, D, F, tile=TILE, dtype="float32"):
     experts = experts_of(given, k, E)
-    order, offsets = sort_by_expert_ref(experts, E)
+    offsets, order = sort_by_expert_ref(experts, E)
     return case(
         note,
         x=tensor(len(experts), D),
         w=tensor(E, D, F),
-        order=tensor(len(order), dtype="int32", values=lambda *_: order),
         offsets=tensor(E + 1, dtype="int32", values=lambda *_: offsets),
+        order=tensor(len(order), dtype="int32", values=lambda *_: order),
         k=k,
         options={"tile": tile},
         dtype=dtype,
@@ -314,13 +382,15 @@ GROUPS = [
     grouped_case("few choices, many experts", [8, 1, 5, 0, 3, 6], 2, 9, 16, 16),
     grouped_case("odd sizes", 15, 3, 5, 37, 19),
     grouped_case("one choice a token", 30, 1, 4, 16, 33),
-    grouped_case("half precision", 12, 2, 4, 32, 32, dtype="float16"),
+    grouped_case(
+        "half precision, the tile as it is", 80, 2, 2, 64, 256, tile=None, dtype="float16"
+    ),
     case(
         "rows for another number of tokens",
         x=tensor(5, 16),
         w=tensor(2, 16, 16),
-        order=tensor(8, dtype="int32", values="zeros"),
         offsets=tensor(3, dtype="int32", values="zeros"),
+        order=tensor(8, dtype="int32", values="zeros"),
         k=2,
         raises=ValueError,
     ),
@@ -337,7 +407,7 @@ HIDDEN_GROUPS = [
 ]
 
 
-def expert_of(order, offsets):
+def expert_of(offsets, order):
     """The expert at each place of order."""
     return torch.searchsorted(offsets[1:].contiguous(), torch.arange(len(order)), right=True)
 
@@ -348,11 +418,11 @@ def product(token, expert=None, row=None):
     They get place, choice, expert, k, T and E, as tensors and numbers.
     """
 
-    def wrong(x, w, order, offsets, k=1):
+    def wrong(x, w, offsets, order, k=1):
         given = {
             "place": torch.arange(len(order)),
             "choice": order.long(),
-            "expert": expert_of(order, offsets),
+            "expert": expert_of(offsets, order),
             "k": k,
             "T": len(x),
             "E": len(w),
@@ -368,6 +438,12 @@ def product(token, expert=None, row=None):
 
 def its_token(choice, k, **_):
     return choice // k
+
+
+def masked_rows_stored(x, w, offsets, order, k=1):
+    y = grouped_matmul_ref(x, w, offsets, order, k)
+    y[0] = 0
+    return y
 
 
 GROUP_MISTAKES = {
@@ -396,6 +472,11 @@ GROUP_MISTAKES = {
         product(its_token, expert=lambda expert, **_: torch.zeros_like(expert)),
         "Every choice met the matrix of expert 0.",
     ),
+    "masked-rows-stored": (
+        masked_rows_stored,
+        "Row 0 of y was overwritten with zeros. Lanes past the expert's end hold choice 0: mask "
+        "the store by `mask_m` too.",
+    ),
     "previous-matrix": (
         product(its_token, expert=lambda expert, **_: (expert - 1).clamp_min(0)),
         "Choices met the matrix of the expert before theirs.",
@@ -407,7 +488,37 @@ GROUP_MISTAKES = {
 }
 
 
-def most_programs(x, w, order, offsets, k=1, tile=None):
+def never_asks(fn):
+    """Whatever the offsets hold, the same grid starts: the CPU does not know them."""
+    grids = []
+
+    def note(call, kernel, grid, args, kwargs):
+        grids.append(tuple(grid(kwargs) if callable(grid) else grid))
+
+    x, w = torch.zeros(40, 16, device=DEVICE), torch.zeros(4, 16, 16, device=DEVICE)
+    order = torch.arange(40, device=DEVICE, dtype=torch.int32)
+    for ends in (40, 40, 40, 40), (1, 18, 20, 40):
+        offsets = torch.tensor([0, *ends], device=DEVICE, dtype=torch.int32)
+        with hook_launch(note):
+            fn(x, w, offsets, order, 1, TILE)
+    assert grids[0] == grids[1], (
+        f"The grid depends on what `offsets` holds: {grids[0]} and {grids[1]} for the same shapes. "
+        "To know it the CPU waits for the GPU. Take a bound that holds for any offsets."
+    )
+
+
+def zeros_do_not_help(fn):
+    """A GPU's masked lanes may hold anything where a load has no `other=`, 0 too."""
+    experts = torch.tensor([[1], [0], [1]], device=DEVICE, dtype=torch.int32)
+    with hold_zero():
+        offsets, _ = fn(experts, 2)
+    assert offsets.tolist() == [0, 1, 3], (
+        "A load has a mask and no `other=`, so its masked lanes may hold anything: 0, say, and the "
+        "histogram counts them for expert 0. Give them a bin that is no expert's."
+    )
+
+
+def most_programs(x, w, offsets, order, k=1, tile=None):
     tile = tile or grouped_tile(len(order), len(w), x.dtype)
     columns = triton.cdiv(w.shape[2], tile["BLOCK_N"])
     return (triton.cdiv(len(order), tile["BLOCK_M"]) + len(w)) * columns
@@ -429,8 +540,9 @@ CHECKS = {
         SORTS,
         HIDDEN_SORTS,
         launches=2,
-        results=("order", "offsets"),
+        results=("offsets", "order"),
         max_tile=lambda experts, E, block=4096: max(block, triton.next_power_of_2(E + 1)),
+        also=[zeros_do_not_help],
         mistakes=SORT_MISTAKES,
     ),
     "grouped_matmul": Check(
@@ -440,7 +552,8 @@ CHECKS = {
         launches=1,
         no_tf32=True,
         max_programs=most_programs,
-        terms=lambda x, w, order, offsets, k=1, tile=None: x.shape[1],
+        also=[never_asks],
+        terms=lambda x, w, offsets, order, k=1, tile=None: x.shape[1],
         mistakes=GROUP_MISTAKES,
     ),
 }
