@@ -323,8 +323,8 @@ draw.draw_tiles(offsets, order, BLOCK_M=3)
 # **synchronisation**: the CPU waits until the GPU has finished all that it was given. Then the GPU has
 # nothing to do, and waits for the CPU.
 #
-# So do not ask. N choices fill at most `N / BLOCK_M` tiles, and each expert has at most one that is not
-# full. Start `cdiv(N, BLOCK_M) + E` programs; one that finds no tile for itself returns.
+# So do not ask. N choices fill at most `N // BLOCK_M` tiles, and each expert has at most one that is
+# not full. Start `N // BLOCK_M + E` programs; one that finds no tile for itself returns.
 #
 # ## Task 3. One product for all
 #
@@ -413,7 +413,7 @@ def grouped_matmul(x, w, offsets, order, k=1, tile=None):
     tile = tile or grouped_tile(N, E, x.dtype)
     # TODO 4: the grid, without looking at offsets (1 line)
     ### BEGIN SOLUTION
-    grid = (triton.cdiv(N, tile["BLOCK_M"]) + E, triton.cdiv(F, tile["BLOCK_N"]))
+    grid = (N // tile["BLOCK_M"] + E, triton.cdiv(F, tile["BLOCK_N"]))
     ### END SOLUTION
     grouped_matmul_kernel[grid](
         x, w, offsets, order, y, E, D, F, k, BLOCK_E=triton.next_power_of_2(E), **tile
@@ -602,6 +602,7 @@ steps
 #   matrix.
 # - A cumulative sum that includes the own lane, where the places before were meant.
 # - A grid of `cdiv(N, BLOCK_M)`: right while tiles are full, too small when experts have few tokens.
+# - A sum over a comparison without `.to(tl.int32)`: Triton 3.2 adds bits, and 1 + 1 is 0.
 # - `c % T` for the token: right only where a token's choices stand T apart.
 #
 # </details>

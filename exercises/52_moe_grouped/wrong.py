@@ -31,7 +31,7 @@ X_ROWS = "x_rows = x_ptr + choices // k * D"
 W_E = "w_e = w_ptr + expert.to(tl.int64) * D * F"
 Y_PTRS = "y_ptrs = y_ptr + choices[:, None] * F + offs_n[None, :]"
 Y_STORE = "tl.store(y_ptrs, acc, mask=mask_m[:, None] & mask_n[None, :])"
-GRID = 'grid = (triton.cdiv(N, tile["BLOCK_M"]) + E, triton.cdiv(F, tile["BLOCK_N"]))'
+GRID = 'grid = (N // tile["BLOCK_M"] + E, triton.cdiv(F, tile["BLOCK_N"]))'
 
 MUTANTS = {
     "route": [
@@ -66,9 +66,10 @@ MUTANTS = {
         Mutant("last_tile_alone", "last-tile-counted", (COUNT, "counts = tl.histogram(experts, BLOCK_E)")),
         Mutant("first_tile_alone", "first-tile-counted", (WALK + LOAD, (WALK + LOAD).replace("range(0, N", "range(0, BLOCK_N"))),
         Mutant("last_tile_left_out", "whole-tiles-counted", (WALK + LOAD, (WALK + LOAD).replace("range(0, N", "range(0, N - BLOCK_N + 1"))),
+        Mutant("other_forgotten_in_the_order", "property", (OWN, OWN.replace(", other=-1", "")), only="interpreter"),
         Mutant("inclusive", ("out-of-bounds-store", "unwritten"), (PLACES, "places = place + tl.cumsum(ones, axis=0)")),
         Mutant("lanes_for_choices", "lane-for-choice", (STORE, STORE.replace("offs_n, mask", "tl.arange(0, BLOCK_N), mask"))),
-        Mutant("place_not_advanced", "unwritten", (NEXT, "pass")),
+        Mutant("place_not_advanced", "unwritten-tail", (NEXT, "pass")),
         Mutant("advanced_by_the_tile", ("out-of-bounds-store",), (NEXT, "place += BLOCK_N")),
         Mutant("advanced_first", ("out-of-bounds-store", "wrong-values"), (f"        {PLACES}\n        {STORE}\n        {NEXT}\n", f"        {NEXT}\n        {PLACES}\n        {STORE}\n")),
         Mutant("all_lanes_stored", ("race", "out-of-bounds-store", "wrong-values"), (STORE, STORE.replace(", mask=own", ", mask=offs_n < N"))),
@@ -86,10 +87,11 @@ MUTANTS = {
         Mutant("not_masked", "out-of-bounds-store", (MASK, "mask_m = offs_m >= 0")),
         Mutant("mask_of_the_tile", "out-of-bounds-store", (MASK, "mask_m = tl.arange(0, BLOCK_M) < end")),
         Mutant("one_row_too_many", "out-of-bounds-store", (MASK, "mask_m = offs_m <= end")),
-        Mutant("grid_too_small", "unwritten", (GRID, GRID.replace(" + E,", ","))),
+        Mutant("grid_too_small", "unwritten-tail", (GRID, GRID.replace(" + E,", ","))),
+        Mutant("grid_of_cdiv", "unwritten", (GRID, GRID.replace('N // tile["BLOCK_M"] + E', 'triton.cdiv(N, tile["BLOCK_M"])'))),
         Mutant("one_program_short", "unwritten", (GRID, GRID.replace(" + E,", " + E - 2,"))),
-        Mutant("tiles_of_choices_each", "too-many-programs", (GRID, GRID.replace('triton.cdiv(N, tile["BLOCK_M"]) + E', "N"))),
-        Mutant("every_expert_full_of_tiles", "too-many-programs", (GRID, GRID.replace('triton.cdiv(N, tile["BLOCK_M"]) + E', 'triton.cdiv(N, tile["BLOCK_M"]) * E'))),
+        Mutant("tiles_of_choices_each", "too-many-programs", (GRID, GRID.replace('N // tile["BLOCK_M"] + E', "N"))),
+        Mutant("every_expert_full_of_tiles", "too-many-programs", (GRID, GRID.replace('N // tile["BLOCK_M"] + E', 'triton.cdiv(N, tile["BLOCK_M"]) * E'))),
         Mutant("grid_from_offsets", "torch-compute", (GRID, 'grid = (int(((offsets[1:] - offsets[:-1] + tile["BLOCK_M"] - 1) // tile["BLOCK_M"]).sum()), triton.cdiv(F, tile["BLOCK_N"]))')),
         Mutant("grid_from_a_list", "property", (GRID, 'at = offsets.tolist()\n    grid = (sum(triton.cdiv(b - a, tile["BLOCK_M"]) for a, b in zip(at, at[1:])), triton.cdiv(F, tile["BLOCK_N"]))')),
         Mutant("tiles_rounded_down", "unwritten", (TILES, "tiles = (ends - begins) // BLOCK_M")),
@@ -139,6 +141,7 @@ VARIANTS = {
         Variant("first_by_where", (FIRST, "first = tl.sum(tl.where(offs_e == expert, begins + (tile - tiles_to + tiles) * BLOCK_M, 0), axis=0)"), (END, "end = tl.sum(tl.where(offs_e == expert, ends, 0), axis=0)")),
         Variant("before_by_maximum", (BEFORE, "tiles_before = tl.max(tl.where(offs_e < expert, tiles_to, 0), axis=0)")),
         Variant("tokens_by_32_bits", (X_ROWS, "x_rows = x_ptr + (choices.to(tl.int32) // k).to(tl.int64) * D")),
+        Variant("rounded_up", (GRID, GRID.replace('N // tile["BLOCK_M"]', 'triton.cdiv(N, tile["BLOCK_M"])'))),
         Variant("exact_bound", (GRID, 'least = min(N, E)\n    grid = (least + (N - least) // tile["BLOCK_M"], triton.cdiv(F, tile["BLOCK_N"]))')),
         Variant("cast_at_the_store", (Y_STORE, "tl.store(y_ptrs, acc.to(y_ptr.dtype.element_ty), mask=mask_m[:, None] & mask_n[None, :])")),
         Variant("no_return_but_no_rows", (RETURN, "    expert = tl.minimum(expert, E - 1)\n")),
@@ -147,4 +150,29 @@ VARIANTS = {
     ],
 }
 
-EQUIVALENT: dict[str, dict[str, str]] = {}
+ONE_AXIS = "a tile of one dimension has one axis"
+FAR = "it shows beyond 2**31 elements only, which no case has"
+MASKED = "masked lanes reach masked loads and stores alone"
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "route": {
+        "chosen = tl.where(offs_k == j, tl.max(z, axis=0), chosen) => chosen = tl.where(offs_k == j, tl.max(z), chosen)": ONE_AXIS,
+        "p = tl.exp(chosen - tl.max(chosen, axis=0)) => p = tl.exp(chosen - tl.max(chosen))": ONE_AXIS,
+        "tl.store(weights_ptr + pid_t * k + offs_k, p / tl.sum(p, axis=0), mask=offs_k < k) => tl.store(weights_ptr + pid_t * k + offs_k, p / tl.sum(p), mask=offs_k < k)": ONE_AXIS,
+    },
+    "sort_by_expert": {
+        "place += tl.sum(ones, axis=0) => place += tl.sum(ones)": ONE_AXIS,
+        "places = place + tl.cumsum(ones, axis=0) - ones => places = place + tl.cumsum(ones) - ones": "a tile of one dimension has one axis, and 0 is what is left out",
+        "own = tl.load(experts_ptr + offs_n, mask=offs_n < N, other=-1) == expert => own = tl.load(experts_ptr + offs_n, mask=offs_n < N, other=-2) == expert": "no expert has that number either",
+    },
+    "grouped_matmul": {
+        "tiles_to = tl.cumsum(tiles, axis=0) => tiles_to = tl.cumsum(tiles)": "a tile of one dimension has one axis, and 0 is what is left out",
+        "expert = tl.sum((tiles_to <= tile).to(tl.int32), axis=0) => expert = tl.sum((tiles_to <= tile).to(tl.int32))": ONE_AXIS,
+        "tiles_before = tl.sum(tl.where(offs_e < expert, tiles, 0), axis=0) => tiles_before = tl.sum(tl.where(offs_e < expert, tiles, 0))": ONE_AXIS,
+        "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0).to(tl.int64) => choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0)": FAR,
+        "w_e = w_ptr + expert.to(tl.int64) * D * F => w_e = w_ptr + expert * D * F": FAR,
+        "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0).to(tl.int64) => choices = tl.load(order_ptr + offs_m, mask=mask_m).to(tl.int64)": MASKED,
+        "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0).to(tl.int64) => choices = tl.load(order_ptr + offs_m, mask=mask_m, other=1).to(tl.int64)": MASKED,
+        "expert = tl.sum((tiles_to <= tile).to(tl.int32), axis=0) => expert = tl.sum(tiles_to <= tile, axis=0)": "the installed Triton adds comparisons as 32-bit integers; the page warns of old ones",
+    },
+}
