@@ -246,10 +246,10 @@ def ordered(change):
     """A mistake in the order alone: change(order, experts of all choices, k, width of a tile)."""
 
     def wrong(experts, E, *, block=4096):
-        offsets, order = sort_by_expert_ref(experts, E)
+        order, offsets = sort_by_expert_ref(experts, E)
         width = min(block, triton.next_power_of_2(max(1, len(order))))
         changed = change(order, experts.flatten(), experts.shape[1], width)
-        return offsets, changed.to(torch.int32)
+        return changed.to(torch.int32), offsets
 
     return wrong
 
@@ -258,9 +258,9 @@ def counted(change):
     """A mistake in the offsets alone: change(experts of all choices, E, width of a tile)."""
 
     def wrong(experts, E, *, block=4096):
-        offsets, order = sort_by_expert_ref(experts, E)
+        order, offsets = sort_by_expert_ref(experts, E)
         width = min(block, triton.next_power_of_2(max(1, len(order))))
-        return change(experts.flatten(), E, width).to(torch.int32), order
+        return order, change(experts.flatten(), E, width).to(torch.int32)
 
     return wrong
 
@@ -362,13 +362,13 @@ TILE = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 16, "num_warps": 4, "num_stages
 
 def grouped_case(note, given, k, E, D, F, tile=TILE, dtype="float32"):
     experts = experts_of(given, k, E)
-    offsets, order = sort_by_expert_ref(experts, E)
+    order, offsets = sort_by_expert_ref(experts, E)
     return case(
         note,
         x=tensor(len(experts), D),
         w=tensor(E, D, F),
-        offsets=tensor(E + 1, dtype="int32", values=lambda *_: offsets),
         order=tensor(len(order), dtype="int32", values=lambda *_: order),
+        offsets=tensor(E + 1, dtype="int32", values=lambda *_: offsets),
         k=k,
         options={"tile": tile},
         dtype=dtype,
@@ -390,8 +390,8 @@ GROUPS = [
         "rows for another number of tokens",
         x=tensor(5, 16),
         w=tensor(2, 16, 16),
-        offsets=tensor(3, dtype="int32", values="zeros"),
         order=tensor(8, dtype="int32", values="zeros"),
+        offsets=tensor(3, dtype="int32", values="zeros"),
         k=2,
         raises=ValueError,
     ),
@@ -408,7 +408,7 @@ HIDDEN_GROUPS = [
 ]
 
 
-def expert_of(offsets, order):
+def expert_of(order, offsets):
     """The expert at each place of order."""
     return torch.searchsorted(offsets[1:].contiguous(), torch.arange(len(order)), right=True)
 
@@ -419,11 +419,11 @@ def product(token, expert=None, row=None):
     They get place, choice, expert, k, T and E, as tensors and numbers.
     """
 
-    def wrong(x, w, offsets, order, k=1):
+    def wrong(x, w, order, offsets, k=1):
         given = {
             "place": torch.arange(len(order)),
             "choice": order.long(),
-            "expert": expert_of(offsets, order),
+            "expert": expert_of(order, offsets),
             "k": k,
             "T": len(x),
             "E": len(w),
@@ -441,8 +441,8 @@ def its_token(choice, k, **_):
     return choice // k
 
 
-def masked_rows_stored(x, w, offsets, order, k=1):
-    y = grouped_matmul_ref(x, w, offsets, order, k)
+def masked_rows_stored(x, w, order, offsets, k=1):
+    y = grouped_matmul_ref(x, w, order, offsets, k)
     y[0] = 0
     return y
 
@@ -501,7 +501,7 @@ def never_asks(fn):
     for ends in (40, 40, 40, 40), (1, 18, 20, 40):
         offsets = torch.tensor([0, *ends], device=DEVICE, dtype=torch.int32)
         with hook_launch(note):
-            fn(x, w, offsets, order, 1, TILE)
+            fn(x, w, order, offsets, 1, TILE)
     assert grids[0] == grids[1], (
         f"The grid depends on what `offsets` holds: {grids[0]} and {grids[1]} for the same shapes. "
         "To know it the CPU waits for the GPU. Take a bound that holds for any offsets."
@@ -512,7 +512,7 @@ def zeros_do_not_help(fn):
     """A GPU's masked lanes may hold anything where a load has no `other=`, 0 too."""
     experts = torch.tensor([[1], [0], [1]], device=DEVICE, dtype=torch.int32)
     with hold_zero():
-        offsets, _ = fn(experts, 2)
+        _, offsets = fn(experts, 2)
         try:
             written = sum(tensor.written for tensor in traffic(fn, experts, 2).tensors)
         except CannotShow:
@@ -523,7 +523,7 @@ def zeros_do_not_help(fn):
     )
 
 
-def most_programs(x, w, offsets, order, k=1, tile=None):
+def most_programs(x, w, order, offsets, k=1, tile=None):
     tile = tile or grouped_tile(len(order), len(w), x.dtype)
     columns = triton.cdiv(w.shape[2], tile["BLOCK_N"])
     return (triton.cdiv(len(order), tile["BLOCK_M"]) + len(w)) * columns
@@ -545,7 +545,7 @@ CHECKS = {
         SORTS,
         HIDDEN_SORTS,
         launches=2,
-        results=("offsets", "order"),
+        results=("order", "offsets"),
         max_tile=lambda experts, E, block=4096: max(block, triton.next_power_of_2(E + 1)),
         also=[zeros_do_not_help],
         mistakes=SORT_MISTAKES,
@@ -558,7 +558,7 @@ CHECKS = {
         no_tf32=True,
         max_programs=most_programs,
         also=[never_asks],
-        terms=lambda x, w, offsets, order, k=1, tile=None: x.shape[1],
+        terms=lambda x, w, order, offsets, k=1, tile=None: x.shape[1],
         mistakes=GROUP_MISTAKES,
     ),
 }

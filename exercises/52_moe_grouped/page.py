@@ -83,8 +83,8 @@ counts
 # | `logits` | (T, E) | float32, float16, bfloat16 | the router's scores, finite |
 # | `weights` | (T, k) | float32 | softmax over all E, of the k best, divided by their sum |
 # | `experts` | (T, k) | int32 | the k best, the best first; of equals the smaller number |
-# | `offsets` | (E + 1,) | int32 | choices of e are `order[offsets[e]:offsets[e + 1]]` |
 # | `order` | (T · k,) | int32 | the choices by expert; of one expert, in rising order |
+# | `offsets` | (E + 1,) | int32 | choices of e are `order[offsets[e]:offsets[e + 1]]` |
 # | `x`, `w` | (T, D), (E, D, F) | float32, float16, bfloat16 | tokens; a matrix for each expert |
 # | `y` | (T · k, F) | as `x` | `y[c]` = `x[c // k] @ w[expert of c]`, for each choice c |
 #
@@ -98,12 +98,12 @@ def route_ref(logits, k):
 
 
 def sort_by_expert_ref(experts, E):
-    ends = torch.bincount(experts.flatten(), minlength=E).cumsum(0)
     order = experts.flatten().sort(stable=True).indices
-    return torch.nn.functional.pad(ends, (1, 0)).to(torch.int32), order.to(torch.int32)
+    ends = torch.bincount(experts.flatten(), minlength=E).cumsum(0)
+    return order.to(torch.int32), torch.nn.functional.pad(ends, (1, 0)).to(torch.int32)
 
 
-def grouped_matmul_ref(x, w, offsets, order, k=1):
+def grouped_matmul_ref(x, w, order, offsets, k=1):
     y = x.new_empty(len(order), w.shape[2])
     for e in range(len(w)):
         choices = order[offsets[e] : offsets[e + 1]]
@@ -204,7 +204,7 @@ check(route)
 # Experts are small numbers, so counting sorts them. Expert e begins at the **number of choices with a
 # smaller expert**. Two kernels, two gaps.
 #
-# 1. **Offsets**, about 5 lines. One program walks through all N choices and adds up the histograms of
+# 1. **Offsets**, about 4 lines. One program walks through all N choices and adds up the histograms of
 #    its tiles. Masked lanes need a bin that is no expert's. The store is given: a cumulative sum less
 #    the own count is the sum of the lanes *before*.
 # 2. **Order**, about 7 lines. Program e walks through all choices and picks its own. `place` is where
@@ -225,9 +225,9 @@ def offsets_kernel(
     Assumes BLOCK_E > E.
     """
     offs_e = tl.arange(0, BLOCK_E)
-    # TODO 1: counts [BLOCK_E], added up over all tiles (about 5 lines)
-    ### BEGIN SOLUTION
     counts = tl.zeros((BLOCK_E,), tl.int32)
+    # TODO 1: add up the counts of all tiles (about 4 lines)
+    ### BEGIN SOLUTION
     for start in range(0, N, BLOCK_N):
         offs_n = start + tl.arange(0, BLOCK_N)
         experts = tl.load(experts_ptr + offs_n, mask=offs_n < N, other=E)
@@ -257,16 +257,16 @@ def order_kernel(experts_ptr, offsets_ptr, order_ptr, N, BLOCK_N: tl.constexpr):
 
 
 def sort_by_expert(experts, E, block=4096):
-    """offsets [E + 1] and order [T * k], both int32, of experts [T, k] from 0 to E - 1."""
+    """order [T * k] and offsets [E + 1], both int32, of experts [T, k] from 0 to E - 1."""
     if experts.dtype != torch.int32 or not experts.is_contiguous():
         raise ValueError("experts must be contiguous int32")
     N = experts.numel()
-    offsets, order = experts.new_empty(E + 1), experts.new_empty(N)
+    order, offsets = experts.new_empty(N), experts.new_empty(E + 1)
     BLOCK_N = min(block, triton.next_power_of_2(max(N, 1)))
     BLOCK_E = triton.next_power_of_2(E + 1)
     offsets_kernel[(1,)](experts, offsets, N, E, BLOCK_N=BLOCK_N, BLOCK_E=BLOCK_E, num_warps=8)
     order_kernel[(E,)](experts, offsets, order, N, BLOCK_N=BLOCK_N, num_warps=8)
-    return offsets, order
+    return order, offsets
 
 # %% [markdown] tags=["hint"] key="sort_by_expert"
 # #### Hints for sort_by_expert
@@ -287,7 +287,6 @@ def sort_by_expert(experts, E, block=4096):
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# counts = ...  # nothing yet, in 32-bit integers
 # for start in range(0, N, BLOCK_N):
 #     # offsets, load: masked lanes are nobody's
 #     counts += ...
@@ -315,8 +314,8 @@ check(sort_by_expert)
 # So each expert's last tile may be partly empty:
 
 # %%
-offsets, order = sort_by_expert(experts, 4)
-draw.draw_tiles(offsets, order, BLOCK_M=3)
+order, offsets = sort_by_expert(experts, 4)
+draw.draw_tiles(order, offsets, BLOCK_M=3)
 
 # %% [markdown]
 # How many programs? That depends on the offsets, and those are on the GPU. `offsets[3].item()` is a
@@ -345,7 +344,7 @@ from tritonbook import matmul_tile
 
 @triton.jit
 def grouped_matmul_kernel(
-    x_ptr, w_ptr, offsets_ptr, order_ptr, y_ptr, E, D, F, k,
+    x_ptr, w_ptr, order_ptr, offsets_ptr, y_ptr, E, D, F, k,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
     BLOCK_E: tl.constexpr,
 ):
@@ -403,12 +402,12 @@ def grouped_tile(N, E, dtype):
     return tile | few if rows < tile["BLOCK_M"] else tile
 
 
-def grouped_matmul(x, w, offsets, order, k=1, tile=None):
+def grouped_matmul(x, w, order, offsets, k=1, tile=None):
     """y [T * k, F]: y[c] = x[c // k] @ w[expert of c]; x [T, D], w [E, D, F]."""
     N, (E, D, F) = len(order), w.shape
     fits = (len(x) * k, x.shape[1], len(offsets), x.dtype) == (N, D, E + 1, w.dtype)
-    if not fits or not all(given.is_contiguous() for given in (x, w, offsets, order)):
-        raise ValueError("contiguous (T, D), (E, D, F), (E + 1,) and (T * k,) are needed")
+    if not fits or not all(given.is_contiguous() for given in (x, w, order, offsets)):
+        raise ValueError("contiguous (T, D), (E, D, F), (T * k,) and (E + 1,) are needed")
     y = torch.empty((N, F), dtype=x.dtype, device=x.device)
     tile = tile or grouped_tile(N, E, x.dtype)
     # TODO 4: the grid, without looking at offsets (1 line)
@@ -416,7 +415,7 @@ def grouped_matmul(x, w, offsets, order, k=1, tile=None):
     grid = (N // tile["BLOCK_M"] + E, triton.cdiv(F, tile["BLOCK_N"]))
     ### END SOLUTION
     grouped_matmul_kernel[grid](
-        x, w, offsets, order, y, E, D, F, k, BLOCK_E=triton.next_power_of_2(E), **tile
+        x, w, order, offsets, y, E, D, F, k, BLOCK_E=triton.next_power_of_2(E), **tile
     )
     return y
 
@@ -473,9 +472,9 @@ check(grouped_matmul)
 def moe(x, w_router, w_up, w_down, k):
     """Each row of x through k experts, MLPs of w_up [E, D, 2 F] and w_down [E, F, D]."""
     weights, experts = route(x @ w_router, k)
-    offsets, order = sort_by_expert(experts, len(w_up))
-    gate, up = grouped_matmul(x, w_up, offsets, order, k).chunk(2, dim=1)
-    y = grouped_matmul(torch.nn.functional.silu(gate) * up, w_down, offsets, order)
+    order, offsets = sort_by_expert(experts, len(w_up))
+    gate, up = grouped_matmul(x, w_up, order, offsets, k).chunk(2, dim=1)
+    y = grouped_matmul(torch.nn.functional.silu(gate) * up, w_down, order, offsets)
     return (weights[:, :, None] * y.view(*experts.shape, -1)).sum(1).to(x.dtype)
 
 
@@ -504,10 +503,10 @@ def by_tokens(T):
     D, F, E, k = (2048, 1536, 128, 8) if DEVICE == "cuda" else (32, 16, 8, 2)
     dtype = torch.bfloat16 if DEVICE == "cuda" else torch.float32
     x, w = (torch.randn(*s, device=DEVICE, dtype=dtype) for s in ((T, D), (E, D, F)))
-    offsets, order = sort_by_expert_ref(torch.rand(T, E, device=DEVICE).topk(k).indices, E)
+    order, offsets = sort_by_expert_ref(torch.rand(T, E, device=DEVICE).topk(k).indices, E)
     fns = {
-        "loop over experts": lambda: grouped_matmul_ref(x, w, offsets, order, k),
-        "grouped_matmul": lambda: grouped_matmul(x, w, offsets, order, k),
+        "loop over experts": lambda: grouped_matmul_ref(x, w, order, offsets, k),
+        "grouped_matmul": lambda: grouped_matmul(x, w, order, offsets, k),
         "dense": lambda: x.repeat_interleave(k, dim=0) @ w[0],
     }
     if hopper and hasattr(torch, "_grouped_mm"):  # takes sorted rows, and leaves them sorted
@@ -535,9 +534,9 @@ steps = bench(
 
 
 def one_token():
-    offsets, order = sort_by_expert(torch.tensor([[5, 2]], device=DEVICE, dtype=torch.int32), 8)
+    order, offsets = sort_by_expert(torch.tensor([[5, 2]], device=DEVICE, dtype=torch.int32), 8)
     x, w = torch.randn(1, 32, device=DEVICE), torch.randn(8, 32, 64, device=DEVICE)
-    return traffic(grouped_matmul, x, w, offsets, order, 2)
+    return traffic(grouped_matmul, x, w, order, offsets, 2)
 
 
 # %% tags=["predict"]

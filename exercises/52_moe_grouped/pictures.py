@@ -64,9 +64,9 @@ def draw_sort(experts, E: int) -> Picture:
     )
 
 
-def draw_tiles(offsets, order, BLOCK_M: int) -> Picture:
+def draw_tiles(order, offsets, BLOCK_M: int) -> Picture:
     """The tiles of each expert, BLOCK_M choices in each; empty places are hatched."""
-    offsets, order = offsets.tolist(), order.tolist()
+    order, offsets = order.tolist(), offsets.tolist()
     parts, said, tile, y = [], [], 0, 0.0
     widest = max(-(-(end - begin) // BLOCK_M) for begin, end in pairwise(offsets))
     across = BLOCK_M * _WIDE + 26

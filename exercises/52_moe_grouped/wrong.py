@@ -80,7 +80,7 @@ MUTANTS = {
         Mutant("tile_of_the_first", ("wrong-values", "race", "unwritten-tail", "out-of-bounds-store", "unwritten"), (WALK + OWN, (WALK + OWN).replace("start + tl.arange", "tl.arange"))),
         Mutant("stored_next_to_each_other", ("race", "wrong-values", "unwritten-tail", "out-of-bounds-store"), (STORE, STORE.replace("order_ptr + places", "order_ptr + place + offs_n - start"))),
         Mutant("atomic_places", "counted-up", (f"        {PLACES}\n        {STORE}\n        {NEXT}\n", f"        places = tl.atomic_add(offsets_ptr + expert + tl.zeros((BLOCK_N,), tl.int32), ones, mask=own)\n        {STORE}\n")),
-        Mutant("torch_stand_in", ("torch-compute", "no-kernel-launched"), replace="def sort_by_expert(experts, E, block=4096):\n    if experts.dtype != torch.int32 or not experts.is_contiguous():\n        raise ValueError('experts')\n    flat = experts.flatten()\n    order = flat.sort(stable=True).indices\n    offsets = torch.zeros(E + 1, dtype=torch.int32, device=flat.device)\n    offsets[1:] = torch.bincount(flat, minlength=E).cumsum(0)\n    return offsets, order.int()\n"),
+        Mutant("torch_stand_in", ("torch-compute", "no-kernel-launched"), replace="def sort_by_expert(experts, E, block=4096):\n    if experts.dtype != torch.int32 or not experts.is_contiguous():\n        raise ValueError('experts')\n    flat = experts.flatten()\n    order = flat.sort(stable=True).indices\n    offsets = torch.zeros(E + 1, dtype=torch.int32, device=flat.device)\n    offsets[1:] = torch.bincount(flat, minlength=E).cumsum(0)\n    return order.int(), offsets\n"),
     ],
     "grouped_matmul": [
         Mutant("masked_by_all_choices", "race", (END, "end = tl.load(offsets_ptr + E)")),
@@ -115,7 +115,7 @@ MUTANTS = {
         Mutant("y_not_masked_by_columns", ("race", "out-of-bounds-store", "rows-after-first"), (Y_STORE, "tl.store(y_ptrs, acc, mask=mask_m[:, None])")),
         Mutant("y_not_masked_by_rows", "masked-rows-stored", (Y_STORE, "tl.store(y_ptrs, acc, mask=mask_n[None, :])")),
         Mutant("y_rows_d_apart", ("wrong-values", "race", "out-of-bounds-store", "unwritten-tail"), (Y_PTRS, Y_PTRS.replace("* F", "* D"))),
-        Mutant("torch_stand_in", ("torch-compute", "no-kernel-launched"), replace="def grouped_matmul(x, w, offsets, order, k=1, tile=None):\n    if len(x) * k != len(order):\n        raise ValueError('sizes')\n    return grouped_matmul_ref(x, w, offsets, order, k)\n"),
+        Mutant("torch_stand_in", ("torch-compute", "no-kernel-launched"), replace="def grouped_matmul(x, w, order, offsets, k=1, tile=None):\n    if len(x) * k != len(order):\n        raise ValueError('sizes')\n    return grouped_matmul_ref(x, w, order, offsets, k)\n"),
     ],
 }
 
@@ -173,6 +173,7 @@ EQUIVALENT = {
         "w_e = w_ptr + expert.to(tl.int64) * D * F => w_e = w_ptr + expert * D * F": FAR,
         "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0).to(tl.int64) => choices = tl.load(order_ptr + offs_m, mask=mask_m).to(tl.int64)": MASKED,
         "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0).to(tl.int64) => choices = tl.load(order_ptr + offs_m, mask=mask_m, other=1).to(tl.int64)": MASKED,
+        'grid = (N // tile["BLOCK_M"] + E, triton.cdiv(F, tile["BLOCK_N"])) => grid = (triton.cdiv(N, tile["BLOCK_M"]) + E, triton.cdiv(F, tile["BLOCK_N"]))': "a bound too, by one program higher",
         "expert = tl.sum((tiles_to <= tile).to(tl.int32), axis=0) => expert = tl.sum(tiles_to <= tile, axis=0)": "the installed Triton adds comparisons as 32-bit integers; the page warns of old ones",
     },
 }
