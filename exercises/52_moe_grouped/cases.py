@@ -441,6 +441,17 @@ def its_token(choice, k, **_):
     return choice // k
 
 
+def matrices_apart(step):
+    """A mistake: matrices begin step(D, F) elements apart."""
+
+    def wrong(x, w, order, offsets, k=1):
+        E, D, F = w.shape
+        begins = torch.arange(E)[:, None] * step(D, F) + torch.arange(D * F)
+        return grouped_matmul_ref(x, w.flatten()[begins].view(E, D, F), order, offsets, k)
+
+    return wrong
+
+
 def masked_rows_stored(x, w, order, offsets, k=1):
     y = grouped_matmul_ref(x, w, order, offsets, k)
     y[0] = 0
@@ -477,6 +488,14 @@ GROUP_MISTAKES = {
         masked_rows_stored,
         "Row 0 of y was overwritten with zeros. Lanes past the expert's end hold choice 0: mask "
         "the store by `mask_m` too.",
+    ),
+    "rows-for-matrices": (
+        matrices_apart(lambda D, F: D),
+        "Matrices were looked for too near to each other. Each has D * F elements.",
+    ),
+    "columns-for-matrices": (
+        matrices_apart(lambda D, F: F),
+        "Matrices were looked for too near to each other. Each has D * F elements.",
     ),
     "previous-matrix": (
         product(its_token, expert=lambda expert, **_: (expert - 1).clamp_min(0)),

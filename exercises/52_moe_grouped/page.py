@@ -532,12 +532,8 @@ steps = bench(
     title="Route and sort 8192 tokens, 8 of 128 experts", stored="moe_steps",
 )
 
-
-def one_token():
-    order, offsets = sort_by_expert(torch.tensor([[5, 2]], device=DEVICE, dtype=torch.int32), 8)
-    x, w = torch.randn(1, 32, device=DEVICE), torch.randn(8, 32, 64, device=DEVICE)
-    return traffic(grouped_matmul, x, w, order, offsets, 2)
-
+x, w = torch.randn(1, 32, device=DEVICE), torch.randn(8, 32, 64, device=DEVICE)
+one_token = x, w, *sort_by_expert(torch.IntTensor([[5, 2]]).to(DEVICE), 8), 2
 
 # %% tags=["predict"]
 from tritonbook import predict
@@ -550,8 +546,8 @@ predict(
     },
     measured=[
         lambda: triton.cdiv(torch.tensor([25, 1, 1, 1, 1, 1, 1, 1]), 16).sum().item(),
-        lambda: one_token()["w"].read,
-        lambda: one_token().flops / (2 * 2 * 32 * 64),
+        lambda: traffic(grouped_matmul, *one_token)["w"].read,
+        lambda: traffic(grouped_matmul, *one_token).flops / (2 * 2 * 32 * 64),
     ],
     hints=[
         "Give each expert one choice first. What can the others still fill?",

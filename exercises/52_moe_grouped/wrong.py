@@ -111,7 +111,7 @@ MUTANTS = {
         Mutant("stored_by_token", ("race", "stored-by-token"), (Y_PTRS, "y_ptrs = y_ptr + (choices // k)[:, None] * F + offs_n[None, :]")),
         Mutant("first_matrix", "first-matrix", (W_E, "w_e = w_ptr")),
         Mutant("matrix_of_the_tile", ("wrong-values", "reads-outside", "out-of-bounds-load"), (W_E, "w_e = w_ptr + tile.to(tl.int64) * D * F")),
-        Mutant("rows_of_matrices", ("wrong-values",), (W_E, "w_e = w_ptr + expert.to(tl.int64) * D")),
+        Mutant("rows_of_matrices", "rows-for-matrices", (W_E, "w_e = w_ptr + expert.to(tl.int64) * D")),
         Mutant("y_not_masked_by_columns", ("race", "out-of-bounds-store", "rows-after-first"), (Y_STORE, "tl.store(y_ptrs, acc, mask=mask_m[:, None])")),
         Mutant("y_not_masked_by_rows", "masked-rows-stored", (Y_STORE, "tl.store(y_ptrs, acc, mask=mask_n[None, :])")),
         Mutant("y_rows_d_apart", ("wrong-values", "race", "out-of-bounds-store", "unwritten-tail"), (Y_PTRS, Y_PTRS.replace("* F", "* D"))),

@@ -223,6 +223,7 @@ DERIVED = {
     "44_llama_block": (1_376_256, 2.92),
     "45_llama_decode_train": (5.545, 12_800),
     "50_split_kv_decode": (134.2, 25_600, 33),
+    "52_moe_grouped": (9, 16_384, 16),
     "53_scan": (16_000, 32_768, 131_072, 16_384),
     "54_linear_cross_entropy": (1051, 65.7, 24_000),
     "64_gluon_matmul": (3, 208),
@@ -264,6 +265,15 @@ LEFT = {
         "v_cache": torch.randn(7, 16, 2, 32, device=DEVICE),
         "table": torch.randperm(7, device=DEVICE).view(1, 7).to(torch.int32),
         "lengths": torch.tensor([100], device=DEVICE, dtype=torch.int32),
+    },
+    "52_moe_grouped": {
+        "one_token": (
+            torch.randn(1, 32, device=DEVICE),
+            torch.randn(8, 32, 64, device=DEVICE),
+            torch.tensor([1, 0], device=DEVICE, dtype=torch.int32),
+            torch.tensor([0, 0, 0, 1, 1, 1, 2, 2, 2], device=DEVICE, dtype=torch.int32),
+            2,
+        ),
     },
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
