@@ -7,7 +7,7 @@
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - route each token to its best experts, with a top-k of your own
-#     - sort by counting, with a histogram and a cumulative sum, and no atomics
+#     - sort by counting, with a histogram and a cumulative sum
 #     - multiply groups of any size in one launch, though the CPU never learns their sizes
 # ---
 
@@ -225,7 +225,7 @@ def offsets_kernel(
     Assumes BLOCK_E > E.
     """
     offs_e = tl.arange(0, BLOCK_E)
-    counts = tl.zeros((BLOCK_E,), tl.int32)
+    counts = tl.zeros((BLOCK_E,), tl.int64)
     # TODO 1: add up the counts of all tiles (about 4 lines)
     ### BEGIN SOLUTION
     for start in range(0, N, BLOCK_N):
@@ -333,7 +333,7 @@ draw.draw_tiles(order, offsets, BLOCK_M=3)
 #    cumulative sum `tiles_to`, where an expert's tiles end. So the expert of a tile is the **number of
 #    experts whose tiles end at or before it**. `first` is the tile's first place in `order`, `end` the
 #    place where its expert ends.
-# 2. **The rows**, about 4 lines: choices in `order` from `first` on, as far as they are this expert's;
+# 2. **The rows**, about 5 lines: choices in `order` from `first` on, as far as they are this expert's;
 #    the address of each choice's row of x; the address of the expert's matrix. It may lie more than 2³¹
 #    elements from the first.
 # 3. **The store**, 2 lines: each row goes to its choice's row of y.
@@ -432,7 +432,7 @@ def grouped_matmul(x, w, order, offsets, k=1, tile=None):
 #
 # `tl.cdiv` takes tiles too. `tl.sum` of a comparison, as int32, counts. How many tiles come before an
 # expert is the sum of `tiles` over smaller experts. `tl.load(offsets_ptr + expert)` is one number.
-# The worked row of `order` in the contract says which two sides a row of x and a row of y are on.
+# The contract's last row says which rows of x and of y a choice has.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -504,10 +504,11 @@ def by_tokens(T):
     dtype = torch.bfloat16 if DEVICE == "cuda" else torch.float32
     x, w = (torch.randn(*s, device=DEVICE, dtype=dtype) for s in ((T, D), (E, D, F)))
     order, offsets = sort_by_expert_ref(torch.rand(T, E, device=DEVICE).topk(k).indices, E)
+    rows = x.repeat_interleave(k, dim=0)
     fns = {
         "loop over experts": lambda: grouped_matmul_ref(x, w, order, offsets, k),
         "grouped_matmul": lambda: grouped_matmul(x, w, order, offsets, k),
-        "dense": lambda: x.repeat_interleave(k, dim=0) @ w[0],
+        "dense": lambda: rows @ w[0],
     }
     if hopper and hasattr(torch, "_grouped_mm"):  # takes sorted rows, and leaves them sorted
         fns["torch._grouped_mm"] = lambda: torch._grouped_mm(x[order // k], w, offs=offsets[1:])
