@@ -247,7 +247,7 @@ def ordered(change):
 
     def wrong(experts, E, *, block=4096):
         order, offsets = sort_by_expert_ref(experts, E)
-        width = min(block, triton.next_power_of_2(max(1, len(order))))
+        width = min(block, triton.next_power_of_2(len(order) + 1))
         changed = change(order, experts.flatten(), experts.shape[1], width)
         return changed.to(torch.int32), offsets
 
@@ -259,7 +259,7 @@ def counted(change):
 
     def wrong(experts, E, *, block=4096):
         order, offsets = sort_by_expert_ref(experts, E)
-        width = min(block, triton.next_power_of_2(max(1, len(order))))
+        width = min(block, triton.next_power_of_2(len(order) + 1))
         return order, change(experts.flatten(), E, width).to(torch.int32)
 
     return wrong

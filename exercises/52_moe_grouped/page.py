@@ -262,8 +262,7 @@ def sort_by_expert(experts, E, block=4096):
         raise ValueError("experts must be contiguous int32")
     N = experts.numel()
     order, offsets = experts.new_empty(N), experts.new_empty(E + 1)
-    BLOCK_N = min(block, triton.next_power_of_2(max(N, 1)))
-    BLOCK_E = triton.next_power_of_2(E + 1)
+    BLOCK_N, BLOCK_E = min(block, triton.next_power_of_2(N + 1)), triton.next_power_of_2(E + 1)
     offsets_kernel[(1,)](experts, offsets, N, E, BLOCK_N=BLOCK_N, BLOCK_E=BLOCK_E, num_warps=8)
     order_kernel[(E,)](experts, offsets, order, N, BLOCK_N=BLOCK_N, num_warps=8)
     return order, offsets
@@ -351,7 +350,7 @@ def grouped_matmul_kernel(
     """y[c] = x[c // k] @ w[expert of c], for the choices c in order.
 
     One program = one tile: at most BLOCK_M choices of one expert, BLOCK_N columns.
-    Assumes contiguous tensors and BLOCK_E >= E.
+    Assumes contiguous tensors and BLOCK_E > E.
     """
     tile, offs_e = tl.program_id(0), tl.arange(0, BLOCK_E)
     begins = tl.load(offsets_ptr + offs_e, mask=offs_e < E, other=0)
@@ -415,7 +414,7 @@ def grouped_matmul(x, w, order, offsets, k=1, tile=None):
     grid = (N // tile["BLOCK_M"] + E, triton.cdiv(F, tile["BLOCK_N"]))
     ### END SOLUTION
     grouped_matmul_kernel[grid](
-        x, w, order, offsets, y, E, D, F, k, BLOCK_E=triton.next_power_of_2(E), **tile
+        x, w, order, offsets, y, E, D, F, k, BLOCK_E=triton.next_power_of_2(E + 1), **tile
     )
     return y
 
