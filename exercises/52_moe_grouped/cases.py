@@ -84,14 +84,20 @@ def chosen(key):
     return wrong
 
 
-def winner_made_zero(logits, k):
-    z, kept, experts = logits.clone(), [], []
-    for _ in range(k):
-        best = z.max(1, keepdim=True)
-        kept.append(best.values)
-        experts.append(best.indices)
-        z.scatter_(1, best.indices, 0)
-    return torch.cat(kept, 1).softmax(1).to(torch.float32), torch.cat(experts, 1).to(torch.int32)
+def removed_by(change):
+    """A mistake: change(z, numbers of the winners) is what is left after each step."""
+
+    def wrong(logits, k):
+        z, kept, experts = logits, [], []
+        for _ in range(k):
+            best = z.max(1, keepdim=True)
+            kept.append(best.values)
+            experts.append(best.indices)
+            z = change(z, best.indices)
+        weights = torch.cat(kept, 1).softmax(1).nan_to_num(NEVER)
+        return weights.to(torch.float32), torch.cat(experts, 1).to(torch.int32)
+
+    return wrong
 
 
 def next_best_kept(logits, k):
@@ -139,8 +145,12 @@ ROUTE_MISTAKES = {
     ),
     "smallest": (chosen(lambda z: z), "These are the k smallest logits."),
     "winner-made-zero": (
-        winner_made_zero,
+        removed_by(lambda z, winners: z.scatter(1, winners, 0)),
         "A winner's lane became 0, and beats what is negative. Make it minus infinity.",
+    ),
+    "equals-removed": (
+        removed_by(lambda z, winners: z.masked_fill(z == z.gather(1, winners), -torch.inf)),
+        "All lanes that equal the winner were removed. Only its own lane may go.",
     ),
     "next-best-kept": (
         next_best_kept,

@@ -38,6 +38,7 @@ MUTANTS = {
         Mutant("not_renormalised", "not-renormalised", (P, "p = tl.exp(chosen - best)"), ("p / tl.sum(p, axis=0)", "p / total"), ("    for j in range(k):", "    best = tl.max(z, axis=0)\n    total = tl.sum(tl.exp(z - best), axis=0)\n    for j in range(k):")),
         Mutant("winner_not_removed", "mean", (NEVER_AGAIN, "pass")),
         Mutant("winner_made_zero", "winner-made-zero", (NEVER_AGAIN, NEVER_AGAIN.replace('float("-inf")', "0.0"))),
+        Mutant("equals_removed", "equals-removed", (NEVER_AGAIN, 'z = tl.where(z == tl.max(z, axis=0), float("-inf"), z)')),
         Mutant("others_removed", ("wrong-values", "nan", "mean"), (NEVER_AGAIN, "z = tl.where(offs_e == expert, z, float('-inf'))")),
         Mutant("removed_before_kept", "next-best-kept", (f"{KEEP}\n        {NEVER_AGAIN}", f"{NEVER_AGAIN}\n        {KEEP}")),
         Mutant("last_of_equals", "last-of-equals", (BEST, "expert = tl.max(tl.where(z == tl.max(z, axis=0), offs_e, 0), axis=0)")),
@@ -130,6 +131,7 @@ VARIANTS = {
     ],
     "sort_by_expert": [
         Variant("last_bin_for_masked", (LOAD, LOAD.replace("other=E", "other=BLOCK_E - 1"))),
+        Variant("no_bin_or_the_last", (LOAD, LOAD.replace("other=E", "other=-1"))),
         Variant("counted_by_comparison", (COUNT, "counts += tl.sum((experts[:, None] == offs_e[None, :]).to(tl.int32), axis=0)")),
         Variant("less_one", (PLACES, "places = place + tl.cumsum(ones, axis=0) - 1")),
         Variant("own_by_mask", (OWN, "own = (tl.load(experts_ptr + offs_n, mask=offs_n < N, other=0) == expert) & (offs_n < N)")),
