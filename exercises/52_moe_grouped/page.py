@@ -333,9 +333,10 @@ draw.draw_tiles(order, offsets, BLOCK_M=3)
 #    experts whose tiles end at or before it**. `first` is the tile's first place in `order`, `end` the
 #    place where its expert ends.
 # 2. **The rows**, about 5 lines: choices in `order` from `first` on, as far as they are this expert's;
-#    the address of each choice's row of x; the address of the expert's matrix. It may lie more than 2³¹
-#    elements from the first.
+#    the address of each choice's row of x; the address of the expert's matrix.
 # 3. **The store**, 2 lines: each row goes to its choice's row of y.
+#
+# Rows and matrices may lie more than 2³¹ elements from the first: 64-bit numbers.
 
 # %% tags=["answer"] key="grouped_matmul"
 from tritonbook import matmul_tile
@@ -373,8 +374,8 @@ def grouped_matmul_kernel(
     ### BEGIN SOLUTION
     offs_m = first + tl.arange(0, BLOCK_M)
     mask_m = offs_m < end
-    choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0).to(tl.int64)
-    x_rows = x_ptr + choices // k * D
+    choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0)
+    x_rows = x_ptr + (choices // k).to(tl.int64) * D
     w_e = w_ptr + expert.to(tl.int64) * D * F
     ### END SOLUTION
 
@@ -389,7 +390,7 @@ def grouped_matmul_kernel(
 
     # TODO 3: each row to its choice's row of y (about 2 lines)
     ### BEGIN SOLUTION
-    y_ptrs = y_ptr + choices[:, None] * F + offs_n[None, :]
+    y_ptrs = y_ptr + choices[:, None].to(tl.int64) * F + offs_n[None, :]
     tl.store(y_ptrs, acc, mask=mask_m[:, None] & mask_n[None, :])
     ### END SOLUTION
 
@@ -449,9 +450,9 @@ def grouped_matmul(x, w, order, offsets, k=1, tile=None):
 # ```python
 # offs_m = ...
 # mask_m = ...  # not into the next expert
-# choices = ...  # numbers out of order, in 64 bits
-# x_rows = ...  # [BLOCK_M] addresses: which token has choice c?
-# w_e = ...  # one address, from a number in 64 bits
+# choices = ...  # numbers out of order
+# x_rows = ...  # [BLOCK_M] addresses, from 64-bit numbers: which token has choice c?
+# w_e = ...  # one address, from a 64-bit number
 # ```
 #
 # </details>

@@ -26,10 +26,10 @@ FIRST = "first = tl.load(offsets_ptr + expert) + (tile - tiles_before) * BLOCK_M
 END = "end = tl.load(offsets_ptr + expert + 1)"
 ROWS = "offs_m = first + tl.arange(0, BLOCK_M)"
 MASK = "mask_m = offs_m < end"
-CHOICES = "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0).to(tl.int64)"
-X_ROWS = "x_rows = x_ptr + choices // k * D"
+CHOICES = "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0)"
+X_ROWS = "x_rows = x_ptr + (choices // k).to(tl.int64) * D"
 W_E = "w_e = w_ptr + expert.to(tl.int64) * D * F"
-Y_PTRS = "y_ptrs = y_ptr + choices[:, None] * F + offs_n[None, :]"
+Y_PTRS = "y_ptrs = y_ptr + choices[:, None].to(tl.int64) * F + offs_n[None, :]"
 Y_STORE = "tl.store(y_ptrs, acc, mask=mask_m[:, None] & mask_n[None, :])"
 GRID = 'grid = (N // tile["BLOCK_M"] + E, triton.cdiv(F, tile["BLOCK_N"]))'
 
@@ -106,7 +106,7 @@ MUTANTS = {
         Mutant("no_return", ("reads-outside", "out-of-bounds-load", "race"), (RETURN, "")),
         Mutant("remainder_for_token", "remainder-for-token", (X_ROWS, "x_rows = x_ptr + choices % tl.cdiv(tl.load(offsets_ptr + E), k) * D")),
         Mutant("choice_for_token", ("reads-outside", "out-of-bounds-load"), (X_ROWS, "x_rows = x_ptr + choices * D")),
-        Mutant("order_forgotten", "order-forgotten-in-both", (CHOICES, "choices = offs_m.to(tl.int64)")),
+        Mutant("order_forgotten", "order-forgotten-in-both", (CHOICES, "choices = offs_m")),
         Mutant("order_forgotten_for_x", "order-forgotten", (X_ROWS, "x_rows = x_ptr + offs_m // k * D")),
         Mutant("rows_left_sorted", "rows-left-sorted", (Y_PTRS, "y_ptrs = y_ptr + offs_m[:, None] * F + offs_n[None, :]")),
         Mutant("stored_by_token", ("race", "stored-by-token"), (Y_PTRS, "y_ptrs = y_ptr + (choices // k)[:, None] * F + offs_n[None, :]")),
@@ -142,7 +142,7 @@ VARIANTS = {
         Variant("expert_by_two_sides", (EXPERT, "expert = tl.sum(tl.where((tiles_to - tiles <= tile) & (tile < tiles_to), offs_e, 0), axis=0)"), (RETURN, "    if tile >= tl.sum(tiles, axis=0):\n        return\n")),
         Variant("first_by_where", (FIRST, "first = tl.sum(tl.where(offs_e == expert, begins + (tile - tiles_to + tiles) * BLOCK_M, 0), axis=0)"), (END, "end = tl.sum(tl.where(offs_e == expert, ends, 0), axis=0)")),
         Variant("before_by_maximum", (BEFORE, "tiles_before = tl.max(tl.where(offs_e < expert, tiles_to, 0), axis=0)")),
-        Variant("tokens_by_32_bits", (X_ROWS, "x_rows = x_ptr + (choices.to(tl.int32) // k).to(tl.int64) * D")),
+        Variant("choices_in_64_bits", (CHOICES, CHOICES + ".to(tl.int64)"), (X_ROWS, "x_rows = x_ptr + choices // k * D"), (Y_PTRS, "y_ptrs = y_ptr + choices[:, None] * F + offs_n[None, :]")),
         Variant("rounded_up", (GRID, GRID.replace('N // tile["BLOCK_M"]', 'triton.cdiv(N, tile["BLOCK_M"])'))),
         Variant("exact_bound", (GRID, 'least = min(N, E)\n    grid = (least + (N - least) // tile["BLOCK_M"], triton.cdiv(F, tile["BLOCK_N"]))')),
         Variant("cast_at_the_store", (Y_STORE, "tl.store(y_ptrs, acc.to(y_ptr.dtype.element_ty), mask=mask_m[:, None] & mask_n[None, :])")),
@@ -171,10 +171,11 @@ EQUIVALENT = {
         "tiles_to = tl.cumsum(tiles, axis=0) => tiles_to = tl.cumsum(tiles)": "a tile of one dimension has one axis, and 0 is what is left out",
         "expert = tl.sum((tiles_to <= tile).to(tl.int32), axis=0) => expert = tl.sum((tiles_to <= tile).to(tl.int32))": ONE_AXIS,
         "tiles_before = tl.sum(tl.where(offs_e < expert, tiles, 0), axis=0) => tiles_before = tl.sum(tl.where(offs_e < expert, tiles, 0))": ONE_AXIS,
-        "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0).to(tl.int64) => choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0)": FAR,
+        "x_rows = x_ptr + (choices // k).to(tl.int64) * D => x_rows = x_ptr + choices // k * D": FAR,
+        "y_ptrs = y_ptr + choices[:, None].to(tl.int64) * F + offs_n[None, :] => y_ptrs = y_ptr + choices[:, None] * F + offs_n[None, :]": FAR,
         "w_e = w_ptr + expert.to(tl.int64) * D * F => w_e = w_ptr + expert * D * F": FAR,
-        "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0).to(tl.int64) => choices = tl.load(order_ptr + offs_m, mask=mask_m).to(tl.int64)": MASKED,
-        "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0).to(tl.int64) => choices = tl.load(order_ptr + offs_m, mask=mask_m, other=1).to(tl.int64)": MASKED,
+        "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0) => choices = tl.load(order_ptr + offs_m, mask=mask_m)": MASKED,
+        "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0) => choices = tl.load(order_ptr + offs_m, mask=mask_m, other=1)": MASKED,
         'grid = (N // tile["BLOCK_M"] + E, triton.cdiv(F, tile["BLOCK_N"])) => grid = (triton.cdiv(N, tile["BLOCK_M"]) + E, triton.cdiv(F, tile["BLOCK_N"]))': "a bound too, by one program higher",
         "expert = tl.sum((tiles_to <= tile).to(tl.int32), axis=0) => expert = tl.sum(tiles_to <= tile, axis=0)": "the installed Triton adds comparisons as 32-bit integers; the page warns of old ones",
     },
