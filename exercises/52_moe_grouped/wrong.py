@@ -168,6 +168,7 @@ EQUIVALENT = {
         "own = tl.load(experts_ptr + offs_n, mask=offs_n < N, other=-1) == expert => own = tl.load(experts_ptr + offs_n, mask=offs_n < N, other=-2) == expert": "no expert has that number either",
     },
     "grouped_matmul": {
+        "if expert >= E: => if expert > E:": "a program without a tile finds BLOCK_E, which is above E",
         "tiles_to = tl.cumsum(tiles, axis=0) => tiles_to = tl.cumsum(tiles)": "a tile of one dimension has one axis, and 0 is what is left out",
         "expert = tl.sum((tiles_to <= tile).to(tl.int32), axis=0) => expert = tl.sum((tiles_to <= tile).to(tl.int32))": ONE_AXIS,
         "tiles_before = tl.sum(tl.where(offs_e < expert, tiles, 0), axis=0) => tiles_before = tl.sum(tl.where(offs_e < expert, tiles, 0))": ONE_AXIS,
