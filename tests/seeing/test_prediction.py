@@ -78,6 +78,7 @@ def test_only_a_guess_that_is_off_gets_the_hint():
     assert "Count the trips." in every_form(one(30, Measured(100.0, "bytes")))
     assert "Too little by a factor of 3.33." in repr(one(30, Measured(100.0, "bytes")))
     assert "Too much by a factor of 3." in repr(one(300, Measured(100.0, "bytes")))
+    assert "Too much by a factor of 1,500." in repr(one(150_000, Measured(100.0, "times")))
     for guess in (95, 100):
         assert "Count the trips." not in every_form(one(guess, Measured(100.0, "bytes")))
 

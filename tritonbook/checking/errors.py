@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 
 from ..port.compat import causes
-from ..port.plain_words import said_of, said_of_lines
+from ..port.plain_words import own_words, said_of_error, said_of_lines
 from .report import Finding
 from .trial import CheckTimeout
 
@@ -45,7 +45,7 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
             lines,
         )
     cause = causes(error)[-1]
-    text = str(cause).strip()
+    text = own_words(cause)
     if isinstance(cause, NotImplementedError) and text.startswith("TODO"):
         return Finding("not-attempted", f"The gap is still open ({text}).")
     kind = type(error).__name__
@@ -70,7 +70,7 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
         sentence = "The function asks for a GPU, and there is none here."
         return Finding("raised", f"{sentence} Allocate on the input's device.", text)
     lines = _last_lines(cause)
-    if found := said_of_lines(lines) or said_of(f"{type(cause).__name__}: {text}"):
+    if found := said_of_lines(lines) or said_of_error(cause):
         return Finding("raised", found, f"{lines}\n{type(cause).__name__}: {text}".strip())
     first = text.splitlines()[0] if text else "no message"
     return Finding("raised", f"It raised {type(cause).__name__}: {first}", lines)

@@ -32,7 +32,7 @@ from .errors import explain_error
 from .guard import changed, same_bits
 from .kernel_text import language_names, refusal
 from .launches import Launch
-from .report import CaseResult, Finding
+from .report import CaseResult, Finding, count
 from .trial import Trial, fence, run_trial
 
 OTHERS = 3  # cases that are asked whether a mistake explains them too
@@ -306,7 +306,7 @@ class Judge:
         if self.launches is not None and len(own) != self.launches and not is_empty(trial):
             return Finding(
                 "wrong-launch-count",
-                f"{len(own)} kernel launches in one call; this task asks for {self.launches}.",
+                f"Kernel launches in one call: {len(own)}. This task asks for {self.launches}.",
             )
         return self._judge_grid(trial, own) if own else None
 
@@ -315,14 +315,14 @@ class Judge:
         if self.programs is not None and started != (asked := self.asked(self.programs, trial)):
             return Finding(
                 "other-programs",
-                f"{started} programs were started; this task's way of doing it takes {asked}.",
+                f"Programs started: {started}. This task's way of doing it takes {asked}.",
             )
         if self.max_programs is None or started <= (most := self.asked(self.max_programs, trial)):
             return None
         return Finding(
             "too-many-programs",
-            f"{started} programs were started where {most} are enough. Does the grid take into "
-            "account how much one program covers?",
+            f"{started} programs were started where {most} {'is' if most == 1 else 'are'} enough. "
+            "Does the grid take into account how much one program covers?",
         )
 
     def asked(self, number: Callable[..., int], trial: Trial) -> int:
@@ -335,9 +335,9 @@ class Judge:
             distance = guarded.margin_written()
             if distance is not None:
                 where = (
-                    f"{_elements(distance)} past the end"
+                    f"{count(distance, 'element')} past the end"
                     if distance > 0
-                    else f"{_elements(-distance)} before the start"
+                    else f"{count(-distance, 'element')} before the start"
                     if distance < 0
                     else "between the rows"
                 )
@@ -490,10 +490,6 @@ def _told(formula: Callable[..., Any], case: Case) -> dict[str, Any]:
 def _as_float64(values: torch.Tensor) -> torch.Tensor:
     """A copy, always."""
     return values.to(torch.float64 if values.dtype.is_floating_point else values.dtype, copy=True)
-
-
-def _elements(count: int) -> str:
-    return f"{count} element{'s' if count != 1 else ''}"
 
 
 def is_empty(trial: Trial) -> bool:

@@ -6,10 +6,48 @@ with a number stands for a group. `tests/port/test_plain_words.py` provokes them
 
 from __future__ import annotations
 
+import os
 import re
+import traceback
 import types
 
+# What Triton's tuner stumbles over itself: the text begins with its file.
+_TUNER = (
+    (
+        r"autotuner\.py KeyError: '(\w+)'",
+        r"The kernel has no argument called `\1`. `restore_value` and `reset_to_zero` are lists of "
+        'its arguments, spelt as in the kernel: `["x_ptr"]`.',
+    ),
+    (
+        r"autotuner\.py AttributeError: .* has no attribute 'get'",
+        '`prune_configs_by` is a dictionary: `{"early_config_prune": ...}`, a function of yours in '
+        "place of the dots.",
+    ),
+    (
+        r"autotuner\.py TypeError: (\w+)\(\)",
+        r"Triton's tuner calls `\1(configs, named_args, **kwargs)`, and `\1` takes other arguments. "
+        "Give it the function that is made for this call.",
+    ),
+    (
+        r"has no attribute '(?:all_)?kwargs'",
+        "The tuner's `configs` is a list of `triton.Config(...)`. Something else stands in it.",
+    ),
+)
+
 _LAUNCH = (
+    (
+        r"'function' object is not subscriptable",
+        "What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it, or, "
+        "where a tuner is made, the kernel: `triton.autotune(...)(kernel)`?",
+    ),
+    (
+        r"'NoneType' object is not subscriptable",
+        "What stands before `[...]` is None. Is a `return` missing in the function that makes it?",
+    ),
+    (
+        r"object of type 'NoneType' has no len\(\)",
+        "The grid, or a list, is None. Is a `return` missing in the function that makes it?",
+    ),
     (
         r"object of type 'int' has no len\(\)",
         "The grid is a tuple, also with one number in it: `(n,)`, with a comma.",
@@ -82,6 +120,16 @@ _LAUNCH = (
 )
 
 _PYTHON = (
+    (
+        r"MatMult|unsupported operand type\(s\) for @",
+        "`@` does not work on tiles in a kernel. The product is `tl.dot(a, b, acc)`, which adds to "
+        "`acc`.",
+    ),
+    (
+        r"KeyError: ['\"](\w+)['\"]",
+        r"There is no key `\1`. Is it misspelt? A grid's `meta` holds the launch's arguments, named "
+        "as in the kernel.",
+    ),
     (
         r"unsupported AST node type: (?:ListComp|DictComp|SetComp|GeneratorExp)|comprehensions",
         "A kernel cannot contain a comprehension. Write a loop, or compute with tiles.",
@@ -222,7 +270,7 @@ _TILES = (
         "`tl.dot` takes [M, K] and [K, N]: the two K differ.",
     ),
     (
-        r"accumulator shape is incompatible",
+        r"accumulator (?:shape|element type|dtype)|assert acc\.type",
         "`tl.dot(a, b, acc)` adds to a tile: begin with `acc = tl.zeros((BLOCK_M, BLOCK_N), "
         "dtype=tl.float32)`, M the rows of a and N the columns of b.",
     ),
@@ -318,9 +366,22 @@ _LINES = (
 )
 
 
+def own_words(error: BaseException) -> str:
+    """An error's text; of an assertion without one, the line that does not hold."""
+    steps = traceback.extract_tb(error.__traceback__)
+    return str(error).strip() or ((steps[-1].line or "") if steps else "")
+
+
+def said_of_error(error: BaseException) -> str | None:
+    """One sentence for an error, or None."""
+    steps = traceback.extract_tb(error.__traceback__)
+    file = os.path.basename(steps[-1].filename) if steps else ""
+    return said_of(f"{file} {type(error).__name__}: {own_words(error)}")
+
+
 def said_of(text: str) -> str | None:
     """One sentence for an error's text, or None."""
-    for pattern, sentence in (*_LAUNCH, *_PYTHON, *_TILES):
+    for pattern, sentence in (*_TUNER, *_LAUNCH, *_PYTHON, *_TILES):
         found = re.search(pattern, text, re.DOTALL)
         if found:
             for number, group in enumerate(found.groups(), 1):

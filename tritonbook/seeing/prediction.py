@@ -177,7 +177,8 @@ def _judge(question: str, guess: Any, found: Any, hint: str) -> Line:
     if factor <= CLOSE + 1e-9 and not counted:
         return Line(question, "close", "Within a factor of 2.", figures, seen.label)
     size = "much" if ratio > 1 else "little"
-    sentence = f"Too {size} by a factor of {factor:.3g}. {_slip(factor, seen.unit) or hint}"
+    times = f"{factor:.3g}" if factor < 100 else f"{factor:,.0f}"
+    sentence = f"Too {size} by a factor of {times}. {_slip(factor, seen.unit) or hint}"
     return Line(question, "off", sentence, figures, seen.label)
 
 
