@@ -7,6 +7,7 @@ import pytest
 import tritonbook
 from tritonbook.checking import CheckFailed
 from tritonbook.course import answer_check, records
+from tritonbook.course.cases import NotAsked, find_check
 from tritonbook.course.exercises import machinery
 
 import torch  # isort: skip
@@ -73,9 +74,17 @@ def test_a_name_that_no_page_asks_for_gets_one_sentence(page, ask):
         "No page of the course asks for a function called 'duoble'. Did you mean 'double'?"
     )
     with pytest.raises(
-        TypeError, match=r"^It takes a function of yours, as in check\(add\), not int\.$"
+        NotAsked, match=r"as in check\(add\), and got a value of type Tensor: leave"
     ):
-        ask(3)
+        ask(torch.ones(3))
+
+
+def test_a_kernel_of_an_answer_leads_to_its_wrapper():
+    """Kills: "Did you mean 'use_kernels'?" said of `add_kernel`."""
+    with pytest.raises(NotAsked, match="called 'add_kernel'. Did you mean 'add'"):
+        find_check("add_kernel")
+    with pytest.raises(NotAsked, match="called 'flash_fwd_kernel'. Did you mean 'flash_fwd'"):
+        find_check("flash_fwd_kernel")
 
 
 def test_a_kernel_is_known_by_its_own_name(page):

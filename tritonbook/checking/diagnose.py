@@ -47,24 +47,36 @@ class Evidence:
     inputs: dict[str, torch.Tensor] = field(default_factory=dict)  # float64
 
 
-def has_open_gap(kernel: Callable[..., Any]) -> bool:
-    """Whether the kernel, or a jitted function that it calls, still holds a gap's bare `pass`."""
-    return any(map(_holds_pass, _with_callees([kernel])))
+OPEN_GAP = Finding(
+    "not-attempted", "The gap in the kernel is still open: its line `pass` is still there."
+)
 
 
-def _holds_pass(function: Callable[..., Any]) -> bool:
-    return any(isinstance(node, ast.Pass) for node in ast.walk(parsed(function)))
+def has_open_gap(kernels: Iterable[Callable[..., Any]]) -> bool:
+    """Whether a kernel, or a jitted function that it calls, holds a gap's bare `pass`. One that is
+    left below lines of the learner's is none."""
+    return any(
+        _as_the_page_left(function)
+        or ("# YOUR CODE HERE" not in _text(function) and _passes(function))
+        for function in _with_callees(kernels)
+    )
 
 
 def gap_left(kernels: Iterable[Callable[..., Any]]) -> bool:
     """Whether a kernel, or a jitted function that it calls, holds a gap as the page left it, or
     `...` in its place."""
-    functions = _with_callees(kernels)
     return any(
-        re.search(r"# YOUR CODE HERE\s+(pass|\.\.\.)\s", f"{_text(function)}\n")
-        or any(_is_ellipsis(node) for node in ast.walk(parsed(function)))
-        for function in functions
+        _as_the_page_left(function) or any(map(_is_ellipsis, ast.walk(parsed(function))))
+        for function in _with_callees(kernels)
     )
+
+
+def _as_the_page_left(function: Callable[..., Any]) -> bool:
+    return bool(re.search(r"# YOUR CODE HERE\s+(pass|\.\.\.)\s", f"{_text(function)}\n"))
+
+
+def _passes(function: Callable[..., Any]) -> bool:
+    return any(isinstance(node, ast.Pass) for node in ast.walk(parsed(function)))
 
 
 def _is_ellipsis(node: ast.AST) -> bool:
@@ -163,8 +175,8 @@ def bad_strip(difference: Difference, parts: int = 32) -> list[float]:
 def _nothing_written(e: Evidence) -> Finding | None:
     if not bool(e.difference.unwritten.all()):
         return None
-    if any(has_open_gap(kernel) for kernel in e.kernels.values()):
-        return Finding("not-attempted", "The gap in the kernel is still open.")
+    if has_open_gap(e.kernels.values()):
+        return OPEN_GAP
     if e.empty_grid:
         return Finding(
             "unwritten-tail",
@@ -268,8 +280,8 @@ def _not_finite(e: Evidence) -> Finding | None:
     if not bool(strange.any()):
         return None
     # What an open gap leaves empty, another kernel of the page divides by.
-    if any(has_open_gap(kernel) for kernel in e.kernels.values()):
-        return Finding("not-attempted", "The gap in the kernel is still open.")
+    if has_open_gap(e.kernels.values()):
+        return OPEN_GAP
     isnan = bool(got[strange].isnan().any())
     kind = "NaN" if isnan else "infinity"
     if e.magnitude > 30:

@@ -33,12 +33,17 @@ def _last_lines(error: BaseException) -> str:
     return "\n".join(lines)
 
 
+def _last_code(lines: str) -> str:
+    """The code in the last of `_last_lines`."""
+    return lines.splitlines()[-1].partition(": ")[2] if lines else ""
+
+
 def explain_error(error: BaseException, timeout: float) -> Finding:
     """One finding for an exception raised while the learner's function ran."""
     if isinstance(error, CheckTimeout):
         said = str(error) or f"Stopped after {timeout:g} s."
         lines = _last_lines(error)
-        where = f" It was at `{lines.rpartition(': ')[2]}`." if lines else ""
+        where = f" It was at `{_last_code(lines)}`." if lines else ""
         return Finding(
             "timeout",
             f"{said}{where} Does every loop end, and is the grid small enough?",
@@ -47,7 +52,9 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
     cause = causes(error)[-1]
     text = own_words(cause)
     if isinstance(cause, NotImplementedError) and text.startswith("TODO"):
-        return Finding("not-attempted", f"The gap is still open ({text}).")
+        stub = _last_code(_last_lines(cause)) or text
+        said = f"The gap is still open: its line `{stub}` is still there. Yours take its place."
+        return Finding("not-attempted", said)
     kind = type(error).__name__
     if kind in ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct"):
         return Finding("does-not-compile", "Triton cannot compile the kernel.", str(error))

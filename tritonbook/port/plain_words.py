@@ -25,8 +25,8 @@ _TUNER = (
     ),
     (
         r"autotuner\.py TypeError: (\w+)\(\)",
-        r"Triton's tuner calls `\1(configs, named_args, **kwargs)`, and `\1` takes other arguments. "
-        "Give it the function that is made for this call.",
+        r"Triton's tuner calls `\1(configs, named_args, **kwargs)`, and `\1` takes other "
+        "arguments. Give it the function that is made for this call.",
     ),
     (
         r"has no attribute '(?:all_)?kwargs'",
@@ -37,8 +37,8 @@ _TUNER = (
 _LAUNCH = (
     (
         r"'function' object is not subscriptable",
-        "What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it, or, "
-        "where a tuner is made, the kernel: `triton.autotune(...)(kernel)`?",
+        "What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it, "
+        "or, where a tuner is made, the kernel: `triton.autotune(...)(kernel)`?",
     ),
     (
         r"'NoneType' object is not subscriptable",
@@ -127,8 +127,8 @@ _PYTHON = (
     ),
     (
         r"KeyError: ['\"](\w+)['\"]",
-        r"There is no key `\1`. Is it misspelt? A grid's `meta` holds the launch's arguments, named "
-        "as in the kernel.",
+        r"There is no key `\1`. Is it misspelt? A grid's `meta` holds the launch's arguments, "
+        "named as in the kernel.",
     ),
     (
         r"unsupported AST node type: (?:ListComp|DictComp|SetComp|GeneratorExp)|comprehensions",

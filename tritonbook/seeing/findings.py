@@ -205,8 +205,8 @@ def _race_in(launch: Launched, region: Region, touches: list[Touch], atomics: bo
             f"Several programs of `{launch.kernel}` store to the same {cells} of `{region.name}` "
             f"(first: {cell_text(region, int(np.flatnonzero(shared)[0]))}). They run at the same "
             "time on a GPU, so the result depends on luck. Look at how the program's number gets "
-            "into that address: do tiles overlap? Programs that are to add to one element need "
-            "`tl.atomic_add`."
+            "into that address: do tiles overlap? A store replaces what another program stored; it "
+            "does not add."
         )
     if atomics:  # programs may wait for each other through a counter
         return ""

@@ -18,6 +18,7 @@ from .. import style
 from ..timing import stored as kept
 from ..timing.result import BenchResult
 from .tile_picture import size_text
+from .tiles import CannotShow
 from .traffic import TensorTraffic, Traffic
 
 RIGHT, CLOSE = 1.1, 2.0  # factors within which a guess is right, or close
@@ -156,6 +157,8 @@ def _judge(question: str, guess: Any, found: Any, hint: str) -> Line:
         return Line(question, NO_NUMBER, sentence)
     try:
         seen = _measured(found)
+    except CannotShow as problem:
+        return Line(question, UNMEASURED, str(problem), f"your guess {guess:,.4g}")
     except (NameError, NotImplementedError) as problem:
         sentence = f"Nothing to compare with yet ({problem}). Run the cells above, then this one."
         return Line(question, UNMEASURED, sentence, f"your guess {guess:,.4g}")
