@@ -5,7 +5,7 @@ import torch
 
 from tritonbook.checking import Check, Tolerance, case, run_check, tensor
 from tritonbook.checking.compare import compare_values
-from tritonbook.checking.diagnose import Evidence, diagnose
+from tritonbook.checking.diagnose import Evidence, Suspect, diagnose
 
 from . import answers
 
@@ -62,3 +62,12 @@ def test_the_wrong_one_of_several_results_is_named(reference, said):
     check = Check(reference, [case("both", x=tensor(40), w=tensor(40))], results=("dx", "dw"))
     sentence = run_check(beside_nothing, check, "both").finding.sentence
     assert sentence.startswith(said) and ("`x` holds" in sentence) == ("The result is" in said)
+
+
+def test_nan_everywhere_is_no_evidence_for_a_mistake():
+    """Kills: whichever mistake spoils all blamed for whatever else spoils all."""
+    spoilt = torch.full_like(X, torch.nan)
+    difference = compare_values(spoilt, X * W, Tolerance(1e-6))
+    suspect = Suspect("spoils-all", "It was this.", spoilt)
+    said = diagnose(Evidence(difference, {}, [suspect], None, lambda: False, False, 1.0))
+    assert said.code == "nan"

@@ -107,6 +107,7 @@ class Difference:
     error: float = 0.0  # largest error in units of the tolerance (1.0 is just allowed)
     absolute_error: float = 0.0
     tolerance: Any = None
+    untouched: bool = False  # it holds what it held before the call
 
     @property
     def ok(self) -> bool:
@@ -174,6 +175,7 @@ def compare_values(got: torch.Tensor, expected: torch.Tensor, tolerance: Toleran
     difference = Difference(
         got=value, expected=want, bad=bad, unwritten=unwritten, tolerance=tolerance
     )
+    difference.untouched = bool(unwritten.numel() and unwritten.all())
     if finite.any():
         difference.error = float(ratio[finite].max())
         difference.absolute_error = float(error[finite].max())

@@ -33,7 +33,8 @@ class Evidence:
     """What the diagnosis may look at for one wrong result.
 
     The callables run further trials: `contiguous_is_right` is None when the case is contiguous
-    already; `fill_matters` says whether other margins change the result.
+    already; `fill_matters` says whether other margins change the result; `wider_is_right` whether
+    one more program along each axis of the grid makes it right.
     """
 
     difference: Difference
@@ -45,6 +46,7 @@ class Evidence:
     magnitude: float  # largest finite input
     unused_inputs: Callable[[], list[str]] = list  # what the result should depend on and does not
     inputs: dict[str, torch.Tensor] = field(default_factory=dict)  # float64
+    wider_is_right: Callable[[], bool] = lambda: False
 
 
 OPEN_GAP = Finding(
@@ -173,7 +175,7 @@ def bad_strip(difference: Difference, parts: int = 32) -> list[float]:
 
 
 def _nothing_written(e: Evidence) -> Finding | None:
-    if not bool(e.difference.unwritten.all()):
+    if not e.difference.untouched:
         return None
     if has_open_gap(e.kernels.values()):
         return OPEN_GAP
@@ -185,15 +187,17 @@ def _nothing_written(e: Evidence) -> Finding | None:
         )
     return Finding(
         "unwritten",
-        "The kernel ran but wrote nothing to the output. Is there a `tl.store`, and is its mask "
-        "ever true?",
+        "The kernel ran, and the result holds what it held before. Is there a `tl.store` to its "
+        "address, of new values, and is its mask ever true?",
     )
 
 
 def _known_mistake(e: Evidence) -> Finding | None:
     """The known mistake whose result lies nearest, if one lies within a few tolerances. Zeros, NaN
-    and what was never written fit many a mistake: these have to explain another case too."""
-    near = [(how_far(e.difference, suspect.value), suspect) for suspect in e.mistakes]
+    and what was never written fit many a mistake: these have to explain another case too. NaN
+    everywhere fits all that spoils a result, and explains nothing."""
+    suspects = [suspect for suspect in e.mistakes if not bool(suspect.value.isnan().all())]
+    near = [(how_far(e.difference, suspect.value), suspect) for suspect in suspects]
     for _, suspect in sorted((pair for pair in near if pair[0] < NEAR), key=lambda pair: pair[0]):
         says = suspect.value[e.difference.bad]
         if bool((~says.isnan() & (says != 0)).any()) or suspect.confirmed():
@@ -235,6 +239,12 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
     hole = e.difference.unwritten & e.difference.bad
     if not bool(hole.any()):
         return None
+    if e.wider_is_right():
+        return Finding(
+            "unwritten-tail",
+            "The grid has too few programs: with one more the result is right. Round their number "
+            "up, with `triton.cdiv`.",
+        )
     flat = hole.flatten()
     start = int(flat.nonzero()[0])
     if start == hole.numel() - 1:

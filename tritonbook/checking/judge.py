@@ -171,9 +171,8 @@ class Judge:
             label = "the result" if len(got) == 1 else self.name_of(number, len(got))
             tolerance = self.tolerance_for(case, dtype)
             made = compare(value, want, dtype, device.DEVICE, tolerance, label)
-            if self.inplace and made.unwritten is not None:
-                same = not trial.inputs[self.inplace[number]].interior_changed()
-                made = replace(made, unwritten=torch.full_like(made.unwritten, same))
+            if self.inplace and made.got is not None:
+                made.untouched = not trial.inputs[self.inplace[number]].interior_changed()
             found.append(made)
         return found
 
@@ -259,7 +258,7 @@ class Judge:
 
     def _open_gap(self, trial: Trial, differences: list[Difference]) -> Finding | None:
         blank = [d for d in differences if d.unwritten is not None and d.unwritten.numel()]
-        if blank and all(bool(d.unwritten.all()) for d in blank):
+        if blank and all(d.untouched for d in blank):
             finding = diagnose(self._evidence(trial, blank[0], 0))
             return finding if finding.code == "not-attempted" else None
         return None
@@ -402,6 +401,15 @@ class Judge:
             right = all(d.ok for d in self.differences(again, self.expected(case, trial.draw)))
             return right
 
+        def wider_is_right() -> bool:
+            if not device.INTERPRET:
+                return False
+            with fence():
+                again = self.trial(case, draw=trial.draw, fill=trial.fill, mode="wider")
+            if again.error is not None:
+                return False
+            return all(d.ok for d in self.differences(again, self.expected(case, trial.draw)))
+
         def unused() -> list[str]:
             return self._unused_inputs(trial, position)
 
@@ -418,6 +426,7 @@ class Judge:
             max(finite, default=0.0),
             unused if self.deterministic and trial.draw == 0 else list,
             {name: _as_float64(value) for name, value in trial.values.items()},
+            wider_is_right,
         )
 
     def _confirmed(self, formula: Any, case: Case, position: int) -> bool:

@@ -368,8 +368,10 @@ _LINES = (
 
 def own_words(error: BaseException) -> str:
     """An error's text; of an assertion without one, the line that does not hold."""
-    steps = traceback.extract_tb(error.__traceback__)
-    return str(error).strip() or ((steps[-1].line or "") if steps else "")
+    text, steps = str(error).strip(), traceback.extract_tb(error.__traceback__)
+    if text or not steps or not isinstance(error, AssertionError):
+        return text
+    return steps[-1].line or ""
 
 
 def said_of_error(error: BaseException) -> str | None:

@@ -82,6 +82,33 @@ def find(meter: Meter, masking_helps: Callable[[], bool] | None = None) -> list[
     return [*found, ("race", race)] if race else found
 
 
+def reads_unwritten(meter: Meter, blank: dict[int, np.ndarray]) -> str:
+    """The first load or update of what nobody had written yet.
+
+    blank: by the address of a tensor's first element, which of its elements hold nothing.
+    """
+    blank = {address: left.copy() for address, left in blank.items()}
+    for touch in resolve(meter):
+        left = blank.get(touch.region.first) if touch.region is not None else None
+        if left is None:
+            continue
+        elements, launch = touch.elements[touch.elements >= 0], meter.launches[touch.access.launch]
+        early = elements[left[elements]]
+        if touch.access.kind != "store" and early.size:
+            does, mend = {
+                "load": ("reads", "Is another tensor meant?"),
+                "atomic": ("updates", "Begin with `torch.zeros`."),
+            }[touch.access.kind]
+            return (
+                f"Program {program_text(touch.access.program, launch)} of `{launch.kernel}` {does} "
+                f"{cell_text(touch.region, int(early[0]))} of `{touch.region.name}`"
+                f"{_line(launch, touch.access.line)}, and nothing was written there before: it "
+                f"holds what the memory held. {mend}"
+            )
+        left[elements] = False
+    return ""
+
+
 def float32_products(meter: Meter) -> list[tuple[str, str]]:
     """(code, sentence) of each launch that multiplied two float32 tiles; for half inputs only."""
     return [

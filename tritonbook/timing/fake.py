@@ -184,8 +184,8 @@ def simulated_bench(
         found = bench(kernel, warmup, rep)
     if not device.was_read:
         raise RuntimeError(
-            "`gpu.clock()` was never read. The simulated GPU has a clock of its own, which Python's "
-            "`time` does not know."
+            "`gpu.clock()` was never read. The simulated GPU has a clock of its own: Python's does "
+            "not show its time."
         )
     if kernel.calls not in (rep, warmup + rep):
         raise RuntimeError(
