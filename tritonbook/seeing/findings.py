@@ -96,7 +96,7 @@ def reads_unwritten(meter: Meter, blank: dict[int, np.ndarray]) -> str:
         early = elements[left[elements]]
         if touch.access.kind != "store" and early.size:
             does, mend = {
-                "load": ("reads", "Is another tensor meant?"),
+                "load": ("reads", "Is another tensor meant, or has an earlier launch to write it?"),
                 "atomic": ("updates", "Begin with `torch.zeros`."),
             }[touch.access.kind]
             return (
