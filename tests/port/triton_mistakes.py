@@ -475,4 +475,9 @@ acc = tl.dot(a, a, acc)
         LAUNCH,
         "`tl.dot(a, b, acc)` adds to a tile: begin with",
     ),
+    "no_grid_but_warps": (
+        GOOD,
+        "double_kernel(x, out, n, BLOCK=64, num_warps=4)",
+        "`num_warps` belongs to a launch: `kernel[grid](...)`. Is `[grid]` missing?",
+    ),
 }

@@ -163,7 +163,11 @@ class Judge:
         case = trial.case
         got = self.outputs(trial)
         if len(got) != len(expected):
-            text = f"Expected {len(expected)} results, got {len(got)}."
+            text = f"Expected {count(len(expected), 'result')}, got {len(got)}."
+            if trial.result is None:
+                text = (
+                    f"Expected {count(len(expected), 'result')}, got None. Is a `return` missing?"
+                )
             return [Difference("wrong-type", text)]
         dtypes = self.output_dtypes(case)
         found = []

@@ -9,6 +9,7 @@ from typing import Any
 from ..checking import CheckFailed, run_check
 from ..checking.card import show
 from ..checking.runner import called
+from ..notebook import is_stale
 from . import progress
 from .cases import NotAsked, find_check
 from .exercises import LOADING
@@ -20,10 +21,15 @@ def check(fn: Callable[..., Any], *, hidden: bool = False) -> None:
 
     fn: the function that a page asks for; the check is found by its name. hidden: the hidden cases
     in place of the visible ones. Raises NotAsked, one sentence with the nearest name, where no
-    page asks for a function of that name, or where it is none.
+    page asks for a function of that name, where it is none, or where its cell failed.
     """
     name = _name(fn)
     exercise, asked = find_check(name)
+    if is_stale(name, fn):
+        raise NotAsked(
+            f"The cell of {name!r} was not run to its end, and what it was before is not what you "
+            "want to check. Mend that cell, run it, then check again."
+        )
     report = run_check(fn, asked, name, hidden=hidden)
     if not LOADING.get():
         reason = report.finding.sentence if report.finding else ""

@@ -14,7 +14,7 @@ import types
 # What Triton's tuner stumbles over itself: the text begins with its file.
 _TUNER = (
     (
-        r"autotuner\.py KeyError: '(\w+)'",
+        r"autotuner\.py (?:KeyError: '|ValueError: .* not kernel arguments: )(\w+)",
         r"The kernel has no argument called `\1`. `restore_value` and `reset_to_zero` are lists of "
         'its arguments, spelt as in the kernel: `["x_ptr"]`.',
     ),
@@ -71,6 +71,10 @@ _LAUNCH = (
     (
         r"got multiple values for argument '(\w+)'",
         r"`\1` is given twice, by its place and by its name.",
+    ),
+    (
+        r"got an unexpected keyword argument '(num_warps|num_stages|num_ctas|maxnreg)'",
+        r"`\1` belongs to a launch: `kernel[grid](...)`. Is `[grid]` missing?",
     ),
     (
         r"got an unexpected keyword argument '(\w+)'|[Kk]eyword argument (\w+) was specified but",
@@ -216,7 +220,8 @@ _PYTHON = (
 _TILES = (
     (
         r"arange's range must be a power of|range must be a power of",
-        "`tl.arange` needs a power of two. Round up with `triton.next_power_of_2`.",
+        "`tl.arange` needs a power of two. Round up with `triton.next_power_of_2`. If the tile's "
+        "size is one: are two arguments of the launch swapped?",
     ),
     (
         r"arange's arguments must",
