@@ -175,8 +175,8 @@ ONLINE_SUSPECTS = EITHER_FORM | {
     ),
     "exponentials-of-the-old-maximum": (
         walked(old_maximum),
-        "Every share is 0. Is `l_i` infinite, because a tile's exponentials are taken from the "
-        "old `m_i`? Take them from m_new.",
+        "Every share is 0. Either `l_i` is infinite, as when a tile's exponentials are taken from "
+        "the old `m_i`, or a factor is 0.",
     ),
     "tile-by-tile": (
         tile_by_tile,

@@ -128,15 +128,6 @@ def stored_apart(c: torch.Tensor, row: int, tile: dict[str, int]) -> torch.Tenso
     return memory.view(M, N)
 
 
-def one_step_too_far(block: int) -> tuple[Callable[..., torch.Tensor], str]:
-    """Where nothing is masked: the last step finds nothing but what lies behind the matrices."""
-    return (
-        lambda a, b: walked(a, b, block, ahead=1),
-        "The last steps read behind the end of the matrices. Does the loop take too many steps, "
-        "are they too long, or are the pointers moved on before the load?",
-    )
-
-
 SAME_TILES = (
     "Every step multiplies the same two tiles, the first ones. Move the pointers on along K, or "
     "add k to their offsets."

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from tritonbook.checking import Check, Tolerance, case, run_check, tensor
+from tritonbook.checking import Check, Tolerance, case, run, run_check, tensor
 from tritonbook.checking.compare import compare_values
-from tritonbook.checking.diagnose import Evidence, Suspect, diagnose
+from tritonbook.checking.diagnose import Evidence, diagnose
 
 from . import answers
 
@@ -64,10 +64,18 @@ def test_the_wrong_one_of_several_results_is_named(reference, said):
     assert sentence.startswith(said) and ("`x` holds" in sentence) == ("The result is" in said)
 
 
-def test_nan_everywhere_is_no_evidence_for_a_mistake():
-    """Kills: whichever mistake spoils all blamed for whatever else spoils all."""
-    spoilt = torch.full_like(X, torch.nan)
-    difference = compare_values(spoilt, X * W, Tolerance(1e-6))
-    suspect = Suspect("spoils-all", "It was this.", spoilt)
-    said = diagnose(Evidence(difference, {}, [suspect], None, lambda: False, False, 1.0))
-    assert said.code == "nan"
+@pytest.mark.parametrize(
+    ("formula", "code"),
+    [(lambda x: x * torch.nan, "nan"), (lambda x: torch.where(x < 5, x, torch.nan), "spoils")],
+)
+def test_nan_everywhere_is_no_evidence_for_a_mistake(formula, code):
+    """Kills: whichever mistake spoils all, blamed for whatever else spoils all."""
+    large = case("all large", x=tensor(64, mean=20.0))
+    mixed = case("small and large", x=tensor(64, mean=5.0))
+    found = run(
+        answers.nan_from_five_on,
+        lambda x: x,
+        [large, mixed],
+        mistakes={"spoils": (formula, "It was this.")},
+    )
+    assert found.finding.code == code

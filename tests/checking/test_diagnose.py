@@ -42,7 +42,7 @@ def calls_walks(x_ptr, n, BLOCK_SIZE: tl.constexpr):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "words"), [(walks, "loop"), (calls_walks, "loop"), (calls_full, "own number")]
+    ("kernel", "words"), [(walks, "loop"), (calls_walks, "loop"), (calls_full, "the grid ends")]
 )
 def test_a_row_that_ends_too_early(kernel, words):
     """Kills: "Does the loop reach its end?" asked about a kernel without a loop."""

@@ -93,6 +93,25 @@ def test_far_address_does_not_crash_while_recording():
     assert out[0] == 0
 
 
+def test_a_loop_may_take_a_step_too_many():
+    """Kills: "those lanes need a mask" alone, where no step before the last one needs any."""
+    with meter({"x": inner_view(64)}, record_only=True) as seen:
+        k.steps(next(iter(seen.regions)).tensor, steps=3)
+    ((code, sentence),) = seen.findings(lambda: True)
+    assert code == "reads-outside"
+    assert sentence.endswith(
+        "Those lanes need a mask, or the loop takes a step too many, or too long a one."
+    )
+
+
+def test_one_number_needs_no_mask():
+    """Kills: "those lanes need a mask" said of a row's length that is read at another address."""
+    with meter({"x": inner_view(8)}, record_only=True) as seen:
+        k.one_of(next(iter(seen.regions)).tensor, place=9)
+    ((_, sentence),) = seen.findings(lambda: True)
+    assert sentence.endswith("is its address off, or are there more programs than elements?")
+
+
 def test_stray_store_comes_first():
     with meter(record_only=True) as seen:
         k.unmasked(torch.ones(100), load=True, store=True)

@@ -194,10 +194,8 @@ def _nothing_written(e: Evidence) -> Finding | None:
 
 def _known_mistake(e: Evidence) -> Finding | None:
     """The known mistake whose result lies nearest, if one lies within a few tolerances. Zeros, NaN
-    and what was never written fit many a mistake: these have to explain another case too. NaN
-    everywhere fits all that spoils a result, and explains nothing."""
-    suspects = [suspect for suspect in e.mistakes if not bool(suspect.value.isnan().all())]
-    near = [(how_far(e.difference, suspect.value), suspect) for suspect in suspects]
+    and what was never written fit many a mistake: these have to explain another case too."""
+    near = [(how_far(e.difference, suspect.value), suspect) for suspect in e.mistakes]
     for _, suspect in sorted((pair for pair in near if pair[0] < NEAR), key=lambda pair: pair[0]):
         says = suspect.value[e.difference.bad]
         if bool((~says.isnan() & (says != 0)).any()) or suspect.confirmed():
@@ -242,19 +240,18 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
     if e.wider_is_right():
         return Finding(
             "unwritten-tail",
-            "The grid has too few programs: with one more the result is right. Round their number "
-            "up, with `triton.cdiv`.",
+            "The grid has too few programs: with one more the result is right. Is their number "
+            "rounded up, with `triton.cdiv`?",
         )
     flat = hole.flatten()
     start = int(flat.nonzero()[0])
     if start == hole.numel() - 1:
         what = "Only the last element was not written. Is the mask, or the range, one too short?"
         return Finding("unwritten-tail", what)
+    loop = " or the loop around the store" if _stores_in_a_loop(e.kernels.values()) else ""
     look = (
-        "Does the loop around the store reach the end, and do the store's offsets move on in it?"
-        if _stores_in_a_loop(e.kernels.values())
-        else "Has each tile a program (the grid), does the program's own number get into the "
-        "store's offsets, and does the mask let the whole tile through?"
+        f"Either the grid{loop} ends before them, or the store's offsets miss them, or its mask "
+        "shuts them out."
     )
     if bool(flat[start:].all()):
         what = f"Nothing was written from element {_unravel(start, hole)} to the end."
@@ -301,8 +298,10 @@ def _not_finite(e: Evidence) -> Finding | None:
             "overflows: an exponential, or a square in half precision. Compute in float32, and "
             "in a form where no infinity meets a zero or another infinity.",
         )
+    own = next((suspect.sentence for suspect in e.mistakes if suspect.code == "nan"), "")
     makes = (
-        "What makes NaN: the root or logarithm of a negative number, 0 / 0, an infinity less "
+        own
+        or "What makes NaN: the root or logarithm of a negative number, 0 / 0, an infinity less "
         "another or times 0."
         if isnan
         else "What makes infinity: a division by 0, the logarithm of 0, an exponential or a "
@@ -432,9 +431,9 @@ def _by_rows(difference: Difference) -> Finding | None:
         factor = torch.where(large, got / want, torch.nan).nanmedian(dim=dim, keepdim=True).values
         summand = (got - want).median(dim=dim, keepdim=True).values
         if bool((factor != 0).all()) and _explains(difference, (got / factor).reshape(shape)):
-            how = f"a factor of its own (in {one} 0: {float(factor.flatten()[0]):.4g})"
+            how = f"a factor of its own (in {one} 0: {float(factor.flatten()[0]):.6g})"
         elif _explains(difference, (got - summand).reshape(shape)):
-            how = f"a summand of its own (in {one} 0: {float(summand.flatten()[0]):.4g})"
+            how = f"a summand of its own (in {one} 0: {float(summand.flatten()[0]):.6g})"
         else:
             continue
         return Finding(

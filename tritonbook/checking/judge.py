@@ -435,26 +435,33 @@ class Judge:
 
     def _confirmed(self, formula: Any, case: Case, position: int) -> bool:
         """Whether a mistake that gives what `case` got also gives what another case gets; True
-        where none of the others is wrong. By chance a small case fits many mistakes."""
-        refuted = 0
+        where none of the others is wrong. By chance a small case fits many mistakes. NaN everywhere
+        fits all that spoils a result: then another case has to bear it out, if only by being right
+        where the mistake makes no difference."""
+        refuted, spoilt = 0, bool(self.expected(case, 0, formula)[position].isnan().all())
         for other in self.others(case):
             wanted = self.expected(other, 0)
             value = self.expected(other, 0, formula)[position].to(torch.float64)
+            if bool(value.isnan().all()):
+                continue
             tolerance = self.tolerance_for(other, self.output_dtypes(other)[position])
             right = Difference(expected=wanted[position], tolerance=tolerance)
-            if not makes_a_difference(right, value):
+            differs = makes_a_difference(right, value)
+            if not differs and not spoilt:
                 continue
             with fence():
                 trial = self.trial(other)
             found = [] if trial.error else self.differences(trial, wanted)
-            if len(found) != len(wanted) or found[position].ok or found[position].got is None:
+            if len(found) != len(wanted) or found[position].got is None:
                 continue
-            if how_far(found[position], value) < NEAR:
+            if found[position].ok and differs:
+                continue
+            if found[position].ok or how_far(found[position], value) < NEAR:
                 return True
             refuted += 1
             if refuted == OTHERS:
                 break
-        return not refuted
+        return not refuted and not spoilt
 
     def others(self, case: Case) -> list[Case]:
         """The other cases that have a result here, those after `case` first."""

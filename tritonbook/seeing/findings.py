@@ -142,7 +142,11 @@ def _outside(meter: Meter, bad: list[Touch], masking_helps: bool) -> str:
     if len(programs) > 1:
         text += f" ({len(programs)} programs do so)"
     masked, one = first.access.has_mask, where.endswith("(up to 1 element past its end)")
-    if masking_helps and not masked:
+    if first.access.addresses.size == 1 and not masked:
+        mend = "It is one number: is its address off, or are there more programs than elements?"
+    elif masking_helps and not masked and _repeated(meter, first.access):
+        mend = "Those lanes need a mask, or the loop takes a step too many, or too long a one."
+    elif masking_helps and not masked:
         mend = "Those lanes need a mask."
     elif masking_helps and one:
         mend = "Its mask lets one lane too many through. Is it `<=` where `<` is meant?"
@@ -153,9 +157,15 @@ def _outside(meter: Meter, bad: list[Touch], masking_helps: bool) -> str:
     return f"{text}{_line(launch, first.access.line)}. {mend}"
 
 
+def _repeated(meter: Meter, access: Access) -> bool:
+    """Whether the program came to this line more than once: it stands in a loop."""
+    same = (access.launch, access.program, access.line)
+    return sum((a.launch, a.program, a.line) == same for a in meter.accesses) > 1
+
+
 _EITHER = (
-    "or the address is off: a number that is added twice or not multiplied, a stride of another "
-    "tensor, tensors in another order at the launch."
+    "or the address is off: a number that is added twice or not multiplied, a step too long, a "
+    "stride of another tensor, tensors in another order at the launch."
 )
 _MASK_OR_ADDRESS = {
     False: f"It has no mask. Either it needs one, {_EITHER}",
