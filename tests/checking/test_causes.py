@@ -30,6 +30,9 @@ def found(got, unused=()):
         (X * W - X.amax(dim=1, keepdim=True), "off-by-row", "a summand of its own"),
         (torch.where(W > 3, 0, X * W), "zeros", "(column 3 to 5 of 6, the second half)"),
         (X * 1.5, "off-by-column", "its weight or bias"),
+        (3 * X * W, "constant-factor", "Every element is 3 times the right value."),
+        (X * W - 0.5, "constant-summand", "Every element is 0.5 too small."),
+        (X * W * (1 + 1e-4 * X[:, :1]), "off-by-row", "(in row 0: 1.0001)"),
         (X * W + X**2 * W.flip(0), "wrong-values", "wrong everywhere"),
         (torch.where(ODD_ROWS, X + W, X * W), "wrong-values", "(row 1, 3 of 4"),
         (torch.where(W == 5, torch.nan, X * W), "nan", "(column 4 of 6)"),
@@ -79,3 +82,26 @@ def test_nan_everywhere_is_no_evidence_for_a_mistake(formula, code):
         mistakes={"spoils": (formula, "It was this.")},
     )
     assert found.finding.code == code
+
+
+def nothing_of_two(x):
+    answers.right(x)
+
+
+def test_two_results_of_which_none_came_back():
+    """Kills: "Expected 2 results, got 1" said of None."""
+    check = Check(lambda x: (2 * x, 3 * x), [case("ragged", x=tensor(100))])
+    said = run_check(nothing_of_two, check, "two").finding.sentence
+    assert said == "Expected 2 results, got None. Is a `return` missing?"
+
+
+def test_a_plain_mistake_is_refuted_by_a_case_that_is_right():
+    """Kills: a mistake that fits one case, while another is right that it would make wrong."""
+    check = Check(
+        lambda n: n,
+        [case("two", n=2), case("three", n=3)],
+        triton=False,
+        mistakes={"squared": (lambda n: n * n, "This is the square.")},
+    )
+    assert run_check(lambda n: 4 if n == 2 else n, check, "n").finding.code == "wrong-values"
+    assert run_check(lambda n: n * n, check, "n").finding.code == "squared"

@@ -104,6 +104,26 @@ def test_a_loop_may_take_a_step_too_many():
     )
 
 
+@pytest.mark.parametrize(
+    ("how", "helps", "ends"),
+    [
+        ("none", True, "Those lanes need a mask."),
+        ("none", False, "tensors in another order at the launch."),
+        ("<=", True, "Its mask lets one lane too many through. Is it `<=` where `<` is meant?"),
+        ("other size", True, "test each index against its own size, with `<`."),
+        ("other size", False, "tensors in another order at the launch."),
+    ],
+)
+def test_what_is_said_of_a_mask(how, helps, ends):
+    """Kills: a mask asked for that is there, and `<=` blamed for a mask of another size."""
+    limit = {"none": None, "<=": 101, "other size": 120}[how]
+    with meter({"x": inner_view(100)}, record_only=True) as seen:
+        k.read_up_to(next(iter(seen.regions)).tensor, limit)
+    ((_, sentence),) = seen.findings(lambda: helps)
+    assert sentence.endswith(ends), sentence
+    assert ("It has no mask." in sentence) == (how == "none" and not helps)
+
+
 def test_one_number_needs_no_mask():
     """Kills: "those lanes need a mask" said of a row's length that is read at another address."""
     with meter({"x": inner_view(8)}, record_only=True) as seen:
