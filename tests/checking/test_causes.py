@@ -44,6 +44,20 @@ def test_what_is_certain_is_said(got, code, words):
     assert (said.code, words in said.sentence) == (code, True), said.sentence
 
 
+@pytest.mark.parametrize(("dim", "name"), [(0, "batch"), (1, "head"), (2, "row"), (3, "column")])
+def test_the_axis_from_which_on_all_is_wrong_is_named(dim, name):
+    """Kills: "look at the last tile of a row" said of a wrong stride of the heads."""
+    want = torch.rand(4, 4, 4, 4, dtype=torch.float64) + 1
+    noise, got = torch.rand(4, 4, 4, 4, dtype=torch.float64), want.clone()
+    got.narrow(dim, 2, 2).add_(noise.narrow(dim, 2, 2))
+    said = diagnose(
+        Evidence(
+            compare_values(got, want, Tolerance(1e-6)), {}, [], None, lambda: False, False, 1.0
+        )
+    )
+    assert said.sentence == f"Right before {name} 2, wrong from there on."
+
+
 def test_an_input_that_never_gets_in_is_named():
     said = found(X + 0.1 * X**2, unused=["w"])
     assert said.code == "unused-input" and "whatever `w` holds" in said.sentence

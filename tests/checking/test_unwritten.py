@@ -75,6 +75,12 @@ def test_what_begins_with_zeros_may_be_read(kernel, make):
     assert found(answer(kernel, make)) is None
 
 
+def test_a_result_of_another_shape_is_the_cause_of_stores_outside():
+    """Kills: a mask or an address blamed where the tensor was made too small."""
+    said = found(answer(double_kernel, lambda x: torch.empty(100, device=x.device)))
+    assert said.code == "wrong-shape" and "got (100,)" in said.sentence
+
+
 def test_what_torch_put_there_was_written():
     """Kills: `torch.empty(...).fill_(...)` taken for memory that nobody filled."""
     said = found(answer(add_to_itself_kernel, lambda x: torch.empty_like(x).fill_(torch.nan)))

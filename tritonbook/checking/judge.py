@@ -193,6 +193,9 @@ class Judge:
         finding = self._judge_launches(trial) or self._judge_memory(trial)
         # An open gap also leaves no launch or no write behind: say that first.
         differences = self.differences(trial, expected)
+        shape = next((d for d in differences if d.code == "wrong-shape"), None)
+        if finding and finding.code == "out-of-bounds-store" and shape:
+            return Finding("wrong-shape", shape.sentence)  # a result that is too small is the cause
         if finding and finding.code != "no-kernel-launched":
             nothing = self._open_gap(trial, differences)
             return nothing or finding

@@ -326,7 +326,8 @@ _TILES = (
     ),
     (
         r"invalid operands of type pointer",
-        "A pointer can have whole numbers added to it, and nothing else done to it.",
+        "A pointer can have whole numbers added to it, and nothing else done to it. Are two "
+        "arguments of the launch swapped?",
     ),
     (
         r"unsupported tensor index",
