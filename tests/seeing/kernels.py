@@ -58,10 +58,7 @@ def one_of(x, place):
 @triton.jit
 def read_up_to_kernel(x_ptr, out_ptr, limit, MASKED: tl.constexpr):
     offs = tl.arange(0, 128)
-    if MASKED:
-        x = tl.load(x_ptr + offs, mask=offs < limit, other=0.0)
-    else:
-        x = tl.load(x_ptr + offs)
+    x = tl.load(x_ptr + offs, mask=offs < limit, other=0.0) if MASKED else tl.load(x_ptr + offs)
     tl.store(out_ptr, tl.sum(x, axis=0))
 
 

@@ -182,8 +182,8 @@ def _nothing_written(e: Evidence) -> Finding | None:
     if e.empty_grid:
         return Finding(
             "unwritten-tail",
-            "The grid has no program at all for this size. Is their number rounded down, or one too "
-            "small? `triton.cdiv` rounds up.",
+            "The grid has no program at all for this size. Is their number rounded down? "
+            "`triton.cdiv` rounds up.",
         )
     return Finding(
         "unwritten",
@@ -240,8 +240,8 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
     if e.wider_is_right():
         return Finding(
             "unwritten-tail",
-            "The grid has too few programs: with one more the result is right. `triton.cdiv` rounds "
-            "up.",
+            "The grid has too few programs: with one more the result is right. Is their number "
+            "rounded down? `triton.cdiv` rounds up.",
         )
     flat = hole.flatten()
     start = int(flat.nonzero()[0])
