@@ -22,6 +22,7 @@ from .release import Release
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 NEEDS = {
     "interpreter": "no GPU needed",
+    "gluon": "no GPU needed, but Triton 3.6 to 3.8",
     "gpu": "needs a GPU",
     "sm80": "needs an A100-class GPU or newer",
 }

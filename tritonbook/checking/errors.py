@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..port.compat import causes
 from ..port.plain_words import own_words, said_of_error, said_of_lines
+from ..simulating.machine import Fault
 from .report import Finding
 from .trial import CheckTimeout
 
@@ -55,6 +56,8 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
         stub = _last_code(_last_lines(cause)) or text
         said = f"The gap is still open: its line `{stub}` is still there. Yours take its place."
         return Finding("not-attempted", said)
+    if isinstance(cause, Fault):
+        return Finding(cause.kind, f"{text[0].upper()}{text[1:]}.")
     kind = type(error).__name__
     if kind in ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct"):
         return Finding("does-not-compile", "Triton cannot compile the kernel.", str(error))
