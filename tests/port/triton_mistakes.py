@@ -475,6 +475,34 @@ acc = tl.dot(a, a, acc)
         LAUNCH,
         "`tl.dot(a, b, acc)` adds to a tile: begin with",
     ),
+    "comparisons_without_brackets": (
+        """\
+x = tl.load(x_ptr + offs, mask=offs < n & offs < 150, other=0.0)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "`&` binds tighter than `<`. Put each comparison in brackets",
+    ),
+    "floats_with_two_slashes": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, x // 0.5, mask=mask)""",
+        LAUNCH,
+        "`//` and `%` are for whole numbers",
+    ),
+    "tiles_without_a_tuple": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, tl.reduce(x, x, x, 0, double_kernel), mask=mask)""",
+        LAUNCH,
+        "Too many arguments for a function of `tl`, or a list.",
+    ),
+    "atomic_at_one_address": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.atomic_add(out_ptr + pid, 2 * x)""",
+        LAUNCH,
+        "`tl.atomic_add(out_ptr + pid, 2 * x)`: has it one address and a tile of values?",
+    ),
     "no_grid_but_warps": (
         GOOD,
         "double_kernel(x, out, n, BLOCK=64, num_warps=4)",

@@ -129,7 +129,7 @@ def test_one_number_needs_no_mask():
     with meter({"x": inner_view(8)}, record_only=True) as seen:
         k.one_of(next(iter(seen.regions)).tensor, place=9)
     ((_, sentence),) = seen.findings(lambda: True)
-    assert sentence.endswith("is its address off, or are there more programs than elements?")
+    assert sentence.endswith("too small, or are there more programs than elements?")
 
 
 def test_stray_store_comes_first():

@@ -172,7 +172,7 @@ class Battery(Judge):
         return got, finding
 
     def _plain_confirmed(self, formula: Any, case: Case) -> bool:
-        """Whether a mistake explains at least half of the other cases that it makes wrong, where
+        """Whether a mistake explains at least half of a plain function's other wrong cases, where
         the results are numbers, which may fit by chance."""
         relative, votes = self.plain_relative(), 0
         if not _numbers([*case.arguments.values(), self.reference(*_arguments(case))]):
@@ -183,7 +183,7 @@ class Battery(Judge):
             if compare_plain(value, wanted, relative) is None:
                 continue
             got, finding = self._plain_call(_arguments(other), other)
-            if finding is None:
+            if finding is None and compare_plain(got, wanted, relative):
                 votes += -1 if compare_plain(got, value, relative) else 1
         return votes >= 0
 

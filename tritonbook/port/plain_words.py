@@ -69,6 +69,15 @@ _LAUNCH = (
         r"The call gives \2 arguments where \1 are expected. Compare them one by one.",
     ),
     (
+        r"missing a required argument: '(\w+)'",
+        r"The call leaves out `\1`. Compare its arguments with the function's, one by one.",
+    ),
+    (
+        r"multiple values for argument '_(?:semantic|builder)'|must be a tensor, got <class 'list'",
+        "Too many arguments for a function of `tl`, or a list. Several tiles go in as one tuple: "
+        "`tl.reduce((a, b), 0, combine)`.",
+    ),
+    (
         r"got multiple values for argument '(\w+)'",
         r"`\1` is given twice, by its place and by its name.",
     ),
@@ -173,7 +182,8 @@ _PYTHON = (
     ),
     (
         r"NameError(?:: |\([\"'])(\w+) is not defined",
-        r"`\1` is not defined where the kernel uses it. Is it set in one branch only, or misspelt?",
+        r"`\1` is not defined where the kernel uses it. Is it set in one branch only, in a loop "
+        "only, or misspelt?",
     ),
     (
         r"NameError: name '(\w+)' is not defined",
@@ -218,6 +228,22 @@ _PYTHON = (
 )
 
 _TILES = (
+    (
+        r"simultaneous multiple comparison",
+        "`&` binds tighter than `<`. Put each comparison in brackets: `(i < n) & (j < m)`.",
+    ),
+    (
+        r"unexpected type (?:fp|bf)\d+",
+        "`//` and `%` are for whole numbers, and these are floats. Divide with `/`.",
+    ),
+    (
+        r"'NoneType' object has no attribute 'values'|cannot unpack non-iterable NoneType",
+        "A function that is called here gives nothing back. Is a `return` missing in it?",
+    ),
+    (
+        r"(?:not enough|too many) values to unpack",
+        "The names on the left are more or fewer than what the function returns. Compare the two.",
+    ),
     (
         r"arange's range must be a power of|range must be a power of",
         "`tl.arange` needs a power of two. Round up with `triton.next_power_of_2`. If the tile's "

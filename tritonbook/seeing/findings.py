@@ -137,13 +137,15 @@ def _outside(meter: Meter, bad: list[Touch], masking_helps: bool) -> str:
     program = program_text(first.access.program, launch)
     where = _place(meter, first)
     several = f"{lanes} lanes" if lanes > 1 else "1 lane"
-    text = f"Program {program} of `{launch.kernel}` {verb} outside {where} with {several}"
+    text = f"Program {program} of `{launch.kernel}` {verb} outside {where}"
+    if first.access.addresses.size > 1:
+        text += f" with {several}"
     programs = {t.access.program for t in bad}
     if len(programs) > 1:
         text += f" ({len(programs)} programs do so)"
     masked, one = first.access.has_mask, where.endswith("(up to 1 element past its end)")
-    if first.access.addresses.size == 1 and not masked:
-        mend = "It is one number: is its address off, or are there more programs than elements?"
+    if first.access.addresses.size == 1:
+        mend = "Is the address off, the tensor too small, or are there more programs than elements?"
     elif masking_helps and not masked and _repeated(meter, first.access):
         mend = "Those lanes need a mask, or the loop takes a step too many, or too long a one."
     elif masking_helps and not masked:
@@ -214,13 +216,16 @@ def _race(meter: Meter, touches: list[Touch]) -> str:
         atomics = any(t.access.kind == "atomic" for t in group)
         for region in {id(t.region): t.region for t in group}.values():
             mine = [t for t in group if t.region is region]
-            text = _race_in(launch, region, mine, atomics)
+            text = _race_in(launch, region, mine, atomics, group)
             if text:
                 return text
     return ""
 
 
-def _race_in(launch: Launched, region: Region, touches: list[Touch], atomics: bool) -> str:
+def _race_in(
+    launch: Launched, region: Region, touches: list[Touch], atomics: bool, group: list[Touch]
+) -> str:
+    """touches: those of the region. group: those of the launch."""
     grid = launch.grid
 
     def linear(program: tuple[int, int, int]) -> int:
@@ -238,12 +243,18 @@ def _race_in(launch: Launched, region: Region, touches: list[Touch], atomics: bo
     if shared.any():
         count = int(shared.sum())
         cells = f"{count} elements" if count > 1 else "1 element"
+        same = _axis_without_effect(launch, group)
+        look = (
+            "Look at how the program's number gets into that address: do tiles overlap? A store "
+            "replaces what another program stored; it does not add."
+            if same is None
+            else f"The first two programs along axis {same} of the grid touch the same addresses: "
+            f"does `tl.program_id({same})` get into them?"
+        )
         return (
             f"Several programs of `{launch.kernel}` store to the same {cells} of `{region.name}` "
             f"(first: {cell_text(region, int(np.flatnonzero(shared)[0]))}). They run at the same "
-            "time on a GPU, so the result depends on luck. Look at how the program's number gets "
-            "into that address: do tiles overlap? A store replaces what another program stored; it "
-            "does not add."
+            f"time on a GPU, so the result depends on luck. {look}"
         )
     if atomics:  # programs may wait for each other through a counter
         return ""
@@ -260,6 +271,19 @@ def _race_in(launch: Launched, region: Region, touches: list[Touch], atomics: bo
                     "of the same launch writes. Which comes first is luck. Use a second launch."
                 )
     return ""
+
+
+def _axis_without_effect(launch: Launched, touches: list[Touch]) -> int | None:
+    """An axis of the grid whose first two programs do the same."""
+
+    def addresses(program: tuple[int, ...]) -> list[list[int]]:
+        return [t.addresses.tolist() for t in touches if t.access.program == program]
+
+    for axis, size in enumerate(launch.grid):
+        second = tuple(int(axis == each) for each in range(3))
+        if size > 1 and addresses((0, 0, 0)) == addresses(second):
+            return axis
+    return None
 
 
 def cell_text(region: Region, element: int) -> str:
