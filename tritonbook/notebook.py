@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import linecache
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -24,6 +27,15 @@ def _shell() -> Any:
     from IPython import get_ipython
 
     return get_ipython()
+
+
+def is_stale(name: str, function: Any) -> bool:
+    """Whether the latest cell that defines a function is not the one that made it: it failed."""
+    cells = getattr(_shell(), "user_ns", {}).get("In", [])
+    defining = [cell for cell in cells if re.search(rf"^def {name}\(", cell, re.MULTILINE)]
+    code = getattr(inspect.unwrap(getattr(function, "fn", function)), "__code__", None)
+    ran = "".join(linecache.getlines(code.co_filename)) if code else ""
+    return bool(defining and ran) and defining[-1].strip() != ran.strip()
 
 
 def setup(made_for: str | None = None) -> None:

@@ -175,8 +175,8 @@ ONLINE_SUSPECTS = EITHER_FORM | {
     ),
     "exponentials-of-the-old-maximum": (
         walked(old_maximum),
-        "Every share is 0. Is `l_i` infinite, because a tile's exponentials are taken from the "
-        "old `m_i`? Take them from m_new.",
+        "Every share is 0. Either `l_i` is infinite, as when a tile's exponentials are taken from "
+        "the old `m_i`, or a factor is 0.",
     ),
     "tile-by-tile": (
         tile_by_tile,
@@ -243,7 +243,7 @@ SOFTMAX_ROWS = [
     case("half precision, large", dtype="float16", x=tensor(3, 500, scale=5000.0)),
     case("half precision, many small shares", dtype="float16", x=tensor(2, 4000, scale=0.1)),
     case("bfloat16", dtype="bfloat16", x=tensor(4, 600)),
-    case("all values alike", x=tensor(3, 1000, values="ones", mean=-7.0)),
+    case("all values alike", x=tensor(3, 1000, values="zeros", mean=-7.0)),
     case("far above zero", x=tensor(3, 77, mean=800.0)),
     case("sorted, rising", x=tensor(3, 500, values="rising", scale=20.0)),
     case("no rows", x=tensor(0, 8)),

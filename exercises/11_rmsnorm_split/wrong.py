@@ -120,7 +120,7 @@ def _in_both(mean):
 MUTANTS = {
     "rmsnorm_split": [
         *_in_both("tl.load(sums_ptr + row)"),
-        Mutant("buffer_not_zeroed", ("sums-of-nothing", "reads-outside"), (ZEROS, ZEROS.replace("zeros", "empty"))),
+        Mutant("buffer_not_zeroed", ("reads-unwritten", "sums-of-nothing", "reads-outside"), (ZEROS, ZEROS.replace("zeros", "empty"))),
         Mutant(
             "stale_sums_on_the_second_call",
             ("second-call", "not-repeatable"),

@@ -124,7 +124,7 @@ MUTANTS = {
         Mutant("rounded_before_the_activation", "rounded-before-the-activation", (Y, f"y = acc + bias.to(tl.float32)[None, :]\n    y = activate(y.to({HALF}).to(tl.float32), ACT)")),
         Mutant("activation_in_half", ("raised", "does-not-compile", "wrong-values", "rounded-before-the-activation"), (Y, f"y = activate((acc + bias.to(tl.float32)[None, :]).to({HALF}), ACT)")),
         Mutant("half_sum", ("half-sum", "raised", "does-not-compile"), ("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)", f"acc = tl.zeros((BLOCK_M, BLOCK_N), dtype={HALF})"), (DOT, f'acc += tl.dot(x, w, input_precision="ieee").to({HALF})'), (Y, "y = activate(acc.to(tl.float32) + bias.to(tl.float32)[None, :], ACT)")),
-        Mutant("tf32_by_default", "property", (DOT, "acc = tl.dot(x, w, acc)")),
+        Mutant("tf32_by_default", "tf32", (DOT, "acc = tl.dot(x, w, acc)")),
         Mutant("dot_of_float32_tiles", "float32-product", (DOT, 'acc = tl.dot(x.to(tl.float32), w.to(tl.float32), acc, input_precision="ieee")')),
         Mutant("forgets_to_add", "only-last-step", ("tl.dot(x, w, acc,", "tl.dot(x, w,")),
         Mutant("x_stands_still", "a-stands-still", *moving(x="pass")),

@@ -17,7 +17,6 @@ from ..shared.attention import (
     other_arguments,
     without,
 )
-from ..shared.products import stays_float32
 from .page import attention_ref, attention_tile
 
 # --- attention_tiled_torch
@@ -56,9 +55,9 @@ def all_nan(q, k, v, causal=False):
 
 
 MINUS_INFINITY_MET = (
-    "Everything is NaN. Look at the minus infinity that m starts with. Is the new m the larger of "
-    "the old one and the scores? Is the factor exp(m_old - m_new), in this order? Does a query see "
-    "any key of the first tile?"
+    "Look at the minus infinity that m starts with. Is the new m the larger of the old one and the "
+    "scores? Is the factor exp(m_old - m_new), in this order? Does a query see any key of the "
+    "first tile?"
 )
 
 TILED_MISTAKES = {
@@ -92,7 +91,7 @@ TILED_MISTAKES = {
         "The maximum is that of all queries and heads, and the weights of a query whose scores are "
         "far smaller are all 0. Each query has its own: dim=-1.",
     ),
-    "minus-infinity-met": (in_tiles_of_16(all_nan), MINUS_INFINITY_MET),
+    "nan": (in_tiles_of_16(all_nan), MINUS_INFINITY_MET),
     "rest-dropped": (
         keys_of(lambda n, block: slice(0, n // block * block)),
         "The last keys never take part: their number is not a multiple of `block`.",
@@ -272,7 +271,7 @@ FLASH_MISTAKES = (
         for width in (16, 128)
     }
     | ADDRESS_MISTAKES
-    | {"minus-infinity-met": (all_nan, MINUS_INFINITY_MET)}
+    | {"nan": (all_nan, MINUS_INFINITY_MET)}
 )
 
 EARLY = 256  # queries that must not depend on later values
@@ -312,6 +311,7 @@ CHECKS = {
         launches=1,
         tolerance=close_enough,
         mistakes=FLASH_MISTAKES,
-        also=[stops_at_the_diagonal, stays_float32(CASES[0])],
+        no_tf32=True,
+        also=[stops_at_the_diagonal],
     ),
 }

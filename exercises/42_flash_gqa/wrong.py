@@ -98,7 +98,7 @@ MUTANTS = {
         Mutant("maximum_unscaled", "maximum-in-other-units", (NEW_MAX, NEW_MAX.replace(" * qk_scale", ""))),
         Mutant("p_unscaled", ("no-scale-at-all", *VALUES), (P, P.replace(" * qk_scale", ""))),
         Mutant("p_without_maximum", "weights-without-maximum", (P, "p = tl.exp2(s * qk_scale)")),
-        Mutant("tf32_in_the_second_product", "property", (ACC, ACC.replace(', input_precision="ieee"', "")), only="interpreter"),
+        Mutant("tf32_in_the_second_product", "tf32", (ACC, ACC.replace(', input_precision="ieee"', "")), only="interpreter"),
         Mutant("nothing_scaled", "no-scale-at-all", (NEW_MAX, NEW_MAX.replace(" * qk_scale", "")), (P, P.replace(" * qk_scale", ""))),
         Mutant("scaled_twice", VALUES, (P, "s = s * qk_scale\n            " + P)),
         Mutant("exp_for_exp2", "log2e-twice", (P, P.replace("exp2", "exp")), (ALPHA, ALPHA.replace("exp2", "exp"))),

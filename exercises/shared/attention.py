@@ -473,8 +473,9 @@ def _masks(tile: Tile, empty: Callable) -> Mistakes:
         ),
         "no-mask-on-scores": (
             in_visited_tiles(tile, lambda s, keys, seen: s),
-            "In the tiles that a program visits, its queries see all keys: the scores need a mask, "
-            "at the diagonal and past the last key.",
+            "In the tiles that a program visits, its queries see all keys, those after their own "
+            "and those past the last one too. Is there a mask on the scores, and does it compare "
+            "the keys' positions with the queries'?",
         ),
         "no-diagonal-mask": (
             counted(tile, lambda keys, seen, walk: keys < tile.rounded_up(walk().end)),

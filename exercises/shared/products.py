@@ -6,7 +6,6 @@ A mistake is played on memory as it is in a contiguous case: a row of numbers, w
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -15,8 +14,6 @@ from tritonbook import matmul_tile
 from tritonbook.checking import Tolerance, rounded_once
 from tritonbook.checking.cases import Case, arguments
 from tritonbook.checking.compare import derive_tolerance
-from tritonbook.checking.trial import CheckTimeout
-from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.tiles import CannotShow, traffic
 
 AROUND = 1 << 14  # NaN before and after a matrix
@@ -45,23 +42,6 @@ def tolerance(dtype: torch.dtype) -> Tolerance:
     return rounded_once(terms=1024)(dtype)
 
 
-def stays_float32(of: Case) -> Callable[[Any], None]:
-    """An assertion that the answer, on a case in float32, is compiled without tensor cores.
-
-    Values cannot tell where there is no GPU: the interpreter multiplies float32 as float32.
-    """
-
-    def stays(fn: Any) -> None:
-        inputs = arguments(of)
-        found = waited_for(lambda: compile_gate(fn, inputs, of.options, arch=80))
-        assert not any(kernel.tensor_cores for kernel in found.kernels), (
-            "Compiled for an A100, your kernel cuts float32 to TF32: its tiles go to the tensor "
-            'cores. Ask for float32 in `tl.dot`: input_precision="ieee".'
-        )
-
-    return stays
-
-
 def stores_once(of: Case) -> Callable[[Any], None]:
     """An assertion that the answer, on this case, stores no element twice."""
 
@@ -79,18 +59,6 @@ def stores_once(of: Case) -> Callable[[Any], None]:
         )
 
     return once
-
-
-def waited_for(call: Callable[[], Any]) -> Any:
-    """The result of a call that has a time limit of its own: that of the answer's code is not
-    meant for the compiler, which may have to be started first."""
-    with ThreadPoolExecutor(1) as other:
-        answer = other.submit(call)
-        while True:
-            try:
-                return answer.result()
-            except CheckTimeout:
-                continue
 
 
 def as_tf32(x: torch.Tensor) -> torch.Tensor:
@@ -158,15 +126,6 @@ def stored_apart(c: torch.Tensor, row: int, tile: dict[str, int]) -> torch.Tenso
             inside = places < c.numel()
             memory[places[inside]] = c[m[:, None], n].flatten()[inside]
     return memory.view(M, N)
-
-
-def one_step_too_far(block: int) -> tuple[Callable[..., torch.Tensor], str]:
-    """Where nothing is masked: the last step finds nothing but what lies behind the matrices."""
-    return (
-        lambda a, b: walked(a, b, block, ahead=1),
-        "The last steps read behind the end of the matrices. Does the loop take too many steps, "
-        "are they too long, or are the pointers moved on before the load?",
-    )
 
 
 SAME_TILES = (
@@ -306,8 +265,9 @@ def mistakes(
         ),
         "lanes-past-k": (
             played(counts=lambda j, k, K: j < K),
-            "Lanes past K reached the sum. In the last step only K - k of them count: the mask is "
-            "`offs_k < K - k`, for A and for B, and `other=0.0` makes the others harmless.",
+            "Lanes past K reached the sum. In the last step only K - k of them count, k being the "
+            "step's first column: is the mask `offs_k < K - k`, for A and for B, and does k go in "
+            "steps of BLOCK_K?",
         ),
         "k-subtracted-twice": (
             played(counts=lambda j, k, K: j < K - 2 * k),

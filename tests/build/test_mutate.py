@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tritonbook.build import mutate
+from tritonbook.build import matrix, mutate
 from tritonbook.build.mutations import Mutation, mutations
 from tritonbook.course.exercises import exercises
 
@@ -72,6 +72,22 @@ def test_a_sweep_says_what_is_accepted_and_goes_on_where_it_stopped(course, monk
     second = results(course, monkeypatch, twice={refused: "so they say", "gone => gone too": "?"})
     assert second[refused].verdict == "NOT EQUIVALENT"
     assert mutate.stale([course.exercise]) == ["17_twice, twice: gone => gone too"]
+
+
+@pytest.mark.parametrize(
+    ("visible", "hidden", "sentence", "verdict"),
+    [
+        ("error", "", "KeyError: 'x'", "CHECK BROKE"),
+        ("passed", "error", "KeyError: 'x'", "CHECK BROKE"),
+        ("timeout", "", f"{matrix.NO_VERDICT}: the check was stopped after 40 s", "no verdict"),
+        ("timeout", "", "Stopped after 5 s. It was at `while True:`.", "refused"),
+        ("passed", "passed", "", "ACCEPTED"),
+        ("passed", "nan", "The result is NaN.", "HIDDEN ONLY"),
+    ],
+)
+def test_a_check_that_broke_down_has_not_refused(visible, hidden, sentence, verdict):
+    """Kills: an exception of the check's own, or its time limit, counted among the refused."""
+    assert mutate.Result("17", "k", "n", visible, hidden, sentence, 0.1).verdict == verdict
 
 
 def some(made: list[Mutation]) -> list[Mutation]:

@@ -20,6 +20,14 @@ def scale_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
 
 
 @triton.jit
+def root_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    tl.store(out_ptr + offs, tl.where(x < 5, x, tl.sqrt(-x)), mask=mask)
+
+
+@triton.jit
 def gap_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     pass
 
@@ -47,6 +55,11 @@ def _launch(kernel, x, block=64, grid=None):
 
 def right(x):
     return _launch(scale_kernel, x)
+
+
+def nan_from_five_on(x):
+    """x below 5, NaN from there on."""
+    return _launch(root_kernel, x)
 
 
 def right_other_block(x):

@@ -39,3 +39,11 @@ def test_what_was_launched_and_measured_is_folded():
     assert "#Hints-for-add" in in_sight
     for hidden in ("gates: values x", "interpreter", "look at me"):
         assert hidden in folded and hidden not in in_sight
+
+
+def test_a_column_without_an_entry_is_left_out():
+    """Kills: an empty "largest error" beside every case of a plain function."""
+    report = report_of(PASSED)
+    assert "largest error" not in card.as_html(report)
+    report.cases[0].absolute_error = 1e-7
+    assert "largest error" in card.as_html(report)

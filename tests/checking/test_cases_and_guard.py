@@ -106,3 +106,9 @@ def test_what_is_planted_in_an_expanded_tensor_is_in_all_of_it():
     assert values[:, 1].tolist() == [9.0] * 3 and torch.equal(placed, values)
     with pytest.raises(ValueError, match="one row in memory"):
         tensor(3, 4, layout="expanded", planted={(2, 1): 9.0})
+
+
+@pytest.mark.parametrize(("values", "drawn"), [("ones", 2.5), ("zeros", -0.5)])
+def test_values_that_are_all_alike_are_scaled_and_moved_too(values, drawn):
+    made = case("a", x=tensor(3, values=values, scale=3.0, mean=-0.5)).sample()["x"]
+    assert made.tolist() == [drawn] * 3

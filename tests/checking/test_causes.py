@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tritonbook.checking import Check, Tolerance, case, run_check, tensor
+from tritonbook.checking import Check, Tolerance, case, run, run_check, tensor
 from tritonbook.checking.compare import compare_values
 from tritonbook.checking.diagnose import Evidence, diagnose
 
@@ -30,6 +30,9 @@ def found(got, unused=()):
         (X * W - X.amax(dim=1, keepdim=True), "off-by-row", "a summand of its own"),
         (torch.where(W > 3, 0, X * W), "zeros", "(column 3 to 5 of 6, the second half)"),
         (X * 1.5, "off-by-column", "its weight or bias"),
+        (3 * X * W, "constant-factor", "Every element is 3 times the right value."),
+        (X * W - 0.5, "constant-summand", "Every element is 0.5 too small."),
+        (X * W * (1 + 1e-4 * X[:, :1]), "off-by-row", "(in row 0: 1.0001)"),
         (X * W + X**2 * W.flip(0), "wrong-values", "wrong everywhere"),
         (torch.where(ODD_ROWS, X + W, X * W), "wrong-values", "(row 1, 3 of 4"),
         (torch.where(W == 5, torch.nan, X * W), "nan", "(column 4 of 6)"),
@@ -39,6 +42,20 @@ def test_what_is_certain_is_said(got, code, words):
     """Kills: "without a pattern", and a cause that the values do not show."""
     said = found(got)
     assert (said.code, words in said.sentence) == (code, True), said.sentence
+
+
+@pytest.mark.parametrize(("dim", "name"), [(0, "batch"), (1, "head"), (2, "row"), (3, "column")])
+def test_the_axis_from_which_on_all_is_wrong_is_named(dim, name):
+    """Kills: "look at the last tile of a row" said of a wrong stride of the heads."""
+    want = torch.rand(4, 4, 4, 4, dtype=torch.float64) + 1
+    noise, got = torch.rand(4, 4, 4, 4, dtype=torch.float64), want.clone()
+    got.narrow(dim, 2, 2).add_(noise.narrow(dim, 2, 2))
+    said = diagnose(
+        Evidence(
+            compare_values(got, want, Tolerance(1e-6)), {}, [], None, lambda: False, False, 1.0
+        )
+    )
+    assert said.sentence == f"Right before {name} 2, wrong from there on."
 
 
 def test_an_input_that_never_gets_in_is_named():
@@ -62,3 +79,31 @@ def test_the_wrong_one_of_several_results_is_named(reference, said):
     check = Check(reference, [case("both", x=tensor(40), w=tensor(40))], results=("dx", "dw"))
     sentence = run_check(beside_nothing, check, "both").finding.sentence
     assert sentence.startswith(said) and ("`x` holds" in sentence) == ("The result is" in said)
+
+
+@pytest.mark.parametrize(
+    ("formula", "code"),
+    [(lambda x: x * torch.nan, "nan"), (lambda x: torch.where(x < 5, x, torch.nan), "spoils")],
+)
+def test_nan_everywhere_is_no_evidence_for_a_mistake(formula, code):
+    """Kills: whichever mistake spoils all, blamed for whatever else spoils all."""
+    large = case("all large", x=tensor(64, mean=20.0))
+    mixed = case("small and large", x=tensor(64, mean=5.0))
+    found = run(
+        answers.nan_from_five_on,
+        lambda x: x,
+        [large, mixed],
+        mistakes={"spoils": (formula, "It was this.")},
+    )
+    assert found.finding.code == code
+
+
+def nothing_of_two(x):
+    answers.right(x)
+
+
+def test_two_results_of_which_none_came_back():
+    """Kills: "Expected 2 results, got 1" said of None."""
+    check = Check(lambda x: (2 * x, 3 * x), [case("ragged", x=tensor(100))])
+    said = run_check(nothing_of_two, check, "two").finding.sentence
+    assert said == "Expected 2 results, got None. Is a `return` missing?"

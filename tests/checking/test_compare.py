@@ -108,3 +108,18 @@ def test_a_row_that_cancelled_by_chance_borrows_the_size_of_the_others():
     assert allowed[1, 0] > 4 * torch.finfo(torch.float32).eps * 10
     wide = sums.expand(2, 16)
     assert derive_tolerance(torch.float32, terms=130).bound(wide)[1, 0] < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "said"),
+    [
+        ([], [1], "Expected 1 item, got 0: []."),
+        ([], [1, 2], "Expected 2 items, got 0: []."),
+        (3.51e-06, 3.510000000000013, "Expected 3.51, got 3.51e-06."),
+        (1.0000001, 1.0, "Expected 1.0, got 1.0000001."),
+        (2.5, 2, "Expected 2, got 2.5."),
+    ],
+)
+def test_plain_values_are_told_in_few_digits(got, expected, said):
+    """Kills: "1 items", and sixteen digits where six tell the two apart."""
+    assert compare_plain(got, expected) == said

@@ -42,7 +42,7 @@ def calls_walks(x_ptr, n, BLOCK_SIZE: tl.constexpr):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "words"), [(walks, "loop"), (calls_walks, "loop"), (calls_full, "own number")]
+    ("kernel", "words"), [(walks, "loop"), (calls_walks, "loop"), (calls_full, "the grid ends")]
 )
 def test_a_row_that_ends_too_early(kernel, words):
     """Kills: "Does the loop reach its end?" asked about a kernel without a loop."""
@@ -57,12 +57,31 @@ def test_a_row_that_ends_too_early(kernel, words):
 
 
 def test_a_gap_in_the_kernel_itself():
-    assert has_open_gap(open_helper.fn)
+    assert has_open_gap([open_helper.fn])
 
 
 def test_a_gap_in_a_function_that_the_kernel_calls():
-    assert has_open_gap(calls_open.fn)
+    assert has_open_gap([calls_open.fn])
+
+
+@triton.jit
+def filled_above_its_pass(x_ptr, n):
+    # YOUR CODE HERE
+    tl.store(x_ptr, 1, mask=n < 0)
+    pass
+
+
+@triton.jit
+def as_the_page_left(x_ptr, n):
+    # YOUR CODE HERE
+    pass
+
+
+def test_a_pass_below_filled_lines_is_no_gap():
+    """Kills: "the gap is still open" said of a store whose mask is never true."""
+    assert has_open_gap([as_the_page_left.fn])
+    assert not has_open_gap([filled_above_its_pass.fn])
 
 
 def test_no_gap():
-    assert not has_open_gap(calls_full.fn)
+    assert not has_open_gap([calls_full.fn])

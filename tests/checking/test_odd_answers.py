@@ -266,3 +266,18 @@ def test_the_formula_of_a_mistake_may_ask_for_options_and_the_dtype():
     report = run(wrong, lambda x: x, cases, mistakes={"by-the-tile": (by_tiles, "Times three.")})
     assert report.finding.code == "by-the-tile"
     assert seen == [(torch.float16, 3, "left alone")]
+
+
+def test_the_line_of_an_open_gap_is_quoted():
+    """Kills: "the gap is still open" alone, read by somebody who has filled it above that line."""
+
+    def filled(n):
+        result = n + 1  # noqa: F841
+        raise NotImplementedError("TODO: fill in filled")
+
+    report = plain(filled, 2)
+    assert report.state == "not attempted"
+    assert report.finding.sentence == (
+        'The gap is still open: its line `raise NotImplementedError("TODO: fill in filled")` is '
+        "still there. Yours take its place."
+    )

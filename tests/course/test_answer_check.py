@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 import tritonbook
+from tritonbook import notebook
 from tritonbook.checking import CheckFailed
 from tritonbook.course import answer_check, records
+from tritonbook.course.cases import NotAsked, find_check
 from tritonbook.course.exercises import machinery
 
 import torch  # isort: skip
@@ -89,9 +92,17 @@ def test_a_name_that_no_page_asks_for_gets_one_sentence(page, ask):
         "No page of the course asks for a function called 'duoble'. Did you mean 'double'?"
     )
     with pytest.raises(
-        TypeError, match=r"^It takes a function of yours, as in check\(add\), not int\.$"
+        NotAsked, match=r"as in check\(add\), and got a value of type Tensor: leave"
     ):
-        ask(3)
+        ask(torch.ones(3))
+
+
+def test_a_kernel_of_an_answer_leads_to_its_wrapper():
+    """Kills: "Did you mean 'use_kernels'?" said of `add_kernel`."""
+    with pytest.raises(NotAsked, match="called 'add_kernel'. Did you mean 'add'"):
+        find_check("add_kernel")
+    with pytest.raises(NotAsked, match="called 'flash_fwd_kernel'. Did you mean 'flash_fwd'"):
+        find_check("flash_fwd_kernel")
 
 
 def test_a_kernel_is_known_by_its_own_name(page):
@@ -103,6 +114,20 @@ def test_a_kernel_is_known_by_its_own_name(page):
     for kernel in (dubble, tuned):
         with pytest.raises(LookupError, match="called 'dubble'. Did you mean 'double'"):
             tritonbook.check(kernel)
+
+
+def test_a_cell_that_failed_is_not_taken_for_what_it_was_before(page, capsys, monkeypatch):
+    """Kills: "passed" below a cell with a syntax error, whose function is still the old one."""
+    shell = InteractiveShell()
+    monkeypatch.setattr(notebook, "_shell", lambda: shell)
+    good = "import torch\n\ndef double(x):\n    return 2 * x"
+    for failing in (good.replace("(x):", "(x)"), f"raise ValueError\n{good}"):
+        shell.run_cell(good, store_history=True)
+        shell.run_cell("print('def double(x) is not here')", store_history=True)
+        tritonbook.check(shell.user_ns["double"])
+        shell.run_cell(failing, store_history=True)
+        with pytest.raises(NotAsked, match="The cell of 'double' was not run to its end"):
+            tritonbook.check(shell.user_ns["double"])
 
 
 def test_the_cases_are_told_before_the_first_run(page, capsys):

@@ -6,6 +6,7 @@ from __future__ import annotations
 GOOD = """\
 x = tl.load(x_ptr + offs, mask=mask, other=0.0)
 tl.store(out_ptr + offs, 2 * x, mask=mask)"""
+TUNER = "triton.autotune([triton.Config({'BLOCK': size}) for size in (32, 64)], key=['n']"
 LAUNCH = "double_kernel[(triton.cdiv(n, 64),)](x, out, n, BLOCK=64)"
 
 # name: (the kernel's lines after its offsets and mask, the launch, the sentence)
@@ -416,5 +417,95 @@ tl.store(out_ptr + offs, late, mask=mask)
 late = tl.load(x_ptr + offs, mask=mask)""",
         LAUNCH,
         "`late` is",
+    ),
+    "no_jit": (
+        GOOD,
+        "double[(4,)](x, out, n, BLOCK=64)",
+        "What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing",
+    ),
+    "grid_function_without_return": (
+        GOOD,
+        "double_kernel[lambda meta: None](x, out, n, BLOCK=64)",
+        "The grid, or a list, is None. Is a `return` missing",
+    ),
+    "grid_function_misspelt": (
+        GOOD,
+        "double_kernel[lambda meta: (meta['BLOCKS'],)](x, out, n, BLOCK=64)",
+        "There is no key `BLOCKS`. Is it misspelt?",
+    ),
+    "tuner_without_kernel": (
+        GOOD,
+        f"{TUNER})[(3,)](x, out, n)",
+        "What is launched as `...[grid]` is a plain function.",
+    ),
+    "tuner_of_tiles": (
+        GOOD,
+        "triton.autotune([{'BLOCK': 64}, {'BLOCK': 32}], key=[])(double_kernel)[(3,)](x, out, n)",
+        "The tuner's `configs` is a list of `triton.Config(...)`.",
+    ),
+    "tuner_prunes_by_no_dict": (
+        GOOD,
+        f"{TUNER}, prune_configs_by=len)(double_kernel)[(3,)](x, out, n)",
+        "`prune_configs_by` is a dictionary",
+    ),
+    "tuner_prunes_by_another_function": (
+        GOOD,
+        f"{TUNER}, prune_configs_by={{'early_config_prune': len}})(double_kernel)[(3,)](x, out, n)",
+        "Triton's tuner calls `len(configs, named_args, **kwargs)`, and",
+    ),
+    "tuner_restores_a_misspelt_argument": (
+        GOOD,
+        f"{TUNER}, restore_value=['x'])(double_kernel)[(3,)](x, out, n)",
+        "The kernel has no argument called `x`.",
+    ),
+    "product_of_python": (
+        """\
+a = tl.zeros((16, 16), dtype=tl.float32)
+b = a @ a""",
+        LAUNCH,
+        "`@` does not work on tiles in a kernel.",
+    ),
+    "half_accumulator": (
+        """\
+a = tl.zeros((16, 16), dtype=tl.float32)
+acc = tl.zeros((16, 16), dtype=tl.float16)
+acc = tl.dot(a, a, acc)
+"""
+        + GOOD,
+        LAUNCH,
+        "`tl.dot(a, b, acc)` adds to a tile: begin with",
+    ),
+    "comparisons_without_brackets": (
+        """\
+x = tl.load(x_ptr + offs, mask=offs < n & offs < 150, other=0.0)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "`&` binds tighter than `<`. Put each comparison in brackets",
+    ),
+    "floats_with_two_slashes": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, x // 0.5, mask=mask)""",
+        LAUNCH,
+        "`//` and `%` are for whole numbers",
+    ),
+    "tiles_without_a_tuple": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, tl.reduce(x, x, x, 0, double_kernel), mask=mask)""",
+        LAUNCH,
+        "Too many arguments for a function of `tl`, or a list.",
+    ),
+    "atomic_at_one_address": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.atomic_add(out_ptr + pid, 2 * x)""",
+        LAUNCH,
+        "`tl.atomic_add(out_ptr + pid, 2 * x)`: has it one address and a tile of values?",
+    ),
+    "no_grid_but_warps": (
+        GOOD,
+        "double_kernel(x, out, n, BLOCK=64, num_warps=4)",
+        "`num_warps` belongs to a launch: `kernel[grid](...)`. Is `[grid]` missing?",
     ),
 }

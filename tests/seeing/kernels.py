@@ -37,6 +37,45 @@ def tuned_add(x, y):
 
 
 @triton.jit
+def steps_kernel(x_ptr, out_ptr, steps):
+    for step in range(steps):
+        tl.store(out_ptr, tl.sum(tl.load(x_ptr + step * 32 + tl.arange(0, 32)), axis=0))
+
+
+def steps(x, steps):
+    steps_kernel[(1,)](x, torch.empty(1), steps)
+
+
+@triton.jit
+def one_of_kernel(x_ptr, out_ptr, place):
+    tl.store(out_ptr, tl.load(x_ptr + place))
+
+
+def one_of(x, place):
+    one_of_kernel[(1,)](x, torch.empty(1), place)
+
+
+@triton.jit
+def read_up_to_kernel(x_ptr, out_ptr, limit, MASKED: tl.constexpr):
+    offs = tl.arange(0, 128)
+    x = tl.load(x_ptr + offs, mask=offs < limit, other=0.0) if MASKED else tl.load(x_ptr + offs)
+    tl.store(out_ptr, tl.sum(x, axis=0))
+
+
+def read_up_to(x, limit):
+    read_up_to_kernel[(1,)](x, torch.empty(1), limit or 0, MASKED=limit is not None)
+
+
+@triton.jit
+def open_kernel(x_ptr):
+    pass
+
+
+def open_gap(x):
+    open_kernel[(1,)](x)
+
+
+@triton.jit
 def shifted_kernel(x_ptr, out_ptr, n, B: tl.constexpr):
     offs = tl.program_id(0) * B + tl.arange(0, B)
     mask = offs < n  # true of every lane

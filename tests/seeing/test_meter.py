@@ -93,6 +93,45 @@ def test_far_address_does_not_crash_while_recording():
     assert out[0] == 0
 
 
+def test_a_loop_may_take_a_step_too_many():
+    """Kills: "those lanes need a mask" alone, where no step before the last one needs any."""
+    with meter({"x": inner_view(64)}, record_only=True) as seen:
+        k.steps(next(iter(seen.regions)).tensor, steps=3)
+    ((code, sentence),) = seen.findings(lambda: True)
+    assert code == "reads-outside"
+    assert sentence.endswith(
+        "Those lanes need a mask, or the loop takes a step too many, or too long a one."
+    )
+
+
+@pytest.mark.parametrize(
+    ("how", "helps", "ends"),
+    [
+        ("none", True, "Those lanes need a mask."),
+        ("none", False, "tensors in another order at the launch."),
+        ("<=", True, "Its mask lets one lane too many through. Is it `<=` where `<` is meant?"),
+        ("other size", True, "test each index against its own size, with `<`."),
+        ("other size", False, "tensors in another order at the launch."),
+    ],
+)
+def test_what_is_said_of_a_mask(how, helps, ends):
+    """Kills: a mask asked for that is there, and `<=` blamed for a mask of another size."""
+    limit = {"none": None, "<=": 101, "other size": 120}[how]
+    with meter({"x": inner_view(100)}, record_only=True) as seen:
+        k.read_up_to(next(iter(seen.regions)).tensor, limit)
+    ((_, sentence),) = seen.findings(lambda: helps)
+    assert sentence.endswith(ends), sentence
+    assert ("It has no mask." in sentence) == (how == "none" and not helps)
+
+
+def test_one_number_needs_no_mask():
+    """Kills: "those lanes need a mask" said of a row's length that is read at another address."""
+    with meter({"x": inner_view(8)}, record_only=True) as seen:
+        k.one_of(next(iter(seen.regions)).tensor, place=9)
+    ((_, sentence),) = seen.findings(lambda: True)
+    assert sentence.endswith("too small, or are there more programs than elements?")
+
+
 def test_stray_store_comes_first():
     with meter(record_only=True) as seen:
         k.unmasked(torch.ones(100), load=True, store=True)
@@ -105,7 +144,7 @@ def test_race_is_found_although_the_sum_is_right():
     with meter({"x": x}) as seen:
         assert k.total(x, atomic=False) == 200
     ((code, sentence),) = seen.findings()
-    assert code == "race" and "`out`" in sentence and "tl.atomic_add" in sentence
+    assert code == "race" and "`out`" in sentence and "A store replaces" in sentence
 
 
 def test_reading_what_another_program_writes_is_a_race():

@@ -21,6 +21,8 @@ from tritonbook.seeing.traffic import TensorTraffic, Traffic
 from tritonbook.timing import stored
 from tritonbook.timing.result import BenchResult, Row, Sweep
 
+from . import kernels
+
 ROOT = Path(__file__).parents[2]
 BOXES = [e for e in exercises(ROOT / "exercises") if any(c.role == "predict" for c in e.cells)]
 
@@ -78,6 +80,7 @@ def test_only_a_guess_that_is_off_gets_the_hint():
     assert "Count the trips." in every_form(one(30, Measured(100.0, "bytes")))
     assert "Too little by a factor of 3.33." in repr(one(30, Measured(100.0, "bytes")))
     assert "Too much by a factor of 3." in repr(one(300, Measured(100.0, "bytes")))
+    assert "Too much by a factor of 1,500." in repr(one(150_000, Measured(100.0, "times")))
     for guess in (95, 100):
         assert "Count the trips." not in every_form(one(guess, Measured(100.0, "bytes")))
 
@@ -169,6 +172,13 @@ def test_a_gap_still_open_or_a_cell_not_run_is_one_sentence():
     for found in (open_gap, lambda: timed_that_nobody_measured):  # noqa: F821
         (line,) = one(3, found).lines
         assert line.verdict == "not measured yet" and "Run the cells above" in line.sentence
+
+
+def test_a_kernel_that_touches_nothing_may_be_a_gap():
+    """Kills: a traceback, or "touched no memory", for a kernel that holds nothing but `pass`."""
+    (line,) = one(3, lambda: traffic(kernels.open_gap, torch.ones(3))).lines
+    assert line.verdict == "not measured yet"
+    assert line.sentence.endswith("the kernel touched no memory. Is the gap above still open?")
 
 
 def test_an_authors_slip_raises():

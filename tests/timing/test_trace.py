@@ -1,5 +1,9 @@
 """The profiler's events as plain dictionaries."""
 
+import os
+import subprocess
+import sys
+
 import torch
 
 from tritonbook.timing import profiled, record_trace
@@ -26,3 +30,11 @@ def test_operators_and_annotations_are_told_apart():
 def test_the_table_can_be_read_by_a_program():
     counts = {row.key: row.count for row in profiled(work).key_averages()}
     assert counts["aten::add"] == 1
+
+
+def test_a_trace_prints_nothing():
+    """Kills: four red lines of PyTorch's profiler below the cell of a learner who did all right."""
+    code = "import tritonbook.timing as t, torch; t.record_trace(lambda: torch.ones(3).exp())"
+    bare = {name: value for name, value in os.environ.items() if name != "KINETO_LOG_LEVEL"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=bare)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -27,6 +27,7 @@ from .kept import Kept
 PASSED = ("passed",)
 OPEN_GAP = ("not-attempted",)
 SECONDS = 120.0
+NO_VERDICT = "no verdict"  # so begins what is said where the check itself came to no end
 KNOWN = Path("tests/exercises/refused_by.json")  # which case refused a mutant: see `remember`
 HERE = "interpreter" if INTERPRET else "gpu"
 
@@ -211,12 +212,13 @@ class Worker:
         ready, _, _ = select.select([process.stdout], [], [], seconds)
         if not ready:
             self.close()
-            return Answer("timeout", f"stopped after {seconds:g} s", seconds=seconds)
+            said = f"{NO_VERDICT}: the check was stopped after {seconds:g} s"
+            return Answer("timeout", said, seconds=seconds)
         line = process.stdout.readline()
         if not line:
             status = process.wait()
             self.close()
-            return Answer("crashed", f"the process ended with status {status}")
+            return Answer("crashed", f"{NO_VERDICT}: the process ended with status {status}")
         answer = json.loads(line)
         spent = answer.pop("spent")
         stopped = answer["code"] == "timeout" and "timeout" not in trial.expected

@@ -16,7 +16,7 @@ from pathlib import Path
 from ..course.exercises import Exercise
 from ..course.mutants import wrong_answers
 from .kept import Kept
-from .matrix import PASSED, Trial, Worker
+from .matrix import NO_VERDICT, PASSED, Trial, Worker
 from .mutations import Mutation, mutations
 
 CALL_SECONDS = 5.0  # of one call of an answer: a loop without an end is stopped
@@ -39,7 +39,11 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """In capitals what must not be."""
+        """In capitals what must not be. A check that broke down or had no end refused nothing."""
+        if "error" in (self.visible, self.hidden):
+            return "CHECK BROKE"
+        if self.sentence.startswith(NO_VERDICT):
+            return "no verdict"
         survived = self.visible == "passed"
         if self.reason:
             return "equivalent" if survived else "NOT EQUIVALENT"

@@ -50,6 +50,7 @@ class Battery(Judge):
 
     proven: bool = False
     _widest: int = 0  # elements of the largest tile that the metered trial loaded or stored
+    _bounds: Any = None  # what the meter saw of the latest metered trial
 
     # --- one case
 
@@ -97,6 +98,9 @@ class Battery(Judge):
         vague |= bool(astray and finding and astray.code == "race" and finding.code in _UNWRITTEN)
         if finding is None or (astray and (vague or astray.code == finding.code)):
             finding = astray  # the meter names program and line
+        elif self._bounds and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
+            early = self._bounds.reads_unwritten(metered.watch.outputs)
+            finding = Finding("reads-unwritten", early) if early else finding
         if finding or not thorough:
             return finding
         return (
@@ -200,6 +204,7 @@ class Battery(Judge):
 
         with watch_bounds() as bounds:
             trial = self.trial(case)
+        self._bounds = bounds
         self._widest = max((math.prod(each.shape) for each in bounds.seen.accesses), default=0)
         if trial.error is not None:
             return self.explained(trial, trial.error), True, trial

@@ -140,6 +140,9 @@ def _table(rows: list[CaseResult]) -> str:
         f'border-top:1px solid {style.LINE}"'
     )
     body = []
+    heads = ["", "case", "arguments", "largest error"]
+    if not any(map(_detail, rows)):  # a plain function has no tolerance
+        heads.pop()
     for row in rows:
         detail = _detail(row)
         strip = ""
@@ -149,21 +152,22 @@ def _table(rows: list[CaseResult]) -> str:
                 f'aria-label="where the errors sit, from start to end">[{_strip(row.bad_strip)}]'
                 "</span>"
             )
-        body.append(
-            f'<tr style="background:transparent">'
-            f"<td {cell}>{_SIGN[row.state]}&nbsp;{row.state}</td>"
-            f"<td {cell}>{html.escape(row.note)}</td>"
-            f"<td {cell}><code style='background:transparent;color:inherit;padding:0'>"
-            f"{html.escape(row.describe)}</code></td>"
-            f"<td {cell}>{html.escape(detail)}{strip}</td></tr>"
-        )
-    heads = "".join(
+        parts = [
+            f"{_SIGN[row.state]}&nbsp;{row.state}",
+            html.escape(row.note),
+            "<code style='background:transparent;color:inherit;padding:0'>"
+            f"{html.escape(row.describe)}</code>",
+            f"{html.escape(detail)}{strip}",
+        ]
+        cells = "".join(f"<td {cell}>{part}</td>" for part in parts[: len(heads)])
+        body.append(f'<tr style="background:transparent">{cells}</tr>')
+    head = "".join(
         f'<th scope="col" style="text-align:left;padding:3px 10px 3px 0;color:inherit">{name}</th>'
-        for name in ("", "case", "arguments", "largest error")
+        for name in heads
     )
     return (
         '<table style="border-collapse:collapse;margin:6px 0;font-size:13px;color:inherit">'
-        f'<thead><tr style="background:transparent">{heads}</tr></thead>'
+        f'<thead><tr style="background:transparent">{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table>"
     )
 

@@ -73,8 +73,8 @@ class TensorSpec:
         if self.values == "integers":
             return torch.randint(self.low, self.high, shape, generator=generator)
         if self.values in ("zeros", "ones"):
-            return torch.full(shape, float(self.values == "ones"), dtype=torch.float64)
-        if self.values == "uniform":
+            drawn = torch.full(shape, float(self.values == "ones"), dtype=torch.float64)
+        elif self.values == "uniform":
             drawn = torch.rand(shape, generator=generator, dtype=torch.float64) * 2 - 1
         else:
             drawn = torch.randn(shape, generator=generator, dtype=torch.float64)

@@ -38,7 +38,8 @@ class Check:
     the interpreter knows no TF32.
     terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
     tolerance: a Tolerance, or a function from the output's dtype to one.
-    mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with. They
+    mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with; the
+    sentence of `nan` also says where to look if a result is NaN for no known reason. Formulas
     get the reference's arguments; keyword-only parameters get options of the call that have their
     name (a tile's width), and `dtype` that of the case.
     also, hidden_also: functions with assertions of their own, for the visible cases and the hidden.

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from .guard import is_poison
+from .report import count
 
 _FLOAT32_EPS = torch.finfo(torch.float32).eps
 # exp, rsqrt, tanh and division on a GPU are good to a few units in the last place of float32; a
@@ -106,6 +107,7 @@ class Difference:
     error: float = 0.0  # largest error in units of the tolerance (1.0 is just allowed)
     absolute_error: float = 0.0
     tolerance: Any = None
+    untouched: bool = False  # it holds what it held before the call
 
     @property
     def ok(self) -> bool:
@@ -173,6 +175,7 @@ def compare_values(got: torch.Tensor, expected: torch.Tensor, tolerance: Toleran
     difference = Difference(
         got=value, expected=want, bad=bad, unwritten=unwritten, tolerance=tolerance
     )
+    difference.untouched = bool(unwritten.numel() and unwritten.all())
     if finite.any():
         difference.error = float(ratio[finite].max())
         difference.absolute_error = float(error[finite].max())
@@ -216,7 +219,7 @@ def _walk(got: Any, expected: Any, relative: float, where: str) -> str | None:
         if not isinstance(got, (list, tuple)):
             return f"Expected {_describe(expected)}{at}, got {got!r}."
         if len(got) != len(expected):
-            return f"Expected {len(expected)} items{at}, got {len(got)}: {_clip(got)}."
+            return f"Expected {count(len(expected), 'item')}{at}, got {len(got)}: {_clip(got)}."
         pairs = zip(got, expected, strict=True)
         return _first(_walk(g, e, relative, f"{where}[{i}]") for i, (g, e) in enumerate(pairs))
     if isinstance(expected, bool) or not isinstance(expected, (int, float)):
@@ -229,7 +232,10 @@ def _walk(got: Any, expected: Any, relative: float, where: str) -> str | None:
     close = math.isclose(got, expected, rel_tol=relative, abs_tol=0.0) or got == expected
     if isinstance(expected, int) and isinstance(got, int):
         close = got == expected
-    return None if close else f"Expected {expected!r}{at}, got {_clip(got)}."
+    shown = [f"{value:.6g}" for value in (expected, got)]
+    if shown[0] == shown[1] or isinstance(expected, int):
+        shown = [repr(expected), _clip(got)]
+    return None if close else f"Expected {shown[0]}{at}, got {shown[1]}."
 
 
 def _first(messages: Any) -> str | None:

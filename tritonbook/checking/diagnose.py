@@ -33,7 +33,8 @@ class Evidence:
     """What the diagnosis may look at for one wrong result.
 
     The callables run further trials: `contiguous_is_right` is None when the case is contiguous
-    already; `fill_matters` says whether other margins change the result.
+    already; `fill_matters` says whether other margins change the result; `wider_is_right` whether
+    one more program along each axis of the grid makes it right.
     """
 
     difference: Difference
@@ -45,26 +46,39 @@ class Evidence:
     magnitude: float  # largest finite input
     unused_inputs: Callable[[], list[str]] = list  # what the result should depend on and does not
     inputs: dict[str, torch.Tensor] = field(default_factory=dict)  # float64
+    wider_is_right: Callable[[], bool] = lambda: False
 
 
-def has_open_gap(kernel: Callable[..., Any]) -> bool:
-    """Whether the kernel, or a jitted function that it calls, still holds a gap's bare `pass`."""
-    return any(map(_holds_pass, _with_callees([kernel])))
+OPEN_GAP = Finding(
+    "not-attempted", "The gap in the kernel is still open: its line `pass` is still there."
+)
 
 
-def _holds_pass(function: Callable[..., Any]) -> bool:
-    return any(isinstance(node, ast.Pass) for node in ast.walk(parsed(function)))
+def has_open_gap(kernels: Iterable[Callable[..., Any]]) -> bool:
+    """Whether a kernel, or a jitted function that it calls, holds a gap's bare `pass`. One that is
+    left below lines of the learner's is none."""
+    return any(
+        _as_the_page_left(function)
+        or ("# YOUR CODE HERE" not in _text(function) and _passes(function))
+        for function in _with_callees(kernels)
+    )
 
 
 def gap_left(kernels: Iterable[Callable[..., Any]]) -> bool:
     """Whether a kernel, or a jitted function that it calls, holds a gap as the page left it, or
     `...` in its place."""
-    functions = _with_callees(kernels)
     return any(
-        re.search(r"# YOUR CODE HERE\s+(pass|\.\.\.)\s", f"{_text(function)}\n")
-        or any(_is_ellipsis(node) for node in ast.walk(parsed(function)))
-        for function in functions
+        _as_the_page_left(function) or any(map(_is_ellipsis, ast.walk(parsed(function))))
+        for function in _with_callees(kernels)
     )
+
+
+def _as_the_page_left(function: Callable[..., Any]) -> bool:
+    return bool(re.search(r"# YOUR CODE HERE\s+(pass|\.\.\.)\s", f"{_text(function)}\n"))
+
+
+def _passes(function: Callable[..., Any]) -> bool:
+    return any(isinstance(node, ast.Pass) for node in ast.walk(parsed(function)))
 
 
 def _is_ellipsis(node: ast.AST) -> bool:
@@ -161,20 +175,20 @@ def bad_strip(difference: Difference, parts: int = 32) -> list[float]:
 
 
 def _nothing_written(e: Evidence) -> Finding | None:
-    if not bool(e.difference.unwritten.all()):
+    if not e.difference.untouched:
         return None
-    if any(has_open_gap(kernel) for kernel in e.kernels.values()):
-        return Finding("not-attempted", "The gap in the kernel is still open.")
+    if has_open_gap(e.kernels.values()):
+        return OPEN_GAP
     if e.empty_grid:
         return Finding(
             "unwritten-tail",
-            "The grid has no program at all for this size. Round the number of programs up "
-            "(`triton.cdiv`), not down.",
+            "The grid has no program at all for this size. Is their number rounded down? "
+            "`triton.cdiv` rounds up.",
         )
     return Finding(
         "unwritten",
-        "The kernel ran but wrote nothing to the output. Is there a `tl.store`, and is its mask "
-        "ever true?",
+        "The kernel ran, and the result holds what it held before. Is there a `tl.store` to its "
+        "address, of new values, and is its mask ever true?",
     )
 
 
@@ -223,16 +237,21 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
     hole = e.difference.unwritten & e.difference.bad
     if not bool(hole.any()):
         return None
+    if e.wider_is_right():
+        return Finding(
+            "unwritten-tail",
+            "The grid has too few programs: with one more the result is right. Is their number "
+            "rounded down? `triton.cdiv` rounds up.",
+        )
     flat = hole.flatten()
     start = int(flat.nonzero()[0])
     if start == hole.numel() - 1:
         what = "Only the last element was not written. Is the mask, or the range, one too short?"
         return Finding("unwritten-tail", what)
+    loop = " or the loop around the store" if _stores_in_a_loop(e.kernels.values()) else ""
     look = (
-        "Does the loop around the store reach the end, and do the store's offsets move on in it?"
-        if _stores_in_a_loop(e.kernels.values())
-        else "Has each tile a program (the grid), does the program's own number get into the "
-        "store's offsets, and does the mask let the whole tile through?"
+        f"Either the grid{loop} ends before them, or the store's offsets miss them, or its mask "
+        "shuts them out."
     )
     if bool(flat[start:].all()):
         what = f"Nothing was written from element {_unravel(start, hole)} to the end."
@@ -268,8 +287,8 @@ def _not_finite(e: Evidence) -> Finding | None:
     if not bool(strange.any()):
         return None
     # What an open gap leaves empty, another kernel of the page divides by.
-    if any(has_open_gap(kernel) for kernel in e.kernels.values()):
-        return Finding("not-attempted", "The gap in the kernel is still open.")
+    if has_open_gap(e.kernels.values()):
+        return OPEN_GAP
     isnan = bool(got[strange].isnan().any())
     kind = "NaN" if isnan else "infinity"
     if e.magnitude > 30:
@@ -279,8 +298,10 @@ def _not_finite(e: Evidence) -> Finding | None:
             "overflows: an exponential, or a square in half precision. Compute in float32, and "
             "in a form where no infinity meets a zero or another infinity.",
         )
+    own = next((suspect.sentence for suspect in e.mistakes if suspect.code == "nan"), "")
     makes = (
-        "What makes NaN: the root or logarithm of a negative number, 0 / 0, an infinity less "
+        own
+        or "What makes NaN: the root or logarithm of a negative number, 0 / 0, an infinity less "
         "another or times 0."
         if isnan
         else "What makes infinity: a division by 0, the logarithm of 0, an exponential or a "
@@ -410,9 +431,9 @@ def _by_rows(difference: Difference) -> Finding | None:
         factor = torch.where(large, got / want, torch.nan).nanmedian(dim=dim, keepdim=True).values
         summand = (got - want).median(dim=dim, keepdim=True).values
         if bool((factor != 0).all()) and _explains(difference, (got / factor).reshape(shape)):
-            how = f"a factor of its own (in {one} 0: {float(factor.flatten()[0]):.4g})"
+            how = f"a factor of its own (in {one} 0: {float(factor.flatten()[0]):.6g})"
         elif _explains(difference, (got - summand).reshape(shape)):
-            how = f"a summand of its own (in {one} 0: {float(summand.flatten()[0]):.4g})"
+            how = f"a summand of its own (in {one} 0: {float(summand.flatten()[0]):.6g})"
         else:
             continue
         return Finding(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..port.compat import causes
-from ..port.plain_words import said_of, said_of_lines
+from ..port.plain_words import own_words, said_of_error, said_of_lines
 from ..simulating.machine import Fault
 from .report import Finding
 from .trial import CheckTimeout, time_limit
@@ -36,21 +36,28 @@ def _last_lines(error: BaseException) -> str:
     return "\n".join(lines)
 
 
+def _last_code(lines: str) -> str:
+    """The code in the last of `_last_lines`."""
+    return lines.splitlines()[-1].partition(": ")[2] if lines else ""
+
+
 def explain_error(error: BaseException, timeout: float) -> Finding:
     """One finding for an exception raised while the learner's function ran."""
     if isinstance(error, CheckTimeout):
         said = str(error) or f"Stopped after {timeout:g} s."
         lines = _last_lines(error)
-        where = f" It was at `{lines.rpartition(': ')[2]}`." if lines else ""
+        where = f" It was at `{_last_code(lines)}`." if lines else ""
         return Finding(
             "timeout",
             f"{said}{where} Does every loop end, and is the grid small enough?",
             lines,
         )
     cause = causes(error)[-1]
-    text = str(cause).strip()
-    if isinstance(cause, NotImplementedError) and text.startswith("TODO"):
-        return Finding("not-attempted", f"The gap is still open ({text}).")
+    text = own_words(cause)
+    if isinstance(cause, NotImplementedError) and text[:4] in ("", "TODO"):
+        stub = _last_code(_last_lines(cause)) or text
+        said = f"The gap is still open: its line `{stub}` is still there. Yours take its place."
+        return Finding("not-attempted", said)
     if isinstance(cause, Fault):
         return Finding(cause.kind, f"{text[0].upper()}{text[1:]}.")
     kind = type(error).__name__
@@ -75,7 +82,7 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
         sentence = "The function asks for a GPU, and there is none here."
         return Finding("raised", f"{sentence} Allocate on the input's device.", text)
     lines = _last_lines(cause)
-    if found := said_of_lines(lines) or said_of(f"{type(cause).__name__}: {text}"):
+    if found := said_of_lines(lines) or said_of_error(cause):
         return Finding("raised", found, f"{lines}\n{type(cause).__name__}: {text}".strip())
     first = text.splitlines()[0] if text else "no message"
     return Finding("raised", f"It raised {type(cause).__name__}: {first}", lines)

@@ -27,8 +27,8 @@ class Speed:
 
 _TF32 = Finding(
     "tf32",
-    "Compiled for an A100, your kernel cuts float32 to TF32, three decimal digits: its tiles go to "
-    'the tensor cores. Ask for float32 in `tl.dot`: input_precision="ieee".',
+    "Compiled for an A100, your kernel multiplies float32 tiles on the tensor cores, which cut "
+    'them to TF32, three decimal digits. Ask for float32 in `tl.dot`: input_precision="ieee".',
 )
 
 

@@ -178,6 +178,19 @@ class Guarded:
     def remember(self) -> None:
         self.before = self.buffer.clone()
 
+    def note_values(self) -> None:
+        """What the view holds by now was put there by others than kernels."""
+        self._as_before().copy_(self.view)
+
+    def blank(self) -> torch.Tensor:
+        """Which elements of the view held nothing before any kernel ran, in their order."""
+        return is_poison(self._as_before()).flatten()
+
+    def _as_before(self) -> torch.Tensor:
+        return self.before.as_strided(
+            self.view.shape, self.view.stride(), self.view.storage_offset()
+        )
+
     def _span(self) -> tuple[int, int]:
         """Buffer positions from the view's first element to one past its last."""
         first = self.view.storage_offset()

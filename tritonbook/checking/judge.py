@@ -32,7 +32,7 @@ from .errors import explain_error
 from .guard import changed, same_bits
 from .kernel_text import language_names, refusal
 from .launches import Launch
-from .report import CaseResult, Finding
+from .report import CaseResult, Finding, count
 from .trial import Trial, fence, run_trial
 
 OTHERS = 3  # cases that are asked whether a mistake explains them too
@@ -164,7 +164,11 @@ class Judge:
         case = trial.case
         got = self.outputs(trial)
         if len(got) != len(expected):
-            text = f"Expected {len(expected)} results, got {len(got)}."
+            text = f"Expected {count(len(expected), 'result')}, got {len(got)}."
+            if trial.result is None:
+                text = (
+                    f"Expected {count(len(expected), 'result')}, got None. Is a `return` missing?"
+                )
             return [Difference("wrong-type", text)]
         dtypes = self.output_dtypes(case)
         found = []
@@ -172,9 +176,8 @@ class Judge:
             label = "the result" if len(got) == 1 else self.name_of(number, len(got))
             tolerance = self.tolerance_for(case, dtype)
             made = compare(value, want, dtype, device.DEVICE, tolerance, label)
-            if self.inplace and made.unwritten is not None:
-                same = not trial.inputs[self.inplace[number]].interior_changed()
-                made = replace(made, unwritten=torch.full_like(made.unwritten, same))
+            if self.inplace and made.got is not None:
+                made.untouched = not trial.inputs[self.inplace[number]].interior_changed()
             found.append(made)
         return found
 
@@ -191,6 +194,9 @@ class Judge:
         finding = self._judge_launches(trial) or self._judge_memory(trial)
         # An open gap also leaves no launch or no write behind: say that first.
         differences = self.differences(trial, expected)
+        shape = next((d for d in differences if d.code == "wrong-shape"), None)
+        if finding and finding.code == "out-of-bounds-store" and shape:
+            return Finding("wrong-shape", shape.sentence)  # a result that is too small is the cause
         if finding and finding.code != "no-kernel-launched":
             nothing = self._open_gap(trial, differences)
             return nothing or finding
@@ -260,7 +266,7 @@ class Judge:
 
     def _open_gap(self, trial: Trial, differences: list[Difference]) -> Finding | None:
         blank = [d for d in differences if d.unwritten is not None and d.unwritten.numel()]
-        if blank and all(bool(d.unwritten.all()) for d in blank):
+        if blank and all(d.untouched for d in blank):
             finding = diagnose(self._evidence(trial, blank[0], 0))
             return finding if finding.code == "not-attempted" else None
         return None
@@ -307,7 +313,7 @@ class Judge:
         if self.launches is not None and len(own) != self.launches and not is_empty(trial):
             return Finding(
                 "wrong-launch-count",
-                f"{len(own)} kernel launches in one call; this task asks for {self.launches}.",
+                f"Kernel launches in one call: {len(own)}. This task asks for {self.launches}.",
             )
         return self._judge_grid(trial, own) if own else None
 
@@ -316,14 +322,14 @@ class Judge:
         if self.programs is not None and started != (asked := self.asked(self.programs, trial)):
             return Finding(
                 "other-programs",
-                f"{started} programs were started; this task's way of doing it takes {asked}.",
+                f"Programs started: {started}. This task's way of doing it takes {asked}.",
             )
         if self.max_programs is None or started <= (most := self.asked(self.max_programs, trial)):
             return None
         return Finding(
             "too-many-programs",
-            f"{started} programs were started where {most} are enough. Does the grid take into "
-            "account how much one program covers?",
+            f"{started} programs were started where {most} {'is' if most == 1 else 'are'} enough. "
+            "Does the grid take into account how much one program covers?",
         )
 
     def asked(self, number: Callable[..., int], trial: Trial) -> int:
@@ -336,9 +342,9 @@ class Judge:
             distance = guarded.margin_written()
             if distance is not None:
                 where = (
-                    f"{_elements(distance)} past the end"
+                    f"{count(distance, 'element')} past the end"
                     if distance > 0
-                    else f"{_elements(-distance)} before the start"
+                    else f"{count(-distance, 'element')} before the start"
                     if distance < 0
                     else "between the rows"
                 )
@@ -403,6 +409,15 @@ class Judge:
             right = all(d.ok for d in self.differences(again, self.expected(case, trial.draw)))
             return right
 
+        def wider_is_right() -> bool:
+            if not device.INTERPRET:
+                return False
+            with fence():
+                again = self.trial(case, draw=trial.draw, fill=trial.fill, mode="wider")
+            if again.error is not None:
+                return False
+            return all(d.ok for d in self.differences(again, self.expected(case, trial.draw)))
+
         def unused() -> list[str]:
             return self._unused_inputs(trial, position)
 
@@ -419,30 +434,38 @@ class Judge:
             max(finite, default=0.0),
             unused if self.deterministic and trial.draw == 0 else list,
             {name: _as_float64(value) for name, value in trial.values.items()},
+            wider_is_right,
         )
 
     def _confirmed(self, formula: Any, case: Case, position: int) -> bool:
         """Whether a mistake that gives what `case` got also gives what another case gets; True
-        where none of the others is wrong. By chance a small case fits many mistakes."""
-        refuted = 0
+        where none of the others is wrong. By chance a small case fits many mistakes. NaN everywhere
+        fits all that spoils a result: then another case has to bear it out, if only by being right
+        where the mistake makes no difference."""
+        refuted, spoilt = 0, bool(self.expected(case, 0, formula)[position].isnan().all())
         for other in self.others(case):
             wanted = self.expected(other, 0)
             value = self.expected(other, 0, formula)[position].to(torch.float64)
+            if bool(value.isnan().all()):
+                continue
             tolerance = self.tolerance_for(other, self.output_dtypes(other)[position])
             right = Difference(expected=wanted[position], tolerance=tolerance)
-            if not makes_a_difference(right, value):
+            differs = makes_a_difference(right, value)
+            if not differs and not spoilt:
                 continue
             with fence():
                 trial = self.trial(other)
             found = [] if trial.error else self.differences(trial, wanted)
-            if len(found) != len(wanted) or found[position].ok or found[position].got is None:
+            if len(found) != len(wanted) or found[position].got is None:
                 continue
-            if how_far(found[position], value) < NEAR:
+            if found[position].ok and differs:
+                continue
+            if found[position].ok or how_far(found[position], value) < NEAR:
                 return True
             refuted += 1
             if refuted == OTHERS:
                 break
-        return not refuted
+        return not refuted and not spoilt
 
     def others(self, case: Case) -> list[Case]:
         """The other cases that have a result here, those after `case` first."""
@@ -491,10 +514,6 @@ def _told(formula: Callable[..., Any], case: Case) -> dict[str, Any]:
 def _as_float64(values: torch.Tensor) -> torch.Tensor:
     """A copy, always."""
     return values.to(torch.float64 if values.dtype.is_floating_point else values.dtype, copy=True)
-
-
-def _elements(count: int) -> str:
-    return f"{count} element{'s' if count != 1 else ''}"
 
 
 def is_empty(trial: Trial) -> bool:

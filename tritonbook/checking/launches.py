@@ -88,7 +88,9 @@ class Watch(DispatchMode):
     def __init__(self, allow: tuple[str, ...] = (), mode: str = "record"):
         super().__init__()
         self.allowed = _VIEWS | {name.removeprefix("aten.") for name in allow}
-        self.mode = mode  # record | mute (launches do nothing) | sabotage (launches raise)
+        # record | mute (launches do nothing) | sabotage (launches raise) | wider (in the
+        # interpreter: one more program along each axis of the grid)
+        self.mode = mode
         self.launches: list[Launch] = []
         self.compute: list[str] = []
         self.outputs: list[Guarded] = []
@@ -105,6 +107,10 @@ class Watch(DispatchMode):
             return result
         namespace, _, name = func.name().partition("::")
         name = name.split(".")[0]
+        if name.endswith("_") and isinstance(result, torch.Tensor):
+            home = self.guarded_output(result)
+            if home is not None:
+                home.note_values()
         if namespace == "aten" and name in MAKE_EMPTY | _FILLED:
             if isinstance(result, torch.Tensor) and not name.endswith("_") and result.ndim:
                 twin = guard_output(result, keep=name in _FILLED)
@@ -130,6 +136,8 @@ class Watch(DispatchMode):
             raise SabotageError("launch refused on purpose")
         self._inside_launch += 1
         try:
+            if self.mode == "wider":
+                return call(tuple(size + 1 for size in self.launches[-1].grid))
             return call()
         finally:
             self._inside_launch -= 1

@@ -88,6 +88,11 @@ class Report:
         return as_text(self)
 
 
+def count(number: int, what: str) -> str:
+    """`1 element`, `2 elements`."""
+    return f"{number} {what}{'s' if number != 1 else ''}"
+
+
 def _finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)

@@ -49,7 +49,7 @@ def _truth_of_tiles(node: ast.AST) -> str | None:
 
 def _one_address(node: ast.AST) -> str | None:
     """A tile of values for `out_ptr`, which is one address."""
-    if not (isinstance(node, ast.Call) and len(node.args) > 1 and node.keywords):
+    if not (isinstance(node, ast.Call) and len(node.args) > 1):
         return None
     name, where = ast.unparse(node.func), node.args[0]
     where_to = where.id if isinstance(where, ast.Name) and where.id.endswith("_ptr") else ""
@@ -57,6 +57,11 @@ def _one_address(node: ast.AST) -> str | None:
     if where_to and ".atomic_" in name and masked:
         return (
             f"`{name}({where_to}, ...)` has one address and a mask of many lanes. Add the offsets "
+            "to the address, or reduce the tile to one number first."
+        )
+    if ".atomic_" in name:
+        return (
+            f"`{ast.unparse(node)}`: has it one address and a tile of values? Then add the offsets "
             "to the address, or reduce the tile to one number first."
         )
     return None

@@ -9,8 +9,9 @@ from typing import Any
 from ..checking import CheckFailed, run_check
 from ..checking.card import show
 from ..checking.runner import called
+from ..notebook import is_stale
 from . import progress
-from .cases import find_check
+from .cases import NotAsked, find_check
 from .exercises import LOADING
 from .gaps import solved_text
 
@@ -20,10 +21,15 @@ def check(fn: Callable[..., Any], *, hidden: bool = False) -> None:
 
     fn: the function that a page asks for; the check is found by its name. hidden: the hidden cases
     in place of the visible ones. Raises NotAsked, one sentence with the nearest name, where no
-    page asks for a function of that name.
+    page asks for a function of that name, where it is none, or where its cell failed.
     """
     name = _name(fn)
     exercise, asked = find_check(name)
+    if is_stale(name, fn):
+        raise NotAsked(
+            f"The cell of {name!r} was not run to its end, and what it was before is not what you "
+            "want to check. Mend that cell, run it, then check again."
+        )
     report = run_check(fn, asked, name, hidden=hidden)
     if not LOADING.get():
         reason = report.finding.sentence if report.finding else ""
@@ -69,5 +75,6 @@ def _name(fn: Any) -> str:
     """The name that a function was defined with; that of the kernel where it is a kernel."""
     found = getattr(fn, "__name__", None) or getattr(getattr(fn, "fn", None), "__name__", None)
     if not isinstance(found, str):
-        raise TypeError(f"It takes a function of yours, as in check(add), not {type(fn).__name__}.")
+        what = f"a function itself, as in check(add), and got a value of type {type(fn).__name__}"
+        raise NotAsked(f"It takes {what}: leave the call's brackets out.")
     return found

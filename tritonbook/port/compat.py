@@ -200,7 +200,7 @@ def hook_launch(around: Callable[..., Any]) -> Iterator[None]:
 
     Triton's own launch hooks never fire in the interpreter; these methods see every launch in 3.2
     to 3.9, those of a kernel that was compiled before and kept too. Compile-only warm-up calls pass
-    through unseen.
+    through unseen. In the interpreter `call(grid)` launches over another grid.
     """
     if INTERPRET:
         from triton.runtime.interpreter import GridExecutor as owner
@@ -216,7 +216,13 @@ def hook_launch(around: Callable[..., Any]) -> Iterator[None]:
         if kwargs.get("warmup"):
             return original(self, *args, **kwargs)
         grid = self.grid if INTERPRET else kwargs.get("grid")
-        return around(lambda: original(self, *args, **kwargs), self.fn, grid, args, kwargs)
+
+        def call(other: tuple[int, ...] | None = None) -> Any:
+            if other is not None:
+                self.grid = other
+            return original(self, *args, **kwargs)
+
+        return around(call, self.fn, grid, args, kwargs)
 
     setattr(owner, name, wrapped)
     try:

@@ -24,6 +24,8 @@ def _interpreter_wanted() -> bool:
 
 def _decide() -> bool:
     """Set TRITON_INTERPRET when there is no GPU; return whether the interpreter is in use."""
+    # torch's profiler prints two lines for each trace, in red in a notebook; it reads this once.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     interpret = _interpreter_wanted()
     if interpret and "triton" in sys.modules and os.environ.get("TRITON_INTERPRET") != "1":
         raise ImportError(

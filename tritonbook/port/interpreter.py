@@ -16,6 +16,7 @@ from .compat import FakeDriver, triton_version
 from .device import INTERPRET
 from .idle_lanes import hold_rubbish
 from .interpreter_types import keep_types
+from .lane_trees import combine_in_trees
 from .wrapped_kernels import trace_interpreted_kernels
 
 _installed = False
@@ -38,6 +39,7 @@ def install_interpreter_fixes() -> None:
     - names imported from `triton.language` (`from triton.language import load`) stay what they are
       outside kernels, and a kernel that sees no module called `triton.language` is refused.
     - lanes that a mask switches off hold zeros where no `other=` fills them (see `idle_lanes`).
+    - `tl.associative_scan` and `tl.reduce` take one lane after the other (see `lane_trees`).
     - Python's `max` and `min` of a tile: the compiler takes them for tl.maximum and tl.minimum.
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the
       cast to bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
@@ -63,6 +65,7 @@ def install_interpreter_fixes() -> None:
         _allow_runtime_loop_bounds(interp)
     keep_types(interp)
     hold_rubbish(interp)
+    combine_in_trees(interp)
     _patch_language_once_a_launch(interp)
     _let_constants_meet_tiles()
     _keep_what_was_written(interp.FunctionRewriter)

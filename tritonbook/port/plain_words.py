@@ -6,10 +6,48 @@ with a number stands for a group. `tests/port/test_plain_words.py` provokes them
 
 from __future__ import annotations
 
+import os
 import re
+import traceback
 import types
 
+# What Triton's tuner stumbles over itself: the text begins with its file.
+_TUNER = (
+    (
+        r"autotuner\.py (?:KeyError: '|ValueError: .* not kernel arguments: )(\w+)",
+        r"The kernel has no argument called `\1`. `restore_value` and `reset_to_zero` are lists of "
+        'its arguments, spelt as in the kernel: `["x_ptr"]`.',
+    ),
+    (
+        r"autotuner\.py AttributeError: .* has no attribute 'get'",
+        '`prune_configs_by` is a dictionary: `{"early_config_prune": ...}`, a function of yours in '
+        "place of the dots.",
+    ),
+    (
+        r"autotuner\.py TypeError: (\w+)\(\)",
+        r"Triton's tuner calls `\1(configs, named_args, **kwargs)`, and `\1` takes other "
+        "arguments. Give it the function that is made for this call.",
+    ),
+    (
+        r"has no attribute '(?:all_)?kwargs'",
+        "The tuner's `configs` is a list of `triton.Config(...)`. Something else stands in it.",
+    ),
+)
+
 _LAUNCH = (
+    (
+        r"'function' object is not subscriptable",
+        "What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it, "
+        "or, where a tuner is made, the kernel: `triton.autotune(...)(kernel)`?",
+    ),
+    (
+        r"'NoneType' object is not subscriptable",
+        "What stands before `[...]` is None. Is a `return` missing in the function that makes it?",
+    ),
+    (
+        r"object of type 'NoneType' has no len\(\)",
+        "The grid, or a list, is None. Is a `return` missing in the function that makes it?",
+    ),
     (
         r"object of type 'int' has no len\(\)",
         "The grid is a tuple, also with one number in it: `(n,)`, with a comma.",
@@ -31,8 +69,21 @@ _LAUNCH = (
         r"The call gives \2 arguments where \1 are expected. Compare them one by one.",
     ),
     (
+        r"missing a required argument: '(\w+)'",
+        r"The call leaves out `\1`. Compare its arguments with the function's, one by one.",
+    ),
+    (
+        r"multiple values for argument '_(?:semantic|builder)'|must be a tensor, got <class 'list'",
+        "Too many arguments for a function of `tl`, or a list. Several tiles go in as one tuple: "
+        "`tl.reduce((a, b), 0, combine)`.",
+    ),
+    (
         r"got multiple values for argument '(\w+)'",
         r"`\1` is given twice, by its place and by its name.",
+    ),
+    (
+        r"got an unexpected keyword argument '(num_warps|num_stages|num_ctas|maxnreg)'",
+        r"`\1` belongs to a launch: `kernel[grid](...)`. Is `[grid]` missing?",
     ),
     (
         r"got an unexpected keyword argument '(\w+)'|[Kk]eyword argument (\w+) was specified but",
@@ -83,6 +134,16 @@ _LAUNCH = (
 
 _PYTHON = (
     (
+        r"MatMult|unsupported operand type\(s\) for @",
+        "`@` does not work on tiles in a kernel. The product is `tl.dot(a, b, acc)`, which adds to "
+        "`acc`.",
+    ),
+    (
+        r"KeyError: ['\"](\w+)['\"]",
+        r"There is no key `\1`. Is it misspelt? A grid's `meta` holds the launch's arguments, "
+        "named as in the kernel.",
+    ),
+    (
         r"unsupported AST node type: (?:ListComp|DictComp|SetComp|GeneratorExp)|comprehensions",
         "A kernel cannot contain a comprehension. Write a loop, or compute with tiles.",
     ),
@@ -121,7 +182,8 @@ _PYTHON = (
     ),
     (
         r"NameError(?:: |\([\"'])(\w+) is not defined",
-        r"`\1` is not defined where the kernel uses it. Is it set in one branch only, or misspelt?",
+        r"`\1` is not defined where the kernel uses it. Is it set in one branch only, in a loop "
+        "only, or misspelt?",
     ),
     (
         r"NameError: name '(\w+)' is not defined",
@@ -167,8 +229,25 @@ _PYTHON = (
 
 _TILES = (
     (
+        r"simultaneous multiple comparison",
+        "`&` binds tighter than `<`. Put each comparison in brackets: `(i < n) & (j < m)`.",
+    ),
+    (
+        r"unexpected type (?:fp|bf)\d+",
+        "`//` and `%` are for whole numbers, and these are floats. Divide with `/`.",
+    ),
+    (
+        r"'NoneType' object has no attribute 'values'|cannot unpack non-iterable NoneType",
+        "A function that is called here gives nothing back. Is a `return` missing in it?",
+    ),
+    (
+        r"(?:not enough|too many) values to unpack",
+        "The names on the left are more or fewer than what the function returns. Compare the two.",
+    ),
+    (
         r"arange's range must be a power of|range must be a power of",
-        "`tl.arange` needs a power of two. Round up with `triton.next_power_of_2`.",
+        "`tl.arange` needs a power of two. Round up with `triton.next_power_of_2`. If the tile's "
+        "size is one: are two arguments of the launch swapped?",
     ),
     (
         r"arange's arguments must",
@@ -222,7 +301,7 @@ _TILES = (
         "`tl.dot` takes [M, K] and [K, N]: the two K differ.",
     ),
     (
-        r"accumulator shape is incompatible",
+        r"accumulator (?:shape|element type|dtype)|assert acc\.type",
         "`tl.dot(a, b, acc)` adds to a tile: begin with `acc = tl.zeros((BLOCK_M, BLOCK_N), "
         "dtype=tl.float32)`, M the rows of a and N the columns of b.",
     ),
@@ -273,7 +352,8 @@ _TILES = (
     ),
     (
         r"invalid operands of type pointer",
-        "A pointer can have whole numbers added to it, and nothing else done to it.",
+        "A pointer can have whole numbers added to it, and nothing else done to it. Are two "
+        "arguments of the launch swapped?",
     ),
     (
         r"unsupported tensor index",
@@ -318,9 +398,24 @@ _LINES = (
 )
 
 
+def own_words(error: BaseException) -> str:
+    """An error's text; of an assertion without one, the line that does not hold."""
+    text, steps = str(error).strip(), traceback.extract_tb(error.__traceback__)
+    if text or not steps or not isinstance(error, AssertionError):
+        return text
+    return steps[-1].line or ""
+
+
+def said_of_error(error: BaseException) -> str | None:
+    """One sentence for an error, or None."""
+    steps = traceback.extract_tb(error.__traceback__)
+    file = os.path.basename(steps[-1].filename) if steps else ""
+    return said_of(f"{file} {type(error).__name__}: {own_words(error)}")
+
+
 def said_of(text: str) -> str | None:
     """One sentence for an error's text, or None."""
-    for pattern, sentence in (*_LAUNCH, *_PYTHON, *_TILES):
+    for pattern, sentence in (*_TUNER, *_LAUNCH, *_PYTHON, *_TILES):
         found = re.search(pattern, text, re.DOTALL)
         if found:
             for number, group in enumerate(found.groups(), 1):

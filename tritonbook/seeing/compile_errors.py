@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ..port.compat import causes
-from ..port.plain_words import said_of
+from ..port.plain_words import own_words, said_of, said_of_error
 from .occupancy import LIMITS
 
 
@@ -25,7 +25,7 @@ def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
         }
     first = (str(error).strip().splitlines() or ["no message"])[0]
     if launched:
-        message = said_of(str(error))
+        message = said_of_error(error)
         told = f"Triton cannot compile this launch for sm_{arch}: {kind}: {first}"
         return {
             "code": "does-not-compile",
@@ -53,7 +53,7 @@ def _find(error: BaseException, name: str) -> Any:
 
 
 def _words(error: BaseException) -> str:
-    text = str(getattr(error, "error_message", None) or error).strip()
+    text = str(getattr(error, "error_message", None) or own_words(error)).strip()
     wrapped = re.fullmatch(r"(\w+(?:Error|Failure))\((['\"])(.*)\2\)", text, re.DOTALL)
     return f"{wrapped[1]}: {wrapped[3]}" if wrapped else text
 

@@ -82,6 +82,33 @@ def find(meter: Meter, masking_helps: Callable[[], bool] | None = None) -> list[
     return [*found, ("race", race)] if race else found
 
 
+def reads_unwritten(meter: Meter, blank: dict[int, np.ndarray]) -> str:
+    """The first load or update of what nobody had written yet.
+
+    blank: by the address of a tensor's first element, which of its elements hold nothing.
+    """
+    blank = {address: left.copy() for address, left in blank.items()}
+    for touch in resolve(meter):
+        left = blank.get(touch.region.first) if touch.region is not None else None
+        if left is None:
+            continue
+        elements, launch = touch.elements[touch.elements >= 0], meter.launches[touch.access.launch]
+        early = elements[left[elements]]
+        if touch.access.kind != "store" and early.size:
+            does, mend = {
+                "load": ("reads", "Is another tensor meant, or has an earlier launch to write it?"),
+                "atomic": ("updates", "Begin with `torch.zeros`."),
+            }[touch.access.kind]
+            return (
+                f"Program {program_text(touch.access.program, launch)} of `{launch.kernel}` {does} "
+                f"{cell_text(touch.region, int(early[0]))} of `{touch.region.name}`"
+                f"{_line(launch, touch.access.line)}, and nothing was written there before: it "
+                f"holds what the memory held. {mend}"
+            )
+        left[elements] = False
+    return ""
+
+
 def float32_products(meter: Meter) -> list[tuple[str, str]]:
     """(code, sentence) of each launch that multiplied two float32 tiles; for half inputs only."""
     return [
@@ -110,12 +137,18 @@ def _outside(meter: Meter, bad: list[Touch], masking_helps: bool) -> str:
     program = program_text(first.access.program, launch)
     where = _place(meter, first)
     several = f"{lanes} lanes" if lanes > 1 else "1 lane"
-    text = f"Program {program} of `{launch.kernel}` {verb} outside {where} with {several}"
+    text = f"Program {program} of `{launch.kernel}` {verb} outside {where}"
+    if first.access.addresses.size > 1:
+        text += f" with {several}"
     programs = {t.access.program for t in bad}
     if len(programs) > 1:
         text += f" ({len(programs)} programs do so)"
     masked, one = first.access.has_mask, where.endswith("(up to 1 element past its end)")
-    if masking_helps and not masked:
+    if first.access.addresses.size == 1:
+        mend = "Is the address off, the tensor too small, or are there more programs than elements?"
+    elif masking_helps and not masked and _repeated(meter, first.access):
+        mend = "Those lanes need a mask, or the loop takes a step too many, or too long a one."
+    elif masking_helps and not masked:
         mend = "Those lanes need a mask."
     elif masking_helps and one:
         mend = "Its mask lets one lane too many through. Is it `<=` where `<` is meant?"
@@ -126,9 +159,15 @@ def _outside(meter: Meter, bad: list[Touch], masking_helps: bool) -> str:
     return f"{text}{_line(launch, first.access.line)}. {mend}"
 
 
+def _repeated(meter: Meter, access: Access) -> bool:
+    """Whether the program came to this line more than once: it stands in a loop."""
+    same = (access.launch, access.program, access.line)
+    return sum((a.launch, a.program, a.line) == same for a in meter.accesses) > 1
+
+
 _EITHER = (
-    "or the address is off: a number that is added twice or not multiplied, a stride of another "
-    "tensor, tensors in another order at the launch."
+    "or the address is off: a number that is added twice or not multiplied, a step too long, a "
+    "stride of another tensor, tensors in another order at the launch."
 )
 _MASK_OR_ADDRESS = {
     False: f"It has no mask. Either it needs one, {_EITHER}",
@@ -177,13 +216,16 @@ def _race(meter: Meter, touches: list[Touch]) -> str:
         atomics = any(t.access.kind == "atomic" for t in group)
         for region in {id(t.region): t.region for t in group}.values():
             mine = [t for t in group if t.region is region]
-            text = _race_in(launch, region, mine, atomics)
+            text = _race_in(launch, region, mine, atomics, group)
             if text:
                 return text
     return ""
 
 
-def _race_in(launch: Launched, region: Region, touches: list[Touch], atomics: bool) -> str:
+def _race_in(
+    launch: Launched, region: Region, touches: list[Touch], atomics: bool, group: list[Touch]
+) -> str:
+    """touches: those of the region. group: those of the launch."""
     grid = launch.grid
 
     def linear(program: tuple[int, int, int]) -> int:
@@ -201,12 +243,18 @@ def _race_in(launch: Launched, region: Region, touches: list[Touch], atomics: bo
     if shared.any():
         count = int(shared.sum())
         cells = f"{count} elements" if count > 1 else "1 element"
+        same = _axis_without_effect(launch, group)
+        look = (
+            "Look at how the program's number gets into that address: do tiles overlap? A store "
+            "replaces what another program stored; it does not add."
+            if same is None
+            else f"The first two programs along axis {same} of the grid touch the same addresses: "
+            f"does `tl.program_id({same})` get into them?"
+        )
         return (
             f"Several programs of `{launch.kernel}` store to the same {cells} of `{region.name}` "
             f"(first: {cell_text(region, int(np.flatnonzero(shared)[0]))}). They run at the same "
-            "time on a GPU, so the result depends on luck. Look at how the program's number gets "
-            "into that address: do tiles overlap? Programs that are to add to one element need "
-            "`tl.atomic_add`."
+            f"time on a GPU, so the result depends on luck. {look}"
         )
     if atomics:  # programs may wait for each other through a counter
         return ""
@@ -223,6 +271,19 @@ def _race_in(launch: Launched, region: Region, touches: list[Touch], atomics: bo
                     "of the same launch writes. Which comes first is luck. Use a second launch."
                 )
     return ""
+
+
+def _axis_without_effect(launch: Launched, touches: list[Touch]) -> int | None:
+    """An axis of the grid whose first two programs do the same."""
+
+    def addresses(program: tuple[int, ...]) -> list[list[int]]:
+        return [t.addresses.tolist() for t in touches if t.access.program == program]
+
+    for axis, size in enumerate(launch.grid):
+        second = tuple(int(axis == each) for each in range(3))
+        if size > 1 and addresses((0, 0, 0)) == addresses(second):
+            return axis
+    return None
 
 
 def cell_text(region: Region, element: int) -> str:

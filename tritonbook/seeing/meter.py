@@ -332,6 +332,13 @@ class Bounds:
 
         return self.seen.findings(masking_helps) + float32_products(self.seen)
 
+    def reads_unwritten(self, outputs: list[Any]) -> str:
+        """One sentence where a kernel reads what nobody wrote; to be asked after `findings`."""
+        from .findings import reads_unwritten
+
+        blank = {each.view.data_ptr(): each.blank().numpy() for each in outputs}
+        return reads_unwritten(self.seen, blank)
+
 
 @contextlib.contextmanager
 def watch_bounds() -> Iterator[Bounds]:

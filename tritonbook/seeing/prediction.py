@@ -18,6 +18,7 @@ from .. import style
 from ..timing import stored as kept
 from ..timing.result import BenchResult
 from .tile_picture import size_text
+from .tiles import CannotShow
 from .traffic import TensorTraffic, Traffic
 
 RIGHT, CLOSE = 1.1, 2.0  # factors within which a guess is right, or close
@@ -156,6 +157,8 @@ def _judge(question: str, guess: Any, found: Any, hint: str) -> Line:
         return Line(question, NO_NUMBER, sentence)
     try:
         seen = _measured(found)
+    except CannotShow as problem:
+        return Line(question, UNMEASURED, str(problem), f"your guess {guess:,.4g}")
     except (NameError, NotImplementedError) as problem:
         sentence = f"Nothing to compare with yet ({problem}). Run the cells above, then this one."
         return Line(question, UNMEASURED, sentence, f"your guess {guess:,.4g}")
@@ -177,7 +180,8 @@ def _judge(question: str, guess: Any, found: Any, hint: str) -> Line:
     if factor <= CLOSE + 1e-9 and not counted:
         return Line(question, "close", "Within a factor of 2.", figures, seen.label)
     size = "much" if ratio > 1 else "little"
-    sentence = f"Too {size} by a factor of {factor:.3g}. {_slip(factor, seen.unit) or hint}"
+    times = f"{factor:.3g}" if factor < 100 else f"{factor:,.0f}"
+    sentence = f"Too {size} by a factor of {times}. {_slip(factor, seen.unit) or hint}"
     return Line(question, "off", sentence, figures, seen.label)
 
 

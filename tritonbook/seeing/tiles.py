@@ -109,8 +109,8 @@ def watch(fn: Callable[..., Any], args: Iterable[Any], options: dict[str, Any]) 
             raise CannotShow(f"Nothing to show yet: the gap is still open ({cause}).") from None
         raise CannotShow(f"The call failed: {type(cause).__name__}: {cause}") from error
     if not seen.accesses:
-        what = "No kernel was launched" if not seen.launches else "The kernel touched no memory"
-        raise CannotShow(f"{what}, so there is nothing to show.")
+        what = "no kernel was launched" if not seen.launches else "the kernel touched no memory"
+        raise CannotShow(f"Nothing to show yet: {what}. Is the gap above still open?")
     seen.kept = made.made
     return seen
 

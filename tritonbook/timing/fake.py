@@ -183,7 +183,10 @@ def simulated_bench(
         kernel = SimulatedKernel(device, run_ms, launch_ms, first_ms)
         found = bench(kernel, warmup, rep)
     if not device.was_read:
-        raise RuntimeError("`gpu.clock()` was never read. Python's own clocks know no other GPU.")
+        raise RuntimeError(
+            "`gpu.clock()` was never read. The simulated GPU has a clock of its own: Python's does "
+            "not show its time."
+        )
     if kernel.calls not in (rep, warmup + rep):
         raise RuntimeError(
             f"`fn` was called {kernel.calls} times; warmup={warmup} and rep={rep} ask for "

@@ -1,0 +1,122 @@
+"""What was not written, or read too early: who is to blame is tried out, not guessed."""
+
+import pytest
+
+import tritonbook
+from tritonbook.checking import case, run, tensor
+
+import torch  # isort: skip
+import triton  # isort: skip
+import triton.language as tl  # isort: skip
+
+interpreted = pytest.mark.skipif(not tritonbook.INTERPRET, reason="the meter sees it")
+
+
+@triton.jit
+def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
+
+
+@triton.jit
+def add_to_itself_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    out = tl.load(out_ptr + offs, mask=mask, other=0.0)
+    tl.store(out_ptr + offs, out + 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
+
+
+@triton.jit
+def atomic_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    tl.atomic_add(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
+
+
+@triton.jit
+def short_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n - 1
+    tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
+
+
+def answer(kernel, make=torch.empty_like, grid=lambda n: triton.cdiv(n, 64)):
+    def double(x):
+        out = make(x)
+        kernel[(grid(x.numel()),)](x, out, x.numel(), BLOCK=64)
+        return out
+
+    return double
+
+
+def found(fn, n=130):
+    return run(fn, lambda x: 2 * x, [case("ragged", x=tensor(n))], key="double").finding
+
+
+@interpreted
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (add_to_itself_kernel, "reads [0] of `out` at `out = tl.load(out_ptr + offs, mask=mask"),
+        (atomic_kernel, "Begin with `torch.zeros`."),
+    ],
+)
+def test_a_read_of_what_nobody_wrote_is_named(kernel, words):
+    """Kills: "the root of a negative number", or "wrote nothing", for a kernel that reads its own
+    result."""
+    said = found(answer(kernel))
+    assert said.code == "reads-unwritten" and words in said.sentence, said
+
+
+@pytest.mark.parametrize("kernel", [add_to_itself_kernel, atomic_kernel])
+@pytest.mark.parametrize("make", [torch.zeros_like, lambda x: torch.empty_like(x).zero_()])
+def test_what_begins_with_zeros_may_be_read(kernel, make):
+    assert found(answer(kernel, make)) is None
+
+
+def test_a_result_of_another_shape_is_the_cause_of_stores_outside():
+    """Kills: a mask or an address blamed where the tensor was made too small."""
+    said = found(answer(double_kernel, lambda x: torch.empty(100, device=x.device)))
+    assert said.code == "wrong-shape" and "got (100,)" in said.sentence
+
+
+def test_what_torch_put_there_was_written():
+    """Kills: `torch.empty(...).fill_(...)` taken for memory that nobody filled."""
+    said = found(answer(add_to_itself_kernel, lambda x: torch.empty_like(x).fill_(torch.nan)))
+    assert said.code == "nan"
+
+
+@interpreted
+def test_a_mask_that_is_one_too_short_is_still_asked_for():
+    said = found(answer(short_kernel))
+    assert said.sentence.startswith("Only the last element was not written. Is the mask")
+
+
+@interpreted
+@pytest.mark.parametrize("n", [65, 130])
+def test_a_grid_that_is_rounded_down_is_named(n):
+    """Kills: "is the mask one too short?" where the last program is missing."""
+    said = found(answer(double_kernel, grid=lambda n: n // 64), n)
+    assert said.code == "unwritten-tail"
+    assert "with one more the result is right" in said.sentence, said
+
+
+@triton.jit
+def stores_what_it_found_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    tl.store(x_ptr + offs, tl.load(x_ptr + offs, mask=mask), mask=mask)
+
+
+def test_an_unchanged_tensor_was_perhaps_written():
+    """Kills: "wrote nothing" and "never written" where the old values were stored again."""
+
+    def double_(x):
+        stores_what_it_found_kernel[(3,)](x, x, x.numel(), BLOCK=64)
+
+    cases = [case("ragged", x=tensor(130))]
+    report = run(double_, lambda x: 2 * x, cases, key="double_", inplace=("x",))
+    assert report.finding.code == "unwritten"
+    assert "holds what it held before" in report.finding.sentence
+    assert "never written" not in report.cases[0].first_bad
