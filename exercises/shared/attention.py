@@ -146,7 +146,9 @@ def without(part, block, work=torch.float32):
         m = total * 0 if part == "start" else torch.full_like(total, NEVER)
         for start in range(0, s.shape[-1], block):
             here = slice(start, start + block)
+            late = LOG2_E * scale_of(q, scale)  # what scales scores again that are scaled
             units = LN_2 / scale_of(q, scale) if part == "units" else 1
+            units = late if part.startswith("scaled") else units
             m, total, acc = _step(part, m, total, acc, s[..., here], v[:, :, here], units)
         divisor = {"division": 1, "each": 1, "product": 1 / total[..., None]}
         o = acc / divisor.get(part, total[..., None])
@@ -155,18 +157,20 @@ def without(part, block, work=torch.float32):
     return wrong
 
 
-_OVERFLOWS = ("maximum", "running", "start", "units", "p", "sign")
+_OVERFLOWS = ("maximum", "running", "start", "units", "p", "sign", "scaled m")
 
 
 def _step(part, m, total, acc, s, v, units):
     """One tile of the walk: the new m, l and acc."""
-    top = (s.amax() if part == "top of all" else s.amax(dim=-1)) * units
-    m_new = top if part == "running" else torch.maximum(m, top)
+    again = {part: units} if part.startswith("scaled") else {}
+    top = s.amax() if part == "top of all" else s.amax(dim=-1)
+    top = top * units if part == "units" else top
+    m_new = top if part == "running" else torch.maximum(m * again.get("scaled m", 1), top)
     m_new = torch.where(top == NEVER, m, m_new)  # a tile that no program visits
     m_new = torch.zeros_like(m) if part == "maximum" else m_new
     base = torch.where(m_new == NEVER, 0.0, m_new)
-    p = torch.exp(s - {"p": 0, "sign": -1}.get(part, 1) * base[..., None])
-    alpha = torch.exp((m - base) * (LOG2_E if part == "base" else 1))
+    p = torch.exp(s - {"p": 0, "sign": -1, "scaled p": units}.get(part, 1) * base[..., None])
+    alpha = torch.exp((m - base) * (LOG2_E if part == "base" else again.get("scaled alpha", 1)))
     alpha = torch.ones_like(alpha) if part in ("maximum", "both") else alpha
     old, old_acc = total, acc
     added = {"sum": 0 * total, "sum of all": p.sum()}.get(part, p.sum(dim=-1))
