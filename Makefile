@@ -44,6 +44,9 @@ demo: $(STAMP)  ## release, submit, grade and print the sample class
 grade: $(STAMP)  ## grade the sample class with the workbook's own autograder
 	@$(BIN)/python -m autograde.classroom.demo --autograder
 
+exam: $(STAMP)  ## broken kernels to mend, and the key: make exam SEED=7 [TASKS=5 PAGES="0 1 20"]
+	@$(BIN)/python -m autograde exam $(SEED) --course exams $(if $(TASKS),--tasks $(TASKS)) --pages "$(PAGES)"
+
 # Rented GPU boxes are often containers whose only user is root, whom Jupyter turns away.
 lab: $(STAMP)  ## JupyterLab on notebooks/
 	@$(BIN)/jupyter lab --notebook-dir notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
@@ -85,5 +88,5 @@ matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (3 GB to
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
 	@$(BIN)/python -m tritonbook.build.architectures
 
-.PHONY: help setup sync pages new execute check demo grade lab test test-system test-gpu test-container \
+.PHONY: help setup sync pages new execute check demo grade exam lab test test-system test-gpu test-container \
 	kill-matrix mutate matrix matrix-oldest compile-check

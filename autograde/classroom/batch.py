@@ -24,7 +24,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..judge.course import Course, GivenCell
-from ..judge.work import Exercise, ItemId, Record, Submission, Verdict
+from ..judge.work import GradedCheck, ItemId, Record, Submission, Verdict
 from ..walls import sandbox
 from .run import Item
 
@@ -198,7 +198,7 @@ def _unpacked(body: dict[str, Any]) -> list[Item]:
         Item(
             courses[one["course"]],
             Submission.model_validate(one["submission"]),
-            Exercise.model_validate(one["exercise"]),
+            GradedCheck.model_validate(one["exercise"]),
             one["attempt"],
         )
         for one in body["work"]

@@ -9,6 +9,7 @@ autograde verify certificate.html      run the answers of a learner's certificat
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from tritonbook.course.certify import BadCertificate
 from ..judge.course import BadCourse
 from ..judge.execute import Setting
 from ..walls import sandbox
+from . import exam_sheet
 from . import verify as again
 from .ledger import LedgerBusy
 from .new_course import new_course
@@ -241,6 +243,23 @@ def make_course(
         made = new_course(folder, assignments or ())
     print(f"{folder}: {len(made)} assignments. Next, in that folder:")
     print(f"    nbgrader generate_assignment {made[0]} --create")
+
+
+@app.command("exam")
+def make_exam(
+    seed: Annotated[str, typer.Argument(help="The same seed gives the same sheet.")],
+    course: Root = HERE,
+    tasks: Annotated[int, typer.Option(help="How many kernels to mend.", min=1)] = 5,
+    pages: Annotated[
+        str, typer.Option(help="Parts (one digit) or pages that the class has done; none: all.")
+    ] = "",
+) -> None:
+    """Draw a sheet of broken kernels to mend, and its key; grade it like a page."""
+    with sentences():
+        chosen = re.split(r"[\s,]+", pages)
+        source, key = exam_sheet.make(course, seed, tasks, chosen)
+    print(f"{source}: the sheet. {key}: its key, for your eyes. Next, in {course}:")
+    print(f"    nbgrader generate_assignment {source.stem} --create")
 
 
 @app.command()

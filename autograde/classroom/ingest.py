@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..judge.course import Course
-from ..judge.work import Cell, Exercise, Submission
+from ..judge.work import Cell, GradedCheck, Submission
 from .cells import HandedCell, definitions_only
 from .handins import find
 from .matching import match, stub_text
@@ -60,7 +60,7 @@ def rebuild(
     """Splice answers and added cells into the course's own cells."""
     answers, extras = match(course, handed or [], notes)
     cells: list[Cell] = []
-    exercises: list[Exercise] = []
+    exercises: list[GradedCheck] = []
     missing = []
     for source in extras.get("", []):
         cells.append(_extra(len(cells), source))
@@ -79,7 +79,9 @@ def rebuild(
         elif given.role == "check":
             key = given.name.removeprefix("check-")
             exercises.append(
-                Exercise(key=key, check=given.name, points=given.points or 0.0, before=len(cells))
+                GradedCheck(
+                    key=key, check=given.name, points=given.points or 0.0, before=len(cells)
+                )
             )
         for source in extras.get(given.name, []):
             cells.append(_extra(len(cells), source))

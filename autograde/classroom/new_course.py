@@ -24,15 +24,20 @@ def new_course(folder: Path, names: Sequence[str] = ()) -> list[str]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadCourse(f"{folder} is there already: name a new folder.")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o700)
-        shutil.copy(COURSE / "nbgrader_config.py", folder)
-        (folder / ".gitignore").write_text(IGNORED)
+        empty_course(folder)
         for name in chosen:
             shutil.copytree(sources / name, folder / "source" / name)
     except OSError as problem:
         raise BadCourse(f"{folder} cannot be made: {problem.strerror}.") from None
     return chosen
+
+
+def empty_course(folder: Path) -> None:
+    """Make the folder, closed to others, with nbgrader's settings."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    shutil.copy(COURSE / "nbgrader_config.py", folder)
+    (folder / ".gitignore").write_text(IGNORED)
 
 
 def _assignment(name: str, known: Sequence[str]) -> str:

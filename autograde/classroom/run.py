@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..judge.course import BadCourse, Course, read_course
-from ..judge.work import Exercise, ItemId, Submission, Verdict
+from ..judge.work import GradedCheck, ItemId, Submission, Verdict
 from .ingest import find_submissions, ingest
 from .ledger import Ledger
 from .record import late_penalties, open_gradebook, write_notebook, write_scores
@@ -19,7 +19,7 @@ class Item:
 
     course: Course
     submission: Submission
-    exercise: Exercise
+    exercise: GradedCheck
     attempt: int = 1
 
     @property

@@ -18,8 +18,6 @@ from tritonbook import checking
 from tritonbook.checking import card
 from tritonbook.checking.report import CheckFailed, Finding, Report
 from tritonbook.checking.trial import CheckTimeout
-from tritonbook.course import exercises
-from tritonbook.course.cases import checks as page_checks
 from tritonbook.course.exercises import machinery
 from tritonbook.port import source_file
 from tritonbook.seeing import compiled
@@ -31,7 +29,7 @@ from .course import Course, asked_of
 from .launcher import Launcher, LocalLauncher
 from .lending import Lending
 from .peer import Peer
-from .work import Exercise, Submission
+from .work import GradedCheck, Submission
 
 # Findings that say more than "wrong": each has a status of its own.
 _STATUS_OF_CODE = {
@@ -74,7 +72,7 @@ def run_check(
     engine: Line | None,
     course: Course,
     submission: Submission,
-    exercise: Exercise,
+    exercise: GradedCheck,
     lent: Lending,
     call_seconds: float,
     compiler: Compiler | None = None,
@@ -86,7 +84,7 @@ def run_check(
     compiler: answers compile requests as `tritonbook.seeing.worker` does; None: no compile gate.
     """
     started = time.perf_counter()
-    if course.asked != asked_of(course.notebook):
+    if course.asked != asked_of(course.notebook, course.keys()):
         raise RuntimeError(f"the page {course.notebook} here is another one than where it was read")
     cells = [(cell.name, cell.source) for cell in submission.cells[: exercise.before]]
     library = KernelLibrary(cells)
@@ -98,7 +96,7 @@ def run_check(
     names: dict[str, Any] = {"__name__": "__main__"}
     for name, text in course.trusted_cells(exercise.check):
         _execute(name, text, names)
-    checks = _Checks(peer, course.notebook, names, _Gate(peer, compiler))
+    checks = _Checks(peer, course, names, _Gate(peer, compiler))
     names["check"] = checks.check
     for function, on_tape in course.answer_names(exercise.check).items():
         names[function] = peer.function(function, on_tape)
@@ -190,9 +188,9 @@ class _Checks:
     names: of the cell, where the page's other functions are found.
     """
 
-    def __init__(self, peer: Peer, notebook: str, names: dict[str, Any], gate: _Gate):
+    def __init__(self, peer: Peer, course: Course, names: dict[str, Any], gate: _Gate):
         self.peer, self.names, self.gate = peer, names, gate
-        self.asked = page_checks(exercises.get(notebook))
+        self.asked = course.asks()
         self.reports: list[Report] = []
         self.cards: list[dict[str, Any]] = []
 

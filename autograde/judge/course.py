@@ -9,12 +9,15 @@ import hashlib
 import json
 import os
 import secrets
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tritonbook.checking import Check
 from tritonbook.course import exercises
 from tritonbook.course.cases import checks as page_checks
+from tritonbook.course.exercises import Exercise
 
 MAX_NOTEBOOK_BYTES = 64 << 20
 
@@ -38,7 +41,7 @@ class GivenCell:
 class Course:
     """One notebook as the grader knows it. Goes to checkers, never to a candidate.
 
-    asked: hash of the page's folder in the course, with its cases.
+    asked: hash of its pages' folders in the course, with their cases.
     """
 
     assignment: str
@@ -55,6 +58,15 @@ class Course:
 
     def checks(self) -> tuple[GivenCell, ...]:
         return tuple(cell for cell in self.cells if cell.role == "check")
+
+    def keys(self) -> tuple[str, ...]:
+        """The functions that its checks are about."""
+        return keys_of(self.cells)
+
+    def asks(self) -> dict[str, Check]:
+        """What its pages ask, by function."""
+        pages = pages_of(self.notebook, self.keys())
+        return {key: check for page in pages for key, check in page_checks(page).items()}
 
     def answers(self) -> tuple[GivenCell, ...]:
         return tuple(cell for cell in self.cells if cell.role == "answer")
@@ -77,8 +89,7 @@ class Course:
 
     def answer_names(self, check: str) -> dict[str, bool]:
         """Functions that answers above `check` define: must each be a Triton kernel's wrapper?"""
-        asked = page_checks(exercises.get(self.notebook))
-        demanded = {each.through or key: each.triton for key, each in asked.items()}
+        demanded = {each.through or key: each.triton for key, each in self.asks().items()}
         found = {}
         for cell in self.above(check):
             if cell.role == "answer":
@@ -97,19 +108,37 @@ def read_course(root: Path, assignment: str) -> list[Course]:
     if not paths:
         raise BadCourse(f"no notebook in {folder}; is {assignment!r} the assignment's name?")
     secret = instructor_secret(root)
-    return [
-        Course(assignment, path.stem, read_cells(path), secret, asked_of(path.stem))
-        for path in paths
-    ]
+    found = []
+    for path in paths:
+        cells = read_cells(path)
+        asked = asked_of(path.stem, keys_of(cells))
+        found.append(Course(assignment, path.stem, cells, secret, asked))
+    return found
 
 
-def asked_of(notebook: str) -> str:
-    """The hash of all that decides what a notebook's checks try. Raises BadCourse."""
+def keys_of(cells: Iterable[GivenCell]) -> tuple[str, ...]:
+    return tuple(cell.name.removeprefix("check-") for cell in cells if cell.role == "check")
+
+
+def pages_of(notebook: str, keys: Sequence[str] = ()) -> list[Exercise]:
+    """The page that a notebook is; where it is none, as an exam, those that ask for its functions.
+
+    Raises BadCourse for a notebook that is no page, with a check that no page has.
+    """
     try:
-        folder = exercises.get(notebook).path.parent
+        return [exercises.get(notebook)]
     except LookupError as problem:
-        raise BadCourse(f"{notebook}: {problem}.") from None
-    files = [folder / "page.py", folder / "cases.py", *sorted(folder.parent.glob("shared/*.py"))]
+        asked = {key: page for page in exercises.exercises() for key in page.checks()}
+        if not keys or not set(keys) <= set(asked):
+            raise BadCourse(f"{notebook}: {problem}.") from None
+        return sorted({asked[key] for key in keys}, key=lambda page: page.slug)
+
+
+def asked_of(notebook: str, keys: Sequence[str] = ()) -> str:
+    """The hash of all that decides what a notebook's checks try. Raises BadCourse."""
+    folders = [page.path.parent for page in pages_of(notebook, keys)]
+    files = [folder / name for folder in folders for name in ("page.py", "cases.py")]
+    files += sorted(folders[0].parent.glob("shared/*.py"))
     told = hashlib.sha256()
     for file in files:
         told.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")

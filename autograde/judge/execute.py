@@ -36,7 +36,7 @@ from .compiler import Busy, shared
 from .course import Course
 from .lending import Lending, lending
 from .turns import Turns, this_gpu
-from .work import Exercise, ItemId, Submission, Verdict
+from .work import GradedCheck, ItemId, Submission, Verdict
 
 # Loaded once in the process that all others are forked from. None of it touches a GPU.
 PRELOAD = [
@@ -75,7 +75,7 @@ class Executor:
         self.compiler = shared()
 
     def run(
-        self, course: Course, submission: Submission, exercise: Exercise, attempt: int = 1
+        self, course: Course, submission: Submission, exercise: GradedCheck, attempt: int = 1
     ) -> Verdict:
         """Grade one exercise of one submission. Never raises for what the student's code does."""
         started = time.monotonic()
@@ -97,7 +97,7 @@ class Executor:
             time.monotonic() - started,
         )
 
-    def _run(self, course: Course, submission: Submission, exercise: Exercise) -> dict[str, Any]:
+    def _run(self, course: Course, submission: Submission, exercise: GradedCheck) -> dict[str, Any]:
         try:
             lent = lending(course, exercise.check)
         except (OSError, ValueError) as problem:
@@ -136,7 +136,7 @@ class Executor:
         found: dict[str, Any],
         course: Course,
         submission: Submission,
-        exercise: Exercise,
+        exercise: GradedCheck,
     ) -> dict[str, Any]:
         """A cell of the course's own failed. Does it with the course's own answers too?"""
         solved = {cell.name: cell.source for cell in course.answers()}
@@ -265,7 +265,7 @@ def _check(
     verdict_end: socket.socket,
     course: Course,
     submission: Submission,
-    exercise: Exercise,
+    exercise: GradedCheck,
     lent: Lending,
     limits: sandbox.Limits,
 ) -> None:
@@ -319,7 +319,7 @@ def _take_turns(turns: Turns, verdict: Line) -> None:
 
 
 def not_run(
-    course: Course, submission: Submission, exercise: Exercise, attempt: int, sentence: str
+    course: Course, submission: Submission, exercise: GradedCheck, attempt: int, sentence: str
 ) -> Verdict:
     """The verdict on an item that could not be run: INFRA, with the reason."""
     return _verdict(_infra(sentence), course, submission, exercise, attempt, "none", 0.0)
@@ -373,7 +373,7 @@ def _verdict(
     found: dict[str, Any],
     course: Course,
     submission: Submission,
-    exercise: Exercise,
+    exercise: GradedCheck,
     attempt: int,
     level: str,
     seconds: float,

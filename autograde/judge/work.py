@@ -37,7 +37,7 @@ class Cell(Record):
     source: str
 
 
-class Exercise(Record):
+class GradedCheck(Record):
     """One graded check of a notebook."""
 
     key: str
@@ -54,7 +54,7 @@ class Submission(Record):
     notebook: str
     timestamp: str | None = None
     cells: tuple[Cell, ...]
-    exercises: tuple[Exercise, ...]
+    exercises: tuple[GradedCheck, ...]
     missing: tuple[str, ...] = ()  # answer cells that were not handed in, by grade id
     notes: tuple[str, ...] = ()  # repairs that ingest made
 

@@ -30,6 +30,22 @@ def test_a_right_answer_prints_its_card_and_is_recorded(page, capsys):
     assert records.entries()["double"]["state"] == "passed"
 
 
+def test_an_exam_hears_passed_or_not_and_no_more(page, capsys):
+    """Kills: a cause told in an exam; a pass of its nearly right answers that counts for a page."""
+    assert answer_check.verdict(double) is None
+    assert capsys.readouterr().out == "double: passed\n"
+
+    def wrong(x):
+        return 3 * x
+
+    wrong.__name__ = "double"
+    with pytest.raises(answer_check.NotPassed) as refused:
+        answer_check.verdict(wrong)
+    assert str(refused.value) == "double: not passed"
+    assert refused.value._render_traceback_() == ["double: not passed"]
+    assert capsys.readouterr().out == "" and records.entries() == {}
+
+
 def test_a_wrong_answer_raises_after_its_card(page, capsys):
     """Kills: a cell below a wrong answer that runs on as if nothing had happened."""
 

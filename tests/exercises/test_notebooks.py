@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 COURSE = [
     pytest.param(exercise, id=exercise.slug)
     for exercise in exercises(ROOT / "exercises")
-    if exercise.needs == "interpreter"
+    if exercise.needs in ("interpreter", "gluon")
 ]
 
 

@@ -225,6 +225,7 @@ DERIVED = {
     "50_split_kv_decode": (134.2, 25_600, 33),
     "53_scan": (16_000, 32_768, 131_072, 16_384),
     "54_linear_cross_entropy": (1051, 65.7, 24_000),
+    "63_gluon_pipeline": (65_536, 10, 49_152),
     "64_gluon_matmul": (3, 208),
     "65_gluon_attention": (4, 192),
 }
@@ -268,6 +269,7 @@ LEFT = {
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
 COMPILED = {
+    "63_gluon_pipeline": ("compiled", "matmul_pipeline", [(4096, 4096), (4096, 4096)]),
     "64_gluon_matmul": ("many_tiles", "matmul_gluon", [(4096, 64), (64, 2048)]),
     "65_gluon_attention": ("compiled", "flash_gluon", 3 * [(1, 2, 256, 128)]),
 }

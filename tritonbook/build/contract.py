@@ -32,7 +32,7 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
         return [error]
     found = [
         *_header(exercise),
-        *_limits(exercise, trees.values()),
+        *_limits(exercise),
         *_setup(exercise),
         *_keys(exercise),
         *_answers(exercise),
@@ -85,8 +85,9 @@ def _header(exercise: Exercise) -> Iterator[SourceError]:
         yield SourceError(exercise.path, 1, problem, "plan 5 to 120, or split the notebook")
 
 
-def _limits(exercise: Exercise, trees: Iterable[ast.Module]) -> Iterator[SourceError]:
-    nodes = (node for tree in trees for node in ast.walk(tree))
+def _limits(exercise: Exercise) -> Iterator[SourceError]:
+    answers = (ast.parse(cell.source) for cell in exercise.answers().values())
+    nodes = (node for tree in answers for node in ast.walk(tree))
     kernels = any(isinstance(node, ast.FunctionDef) and gaps.is_kernel(node) for node in nodes)
     text = exercise.path.read_text(encoding="utf-8")
     for problem, mend in limits.slips(exercise.limits, kernels):

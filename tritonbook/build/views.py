@@ -22,6 +22,7 @@ from .release import Release
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 NEEDS = {
     "interpreter": "no GPU needed",
+    "gluon": "no GPU needed, but Triton 3.6 to 3.8",
     "gpu": "needs a GPU",
     "sm80": "needs an A100-class GPU or newer",
 }
@@ -122,23 +123,40 @@ def _notebook(
     for name, cell in pairs:
         source = exercise.cut(cell, texts[cell.role]) if cell.role in texts else cell.source
         if cell.role == "setup":
-            made_for = f'setup(made_for="{release.version}")'
-            source = INSTALL.format(archive=release.archive) + source.replace("setup()", made_for)
-        node = _markdown(name, source) if cell.kind == "markdown" else _code(name, source)
-        if cell.tags:
-            node.metadata["tags"] = list(cell.tags)
-        if cell.role == "setup":
-            node.metadata.update(FOLDED)
-        if nbgrader or released:
-            _grade(node, cell, released)
-        cells.append(node)
+            source = setup_text(source, release)
+        cells.append(node(name, cell, source, nbgrader, released))
+    return book(cells, {"slug": exercise.slug, "version": release.version})
+
+
+def setup_text(source: str, release: Release) -> str:
+    """A set-up cell that installs the workbook where it is missing."""
+    made_for = f'setup(made_for="{release.version}")'
+    return INSTALL.format(archive=release.archive) + source.replace("setup()", made_for)
+
+
+def node(
+    name: str, cell: Cell, source: str, nbgrader: bool = False, released: bool = False
+) -> NotebookNode:
+    """A cell of a notebook, with the id `name` and this source."""
+    made = _markdown(name, source) if cell.kind == "markdown" else _code(name, source)
+    if cell.tags:
+        made.metadata["tags"] = list(cell.tags)
+    if cell.role == "setup":
+        made.metadata.update(FOLDED)
+    if nbgrader or released:
+        _grade(made, cell, released)
+    return made
+
+
+def book(cells: list[NotebookNode], about: dict[str, Any]) -> NotebookNode:
+    """A notebook of these cells. about: what the workbook notes in its metadata."""
     return NotebookNode(
         cells=cells,
         metadata=NotebookNode(
             accelerator="GPU",  # Colab starts a machine with a GPU for it
             kernelspec=NotebookNode(display_name="Python 3", language="python", name="python3"),
             language_info=NotebookNode(name="python"),
-            workbook=NotebookNode(slug=exercise.slug, version=release.version),
+            workbook=NotebookNode(about),
         ),
         nbformat=4,
         nbformat_minor=5,

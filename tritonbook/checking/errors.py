@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..port.compat import causes
 from ..port.plain_words import said_of, said_of_lines
+from ..simulating.machine import Fault
 from .report import Finding
 from .trial import CheckTimeout
 
@@ -48,6 +49,8 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
     text = str(cause).strip()
     if isinstance(cause, NotImplementedError) and text.startswith("TODO"):
         return Finding("not-attempted", f"The gap is still open ({text}).")
+    if isinstance(cause, Fault):
+        return Finding(cause.kind, f"{text[0].upper()}{text[1:]}.")
     kind = type(error).__name__
     if kind in ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct"):
         return Finding("does-not-compile", "Triton cannot compile the kernel.", str(error))

@@ -23,6 +23,7 @@ from .meanings import RECURSIVE, chains, free_names, place
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
 _JIT_OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment", "noinline", "debug")
+_GLUON_LINE = "@gluon.jit"
 _NO_MEANING = "What the kernel's names mean was not told in numbers and names."
 
 
@@ -93,9 +94,12 @@ def module_text(text: str, node: ast.FunctionDef, told: list[Any]) -> str:
     """
     _, _, meanings, helpers, signature = told
     own = _function_text(text, node, meanings, signature)
+    jit = _jit_line(node)
     lines, function = ["import triton"], cast(ast.FunctionDef, ast.parse(own).body[0])
     if node.name == "triton" or "triton" in helpers:
         raise Refused("policy", "A kernel is called triton: give it another name.")
+    if jit == _GLUON_LINE:
+        lines.append("from tritonbook.gluon import gluon")
     for name in free_names(function):
         if name in helpers:
             continue
@@ -105,7 +109,7 @@ def module_text(text: str, node: ast.FunctionDef, told: list[Any]) -> str:
             lines.append(_line(name, meanings[name]))
         elif name not in BUILTINS and not hasattr(builtins, name):
             raise Refused("raised", f"The kernel uses {name}, which no cell above defines.")
-    whole = "\n".join(lines) + f"\n\n\n{_jit_line(node)}\n{own}\n"
+    whole = "\n".join(lines) + f"\n\n\n{jit}\n{own}\n"
     vet(ast.parse(whole), frozenset(helpers))
     return whole
 
@@ -242,6 +246,8 @@ def _jit_line(node: ast.FunctionDef) -> str:
     What `autotune` and `heuristics` chose is in the recorded launch already.
     """
     for decorator in node.decorator_list:
+        if ast.unparse(decorator) == "gluon.jit":
+            return _GLUON_LINE
         if isinstance(decorator, ast.Call):
             options = [
                 f"{k.arg}={ast.unparse(k.value)}"

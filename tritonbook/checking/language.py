@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
+from ..simulating.language import NAMES as GLUON
+
 _STATEMENTS = (
     ast.Expr,
     ast.Assign,
@@ -63,6 +65,8 @@ _ATTRIBUTES = {"shape", "dtype", "type", "element_ty", "scalar", "value", "numel
 _ATTRIBUTES |= {"primitive_bitwidth", "itemsize"}
 # Methods of tl.tensor_descriptor: the same as tl.load_tensor_descriptor and its like.
 _OF_DESCRIPTORS = {"load", "store"}
+# And of Gluon's shared memory and descriptors.
+_OF_DESCRIPTORS |= {"index", "slice", "block_type", "layout", "nbytes", "nbytes_per_cta"}
 # Part of triton.language, but a way out of it: PTX text, external libraries, Python objects.
 _REFUSED = {"inline_asm_elementwise", "target_info", "extra", "map_elementwise"}
 # Beside triton.language.math: only functions are taken from these, no module that they import.
@@ -72,6 +76,7 @@ _LIBRARIES = (
     "triton.language.extra.cuda.libdevice",
 )
 _TRITON = {"cdiv", "next_power_of_2"}
+GLUON_JIT = "tritonbook.gluon.gluon"  # Triton's `gluon.jit`, or the simulator's
 # What kernels of the course call from its own package. Attributes of these are not the language.
 COURSE_FUNCTIONS = {"tritonbook.cooperative.wait_for_all"}
 _MATH = {"pi", "e", "inf", "nan", "sqrt", "log", "log2", "exp", "floor", "ceil", "tau"}
@@ -141,7 +146,7 @@ def _vet_function(node: ast.FunctionDef, aliases: dict[str, str], known: set[str
         if isinstance(decorator, ast.Call):
             options = [*decorator.args, *(k.value for k in decorator.keywords)]
             name = decorator.func
-        plain = ast.unparse(name) == "triton.jit"
+        plain = ast.unparse(name) in ("triton.jit", "gluon.jit")
         if not (plain and all(is_literal(option) for option in options)):
             raise Refused("policy", "Another decorator than triton.jit stands above the kernel.")
     if getattr(node, "type_params", None):  # from Python 3.12 on
@@ -280,6 +285,7 @@ def allow_path(path: str) -> None:
         or (module == "math" and name in _MATH)
         or (module == "triton.language" and name in set(tl.__all__) - _REFUSED)
         or (path in _LIBRARIES)
+        or (path in GLUON or path == GLUON_JIT or name in GLUON.get(module, ()))
         or (path in COURSE_FUNCTIONS)
         or (module in (*_LIBRARIES, "triton.language.math") and _is_function(path))
     )

@@ -33,6 +33,26 @@ def check(fn: Callable[..., Any], *, hidden: bool = False) -> None:
         raise CheckFailed(report)
 
 
+class NotPassed(AssertionError):
+    """An answer that does not pass: one sentence, in a notebook too."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+def verdict(fn: Callable[..., Any], *, hidden: bool = False) -> None:
+    """Say whether an answer passes its check, and no more: what exams call `check`.
+
+    It shows no card and keeps no progress, because what an exam gives out is nearly right. Raises
+    NotPassed, and NotAsked as `check` does.
+    """
+    name = _name(fn)
+    _, asked = find_check(name)
+    if not run_check(fn, asked, name, hidden=hidden).passed:
+        raise NotPassed(f"{name}: not passed")
+    print(f"{name}: passed")
+
+
 def show_cases(fn: Callable[..., Any]) -> None:
     """Print what the check of an answer tries: each visible case, and how many are hidden."""
     _, asked = find_check(_name(fn))

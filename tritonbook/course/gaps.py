@@ -125,10 +125,10 @@ def _leaves(statement: ast.stmt) -> bool:
 
 
 def is_kernel(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Is the function decorated with `triton.jit` (with or without arguments)?"""
+    """Is the function decorated with `triton.jit` or `gluon.jit` (with or without arguments)?"""
     for decorator in function.decorator_list:
         target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if ast.unparse(target) in ("triton.jit", "jit"):
+        if ast.unparse(target) in ("triton.jit", "jit", "gluon.jit"):
             return True
     return False
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROLES = ("setup", "reference", "answer", "hint", "check", "predict")
-NEEDS = ("interpreter", "gpu", "sm80")
+NEEDS = ("interpreter", "gluon", "gpu", "sm80")
 HEADER_KEYS = {
     "title": str,
     "minutes": int,

@@ -1,0 +1,246 @@
+"""`autograde exam`: draw broken kernels from the course, for an exam in which they are mended.
+
+A question is a wrong answer that a page knows (`MUTANTS` of its wrong.py). It has a hardness from 1
+to 5, which is also its points on the sheet. Which hardnesses a sheet has follows from the pages and
+the number of tasks alone; the seed decides about functions and mistakes. So two sheets are equally
+hard. `exam_sheet.py` writes what is drawn here.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import random
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tritonbook.build.matrix import SECONDS, Trial, Worker
+from tritonbook.command import sentence
+from tritonbook.course import gaps
+from tritonbook.course.cases import checks
+from tritonbook.course.exercises import Exercise, exercises, get
+from tritonbook.course.mutants import Mutant, wrong_answers
+
+from ..judge.course import BadCourse
+from ..judge.lending import LENDING
+
+# Diagnoses of values that any check may give, apart from the formulas of its page: those that say
+# where it is wrong, and those that say why. What is refused for another reason, such as a kernel
+# that does not compile, tells its mistake by itself and is not asked.
+PLACES = (
+    *("wrong-values", "nan", "overflow", "zeros", "unwritten", "unwritten-tail", "wrong-tail"),
+    *("rows-after-first", "off-by-row"),
+)
+CAUSES = (
+    *("strided-only", "row-added-twice", "transposed", "constant-factor", "constant-summand"),
+    *("off-by-an-input", "unused-input"),
+)
+# What is seen where no value needs to be wrong.
+SEEN = {
+    "out-of-bounds-store": "it writes outside its result",
+    "reads-outside": "it reads outside its inputs",
+    "race": "programs that run at the same time store to the same place",
+    "input-changed": "it changes one of its inputs",
+}
+LONG = 40  # lines of an answer, from which on it is harder to read
+MANY_POINTS = 5  # of a page's task
+TRIES = 200
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of a page: the names that it gives a meaning, and all that it names."""
+
+    text: str
+    names: frozenset[str]
+    used: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A function that may be asked about. given: the statements of its page that it needs. own:
+    names that mean on a sheet what they mean here."""
+
+    exercise: Exercise
+    key: str
+    right: str
+    given: tuple[Statement, ...]
+    own: frozenset[str]
+    questions: list[Question] = field(default_factory=list)
+
+    def fits(self, other: Task) -> bool:
+        """Whether both can stand on one sheet, so that none gives what the other asks for."""
+        pairs = ((self, other), (other, self))
+        return self.own.isdisjoint(other.own) and all(
+            one.own.isdisjoint(each.names) for one, two in pairs for each in two.given
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A task with one mistake in it."""
+
+    task: Task
+    mutant: Mutant
+    broken: str
+    hardness: int
+
+
+def done(pages: Iterable[str]) -> list[Exercise]:
+    """The pages of a class, by part (one digit), number (04) or name; none: all. Raises
+    BadCourse."""
+    found: set[Exercise] = set()
+    for name in filter(None, pages):
+        part = [each for each in exercises() if name == str(each.number // 10)]
+        try:
+            found.update(part or [get(name)])
+        except LookupError as problem:
+            raise BadCourse(sentence(problem)) from None
+    return sorted(found or exercises(), key=lambda page: page.slug)
+
+
+def tasks_of(page: Exercise) -> list[Task]:
+    """The required kernels of a page that stand alone: they ask no other page for a function."""
+    known, wrong, found = checks(page), wrong_answers(page), []
+    for key, cell in page.answers().items():
+        asked, check = known[key], page.checks()[key]
+        right = page.cut(cell, gaps.solved_text)
+        body = ast.parse(right).body
+        functions = [node for node in body if isinstance(node, ast.FunctionDef)]
+        kernel = any(gaps.is_kernel(node) for node in functions)
+        if not (asked.triton and kernel and functions == body) or "stretch" in check.tags:
+            continue
+        own = {*asked.beside, *filter(None, [asked.through])}
+        roots = {name for each in statements(right) for name in each.used}
+        given = _needed(page, key, roots | own | {asked.reference.__name__})
+        if any(not each.used.isdisjoint(LENDING) for each in given):
+            continue
+        own.update(function.name for function in functions)
+        task = Task(page, key, right, given, frozenset(own))
+        lines = sum(bool(line.strip()) for line in right.splitlines())
+        hardness = 1 + (check.points >= MANY_POINTS) + (page.number >= 20) + (lines > LONG)
+        allowed = {*PLACES, *CAUSES, *SEEN, *asked.mistakes}
+        for mutant in wrong.mutants.get(key, ()):
+            if mutant.only or mutant.replace is not None or not set(mutant.codes) <= allowed:
+                continue
+            only_a_place = set(mutant.codes) <= set(PLACES)
+            broken = wrong.text(key, mutant)
+            task.questions.append(Question(task, mutant, broken, hardness + only_a_place))
+        if task.questions:
+            found.append(task)
+    return found
+
+
+def statements(text: str) -> list[Statement]:
+    """The statements of a cell, in order; one for each name of an import."""
+    lines, found = text.splitlines(), []
+    for node in ast.parse(text).body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                node.names = [alias]
+                name = alias.asname or alias.name.partition(".")[0]
+                found.append(Statement(ast.unparse(node), frozenset([name]), frozenset()))
+            continue
+        inner = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+        names = {each.id for each in inner if isinstance(each.ctx, ast.Store)}
+        first = node.lineno
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names = {node.name}
+            first = min([first, *(each.lineno for each in node.decorator_list)])
+        cut = "\n".join(lines[first - 1 : node.end_lineno])
+        found.append(Statement(cut, frozenset(names), frozenset(each.id for each in inner)))
+    return found
+
+
+def _needed(page: Exercise, key: str, roots: Iterable[str]) -> tuple[Statement, ...]:
+    """The statements of a page, beside the answer `key`, that some names need, in order."""
+    texts = []
+    for cell in page.cells:
+        if cell.role == "reference":
+            texts.append(cell.source)
+        elif cell.role == "answer" and cell.key != key:
+            texts.append(page.cut(cell, gaps.solved_text))
+    every = [each for text in texts for each in statements(text)]
+    used, found = set(roots), set()
+    while more := [e for e in every if e not in found and not e.names.isdisjoint(used)]:
+        found.update(more)
+        used.update(*(each.used for each in more))
+    return tuple(each for each in every if each in found)
+
+
+def yardstick(tasks: Sequence[Task], count: int) -> list[Question]:
+    """A sheet that goes evenly through the tasks, easy ones first. Each sheet of them has its
+    hardnesses. Raises BadCourse where so many do not fit on one sheet."""
+    ordered = sorted(tasks, key=lambda task: min(each.hardness for each in task.questions))
+    rng = random.Random(0)
+    chosen: list[Task] = []
+    while len(chosen) < count:
+        left = [task for task in ordered if all(map(task.fits, chosen))]
+        if not left:
+            raise BadCourse(
+                f"These pages have broken kernels for a sheet of {len(chosen)} tasks, not of "
+                f"{count}: ask for fewer, or name more pages."
+            )
+        chosen.append(left[len(left) * (2 * len(chosen) + 1) // (2 * count)])
+    return [rng.choice(task.questions) for task in chosen]
+
+
+def draw(
+    tasks: Sequence[Task], count: int, seed: str, without: Collection[Question] = ()
+) -> list[Question]:
+    """The questions of a sheet, easy ones first. Raises BadCourse as `yardstick` does."""
+    levels = sorted(question.hardness for question in yardstick(tasks, count))
+    rng = random.Random(seed)
+    attempts = (_attempt(rng, tasks, levels, without) for _ in range(TRIES))
+    found = next(filter(None, attempts), None)
+    if found is None:
+        raise BadCourse(f"No sheet of {count} tasks was found: ask for fewer, or name more pages.")
+    return found
+
+
+def _attempt(
+    rng: random.Random,
+    tasks: Sequence[Task],
+    levels: Sequence[int],
+    without: Collection[Question],
+) -> list[Question]:
+    """A sheet of these hardnesses; empty where the first tasks leave no room for the others."""
+    found: list[Question] = []
+    for level in levels:
+        options = [
+            [q for q in task.questions if q.hardness == level and q not in without]
+            for task in tasks
+            if all(task.fits(each.task) for each in found)
+        ]
+        if not any(options):
+            return []
+        found.append(rng.choice(rng.choice([each for each in options if each])))
+    return found
+
+
+def examined(tasks: Sequence[Task], count: int, seed: str) -> list[tuple[Question, str]]:
+    """The questions of a sheet with what is seen of each mistake, as the visible check runs it
+    here. One that shows nothing is left out, and the sheet is drawn again."""
+    seen: dict[Question, str] = {}
+    with contextlib.closing(Worker()) as worker:
+        while True:
+            sheet = draw(tasks, count, seed, [question for question in seen if not seen[question]])
+            for question in sheet:
+                if question not in seen:
+                    seen[question] = _symptom(worker, question)
+            if all(seen[question] for question in sheet):
+                return [(question, seen[question]) for question in sheet]
+
+
+def _symptom(worker: Worker, question: Question) -> str:
+    """What is wrong on the first input that shows it, not why; empty where nothing is."""
+    task, mutant = question.task, question.mutant
+    trial = Trial(task.exercise, task.key, "mutant", mutant.name, mutant.codes, question.broken)
+    answer = worker.ask(trial, None, SECONDS, hidden=False)
+    row = re.search(r"(?m)^  ✗ (.+?)(?:: (first at .+))?$", answer.card)
+    if answer.code == "passed" or row is None:
+        return ""
+    where, values = row.groups()
+    said = SEEN.get(answer.code) or (values and f"the result is wrong, {values}")
+    return f"On the input `{where}` {said}." if said else ""

@@ -1,0 +1,51 @@
+"""Drawing of page 63: copies and products of a loop, with few or many slots."""
+
+from __future__ import annotations
+
+from tritonbook.seeing import svg
+from tritonbook.seeing.svg import Picture
+
+COPY, PRODUCT = 4, 2  # ticks that each takes; a copy is ordered in one
+
+
+def schedule(steps: int, slots: int) -> list[tuple[int, int]]:
+    """(start of the copy, start of the product) of each step, in ticks.
+
+    A copy begins when its slot has been read and the one before it was ordered.
+    """
+    times: list[tuple[int, int]] = []
+    for step in range(steps):
+        free = times[step - slots][1] + PRODUCT if step >= slots else 0
+        copy = max(free, times[-1][0] + 1 if times else 0)
+        product = max(copy + COPY, times[-1][1] + PRODUCT if times else 0)
+        times.append((copy, product))
+    return times
+
+
+def draw_pipeline(steps: int, slots: int) -> Picture:
+    """A row for each slot: grey while its tile is under way, coloured while it is multiplied."""
+    times = schedule(steps, slots)
+    last = times[-1][1] + PRODUCT
+    tick, high, left, top = min(26.0, 520 / last), 26.0, 60.0, 10.0
+    parts = []
+    for slot in range(slots):
+        y = top + slot * high
+        parts.append(svg.words(0, y + 17, f"slot {slot}", svg.SMALL))
+        parts.append(svg.line(left, y + high - 2, left + last * tick, y + high - 2))
+    for step, (copy, product) in enumerate(times):
+        y, x = top + step % slots * high, left + product * tick
+        begin = left + copy * tick
+        parts += [
+            svg.rect(begin, y, x - begin, high - 4, svg.EMPTY, svg.INK),
+            svg.words((begin + x) / 2, y + 15, f"copy {step}", svg.SMALL, "middle"),
+            svg.rect(x, y, PRODUCT * tick, high - 4, svg.fill_of(step), svg.INK),
+            svg.words(x + PRODUCT * tick / 2, y + 15, f"{step}", svg.BODY, "middle", bold=True),
+        ]
+    idle = last - steps * PRODUCT
+    text = (
+        f"{steps} steps with {slots} slot{'s' if slots > 1 else ''}: {last} ticks, in {idle} of "
+        "them the tensor cores have nothing to do."
+    )
+    below = top + slots * high + 16
+    parts.append(svg.words(left, below, text.partition(": ")[2], svg.SMALL))
+    return svg.titled(left + last * tick + 4, below + 8, "Time runs to the right", text, parts)

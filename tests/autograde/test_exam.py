@@ -1,0 +1,163 @@
+"""Exams: sheets of broken kernels are drawn, handed in and graded like pages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograde.classroom import cli, exam, exam_sheet, stock
+from autograde.classroom.record import open_gradebook
+from autograde.classroom.run import Session
+from autograde.classroom.runners import LocalRunner
+from autograde.judge.course import BadCourse, asked_of
+from autograde.judge.execute import Setting
+from autograde.walls import sandbox
+
+LEVEL = sandbox.available()[0]
+
+
+def _tasks(*pages: str) -> list[exam.Task]:
+    return [task for page in exam.done(pages) for task in exam.tasks_of(page)]
+
+
+def _names(sheet: list[exam.Question]) -> list[tuple[str, str]]:
+    return [(question.task.key, question.mutant.name) for question in sheet]
+
+
+@pytest.mark.parametrize(("pages", "count"), [(("0", "1", "2"), 6), (("04",), 2), ((), 12)])
+def test_every_seed_gives_a_sheet_as_hard_as_the_others(pages: tuple[str, ...], count: int) -> None:
+    """Kills: a sheet that is easier than another; one whose tasks give each other's answers."""
+    tasks = _tasks(*pages)
+    sheets = [exam.draw(tasks, count, str(seed)) for seed in range(20)]
+    assert len({tuple(question.hardness for question in sheet) for sheet in sheets}) == 1
+    assert len({tuple(_names(sheet)) for sheet in sheets}) > 15
+    for sheet in sheets:
+        drawn = [question.task for question in sheet]
+        assert all(one is two or one.fits(two) for one in drawn for two in drawn)
+
+
+def test_the_same_seed_gives_the_same_sheet() -> None:
+    """Kills: an order of a set, or of files, in the draw."""
+    first, again = (exam.draw(_tasks("0", "41"), 5, "7") for _ in range(2))
+    assert _names(first) == _names(again)
+
+
+def test_a_hard_question_is_one_whose_cause_is_not_named() -> None:
+    """Kills: a hardness that does not look at the mistake."""
+    softmax = next(task for task in _tasks("04") if task.key == "softmax")
+    hardness = {question.mutant.name: question.hardness for question in softmax.questions}
+    assert hardness["row_in_the_columns"] == hardness["not_divided"] + 1
+
+
+def test_a_mistake_that_tells_itself_is_no_question() -> None:
+    """Kills: a kernel that does not compile, or that is none, as a riddle."""
+    names = {name for task in _tasks("04") for _, name in _names(task.questions)}
+    assert "not_divided" in names and "no_store_mask" in names
+    wrong = {"exponentials_in_half_precision", "stores_by_index", "torch_stand_in"}
+    assert not names & wrong and "other_forgotten" not in names  # seen in the interpreter alone
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["7", "--pages", "77"], "There is no exercise '77'"),
+        (["7", "--pages", "softmx"], "did you mean '04_softmax'?"),
+        (["7", "--pages", "04", "--tasks", "3"], "for a sheet of 2 tasks, not of 3"),
+        (["7", "--pages", "02"], "for a sheet of 0 tasks"),
+        (["../7"], "is no seed"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kills: a traceback; a half-made course."""
+    assert cli.main(["exam", *arguments, "--course", str(tmp_path / "course")]) == 2
+    told = capsys.readouterr().err
+    assert said in told and len(told.splitlines()) == 1
+    assert not (tmp_path / "course").exists()
+
+
+def test_an_exam_is_never_written_into_the_courses_own_folder(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Kills: a sheet, and its key, in the public repository."""
+    assert cli.main(["exam", "7", "--course", str(exam_sheet.COURSE)]) == 2
+    assert "is no course folder" in capsys.readouterr().err
+
+
+def test_an_exam_is_about_the_pages_of_its_checks() -> None:
+    """Kills: grades that hold on when the cases of one of an exam's pages change."""
+    both = asked_of("exam_7", ("softmax", "add"))
+    assert both == asked_of("exam_7", ("add", "softmax")) != asked_of("exam_7", ("add",))
+    with pytest.raises(BadCourse, match="^exam_7: There is no exercise 'exam_7' in "):
+        asked_of("exam_7", ("add", "of_no_page"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_an_exam_is_released_and_graded_like_a_page(tmp_path: Path) -> None:
+    """Kills: points for what was given out, for another task, for a cheat; a key that fails; a
+    sheet that shows its answers; a helper of one page that stands in for another page's."""
+    if LEVEL == "plain":
+        pytest.skip("no sandbox here")
+    course = tmp_path / "course"
+    make = ["exam", "7", "--course", str(course), "--tasks", "3", "--pages", "04 10"]
+    assert cli.main(make) == 0
+    key = course / "keys" / "exam_7.ipynb"
+    made = key.read_bytes()
+    assert cli.main(make) == 0 and key.read_bytes() == made  # the same seed, the same sheet
+    assert cli.main([*make[:5], "2", *make[6:]]) == 2  # another one is not written over it
+    released = stock.nbgrader(course, "generate_assignment", "exam_7", "--create")
+    assert released.status == 0, released.log
+    (sheet,) = (course / "release" / "exam_7").iterdir()
+    text = sheet.read_text()
+    assert "SOLUTION" not in text and "HIDDEN" not in text and "warps_for_10(" in text
+    points = _hand_in(course, sheet, key)
+    session = Session(course, "exam_7")
+    session.ingest()
+    runner = LocalRunner(Setting(LEVEL, sandbox.Limits(call_seconds=20.0)), 2)
+    session.run(runner)
+    runner.close()
+    session.record()
+    second = sorted(points)[1]
+    assert _scores(course) == {
+        "cheat": dict.fromkeys(points, 0),
+        "key": points,
+        "one": dict.fromkeys(points, 0) | {second: points[second]},
+        "untouched": dict.fromkeys(points, 0),
+    }
+
+
+def _hand_in(course: Path, sheet: Path, key: Path) -> dict[str, float]:
+    """Four students. Returns the points of each check."""
+    right = {cell.id: cell.source for cell in nbformat.read(key, as_version=4).cells}
+    checks = [name for name in right if name.startswith("check-")]
+    second = sorted(checks)[1].replace("check-", "answer-")
+    for student in ("untouched", "key", "one", "cheat"):
+        notebook = nbformat.read(sheet, as_version=4)
+        for cell in notebook.cells:
+            function = cell.id.removeprefix("answer-")
+            if student == "key" or (student == "one" and cell.id == second):
+                cell.source = right[cell.id]
+            elif student == "cheat" and function != cell.id:
+                formula = "softmax_ref" if "softmax" in function else "rmsnorm_ref"
+                call = f"def {function}(*args, **options):\n    return {formula}(*args)\n"
+                cell.source = f"{call}\n\ndef check(*args, **options):\n    pass\n"
+        target = course / "submitted" / student / "exam_7" / "exam_7.ipynb"
+        target.parent.mkdir(parents=True)
+        nbformat.write(notebook, target)
+    cells = nbformat.read(sheet, as_version=4).cells
+    return {c.id: float(c.metadata.nbgrader.points) for c in cells if c.id in checks}
+
+
+def _scores(course: Path) -> dict[str, dict[str, float | None]]:
+    found: dict[str, dict[str, float | None]] = defaultdict(dict)
+    with open_gradebook(course) as book:
+        for submission in book.assignment_submissions("exam_7"):
+            for notebook in submission.notebooks:
+                for grade in notebook.grades:
+                    found[submission.student.id][grade.cell.name] = grade.auto_score
+    return found

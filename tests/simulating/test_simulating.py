@@ -1,0 +1,283 @@
+"""Right kernels pass in every order; each planted fault is named, with its place."""
+
+import importlib.util
+import itertools
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from tritonbook.checking.errors import explain_error
+from tritonbook.course.exercises import get, load
+from tritonbook.simulating import Fault, simulate
+from tritonbook.warp_jobs import triton_has_gluon
+
+if not triton_has_gluon():
+    pytest.skip("this Triton has no Gluon of the course's form", allow_module_level=True)
+
+from . import kernels
+
+GOOD = Path(kernels.__file__).read_text()
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def orders(request):
+    """How many orders a right kernel has to pass."""
+    return range(1000 if request.config.getoption("--thorough") else 60)
+
+
+def broken(folder: Path, old: str, new: str) -> ModuleType:
+    """The module of both kernels with one text in place of another."""
+    assert GOOD.count(old) >= 1, old
+    path = folder / f"broken_{next(_numbers)}.py"
+    path.write_text(GOOD.replace(old, new))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(("steps", "slots"), [(7, 3), (1, 3), (6, 2), (2, 4)])
+def test_right_kernels_pass_in_every_order(orders, steps: int, slots: int):
+    assert kernels.run_jobs(kernels.jobs_kernel, orders, steps, slots) < 1e-4
+    assert kernels.run_pipeline(kernels.pipeline_kernel, orders, steps, slots) < 1e-4
+
+
+def test_the_products_of_page_64_pass_in_every_order(orders):
+    """One tile a program, then warps with jobs, a gate, a weight by columns; ragged edges."""
+    page, of = load(get("64_gluon_matmul")), kernels.described
+    torch.manual_seed(0)
+    a, b, up = torch.randn(90, 100).half(), torch.randn(100, 72).half(), torch.randn(100, 72).half()
+    c, few = torch.empty(90, 72, dtype=torch.half), orders[::20]
+    right = a.float() @ b.float()
+    ring = of(a, 32, 16), of(b, 16, 24), of(c, 32, 24), 3, 3, 7, 3, False, 2
+    simulate(page.matmul_ring_kernel, 9, *ring, num_warps=8, orders=few)
+    torch.testing.assert_close(c.float(), right, rtol=2e-3, atol=2e-2)
+    columns = {"B_BY_COLUMNS": True, "GROUP_M": 2, "SLOTS": 3}
+    jobs = of(a, 32, 16), of(b.T, 24, 16), None, of(c.zero_(), 16, 24), 3, 3, 7
+    simulate(page.matmul_gluon_kernel, 2, *jobs, BLOCK_N=24, GATED=False, **columns, orders=few)
+    torch.testing.assert_close(c.float(), right, rtol=2e-3, atol=2e-2)
+    gate = of(a, 32, 16), of(b.T, 12, 16), of(up.T, 12, 16), of(c.zero_(), 16, 12), 3, 6, 7
+    simulate(page.matmul_gluon_kernel, 2, *gate, BLOCK_N=24, GATED=True, **columns, orders=few)
+    gated = torch.nn.functional.silu(right) * (a.float() @ up.float())
+    torch.testing.assert_close(c.float(), gated, rtol=4e-3, atol=4e-2)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_the_attention_of_page_65_passes_in_every_order(orders, causal: bool):
+    page = load(get("65_gluon_attention"))
+    torch.manual_seed(0)
+    L, D = 40, 16
+    q, k, v = torch.randn(1, 2, L, D), torch.randn(1, 1, L, D), torch.randn(1, 1, L, D)
+    q, k, v = q.half(), k.half(), v.half()
+    o, lse = torch.empty_like(q), torch.empty(1, 2, L)
+    tiles = [kernels.described(x, 1, 1, rows, D) for x, rows in ((q, 8), (k, 16), (v, 16), (o, 8))]
+    options = {"SHARE": 2, "IS_CAUSAL": causal, "SLOTS": 4}
+    given = (*tiles, lse, 2, L, 3, 6, 2, D**-0.5)
+    simulate(page.flash_gluon_kernel, 2, *given, **options, orders=orders[::20])
+    scores = q.float() @ k.float().transpose(-2, -1) * D**-0.5
+    if causal:
+        scores = scores.masked_fill(torch.ones(L, L).triu(1).bool(), float("-inf"))
+    torch.testing.assert_close(lse, scores.logsumexp(-1), rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(o.float(), scores.softmax(-1) @ v.float(), rtol=1e-2, atol=1e-2)
+
+
+WAIT_EMPTY = "        mbarrier.wait(empty.index(slot), phase ^ 1)\n"
+WAIT_FULL = "        mbarrier.wait(full.index(slot), phase)\n"
+EXPECT = "mbarrier.expect(full.index(slot), a_desc.block_type.nbytes + b_desc.block_type.nbytes)"
+WAIT_PRODUCT = "        acc = warpgroup_mma_wait(0, deps=[acc])\n"
+WALK = (
+    "    for number in range(steps):\n        slot, phase = number % SLOTS, number // SLOTS % 2\n"
+    + WAIT_FULL
+)
+ARRIVE = "        mbarrier.arrive(empty.index(slot), count=1)\n"
+JOBS = {
+    "the loader waits for the phase that it is in": (
+        "phase ^ 1",
+        "phase",
+        "deadlock",
+        "waits for phase 0 of empty[0]",
+    ),
+    "a new slot is not waited for": (
+        WAIT_EMPTY,
+        "",
+        "overwritten|too-many-arrivals",
+        "it has to end before the next one begins",
+    ),
+    "an old phase is waited for": (
+        "full.index(slot), phase)",
+        "full.index(slot), phase ^ 1)",
+        "early-read|unwritten|phase-twice",
+        "a_tiles[0]",
+    ),
+    "a tile is not waited for": (WAIT_FULL, "", "early-read|unwritten", "a_tiles[0]"),
+    "the phase never changes": (
+        "number % SLOTS, number // SLOTS % 2",
+        "number % SLOTS, 0",
+        "deadlock|phase-twice|early-read|overwritten",
+        "[0]",
+    ),
+    "the phase changes with every tile": (
+        "number % SLOTS, number // SLOTS % 2",
+        "number % SLOTS, number % 2",
+        "deadlock|early-read|unwritten",
+        "",
+    ),
+    "a slot is given back before its product has read it": (
+        WAIT_PRODUCT + ARRIVE,
+        ARRIVE + WAIT_PRODUCT,
+        "overwritten",
+        "may still read it",
+    ),
+    "a product is never waited for": (WAIT_PRODUCT, "", "early-use|overwritten", ""),
+    "a slot is never given back": (ARRIVE, "", "deadlock", "waits for phase 0 of empty[0]"),
+    "one group gives a slot back": (
+        ARRIVE,
+        "        if GROUP == 0:\n    " + ARRIVE,
+        "deadlock",
+        "lacks 1 of 2 arrivals",
+    ),
+    "one arrival gives a slot back": (
+        "init(empty.index(slot), count=2)",
+        "init(empty.index(slot), count=1)",
+        "overwritten|too-many-arrivals",
+        "",
+    ),
+    "three arrivals are expected": (
+        "init(empty.index(slot), count=2)",
+        "init(empty.index(slot), count=3)",
+        "deadlock",
+        "lacks 1 of 3 arrivals",
+    ),
+    "bytes of one tile are expected": (
+        EXPECT,
+        "mbarrier.expect(full.index(slot), a_desc.block_type.nbytes)",
+        "deadlock|early-read",
+        "",
+    ),
+    "no bytes are expected": (
+        EXPECT,
+        "mbarrier.arrive(full.index(slot), count=1)",
+        "deadlock|early-read|unwritten",
+        "",
+    ),
+    "more bytes are expected than come": (
+        EXPECT,
+        "mbarrier.expect(full.index(slot), 4 * a_desc.block_type.nbytes)",
+        "deadlock",
+        "bytes",
+    ),
+    "the groups give back another slot": (
+        "arrive(empty.index(slot)",
+        "arrive(empty.index((number + 1) % SLOTS)",
+        "overwritten|too-many-arrivals|deadlock",
+        "",
+    ),
+    "the ring has no slot of that number": (
+        "slot, phase = number % SLOTS,",
+        "slot, phase = number,",
+        "outside",
+        "takes number 3",
+    ),
+    "a barrier without a count": (
+        "        mbarrier.init(full.index(slot), count=1)\n",
+        "",
+        "not-initialised",
+        "full[0]",
+    ),
+    "one group takes a tile less": (
+        WALK,
+        WALK.replace("range(steps)", "range(steps - GROUP)"),
+        "wrong|deadlock",
+        "",
+    ),
+    "the copy engine does not see the result": (
+        "        fence_async_shared()\n",
+        "",
+        "no-fence",
+        "c_tiles[",
+    ),
+    "the next result overwrites one that is being stored": (
+        "        tma.store_wait(0)\n        c_tile",
+        "        c_tile",
+        "overwritten",
+        "overwrites c_tiles[",
+    ),
+    "the program ends before its result is stored": (
+        "    tma.store_wait(0)\n\n",
+        "\n",
+        "unfinished",
+        "the copy of `tma.async_copy_shared_to_global",
+    ),
+}
+LOAD_A = "        a = a_tiles.index(slot).load(gl.DotOperandLayout(0, ACC, 2))\n"
+PIPELINE = {
+    "one group too few is waited for": (
+        "async_copy.wait_group(SLOTS - 2)",
+        "async_copy.wait_group(SLOTS - 1)",
+        "early-read",
+        "a_tiles[0]",
+    ),
+    "a group is not closed": (
+        "        )\n        async_copy.commit_group()\n        acc",
+        "        )\n        acc",
+        "early-read",
+        "a_tiles[1]",
+    ),
+    "nothing is waited for": (
+        "        async_copy.wait_group(SLOTS - 2)\n",
+        "",
+        "early-read",
+        "a_tiles[0]",
+    ),
+    "tiles go to the slot that is read": (
+        "ahead % SLOTS",
+        "step % SLOTS",
+        "wrong|early-read|unwritten",
+        "",
+    ),
+    "the ring is filled one slot too far": (
+        "slot, ahead = step % SLOTS, step + SLOTS - 1",
+        "slot, ahead = step % SLOTS, step + SLOTS",
+        "early-read|two-writers|unwritten|wrong",
+        "",
+    ),
+    "addresses beyond the matrix": (", mask=b_there", "", "outside", "address outside its tensor"),
+}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_planted_fault_is_named(tmp_path: Path, name: str):
+    old, new, kinds, said = JOBS[name]
+    refused(
+        lambda: kernels.run_jobs(broken(tmp_path, old, new).jobs_kernel, range(20)), kinds, said
+    )
+
+
+@pytest.mark.parametrize("name", PIPELINE)
+def test_a_planted_fault_of_copies_by_threads_is_named(tmp_path: Path, name: str):
+    old, new, kinds, said = PIPELINE[name]
+    refused(
+        lambda: kernels.run_pipeline(broken(tmp_path, old, new).pipeline_kernel, range(20)),
+        kinds,
+        said,
+    )
+
+
+def refused(run, kinds: str, said: str) -> None:
+    """One of the kinds, and the sentence; `wrong`: wrong values without any race."""
+    try:
+        error = run()
+    except Fault as fault:
+        assert fault.kind in kinds.split("|"), fault
+        assert said in str(fault) and ("`" in str(fault) or not said), fault
+    else:
+        assert "wrong" in kinds.split("|") and not error < 1e-2
+
+
+def test_a_fault_on_a_card_is_its_own_cause():
+    """Kills: a race that reads `It raised Fault`."""
+    found = explain_error(Fault("deadlock", "everybody waits"), 1.0)
+    assert (found.code, found.sentence) == ("deadlock", "Everybody waits.")

@@ -1,0 +1,405 @@
+"""The names of Gluon that the course's kernels use, on a `Machine`.
+
+What each does on a GPU stands in Triton's `experimental/gluon/language`. Layouts are taken and not
+looked at: whether they fit is the compiler's to say.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from .machine import Actor, Fault, Machine, here
+from .memory import Allocation, Barrier, Barriers, Pointer, Shared, name_of_allocation
+
+
+class Value(torch.Tensor):
+    """A tile in registers."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with torch._C.DisableTorchFunctionSubclass():  # half the time of torch's own
+            made = func(*args, **(kwargs or {}))
+        return made.as_subclass(cls) if type(made) is torch.Tensor else made
+
+    def split(self) -> tuple[Value, Value]:  # type: ignore[override]
+        return self[..., 0], self[..., 1]
+
+    def reshape(self, *shape: Any) -> Value:
+        return super().reshape(*(map(int, shape[0]) if len(shape) == 1 else shape))
+
+    def permute(self, *order: Any) -> Value:
+        return super().permute(*(order[0] if len(order) == 1 else order))
+
+
+def value(tensor: torch.Tensor) -> Value:
+    return tensor.as_subclass(Value)
+
+
+class Whole(int):
+    """A whole number of the kernel, which may be told its type, as `x.to(gl.int64)`."""
+
+    def to(self, dtype: Any) -> Whole:
+        return self
+
+
+def _closed(name: str) -> Callable[..., Any]:
+    plain = getattr(int, name)
+
+    def method(self: Whole, *others: Any) -> Any:
+        result = plain(self, *others)
+        return Whole(result) if type(result) is int else result
+
+    return method
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordiv", "mod", "rmod"):
+    setattr(Whole, f"__{_name}__", _closed(f"__{_name}__"))
+
+
+class Unfinished:
+    """What an asynchronous product will give. It can be added to, and waited for."""
+
+    def __init__(self, actor: Actor):
+        self.actor = actor
+        self.result: Value | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._early()
+
+    def _early(self, *_: Any) -> Fault:
+        return Fault(
+            "early-use",
+            f"{here()} uses the result of the product of {self.actor.place}, which may not be "
+            "finished: warpgroup_mma_wait comes first",
+        )
+
+
+def _refuse(self: Unfinished, *_: Any) -> Any:
+    raise self._early()
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "neg", "getitem"):
+    setattr(Unfinished, f"__{_name}__", _refuse)
+
+
+class Descriptor:
+    """A matrix in global memory, as the copy engine knows it: base, shape, strides, tile."""
+
+    def __init__(self, made: Any):
+        self.base, self.sizes, self.strides = made.base, list(made.shape), list(made.strides)
+        self.layout, self.dtype = made.layout, made.base.dtype
+        self.block_type = _Block(list(made.block_shape), made.base.element_size())
+        self.block_shape = self.block_type.shape
+        self.nbytes_per_cta = self.block_type.nbytes
+
+    def cut(self, place: Sequence[int]) -> tuple[torch.Tensor, tuple[slice, ...]]:
+        """The part of the matrix under a tile, and where it lies in the tile."""
+        whole = self.base.as_strided(self.sizes, self.strides)
+        starts = [int(start) for start in place]
+        stops = [start + n for start, n in zip(starts, self.block_shape, strict=True)]
+        inside = [
+            (min(max(start, 0), size), min(max(stop, 0), size))
+            for start, stop, size in zip(starts, stops, self.sizes, strict=True)
+        ]
+        there = tuple(slice(low, max(low, high)) for low, high in inside)
+        here_ = tuple(
+            slice(s.start - start, s.stop - start) for s, start in zip(there, starts, strict=True)
+        )
+        return whole[there], here_
+
+
+class _Block:
+    def __init__(self, shape: list[int], element: int):
+        self.shape, self.nbytes = shape, math.prod(shape) * element
+
+
+class _Layout:
+    """Any layout: what it was made of."""
+
+    def __init__(self, *arguments: Any, **named: Any):
+        self.arguments = (*arguments, *named.values())
+
+
+class BarrierLayout(_Layout):
+    pass
+
+
+class Namespace:
+    """One of Gluon's modules; its functions are attributes."""
+
+    def __init__(self, **names: Any):
+        self.__dict__.update(names)
+
+
+class Language:
+    """Gluon's modules for one program. grid: how many programs; program: which one this is."""
+
+    def __init__(
+        self, machine: Machine, program: tuple[int, ...], grid: tuple[int, ...], num_warps: int
+    ):
+        self.machine, self.program, self.grid = machine, program, grid
+        self.allocations: list[Allocation] = []
+        self.gl = Namespace(
+            **dict.fromkeys(_LAYOUTS, _Layout), **_TYPES, **_MATHS,
+            constexpr=lambda x: x,
+            program_id=lambda axis=0: Whole(self.program[axis]),
+            num_programs=lambda axis=0: Whole(self.grid[axis]),
+            num_warps=lambda: Whole(num_warps), num_ctas=lambda: Whole(1),
+            allocate_shared_memory=self.allocate_shared_memory,
+            warp_specialize=self.warp_specialize,
+            barrier=machine.step, thread_barrier=machine.step,
+            load=lambda p, mask=None, other=None, **_: value(p.load(mask, other)),
+            store=lambda p, x, mask=None, **_: p.store(x, mask),
+        )  # fmt: skip
+        self.mbarrier = Namespace(
+            MBarrierLayout=BarrierLayout,
+            init=lambda barrier, count: barrier.init(count),
+            invalidate=lambda barrier: None,
+            expect=self._stepped(lambda barrier, size: barrier.expect(size)),
+            arrive=self._stepped(lambda barrier, count=1: barrier.arrive(count)),
+            wait=self._stepped(lambda barrier, phase, deps=(): barrier.wait(phase)),
+        )
+        self.tma = Namespace(
+            async_copy_global_to_shared=self.tma_load,
+            async_copy_shared_to_global=self.tma_store,
+            store_wait=self.store_wait,
+        )
+        self.async_copy = Namespace(
+            async_copy_global_to_shared=self.async_load,
+            commit_group=self.commit_group,
+            wait_group=self.wait_group,
+        )
+
+    def _stepped(self, act: Callable[..., None]) -> Callable[..., None]:
+        def stepped(*arguments: Any, pred: Any = True, **named: Any) -> None:
+            if pred:
+                self.machine.step()
+                act(*arguments, **named)
+
+        return stepped
+
+    # --- memory
+    def allocate_shared_memory(
+        self, dtype: torch.dtype, shape: Sequence[int], layout: Any, value: Any = None
+    ) -> Any:
+        name = name_of_allocation()
+        if isinstance(layout, BarrierLayout):
+            made = Barriers(self.machine, name, int(shape[0]) if len(shape) > 1 else 1)
+            return made if len(shape) > 1 else made.each[0]
+        owner = Allocation(self.machine, name, dtype, shape)
+        self.allocations.append(owner)
+        shared = Shared.whole(owner)
+        if value is not None:
+            shared.store(value)
+        return shared
+
+    def fence_async_shared(self, cluster: bool = False) -> None:
+        self.machine.step()
+        for each in self.allocations:
+            each.fence(self.machine.me())
+
+    # --- jobs
+    def warp_specialize(
+        self, jobs: Sequence[Any], warps: Any = None, registers: Any = None
+    ) -> None:
+        """Each (function, arguments) in warps of its own; the first in the program's."""
+        names = [getattr(function, "__name__", "a job") for function, _ in jobs]
+        told = [
+            name if names.count(name) == 1 else f"{name} {names[:n].count(name)}"
+            for n, name in enumerate(names)
+        ]
+        self.machine.split(
+            [
+                (name, _job(function, given))
+                for name, (function, given) in zip(told, jobs, strict=True)
+            ]
+        )
+
+    # --- the copy engine
+    def tma_load(
+        self,
+        desc: Descriptor,
+        place: Sequence[int],
+        barrier: Barrier,
+        tile: Shared,
+        pred: Any = True,
+        **_: Any,
+    ) -> None:
+        if not pred:
+            return
+        self.machine.step()
+        size = math.prod(desc.block_shape) * desc.base.element_size()
+        if size != tile.view.numel() * tile.view.element_size():
+            raise Fault(
+                "size",
+                f"{here()} copies a tile of {desc.block_shape} to shared memory of {tile.shape}",
+            )
+
+        def finish(copy: Actor) -> None:
+            part, there = desc.cut(place)
+            values = torch.zeros(tuple(desc.block_shape), dtype=desc.dtype)
+            values[there] = part
+            tile.view.copy_(values.view(tile.view.shape))
+            barrier.landed(copy, size)
+
+        copy = self.machine.start("the copy", finish)
+        tile.owner.touch(copy, tile.box, writes=True, engine=True)
+
+    def tma_store(self, desc: Descriptor, place: Sequence[int], tile: Shared, **_: Any) -> None:
+        self.machine.step()
+
+        def finish(copy: Actor) -> None:
+            part, there = desc.cut(place)
+            part.copy_(tile.view.reshape(tuple(desc.block_shape))[there])
+
+        copy = self.machine.start("the copy", finish)
+        tile.owner.touch(copy, tile.box, writes=False, engine=True)
+        self.machine.me().stores.append(copy)
+
+    def store_wait(self, pendings: int = 0) -> None:
+        self.machine.step()
+        self._await(self.machine.me().stores, pendings)
+
+    def _await(self, actors: list[Actor], unfinished: int) -> None:
+        """Wait until at most so many of them are unfinished, the oldest first."""
+        me = self.machine.me()
+        while len(actors) > unfinished:
+            actor = actors.pop(0)
+            self.machine.complete(actor)
+            me.learn(actor.clock)
+
+    # --- copies by threads
+    def async_load(self, tile: Shared, pointers: Pointer, mask: Any = None, **_: Any) -> None:
+        self.machine.step()
+
+        def finish(copy: Actor) -> None:
+            zero = 0.0 if tile.dtype.is_floating_point else 0
+            tile.view.copy_(pointers.load(mask, zero))
+
+        pointers._places(mask)  # addresses are refused where they are made
+        copy = self.machine.start("the copy", finish)
+        tile.owner.touch(copy, tile.box, writes=True, engine=False)
+        self.machine.me().groups[-1].append(copy)
+
+    def commit_group(self) -> None:
+        self.machine.me().groups.append([])
+
+    def wait_group(self, num_outstanding: int = 0) -> None:
+        self.machine.step()
+        groups = self.machine.me().groups
+        while len(groups) - 1 > num_outstanding:  # the last one is open
+            self._await(groups[0], 0)
+            groups.pop(0)
+
+    # --- tensor cores
+    def warpgroup_mma(
+        self, a: Any, b: Shared, acc: Any, *, use_acc: Any = True, is_async: bool = False, **_: Any
+    ) -> Any:
+        self.machine.step()
+        me = self.machine.me()
+        before = acc if isinstance(acc, Unfinished) else None
+
+        def finish(actor: Actor) -> None:
+            left = a.view if isinstance(a, Shared) else a
+            product = left.float() @ b.view.float()
+            start = before.result if before is not None else acc
+            made.result = value(product + start) if use_acc else value(product)
+
+        actor = self.machine.start("the product", finish)
+        made = Unfinished(actor)
+        for operand in (a, b):
+            if isinstance(operand, Shared):
+                operand.owner.touch(actor, operand.box, writes=False, engine=True)
+        me.products.append(actor)
+        if not is_async:
+            self._await(me.products, 0)
+            return made.result
+        return made
+
+    def warpgroup_mma_wait(self, num_outstanding: int = 0, deps: Sequence[Any] = ()) -> Any:
+        self.machine.step()
+        self._await(self.machine.me().products, num_outstanding)
+        done = tuple(_finished(each) for each in deps)
+        return done[0] if len(done) == 1 else done
+
+    def mma_v2(self, a: torch.Tensor, b: torch.Tensor, acc: torch.Tensor, **_: Any) -> Value:
+        return value(acc + a.float() @ b.float())
+
+
+def _finished(each: Any) -> Any:
+    if isinstance(each, Unfinished) and each.result is not None and each.actor.finish is None:
+        return each.result
+    return each
+
+
+def _job(function: Callable[..., Any], given: Sequence[Any]) -> Callable[[], Any]:
+    return lambda: function(*given)
+
+
+def _tile(made: Callable[..., torch.Tensor]) -> Callable[..., Value]:
+    def function(*arguments: Any, **named: Any) -> Any:
+        plain = [a if isinstance(a, torch.Tensor) else torch.tensor(a) for a in arguments]
+        if all(isinstance(a, int) for a in arguments):  # two whole numbers stay one
+            return Whole(int(made(*plain, **named)))
+        return value(made(*plain, **named))
+
+    return function
+
+
+_LAYOUTS = (
+    *("AutoLayout", "BlockedLayout", "DotOperandLayout", "NVMMADistributedLayout"),
+    *("NVMMASharedLayout", "PaddedSharedLayout", "SliceLayout", "SwizzledSharedLayout"),
+)
+_TYPES = {
+    name: getattr(torch, name)
+    for name in ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64")
+} | {"int1": torch.bool}
+_SAME = ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "abs", "maximum", "minimum")  # as in torch
+_MATHS: dict[str, Any] = {name: _tile(getattr(torch, name)) for name in _SAME} | {
+    "zeros": lambda shape, dtype, layout=None: value(torch.zeros(tuple(shape), dtype=dtype)),
+    "full": lambda shape, x, dtype, layout=None: value(torch.full(tuple(shape), x, dtype=dtype)),
+    "arange": lambda start, stop, layout=None: value(torch.arange(start, stop)),
+    "where": lambda mask, x, y: value(torch.where(mask, x, y)),
+    "max": lambda x, axis: value(x.amax(dim=axis)),
+    "min": lambda x, axis: value(x.amin(dim=axis)),
+    "sum": lambda x, axis: value(torch.sum(x, dim=axis)),
+    "expand_dims": lambda x, axis: x.unsqueeze(axis),
+    "convert_layout": lambda x, layout=None, **_: x,
+    "set_auto_layout": lambda x, layout=None: x,
+    "cdiv": lambda x, y: Whole(-(-int(x) // int(y))),
+    "static_range": range,
+    "static_assert": lambda *_: None,
+    "assume": lambda *_: None,
+    "multiple_of": lambda x, *_: x,
+    "max_contiguous": lambda x, *_: x,
+    "cast": lambda x, dtype: x.to(dtype),
+    "fma": lambda x, y, z: x * y + z,
+    "index": operator.index,
+}  # fmt: skip
+_OF_PROGRAMS = (
+    *("allocate_shared_memory", "barrier", "constexpr", "load", "num_ctas", "num_programs"),
+    *("num_warps", "program_id", "store", "thread_barrier", "warp_specialize"),
+)
+# What a kernel may name, by the module that it stands in.
+_GL = "triton.experimental.gluon.language"
+NAMES: dict[str, frozenset[str]] = {
+    _GL: frozenset([*_LAYOUTS, *_TYPES, *_MATHS, *_OF_PROGRAMS]),
+    f"{_GL}.nvidia.ampere": frozenset(["mma_v2"]),
+    f"{_GL}.nvidia.ampere.async_copy": frozenset(
+        ["async_copy_global_to_shared", "commit_group", "wait_group"]
+    ),
+    f"{_GL}.nvidia.hopper": frozenset(
+        ["fence_async_shared", "warpgroup_mma", "warpgroup_mma_wait"]
+    ),
+    f"{_GL}.nvidia.hopper.mbarrier": frozenset(
+        ["MBarrierLayout", "arrive", "expect", "init", "invalidate", "wait"]
+    ),
+    f"{_GL}.nvidia.hopper.tma": frozenset(
+        ["async_copy_global_to_shared", "async_copy_shared_to_global", "store_wait"]
+    ),
+}

@@ -1,0 +1,247 @@
+"""Who acts, in which order, and what each is known to have seen.
+
+Actors are the partitions of a program (warps with one job) and everything that finishes late: each
+asynchronous copy and each product. Partitions run one at a time, in threads of their own; where
+they touch what others touch, the machine chooses who goes on. Late actors finish when the machine
+chooses, or when they are waited for.
+
+Each actor has a vector clock (Mattern 1989): for each other actor, up to which of its acts this one
+is known to come later. So two acts that no wait orders are found in every order, also where the
+order at hand happens to give the right values.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import random
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_ROOM = str(Path(__file__).parent)
+Clock = dict[int, int]
+
+
+class Fault(RuntimeError):
+    """What a kernel does wrong. kind: a word for it; the text says who, what and where."""
+
+    def __init__(self, kind: str, sentence: str):
+        super().__init__(sentence)
+        self.kind = kind
+
+
+class _StoppedError(BaseException):
+    """Raised in partitions that are left over when another one failed."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the kernel, said by its text."""
+
+    function: str
+    line: int
+    file: str = ""
+
+    def __str__(self) -> str:
+        text = linecache.getline(self.file, self.line).strip() or f"line {self.line}"
+        return f"`{text if len(text) < 70 else text[:67] + '...'}` in {self.function}"
+
+
+def here() -> Place:
+    """The kernel's line that is being executed: the innermost one outside this folder."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_ROOM):
+        frame = frame.f_back
+    return Place(frame.f_code.co_name, frame.f_lineno, frame.f_code.co_filename)
+
+
+@dataclass
+class Actor:
+    """One partition, copy or product. `name` is said in sentences: `multiply 0`, `the copy`."""
+
+    number: int
+    name: str
+    place: Place
+    clock: Clock = field(default_factory=dict)
+    finish: Callable[[], None] | None = None  # of a late actor, until it has finished
+
+    def act(self) -> tuple[int, int]:
+        """The stamp of an act: later ones of this actor have another."""
+        return self.number, self.clock[self.number]
+
+    def knows(self, stamp: tuple[int, int]) -> bool:
+        return self.clock.get(stamp[0], 0) >= stamp[1]
+
+    def learn(self, clock: Clock) -> None:
+        for number, time in clock.items():
+            if self.clock.get(number, 0) < time:
+                self.clock[number] = time
+
+    def tell(self) -> Clock:
+        """What others learn of this actor now; its later acts are not in it."""
+        told = dict(self.clock)
+        self.clock[self.number] += 1
+        return told
+
+
+class Partition(Actor):
+    """An actor with code of its own, in a thread that runs when it is told to."""
+
+    def __init__(self, number: int, name: str, job: Callable[[], Any], clock: Clock):
+        super().__init__(number, name, Place(name, 0), clock | {number: 1})
+        self.job = job
+        self.go = threading.Semaphore(0)
+        self.blocked: Callable[[], bool] | None = None  # true as soon as it can go on
+        self.waits_for: Callable[[], str] = str
+        self.over = False
+        self.products: list[Actor] = []  # those under way, in order
+        self.groups: list[list[Actor]] = [[]]  # asynchronous copies; the last group is open
+        self.stores: list[Actor] = []  # copies to global memory that are under way
+
+
+class Machine:
+    """One program, in one order. order: a number; the same one gives the same order again."""
+
+    def __init__(self, order: int):
+        self.chance = random.Random(order)
+        # In some orders late actors wait for their last moment, in some they hurry.
+        self.patience = (0.0, 1.0, 0.1, 0.5)[order % 4]
+        self.partitions: list[Partition] = []
+        self.late: list[Actor] = []
+        self.back = threading.Semaphore(0)
+        self.error: BaseException | None = None
+        self.now: Partition | None = None
+        self.numbers = itertools.count(1)
+
+    # --- what partitions call
+    def me(self) -> Partition:
+        if self.now is None:
+            raise RuntimeError("no partition runs")
+        return self.now
+
+    def step(self) -> None:
+        """A moment at which others may go first."""
+        self._go_on(self.me())
+
+    def wait(self, ready: Callable[[], bool], told: Callable[[], str]) -> None:
+        """Go on when `ready()` is true; `told()` says what is waited for."""
+        me = self.me()
+        me.blocked, me.waits_for, me.place = ready, told, here()
+        self._go_on(me)
+        me.blocked = None
+
+    def start(self, name: str, finish: Callable[[Actor], None]) -> Actor:
+        """A late actor that begins now; `finish` is called once, at some time from now on."""
+        me = self.me()
+        actor = Actor(next(self.numbers), name, here())
+        actor.clock = me.tell() | {actor.number: 1}
+        actor.finish = lambda: finish(actor)
+        self.late.append(actor)
+        return actor
+
+    def complete(self, actor: Actor) -> None:
+        """Let a late actor finish now, if it has not."""
+        if actor.finish is not None:
+            finish, actor.finish = actor.finish, None
+            self.late.remove(actor)
+            finish()
+
+    def split(self, jobs: list[tuple[str, Callable[[], Any]]]) -> None:
+        """Run jobs beside each other as partitions; go on when all are over."""
+        me = self.me()
+        clock = me.tell()
+        made = [Partition(next(self.numbers), name, job, dict(clock)) for name, job in jobs]
+        self.partitions += made
+        for partition in made:
+            threading.Thread(target=self._live, args=(partition,), daemon=True).start()
+        self.wait(lambda: all(each.over for each in made), lambda: "its partitions")
+        for partition in made:
+            me.learn(partition.clock)
+
+    # --- the order
+    def run(self, name: str, job: Callable[[], Any]) -> None:
+        """Run a program to its end. Raises Fault, or what its code raises."""
+        first = Partition(next(self.numbers), name, job, {})
+        self.partitions = [first]
+        threading.Thread(target=self._live, args=(first,), daemon=True).start()
+        self.now = first
+        first.go.release()
+        try:
+            self.back.acquire()
+            if self.error is None:
+                self._leftovers()
+        finally:
+            self.error = self.error or _StoppedError()
+            for partition in self.partitions:
+                if not partition.over:
+                    partition.go.release()
+                    self.back.acquire()
+        if not isinstance(self.error, _StoppedError):
+            raise self.error
+
+    def _choose(self) -> Partition:
+        """The partition that goes on; late actors that are chosen before finish here."""
+        while True:
+            able = [p for p in self.partitions if not p.over and (p.blocked is None or p.blocked())]
+            if self.late and (not able or self.chance.random() < self.patience):
+                self.complete(self.chance.choice(self._may_finish()))
+            elif able:
+                return self.chance.choice(able)
+            else:
+                raise Fault("deadlock", self._who_waits())
+
+    def _may_finish(self) -> list[Actor]:
+        """Copies finish in any order, products of one partition in theirs."""
+        queued = set()
+        for partition in self.partitions:
+            queued |= {id(each) for each in [p for p in partition.products if p.finish][1:]}
+        return [actor for actor in self.late if id(actor) not in queued]
+
+    def _who_waits(self) -> str:
+        stuck = [p for p in self.partitions if not p.over and p.waits_for() != "its partitions"]
+        each = [f"{p.name} ({p.place}) waits for {p.waits_for()}" for p in stuck]
+        return "everybody waits, and nobody can end it: " + "; ".join(each)
+
+    def _leftovers(self) -> None:
+        """Refuse what goes on without the program. Copies by threads (groups) end with them."""
+        threads = {id(copy) for p in self.partitions for group in p.groups for copy in group}
+        waited_for = [actor for p in self.partitions for actor in p.products + p.stores]
+        for actor in waited_for + [actor for actor in self.late if id(actor) not in threads]:
+            sentence = f"the program ends, and {actor.name} of {actor.place} was not waited for"
+            self.error = Fault("unfinished", sentence)
+
+    # --- threads
+    def _live(self, partition: Partition) -> None:
+        partition.go.acquire()
+        try:
+            if self.error is None:
+                partition.job()
+        except _StoppedError:
+            pass
+        except BaseException as error:
+            self.error = error
+        partition.over = True
+        if self.error is None and not self.partitions[0].over:
+            try:
+                self._resume(self._choose())
+                return
+            except BaseException as error:
+                self.error = error
+        self.back.release()
+
+    def _resume(self, partition: Partition) -> None:
+        self.now = partition
+        partition.go.release()
+
+    def _go_on(self, me: Partition) -> None:
+        """Let the chosen one run; return when it is this one's turn again."""
+        chosen = self._choose()
+        if chosen is not me:
+            self._resume(chosen)
+            me.go.acquire()
+            if self.error is not None:
+                raise _StoppedError
