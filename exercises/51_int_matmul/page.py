@@ -610,7 +610,7 @@ tokens
 # `tl.interleave` too. SGLang quantises rows as you do, in `int8_kernel.py`; another kernel there
 # has a scale for each block of weights, and so scales each step.
 #
-# Next: [53_scan](53_scan.ipynb).
+# Next: [52_moe_grouped](52_moe_grouped.ipynb).
 
 # %%
 progress()
