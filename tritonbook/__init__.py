@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 # Loaded when first used, so that `import tritonbook` stays quick.
 _HOMES = {
+    "backwards": ".port.order",
     "bench": ".timing.bench",
     "check": ".course.answer_check",
     "doctor": ".health.doctor",
@@ -33,6 +34,7 @@ _HOMES = {
     "shared_memory_limit": ".port.compat",
     "show_cases": ".course.answer_check",
     "show_tiles": ".seeing.tiles",
+    "stop_after": ".checking.errors",
     "target_arch": ".port.compat",
     "time_of": ".seeing.prediction",
     "traffic": ".seeing.tiles",
@@ -41,6 +43,7 @@ _HOMES = {
 __all__ = [
     "DEVICE",
     "INTERPRET",
+    "backwards",
     "bench",
     "check",
     "doctor",
@@ -57,6 +60,7 @@ __all__ = [
     "shared_memory_limit",
     "show_cases",
     "show_tiles",
+    "stop_after",
     "target_arch",
     "time_of",
     "traffic",
@@ -65,6 +69,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from .checking.errors import stop_after
     from .course.answer_check import check, show_cases
     from .course.cases import pictures
     from .course.exercises import reference
@@ -74,6 +79,7 @@ if TYPE_CHECKING:
     from .notebook import setup
     from .port.compat import hook_launch, shared_memory_limit, target_arch, triton_version
     from .port.device import multiprocessors
+    from .port.order import backwards
     from .seeing.compiled import facts
     from .seeing.prediction import predict, time_of
     from .seeing.tiles import show_tiles, traffic

@@ -51,6 +51,12 @@ def _overlapping(x, w, eps, *, num_splits=4):
     return scaled(x, w, eps, sum(ends))
 
 
+def _one_too_many(x, w, eps, *, num_splits=4):
+    """Each piece with the first column of the next, if its tile has a lane for it."""
+    ends = _sums(x, num_splits, lambda p, n, _: p * n, lambda p, n, b: p * n + min(n + 1, b))
+    return scaled(x, w, eps, sum(ends))
+
+
 def _apart_by_tiles(x, w, eps, *, num_splits=4):
     spans = _sums(x, num_splits, lambda p, n, b: p * b, lambda p, n, b: p * b + n)
     return scaled(x, w, eps, sum(spans))
@@ -162,6 +168,10 @@ MISTAKES = ROW_MISTAKES | {
         "Some columns are counted twice. A tile can reach past its piece, into the next program's: "
         "mask these lanes too.",
     ),
+    "one-column-twice": (
+        _one_too_many,
+        "Each piece counts one column more than it has, the first of the next one: `<`, not `<=`.",
+    ),
     "pieces-apart-by-tiles": (
         _apart_by_tiles,
         "Pieces lie `piece_size` columns apart. Here they are `BLOCK_N` apart, and the columns "
@@ -223,6 +233,15 @@ MISTAKES = ROW_MISTAKES | {
 }
 
 ATOMIC_MISTAKES = MISTAKES | {
+    "sums-of-nothing": (
+        lambda x, w, eps: x * torch.nan,
+        "Every result is NaN. Whatever is added to NaN is NaN: what does `sums` hold before the "
+        "first launch?",
+    ),
+    "sums-stay-zero": (
+        lambda x, w, eps: scaled(x, w, eps, torch.zeros(())),
+        "Every row's sum is 0 when the second kernel takes it. Does the first one add to `sums`?",
+    ),
     "sums-by-piece": (
         _sums_by_piece,
         "The sums are kept for each piece. Keep one for each row: its place is `sums_ptr + row`.",
@@ -243,6 +262,11 @@ ATOMIC_MISTAKES = MISTAKES | {
 }
 
 PLACE_MISTAKES = MISTAKES | {
+    "places-of-nothing": (
+        lambda x, w, eps: x * torch.nan,
+        "Every result is NaN, as a sum is with one NaN in it. A place that no program has written "
+        "holds NaN: does every program store, and is every place that is read written?",
+    ),
     "masked-sums-counted": (
         _masked_sums_count,
         "The tile of partial sums has lanes without a piece. They hold 1 and take part in the sum: "

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: RMSNorm, several programs per row
-#   minutes: 50
+#   minutes: 55
 #   needs: interpreter
 #   requires: [10_rmsnorm_rows]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -295,7 +295,8 @@ print(f"{len(calls)} calls, different results: {len(distinct)}, at most {apart:.
 
 # %% [markdown]
 # An H100 gave five different results in one run of this cell, and eight in another. A training run
-# that nobody can repeat has cost many people many days. If you want the same bits every time, you have to fix the order of the additions.
+# that gives other numbers each time is hard to debug. If you want the same bits every time, you have
+# to fix the order of the additions.
 #
 # ## Task 2. The same bits every time
 #
@@ -461,7 +462,7 @@ for M, N in [(8, 262_144), (1, 262_144), (100, 262_144), (8, 4096)]:
 
 # %% [markdown]
 # The next cell times two shapes and shows nothing yet. Without a GPU it fetches the times of an
-# H100, which copies 2,967 GB/s.
+# H100, which copies 2,969 GB/s.
 
 # %%
 rmsnorm_loop = mine("rmsnorm_loop", quiet=True)
@@ -518,7 +519,7 @@ predict(
 #
 # **Pieces.** 132 / 8 = 16.5, rounded up 17.
 #
-# **Milliseconds.** x is read twice and y written once, 134 MB each: 403 MB. At 2,967 GB/s that takes
+# **Milliseconds.** x is read twice and y written once, 134 MB each: 403 MB. At 2,969 GB/s that takes
 # 0.136 ms at least. An H100 took 0.159.
 #
 # </details>
@@ -531,14 +532,15 @@ timed
 
 # %% [markdown]
 # **Read the first table** in its column `device ms`, the GPU's own time. (`ms` is what your program
-# pays. For so little work that is mostly Python, which launches two kernels.) On an H100 scheme 2 takes
+# pays. For so little work that is mostly Python, which launches two kernels, and jumps about.) On an H100 scheme 2 takes
 # 46 µs. From 4 to 16 pieces, as more and more SMs get work, scheme 3 falls from 8.2 to 6.2 µs. From 33
 # to 256 pieces it stays just below 6: a wide valley, and the 33 of `splits_for` lie in it. With 1,024
 # pieces it takes 13. There a program has 256 elements of its own and reads 1,024 partial sums.
 #
-# **The second table** shows what scheme 3 costs. The rows have 134 MB, far more than the cache, so the
-# second launch fetches x from memory again: three trips, and scheme 1 makes two. Whoever has enough
-# rows to keep all SMs busy does better without scheme 3.
+# **The second table.** Scheme 2 has 16 programs for 132 SMs again: scheme 3 is nine times as fast. Yet
+# it reaches only 57 % of the ceiling. The rows have 134 MB, far more than the cache, so the second
+# launch fetches x from memory again: three trips, where one program for each row would need two.
+# Whoever has rows enough to keep all SMs busy does better without scheme 3. Page 12 measures that.
 #
 # ## Recap
 #

@@ -75,6 +75,7 @@ def _in_both(mean):
         Mutant("eps_outside_root", "eps-outside-root", (RESULT, "y = x / (tl.sqrt(mean_square) + eps) * w")),
         Mutant("eps_before_the_mean", "eps-before-the-mean", (mean + " / N", f"({mean} + eps) / N"), (RESULT, "y = x * tl.rsqrt(mean_square) * w")),
         Mutant("no_eps", "no-eps", (RESULT, "y = x * tl.rsqrt(mean_square) * w")),
+        Mutant("eps_of_its_own", "fixed-eps", (RESULT, RESULT.replace("eps", "1e-6"))),
         Mutant("no_root", "no-root", (RESULT, "y = x / (mean_square + eps) * w")),
         Mutant("root_for_its_inverse", "root-for-its-inverse", ("tl.rsqrt(", "tl.sqrt(")),
         Mutant("mean_of_x", ("mean-of-x", "nan"), ("tl.sum(x * x, axis=0)", "tl.sum(x, axis=0)")),
@@ -84,6 +85,7 @@ def _in_both(mean):
         Mutant("squares_in_half", ("squares-overflow", "sum-in-half-precision", "overflow", "nan"), (SUM, SUM.replace(".to(tl.float32)", ""))),
         # --- pieces and masks
         Mutant("pieces_overlap", "counted-twice", (SUM, SUM.replace("(offs < piece_size) & ", ""))),
+        Mutant("piece_one_too_wide", "one-column-twice", (SUM, SUM.replace("offs < piece_size", "offs <= piece_size"))),
         Mutant("no_mask_for_the_row", ("reads-outside", "nan"), (SUM, SUM.replace(" & (offs_n < N)", ""))),
         Mutant("no_mask_at_all", ("reads-outside", "nan"), (SUM, SUM.replace(", mask=mask_n, other=0.0", ""))),
         Mutant("masked_lanes_hold_one", "masked-lanes-counted", (SUM, SUM.replace("0.0", "1.0"))),
@@ -118,7 +120,7 @@ def _in_both(mean):
 MUTANTS = {
     "rmsnorm_split": [
         *_in_both("tl.load(sums_ptr + row)"),
-        Mutant("buffer_not_zeroed", ("nan", "reads-outside"), (ZEROS, ZEROS.replace("zeros", "empty"))),
+        Mutant("buffer_not_zeroed", ("sums-of-nothing", "reads-outside"), (ZEROS, ZEROS.replace("zeros", "empty"))),
         Mutant(
             "stale_sums_on_the_second_call",
             ("second-call", "not-repeatable"),
@@ -126,6 +128,7 @@ MUTANTS = {
             ("@triton.jit\ndef rmsnorm_sums_kernel", "_KEPT = {}\n\n\n@triton.jit\ndef rmsnorm_sums_kernel"),
         ),
         Mutant("sums_in_the_dtype_of_x", ("sums-in-half-precision", "squares-overflow", "sum-in-half-precision", "overflow", "nan", "raised", "does-not-compile"), (ZEROS, ZEROS.replace("torch.float32", "x.dtype"))),
+        Mutant("first_kernel_left_open", "sums-stay-zero", (ATOMIC, "pass")),
         Mutant("buffer_for_one_row", ("out-of-bounds-store", "reads-outside"), (ZEROS, ZEROS.replace("(M,", "(1,"))),
         Mutant("store_instead_of_add", ("last-piece-only", "race", "first-piece-only"), (ATOMIC, ATOMIC.replace("atomic_add", "store"))),
         Mutant("load_add_store", "race", (ATOMIC, "tl.store(sums_ptr + row, tl.load(sums_ptr + row) + tl.sum(x * x, axis=0))"), only="interpreter"),
@@ -159,6 +162,7 @@ MUTANTS = {
             "not-by-hand",
             replace="def rmsnorm_split_det(x, w, eps=1e-6, num_splits=4):\n    return rmsnorm_split(x, w, eps, num_splits=num_splits)\n",
         ),
+        Mutant("first_kernel_left_open", ("places-of-nothing", "reads-outside"), (PLACE, "pass")),
         Mutant("atomics_into_places", "not-by-hand", (PLACE, PLACE.replace("tl.store", "tl.atomic_add")), (PARTIALS, PARTIALS.replace("empty", "zeros"))),
         Mutant("all_pieces_in_one_place", ("last-piece-only", *RACE), (PLACE, PLACE.replace("+ pid", "+ row"))),
         Mutant("places_by_piece_alone", RACE, (PLACE, PLACE.replace("+ pid", "+ piece"))),

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: RMSNorm, which scheme when
-#   minutes: 55
+#   minutes: 60
 #   needs: interpreter
 #   requires: [11_rmsnorm_split]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -25,7 +25,7 @@ setup()
 # ## The idea
 #
 # Page 11 had few long rows, and too few programs. Some models also normalise short rows: 64 or 128
-# elements, one row for each token and attention head. A million such rows start a million programs,
+# elements, one row for each token and attention head. A million rows of 64 start a million programs,
 # and each of them moves 256 bytes. An H100 needs 0.6 nanoseconds to start a program. It copies 256
 # bytes in a seventh of that.
 #
@@ -248,7 +248,7 @@ show_tiles(rmsnorm_multirow, x, w, 1e-6, 4)
 # ## How many rows for one program?
 #
 # The next cell times a million rows of 64 with 1 to 1,024 rows a program, and shows nothing yet.
-# Without a GPU it fetches the times of an H100, which copies 2,967 GB/s.
+# Without a GPU it fetches the times of an H100, which copies 2,966 GB/s.
 
 
 # %%
@@ -298,8 +298,8 @@ predict(
 #
 # **Bytes.** 64 / 16 = 4 programs read 128 × 4 bytes each: 2,048. A program per row reads w 64 times.
 #
-# **Milliseconds.** 1,048,576 × 64 elements × 4 bytes = 268 MB, at 2,967 GB/s 0.0905 ms. An H100
-# took 0.0946.
+# **Milliseconds.** 1,048,576 × 64 elements × 4 bytes = 268 MB, at 2,966 GB/s 0.0905 ms. An H100
+# took 0.0944.
 #
 # **The ratio.** 1,048,576 programs × 0.6 ns = 0.63 ms, and 0.63 / 0.0905 = 7.0. An H100 took 6.7 times
 # as long.
@@ -310,10 +310,10 @@ predict(
 timed
 
 # %% [markdown]
-# **Read it downwards.** On an H100 every doubling of the rows halves the time, from 0.635 ms with one
-# row to 0.095 with eight. Then the bytes take longer than the starts, and up to 256 rows nothing
-# changes. `rows_for` above fills a tile of 1,024 elements: 16 rows of 64. (1,024 rows make a tile of
-# 65,536 elements. It spills, and takes 3 % more.)
+# **Read it downwards.** On an H100 each doubling of the rows halves the time, from 0.636 ms with one
+# row to 0.163 with four. With eight, 0.094 ms, the bytes take longer than the starts, and up to 256
+# rows nothing changes. `rows_for` above fills a tile of 1,024 elements: 16 rows of 64. (1,024 rows make
+# a tile of 65,536 elements, and take 2 % more.)
 #
 # ## Which scheme when?
 #
@@ -344,19 +344,20 @@ print(regimes.table(short + few + many))
 # %% [markdown]
 # **Read the map** with the table beside it. The times quoted are those of the H100.
 #
-# *Short rows, at the lower left.* A million programs take 635 µs, 0.6 ns each. In 0.6 ns the memory
+# *Short rows, at the lower left.* A million programs take 636 µs, 0.6 ns each. In 0.6 ns the memory
 # moves 1,800 bytes: a row of 450 elements, read and written. A shorter row is done before the next
-# program has started, so a program should have several. For 256 rows it hardly matters: 2.1 and 2.0 µs.
+# program has started, so a program should have several. With only 256 rows of 64 that saves half a
+# microsecond, 1.8 µs for 2.3.
 #
 # *Few long rows, at the upper right.* With fewer rows than SMs, some SMs are idle, and scheme 3 puts
 # them to work: 64 rows of 262,144 take 39 instead of 71 µs. But its second launch costs about a
-# microsecond, whatever the size. 4 rows of 16,384 take one program each 2.8 µs, too little to gain that
-# back. With rows of 65,536 it is 8.7 µs, and scheme 3 takes 4.0. At 32,768 the two are close.
+# microsecond, whatever the size. 4 rows of 16,384 take one program each 2.9 µs, too little to gain that
+# back. With rows of 65,536 it is 8.7 µs, and scheme 3 takes 3.9. At 32,768 it is 4.1 and 3.6.
 #
 # *Many rows, not short.* With at least as many rows as SMs, all SMs have work without scheme 3. It
-# gains nothing more, and where x is larger than the cache it loses: 144 instead of 95 µs for 4,096 rows
+# gains nothing more, and where x is larger than the cache it loses: 143 instead of 94 µs for 4,096 rows
 # of 16,384, since it fetches x twice. A row that fits one tile goes to scheme 1. (65,536 elements fit,
-# but spill: page 04 again. With 32,768 scheme 1 is still ahead, 53 to 68 µs.) A longer row goes to
+# but spill: page 04 again. With 32,768 scheme 1 is still ahead, 52 to 68 µs.) A longer row goes to
 # scheme 2. It reads x from memory twice as well, and is within 6 % of scheme 3.
 #
 # **In a tie the fewer launches win**: less for the host to do, and no buffer.
@@ -367,7 +368,8 @@ print(regimes.table(short + few + many))
 # ## Task 2. The one that chooses
 #
 # Write `choose(M, N, num_sms)`, about 7 lines: the name of the scheme for M rows of N elements on a GPU
-# with `num_sms` SMs. `rmsnorm` below it runs your choice. It is the RMSNorm of all later pages.
+# with `num_sms` SMs. `rmsnorm` below it runs your choice on your GPU, whose SMs `multiprocessors()`
+# counts (132 without a GPU). It is the RMSNorm of all later pages.
 #
 # **How it is graded.** The check asks for sizes that are not in the map, and for GPUs with fewer SMs.
 # It takes its times from a model that was fitted to the map. (Nine of ten measured times lie within 20 %
@@ -453,7 +455,7 @@ print(timed_rows(16384, 4096, ways, "rmsnorm_llama_rows").table())
 timed_rows(8, 262_144, ways, "rmsnorm_few_rows")
 
 # %% [markdown]
-# On an H100 PyTorch takes 6.8 times as long in the first table and, by `device ms`, 32 times in the
+# On an H100 PyTorch takes 6.8 times as long in the first table and, by `device ms`, 33 times in the
 # last: that is the division of the work. In the second, where both give each program a row, it is 1.4.
 #
 # ## Recap

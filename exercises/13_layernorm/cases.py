@@ -146,15 +146,20 @@ def wrongly(formula):
     return lambda a, b: formula(a, b, *merged(a, b))
 
 
-def unguarded(a, b):
-    n = a[0] + b[0]
-    share_b, delta = b[0] / n, b[1] - a[1]
-    return n, a[1] + delta * share_b, a[2] + b[2] + delta * delta * a[0] * share_b
+def with_share(share):
+    """A mistake in merging: share(n_b, n) stands for n_b / n."""
+
+    def formula(a, b):
+        n, delta = a[0] + b[0], b[1] - a[1]
+        share_b = share(b[0], n)
+        return n, a[1] + delta * share_b, a[2] + b[2] + delta * delta * a[0] * share_b
+
+    return formula
 
 
 COMBINE_MISTAKES = {
     "two-empty-parts": (
-        unguarded,
+        with_share(lambda n_b, n: n_b / n),
         "Right but for two empty parts, which give 0 / 0. Divide by something that is n wherever "
         "n is not 0.",
     ),
@@ -173,6 +178,10 @@ COMBINE_MISTAKES = {
     "delta-term-without-n-a": (
         wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, mean, a[2] + b[2] + d * d * sb)),
         "In M2 the term with delta lacks the factor n_a.",
+    ),
+    "delta-term-with-n-b": (
+        wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, mean, a[2] + b[2] + d * d * b[0] * sb)),
+        "In M2 the term with delta has n_b twice. It needs n_a n_b / n.",
     ),
     "delta-term-with-n": (
         wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, mean, a[2] + b[2] + d * d * n * sb)),
@@ -196,6 +205,14 @@ COMBINE_MISTAKES = {
         wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, a[1] + d / 2, m2)),
         "This is the mean of the two means. A larger part weighs more.",
     ),
+    "divided-by-n-plus-1": (
+        with_share(lambda n_b, n: n_b / (n + 1)),
+        "The share of b is divided by n + 1. The divisor is n, but for two empty parts.",
+    ),
+    "divided-by-the-minimum": (
+        with_share(lambda n_b, n: n_b / n.clamp_max(1)),
+        "n_b is divided by 1, not by n, where there are elements. The larger of the two divides.",
+    ),
     "share-of-the-other": (
         wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, a[1] + d * sa, m2)),
         "The mean moves from mean_a towards mean_b by the share of b, not of a.",
@@ -203,6 +220,10 @@ COMBINE_MISTAKES = {
     "delta-the-wrong-way": (
         wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, a[1] - d * sb, m2)),
         "The mean moves away from b. delta is mean_b - mean_a.",
+    ),
+    "from-mean-b": (
+        wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, b[1] + d * sb, m2)),
+        "The mean starts from mean_b. It goes from mean_a towards mean_b, by the share of b.",
     ),
     "mean-stays": (
         wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, a[1], m2)),
@@ -219,6 +240,10 @@ COMBINE_MISTAKES = {
     "count-of-a": (
         wrongly(lambda a, b, n, mean, m2, d, sa, sb: (a[0], mean, m2)),
         "The count that is returned is that of part a alone.",
+    ),
+    "mean-comes-first": (
+        wrongly(lambda a, b, n, mean, m2, d, sa, sb: (mean, mean, m2)),
+        "The mean comes back in the place of the count. The order is n, mean, M2.",
     ),
     "results-swapped": (
         wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, m2, mean)),
@@ -268,6 +293,19 @@ def over(size):
         return n, other, m2 + n * (mean - other).pow(2)
 
     return change
+
+
+def to_the_end(n, mean, m2, block, N):
+    """Every tile counts all elements from its start to the end of the row."""
+    rest = N - torch.arange(n.shape[-1]) * block
+    other = n * mean / rest
+    return rest.expand_as(n).double(), other, m2 + n * (mean - other).pow(2)
+
+
+def by_the_mean_so_far(n, mean, m2, block, N):
+    """Each tile is centred by the mean of the tiles before it, the first one by 0."""
+    count, total = n.cumsum(-1) - n, (n * mean).cumsum(-1) - n * mean
+    return n, mean, m2 + n * (mean - total / count.clamp_min(1)).pow(2)
 
 
 def sums_in_half(x, w, b, eps, *, dtype, block=4096):
@@ -344,6 +382,14 @@ TILE_MISTAKES = MISTAKES | {
     "sums-in-half": (
         sums_in_half,
         "The sums of the tiles lost digits in half precision. Go to float32 at the load.",
+    ),
+    "count-to-the-end": (
+        from_tiles(to_the_end),
+        "Every tile counts the elements from its start to the end of the row. Count its own.",
+    ),
+    "centred-by-the-mean-so-far": (
+        from_tiles(by_the_mean_so_far),
+        "M2 sums distances from `mean`, that of the tiles before. Take them from the tile's own.",
     ),
     "count-of-a-full-tile": (
         from_tiles(lambda n, mean, m2, block, N: (torch.full_like(n, block), mean, m2)),

@@ -488,7 +488,7 @@ check(layernorm_welford)
 #
 # RMSNorm became popular because it computes less: one sum instead of two, and no bias. How much
 # faster is it on a GPU? The next cell times two shapes and shows nothing yet. Without a GPU it
-# fetches the times of an H100, which copies 2,964 GB/s.
+# fetches the times of an H100, which copies 2,966 GB/s.
 
 
 # %%
@@ -531,10 +531,11 @@ predict(
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# **Milliseconds.** 16,384 × 4,096 elements × 4 bytes = 268 MB, at 2,964 GB/s 0.091 ms.
+# **Milliseconds.** 16,384 × 4,096 elements × 4 bytes = 268 MB, at 2,966 GB/s 0.0905 ms. An H100
+# took 0.0951.
 #
 # **The ratio.** Both read x and write y. The bias is 8 kB for all rows together. The arithmetic hides
-# behind the memory, so the ratio is 1.
+# behind the memory, so the ratio is 1. An H100 took 1.003 times as long.
 #
 # </details>
 
@@ -551,7 +552,7 @@ timed_long
 #
 # The second table has rows of 131,072, which fit no tile. GB/s counts x once and y once, and
 # `layernorm_welford` asks for x twice. Three trips for two: where the second one comes from memory,
-# two thirds of the ceiling are all that is left.
+# two thirds of the ceiling are all that is left. On the H100 it reaches 56 %, PyTorch 47 %.
 #
 # ## Recap
 #

@@ -8,6 +8,11 @@ from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
 
 
+def _number(value: float) -> str:
+    """A value as a cell can hold it: a GPU's division leaves 0.00000007 where 0 is meant."""
+    return f"{round(value, 4) + 0.0:g}"
+
+
 def draw_lanes(steps: Mapping[str, Sequence[float]], elements: int) -> Picture:
     """What each lane of a tile holds after each step; lanes from `elements` on are masked.
 
@@ -29,9 +34,9 @@ def draw_lanes(steps: Mapping[str, Sequence[float]], elements: int) -> Picture:
             if masked:  # a number on a hatch needs a ground of its own
                 parts.append(svg.rect(middle - 13, top + 6, 26, 18, svg.CARD, "none", radius=3))
             parts.append(
-                svg.words(middle, top + 19.5, f"{value:g}", anchor="middle", colour=colour)
+                svg.words(middle, top + 19.5, _number(value), anchor="middle", colour=colour)
             )
-        shown = ", ".join(f"{value:g}" for value in values)
+        shown = ", ".join(_number(value) for value in values)
         sentences.append(f"{step}: {shown}.")
         top += high + gap
     x, wide = label + elements * cell, (lanes - elements) * cell

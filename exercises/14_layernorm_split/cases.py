@@ -9,11 +9,14 @@ from tritonbook.checking import Check, case, rounded_once, tensor
 from ..shared.norms import (
     MISTAKES,
     in_pieces,
+    layernorm,
     mean_of,
     parts_of,
     rows,
     scaled,
     survives_a_large_mean,
+    variance_of,
+    whole,
 )
 from .page import layernorm_ref
 
@@ -75,6 +78,13 @@ def over_the_row(x, num_splits):
     return n, other, m2 + n * (mean - other).pow(2)
 
 
+def counted_to_the_end(x, num_splits):
+    """The count is what is left of the row, at most a piece: below 0 past the end."""
+    n, mean, m2 = exactly(x, num_splits)
+    left = x.shape[-1] - torch.arange(num_splits) * piece(x, num_splits)
+    return left.clamp_max(piece(x, num_splits)).expand_as(n).double(), mean, m2
+
+
 def into_the_next_piece(x, num_splits):
     """The mask knows the end of the row alone: a tile wider than a piece takes the next one's."""
     found, size, wide = as_rows(x), piece(x, num_splits), tile(x, num_splits)
@@ -103,6 +113,11 @@ PIECE_MISTAKES = {
         otherwise(lambda n, mean, m2, piece, tile: (torch.full_like(n, piece), mean, m2)),
         "Every piece counts piece_size elements. The last ones may have fewer: count with a mask "
         "that knows both ends, of the piece and of the row.",
+    ),
+    "count-below-none": (
+        counted_to_the_end,
+        "An empty piece that begins past the row's end counts fewer than 0 elements. Count with "
+        "the mask.",
     ),
     "count-of-the-tile": (
         otherwise(lambda n, mean, m2, piece, tile: (torch.full_like(n, tile), mean, m2)),
@@ -252,6 +267,39 @@ def statistics_of_the_first_row(x, w, b, eps):
     return y.reshape(x.shape)
 
 
+def first_pieces_only(x, w, b, eps, *, num_splits=64):
+    """The merge has as many lanes as the tile of a piece."""
+    lanes = tile(x, num_splits)
+    n, mean, m2 = (part[..., :lanes] for part in parts_of(in_pieces(x, num_splits), -1))
+    common, m2 = whole(n, mean, m2)
+    return scaled(x, w, b, eps, common, m2 / n.sum(-1, keepdim=True))
+
+
+def idle_lanes_count(x, w, b, eps, *, num_splits=64):
+    """A lane of the merge that has no piece is an element, 0."""
+    idle = triton.next_power_of_2(num_splits) - num_splits
+    n, mean, m2 = parts_of(in_pieces(x, num_splits), -1)
+    n = torch.nn.functional.pad(n, (0, idle), value=1.0)
+    mean, m2 = (torch.nn.functional.pad(part, (0, idle)) for part in (mean, m2))
+    common, m2 = whole(n, mean, m2)
+    return scaled(x, w, b, eps, common, m2 / n.sum(-1, keepdim=True))
+
+
+def x_for_x_rows(x, w, b, eps):
+    """x in the order of its memory, with the statistics of its rows: one matrix for several."""
+    if x.dim() < 3:
+        return layernorm(x, w, b, eps)
+    in_memory = x.transpose(-1, -2).reshape(x.shape)
+    return (in_memory - mean_of(x)) * torch.rsqrt(variance_of(x) + eps) * w + b
+
+
+def first_row_merged(x, w, b, eps):
+    """Nobody stored the statistics of the rows after the first."""
+    y = layernorm(as_rows(x), w, b, eps)
+    y[1:] = torch.nan
+    return y.reshape(x.shape)
+
+
 BY_SUMS = (
     "The pieces were merged by plain sums or averages. Pieces with different means, or different "
     "counts, need welford_combine: tl.reduce."
@@ -298,6 +346,30 @@ SPLIT_MISTAKES = MISTAKES | {
         ),
         "M2 is divided by the number of pieces. The variance is M2 divided by the count.",
     ),
+    "first-pieces-only": (
+        first_pieces_only,
+        "Only the first pieces of a row are merged: there are more pieces than lanes. The merge "
+        "has a lane for each piece, `BLOCK_S` of them.",
+    ),
+    "idle-lanes-count": (
+        idle_lanes_count,
+        "Lanes of the merge that have no piece count as one element. Their count is 0.",
+    ),
+    "x-for-x-rows": (
+        x_for_x_rows,
+        "The third kernel walks through x with the strides of x_rows. Where x is not contiguous, "
+        "x_rows is a copy in another order: pass x_rows itself.",
+    ),
+    "first-row-merged": (
+        first_row_merged,
+        "Only the first row has its statistics, the others are NaN. One program merges one row: "
+        "how many programs does the merge need?",
+    ),
+    "nothing-but-nan": (
+        lambda x, w, b, eps: x * torch.nan,
+        "Every result is NaN. Until the merge has stored a row's mean and one over its root, both "
+        "are NaN: does it store the two, each at pid_m, and before the third kernel starts?",
+    ),
     "piece-by-piece": (
         piece_by_piece,
         "Each piece was normalised by its own mean and variance. The pieces of a row share theirs.",
@@ -333,6 +405,8 @@ SPLITS = [
     case("pieces far apart", **split_rows(2, 80, values="rising", scale=50, num_splits=5)),
     case("half precision", dtype="float16", **split_rows(2, 90, scale=400, num_splits=4)),
     case("three dimensions", **split_rows(2, 2, 50, mean=2, num_splits=3)),
+    case("transposed matrices", **split_rows(2, 3, 50, mean=2, layout="transposed", num_splits=3)),
+    case("more pieces than lanes in one", **split_rows(1, 310, values="rising", num_splits=20)),
 ]
 
 HIDDEN_SPLITS = [

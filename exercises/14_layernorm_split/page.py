@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: LayerNorm, one row for many programs
-#   minutes: 45
+#   minutes: 50
 #   needs: interpreter
 #   requires: [11_rmsnorm_split, 13_layernorm]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -391,8 +391,8 @@ def layernorm_split(x, w, b, eps=1e-5, num_splits=64):
 # # two stores at pid_m
 # ```
 #
-# The grid of the third launch is that of the first. A few hundred pieces are little work: 4 warps do
-# for the merge.
+# The grid of the third launch is that of the first. A few thousand pieces are little work: 4 warps
+# do for the merge.
 #
 # </details>
 
@@ -404,7 +404,7 @@ check(layernorm_split)
 #
 # The next cell times 8 feature maps of 33,554,432, in pieces of 8,192, and shows nothing yet.
 # Beside `layernorm_split` runs `layernorm_welford` of page 13, one program a row. The second shape is
-# 16,384 rows of 4,096. Without a GPU the cell fetches the times of an H100, which copies 2,964 GB/s.
+# 16,384 rows of 4,096. Without a GPU the cell fetches the times of an H100, which copies 2,967 GB/s.
 
 
 # %%
@@ -456,7 +456,7 @@ predict(
 # 164,000.
 #
 # **Milliseconds.** x and y have 268 million elements, w and b 33.6 million each. (3 × 268 + 2 × 33.6)
-# million × 2 bytes = 1,745 MB, at 2,964 GB/s 0.589 ms.
+# million × 2 bytes = 1,745 MB, at 2,967 GB/s 0.588 ms. An H100 took 0.633.
 #
 # </details>
 
@@ -470,6 +470,7 @@ timed_rows_of_4096
 # **Read it.** In the first table all processors have work, and only `layernorm_split` is near what
 # the bytes allow. GB/s counts x once. The second reading of x, in the third launch, comes from memory
 # too: 537 MB do not fit in a cache of 50 MB. So two thirds of the ceiling are the most it can reach.
+# On the H100 it reaches 64 %, and takes a 20th of the time of one program a row.
 #
 # The second table shows the price: 1.7 times as long as `layernorm`, which keeps its row in registers
 # and reads it once. To cut a row that fits costs a second reading, two more launches and a buffer.

@@ -31,6 +31,7 @@ SUMS = """total = tl.sum(n, axis=0)
 
 MUTANTS = {
     "piece_stats": [
+        Mutant("count_below_none", "count-below-none", (COUNT, "n = tl.minimum(piece_size, N - pid_s * piece_size).to(tl.float32)")),
         Mutant("past_the_row_counted", "past-the-row-counted", (CENTRED, "centred = tl.where(offs < piece_size, x - mean, 0.0)")),
         Mutant("zeros_not_counted", "zeros-not-counted", (COUNT, "n = tl.sum((x != 0).to(tl.float32), axis=0)")),
         Mutant("count_and_mean_swapped", "count-and-mean-swapped", ("place, n)", "place, mean)"), ("tl.store(mean_ptr + place, mean)", "tl.store(mean_ptr + place, n)")),
@@ -64,11 +65,14 @@ MUTANTS = {
         Mutant("torch_stand_in", "no-kernel-launched", replace="def piece_stats(x, num_splits):\n    x = x.reshape(-1, x.shape[-1])\n    cut = torch.nn.functional.pad(x, (0, num_splits * pieces(x.shape[1], num_splits)[0] - x.shape[1])).unflatten(1, (num_splits, -1))\n    n = torch.ones_like(cut).sum(-1)\n    return n, cut.mean(-1), cut.var(-1) * n\n"),
     ],
     "layernorm_split": [
+        Mutant("lanes_of_a_piece_in_the_merge", "first-pieces-only", ("BLOCK_S=BLOCK_S", "BLOCK_S=BLOCK_N")),
+        Mutant("x_for_x_rows", "x-for-x-rows", (SCALE_LAUNCH, SCALE_LAUNCH.replace("x_rows, w", "x, w"))),
+        Mutant("rstd_not_stored", "nothing-but-nan", (f"    tl.store(row_rstd_ptr + pid_m, {RSTD})\n", "")),
         Mutant("sums_of_three", ("m2-summed", "averages"), (REDUCE, "m2 = tl.sum(m2, axis=0)\n    mean = tl.sum(n * mean, axis=0) / tl.sum(n, axis=0)\n    n = tl.sum(n, axis=0)")),
         Mutant("averages", ("averages", "m2-summed"), (REDUCE, "n, mean, m2 = tl.sum(n, axis=0), tl.sum(mean, axis=0) / num_splits, tl.sum(m2, axis=0)")),
         Mutant("plain_sums", "means-summed", (REDUCE, "n, mean, m2 = tl.sum(n, axis=0), tl.sum(mean, axis=0), tl.sum(m2, axis=0)")),
         Mutant("mean_of_means", "mean-of-means", (REDUCE, "average = tl.sum(mean, axis=0) / num_splits\n    " + REDUCE), ("row_mean_ptr + pid_m, mean", "row_mean_ptr + pid_m, average")),
-        Mutant("masked_parts_hold_one", "wrong-values", (LOADS, LOADS.replace("0.0", "1.0"))),
+        Mutant("masked_parts_hold_one", "idle-lanes-count", (LOADS, LOADS.replace("0.0", "1.0"))),
         Mutant("counts_without_mask", ("reads-outside", "nan", "wrong-values"), (LOADS, "n = tl.load(n_ptr + places)")),
         Mutant("other_forgotten", "no-other", (LOADS, LOADS.replace(", other=0.0", "")), only="interpreter"),
         Mutant("places_of_the_first_row", "first-rows-statistics", ("= tl.load(n_ptr + places", "= tl.load(n_ptr + offs_s"), ("tl.load(mean_ptr + places", "tl.load(mean_ptr + offs_s"), ("tl.load(m2_ptr + places", "tl.load(m2_ptr + offs_s")),
@@ -86,12 +90,12 @@ MUTANTS = {
         Mutant("buffers_swapped_in_a_launch", "statistics-swapped", ("x_rows, w, b, row_mean, row_rstd", "x_rows, w, b, row_rstd, row_mean")),
         Mutant("weight_and_bias_swapped", "weight-for-bias", ("x_rows, w, b, row_mean", "x_rows, b, w, row_mean")),
         Mutant("statistics_of_the_row_in_one_place", ("race", "first-rows-statistics", "nan", "wrong-values"), ("row_mean_ptr + pid_m, mean", "row_mean_ptr, mean")),
-        Mutant("one_merge_program", ("nan", "rows-after-first", "wrong-values", "wrong-tail"), ("layernorm_merge_kernel[(M,)]", "layernorm_merge_kernel[(1,)]")),
+        Mutant("one_merge_program", "first-row-merged", ("layernorm_merge_kernel[(M,)]", "layernorm_merge_kernel[(1,)]")),
         Mutant("a_merge_program_for_each_piece", ("out-of-bounds-store", "reads-outside"), ("layernorm_merge_kernel[(M,)]", "layernorm_merge_kernel[(M * num_splits,)]")),
         Mutant("a_program_a_row_at_the_end", ("unwritten-tail", "unwritten", "wrong-launch-count"), ("layernorm_scale_kernel[(M * num_splits,)]", "layernorm_scale_kernel[(M,)]")),
         Mutant("merge_not_launched", ("nan", "reads-outside", "wrong-launch-count"), (MERGE_LAUNCH, "")),
         Mutant("scale_not_launched", ("unwritten", "wrong-launch-count", "not-attempted"), (SCALE_LAUNCH, "")),
-        Mutant("launched_in_the_wrong_order", ("nan", "reads-outside", "overflow", "wrong-values"), (MERGE_LAUNCH + SCALE_LAUNCH, SCALE_LAUNCH + MERGE_LAUNCH)),
+        Mutant("launched_in_the_wrong_order", ("nothing-but-nan", "reads-outside", "overflow"), (MERGE_LAUNCH + SCALE_LAUNCH, SCALE_LAUNCH + MERGE_LAUNCH)),
         Mutant("n_and_piece_size_swapped", ("unwritten", "unwritten-tail", "race", "out-of-bounds-store", "reads-outside"), ("M, N, piece_size,\n        *x", "M, piece_size, N,\n        *x")),
         Mutant("strides_of_x_for_y", ("strided-only", "out-of-bounds-store", "race"), ("*x_rows.stride(), *y_rows.stride()", "*x_rows.stride(), *x_rows.stride()")),
         Mutant("rows_returned", "wrong-shape", ("\n    return y", "\n    return y_rows")),

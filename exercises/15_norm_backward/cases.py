@@ -5,7 +5,9 @@ from types import SimpleNamespace
 import torch
 import triton
 
+from tritonbook import DEVICE, traffic
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.seeing.tiles import CannotShow
 
 # --- column_sums
 
@@ -19,6 +21,37 @@ def of_tiles(merge):
     return lambda partials, dtype: merge(partials.split(64)).to(dtype)
 
 
+def tiles_from(starts):
+    """A mistake: tiles of 64 rows begin at starts(G), and some rows are counted more than once."""
+
+    def wrong(partials, dtype):
+        rows = torch.arange(len(partials))[:, None]
+        first = torch.tensor(list(starts(len(partials))), dtype=torch.int64)
+        times = ((first <= rows) & (rows < first + 64)).sum(1, keepdim=True)
+        return (times * partials).sum(0).to(dtype)
+
+    return wrong
+
+
+def rows_apart(stride):
+    """A mistake: rows begin `stride` places after each other, whatever N is."""
+
+    def wrong(partials, dtype):
+        G, N = partials.shape
+        places = torch.arange(G)[:, None] * stride + torch.arange(N)
+        found = partials.flatten()[places.clamp_max(G * N - 1)]
+        return torch.where(places < G * N, found, torch.nan).sum(0).to(dtype)
+
+    return wrong
+
+
+def one_sum_a_program(partials, dtype):
+    """All 16 columns of a program in one sum."""
+    sums = partials.sum(0)
+    groups = torch.nn.functional.pad(sums, (0, -len(sums) % 16)).unflatten(0, (-1, 16))
+    return groups.sum(1).repeat_interleave(16)[: len(sums)].to(dtype)
+
+
 SUM_MISTAKES = {
     "last-tile-only": (
         of_tiles(lambda tiles: tiles[-1].sum(0)),
@@ -26,17 +59,66 @@ SUM_MISTAKES = {
     ),
     "first-tile-only": (
         of_tiles(lambda tiles: tiles[0].sum(0)),
-        "Only the first tile of rows is summed. Does the loop reach the last row?",
+        "Only the first tile of rows is summed. Does the loop reach the last row, and do the rows "
+        "of each round begin at start?",
     ),
     "first-tile-again": (
         of_tiles(lambda tiles: sum(tiles[0][: len(tile)].sum(0) for tile in tiles)),
         "Each round of the loop adds the first rows again. Its rows begin at start.",
+    ),
+    "first-tile-each-round": (
+        of_tiles(lambda tiles: len(tiles) * tiles[0].sum(0)),
+        "Each round of the loop adds the first rows again. Its rows begin at start.",
+    ),
+    "steps-of-one": (
+        tiles_from(range),
+        "The loop goes on by one row at a time, and its tiles overlap. It goes on by BLOCK_G.",
+    ),
+    "tiles-counted": (
+        tiles_from(lambda G: range(triton.cdiv(G, 64))),
+        "The loop counts tiles, 0, 1, 2, and its rows begin at those. A tile begins BLOCK_G "
+        "rows after the one before.",
+    ),
+    "rows-side-by-side": (
+        rows_apart(1),
+        "Each row begins one place after the one before. Neighbouring rows are N apart.",
+    ),
+    "rows-a-tile-apart": (
+        rows_apart(16),
+        "Each row begins BLOCK_N places after the one before. Neighbouring rows are N apart.",
+    ),
+    "one-sum-a-program": (
+        one_sum_a_program,
+        "All columns of a program went into one sum. Each column has its own: `axis=0`.",
+    ),
+    "added-to-all-rows": (
+        of_tiles(lambda tiles: 64 * sum(tile.sum(0) for tile in tiles)),
+        "Every sum is BLOCK_G times too large. A tile that is summed already is added to each of "
+        "the BLOCK_G rows of acc, and these are summed at the end: sum once.",
+    ),
+    "masked-lanes-are-one": (
+        of_tiles(lambda tiles: sum(tile.sum(0) + 64 - len(tile) for tile in tiles)),
+        "Masked lanes hold 1 and take part in the sums. Let them hold 0.",
     ),
     "mean-of-a-column": (
         lambda partials, dtype: partials.mean(0).to(dtype),
         "This is the mean of each column. Its sum is asked for.",
     ),
 }
+
+
+def stored_once(fn):
+    """In the interpreter, where every store is seen."""
+    try:
+        moved = traffic(fn, torch.ones(150, 16, device=DEVICE), torch.float32).tensors
+    except CannotShow:
+        return
+    times = sum(tensor.written for tensor in moved) / (16 * 4)
+    assert times <= 1, (
+        f"The values are right, but each sum is stored {times:.3g} times. The store comes after "
+        "the loop, when the sums are whole."
+    )
+
 
 SUMS = [
     case("one tile", partials=tensor(64, 16, dtype="float32"), out=torch.float32),
@@ -216,6 +298,18 @@ DX_MISTAKES = {
         in_place_of(dx=lambda s: s.r * (s.g - s.g_mean - s.x_hat * average(s.dy * s.x_hat))),
         "mean(dy x_hat) stands in dx. It is mean(g x_hat), with the weight in it.",
     ),
+    "projection-of-x": (
+        in_place_of(dx=lambda s: s.r * (s.g - s.g_mean - s.x_hat * average(s.g * s.x))),
+        "mean(g x) stands in dx. It is mean(g x_hat).",
+    ),
+    "projection-of-g": (
+        in_place_of(dx=lambda s: s.r * (s.g - s.g_mean - s.x_hat * s.g_mean)),
+        "mean(g) stands twice in dx. x_hat is multiplied by mean(g x_hat).",
+    ),
+    "x-hat-alone": (
+        in_place_of(dx=lambda s: s.r * (s.g - s.g_mean - s.x_hat)),
+        "x_hat is subtracted as it is. It has to be multiplied by mean(g x_hat) first.",
+    ),
     "projection-on-x": (
         in_place_of(dx=lambda s: s.r * (s.g - s.g_mean - s.x * s.gx_mean)),
         "mean(g x_hat) multiplies x. It multiplies x_hat.",
@@ -255,6 +349,14 @@ DX_MISTAKES = {
     "x-hat-is-centred": (
         with_other(x_hat=lambda s: s.centred),
         "x_hat is x minus its mean here. Multiply by rstd.",
+    ),
+    "x-hat-divided": (
+        with_other(x_hat=lambda s: s.centred / s.r),
+        "x_hat is divided by rstd. rstd is one over the root already: multiply by it.",
+    ),
+    "x-hat-without-brackets": (
+        with_other(x_hat=lambda s: s.x - (s.x - s.centred) * s.r),
+        "rstd multiplies the mean alone: brackets around x - mean.",
     ),
     "x-hat-without-mean": (
         with_other(x_hat=lambda s: s.x * s.r),
@@ -454,6 +556,10 @@ RMS_MISTAKES = {
         rms_in_place_of(dx=lambda s: s.r * (s.g - s.x_hat * s.g_mean)),
         "mean(g) stands in dx. It is mean(g x_hat).",
     ),
+    "x-hat-alone": (
+        rms_in_place_of(dx=lambda s: s.r * (s.g - s.x_hat)),
+        "x_hat is subtracted as it is. It has to be multiplied by mean(g x_hat) first.",
+    ),
     "sum-in-the-projection": (
         rms_in_place_of(dx=lambda s: s.r * (s.g - s.x_hat * s.N * s.gx_mean)),
         "The mean of g x_hat is a sum in dx. Divide it by N.",
@@ -485,6 +591,18 @@ RMS_MISTAKES = {
     "root-for-its-inverse": (
         rms_with_other(r=lambda s: torch.sqrt(s.mean_square + s.eps)),
         "This multiplies by the root. Take one over it: `tl.rsqrt`.",
+    ),
+    "mean-of-x-in-the-root": (
+        rms_with_other(r=lambda s: torch.rsqrt(average(s.x) + s.eps)),
+        "The root is that of the mean of x. It is that of the mean of its squares.",
+    ),
+    "variance-in-the-root": (
+        rms_with_other(r=lambda s: torch.rsqrt(s.mean_square - average(s.x).pow(2) + s.eps)),
+        "The variance is in the root: that is LayerNorm. RMSNorm has the mean of the squares.",
+    ),
+    "x-hat-divided": (
+        rms_with_other(x_hat=lambda s: s.x / s.r),
+        "x_hat is divided by rstd. rstd is one over the root already: multiply by it.",
     ),
     "no-root": (
         rms_with_other(r=lambda s: 1 / (s.mean_square + s.eps)),
@@ -563,6 +681,7 @@ CHECKS = {
         launches=1,
         terms=lambda partials, dtype: max(partials.shape[0], 1),
         mistakes=SUM_MISTAKES,
+        also=[stored_once],
     ),
     "layernorm_backward": Check(
         layernorm_backward_ref,

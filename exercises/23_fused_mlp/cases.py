@@ -4,8 +4,9 @@ import dataclasses
 
 import torch
 
-from tritonbook import DEVICE, hook_launch
+from tritonbook import DEVICE, hook_launch, traffic
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
+from tritonbook.seeing.tiles import CannotShow
 
 from .page import gate_up_tile, mlp_swiglu_ref
 
@@ -165,6 +166,21 @@ def cut(which_gate, which_up):
     return formula
 
 
+def doubled(gate=False, up=False):
+    """A loop that adds a sum so far to what tl.dot has added it to already."""
+
+    def product(x, w, dtype, twice):
+        total = 0
+        for d, n in steps(x, dtype):
+            total = total * (2 if twice else 1) + x[:, d : d + n] @ w[d : d + n]
+        return total
+
+    def formula(x, w_gate, w_up, *, dtype):
+        return silu_mul_ref(product(x, w_gate, dtype, gate), product(x, w_up, dtype, up))
+
+    return formula
+
+
 def in_each_step(x, w_gate, w_up, *, dtype):
     return sum(
         gate_up_ref(x[:, d : d + n], w_gate[d : d + n], w_up[d : d + n]) for d, n in steps(x, dtype)
@@ -185,6 +201,10 @@ def rounded_sums(x, w_gate, w_up, *, dtype):
     return silu_mul_ref(rounded(x @ w_gate, dtype), rounded(x @ w_up, dtype)).to(dtype)
 
 
+TWICE = (
+    "The sum so far is added twice in each step, in {}. `tl.dot(a, b, acc, ...)` has added acc "
+    "already: assign, no `+=`."
+)
 LAST_STEP = (
     "Only the last step of the loop counts in {}. `tl.dot(a, b, acc, ...)` adds to acc; without "
     "acc it starts from zero."
@@ -193,7 +213,7 @@ ONE_STRIDE = "{} was read as if it lay in memory as {} does. Each weight has str
 BY_ONE = "{} moves on by one {} in each step. A step is BLOCK_K long."
 SIDEWAYS = (
     "{} moves on by BLOCK_K elements in each step. Along D its elements lie a stride apart: "
-    "multiply."
+    "multiply by that stride, its own."
 )
 STANDS = "{} stands still: every step multiplies its first tile. Advance its pointers along D."
 
@@ -253,9 +273,13 @@ GATE_UP_MISTAKES = {
     "last-step-only": (cut("last", "last"), LAST_STEP.format("both products")),
     "last-step-of-gate": (cut("last", "all"), LAST_STEP.format("the product with w_gate")),
     "last-step-of-up": (cut("all", "last"), LAST_STEP.format("the product with w_up")),
+    "sums-added-twice": (doubled(True, True), TWICE.format("both products")),
+    "gate-added-twice": (doubled(gate=True), TWICE.format("the product with w_gate")),
+    "up-added-twice": (doubled(up=True), TWICE.format("the product with w_up")),
     "first-step-only": (
         cut("first", "first"),
-        "Only the first step of the loop counts. Does the loop reach D?",
+        "Only the first step of the loop counts. Does the loop reach D, and does its mask let the "
+        "later steps through?",
     ),
     "tail-left-out": (
         cut("whole", "whole"),
@@ -298,6 +322,20 @@ def kernels_of(fn, *call):
     with hook_launch(note):
         fn(*call)
     return seen
+
+
+def stored_once(fn):
+    """In the interpreter, where every store is seen."""
+    x, w = torch.ones(8, 300, device=DEVICE), torch.ones(300, 16, device=DEVICE)
+    try:
+        moved = traffic(fn, x, w, w).tensors
+    except CannotShow:
+        return
+    times = sum(tensor.written for tensor in moved) / (8 * 16 * 4)
+    assert times <= 1, (
+        f"The values are right, but each element is stored {times:.3g} times. Gate and store come "
+        "after the loop, when the sums are whole."
+    )
 
 
 def gate_and_up(M, D, H, layout="contiguous"):
@@ -422,6 +460,7 @@ CHECKS = {
         tolerance=two_products,
         mistakes=GATE_UP_MISTAKES,
         no_tf32=True,
+        also=[stored_once],
     ),
     "mlp_swiglu": Check(
         mlp_swiglu_ref,

@@ -103,6 +103,56 @@ def one_operation(ledger, M, D, H):
         plan["flops"] //= 2
 
 
+def one_product(ledger, M, D, H):
+    ledger["separate"]["flops"] = ledger["epilogue"]["flops"] = 2 * M * D * H
+
+
+def second_product_forgotten(ledger, M, D, H):
+    ledger["fused"]["flops"] = tiles(M, D)[1] * 2 * M * D * H
+
+
+def x_for_each_column(ledger, M, D, H):
+    ledger["fused"]["activations"] += (tiles(M, D)[1] - 1) * 2 * M * D
+
+
+def weights_for_each_row(ledger, M, D, H):
+    for plan in ledger.values():
+        plan["weights"] *= tiles(M, D)[0]
+
+
+def fused_asks_in_one_row(ledger, M, D, H):
+    ledger["fused"]["asked"] //= tiles(M, D)[0]
+
+
+def columns_everywhere(ledger, M, D, H):
+    for name in ("separate", "epilogue"):
+        ledger[name]["asked"] *= tiles(M, D)[1]
+
+
+def four_bytes(ledger, M, D, H):
+    for plan in ledger.values():
+        for name in ("activations", "weights", "asked"):
+            plan[name] *= 2
+
+
+def hidden_is_four_times_d(ledger, M, D, H):
+    ledger["separate"]["activations"] += 8 * M * (4 * D - H)
+    ledger["epilogue"]["activations"] += 4 * M * (4 * D - H)
+
+
+def hidden_written_only(ledger, M, D, H):
+    ledger["epilogue"]["activations"] -= 2 * M * H
+
+
+def whole_numbers(ledger):
+    plans = ledger(1000, 700, 3000).values()
+    broken = [name for plan in plans for name, value in plan.items() if not isinstance(value, int)]
+    assert not broken, (
+        f"`{broken[0]}` is a float. Count in whole numbers: `//` in place of `/`, `2` in place of "
+        "`2.0`."
+    )
+
+
 def weights_again_as_weights(ledger, M, D, H):
     ledger["fused"]["weights"] = (tiles(M, D)[1] + 1) * 2 * D * H
 
@@ -162,6 +212,43 @@ LEDGER_MISTAKES = {
     "one-operation": (
         but(one_operation),
         "These are multiplications. Each comes with an addition: 2 operations.",
+    ),
+    "one-product": (
+        but(one_product),
+        "`flops` of the first two plans is that of one product. There are two of the same size.",
+    ),
+    "second-product-forgotten": (
+        but(second_product_forgotten),
+        "The fused plan's `flops` counts the first product alone, once for each column. The second "
+        "one is done once.",
+    ),
+    "x-for-each-column": (
+        but(x_for_each_column),
+        "In `activations` a matrix counts once for each kernel that reads it, not for each program "
+        "that asks for it. The fused plan has one kernel.",
+    ),
+    "weights-for-each-row": (
+        but(weights_for_each_row),
+        "`weights` counts each weight once. What the rows of tiles ask for belongs into `asked`.",
+    ),
+    "fused-asks-in-one-row": (
+        but(fused_asks_in_one_row),
+        "The fused plan's `asked` is that of one row of tiles. Each row asks for the weights.",
+    ),
+    "columns-everywhere": (
+        but(columns_everywhere),
+        "Only the fused plan asks for w1 once for each column of output tiles. In the other two "
+        "`asked` knows nothing of columns.",
+    ),
+    "four-bytes": (but(four_bytes), "An element has 2 bytes here. This counts 4 for each."),
+    "hidden-is-4-d": (
+        but(hidden_is_four_times_d),
+        "The hidden values are counted as M x 4 D. They are M x H: H need not be 4 D.",
+    ),
+    "hidden-written-only": (
+        but(hidden_written_only),
+        "In the epilogue plan the hidden values are written by one kernel and read by the next: "
+        "twice.",
     ),
     "plans-swapped": (swapped, "`separate` and `epilogue` have changed places."),
 }
@@ -236,6 +323,46 @@ def gelu_twice(x, w1, w2, *, dtype):
     for d, n in along_d:
         hidden = gelu(hidden + x[:, d : d + n] @ w1[d : d + n])
     return gelu(hidden) @ w2
+
+
+def added_twice(hidden_twice=False, acc_twice=False):
+    """Loops that add a sum so far to what tl.dot has added it to already."""
+
+    def formula(x, w1, w2, *, dtype):
+        along_h, along_d = loops(x, w1, dtype)
+        hidden, out = 0, 0
+        for d, n in along_d:
+            hidden = hidden * (1 + hidden_twice) + x[:, d : d + n] @ w1[d : d + n]
+        act = gelu(hidden)
+        for h, n in along_h:
+            out = out * (1 + acc_twice) + act[:, h : h + n] @ w2[h : h + n]
+        return out
+
+    return formula
+
+
+def second_product_inside(x, w1, w2, *, dtype):
+    """The second product of each step along D, with the hidden sums so far."""
+    hidden, out = 0, 0
+    for d, n in loops(x, w1, dtype)[1]:
+        hidden = hidden + x[:, d : d + n] @ w1[d : d + n]
+        out = out + gelu(hidden) @ w2
+    return out
+
+
+def inner_loop_by_one(x, w1, w2, *, dtype):
+    block = loops(x, w1, dtype)[1][0][1]
+    hidden = sum(x[:, d : d + block] @ w1[d : d + block] for d in range(x.shape[1]))
+    return gelu(hidden) @ w2
+
+
+def w1_by_h(x, w1, w2, *, dtype):
+    """w1 moves on by 0, by one step, by two: it is h that is added."""
+    out, at = 0, 0
+    for h, n in loops(x, w1, dtype)[0]:
+        at = min(at, w1.shape[1] - n)
+        out, at = out + gelu(x @ w1[:, at : at + n]) @ w2[h : h + n], at + h
+    return out
 
 
 def part_of_h(which):
@@ -326,6 +453,34 @@ FUSED_MISTAKES = {
         lambda x, w1, w2: gelu(x @ w1 @ w2),
         "The GELU was taken of the result. It belongs between the products.",
     ),
+    "gelu-of-the-result-too": (
+        lambda x, w1, w2: gelu(gelu(x @ w1) @ w2),
+        "The GELU was taken of the result, too. It belongs between the products alone.",
+    ),
+    "hidden-added-twice": (
+        added_twice(hidden_twice=True),
+        "The hidden sums so far are added twice in each step along D. `tl.dot(x, w1, hidden, ...)` "
+        "has added them already: assign, no `+=`.",
+    ),
+    "acc-added-twice": (
+        added_twice(acc_twice=True),
+        "`acc` is added twice in each step along H. `tl.dot(act, w2, acc, ...)` has added it "
+        "already: assign, no `+=`.",
+    ),
+    "second-product-inside": (
+        second_product_inside,
+        "The second product is done in each step along D, before the hidden sums are complete. It "
+        "comes after the inner loop.",
+    ),
+    "inner-loop-by-one": (
+        inner_loop_by_one,
+        "The inner loop goes on by one, and its tiles overlap. It goes on by BLOCK_D.",
+    ),
+    "w1-by-h": (
+        w1_by_h,
+        "w1 moves on by h in a step along H: by 0 in the first, by ever more after it. A step is "
+        "BLOCK_H long.",
+    ),
     "hidden-not-reset": (
         not_reset,
         "The hidden sums go on from step to step along H. Each step starts its own at zero.",
@@ -413,7 +568,7 @@ def small_mlp(M, D, H, N, layout="contiguous"):
 
 
 FUSED_CASES = [
-    case("one tile along D, two along H", **small_mlp(40, 24, 64, 24)),
+    case("one tile along D, three along H", **small_mlp(40, 24, 80, 24)),
     case("several tiles along D, ragged", **small_mlp(33, 70, 50, 70)),
     case("weights as nn.Linear keeps them", **small_mlp(20, 40, 70, 33, "transposed")),
     case("x transposed", **small_mlp(20, 40, 50, 20) | {"x": tensor(20, 40, layout="transposed")}),
@@ -442,6 +597,7 @@ CHECKS = {
         LEDGER_CASES,
         HIDDEN_LEDGER_CASES,
         triton=False,
+        also=[whole_numbers],
         mistakes=LEDGER_MISTAKES,
     ),
     "mlp_gelu_fused": Check(

@@ -504,7 +504,7 @@ bench_sweep(
 # vLLM's and SGLang's Triton decode kernels have these two stages, FlashAttention calls it split-KV, and
 # FlashInfer plans pieces of equal size for sequences of different lengths.
 #
-# Next: [53_scan](53_scan.ipynb).
+# Next: [51_int_matmul](51_int_matmul.ipynb).
 
 # %%
 progress()

@@ -511,7 +511,7 @@ for piece in (512, 128, 32):
 # 2024) goes one step further: tiles of logits live in registers only, as the scores of page 41 do,
 # and are computed again for the gradient.
 #
-# Next: [90_debug](90_debug.ipynb).
+# Next: [55_sampling](55_sampling.ipynb).
 
 # %%
 progress()

@@ -85,6 +85,10 @@ MISTAKES = {
         lambda x, w, b, eps: scaled(x, w, b, eps, 0.0, mean_of(x.pow(2))),
         "The mean is never subtracted: this is RMSNorm.",
     ),
+    "only-the-mean-scaled": (
+        lambda x, w, b, eps: x - mean_of(x) * torch.rsqrt(variance_of(x) + eps) * w + b,
+        "The root and the weight meet the mean alone: brackets around `x - mean`.",
+    ),
     "mean-square-for-variance": (
         lambda x, w, b, eps: scaled(x, w, b, eps, mean_of(x), mean_of(x.pow(2))),
         "The mean square of x stands in for the variance: square the distances from the mean.",
@@ -104,6 +108,10 @@ MISTAKES = {
     "bias-before-weight": (
         lambda x, w, b, eps: layernorm(x, w, b * w, eps),
         "The bias is added before the weight is multiplied. It comes last.",
+    ),
+    "bias-in-the-factor": (
+        lambda x, w, b, eps: layernorm(x, w + b, torch.zeros_like(b), eps),
+        "The row is multiplied by w + b. Multiply by the weight, then add the bias.",
     ),
     "weight-for-bias": (
         lambda x, w, b, eps: layernorm(x, b, w, eps),

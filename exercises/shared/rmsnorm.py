@@ -48,6 +48,10 @@ ROW_MISTAKES = {
         "`eps` is missing, or added where it has no effect. It belongs inside the root, beside the "
         "mean: rows of tiny numbers tell the difference.",
     ),
+    "fixed-eps": (
+        lambda x, w, eps: exact(x, w, 1e-6),
+        "`eps` is always 1e-6 here, whatever the caller passes.",
+    ),
     "eps-before-the-mean": (
         lambda x, w, eps: x * torch.rsqrt((x.pow(2).sum(-1, keepdim=True) + eps) / x.shape[-1]) * w,
         "`eps` is added to the sum. Add it to the mean, after the division by N.",

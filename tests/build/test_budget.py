@@ -6,6 +6,7 @@ import pytest
 
 from tritonbook.build import budget
 from tritonbook.build.release import Release
+from tritonbook.course.exercises import Exercise
 
 RELEASE = Release("https://github.com/someone/somewhere", "1.2.3")
 IDEA = "One paragraph and a picture."
@@ -53,6 +54,21 @@ def test_at_most_three_tasks(course):
     more = "".join(task.replace("twice", f"twice_{i}") for i in range(3))
     course.path.write_text(text[:stop] + more + text[stop:])
     assert any("tasks: 4, and 3 is the most" in sentence for sentence in said(course))
+
+
+def test_a_page_of_the_clinic_may_have_six_patients(course):
+    text = course.path.read_text()
+    start, stop = text.index('# %% tags=["answer"]'), text.index("# %% [markdown]\n# ## Recap")
+    task = text[start:stop]
+    more = "".join(task.replace("twice", f"twice_{i}") for i in range(6))
+    clinic = course.path.parent.with_name("97_twice")
+    clinic.mkdir()
+    page = clinic / "page.py"
+    page.write_text(text)
+    assert list(budget.problems(Exercise(page), RELEASE)) == []
+    (clinic / "page.py").write_text(text[:stop] + more + text[stop:])
+    problems = [str(error) for error in budget.problems(Exercise(page), RELEASE)]
+    assert any("tasks: 7, and 6 is the most" in sentence for sentence in problems)
 
 
 def test_a_page_within_its_budget_leaves_the_list(course, monkeypatch):

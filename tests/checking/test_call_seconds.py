@@ -2,6 +2,7 @@
 
 import time
 
+from tritonbook import stop_after
 from tritonbook.checking import case, run, tensor
 from tritonbook.checking.trial import time_limit
 
@@ -33,3 +34,14 @@ def test_who_waits_is_not_taken_for_spinning():
     """Kills: a limit of wall-clock time, by which a busy machine refuses right answers."""
     with time_limit(30, work=0.5):
         time.sleep(1)
+
+
+def test_a_block_is_stopped_and_told_where(capsys):
+    """Kills: an error in a notebook's cell that shows what a hang looks like."""
+    with stop_after(0.3):
+        spins(0)
+    said = capsys.readouterr().out
+    assert said.startswith("Stopped after 0.3 s. It was at `") and "n" in said
+    with stop_after(5):
+        print("done")
+    assert capsys.readouterr().out == "done\n"

@@ -152,6 +152,22 @@ def test_extra_assertions_count():
     assert (found.finding.code, found.finding.sentence) == ("property", "It must also sing.")
 
 
+def test_what_comes_before_the_cases_can_end_the_check():
+    """Kills: cases that are tried, and causes that are told, before a question is answered."""
+
+    def unanswered(fn):
+        raise NotImplementedError("TODO: fill in why")
+
+    def refuses(fn):
+        raise AssertionError("No.")
+
+    found = report(answers.three_times, before=[unanswered])
+    assert (found.state, found.cases) == ("not attempted", [])
+    found = report(answers.right, before=[refuses])
+    assert (found.finding.code, found.cases) == ("property", [])
+    assert report(answers.right, before=[lambda fn: None]).passed
+
+
 def test_warnings_are_kept_and_do_not_reach_stderr(capfd):
     found = report(answers.with_warning)
     assert found.passed and "look at me" in found.stderr and "and at me" in found.stderr

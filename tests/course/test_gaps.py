@@ -237,3 +237,114 @@ def test_a_gap_outside_every_function_holds_functions():
     )
     with pytest.raises(gaps.GapError, match="something else than functions"):
         gaps.gaps(text)
+
+
+PATIENT = """\
+@triton.jit
+def scale_kernel(x_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    ### BEGIN SOLUTION
+    # only lanes that exist
+    mask = offs < n
+    ### BROKEN
+    # mask = offs <= n
+    #
+    # mask = mask & True
+    ### END SOLUTION
+    tl.store(x_ptr + offs, 2.0, mask=mask)
+
+
+def scale(x):
+    for i in range(2):
+        ### BEGIN SOLUTION
+        x = x + i
+        ### BROKEN
+        # x = x * i
+        ### END SOLUTION
+    y = x
+    ### BEGIN SOLUTION
+    y = y + 1
+    ### BROKEN
+    ### END SOLUTION
+    return y
+
+
+def scale_cause():
+    ### BEGIN SOLUTION
+    return "mask"
+    ### END SOLUTION"""
+
+
+def test_a_learner_gets_broken_lines_to_mend():
+    """Kills: a word in the learner's text that shows where the mistake sits."""
+    assert (
+        gaps.learner_text(PATIENT)
+        == """\
+@triton.jit
+def scale_kernel(x_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    mask = offs <= n
+
+    mask = mask & True
+    tl.store(x_ptr + offs, 2.0, mask=mask)
+
+
+def scale(x):
+    for i in range(2):
+        x = x * i
+    y = x
+    return y
+
+
+def scale_cause():
+    # YOUR CODE HERE
+    raise NotImplementedError("TODO: fill in scale_cause")"""
+    )
+
+
+def test_the_mended_lines_are_the_solution():
+    solved = gaps.solved_text(PATIENT)
+    assert "mask = offs < n" in solved and "x = x + i" in solved and "y = y + 1" in solved
+    assert "BROKEN" not in solved and "<=" not in solved and "x * i" not in solved
+
+
+def test_the_instructors_text_of_a_patient_ends_with_it_mended():
+    """Kills: a region of nbgrader's where the mistake sits, and a broken answer that wins."""
+    text = gaps.instructor_text(PATIENT)
+    host = "\n\n".join(part for part in text.split("\n\n\n") if "triton.jit" not in part)
+    names: dict = {}
+    exec(host, names)
+    assert names["scale"](3) == 5 and names["scale_cause"]() == "mask"
+    kept, inside = [], False
+    for line in text.splitlines():
+        if line.strip() == gaps.BEGIN_SOLUTION:
+            kept.append(line.replace(gaps.BEGIN_SOLUTION, gaps.YOUR_CODE))
+            inside = True
+        elif line.strip() == gaps.END_SOLUTION:
+            inside = False
+        elif not inside:
+            kept.append(line)
+    assert "\n".join(kept) == gaps.learner_text(PATIENT)
+
+
+def test_a_patient_that_returns_nothing_ends_before_the_stub():
+    text = gaps.instructor_text(PATIENT.replace("    return y\n", ""))
+    stub = '    raise NotImplementedError("TODO: fill in scale_cause")'
+    assert text.endswith(f"    return\n    ### END SOLUTION\n{stub}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("    # mask = offs <= n", "    mask = offs <= n", "a broken line is no comment"),
+        (
+            '    return "mask"\n',
+            '    return "mask"\n    ### BROKEN\n    # return 1\n',
+            "no last function",
+        ),
+        ("def scale(x):", "@triton.jit\ndef scale(x):", "no last function"),
+    ],
+)
+def test_a_patient_that_cannot_be_given_out_is_named(old: str, new: str, problem: str):
+    with pytest.raises(gaps.GapError, match=problem):
+        gaps.instructor_text(PATIENT.replace(old, new))

@@ -25,6 +25,13 @@ def test_masked_lanes_that_hold_something_are_marked():
     assert texts(picture).count("-5") == 2 and "minus the mean: -1, 1, -5, -5." in picture.text
 
 
+def test_a_number_fits_its_cell():
+    """Kills: the last bits of a GPU's division, "-7.45058e-08" across three cells."""
+    steps = {"minus the mean": [-1.0, -7.45058e-08, 0.25]}
+    picture = pictures("layernorm").draw_lanes(steps, elements=2)
+    assert "minus the mean: -1, 0, 0.25." in picture.text and "0" in texts(picture)
+
+
 def test_the_mean_of_two_parts_lies_where_their_sizes_say():
     """Kills: the mean of the means."""
     picture = pictures("layernorm").draw_merge([1.0, 2.0, 6.0], [9.0])

@@ -58,6 +58,23 @@ def test_idle_lanes_hold_rubbish(dtype):
         assert launched(dtype)[5:] == [0, 0, 0]
 
 
+@triton.jit
+def before_kernel(x_ptr, out_ptr, GIVEN: tl.constexpr):
+    i = tl.program_id(0)
+    before = tl.load(x_ptr + i - 1, mask=i > 0, other=0) if GIVEN else tl.load(x_ptr + i - 1, i > 0)
+    tl.store(out_ptr + i, before)
+
+
+def test_a_single_lane_that_is_given_0_holds_0():
+    """Kills: a number before the first one that is rubbish though `other=0` stands there, which
+    Triton takes for nothing."""
+    x, out = torch.tensor([5, 6, 7]), torch.empty(3, dtype=torch.int64)
+    before_kernel[(3,)](x, out, GIVEN=True)
+    assert out.tolist() == [0, 5, 6]
+    before_kernel[(3,)](x, out, GIVEN=False)
+    assert out.tolist()[1:] == [5, 6] and (out[0] != 0 or triton.__version__ < "3.4")
+
+
 def test_a_meter_changes_nothing_of_it():
     unseen = str(launched(torch.float32))
     with meter():

@@ -112,6 +112,18 @@ def test_a_bfloat16_tile_is_summed_and_not_its_bit_patterns():
     torch.testing.assert_close(out, x.sum().reshape(1), rtol=2**-6, atol=0)
 
 
+@triton.jit
+def wide_kernel(out_ptr):
+    tl.store(out_ptr, tl.full((1,), 3.0, dtype=tl.float64).sum())
+
+
+def test_a_float64_is_rounded_to_bfloat16():
+    """Kills: the number 3.0 cut to the integer 3, and that read as bits."""
+    out = torch.zeros(1, dtype=torch.bfloat16, device=DEVICE)
+    wide_kernel[(1,)](out)
+    assert out.item() == 3.0
+
+
 @pytest.mark.skipif(not tritonbook.INTERPRET, reason="compiled kernels replace nothing")
 def test_triton_s_own_functions_are_back_after_each_launch():
     """Kills: a replacement that outlives its launch, also one that fails, or that the second

@@ -223,8 +223,14 @@ DERIVED = {
     "44_llama_block": (1_376_256, 2.92),
     "45_llama_decode_train": (5.545, 12_800),
     "50_split_kv_decode": (134.2, 25_600, 33),
+<<<<<<< HEAD
+    "51_int_matmul": (4.125, 32_768, 133_144, 200),
+=======
+    "52_moe_grouped": (9, 16_384, 16),
+>>>>>>> q52
     "53_scan": (16_000, 32_768, 131_072, 16_384),
     "54_linear_cross_entropy": (1051, 65.7, 24_000),
+    "55_sampling": (8_000, 208_000, 2),
     "63_gluon_pipeline": (65_536, 10, 49_152),
     "64_gluon_matmul": (3, 208),
     "65_gluon_attention": (4, 192),
@@ -265,6 +271,22 @@ LEFT = {
         "v_cache": torch.randn(7, 16, 2, 32, device=DEVICE),
         "table": torch.randperm(7, device=DEVICE).view(1, 7).to(torch.int32),
         "lengths": torch.tensor([100], device=DEVICE, dtype=torch.int32),
+    },
+<<<<<<< HEAD
+    "51_int_matmul": {
+        "w": torch.empty(64, 128),
+        "packed": torch.empty(64, 64, dtype=torch.int8),
+        "scales": torch.empty(64, 1, dtype=torch.float16),
+=======
+    "52_moe_grouped": {
+        "one_token": (
+            torch.randn(1, 32, device=DEVICE),
+            torch.randn(8, 32, 64, device=DEVICE),
+            torch.tensor([1, 0], device=DEVICE, dtype=torch.int32),
+            torch.tensor([0, 0, 0, 1, 1, 1, 2, 2, 2], device=DEVICE, dtype=torch.int32),
+            2,
+        ),
+>>>>>>> q52
     },
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.

@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -293,8 +294,9 @@ class Battery(Judge):
             )
         return None
 
-    def extra_assertions(self) -> Finding | None:
-        for assertion in self.also:
+    def asserted(self, assertions: Sequence[Callable[..., None]]) -> Finding | None:
+        """What the first of these assertions says of the function, if one fails."""
+        for assertion in assertions:
             with captured_stderr() as noise:
                 try:
                     with time_limit(self.timeout):

@@ -14,7 +14,7 @@ from .compare import Tolerance
 Mistakes = dict[str, tuple[Callable[..., Any], str]]
 
 # What says which calls are made and through what, and not what is asked of each of them.
-_CALLS = ("reference", "cases", "hidden", "through", "beside", "also", "hidden_also")
+_CALLS = ("reference", "cases", "hidden", "through", "beside", "before", "also", "hidden_also")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Check:
     it would return for the case's own dtypes.
     cases: what the visible check tries. hidden: what a grader tries besides; other sizes and seeds.
     through: the name of a function beside the answer, on the page, which is called in its place.
-    beside: names of functions of the page that `also` gets after the function itself.
+    beside: names of functions of the page that `before` and `also` get after the function itself.
     triton: False for a plain Python function, which needs no proof of a launch.
     launches: the exact number of launches of a call. max_programs: a function of the arguments and
     options that gives the largest sensible grid. Where a task asks for one way of doing it:
@@ -42,6 +42,7 @@ class Check:
     get the reference's arguments; keyword-only parameters get options of the call that have their
     name (a tile's width), and `dtype` that of the case.
     also, hidden_also: functions with assertions of their own, for the visible cases and the hidden.
+    before: such functions that come first: no case is tried where one of them fails.
     timeout: seconds a call; the environment's TRITONBOOK_CALL_SECONDS can lower it.
     speed: a timed case with its baseline, on a GPU.
     """
@@ -66,6 +67,7 @@ class Check:
     terms: int | Callable[..., int] = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
     mistakes: Mistakes = field(default_factory=dict)
+    before: Sequence[Callable[..., None]] = ()
     also: Sequence[Callable[..., None]] = ()
     hidden_also: Sequence[Callable[..., None]] = ()
     timeout: float = 20.0

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..port.compat import causes
 from ..port.plain_words import said_of, said_of_lines
 from ..simulating.machine import Fault
 from .report import Finding
-from .trial import CheckTimeout
+from .trial import CheckTimeout, time_limit
 
 _NO_GPU = "Torch not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver"
 # This package, and the grader that runs the same checks; an installed copy is in site-packages.
@@ -77,6 +79,19 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
         return Finding("raised", found, f"{lines}\n{type(cause).__name__}: {text}".strip())
     first = text.splitlines()[0] if text else "no message"
     return Finding("raised", f"It raised {type(cause).__name__}: {first}", lines)
+
+
+@contextlib.contextmanager
+def stop_after(seconds: float) -> Iterator[None]:
+    """Stop the block after so many seconds, and print at which line it was.
+
+    It stops Python and the interpreter. A kernel that runs on a GPU cannot be stopped.
+    """
+    try:
+        with time_limit(seconds):
+            yield
+    except CheckTimeout as error:
+        print(explain_error(error, seconds).sentence)
 
 
 def _out_of_resources(text: str) -> str:

@@ -61,6 +61,7 @@ class Judge:
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
     mistakes: Mistakes = field(default_factory=dict)
     cases: Sequence[Case] = ()
+    before: Sequence[Callable[..., None]] = ()
     also: Sequence[Callable[..., None]] = ()
     timeout: float = 20.0
     vetted: bool = False  # the kernels' text holds the language alone: the grader has seen to it

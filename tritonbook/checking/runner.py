@@ -61,8 +61,8 @@ def _finish(
     brief = first_finding_only.get()
     start = time.perf_counter()
     rows: list[CaseResult] = []
-    finding: Finding | None = None
-    for case in cases:
+    finding = battery.asserted(battery.before)
+    for case in () if finding else cases:
         row = battery.run_case(case, thorough=finding is None)
         rows.append(row)
         finding = finding or row.finding
@@ -70,11 +70,11 @@ def _finish(
             break
     if finding and finding.code == "wrong-values":
         finding = replace(finding, sentence=finding.sentence + _first_wrong(rows))
-    if all(row.state == "not run" for row in rows):
+    if finding is None and all(row.state == "not run" for row in rows):
         finding = Finding("not-run", "No case of this check can run on this machine.")
     if finding and device.INTERPRET and (said := truth_of_tiles(battery.launched.values())):
         finding = Finding("truth-of-a-tile", said, finding.detail)
-    finding = finding or battery.extra_assertions()
+    finding = finding or battery.asserted(battery.also)
     gates = {"values": "failed" if finding else "passed"}
     facts: list[dict[str, Any]] = []
     if battery.triton and (finding is None or (not brief and finding.code not in _STOPS)):
@@ -181,9 +181,10 @@ def run_check(
         raise ValueError(f"The check of {key} has no hidden case.")
     look_up = beside or functools.partial(_neighbour, fn)
     also = check.hidden_also if hidden else check.also
-    others = [look_up(name) for name in check.beside] if also else []
+    others = [look_up(name) for name in check.beside] if also or check.before else []
     options = {**check.demands(), **demands}
-    options["also"] = [lambda answer, each=each: each(answer, *others) for each in also]
+    for when, asked in (("before", check.before), ("also", also)):
+        options[when] = [lambda answer, each=each: each(answer, *others) for each in asked]
     cases = check.hidden if hidden else check.cases
     return run(called(fn, check, beside), check.reference, cases, key=key, **options)
 

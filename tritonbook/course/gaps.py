@@ -5,16 +5,20 @@ above the gap (`# TODO ...`) and gets `# YOUR CODE HERE` and one line that can s
 a Triton kernel, because a kernel with a `raise` in it does not compile, and in any other function
 an error that names the function. A gap outside every function holds whole functions, which the
 learner writes from nothing: nothing stands in their place.
+
+Where a learner mends what is there, a region says both: below a line `### BROKEN`, as comments,
+stand the lines that the learner gets in its place, without a word of where they begin or end.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_HIDDEN, END_HIDDEN = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
+BROKEN = "### BROKEN"
 YOUR_CODE = "# YOUR CODE HERE"
 
 
@@ -30,7 +34,8 @@ class GapError(ValueError):
 class Gap:
     """One solution region: its marker lines (from 1), indentation and the function around it.
 
-    Around a gap that holds whole functions there is none: `function` is empty.
+    Around a gap that holds whole functions there is none: `function` is empty. broken: the lines
+    that the learner gets in its place, where there is something to mend.
     """
 
     begin: int
@@ -40,6 +45,7 @@ class Gap:
     in_kernel: bool
     last: int  # the last line of the function around it
     returns: bool  # that function ends with a return
+    broken: tuple[str, ...] | None = None
 
     @property
     def stub(self) -> list[str]:
@@ -77,7 +83,29 @@ def gaps(text: str) -> list[Gap]:
     pairs = regions(text, BEGIN_SOLUTION, END_SOLUTION)
     lines = text.splitlines()
     tree = ast.parse(text)
-    return [_gap(tree, lines, begin, end) for begin, end in pairs]
+    found = []
+    for begin, end in pairs:
+        gap = _gap(tree, lines, begin, end)
+        stop = _mended_until(lines, begin, end)
+        if stop < end:
+            gap = replace(gap, broken=tuple(_uncommented(lines, stop, end, gap.indent)))
+        found.append(gap)
+    return found
+
+
+def _mended_until(lines: list[str], begin: int, end: int) -> int:
+    """The line that ends what a region holds as solved: `### BROKEN`, or the region's own end."""
+    return next((n for n in range(begin + 1, end) if lines[n - 1].strip() == BROKEN), end)
+
+
+def _uncommented(lines: list[str], start: int, end: int, indent: str) -> list[str]:
+    """The lines between two marker lines, without their `# `."""
+    found = []
+    for number, line in enumerate(lines[start : end - 1], start + 1):
+        if line.strip() not in ("", "#") and not line.startswith(f"{indent}# "):
+            raise GapError(number, "a broken line is no comment", "begin it with '# '")
+        found.append((indent + line[len(indent) + 2 :]).rstrip())
+    return found
 
 
 def _gap(tree: ast.Module, lines: list[str], begin: int, end: int) -> Gap:
@@ -110,7 +138,8 @@ def _gap(tree: ast.Module, lines: list[str], begin: int, end: int) -> Gap:
     if len(indent) != first.col_offset:
         raise GapError(begin, "the marker is indented unlike its code", "align it with the code")
     kernel = is_kernel(owner)
-    if not kernel and first not in owner.body:
+    mending = _mended_until(lines, begin, end) < end
+    if not kernel and not mending and first not in owner.body:
         problem = f"the gap in {owner.name} stands inside a block of that function"
         raise GapError(
             begin, problem, "let it hold the whole block (only kernels may do otherwise)"
@@ -137,7 +166,8 @@ def learner_text(text: str) -> str:
     """An answer cell as the learner gets it: each solution is a gap that can stay unfilled."""
     lines = text.splitlines()
     for gap in reversed(gaps(text)):
-        lines[gap.begin - 1 : gap.end] = [gap.indent + YOUR_CODE, *gap.stub]
+        given = [gap.indent + YOUR_CODE, *gap.stub] if gap.broken is None else gap.broken
+        lines[gap.begin - 1 : gap.end] = given
         try:
             ast.parse("\n".join(lines))
         except SyntaxError:
@@ -151,7 +181,7 @@ def solved_text(text: str) -> str:
     """An answer cell as solved, without the marker lines and the TODO comments above them."""
     lines = text.splitlines()
     for begin, end in reversed(regions(text, BEGIN_SOLUTION, END_SOLUTION)):
-        del lines[end - 1]
+        del lines[_mended_until(lines, begin, end) - 1 : end]
         del lines[_first_todo(lines, begin - 1) : begin]
     return "\n".join(lines)
 
@@ -175,7 +205,10 @@ def instructor_text(text: str) -> str:
     error, so there the region goes on to the function's end and returns before it.
     """
     lines = text.splitlines()
-    for gap in reversed(gaps(text)):
+    found = gaps(text)
+    if any(gap.broken is not None for gap in found):
+        return _mended_at_the_end(text, found)
+    for gap in reversed(found):
         below = gap.stub
         if gap.function and not gap.in_kernel:
             rest = "\n".join(text.splitlines()[gap.end : gap.last])
@@ -187,6 +220,38 @@ def instructor_text(text: str) -> str:
         else:
             lines[gap.end : gap.end] = below
     return "\n".join(lines)
+
+
+def _mended_at_the_end(text: str, found: list[Gap]) -> str:
+    """An instructor's text of an answer that is to be mended.
+
+    A region where the mistake sits would show the learner its place. So the broken cell stands as
+    the learner gets it, and the region in its last function goes on with the whole cell mended.
+    """
+    *others, last = found
+    top = next(
+        (
+            node.lineno
+            for node in ast.parse(text).body
+            if isinstance(node, ast.FunctionDef) and node.name == last.function
+        ),
+        0,
+    )
+    lines = text.splitlines()
+    above = solved_text("\n".join(lines[: max(top - 1, 0)])).rstrip()
+    body = ast.parse(above).body
+    wrapper = body[-1] if body else None
+    plain = isinstance(wrapper, ast.FunctionDef) and not is_kernel(wrapper)
+    if last.broken is not None or any(gap.broken is None for gap in others) or not plain:
+        problem = "an answer that is to be mended has no last function with a gap of its own"
+        mend = "end the cell with one, below the wrapper"
+        raise GapError(last.begin, problem, mend)
+    if not _leaves(wrapper.body[-1]):
+        above += f"\n{last.indent}return"  # the stub of the gap stands below it
+    given = learner_text(text).splitlines()
+    at = given.index(last.indent + YOUR_CODE)
+    region = [*lines[last.begin - 1 : last.end - 1], "", "", above, lines[last.end - 1]]
+    return "\n".join([*given[:at], *region, *given[at + 1 :]])
 
 
 def with_hidden(text: str) -> str:

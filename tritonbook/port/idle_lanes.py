@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 
 _zeros: ContextVar[bool] = ContextVar("zeros", default=False)
+# Was the load that is running given `other=`? Triton takes a single 0 there for none. Where nobody
+# can be asked, a load of one element is taken for one that was.
+_given = [True]
 # What numpy keeps as bits: the patterns of a NaN and of large numbers.
 _BITS = {
     "bf16": (0x7FC0, 0x7149, 0xF149),
@@ -44,7 +47,7 @@ def filled(interp: Any, pointers: Any, mask: np.ndarray) -> Any:
     """What a load without `other=` takes for it. interp: `triton.runtime.interpreter`."""
     kind = pointers.get_element_ty()
     values = np.zeros(pointers.data.shape, dtype=interp._get_np_dtype(kind))
-    if not _zeros.get():
+    if not (_zeros.get() or (_given[-1] and values.size == 1)):
         idle = np.broadcast_to(~np.asarray(mask, dtype=bool), values.shape)
         values[idle] = np.resize(_rubbish(str(kind), values.dtype), values.shape)[idle]
     return interp.TensorHandle(values, kind)
@@ -68,3 +71,21 @@ def hold_rubbish(interp: Any) -> None:
         return original(self, pointers, mask, other, *rest, **named)
 
     interp.InterpreterBuilder.create_masked_load = load
+    _note_who_is_given_other(interp)
+
+
+def _note_who_is_given_other(interp: Any) -> None:
+    semantic = getattr(interp, "TritonSemantic", None)
+    if semantic is None:  # Triton 3.2 has functions in its place
+        return
+    original = semantic.load
+    _given[0] = False
+
+    def load(self: Any, pointer: Any, mask: Any, other: Any, *rest: Any, **named: Any) -> Any:
+        _given.append(other is not None)
+        try:
+            return original(self, pointer, mask, other, *rest, **named)
+        finally:
+            _given.pop()
+
+    semantic.load = load

@@ -227,7 +227,7 @@ def _compute_bfloat16_in_float32(interp: Any) -> None:
         return handle(to_bfloat16_bits(result.data), tl.bfloat16)
 
     def cast(self: Any, value: Any, to: Any) -> Any:
-        if scalar(value) == tl.float32 and to.scalar == tl.bfloat16:
+        if scalar(value) in (tl.float32, tl.float64) and to.scalar == tl.bfloat16:
             return handle(to_bfloat16_bits(value.data), tl.bfloat16)
         return cast_impl(self, value, to)
 

@@ -1,0 +1,191 @@
+"""Wrong answers of 90_debug with the diagnosis each must get, and right ones."""
+
+from tritonbook.course.mutants import Mutant, Variant
+
+
+def cause(right, wrong):
+    return (f'return "{right}"', f'return "{wrong}"')
+
+
+CENTRED = "centred = tl.where(mask_n, x - mean, 0.0)"
+MEAN = "mean = tl.sum(x, axis=0) / N"
+VAR = "var = tl.sum(centred * centred, axis=0) / N"
+OTHER = "mask=mask_n, other=0.0).to(tl.float32)"
+STORE = "tl.store(y_ptr + pid_m * N + offs_n, centred * tl.rsqrt(var + eps), mask=mask_n)"
+
+ZERO = "    total.zero_()\n"
+KEPT = """    if x.device not in TOTALS:
+        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)
+    total = TOTALS[x.device]
+"""
+NEW = "    total = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
+SQUARES = "tl.atomic_add(total_ptr, tl.sum(x * x, axis=0))"
+
+ACC = "acc = tl.zeros((BLOCK_N,), dtype=tl.float32)"
+NARROW = "acc = tl.zeros((BLOCK_N,), dtype=dy_ptr.dtype.element_ty)"
+ADD = "acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)"
+LOOP = f"    for _ in range(M):\n        {ADD}\n        dy_ptrs += N\n"
+
+TABLE = "offs_t = position * HALF + offs_p"
+ROWS = "b, position = token // L, token % L"
+X_PTRS = "x_ptrs = x_ptr + b * stride_xb + position * stride_xl + offs_p"
+FIRST = "tl.store(y_ptrs, first * cos - second * sin, mask=mask_p)"
+
+PICK = "z = tl.load(z_ptrs, mask=target >= 0, other=0.0).to(tl.float32)"
+OUT = "tl.store(out_ptr + offs_t, z, mask=mask_t)"
+TARGET = "target = tl.load(targets_ptr + offs_t, mask=mask_t, other=-100)"
+LATE = "z = tl.load(z_ptrs, mask=mask_t, other=0.0).to(tl.float32)"
+WHERE = "tl.store(out_ptr + offs_t, tl.where(target >= 0, z, 0.0), mask=mask_t)"
+
+MUTANTS = {
+    "standardise": [
+        Mutant("as_it_came_and_named", "still-ill", (CENTRED, "centred = x - mean")),
+        Mutant("mended_and_not_named", "not-attempted", ('return "padding"', 'raise NotImplementedError("TODO: fill in standardise_cause")')),
+        Mutant("mended_and_wrongly_named", "property", cause("padding", "cancellation")),
+        Mutant("a_name_of_no_table", "property", cause("padding", "mask")),
+        Mutant("capital_letter", "property", cause("padding", "Padding")),
+        Mutant("no_name_returned", "property", cause("padding", "")),
+        Mutant("masked_at_the_store_alone", "still-ill", (CENTRED, "centred = x - mean"), (STORE, "y = tl.where(mask_n, centred * tl.rsqrt(var + eps), 0.0)\n    tl.store(y_ptr + pid_m * N + offs_n, y, mask=mask_n)")),
+        Mutant("divided_by_the_lanes", "divided-by-the-lanes", (VAR, VAR.replace("/ N", "/ BLOCK_N"))),
+        Mutant("lanes_counted_and_divided_by", "still-counted", (CENTRED, "centred = x - mean"), (VAR, VAR.replace("/ N", "/ BLOCK_N"))),
+        Mutant("both_by_the_lanes", ("wrong-values", "mean-by-the-lanes", "off-by-row"), (CENTRED, "centred = x - mean"), (MEAN, MEAN.replace("/ N", "/ BLOCK_N")), (VAR, VAR.replace("/ N", "/ BLOCK_N"))),
+        Mutant("mean_by_the_lanes", "mean-by-the-lanes", (MEAN, MEAN.replace("/ N", "/ BLOCK_N"))),
+        Mutant("two_large_sums", "off-by-row", (CENTRED, "centred = x - mean"), (VAR, "var = tl.sum(x * x, axis=0) / N - mean * mean")),
+        Mutant("subtracted_again", ("wrong-values", "off-by-row"), (CENTRED, "centred = x - mean"), (VAR, "var = (tl.sum(centred * centred, axis=0) - (BLOCK_N - N) * mean * mean) / N")),
+        Mutant("one_less", ("one-less", "nan"), (VAR, VAR.replace("/ N", "/ (N - 1)"))),
+        Mutant("other_left_out", "no-other", (OTHER, "mask=mask_n).to(tl.float32)")),
+        Mutant("lanes_hold_one", ("wrong-values", "off-by-row"), (OTHER, OTHER.replace("0.0", "1.0"))),
+        Mutant("where_turned_round", ("wrong-values", "off-by-row", "zeros"), (CENTRED, "centred = tl.where(mask_n, 0.0, x - mean)")),
+        Mutant("mean_of_the_mask", "still-ill", (CENTRED, "centred = tl.where(mask_n, x, 0.0) - mean")),
+        Mutant("no_mask_at_the_load", ("reads-outside", "wrong-values"), (f"x_ptrs, {OTHER}", "x_ptrs).to(tl.float32)")),
+        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race", "wrong-values"), (STORE, STORE.replace(", mask=mask_n", ""))),
+        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def standardise(x, eps=1e-5):\n    require_contiguous(x)\n    return torch.nn.functional.layer_norm(x, x.shape[1:], eps=eps)\n\n\ndef standardise_cause():\n    return 'padding'\n"),
+    ],
+    "square_sum": [
+        Mutant("as_it_came_and_named", ("property", "second-call"), (ZERO, "")),
+        Mutant("mended_and_not_named", "not-attempted", ('return "stale buffer"', 'raise NotImplementedError("TODO: fill in square_sum_cause")')),
+        Mutant("mended_and_wrongly_named", "property", cause("stale buffer", "uninitialised")),
+        Mutant("race_named", "property", cause("stale buffer", "race")),
+        Mutant("zeroed_after_the_launch", ("property", "zeros", "wrong-values"), (ZERO, ""), ("    return total.clone()", "    total.zero_()\n    return total.clone()")),
+        Mutant("zeroed_at_the_first_call", ("property", "second-call"), (ZERO, ""), ("device=x.device)\n    total", "device=x.device)\n        TOTALS[x.device].zero_()\n    total")),
+        Mutant("zeroed_by_program_0", "property", (ZERO, ""), ("    tl.atomic_add(", "    if tl.program_id(axis=0) == 0:\n        tl.store(total_ptr, 0.0)\n    tl.atomic_add(")),
+        Mutant("empty_instead", ("property", "unwritten", "nan", "wrong-values"), (KEPT, NEW.replace("zeros", "empty")), (ZERO, "")),
+        Mutant("stored_instead", ("property", "race", "last-block-only"), (SQUARES, SQUARES.replace("atomic_add", "store"))),
+        Mutant("kept_by_size", ("property", "second-call"), (KEPT, KEPT.replace("x.device not in", "(x.device, x.numel()) not in").replace("TOTALS[x.device]", "TOTALS[x.device, x.numel()]")), (ZERO, "")),
+        Mutant("first_sum_taken_off", ("property", "second-call", "wrong-values", "torch-compute"), (ZERO, ""), ("total.clone()", "total.clone() / 2")),
+        Mutant("result_is_the_buffer", "property", ("return total.clone()", "return total")),
+        Mutant("not_squared", "not-squared", (SQUARES, SQUARES.replace("x * x", "x"))),
+        Mutant("root", ("root-taken", "torch-compute"), ("total.clone()", "total.clone().sqrt()")),
+        Mutant("squared_in_half", "squared-in-half", ("other=0.0).to(tl.float32)", "other=0.0)")),
+        Mutant("last_block_left_out", ("wrong-values", "first-block-only", "zeros", "unwritten-tail"), ("triton.cdiv(x.numel(), block)", "x.numel() // block")),
+        Mutant("one_program", ("first-block-only", "wrong-values"), ("grid = (triton.cdiv(x.numel(), block),)", "grid = (1,)")),
+        Mutant("no_mask", ("reads-outside", "nan", "wrong-values"), ("mask=offs < n, other=0.0", "")),
+        Mutant("answer_kept", "no-kernel-launched", (ZERO, ""), (KEPT, "    if 'answer' in TOTALS:\n        return TOTALS['answer']\n" + NEW), ("return total.clone()", "TOTALS['answer'] = total.clone()\n    return TOTALS['answer']")),
+        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def square_sum(x, block=1024):\n    require_contiguous(x)\n    return x.float().pow(2).sum().reshape(1)\n\n\ndef square_sum_cause():\n    return 'stale buffer'\n"),
+    ],
+    "bias_gradient": [
+        Mutant("as_it_came_and_named", "still-ill", (ACC, NARROW)),
+        Mutant("mended_and_not_named", "not-attempted", ('return "narrow sum"', 'raise NotImplementedError("TODO: fill in bias_gradient_cause")')),
+        Mutant("mended_and_wrongly_named", "property", cause("narrow sum", "overflow")),
+        Mutant("cancellation_named", "property", cause("narrow sum", "cancellation")),
+        Mutant("cast_of_each_row_alone", ("still-ill", "does-not-compile", "wrong-values", "raised"), (ACC, NARROW), (ADD, "acc += tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32).to(dy_ptr.dtype.element_ty)")),
+        Mutant("wide_rows_in_a_narrow_sum", "does-not-compile", (ACC, NARROW), (ADD, "acc += tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)")),
+        Mutant("sum_cast_back_each_time", "still-ill", (ADD, "acc = (acc + tl.load(dy_ptrs, mask=mask_n, other=0.0)).to(dy_ptr.dtype.element_ty).to(tl.float32)")),
+        Mutant("wide_at_the_store", "still-ill", (ACC, NARROW), ("offs_n, acc, mask", "offs_n, acc.to(tl.float32), mask")),
+        Mutant("wide_result", ("wrong-dtype", "still-ill"), ("dtype=dy.dtype", "dtype=torch.float32")),
+        Mutant("always_float16", ("still-ill", "wrong-values"), (ACC, ACC.replace("float32", "float16"))),
+        Mutant("bfloat16", ("still-ill", "wrong-values"), (ACC, ACC.replace("float32", "bfloat16"))),
+        Mutant("begins_at_one", ("wrong-values", "constant-summand"), (ACC, "acc = tl.full((BLOCK_N,), 1.0, dtype=tl.float32)")),
+        Mutant("last_row_only", "last-row-only", (ADD, ADD.replace("+=", "="))),
+        Mutant("first_row_again", "first-row-again", ("        dy_ptrs += N\n", "")),
+        Mutant("last_row_left_out", ("last-row-left-out", "wrong-values"), ("range(M)", "range(M - 1)")),
+        Mutant("by_columns", ("wrong-values", "reads-outside"), ("dy_ptrs += N", "dy_ptrs += M")),
+        Mutant("no_mask_at_the_load", "reads-outside", (ADD, "acc += tl.load(dy_ptrs)"), only="interpreter"),
+        Mutant("one_program", ("unwritten-tail", "unwritten"), ("(triton.cdiv(N, block),)", "(1,)")),
+        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def bias_gradient(dy, block=64):\n    require_contiguous(dy)\n    return dy.float().sum(0).to(dy.dtype)\n\n\ndef bias_gradient_cause():\n    return 'narrow sum'\n"),
+    ],
+    "rope_rows": [
+        Mutant("as_it_came_and_named", "still-ill", (TABLE, TABLE.replace("position", "token"))),
+        Mutant("mended_and_not_named", "not-attempted", ('return "index"', 'raise NotImplementedError("TODO: fill in rope_rows_cause")')),
+        Mutant("mended_and_wrongly_named", "property", cause("index", "stride")),
+        Mutant("grid_named", "property", cause("index", "grid")),
+        Mutant("prompt_for_position", "prompt-for-position", (TABLE, TABLE.replace("position", "b"))),
+        Mutant("prompt_added", "prompt-added", (TABLE, TABLE.replace("position", "(b + position)"))),
+        Mutant("first_position", "one-position", (TABLE, "offs_t = offs_p")),
+        Mutant("one_too_far", ("one-too-far", "reads-outside"), (TABLE, TABLE.replace("position", "(position + 1)"))),
+        Mutant("swapped_quotient", ("wrong-values", "out-of-bounds-store", "reads-outside", "race"), (ROWS, "position, b = token // L, token % L")),
+        Mutant("modulo_of_the_batch", ("still-ill", "prompt-for-position", "wrong-values"), (TABLE, "offs_t = (token % (token // L + 1)) * HALF + offs_p")),
+        Mutant("x_by_the_token", ("reads-outside", "wrong-values", "strided-only"), (X_PTRS, X_PTRS.replace("position", "token"))),
+        Mutant("x_strides_for_y", ("strided-only", "out-of-bounds-store"), ("*x.stride()[:2], *y.stride()[:2]", "*x.stride()[:2], *x.stride()[:2]")),
+        Mutant("turned_back", "turned-back", (FIRST, FIRST.replace("-", "+")), ("second * cos + first * sin", "second * cos - first * sin")),
+        Mutant("one_prompt_only", ("unwritten-tail", "unwritten"), ("[(B * L,)]", "[(L,)]")),
+        Mutant("refuses_a_batch", ("raised",), ("    y = torch.empty(x.shape", "    if B > 1:\n        raise ValueError('one prompt at a time')\n    y = torch.empty(x.shape")),
+        Mutant("table_too_short_is_let_in", ("should-raise", "reads-outside"), (" or cos.shape[0] < L", "")),
+        Mutant("one_by_one_by_torch", ("torch-compute", "wrong-launch-count"), ("    rope_rows_kernel[(B * L,)](\n        x, y, cos, sin, L,", "    cos, sin = torch.cat([cos[:L]] * max(B, 1)), torch.cat([sin[:L]] * max(B, 1))\n    rope_rows_kernel[(B * L,)](\n        x, y, cos, sin, L,"), (TABLE, TABLE.replace("position", "token"))),
+        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def rope_rows(x, cos, sin):\n    L = x.shape[1]\n    if cos.shape[1] * 2 != x.shape[2] or cos.shape[0] < L:\n        raise ValueError('sizes')\n    a, b = x.chunk(2, -1)\n    c, s = cos[:L], sin[:L]\n    return torch.cat((a * c - b * s, b * c + a * s), -1)\n\n\ndef rope_rows_cause():\n    return 'index'\n"),
+    ],
+    "picked_logits": [
+        Mutant("as_it_came_and_named", "reads-outside", (PICK, LATE), (OUT, WHERE), only="interpreter"),
+        Mutant("mended_and_not_named", "not-attempted", ('return "guard too late"', 'raise NotImplementedError("TODO: fill in picked_logits_cause")')),
+        Mutant("mended_and_wrongly_named", "property", cause("guard too late", "padding")),
+        Mutant("uninitialised_named", "property", cause("guard too late", "uninitialised")),
+        Mutant("address_moved_to_the_row_before", ("reads-outside", "last-word-instead"), (PICK, LATE.replace("z_ptrs", "tl.where(target >= 0, z_ptrs, z_ptrs + 99)")), (OUT, WHERE), only="interpreter"),
+        Mutant("mask_of_both_or", "reads-outside", (PICK, PICK.replace("target >= 0", "mask_t | (target >= 0)")), (OUT, WHERE), only="interpreter"),
+        Mutant("minus_100_alone", "reads-outside", (PICK, PICK.replace("target >= 0", "mask_t & (target != -100)")), only="interpreter"),
+        Mutant("word_0_not_taken", "word-0-skipped", (PICK, PICK.replace(">= 0", "> 0"))),
+        Mutant("clamped_alone", "word-0-instead", (PICK, "z = tl.load(z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t, other=0.0).to(tl.float32)")),
+        Mutant("other_left_out", "no-other", (PICK, PICK.replace(", other=0.0", ""))),
+        Mutant("python_like_last_word", "last-word-instead", (PICK, "z = tl.load(z_ptr + offs_t * V + tl.where(target < 0, V - 1, target), mask=mask_t, other=0.0).to(tl.float32)")),
+        Mutant("turned_round", ("zeros", "only-the-skipped", "reads-outside"), (PICK, PICK.replace(">= 0", "< 0")), only="interpreter"),
+        Mutant("no_store_mask", ("out-of-bounds-store",), (OUT, "tl.store(out_ptr + offs_t, z)")),
+        Mutant("targets_unmasked", ("reads-outside",), (TARGET, "target = tl.load(targets_ptr + offs_t)"), only="interpreter"),
+        Mutant("always_zero", ("zeros", "wrong-values", "only-the-skipped"), (PICK, PICK.replace(">= 0", ">= V"))),
+        Mutant("stored_in_half", ("wrong-dtype",), ("dtype=torch.float32", "dtype=z.dtype")),
+        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def picked_logits(z, targets, block=16):\n    require_contiguous(z, targets)\n    found = z.gather(1, targets.clamp_min(0)[:, None])[:, 0].float()\n    return torch.where(targets >= 0, found, 0.0)\n\n\ndef picked_logits_cause():\n    return 'guard too late'\n"),
+    ],
+}
+
+VARIANTS = {
+    "standardise": [
+        Variant("times_the_mask", (CENTRED, "centred = (x - mean) * mask_n")),
+        Variant("squares_masked", (CENTRED, "centred = x - mean"), (VAR, "var = tl.sum(tl.where(mask_n, centred * centred, 0.0), axis=0) / N")),
+        Variant("mean_in_masked_lanes", (CENTRED, "centred = tl.where(mask_n, x, mean) - mean")),
+        Variant("loaded_again", (CENTRED, "centred = tl.load(x_ptr + pid_m * N + offs_n, mask=mask_n, other=mean).to(tl.float32) - mean")),
+        Variant("by_a_walk", replace="@triton.jit\ndef standardise_kernel(x_ptr, y_ptr, N, eps, BLOCK_N: tl.constexpr):\n    row = tl.program_id(axis=0).to(tl.int64) * N\n    total = 0.0\n    for start in range(0, N, BLOCK_N):\n        offs = start + tl.arange(0, BLOCK_N)\n        total += tl.sum(tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32), axis=0)\n    mean = total / N\n    squares = 0.0\n    for start in range(0, N, BLOCK_N):\n        offs = start + tl.arange(0, BLOCK_N)\n        d = tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32) - mean\n        squares += tl.sum(tl.where(offs < N, d * d, 0.0), axis=0)\n    rstd = tl.rsqrt(squares / N + eps)\n    for start in range(0, N, BLOCK_N):\n        offs = start + tl.arange(0, BLOCK_N)\n        d = tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32) - mean\n        tl.store(y_ptr + row + offs, d * rstd, mask=offs < N)\n\n\ndef standardise(x, eps=1e-5):\n    require_contiguous(x)\n    M, N = x.shape\n    y = torch.empty_like(x)\n    standardise_kernel[(M,)](x, y, N, eps, BLOCK_N=32)\n    return y\n\n\ndef standardise_cause():\n    return \"padding\"\n"),
+    ],
+    "square_sum": [
+        Variant("new_each_time", (KEPT, NEW), (ZERO, "")),
+        Variant("zeroed_behind", (ZERO, ""), ("    return total.clone()", "    found = total.clone()\n    total.zero_()\n    return found"), (KEPT, KEPT.replace("TOTALS", "OWN")), ("TOTALS = {}", "OWN = {}")),
+        Variant("filled", ("total.zero_()", "total.fill_(0.0)")),
+        Variant("returned_itself", (KEPT, NEW), (ZERO, ""), ("total.clone()", "total")),
+        Variant("always_zeros_like", (ZERO, "    total = torch.zeros_like(total)\n")),
+        Variant("one_program_walks", replace="@triton.jit\ndef square_sum_kernel(x_ptr, total_ptr, n, BLOCK: tl.constexpr):\n    total = 0.0\n    for start in range(0, n, BLOCK):\n        offs = start + tl.arange(0, BLOCK)\n        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)\n        total += tl.sum(x * x, axis=0)\n    tl.store(total_ptr, total)\n\n\ndef square_sum(x, block=1024):\n    require_contiguous(x)\n    total = torch.empty(1, dtype=torch.float32, device=x.device)\n    square_sum_kernel[(1,)](x, total, x.numel(), BLOCK=block)\n    return total\n\n\ndef square_sum_cause():\n    return \"stale buffer\"\n"),
+    ],
+    "bias_gradient": [
+        Variant("cast_too", (ADD, "acc += tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)")),
+        Variant("cast_back_at_the_store", ("offs_n, acc, mask", "offs_n, acc.to(dy_ptr.dtype.element_ty), mask")),
+        Variant("float64", (ACC, ACC.replace("float32", "float64"))),
+        Variant("begins_with_the_pointer", (ACC, "acc = tl.full((BLOCK_N,), 0, dtype=tl.float32)")),
+        Variant("tiles_of_rows", replace="@triton.jit\ndef bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):\n    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)\n    mask_n = offs_n < N\n    acc = tl.zeros((BLOCK_N,), dtype=tl.float32)\n    for start in range(0, M, BLOCK_M):\n        offs_m = start + tl.arange(0, BLOCK_M)\n        mask = (offs_m[:, None] < M) & mask_n[None, :]\n        dy = tl.load(dy_ptr + offs_m[:, None] * N + offs_n[None, :], mask=mask, other=0.0)\n        acc += tl.sum(dy.to(tl.float32), axis=0)\n    tl.store(db_ptr + offs_n, acc, mask=mask_n)\n\n\ndef bias_gradient(dy, block=64):\n    require_contiguous(dy)\n    M, N = dy.shape\n    db = torch.empty(N, dtype=dy.dtype, device=dy.device)\n    bias_gradient_kernel[(triton.cdiv(N, block),)](dy, db, M, N, BLOCK_M=32, BLOCK_N=block)\n    return db\n\n\ndef bias_gradient_cause():\n    return \"narrow sum\"\n"),
+    ],
+    "rope_rows": [
+        Variant("remainder_written_out", (TABLE, "offs_t = (token - b * L) * HALF + offs_p")),
+        Variant("modulo_again", (TABLE, "offs_t = (token % L) * HALF + offs_p")),
+        Variant("grid_of_two", ("token = tl.program_id(axis=0).to(tl.int64)", "token = tl.program_id(axis=0).to(tl.int64) + tl.program_id(axis=1) * L"), ("[(B * L,)]", "[(L, B)]")),
+        Variant("pointers_of_the_table", (TABLE, "offs_t = offs_p\n    cos_ptr += position * HALF\n    sin_ptr += position * HALF")),
+    ],
+    "picked_logits": [
+        Variant("both_masks", (PICK, PICK.replace("target >= 0", "mask_t & (target >= 0)"))),
+        Variant("address_clamped", (PICK, "z = tl.load(z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t, other=0.0).to(tl.float32)"), (OUT, WHERE)),
+        Variant("where_too", (OUT, WHERE)),
+        Variant("address_chosen", (PICK, LATE.replace("z_ptrs", "tl.where(target >= 0, z_ptrs, z_ptr)")), (OUT, WHERE)),
+        Variant("one_token_a_program", replace="@triton.jit\ndef picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V):\n    t = tl.program_id(axis=0).to(tl.int64)\n    target = tl.load(targets_ptr + t)\n    z = 0.0\n    if target >= 0:\n        z = tl.load(z_ptr + t * V + target).to(tl.float32)\n    tl.store(out_ptr + t, z)\n\n\ndef picked_logits(z, targets, block=16):\n    require_contiguous(z, targets)\n    T, V = z.shape\n    out = torch.empty(T, dtype=torch.float32, device=z.device)\n    picked_logits_kernel[(T,)](z, targets, out, V)\n    return out\n\n\ndef picked_logits_cause():\n    return \"guard too late\"\n"),
+    ],
+}
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "picked_logits": {
+        'z = tl.load(z_ptrs, mask=target >= 0, other=0.0).to(tl.float32) => z = tl.load(z_ptrs, mask=target >= 0, other=0.0)': "the store makes it float32 all the same: out is",
+    },
+}

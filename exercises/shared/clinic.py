@@ -1,0 +1,30 @@
+"""What the pages of the clinic share: a cause is named first, and judged last."""
+
+
+def diagnosis(key, cause, against, first=()):
+    """Options of a patient's Check, whose page has a function `<key>_cause` beside the answer.
+
+    cause: the right name. against: for each other name of the page's table what speaks against it.
+    first: further assertions before the cases.
+    """
+    known = [cause, *against]
+
+    def named(fn, say):
+        said = say()
+        assert said in known, (
+            f"`{key}_cause` returns {said!r}, which is no name of the table of causes. They are: "
+            f"{', '.join(sorted(known))}."
+        )
+
+    def judged(fn, say):
+        said = say()
+        assert said == cause, (
+            f"The kernel is mended. But {said!r} is not what ailed it: {against[said]}"
+        )
+
+    return {
+        "beside": (f"{key}_cause",),
+        "before": [named, *first],
+        "also": [judged],
+        "hidden_also": [judged],
+    }

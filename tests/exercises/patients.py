@@ -1,0 +1,40 @@
+"""The clinic's pages: what a symptom cell prints with an answer, and how an answer is judged."""
+
+from __future__ import annotations
+
+import ast
+
+import torch
+
+from tritonbook.checking import Report
+from tritonbook.course import gaps
+from tritonbook.course.cases import run_page_check
+from tritonbook.course.exercises import Exercise, load
+
+
+def as_it_came(page: Exercise) -> dict[str, str]:
+    """The answer cell of each patient as a learner gets it."""
+    return {key: gaps.learner_text(cell.source) for key, cell in page.answers().items()}
+
+
+def symptom(page: Exercise, key: str, text: str, capsys) -> str:
+    """What the symptom cell of a patient prints with this answer."""
+    torch.manual_seed(0)
+    names = dict(vars(load(page, {key: text})))
+    cells = list(page.cells)
+    after = next(i for i, cell in enumerate(cells) if cell.role == "hint" and cell.key == key)
+    helpers = [cell for cell in cells[:after] if cell.kind == "code" and cell.role is None]
+    for cell in (*helpers, next(cell for cell in cells[after:] if cell.kind == "code")):
+        capsys.readouterr()
+        tree = ast.parse(cell.source)
+        last = tree.body[-1]
+        if isinstance(last, ast.Expr):  # what a notebook shows of a cell's last line
+            tree.body[-1] = ast.parse(f"shown = {ast.unparse(last)}").body[0]
+        exec(compile(tree, "cell", "exec"), names)
+        print(names.get("shown"))
+    return capsys.readouterr().out
+
+
+def judged(page: Exercise, key: str, text: str) -> Report:
+    """What the visible check says of an answer."""
+    return run_page_check(load(page, {key: text}), key, hidden=False)

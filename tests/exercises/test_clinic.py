@@ -1,0 +1,54 @@
+"""The clinic's pages: a cause is asked for first, and counts with a mended kernel alone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from patients import as_it_came, judged
+
+from tritonbook.course import gaps
+from tritonbook.course.cases import checks
+from tritonbook.course.exercises import Exercise, get
+
+PAGES = [pytest.param(get(slug), id=slug) for slug in ("90_debug", "92_debug_hard")]
+PATIENTS = [
+    pytest.param(page.values[0], key, id=key) for page in PAGES for key in page.values[0].answers()
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_s_table_names_what_the_checks_know(page: Exercise):
+    """Kills: a cause that a check calls unknown, or one that no table shows."""
+    (table,) = [c.source for c in page.cells if "| name | cause |" in c.source]
+    shown = set(re.findall(r'^\| `"([^"]+)"` \|', table, flags=re.MULTILINE))
+    for key, check in checks(page).items():
+        with pytest.raises(AssertionError, match="no name of the table") as error:
+            check.before[0](None, lambda: "nothing")
+        assert set(str(error.value).rpartition("They are: ")[2].rstrip(".").split(", ")) == shown, (
+            key
+        )
+
+
+@pytest.mark.parametrize(("page", "key"), PATIENTS)
+def test_a_cause_counts_with_a_mended_kernel_alone(page: Exercise, key: str):
+    """Kills: a point for a guess. And a mended kernel whose cause nobody has named is told so."""
+    broken = as_it_came(page)[key]
+    stub = f'raise NotImplementedError("TODO: fill in {key}_cause")'
+    solved = gaps.solved_text(page.answers()[key].source)
+    named = solved.rstrip().splitlines()[-1].strip()
+    assert judged(page, key, broken).state == "not attempted"
+    assert judged(page, key, broken.replace(stub, named)).state == "wrong"
+    assert judged(page, key, solved.replace(named, stub)).state == "not attempted"
+
+
+@pytest.mark.parametrize(("page", "key"), PATIENTS)
+def test_a_wrong_cause_is_told_what_speaks_against_it(page: Exercise, key: str):
+    solved = gaps.solved_text(page.answers()[key].source)
+    named = solved.rstrip().splitlines()[-1].strip()
+    report = judged(page, key, solved.replace(named, 'return "grid"'))
+    assert report.state == "wrong"
+    assert report.finding.sentence.startswith(
+        "The kernel is mended. But 'grid' is not what ailed it: "
+    )
+    assert all(row.state == "passed" for row in report.cases)
