@@ -217,17 +217,14 @@ DERIVED = {
     "24_mlp_one_kernel": (115_200, 2.5),
     "31_op_library": (12, 54_000),
     "40_rope": (8_192, 0.057, 8),
-    "41_flash_attention": (6_144, 0.42),
+    "41_flash_attention": (6_144, 0.54),
     "42_flash_gqa": (62, 524_288, 4),
     "43_flash_backward": (10_240, 4.5),
-    "44_llama_block": (1_376_256, 2.92),
+    "44_llama_block": (1_376_256, 2.85),
     "45_llama_decode_train": (5.545, 12_800),
     "50_split_kv_decode": (134.2, 25_600, 33),
-<<<<<<< HEAD
     "51_int_matmul": (4.125, 32_768, 133_144, 200),
-=======
     "52_moe_grouped": (9, 16_384, 16),
->>>>>>> q52
     "53_scan": (16_000, 32_768, 131_072, 16_384),
     "54_linear_cross_entropy": (1051, 65.7, 24_000),
     "55_sampling": (8_000, 208_000, 2),
@@ -272,12 +269,11 @@ LEFT = {
         "table": torch.randperm(7, device=DEVICE).view(1, 7).to(torch.int32),
         "lengths": torch.tensor([100], device=DEVICE, dtype=torch.int32),
     },
-<<<<<<< HEAD
     "51_int_matmul": {
         "w": torch.empty(64, 128),
         "packed": torch.empty(64, 64, dtype=torch.int8),
         "scales": torch.empty(64, 1, dtype=torch.float16),
-=======
+    },
     "52_moe_grouped": {
         "one_token": (
             torch.randn(1, 32, device=DEVICE),
@@ -286,7 +282,6 @@ LEFT = {
             torch.tensor([0, 0, 0, 1, 1, 1, 2, 2, 2], device=DEVICE, dtype=torch.int32),
             2,
         ),
->>>>>>> q52
     },
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
