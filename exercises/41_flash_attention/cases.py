@@ -47,6 +47,12 @@ def keys_of(pick):
     return wrong
 
 
+def keys_of_the_first_tiles(q, k, v, block=16):
+    """As many tiles of keys as there are tiles of queries."""
+    keys = -(-q.shape[2] // block) * block
+    return tiled_ref(q, k[:, :, :keys], v[:, :, :keys])
+
+
 def all_nan(q, k, v, causal=False):
     """NaN everywhere, where no score is so large that it could have come of an overflow."""
     o, lse = attention_ref(q, k, v, causal)
@@ -76,11 +82,17 @@ TILED_MISTAKES = {
     ),
     "first-tile-only": (
         keys_of(lambda n, block: slice(0, block)),
-        "Only the first tile counts. How many keys are there? They are dimension 2 of k.",
+        "Only the first tile counts. How many keys are there? They are dimension 2 of k. Or does "
+        "`return` stand inside the loop?",
+    ),
+    "tiles-of-queries-counted": (
+        keys_of_the_first_tiles,
+        "The walk has as many tiles as the queries need. It is a walk over keys, dimension 2 of k.",
     ),
     "nothing-added": (
         lambda q, k, v, block=16: 0 * q,
-        "The result is 0 everywhere: nothing is ever added to acc.",
+        "The result is 0 everywhere: nothing is ever added to acc, or the factor is applied to it. "
+        "The factor, 0 in the first tile, is for what was there before.",
     ),
     "sum-of-everything": (
         in_tiles_of_16(without("sum of all", 16, None)),
@@ -126,6 +138,7 @@ def torch_case(note, B, H, Lq, Lk, D, block=16, **more):
 TILED_CASES = [
     torch_case("one tile", 1, 2, 5, 16, 8),
     torch_case("three tiles and a rest", 1, 2, 20, 50, 8),
+    torch_case("tiles of five", 1, 1, 4, 18, 8, block=5),
     torch_case("scores that grow", 2, 1, 9, 70, 16, values=growing(3.0)),
     torch_case("large scores that grow", 1, 1, 9, 70, 16, values=growing(2000.0)),
     torch_case("large scores, the largest in the middle", 1, 2, 6, 80, 8, values=hill(2000.0)),
@@ -244,6 +257,10 @@ def other_heads(names, step):
     return other_arguments(change)
 
 
+def zero_from_D_on(x):
+    return torch.where((torch.arange(x.shape[2]) < x.shape[3])[:, None], x, 0.0)
+
+
 ADDRESS_MISTAKES = {
     f"{what.replace(' ', '-')}-of-head-times-{step}": (
         other_heads(names, {"0": lambda L, D: 0, "L": lambda L, D: L, "D": lambda L, D: D}[step]),
@@ -257,6 +274,11 @@ ADDRESS_MISTAKES = {
     "rows-one-apart": (
         other_arguments(lambda q, k, v, causal: (q, in_steps(k, 1, 1), in_steps(v, 1, 1), causal)),
         "The rows of K and V are read one element apart. A row has D elements: cols * D.",
+    ),
+    "keys-masked-by-D": (
+        other_arguments(lambda q, k, v, causal: (q, zero_from_D_on(k), zero_from_D_on(v), causal)),
+        "Rows of K and V from number D on are never loaded. Their mask compares the key's number "
+        "with L.",
     ),
 }
 

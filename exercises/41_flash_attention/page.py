@@ -32,7 +32,7 @@ setup()
 # heads of D = 128 and L = 16,384 tokens that is 8.6 billion scores: 17 GB in half precision, beside
 # 0.5 GB for Q, K, V and O together. Operator by operator, PyTorch writes S, reads it for the
 # softmax, writes P and reads P. That is 69 GB, over 20 ms at 3,000 GB/s. Both products together are
-# 4.4 trillion operations, 7 ms at 650 TFLOP/s.
+# 4.4 trillion operations, 6 ms at 700 TFLOP/s.
 #
 # *Flash attention* (Dao and others, 2022) never writes S. One program takes a tile of queries and
 # walks over the keys, tile by tile. The scores of one tile live in registers. They are gone when
@@ -64,15 +64,15 @@ pictures("flash_attention").draw_running_max([0.5, -1.0, 1.2, 0.0, 2.5, 0.3, 3.5
 #
 # <details><summary>Answer</summary>
 #
-# No. m never grows after the first tile, all factors are 1, and the mistake stays hidden. It shows
+# No. m never grows after the first tile, all later factors are 1, and the mistake stays hidden. It shows
 # in rows whose maximum comes late. The check has such keys.
 #
 # </details>
 #
 # ## Task 1. In plain torch
 #
-# First without a kernel, about 12 lines: attention over tiles of `block` keys, with all queries at
-# once. There is no mask. Any torch operation is allowed, but no tensor with all scores: the check
+# First without a kernel, about 12 lines: attention over tiles of `block` keys, all queries at once,
+# no mask. Any torch operation is allowed, but no tensor with all scores: the check
 # watches the size of everything you make.
 
 # %% tags=["answer"] key="attention_tiled_torch"
@@ -202,7 +202,8 @@ draw_tile_walk(queries=160, keys=160, block_m=32, block_n=32)
 # | `lse` | (B, H, L), contiguous, new | float32 | log of the sum of $e^{s}$ over the keys of a query |
 #
 # - `lse` (*log-sum-exp*) is all that a backward pass needs to know about the softmax: m + log(l),
-#   in natural logarithms. `LN_2` is there to come back from base 2.
+#   in natural logarithms. `LN_2` brings you back from base 2, and kernels can see it.
+#   `LOG2_E` is for the wrapper.
 # - Anything else raises ValueError: `require_heads` does it.
 # - A causal program reads no tile of keys that lies wholly above the diagonal.
 
@@ -235,8 +236,8 @@ def attention_tile(q):
 # %% [markdown]
 # ## Task 2. A blank page
 #
-# Write all of it: the kernel (about 30 lines) and the rest of the wrapper (5 lines). Its loop is
-# your torch loop, with the four names of the worked kernel. Masks are needed where L is not a
+# Write all of it: the kernel (about 30 lines) and the rest of the wrapper (5 lines). The kernel's loop
+# is your torch loop, with the names of the worked kernel. Masks are needed where L is not a
 # multiple of the tile. `attention_tile(q)` gives the tile as keyword arguments for the launch.
 
 # %% tags=["answer"] key="flash_fwd"
@@ -320,7 +321,7 @@ def flash_fwd(q, k, v, causal=True):
 #     # tiles k and v, with zeros past the end
 #     # scores, minus infinity where a query does not see a key
 #     # the four updates
-# # o: acc over l_i. lse: from m_i and l_i, which are in base 2
+# # o: acc over l_i. lse: from l_i, a plain sum, and m_i, which is in base 2
 # ```
 #
 # The wrapper's grid is `(tiles of queries, B * H)`, and its last argument `**attention_tile(q)`.
@@ -341,8 +342,7 @@ for causal in (False, True):
     print(f"causal={causal}: {rows} rows of k")
 
 # %% [markdown]
-# This is why tiles of queries should be large: with 128 queries to a tile, K and V are read once
-# for every 128 queries.
+# So tiles of queries should be large: with 128, K and V are read once for every 128 queries.
 #
 # ## Memory as L grows
 #
@@ -401,7 +401,7 @@ timed = bench(
 )
 
 # %% [markdown]
-# Guess. An H100 copies about 3,000 GB/s and multiplies large matrices at about 650 TFLOP/s.
+# Guess. An H100 copies about 3,000 GB/s and multiplies large matrices at about 700 TFLOP/s.
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -426,8 +426,9 @@ predict(
 #
 # **Bytes.** 32 + 64 rows of 16 × 4 bytes: 6,144.
 #
-# **flash_fwd.** 275e9 operations at 650 TFLOP/s are 0.42 ms, the floor. Kernels stay above it,
-# because the exponentials take turns with the products.
+# **flash_fwd.** 275e9 operations at 700 TFLOP/s are 0.39 ms, the floor. Each of the 0.54e9 scores
+# needs an exponential too. An H100's 132 multiprocessors make 16 a clock each, 3.7e12 a second in
+# all: 0.15 ms. If they take turns with the products, 0.54. Masks, maxima and sums come on top.
 #
 # </details>
 
@@ -435,10 +436,10 @@ predict(
 timed
 
 # %% [markdown]
-# **Read the table.** The first row pays for the scores: 2.15 GB, written and read three times, 12.9 GB
-# in all, 4.3 ms at 3,000 GB/s.
-# FlashAttention-2 was written for the GPU before the H100, cuDNN for the H100. What cuDNN has left
-# of your kernel's time is the subject of the next page.
+# **Read the table.** `flash_fwd` needs a tenth of the time of the first row. The scores alone cost
+# that row 4.3 ms, half of its time: 2.15 GB, written and read three times, are 12.9 GB, at 3,000 GB/s.
+# FlashAttention-2 was written for the GPU before the H100, cuDNN for the H100. cuDNN needs two thirds
+# of your kernel's time. A part of that third you win back on the next page.
 #
 # What did the compiler make of it? `facts` compiles for an A100 without one. *Spills* must be 0:
 # registers that do not fit go to memory, and the loop waits for them. The products must run on

@@ -29,6 +29,7 @@ from ..shared.attention import (
     scores_ref,
     softmax_of,
     with_lse,
+    without,
 )
 from .page import attention_tile
 
@@ -61,6 +62,14 @@ def bounds_with(full=None, end=None, seen=None, clamp=True):
         )
 
     return wrong
+
+
+def bounds_at_most_queries(first, last, Lq, Lk, causal, BLOCK_N):
+    few, many = (
+        max(0, min(Lq, position + 1 + Lk - Lq))
+        for position in ((first, last) if causal else (Lq - 1, Lq - 1))
+    )
+    return few // BLOCK_N * BLOCK_N, many
 
 
 BOUNDS_MISTAKES = {
@@ -115,6 +124,10 @@ BOUNDS_MISTAKES = {
         bounds_with(full=lambda few, many, Lk, N: few // N),
         "`full` is a number of keys here and below. This counts tiles: multiply by BLOCK_N.",
     ),
+    "full-one-key-too-many": (
+        bounds_with(full=lambda few, many, Lk, N: min(Lk, few + 1) // N * N),
+        "`full` counts one key too many for the first query: it sees i + 1 + Lk - Lq keys.",
+    ),
     "full-rounded-up": (
         bounds_with(full=lambda few, many, Lk, N: -(-few // N) * N),
         "`full` is rounded up. In its last tile the first query does not see all keys: round down.",
@@ -139,6 +152,23 @@ BOUNDS_MISTAKES = {
         "A negative number of keys: with more queries than keys the first ones see nothing. At "
         "least 0.",
     ),
+    "at-most-the-queries": (
+        bounds_at_most_queries,
+        "Both are numbers of keys: at most Lk. Here they are at most Lq.",
+    ),
+    "nothing-at-all": (
+        lambda first, last, Lq, Lk, causal, N: (
+            (0, 0) if causal else bounds_ref(first, last, Lq, Lk, causal, N)
+        ),
+        "Both are always 0, as min(0, ...) is. Between 0 and Lk lies max(0, min(Lk, ...)).",
+    ),
+    "first-still-causal": (
+        lambda first, last, Lq, Lk, causal, N: (
+            bounds_ref(first, last, Lq, Lk, True, N)[0],
+            bounds_ref(first, last, Lq, Lk, causal, N)[1],
+        ),
+        "Without causal the first query too sees all keys, and `full` goes by it.",
+    ),
     "in-the-other-order": (
         lambda *given: bounds_ref(*given)[::-1],
         "The pair is (full, end); full comes first.",
@@ -157,9 +187,10 @@ BOUNDS_CASES = [
     bounds_case("the last tile, past the last query", 64, 127, 70, 70, BLOCK_N=32),
     bounds_case("more queries than keys", 0, 31, 36, 22),
     bounds_case("a tile that sees nothing", 0, 7, 40, 9),
-    bounds_case("a first query just before the end of a tile", 30, 45, 160, 160),
+    bounds_case("a first query just before the end of a tile", 30, 61, 160, 160),
     bounds_case("every key seen, a ragged end", 0, 31, 64, 100, False, 32),
     bounds_case("every key seen, whole tiles", 0, 31, 64, 96, False, 32),
+    bounds_case("every key seen, more queries than keys", 0, 31, 50, 20, False),
     bounds_case("one query of a long text", 0, 15, 1, 40),
 ]
 HIDDEN_BOUNDS_CASES = [
@@ -219,6 +250,11 @@ class Program:
 
     def full(self, position, causal=None):
         return self.seen(position, causal) // self.tile.N * self.tile.N
+
+    @property
+    def mirrored(self):
+        """The number of the tile counted from the last one."""
+        return -(-self.Lq * self.group // self.tile.M) - 1 - self.pid
 
     @property
     def first(self):
@@ -295,6 +331,26 @@ def phase_mistakes(tile, empty):
         "end-of-the-first-row": of(
             "The walk of a program ends where its first row ends. Its last row sees the most keys.",
             end=lambda it: it.seen(it.first),
+        ),
+        "last-is-the-width": of(
+            "The last query of the tile is number first + BLOCK_M - 1. bounds is given the tile's "
+            "width for it.",
+            end=lambda it: it.seen(it.position * 0 + it.tile.M),
+        ),
+        "bounds-of-another-tile": of(
+            "The bounds are those of tile program_id(0). The programs take the tiles from the last "
+            "one on: this one's is `pid_m`.",
+            full=lambda it: it.full(it.mirrored * it.tile.M // it.group),
+            end=lambda it: it.seen((it.mirrored * it.tile.M + it.tile.M - 1) // it.group),
+        ),
+        "limit-of-the-first-tile": of(
+            "limit goes by the row of the tile, 0 to BLOCK_M - 1, as if each tile were the first "
+            "one: it is a matter of positions in the text.",
+            limit=lambda it: (
+                it.row % it.tile.M // it.group + 1 + it.offset
+                if it.causal
+                else it.seen(it.position)
+            ),
         ),
         "bounds-in-tiles": of(
             "bounds wants the first and the last query of the tile. This gives it the number of "
@@ -498,9 +554,29 @@ def lse_by_rows(q, k, v, causal=False, scale=None):
     return o, group.transpose(2, 3).reshape(B, H, Lq)
 
 
+def scale_mistakes(tile):
+    """Those of a scale that comes late, when m has it already."""
+    return {
+        "maximum-scaled-in-p": (
+            without("scaled p", tile.N),
+            "m_new is scaled when it is subtracted, and scaled again with the difference: s * "
+            "qk_scale - m_new.",
+        ),
+        "factor-scaled": (
+            without("scaled alpha", tile.N),
+            "The factor is exp2(m_i - m_new), without qk_scale: both are scaled already.",
+        ),
+        "maximum-scaled-again": (
+            without("scaled m", tile.N),
+            "The old m is scaled again in every step. Only the largest score of this tile takes "
+            "qk_scale: m_i has it already.",
+        ),
+    }
+
+
 def of_two_phases(tile):
     known = kernel_mistakes(tile, careless_softmax_of, START)
-    return phase_mistakes(tile, careless_softmax_of) | known
+    return phase_mistakes(tile, careless_softmax_of) | scale_mistakes(tile) | known
 
 
 def of_gqa(tile):
@@ -658,23 +734,27 @@ def hands_on(group):
 
     Values cannot tell: a full tile that is masked too is right, and slower.
     """
-    B, H, L, D = 1, 4, 70, 16
 
     def hands_on_the_bounds(fn):
+        of_one_length(fn, torch.float32, 70, True)
+        for causal in (True, False):  # where BLOCK_M is not BLOCK_N
+            of_one_length(fn, torch.float16, 300 // group, causal)
+
+    def of_one_length(fn, dtype, L, causal):
         seen = []
 
         def noting(attend, q, k_ptr, v_ptr, full, end, *rest):
             seen.append((int(full), int(end)))
             return attend(q, k_ptr, v_ptr, full, end, *rest)
 
-        q, k = torch.randn(B, H, L, D), torch.randn(B, H // group, L, D)
-        with_attend(fn, noting, q, k, k, True)
+        q, k = (torch.randn(1, heads, L, 16).to(dtype) for heads in (group, 1))
+        with_attend(fn, noting, q, k, k, causal)
         if not seen:
             return
-        tile = tile_of(torch.float32, L * group)
+        tile = tile_of(dtype, L * group)
         for first in range(0, L * group, tile.M):
             full, end = bounds_ref(
-                first // group, (first + tile.M - 1) // group, L, L, True, tile.N
+                first // group, (first + tile.M - 1) // group, L, L, causal, tile.N
             )
             given = [pair for pair in seen if pair[1] == end]
             assert given, (

@@ -39,6 +39,14 @@ def sums_of_columns(o, do):
     return tiles.reshape(-1, 32, 32).sum(1).flatten()[:rows].reshape(o.shape[:3])
 
 
+def sums_of_tiles(o, do):
+    """Each row of a tile of 32 rows gets the sum of them all."""
+    delta = (o * do).sum(dim=-1).flatten()
+    tiles = torch.nn.functional.pad(delta, (0, -len(delta) % 32)).view(-1, 32)
+    sums = tiles.sum(dim=1, keepdim=True).expand_as(tiles)
+    return sums.flatten()[: len(delta)].view(o.shape[:3])
+
+
 def rows_a_tile_apart(o, do):
     """Row m read from offset m * BLOCK_D on."""
     rows, D = o.shape[:3].numel(), o.shape[3]
@@ -72,6 +80,10 @@ DELTA_SUSPECTS = {
     "summed-over-rows": (
         sums_of_columns,
         "Each tile was summed over its rows. Delta has one number for each row: sum over d.",
+    ),
+    "summed-over-the-tile": (
+        sums_of_tiles,
+        "Each tile was summed as a whole. Delta has one number for each row: axis=1.",
     ),
     "rows-a-tile-apart": (
         rows_a_tile_apart,
@@ -487,6 +499,11 @@ def of_ds(like, who):
             like(ds=lambda t: t.p * (t.dp - t.lse[..., None])),
             f"{who}: lse was subtracted from dP instead of delta.",
         ),
+        "dp-transposed": (
+            like(dp=lambda t: turned_over(t.v @ t.do.mT, t)),
+            f"{who}: the tile of dP is transposed against that of P: rows and columns are queries "
+            "and keys in both, in one order.",
+        ),
         "dp-from-k": (
             like(dp=lambda t: t.do @ t.k.mT),
             f"{who}: dP is made from k. It is dO times V.",
@@ -500,6 +517,12 @@ def of_ds(like, who):
             f"{who}: the sign is wrong. dS is P (dP - delta).",
         ),
     }
+
+
+def turned_over(transposed, t):
+    """A tile with keys down and queries across, where it runs: both sides are equal."""
+    square = transposed.shape[-1] == transposed.shape[-2]
+    return transposed if square else torch.full_like(t.p, NEVER)
 
 
 def fits(square, other):
@@ -653,6 +676,10 @@ DQ_SUSPECTS = (
             dq_like(stale=("k", "v")),
             "dQ: each round takes the first tile of k and v. Load from `start` on.",
         ),
+        "walk-begins-at-first": (
+            dq_like(walk=lambda w: range(w.first, w.end, w.size)),
+            "dQ: the walk begins at the number of the first query. It begins at key 0.",
+        ),
         "mask-not-moved": (
             dq_like(seen=lambda t: t.cols - t.start < t.limit),
             "dQ: the mask is the first tile's in each round. Of a tile that begins at `start` a "
@@ -693,6 +720,11 @@ DKDV_SUSPECTS = (
         "one-key-too-many": (
             dkdv_like(seen=lambda t: t.rows >= t.since - 1),
             "dK and dV: each key is seen by one query too many, the one before `since`.",
+        ),
+        "mask-upside-down-with-its-own": (
+            dkdv_like(seen=lambda t: t.rows <= t.since),
+            "dK and dV: the comparison with `since` is upside down. Queries see key j from "
+            "`since[j]` on.",
         ),
         "mask-upside-down": (
             dkdv_like(seen=lambda t: t.rows < t.since),
@@ -883,6 +915,28 @@ def asks_for_exact_products(answer):
 
 
 # --- cases of both kernels
+
+
+def never_above_the_diagonal(what, later, gradients, mine):
+    """NaN where no query sees a key: 0 times NaN would show in a program that comes near it.
+
+    later: the tensor that gets NaN, and where. mine: the rows of the gradients that it is far from.
+    """
+
+    def stays_below(fn):
+        generator = torch.Generator().manual_seed(3)
+        made = torch.randn(4, 1, 1, 64, 16, generator=generator).to(DEVICE).unbind(0)
+        do, q, k, v = made
+        name, rows = later
+        {"v": v, "do": do}[name][:, :, rows] = float("nan")
+        lse, delta = torch.ones(2, 1, 1, 64, device=DEVICE).unbind(0)
+        found = fn(do, q, k, v, lse, delta, True, tile=SMALL)
+        found = found if isinstance(found, tuple) else (found,)
+        assert all(bool(x[:, :, mine].isfinite().all()) for x in found), (
+            f"{gradients} come out as NaN where {name} holds NaN far above the diagonal. {what}"
+        )
+
+    return stays_below
 
 
 def close_enough(dtype):
@@ -1123,7 +1177,15 @@ CHECKS = {
         launches=1,
         tolerance=close_enough,
         mistakes=DQ_SUSPECTS,
-        also=[asks_for_exact_products],
+        also=[
+            asks_for_exact_products,
+            never_above_the_diagonal(
+                "A program's walk ends at `end`: none of its queries sees a key from there on.",
+                ("v", slice(32, None)),
+                "The first queries' dq",
+                slice(16),
+            ),
+        ],
     ),
     "flash_bwd_dkdv": Check(
         dkdv_ref,
@@ -1133,7 +1195,15 @@ CHECKS = {
         launches=1,
         tolerance=close_enough,
         mistakes=DKDV_SUSPECTS,
-        also=[asks_for_exact_products],
+        also=[
+            asks_for_exact_products,
+            never_above_the_diagonal(
+                "A program's walk begins at `begin`: no query before that sees its keys.",
+                ("do", slice(32)),
+                "The last keys' dk and dv",
+                slice(48, None),
+            ),
+        ],
     ),
     "flash_attention": Check(
         gradients_ref,

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Flash attention, backwards
-#   minutes: 55
+#   minutes: 60
 #   stretch: 10
 #   needs: interpreter
 #   requires: [42_flash_gqa]
@@ -63,7 +63,7 @@ setup()
 #
 # $$dQ = \mathrm{scale}\cdot dS\,K \qquad dK = \mathrm{scale}\cdot dS^TQ$$
 #
-# Is it right? Here is one head in PyTorch, against autograd:
+# Here is one head in PyTorch, against autograd:
 
 
 # %%
@@ -244,8 +244,8 @@ check(attention_delta)
 pictures("flash_backward").draw_owners(tiles=5)
 
 # %% [markdown]
-# In the dQ kernel a program owns a tile of queries and walks along the keys. In the dK/dV kernel it owns
-# a tile of keys and walks down the queries.
+# In the dQ kernel a program owns a tile of queries and walks along the keys, to the diagonal. In the dK/dV
+# kernel it owns a tile of keys and walks down the queries, from the diagonal on.
 #
 # Both compute the tiles of P. In return each result has one owner, who adds it up in registers and
 # stores it once. A single kernel would have to add its shares of dQ to memory with atomics: two products
@@ -549,9 +549,8 @@ predict(
 timed
 
 # %% [markdown]
-# **Read it.** On the H100 the ratio is 4.1: on the way back there is no running maximum and nothing to
-# rescale. FlashAttention-2 has five products for your seven, and takes 1.13 times as long. It was
-# written for the A100.
+# **Read it.** On the H100 the ratio is 4.1, not 4.5: on the way back nothing is rescaled. FlashAttention-2
+# has five products for your seven, and takes 1.13 times as long. It was written for the A100.
 #
 # ## Stretch: into autograd
 #

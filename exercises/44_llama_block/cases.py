@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import torch
 
 from tritonbook.checking import Check, case
+from tritonbook.port.dispatch import DispatchMode
 
 from ..shared.llama import (
     ATTENTION_MISTAKES,
@@ -64,6 +65,43 @@ def _layer_from_ops(fn):
 
 def _attention_by_kernels(fn):
     only_products(fn, ATTENTION)
+
+
+def _heads_as_they_lie(fn):
+    """Nothing is copied on the way to `rope`, and o may lie head by head in memory."""
+    if "ops" not in inspect.signature(fn).parameters:
+        return
+
+    class Watch(DispatchMode):
+        copies, turned = 0, False
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.copies += not self.turned and func.name().startswith("aten::clone")
+            return func(*args, **(kwargs or {}))
+
+    watch = Watch()
+
+    def rope(*given, **options):
+        watch.turned = True
+        return MINE.rope(*given, **options)
+
+    def head_by_head(*given, **options):
+        o, lse = MINE.flash_gqa(*given, **options)
+        return o.contiguous(), lse
+
+    others = {"rope": rope, "flash_gqa": head_by_head}
+    try:
+        with watch:
+            fn(*drawn(ATTENTION), ops=SimpleNamespace(**(vars(MINE) | others)))
+    except RuntimeError as error:
+        raise AssertionError(
+            "With an attention whose o lies head by head in memory, as PyTorch's, it raises "
+            f"RuntimeError: {error}. `.reshape` copies where a view cannot be had."
+        ) from error
+    assert not watch.copies, (
+        "Something is copied before the turn (`contiguous`, `clone` or `reshape`). Views of the "
+        "product are enough: the kernels take strides."
+    )
 
 
 def _layer_by_kernels(fn):
@@ -203,7 +241,7 @@ CHECKS = {
         allow=(*PRODUCTS, *KERNELS_WORK),
         tolerance=close_enough,
         mistakes=ATTENTION_MISTAKES,
-        also=[_attention_by_kernels, _attention_from_ops],
+        also=[_attention_by_kernels, _attention_from_ops, _heads_as_they_lie],
     ),
     "llama_block": Check(
         block_ref,

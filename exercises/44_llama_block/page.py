@@ -136,7 +136,7 @@ def plain_layer(x, state, cos, sin):
 # %% [markdown]
 # **What torch may do in your layer:** products (`@`, `torch.addmm`), a sum with the residual, and views. The
 # products are cuBLAS's, and page 20 showed how hard it is to beat. All else comes out of your four kernels. The
-# check refuses any other operator.
+# check refuses any other operator, and copies of q, k and v.
 #
 # ## Task 1. The half with attention
 #
@@ -395,7 +395,7 @@ timed = bench(
 )
 
 # %% [markdown]
-# Guess. An H100 does about 680 TFLOP/s in a large product, and moves about 3,000 GB/s. And which of the four,
+# Guess. An H100 does about 700 TFLOP/s in a large product, and moves about 3,000 GB/s. And which of the four,
 # taken back, costs most?
 
 # %% tags=["predict"]
@@ -422,8 +422,8 @@ predict(
 # **Bytes.** 3 × 8 × 14336 × 4 = 1,376,256.
 #
 # **Milliseconds.** The five matrices hold 4096 × (6144 + 4096 + 3 × 14336) = 218 million weights.
-# With 4,096 tokens that is 2 × 218e6 × 4096 = 1.79e12 operations. Attention adds 0.07e12. At 680 TFLOP/s: 2.73
-# ms. Two norms, the turn and the gate move 134 + 84 + 352 = 570 MB, 0.19 ms more: 2.92. An H100 took 3.00.
+# With 4,096 tokens that is 2 × 218e6 × 4096 = 1.79e12 operations. Attention adds 0.07e12. At 700 TFLOP/s: 2.66
+# ms. Two norms, the turn and the gate move 134 + 84 + 352 = 570 MB, 0.19 ms more: 2.85. An H100 took 3.00.
 #
 # **What costs most, taken back?** Count the bytes. The matrix behind `silu_mul` has 4096 × 14336 numbers, 117 MB.
 # Your kernel moves three of them. PyTorch moves five: silu reads one and writes one, the product reads two and
@@ -439,7 +439,7 @@ timed
 timed.plot()
 
 # %% [markdown]
-# **Read it.** On the H100 your layer takes 3.00 ms, PyTorch's operators 3.31. The five products alone need 2.63
+# **Read it.** On the H100 your layer takes 3.00 ms, PyTorch's operators 3.31. The five products alone need 2.56
 # at the rate above, so no kernel of yours can halve a layer. What you save lies between the products: numbers that
 # are not written to memory only to be read again.
 #

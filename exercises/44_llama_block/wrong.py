@@ -62,6 +62,9 @@ MUTANTS = {
         Mutant("torch_norm", "property", (NORMED, "    " + TORCH_NORM.format("x", "norm_attn") + "\n")),
         Mutant("kernels_by_their_own_names", "property", (TURN, TURN.replace("ops.rope", "rope"))),
         Mutant("norm_by_its_own_name", "property", (NORMED, NORMED.replace("ops.rmsnorm", "rmsnorm"))),
+        Mutant("heads_copied", "property", (SPLIT, SPLIT.replace("parts.split", "parts.contiguous().split"))),
+        Mutant("queries_and_keys_copied", "property", (TURN, "    q, k = ops.rope(q.clone(), k.clone(), cos, sin)\n")),
+        Mutant("o_viewed", "property", (ROWS, ROWS.replace("reshape", "view"))),
         Mutant("attends_twice", "property", (ATTEND, ATTEND + ATTEND)),
     ],
     "llama_block": [

@@ -123,8 +123,8 @@ DECODE_MISTAKES = {
         read=lambda position, L: slice(0, position + L - 1),
     ),
     "written-at-the-start": _(
-        "Each step writes to the beginning of the cache, over what was there. Write from "
-        "`position` on.",
+        "What earlier steps wrote is lost: each step writes to the beginning of the cache, or not "
+        "into the cache at all but into a tensor of its own. Write into it, from `position` on.",
         places=lambda position, L: slice(0, L),
     ),
     "nothing-written": _(
@@ -188,6 +188,11 @@ def _gate_with(derivative):
     return wrong
 
 
+def silu_mul_backward_by(dhidden, gate, up, s):
+    """The formulas of the page with another s."""
+    return dhidden * up * (s + gate * s * (1 - s)), dhidden * gate * s
+
+
 GATE_MISTAKES = {
     "results-swapped": (
         lambda *a: silu_mul_backward_ref(*a)[::-1],
@@ -208,6 +213,25 @@ GATE_MISTAKES = {
     "derivative-of-the-sigmoid": (
         _gate_with(lambda g, s: s * (1 - s)),
         "This has the derivative of the sigmoid. It wants that of g × sigmoid(g).",
+    ),
+    "sigmoid-of-minus": (
+        lambda d, g, u: silu_mul_backward_by(d, g, u, torch.sigmoid(-g)),
+        "s is the sigmoid of −gate: it has exp(−gate) below the line. `tl.sigmoid(gate)`.",
+    ),
+    "sigmoid-of-up": (
+        lambda d, g, u: silu_mul_backward_by(d, g, u, torch.sigmoid(u)),
+        "s is the sigmoid of up. It is that of gate.",
+    ),
+    "silu-for-s": (
+        lambda d, g, u: silu_mul_backward_by(d, g, u, g * torch.sigmoid(g)),
+        "s is the SiLU, gate × sigmoid(gate). In the formulas s is the sigmoid alone.",
+    ),
+    "brackets-missing": (
+        lambda d, g, u: (
+            d * u * torch.sigmoid(g) + g * torch.sigmoid(g) * (1 - torch.sigmoid(g)),
+            silu_mul_backward_ref(d, g, u)[1],
+        ),
+        "The brackets around s + g s (1 - s) are missing: dhidden × up multiplies both terms.",
     ),
     "silu-for-its-derivative": (
         _gate_with(lambda g, s: g * s),
@@ -257,6 +281,14 @@ GATE_MISTAKES = {
     "dup-without-the-gate": (
         lambda d, g, u: (_dgate(d, g, u), d * torch.sigmoid(g)),
         "This is dhidden × sigmoid(gate). It wants dhidden × silu(gate): the factor gate is lost.",
+    ),
+    "dup-with-up-for-gate": (
+        lambda d, g, u: (_dgate(d, g, u), d * u * torch.sigmoid(g)),
+        "This is dhidden × up × s. It wants dhidden × gate × s.",
+    ),
+    "dup-with-the-derivative": (
+        lambda d, g, u: (_dgate(d, g, u), _dgate(d, g, torch.ones_like(u))),
+        "This is dhidden times the derivative of the SiLU. It wants dhidden × silu(gate).",
     ),
     "dup-of-up": (
         lambda d, g, u: (_dgate(d, g, u), d * u),
@@ -370,6 +402,21 @@ def _fits(one, other, inputs):
 
 
 TRAIN_MISTAKES = {
+    "nothing-through-rope": (
+        _rope_with(lambda inputs, gradients: [torch.zeros_like(g) for g in gradients]),
+        "No gradient comes back to q and k. `Rope.backward` returns one value for each input, in "
+        "the order of `forward`: dq, dk, None, None. And `Rope.forward` returns a tuple.",
+    ),
+    "nothing-to-the-keys": (
+        _rope_with(
+            lambda inputs, gradients: (
+                _turned_back(inputs, gradients)[0],
+                torch.zeros_like(gradients[1]),
+            )
+        ),
+        "No gradient comes back to k. `Rope.backward` returns one value for each input, in the "
+        "order of `forward`: dq, dk, None, None.",
+    ),
     "rope-back-missing": (
         _rope_with(lambda inputs, gradients: gradients),
         "The gradients of q and k go through `Rope` as they are. They have to be turned back: "

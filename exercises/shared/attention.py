@@ -146,7 +146,9 @@ def without(part, block, work=torch.float32):
         m = total * 0 if part == "start" else torch.full_like(total, NEVER)
         for start in range(0, s.shape[-1], block):
             here = slice(start, start + block)
+            late = LOG2_E * scale_of(q, scale)  # what scales scores again that are scaled
             units = LN_2 / scale_of(q, scale) if part == "units" else 1
+            units = late if part.startswith("scaled") else units
             m, total, acc = _step(part, m, total, acc, s[..., here], v[:, :, here], units)
         divisor = {"division": 1, "each": 1, "product": 1 / total[..., None]}
         o = acc / divisor.get(part, total[..., None])
@@ -155,24 +157,30 @@ def without(part, block, work=torch.float32):
     return wrong
 
 
-_OVERFLOWS = ("maximum", "running", "start", "units", "p", "sign")
+_OVERFLOWS = ("maximum", "running", "start", "units", "p", "sign", "scaled m")
 
 
 def _step(part, m, total, acc, s, v, units):
     """One tile of the walk: the new m, l and acc."""
-    top = (s.amax() if part == "top of all" else s.amax(dim=-1)) * units
-    m_new = top if part == "running" else torch.maximum(m, top)
+    again = {part: units} if part.startswith("scaled") else {}
+    top = s.amax() if part == "top of all" else s.amax(dim=-1)
+    top = top * units if part == "units" else top
+    m_new = top if part == "running" else torch.maximum(m * again.get("scaled m", 1), top)
     m_new = torch.where(top == NEVER, m, m_new)  # a tile that no program visits
     m_new = torch.zeros_like(m) if part == "maximum" else m_new
     base = torch.where(m_new == NEVER, 0.0, m_new)
-    p = torch.exp(s - {"p": 0, "sign": -1}.get(part, 1) * base[..., None])
-    alpha = torch.exp((m - base) * (LOG2_E if part == "base" else 1))
+    p = torch.exp(s - {"p": 0, "sign": -1, "scaled p": units}.get(part, 1) * base[..., None])
+    alpha = torch.exp((m - base) * (LOG2_E if part == "base" else again.get("scaled alpha", 1)))
     alpha = torch.ones_like(alpha) if part in ("maximum", "both") else alpha
     old, old_acc = total, acc
     added = {"sum": 0 * total, "sum of all": p.sum()}.get(part, p.sum(dim=-1))
     total = (total if part == "l" else total * alpha) + added
     acc = (acc if part == "acc" else acc * alpha[..., None]) + p @ v
     visited = top != NEVER
+    if part == "l twice":
+        total = total + visited * old
+    if part == "acc twice":
+        acc = acc + visited[..., None] * old_acc
     if part == "each":
         acc = torch.where(visited[..., None], acc / total[..., None], acc)
     if part == "new l":
@@ -344,8 +352,8 @@ def method_mistakes(block: int, work=torch.float32) -> Mistakes:
         ),
         "m-starts-at-zero": (
             without("start", block, work),
-            "m starts at 0, as if a score of 0 had been seen. Where all scores are far below it, "
-            "all exponentials are 0. The largest of no scores is minus infinity.",
+            "m starts at a number (0?), as if such a score had been seen. Where all scores are far "
+            "below it, all exponentials are 0. The largest of no scores is minus infinity.",
         ),
         "no-maximum": (
             without("maximum", block, work),
@@ -363,7 +371,7 @@ def method_mistakes(block: int, work=torch.float32) -> Mistakes:
         "nothing-summed": (
             right_lse(without("sum", block)),
             "l is 0 at the end, and the result is divided by it. Each tile adds the sum of its "
-            "weights p to l.",
+            "weights p to l. The factor, 0 in the first tile, is for what was there before.",
         ),
         "sum-starts-again": (
             without("new l", block),
@@ -372,6 +380,14 @@ def method_mistakes(block: int, work=torch.float32) -> Mistakes:
         "acc-starts-again": (
             without("new acc", block),
             "acc holds what the last tile adds, alone: add to what was there, times the factor.",
+        ),
+        "sum-counted-twice": (
+            without("l twice", block),
+            "The old l is added twice, once with the factor and once without (`+=`).",
+        ),
+        "acc-counted-twice": (
+            without("acc twice", block),
+            "The old acc is added twice, once with the factor and once without (`+=`).",
         ),
         "maximum-added": (
             without("sign", block, work),
@@ -520,6 +536,29 @@ def _walks(tile: Tile, empty: Callable, start: float) -> Mistakes:
             "Only the keys of the first tile take part. Does each step take its own, from `start` "
             "on? And is `end` a number of keys, that of the tile's last query?",
         ),
+        "start-counts-steps": (
+            counted(
+                tile,
+                lambda keys, seen, walk: (
+                    _times_visited(keys, -(-walk().end // tile.N), tile.N) * (keys < seen)
+                ),
+            ),
+            "`start` counts 0, 1, 2 ... up to the number of tiles, so the tiles overlap. It is a "
+            "number of keys: range(0, end, BLOCK_N).",
+        ),
+        "start-in-steps-of-one": (
+            counted(
+                tile,
+                lambda keys, seen, walk: _times_visited(keys, walk().end, tile.N) * (keys < seen),
+            ),
+            "Each step of the walk goes on by one key, so the tiles overlap: range(0, end, "
+            "BLOCK_N).",
+        ),
+        "start-in-steps-of-queries": (
+            counted(tile, lambda keys, seen, walk: (keys % tile.M < tile.N) & (keys < seen)),
+            "The walk goes on by BLOCK_M keys, and a tile holds BLOCK_N of them: some keys are "
+            "left out.",
+        ),
         "walk-ends-causally": (
             ends_causally(tile),
             "Without causal the walk goes on to the last key. Here it ends at the tile's last "
@@ -536,6 +575,11 @@ def _walks(tile: Tile, empty: Callable, start: float) -> Mistakes:
             "Every step of the walk reads the first tile of K and V. Its rows begin at `start`.",
         ),
     } | _axes(tile)
+
+
+def _times_visited(keys, starts, width):
+    """How many of the tiles that begin at 0, 1, ... starts - 1 hold each key."""
+    return (torch.minimum(keys, starts - 1) - (keys - width).clamp(min=-1)).clamp(min=0)
 
 
 def _axes(tile: Tile) -> Mistakes:
