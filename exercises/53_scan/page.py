@@ -314,8 +314,8 @@ def gated_scan(a, b, block=2048):
 check(gated_scan)
 
 # %% [markdown]
-# **Is yours associative?** Triton's interpreter scans one lane after the other, like the loop. It forgives
-# a `then` that is not associative. A GPU groups the lanes, and does not.
+# **Is yours associative?** A GPU groups the lanes as in the first picture. So does the interpreter here:
+# a `then` that is right only one step after the other gives wrong values.
 #
 # ## Attention without a softmax
 #
