@@ -315,7 +315,7 @@ check(gated_scan)
 
 # %% [markdown]
 # **Is yours associative?** A GPU groups the lanes as in the first picture. So does the interpreter here:
-# a `then` that is right only one step after the other gives wrong values.
+# a `then` that is right only step after step gives wrong values.
 #
 # ## Attention without a softmax
 #
