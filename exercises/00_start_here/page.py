@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Start here
-#   minutes: 23
+#   minutes: 25
 #   needs: interpreter
 #   requires: []
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
