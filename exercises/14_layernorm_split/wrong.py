@@ -67,7 +67,7 @@ MUTANTS = {
     "layernorm_split": [
         Mutant("lanes_of_a_piece_in_the_merge", "first-pieces-only", ("BLOCK_S=BLOCK_S", "BLOCK_S=BLOCK_N")),
         Mutant("x_for_x_rows", "x-for-x-rows", (SCALE_LAUNCH, SCALE_LAUNCH.replace("x_rows, w", "x, w"))),
-        Mutant("rstd_not_stored", "nothing-but-nan", (f"    tl.store(row_rstd_ptr + pid_m, {RSTD})\n", "")),
+        Mutant("rstd_not_stored", ("reads-unwritten", "nothing-but-nan"), (f"    tl.store(row_rstd_ptr + pid_m, {RSTD})\n", "")),
         Mutant("sums_of_three", ("m2-summed", "averages"), (REDUCE, "m2 = tl.sum(m2, axis=0)\n    mean = tl.sum(n * mean, axis=0) / tl.sum(n, axis=0)\n    n = tl.sum(n, axis=0)")),
         Mutant("averages", ("averages", "m2-summed"), (REDUCE, "n, mean, m2 = tl.sum(n, axis=0), tl.sum(mean, axis=0) / num_splits, tl.sum(m2, axis=0)")),
         Mutant("plain_sums", "means-summed", (REDUCE, "n, mean, m2 = tl.sum(n, axis=0), tl.sum(mean, axis=0), tl.sum(m2, axis=0)")),

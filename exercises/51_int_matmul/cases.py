@@ -1,10 +1,13 @@
 """What the checks of 51_int_matmul try: cases, references, mistakes that have a name."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import torch
 import triton
 
 from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.checking.cases import arguments
+from tritonbook.checking.trial import CheckTimeout
 from tritonbook.seeing.compiled import compile_gate
 
 from ..shared import products
@@ -701,12 +704,22 @@ def programs(x, w, tile):
     return products.programs(x.shape[0], w.shape[0], tile)
 
 
+def waited_for(call):
+    """The result of a call that has a time limit of its own: that of the answer's code is not
+    meant for the compiler, which may have to be started first."""
+    with ThreadPoolExecutor(1) as other:
+        answer = other.submit(call)
+        while True:
+            try:
+                return answer.result()
+            except CheckTimeout:
+                continue
+
+
 def stays_int8(fn):
     """int8 goes into the dot: values cannot tell, as float16 holds all of int8."""
     of = PRODUCTS[1]
-    found = products.waited_for(
-        lambda: compile_gate(fn, arguments(of), of.options, arch=80, ptx=True)
-    )
+    found = waited_for(lambda: compile_gate(fn, arguments(of), of.options, arch=80, ptx=True))
     assert not found.kernels or any(".s8.s8" in kernel.ptx for kernel in found.kernels), (
         "The values are right, but compiled for an A100 no int8 goes into the tensor cores. Give "
         "`tl.dot` the tiles as they are, int8 by int8."

@@ -69,7 +69,7 @@ MUTANTS = {
         Mutant("zeroed_after_the_launch", ("property", "zeros", "wrong-values"), (ZERO, ""), ("    return total.clone()", "    total.zero_()\n    return total.clone()")),
         Mutant("zeroed_at_the_first_call", ("property", "second-call"), (ZERO, ""), ("device=x.device)\n    total", "device=x.device)\n        TOTALS[x.device].zero_()\n    total")),
         Mutant("zeroed_by_program_0", "property", (ZERO, ""), ("    tl.atomic_add(", "    if tl.program_id(axis=0) == 0:\n        tl.store(total_ptr, 0.0)\n    tl.atomic_add(")),
-        Mutant("empty_instead", ("property", "unwritten", "nan", "wrong-values"), (KEPT, NEW.replace("zeros", "empty")), (ZERO, "")),
+        Mutant("empty_instead", ("reads-unwritten", "property", "unwritten", "nan", "wrong-values"), (KEPT, NEW.replace("zeros", "empty")), (ZERO, "")),
         Mutant("stored_instead", ("property", "race", "last-block-only"), (SQUARES, SQUARES.replace("atomic_add", "store"))),
         Mutant("kept_by_size", ("property", "second-call"), (KEPT, KEPT.replace("x.device not in", "(x.device, x.numel()) not in").replace("TOTALS[x.device]", "TOTALS[x.device, x.numel()]")), (ZERO, "")),
         Mutant("first_sum_taken_off", ("property", "second-call", "wrong-values", "torch-compute"), (ZERO, ""), ("total.clone()", "total.clone() / 2")),

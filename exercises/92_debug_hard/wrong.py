@@ -90,7 +90,7 @@ MUTANTS = {
         Mutant("full_pieces_are_read", ("full-pieces-only", "wrong-values", "last-piece-left-out", "still-ill"), (ZEROS, EMPTY), ("def row_join_kernel(partials_ptr, out_ptr, num_splits, ", "def row_join_kernel(partials_ptr, out_ptr, num_splits, full, "), (JOINED, JOINED.replace("offs_s < num_splits", "offs_s < full")), ("(partials, out, num_splits, ", "(partials, out, num_splits, N // piece_size, ")),
         Mutant("out_is_zeroed_instead", "still-ill", (ZEROS, EMPTY), ("out = torch.empty(M, dtype", "out = torch.zeros(M, dtype")),
         Mutant("zero_in_a_full_piece_alone", ("still-ill", "nan"), (ZEROS, EMPTY), (IF, "    if (piece + 1) * piece_size <= N + piece_size:\n")),
-        Mutant("NaN_made_zero", ("still-ill", "wrong-values", "zeros"), (ZEROS, EMPTY), ("tl.store(out_ptr + row, tl.sum(partials, axis=0))", "total = tl.sum(partials, axis=0)\n    tl.store(out_ptr + row, tl.where(total == total, total, 0.0))")),
+        Mutant("NaN_made_zero", ("reads-unwritten", "still-ill", "wrong-values", "zeros"), (ZEROS, EMPTY), ("tl.store(out_ptr + row, tl.sum(partials, axis=0))", "total = tl.sum(partials, axis=0)\n    tl.store(out_ptr + row, tl.where(total == total, total, 0.0))")),
         Mutant("ones_instead", ("wrong-values", "constant-summand"), (ZEROS, ZEROS.replace("zeros", "ones"))),
         Mutant("kept_and_never_cleared", ("still-ill", "property", "wrong-values", "nan"), (ZEROS, ZEROS.replace("zeros", "empty").replace("(M, num_splits)", "(M * 2, num_splits)"))),
         Mutant("piece_mask_forgotten", ("wrong-values", "full-pieces-only", "last-piece-left-out"), (MASK, "mask = offs_n + BLOCK_N <= N")),
