@@ -71,17 +71,6 @@ def test_a_page_of_the_clinic_may_have_six_patients(course):
     assert any("tasks: 7, and 6 is the most" in sentence for sentence in problems)
 
 
-def test_a_page_within_its_budget_leaves_the_list(course, monkeypatch):
-    """Kills: a list of pages still to be rewritten that never shrinks."""
-    monkeypatch.setattr(budget, "PENDING", ("17_twice",))
-    assert said(course) == [
-        "17_twice/page.py, line 1: the page is within its budget; take it off PENDING in "
-        "tritonbook/build/budget.py."
-    ]
-    course.edit(IDEA, "word " * 1400)
-    assert said(course) == []
-
-
 def test_a_blank_page_has_a_budget_of_its_own(course):
     """Kills: a whole kernel that counts as a gap, or one that may be as long as it likes."""
     gap = "### BEGIN SOLUTION\ndef helper(x):\n{body}    return x\n### END SOLUTION\n\n\n"
