@@ -75,6 +75,20 @@ def test_a_single_lane_that_is_given_0_holds_0():
     assert out.tolist()[1:] == [5, 6] and (out[0] != 0 or triton.__version__ < "3.4")
 
 
+@triton.jit
+def single_kernel(out_ptr, n):
+    i = tl.program_id(0)
+    tl.store(out_ptr + i, 7, mask=i < n)
+    tl.atomic_add(out_ptr + i, 1, mask=i < n)
+
+
+def test_a_single_lane_that_is_off_stores_nothing():
+    """Kills: a mask of one lane that is off, taken for none (Triton up to 3.4)."""
+    out = torch.zeros(3, dtype=torch.int32)
+    single_kernel[(3,)](out, 2)
+    assert out.tolist() == [8, 8, 0]
+
+
 def test_a_meter_changes_nothing_of_it():
     unseen = str(launched(torch.float32))
     with meter():

@@ -38,6 +38,7 @@ def install_interpreter_fixes() -> None:
       under this name only.
     - names imported from `triton.language` (`from triton.language import load`) stay what they are
       outside kernels, and a kernel that sees no module called `triton.language` is refused.
+    - Triton up to 3.4 takes the mask of a single lane that is off for no mask, and stores.
     - lanes that a mask switches off hold zeros where no `other=` fills them (see `idle_lanes`).
     - `tl.associative_scan` and `tl.reduce` take one lane after the other (see `lane_trees`).
     - Python's `max` and `min` of a tile: the compiler takes them for tl.maximum and tl.minimum.
@@ -68,6 +69,7 @@ def install_interpreter_fixes() -> None:
     combine_in_trees(interp)
     _patch_language_once_a_launch(interp)
     _let_constants_meet_tiles()
+    _let_a_single_lane_be_off()
     _keep_what_was_written(interp.FunctionRewriter)
     _compute_bfloat16_in_float32(interp)
     trace_interpreted_kernels()
@@ -183,6 +185,16 @@ def _let_constants_meet_tiles() -> None:
                 setattr(tl.constexpr, name, unwrapping(getattr(tl.constexpr, name)))
     for name in ("__gt__", "__ge__", "__lt__", "__le__", "__eq__", "__ne__"):
         setattr(tl.constexpr, name, unwrapping(getattr(tl.constexpr, name)))
+
+
+def _let_a_single_lane_be_off() -> None:
+    from triton.language import semantic
+
+    for name in ("_store_legacy", "atom_red_typechecking_impl"):
+        if name in vars(semantic):  # later versions ask for None themselves
+            text = inspect.getsource(getattr(semantic, name))
+            text = text.replace("if not mask:", "if mask is None:")
+            exec(compile(text, semantic.__file__, "exec"), vars(semantic))
 
 
 def _allow_runtime_loop_bounds(interp: Any) -> None:
