@@ -75,6 +75,9 @@ VARIANTS = {
 }
 
 EQUIVALENT = {
+    "row_sums": {
+        "for number in range(gl.cdiv(N, 128)): => for number in range(gl.cdiv(N, 1)):": "zeros are added for a long time: right, and slow",
+    },
     "matmul_pipeline": {
         "BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[2], SLOTS=slots, num_warps=4, => BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[0], SLOTS=slots, num_warps=4,": "a longer step along K: the same sums from more shared memory",
         "BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[2], SLOTS=slots, num_warps=4, => BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[1], SLOTS=slots, num_warps=4,": "a longer step along K: the same sums from more shared memory",

@@ -63,6 +63,16 @@ LENGTH_CASES = [
     case("gated", block_m=128, block_n=256, block_k=64, out_n=128),
     case("barriers decide", block_m=64, block_n=64, block_k=64, out_n=256, limit=196_688),
     case("tiles of 128 x 256", block_m=128, block_n=256, block_k=64, out_n=256),
+    case("two slots, to the byte", block_m=32, block_n=32, block_k=32, out_n=32, limit=10_272),
+    case(
+        "a byte short of two slots",
+        block_m=32,
+        block_n=32,
+        block_k=32,
+        out_n=32,
+        limit=10_271,
+        raises=ValueError,
+    ),
     case("one slot only", block_m=256, block_n=256, block_k=128, out_n=32, raises=ValueError),
 ]
 
