@@ -461,7 +461,7 @@ batches
 #
 # One sequence gets 2,000 GB/s. Its 0.067 ms are short enough for the two launches to show.
 #
-# *SDPA* is PyTorch's attention on a cache without pages, and 2 to 4 % faster: that is what the table
+# *SDPA* is PyTorch's attention on a cache without pages, and 3 to 5 % faster: that is what the table
 # lookup and the second launch cost.
 #
 # ## Was it the right number?
