@@ -583,8 +583,8 @@ tokens
 
 # %% [markdown]
 # **Read it downwards.** With few tokens times hardly grow: bytes count. 8 or 4 bits should take a
-# half or a quarter of float16's time. How much of that is left? Unpacking and launches take the
-# rest. Beyond some hundred tokens multiplications count. W4A16 multiplies float16 like cuBLAS, and
+# half or a quarter of float16's time. On an H100 4 bits take 0.7 of it, and 8 bits gain
+# nothing. Beyond some hundred tokens multiplications count. W4A16 multiplies float16 like cuBLAS, and
 # unpacks on top: it falls behind. W8A8 has the faster tensor cores: compare it with float16, and
 # with `torch._int_mm`, which writes int32 sums to memory and reads them again for the scales.
 #
