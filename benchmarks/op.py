@@ -72,8 +72,10 @@ class Missing(Exception):
     """A peer that cannot run here, with the reason in words."""
 
 
-def solution(name: str, called: Callable[[Function], Function] | None = None) -> Provider:
-    """The workbook's own solution of the graded function `name`.
+def solution(
+    name: str, called: Callable[[Function], Function] | None = None, *, record: bool = False
+) -> Provider:
+    """The workbook's own solution of the graded function `name`, or the record of it.
 
     called: (the solution) -> a function of the problem's arguments, where it wants more of them.
     """
@@ -81,7 +83,8 @@ def solution(name: str, called: Callable[[Function], Function] | None = None) ->
     def load() -> Function:
         from tritonbook.course.exercises import reference
 
-        return called(reference(name)) if called else reference(name)
+        found = reference(name, record=record)
+        return called(found) if called else found
 
     return Provider(load, ours=True)
 

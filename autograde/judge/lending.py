@@ -147,7 +147,8 @@ def _asked(node: ast.AST) -> str | None:
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
         called = getattr(node.func, "id", getattr(node.func, "attr", ""))
         if called in LENDING and isinstance(node.args[0].value, str):
-            return node.args[0].value
+            record = any(each.arg == "record" for each in node.keywords)
+            return exercises.record_name(node.args[0].value, record)
     return None
 
 

@@ -203,13 +203,15 @@ def kept_pass(name: str) -> dict[str, Any]:
     return found or known.get(name, {}).get("passed") or {}
 
 
-def mine(name: str, *, quiet: bool = False) -> Any:
+def mine(name: str, *, record: bool = False, quiet: bool = False) -> Any:
     """Your own passed function called `name`, else the workbook's; one line says which.
 
+    record: the fastest of it that the course knows, from the pages of part 6.
     Raises what `tritonbook.reference` raises when the course has no function of that name.
     """
-    from .exercises import LOADING, reference
+    from .exercises import LOADING, record_name, reference
 
+    name = record_name(name, record)
     if LOADING.get():  # tests, benchmarks and the grader must not depend on whose machine it is
         return reference(name)
     kept = kept_pass(name)
