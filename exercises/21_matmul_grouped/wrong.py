@@ -198,6 +198,8 @@ EQUIVALENT = {
         "out_ptrs = out_ptr + offs_m[:, None] * stride_om + offs_n[None, :] * stride_on => out_ptrs = out_ptr + offs_m[:, None] * stride_om + offs_n[None, :]": CONTIGUOUS,
         "offs_m = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M) => offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)": FAR,
         "offs_n = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N) => offs_n = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)": FAR,
+        "pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 8) => pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 1)": "the order of the tiles is a matter of speed",
+        "pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 8) => pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 9)": "the order of the tiles is a matter of speed",
         "x = tl.load(x_ptrs, mask=mask_m & (offs_k[None, :] < K), other=0.0) => x = tl.load(x_ptrs, mask=mask_m & (offs_k[None, :] < K), other=1.0)": ONE_SIDE,
         "w = tl.load(w_ptrs, mask=mask_n & (offs_k[:, None] < K), other=0.0) => w = tl.load(w_ptrs, mask=mask_n & (offs_k[:, None] < K), other=1.0)": ONE_SIDE,
         "y = activate(acc + bias.to(tl.float32)[None, :], ACT) => y = activate(acc + bias[None, :], ACT)": "acc makes it float32",
