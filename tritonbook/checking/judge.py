@@ -72,6 +72,7 @@ class Judge:
     _dtypes: dict[int, tuple[Case, list[torch.dtype]]] = field(default_factory=dict)
     _terms: dict[int, tuple[Case, int]] = field(default_factory=dict)
     _allowed: set[int] = field(default_factory=set)  # kernels that hold the language alone, by id
+    _named: dict[int, set[str]] = field(default_factory=dict)  # names in a kernel's text, by its id
     # The latest case and its values, by draw.
     _drawn_for: Case | None = None
     _drawn: dict[int, dict[str, torch.Tensor]] = field(default_factory=dict)
@@ -283,8 +284,11 @@ class Judge:
             if refused := refusal(watch.sources[key]):
                 return Finding(refused.code, refused.sentence)
             self._allowed.add(key)
+        for key, fn in watch.sources.items() if self.by_hand else ():
+            if key not in self._named:
+                self._named[key] = language_names(fn)
         for name in self.by_hand:
-            if any(name in language_names(fn) for fn in watch.sources.values()):
+            if any(name in self._named[key] for key in watch.sources):
                 return Finding(
                     "not-by-hand",
                     f"The kernel calls {name} of Triton: this task asks for a way without it.",
