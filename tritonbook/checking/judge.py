@@ -102,6 +102,15 @@ class Judge:
         with torch.no_grad():
             return flatten((reference or self.reference)(*arguments, **told))
 
+    def mistaken(
+        self, formula: Callable[..., Any], case: Case, draw: int, position: int
+    ) -> torch.Tensor | None:
+        """What a known mistake gives in place of a result; None where it cannot take the case."""
+        try:
+            return self.expected(case, draw, formula)[position].to(torch.float64)
+        except Exception:  # a formula is tried on cases that its author did not think of
+            return None
+
     def output_dtypes(self, case: Case) -> list[torch.dtype]:
         """Dtypes of the results: those that the reference gives for the case's own dtypes."""
         if id(case) not in self._dtypes:
@@ -388,7 +397,9 @@ class Judge:
         case = trial.case
         mistakes = []
         for code, (formula, sentence) in self.mistakes.items():
-            value = self.expected(case, trial.draw, formula)[position].to(torch.float64)
+            value = self.mistaken(formula, case, trial.draw, position)
+            if value is None:
+                continue
             confirmed = functools.partial(self._confirmed, formula, case, position)
             mistakes.append(Suspect(code, sentence, value, confirmed))
 
@@ -449,8 +460,8 @@ class Judge:
         refuted, spoilt = 0, bool(self.expected(case, 0, formula)[position].isnan().all())
         for other in self.others(case):
             wanted = self.expected(other, 0)
-            value = self.expected(other, 0, formula)[position].to(torch.float64)
-            if bool(value.isnan().all()):
+            value = self.mistaken(formula, other, 0, position)
+            if value is None or bool(value.isnan().all()):
                 continue
             tolerance = self.tolerance_for(other, self.output_dtypes(other)[position])
             right = Difference(expected=wanted[position], tolerance=tolerance)
