@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from autograde.classroom import cli, exam, exam_sheet, stock
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.run import Session
 from autograde.classroom.runners import LocalRunner
+from autograde.classroom.verify import verify
 from autograde.judge.course import BadCourse, asked_of
 from autograde.judge.execute import Setting
 from autograde.walls import sandbox
+from tritonbook.course import certify
 
 LEVEL = sandbox.available()[0]
 
@@ -110,7 +113,9 @@ def test_an_exam_is_about_the_pages_of_its_checks() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_an_exam_is_released_and_graded_like_a_page(tmp_path: Path) -> None:
+def test_an_exam_is_released_and_graded_like_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kills: points for what was given out, for another task, for a cheat; a key that fails; a
     sheet that shows its answers; a helper of one page that stands in for another page's."""
     if LEVEL == "plain":
@@ -141,6 +146,27 @@ def test_an_exam_is_released_and_graded_like_a_page(tmp_path: Path) -> None:
         "one": dict.fromkeys(points, 0) | {second: points[second]},
         "untouched": dict.fromkeys(points, 0),
     }
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))  # no passes of somebody else's
+    _certificates_name_it(course, tmp_path, sum(points.values()))
+
+
+def _certificates_name_it(course: Path, tmp_path: Path, most: float) -> None:
+    """Kills: a certificate with somebody's own points; one that another course may sign."""
+    assert cli.main(["sign", "exam_7", "--course", str(course)]) == 0
+    signed = course / "signed" / "exam_7" / "key.json"
+    assert len(list(signed.parent.iterdir())) == 4
+    page = tmp_path / "certificate.html"
+    certify.write(page, "Ada", [signed])
+    assert f"exam_7: {most:g} of {most:g} points (key, " in page.read_text()
+    assert [claim.holds for claim in verify(page, True, course)][-1]
+    assert not verify(page, True)[-1].holds
+    other = tmp_path / "other"
+    other.mkdir()
+    assert not verify(page, True, other)[-1].holds
+    richer = json.loads(signed.read_text()) | {"score": 2 * most}
+    signed.write_text(json.dumps(richer))
+    certify.write(page, "Ada", [signed])
+    assert not verify(page, True, course)[-1].holds
 
 
 def _hand_in(course: Path, sheet: Path, key: Path) -> dict[str, float]:
