@@ -16,7 +16,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tritonbook.build.matrix import SECONDS, Trial, Worker
+from tritonbook.build.matrix import SECONDS, Attempt, CheckProcess
 from tritonbook.build.mutations import mutations
 from tritonbook.command import sentence
 from tritonbook.course import gaps
@@ -238,7 +238,7 @@ def examined(tasks: Sequence[Task], count: int, seed: str) -> list[tuple[Questio
     """The questions of a sheet with what is seen of each mistake, as the visible check runs it
     here. One that shows nothing is left out, and the sheet is drawn again."""
     seen: dict[Question, str] = {}
-    with contextlib.closing(Worker()) as worker:
+    with contextlib.closing(CheckProcess()) as worker:
         while True:
             sheet = draw(tasks, count, seed, [question for question in seen if not seen[question]])
             for question in sheet:
@@ -248,12 +248,12 @@ def examined(tasks: Sequence[Task], count: int, seed: str) -> list[tuple[Questio
                 return [(question, seen[question]) for question in sheet]
 
 
-def _symptom(worker: Worker, question: Question) -> str:
+def _symptom(worker: CheckProcess, question: Question) -> str:
     """What is wrong on the first input that shows it, not why; empty where nothing is, or where
     the check gives a diagnosis of another hardness."""
     task, codes = question.task, tuple(question.codes)
-    trial = Trial(task.exercise, task.key, "mutant", question.name, codes, question.broken)
-    answer = worker.ask(trial, None, SECONDS, hidden=False)
+    attempt = Attempt(task.exercise, task.key, "mutant", question.name, codes, question.broken)
+    answer = worker.ask(attempt, None, SECONDS, hidden=False)
     row = re.search(r"(?m)^  ✗ (.+?)(?:: (first at .+))?$", answer.card)
     if answer.code not in codes or row is None:
         return ""
