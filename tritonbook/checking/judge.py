@@ -35,6 +35,12 @@ from .launches import Launch
 from .report import CaseResult, Finding, count
 from .trial import Trial, fence, run_trial
 
+# Operators of PyTorch's that nobody calls by their names: what one writes.
+AS_WRITTEN = {
+    "_to_copy": "a conversion (`.to(...)`, `.float()`)",
+    "_local_scalar_dense": "a look at a value (`.item()`, `int(x)`, `if x.any()`)",
+    "copy_": "`copy_` (an assignment such as `out[0] = 0`, or `.contiguous()`)",
+}
 OTHERS = 3  # cases that are asked whether a mistake explains them too
 Terms = int | Callable[..., int]
 
@@ -302,7 +308,8 @@ class Judge:
                     "not-by-hand",
                     f"The kernel calls {name} of Triton: this task asks for a way without it.",
                 )
-        operators = ", ".join(f"torch.{name}" for name in dict.fromkeys(watch.compute))
+        written = (AS_WRITTEN.get(name, f"torch.{name}") for name in watch.compute)
+        operators = ", ".join(dict.fromkeys(written))
         if not own and trial.result is None and not operators and not self.inplace:
             return Finding(
                 "wrong-type",
