@@ -115,16 +115,16 @@ def wrongly_masked(x, block=64):
 
 
 @triton.jit
-def shifted_kernel(x_ptr, out_ptr, n, shift, B: tl.constexpr):
+def delayed_kernel(x_ptr, out_ptr, n, shift, B: tl.constexpr):
     offs = tl.program_id(0) * B + tl.arange(0, B)
     x = tl.load(x_ptr + offs - shift, mask=offs - shift < n, other=0.0)
     tl.store(out_ptr + offs, x, mask=offs < n)
 
 
-def shifted(x, shift, block=64):
-    """x, `shift` places later; it forgets that there is nothing before the first element."""
+def delayed(x, places, block=64):
+    """x, `places` later; it forgets that there is nothing before the first element."""
     out = torch.empty_like(x)
-    shifted_kernel[(triton.cdiv(x.numel(), block),)](x, out, x.numel(), shift, B=block)
+    delayed_kernel[(triton.cdiv(x.numel(), block),)](x, out, x.numel(), places, B=block)
     return out
 
 

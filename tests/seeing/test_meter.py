@@ -54,7 +54,7 @@ def test_lanes_before_the_start_are_told_apart():
     """Kills: "test each index with `<`" where the index is below 0."""
     x = inner_view(100)
     with meter({"x": x}, record_only=True) as seen:
-        k.shifted(x, 8)
+        k.delayed(x, 8)
     found = seen.findings(masking_helps=lambda: True)
     assert "Let the mask ask for `>= 0` as well." in dict(found)["reads-outside"]
 

@@ -79,8 +79,8 @@ _LAUNCH = (
     ),
     (
         r"got multiple values for argument '(\w+)'",
-        r"`\1` is given twice, by its place and by its name. (Several tiles of a scan or a reduction "
-        "go in as one tuple.)",
+        r"`\1` is given twice, by its place and by its name. (Several tiles of a scan or a "
+        "reduction go in as one tuple.)",
     ),
     (
         r"got an unexpected keyword argument '(num_warps|num_stages|num_ctas|maxnreg)'",
@@ -303,8 +303,8 @@ _TILES = (
     ),
     (
         r"Loop-carried variable (\w+) has initial type .*fp32.* re-assigned to .*fp64",
-        r"`\1` becomes float64 inside the loop. A number that float32 cannot hold, such as 1e-39 or "
-        "1e39, makes it so.",
+        r"`\1` becomes float64 inside the loop. A number that float32 cannot hold, such as 1e-39 "
+        "or 1e39, makes it so.",
     ),
     (
         r"Loop-carried variable (\w+) has initial type fp32 but is re-assigned to ([fb]\w*16)",
@@ -342,8 +342,8 @@ _TILES = (
     (
         r"accumulator (?:shape|element type|dtype)|assert acc\.type",
         "`tl.dot(a, b, acc)` adds to a tile: begin with `acc = tl.zeros((BLOCK_M, BLOCK_N), "
-        "dtype=tl.float32)`, M the rows of a and N the columns of b. If acc has the right shape: is "
-        "a or b to be turned?",
+        "dtype=tl.float32)`, M the rows of a and N the columns of b. If acc has the right shape: "
+        "is a or b to be turned?",
     ),
     (
         r"invalid axis (-?\d+)|axis (-?\d+) out of bounds",
