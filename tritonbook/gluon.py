@@ -17,9 +17,10 @@ import torch
 import triton
 import triton.language as tl
 
+from .descriptors import describable
 from .port.compat import target_arch
 from .port.device import INTERPRET
-from .warp_jobs import triton_has_gluon
+from .warp_jobs import can_run_gluon, triton_has_gluon
 
 if triton_has_gluon():
     from triton.experimental.gluon import jit as _jit
@@ -75,14 +76,25 @@ def laid_out(x: torch.Tensor, shape: list[int], strides: list[int], block: list[
 def describe(x: torch.Tensor, block: Sequence[int]) -> Any:
     """A matrix as a Hopper GPU's copy engine knows it: base, shape, strides, and shape of a tile.
 
-    Raises RuntimeError on a GPU of another kind. Where Triton is interpreted, Gluon is simulated.
+    Raises ValueError where the engine cannot take x, RuntimeError on a GPU without one. (Where Triton
+    is interpreted, Gluon is simulated.)
     """
     if not (INTERPRET or target_arch() == 90):
         raise RuntimeError(
             "This kernel is made for an H100, and this GPU is another. Set TRITON_INTERPRET=1 "
             "before you start the notebook: then the kernel is simulated."
         )
+    if not describable(x):
+        raise ValueError(
+            "the copy engine takes float16 or bfloat16 whose rows lie side by side, 16, 32, 48, ... "
+            f"bytes apart, and not shape {tuple(x.shape)}, strides {x.stride()}, {x.dtype}"
+        )
     return laid_out(x, list(x.shape), list(x.stride()), list(block))
+
+
+def gluon_takes(*tensors: torch.Tensor) -> bool:
+    """Is this an H100, and could `describe` take all of these?"""
+    return can_run_gluon() and all(map(describable, tensors))
 
 
 gluon = sys.modules[__name__]  # kernels are decorated with `gluon.jit`, as in Triton
@@ -94,6 +106,7 @@ __all__ = [
     "fence_async_shared",
     "gl",
     "gluon",
+    "gluon_takes",
     "mbarrier",
     "mma_v2",
     "tma",

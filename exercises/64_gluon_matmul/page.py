@@ -7,8 +7,8 @@
 #   limits: {sm_90: no spills}
 #   you_will:
 #     - order whole tiles from an H100's copy engine, and wait for them at a barrier
-#     - give warps different jobs, and hand tiles from one to the others through a ring
-#     - multiply without ever waiting for a store, and keep up with cuBLAS
+#     - give warps different jobs, and hand tiles from one job to the other through a ring
+#     - let two groups of warps multiply and store side by side, and compare with cuBLAS
 # ---
 
 # %% tags=["setup"]
@@ -23,39 +23,104 @@ setup()
 
 # %% [markdown]
 # ## The idea
+#
+# On page 63 all warps of a program worked alike. Each ordered copies, thread by thread, and each
+# multiplied. An H100 has better: a **copy engine** that fetches a whole tile on one order, and tensor
+# cores that read it straight from shared memory. So few warps are needed to keep it busy, and they can
+# be given different **jobs**:
+
+# %%
+draw = pictures("gluon_matmul")
+draw.draw_jobs()
+
+# %% [markdown]
+# You build that in three steps: a ring with the copy engine, a warp of its own for loading, two groups
+# that multiply. Each step is timed against the one before.
+#
+# This page's kernels are for an H100 (sm_90). Without one they are simulated, as on page 63, and
+# compiled all the same.
+#
+# ## New words
+#
+# - **Descriptor**: what the copy engine knows of a matrix: base, shape, strides, and shape of a tile.
+#   Beyond the matrix's edge zeros arrive, and nothing is stored. No masks.
+# - **Barrier**: 8 bytes in shared memory that count arrivals. `mbarrier.init(barrier, count=n)`: when n
+#   have arrived, a **phase** ends, and it counts afresh. Phases are called 0, 1, 0, 1, ...
+# - `mbarrier.expect(barrier, nbytes)` arrives once, and the phase does not end before so many bytes
+#   have come. `mbarrier.wait(barrier, phase)` returns when the phase of that name has ended.
+# - `warpgroup_mma(a, b, acc, is_async=True)`: acc + a @ b, a and b in shared memory. It returns at
+#   once. `acc = warpgroup_mma_wait(n, deps=[acc])` waits until at most n products are unfinished. A
+#   **warp group** is four warps; they multiply together.
 
 # %% tags=["reference"]
 from tritonbook import multiprocessors
-from tritonbook.gluon import barrier, describe, fence_async_shared, gl, gluon, mbarrier, tma
+from tritonbook.gluon import describe, fence_async_shared, gl, gluon, gluon_takes, mbarrier, tma
 from tritonbook.gluon import warpgroup_mma, warpgroup_mma_wait
+
+# %% [markdown]
+# One tile of each, with all of these words:
+
 
 # %%
 @gluon.jit
-def one_tile_kernel(a_desc, b_desc, c_desc, ORDER: gl.constexpr):
+def one_tile_kernel(a_desc, b_desc, c_desc, PHASE: gl.constexpr):
     """c = a @ b, all three of them one tile.
 
     One program, one warp group.
     """
-    a_tile = gl.allocate_shared_memory(a_desc.dtype, a_desc.block_shape, a_desc.layout)
-    b_tile = gl.allocate_shared_memory(b_desc.dtype, b_desc.block_shape, b_desc.layout)
-    c_tile = gl.allocate_shared_memory(c_desc.dtype, c_desc.block_shape, c_desc.layout)
+    ACC: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])
+    a_tile = gl.allocate_shared_memory(gl.float16, [64, 64], a_desc.layout)
+    b_tile = gl.allocate_shared_memory(gl.float16, [64, 64], b_desc.layout)
+    c_tile = gl.allocate_shared_memory(gl.float16, [64, 64], c_desc.layout)
     full = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
     mbarrier.init(full, count=1)
 
     mbarrier.expect(full, a_desc.block_type.nbytes + b_desc.block_type.nbytes)
     tma.async_copy_global_to_shared(a_desc, [0, 0], full, a_tile)
     tma.async_copy_global_to_shared(b_desc, [0, 0], full, b_tile)
-    mbarrier.wait(full, 0)
-
-    ACC: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, c_desc.block_shape[1], 16])
-    acc = gl.zeros(c_desc.block_shape, gl.float32, ACC)
+    mbarrier.wait(full, PHASE)
+    acc = gl.zeros([64, 64], gl.float32, ACC)
     acc = warpgroup_mma(a_tile, b_tile, acc, is_async=True)
     acc = warpgroup_mma_wait(0, deps=[acc])
 
-    c_tile.store(acc.to(c_desc.dtype))
-    fence_async_shared()
+    c_tile.store(acc.to(gl.float16))
+    fence_async_shared()  # the copy engine sees what threads wrote
     tma.async_copy_shared_to_global(c_desc, [0, 0], c_tile)
-    tma.store_wait(0)
+    tma.store_wait(0)  # at most 0 stores are unfinished
+
+
+a, b = torch.randn(2, 64, 64, device=DEVICE).to(torch.float16)
+c = torch.empty_like(a)
+tiles = [describe(x, [64, 64]) for x in (a, b, c)]
+one_tile_kernel[(1,)](*tiles, PHASE=0, num_warps=4)
+(c - a @ b).abs().max().item()
+
+# %% [markdown]
+# **Predict.** Nothing has arrived at a new barrier. What does `mbarrier.wait(full, 1)` do?
+#
+# <details><summary>Answer</summary>
+#
+# It returns at once. Before the first phase 0 there was a phase 1, so to say, and it has ended. Here
+# that is a race. In task 2 it is what you want.
+#
+# </details>
+
+# %%
+if DEVICE == "cpu":
+    try:
+        one_tile_kernel[(1,)](*tiles, PHASE=1, num_warps=4)
+    except RuntimeError as fault:
+        print(fault)
+
+# %% [markdown]
+# ## The contract
+#
+# | arguments | shape | result |
+# |---|---|---|
+# | `a`, `b` | (M, K) and (K, N), float16 or bfloat16, rows side by side | `c`: (M, N), dtype of a |
+#
+# M, N and K are 1 or more. N and the strides of rows are multiples of 8, 16 bytes: the copy engine
+# asks for that. What does not fit raises `ValueError`.
 
 # %% tags=["reference"]
 def matmul_ref(a, b):
@@ -63,14 +128,33 @@ def matmul_ref(a, b):
 
 
 def new_product(a, b, tile):
-    """c, not yet computed, and how many tiles it has down and across, with steps of how many."""
+    """c, empty, and how many tiles it has down and across, of how many steps along K."""
     (M, K), N = a.shape, b.shape[1]
     if K != b.shape[0] or a.dtype != b.dtype or a.dtype not in (torch.float16, torch.bfloat16):
         raise ValueError("a and b must be (M, K) and (K, N), both float16 or both bfloat16")
-    if any(n % 8 for n in (K, N, a.stride(0), b.stride(0))) or a.stride(1) != 1 != b.stride(1):
-        raise ValueError("K, N and the strides of rows must be multiples of 8")
     cut = triton.cdiv(M, tile[0]), triton.cdiv(N, tile[1]), triton.cdiv(K, tile[2])
     return torch.empty((M, N), dtype=a.dtype, device=a.device), cut
+
+# %% [markdown]
+# ## Task 1. A ring with barriers
+#
+# As on page 63, load number n goes to slot `n % SLOTS`. Now each slot has a barrier `full`, which
+# counts for itself. The first load into a slot ends its phase 0, the second its phase 1, the third its
+# phase 0 again. A colour is a phase:
+
+# %%
+draw.draw_ring(loads=14, slots=4)
+
+# %% [markdown]
+# Fill two gaps.
+#
+# 1. **`order_step`**, about 5 lines: the slot's barrier expects the bytes of both tiles, and both are
+#    ordered. All three calls take `pred=there`: where it is False, they do nothing.
+# 2. **The kernel**, about 10 lines: order the first SLOTS − 1 steps, as far as they exist. Then in each
+#    step wait for its tiles, multiply, wait until the product *before* is done, and order the step that
+#    is SLOTS − 1 ahead. At last wait for all products.
+#
+# Why `pred`, and not `if`? With branches between products, this compiler waits for each product.
 
 # %% tags=["answer"] key="matmul_ring"
 @gluon.jit
@@ -84,18 +168,19 @@ def tile_of(number, grid_m, grid_n):
 
 @gluon.jit
 def order_step(a_desc, b_desc, ring, number, tile_m, tile_n, step, there):
-    """Order load `number` of the ring: tiles of A and B of one step along K, if it is there."""
+    """Order load `number` of the ring: the tiles of A and B of one step along K."""
     a_tiles, b_tiles, full = ring
     SLOTS: gl.constexpr = a_tiles.shape[0]
     BLOCK_M: gl.constexpr = a_desc.block_type.shape[0]
     BLOCK_K: gl.constexpr = b_desc.block_type.shape[0]
     BLOCK_N: gl.constexpr = b_desc.block_type.shape[1]
-    BYTES: gl.constexpr = a_desc.block_type.nbytes + b_desc.block_type.nbytes
-    # TODO: the slot's barrier expects the bytes; order both tiles, each with pred=there (about 6 lines)
+    a_place = [tile_m * BLOCK_M, step * BLOCK_K]
+    b_place = [step * BLOCK_K, tile_n * BLOCK_N]
+    # TODO 1: the barrier expects the bytes, then both copies; pred=there (about 5 lines)
     ### BEGIN SOLUTION
     slot = number % SLOTS
-    arrived, a_place, b_place = full.index(slot), [tile_m * BLOCK_M, step * BLOCK_K], [step * BLOCK_K, tile_n * BLOCK_N]
-    mbarrier.expect(arrived, BYTES, pred=there)
+    arrived = full.index(slot)
+    mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there)
     tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot), pred=there)
     tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot), pred=there)
     ### END SOLUTION
@@ -105,7 +190,7 @@ def order_step(a_desc, b_desc, ring, number, tile_m, tile_n, step, there):
 def matmul_ring_kernel(a_desc, b_desc, c_desc, grid_m, grid_n, steps, SLOTS: gl.constexpr):
     """c = a @ b.
 
-    One program = one tile of c, with two warp groups.
+    One program = one tile of c, with eight warps that work alike.
     """
     BLOCK_M: gl.constexpr = c_desc.block_type.shape[0]
     BLOCK_N: gl.constexpr = c_desc.block_type.shape[1]
@@ -114,26 +199,24 @@ def matmul_ring_kernel(a_desc, b_desc, c_desc, grid_m, grid_n, steps, SLOTS: gl.
     a_tiles = gl.allocate_shared_memory(dtype, [SLOTS] + a_desc.block_type.shape, a_desc.layout)
     b_tiles = gl.allocate_shared_memory(dtype, [SLOTS] + b_desc.block_type.shape, b_desc.layout)
     full = gl.allocate_shared_memory(gl.int64, [SLOTS, 1], mbarrier.MBarrierLayout())
-    for one in gl.static_range(SLOTS):
-        mbarrier.init(full.index(one), count=1)
+    for each in gl.static_range(SLOTS):
+        mbarrier.init(full.index(each), count=1)
     ring = (a_tiles, b_tiles, full)
     tile_m, tile_n = tile_of(gl.program_id(0), grid_m, grid_n)
     acc = gl.zeros([BLOCK_M, BLOCK_N], gl.float32, ACC)
-    # TODO: fill the ring; in each step wait, multiply, order the step that is ahead (about 12 lines)
+    # TODO 2: fill the ring; in each step wait, multiply, order; wait for all (about 10 lines)
     ### BEGIN SOLUTION
     for early in gl.static_range(SLOTS - 1):
         order_step(a_desc, b_desc, ring, early, tile_m, tile_n, early, early < steps)
     for step in range(steps):
-        slot, phase = step % SLOTS, step // SLOTS % 2
-        mbarrier.wait(full.index(slot), phase)
+        slot = step % SLOTS
+        mbarrier.wait(full.index(slot), step // SLOTS % 2)
         acc = warpgroup_mma(a_tiles.index(slot), b_tiles.index(slot), acc, is_async=True)
         acc = warpgroup_mma_wait(1, deps=[acc])
-        barrier()
         ahead = step + SLOTS - 1
         order_step(a_desc, b_desc, ring, ahead, tile_m, tile_n, ahead, ahead < steps)
     acc = warpgroup_mma_wait(0, deps=[acc])
     ### END SOLUTION
-    barrier()  # nobody reads the ring any more: c may lie in its place
     c_tile = gl.allocate_shared_memory(dtype, c_desc.block_type.shape, c_desc.layout)
     c_tile.store(acc.to(dtype))
     fence_async_shared()
@@ -145,35 +228,106 @@ def matmul_ring(a, b, tile=(128, 256, 64), slots=4):
     """a @ b for (M, K) and (K, N) of halves. tile: BLOCK_M, BLOCK_N, BLOCK_K."""
     c, cut = new_product(a, b, tile)
     matmul_ring_kernel[(cut[0] * cut[1],)](
-        describe(a, [tile[0], tile[2]]), describe(b, tile[1:][::-1]), describe(c, tile[:2]),
+        describe(a, tile[::2]), describe(b, [tile[2], tile[1]]), describe(c, tile[:2]),
         *cut, SLOTS=slots, num_warps=8,
     )  # fmt: skip
     return c
 
+# %% [markdown] tags=["hint"] key="matmul_ring"
+# #### Hints for matmul_ring
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# With 4 slots, which loads go to slot 1? Which phase of its barrier does each of them end?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `one_tile_kernel` has all the calls. `number // SLOTS` says how often the slot was used before. In
+# step s the product of step s − 1 is known to be done after `warpgroup_mma_wait(1, ...)`. Its slot is
+# that of load s + SLOTS − 1.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# for early in gl.static_range(...):
+#     order_step(..., early < steps)
+# for step in range(steps):
+#     slot = ...
+#     mbarrier.wait(full.index(slot), ...)
+#     acc = warpgroup_mma(...)
+#     acc = warpgroup_mma_wait(..., deps=[acc])
+#     # order the step that is ahead, if there is one
+# # wait for all
+# ```
+#
+# </details>
+
 # %% tags=["check"] key="matmul_ring" points=4
 check(matmul_ring)
 
-# %% tags=["answer"] key="matmul_two_jobs"
+# %% [markdown]
+# ### What the copy engine brings
+
+# %%
+def compare(n, stored, *functions):
+    """Products of two n x n matrices, and cuBLAS's."""
+    a, b = torch.randn(2, n, n, device=DEVICE).to(torch.float16)
+    ways = {fn.__name__: lambda fn=fn: fn(a, b) for fn in functions}
+    ways["cuBLAS" if DEVICE == "cuda" else "torch"] = lambda: a @ b
+    return bench(ways, flops=2 * n**3, baseline=functions[0].__name__, stored=stored)
+
+
+few, many = (2048, 8192) if DEVICE == "cuda" else (32, 64)
+matmul_tuned = mine("matmul_tuned")
+compare(few, "gluon_ring", matmul_tuned, matmul_ring)
+
+# %% [markdown]
+# READ1
+#
+# ## Task 2. A warp that only loads
+#
+# With more tiles than multiprocessors the end of a tile hurts: it is stored, and nobody loads. So the
+# programs **stay**. There are as many as multiprocessors. Program p takes the tiles p, p + programs,
+# p + 2 · programs, and so on, and a warp with nothing else to do loads ahead, across the end of a tile.
+#
+# Loads are now numbered through, from tile to tile. The loader must not overwrite what is still being
+# read, so each slot gets a second barrier:
+#
+# | barrier | who arrives | who waits |
+# |---|---|---|
+# | `full` | the loader, with the bytes | the multiplying warps |
+# | `empty` | the multiplying warps, when the product has read the slot | the loader |
+#
+# Write the job `load_steps`, about 8 lines: for each of the program's tiles and each step wait until
+# the slot is empty, and order. In the first round the slots are empty already: which phase lets the
+# loader through?
+#
+# The other job is given. It waits for each product before it arrives at `empty`. `warp_specialize`
+# starts the jobs: the first in the program's own warps, the other in one more. A loading thread needs
+# 24 registers.
+
+# %% tags=["answer"] key="matmul_jobs"
 @gluon.jit
 def load_steps(a_desc, b_desc, ring, empty, grid_m, grid_n, steps):
-    """The loading warp's job: the tiles of each step, tile of C after tile of C."""
+    """The loader's job: both tiles of each step, tile of c after tile of c."""
     SLOTS: gl.constexpr = ring[0].shape[0]
+    # TODO: number the loads through; wait for the empty slot, order (about 8 lines)
+    ### BEGIN SOLUTION
     number = 0
     for tile in range(gl.program_id(0), grid_m * grid_n, gl.num_programs(0)):
         tile_m, tile_n = tile_of(tile, grid_m, grid_n)
-        # TODO
-        ### BEGIN SOLUTION
         for step in range(steps):
-            phase = number // SLOTS % 2
-            mbarrier.wait(empty.index(number % SLOTS), phase ^ 1)
+            mbarrier.wait(empty.index(number % SLOTS), number // SLOTS % 2 ^ 1)
             order_step(a_desc, b_desc, ring, number, tile_m, tile_n, step, True)
             number += 1
-        ### END SOLUTION
+    ### END SOLUTION
 
 
 @gluon.jit
-def multiply_at_once(c_desc, ring, empty, c_tile, grid_m, grid_n, steps):
-    """The job of eight warps: each product is waited for, and so is each result."""
+def multiply_all(c_desc, ring, empty, c_tile, grid_m, grid_n, steps):
+    """The job of eight warps: multiply, and store each tile of c."""
     a_tiles, b_tiles, full = ring
     SLOTS: gl.constexpr = a_tiles.shape[0]
     BLOCK_M: gl.constexpr = c_desc.block_type.shape[0]
@@ -197,10 +351,10 @@ def multiply_at_once(c_desc, ring, empty, c_tile, grid_m, grid_n, steps):
 
 
 @gluon.jit
-def two_jobs_kernel(a_desc, b_desc, c_desc, grid_m, grid_n, steps, SLOTS: gl.constexpr):
+def matmul_jobs_kernel(a_desc, b_desc, c_desc, grid_m, grid_n, steps, SLOTS: gl.constexpr):
     """c = a @ b.
 
-    One program = every num_programs-th tile of c.
+    One program = every num_programs-th tile of c; eight warps multiply, one loads.
     """
     dtype: gl.constexpr = c_desc.dtype
     a_tiles = gl.allocate_shared_memory(dtype, [SLOTS] + a_desc.block_type.shape, a_desc.layout)
@@ -214,7 +368,7 @@ def two_jobs_kernel(a_desc, b_desc, c_desc, grid_m, grid_n, steps, SLOTS: gl.con
     ring = (a_tiles, b_tiles, full)
     gl.warp_specialize(
         [
-            (multiply_at_once, (c_desc, ring, empty, c_tile, grid_m, grid_n, steps)),
+            (multiply_all, (c_desc, ring, empty, c_tile, grid_m, grid_n, steps)),
             (load_steps, (a_desc, b_desc, ring, empty, grid_m, grid_n, steps)),
         ],
         [1],
@@ -222,30 +376,85 @@ def two_jobs_kernel(a_desc, b_desc, c_desc, grid_m, grid_n, steps, SLOTS: gl.con
     )
 
 
-def matmul_two_jobs(a, b, tile=(128, 256, 64), slots=3, programs=None):
+def matmul_jobs(a, b, tile=(128, 256, 64), slots=3, programs=None):
+    """matmul_ring by `programs` programs that stay: as many as the GPU has multiprocessors."""
     c, cut = new_product(a, b, tile)
-    two_jobs_kernel[(min(cut[0] * cut[1], programs or multiprocessors()),)](
-        describe(a, [tile[0], tile[2]]), describe(b, tile[1:][::-1]), describe(c, tile[:2]),
+    matmul_jobs_kernel[(min(cut[0] * cut[1], programs or multiprocessors()),)](
+        describe(a, tile[::2]), describe(b, [tile[2], tile[1]]), describe(c, tile[:2]),
         *cut, SLOTS=slots, num_warps=8, maxnreg=168,
     )  # fmt: skip
     return c
 
-# %% tags=["check"] key="matmul_two_jobs" points=4
-check(matmul_two_jobs)
+# %% [markdown] tags=["hint"] key="matmul_jobs"
+# #### Hints for matmul_jobs
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# `multiply_all` walks over the tiles as well. What must be the same in both jobs, so that a tile is
+# used for what it was loaded for?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `number` grows with every step and is never set back. The phase of `empty` that the loader waits for
+# is always the other one than that of `full` which its load will end: `^ 1` turns 0 and 1 round.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# number = 0
+# for tile in range(...):  # as in multiply_all
+#     # where the tile is
+#     for step in range(steps):
+#         mbarrier.wait(empty.index(...), ...)
+#         # order, count on
+# ```
+#
+# </details>
 
-# %% tags=["answer"] key="matmul_three_jobs"
+# %% tags=["check"] key="matmul_jobs" points=4
+check(matmul_jobs)
+
+# %%
+compare(many, "gluon_jobs", matmul_ring, matmul_jobs)
+
+# %% [markdown]
+# READ2
+#
+# ## Task 3. Two groups that go on
+#
+# `multiply_all` still waits twice. It waits for each product before it orders the next: the tensor
+# cores run dry in between. And it waits until its tile of c is stored. The cure:
+#
+# - **Two jobs that multiply**, a warp group each. A slot's tiles are shared: group 0 takes the upper
+#   ROWS rows of the tile of a, group 1 the lower, and both the whole tile of b.
+# - **A product is always under way.** Order the product of this step, and then wait for the one
+#   before. So the slot that is empty now is that of load `number - 1`.
+# - **The store runs on.** Wait for it only when the next tile of c wants its memory.
+#
+# Fill two gaps.
+#
+# 1. **`multiply_steps`**, about 14 lines: the walk along K, and the store. In step 0 there is no product
+#    before; `mbarrier.arrive` takes `pred` too. After the last step one slot is still to be released.
+# 2. **The barriers**, about 3 lines: who arrives at each, and how often?
+
+# %% tags=["answer"] key="matmul_groups"
 @gluon.jit
 def multiply_steps(GROUP: gl.constexpr, c_desc, ring, empty, c_tiles, grid_m, grid_n, steps):
-    """The job of a warp group: its ROWS rows of each tile of C."""
+    """The job of a warp group: its ROWS rows of each tile of c."""
     a_tiles, b_tiles, full = ring
     SLOTS: gl.constexpr = a_tiles.shape[0]
     ROWS: gl.constexpr = c_desc.block_type.shape[0]
     BLOCK_N: gl.constexpr = c_desc.block_type.shape[1]
     ACC: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BLOCK_N, 16])
+    c_tile = c_tiles.index(GROUP)
     number = 0
     for tile in range(gl.program_id(0), grid_m * grid_n, gl.num_programs(0)):
         tile_m, tile_n = tile_of(tile, grid_m, grid_n)
+        c_place = [(2 * tile_m + GROUP) * ROWS, tile_n * BLOCK_N]
         acc = gl.zeros([ROWS, BLOCK_N], gl.float32, ACC)
+        # TODO 1: walk along K, release slots; store acc at c_place (about 14 lines)
         ### BEGIN SOLUTION
         for step in range(steps):
             slot = number % SLOTS
@@ -257,21 +466,19 @@ def multiply_steps(GROUP: gl.constexpr, c_desc, ring, empty, c_tiles, grid_m, gr
             number += 1
         acc = warpgroup_mma_wait(0, deps=[acc])
         mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)
-
         tma.store_wait(0)
-        c_tiles.index(GROUP).store(acc.to(c_desc.dtype))
+        c_tile.store(acc.to(c_desc.dtype))
         fence_async_shared()
-        c_place = [(2 * tile_m + GROUP) * ROWS, tile_n * BLOCK_N]
-        tma.async_copy_shared_to_global(c_desc, c_place, c_tiles.index(GROUP))
+        tma.async_copy_shared_to_global(c_desc, c_place, c_tile)
         ### END SOLUTION
     tma.store_wait(0)
 
 
 @gluon.jit
-def three_jobs_kernel(a_desc, b_desc, c_desc, grid_m, grid_n, steps, SLOTS: gl.constexpr):
+def matmul_groups_kernel(a_desc, b_desc, c_desc, grid_m, grid_n, steps, SLOTS: gl.constexpr):
     """c = a @ b.
 
-    One program = every num_programs-th tile of c.
+    One program = every num_programs-th tile of c; two groups multiply, one warp loads.
     """
     dtype: gl.constexpr = c_desc.dtype
     a_tiles = gl.allocate_shared_memory(dtype, [SLOTS] + a_desc.block_type.shape, a_desc.layout)
@@ -279,9 +486,12 @@ def three_jobs_kernel(a_desc, b_desc, c_desc, grid_m, grid_n, steps, SLOTS: gl.c
     c_tiles = gl.allocate_shared_memory(dtype, [2] + c_desc.block_type.shape, c_desc.layout)
     full = gl.allocate_shared_memory(gl.int64, [SLOTS, 1], mbarrier.MBarrierLayout())
     empty = gl.allocate_shared_memory(gl.int64, [SLOTS, 1], mbarrier.MBarrierLayout())
+    # TODO 2: both barriers of each slot (about 3 lines)
+    ### BEGIN SOLUTION
     for slot in gl.static_range(SLOTS):
         mbarrier.init(full.index(slot), count=1)
         mbarrier.init(empty.index(slot), count=2)
+    ### END SOLUTION
     ring = (a_tiles, b_tiles, full)
     gl.warp_specialize(
         [
@@ -294,16 +504,132 @@ def three_jobs_kernel(a_desc, b_desc, c_desc, grid_m, grid_n, steps, SLOTS: gl.c
     )
 
 
-def matmul_three_jobs(a, b, tile=(128, 256, 64), slots=3, programs=None):
+def matmul_groups(a, b, tile=(128, 256, 64), slots=3, programs=None):
+    """As matmul_jobs, with two groups of warps that multiply half of each tile."""
     c, cut = new_product(a, b, tile)
-    three_jobs_kernel[(min(cut[0] * cut[1], programs or multiprocessors()),)](
-        describe(a, [tile[0], tile[2]]), describe(b, tile[1:][::-1]), describe(c, [tile[0] // 2, tile[1]]),
+    matmul_groups_kernel[(min(cut[0] * cut[1], programs or multiprocessors()),)](
+        describe(a, tile[::2]), describe(b, [tile[2], tile[1]]), describe(c, [tile[0] // 2, tile[1]]),
         *cut, SLOTS=slots, num_warps=4, maxnreg=168,
     )  # fmt: skip
     return c
 
-# %% tags=["check"] key="matmul_three_jobs" points=4
-check(matmul_three_jobs)
+# %% [markdown] tags=["hint"] key="matmul_groups"
+# #### Hints for matmul_groups
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# After `warpgroup_mma_wait(1, ...)` in step s: which products have read their tiles, and which may
+# still read?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `x.slice(start, length)` takes rows. Load `number - 1` lies in slot `(number + SLOTS - 1) % SLOTS`,
+# which is right for number 0 as well. Both groups arrive at `empty`; the copy engine only adds bytes to
+# the loader's one arrival at `full`.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# for step in range(steps):
+#     # wait for the slot
+#     a = a_tiles.index(slot).slice(...)
+#     # multiply, wait for the product before
+#     mbarrier.arrive(empty.index(...), count=1, pred=...)
+#     # count on
+# # the last product, its slot
+# tma.store_wait(0)
+# # as in multiply_all, but go on after the order
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="matmul_groups" points=5
+check(matmul_groups)
+
+# %% [markdown]
+# ## What the compiler made of it
+#
+# With or without a GPU. Look for 12 warps (the loading warp brings three idle ones), for no spills, and
+# for not a single load: the copy engine moves everything.
+
+# %%
+a, b = torch.randn(2, 4096, 4096, device=DEVICE).to(torch.float16)
+compiled = facts(matmul_groups, a, b, arch=90)
+compiled
+
+# %% tags=["predict"]
+from tritonbook import predict
+
+predict(
+    {
+        "KB (1,024 bytes) of shared memory in a slot: tiles of 128 x 64 and 64 x 256 halves": None,
+        "KB of shared memory in a program: 3 slots and a tile of c, rounded down": None,
+        "slots that fit an H100's 227 KB beside the tile of c": None,
+    },
+    measured=[
+        lambda: (128 * 64 + 64 * 256) * 2 // 1024,
+        lambda: compiled[0].shared_bytes // 1024,
+        lambda: (227 - 128 * 256 * 2 // 1024) // 48,
+    ],
+    hints=[
+        "Both tiles, 2 bytes a number.",
+        "The tile of c has 128 x 256 halves.",
+        "What is left beside it, divided by a slot.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **A slot.** (128 × 64 + 64 × 256) × 2 = 49,152 bytes, 48 KB.
+#
+# **A program.** The tile of c has 128 × 256 × 2 = 65,536 bytes, 64 KB; 3 × 48 + 64 = 208.
+#
+# **Slots.** (227 − 64) / 48 = 3.4, so 3. `matmul_ring` has four: its tile of c lies where the ring was.
+#
+# </details>
+#
+# ## What it brings
+
+# %%
+compare(many, "gluon_groups", matmul_jobs, matmul_groups, matmul_tuned)
+
+# %% [markdown]
+# READ3
+#
+# Where each program has one tile, nobody can load ahead into the next, and the ring alone is as good.
+# Hence the function that the benchmarks use:
+
+# %% tags=["reference"]
+def matmul_gluon(a, b):
+    """a @ b by the kernel that suits; matmul_tuned's where the copy engine cannot help."""
+    if not gluon_takes(a, b) or a.dtype != b.dtype or b.shape[1] % 8:
+        return reference("matmul_tuned")(a, b)
+    tiles = triton.cdiv(a.shape[0], 128) * triton.cdiv(b.shape[1], 256)
+    return (matmul_ring if tiles <= multiprocessors() else matmul_groups)(a, b)
+
+# %% [markdown]
+# **What did it cost?** `matmul_tuned` runs on every GPU, in float32 too, with any strides. This is for
+# one. Go below Triton when you have measured that waiting is what is left.
+#
+# ## Recap
+#
+# - The copy engine moves whole tiles in both directions; a barrier tells when they are there.
+# - A ring with a full and an empty barrier for each slot hands tiles from job to job.
+# - Loads are numbered through. Slot and phase follow from the number, in every job for itself.
+#
+# <details><summary>Common mistakes</summary>
+#
+# - A phase that is wrong once: everybody waits for ever, or somebody does not wait at all.
+# - A slot that is released before its product has read it. The values are wrong now and then.
+# - A result that the copy engine may not see yet: the fence is missing.
+# - An arrival too few or too many: the jobs fall out of step.
+#
+# </details>
+#
+# Next: [65_gluon_attention](65_gluon_attention.ipynb), where two groups take turns.
 
 # %%
 progress()
