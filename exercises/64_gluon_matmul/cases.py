@@ -5,18 +5,102 @@ import torch
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, tensor
 
-from .page import matmul_ref
+
+def matmul_ref(a, b):
+    return a @ b
 
 
-def product(note, M, K, N, tile=(32, 32, 16), slots=3, dtype="float16", **options):
+SMALL = (128, 32, 16)  # an H100 multiplies it as well: two warp groups of 64 rows
+PAGE = (128, 256, 64)
+
+
+def product(note, M, K, N, tile=SMALL, slots=3, dtype="float16", **options):
     options = {"tile": tile, "slots": slots, **options}
     return case(note, a=tensor(M, K), b=tensor(K, N), options=options, dtype=dtype)
 
 
-RING = [
-    product("one step", 32, 16, 32),
-    product("page", 140, 136, 264, tile=(128,256,64),slots=4),
+def refused(note, a, b, dtype="float16"):
+    return case(note, a=tensor(*a), b=tensor(*b), dtype=dtype, raises=ValueError)
+
+
+WHAT_DOES_NOT_FIT = [
+    refused("float32", (16, 32), (32, 16), dtype="float32"),
+    refused("widths that differ", (16, 32), (16, 32)),
+    refused("rows of 12", (16, 16), (16, 12)),
 ]
+
+RING = [
+    product("one step", 128, 16, 32),
+    product("two steps, three slots", 128, 32, 32),
+    product("nine steps: the ring comes round twice", 128, 144, 32),
+    product("two by three tiles, none of them full", 140, 72, 72),
+    product("two slots", 33, 96, 40, slots=2),
+    product("five slots, more than steps", 20, 32, 16, slots=5),
+    product("tall tiles, long steps", 270, 72, 48, tile=(256, 16, 32)),
+    product("bfloat16", 40, 64, 32, dtype="bfloat16"),
+    product("the page's tile", 140, 136, 264, tile=PAGE, slots=4),  # the largest: it is compiled
+    *WHAT_DOES_NOT_FIT,
+]
+HIDDEN_RING = [
+    product("seven steps, three by two tiles", 270, 112, 64),
+    product("one row, eleven steps, four slots", 1, 176, 16, slots=4),
+    product("wide tiles", 130, 40, 200, tile=(128, 64, 16), slots=2),
+    product("the page's tile, two steps", 200, 120, 520, tile=PAGE),
+]
+
+
+def stay(note, M, K, N, programs, **rest):
+    return product(note, M, K, N, programs=programs, **rest)
+
+
+JOBS = [
+    stay("one tile, one step", 128, 16, 32, 1),
+    stay("one tile, eight steps", 128, 128, 32, 1),
+    stay("one program, six tiles of four steps", 256, 64, 96, 1),
+    stay("two programs, nine tiles, none of them full", 270, 72, 72, 2),
+    stay("one step a tile, four tiles", 140, 16, 64, 1),
+    stay("two slots, seven tiles, three programs", 800, 48, 24, 3, slots=2),
+    stay("more slots than steps", 270, 32, 40, 2, slots=5),
+    stay("more programs than tiles", 140, 40, 24, 7),
+    stay("tall tiles, long steps", 270, 72, 48, 1, tile=(256, 16, 32)),
+    stay("bfloat16", 140, 64, 32, 1, dtype="bfloat16"),
+    stay("the page's tile", 140, 136, 264, 2, tile=PAGE),  # the largest: it is compiled
+    *WHAT_DOES_NOT_FIT,
+]
+HIDDEN_JOBS = [
+    stay("ten tiles, four programs, three steps", 600, 48, 64, 4),
+    stay("one row, thirteen steps, one program", 1, 208, 64, 1, slots=4),
+    stay("wide tiles, two slots", 130, 40, 200, 2, tile=(128, 64, 16), slots=2),
+    stay("the page's tile, two steps", 200, 120, 520, 2, tile=PAGE),
+]
+
+
+def rows_with_gaps(fn):
+    """Matrices that are columns of wider ones."""
+    a, b = torch.randn(40, 96).half()[:, :80], torch.randn(80, 112).half()[:, :48]
+    a, b = a.to(DEVICE), b.to(DEVICE)
+    error = (fn(a, b, tile=SMALL, slots=3).double() - a.double() @ b.double()).abs().max()
+    assert error < 0.05, f"With rows of a 96 apart and rows of b 112 apart, c is off by {error:.3g}."
+
+
+def tiles_of(a, b, tile):
+    return -(-a.shape[0] // tile[0]) * -(-b.shape[1] // tile[1])
+
+
+def _stays(a, b, tile=PAGE, slots=3, programs=132):
+    return min(tiles_of(a, b, tile), programs)
+
+
+RULES = {"launches": 1, "terms": 210, "arch": 90}
 CHECKS = {
-    name: Check(matmul_ref, RING, launches=1, terms=300, arch=90) for name in ("matmul_ring", "matmul_jobs", "matmul_groups")
+    "matmul_ring": Check(
+        matmul_ref,
+        RING,
+        HIDDEN_RING,
+        also=(rows_with_gaps,),
+        programs=lambda a, b, tile=PAGE, slots=4: tiles_of(a, b, tile),
+        **RULES,
+    ),
+    "matmul_jobs": Check(matmul_ref, JOBS, HIDDEN_JOBS, programs=_stays, **RULES),
+    "matmul_groups": Check(matmul_ref, JOBS, HIDDEN_JOBS, programs=_stays, **RULES),
 }

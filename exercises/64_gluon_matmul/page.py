@@ -117,16 +117,12 @@ if DEVICE == "cpu":
 #
 # | arguments | shape | result |
 # |---|---|---|
-# | `a`, `b` | (M, K) and (K, N), float16 or bfloat16, rows side by side | `c`: (M, N), dtype of a |
+# | `a`, `b` | (M, K) and (K, N), float16 or bfloat16, rows side by side | `a @ b`, dtype of a |
 #
 # M, N and K are 1 or more. N and the strides of rows are multiples of 8, 16 bytes: the copy engine
 # asks for that. What does not fit raises `ValueError`.
 
 # %% tags=["reference"]
-def matmul_ref(a, b):
-    return a @ b
-
-
 def new_product(a, b, tile):
     """c, empty, and how many tiles it has down and across, of how many steps along K."""
     (M, K), N = a.shape, b.shape[1]
@@ -225,7 +221,7 @@ def matmul_ring_kernel(a_desc, b_desc, c_desc, grid_m, grid_n, steps, SLOTS: gl.
 
 
 def matmul_ring(a, b, tile=(128, 256, 64), slots=4):
-    """a @ b for (M, K) and (K, N) of halves. tile: BLOCK_M, BLOCK_N, BLOCK_K."""
+    """a @ b for (M, K) and (K, N) of halves. tile: BLOCK_M (128 or more), BLOCK_N, BLOCK_K."""
     c, cut = new_product(a, b, tile)
     matmul_ring_kernel[(cut[0] * cut[1],)](
         describe(a, tile[::2]), describe(b, [tile[2], tile[1]]), describe(c, tile[:2]),
