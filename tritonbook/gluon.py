@@ -76,8 +76,8 @@ def laid_out(x: torch.Tensor, shape: list[int], strides: list[int], block: list[
 def describe(x: torch.Tensor, block: Sequence[int]) -> Any:
     """A matrix as a Hopper GPU's copy engine knows it: base, shape, strides, and shape of a tile.
 
-    Raises ValueError where the engine cannot take x, RuntimeError on a GPU without one. (Where Triton
-    is interpreted, Gluon is simulated.)
+    Raises ValueError where the engine cannot take x, RuntimeError on a GPU without one. (Where
+    Triton is interpreted, Gluon is simulated.)
     """
     if not (INTERPRET or target_arch() == 90):
         raise RuntimeError(
@@ -86,8 +86,8 @@ def describe(x: torch.Tensor, block: Sequence[int]) -> Any:
         )
     if not describable(x):
         raise ValueError(
-            "the copy engine takes float16 or bfloat16 whose rows lie side by side, 16, 32, 48, ... "
-            f"bytes apart, and not shape {tuple(x.shape)}, strides {x.stride()}, {x.dtype}"
+            "the copy engine takes float16 or bfloat16, the numbers of a row side by side, rows a "
+            f"multiple of 16 bytes apart; this is {x.dtype} with the strides {x.stride()}"
         )
     return laid_out(x, list(x.shape), list(x.stride()), list(block))
 

@@ -144,7 +144,10 @@ def _triton_dtype(name: str) -> Any:
 
 
 def _descriptor(kind: str, base: Any, *sizes: Any) -> Any:
-    """The descriptor of a tape, Triton's or Gluon's. Raises TapeError where it leads out of its tensor's memory."""
+    """The descriptor of a tape. Raises TapeError where it leads out of its tensor's memory.
+
+    kind: "described" for Triton's, "laid out" for Gluon's, which has a layout of its own.
+    """
     if not isinstance(base, torch.Tensor) or triton_version() < (3, 6):
         raise TapeError("not a described tensor")
     for part in sizes:

@@ -80,7 +80,9 @@ def rows_with_gaps(fn):
     a, b = torch.randn(40, 96).half()[:, :80], torch.randn(80, 112).half()[:, :48]
     a, b = a.to(DEVICE), b.to(DEVICE)
     error = (fn(a, b, tile=SMALL, slots=3).double() - a.double() @ b.double()).abs().max()
-    assert error < 0.05, f"With rows of a 96 apart and rows of b 112 apart, c is off by {error:.3g}."
+    assert error < 0.05, (
+        f"With rows of a 96 apart and rows of b 112 apart, c is off by {error:.3g}."
+    )
 
 
 def tiles_of(a, b, tile):

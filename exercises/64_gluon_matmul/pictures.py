@@ -71,8 +71,8 @@ def draw_jobs(tiles: int = 2) -> Picture:
     shorter = jobs[-1] + MULTIPLY + STORE
     cores(165, jobs, shorter)
     text = (
-        f"{tiles} tiles of c, a drawing and no measurement. Where all warps do everything, a tile is "
-        f"loaded, multiplied and stored, one after another: {longer} ticks. Where one warp loads ahead "
-        f"and the copy engine stores by itself, the tensor cores go on: {shorter} ticks."
+        f"{tiles} tiles of c, a drawing and no measurement. Where all warps do everything, a tile "
+        f"is loaded, multiplied and stored, one after another: {longer} ticks. Where one warp "
+        f"loads ahead and the copy engine stores, the tensor cores go on: {shorter} ticks."
     )
     return svg.titled(left + longer * tick, 184, "Who works when", text, parts)

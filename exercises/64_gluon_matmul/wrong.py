@@ -160,3 +160,21 @@ VARIANTS = {
         Variant("two_loops_of_init", ("        mbarrier.init(full.index(slot), count=1)\n        mbarrier.init(empty.index(slot), count=2)", "        mbarrier.init(full.index(slot), count=1)\n    for slot in gl.static_range(SLOTS):\n        mbarrier.init(empty.index(slot), count=2)")),
     ],
 }
+
+EQUIVALENT = {
+    "matmul_ring": {
+        "mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there) tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot), pred=there) => tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot), pred=there) mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there)": "the phase waits for the loader's arrival: bytes may come before they are expected",
+        "tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot), pred=there) tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot), pred=there) => tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot), pred=there) tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot), pred=there)": "the order of two copies to one barrier",
+        "mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there) => mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes)": "nobody waits for a step that is not there",
+    },
+    "matmul_groups": {
+        "mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1) tma.store_wait(0) => tma.store_wait(0) mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)": "the slot is free already; it is told a little later",
+        "mbarrier.init(full.index(slot), count=1) mbarrier.init(empty.index(slot), count=2) => mbarrier.init(empty.index(slot), count=2) mbarrier.init(full.index(slot), count=1)": "the order of two initialisations",
+        "mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1) => mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS))": "count is 1 where nothing is said",
+        "mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0) => mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), pred=step > 0)": "count is 1 where nothing is said",
+        "mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1) => mbarrier.arrive(empty.index((number - 1) % SLOTS), count=1)": "the same slot; for number 0 nobody arrives",
+        "mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1) => mbarrier.arrive(empty.index((number - SLOTS - 1) % SLOTS), count=1)": "the simulator takes remainders as Python does; on a GPU they may be negative",
+        "mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0) => mbarrier.arrive(empty.index((number - 1) % SLOTS), count=1, pred=step > 0)": "the same slot; for number 0 nobody arrives",
+        "mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0) => mbarrier.arrive(empty.index((number - SLOTS - 1) % SLOTS), count=1, pred=step > 0)": "the simulator takes remainders as Python does; on a GPU they may be negative",
+    },
+}
