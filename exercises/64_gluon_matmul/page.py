@@ -128,7 +128,7 @@ def new_product(a, b, tile):
     (M, K), N = a.shape, b.shape[1]
     if K != b.shape[0] or a.dtype != b.dtype or a.dtype not in (torch.float16, torch.bfloat16):
         raise ValueError("a and b must be (M, K) and (K, N), both float16 or both bfloat16")
-    cut = [-(-n // size) for n, size in zip((M, N, K), tile)]  # rounded up; triton.cdiv is slower
+    cut = [-(-n // size) for n, size in zip((M, N, K), tile, strict=True)]  # rounded up
     return torch.empty((M, N), dtype=a.dtype, device=a.device), cut
 
 # %% [markdown]
