@@ -277,3 +277,8 @@ def test_a_fault_on_a_card_is_its_own_cause():
     """Kills: a race that reads `It raised Fault`."""
     found = explain_error(Fault("deadlock", "everybody waits"), 1.0)
     assert (found.code, found.sentence) == ("deadlock", "Everybody waits.")
+
+
+def test_a_notebook_shows_one_line_of_a_fault():
+    """Kills: forty lines of the simulator's own below a kernel that was called by hand."""
+    assert Fault("deadlock", "everybody waits")._render_traceback_() == ["Fault: everybody waits"]
