@@ -319,11 +319,25 @@ class Language:
         if not is_async:
             self._await(me.products, 0)
             return made.result
+        if not isinstance(a, Shared):
+            me.operands[actor.number] = a
+        me.note_products()
         return made
 
     def warpgroup_mma_wait(self, num_outstanding: int = 0, deps: Sequence[Any] = ()) -> Any:
         self.machine.step()
-        self._await(self.machine.me().products, num_outstanding)
+        me = self.machine.me()
+        finished = me.products[: max(0, len(me.products) - int(num_outstanding))]
+        self._await(me.products, num_outstanding)
+        me.note_products()
+        for product in finished:
+            operand = me.operands.pop(product.number, None)
+            if operand is not None and not any(operand is each for each in deps):
+                raise Fault(
+                    "operand",
+                    f"{here()} waits for the product of {product.place}, and what it multiplies "
+                    "from registers is not among the deps: its registers may be used again before",
+                )
         done = tuple(_finished(each) for each in deps)
         return done[0] if len(done) == 1 else done
 

@@ -12,12 +12,13 @@ order at hand happens to give the right values.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import linecache
 import random
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,21 @@ class Actor:
         return told
 
 
+_watchers: list[list[tuple[str, int]]] = []
+
+
+@contextlib.contextmanager
+def watch_products() -> Iterator[list[tuple[str, int]]]:
+    """Inside, asynchronous products are noted: who orders one or has waited, and how many of its
+    own may be under way then. Orders follow each other, each from beginning to end."""
+    seen: list[tuple[str, int]] = []
+    _watchers.append(seen)
+    try:
+        yield seen
+    finally:
+        _watchers.remove(seen)
+
+
 class Partition(Actor):
     """An actor with code of its own, in a thread that runs when it is told to."""
 
@@ -103,8 +119,13 @@ class Partition(Actor):
         self.waits_for: Callable[[], str] = str
         self.over = False
         self.products: list[Actor] = []  # those under way, in order
+        self.operands: dict[int, Any] = {}  # by product: the tile in registers that it reads
         self.groups: list[list[Actor]] = [[]]  # asynchronous copies; the last group is open
         self.stores: list[Actor] = []  # copies to global memory that are under way
+
+    def note_products(self) -> None:
+        for seen in _watchers:
+            seen.append((self.name, len(self.products)))
 
 
 class Machine:

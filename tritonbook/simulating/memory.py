@@ -326,12 +326,25 @@ class Pointer:
         self.memory[places[keep]] = values[keep]
 
 
+_CALL = re.compile(r"\s*(\w+)\s*=\s*\w+\(")
+
+
 def name_of_allocation() -> str:
-    """The name that the kernel gives the memory it allocates: what stands before the `=`."""
+    """The name that the kernel gives the memory it allocates: what stands before the `=`.
+
+    A helper that the kernel calls as `k_ring = new_ring(...)` gives `k_ring.full`.
+    """
     frame = sys._getframe(1)
     folder = __file__.rpartition("/")[0]
     while frame.f_back is not None and frame.f_code.co_filename.startswith(folder):
         frame = frame.f_back
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
     found = re.match(r"\s*(\w+)\s*=", line)
-    return found.group(1) if found else "shared memory"
+    name = found.group(1) if found else "shared memory"
+    caller = frame.f_back
+    while caller is not None and caller.f_code.co_filename.startswith(folder):
+        caller = caller.f_back
+    if caller is not None and caller.f_code.co_filename == frame.f_code.co_filename:
+        above = _CALL.match(linecache.getline(caller.f_code.co_filename, caller.f_lineno))
+        return f"{above.group(1)}.{name}" if above else name
+    return name
