@@ -128,7 +128,7 @@ def new_product(a, b, tile):
     (M, K), N = a.shape, b.shape[1]
     if K != b.shape[0] or a.dtype != b.dtype or a.dtype not in (torch.float16, torch.bfloat16):
         raise ValueError("a and b must be (M, K) and (K, N), both float16 or both bfloat16")
-    cut = [-(-n // size) for n, size in zip((M, N, K), tile)]  # rounded up; triton.cdiv is slower
+    cut = [-(-n // size) for n, size in zip((M, N, K), tile, strict=True)]  # rounded up
     return torch.empty((M, N), dtype=a.dtype, device=a.device), cut
 
 # %% [markdown]
@@ -280,7 +280,8 @@ matmul_tuned = mine("matmul_tuned")
 compare(few, "gluon_ring", matmul_tuned, matmul_ring)
 
 # %% [markdown]
-# READ1
+# **Read it.** Same tiles, same tensor cores as `matmul_tuned`, and one tile for each program. What
+# differs is who fetches: no thread computes an address any more.
 #
 # ## Task 2. A warp that only loads
 #
@@ -412,16 +413,20 @@ def matmul_jobs(a, b, tile=(128, 256, 64), slots=3, programs=None):
 # %% tags=["check"] key="matmul_jobs" points=4
 check(matmul_jobs)
 
+# %% [markdown]
+# **Predict.** The loader never stops, but `multiply_all` waits for each product before it orders the
+# next one. Is that faster than the ring?
+
 # %%
 compare(many, "gluon_jobs", matmul_ring, matmul_jobs)
 
 # %% [markdown]
-# READ2
+# **Read it.** On an H100 it is slower. The ring always had a product under way. Here the tensor cores
+# run dry in each step, and a full ring does not help them.
 #
 # ## Task 3. Two groups that go on
 #
-# `multiply_all` still waits twice. It waits for each product before it orders the next: the tensor
-# cores run dry in between. And it waits until its tile of c is stored. The cure:
+# `multiply_all` waits twice: for each product, and for each tile of c to be stored. The cure:
 #
 # - **Two jobs that multiply**, a warp group each. A slot's tiles are shared: group 0 takes the upper
 #   ROWS rows of the tile of a, group 1 the lower, and both the whole tile of b.
@@ -593,7 +598,8 @@ predict(
 compare(many, "gluon_groups", matmul_jobs, matmul_groups, matmul_tuned)
 
 # %% [markdown]
-# READ3
+# **Read it.** The groups are level with cuBLAS, and it took all three: tiles that arrive by themselves,
+# a loader that runs ahead across tiles, and a product that is always under way.
 #
 # Where each program has one tile, nobody can load ahead into the next, and the ring alone is as good.
 # Hence the function that the benchmarks use:

@@ -1,8 +1,8 @@
-"""Pictures of the Gluon notebooks: the ring, and who gets how much work."""
+"""Pictures of the Gluon notebooks: who gets how much work."""
 
 import xml.etree.ElementTree as ElementTree
 
-from tritonbook.seeing.pictures_gluon import draw_ring, draw_shares, shares
+from tritonbook.seeing.pictures_gluon import draw_shares, shares
 
 
 def forwards(turn, pid, programs):
@@ -28,11 +28,4 @@ def test_a_last_turn_may_be_short():
 def test_the_words_say_what_the_bars_show():
     drawn = draw_shares({"a": forwards, "b": every_second_backwards}, 4, 2, 4)
     assert "a: longest 8, mean 5; b: longest 5, mean 5" in repr(drawn)
-    assert ElementTree.fromstring(drawn.svg) is not None
-
-
-def test_a_ring_shows_slot_and_phase_of_each_load():
-    drawn = draw_ring(lambda number, slots: (number % slots, number // slots % 2), 5, 2)
-    assert "0 in slot 0, phase 0; 1 in slot 1, phase 0; 2 in slot 0, phase 1" in repr(drawn)
-    assert "4 in slot 0, phase 0" in repr(drawn)
     assert ElementTree.fromstring(drawn.svg) is not None

@@ -1,35 +1,10 @@
-"""Pictures of the Gluon notebooks: a ring of slots, and the work of each causal program."""
+"""Pictures of the Gluon notebooks: the work of each causal program."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from .svg import EMPTY, FILLS, INK, LINE, SMALL, Picture, line, rect, titled, words
-
-
-def draw_ring(ring_slot: Callable[[int, int], tuple[int, int]], loads: int, slots: int) -> Picture:
-    """Where load after load goes in a ring of `slots` slots, and which phase its arrival ends.
-
-    ring_slot(number, slots) -> (slot, phase), as in notebook 64.
-    """
-    left, top, width, height = 64, 26, 34, 30
-    parts = [words(left, 8, "loads in their order")]
-    for slot in range(slots):
-        y = top + slot * height
-        parts.append(words(0, y + 19, f"slot {slot}"))
-        parts.append(rect(left, y, loads * width, height, EMPTY, LINE))
-    parts.append(words(0, top + slots * height + 18, "phase"))
-    told = []
-    for number in range(loads):
-        slot, phase = ring_slot(number, slots)
-        x, y = left + number * width, top + slot * height
-        parts.append(rect(x + 2, y + 2, width - 4, height - 4, FILLS[phase], INK))
-        parts.append(words(x + width / 2, y + 19, str(number), anchor="middle"))
-        below = top + slots * height + 18
-        parts.append(words(x + width / 2, below, str(phase), SMALL, "middle"))
-        told.append(f"{number} in slot {slot}, phase {phase}")
-    text = f"{loads} loads into {slots} slots: {'; '.join(told)}."
-    return titled(left + loads * width, top + slots * height + 24, "A ring of tiles", text, parts)
+from .svg import FILLS, INK, SMALL, Picture, line, rect, titled, words
 
 
 def shares(

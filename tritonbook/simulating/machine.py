@@ -34,6 +34,10 @@ class Fault(RuntimeError):
         super().__init__(sentence)
         self.kind = kind
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the sentence names the kernel's line."""
+        return [f"Fault: {self}"]
+
 
 class _StoppedError(BaseException):
     """Raised in partitions that are left over when another one failed."""
