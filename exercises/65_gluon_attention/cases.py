@@ -168,26 +168,22 @@ MISTAKES = {
 }
 
 
-def steps_of(seen, name):
-    """How many products were under way after each order and each wait of one job."""
-    return [count for who, count in seen if who == name]
-
-
-def call(fn, L, causal=False):
-    """One program of queries would do: L keys, and what was noted while it ran."""
-    torch.manual_seed(0)
-    q, k, v = (torch.randn(1, 1, L, 16).half().to(DEVICE) for _ in range(3))
+def products_of(fn):
+    """What the simulator notes of the products of three tiles of keys."""
+    q, k, v = (torch.ones(1, 1, 300, 16, dtype=torch.float16, device=DEVICE) for _ in range(3))
     with watch_products() as seen:
-        fn(q, k, v, causal=causal)
+        fn(q, k, v)
     return seen
 
 
 def two_under_way(fn):
-    """Refuses products that are waited for one by one. A real GPU notes nothing."""
-    seen = call(fn, 300)
-    for name in sorted({who for who, _ in seen}):
-        counts = steps_of(seen, name)
-        assert max(counts) == 2, (
+    """Refuses products that are waited for one by one. A GPU tells nobody."""
+    if DEVICE == "cuda":
+        return
+    seen = products_of(fn)
+    for name in sorted({who for who, _ in seen}) or ["A group"]:
+        counts = [count for who, count in seen if who == name]
+        assert max(counts, default=0) == 2, (
             f"{name} never has two products under way. Order the scores and the output first, both "
             "with is_async=True, and wait then."
         )
@@ -199,9 +195,11 @@ def two_under_way(fn):
 
 
 def in_turns(fn):
-    """Refuses groups that order products whenever they like."""
+    """Refuses groups that order products whenever they like. A GPU tells nobody."""
+    if DEVICE == "cuda":
+        return
     two_under_way(fn)
-    seen, orders, last = call(fn, 300), [], {}
+    seen, orders, last = products_of(fn), [], {}
     for who, count in seen:
         if count > last.get(who, 0):
             orders.append(who)
