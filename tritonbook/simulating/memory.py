@@ -190,6 +190,14 @@ class Barriers:
         )
         self.name = name
 
+    def _not_chosen(self, *_: Any, **__: Any) -> Any:
+        raise Fault(
+            "size",
+            f"{here()} takes all {len(self.each)} barriers of {self.name}: choose one with .index",
+        )
+
+    init = expect = arrive = wait = landed = _not_chosen
+
     def index(self, index: int) -> Barrier:
         if not 0 <= index < len(self.each):
             raise Fault(
