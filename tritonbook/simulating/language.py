@@ -350,9 +350,7 @@ class Language:
 def _is_on(pred: Any) -> bool:
     """Whether an instruction with this `pred` does something. The compiler takes no number."""
     if type(pred) is int or isinstance(pred, Whole):
-        raise Fault(
-            "pred", f"{here()}: pred is True or False, as `n > 0` is, and not the number {pred}"
-        )
+        raise Fault("pred", f"{here()}: pred is True or False, not the number {pred}")
     return bool(pred)
 
 
@@ -361,7 +359,7 @@ def _same_size(desc: Descriptor, tile: Shared) -> None:
     if found != [n for n in desc.block_shape if n > 1]:
         raise Fault(
             "size",
-            f"{here()}: the descriptor's tile is {desc.block_shape}, the shared memory {tile.shape}",
+            f"{here()}: the descriptor's tile is {desc.block_shape}, the memory {tile.shape}",
         )
 
 
