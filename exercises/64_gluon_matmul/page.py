@@ -37,8 +37,9 @@ draw.draw_jobs()
 # You build that in three steps: a ring with the copy engine, a warp of its own for loading, two groups
 # that multiply. Each step is timed against the one before.
 #
-# This page's kernels are for an H100 (sm_90). Without one they are simulated, as on page 63, and
-# compiled all the same.
+# This page's kernels are for an H100 (sm_90). Without a GPU they are simulated, as on page 63, and
+# compiled all the same. With one, set `TRITON_INTERPRET=1` before you start, until your checks pass:
+# the simulator names a deadlock, and a GPU just hangs.
 #
 # ## New words
 #
@@ -429,7 +430,7 @@ compare("gluon_jobs", matmul_ring, matmul_jobs)
 # `multiply_all` waits twice: for each product, and for each tile of c to be stored. The cure:
 #
 # - **Two jobs that multiply**, a warp group each. A slot's tiles are shared: group 0 takes the upper
-#   ROWS rows of the tile of a, group 1 the lower, and both the whole tile of b.
+#   ROWS rows of the tile of a, group 1 the lower (`x.slice(start, length)`), both the tile of b.
 # - **A product is always under way.** Order the product of this step, and then wait for the one
 #   before. So the slot that is empty now is that of load `number - 1`.
 # - **The store runs on.** Wait for it only when the next tile of c wants its memory.
@@ -525,9 +526,8 @@ def matmul_groups(a, b, tile=(128, 256, 64), slots=3, programs=None):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `x.slice(start, length)` takes rows. Load `number - 1` lies in slot `(number + SLOTS - 1) % SLOTS`,
-# which is right for number 0 as well. Both groups arrive at `empty`; the copy engine only adds bytes to
-# the loader's one arrival at `full`.
+# Load `number - 1` lies in slot `(number + SLOTS - 1) % SLOTS`, which is right for number 0 as well.
+# Both groups arrive at `empty`; the copy engine only adds bytes to the loader's one arrival at `full`.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
