@@ -631,6 +631,7 @@ def matmul_gluon(a, b):
 # - A slot that is released before its product has read it. The values are wrong now and then.
 # - A result that the copy engine may not see yet: the fence is missing.
 # - An arrival too few or too many: the jobs fall out of step.
+# - A store that is waited for at once: right, and its group stands still meanwhile.
 #
 # </details>
 #
