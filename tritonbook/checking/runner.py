@@ -87,8 +87,13 @@ def _finish(
             battery.fn, cases, compile_gate, no_tf32, arch
         )
         if compile_finding and WORDLESS.search(compile_finding.sentence):
-            said = slip(battery.launched.values()) or compile_finding.sentence
-            compile_finding = replace(compile_finding, sentence=said)
+            said = slip(battery.launched.values())
+            if said or not finding:
+                compile_finding = replace(
+                    compile_finding, sentence=said or compile_finding.sentence
+                )
+            else:
+                compile_finding = None  # the compiler has no words for it, and the values have
         # Rounded factors are no reason for wrong values; what does not compile is.
         compiles = compile_finding is None or compile_finding.code == "tf32"
         finding = (finding or compile_finding) if compiles else compile_finding
