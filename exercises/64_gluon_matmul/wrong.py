@@ -51,7 +51,7 @@ MUTANTS = {
         Mutant("ordered_beyond_the_end", ("unfinished", *STEP), (EXPECT + COPY_A + COPY_B, (EXPECT + COPY_A + COPY_B).replace(", pred=there", ""))),
         Mutant("copies_beyond_the_end", "unfinished", (COPY_A + COPY_B, (COPY_A + COPY_B).replace(", pred=there", ""))),
         Mutant("whole_ring_as_a_tile", "size", (COPY_A, COPY_A.replace("a_tiles.index(slot)", "a_tiles"))),
-        Mutant("no_barrier_chosen", "size", (WAIT, WAIT.replace("full.index(slot)", "full"))),
+        Mutant("no_barrier_chosen", "no-index", (WAIT, WAIT.replace("full.index(slot)", "full"))),
         Mutant("a_and_b_swapped", "size", (MULTIPLY, MULTIPLY.replace("a_tiles.index(slot), b_tiles.index(slot)", "b_tiles.index(slot), a_tiles.index(slot)"))),
         Mutant("product_thrown_away", ("zeros", "wrong-values"), (MULTIPLY, MULTIPLY.replace("acc = warp", "warp"))),
         Mutant("ahead_from_this_step", VALUES, (AHEAD, AHEAD.replace("tile_n, ahead,", "tile_n, step,"))),

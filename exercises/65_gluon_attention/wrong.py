@@ -135,6 +135,7 @@ MUTANTS = {
         Mutant("both_begin", ("deadlock", "property", "too-many-arrivals", "phase-twice"), (TURN, TURN.replace("number + 1 - GROUP", "number + 1"))),
         Mutant("phase_never_changes", ("deadlock", "phase-twice"), (TURN, TURN.replace("(number + 1 - GROUP) % 2", "1 - GROUP"))),
         Mutant("phase_is_a_count", "phase", (TURN, TURN.replace("(number + 1 - GROUP) % 2", "number + 1 - GROUP"))),
+        Mutant("remainder_below_zero", "phase", (TURN, TURN.replace("number + 1 - GROUP", "number - GROUP"))),
         Mutant("hands_over_before_the_order", ("property", "too-many-arrivals"), (ORDER + HAND, HAND + ORDER)),
         Mutant("hands_over_after_the_softmax", "property", (HAND + SETTLE, SETTLE + HAND)),
         Mutant("waits_after_the_order", "property", (TURN + ORDER, ORDER + TURN)),
@@ -182,4 +183,27 @@ VARIANTS = {
     ],
 }
 
-EQUIVALENT = {}
+EQUIVALENT = {
+    "two_products": {
+        "mbarrier.expect(full.index(slot), desc.block_type.nbytes) tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot)) => tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot)) mbarrier.expect(full.index(slot), desc.block_type.nbytes)": "the phase waits for the arrival of expect, whatever has landed before",
+        "mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1) => mbarrier.arrive(empty.index(number % tiles.shape[0]))": "one arrival is the default",
+    },
+    "flash_ahead": {
+        "s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True) => s = warpgroup_mma(q, k.permute((1, 0)), zeros, is_async=True)": "zeros are added",
+    },
+    "flash_gluon": {
+        "mbarrier.arrive(baton.index(1 - GROUP), count=1) => mbarrier.arrive(baton.index(1 - GROUP))": "one arrival is the default",
+        "baton = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout()) => baton = gl.allocate_shared_memory(gl.int64, [3, 1], mbarrier.MBarrierLayout())": "a barrier that nobody uses",
+        "[4, 1, 1], => [4, 2, 1],": "a second warp has nothing to do",
+        "[4, 1, 1], => [4, 1, 2],": "a second warp has nothing to do",
+        "[240, 24, 24], => [241, 24, 24],": "Triton rounds what it is asked for",
+        "[240, 24, 24], => [240, 0, 24],": "Triton takes the least that it can give",
+        "[240, 24, 24], => [240, 1, 24],": "Triton takes the least that it can give",
+        "[240, 24, 24], => [240, 25, 24],": "Triton rounds what it is asked for",
+        "[240, 24, 24], => [240, 24, 0],": "Triton takes the least that it can give",
+        "[240, 24, 24], => [240, 24, 1],": "Triton takes the least that it can give",
+        "[240, 24, 24], => [240, 24, 25],": "Triton rounds what it is asked for",
+        "mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2) => mbarrier.wait(baton.index(GROUP), (number + 1 + GROUP) % 2)": "the same parity",
+        "mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2) => mbarrier.wait(baton.index(GROUP), (number + 2 - GROUP) % 2)": "group 1 begins",
+    },
+}

@@ -21,6 +21,8 @@ from tritonbook.gluon import (
 from tritonbook.simulating import Fault, hear_of_products, simulate, watch_products
 from tritonbook.warp_jobs import triton_has_gluon
 
+import triton.language as tl  # isort: skip
+
 if not triton_has_gluon():
     pytest.skip("this Triton has no Gluon of the course's form", allow_module_level=True)
 
@@ -162,12 +164,6 @@ JOBS = {
         "full.index(slot), a_tiles",
         "size",
         "the descriptor's tile is [16, 16], the memory [3, 16, 16]",
-    ),
-    "all barriers are waited for": (
-        "mbarrier.wait(full.index(slot), phase)",
-        "mbarrier.wait(full, phase)",
-        "size",
-        "takes all 3 barriers of full",
     ),
     "a group multiplies the rows of both": (
         "a_tiles.index(slot).slice(GROUP * 8, 8)",
@@ -363,3 +359,44 @@ def test_who_watches_hears_how_many_products_are_under_way():
     assert seen == [*2 * [(name, 1), (name, 2), (name, 0)], ("elsewhere", 1)]
     with pytest.raises(ValueError), watch_products():
         hear_of_products([["elsewhere", "1"]])
+
+
+@gluon.jit
+def divides_kernel(x_ptr, n):
+    for number in range(1):
+        gl.store(x_ptr, (number - 1) % 2)
+        gl.store(x_ptr + 1, (number - 3) // 2)
+        gl.store(x_ptr + 2, -n % 4)
+        gl.store(x_ptr + 3, (number + 7) % n)
+
+
+def test_whole_numbers_below_zero_are_divided_as_on_a_gpu():
+    """Kills: Python's remainder, by which a kernel is right here and hangs on a GPU."""
+    found = torch.zeros(4, dtype=torch.int32)
+    simulate(divides_kernel, 1, found, 5)
+    assert found.tolist() == [-1, -1, -1, 2]
+
+
+@gluon.jit
+def of_triton_kernel(x_ptr):
+    gl.store(x_ptr, tl.maximum(1, 2))
+
+
+@gluon.jit
+def not_indexed_kernel():
+    full = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())
+    mbarrier.init(full, count=1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind", "said"),
+    [
+        (of_triton_kernel, "not-gluon", "calls tl.maximum"),
+        (not_indexed_kernel, "no-index", r"full\.index\(slot\) is one"),
+    ],
+)
+def test_a_slip_of_the_language_is_named(kernel, kind, said):
+    arguments = (torch.zeros(1),) if kernel is of_triton_kernel else ()
+    with pytest.raises(Fault, match=said) as caught:
+        simulate(kernel, 1, *arguments)
+    assert caught.value.kind == kind

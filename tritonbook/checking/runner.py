@@ -88,10 +88,12 @@ def _finish(
         )
         if compile_finding and WORDLESS.search(compile_finding.sentence):
             said = slip(battery.launched.values())
-            if said:
-                compile_finding = replace(compile_finding, sentence=said)
-            elif finding:  # which says more
-                compile_finding = None
+            if said or not finding:
+                compile_finding = replace(
+                    compile_finding, sentence=said or compile_finding.sentence
+                )
+            else:
+                compile_finding = None  # the compiler has no words for it, and the values have
         # Rounded factors are no reason for wrong values; what does not compile is.
         compiles = compile_finding is None or compile_finding.code == "tf32"
         finding = (finding or compile_finding) if compiles else compile_finding

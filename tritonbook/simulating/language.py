@@ -57,8 +57,31 @@ def _closed(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordiv", "mod", "rmod"):
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "neg"):
     setattr(Whole, f"__{_name}__", _closed(f"__{_name}__"))
+
+
+def _quotient(x: int, y: int) -> Whole:
+    """As a GPU divides: towards 0. Python goes down, so -1 // 2 and -1 % 2 are others there."""
+    return Whole(abs(int(x)) // abs(int(y)) * (1 if (x < 0) == (y < 0) else -1))
+
+
+def _remainder(x: int, y: int) -> Whole:
+    return Whole(int(x) - int(y) * int(_quotient(x, y)))
+
+
+def _of_whole(divide: Callable[[int, int], Whole], turned: bool) -> Callable[[Any, Any], Any]:
+    def method(self: Whole, other: Any) -> Any:
+        if not isinstance(other, int):
+            return NotImplemented
+        return divide(other, self) if turned else divide(self, other)
+
+    return method
+
+
+for _name, _divide in (("floordiv", _quotient), ("mod", _remainder)):
+    setattr(Whole, f"__{_name}__", _of_whole(_divide, turned=False))
+    setattr(Whole, f"__r{_name}__", _of_whole(_divide, turned=True))
 
 
 class Unfinished:
@@ -100,6 +123,12 @@ class Descriptor:
     def cut(self, place: Sequence[int]) -> tuple[torch.Tensor, tuple[slice, ...]]:
         """The part of the matrix under a tile, and where it lies in the tile."""
         whole = self.base.as_strided(self.sizes, self.strides)
+        if len(place) != len(self.sizes):
+            raise Fault(
+                "place",
+                f"{here()} names a place of {len(place)} numbers, and the tensor has "
+                f"{len(self.sizes)} dimensions",
+            )
         starts = [int(start) for start in place]
         stops = [start + n for start, n in zip(starts, self.block_shape, strict=True)]
         inside = [
@@ -235,6 +264,7 @@ class Language:
         self.machine.step()
         size = math.prod(desc.block_shape) * desc.base.element_size()
         _same_size(desc, tile)
+        desc.cut(place)  # a wrong place is named where it is given
 
         def finish(copy: Actor) -> None:
             part, there = desc.cut(place)
@@ -249,6 +279,7 @@ class Language:
     def tma_store(self, desc: Descriptor, place: Sequence[int], tile: Shared, **_: Any) -> None:
         self.machine.step()
         _same_size(desc, tile)
+        desc.cut(place)
 
         def finish(copy: Actor) -> None:
             part, there = desc.cut(place)

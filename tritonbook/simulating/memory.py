@@ -190,13 +190,12 @@ class Barriers:
         )
         self.name = name
 
-    def _not_chosen(self, *_: Any, **__: Any) -> Any:
+    def __getattr__(self, wanted: str) -> Any:
         raise Fault(
-            "size",
-            f"{here()} takes all {len(self.each)} barriers of {self.name}: choose one with .index",
+            "no-index",
+            f"{here()} takes {self.name} for one barrier, and it has {len(self.each)}: "
+            f"{self.name.rpartition('.')[2]}.index(slot) is one",
         )
-
-    init = expect = arrive = wait = landed = _not_chosen
 
     def index(self, index: int) -> Barrier:
         if not 0 <= index < len(self.each):
@@ -274,10 +273,12 @@ class Barrier:
 
     def _told(self, phase: int) -> str:
         still = f"{self.missing} of {self.count} arrivals" if self.missing else ""
-        still += (" and " if still and self.bytes else "") + (
-            f"{self.bytes} bytes" if self.bytes else ""
-        )
-        return f"phase {phase} of {self.name}, which is in phase {self.ended % 2} and lacks {still}"
+        if self.bytes > 0:
+            still += (" and " if still else "") + f"{self.bytes} bytes"
+        said = f"phase {phase} of {self.name}, which is in phase {self.ended % 2}"
+        if self.bytes < 0:
+            said += f", got {-self.bytes} bytes more than it was told to expect"
+        return f"{said} and lacks {still}" if still else said
 
 
 @dataclass(frozen=True)
