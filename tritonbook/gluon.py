@@ -84,12 +84,15 @@ def describe(x: torch.Tensor, block: Sequence[int]) -> Any:
             "This kernel is made for an H100, and this GPU is another. Set TRITON_INTERPRET=1 "
             "before you start the notebook: then the kernel is simulated."
         )
-    if not describable(x):
-        raise ValueError(
-            "the copy engine takes float16 or bfloat16, the numbers of a row side by side, rows a "
-            f"multiple of 16 bytes apart; this is {x.dtype} with the strides {x.stride()}"
-        )
-    return laid_out(x, list(x.shape), list(x.stride()), list(block))
+    try:
+        if x.element_size() == 2:
+            return laid_out(x, list(x.shape), list(x.stride()), list(block))
+    except AssertionError:  # the descriptor looks at all but the size of an element
+        pass
+    raise ValueError(
+        "the copy engine takes float16 or bfloat16, the numbers of a row side by side, rows a "
+        f"multiple of 16 bytes apart; this is {x.dtype} with the strides {x.stride()}"
+    )
 
 
 def gluon_takes(*tensors: torch.Tensor) -> bool:

@@ -4,6 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, tensor
+from tritonbook.simulating import watch_products
 
 
 def matmul_ref(a, b):
@@ -85,6 +86,18 @@ def rows_with_gaps(fn):
     )
 
 
+def always_under_way(fn):
+    """Refuses products that are waited for one by one. A real GPU notes nothing."""
+    a, b = torch.randn(40, 80).half().to(DEVICE), torch.randn(80, 32).half().to(DEVICE)
+    with watch_products() as seen:
+        fn(a, b, tile=SMALL, slots=3)
+    assert not seen or max(count for _, count in seen) > 1, (
+        "The values are right, but each product is done before the next one is ordered, so the "
+        "tensor cores run dry in between. Order with is_async=True, then wait for the one before: "
+        "one product may be unfinished."
+    )
+
+
 def tiles_of(a, b, tile):
     return -(-a.shape[0] // tile[0]) * -(-b.shape[1] // tile[1])
 
@@ -99,10 +112,12 @@ CHECKS = {
         matmul_ref,
         RING,
         HIDDEN_RING,
-        also=(rows_with_gaps,),
+        also=(rows_with_gaps, always_under_way),
         programs=lambda a, b, tile=PAGE, slots=4: tiles_of(a, b, tile),
         **RULES,
     ),
     "matmul_jobs": Check(matmul_ref, JOBS, HIDDEN_JOBS, programs=_stays, **RULES),
-    "matmul_groups": Check(matmul_ref, JOBS, HIDDEN_JOBS, programs=_stays, **RULES),
+    "matmul_groups": Check(
+        matmul_ref, JOBS, HIDDEN_JOBS, also=(always_under_way,), programs=_stays, **RULES
+    ),
 }

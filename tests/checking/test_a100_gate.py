@@ -95,3 +95,18 @@ def test_a_check_may_ask_for_another_gpu():
     for arch in ({}, {"arch": 90}):
         run(wide, lambda a, b: a @ b, case_, key="product", terms=512, compile_gate=gate, **arch)
     assert asked == [80, 90]
+
+
+def test_a_compiler_without_words_does_not_hide_what_is_wrong():
+    """Kills: `error encountered during parsing` in place of the values' own cause."""
+
+    def gate(fn, args, options, arch):
+        return CompileResult(
+            False, "RuntimeError: error encountered during parsing", code="does-not-compile"
+        )
+
+    half = case("half precision", dtype="float16", a=tensor(64, 32), b=tensor(32, 64))
+    found = run(of_modest_tiles, lambda a, b: 2 * (a @ b), [half], terms=32, compile_gate=gate)
+    assert found.finding.code == "constant-factor" and found.gates["compile"] == "failed"
+    found = run(of_modest_tiles, lambda a, b: a @ b, [half], terms=32, compile_gate=gate)
+    assert found.finding.code == "does-not-compile"

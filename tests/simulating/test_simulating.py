@@ -159,6 +159,24 @@ JOBS = {
         "deadlock|early-read",
         "",
     ),
+    "a tile goes to the whole ring": (
+        "full.index(slot), a_tiles.index(slot)",
+        "full.index(slot), a_tiles",
+        "size",
+        "the descriptor's tile is [16, 16], the memory [3, 16, 16]",
+    ),
+    "a group multiplies the rows of both": (
+        "a_tiles.index(slot).slice(GROUP * 8, 8)",
+        "a_tiles.index(slot)",
+        "size",
+        "the shapes [[16, 16], [16, 16], [8, 16]]",
+    ),
+    "a number says whether somebody arrives": (
+        "arrive(empty.index(slot), count=1)",
+        "arrive(empty.index(slot), count=1, pred=number)",
+        "pred",
+        "not the number 0",
+    ),
     "no bytes are expected": (
         EXPECT,
         "mbarrier.arrive(full.index(slot), count=1)",

@@ -206,7 +206,7 @@ class Language:
 
     def _stepped(self, act: Callable[..., None]) -> Callable[..., None]:
         def stepped(*arguments: Any, pred: Any = True, **named: Any) -> None:
-            if pred:
+            if _is_on(pred):
                 self.machine.step()
                 act(*arguments, **named)
 
@@ -259,15 +259,11 @@ class Language:
         pred: Any = True,
         **_: Any,
     ) -> None:
-        if not pred:
+        if not _is_on(pred):
             return
         self.machine.step()
         size = math.prod(desc.block_shape) * desc.base.element_size()
-        if size != tile.view.numel() * tile.view.element_size():
-            raise Fault(
-                "size",
-                f"{here()} copies a tile of {desc.block_shape} to shared memory of {tile.shape}",
-            )
+        _same_size(desc, tile)
         desc.cut(place)  # a wrong place is named where it is given
 
         def finish(copy: Actor) -> None:
@@ -282,6 +278,7 @@ class Language:
 
     def tma_store(self, desc: Descriptor, place: Sequence[int], tile: Shared, **_: Any) -> None:
         self.machine.step()
+        _same_size(desc, tile)
         desc.cut(place)
 
         def finish(copy: Actor) -> None:
@@ -334,6 +331,11 @@ class Language:
         self.machine.step()
         me = self.machine.me()
         before = acc if isinstance(acc, Unfinished) else None
+        shapes = [list(each.shape) for each in (a, b)]
+        if not isinstance(acc, Unfinished):
+            shapes.append(list(acc.shape))
+        if shapes[0][1:] != shapes[1][:1] or shapes[2:] not in ([], [[shapes[0][0], shapes[1][1]]]):
+            raise Fault("size", f"{here()}: a, b and acc have the shapes {shapes}")
 
         def finish(actor: Actor) -> None:
             left = a.view if isinstance(a, Shared) else a
@@ -374,6 +376,22 @@ class Language:
 
     def mma_v2(self, a: torch.Tensor, b: torch.Tensor, acc: torch.Tensor, **_: Any) -> Value:
         return value(acc + a.float() @ b.float())
+
+
+def _is_on(pred: Any) -> bool:
+    """Whether an instruction with this `pred` does something. The compiler takes no number."""
+    if type(pred) is int or isinstance(pred, Whole):
+        raise Fault("pred", f"{here()}: pred is True or False, not the number {pred}")
+    return bool(pred)
+
+
+def _same_size(desc: Descriptor, tile: Shared) -> None:
+    found = [n for n in tile.shape if n > 1]
+    if found != [n for n in desc.block_shape if n > 1]:
+        raise Fault(
+            "size",
+            f"{here()}: the descriptor's tile is {desc.block_shape}, the memory {tile.shape}",
+        )
 
 
 def _finished(each: Any) -> Any:
