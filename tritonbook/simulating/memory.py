@@ -353,7 +353,7 @@ def name_of_allocation() -> str:
     caller = frame.f_back
     while caller is not None and caller.f_code.co_filename.startswith(folder):
         caller = caller.f_back
-    if caller is not None and caller.f_code.co_filename == frame.f_code.co_filename:
+    if caller is not None:
         above = _CALL.match(linecache.getline(caller.f_code.co_filename, caller.f_lineno))
         return f"{above.group(1)}.{name}" if above else name
     return name
