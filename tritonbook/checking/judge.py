@@ -12,12 +12,15 @@ from typing import Any
 import torch
 
 from ..port import device
+from ..port.compat import causes
 from ..port.idle_lanes import hold_zero
+from ..simulating.machine import Fault
 from .cases import DTYPES, Case, TensorSpec
 from .checks import Mistakes
 from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
 from .diagnose import (
     NEAR,
+    OPEN_GAP,
     Evidence,
     Suspect,
     bad_strip,
@@ -233,11 +236,12 @@ class Judge:
     def explained(self, trial: Trial, error: BaseException) -> Finding:
         """The finding of a trial that raised. An open gap may leave names without a value."""
         found = explain_error(error, self.timeout)
-        if found.code not in ("raised", "does-not-compile"):
+        simulated = isinstance(causes(error)[-1], Fault)
+        if not simulated and found.code not in ("raised", "does-not-compile"):
             return found
         if gap_left(trial.watch.kernels.values()):
             return Finding("not-attempted", "The gap in the kernel is still open.", found.detail)
-        if trial.watch.odd:
+        if trial.watch.odd and not simulated:
             return Finding("does-not-compile", trial.watch.odd, found.detail)
         return found
 
@@ -245,6 +249,8 @@ class Judge:
         wrong = next(d for d in differences if not d.ok)
         if wrong.bad is None:
             return Finding(str(wrong.code), wrong.sentence)
+        if gap_left(trial.watch.kernels.values()):
+            return OPEN_GAP
         found = diagnose(self._evidence(trial, wrong, differences.index(wrong)))
         if len(differences) > 1:
             names = [self.name_of(i, len(differences)) for i in range(len(differences))]
