@@ -57,6 +57,7 @@ class Judge:
     programs: Callable[..., int] | None = None
     max_tile: Callable[..., int] | None = None
     by_hand: tuple[str, ...] = ()
+    traffic: Callable[..., None] | None = None
     terms: Terms = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
     mistakes: Mistakes = field(default_factory=dict)

@@ -6,14 +6,17 @@ import html
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .ledger import ledger
+from .ledger import SECTOR, ledger
 from .meter import Meter
 from .tile_picture import size_text
 
 
 @dataclass(frozen=True)
 class TensorTraffic:
-    """Bytes of one tensor. *_distinct: each element once, however often it was touched."""
+    """Bytes of one tensor. *_distinct: each element once, however often it was touched.
+
+    moved: whole sectors of 32 bytes, in which memory is moved, each once for a load or store.
+    """
 
     name: str
     nbytes: int
@@ -21,6 +24,7 @@ class TensorTraffic:
     read_distinct: int
     written: int
     written_distinct: int
+    moved: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,11 @@ class Traffic:
     @property
     def bytes(self) -> int:
         return self.read + self.written
+
+    @property
+    def moved(self) -> int:
+        """Bytes of the sectors that hold what is asked for, if no cache serves a second time."""
+        return sum(tensor.moved for tensor in self.tensors)
 
     @property
     def intensity(self) -> float:
@@ -140,6 +149,7 @@ def summary(seen: Meter) -> Traffic:
                 loads.bytes_distinct if loads else 0,
                 stores.bytes_moved if stores else 0,
                 stores.bytes_distinct if stores else 0,
+                SECTOR * sum(use.sectors for use in (loads, stores) if use),
             )
         )
     return Traffic(
