@@ -44,7 +44,7 @@ def draw_shapes() -> Picture:
             parts.append(svg.rect(x0 + begin * STEP, 2, width, 15, svg.fill_of(3), svg.INK))
         for lane, stretches in enumerate(lanes):
             y = top + lane * LANE
-            parts.append(svg.rect(x0, y, wide, LANE - 2, svg.FILLS[2]))
+            parts.append(svg.rect(x0, y, wide, LANE - 2, svg.EMPTY, svg.LINE))
             pairs = (stretches,) if stretches and isinstance(stretches[0], int) else stretches
             for begin, end in pairs:
                 width = (end - begin) * STEP
