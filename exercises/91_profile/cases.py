@@ -9,6 +9,7 @@ from torch.overrides import TorchFunctionMode
 
 from tritonbook import DEVICE, backwards
 from tritonbook.checking import Check, Facts, Speed, case, tensor
+from tritonbook.checking.trial import fence
 
 from ..shared.clinic import diagnosis
 
@@ -128,7 +129,12 @@ def enough_programs(kernels):
     )
 
 
-def whole_sectors(seen, x, block=64):
+def shared_out(seen, x, block=64):
+    """Programs that have nothing to do are none, and a part of a sector costs a whole one."""
+    assert x.shape[0] < 2048 or seen.busiest < 0.5 * seen.bytes, (
+        f"The values are right, and one program still does the work: of {seen.bytes:,} bytes it "
+        f"asks for {seen.busiest:,}. How many rows does each of the {seen.programs} programs get?"
+    )
     assert seen.bytes < 40_000 or seen.moved < 2 * seen.bytes, (
         f"There are more programs now, and each uses a part of what it moves: {seen.bytes:,} bytes "
         f"asked for, {seen.moved:,} moved in sectors of 32 bytes. Leave a program its 64 columns."
@@ -305,7 +311,7 @@ def nobody_waits(fn, say):
     """The complaint itself: below the limit and above it, does Python read what the GPU wrote?"""
     reads = HostReads(getattr(fn, "__globals__", None))
     waits = mock.patch("torch.cuda.synchronize", lambda *args: reads.found.append("synchronize"))
-    with reads, waits:
+    with fence(), reads, waits:
         for most in (100.0, 0.1):
             fn(torch.ones(48, device=DEVICE), most, block=16)
     said = {"__bool__": "`if` or `bool()`", "__float__": "`float()`", "__int__": "`int()`"}
@@ -372,7 +378,8 @@ CHECKS = {
         HIDDEN_TALL,
         deterministic=False,
         terms=lambda x: x.shape[0],
-        traffic=whole_sectors,
+        max_programs=lambda x, block=64: -(-x.shape[1] // min(block, 16)) * -(-x.shape[0] // 16),
+        traffic=shared_out,
         facts=Facts(enough_programs, (SPLIT,)),
         mistakes=TALL_MISTAKES,
         speed=Speed(

@@ -118,7 +118,7 @@ MUTANTS = {
         Mutant("columns_of_32", "slow", *TALL_ILL, ("block=64)", "block=32)")),
         Mutant("four_columns_each", "slow", *TALL_ILL, ("block=64)", "block=4)"), only="interpreter"),
         Mutant("grid_forgotten", "slow", (TALL_GRID, ONE_GRID)),
-        Mutant("two_pieces", "slow", (TALL_GRID, TALL_GRID.replace("triton.cdiv(M, 512)", "min(2, M)"))),
+        Mutant("two_pieces", "slow", (TALL_GRID, TALL_GRID.replace("triton.cdiv(M, 512)", "2 if M > 600 else 1"))),
         Mutant("not_split_in_the_kernel", "every-piece-whole", (SPLIT, WHOLE)),
         Mutant("stored_in_place_of_added", ("race", "last-piece", "wrong-values"), (ADD, PUT)),
         Mutant("never_set_to_0", ("reads-unwritten", "nan", "unwritten", "wrong-values"), (ZEROS, EMPTY)),
@@ -128,6 +128,8 @@ MUTANTS = {
         Mutant("last_row_left_out", ("wrong-values",), ("last = tl.minimum(first + rows, M)", "last = tl.minimum(first + rows, M - 1)")),
         Mutant("no_end", ("reads-outside", "wrong-values"), ("last = tl.minimum(first + rows, M)", "last = first + rows")),
         Mutant("rounded_down", ("wrong-values",), ("tl.cdiv(M, tl.num_programs(axis=1))", "M // tl.num_programs(axis=1)")),
+        Mutant("all_rows_in_the_first_piece", "slow", ("tl.num_programs(axis=1)", "tl.num_programs(axis=2)"), only="interpreter"),
+        Mutant("a_program_a_row", "too-many-programs", (TALL_GRID, TALL_GRID.replace("512", "1"))),
         Mutant("pieces_of_the_wrong_axis", ("wrong-values", "one-piece", "every-piece-whole"), ("tl.num_programs(axis=1)", "tl.num_programs(axis=0)")),
         Mutant("mean", "mean", (ADD, "tl.atomic_add(out_ptr + offs_n, acc / M, mask=mask_n)")),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def tall_sums(x, block=64):\n    require_contiguous(x)\n    return x.float().sum(0)\n\n\ndef tall_sums_cause():\n    return 'few programs'\n"),
@@ -163,6 +165,7 @@ MUTANTS = {
         Mutant("waits_before_and_looks", "property", (CLIP, "    torch.cuda.synchronize()\n" + CLIP)),
         Mutant("always_read_and_then_launched", "property", (CLIP, "    norm = total.item() ** 0.5\n" + CLIP)),
         Mutant("factor_made_by_python", "property", (CLIP, "    most = min(most, float(total[0]) ** 0.5)\n" + CLIP)),
+        Mutant("pointers_swapped", ("out-of-bounds-store", "input-changed", "wrong-values"), (CLIP, CLIP.replace("x, total", "total, x"))),
         Mutant("never_clipped", ("never-scaled", "wrong-values", "unwritten"), (CLIP, "    return\n")),
         Mutant("always_scaled", "always-scaled", (FACTOR, "factor = most / (tl.sqrt(tl.load(total_ptr)) + 1e-12)")),
         Mutant("no_root", ("by-the-square", "wrong-values"), (FACTOR, FACTOR.replace("tl.sqrt(tl.load(total_ptr))", "tl.load(total_ptr)"))),
@@ -204,4 +207,30 @@ VARIANTS = {
         Variant("looks_at_the_size_alone", (CLIP, "    if n > 0:\n    " + CLIP)),
         Variant("returns_nothing_by_name", (CLIP, CLIP + "    return None\n")),
     ],
+}
+
+# Changes by machine (`make mutate`) that are no mistakes.
+FLOAT32 = "float32 all the same: the decay is, or the other operand"
+IDLE = "what these masked lanes hold reaches no result: the store has the same mask"
+LARGE = "no tensor of a check is that large"
+EQUIVALENT = {
+    "scale_columns": {
+        "m = tl.program_id(axis=0).to(tl.int64) => m = tl.program_id(axis=0)": LARGE,
+        "w = tl.load(w_ptr + offs_n, mask=mask, other=0.0) => w = tl.load(w_ptr + offs_n, mask=mask)": IDLE,
+        "w = tl.load(w_ptr + offs_n, mask=mask, other=0.0) => w = tl.load(w_ptr + offs_n, mask=mask, other=1.0)": IDLE,
+    },
+    "tall_sums": {
+        "out = torch.zeros(N, dtype=torch.float32, device=x.device) => out = torch.zeros(N, device=x.device)": "torch's default dtype is float32",
+        "out = torch.zeros(N, dtype=torch.float32, device=x.device) => out = torch.zeros(N, dtype=torch.float32)": "the interpreter has one device; on a GPU Triton refuses it by name",
+        "grid = (triton.cdiv(N, block), triton.cdiv(M, 512)) => grid = (triton.cdiv(N, block), triton.cdiv(M, 513))": "pieces of 513 rows are as good",
+    },
+    "average_step": {
+        "avg = tl.load(avg_ptr + offs, mask=mask, other=0.0).to(tl.float32) => avg = tl.load(avg_ptr + offs, mask=mask, other=0.0)": FLOAT32,
+        "x = tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float32) => x = tl.load(x_ptr + offs, mask=mask, other=0.0)": FLOAT32,
+        "offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK) => offs = tl.program_id(axis=0) * BLOCK + tl.arange(0, BLOCK)": LARGE,
+        "avg = tl.load(avg_ptr + offs, mask=mask, other=0.0).to(tl.float32) => avg = tl.load(avg_ptr + offs, mask=mask).to(tl.float32)": IDLE,
+        "x = tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float32) => x = tl.load(x_ptr + offs, mask=mask).to(tl.float32)": IDLE,
+        "avg = tl.load(avg_ptr + offs, mask=mask, other=0.0).to(tl.float32) => avg = tl.load(avg_ptr + offs, mask=mask, other=1.0).to(tl.float32)": IDLE,
+        "x = tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float32) => x = tl.load(x_ptr + offs, mask=mask, other=1.0).to(tl.float32)": IDLE,
+    },
 }

@@ -145,3 +145,23 @@ VARIANTS = {
         Variant("tiles_of_32", ("tile=64)", "tile=32)")),
     ],
 }
+
+# Changes by machine (`make mutate`) that are no mistakes.
+ENOUGH = "other numbers of warps, and nothing spills with any of them"
+EQUIVALENT = {
+    "softmax_wide": {
+        f"{WARPS} => {WARPS.replace(old, new)}": ENOUGH
+        for old, new in (
+            ("max(1", "max(2"),
+            ("min(", "max("),
+            ("16", "17"),
+            (" // 1024", ""),
+            ("BLOCK_N // 1024", "1024"),
+            ("BLOCK_N // 1024", "triton.cdiv(BLOCK_N, 1024)"),
+            ("1024", "1"),
+        )
+    },
+    "lower_matmul": {
+        f"{END} => end = first + BLOCK_T": "the mask of a holds k to the rows that exist",
+    },
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -33,6 +34,7 @@ class Traffic:
 
     Bytes are what the programs ask for; a GPU's caches may serve repeats. flops: of `tl.dot` only.
     masked, outside: lanes. shared_stores: elements stored by several programs without atomics.
+    busiest: bytes of the program that asks for most.
     """
 
     tensors: tuple[TensorTraffic, ...]
@@ -43,6 +45,7 @@ class Traffic:
     outside: int
     shared_stores: int
     findings: tuple[tuple[str, str], ...] = ()
+    busiest: int = 0
 
     @property
     def read(self) -> int:
@@ -131,8 +134,11 @@ def summary(seen: Meter) -> Traffic:
     """Sum up what a meter saw, over all launches."""
     book = ledger(seen)
     rows: dict[int, dict[str, Any]] = {}
+    asked: Counter[int] = Counter()  # bytes by program
     for use in book.uses:
         region = use.region
+        for program, steps in use.order.items():
+            asked[program] += region.itemsize * sum(elements.size for _, elements in steps)
         row = rows.setdefault(
             id(region),
             {"name": region.name, "nbytes": region.nbytes, "loads": None, "stores": None},
@@ -161,6 +167,7 @@ def summary(seen: Meter) -> Traffic:
         outside=sum(use.outside for use in book.uses),
         shared_stores=sum(use.clashes for use in book.uses),
         findings=tuple(book.findings),
+        busiest=max(asked.values(), default=0),
     )
 
 
