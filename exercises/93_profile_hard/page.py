@@ -33,7 +33,7 @@ setup()
 #
 # | question | fact | suspicious |
 # |---|---|---|
-# | Do the values fit? | registers, spills | 255 registers, spills of any size |
+# | Do the values fit? | registers, spills | spills of any size |
 # | Are products made by the units for it? | tensor core instructions | 0 in a kernel with `tl.dot` |
 # | With how many digits? | float64 instructions | any at all |
 # | How many products? | FLOPs of `traffic` | more than the formula has |
@@ -141,7 +141,8 @@ facts(softmax_wide, torch.empty(4096, 16384))
 # <details><summary>Answer</summary>
 #
 # 16,384 / 128 = 128. They fit: addresses and exponentials need some more, and there is room. With 2 warps
-# there are 256, and they do not. Try both, with the cell above.
+# there are 256, and they do not. Try both, with the cell above. (With 1 warp the compiler gives up early:
+# it spills nearly all, and takes 64 registers.)
 #
 # </details>
 
@@ -196,7 +197,7 @@ def half_matmul_kernel(
 
 
 def half_matmul(a, b, tile=64):
-    """The product of a [M, K] and b [K, N], both float16 or bfloat16: a new tensor of their dtype."""
+    """The product of a [M, K] and b [K, N], both in half precision: a new tensor of their dtype."""
     require_contiguous(a, b)
     (M, K), N = a.shape, b.shape[1]
     c = torch.empty((M, N), dtype=a.dtype, device=a.device)
@@ -506,7 +507,8 @@ bench(
 #
 # **Common mistakes**
 #
-# - Trusting "occupancy": patient E's is fine by its warps, and its time goes to memory that no tensor has.
+# - Trusting occupancy: it is 50 % with patient E, and 50 % with the mend. It says how many warps fit, and
+#   not what they do.
 # - Buying digits where they are thrown away at the store.
 # - Reading `mask=` as "is not done". It says "is not loaded".
 #
