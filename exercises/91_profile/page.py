@@ -46,8 +46,8 @@ pictures("profile").draw_shapes()
 # | Proton (`triton.profiler`) | time, bytes and flops of each kernel | on a GPU |
 # | `ncu`, Nsight Compute | the hardware's own counters, of one kernel | on a GPU, if allowed |
 #
-# Profiles on this page were taken on an H100 80GB HBM3 with PyTorch 2.11 and Triton 3.6. Their host is
-# slower while it is watched: trust the order of the rows, and time with `bench`.
+# Times and profiles in the text are from an H100 80GB HBM3 with PyTorch 2.11 and Triton 3.6. A host is
+# slower while it is watched: trust the order of a profile's rows, and time with `bench`.
 #
 # ## The causes
 #
@@ -63,7 +63,7 @@ pictures("profile").draw_shapes()
 # | `"host waits"` | Python stops in the middle of a call until the GPU is done |
 # | `"spills"` | values find no register, and go to memory |
 # | `"no tensor cores"` | tiles are multiplied without the units made for it |
-# | `"masked work"` | tiles are loaded or multiplied only to be thrown away |
+# | `"masked loop"` | a loop pays at each turn for a mask that few turns need |
 # | `"float64"` | arithmetic has more digits than its numbers |
 # | `"repeated loads"` | a program loads the same bytes again and again |
 # | `"many launches"` | launching takes longer than the kernels do |
@@ -78,8 +78,17 @@ def require_contiguous(*tensors):
 # ## Patient A: slower than a copy, by far
 #
 # *"Each column of x gets its own weight. One program takes one column, so it loads its weight only
-# once. It cannot move fewer bytes than that. It takes many times as long as a copy."* The result is
+# once. It cannot move fewer bytes than that. It takes nine times as long as a copy."* The result is
 # `x * w`.
+#
+# ```text
+# torch.profiler, 5 calls, 8,192 by 8,192     host, self    GPU, self   calls
+# scale_columns_kernel                                        8,239 us       5
+# cuLaunchKernelEx                                 90 us                     5
+# x.clone(), for comparison: Memcpy DtoD                        889 us       5
+# ```
+#
+# One long kernel, all else is nothing. The table says no more than that.
 
 # %% tags=["answer"] key="scale_columns"
 @triton.jit
@@ -185,8 +194,13 @@ check(scale_columns)
 # loaded once, nothing spills. It should be as fast as reading x."* The result is `x.sum(0)`.
 #
 # ```text
-# PROFILE_B
+# torch.profiler, 5 calls                     host, self    GPU, self   calls
+# tall_sums_kernel                                           23,771 us       5
+# cuLaunchKernelEx                                449 us                     5
+# x.sum(0), for comparison: reduce_kernel                       679 us       5
 # ```
+#
+# The same picture as with patient A, and another cause.
 
 # %% tags=["answer"] key="tall_sums"
 @triton.jit
@@ -270,14 +284,18 @@ def tall_sums_cause():
 facts(tall_sums, torch.empty(2**17, 512))
 
 # %% [markdown]
-# **Predict.** An H100 has 132 multiprocessors. How many times faster can it get, if the programs become
-# as many? And if there are 10,000?
+# **Predict.** An H100 has 132 multiprocessors. How many times faster does it get with 64 programs? And
+# with 1,024, or 16,384?
 #
 # <details><summary>Answer</summary>
 #
-# With 8 programs, 124 multiprocessors have nothing to do: at most 132 / 8 = 16.5 times. Several programs
-# on each help a little more, since one loads while another one adds. Far more do not: memory is busy
-# then, and each program costs its atomic additions.
+# | programs | 8 | 64 | 256 | 512 | 1,024 | 2,048 | 16,384 |
+# |---|---|---|---|---|---|---|---|
+# | microseconds | 4,760 | 622 | 185 | 127 | 108 | 106 | 106 |
+#
+# Up to one program for each multiprocessor the time falls as the programs grow. Several on each still
+# help, because one waits for memory while another one adds. From 1,024 on memory is busy: 256 MiB in 106
+# microseconds.
 #
 # </details>
 
@@ -299,8 +317,16 @@ check(tall_sums)
 # decay of `(1 + step) / (10 + step)`.
 #
 # ```text
-# PROFILE_C
+# torch.profiler, 10 steps                    host, self    GPU, self   calls
+# average_step_kernel                                            25 us      10
+# cuLaunchKernelEx                                736 us                    10
+# Lazy Function Loading                           639 us                    10
+#
+# by a clock, each step: 57 to 79 ms
 # ```
+#
+# All rows together are a thousandth of the time. The rest is in no row: it is spent neither in a kernel
+# nor in an operator of PyTorch.
 
 # %% tags=["answer"] key="average_step"
 ### BEGIN SOLUTION
@@ -390,11 +416,16 @@ check(average_step)
 #
 # ## Patient D: short kernels, long gaps
 #
-# *"Gradients are clipped, in place: if the norm of x is above `most`, x is scaled down to it. Mostly it
-# is below, and we save the second launch. With 100 gradients in a row the GPU idles most of the time."*
+# *"Gradients are clipped, in place: if the norm of x is above `most`, x is scaled down to it. The sum of
+# squares is one number, so Python hands it from one kernel to the next. The kernels take 3 microseconds.
+# The GPU idles nearly all the time."*
 #
 # ```text
-# PROFILE_D
+# torch.profiler, 100 sums, each with .item() host, self    GPU, self   calls
+# aten::_local_scalar_dense                       647 us                   100
+# cudaStreamSynchronize                           628 us                   100
+# cudaMemcpyAsync, Memcpy DtoH                    572 us       140 us      100
+# cuLaunchKernelEx, norm_kernel                   811 us       182 us      100
 # ```
 
 # %% tags=["answer"] key="clip_gradient"
@@ -407,10 +438,15 @@ def norm_kernel(x_ptr, total_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def clip_kernel(x_ptr, total_ptr, most, n, BLOCK: tl.constexpr):
+def clip_kernel(x_ptr, total, most, n, BLOCK: tl.constexpr):
     """x *= min(1, most / sqrt(total)). One program = BLOCK elements."""
     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0)
+    ### BEGIN SOLUTION
+    square = tl.load(total)
+    ### BROKEN
+    # square = total
+    ### END SOLUTION
+    factor = tl.minimum(most / (tl.sqrt(square) + 1e-12), 1.0)
     x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
     tl.store(x_ptr + offs, x * factor, mask=offs < n)
 
@@ -424,8 +460,7 @@ def clip_gradient(x, most, block=1024):
     ### BEGIN SOLUTION
     clip_kernel[grid](x, total, most, n, BLOCK=block)
     ### BROKEN
-    # if total.item() > most * most:  # else there is nothing to do
-    #     clip_kernel[grid](x, total, most, n, BLOCK=block)
+    # clip_kernel[grid](x, total.item(), most, n, BLOCK=block)
     ### END SOLUTION
 
 
@@ -451,7 +486,7 @@ def clip_gradient_cause():
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
-# Look at `factor` in the second kernel: what is it, if the norm is small?
+# A tensor arrives in a kernel as an address. Who has an address can load what lies there.
 #
 # </details>
 
@@ -465,13 +500,13 @@ counts = {row.key: row.count for row in watched.key_averages()}
 print("values read by Python:", counts.get("aten::item", 0))
 
 # %% [markdown]
-# **Predict.** The mend launches two kernels, where one was enough before. Will 100 small gradients take
-# longer?
+# **Predict.** How many microseconds of the host does one `.item()` take, by the profile above? Is that all
+# that it costs?
 #
 # <details><summary>Answer</summary>
 #
-# No. A launch costs the host a few microseconds, and the GPU works meanwhile. Waiting costs more: the
-# way there and back, and then the GPU is idle until the next launch has come. See the last table.
+# 647 + 628 + 572 for 100 of them: 18 microseconds each. And while Python waits it prepares no launch: what
+# the two did side by side they do one after the other. The last table below has both rows.
 #
 # </details>
 
@@ -508,19 +543,18 @@ bench(
 # %%
 count = 100 if DEVICE == "cuda" else 1
 gradients = [torch.randn(2**16, device=DEVICE) / 1000 for _ in range(count)]
+number = torch.zeros(1, device=DEVICE)
 
 
-def clip_waiting(x, most):
-    """As the patient came: the number is read first."""
-    if x.square().sum().item() > most * most:
-        clip_gradient(x, most)
+def clip_all(read=False):
+    for x in gradients:
+        clip_gradient(x, 1.0)
+        if read:
+            number.item()  # as the patient came: Python waits for what is under way
 
 
 bench(
-    {
-        "100 gradients": lambda: [clip_gradient(x, 1.0) for x in gradients],
-        "100 gradients, each read first": lambda: [clip_waiting(x, 1.0) for x in gradients],
-    },
+    {"100 gradients": clip_all, "a number read each time": lambda: clip_all(read=True)},
     stored="slow_clip_gradient",
 )
 

@@ -302,6 +302,12 @@ class Judge:
             return Finding(
                 "no-kernel-launched", f"No Triton kernel of yours was launched.{library}{instead}"
             )
+        if "_local_scalar_dense" in watch.compute:
+            return Finding(
+                "torch-compute",
+                "Python reads a number out of a tensor (`.item()`, `float()` or `if`). On a GPU it "
+                "waits there until all kernels have ended. Let a kernel load the number.",
+            )
         if operators:
             public = [name for name in dict.fromkeys(self.allow) if not name.startswith("_")]
             shown = ", ".join(public[:8]) + (" and others" if len(public) > 8 else "")
