@@ -72,7 +72,7 @@ SOFTMAX_MISTAKES = {
 
 SOFTMAX_AGAINST = {
     "no tensor cores": "nothing is multiplied as a matrix.",
-    "masked work": "16,384 is a power of two: no lane was masked.",
+    "masked loop": "16,384 is a power of two: no lane was masked.",
     "float64": "`facts` showed no float64 instruction.",
     "uncoalesced": "all loads were vectors.",
     "few programs": "there were 4,096 programs.",
@@ -138,7 +138,7 @@ PRODUCT_MISTAKES = {
 
 PRODUCT_AGAINST = {
     "spills": "`facts` said that nothing spills.",
-    "masked work": "2,048 is a multiple of all tiles: no lane was masked.",
+    "masked loop": "2,048 is a multiple of all tiles: no lane was masked.",
     "float64": "`facts` showed no float64 instruction.",
     "uncoalesced": "all loads were vectors.",
     "few programs": "there were 1,024 programs.",
@@ -217,7 +217,7 @@ GELU_MISTAKES = {
 GELU_AGAINST = {
     "spills": "`facts` said that nothing spills.",
     "no tensor cores": "nothing is multiplied as a matrix.",
-    "masked work": "2^26 is a multiple of the block: no lane was masked.",
+    "masked loop": "2^26 is a multiple of the block: no lane was masked.",
     "uncoalesced": "all loads were vectors.",
     "few programs": "there were 65,536 programs.",
     "recompilation": "the constants were the same at every call.",
@@ -239,12 +239,14 @@ def triangles(note, T, N, tile=32, dtype="float16", layout="contiguous", **more)
     return case(note, a=a, b=b, options={"tile": tile} if tile else {}, dtype=dtype, **more)
 
 
+TALLEST = "192 rows, the tile as it is"
 TRIANGLES = [
     triangles("one tile", 32, 32),
     triangles("nothing is a multiple", 75, 37),
     triangles("six tiles of rows", 192, 32),
     triangles("tiles of 16 rows", 70, 20, tile=16),
     triangles("the tile as it is", 130, 64, tile=None),
+    triangles(TALLEST, 192, 64, tile=None),
     triangles("bfloat16", 64, 48, dtype="bfloat16"),
     triangles("rows with gaps", 32, 32, layout="strided", raises=ValueError),
 ]
@@ -261,8 +263,16 @@ def no_products_with_nothing(seen, a, b, tile=64):
     whole = 2 * a.shape[0] ** 2 * b.shape[1]
     share = seen.flops / max(whole, 1)
     assert a.shape[0] < 6 * tile or share < 0.8, (
-        f"The values are right, and the products are as many as before: {seen.flops:,} FLOPs, "
+        f"The values are right, and too much is multiplied: {seen.flops:,} FLOPs, "
         f"{share:.0%} of the full product's. Tiles above the diagonal are still multiplied."
+    )
+
+
+def loads_keep_together(kernels):
+    (kernel, *_) = kernels[TALLEST]
+    assert 2 * kernel.vector_loads >= kernel.loads, (
+        f"The values are right, and only {kernel.vector_loads} of {kernel.loads} loads are vectors: "
+        "in most turns of the loop there is still a mask that is another one for each lane."
     )
 
 
@@ -288,14 +298,14 @@ TRIANGLE_MISTAKES = {
 }
 
 TRIANGLE_AGAINST = {
-    "spills": "`facts` says that nothing spills: run it.",
-    "no tensor cores": "`facts` counts tensor core instructions in it. They had too much to do.",
+    "spills": "`facts` said that nothing spills.",
+    "no tensor cores": "`facts` counted 16 tensor core instructions, as in a full product.",
     "float64": "half precision was multiplied, and added in float32.",
-    "uncoalesced": "the loads of a full product are no better, and it takes as long.",
+    "uncoalesced": "neighbouring lanes do read side by side. Their masks differ.",
     "few programs": "4,096 rows have 64 programs for each 64 columns.",
     "recompilation": "the constants were the same at every call.",
     "host waits": "the wrapper launches and returns. Nothing is read.",
-    "repeated loads": "a program loads each of its tiles once. The mask even spared half of a.",
+    "repeated loads": "a program loaded each of its tiles once. The mask even spared half of a.",
     "many launches": "there was one launch.",
 }
 
@@ -323,6 +333,13 @@ CHECKS = {
         HIDDEN_PRODUCTS,
         terms=lambda a, b: a.shape[1],
         facts=Facts(on_tensor_cores, (ALIGNED,)),
+        speed=Speed(
+            case("2,048 by 2,048", a=tensor(2048, 2048), b=tensor(2048, 2048), dtype="float16"),
+            torch.matmul,
+            at_least=0.3,
+            name="a @ b",
+            required=True,
+        ),
         mistakes=PRODUCT_MISTAKES,
         **diagnosis("half_matmul", "no tensor cores", PRODUCT_AGAINST),
     ),
@@ -348,7 +365,20 @@ CHECKS = {
         HIDDEN_TRIANGLES,
         terms=lambda a, b: a.shape[1],
         traffic=no_products_with_nothing,
+        facts=Facts(loads_keep_together, (TALLEST,)),
         mistakes=TRIANGLE_MISTAKES,
-        **diagnosis("lower_matmul", "masked work", TRIANGLE_AGAINST),
+        speed=Speed(
+            case(
+                "4,096 rows",
+                a=tensor(4096, 4096),
+                b=tensor(4096, 1024),
+                dtype="float16",
+            ),
+            lambda a, b: a.tril() @ b,
+            at_least=0.4,
+            name="a.tril() @ b",
+            required=True,
+        ),
+        **diagnosis("lower_matmul", "masked loop", TRIANGLE_AGAINST),
     ),
 }

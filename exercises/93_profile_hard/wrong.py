@@ -30,11 +30,22 @@ Y = "y = x / (1 + tl.exp(-2 * u))"
 X_LOAD = "x = tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float32)"
 Y_STORE = "tl.store(y_ptr + offs, y, mask=mask)"
 
-END = "end = tl.minimum(first + BLOCK_T, T)"
-LOOP = "for k in range(0, end, BLOCK_K):"
+FULL_LOOP = """    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal
+        offs_k = k + tl.arange(0, BLOCK_K)
+        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)
+        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)
+        acc = tl.dot(a, b, acc)
+"""
+END = "start, end = first, tl.minimum(first + BLOCK_T, T)"
+ALL = ((FULL_LOOP, ""), (END, "start, end = 0, T"))  # as it came
+EARLIER = ((FULL_LOOP, ""), (END, "start, end = 0, tl.minimum(first + BLOCK_T, T)"))
+LOOP = "for k in range(start, end, BLOCK_K):"
 MASK_A = "mask_a = (offs_t < T) & (offs_k[None, :] <= offs_t)"
-T_DOT = "        acc = tl.dot(a, b, acc)\n"
-T_LAUNCH = "a, b, c, T, N, BLOCK_T=tile, BLOCK_N=tile, BLOCK_K=32"
+MASK_B = "mask_b = (offs_k < T)[:, None] & (offs_n < N)"
+T_DOT = "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=mask_b, other=0.0)\n        acc = tl.dot(a, b, acc)\n"
+WHERE = T_DOT.replace("        acc", "        a = tl.where(offs_k[None, :] <= offs_t, a, 0.0)\n        acc")
+WHOLE = "mask_a = (offs_t < T) & (offs_k < T)[None, :]"
+T_LAUNCH = "a, b, c, T, N, BLOCK_T=tile, BLOCK_N=tile, BLOCK_K=min(tile, 32)"
 
 MUTANTS = {
     "softmax_wide": [
@@ -94,24 +105,30 @@ MUTANTS = {
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def gelu_digits(x, block=1024):\n    require_contiguous(x)\n    return torch.nn.functional.gelu(x, approximate='tanh')\n\n\ndef gelu_digits_cause():\n    return 'float64'\n"),
     ],
     "lower_matmul": [
-        Mutant("as_it_came_and_named", "slow", (END, "end = T"), only="interpreter"),
-        Mutant("as_it_came_and_wrongly_named", "slow", (END, "end = T"), cause("masked work", "repeated loads"), only="interpreter"),
-        Mutant("mended_and_not_named", "not-attempted", unnamed("lower_matmul", "masked work")),
-        Mutant("mended_and_wrongly_named", "property", cause("masked work", "uncoalesced")),
-        Mutant("loads_of_b_masked_too", "slow", (END, "end = T"), ("mask_b = (offs_k < T)[:, None]", "mask_b = (offs_k < tl.minimum(first + BLOCK_T, T))[:, None]"), only="interpreter"),
-        Mutant("result_of_the_product_masked", "slow", (END, "end = T"), (T_DOT, "        acc += tl.where(k < first + BLOCK_T, tl.dot(a, b), 0.0)\n"), only="interpreter"),
-        Mutant("larger_steps", "slow", (END, "end = T"), (T_LAUNCH, T_LAUNCH.replace("BLOCK_K=32", "BLOCK_K=64")), only="interpreter"),
-        Mutant("end_of_all_rows_rounded", "slow", (END, "end = tl.cdiv(T, BLOCK_T) * BLOCK_T"), only="interpreter"),
-        Mutant("a_little_earlier", "slow", (END, "end = tl.minimum(first + BLOCK_T + T // 2, T)"), only="interpreter"),
-        Mutant("before_the_diagonal", ("tiles-before", "wrong-values"), (END, "end = first")),
-        Mutant("mask_dropped_too", ("full-product", "wrong-values"), (MASK_A, "mask_a = (offs_t < T) & (offs_k[None, :] < T)"), (END, "end = T")),
-        Mutant("mask_dropped", ("wrong-values", "reads-outside", "full-product"), (MASK_A, "mask_a = (offs_t < T) & (offs_k[None, :] < T)")),
+        Mutant("as_it_came_and_named", "slow", *ALL),
+        Mutant("as_it_came_and_wrongly_named", "slow", *ALL, cause("masked loop", "repeated loads")),
+        Mutant("mended_and_not_named", "not-attempted", unnamed("lower_matmul", "masked loop")),
+        Mutant("mended_and_wrongly_named", "property", cause("masked loop", "uncoalesced")),
+        Mutant("ends_earlier_and_keeps_its_mask", "slow", *EARLIER),
+        Mutant("masked_behind_the_load_and_goes_on", "slow", *ALL, (MASK_A, WHOLE), (T_DOT, WHERE), only="interpreter"),
+        Mutant("loads_of_b_masked_too", "slow", *ALL, (MASK_B, "mask_b = (offs_k < tl.minimum(first + BLOCK_T, T))[:, None] & (offs_n < N)")),
+        Mutant("result_of_the_product_masked", "slow", *ALL, (T_DOT, T_DOT.replace("acc = tl.dot(a, b, acc)", "acc += tl.where(k < first + BLOCK_T, tl.dot(a, b), 0.0)"))),
+        Mutant("larger_steps", "slow", *ALL, (T_LAUNCH, T_LAUNCH.replace("min(tile, 32)", "tile"))),
+        Mutant("end_of_all_rows_rounded", "slow", (FULL_LOOP, ""), (END, "start, end = 0, tl.cdiv(T, BLOCK_T) * BLOCK_T")),
+        Mutant("a_little_earlier", "slow", (FULL_LOOP, ""), (END, "start, end = 0, tl.minimum(first + BLOCK_T + T // 2, T)")),
+        Mutant("two_loops_with_the_same_mask", "slow", (FULL_LOOP, FULL_LOOP.replace("mask=offs_t < T", "mask=(offs_t < T) & (offs_k[None, :] <= offs_t)"))),
+        Mutant("full_tiles_and_then_all", ("wrong-values", "wrong-tail"), (END, "start, end = 0, tl.minimum(first + BLOCK_T, T)")),
+        Mutant("second_loop_goes_to_the_end", "slow", (END, "start, end = first, T"), only="interpreter"),
+        Mutant("without_the_diagonal_s_tile", ("tiles-before", "wrong-values", "zeros"), (END, "start, end = first, first")),
+        Mutant("full_tiles_left_out", ("wrong-values", "wrong-tail"), (FULL_LOOP, "")),
+        Mutant("full_tiles_up_to_the_end_of_the_tile", ("wrong-values", "reads-outside"), (FULL_LOOP, FULL_LOOP.replace("range(0, first,", "range(0, first + BLOCK_T,"))),
+        Mutant("mask_dropped", ("wrong-values", "reads-outside", "full-product"), (MASK_A, WHOLE)),
         Mutant("without_the_diagonal", "diagonal-left-out", (MASK_A, MASK_A.replace("<= offs_t", "< offs_t"))),
-        Mutant("upper", ("upper", "wrong-values", "reads-outside"), (MASK_A, MASK_A.replace("<=", ">=")), (END, "end = T")),
-        Mutant("end_by_the_program", ("wrong-values", "wrong-tail"), (END, "end = tl.program_id(axis=0) + 1")),
-        Mutant("end_by_columns", ("wrong-values", "tiles-before"), (END, "end = tl.minimum(first + BLOCK_K, T)")),
-        Mutant("first_row_s_end", ("wrong-values", "tiles-before"), (END, "end = first + 1")),
-        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def lower_matmul(a, b, tile=64):\n    require_contiguous(a, b)\n    return a.tril() @ b\n\n\ndef lower_matmul_cause():\n    return 'masked work'\n"),
+        Mutant("upper", ("upper", "wrong-values", "reads-outside"), (MASK_A, MASK_A.replace("<=", ">=") + " & (offs_k[None, :] < T)"), (FULL_LOOP, ""), (END, "start, end = 0, T")),
+        Mutant("end_by_the_program", ("wrong-values", "wrong-tail", "tiles-before"), (END, "start, end = first, tl.program_id(axis=0) + 1")),
+        Mutant("end_by_columns", ("wrong-values", "tiles-before", "wrong-tail"), (END, "start, end = first, tl.minimum(first + BLOCK_K // 2, first)")),
+        Mutant("rows_of_a_full_tile_unmasked", ("reads-outside", "wrong-values"), (FULL_LOOP, FULL_LOOP.replace(", mask=offs_t < T, other=0.0", ""))),
+        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def lower_matmul(a, b, tile=64):\n    require_contiguous(a, b)\n    return a.tril() @ b\n\n\ndef lower_matmul_cause():\n    return 'masked loop'\n"),
     ],
 }
 
@@ -138,10 +155,11 @@ VARIANTS = {
         Variant("root_of_it", (ROOT, "root = tl.sqrt(tl.full((1,), 0.6366197723675814, dtype=tl.float32))")),
     ],
     "lower_matmul": [
-        Variant("by_the_tile_s_number", (END, "end = tl.minimum((tl.program_id(axis=0) + 1) * BLOCK_T, T)")),
-        Variant("not_held_to_t", (END, "end = first + BLOCK_T"), (MASK_A, MASK_A + " & (offs_k[None, :] < T)")),
-        Variant("asks_in_the_loop", (END, "end = T"), (T_DOT, "        if k < first + BLOCK_T:\n            acc = tl.dot(a, b, acc)\n")),
-        Variant("two_loops", (END, "for k in range(0, first, BLOCK_K):\n        offs_k = k + tl.arange(0, BLOCK_K)\n        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=(offs_t < T) & (offs_k < first)[None, :], other=0.0)\n        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=(offs_k < first)[:, None] & (offs_n < N), other=0.0)\n        acc = tl.dot(a, b, acc)\n    end = tl.minimum(first + BLOCK_T, T)"), (LOOP, "for k in range(first, end, BLOCK_K):")),
+        Variant("end_by_the_tile_s_number", (END, "start, end = first, tl.minimum((tl.program_id(axis=0) + 1) * BLOCK_T, T)")),
+        Variant("masked_behind_the_load", *EARLIER, (MASK_A, WHOLE), (T_DOT, WHERE)),
+        Variant("diagonal_masked_behind_the_load", (MASK_A, WHOLE), (T_DOT, WHERE)),
+        Variant("asks_in_the_loop", *ALL, (MASK_A, WHOLE), (T_DOT, WHERE.replace("        acc = tl.dot(a, b, acc)", "        if k < first + BLOCK_T:\n            acc = tl.dot(a, b, acc)"))),
+        Variant("diagonal_first", (FULL_LOOP, ""), (END, "start, end = first, tl.minimum(first + BLOCK_T, T)"), (T_DOT, T_DOT + FULL_LOOP)),
         Variant("tiles_of_32", ("tile=64)", "tile=32)")),
     ],
 }
@@ -161,7 +179,5 @@ EQUIVALENT = {
             ("1024", "1"),
         )
     },
-    "lower_matmul": {
-        f"{END} => end = first + BLOCK_T": "the mask of a holds k to the rows that exist",
-    },
+    "lower_matmul": {},
 }

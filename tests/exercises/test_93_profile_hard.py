@@ -58,6 +58,18 @@ def test_patient_h_multiplies_everything():
     assert not ill.findings and ill.bytes > well.bytes
 
 
+def test_the_mask_of_patient_h_takes_its_loads_apart():
+    """Kills: a text that blames the tiles of zeros alone. An earlier end leaves the loads as bad."""
+    tiles = torch.empty(256, 256).half(), torch.empty(256, 64).half()
+    (ill,), (well,) = (facts(fn, *tiles) for fn in both("lower_matmul"))
+    assert 2 * ill.vector_loads < ill.loads and 2 * well.vector_loads > well.loads
+    earlier = AS_IT_CAME["lower_matmul"].replace(
+        "start, end = 0, T", "start, end = 0, tl.minimum(first + BLOCK_T, T)"
+    )
+    (kept,) = facts(load(PAGE, {"lower_matmul": earlier}).lower_matmul, *tiles)
+    assert (kept.loads, kept.vector_loads) == (ill.loads, ill.vector_loads)
+
+
 @pytest.mark.parametrize("key", tuple(PAGE.answers()))
 def test_a_patient_s_values_are_right(key: str):
     """Kills: a patient that is wrong, and not only slow."""
@@ -67,7 +79,10 @@ def test_a_patient_s_values_are_right(key: str):
     assert report.state == "wrong" and report.finding.code in ("slow", "float32-product")
 
 
-def test_the_share_of_a_triangle():
-    """The prediction of patient H, and the picture."""
-    share = {tiles: tiles * (tiles + 1) / 2 / tiles**2 for tiles in (64, 4)}
-    assert (round(share[64], 2), share[4]) == (0.51, 0.625)
+def test_the_arithmetic_of_patient_g():
+    """The prediction: 24 instructions for each number, on an L4 and on an H100."""
+    ill, _ = (facts(fn, torch.empty(2**20))[0] for fn in both("gelu_digits"))
+    each = ill.float64 / (1024 / (32 * ill.warps))
+    assert each == pytest.approx(24, abs=2)
+    assert 2**26 * each / (58 * 2 * 2e9) == pytest.approx(7e-3, rel=0.15)
+    assert 2**26 * each / (132 * 64 * 1.7e9) == pytest.approx(0.11e-3, rel=0.15)
