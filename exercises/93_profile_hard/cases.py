@@ -271,8 +271,8 @@ def no_products_with_nothing(seen, a, b, tile=64):
 def loads_keep_together(kernels):
     (kernel, *_) = kernels[TALLEST]
     assert 2 * kernel.vector_loads >= kernel.loads, (
-        f"The values are right, and only {kernel.vector_loads} of {kernel.loads} loads are vectors: "
-        "in most turns of the loop there is still a mask that is another one for each lane."
+        f"The values are right, and {kernel.vector_loads} of {kernel.loads} loads are vectors: in "
+        "most turns of the loop there is still a mask that is another one for each lane."
     )
 
 

@@ -165,6 +165,7 @@ VARIANTS = {
 }
 
 # Changes by machine (`make mutate`) that are no mistakes.
+IDLE = "a row of a or a column of b that is off makes one of c that is not stored"
 ENOUGH = "other numbers of warps, and nothing spills with any of them"
 EQUIVALENT = {
     "softmax_wide": {
@@ -179,5 +180,11 @@ EQUIVALENT = {
             ("1024", "1"),
         )
     },
-    "lower_matmul": {},
+    "lower_matmul": {
+        "a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0) => a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T)": IDLE,
+        "b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0) => b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N)": IDLE,
+        "a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0) => a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=1.0)": IDLE,
+        "b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0) => b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=1.0)": IDLE,
+        "start, end = first, tl.minimum(first + BLOCK_T, T) => start, end = first, first + BLOCK_T": "the masks hold k to the rows that exist",
+    },
 }

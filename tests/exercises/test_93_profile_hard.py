@@ -59,7 +59,7 @@ def test_patient_h_multiplies_everything():
 
 
 def test_the_mask_of_patient_h_takes_its_loads_apart():
-    """Kills: a text that blames the tiles of zeros alone. An earlier end leaves the loads as bad."""
+    """Kills: a text that blames the tiles of zeros alone: an earlier end leaves such loads."""
     tiles = torch.empty(256, 256).half(), torch.empty(256, 64).half()
     (ill,), (well,) = (facts(fn, *tiles) for fn in both("lower_matmul"))
     assert 2 * ill.vector_loads < ill.loads and 2 * well.vector_loads > well.loads
