@@ -102,12 +102,15 @@ def judge_facts(
 
     Among hidden cases there is none of the notes: then nothing is asked.
     """
+    compiled: Callable[..., Any]
     if compile_gate is None:
-        from ..seeing.compiled import compile_gate
+        from ..seeing.compiled import compile_gate as compiled
+    else:
+        compiled = compile_gate
     found = {}
     for case in cases:
         if case.note in facts.notes:
-            outcome = compile_gate(fn, arguments(case), case.options, arch=80)
+            outcome = compiled(fn, arguments(case), case.options, arch=80)
             if not outcome.ok:
                 return None, f"not run: {outcome.message}"
             found[case.note] = outcome.kernels

@@ -339,10 +339,10 @@ class Judge:
             "Does the grid take into account how much one program covers?",
         )
 
-    def asked(self, number: Callable[..., int], trial: Trial) -> int:
-        """A number that the task asks for, which depends on a call's arguments and options."""
+    def asked(self, rule: Callable[..., Any], trial: Trial) -> Any:
+        """What the task asks for, where it depends on a call's arguments and options: a number."""
         arguments = [trial.values.get(name, v) for name, v in trial.case.arguments.items()]
-        return number(*arguments, **trial.case.options)
+        return rule(*arguments, **trial.case.options)
 
     def _judge_memory(self, trial: Trial) -> Finding | None:
         for guarded in [*trial.watch.outputs, *trial.inputs.values()]:
