@@ -437,18 +437,23 @@ def norm_kernel(x_ptr, total_ptr, n, BLOCK: tl.constexpr):
     tl.atomic_add(total_ptr, tl.sum(x * x, axis=0))
 
 
+### BEGIN SOLUTION
 @triton.jit
-def clip_kernel(x_ptr, total, most, n, BLOCK: tl.constexpr):
+def clip_kernel(x_ptr, total_ptr, most, n, BLOCK: tl.constexpr):
     """x *= min(1, most / sqrt(total)). One program = BLOCK elements."""
     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    ### BEGIN SOLUTION
-    square = tl.load(total)
-    ### BROKEN
-    # square = total
-    ### END SOLUTION
-    factor = tl.minimum(most / (tl.sqrt(square) + 1e-12), 1.0)
+    factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0)
     x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
     tl.store(x_ptr + offs, x * factor, mask=offs < n)
+### BROKEN
+# @triton.jit
+# def clip_kernel(x_ptr, total, most, n, BLOCK: tl.constexpr):
+#     """x *= min(1, most / sqrt(total)). One program = BLOCK elements."""
+#     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+#     factor = tl.minimum(most / (tl.sqrt(total) + 1e-12), 1.0)
+#     x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+#     tl.store(x_ptr + offs, x * factor, mask=offs < n)
+### END SOLUTION
 
 
 def clip_gradient(x, most, block=1024):

@@ -78,8 +78,9 @@ DECAY = "n, decay = x.numel(), (1 + step) / (10 + step)"
 AVG_LOAD = "avg = tl.load(avg_ptr + offs, mask=mask, other=0.0).to(tl.float32)"
 
 CLIP = "    clip_kernel[grid](x, total, most, n, BLOCK=block)\n"
-SQUARE = "square = tl.load(total)"
-FACTOR = "factor = tl.minimum(most / (tl.sqrt(square) + 1e-12), 1.0)"
+SIGN = ("clip_kernel(x_ptr, total_ptr, most", "clip_kernel(x_ptr, total, most")
+NUMBER = ("tl.load(total_ptr)", "total")
+FACTOR = "factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0)"
 
 
 def only_if(condition):
@@ -155,10 +156,10 @@ MUTANTS = {
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def average_step(avg, x, step, block=1024):\n    require_contiguous(avg, x)\n    avg.lerp_(x, 9 / (10 + step))\n\n\ndef average_step_cause():\n    return 'recompilation'\n"),
     ],
     "clip_gradient": [
-        Mutant("as_it_came_and_named", "property", (SQUARE, "square = total"), (CLIP, CLIP.replace("total", "total.item()"))),
-        Mutant("as_it_came_and_wrongly_named", "property", (SQUARE, "square = total"), (CLIP, CLIP.replace("total", "total.item()")), cause("host waits", "few programs")),
+        Mutant("as_it_came_and_named", "property", SIGN, NUMBER, (CLIP, CLIP.replace("total", "total.item()"))),
+        Mutant("as_it_came_and_wrongly_named", "property", SIGN, NUMBER, (CLIP, CLIP.replace("total", "total.item()")), cause("host waits", "few programs")),
         Mutant("second_launch_saved", "property", only_if("total.item() > most * most")),
-        Mutant("wrapper_alone_mended", ("does-not-compile", "raised", "wrong-values", "always-scaled", "never-scaled"), (SQUARE, "square = total")),
+        Mutant("wrapper_alone_mended", ("does-not-compile", "raised", "wrong-values", "always-scaled", "never-scaled"), SIGN, NUMBER),
         Mutant("kernel_alone_mended", ("property", "does-not-compile", "raised"), (CLIP, CLIP.replace("total", "total.item()"))),
         Mutant("mended_and_not_named", "not-attempted", unnamed("clip_gradient", "host waits")),
         Mutant("mended_and_wrongly_named", "property", cause("host waits", "many launches")),
@@ -172,8 +173,8 @@ MUTANTS = {
         Mutant("factor_made_by_python", "property", (CLIP, "    most = min(most, float(total[0]) ** 0.5)\n" + CLIP)),
         Mutant("pointers_swapped", ("out-of-bounds-store", "input-changed", "wrong-values"), (CLIP, CLIP.replace("x, total", "total, x"))),
         Mutant("never_clipped", ("never-scaled", "wrong-values", "unwritten"), (CLIP, "    return\n")),
-        Mutant("always_scaled", "always-scaled", (FACTOR, "factor = most / (tl.sqrt(square) + 1e-12)")),
-        Mutant("no_root", ("by-the-square", "wrong-values"), (FACTOR, FACTOR.replace("tl.sqrt(square)", "square"))),
+        Mutant("always_scaled", "always-scaled", (FACTOR, "factor = most / (tl.sqrt(tl.load(total_ptr)) + 1e-12)")),
+        Mutant("no_root", ("by-the-square", "wrong-values"), (FACTOR, FACTOR.replace("tl.sqrt(tl.load(total_ptr))", "tl.load(total_ptr)"))),
         Mutant("limit_squared", ("limit-squared", "wrong-values"), (CLIP, CLIP.replace("most", "most * most"))),
         Mutant("one_program", ("wrong-values", "wrong-tail"), (CLIP, CLIP.replace("[grid]", "[(1,)]"))),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def clip_gradient(x, most, block=1024):\n    require_contiguous(x)\n    x.mul_((most / (x.norm() + 1e-12)).clamp(max=1.0))\n\n\ndef clip_gradient_cause():\n    return 'host waits'\n"),
@@ -208,7 +209,7 @@ VARIANTS = {
     "clip_gradient": [
         Variant("new_each_time", ("torch.zeros(1, dtype=torch.float32, device=x.device)", "torch.zeros((), dtype=torch.float32, device=x.device)")),
         Variant("kernel_skips_its_work", (FACTOR, FACTOR + "\n    if factor < 1.0:\n        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n        tl.store(x_ptr + offs, x * factor, mask=offs < n)"), ("    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n    tl.store(x_ptr + offs, x * factor, mask=offs < n)\n", "")),
-        Variant("where", (FACTOR, "norm = tl.sqrt(square)\n    factor = tl.where(norm > most, most / (norm + 1e-12), 1.0)")),
+        Variant("where", (FACTOR, "norm = tl.sqrt(tl.load(total_ptr))\n    factor = tl.where(norm > most, most / (norm + 1e-12), 1.0)")),
         Variant("looks_at_the_size_alone", (CLIP, "    if n > 0:\n    " + CLIP)),
         Variant("returns_nothing_by_name", (CLIP, CLIP + "    return None\n")),
     ],
