@@ -563,4 +563,4 @@ check(picked_logits)
 # - Loosening a tolerance until the test passes. Patient 1 would pass.
 # - Blaming the compiler. It happens, and rarely.
 #
-# Next: [92_debug_hard](92_debug_hard.ipynb), with five bugs that hide.
+# Next: [91_profile](91_profile.ipynb), with kernels that are right and slow.

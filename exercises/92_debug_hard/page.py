@@ -575,4 +575,4 @@ check(expert_sums)
 # - Adding a `torch.cuda.synchronize()` that makes it go away. It moves the bug, and explains nothing.
 # - Trusting the name in an error message of a GPU without `CUDA_LAUNCH_BLOCKING=1`.
 #
-# Next: the [contents](../README.md) of the course.
+# Next: [93_profile_hard](93_profile_hard.ipynb), with four kernels that are slow inside.

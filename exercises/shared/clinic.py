@@ -1,11 +1,11 @@
 """What the pages of the clinic share: a cause is named first, and judged last."""
 
 
-def diagnosis(key, cause, against, first=()):
+def diagnosis(key, cause, against, first=(), last=()):
     """Options of a patient's Check, whose page has a function `<key>_cause` beside the answer.
 
     cause: the right name. against: for each other name of the page's table what speaks against it.
-    first: further assertions before the cases.
+    first: further assertions before the cases. last: such behind them, before the cause is judged.
     """
     known = [cause, *against]
 
@@ -25,6 +25,6 @@ def diagnosis(key, cause, against, first=()):
     return {
         "beside": (f"{key}_cause",),
         "before": [named, *first],
-        "also": [judged],
+        "also": [*last, judged],
         "hidden_also": [judged],
     }
