@@ -760,6 +760,16 @@ def moved_after_each_tile(logits, p, *, block=8192):
     return kept(logits, logits >= lo)
 
 
+def steps_of_one(logits, p, *, block=8192):
+    """Word v is in every tile that begins at it or up to a tile's width before it."""
+    times = (torch.arange(logits.shape[1]) + 1).clamp(max=width(logits.shape[1], block))
+
+    def enough(z, mid, p):
+        return torch.where(z >= mid, times * z.softmax(-1), 0).sum(1, keepdim=True) >= p
+
+    return bisected(enough)(logits, p)
+
+
 def of_tile(which):
     """A mistake: the mass of one tile of each walk."""
 
@@ -823,6 +833,10 @@ FILTER_MISTAKES = {
     "moved-after-each-tile": (
         moved_after_each_tile,
         "`lo` and `hi` move after each tile of a row. First add up the whole row, then move one.",
+    ),
+    "steps-of-one": (
+        steps_of_one,
+        "The walk steps by 1, so words are counted many times. Step by BLOCK_V.",
     ),
     "e-for-z": (
         compared(lambda z, highest, e: e),

@@ -135,6 +135,7 @@ MUTANTS = {
         Mutant("first_tile_only", "first-tile-only", (WALK, WALK.replace("range(0, V", "range(0, BLOCK_V"))),
         Mutant("all_the_mass", "only-the-best", (MASS, "mass += tl.sum(e, axis=0)")),
         Mutant("exp2", "exp2", (E, E.replace("tl.exp", "tl.exp2"))),
+        Mutant("steps_of_one", "steps-of-one", (WALK, WALK.replace("range(0, V, BLOCK_V)", "range(0, V)"))),
         Mutant("e_compared", "e-for-z", (MASS, MASS.replace("z >= mid", "e >= mid"))),
         Mutant("distance_compared", "distance-for-z", (MASS, MASS.replace("z >= mid", "z - m_i >= mid"))),
         Mutant("moved_in_the_walk", "moved-after-each-tile", (f"        {ENOUGH}\n        {MOVE}", f"            {ENOUGH}\n            {MOVE}")),
