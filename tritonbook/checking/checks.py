@@ -46,6 +46,7 @@ class Check:
     before: such functions that come first: no case is tried where one of them fails.
     timeout: seconds a call; the environment's TRITONBOOK_CALL_SECONDS can lower it.
     speed: a timed case with its baseline, on a GPU.
+    arch: the GPU that the kernels are compiled for where there is none, as 80: an A100.
     """
 
     reference: Callable[..., Any]
@@ -73,6 +74,7 @@ class Check:
     hidden_also: Sequence[Callable[..., None]] = ()
     timeout: float = 20.0
     speed: Any = None
+    arch: int = 80
 
     def demands(self) -> dict[str, Any]:
         """What is asked of each call, as keyword arguments of `runner.run`."""
