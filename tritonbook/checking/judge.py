@@ -66,6 +66,7 @@ class Judge:
     programs: Callable[..., int] | None = None
     max_tile: Callable[..., int] | None = None
     by_hand: tuple[str, ...] = ()
+    traffic: Callable[..., None] | None = None
     terms: Terms = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
     mistakes: Mistakes = field(default_factory=dict)
@@ -327,6 +328,12 @@ class Judge:
             return Finding(
                 "no-kernel-launched", f"No Triton kernel of yours was launched.{library}{instead}"
             )
+        if "_local_scalar_dense" in watch.compute:
+            return Finding(
+                "torch-compute",
+                "Python reads a number out of a tensor (`.item()`, `float()` or `if`). On a GPU it "
+                "waits there until all kernels have ended. Let a kernel load the number.",
+            )
         if operators:
             public = [name for name in dict.fromkeys(self.allow) if not name.startswith("_")]
             shown = ", ".join(public[:8]) + (" and others" if len(public) > 8 else "")
@@ -358,10 +365,10 @@ class Judge:
             "Does the grid take into account how much one program covers?",
         )
 
-    def asked(self, number: Callable[..., int], trial: Trial) -> int:
-        """A number that the task asks for, which depends on a call's arguments and options."""
+    def asked(self, rule: Callable[..., Any], trial: Trial) -> Any:
+        """What the task asks for, where it depends on a call's arguments and options: a number."""
         arguments = [trial.values.get(name, v) for name, v in trial.case.arguments.items()]
-        return number(*arguments, **trial.case.options)
+        return rule(*arguments, **trial.case.options)
 
     def _judge_memory(self, trial: Trial) -> Finding | None:
         for guarded in [*trial.watch.outputs, *trial.inputs.values()]:
