@@ -125,7 +125,7 @@ def softmax_wide_cause():
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# At the fifth line below. Bytes that are spilled go to memory and come back, and `traffic` cannot see
+# At the line `spilled to memory` below. Bytes that are spilled go to memory and come back, and `traffic` cannot see
 # them: they belong to no tensor.
 #
 # </details>
@@ -265,9 +265,8 @@ check(half_matmul)
 # ## Patient G: harmless here
 #
 # *"GELU by its formula with tanh. We wrote the constant with all its digits, so that nothing is lost. On
-# our H100 it takes 191 microseconds, and a copy 182. On the L4 that serves the model, the same kernel
-# is several times slower than a copy."* The result is that of
-# `torch.nn.functional.gelu(x, approximate="tanh")`.
+# our H100 it takes 191 microseconds, and a copy 182. Next week the model moves to an L4. Do we have to
+# worry?"* The result is that of `torch.nn.functional.gelu(x, approximate="tanh")`.
 
 # %% tags=["answer"] key="gelu_digits"
 @triton.jit
