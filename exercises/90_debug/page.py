@@ -177,7 +177,7 @@ for N in (64, 60, 40, 33, 32):
         compare(f"{N} columns around {mean}:", standardise(x), want)
 
 # %% [markdown]
-# Run this cell before you mend anything, and once more afterwards. It is the same for all patients.
+# Run this cell before you mend anything, and once more afterwards. Do the same with every patient.
 
 # %% tags=["check"] key="standardise" points=2
 check(standardise)

@@ -389,7 +389,7 @@ CHECKS = {
             name="x.sum(0)",
             required=True,
         ),
-        **diagnosis("tall_sums", "few programs", TALL_AGAINST, last=[any_order]),
+        **diagnosis("tall_sums", "few programs", TALL_AGAINST, then=[any_order]),
     ),
     "average_step": Check(
         average_step_ref,

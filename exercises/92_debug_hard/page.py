@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Find the bug that hides
-#   minutes: 42
+#   minutes: 44
 #   needs: interpreter
 #   requires: [90_debug, 50_split_kv_decode]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}

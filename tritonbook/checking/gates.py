@@ -1,4 +1,4 @@
-"""The gates beside the values: does it compile for an A100, is it fast enough here."""
+"""The gates beside the values: does it compile for a GPU, is it fast enough here."""
 
 from __future__ import annotations
 
@@ -48,13 +48,14 @@ _TF32 = Finding(
 )
 
 
-def compile_for_a100(
+def compile_ahead(
     fn: Callable[..., Any],
     cases: Sequence[Case],
     compile_gate: Callable[..., Any] | None = None,
     no_tf32: bool = False,
+    arch: int = 80,
 ) -> tuple[Finding | None, str, list[dict[str, Any]]]:
-    """Without a GPU: compile for sm_80. On a GPU the run itself compiled everything.
+    """Without a GPU: compile for `arch`, an A100. On a GPU the run itself compiled everything.
 
     The largest case of each combination of dtypes is compiled, since `tl.exp` and others refuse
     half precision there and not in the interpreter. no_tf32: no tensor cores may be used where all
@@ -80,7 +81,7 @@ def compile_for_a100(
         largest.setdefault(dtypes, case)
     facts: list[dict[str, Any]] = []
     for case in largest.values():
-        outcome = compiled(fn, arguments(case), case.options, arch=80)
+        outcome = compiled(fn, arguments(case), case.options, arch=arch)
         if outcome.ok is None:
             return None, f"not run: {outcome.message}", []
         if not outcome.ok:

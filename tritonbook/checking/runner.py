@@ -19,7 +19,7 @@ from . import report as states
 from .battery import Battery
 from .cases import Case
 from .checks import Check, Mistakes
-from .gates import Facts, Speed, compile_for_a100, judge_facts, measure_speed
+from .gates import Facts, Speed, compile_ahead, judge_facts, measure_speed
 from .report import CaseResult, Finding, Report
 from .slips import WORDLESS, slip, truth_of_tiles
 
@@ -60,6 +60,7 @@ def _finish(
     speed: Speed | None,
     compile_gate: Any,
     no_tf32: bool,
+    arch: int,
     facts_asked: Facts | None,
 ) -> Report:
     """Run every case and gate, and put together the report."""
@@ -90,12 +91,17 @@ def _finish(
     gates = {"values": "failed" if finding and finding.code != "slow" else "passed"}
     facts: list[dict[str, Any]] = []
     if battery.triton and (finding is None or (not brief and finding.code not in _STOPS)):
-        compile_finding, gates["compile"], facts = compile_for_a100(
-            battery.fn, cases, compile_gate, no_tf32
+        compile_finding, gates["compile"], facts = compile_ahead(
+            battery.fn, cases, compile_gate, no_tf32, arch
         )
         if compile_finding and WORDLESS.search(compile_finding.sentence):
-            said = slip(battery.launched.values()) or compile_finding.sentence
-            compile_finding = replace(compile_finding, sentence=said)
+            said = slip(battery.launched.values())
+            if said or not finding:
+                compile_finding = replace(
+                    compile_finding, sentence=said or compile_finding.sentence
+                )
+            else:
+                compile_finding = None  # the compiler has no words for it, and the values have
         # Rounded factors are no reason for wrong values; what does not compile is.
         compiles = compile_finding is None or compile_finding.code == "tf32"
         finding = (finding or compile_finding) if compiles else compile_finding
@@ -136,6 +142,7 @@ def run(
     mistakes: Mistakes | None = None,
     no_tf32: bool = False,
     speed: Speed | None = None,
+    arch: int = 80,
     facts: Facts | None = None,
     compile_gate: Callable[..., Any] | None = None,
     **options: Any,
@@ -172,7 +179,7 @@ def run(
         cases=cases,
         **options,
     )
-    return _finish(battery, list(cases), speed, compile_gate, no_tf32, facts)
+    return _finish(battery, list(cases), speed, compile_gate, no_tf32, arch, facts)
 
 
 def run_check(
