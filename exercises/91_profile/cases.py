@@ -351,7 +351,7 @@ GRADIENT_AGAINST = {
     "masked loop": "hardly a lane was masked.",
     "float64": "all numbers were float32.",
     "repeated loads": "the two kernels took microseconds, and x stays in the cache.",
-    "many launches": "there were two launches, and there are two with the mend.",
+    "many launches": "there are two with the mend, too. They take long, and nobody stops for them.",
 }
 
 

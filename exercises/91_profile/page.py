@@ -35,8 +35,8 @@ setup()
 pictures("profile").draw_shapes()
 
 # %% [markdown]
-# The shape says where to look. Then ask how fast it could be: a memory-bound kernel takes at least as
-# long as a **copy** of its bytes. Page 02 measured that for your GPU. Three times a copy is a patient.
+# The shape says where to look. Then ask how fast it could be. A memory-bound kernel takes about as long as
+# a **copy** that moves as many bytes: page 02 timed one. Three times as long is a patient.
 #
 # | tool | shows | works |
 # |---|---|---|
@@ -322,11 +322,11 @@ check(tall_sums)
 # cuLaunchKernelEx                                736 us                    10
 # Lazy Function Loading                           639 us                    10
 #
-# by a clock, each step: 57 to 79 ms
+# by a clock, each step: 56 to 79 ms
 # ```
 #
-# All rows together are a thousandth of the time. The rest is in no row: it is spent neither in a kernel
-# nor in an operator of PyTorch.
+# All rows together make 1.4 ms, and the ten steps some 600. The rest is in no row: it is spent neither in
+# a kernel nor in an operator of PyTorch.
 
 # %% tags=["answer"] key="average_step"
 ### BEGIN SOLUTION
@@ -417,8 +417,8 @@ check(average_step)
 # ## Patient D: short kernels, long gaps
 #
 # *"Gradients are clipped, in place: if the norm of x is above `most`, x is scaled down to it. The sum of
-# squares is one number, so Python hands it from one kernel to the next. The kernels take 3 microseconds.
-# The GPU idles nearly all the time."*
+# squares is one number, so Python hands it from one kernel to the next. Each takes 2 microseconds, and
+# the GPU idles nearly all the time."*
 #
 # ```text
 # torch.profiler, 100 sums, each with .item() host, self    GPU, self   calls

@@ -218,6 +218,7 @@ VARIANTS = {
 # Changes by machine (`make mutate`) that are no mistakes.
 FLOAT32 = "float32 all the same: the decay is, or the other operand"
 IDLE = "what these masked lanes hold reaches no result: the store has the same mask"
+TINY = "it keeps 0 / 0 away, and a limit of 0 is no limit"
 LARGE = "no tensor of a check is that large"
 EQUIVALENT = {
     "scale_columns": {
@@ -238,5 +239,13 @@ EQUIVALENT = {
         "x = tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float32) => x = tl.load(x_ptr + offs, mask=mask).to(tl.float32)": IDLE,
         "avg = tl.load(avg_ptr + offs, mask=mask, other=0.0).to(tl.float32) => avg = tl.load(avg_ptr + offs, mask=mask, other=1.0).to(tl.float32)": IDLE,
         "x = tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float32) => x = tl.load(x_ptr + offs, mask=mask, other=1.0).to(tl.float32)": IDLE,
+    },
+    "clip_gradient": {
+        "x = tl.load(x_ptr + offs, mask=offs < n, other=0.0) => x = tl.load(x_ptr + offs, mask=offs < n)": IDLE,
+        "x = tl.load(x_ptr + offs, mask=offs < n, other=0.0) => x = tl.load(x_ptr + offs, mask=offs < n, other=1.0)": IDLE,
+        "offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK) => offs = tl.program_id(axis=0) * BLOCK + tl.arange(0, BLOCK)": LARGE,
+        f"{FACTOR} => {FACTOR.replace(' + 1e-12', '')}": TINY,
+        f"{FACTOR} => {FACTOR.replace('+ 1e-12', '- 1e-12')}": TINY,
+        f"{FACTOR} => {FACTOR.replace('1e-12', '0.0')}": TINY,
     },
 }

@@ -24,9 +24,9 @@ setup()
 # %% [markdown]
 # ## The GPU is busy. With what?
 #
-# The patients of page 91 were slow around the kernel, or in how it reads memory. These four have enough
-# programs, and their loads are fine. A profiler shows one long kernel and nothing else: it says *that*
-# time goes there, and not *why*.
+# The patients of page 91 were slow around the kernel, or by its grid and addresses. These four are slow in
+# what each program does. A profiler shows one long kernel and nothing else: it says *that* time goes
+# there, and not *why*.
 #
 # So ask what a program does all the time. Three numbers say what it should do at least: the bytes to
 # move, the products to compute, the other arithmetic. Then see what the compiler made of your lines.
@@ -125,8 +125,8 @@ def softmax_wide_cause():
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# At the fifth line below. Bytes that are spilled go to memory and come back, and `traffic` cannot see
-# them: they belong to no tensor.
+# At the line `spilled to memory` below. Such bytes go to memory and come back. `traffic` cannot see them,
+# as they belong to no tensor.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -265,9 +265,8 @@ check(half_matmul)
 # ## Patient G: harmless here
 #
 # *"GELU by its formula with tanh. We wrote the constant with all its digits, so that nothing is lost. On
-# our H100 it takes 191 microseconds, and a copy 182. On the L4 that serves the model, the same kernel
-# is several times slower than a copy."* The result is that of
-# `torch.nn.functional.gelu(x, approximate="tanh")`.
+# our H100 it takes 191 microseconds, and a copy 182. Next week the model moves to an L4. Do we have to
+# worry?"* The result is that of `torch.nn.functional.gelu(x, approximate="tanh")`.
 
 # %% tags=["answer"] key="gelu_digits"
 @triton.jit
