@@ -65,10 +65,8 @@ def wait_for_all(arrived_ptr, count):
 
 
 def _wait_in_turn(arrived_ptr: Any, count: Any) -> None:
-    """`wait_for_all` in the interpreter: who has not begun runs now."""
+    """`wait_for_all` in the interpreter: programs that have not begun run now."""
     launch = Launch.running()
-    if not launch.begin():
-        return
     count = _number(count)
     arrived = _number(tl.atomic_add(arrived_ptr, 1)) + 1
     goal = -(-arrived // count) * count
@@ -87,7 +85,11 @@ def _number(value: Any) -> int:
 
 
 if INTERPRET:
-    wait_for_all = _wait_in_turn
+
+    @triton.jit
+    def wait_for_all(arrived_ptr, count):  # noqa: F811
+        """As above, where programs run one after the other."""
+        _wait_in_turn(arrived_ptr, count)
 
 
 __all__ = ["arrival_counters", "can_launch_cooperatively", "wait_for_all"]

@@ -1,8 +1,7 @@
 """Programs that wait for each other, in an interpreter that runs them one after the other.
 
-A program that has to wait starts those that have not begun, inside its own wait. So each loads what
-the others stored before *they* waited, as on a GPU. The launch comes to those programs again
-afterwards: they find everything done and store the same once more.
+A program that has to wait runs those that have not begun, inside its own wait. So each loads what
+the others stored before *they* waited, as on a GPU.
 """
 
 from __future__ import annotations
@@ -13,18 +12,22 @@ from typing import Any
 
 
 class Launch:
-    """The launch that runs the calling program."""
+    """A launch whose programs wait, from the first wait on."""
 
     _latest: Launch | None = None
 
-    def __init__(self, arguments: dict[str, Any], fn: Any, grid: tuple[int, ...]):
-        self.arguments, self.fn = arguments, fn
-        self.waiting = itertools.product(*map(range, grid))  # those that may not have begun
-        self.begun: set[tuple[int, ...]] = set()
+    def __init__(self, executor: Any, arguments: dict[str, Any], grid: tuple[int, ...]):
+        from triton.runtime.interpreter import interpreter_builder
+
+        self.builder, self.program, self.arguments = interpreter_builder, executor.fn, arguments
+        # The last one first: its row may be another one, as on a GPU.
+        self.not_begun = [*itertools.product(*map(range, grid))]
+        self.not_begun = self.not_begun[self.not_begun.index(self._mine()) + 1 :]
+        executor.fn = self._unless_begun
 
     @classmethod
     def running(cls) -> Launch:
-        """Found on the stack: an interpreted launch has no other place for it."""
+        """That of the calling program: it stands on the stack, and nowhere else."""
         frame: Any = sys._getframe()
         while not _runs_programs(frame.f_code):
             frame = frame.f_back
@@ -32,32 +35,29 @@ class Launch:
                 raise RuntimeError("Only a kernel can wait for other programs.")
         found = frame.f_locals
         if cls._latest is None or cls._latest.arguments is not found["args"]:
-            cls._latest = cls(found["args"], found["self"].fn, found["grid"])
+            cls._latest = cls(found["self"], found["args"], found["grid"])
         return cls._latest
-
-    def begin(self) -> bool:
-        """Whether the calling program has come here for the first time."""
-        from triton.runtime.interpreter import interpreter_builder
-
-        mine = tuple(interpreter_builder.grid_idx)
-        first = mine not in self.begun
-        self.begun.add(mine)
-        return first
 
     def run_another(self) -> bool:
         """Run a program that has not begun; False if all have."""
-        from triton.runtime.interpreter import interpreter_builder
+        if not self.not_begun:
+            return False
+        mine = self._mine()
+        self.builder.set_grid_idx(*self.not_begun.pop())
+        try:
+            self.program(**self.arguments)
+        finally:
+            self.builder.set_grid_idx(*mine)
+        return True
 
-        mine = tuple(interpreter_builder.grid_idx)
-        for other in self.waiting:
-            if other not in self.begun:
-                interpreter_builder.set_grid_idx(*other)
-                try:
-                    self.fn(**self.arguments)
-                finally:
-                    interpreter_builder.set_grid_idx(*mine)
-                return True
-        return False
+    def _unless_begun(self, **arguments: Any) -> None:
+        """What the launch calls for each program in turn, from now on."""
+        if self._mine() in self.not_begun:
+            self.not_begun.remove(self._mine())
+            self.program(**arguments)
+
+    def _mine(self) -> tuple[int, ...]:
+        return tuple(self.builder.grid_idx)
 
 
 def _runs_programs(code: Any) -> bool:
