@@ -346,6 +346,7 @@ SEEN = [
     (3, 300, 132),
     (5000, 5120, 132),
     (16_384, 10_001, 132),
+    (5000, 24_000, 132),
     (8, 262_144, 132),
     (3, 1_000_000, 108),
     (30, 90_000, 132),
@@ -359,6 +360,8 @@ UNSEEN = [
     (20, 6000, 132),
     (3000, 2880, 132),
     (900, 9000, 108),
+    (800, 30_000, 108),
+    (2, 30_000, 108),
     (2, 700_001, 132),
     (17, 100_000, 108),
     (9, 60_000, 24),
@@ -380,7 +383,8 @@ def good_plans(norm_plan, sizes):
         assert all(isinstance(n, int) and n > 0 and n & (n - 1) == 0 for n in how), (
             f"{asked}: rows, pieces and warps are powers of two."
         )
-        best = "rows" if N <= 16384 else "together" if num_sms > M else "loop"
+        fits = N <= 16384 or (N <= 32768 and num_sms <= M)
+        best = "rows" if fits else "together" if num_sms > M else "loop"
         assert way == best, f"{asked}. {WHY[best]}"
         if way != "loop":
             _fits(asked, M, N, num_sms, way, *how)

@@ -31,9 +31,9 @@ VARIANCE = "variance = tl.sum(m2_s + n_s * apart * apart, axis=0) / N"
 EARLY = ("reads-unwritten", "race")  # what the memory held, or another program's in luck
 
 # --- the rules
-FITS = """    if N <= 16384:
+FITS = """    if N <= 16384 or (N <= 32768 and M >= num_sms):
         rows = max(1, 2048 // lanes)
-        return "rows", rows, min(max(rows * lanes // 1024, 4), 16)
+        return "rows", rows, min(max(rows * lanes // 1024, 4), 32)
 """
 PIECES = """        piece = 256
         while M * -(-N // piece) > num_sms:
@@ -138,6 +138,8 @@ MUTANTS = {
         _rules("four_warps", '    if N <= 16384:\n        return "rows", max(1, 2048 // lanes), 4\n' + TOGETHER + '    return ("loop",)'),
         _rules("rows_of_a_tile_for_all", '    if N <= 16384:\n        return "rows", 2048 // lanes, 4\n' + TOGETHER + '    return ("loop",)', ("property", "raised")),
         _rules("small_pieces", FITS + TOGETHER.replace("        while M * -(-N // piece) > num_sms:\n            piece *= 2\n", "") + '    return ("loop",)'),
+        _rules("nothing_beyond_16384", FITS.replace(" or (N <= 32768 and M >= num_sms)", "") + TOGETHER + '    return ("loop",)'),
+        _rules("sixteen_warps_at_most_for_32768", FITS.replace("4), 32)", "4), 8)") + TOGETHER + '    return ("loop",)'),
         _rules("an_h100_s_count", FITS + TOGETHER.replace("> num_sms", "> 132") + '    return ("loop",)'),
         _rules("pieces_of_one_row", FITS + TOGETHER.replace("while M * -(-N", "while -(-N") + '    return ("loop",)'),
         _rules("rounded_down", FITS + TOGETHER.replace("-(-N // piece) >", "(N // piece) >") + '    return ("loop",)'),
@@ -173,7 +175,7 @@ VARIANTS = {
     ],
     "rmsnorm_record": [
         Variant("other_borders", (RULES, RULES.replace("16384", "12288").replace("2048", "4096"))),
-        Variant("two_rules_turned", (RULES, "    if N > 16384:\n        if M * -(-N // 32768) > num_sms:\n            return (\"loop\",)\n" + PIECES.replace("        ", "        ") + FITS.replace("    if N <= 16384:\n", "").replace("        ", "    "))),
+        Variant("two_rules_turned", (RULES, "    if N > 32768 or (N > 16384 and M < num_sms):\n        if M * -(-N // 32768) > num_sms:\n            return (\"loop\",)\n" + PIECES.replace("        ", "        ") + FITS.partition("\n")[2].replace("        ", "    "))),
         Variant("pieces_from_1024", (RULES, RULES.replace("256", "1024"))),
         Variant("eight_warps", (RULES, RULES.replace("max(rows * lanes // 1024, 4)", "max(rows * lanes // 512, 4)"))),
     ],
