@@ -83,10 +83,9 @@ peers["torch.compile"] = torch.compile(formula, dynamic=False) if GPU else formu
 timed(peers, "norm_records_left", SHAPES)
 
 # %% [markdown]
-# **Read it** against the copy. Rows of 96 and of 4,096 are done: there is nothing left to win. Rows of 33
-# and of 10,001 are far from it, and with rows of 1,000 `torch.compile` is ahead. What have they in
-# common? None is a multiple of 16, and some fill little more than half of their tile. Rows of 131,072
-# fit no program: page 12 reads them twice.
+# **Read it** against the copy. Rows of 96 and of 4,096 are done: nothing is left. Rows of 33 and of 10,001
+# are far from it, and with 1,000 `torch.compile` is ahead. None of these is a multiple of 16, and some
+# fill little more than half of their tile. Rows of 131,072 fit no program: page 12 reads them twice.
 #
 # ## Step 1: tell the compiler the width
 #
@@ -133,9 +132,8 @@ timed(ways, "norm_records_width", [(20_000, 1000), (20_000, 1024)])
 # **Read it.** 1,024 is a multiple of 16, and nothing changes. With 1,000 it does. The price: a kernel is
 # compiled for each width. A model has few.
 #
-# **Predict.** The kernel walks over tiles, as many at a time as there are programs. So programs may
-# **stay** (they are called *persistent*): a few for each multiprocessor instead of one for each tile.
-# Starting a program costs time. Is the copy faster with programs that stay?
+# **Predict.** The kernel walks over tiles. So programs may **stay** (they are called *persistent*): a few
+# for each multiprocessor instead of one for each tile. Starting programs costs time. Is it faster?
 
 # %%
 stay = {"a program a tile": copy}
@@ -167,7 +165,7 @@ draw.draw_widths([33, 96, 100, 128])
 # %% [markdown]
 # ## The contract
 #
-# RMSNorm is LayerNorm without mean and bias, so one kernel can do both.
+# RMSNorm is LayerNorm without mean and bias: one kernel does both.
 #
 # | name | shape | dtype | role |
 # |---|---|---|---|
@@ -176,8 +174,8 @@ draw.draw_widths([33, 96, 100, 128])
 # | `b` | (N,), contiguous, or None | floating | bias; with it LayerNorm, without it RMSNorm |
 # | result | as `x`, contiguous | as `x` | new |
 #
-# All arithmetic is float32. LayerNorm subtracts the mean before it squares. `as_rows`, in the
-# cell above, gives x as M rows, and refuses vectors that do not fit.
+# All arithmetic is float32. LayerNorm subtracts the mean before it squares. `as_rows` gives x as M rows,
+# and refuses vectors that do not fit.
 #
 # ## Task 1. Rows in two tiles
 #
@@ -298,9 +296,8 @@ timed({"page 12": rmsnorm, "two tiles": two_tiles}, "norm_records_two_tiles", pa
 #
 # ## Registers and warps
 #
-# How many rows, on how many warps? A multiprocessor has room for 64 warps and 65,536 registers, and for
-# all programs that fit. While one waits for memory, another computes. The filled share of the 64 is
-# called **occupancy**.
+# How many warps? A multiprocessor has room for 64 of them, and for 65,536 registers. While one program
+# waits for memory, another computes. The filled share of the 64 warps is the **occupancy**.
 
 # %%
 def facts_of(N, rows, num_warps):
@@ -355,16 +352,14 @@ warps = {f"{n} warps": on_warps(n) for n in (4, 8, 16, 32)}
 timed(warps, "norm_records_warps", [(16_384, 2880), (5000, 5120), (6001, 10_001)])
 
 # %% [markdown]
-# **Read it** along the lines. With many warps a thread holds few numbers, programs are large, and only
-# few fit: all of them load at the same time, and all compute at the same time. With too few warps a
-# thread runs out of registers. About 32 lanes a thread lie in the valley: lanes / 1024 warps, but at
-# least 4.
+# **Read it** along the lines. On many warps programs are large, and few fit: all load at the same time,
+# and then all compute. On too few a thread runs out of registers. About 32 lanes a thread lie in the
+# valley: lanes / 1024 warps, but at least 4.
 #
 # ## Step 3: a hint to the cache
 #
 # Half of the traffic is y, which pushes x out of the cache. `eviction_policy="evict_last"` asks the
-# cache to let other lines go first. `cache_hint(x)` gives it for tensors several times as large as
-# the cache, and no hint below.
+# cache to let other lines go first. `cache_hint(x)` gives it for x far larger than the cache.
 
 # %%
 def plain(x, w):
@@ -378,18 +373,17 @@ def hinted(x, w):
 timed({"no hint": plain, "hint": hinted}, "norm_records_hint", [(16_384, 4096)])
 
 # %% [markdown]
-# **Read it.** It brings a percent at most, and only here: an x of 67 MB is read 2 to 5 % slower with it.
+# **Read it.** It brings a percent or so. At 67 MB it would cost 2 to 5.
 
 # %% [markdown]
 # ## Step 4: programs that wait for each other
 #
 # Few long rows have to be shared. On page 11 the programs of a row met at the end of a launch, and the
-# second launch read x again. Both cost time. If programs could wait for each other, one launch would
-# do, and x could stay in registers.
+# second launch read x again. If programs could wait for each other, one launch would do, and x could
+# stay in registers.
 #
-# They may wait if **all of them run at the same time**. Otherwise those that run wait for others that
-# cannot start before they end: for ever. A **cooperative launch**, `launch_cooperative_grid=True`,
-# promises it, or fails at once with an error.
+# They may wait if **all of them run at the same time**. Otherwise they wait for others that cannot start
+# before they end. A **cooperative launch**, `launch_cooperative_grid=True`, promises it, or fails.
 
 # %%
 draw.draw_meeting([0.0, 1.2, 0.4])
@@ -405,12 +399,11 @@ draw.draw_meeting([0.0, 1.2, 0.4])
 #     arrived = tl.atomic_add(arrived_ptr, 0, sem="acquire")
 # ```
 #
-# The counters come from `arrival_counters`, and are never set back: each launch adds `count`. The
-# atomic also publishes: what a program stored before it arrives, everybody sees who has waited. Without
-# a GPU a program that waits lets the others run first.
+# The counters come from `arrival_counters`, and are never set back: each launch adds `count`. What a
+# program stored before it arrived, everybody sees who has waited. Without a GPU a program that waits
+# lets the others run first.
 #
-# **Predict.** Three orders are possible: store, wait, load; wait, store, load; store, load, wait. What
-# goes wrong in the other two?
+# **Predict.** Store, wait, load. What goes wrong in the orders wait, store, load and store, load, wait?
 #
 # <details><summary>Answer</summary>
 #
@@ -428,8 +421,8 @@ draw.draw_meeting([0.0, 1.2, 0.4])
 # - Wait for the row's PIECES programs.
 # - Load the PIECES means and m2 of the row, with `cache_modifier=".cg"`: from the L2 cache, where
 #   all stores arrive. `n_s` says how many elements each piece has.
-# - Merge: the mean of all is the sum of n_s × mean_s over N. A piece adds its own m2, and n_s times
-#   the squared distance of its mean from that of all.
+# - Merge: the row's mean is the sum of n_s × mean_s over N. To its variance each piece adds m2, and n_s
+#   times the squared distance of its mean from the row's.
 
 # %% tags=["answer"] key="norm_together"
 @triton.jit
@@ -540,11 +533,10 @@ bench(few, x, w, bytes=4 * M * N, baseline="page 12", stored="norm_records_toget
 #
 # ## Step 5: choose
 #
-# A record needs rules, and rules come from what is scarce. A **row that fits** goes to `norm_rows`:
-# 2,048 lanes make a program worth its start, 32 lanes a thread find registers. **Few long rows** leave
-# multiprocessors idle, and have to be shared. For **many long rows** everybody has work. Groups of
-# programs could share one row after the other and read x once; on an H100 that was within 6 % of reading
-# it twice, since they wait at each row.
+# A **row that fits** goes to `norm_rows`: 2,048 lanes make a program worth its start, 32 lanes a thread
+# find registers. **Few long rows** leave multiprocessors idle: they are shared. For **many long rows**
+# everybody has work. (Groups of programs could share row after row, and read x once. On an H100 that was
+# within 6 % of reading it twice: they wait at each row.)
 #
 # ## Task 3. The record
 #
@@ -552,12 +544,10 @@ bench(few, x, w, bytes=4 * M * N, baseline="page 12", stored="norm_records_toget
 #
 # - `("rows", rows, num_warps)`: by `norm_rows`. Rows of up to 16,384, and of up to 32,768 if there are
 #   at least `num_sms` of them.
-# - `("together", piece, num_warps)`: by `norm_together`. At most `num_sms` programs in all, so that all run
-#   at the same time. `piece` is a power of two, from 256 to 32,768, and as small as that allows; 512 of
-#   it for a warp, on 1 to 16 warps.
+# - `("together", piece, num_warps)`: by `norm_together`. `piece` is the smallest power of two from 256 to
+#   32,768 with which all programs run at the same time: at most `num_sms`. 512 lanes a warp, on 1 to
+#   16 warps.
 # - `("loop",)`: the pages' kernels, for the rest.
-#
-# The check asks for sizes of other GPUs, too.
 
 # %% tags=["answer"] key="rmsnorm_record"
 @functools.cache  # asked at each call
@@ -635,12 +625,11 @@ last = peers | {"record": rmsnorm_record}
 timed(last, "norm_records_last", SHAPES)
 
 # %% [markdown]
-# **Read it** against the first table. What is left is in the last line: rows that no program holds are
-# still read twice.
+# **Read it** against the first table. Rows that no program holds are still read twice.
 #
 # ## Recap
 #
-# - A width that the compiler knows: aligned loads, masks that vanish.
+# - A width that the compiler knows: aligned loads.
 # - Two tiles waste fewer lanes than one.
 # - Programs of one launch may wait for each other, if all of them run at the same time.
 # - An idea is worth what it measures: programs that stay lost here.
