@@ -4,8 +4,9 @@ import dataclasses
 
 import torch
 
-from tritonbook import DEVICE
+from tritonbook import DEVICE, hook_launch
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.cooperative import can_launch_cooperatively
 
 from ..shared.norms import ONE_TILE_MISTAKES, mean_of, parts_of, scaled, variance_of
 from ..shared.rmsnorm import ROW_MISTAKES
@@ -102,6 +103,23 @@ def widest(x, w, b, eps, rows=4):
     """Lanes of the larger tile, all rows of it."""
     half = max(1 << (x.shape[-1] - 1).bit_length() >> 1, 1)
     return rows * half
+
+
+def few_lanes(fn):
+    """A row has no more lanes than two tiles need."""
+    for N, enough in ((33, 33), (96, 96), (100, 128), (1, 2)):
+        seen = []
+
+        def note(run, kernel, grid, args, kwargs, seen=seen):
+            seen.append(kwargs.get("BLOCK_A", 0) + kwargs.get("BLOCK_B", 0))
+            return run()
+
+        with hook_launch(note):
+            fn(torch.ones(2, N, device=DEVICE), torch.ones(N, device=DEVICE))
+        assert all(lanes <= enough for lanes in seen), (
+            f"The values are right, but a row of {N} stands in {seen[0]} lanes. The second tile is "
+            f"for what the first leaves over: {enough} lanes in all."
+        )
 
 
 def first_half(N):
@@ -353,6 +371,9 @@ SEEN = [
     (5, 200_000, 40),
     (1000, 131_072, 132),
     (4000, 50_000, 40),
+    (100, 70_000, 132),
+    (19, 110_000, 132),
+    (1 << 20, 1, 132),
 ]
 UNSEEN = [
     (500_000, 17, 108),
@@ -384,7 +405,8 @@ def good_plans(norm_plan, sizes):
             f"{asked}: rows, pieces and warps are powers of two."
         )
         fits = N <= 16384 or (N <= 32768 and num_sms <= M)
-        best = "rows" if fits else "together" if num_sms > M else "loop"
+        together = num_sms >= -(-N // 32768) * M
+        best = "rows" if fits else "together" if together else "loop"
         assert way == best, f"{asked}. {WHY[best]}"
         if way != "loop":
             _fits(asked, M, N, num_sms, way, *how)
@@ -392,8 +414,8 @@ def good_plans(norm_plan, sizes):
 
 WHY = {
     "rows": "The row fits one program, and there are rows enough: nobody has to wait.",
-    "together": "The row fits no program, and fewer rows than multiprocessors leave some idle.",
-    "loop": "Every multiprocessor has a row of its own, and no program holds so long a one.",
+    "together": "Few long rows leave multiprocessors idle, and their pieces can all run at once.",
+    "loop": "No program holds such a row, and pieces of 32,768 are too many to run at once.",
 }
 
 
@@ -404,7 +426,11 @@ def _fits(asked, M, N, num_sms, way, size, num_warps):
     assert each <= 64, (
         f"{asked}: {each:.0f} lanes for a thread find no registers. More warps, or fewer rows."
     )
+    assert each >= 8 or num_warps <= 4, (
+        f"{asked}: {each:.3g} lanes for a thread. Such large programs load and compute in turn."
+    )
     if way == "rows":
+        assert size == 1 or lanes <= 8192, f"{asked}: {lanes} lanes. One row would be enough."
         assert size * N >= 500 or size >= 32, (
             f"{asked}: {2 * size * N} bytes for a program. Its start takes longer."
         )
@@ -444,13 +470,14 @@ CHECKS = {
         max_tile=widest,
         tolerance=rounded_once(terms=1024),
         mistakes=ROW_PAIR_MISTAKES,
+        also=[few_lanes],
     ),
     "norm_together": Check(
         norm_ref,
         TOGETHER,
         HIDDEN_TOGETHER,
         launches=1,
-        programs=a_program_a_piece,
+        programs=a_program_a_piece if can_launch_cooperatively() else None,
         tolerance=rounded_once(terms=1024),
         mistakes=TOGETHER_MISTAKES,
     ),

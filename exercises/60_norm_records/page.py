@@ -469,9 +469,16 @@ def norm_together_kernel(
     tl.store(y_ptr + row * N + offs_n, y, mask=mask_n)
 
 
+def norm_loop(x, w, b, eps):
+    """By the pages' kernels."""
+    return rmsnorm(x, w, eps) if b is None else layernorm_welford(x, w, b, eps)
+
+
 def norm_together(x, w, b=None, eps=1e-6, piece=1024, num_warps=4):
     """As norm_rows, for few long rows: programs share a row, `piece` elements (a power of two) each."""
     x_rows = as_rows(x, w, b)
+    if not can_launch_cooperatively():  # Triton has it from 3.3 on
+        return norm_loop(x, w, b, eps)
     M, N = x_rows.shape
     pieces = -(-N // piece)
     y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
@@ -573,9 +580,9 @@ def norm_record(x, w, b, eps):
     way, *how = norm_plan(x.shape[:-1].numel(), x.shape[-1], multiprocessors())
     if way == "rows":
         return norm_rows(x, w, b, eps, *how, cache_hint(x))
-    if way == "together" and can_launch_cooperatively():  # from Triton 3.3 on
+    if way == "together":
         return norm_together(x, w, b, eps, *how)
-    return rmsnorm(x, w, eps) if b is None else layernorm_welford(x, w, b, eps)
+    return norm_loop(x, w, b, eps)
 
 
 def rmsnorm_record(x, w, eps=1e-6):

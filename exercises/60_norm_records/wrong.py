@@ -84,6 +84,7 @@ MUTANTS = {
         # --- the wrapper
         Mutant("one_tile_is_enough", ("too-large-a-tile", "tile-too-large", "other-tile"), (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N)\n")),
         Mutant("half_twice", SHORT, (BLOCK_A, "    BLOCK_A = max(half // 2, 1)\n"), (BLOCK_B, "    BLOCK_B = max(half // 2, 1)\n")),
+        Mutant("halves_twice", "property", (BLOCK_B, "    BLOCK_B = max(half, 1)\n")),
         Mutant("rest_rounded_down", SHORT, (BLOCK_B, "    BLOCK_B = max(1 << max(N - BLOCK_A, 1).bit_length() - 1, 1)\n")),
         Mutant("rest_not_rounded", ("raised", "does-not-compile"), (BLOCK_B, "    BLOCK_B = max(N - BLOCK_A, 1)\n")),
         Mutant("none_for_one_element", ("raised", "does-not-compile"), (BLOCK_A, "    BLOCK_A = half\n")),
@@ -140,6 +141,10 @@ MUTANTS = {
         _rules("small_pieces", FITS + TOGETHER.replace("        while M * -(-N // piece) > num_sms:\n            piece *= 2\n", "") + '    return ("loop",)'),
         _rules("nothing_beyond_16384", FITS.replace(" or (N <= 32768 and M >= num_sms)", "") + TOGETHER + '    return ("loop",)'),
         _rules("sixteen_warps_at_most_for_32768", FITS.replace("4), 32)", "4), 8)") + TOGETHER + '    return ("loop",)'),
+        _rules("thirty_two_warps", FITS.replace("min(max(rows * lanes // 1024, 4), 32)", "32") + TOGETHER + '    return ("loop",)'),
+        _rules("sixteen_warps_together", FITS + TOGETHER.replace("min(max(piece // 512, 1), 16)", "16") + '    return ("loop",)'),
+        _rules("two_rows_at_least", FITS.replace("max(1,", "max(2,") + TOGETHER + '    return ("loop",)'),
+        _rules("as_many_rows_as_multiprocessors", FITS + TOGETHER.replace("M * -(-N // 32768) <=", "M <=") + '    return ("loop",)'),
         _rules("an_h100_s_count", FITS + TOGETHER.replace("> num_sms", "> 132") + '    return ("loop",)'),
         _rules("pieces_of_one_row", FITS + TOGETHER.replace("while M * -(-N", "while -(-N") + '    return ("loop",)'),
         _rules("rounded_down", FITS + TOGETHER.replace("-(-N // piece) >", "(N // piece) >") + '    return ("loop",)'),
@@ -156,7 +161,6 @@ MUTANTS = {
 
 VARIANTS = {
     "norm_rows": [
-        Variant("halves_twice", (BLOCK_B, "    BLOCK_B = max(half, 1)\n")),
         Variant("by_bits", (HALF + BLOCK_A + BLOCK_B, "    BLOCK_A = max(1 << (N - 1).bit_length() >> 1, 1)\n    BLOCK_B = 1 << (max(N - BLOCK_A, 1) - 1).bit_length()\n")),
         Variant("no_hint", (LOAD_A, LOAD_A.replace(", eviction_policy=KEEP", "")), (LOAD_B, LOAD_B.replace(", eviction_policy=KEEP", ""))),
         Variant("first_tile_is_full", (CENTRE_A, "x_a = x_a - mean[:, None]"), (SQUARES, SQUARES)),
@@ -177,8 +181,44 @@ VARIANTS = {
         Variant("other_borders", (RULES, RULES.replace("16384", "12288").replace("2048", "4096"))),
         Variant("two_rules_turned", (RULES, "    if N > 32768 or (N > 16384 and M < num_sms):\n        if M * -(-N // 32768) > num_sms:\n            return (\"loop\",)\n" + PIECES.replace("        ", "        ") + FITS.partition("\n")[2].replace("        ", "    "))),
         Variant("pieces_from_1024", (RULES, RULES.replace("256", "1024"))),
-        Variant("eight_warps", (RULES, RULES.replace("max(rows * lanes // 1024, 4)", "max(rows * lanes // 512, 4)"))),
+        Variant("sixteen_lanes_a_thread", (RULES, RULES.replace("max(rows * lanes // 1024, 4)", "max(rows * lanes // 512, 4)"))),
     ],
 }
 
-EQUIVALENT = {}
+EQUIVALENT = {
+    "norm_rows": {
+        "half = triton.next_power_of_2(N) // 2 => half = triton.cdiv(triton.next_power_of_2(N), 2)": "differs for 1 alone, which the next line makes 1 as well",
+        "x_a = tl.where(mask_a, x_a - mean[:, None], 0.0) => x_a = x_a - mean[:, None]": "the first tile is full but for rows that do not exist",
+        "x_a = tl.load(rows + offs_a[None, :], mask=mask_a, other=0.0, eviction_policy=KEEP).to(tl.float32) => x_a = tl.load(rows + offs_a[None, :], mask=mask_a, eviction_policy=KEEP).to(tl.float32)": "the first tile is full but for rows that do not exist",
+        "x_a = tl.where(mask_a, x_a - mean[:, None], 0.0) => x_a = tl.where(mask_a, x_a - mean[:, None], 1.0)": "the first tile is full but for rows that do not exist",
+        "x_a = tl.load(rows + offs_a[None, :], mask=mask_a, other=0.0, eviction_policy=KEEP).to(tl.float32) => x_a = tl.load(rows + offs_a[None, :], mask=mask_a, other=1.0, eviction_policy=KEEP).to(tl.float32)": "the first tile is full but for rows that do not exist",
+    },
+    "norm_together": {
+        "w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)": "float32 all the same: the other operand is",
+        "mean = tl.sum(n_s * mean_s, axis=0) / N => mean = tl.sum(n_s * mean_s) / N": "a tile of one dimension has one axis",
+        "variance = tl.sum(m2_s + n_s * apart * apart, axis=0) / N => variance = tl.sum(m2_s + n_s * apart * apart) / N": "a tile of one dimension has one axis",
+        "w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32)": "what these masked lanes hold reaches no result: no store takes it",
+        "w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=1.0).to(tl.float32)": "what these masked lanes hold reaches no result: no store takes it",
+        'mean_s = tl.load(mean_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg") => mean_s = tl.load(mean_ptr + places, mask=mask_s, other=1.0, cache_modifier=".cg")': "a lane without a piece counts 0 elements",
+    },
+    "rmsnorm_record": {
+        "if M * -(-N // 32768) <= num_sms: => if M * -(-N // 32768) < num_sms:": "the border itself: both ways take as long there",
+        "if N <= 16384 or (N <= 32768 and M >= num_sms): => if N < 16384 or (N <= 32768 and M >= num_sms):": "the border itself: both ways take as long there",
+        "if N <= 16384 or (N <= 32768 and M >= num_sms): => if N <= 16385 or (N <= 32768 and M >= num_sms):": "the border itself: both ways take as long there",
+        "if N <= 16384 or (N <= 32768 and M >= num_sms): => if N <= 16384 or (N < 32768 and M >= num_sms):": "the border itself: both ways take as long there",
+        "if N <= 16384 or (N <= 32768 and M >= num_sms): => if N <= 16384 or (N <= 32768 and M > num_sms):": "the border itself: both ways take as long there",
+        "if N <= 16384 or (N <= 32768 and M >= num_sms): => if N <= 16384 or (N <= 32769 and M >= num_sms):": "the border itself: both ways take as long there",
+        "if M * -(-N // 32768) <= num_sms: => if M * -(-N // 32769) <= num_sms:": "the border itself: both ways take as long there",
+        "if M * -(-N // 32768) <= num_sms: => if M * -(triton.cdiv(-N, 32768)) <= num_sms:": "rounded down: it differs where pieces of 32,768 just do not fit, and there the next line finds it",
+        "while M * -(-N // piece) > num_sms: => while M * -(-N // piece) >= num_sms:": "it differs where every multiprocessor would have a piece",
+        "piece = 256 => piece = 1": "long rows end at larger pieces all the same",
+        "rows = max(1, 2048 // lanes) => rows = max(1, triton.cdiv(2048, lanes))": "both are powers of two",
+        'return "rows", rows, min(max(rows * lanes // 1024, 4), 32) => return "rows", rows, min(max(rows * lanes // 1024, 4), 33)': "32 is the most that comes out",
+        'return "rows", rows, min(max(rows * lanes // 1024, 4), 32) => return "rows", rows, min(max(triton.cdiv(rows * lanes, 1024), 4), 32)': "both are powers of two",
+        'return "rows", rows, min(max(rows * lanes // 1024, 4), 32) => return "rows", rows, min(max(rows * lanes // 1024, 0), 32)': "32 lanes a thread or a few more or fewer: the same valley",
+        'return "rows", rows, min(max(rows * lanes // 1024, 4), 32) => return "rows", rows, min(max(rows * lanes // 1024, 1), 32)': "32 lanes a thread or a few more or fewer: the same valley",
+        'return "rows", rows, min(max(rows * lanes // 1024, 4), 32) => return "rows", rows, min(max(lanes // 1024, 4), 32)': "several rows make a tile of 2,048 lanes: 4 warps either way",
+        'return "together", piece, min(max(piece // 512, 1), 16) => return "together", piece, min(max(triton.cdiv(piece, 512), 1), 16)': "it differs for 256, where both are 1",
+        'return "together", piece, min(max(piece // 512, 1), 16) => return "together", piece, min(max(piece // 512, 2), 16)': "two warps for a piece of 512: the same valley",
+    },
+}

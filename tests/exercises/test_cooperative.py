@@ -107,7 +107,7 @@ def test_there_is_a_place_for_every_program(page, M, N, sms):
 def test_without_cooperative_launches_the_pages_kernels_do_it(page, monkeypatch):
     """Kills: programs that wait on a Triton that cannot promise them a place."""
     monkeypatch.setattr(page, "can_launch_cooperatively", lambda: False)
-    monkeypatch.setattr(page, "norm_together", None)
+    monkeypatch.setattr(page, "norm_together_kernel", None)
     x, w = _values(2, 40_001)
     assert page.norm_plan(2, 40_001, 132)[0] == "together"
     assert _close(page.rmsnorm_record(x, w), _exact(x, w))
