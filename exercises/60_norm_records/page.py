@@ -98,7 +98,8 @@ timed(peers, "norm_records_left", SHAPES)
 # %%
 @triton.jit
 def copy_kernel(
-    x_ptr, y_ptr, M, N, KNOWN: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+    x_ptr, y_ptr, M, N,
+    KNOWN: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
 ):
     """y = x, of width KNOWN, or of width N where KNOWN is 0.
 
@@ -202,7 +203,7 @@ def scale_and_store(
 @triton.jit
 def norm_rows_kernel(
     x_ptr, w_ptr, b_ptr, y_ptr, M, eps,
-    N: tl.constexpr, stride_xm: tl.constexpr, KEEP: tl.constexpr,
+    N: tl.constexpr, STRIDE_XM: tl.constexpr, KEEP: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_A: tl.constexpr, BLOCK_B: tl.constexpr,
 ):
     """y = RMSNorm of each row, or LayerNorm where b_ptr is not None.
@@ -216,11 +217,12 @@ def norm_rows_kernel(
     offs_b = BLOCK_A + tl.arange(0, BLOCK_B)
     mask_a = (offs_m < M)[:, None] & (offs_a < N)[None, :]
     mask_b = (offs_m < M)[:, None] & (offs_b < N)[None, :]
-    rows = x_ptr + offs_m[:, None] * stride_xm
+    rows = x_ptr + offs_m[:, None] * STRIDE_XM
+    a_ptrs, b_ptrs = rows + offs_a[None, :], rows + offs_b[None, :]
     # TODO: load both tiles; with a bias subtract the row's mean; rstd (about 8 lines)
     ### BEGIN SOLUTION
-    x_a = tl.load(rows + offs_a[None, :], mask=mask_a, other=0.0, eviction_policy=KEEP).to(tl.float32)
-    x_b = tl.load(rows + offs_b[None, :], mask=mask_b, other=0.0, eviction_policy=KEEP).to(tl.float32)
+    x_a = tl.load(a_ptrs, mask=mask_a, other=0.0, eviction_policy=KEEP).to(tl.float32)
+    x_b = tl.load(b_ptrs, mask=mask_b, other=0.0, eviction_policy=KEEP).to(tl.float32)
     if b_ptr is not None:
         mean = (tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1)) / N
         x_a = tl.where(mask_a, x_a - mean[:, None], 0.0)
@@ -244,7 +246,7 @@ def norm_rows(x, w, b=None, eps=1e-6, rows=4, num_warps=4, keep=""):
     BLOCK_B = triton.next_power_of_2(max(N - BLOCK_A, 1))
     ### END SOLUTION
     norm_rows_kernel[(-(-M // rows),)](
-        x_rows, w, b, y, M, eps, N=N, stride_xm=x_rows.stride(0), KEEP=keep,
+        x_rows, w, b, y, M, eps, N=N, STRIDE_XM=x_rows.stride(0), KEEP=keep,
         BLOCK_M=rows, BLOCK_A=BLOCK_A, BLOCK_B=BLOCK_B, num_warps=num_warps,
     )
     return y
@@ -267,7 +269,7 @@ def norm_rows(x, w, b=None, eps=1e-6, rows=4, num_warps=4, keep=""):
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# x_a = tl.load(rows + ..., ...).to(tl.float32)
+# x_a = tl.load(a_ptrs, ...).to(tl.float32)
 # x_b = ...
 # if b_ptr is not None:
 #     mean = ...  # one for each row: it stands upright when it meets a tile
@@ -309,11 +311,11 @@ for num_warps in (4, 8, 16, 32):
     found = facts_of(5120, 1, num_warps)
     held = f"{found.programs_per_sm} programs, {found.occupancy:.0%}"
     print(f"5,120 wide, {num_warps:2} warps: {found.registers:3} registers a thread, {held}")
+eight = facts_of(5120, 1, 8)
 
 # %% tags=["predict"]
 from tritonbook import predict
 
-eight = facts_of(5120, 1, 8)
 predict(
     {
         "lanes of both tiles, rows of 5,120": None,
@@ -415,25 +417,25 @@ draw.draw_meeting([0.0, 1.2, 0.4])
 # ## Task 2. One launch
 #
 # A program holds one piece of a row. `mean` and `m2` are its statistics as on page 13: its mean (0 for
-# RMSNorm), and the sum of its squared distances from that mean. Fill the gap, about 10 lines:
+# RMSNorm), and the sum of its squared distances from that mean. Fill the gap, about 12 lines:
 #
 # - Store both at place `pid`: row by row, piece by piece. Then load w, which comes during the wait.
 # - Wait for the row's PIECES programs.
 # - Load the PIECES means and m2 of the row, with `cache_modifier=".cg"`: from the L2 cache, where
 #   all stores arrive. `n_s` says how many elements each piece has.
 # - Merge: the row's mean is the sum of n_s × mean_s over N. To its variance each piece adds m2, and n_s
-#   times the squared distance of its mean from the row's.
+#   times the squared distance of its mean from the row's. Then y; b is loaded.
 
 # %% tags=["answer"] key="norm_together"
 @triton.jit
 def norm_together_kernel(
     x_ptr, w_ptr, b_ptr, y_ptr, mean_ptr, m2_ptr, arrived_ptr, eps,
-    N: tl.constexpr, stride_xm: tl.constexpr, PIECES: tl.constexpr,
+    N: tl.constexpr, STRIDE_XM: tl.constexpr, PIECES: tl.constexpr,
     BLOCK_N: tl.constexpr, BLOCK_S: tl.constexpr,
 ):
     """y = RMSNorm of each row, or LayerNorm where b_ptr is not None.
 
-    One program = one piece of BLOCK_N elements, held while it waits for the row's other pieces.
+    One program = one piece of BLOCK_N elements, held while it waits for the others.
     Assumes a cooperative launch, BLOCK_S >= PIECES, and what norm_rows_kernel assumes.
     """
     pid = tl.program_id(axis=0)
@@ -445,14 +447,14 @@ def norm_together_kernel(
     mask_s = offs_s < PIECES
     n_s = tl.minimum(tl.maximum(N - offs_s * BLOCK_N, 0), BLOCK_N).to(tl.float32)
 
-    x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask_n, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + row * STRIDE_XM + offs_n, mask=mask_n, other=0.0).to(tl.float32)
     mean, b = 0.0, 0.0
     if b_ptr is not None:
         mean = tl.sum(x, axis=0) / tl.minimum(N - start, BLOCK_N)
         b = tl.load(b_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
     centred = tl.where(mask_n, x - mean, 0.0)
     m2 = tl.sum(centred * centred, axis=0)
-    # TODO: store, load w, wait; load what all stored; mean and variance of the row (about 10 lines)
+    # TODO: store, load w, wait; load what all stored; merge; y (about 12 lines)
     ### BEGIN SOLUTION
     tl.store(mean_ptr + pid, mean)
     tl.store(m2_ptr + pid, m2)
@@ -464,9 +466,9 @@ def norm_together_kernel(
     mean = tl.sum(n_s * mean_s, axis=0) / N
     apart = mean_s - mean
     variance = tl.sum(m2_s + n_s * apart * apart, axis=0) / N
-    ### END SOLUTION
     y = (x - mean) * tl.rsqrt(variance + eps) * w + b
     tl.store(y_ptr + row * N + offs_n, y, mask=mask_n)
+    ### END SOLUTION
 
 
 def norm_loop(x, w, b, eps):
@@ -475,7 +477,7 @@ def norm_loop(x, w, b, eps):
 
 
 def norm_together(x, w, b=None, eps=1e-6, piece=1024, num_warps=4):
-    """As norm_rows, for few long rows: programs share a row, `piece` elements (a power of two) each."""
+    """As norm_rows, for few long rows: each program has `piece` elements, a power of two."""
     x_rows = as_rows(x, w, b)
     if not can_launch_cooperatively():  # Triton has it from 3.3 on
         return norm_loop(x, w, b, eps)
@@ -485,7 +487,7 @@ def norm_together(x, w, b=None, eps=1e-6, piece=1024, num_warps=4):
     stats = torch.empty((2, M * pieces), dtype=torch.float32, device=x.device)
     norm_together_kernel[(M * pieces,)](
         x_rows, w, b, y, stats[0], stats[1], arrival_counters(x.device, M, pieces), eps,
-        N=N, stride_xm=x_rows.stride(0), PIECES=pieces,
+        N=N, STRIDE_XM=x_rows.stride(0), PIECES=pieces,
         BLOCK_N=piece, BLOCK_S=triton.next_power_of_2(pieces),
         num_warps=num_warps, launch_cooperative_grid=True,
     )
@@ -514,6 +516,7 @@ def norm_together(x, w, b=None, eps=1e-6, piece=1024, num_warps=4):
 # m2_s = ...
 # mean = ...
 # variance = ...  # of the row: over N
+# # y of this piece, x is still there
 # ```
 #
 # </details>
@@ -639,7 +642,7 @@ timed(last, "norm_records_last", SHAPES)
 # - A width that the compiler knows: aligned loads.
 # - Two tiles waste fewer lanes than one.
 # - Programs of one launch may wait for each other, if all of them run at the same time.
-# - An idea is worth what it measures: programs that stay lost here.
+# - An idea is worth what it measures.
 #
 # <details><summary>Common mistakes</summary>
 #

@@ -3,8 +3,8 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 # --- norm_rows
-LOAD_A = "    x_a = tl.load(rows + offs_a[None, :], mask=mask_a, other=0.0, eviction_policy=KEEP).to(tl.float32)\n"
-LOAD_B = LOAD_A.replace("_a", "_b")
+LOAD_A = "    x_a = tl.load(a_ptrs, mask=mask_a, other=0.0, eviction_policy=KEEP).to(tl.float32)\n"
+LOAD_B = LOAD_A.replace("x_a", "x_b").replace("a_ptrs", "b_ptrs").replace("mask_a", "mask_b")
 MEAN_OF_BOTH = "mean = (tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1)) / N"
 CENTRE_A = "x_a = tl.where(mask_a, x_a - mean[:, None], 0.0)"
 CENTRE_B = CENTRE_A.replace("_a", "_b")
@@ -67,9 +67,9 @@ MUTANTS = {
         Mutant("masked_lanes_hold_one", ("masked-lanes-counted", "off-by-row", "wrong-values"), (LOAD_B, LOAD_B.replace("other=0.0", "other=1.0"))),
         Mutant("masks_swapped", ("raised", "does-not-compile", "wrong-values"), (LOAD_A, LOAD_A.replace("mask_a", "mask_b")), (LOAD_B, LOAD_B.replace("mask_b", "mask_a"))),
         # --- loads
-        Mutant("first_tile_loaded_twice", ("raised", "wrong-tail", "wrong-values", "does-not-compile"), (LOAD_B, LOAD_B.replace("offs_b", "tl.arange(0, BLOCK_B)"))),
+        Mutant("first_tile_loaded_twice", ("raised", "wrong-tail", "wrong-values", "does-not-compile"), (LOAD_B, LOAD_B.replace("b_ptrs", "rows + tl.arange(0, BLOCK_B)[None, :]"))),
         Mutant("squares_in_half", ("squares-overflow", "overflow", "nan", "wrong-values"), (LOAD_A, LOAD_A.replace(".to(tl.float32)", "")), (LOAD_B, LOAD_B.replace(".to(tl.float32)", ""))),
-        Mutant("elements_two_apart", ("reads-outside", "wrong-values", "strided-only"), (LOAD_A, LOAD_A.replace("offs_a[None, :]", "2 * offs_a[None, :]"))),
+        Mutant("elements_two_apart", ("reads-outside", "wrong-values", "strided-only"), (LOAD_A, LOAD_A.replace("a_ptrs", "rows + 2 * offs_a[None, :]"))),
         # --- the formula
         Mutant("never_centred", ("rmsnorm", "mean-not-subtracted", "mean-square-for-variance"), ("if b_ptr is not None:\n        mean", "if False:\n        mean")),
         Mutant("always_centred", ("layernorm",), ("if b_ptr is not None:\n        mean", "if True:\n        mean")),
@@ -124,6 +124,13 @@ MUTANTS = {
         Mutant("idle_lanes_hold_one", ("off-by-row", "masked-lanes-counted"), (M2_S, M2_S.replace("other=0.0", "other=1.0"))),
         Mutant("m2_without_other", "no-other", (M2_S, M2_S.replace(", other=0.0", "")), only="interpreter"),
         Mutant("own_mean", ("wrong-values",), (MEAN, "pass")),
+        # --- y
+        Mutant("mean_not_subtracted", ("mean-not-subtracted", "rmsnorm", "mean-kept"), ("y = (x - mean)", "y = x")),
+        Mutant("bias_forgotten", ("no-bias", "unused-input"), ("* w + b\n", "* w\n")),
+        Mutant("no_eps", ("no-eps", "no-eps-layernorm"), ("variance + eps", "variance")),
+        Mutant("rows_as_x", ("strided-only", "out-of-bounds-store", "unwritten"), ("y_ptr + row * N", "y_ptr + row * STRIDE_XM")),
+        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), ("offs_n, y, mask=mask_n)", "offs_n, y)")),
+        Mutant("every_piece_first", ("race", "unwritten-tail", "unwritten", "out-of-bounds-store"), ("y_ptr + row * N + offs_n", "y_ptr + row * N + tl.arange(0, BLOCK_N)")),
         # --- the weight
         Mutant("first_weights", ("wrong-tail", "first-weights"), (W_LOAD, W_LOAD.replace("offs_n,", "tl.arange(0, BLOCK_N),"))),
         Mutant("no_weight", "no-weight", (W_LOAD, "    w = 1.0\n")),
@@ -189,9 +196,9 @@ EQUIVALENT = {
     "norm_rows": {
         "half = triton.next_power_of_2(N) // 2 => half = triton.cdiv(triton.next_power_of_2(N), 2)": "differs for 1 alone, which the next line makes 1 as well",
         "x_a = tl.where(mask_a, x_a - mean[:, None], 0.0) => x_a = x_a - mean[:, None]": "the first tile is full but for rows that do not exist",
-        "x_a = tl.load(rows + offs_a[None, :], mask=mask_a, other=0.0, eviction_policy=KEEP).to(tl.float32) => x_a = tl.load(rows + offs_a[None, :], mask=mask_a, eviction_policy=KEEP).to(tl.float32)": "the first tile is full but for rows that do not exist",
+        "x_a = tl.load(a_ptrs, mask=mask_a, other=0.0, eviction_policy=KEEP).to(tl.float32) => x_a = tl.load(a_ptrs, mask=mask_a, eviction_policy=KEEP).to(tl.float32)": "the first tile is full but for rows that do not exist",
         "x_a = tl.where(mask_a, x_a - mean[:, None], 0.0) => x_a = tl.where(mask_a, x_a - mean[:, None], 1.0)": "the first tile is full but for rows that do not exist",
-        "x_a = tl.load(rows + offs_a[None, :], mask=mask_a, other=0.0, eviction_policy=KEEP).to(tl.float32) => x_a = tl.load(rows + offs_a[None, :], mask=mask_a, other=1.0, eviction_policy=KEEP).to(tl.float32)": "the first tile is full but for rows that do not exist",
+        "x_a = tl.load(a_ptrs, mask=mask_a, other=0.0, eviction_policy=KEEP).to(tl.float32) => x_a = tl.load(a_ptrs, mask=mask_a, other=1.0, eviction_policy=KEEP).to(tl.float32)": "the first tile is full but for rows that do not exist",
     },
     "norm_together": {
         "w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)": "float32 all the same: the other operand is",
