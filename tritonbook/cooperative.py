@@ -74,7 +74,7 @@ def _wait_in_turn(arrived_ptr: Any, count: Any) -> None:
         if not launch.run_another():
             raise RuntimeError(
                 f"A program waits for {goal - arrived} more to arrive, and all have begun: it "
-                "would wait for ever."
+                "would wait for ever. (Without a GPU a program can wait once, no more.)"
             )
         arrived = _number(tl.atomic_add(arrived_ptr, 0))
 

@@ -256,6 +256,15 @@ def own_statistics(x, w, b, eps, *, piece=1024):
     return y if b is None else y + b
 
 
+def own_means(x, w, b, eps, *, piece=1024):
+    """y subtracts each piece's own mean; the root is the row's."""
+    if b is None:
+        return norm_ref(x, w, b, eps)
+    cut = pieces_of(x, piece)
+    centred = (cut - parts_of(cut, -1)[1][..., None]).flatten(-2)[..., : x.shape[-1]]
+    return centred * torch.rsqrt(variance_of(x) + eps) * w + b
+
+
 def _first_row(x, w, b, eps):
     """The sums of row 0 for every row."""
     first = x.reshape(-1, x.shape[-1])[:1]
@@ -305,6 +314,10 @@ TOGETHER_MISTAKES = NORMS | {
     "own-statistics": (
         own_statistics,
         "Each piece is normalised by itself. Mean and variance are those of the whole row.",
+    ),
+    "own-means": (
+        own_means,
+        "y subtracts the mean of the piece. Subtract that of the row: x is still there.",
     ),
     "first-row": (_first_row, "Every row has the sums of row 0: the places know the row."),
     "sum-not-divided": (

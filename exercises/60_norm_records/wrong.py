@@ -125,6 +125,7 @@ MUTANTS = {
         Mutant("m2_without_other", "no-other", (M2_S, M2_S.replace(", other=0.0", "")), only="interpreter"),
         Mutant("own_mean", ("wrong-values",), (MEAN, "pass")),
         # --- y
+        Mutant("own_means", "own-means", ("y = (x - mean)", "y = centred")),
         Mutant("mean_not_subtracted", ("mean-not-subtracted", "rmsnorm", "mean-kept"), ("y = (x - mean)", "y = x")),
         Mutant("bias_forgotten", ("no-bias", "unused-input"), ("* w + b\n", "* w\n")),
         Mutant("no_eps", ("no-eps", "no-eps-layernorm"), ("variance + eps", "variance")),
