@@ -108,6 +108,7 @@ class Battery(Judge):
             or self._again_with_new_data(case, first)
             or self._proof_of_triton(case, expected)
             or self._tiles(first)
+            or self._moved(first)
         )
 
     def _must_raise(self, case: Case, kind: type[BaseException]) -> Finding | None:
@@ -136,7 +137,7 @@ class Battery(Judge):
         wrong = compare_plain(got, wanted, relative)
         if wrong:
             for code, (formula, sentence) in self.mistakes.items():
-                fits = compare_plain(got, formula(*pristine), relative) is None
+                fits = compare_plain(got, _mistaken(formula, case), relative) is None
                 if fits and self._plain_confirmed(formula, case):
                     return Finding(code, sentence)
             if got is None:
@@ -179,7 +180,9 @@ class Battery(Judge):
         if not _numbers([*case.arguments.values(), self.reference(*_arguments(case))]):
             return True
         for other in self.others(case):
-            value = formula(*_arguments(other))
+            value = _mistaken(formula, other)
+            if value is _RAISED:
+                continue
             wanted = self.reference(*_arguments(other))
             if compare_plain(value, wanted, relative) is None:
                 continue
@@ -237,6 +240,18 @@ class Battery(Judge):
             f"One load or store takes {self._widest} elements at once. This task asks for pieces "
             f"of at most {most}, one after the other.",
         )
+
+    def _moved(self, trial: Trial) -> Finding | None:
+        """In the interpreter: what the task asks of the bytes and products of a call."""
+        if self.traffic is None or self._bounds is None:
+            return None
+        from ..seeing.traffic import summary
+
+        try:
+            self.asked(functools.partial(self.traffic, summary(self._bounds.seen)), trial)
+        except AssertionError as error:
+            return Finding("slow", str(error))
+        return None
 
     def _again_elsewhere(self, case: Case, first: Trial, expected: Any) -> Finding | None:
         """Same values at other addresses, other margins: the same bits must come out."""
@@ -327,6 +342,17 @@ def _arguments(case: Case) -> list[Any]:
     """Arguments that nobody else holds."""
     values = case.sample()
     return [values[n] if n in values else fresh(v) for n, v in case.arguments.items()]
+
+
+_RAISED = object()  # what no answer gives
+
+
+def _mistaken(formula: Any, case: Case) -> Any:
+    """What a known mistake gives for a case, or _RAISED where it cannot take it."""
+    try:
+        return formula(*_arguments(case))
+    except Exception:  # a formula is tried on cases that its author did not think of
+        return _RAISED
 
 
 def _spare(case: Case) -> CaseResult:

@@ -12,12 +12,15 @@ from typing import Any
 import torch
 
 from ..port import device
+from ..port.compat import causes
 from ..port.idle_lanes import hold_zero
+from ..simulating.machine import Fault
 from .cases import DTYPES, Case, TensorSpec
 from .checks import Mistakes
 from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
 from .diagnose import (
     NEAR,
+    OPEN_GAP,
     Evidence,
     Suspect,
     bad_strip,
@@ -35,6 +38,12 @@ from .launches import Launch
 from .report import CaseResult, Finding, count
 from .trial import Trial, fence, run_trial
 
+# Operators of PyTorch's that nobody calls by their names: what one writes.
+AS_WRITTEN = {
+    "_to_copy": "a conversion (`.to(...)`, `.float()`)",
+    "_local_scalar_dense": "a look at a value (`.item()`, `int(x)`, `if x.any()`)",
+    "copy_": "`copy_` (an assignment such as `out[0] = 0`, or `.contiguous()`)",
+}
 OTHERS = 3  # cases that are asked whether a mistake explains them too
 Terms = int | Callable[..., int]
 
@@ -57,6 +66,7 @@ class Judge:
     programs: Callable[..., int] | None = None
     max_tile: Callable[..., int] | None = None
     by_hand: tuple[str, ...] = ()
+    traffic: Callable[..., None] | None = None
     terms: Terms = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
     mistakes: Mistakes = field(default_factory=dict)
@@ -72,6 +82,7 @@ class Judge:
     _dtypes: dict[int, tuple[Case, list[torch.dtype]]] = field(default_factory=dict)
     _terms: dict[int, tuple[Case, int]] = field(default_factory=dict)
     _allowed: set[int] = field(default_factory=set)  # kernels that hold the language alone, by id
+    _named: dict[int, set[str]] = field(default_factory=dict)  # names in a kernel's text, by its id
     # The latest case and its values, by draw.
     _drawn_for: Case | None = None
     _drawn: dict[int, dict[str, torch.Tensor]] = field(default_factory=dict)
@@ -100,6 +111,15 @@ class Judge:
         told = _told(reference, case) if reference else {}
         with torch.no_grad():
             return flatten((reference or self.reference)(*arguments, **told))
+
+    def mistaken(
+        self, formula: Callable[..., Any], case: Case, draw: int, position: int
+    ) -> torch.Tensor | None:
+        """What a known mistake gives in place of a result; None where it cannot take the case."""
+        try:
+            return self.expected(case, draw, formula)[position].to(torch.float64)
+        except Exception:  # a formula is tried on cases that its author did not think of
+            return None
 
     def output_dtypes(self, case: Case) -> list[torch.dtype]:
         """Dtypes of the results: those that the reference gives for the case's own dtypes."""
@@ -217,11 +237,12 @@ class Judge:
     def explained(self, trial: Trial, error: BaseException) -> Finding:
         """The finding of a trial that raised. An open gap may leave names without a value."""
         found = explain_error(error, self.timeout)
-        if found.code not in ("raised", "does-not-compile"):
+        simulated = isinstance(causes(error)[-1], Fault)
+        if not simulated and found.code not in ("raised", "does-not-compile"):
             return found
         if gap_left(trial.watch.kernels.values()):
             return Finding("not-attempted", "The gap in the kernel is still open.", found.detail)
-        if trial.watch.odd:
+        if trial.watch.odd and not simulated:
             return Finding("does-not-compile", trial.watch.odd, found.detail)
         return found
 
@@ -229,6 +250,8 @@ class Judge:
         wrong = next(d for d in differences if not d.ok)
         if wrong.bad is None:
             return Finding(str(wrong.code), wrong.sentence)
+        if gap_left(trial.watch.kernels.values()):
+            return OPEN_GAP
         found = diagnose(self._evidence(trial, wrong, differences.index(wrong)))
         if len(differences) > 1:
             names = [self.name_of(i, len(differences)) for i in range(len(differences))]
@@ -283,13 +306,17 @@ class Judge:
             if refused := refusal(watch.sources[key]):
                 return Finding(refused.code, refused.sentence)
             self._allowed.add(key)
+        for key, fn in watch.sources.items() if self.by_hand else ():
+            if key not in self._named:
+                self._named[key] = language_names(fn)
         for name in self.by_hand:
-            if any(name in language_names(fn) for fn in watch.sources.values()):
+            if any(name in self._named[key] for key in watch.sources):
                 return Finding(
                     "not-by-hand",
                     f"The kernel calls {name} of Triton: this task asks for a way without it.",
                 )
-        operators = ", ".join(f"torch.{name}" for name in dict.fromkeys(watch.compute))
+        written = (AS_WRITTEN.get(name, f"torch.{name}") for name in watch.compute)
+        operators = ", ".join(dict.fromkeys(written))
         if not own and trial.result is None and not operators and not self.inplace:
             return Finding(
                 "wrong-type",
@@ -300,6 +327,12 @@ class Judge:
             library = " The kernel launched is a library's." if trial.launches else ""
             return Finding(
                 "no-kernel-launched", f"No Triton kernel of yours was launched.{library}{instead}"
+            )
+        if "_local_scalar_dense" in watch.compute:
+            return Finding(
+                "torch-compute",
+                "Python reads a number out of a tensor (`.item()`, `float()` or `if`). On a GPU it "
+                "waits there until all kernels have ended. Let a kernel load the number.",
             )
         if operators:
             public = [name for name in dict.fromkeys(self.allow) if not name.startswith("_")]
@@ -332,10 +365,10 @@ class Judge:
             "Does the grid take into account how much one program covers?",
         )
 
-    def asked(self, number: Callable[..., int], trial: Trial) -> int:
-        """A number that the task asks for, which depends on a call's arguments and options."""
+    def asked(self, rule: Callable[..., Any], trial: Trial) -> Any:
+        """What the task asks for, where it depends on a call's arguments and options: a number."""
         arguments = [trial.values.get(name, v) for name, v in trial.case.arguments.items()]
-        return number(*arguments, **trial.case.options)
+        return rule(*arguments, **trial.case.options)
 
     def _judge_memory(self, trial: Trial) -> Finding | None:
         for guarded in [*trial.watch.outputs, *trial.inputs.values()]:
@@ -384,7 +417,9 @@ class Judge:
         case = trial.case
         mistakes = []
         for code, (formula, sentence) in self.mistakes.items():
-            value = self.expected(case, trial.draw, formula)[position].to(torch.float64)
+            value = self.mistaken(formula, case, trial.draw, position)
+            if value is None:
+                continue
             confirmed = functools.partial(self._confirmed, formula, case, position)
             mistakes.append(Suspect(code, sentence, value, confirmed))
 
@@ -445,8 +480,8 @@ class Judge:
         refuted, spoilt = 0, bool(self.expected(case, 0, formula)[position].isnan().all())
         for other in self.others(case):
             wanted = self.expected(other, 0)
-            value = self.expected(other, 0, formula)[position].to(torch.float64)
-            if bool(value.isnan().all()):
+            value = self.mistaken(formula, other, 0, position)
+            if value is None or bool(value.isnan().all()):
                 continue
             tolerance = self.tolerance_for(other, self.output_dtypes(other)[position])
             right = Difference(expected=wanted[position], tolerance=tolerance)
