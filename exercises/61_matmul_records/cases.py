@@ -1,0 +1,396 @@
+"""What the checks of 61_matmul_records try: cases, and mistakes that have a name."""
+
+import torch
+
+from tritonbook import DEVICE
+from tritonbook.checking import Check, case, tensor
+from tritonbook.seeing.compiled import compile_gate
+from tritonbook.seeing.tiles import CannotShow, traffic
+
+from ..shared import products
+from .page import matmul_ref
+
+WIDE = {"BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 16, "num_warps": 4, "num_stages": 2}
+HIGH = WIDE | {"BLOCK_M": 32, "BLOCK_N": 16}
+
+
+def tiled(note, tile=WIDE, programs=3, parts=None, **more):
+    options = {"tile": tile, "programs": programs} | ({"parts": parts} if parts else {})
+    return case(note, options=options, **({"dtype": "float16"} | more))
+
+
+def tiles_of(a, b, tile):
+    return products.ceil_div(a.shape[0], tile["BLOCK_M"]) * products.ceil_div(
+        b.shape[1], tile["BLOCK_N"]
+    )
+
+
+def corners(a, b, tile):
+    """The part of c that each tile is, in the order of the page: groups of 8 rows of tiles."""
+    BM, BN = tile["BLOCK_M"], tile["BLOCK_N"]
+    grid_m, grid_n = products.ceil_div(a.shape[0], BM), products.ceil_div(b.shape[1], BN)
+    places = []
+    for first in range(0, grid_m, 8):
+        for n in range(grid_n):
+            for m in range(first, min(first + 8, grid_m)):
+                places.append((slice(m * BM, (m + 1) * BM), slice(n * BN, (n + 1) * BN)))
+    return places
+
+
+# --- programs that stay
+
+
+def goes_on(a, b, *, dtype, tile=None, programs=132):
+    """A program's sums go on from tile to tile."""
+    tile, c = products.tile_of(tile, dtype), a @ b
+    places = corners(a, b, tile)
+    for pid in range(programs):
+        acc = torch.zeros(tile["BLOCK_M"], tile["BLOCK_N"], dtype=c.dtype)
+        for m, n in places[pid::programs]:
+            part = a[m] @ b[:, n]
+            acc[: part.shape[0], : part.shape[1]] += part
+            c[m, n] = acc[: part.shape[0], : part.shape[1]]
+    return c
+
+
+def columns_for_steps(a, b, *, dtype, tile=None):
+    """The number of the step taken for the column where it begins."""
+    width = products.tile_of(tile, dtype)["BLOCK_K"]
+    steps = range(products.ceil_div(a.shape[1], width))
+    return sum((a[:, k : k + width] @ b[k : k + width] for k in steps), torch.zeros_like(a @ b))
+
+
+STEPS = (
+    columns_for_steps,
+    "The tiles of a step begin at column `step * BLOCK_K`: here they begin at the number of the "
+    "step.",
+)
+OF_THE_WALK = {  # the grid and the store are given here
+    name: mistake
+    for name, mistake in products.mistakes(products.tile_of).items()
+    if not name.startswith(("grid-", "rows-"))
+}
+STAYING_MISTAKES = OF_THE_WALK | {
+    "sum-goes-on": (
+        goes_on,
+        "A program's second tile holds the sum of its first one too: `acc` begins anew with each "
+        "tile, inside the loop over tiles.",
+    ),
+    "columns-for-steps": STEPS,
+}
+
+STAYING = [
+    tiled("odd sizes", HIGH, 4, a=tensor(41, 37), b=tensor(37, 71)),
+    tiled("nine tiles, three programs, four steps", a=tensor(48, 64), b=tensor(64, 96)),
+    tiled("more programs than tiles", HIGH, 8, a=tensor(24, 40), b=tensor(40, 24)),
+    tiled("eleven rows of tiles", WIDE, 5, a=tensor(168, 16), b=tensor(16, 40), dtype="bfloat16"),
+    tiled("one program", HIGH, 1, a=tensor(40, 48), b=tensor(48, 40)),
+    tiled(
+        "both transposed",
+        a=tensor(40, 32, layout="transposed"),
+        b=tensor(32, 72, layout="transposed"),
+    ),
+    tiled("rows with gaps", a=tensor(40, 48, layout="strided"), b=tensor(48, 40, layout="strided")),
+    tiled("float32", dtype="float32", a=tensor(40, 56), b=tensor(56, 72)),
+    tiled(
+        "a long sum of one sign",
+        a=tensor(8, 504, values="positive"),
+        b=tensor(504, 40, values="positive"),
+    ),
+    case("one row, the default tile", dtype="float16", a=tensor(1, 100), b=tensor(100, 65)),
+    tiled("no rows", a=tensor(0, 16), b=tensor(16, 8)),
+    tiled("inner sizes differ", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),
+]
+HIDDEN_STAYING = [
+    tiled("a single element", a=tensor(1, 1), b=tensor(1, 1)),
+    tiled("two programs, seven tiles", HIGH, 2, a=tensor(210, 24), b=tensor(24, 16)),
+    tiled("prime sizes", WIDE, 7, a=tensor(67, 71), b=tensor(71, 97)),
+    tiled(
+        "A transposed, float32",
+        HIGH,
+        dtype="float32",
+        a=tensor(60, 44, layout="transposed"),
+        b=tensor(44, 36),
+    ),
+    tiled(
+        "B transposed, bfloat16",
+        dtype="bfloat16",
+        a=tensor(40, 32),
+        b=tensor(32, 80, layout="transposed"),
+    ),
+    tiled("odd addresses", a=tensor(40, 48, layout="offset"), b=tensor(48, 40, layout="offset")),
+    tiled(
+        "one row repeated", dtype="float32", a=tensor(32, 40, layout="expanded"), b=tensor(40, 32)
+    ),
+    tiled("no sum", a=tensor(8, 0), b=tensor(0, 8)),
+    tiled("no columns", a=tensor(8, 16), b=tensor(16, 0)),
+    case("the default tile", dtype="float16", a=tensor(150, 72), b=tensor(72, 304)),
+]
+
+FLOAT32 = (
+    "Compiled for an A100, your kernel cuts float32 tiles to TF32, three decimal digits. Hand "
+    "`input_precision=PRECISION` to `tl.dot`."
+)
+
+
+def keeps_float32(fn, **options):
+    """Looked at where it can be: a grader's answers run in another process."""
+    a, b = torch.empty(64, 64, device=DEVICE), torch.empty(64, 64, device=DEVICE)
+    tile = WIDE | {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32}
+    found = compile_gate(fn, (a, b), {"tile": tile} | options, 80, ptx=True)
+    for kernel in found.kernels if found.ok else ():
+        cut = kernel.tensor_cores and "sub.f32" not in kernel.ptx and "sub.rn.f32" not in kernel.ptx
+        assert not cut, FLOAT32
+
+
+# --- the last wave in parts
+
+
+def of_tail(change):
+    """A mistake in the tiles that are cut: change(a's rows, b's columns, steps, parts, width)."""
+
+    def formula(a, b, *, dtype, tile=None, programs=132, parts=1):
+        tile, c = products.tile_of(tile, dtype), a @ b
+        places, width = corners(a, b, tile), tile["BLOCK_K"]
+        tail = len(places) % programs if parts > 1 else 0
+        steps = products.ceil_div(a.shape[1], width)
+        for m, n in places[len(places) - tail :]:
+            c[m, n] = change(a[m], b[:, n], steps, parts, width)
+        return c
+
+    return formula
+
+
+def walk(a, b, first, last, width):
+    return a[:, first * width : last * width] @ b[first * width : last * width]
+
+
+def of_parts(ends):
+    """The sum of all parts; ends(part, parts, steps): first and last step of one."""
+
+    def change(a, b, steps, parts, width):
+        walks = [walk(a, b, *ends(part, parts, steps), width) for part in range(parts)]
+        return torch.stack(walks).sum(0)
+
+    return of_tail(change)
+
+
+def right(part, parts, steps):
+    return steps * part // parts, steps * (part + 1) // parts
+
+
+def only(which):
+    def change(a, b, steps, parts, width):
+        return walk(a, b, *right(range(parts)[which], parts, steps), width)
+
+    return of_tail(change)
+
+
+def tail_by_columns(a, b, steps, parts, width):
+    return sum(
+        (a[:, k : k + width] @ b[k : k + width] for k in range(steps)), torch.zeros_like(a @ b)
+    )
+
+
+def rounded_parts(a, b, steps, parts, width):
+    walks = [walk(a, b, *right(part, parts, steps), width) for part in range(parts)]
+    return torch.stack([each.half().double() for each in walks]).sum(0)
+
+
+def last_steps(a, b, steps, parts, width):
+    """The last step of each part alone."""
+    ends = [right(part, parts, steps) for part in range(parts)]
+    return sum(
+        (walk(a, b, last - 1, last, width) for first, last in ends if last > first),
+        torch.zeros_like(a @ b),
+    )
+
+
+SPLIT_MISTAKES = {
+    "every-part-walks-all": (
+        of_parts(lambda part, parts, steps: (0, steps)),
+        "Tiles of the last wave are `parts` times too large: each part walks along all of K.",
+    ),
+    "rest-left-out": (
+        of_parts(lambda part, parts, steps: (steps // parts * part, steps // parts * (part + 1))),
+        "The last steps along K belong to no part where `parts` does not divide `steps`. Round up, "
+        "or let part p begin at `steps * p // parts`.",
+    ),
+    "first-part-missing": (
+        of_parts(lambda part, parts, steps: right(part + 1, parts, steps)),
+        "The first part is missing. Does part 0 begin with step 0, and the sum with part 0?",
+    ),
+    "last-part-missing": (
+        of_parts(
+            lambda part, parts, steps: right(part, parts, steps) if part < parts - 1 else (0, 0)
+        ),
+        "The last part is missing. Add parts 0 to `parts - 1`.",
+    ),
+    "one-step-too-many": (
+        of_parts(
+            lambda part, parts, steps: (
+                right(part, parts, steps)[0],
+                right(part, parts, steps)[1] + 1,
+            )
+        ),
+        "The step between two parts is counted twice. A `range` ends before its second number.",
+    ),
+    "one-step-too-few": (
+        of_parts(
+            lambda part, parts, steps: (
+                right(part, parts, steps)[0],
+                max(right(part, parts, steps)[0], right(part, parts, steps)[1] - 1),
+            )
+        ),
+        "The last step of each part is missing. A `range` ends before its second number.",
+    ),
+    "from-the-start": (
+        of_parts(lambda part, parts, steps: (0, right(part, parts, steps)[1])),
+        "Each part begins with step 0: the first steps are counted again and again.",
+    ),
+    "to-the-end": (
+        of_parts(lambda part, parts, steps: (right(part, parts, steps)[0], steps)),
+        "Each part goes on to the last step: the last steps are counted again and again.",
+    ),
+    "first-part-only": (only(0), "Only the first part is in c. Add all parts of a tile."),
+    "last-part-only": (only(-1), "Only the last part is in c. Add the parts: `acc +=`."),
+    "rounded-parts": (
+        of_tail(rounded_parts),
+        "The parts were rounded to half precision. They are float32 until they are added.",
+    ),
+    "last-step-of-each-part": (
+        of_tail(last_steps),
+        "Only the last step of each part counts. `tl.dot(x, y, acc, ...)` adds to acc; without acc "
+        "it starts from zero.",
+    ),
+    "columns-for-steps-of-a-part": (of_tail(tail_by_columns), STEPS[1]),
+} | STAYING_MISTAKES
+
+SPLIT = [
+    tiled(
+        "odd sizes, the last tile in three parts",
+        HIGH,
+        parts=3,
+        a=tensor(41, 107),
+        b=tensor(107, 20),
+    ),
+    tiled(
+        "four tiles, three programs: the last in two parts",
+        parts=2,
+        a=tensor(32, 64),
+        b=tensor(64, 64),
+    ),
+    tiled(
+        "two tiles in three parts, seven steps", WIDE, 6, 3, a=tensor(16, 112), b=tensor(112, 64)
+    ),
+    tiled("more parts than steps", WIDE, 4, 3, a=tensor(16, 24), b=tensor(24, 24)),
+    tiled("full waves", WIDE, 2, 3, a=tensor(32, 48), b=tensor(48, 64)),
+    tiled("nothing is cut", WIDE, 3, 1, a=tensor(16, 48), b=tensor(48, 160)),
+    tiled(
+        "float32, two of five tiles",
+        HIGH,
+        3,
+        2,
+        dtype="float32",
+        a=tensor(40, 56),
+        b=tensor(56, 36),
+    ),
+    tiled(
+        "both transposed",
+        WIDE,
+        3,
+        2,
+        a=tensor(40, 40, layout="transposed"),
+        b=tensor(40, 40, layout="transposed"),
+    ),
+    tiled(
+        "a long sum of one sign",
+        WIDE,
+        4,
+        2,
+        a=tensor(8, 504, values="positive"),
+        b=tensor(504, 40, values="positive"),
+    ),
+    case(
+        "the default tile",
+        dtype="bfloat16",
+        options={"parts": 2},
+        a=tensor(5, 150),
+        b=tensor(150, 65),
+    ),
+    tiled("no rows", parts=2, a=tensor(0, 16), b=tensor(16, 8)),
+    tiled("inner sizes differ", parts=2, a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),
+]
+HIDDEN_SPLIT = [
+    tiled("odd sizes", HIGH, 4, 2, a=tensor(75, 75), b=tensor(75, 27)),
+    tiled("one tile in five parts", WIDE, 7, 5, a=tensor(9, 200), b=tensor(200, 30)),
+    tiled("eleven rows of tiles, four left", WIDE, 9, 2, a=tensor(170, 40), b=tensor(40, 70)),
+    tiled("prime sizes", HIGH, 5, 2, a=tensor(67, 71), b=tensor(71, 41)),
+    tiled(
+        "B transposed",
+        WIDE,
+        4,
+        3,
+        dtype="bfloat16",
+        a=tensor(40, 88),
+        b=tensor(88, 40, layout="transposed"),
+    ),
+    tiled(
+        "gaps",
+        HIGH,
+        4,
+        2,
+        dtype="float32",
+        a=tensor(40, 48, layout="strided"),
+        b=tensor(48, 40, layout="strided"),
+    ),
+    tiled("no sum", WIDE, 4, 2, a=tensor(8, 0), b=tensor(0, 8)),
+    tiled("no columns", WIDE, 4, 2, a=tensor(8, 16), b=tensor(16, 0)),
+]
+
+
+def largest_launch(a, b, parts=1, tile=None, programs=132):
+    """Programs of the largest launch."""
+    tile = products.tile_of(tile, a.dtype)
+    tiles = tiles_of(a, b, tile)
+    tail = tiles % programs if parts > 1 else 0
+    return max(min(tiles - tail, programs), tail * parts, tail * tile["BLOCK_M"] // 8)
+
+
+def computes_each_tile_once(fn):
+    """Seven tiles of four steps on three programs, the last tile in two parts."""
+    a, b = torch.randn(16, 64, device=DEVICE).half(), torch.randn(64, 224, device=DEVICE).half()
+    try:
+        flops = traffic(fn, a, b, 2, tile=WIDE, programs=3).flops
+    except CannotShow:  # a grader runs kernels elsewhere
+        return
+    step = 2 * 16 * 32 * 16
+    assert flops == 7 * 4 * step, (
+        f"The values are right. But 7 tiles of 4 steps are 28 products of tiles, and "
+        f"{flops // step} were made: a tile is computed more than once."
+    )
+
+
+CHECKS = {
+    "matmul_staying": Check(
+        matmul_ref,
+        STAYING,
+        HIDDEN_STAYING,
+        launches=1,
+        programs=lambda a, b, tile=None, programs=132: min(
+            programs, tiles_of(a, b, products.tile_of(tile, a.dtype))
+        ),
+        tolerance=products.tolerance,
+        mistakes=STAYING_MISTAKES,
+        also=[keeps_float32, products.stores_once(STAYING[0])],
+    ),
+    "matmul_split": Check(
+        matmul_ref,
+        SPLIT,
+        HIDDEN_SPLIT,
+        programs=largest_launch,
+        tolerance=products.tolerance,
+        mistakes=SPLIT_MISTAKES,
+        also=[lambda fn: keeps_float32(fn, parts=1), computes_each_tile_once],
+    ),
+}
