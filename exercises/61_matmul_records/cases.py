@@ -8,7 +8,7 @@ from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.tiles import CannotShow, traffic
 
 from ..shared import products
-from .page import matmul_ref
+from .page import CUT, SUMMED, matmul_ref
 
 WIDE = {"BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 16, "num_warps": 4, "num_stages": 2}
 HIGH = WIDE | {"BLOCK_M": 32, "BLOCK_N": 16}
@@ -371,6 +371,180 @@ def computes_each_tile_once(fn):
     )
 
 
+# --- which tile, how many parts
+
+
+def ceil(size, part):
+    return -(-size // part)
+
+
+def estimated(
+    M,
+    N,
+    K,
+    tile,
+    step,
+    ends,
+    programs,
+    *,
+    count=ceil,
+    steps_of=ceil,
+    longest=ceil,
+    most=lambda programs, tail, steps: programs // tail,
+    uncut=True,
+    cut=CUT,
+    summed=lambda tail, parts, numbers: tail * parts * numbers / SUMMED,
+    own_ends=True,
+    full=lambda tiles, programs: tiles // programs,
+    choose=min,
+):
+    """The formula of the page; each keyword is a place where it can be wrong."""
+    BLOCK_M, BLOCK_N, BLOCK_K = tile[:3]
+    tiles = count(M, BLOCK_M) * count(N, BLOCK_N)
+    tail, steps = tiles % programs, steps_of(K, BLOCK_K)
+    before = full(tiles, programs) * (steps * step + ends)
+    if tail == 0:
+        return before, 1
+    found = [(before + steps * step + ends, 1)] if uncut else []
+    for parts in range(2 if uncut else 1, max(most(programs, tail, steps), 1) + 1):
+        time = before + longest(steps, parts) * step + ends * own_ends
+        found.append((time + cut + summed(tail, parts, BLOCK_M * BLOCK_N), parts))
+    return choose(found)
+
+
+ESTIMATE_MISTAKES = [
+    (
+        "Nothing is ever cut. Try all numbers of parts that fit the last wave.",
+        dict(most=lambda programs, tail, steps: 1),
+    ),
+    (
+        "As many parts as fit are not always best. Take the number with the least time.",
+        dict(choose=lambda found: found[-1]),
+    ),
+    (
+        "The parts' numbers go to memory and back, `SUMMED` a nanosecond: that is missing.",
+        dict(summed=lambda tail, parts, numbers: 0),
+    ),
+    (
+        "Each tile of the last wave has parts: count the numbers of all `tail` tiles.",
+        dict(summed=lambda tail, parts, numbers: parts * numbers / SUMMED),
+    ),
+    (
+        "Each part of a tile has `BLOCK_M * BLOCK_N` numbers of its own: `parts` times as many.",
+        dict(summed=lambda tail, parts, numbers: tail * numbers / SUMMED),
+    ),
+    ("Two more launches take `CUT`: that is missing.", dict(cut=0)),
+    (
+        "A last wave that is not cut has no `CUT` and no sums: they come from 2 parts on.",
+        dict(uncut=False),
+    ),
+    ("The last wave in parts has its `ends` too.", dict(own_ends=False)),
+    (
+        "The last wave takes as long as its longest part: `triton.cdiv(steps, parts)` steps.",
+        dict(longest=lambda steps, parts: steps // parts),
+    ),
+    (
+        "A part has whole steps: the longest has `triton.cdiv(steps, parts)`.",
+        dict(longest=lambda steps, parts: steps / parts),
+    ),
+    (
+        "All parts together fit one wave: `tail * parts` is `programs` at most.",
+        dict(most=lambda programs, tail, steps: steps),
+    ),
+    (
+        "`programs // tail` parts may be tried too: a `range` ends before its second number.",
+        dict(most=lambda programs, tail, steps: programs // tail - 1),
+    ),
+    (
+        "Tiles at the edges count too: round up, `triton.cdiv`.",
+        dict(count=lambda size, part: size // part),
+    ),
+    (
+        "The last step along K may be a short one, and it counts: round up.",
+        dict(steps_of=lambda size, part: size // part),
+    ),
+    (
+        "Full waves are rounded down: the last wave comes on its own.",
+        dict(full=lambda tiles, programs: ceil(tiles, programs)),
+    ),
+    ("The full waves are missing.", dict(full=lambda tiles, programs: 0)),
+]
+
+LARGE, SQUARE, FLAT = (128, 256, 64, 8, 3), (64, 64, 128, 4, 4), (64, 128, 32, 4, 4)
+SEEN = [
+    ((3072, 3072, 3072, LARGE, 600, 3000), 132),
+    ((1000, 1000, 1000, SQUARE, 400, 1500), 132),
+    ((100, 100, 8000, SQUARE, 400, 1500), 132),
+    ((300, 300, 130, FLAT, 9000, 100), 132),
+    ((300, 300, 4000, FLAT, 9000, 100), 132),
+    ((768, 1408, 512, FLAT, 300, 1000), 132),
+    ((500, 900, 700, FLAT, 5000, 200), 40),
+    ((1500, 1500, 300, LARGE, 600, 3000), 16),
+    ((64, 64, 60, SQUARE, 400, 1500), 132),
+]
+UNSEEN = [
+    ((4096, 4096, 4096, LARGE, 600, 3000), 108),
+    ((700, 5000, 1111, SQUARE, 420, 1400), 72),
+    ((129, 2000, 3333, FLAT, 4000, 100), 58),
+    ((65, 65, 7000, LARGE, 700, 2500), 108),
+    ((8000, 8000, 90, LARGE, 650, 2500), 132),
+]
+
+
+def estimates(estimate, sizes):
+    """Raise AssertionError unless `estimate` follows the page's formula."""
+    for size, programs in sizes:
+        right_time, right_parts = right = estimated(*size, programs)
+        got = estimate(*size, programs)
+        asked = f"estimate({', '.join(map(str, size))}, {programs})"
+        assert isinstance(got, tuple) and len(got) == 2, (
+            f"{asked} is {got!r}: it returns a pair, nanoseconds and parts."
+        )
+        assert not same(got[::-1], right), f"{asked}: the time comes first, then the parts."
+        why = next(
+            (why for why, how in ESTIMATE_MISTAKES if same(got, estimated(*size, programs, **how))),
+            "",
+        )
+        assert same(got, right), (
+            f"{asked} is ({got[0]:,.0f}, {got[1]}), and the formula gives "
+            f"({right_time:,.0f}, {right_parts}). {why}"
+        )
+
+
+def same(got, right):
+    return abs(got[0] - right[0]) <= 1e-6 * abs(right[0]) and got[1] == right[1]
+
+
+RECORD = [
+    case("odd sizes", dtype="float16", a=tensor(101, 67), b=tensor(67, 203)),
+    case("one tile, a long sum", dtype="bfloat16", a=tensor(40, 1000), b=tensor(1000, 24)),
+    case("float32", a=tensor(70, 200), b=tensor(200, 90)),
+    case("float32, odd", a=tensor(33, 45), b=tensor(45, 21)),
+    case(
+        "both transposed",
+        dtype="float16",
+        a=tensor(72, 80, layout="transposed"),
+        b=tensor(80, 40, layout="transposed"),
+    ),
+    case("odd addresses", dtype="float16", a=tensor(40, 48, layout="offset"), b=tensor(48, 40)),
+    case("no rows", dtype="float16", a=tensor(0, 16), b=tensor(16, 8)),
+    case(
+        "inner sizes differ", dtype="float16", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError
+    ),
+]
+HIDDEN_RECORD = [
+    case("a single element", dtype="float16", a=tensor(1, 1), b=tensor(1, 1)),
+    case("rows with gaps", a=tensor(50, 70, layout="strided"), b=tensor(70, 30, layout="strided")),
+    case(
+        "A transposed", dtype="bfloat16", a=tensor(65, 90, layout="transposed"), b=tensor(90, 130)
+    ),
+    case(
+        "one row repeated", dtype="float16", a=tensor(32, 40, layout="expanded"), b=tensor(40, 32)
+    ),
+    case("no sum", dtype="float16", a=tensor(8, 0), b=tensor(0, 8)),
+    case("one sign", dtype="float16", a=tensor(33, 600, values="positive"), b=tensor(600, 17)),
+]
+
 CHECKS = {
     "matmul_staying": Check(
         matmul_ref,
@@ -392,5 +566,15 @@ CHECKS = {
         tolerance=products.tolerance,
         mistakes=SPLIT_MISTAKES,
         also=[lambda fn: keeps_float32(fn, parts=1), computes_each_tile_once],
+    ),
+    "matmul_record": Check(
+        matmul_ref,
+        RECORD,
+        HIDDEN_RECORD,
+        allow=("copy_",),
+        tolerance=products.tolerance,
+        beside=("estimate",),
+        before=[lambda fn, estimate: estimates(estimate, SEEN)],
+        hidden_also=[lambda fn, estimate: estimates(estimate, UNSEEN)],
     ),
 }

@@ -263,7 +263,31 @@ def matmul_staying(a, b, tile=None, programs=None):
 # %% tags=["check"] key="matmul_staying" points=4
 check(matmul_staying)
 
+# %%
+from tritonbook.timing import bench_sweep
+
+matmul_tuned = mine("matmul_tuned")
+
+
+def squares(**ways):
+    """A function for bench_sweep: products of square float16 matrices."""
+
+    def at(size):
+        a, b = torch.randn(2, size, size, device=DEVICE).half()
+        return {"fns": ways, "args": (a, b), "flops": 2 * size**3, "baseline": next(iter(ways))}
+
+    return at
+
+
+large = [2048, 4096, 8192] if DEVICE == "cuda" else [32]
+ways = {"matmul_tuned": matmul_tuned, "matmul_staying": matmul_staying}
+if can_describe():
+    ways["matmul_described"] = matmul_described
+bench_sweep("size", large, squares(**ways), stored="matmul_record_staying")
+
 # %% [markdown]
+# **Read it.** READ1
+#
 # ## Task 2. The last wave in parts
 #
 # Where the last wave holds `tail` tiles, each is cut along K into `parts`: one program walks through
@@ -394,6 +418,295 @@ def matmul_split(a, b, parts, tile=None, programs=None):
 
 # %% tags=["check"] key="matmul_split" points=4
 check(matmul_split)
+
+# %%
+def staying(a, b):
+    return matmul_staying(a, b)
+
+
+def split(a, b):
+    """As many parts as there is room for."""
+    tiles = triton.cdiv(a.shape[0], 128) * triton.cdiv(b.shape[1], 256)
+    return matmul_split(a, b, max(1, multiprocessors() // max(1, tiles % multiprocessors())))
+
+
+bad = [1000, 3072, 5000] if DEVICE == "cuda" else [32]
+bench_sweep("size", bad, squares(cuBLAS=torch.matmul, matmul_staying=staying, matmul_split=split),
+            stored="matmul_record_split")
+
+# %% [markdown]
+# **Read it.** READ2
+#
+# ## What the engine cannot read
+#
+# Rows of 1,001 halves begin at odd multiples of 2 bytes: no descriptor, and pointers load 2 bytes at a
+# time. A copy with a gap behind each row costs one read and one write of the matrix. The product needs
+# each element many times.
+
+
+# %%
+def with_gaps(x):
+    """A copy of x whose rows begin at multiples of 16 bytes."""
+    width = triton.cdiv(x.shape[1], 8) * 8
+    return torch.empty(x.shape[0], width, dtype=x.dtype, device=x.device)[:, : x.shape[1]].copy_(x)
+
+
+def copied(a, b):
+    return matmul_staying(with_gaps(a), with_gaps(b))
+
+
+odd = [1001, 3001, 5001] if DEVICE == "cuda" else [33]
+ways = squares(cuBLAS=torch.matmul, pointers=staying, copies=copied)
+bench_sweep("size", odd, ways, stored="matmul_record_odd")
+
+# %% [markdown]
+# **Read it.** READ3
+#
+# ## float32 in three products
+#
+# `PRECISION` was `"tf32x3"`. Tensor cores cut a float32 to TF32 (page 20). So cut it twice: `hi` is the
+# first cut, `lo` the cut of what was left. Then
+#
+# `a @ b = hi_a @ hi_b + hi_a @ lo_b + lo_a @ hi_b + ...`
+#
+# and what is left out is smaller than float32's own rounding, or nearly. Three products on tensor cores,
+# in place of one on the ordinary units:
+
+
+# %%
+def as_tf32(x):
+    """x without its last 13 binary digits."""
+    return (x.view(torch.int32) & ~0x1FFF).view(torch.float32)
+
+
+a, b = torch.randn(64, 1000), torch.randn(1000, 64)
+exact = a.double() @ b.double()
+(hi_a, lo_a), (hi_b, lo_b) = ((as_tf32(x), as_tf32(x - as_tf32(x))) for x in (a, b))
+for name, c in {
+    "float32": a @ b,
+    "TF32": hi_a @ hi_b,
+    "three": hi_a @ hi_b + (hi_a @ lo_b + lo_a @ hi_b),
+}.items():
+    print(f"{name:7} largest error {(c - exact).abs().max().item():.6f}")
+
+# %% [markdown]
+# ## Task 3. Which tile, how many parts?
+#
+# What remains is to choose, for sizes that nobody has measured. So estimate the time of each tile in the
+# table `TILES`, and take the least. Two numbers of a tile were measured on an H100, with one tile on each
+# multiprocessor, and K made longer: `step`, nanoseconds of a step along K, and `ends`, those of
+# beginning and end.
+#
+# - A full wave takes `steps * step + ends`.
+# - So does the last wave, if `tail` tiles are left for it. If none is left, there is no last wave.
+# - In p parts, p from 2 on, it takes as many steps as the longest part has, and `ends`, and `CUT` for two
+#   more launches, and the parts' numbers go to memory and back, `SUMMED` of them a nanosecond. All parts
+#   of all `tail` tiles must fit one wave.
+#
+# Write `estimate`, about 11 lines: the least time, and with how many parts. Of equal times take fewer
+# parts. `matmul_record` is what you have when it works.
+
+# %% tags=["answer"] key="matmul_record"
+NAMES = "BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages"
+# (tile, nanoseconds of a step along K, nanoseconds of a wave's ends), by bytes of an element
+TILES = {
+    2: [
+        ((128, 256, 64, 8, 3), 660, 3000),
+        ((128, 128, 64, 4, 4), 380, 2000),
+        ((64, 128, 128, 4, 3), 640, 1500),
+        ((64, 64, 128, 4, 4), 420, 1500),
+    ],
+    4: [
+        ((128, 128, 32, 8, 3), 900, 3000),
+        ((64, 64, 32, 4, 4), 400, 2000),
+    ],
+}
+CUT, SUMMED = 3000, 500  # nanoseconds of two launches; numbers a nanosecond
+
+
+def estimate(M, N, K, tile, step, ends, programs):
+    """(nanoseconds, parts) of a product: full waves, then the last wave in the best parts."""
+    BLOCK_M, BLOCK_N, BLOCK_K = tile[:3]
+    # TODO: full waves, tiles left, steps; then the best number of parts (about 11 lines)
+    ### BEGIN SOLUTION
+    tiles = triton.cdiv(M, BLOCK_M) * triton.cdiv(N, BLOCK_N)
+    waves, tail = divmod(tiles, programs)
+    steps = triton.cdiv(K, BLOCK_K)
+    before = waves * (steps * step + ends)
+    if tail == 0:
+        return before, 1
+    found = []
+    for parts in range(1, programs // tail + 1):
+        last = triton.cdiv(steps, parts) * step + ends
+        if parts > 1:
+            last += CUT + tail * parts * BLOCK_M * BLOCK_N / SUMMED
+        found.append((before + last, parts))
+    return min(found)
+    ### END SOLUTION
+
+
+def plan(M, N, K, element_size, programs, shared_limit):
+    """(tile, parts) with the smallest estimate, of the tiles that fit."""
+    found = []
+    for sizes, step, ends in TILES[element_size]:
+        BLOCK_M, BLOCK_N, BLOCK_K, _, stages = sizes
+        pair, c = (BLOCK_M + BLOCK_N) * BLOCK_K * stages, BLOCK_M * BLOCK_N
+        if (pair + c) * element_size <= shared_limit:
+            found.append((*estimate(M, N, K, sizes, step, ends, programs), sizes))
+    _, parts, sizes = min(found)
+    return dict(zip(NAMES, sizes, strict=True)), parts
+
+
+def readable(x):
+    """x, or a copy with gaps behind its rows, where the copy engine needs them."""
+    if not can_describe() or not x.numel() or how_to_read(x, 16, 16)[1] != "pointers":
+        return x
+    width = triton.cdiv(x.shape[1], 8) * 8
+    return torch.empty(x.shape[0], width, dtype=x.dtype, device=x.device)[:, : x.shape[1]].copy_(x)
+
+
+def matmul_record(a, b):
+    """a @ b, [M, N], for a [M, K], b [K, N] of any strides."""
+    require_product(a, b)
+    (M, K), N = a.shape, b.shape[1]
+    tile, parts = plan(M, N, max(K, 1), a.element_size(), multiprocessors(), shared_memory_limit())
+    return matmul_split(readable(a), readable(b), parts, tile)
+
+# %% [markdown] tags=["hint"] key="matmul_record"
+# #### Hints for matmul_record
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# 10 tiles, 4 programs: `divmod(10, 4)` is (2, 2). What are the two numbers? In how many parts may each
+# of the 2 tiles be cut?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `triton.cdiv(steps, parts)` is the length of the longest part. Collect pairs (time, parts) in a list:
+# `min` takes the least time, and of equal times the fewest parts.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# # tiles, then full waves and tail, then steps
+# before = ...  # all full waves
+# if tail == 0:
+#     return ...
+# found = []
+# for parts in range(1, ...):
+#     last = ...
+#     if parts > 1:
+#         last += ...
+#     found.append(...)
+# return min(found)
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="matmul_record" points=4
+check(matmul_record)
+
+# %% tags=["predict"]
+from tritonbook import predict
+
+predict(
+    {
+        "waves of 128 x 256 tiles, 3072 x 3072, 132 multiprocessors": None,
+        "parts of each tile of the last wave, at most": None,
+        "waves when it is cut so": None,
+    },
+    measured=[
+        lambda: triton.cdiv(24 * 12, 132),
+        lambda: 132 // (24 * 12 % 132),
+        lambda: 2 + 1 / 5,
+    ],
+    hints=[
+        "24 tiles high, 12 wide.",
+        "How many tiles are left after two full waves?",
+        "Two full ones, and one of a part's length.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **Waves.** 288 tiles: 2 full waves are 264, and 24 are left. 3 waves.
+#
+# **Parts.** 132 / 24 = 5.5, so 5.
+#
+# **In parts.** 2 + 1/5 = 2.2 waves where there were 3.
+#
+# </details>
+#
+# ## Sizes that nobody chose
+#
+# A record is easy for sizes that one has tuned. These are drawn: M, N, K from 64 to 8,192, each octave
+# as likely as the next, a third of them odd, with transposed matrices and three dtypes.
+
+# %%
+import math
+import random
+
+random.seed(61)
+DTYPES = torch.float16, torch.bfloat16, torch.float32
+
+
+def draw_product(number):
+    """A product that nobody chose: M, N, K, dtype, and which matrix is transposed."""
+    step = 1 if number % 3 == 2 else 8
+    M, N, K = (round(math.exp(random.uniform(math.log(64), math.log(8192)))) for _ in range(3))
+    M, N, K = (triton.cdiv(size, step) * step for size in (M, N, K))
+    return M, N, K, DTYPES[number // 3 % 3], random.choice(["", "a", "b", "ab"])
+
+
+def drawn(label):
+    M, N, K, dtype, turned = products[label]
+    a, b = torch.randn(M, K, device=DEVICE).to(dtype), torch.randn(K, N, device=DEVICE).to(dtype)
+    a = a.T.contiguous().T if "a" in turned else a
+    b = b.T.contiguous().T if "b" in turned else b
+    ways = {"cuBLAS": torch.matmul, "matmul_record": matmul_record}
+    return {"fns": ways, "args": (a, b), "flops": 2 * M * N * K, "baseline": "cuBLAS"}
+
+
+products = {}
+for number in range(36 if DEVICE == "cuda" else 1):
+    M, N, K, dtype, turned = draw_product(number)
+    name = f"{M} {N} {K} {str(dtype)[6:]} {turned}".strip()
+    products[name] = (M, N, K, dtype, turned) if DEVICE == "cuda" else (32, 32, 32, dtype, turned)
+sweep = bench_sweep("M, N, K", list(products), drawn, stored="matmul_record_drawn")
+sweep
+
+# %%
+from tritonbook import time_of
+
+ratios = sorted(1 / time_of(result, "matmul_record", over="cuBLAS") for result in sweep.results)
+mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+print(f"speed over cuBLAS: {mean:.2f} in the geometric mean, {ratios[0]:.2f} at the least")
+
+# %% [markdown]
+# **Read it.** READ4
+#
+# ## Recap
+#
+# - Tiles go in waves. The last one is cut into parts, so that it is as short as the others are full.
+# - Programs that stay, and a copy engine that computes addresses, keep the tensor cores busy.
+# - A formula with two measured numbers for each tile chooses for sizes that nobody has seen.
+#
+# <details><summary>Common mistakes</summary>
+#
+# - `acc` made once, before the loop over tiles: sums go on from tile to tile.
+# - `steps // parts` steps for each part: the last steps belong to none.
+# - Parts rounded to half precision before they are added.
+# - As many parts as possible: each is written and read once more, and that costs.
+#
+# </details>
+#
+# *Stream-K* (Osama et al., 2023) cuts all tiles, not only the last wave's. cuBLAS has many tiles, and
+# splits along K too.
+#
+# Next: [62_attention_records](62_attention_records.ipynb).
 
 # %%
 progress()

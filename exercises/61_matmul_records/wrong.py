@@ -22,6 +22,16 @@ SUM = 'put(c_ptr, acc, m + row, n, M, N, stride_cm, ROWS, BLOCK_N, "pointers")'
 TAIL = "tail = tiles % programs if parts > 1 else 0"
 WHOLE = "whole = tiles - tail"
 
+COUNT = "tiles = triton.cdiv(M, BLOCK_M) * triton.cdiv(N, BLOCK_N)"
+WAVES = "waves, tail = divmod(tiles, programs)"
+STEPS_K = "steps = triton.cdiv(K, BLOCK_K)"
+BEFORE = "before = waves * (steps * step + ends)"
+NO_TAIL = "    if tail == 0:\n        return before, 1\n"
+TRIED = "for parts in range(1, programs // tail + 1):"
+LAST = "last = triton.cdiv(steps, parts) * step + ends"
+CUTS = "last += CUT + tail * parts * BLOCK_M * BLOCK_N / SUMMED"
+BEST = "return min(found)"
+
 MUTANTS = {
     "matmul_staying": [
         Mutant("sum_goes_on", "sum-goes-on", (f"        {ACC}\n", ""), (f"    {TILES}", f"    {ACC}\n    {TILES}")),
@@ -85,6 +95,34 @@ MUTANTS = {
         Mutant("whole_counts_waves", (*UNWRITTEN, "other-programs"), (WHOLE, "whole = tiles // programs")),
         Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), replace="def matmul_split(a, b, parts, tile=None, programs=None):\n    require_product(a, b)\n    return a @ b\n"),
     ],
+    "matmul_record": [
+        Mutant("never_cut", "property", (TRIED, "for parts in range(1, 2):")),
+        Mutant("as_many_parts_as_fit", "property", (BEST, "return found[-1]")),
+        Mutant("largest_time", "property", (BEST, "return max(found)")),
+        Mutant("sums_forgotten", "property", (CUTS, "last += CUT")),
+        Mutant("sums_of_one_tile", "property", (CUTS, CUTS.replace("tail * ", ""))),
+        Mutant("sums_of_one_part", "property", (CUTS, CUTS.replace("parts * ", ""))),
+        Mutant("sums_of_the_result", "property", (CUTS, CUTS.replace("tail * parts * BLOCK_M * BLOCK_N", "M * N"))),
+        Mutant("launches_forgotten", "property", (CUTS, CUTS.replace("CUT + ", ""))),
+        Mutant("one_part_costs_too", "property", ("        if parts > 1:\n            last += CUT", "        if True:\n            last += CUT")),
+        Mutant("ends_of_the_last_wave_forgotten", "property", (LAST, LAST.replace(" + ends", ""))),
+        Mutant("parts_rounded_down", "property", (LAST, "last = steps // parts * step + ends")),
+        Mutant("half_steps", "property", (LAST, "last = steps / parts * step + ends")),
+        Mutant("one_part_too_few", ("property", "raised"), (TRIED, "for parts in range(1, programs // tail):")),
+        Mutant("more_parts_than_programs", "property", (TRIED, "for parts in range(1, steps + 1):")),
+        Mutant("tiles_rounded_down", ("property", "raised"), (COUNT, "tiles = (M // BLOCK_M) * (N // BLOCK_N)")),
+        Mutant("rows_for_columns", "property", (COUNT, COUNT.replace("M, BLOCK_M", "M, BLOCK_N").replace("N, BLOCK_N)", "N, BLOCK_M)"))),
+        Mutant("steps_rounded_down", "property", (STEPS_K, "steps = K // BLOCK_K")),
+        Mutant("waves_rounded_up", "property", (BEFORE, BEFORE.replace("waves *", "triton.cdiv(tiles, programs) *"))),
+        Mutant("full_waves_forgotten", "property", (BEFORE, "before = 0")),
+        Mutant("ends_once", "property", (BEFORE, "before = waves * steps * step + ends")),
+        Mutant("no_tail_forgotten", ("property", "raised"), (NO_TAIL, "")),
+        Mutant("no_tail_is_a_wave", "property", (NO_TAIL, "    tail = tail or programs\n")),
+        Mutant("pair_turned_round", "property", (BEST, "return min(found)[::-1]")),
+        Mutant("time_alone", ("property", "raised"), (BEST, "return min(found)[0]")),
+        Mutant("parts_alone_count", "property", ("found.append((before + last, parts))", "found.append((last, parts))")),
+        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), ("    return matmul_split(readable(a), readable(b), parts, tile)", "    return a @ b")),
+    ],
 }
 
 VARIANTS = {
@@ -107,5 +145,12 @@ VARIANTS = {
         Variant("whole_first", (f"    {TAIL}\n    {WHOLE}\n", "    whole = tiles if parts == 1 else tiles // programs * programs\n    tail = tiles - whole\n")),
         Variant("float32_by_hand", (DOT, 'acc = tl.dot(x, y, acc, input_precision="ieee")')),
         Variant("parts_move_on", (f"        {PLACE}\n", ""), (PARTS, "parts_ptr += t * parts * (BLOCK_M * BLOCK_N)\n    " + PARTS), (ADD, "acc += tl.load(parts_ptr + offs)\n        parts_ptr += BLOCK_M * BLOCK_N")),
+    ],    "matmul_record": [
+        Variant("first_uncut", ("    found = []\n    for parts in range(1, programs", "    found = [(before + steps * step + ends, 1)]\n    for parts in range(2, programs")),
+        Variant("no_more_parts_than_steps", (TRIED, "for parts in range(1, min(programs // tail, steps) + 1):")),
+        Variant("rounded_by_hand", (LAST, "last = -(-steps // parts) * step + ends")),
+        Variant("tail_by_remainder", (WAVES, "waves = tiles // programs\n    tail = tiles - waves * programs")),
+        Variant("best_so_far", ("    found = []\n    for parts in range(1, programs", "    best = None\n    for parts in range(1, programs"), ("        found.append((before + last, parts))\n    return min(found)", "        if best is None or before + last < best[0]:\n            best = before + last, parts\n    return best")),
+        Variant("sum_in_two_steps", (CUTS, "last += CUT\n            last += tail * parts * BLOCK_M * BLOCK_N / SUMMED")),
     ],
 }
