@@ -2,7 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-TILES = "for tile in tl.range(pid, tiles, num_programs, flatten=True):"
+TILES = "for tile in range(pid, tiles, num_programs):"
 CORNER = "m, n = corner(tile, M, N, BLOCK_M, BLOCK_N)"
 ACC = "acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)"
 LOOP = "for k in range(0, K, BLOCK_K):"
@@ -121,13 +121,13 @@ MUTANTS = {
         Mutant("pair_turned_round", "property", (BEST, "return min(found)[::-1]")),
         Mutant("time_alone", ("property", "raised"), (BEST, "return min(found)[0]")),
         Mutant("parts_alone_count", "property", ("found.append((before + last, parts))", "found.append((last, parts))")),
-        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), ("    return matmul_split(readable(a), readable(b), parts, tile)", "    return a @ b")),
+        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), ("    return matmul_split(a, b, parts, dict(zip(NAMES, tile, strict=True)))", "    return a @ b")),
     ],
 }
 
 VARIANTS = {
     "matmul_staying": [
-        Variant("plain_range", (TILES, "for tile in range(pid, tiles, num_programs):")),
+        Variant("range_of_triton", (TILES, "for tile in tl.range(pid, tiles, num_programs):")),
         Variant("neighbouring_tiles", (TILES, "each = tl.cdiv(tiles, num_programs)\n    for tile in range(pid * each, min(tiles, pid * each + each)):")),
         Variant("steps_counted", (LOOP, "for step in range(0, tl.cdiv(K, BLOCK_K)):\n            k = step * BLOCK_K")),
         Variant("product_added", (DOT, "acc += tl.dot(x, y, input_precision=PRECISION)")),
