@@ -167,10 +167,10 @@ def put(
     if HOW == "rows":
         c.store([row, column], acc.to(c.dtype))
     else:
-        offs_m = (row + tl.arange(0, HIGH)).to(tl.int64)[:, None]
-        offs_n = (column + tl.arange(0, WIDE))[None, :]
-        ptrs = c + offs_m * stride_cm + offs_n
-        tl.store(ptrs, acc.to(c.dtype.element_ty), mask=(offs_m < M) & (offs_n < N))
+        offs_m, offs_n = tl.arange(0, HIGH)[:, None], tl.arange(0, WIDE)[None, :]
+        ptrs = c + row.to(tl.int64) * stride_cm + column + offs_m * stride_cm + offs_n
+        mask = (offs_m < M - row) & (offs_n < N - column)
+        tl.store(ptrs, acc.to(c.dtype.element_ty), mask=mask)
 
 
 @triton.jit
