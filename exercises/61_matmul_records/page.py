@@ -280,9 +280,9 @@ def squares(**ways):
 
 
 large = [2048, 4096, 8192] if DEVICE == "cuda" else [32]
-ways = {"matmul_tuned": matmul_tuned, "matmul_staying": matmul_staying}
-if can_describe():
-    ways["matmul_described"] = matmul_described
+ways = {"matmul_tuned": matmul_tuned}
+ways |= {"matmul_described": matmul_described} if can_describe() else {}
+ways["matmul_staying"] = matmul_staying
 bench_sweep("size", large, squares(**ways), stored="matmul_record_staying")
 
 # %% [markdown]
@@ -423,10 +423,6 @@ def matmul_split(a, b, parts, tile=None, programs=None):
 check(matmul_split)
 
 # %%
-def staying(a, b):
-    return matmul_staying(a, b)
-
-
 def split(a, b):
     """As many parts as there is room for."""
     tiles = triton.cdiv(a.shape[0], 128) * triton.cdiv(b.shape[1], 256)
@@ -434,7 +430,7 @@ def split(a, b):
 
 
 bad = [1000, 3072, 5120] if DEVICE == "cuda" else [32]
-ways = squares(cuBLAS=torch.matmul, matmul_staying=staying, matmul_split=split)
+ways = squares(cuBLAS=torch.matmul, matmul_staying=matmul_staying, matmul_split=split)
 bench_sweep("size", bad, ways, stored="matmul_record_split")
 
 # %% [markdown]
@@ -462,8 +458,13 @@ def copied(a, b):
     return matmul_staying(with_gaps(a), with_gaps(b))
 
 
-odd = [1001, 3001, 5001] if DEVICE == "cuda" else [33]
-ways = squares(cuBLAS=torch.matmul, pointers=staying, copies=copied)
+def pointers(a, b):
+    tile = dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64, num_warps=4, num_stages=3)
+    return matmul_staying(a, b, tile)
+
+
+odd = [301, 1001, 3001] if DEVICE == "cuda" else [33]
+ways = squares(cuBLAS=torch.matmul, pointers=pointers, copies=copied)
 bench_sweep("size", odd, ways, stored="matmul_record_odd")
 
 # %% [markdown]
