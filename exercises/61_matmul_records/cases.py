@@ -1,0 +1,580 @@
+"""What the checks of 61_matmul_records try: cases, and mistakes that have a name."""
+
+import torch
+
+from tritonbook import DEVICE
+from tritonbook.checking import Check, case, tensor
+from tritonbook.seeing.compiled import compile_gate
+from tritonbook.seeing.tiles import CannotShow, traffic
+
+from ..shared import products
+from .page import CUT, SUMMED, matmul_ref
+
+WIDE = {"BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 16, "num_warps": 4, "num_stages": 2}
+HIGH = WIDE | {"BLOCK_M": 32, "BLOCK_N": 16}
+
+
+def tiled(note, tile=WIDE, programs=3, parts=None, **more):
+    options = {"tile": tile, "programs": programs} | ({"parts": parts} if parts else {})
+    return case(note, options=options, **({"dtype": "float16"} | more))
+
+
+def tiles_of(a, b, tile):
+    return products.ceil_div(a.shape[0], tile["BLOCK_M"]) * products.ceil_div(
+        b.shape[1], tile["BLOCK_N"]
+    )
+
+
+def corners(a, b, tile):
+    """The part of c that each tile is, in the order of the page: groups of 8 rows of tiles."""
+    BM, BN = tile["BLOCK_M"], tile["BLOCK_N"]
+    grid_m, grid_n = products.ceil_div(a.shape[0], BM), products.ceil_div(b.shape[1], BN)
+    places = []
+    for first in range(0, grid_m, 8):
+        for n in range(grid_n):
+            for m in range(first, min(first + 8, grid_m)):
+                places.append((slice(m * BM, (m + 1) * BM), slice(n * BN, (n + 1) * BN)))
+    return places
+
+
+# --- programs that stay
+
+
+def goes_on(a, b, *, dtype, tile=None, programs=132):
+    """A program's sums go on from tile to tile."""
+    tile, c = products.tile_of(tile, dtype), a @ b
+    places = corners(a, b, tile)
+    for pid in range(programs):
+        acc = torch.zeros(tile["BLOCK_M"], tile["BLOCK_N"], dtype=c.dtype)
+        for m, n in places[pid::programs]:
+            part = a[m] @ b[:, n]
+            acc[: part.shape[0], : part.shape[1]] += part
+            c[m, n] = acc[: part.shape[0], : part.shape[1]]
+    return c
+
+
+def columns_for_steps(a, b, *, dtype, tile=None):
+    """The number of the step taken for the column where it begins."""
+    width = products.tile_of(tile, dtype)["BLOCK_K"]
+    steps = range(products.ceil_div(a.shape[1], width))
+    return sum((a[:, k : k + width] @ b[k : k + width] for k in steps), torch.zeros_like(a @ b))
+
+
+STEPS = (
+    columns_for_steps,
+    "The tiles of a step begin at column `step * BLOCK_K`: here they begin at the number of the "
+    "step.",
+)
+OF_THE_WALK = {  # the grid and the store are given here
+    name: mistake
+    for name, mistake in products.mistakes(products.tile_of).items()
+    if not name.startswith(("grid-", "rows-"))
+}
+STAYING_MISTAKES = OF_THE_WALK | {
+    "sum-goes-on": (
+        goes_on,
+        "A program's second tile holds the sum of its first one too: `acc` begins anew with each "
+        "tile, inside the loop over tiles.",
+    ),
+    "columns-for-steps": STEPS,
+}
+
+STAYING = [
+    tiled("odd sizes", HIGH, 4, a=tensor(41, 37), b=tensor(37, 71)),
+    tiled("nine tiles, three programs, four steps", a=tensor(48, 64), b=tensor(64, 96)),
+    tiled("more programs than tiles", HIGH, 8, a=tensor(24, 40), b=tensor(40, 24)),
+    tiled("eleven rows of tiles", WIDE, 5, a=tensor(168, 16), b=tensor(16, 40), dtype="bfloat16"),
+    tiled("one program", HIGH, 1, a=tensor(40, 48), b=tensor(48, 40)),
+    tiled(
+        "both transposed",
+        a=tensor(40, 32, layout="transposed"),
+        b=tensor(32, 72, layout="transposed"),
+    ),
+    tiled("rows with gaps", a=tensor(40, 48, layout="strided"), b=tensor(48, 40, layout="strided")),
+    tiled("float32", dtype="float32", a=tensor(40, 56), b=tensor(56, 72)),
+    tiled(
+        "a long sum of one sign",
+        a=tensor(8, 504, values="positive"),
+        b=tensor(504, 40, values="positive"),
+    ),
+    case("one row, the default tile", dtype="float16", a=tensor(1, 100), b=tensor(100, 65)),
+    tiled("no rows", a=tensor(0, 16), b=tensor(16, 8)),
+    tiled("inner sizes differ", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),
+]
+HIDDEN_STAYING = [
+    tiled("a single element", a=tensor(1, 1), b=tensor(1, 1)),
+    tiled("two programs, seven tiles", HIGH, 2, a=tensor(210, 24), b=tensor(24, 16)),
+    tiled("prime sizes", WIDE, 7, a=tensor(67, 71), b=tensor(71, 97)),
+    tiled(
+        "A transposed, float32",
+        HIGH,
+        dtype="float32",
+        a=tensor(60, 44, layout="transposed"),
+        b=tensor(44, 36),
+    ),
+    tiled(
+        "B transposed, bfloat16",
+        dtype="bfloat16",
+        a=tensor(40, 32),
+        b=tensor(32, 80, layout="transposed"),
+    ),
+    tiled("odd addresses", a=tensor(40, 48, layout="offset"), b=tensor(48, 40, layout="offset")),
+    tiled(
+        "one row repeated", dtype="float32", a=tensor(32, 40, layout="expanded"), b=tensor(40, 32)
+    ),
+    tiled("no sum", a=tensor(8, 0), b=tensor(0, 8)),
+    tiled("no columns", a=tensor(8, 16), b=tensor(16, 0)),
+    case("the default tile", dtype="float16", a=tensor(150, 72), b=tensor(72, 304)),
+]
+
+FLOAT32 = (
+    "Compiled for an A100, your kernel cuts float32 tiles to TF32, three decimal digits. Hand "
+    "`input_precision=PRECISION` to `tl.dot`."
+)
+
+
+def keeps_float32(fn, **options):
+    """Looked at where it can be: a grader's answers run in another process."""
+    a, b = torch.empty(64, 64, device=DEVICE), torch.empty(64, 64, device=DEVICE)
+    tile = WIDE | {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32}
+    found = compile_gate(fn, (a, b), {"tile": tile} | options, 80, ptx=True)
+    for kernel in found.kernels if found.ok else ():
+        cut = kernel.tensor_cores and "sub.f32" not in kernel.ptx and "sub.rn.f32" not in kernel.ptx
+        assert not cut, FLOAT32
+
+
+# --- the last wave in parts
+
+
+def of_tail(change):
+    """A mistake in the tiles that are cut: change(a's rows, b's columns, steps, parts, width)."""
+
+    def formula(a, b, *, dtype, tile=None, programs=132, parts=1):
+        tile, c = products.tile_of(tile, dtype), a @ b
+        places, width = corners(a, b, tile), tile["BLOCK_K"]
+        tail = len(places) % programs if parts > 1 else 0
+        steps = products.ceil_div(a.shape[1], width)
+        for m, n in places[len(places) - tail :]:
+            c[m, n] = change(a[m], b[:, n], steps, parts, width)
+        return c
+
+    return formula
+
+
+def walk(a, b, first, last, width):
+    return a[:, first * width : last * width] @ b[first * width : last * width]
+
+
+def of_parts(ends):
+    """The sum of all parts; ends(part, parts, steps): first and last step of one."""
+
+    def change(a, b, steps, parts, width):
+        walks = [walk(a, b, *ends(part, parts, steps), width) for part in range(parts)]
+        return torch.stack(walks).sum(0)
+
+    return of_tail(change)
+
+
+def right(part, parts, steps):
+    return steps * part // parts, steps * (part + 1) // parts
+
+
+def only(which):
+    def change(a, b, steps, parts, width):
+        return walk(a, b, *right(range(parts)[which], parts, steps), width)
+
+    return of_tail(change)
+
+
+def tail_by_columns(a, b, steps, parts, width):
+    return sum(
+        (a[:, k : k + width] @ b[k : k + width] for k in range(steps)), torch.zeros_like(a @ b)
+    )
+
+
+def rounded_parts(a, b, steps, parts, width):
+    walks = [walk(a, b, *right(part, parts, steps), width) for part in range(parts)]
+    return torch.stack([each.half().double() for each in walks]).sum(0)
+
+
+def last_steps(a, b, steps, parts, width):
+    """The last step of each part alone."""
+    ends = [right(part, parts, steps) for part in range(parts)]
+    return sum(
+        (walk(a, b, last - 1, last, width) for first, last in ends if last > first),
+        torch.zeros_like(a @ b),
+    )
+
+
+SPLIT_MISTAKES = {
+    "every-part-walks-all": (
+        of_parts(lambda part, parts, steps: (0, steps)),
+        "Tiles of the last wave are `parts` times too large: each part walks along all of K.",
+    ),
+    "rest-left-out": (
+        of_parts(lambda part, parts, steps: (steps // parts * part, steps // parts * (part + 1))),
+        "The last steps along K belong to no part where `parts` does not divide `steps`. Round up, "
+        "or let part p begin at `steps * p // parts`.",
+    ),
+    "first-part-missing": (
+        of_parts(lambda part, parts, steps: right(part + 1, parts, steps)),
+        "The first part is missing. Does part 0 begin with step 0, and the sum with part 0?",
+    ),
+    "last-part-missing": (
+        of_parts(
+            lambda part, parts, steps: right(part, parts, steps) if part < parts - 1 else (0, 0)
+        ),
+        "The last part is missing. Add parts 0 to `parts - 1`.",
+    ),
+    "one-step-too-many": (
+        of_parts(
+            lambda part, parts, steps: (
+                right(part, parts, steps)[0],
+                right(part, parts, steps)[1] + 1,
+            )
+        ),
+        "The step between two parts is counted twice. A `range` ends before its second number.",
+    ),
+    "one-step-too-few": (
+        of_parts(
+            lambda part, parts, steps: (
+                right(part, parts, steps)[0],
+                max(right(part, parts, steps)[0], right(part, parts, steps)[1] - 1),
+            )
+        ),
+        "The last step of each part is missing. A `range` ends before its second number.",
+    ),
+    "from-the-start": (
+        of_parts(lambda part, parts, steps: (0, right(part, parts, steps)[1])),
+        "Each part begins with step 0: the first steps are counted again and again.",
+    ),
+    "to-the-end": (
+        of_parts(lambda part, parts, steps: (right(part, parts, steps)[0], steps)),
+        "Each part goes on to the last step: the last steps are counted again and again.",
+    ),
+    "first-part-only": (only(0), "Only the first part is in c. Add all parts of a tile."),
+    "last-part-only": (only(-1), "Only the last part is in c. Add the parts: `acc +=`."),
+    "rounded-parts": (
+        of_tail(rounded_parts),
+        "The parts were rounded to half precision. They are float32 until they are added.",
+    ),
+    "last-step-of-each-part": (
+        of_tail(last_steps),
+        "Only the last step of each part counts. `tl.dot(x, y, acc, ...)` adds to acc; without acc "
+        "it starts from zero.",
+    ),
+    "columns-for-steps-of-a-part": (of_tail(tail_by_columns), STEPS[1]),
+} | STAYING_MISTAKES
+
+SPLIT = [
+    tiled(
+        "odd sizes, the last tile in three parts",
+        HIGH,
+        parts=3,
+        a=tensor(41, 107),
+        b=tensor(107, 20),
+    ),
+    tiled(
+        "four tiles, three programs: the last in two parts",
+        parts=2,
+        a=tensor(32, 64),
+        b=tensor(64, 64),
+    ),
+    tiled(
+        "two tiles in three parts, seven steps", WIDE, 6, 3, a=tensor(16, 112), b=tensor(112, 64)
+    ),
+    tiled("more parts than steps", WIDE, 4, 3, a=tensor(16, 24), b=tensor(24, 24)),
+    tiled("full waves", WIDE, 2, 3, a=tensor(32, 48), b=tensor(48, 64)),
+    tiled("nothing is cut", WIDE, 3, 1, a=tensor(16, 48), b=tensor(48, 160)),
+    tiled(
+        "float32, two of five tiles",
+        HIGH,
+        3,
+        2,
+        dtype="float32",
+        a=tensor(40, 56),
+        b=tensor(56, 36),
+    ),
+    tiled(
+        "both transposed",
+        WIDE,
+        3,
+        2,
+        a=tensor(40, 40, layout="transposed"),
+        b=tensor(40, 40, layout="transposed"),
+    ),
+    tiled(
+        "a long sum of one sign",
+        WIDE,
+        4,
+        2,
+        a=tensor(8, 504, values="positive"),
+        b=tensor(504, 40, values="positive"),
+    ),
+    case(
+        "the default tile",
+        dtype="bfloat16",
+        options={"parts": 2},
+        a=tensor(5, 150),
+        b=tensor(150, 65),
+    ),
+    tiled("no rows", parts=2, a=tensor(0, 16), b=tensor(16, 8)),
+    tiled("inner sizes differ", parts=2, a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),
+]
+HIDDEN_SPLIT = [
+    tiled("odd sizes", HIGH, 4, 2, a=tensor(75, 75), b=tensor(75, 27)),
+    tiled("one tile in five parts", WIDE, 7, 5, a=tensor(9, 200), b=tensor(200, 30)),
+    tiled("eleven rows of tiles, four left", WIDE, 9, 2, a=tensor(170, 40), b=tensor(40, 70)),
+    tiled("prime sizes", HIGH, 5, 2, a=tensor(67, 71), b=tensor(71, 41)),
+    tiled(
+        "B transposed",
+        WIDE,
+        4,
+        3,
+        dtype="bfloat16",
+        a=tensor(40, 88),
+        b=tensor(88, 40, layout="transposed"),
+    ),
+    tiled(
+        "gaps",
+        HIGH,
+        4,
+        2,
+        dtype="float32",
+        a=tensor(40, 48, layout="strided"),
+        b=tensor(48, 40, layout="strided"),
+    ),
+    tiled("no sum", WIDE, 4, 2, a=tensor(8, 0), b=tensor(0, 8)),
+    tiled("no columns", WIDE, 4, 2, a=tensor(8, 16), b=tensor(16, 0)),
+]
+
+
+def largest_launch(a, b, parts=1, tile=None, programs=132):
+    """Programs of the largest launch."""
+    tile = products.tile_of(tile, a.dtype)
+    tiles = tiles_of(a, b, tile)
+    tail = tiles % programs if parts > 1 else 0
+    return max(min(tiles - tail, programs), tail * parts, tail * tile["BLOCK_M"] // 8)
+
+
+def computes_each_tile_once(fn):
+    """Seven tiles of four steps on three programs, the last tile in two parts."""
+    a, b = torch.randn(16, 64, device=DEVICE).half(), torch.randn(64, 224, device=DEVICE).half()
+    try:
+        flops = traffic(fn, a, b, 2, tile=WIDE, programs=3).flops
+    except CannotShow:  # a grader runs kernels elsewhere
+        return
+    step = 2 * 16 * 32 * 16
+    assert flops == 7 * 4 * step, (
+        f"The values are right. But 7 tiles of 4 steps are 28 products of tiles, and "
+        f"{flops // step} were made: a tile is computed more than once."
+    )
+
+
+# --- which tile, how many parts
+
+
+def ceil(size, part):
+    return -(-size // part)
+
+
+def estimated(
+    M,
+    N,
+    K,
+    tile,
+    step,
+    ends,
+    programs,
+    *,
+    count=ceil,
+    steps_of=ceil,
+    longest=ceil,
+    most=lambda programs, tail, steps: programs // tail,
+    uncut=True,
+    cut=CUT,
+    summed=lambda tail, parts, numbers: tail * parts * numbers / SUMMED,
+    own_ends=True,
+    full=lambda tiles, programs: tiles // programs,
+    choose=min,
+):
+    """The formula of the page; each keyword is a place where it can be wrong."""
+    BLOCK_M, BLOCK_N, BLOCK_K = tile[:3]
+    tiles = count(M, BLOCK_M) * count(N, BLOCK_N)
+    tail, steps = tiles % programs, steps_of(K, BLOCK_K)
+    before = full(tiles, programs) * (steps * step + ends)
+    if tail == 0:
+        return before, 1
+    found = [(before + steps * step + ends, 1)] if uncut else []
+    for parts in range(2 if uncut else 1, max(most(programs, tail, steps), 1) + 1):
+        time = before + longest(steps, parts) * step + ends * own_ends
+        found.append((time + cut + summed(tail, parts, BLOCK_M * BLOCK_N), parts))
+    return choose(found)
+
+
+ESTIMATE_MISTAKES = [
+    (
+        "Nothing is ever cut. Try all numbers of parts that fit the last wave.",
+        dict(most=lambda programs, tail, steps: 1),
+    ),
+    (
+        "As many parts as fit are not always best. Take the number with the least time.",
+        dict(choose=lambda found: found[-1]),
+    ),
+    (
+        "The parts' numbers go to memory and back, `SUMMED` a nanosecond: that is missing.",
+        dict(summed=lambda tail, parts, numbers: 0),
+    ),
+    (
+        "Each tile of the last wave has parts: count the numbers of all `tail` tiles.",
+        dict(summed=lambda tail, parts, numbers: parts * numbers / SUMMED),
+    ),
+    (
+        "Each part of a tile has `BLOCK_M * BLOCK_N` numbers of its own: `parts` times as many.",
+        dict(summed=lambda tail, parts, numbers: tail * numbers / SUMMED),
+    ),
+    ("Two more launches take `CUT`: that is missing.", dict(cut=0)),
+    (
+        "A last wave that is not cut has no `CUT` and no sums: they come from 2 parts on.",
+        dict(uncut=False),
+    ),
+    ("The last wave in parts has its `ends` too.", dict(own_ends=False)),
+    (
+        "The last wave takes as long as its longest part: `triton.cdiv(steps, parts)` steps.",
+        dict(longest=lambda steps, parts: steps // parts),
+    ),
+    (
+        "A part has whole steps: the longest has `triton.cdiv(steps, parts)`.",
+        dict(longest=lambda steps, parts: steps / parts),
+    ),
+    (
+        "All parts together fit one wave: `tail * parts` is `programs` at most.",
+        dict(most=lambda programs, tail, steps: steps),
+    ),
+    (
+        "`programs // tail` parts may be tried too: a `range` ends before its second number.",
+        dict(most=lambda programs, tail, steps: programs // tail - 1),
+    ),
+    (
+        "Tiles at the edges count too: round up, `triton.cdiv`.",
+        dict(count=lambda size, part: size // part),
+    ),
+    (
+        "The last step along K may be a short one, and it counts: round up.",
+        dict(steps_of=lambda size, part: size // part),
+    ),
+    (
+        "Full waves are rounded down: the last wave comes on its own.",
+        dict(full=lambda tiles, programs: ceil(tiles, programs)),
+    ),
+    ("The full waves are missing.", dict(full=lambda tiles, programs: 0)),
+]
+
+LARGE, SQUARE, FLAT = (128, 256, 64, 8, 3), (64, 64, 128, 4, 4), (64, 128, 32, 4, 4)
+SEEN = [
+    ((3072, 3072, 3072, LARGE, 600, 3000), 132),
+    ((1000, 1000, 1000, SQUARE, 400, 1500), 132),
+    ((100, 100, 8000, SQUARE, 400, 1500), 132),
+    ((300, 300, 130, FLAT, 9000, 100), 132),
+    ((300, 300, 4000, FLAT, 9000, 100), 132),
+    ((768, 1408, 512, FLAT, 300, 1000), 132),
+    ((500, 900, 700, FLAT, 5000, 200), 40),
+    ((1500, 1500, 300, LARGE, 600, 3000), 16),
+    ((64, 64, 60, SQUARE, 400, 1500), 132),
+]
+UNSEEN = [
+    ((4096, 4096, 4096, LARGE, 600, 3000), 108),
+    ((700, 5000, 1111, SQUARE, 420, 1400), 72),
+    ((129, 2000, 3333, FLAT, 4000, 100), 58),
+    ((65, 65, 7000, LARGE, 700, 2500), 108),
+    ((8000, 8000, 90, LARGE, 650, 2500), 132),
+]
+
+
+def estimates(estimate, sizes):
+    """Raise AssertionError unless `estimate` follows the page's formula."""
+    for size, programs in sizes:
+        right_time, right_parts = right = estimated(*size, programs)
+        got = estimate(*size, programs)
+        asked = f"estimate({', '.join(map(str, size))}, {programs})"
+        assert isinstance(got, tuple) and len(got) == 2, (
+            f"{asked} is {got!r}: it returns a pair, nanoseconds and parts."
+        )
+        assert not same(got[::-1], right), f"{asked}: the time comes first, then the parts."
+        why = next(
+            (why for why, how in ESTIMATE_MISTAKES if same(got, estimated(*size, programs, **how))),
+            "",
+        )
+        assert same(got, right), (
+            f"{asked} is ({got[0]:,.0f}, {got[1]}), and the formula gives "
+            f"({right_time:,.0f}, {right_parts}). {why}"
+        )
+
+
+def same(got, right):
+    return abs(got[0] - right[0]) <= 1e-6 * abs(right[0]) and got[1] == right[1]
+
+
+RECORD = [
+    case("odd sizes", dtype="float16", a=tensor(101, 67), b=tensor(67, 203)),
+    case("one tile, a long sum", dtype="bfloat16", a=tensor(40, 1000), b=tensor(1000, 24)),
+    case("float32", a=tensor(70, 200), b=tensor(200, 90)),
+    case("float32, odd", a=tensor(33, 45), b=tensor(45, 21)),
+    case(
+        "both transposed",
+        dtype="float16",
+        a=tensor(72, 80, layout="transposed"),
+        b=tensor(80, 40, layout="transposed"),
+    ),
+    case("odd addresses", dtype="float16", a=tensor(40, 48, layout="offset"), b=tensor(48, 40)),
+    case("no rows", dtype="float16", a=tensor(0, 16), b=tensor(16, 8)),
+    case(
+        "inner sizes differ", dtype="float16", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError
+    ),
+]
+HIDDEN_RECORD = [
+    case("a single element", dtype="float16", a=tensor(1, 1), b=tensor(1, 1)),
+    case("rows with gaps", a=tensor(50, 70, layout="strided"), b=tensor(70, 30, layout="strided")),
+    case(
+        "A transposed", dtype="bfloat16", a=tensor(65, 90, layout="transposed"), b=tensor(90, 130)
+    ),
+    case(
+        "one row repeated", dtype="float16", a=tensor(32, 40, layout="expanded"), b=tensor(40, 32)
+    ),
+    case("no sum", dtype="float16", a=tensor(8, 0), b=tensor(0, 8)),
+    case("one sign", dtype="float16", a=tensor(33, 600, values="positive"), b=tensor(600, 17)),
+]
+
+CHECKS = {
+    "matmul_staying": Check(
+        matmul_ref,
+        STAYING,
+        HIDDEN_STAYING,
+        launches=1,
+        programs=lambda a, b, tile=None, programs=132: min(
+            programs, tiles_of(a, b, products.tile_of(tile, a.dtype))
+        ),
+        tolerance=products.tolerance,
+        mistakes=STAYING_MISTAKES,
+        also=[keeps_float32, products.stores_once(STAYING[0])],
+    ),
+    "matmul_split": Check(
+        matmul_ref,
+        SPLIT,
+        HIDDEN_SPLIT,
+        programs=largest_launch,
+        tolerance=products.tolerance,
+        mistakes=SPLIT_MISTAKES,
+        also=[lambda fn: keeps_float32(fn, parts=1), computes_each_tile_once],
+    ),
+    "matmul_record": Check(
+        matmul_ref,
+        RECORD,
+        HIDDEN_RECORD,
+        allow=("copy_",),
+        tolerance=products.tolerance,
+        beside=("estimate",),
+        before=[lambda fn, estimate: estimates(estimate, SEEN)],
+        hidden_also=[lambda fn, estimate: estimates(estimate, UNSEEN)],
+    ),
+}

@@ -1,0 +1,157 @@
+"""Wrong answers of 61_matmul_records with the diagnosis each must get, and right ones."""
+
+from tritonbook.course.mutants import Mutant, Variant
+
+TILES = "for tile in range(pid, tiles, num_programs):"
+CORNER = "m, n = corner(tile, M, N, BLOCK_M, BLOCK_N)"
+ACC = "acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)"
+LOOP = "for k in range(0, K, BLOCK_K):"
+X = "x = fetch(a, m, k, M, K, stride_am, stride_ak, BLOCK_M, BLOCK_K, A_HOW)"
+Y = "y = fetch(b, k, n, K, N, stride_bk, stride_bn, BLOCK_K, BLOCK_N, B_HOW)"
+DOT = "acc = tl.dot(x, y, acc, input_precision=PRECISION)"
+PUT = "put(c, acc, m, n, M, N, stride_cm, BLOCK_M, BLOCK_N, C_HOW)"
+UNWRITTEN = ("unwritten", "unwritten-tail")
+
+STEPS = "for step in range(steps * part // parts, steps * (part + 1) // parts):"
+K = "k = step * BLOCK_K"
+STORE = "tl.store(parts_ptr + pid * (BLOCK_M * BLOCK_N) + offs, acc)"
+PARTS = "for part in range(0, parts):"
+PLACE = "place = (t * parts + part) * (BLOCK_M * BLOCK_N)"
+ADD = "acc += tl.load(parts_ptr + place + offs)"
+SUM = 'put(c_ptr, acc, m + row, n, M, N, stride_cm, ROWS, BLOCK_N, "pointers")'
+TAIL = "tail = tiles % programs if parts > 1 else 0"
+WHOLE = "whole = tiles - tail"
+
+COUNT = "tiles = triton.cdiv(M, BLOCK_M) * triton.cdiv(N, BLOCK_N)"
+WAVES = "waves, tail = divmod(tiles, programs)"
+STEPS_K = "steps = triton.cdiv(K, BLOCK_K)"
+BEFORE = "before = waves * (steps * step + ends)"
+NO_TAIL = "    if tail == 0:\n        return before, 1\n"
+TRIED = "for parts in range(1, programs // tail + 1):"
+LAST = "last = triton.cdiv(steps, parts) * step + ends"
+CUTS = "last += CUT + tail * parts * BLOCK_M * BLOCK_N / SUMMED"
+APPEND = "found.append((before + last, parts))"
+BEST = f"{APPEND}\n    return min(found)"
+
+MUTANTS = {
+    "matmul_staying": [
+        Mutant("sum_goes_on", "sum-goes-on", (f"        {ACC}\n", ""), (f"    {TILES}", f"    {ACC}\n    {TILES}")),
+        Mutant("one_tile_a_program", UNWRITTEN, (TILES, "for tile in range(pid, pid + 1):")),
+        Mutant("every_program_takes_all", "race", (TILES, "for tile in range(0, tiles):")),
+        Mutant("every_tile_from_its_own_on", "race", (TILES, "for tile in range(pid, tiles):")),
+        Mutant("all_begin_with_tile_0", ("race", *UNWRITTEN), (TILES, "for tile in range(0, tiles, num_programs):")),
+        Mutant("step_is_the_number_of_tiles", UNWRITTEN, (TILES, "for tile in range(pid, tiles, tiles):")),
+        Mutant("last_tile_left_out", UNWRITTEN, (TILES, "for tile in range(pid, tiles - 1, num_programs):")),
+        Mutant("first_wave_left_out", UNWRITTEN, (TILES, "for tile in range(pid + num_programs, tiles, num_programs):")),
+        Mutant("only_full_waves", UNWRITTEN, (TILES, "for tile in range(pid, tiles // num_programs * num_programs, num_programs):")),
+        Mutant("store_after_the_loop", UNWRITTEN, (f"        {PUT}", f"    {PUT}"), (f"    {TILES}", f"    m, n = 0, 0\n    {ACC}\n    {TILES}")),
+        Mutant("corner_of_the_program", ("race", *UNWRITTEN), (CORNER, CORNER.replace("tile", "pid"))),
+        Mutant("blocks_swapped_in_corner", ("race", *UNWRITTEN, "wrong-values", "reads-outside"), (CORNER, CORNER.replace("BLOCK_M, BLOCK_N", "BLOCK_N, BLOCK_M"))),
+        Mutant("corner_swapped", ("race", *UNWRITTEN, "wrong-values"), (CORNER, CORNER.replace("m, n =", "n, m ="))),
+        Mutant("columns_for_steps", "columns-for-steps", (LOOP, "for k in range(0, tl.cdiv(K, BLOCK_K)):")),
+        Mutant("last_step_left_out", "last-step-left-out", (LOOP, "for k in range(0, K - BLOCK_K + 1, BLOCK_K):")),
+        Mutant("first_step_only", "only-first-step", (LOOP, "for k in range(0, BLOCK_K, BLOCK_K):")),
+        Mutant("forgets_to_add", "only-last-step", (DOT, DOT.replace("x, y, acc,", "x, y,"))),
+        Mutant("adds_twice", "sum-added-twice", (DOT, DOT.replace("acc =", "acc +="))),
+        Mutant("a_stands_still", "a-stands-still", (X, X.replace("m, k,", "m, 0,"))),
+        Mutant("b_stands_still", "b-stands-still", (Y, Y.replace("k, n,", "0, n,"))),
+        Mutant("a_turned", ("raised", "does-not-compile", "wrong-values"), (X, X.replace("m, k,", "k, m,"))),
+        Mutant("b_of_the_first_column", ("wrong-values", "wrong-tail"), (Y, Y.replace("k, n,", "k, 0,"))),
+        Mutant("half_sum", ("half-sum", "raised", "does-not-compile"), (ACC, ACC.replace("tl.float32", "tl.float16")), (DOT, "acc += tl.dot(x, y, input_precision=PRECISION).to(tl.float16)")),
+        Mutant("tf32_by_default", "property", (DOT, "acc = tl.dot(x, y, acc)")),
+        Mutant("rows_of_b_with_a_s_strides", "b-has-rows-of-a", (Y, Y.replace("stride_bk, stride_bn", "stride_am, stride_ak"))),
+        Mutant("stored_with_m_for_n", ("race", *UNWRITTEN, "wrong-values"), (PUT, PUT.replace("m, n, M", "m, m, M"))),
+        Mutant("stores_each_step", ("property", "wrong-values"), (f"        {PUT}", f"            {PUT}")),
+        Mutant("a_program_a_tile", "other-programs", ("min(tiles, programs or multiprocessors())", "tiles")),
+        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), replace="def matmul_staying(a, b, tile=None, programs=None):\n    require_product(a, b)\n    return a @ b\n"),
+    ],
+    "matmul_split": [
+        Mutant("every_part_walks_all", "every-part-walks-all", (STEPS, "for step in range(0, steps):")),
+        Mutant("rest_left_out", "rest-left-out", (STEPS, "for step in range(steps // parts * part, steps // parts * (part + 1)):")),
+        Mutant("part_after", "first-part-missing", (STEPS, "for step in range(steps * (part + 1) // parts, steps * (part + 2) // parts):")),
+        Mutant("from_the_start", "from-the-start", (STEPS, "for step in range(0, steps * (part + 1) // parts):")),
+        Mutant("to_the_end", "to-the-end", (STEPS, "for step in range(steps * part // parts, steps):")),
+        Mutant("one_step_too_many", "one-step-too-many", (STEPS, "for step in range(steps * part // parts, steps * (part + 1) // parts + 1):")),
+        Mutant("one_step_too_few", "one-step-too-few", (STEPS, "for step in range(steps * part // parts, steps * (part + 1) // parts - 1):")),
+        Mutant("columns_for_steps", ("columns-for-steps-of-a-part", "columns-for-steps"), (K, "k = step")),
+        Mutant("forgets_to_add", "last-step-of-each-part", (DOT, DOT.replace("x, y, acc,", "x, y,"))),
+        Mutant("parts_on_top_of_each_other", ("race", "wrong-values"), (STORE, "tl.store(parts_ptr + pid // parts * (BLOCK_M * BLOCK_N) + offs, acc)")),
+        Mutant("parts_one_apart", ("race", "wrong-values"), (STORE, "tl.store(parts_ptr + pid + offs, acc)")),
+        Mutant("parts_of_the_part", ("race", "wrong-values"), (STORE, "tl.store(parts_ptr + part * (BLOCK_M * BLOCK_N) + offs, acc)")),
+        Mutant("half_parts", "rounded-parts", (STORE, STORE.replace("acc)", "acc.to(tl.float16))"))),
+        Mutant("first_part_only", "first-part-only", (PARTS, "for part in range(0, 1):")),
+        Mutant("last_part_only", "last-part-only", ("        acc += tl.load", "        acc = tl.load")),
+        Mutant("first_part_missing", "first-part-missing", (PARTS, "for part in range(1, parts):")),
+        Mutant("last_part_missing", "last-part-missing", (PARTS, "for part in range(0, parts - 1):")),
+        Mutant("parts_of_the_first_tile", ("wrong-values", "rows-after-first", "wrong-tail"), (PLACE, "place = part * (BLOCK_M * BLOCK_N)")),
+        Mutant("parts_of_another_tile", ("wrong-values", "wrong-tail", "reads-outside", "out-of-bounds-load", "nan"), (PLACE, "place = (t + part) * (BLOCK_M * BLOCK_N)")),
+        Mutant("rows_on_top", ("race", *UNWRITTEN), (SUM, SUM.replace("m + row", "m"))),
+        Mutant("rows_of_the_tile_forgotten", ("race", *UNWRITTEN, "wrong-values"), (SUM, SUM.replace("m + row", "row"))),
+        Mutant("wide_rows", ("race", "wrong-values", "raised", "does-not-compile"), (SUM, SUM.replace("ROWS, BLOCK_N", "BLOCK_M, BLOCK_N"))),
+        Mutant("tail_of_waves", ("wrong-values", "other-programs", *UNWRITTEN, "race"), (TAIL, "tail = tiles // programs if parts > 1 else 0")),
+        Mutant("all_tiles_are_cut", "other-programs", (TAIL, "tail = tiles if parts > 1 else 0")),
+        Mutant("one_part_is_cut_too", ("other-programs", "property"), (TAIL, "tail = tiles % programs")),
+        Mutant("tail_is_never_cut", "other-programs", (TAIL, "tail = 0")),
+        Mutant("tail_computed_twice", ("property", "other-programs", *UNWRITTEN, "wrong-values"), (WHOLE, "whole = tiles")),
+        Mutant("whole_counts_waves", (*UNWRITTEN, "other-programs"), (WHOLE, "whole = tiles // programs")),
+        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), replace="def matmul_split(a, b, parts, tile=None, programs=None):\n    require_product(a, b)\n    return a @ b\n"),
+    ],
+    "matmul_record": [
+        Mutant("never_cut", "property", (TRIED, "for parts in range(1, 2):")),
+        Mutant("as_many_parts_as_fit", "property", (BEST, f"{APPEND}\n    return found[-1]")),
+        Mutant("largest_time", "property", (BEST, f"{APPEND}\n    return max(found)")),
+        Mutant("sums_forgotten", "property", (CUTS, "last += CUT")),
+        Mutant("sums_of_one_tile", "property", (CUTS, CUTS.replace("tail * ", ""))),
+        Mutant("sums_of_one_part", "property", (CUTS, CUTS.replace("parts * ", ""))),
+        Mutant("sums_of_the_result", "property", (CUTS, CUTS.replace("tail * parts * BLOCK_M * BLOCK_N", "M * N"))),
+        Mutant("launches_forgotten", "property", (CUTS, CUTS.replace("CUT + ", ""))),
+        Mutant("one_part_costs_too", "property", ("        if parts > 1:\n            last += CUT", "        if True:\n            last += CUT")),
+        Mutant("ends_of_the_last_wave_forgotten", "property", (LAST, LAST.replace(" + ends", ""))),
+        Mutant("parts_rounded_down", "property", (LAST, "last = steps // parts * step + ends")),
+        Mutant("half_steps", "property", (LAST, "last = steps / parts * step + ends")),
+        Mutant("one_part_too_few", ("property", "raised"), (TRIED, "for parts in range(1, programs // tail):")),
+        Mutant("more_parts_than_programs", "property", (TRIED, "for parts in range(1, steps + 1):")),
+        Mutant("tiles_rounded_down", ("property", "raised"), (COUNT, "tiles = (M // BLOCK_M) * (N // BLOCK_N)")),
+        Mutant("rows_for_columns", "property", (COUNT, COUNT.replace("M, BLOCK_M", "M, BLOCK_N").replace("N, BLOCK_N)", "N, BLOCK_M)"))),
+        Mutant("steps_rounded_down", "property", (STEPS_K, "steps = K // BLOCK_K")),
+        Mutant("waves_rounded_up", "property", (BEFORE, BEFORE.replace("waves *", "triton.cdiv(tiles, programs) *"))),
+        Mutant("full_waves_forgotten", "property", (BEFORE, "before = 0")),
+        Mutant("ends_once", "property", (BEFORE, "before = waves * steps * step + ends")),
+        Mutant("no_tail_forgotten", ("property", "raised"), (NO_TAIL, "")),
+        Mutant("no_tail_is_a_wave", "property", (NO_TAIL, "    tail = tail or programs\n")),
+        Mutant("pair_turned_round", "property", (BEST, f"{APPEND}\n    return min(found)[::-1]")),
+        Mutant("time_alone", ("property", "raised"), (BEST, f"{APPEND}\n    return min(found)[0]")),
+        Mutant("parts_alone_count", "property", ("found.append((before + last, parts))", "found.append((last, parts))")),
+        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), ("    return matmul_split(a, b, parts, dict(zip(NAMES, tile, strict=True)))", "    return a @ b")),
+    ],
+}
+
+VARIANTS = {
+    "matmul_staying": [
+        Variant("range_of_triton", (TILES, "for tile in tl.range(pid, tiles, num_programs):")),
+        Variant("neighbouring_tiles", (TILES, "each = tl.cdiv(tiles, num_programs)\n    for tile in range(pid * each, min(tiles, pid * each + each)):")),
+        Variant("steps_counted", (LOOP, "for step in range(0, tl.cdiv(K, BLOCK_K)):\n            k = step * BLOCK_K")),
+        Variant("product_added", (DOT, "acc += tl.dot(x, y, input_precision=PRECISION)")),
+        Variant("float32_by_hand", (DOT, 'acc = tl.dot(x, y, acc, input_precision="ieee")')),
+        Variant("b_first", (f"            {X}\n            {Y}\n", f"            {Y}\n            {X}\n")),
+        Variant("while_loop", (TILES, "tile = pid - num_programs\n    while tile + num_programs < tiles:\n        tile += num_programs")),
+        Variant("last_first", (TILES, "for back in range(pid, tiles, num_programs):\n        tile = tiles - 1 - back")),
+    ],
+    "matmul_split": [
+        Variant("rounded_up", (STEPS, "each = tl.cdiv(steps, parts)\n    for step in range(part * each, part * each + each):")),
+        Variant("rounded_up_and_cut", (STEPS, "each = tl.cdiv(steps, parts)\n    for step in range(part * each, min(steps, part * each + each)):")),
+        Variant("every_so_many_steps", (STEPS, "for step in range(part, steps, parts):")),
+        Variant("place_in_one", (f"        {PLACE}\n", ""), (ADD, "acc += tl.load(parts_ptr + (t * parts + part) * BLOCK_M * BLOCK_N + offs)")),
+        Variant("last_part_first", (PLACE, "place = (t * parts + parts - 1 - part) * (BLOCK_M * BLOCK_N)")),
+        Variant("whole_first", (f"    {TAIL}\n    {WHOLE}\n", "    whole = tiles if parts == 1 else tiles // programs * programs\n    tail = tiles - whole\n")),
+        Variant("float32_by_hand", (DOT, 'acc = tl.dot(x, y, acc, input_precision="ieee")')),
+        Variant("parts_move_on", (f"        {PLACE}\n", ""), (PARTS, "parts_ptr += t * parts * (BLOCK_M * BLOCK_N)\n    " + PARTS), (ADD, "acc += tl.load(parts_ptr + offs)\n        parts_ptr += BLOCK_M * BLOCK_N")),
+    ],    "matmul_record": [
+        Variant("first_uncut", ("    found = []\n    for parts in range(1, programs", "    found = [(before + steps * step + ends, 1)]\n    for parts in range(2, programs")),
+        Variant("no_more_parts_than_steps", (TRIED, "for parts in range(1, min(programs // tail, steps) + 1):")),
+        Variant("rounded_by_hand", (LAST, "last = -(-steps // parts) * step + ends")),
+        Variant("tail_by_remainder", (WAVES, "waves = tiles // programs\n    tail = tiles - waves * programs")),
+        Variant("best_so_far", ("    found = []\n    for parts in range(1, programs", "    best = None\n    for parts in range(1, programs"), ("        found.append((before + last, parts))\n    return min(found)", "        if best is None or before + last < best[0]:\n            best = before + last, parts\n    return best")),
+        Variant("sum_in_two_steps", (CUTS, "last += CUT\n            last += tail * parts * BLOCK_M * BLOCK_N / SUMMED")),
+    ],
+}
