@@ -7,10 +7,12 @@ The GPU starts such a launch only if it has room for all programs at once, and r
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import torch
 
 from .port.device import INTERPRET
+from .port.in_turn import Launch
 
 # After .port.device, which decides between GPU and interpreter before Triton is imported.
 import triton  # isort: skip
@@ -26,8 +28,8 @@ _counters: dict[tuple[torch.device, int, int, int], torch.Tensor] = {}
 
 
 def can_launch_cooperatively() -> bool:
-    """May programs of one launch wait for each other? In the interpreter they run in turn."""
-    return TRITON_HAS_IT and not INTERPRET
+    """May programs of one launch wait for each other?"""
+    return TRITON_HAS_IT or INTERPRET
 
 
 def arrival_counters(device: torch.device, rows: int, count: int) -> torch.Tensor:
@@ -60,6 +62,34 @@ def wait_for_all(arrived_ptr, count):
     goal = (arrived + count - 1) // count * count
     while arrived < goal:
         arrived = tl.atomic_add(arrived_ptr, 0, sem="acquire")
+
+
+def _wait_in_turn(arrived_ptr: Any, count: Any) -> None:
+    """`wait_for_all` in the interpreter: programs that have not begun run now."""
+    launch = Launch.running()
+    count = _number(count)
+    arrived = _number(tl.atomic_add(arrived_ptr, 1)) + 1
+    goal = -(-arrived // count) * count
+    while arrived < goal:
+        if not launch.run_another():
+            raise RuntimeError(
+                f"A program waits for {goal - arrived} more to arrive, and all have begun: it "
+                "would wait for ever. (Without a GPU a program can wait once, no more.)"
+            )
+        arrived = _number(tl.atomic_add(arrived_ptr, 0))
+
+
+def _number(value: Any) -> int:
+    """An interpreter's scalar, or a number, as Python's int."""
+    return int(value.handle.data.item()) if hasattr(value, "handle") else int(value)
+
+
+if INTERPRET:
+
+    @triton.jit
+    def wait_for_all(arrived_ptr, count):  # noqa: F811
+        """As above, where programs run one after the other."""
+        _wait_in_turn(arrived_ptr, count)
 
 
 __all__ = ["arrival_counters", "can_launch_cooperatively", "wait_for_all"]

@@ -22,28 +22,14 @@ def _liger_layer(module):
     return lambda x, w, b: module.LigerLayerNormFunction.apply(x, w, b, 1e-5)
 
 
-def _in_pieces(find, columns, **options):
-    """LayerNorm that shares a row among programs, in pieces of `columns`; find() gives it."""
+def _in_pieces(columns):
+    """LayerNorm that shares a row among programs, in pieces of `columns`."""
 
     def load():
-        fn = find()
-        return lambda x, w, b: fn(x, w, b, 1e-5, -(-x.shape[-1] // columns), **options)
+        fn = solution("layernorm_split").load()
+        return lambda x, w, b: fn(x, w, b, 1e-5, -(-x.shape[-1] // columns))
 
     return Provider(load, ours=True)
-
-
-def _rmsnorm_record():
-    """Few long rows in one cooperative launch, large matrices with a hint to the cache."""
-    from benchmarks.records.rmsnorm import rmsnorm_record
-
-    return rmsnorm_record
-
-
-def _record():
-    """LayerNorm of long rows in two launches, or in a cooperative one."""
-    from benchmarks.records.layernorm import layernorm_split
-
-    return layernorm_split
 
 
 def _random(*shape):
@@ -163,7 +149,7 @@ OPS = [
         exact=rms_eager,
         providers={
             "rmsnorm": solution("rmsnorm"),
-            "rmsnorm record": Provider(_rmsnorm_record, ours=True),
+            "rmsnorm record": solution("rmsnorm", record=True),
             "torch": peer(rms_eager),
             "compile static": compiled(rms_eager, dynamic=False),
             "compile dynamic": compiled(rms_eager, dynamic=True),
@@ -182,6 +168,7 @@ OPS = [
         providers={
             "layernorm": solution("layernorm"),
             "layernorm_welford": solution("layernorm_welford"),
+            "layernorm record": solution("layernorm", record=True),
             **LAYER_PEERS,
         },
     ),
@@ -191,9 +178,8 @@ OPS = [
         problems=[_rows(8, 262144, 2, LIGER_STOPS, on_device=1.0, compile_static=1.5)],
         exact=layer_eager,
         providers={
-            "layernorm_split": _in_pieces(solution("layernorm_split").load, 4096),
-            "two launches record": _in_pieces(_record, 2048),
-            "cooperative record": _in_pieces(_record, 16384, cooperative=True),
+            "layernorm_split": _in_pieces(4096),
+            "layernorm record": solution("layernorm", record=True),
             **LAYER_PEERS,
         },
     ),

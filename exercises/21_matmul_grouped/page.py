@@ -338,7 +338,8 @@ def linear_act_kernel(
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
 ):
     """act(x @ w + bias). One program = one tile of out, [BLOCK_M, BLOCK_N]."""
-    pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 8)
+    grid_m, grid_n = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)
+    pid_m, pid_n = tile_of(tl.program_id(0), grid_m, grid_n, 8)
     offs_m = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_n = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
     mask_m, mask_n = offs_m[:, None] < M, offs_n[None, :] < N

@@ -22,7 +22,7 @@ HALF = "out_ptr.dtype.element_ty"
 LAUNCH = "*x.stride(), *w.stride(), *bias.stride(), *out.stride(),"
 
 TWO_NUMBERS = 'grid = (triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]))'
-PIDS = "pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 8)"
+PIDS = "pid_m, pid_n = tile_of(tl.program_id(0), grid_m, grid_n, 8)"
 
 # The layer in the other forms: a grid of two numbers, and pointers that move on.
 COLUMN_BY_COLUMN = (
@@ -49,6 +49,12 @@ MUTANTS = {
     "swizzle": [
         Mutant("row_by_row", "row-by-row", (RETURN, "return pid // grid_n, pid % grid_n")),
         Mutant("column_by_column", "column-by-column", (RETURN, "return pid % grid_m, pid // grid_m")),
+        Mutant("group_of_all_tiles", "group-of-all-tiles", ("per_group = group * grid_n", "per_group = grid_m * grid_n")),
+        Mutant("rows_by_columns", "rows-by-columns", ("min(grid_m - first_m", "min(grid_n - first_m")),
+        Mutant("along_the_row", "along-the-row", (RETURN, "return first_m + inside % grid_n, inside // grid_n")),
+        Mutant("group_for_number_inside", "group-for-number-inside", ("inside = pid % per_group", "inside = pid // per_group")),
+        Mutant("rows_for_programs_before", "first-row-for-programs-before", ("inside = pid % per_group", "inside = pid - first_m")),
+        Mutant("first_row_is_0", "rows-divided-away", ("pid // per_group * group", "pid // (per_group * group)")),
         Mutant("every_group_is_full", "short-last-group", ("min(grid_m - first_m, group)", "group")),
         Mutant("rows_left_only", "all-rows-left", ("min(grid_m - first_m, group)", "grid_m - first_m")),
         Mutant("larger_of_the_two", "all-rows-left", ("min(", "max(")),
@@ -83,6 +89,7 @@ MUTANTS = {
             (GRID, 'grid = (triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]))')),
         Mutant("row_and_column_swapped", "row-and-column-swapped", (TILE, "pid_n, pid_m = tile_of(pid, grid_m, grid_n, GROUP_M)")),
         Mutant("grid_sizes_swapped", "row-and-column-swapped", (TILE, "pid_m, pid_n = tile_of(pid, grid_n, grid_m, GROUP_M)")),
+        Mutant("group_comes_first", "row-and-column-swapped", (TILE, "pid_m, pid_n = tile_of(pid, GROUP_M, grid_m, grid_n)")),
         Mutant("sizes_for_numbers_of_tiles", "sizes-for-numbers-of-tiles", (TILE, "pid_m, pid_n = tile_of(pid, M, N, GROUP_M)")),
         Mutant("a_group_too_few_arguments", ("raised", "does-not-compile"), (TILE, "pid_m, pid_n = tile_of(pid, grid_m, grid_n)")),
         Mutant("grid_of_rows_only", "grid-of-rows-only", (GRID, 'grid = (triton.cdiv(M, tile["BLOCK_M"]),)')),
@@ -147,7 +154,7 @@ MUTANTS = {
         Mutant("grid_swapped", "grid-swapped", COLUMN_BY_COLUMN[0], (GRID, 'grid = (triton.cdiv(N, tile["BLOCK_N"]), triton.cdiv(M, tile["BLOCK_M"]))')),
         Mutant("one_number_for_a_grid_of_two", "grid-of-one-dimension", COLUMN_BY_COLUMN[0]),
         Mutant("two_numbers_for_a_grid_of_one", "grid-of-one-dimension", COLUMN_BY_COLUMN[1]),
-        Mutant("tiles_along_n_round_down", UNWRITTEN, (PIDS, PIDS.replace("tl.cdiv(N, BLOCK_N)", "N // BLOCK_N"))),
+        Mutant("tiles_along_n_round_down", UNWRITTEN, ("grid_m, grid_n = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)", "grid_m, grid_n = tl.cdiv(M, BLOCK_M), N // BLOCK_N")),
         Mutant("float32_result", "wrong-dtype", ("dtype=x.dtype, device", "dtype=torch.float32, device")),
         Mutant("no_return", "wrong-type", ("    return out", "    return None")),
         Mutant("takes_any_activation", "should-raise", ("act not in ACTIVATIONS or ", "")),
@@ -198,8 +205,8 @@ EQUIVALENT = {
         "out_ptrs = out_ptr + offs_m[:, None] * stride_om + offs_n[None, :] * stride_on => out_ptrs = out_ptr + offs_m[:, None] * stride_om + offs_n[None, :]": CONTIGUOUS,
         "offs_m = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M) => offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)": FAR,
         "offs_n = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N) => offs_n = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)": FAR,
-        "pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 8) => pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 1)": "the order of the tiles is a matter of speed",
-        "pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 8) => pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 9)": "the order of the tiles is a matter of speed",
+        "pid_m, pid_n = tile_of(tl.program_id(0), grid_m, grid_n, 8) => pid_m, pid_n = tile_of(tl.program_id(0), grid_m, grid_n, 1)": "the order of the tiles is a matter of speed",
+        "pid_m, pid_n = tile_of(tl.program_id(0), grid_m, grid_n, 8) => pid_m, pid_n = tile_of(tl.program_id(0), grid_m, grid_n, 9)": "the order of the tiles is a matter of speed",
         "x = tl.load(x_ptrs, mask=mask_m & (offs_k[None, :] < K), other=0.0) => x = tl.load(x_ptrs, mask=mask_m & (offs_k[None, :] < K), other=1.0)": ONE_SIDE,
         "w = tl.load(w_ptrs, mask=mask_n & (offs_k[:, None] < K), other=0.0) => w = tl.load(w_ptrs, mask=mask_n & (offs_k[:, None] < K), other=1.0)": ONE_SIDE,
         "y = activate(acc + bias.to(tl.float32)[None, :], ACT) => y = activate(acc + bias[None, :], ACT)": "acc makes it float32",

@@ -38,7 +38,7 @@ G_LIMIT = "limit = position + 1 + Lk - Lq if CAUSAL else position * 0 + Lk"
 Q_ROWS = "q_rows = q_ptr + b * stride_qb + head * stride_qh + at * stride_qm"
 O_ROWS = "o_rows = o_ptr + b * stride_ob + head * stride_oh + at * stride_om"
 MASK_Q = "mask = mask_m[:, None] & (offs_d < D)"
-G_STRIDES = "stride_kn, stride_kd, stride_vn, stride_vd, D, BLOCK_M, BLOCK_N, BLOCK_D,"
+G_STRIDES = "STRIDE_KN, STRIDE_KD, STRIDE_VN, STRIDE_VD, D, BLOCK_M, BLOCK_N, BLOCK_D,"
 SAFE = "l_safe = tl.where(l_i == 0.0, 1.0, l_i)"
 G_LSE = 'lse = tl.where(l_i == 0.0, float("-inf"), (m_i + tl.log2(l_safe)) * LN_2)'
 LSE_AT = "lse_ptr + (b * HK * GROUP + head) * Lq + position"
@@ -185,19 +185,19 @@ MUTANTS = {
         Mutant("no_columns_in_q", "first-column-of-q", (Q_LOAD, Q_LOAD.replace(" + offs_d * stride_qd", ""))),
         Mutant("query_rows_dense", ("strided-only", "property", "reads-outside"), (Q_ROWS, Q_ROWS.replace("at * stride_qm", "at * D"))),
         Mutant("query_columns_side_by_side", ("strided-only", "reads-outside", *VALUES), (Q_LOAD, Q_LOAD.replace("offs_d * stride_qd", "offs_d"))),
-        Mutant("strides_of_k_for_v", ("strided-only", "reads-outside", "property", *VALUES), (G_STRIDES, G_STRIDES.replace("stride_vn, stride_vd,", "stride_qm, stride_qd,"))),
+        Mutant("strides_of_k_for_v", ("strided-only", "reads-outside", "property", *VALUES), (G_STRIDES, G_STRIDES.replace("STRIDE_VN, STRIDE_VD,", "stride_qm, stride_qd,"))),
         Mutant("columns_of_q_as_in_o", ("property", "strided-only", *OUTSIDE), (Q_LOAD, Q_LOAD.replace("offs_d * stride_qd", "offs_d * stride_od"))),
         Mutant("columns_of_o_as_in_q", ("property", "strided-only", *OUTSIDE), (G_O_STORE, G_O_STORE.replace("offs_d * stride_od", "offs_d * stride_qd"))),
-        Mutant("strides_of_v_for_k", ("strided-only", *OUTSIDE, *VALUES), (G_STRIDES, G_STRIDES.replace("stride_kn, stride_kd,", "stride_vn, stride_vd,"))),
+        Mutant("strides_of_v_for_k", ("strided-only", *OUTSIDE, *VALUES), (G_STRIDES, G_STRIDES.replace("STRIDE_KN, STRIDE_KD,", "STRIDE_VN, STRIDE_VD,"))),
         Mutant("batches_of_q_as_in_o", ("strided-only", *OUTSIDE), (Q_ROWS, Q_ROWS.replace("b * stride_qb", "b * stride_ob"))),
-        Mutant("k_strides_swapped", ("k-strides-swapped", *OUTSIDE), (G_STRIDES, G_STRIDES.replace("stride_kn, stride_kd", "stride_kd, stride_kn"))),
+        Mutant("k_strides_swapped", ("k-strides-swapped", *OUTSIDE), (G_STRIDES, G_STRIDES.replace("STRIDE_KN, STRIDE_KD", "STRIDE_KD, STRIDE_KN"))),
         Mutant("o_through_strides_of_q", ("out-of-bounds-store", "strided-only", *UNWRITTEN, "property"), (O_ROWS, "o_rows = o_ptr + b * stride_qb + head * stride_qh + at * stride_qm")),
         Mutant("no_mask_on_columns", (*OUTSIDE, "race"), (MASK_Q, "mask = mask_m[:, None] & (offs_d >= 0)")),
         Mutant("no_mask_on_rows", (*OUTSIDE, "race"), (MASK_Q, "mask = (offs_m[:, None] >= 0) & (offs_d < D)")),
         Mutant("no_other_for_q", "no-other", (Q_LOAD, Q_LOAD.replace(", other=0.0", "")), only="interpreter"),
-        Mutant("v_strides_swapped", "v-strides-swapped", (G_STRIDES, G_STRIDES.replace("stride_vn, stride_vd", "stride_vd, stride_vn"))),
-        Mutant("k_column_stride_twice", "k-rows-one-apart", (G_STRIDES, G_STRIDES.replace("stride_kn,", "stride_kd,"))),
-        Mutant("v_column_stride_twice", "v-rows-one-apart", (G_STRIDES, G_STRIDES.replace("stride_vn,", "stride_vd,"))),
+        Mutant("v_strides_swapped", "v-strides-swapped", (G_STRIDES, G_STRIDES.replace("STRIDE_VN, STRIDE_VD", "STRIDE_VD, STRIDE_VN"))),
+        Mutant("k_column_stride_twice", "k-rows-one-apart", (G_STRIDES, G_STRIDES.replace("STRIDE_KN,", "STRIDE_KD,"))),
+        Mutant("v_column_stride_twice", "v-rows-one-apart", (G_STRIDES, G_STRIDES.replace("STRIDE_VN,", "STRIDE_VD,"))),
         Mutant("k_and_v_swapped", "values-for-keys", ("q, k_ptr, v_ptr, full", "q, v_ptr, k_ptr, full")),
         Mutant("nothing_seen_is_nan", "nothing-seen-is-nan", (G_O_STORE, G_O_STORE.replace("l_safe", "l_i"))),
         Mutant("nothing_seen_has_an_lse", "nothing-seen-has-an-lse", (G_LSE, "lse = (m_i + tl.log2(l_safe)) * LN_2")),

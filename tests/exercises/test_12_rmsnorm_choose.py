@@ -1,4 +1,4 @@
-"""Page 12: its map, the model that its check takes times from, and the record beside it."""
+"""Page 12: its map, and the model that its check takes times from."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import math
 import statistics
 
 import pytest
-import torch
 
-from benchmarks.records.rmsnorm import rmsnorm_hinted, rmsnorm_record
-from tritonbook import DEVICE
 from tritonbook.course.cases import load_cases, pictures
 from tritonbook.course.exercises import load
 
@@ -108,12 +105,3 @@ def test_pieces_of_the_dispatcher_fit_a_program(M, N):
     # Kills: a piece that no program holds, no piece at all.
     pieces = load(PAGE).splits_for(M, N, 132)
     assert pieces >= 1 and -(-N // pieces) <= 8192
-
-
-@pytest.mark.parametrize("shape", [(3, 5000), (2, 20_000), (40, 64), (2, 3, 700), (0, 64), (5, 1)])
-def test_the_record_is_rmsnorm(shape):
-    # Kills: a record that loses a dimension, the weight, or rows that a tile does not fill.
-    x, w = torch.randn(shape, device=DEVICE), torch.randn(shape[-1], device=DEVICE)
-    want = torch.nn.functional.rms_norm(x, w.shape, w, 1e-3)
-    torch.testing.assert_close(rmsnorm_record(x, w, 1e-3), want)
-    torch.testing.assert_close(rmsnorm_hinted(x, w, 1e-3), want)

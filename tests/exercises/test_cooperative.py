@@ -1,16 +1,15 @@
-"""Cooperative launches: the records' RMSNorm and LayerNorm of few long rows."""
+"""Programs that wait for each other: in the interpreter, compiled, and on a GPU."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 import triton
-import triton.language as tl  # noqa: F401  (every kernel must see it)
+import triton.language as tl
 
-from benchmarks.records import layernorm
-from benchmarks.records import rmsnorm as rms_record
-from tritonbook import DEVICE, cooperative, reference
-from tritonbook.course.exercises import get, load
+from tritonbook import DEVICE, cooperative
+from tritonbook.cooperative import arrival_counters, wait_for_all
+from tritonbook.course.exercises import load
 from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.compiled import compile_gate
 
@@ -23,21 +22,65 @@ has_it = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def rms():
-    return rms_record
+def page():
+    return load("60_norm_records")
 
 
 @triton.jit
-def _nobody_waits(arrived_ptr, count):
-    """In the place of `wait_for_all`, where programs run one after the other."""
+def _share_kernel(
+    x_ptr, all_ptr, arrived_ptr, COUNT: tl.constexpr, WAIT: tl.constexpr, EXTRA: tl.constexpr
+):  # fmt: skip
+    """all[row, s] = what the program after s of the row stored, if s waited for it."""
+    pid = tl.program_id(0)
+    row, own = pid // COUNT, pid % COUNT
+    tl.store(x_ptr + pid, pid)
+    if WAIT:
+        wait_for_all(arrived_ptr + row, COUNT + EXTRA)
+    tl.store(all_ptr + pid, tl.load(x_ptr + row * COUNT + (own + 1) % COUNT))
+
+
+def _share(rows, count, wait=True, extra=0):
+    nothing = torch.full((rows * count,), -1, dtype=torch.int64, device=DEVICE)
+    x, found = nothing.clone(), nothing.clone()
+    counters = arrival_counters(nothing.device, rows, count)
+    _share_kernel[(rows * count,)](
+        x, found, counters, COUNT=count, WAIT=wait, EXTRA=extra, launch_cooperative_grid=True
+    )
+    return found.view(rows, count).cpu()
+
+
+@has_it
+@pytest.mark.parametrize(("rows", "count"), [(1, 1), (3, 4), (2, 66)])
+def test_who_waits_finds_what_the_others_stored(rows, count):
+    """Kills: programs that run when they are done, or twice, or under another's number."""
+    for _ in range(3):  # counters go on where the launch before it left them
+        assert torch.equal(
+            _share(rows, count), torch.arange(rows * count).view(rows, count).roll(-1, 1)
+        )
+
+
+@on_a_cpu
+def test_who_does_not_wait_finds_nothing():
+    """Kills: an interpreter in which a forgotten wait goes well."""
+    assert _share(1, 4, wait=False).tolist() == [[-1, -1, -1, 0]]
+
+
+@on_a_cpu
+def test_a_wait_for_ever_is_an_error():
+    """Kills: an interpreter that hangs."""
+    with pytest.raises(Exception, match="would wait for ever"):
+        _share(2, 3, extra=1)
 
 
 def _values(M, N, dtype=torch.float32):
     return torch.randn(M, N, device=DEVICE, dtype=dtype), torch.randn(N, device=DEVICE, dtype=dtype)
 
 
-def _exact(x, w, eps):
-    return NORMS.rms_norm(x.double(), w.shape, w.double(), eps)
+def _exact(x, w, b=None, eps=1e-6):
+    x, w = x.double(), w.double()
+    if b is None:
+        return NORMS.rms_norm(x, w.shape, w, eps)
+    return NORMS.layer_norm(x, w.shape, w, b.double(), eps)
 
 
 def _close(got, want):
@@ -45,228 +88,116 @@ def _close(got, want):
     return error.item() < {torch.float32: 1e-6, torch.bfloat16: 4e-3}[got.dtype]
 
 
-@on_a_cpu
-@pytest.mark.parametrize(("M", "N", "block"), [(1, 64, 64), (3, 100, 32), (2, 33, 16), (2, 17, 32)])
-def test_its_arithmetic_where_nobody_has_to_wait(rms, M, N, block, monkeypatch):
-    """A first launch leaves all partial sums, a second finds them. Kills: partial sums of another
-    row or piece, no mask past the end of the row, a mean over padded columns, no weight."""
-    monkeypatch.setattr(rms, "wait_for_all", _nobody_waits)
-    x, w = _values(M, N)
-    splits = triton.cdiv(N, block)
-    y = torch.full((M + 1, N), torch.nan)  # the last row is nobody's
-    partials = torch.full((M * splits,), torch.nan)
-    for _ in range(2):
-        rms.rmsnorm_cooperative_kernel[(splits, M)](
-            x, w, partials, torch.zeros(M, dtype=torch.int64), y, N, 1e-5,
-            BLOCK_N=block, BLOCK_S=triton.next_power_of_2(splits),
-        )  # fmt: skip
-    assert _close(y[:M], _exact(x, w, 1e-5))
-    assert y[M].isnan().all()
-
-
-@on_a_cpu
-def test_without_a_gpu_rmsnorm_takes_its_two_launches(rms):
-    """Kills: a program in the interpreter that waits for programs which come after it."""
-    x, w = _values(2, 5000)
-    page = load(get("12_rmsnorm_choose"))
-    pieces = page.splits_for(2, 5000, 132)
-    assert torch.equal(rms.rmsnorm_cooperative(x, w), page.rmsnorm_split_det(x, w, 1e-6, pieces))
-
-
-@on_a_cpu
-@pytest.mark.parametrize(("M", "N", "pieces"), [(2, 5000, 4), (3, 33, 4), (1, 1, 3), (2, 100, 7)])
-def test_layernorm_without_a_gpu_is_right_in_its_two_launches(M, N, pieces):
-    """Kills: statistics of another row or piece, an empty piece that counts, a lost mean."""
-    x, w = _values(M, N)
-    x, b = x + 3, torch.randn(N)
-    want = NORMS.layer_norm(x.double(), (N,), w.double(), b.double(), 1e-5)
-    for how in (False, True):
-        got = layernorm.layernorm_split(x, w, b, 1e-5, pieces, cooperative=how)
-        torch.testing.assert_close(got.double(), want, rtol=1e-5, atol=1e-5)
+def _meta(*shape):
+    return torch.empty(shape, dtype=torch.bfloat16, device="meta")
 
 
 @pytest.mark.parametrize("sms", [20, 108, 132])
 @pytest.mark.parametrize(
-    ("M", "N"),
-    [(8, 262_144), (8, 262_145), (1, 1_048_576), (7, 65_537), (10, 1000), (1, 1), (3, 17)],
+    ("M", "N"), [(8, 262_144), (8, 262_145), (1, 1_048_576), (7, 65_537), (19, 20_000), (0, 64)]
 )
-def test_there_is_a_place_for_every_program(rms, M, N, sms, monkeypatch):
+def test_there_is_a_place_for_every_program(page, M, N, sms):
     """Kills: more programs than multiprocessors, columns in no piece, pieces of no power of two."""
-    monkeypatch.setattr(rms, "multiprocessors", lambda: sms)
-    block, pieces = rms.one_piece_for_each_sm(M, N)
-    assert M * pieces <= sms
-    assert (pieces - 1) * block < N <= pieces * block
-    assert block & (block - 1) == 0
+    way, *how = page.norm_plan(M, N, sms)
+    if way == "together":
+        piece = how[0]
+        assert M * -(-N // piece) <= sms and piece & (piece - 1) == 0
 
 
-@pytest.mark.parametrize("shape", [(0, 64), (1, 1)])
-def test_no_rows_and_one_element_are_rows_too(rms, shape):
-    """Kills: a division by a piece of no columns."""
-    x, w = torch.randn(shape, device=DEVICE), torch.randn(shape[1], device=DEVICE)
-    y = rms.rmsnorm_cooperative(x, w)
-    torch.testing.assert_close(y, NORMS.rms_norm(x, w.shape, w, 1e-6))
+def test_without_cooperative_launches_the_pages_kernels_do_it(page, monkeypatch):
+    """Kills: programs that wait on a Triton that cannot promise them a place."""
+    monkeypatch.setattr(page, "can_launch_cooperatively", lambda: False)
+    monkeypatch.setattr(page, "norm_together_kernel", None)
+    x, w = _values(2, 40_001)
+    assert page.norm_plan(2, 40_001, 132)[0] == "together"
+    assert _close(page.rmsnorm_record(x, w), _exact(x, w))
+    assert _close(page.layernorm_record(x, w, w, 1e-6), _exact(x, w, w))
 
 
-def _wide(*shape):
-    """Every second column of a tensor: rows with gaps, of `shape`."""
-    return torch.randn(*shape[:-1], 2 * shape[-1], device=DEVICE)[..., ::2]
-
-
-OUT_OF_PLACE = {
-    "many rows": lambda: (torch.randn(133, 64, device=DEVICE), torch.randn(64, device=DEVICE)),
-    "a piece beyond the registers": lambda: _values(1, 133 * 32768),
-    "rows with gaps": lambda: (_wide(3, 20_000), torch.randn(20_000, device=DEVICE)),
-    "a weight with gaps": lambda: (torch.randn(3, 20_000, device=DEVICE), _wide(20_000)),
-}
-
-
-def never_in_one_launch(rms, monkeypatch):
-    """As on a GPU that could; a launch fails at once, where it might wait for ever."""
-    monkeypatch.setattr(rms, "can_launch_cooperatively", lambda: True)
-    monkeypatch.setattr(rms, "rmsnorm_cooperative_kernel", None)
-
-
-@pytest.mark.parametrize("what", OUT_OF_PLACE)
-def test_what_one_launch_is_not_made_for_takes_two(rms, what, monkeypatch):
-    """Kills: wrong values, no end, or a refusal where two launches would do."""
-    taken = []
-    page = load(get("12_rmsnorm_choose"))
-    two = page.rmsnorm_split_det
-
-    def noted(*arguments):
-        taken.append("two launches")
-        return two(*arguments)
-
-    monkeypatch.setattr(page, "rmsnorm_split_det", noted)
-    never_in_one_launch(rms, monkeypatch)
-    x, w = OUT_OF_PLACE[what]()
-    if what == "a weight with gaps":
-        with pytest.raises(ValueError, match="w must be contiguous"):
-            rms.rmsnorm_cooperative(x, w)
-    else:
-        assert _close(rms.rmsnorm_cooperative(x, w), _exact(x, w, 1e-6))
-    assert taken == ["two launches"]
-
-
-def test_a_weight_of_another_length_is_refused(rms, monkeypatch):
-    """Kills: memory behind the weight read as weight."""
-    never_in_one_launch(rms, monkeypatch)
-    x = torch.randn(3, 20_000, device=DEVICE)
-    for length in (19_999, 20_001):
-        with pytest.raises(ValueError, match="w must be contiguous with shape"):
-            rms.rmsnorm_cooperative(x, torch.randn(length, device=DEVICE))
+@pytest.mark.parametrize("shape", [(3, 5000), (2, 20_000), (40, 64), (2, 3, 700), (0, 64), (5, 1)])
+def test_the_records_are_the_norms(page, shape):
+    """Kills: a record that loses a dimension, the weight, or rows that a tile does not fill."""
+    x, w = torch.randn(shape, device=DEVICE), torch.randn(shape[-1], device=DEVICE)
+    torch.testing.assert_close(page.rmsnorm_record(x, w, 1e-3), NORMS.rms_norm(x, w.shape, w, 1e-3))
+    want = NORMS.layer_norm(x, w.shape, w, w, 1e-3)
+    torch.testing.assert_close(page.layernorm_record(x, w, w, 1e-3), want)
 
 
 @has_it
 @pytest.mark.parametrize(
     ("shape", "kernels"),
     [
-        ((8, 262_144), ["rmsnorm_cooperative_kernel"]),
-        ((2, 4, 262_144), ["rmsnorm_cooperative_kernel"]),
-        ((100, 70_000), ["rmsnorm_partials_kernel", "rmsnorm_join_kernel"]),
+        ((8, 262_144), ["norm_together_kernel"]),
+        ((2, 4, 262_144), ["norm_together_kernel"]),
         ((200, 100_000), ["rmsnorm_loop_kernel"]),
-        ((16_384, 4096), ["rmsnorm_hinted_kernel"]),
-        ((1 << 20, 64), ["rmsnorm_hinted_kernel"]),
+        ((16_384, 4096), ["norm_rows_kernel"]),
+        ((1 << 20, 64), ["norm_rows_kernel"]),
     ],
 )
-def test_the_record_shares_few_long_rows_in_one_launch(rms, shape, kernels):
+def test_the_record_takes_one_launch(page, shape, kernels):
     """Kills: a record that stays with two launches, or that makes too many programs wait."""
-    x = torch.empty(shape, dtype=torch.bfloat16, device="meta")
-    w = torch.empty(shape[-1], dtype=torch.bfloat16, device="meta")
-    found = compile_gate(rms.rmsnorm_record, (x, w), {}, 90, timeout=120)
+    found = compile_gate(
+        page.rmsnorm_record, (_meta(*shape), _meta(shape[-1])), {}, 90, timeout=120
+    )
     assert found.ok, found.message
     assert sorted(kernel.name for kernel in found.kernels) == sorted(kernels)
 
 
 @has_it
 @pytest.mark.parametrize("arch", [75, 90])
-def test_one_kernel_is_launched_where_there_is_a_gpu(rms, arch):
-    """Kills: two launches in silence; a row that does not fit the registers."""
-    x, w = (
-        torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in [(8, 262_144), 262_144]
-    )
-    found = compile_gate(rms.rmsnorm_cooperative, (x, w), {}, arch, timeout=120)
-    assert found.ok, found.message
-    assert [(k.name, k.spills) for k in found.kernels] == [("rmsnorm_cooperative_kernel", 0)]
-    found = compile_gate(
-        layernorm.layernorm_split, (x, w, w, 1e-5, 16), {"cooperative": True}, arch, timeout=120
-    )
-    assert found.ok, found.message
-    assert [(k.name, k.spills) for k in found.kernels] == [("layernorm_join_kernel", 0)]
+def test_a_piece_stands_in_registers(page, arch):
+    """Kills: a piece so large that it spills."""
+    x, w = _meta(8, 262_144), _meta(262_144)
+    for record, arguments in ((page.rmsnorm_record, (x, w)), (page.layernorm_record, (x, w, w))):
+        found = compile_gate(record, arguments, {}, arch, timeout=120)
+        assert found.ok, found.message
+        assert [(k.name, k.spills) for k in found.kernels] == [("norm_together_kernel", 0)]
 
 
 @on_a_gpu
 @has_it
 @pytest.mark.gpu
 class TestOnAGpu:
-    def test_it_agrees_to_the_bit_with_two_launches(self, rms):
-        """300 calls in changing shapes. Kills: counters that one shape leaves where another cannot
-        begin, a counter that must be set back, partial sums read before they are all there."""
-        two = reference("rmsnorm_split_det")
-        shapes = [(8, 262_144), (1, 1_048_576), (3, 50_001), (66, 1000), (1, 17), (5, 262_144)]
+    def test_it_is_right_each_time(self, page):
+        """Kills: counters that one shape leaves where another cannot begin, a counter that must be
+        set back, sums read before they are all there."""
+        shapes = [(8, 262_144), (1, 1_048_576), (3, 50_001), (66, 20_000), (5, 262_144)]
         values = {shape: _values(*shape, torch.bfloat16) for shape in shapes}
-        wanted = {
-            (M, N): two(x, w, 1e-6, rms.one_piece_for_each_sm(M, N)[1])
-            for (M, N), (x, w) in values.items()
-        }
+        wanted = {shape: (_exact(x, w), _exact(x, w, w)) for shape, (x, w) in values.items()}
         for _ in range(50):
             for shape, (x, w) in values.items():
-                got = rms.rmsnorm_cooperative(x, w)
-                if shape[1] % 16 == 0:  # there both cut the row alike
-                    assert torch.equal(got, wanted[shape])
-                else:
-                    assert _close(got, wanted[shape].double())
+                assert _close(page.rmsnorm_record(x, w), wanted[shape][0])
+                assert _close(page.layernorm_record(x, w, w, 1e-6), wanted[shape][1])
 
-    def test_it_is_rmsnorm(self, rms):
-        for M, N in [(8, 262_144), (3, 50_001), (1, 17)]:
-            x, w = _values(M, N)
-            assert _close(rms.rmsnorm_cooperative(x, w, 1e-3), _exact(x, w, 1e-3))
-
-    def test_layernorm_in_one_launch(self):
-        """Kills: statistics of the piece before the row's are merged."""
-        for M, N, pieces in [(8, 262_144, 16), (3, 5000, 7), (1, 100, 1)]:
-            x, w = _values(M, N)
-            b = torch.randn(N, device=DEVICE)
-            want = NORMS.layer_norm((x + 3).double(), (N,), w.double(), b.double(), 1e-5)
-            for _ in range(20):
-                assert _close(layernorm.layernorm_split(x + 3, w, b, 1e-5, pieces, True), want)
-
-    def test_two_streams_do_not_wait_for_each_other(self, rms):
+    def test_two_streams_do_not_wait_for_each_other(self, page):
         """Kills: counters shared by two streams, where the programs of one count for the other."""
         x, w = _values(2, 200_000, torch.bfloat16)
-        want = rms.rmsnorm_cooperative(x, w)
+        want = page.rmsnorm_record(x, w)
         streams = [torch.cuda.Stream() for _ in range(2)]
         torch.cuda.synchronize()
         results = []
         for _ in range(100):
             for stream in streams:
                 with torch.cuda.stream(stream):
-                    results.append(rms.rmsnorm_cooperative(x, w))
+                    results.append(page.rmsnorm_record(x, w))
         torch.cuda.synchronize()
         assert all(torch.equal(got, want) for got in results)
 
-    def test_a_graph_is_replayed_between_calls(self, rms):
+    def test_a_graph_is_replayed_between_calls(self, page):
         """Kills: counters of a graph that an ordinary call takes, without the zeros."""
         x, w = _values(4, 100_000, torch.bfloat16)
-        want = rms.rmsnorm_cooperative(x, w)
+        want = page.rmsnorm_record(x, w)
         cooperative._counters.clear()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            inside = [rms.rmsnorm_cooperative(x, w) for _ in range(3)]
+            inside = [page.rmsnorm_record(x, w) for _ in range(3)]
         for _ in range(5):
             graph.replay()
-            assert torch.equal(rms.rmsnorm_cooperative(x, w), want)
+            assert torch.equal(page.rmsnorm_record(x, w), want)
             assert all(torch.equal(got, want) for got in inside)
 
-    def test_too_many_programs_are_refused_by_the_gpu(self, rms):
+    def test_too_many_programs_are_refused_by_the_gpu(self, page):
         """Kills: a launch that is not cooperative, whose programs would wait for ever."""
-        M, N, block = 4, 1 << 20, 1024  # 4096 programs
-        x, w = _values(M, N)
-        pieces = N // block
-        arguments = (x, w, torch.empty(M * pieces, device=DEVICE))
-        counters = torch.zeros(M, dtype=torch.int64, device=DEVICE)
+        x, w = _values(4, 1 << 20)
         with pytest.raises(RuntimeError, match="cooperative"):
-            rms.rmsnorm_cooperative_kernel[(pieces, M)](
-                *arguments, counters, torch.empty_like(x), N, 1e-6,
-                BLOCK_N=block, BLOCK_S=1024, num_warps=16, launch_cooperative_grid=True,
-            )  # fmt: skip
+            page.norm_together(x, w, piece=1024)  # 4096 programs

@@ -274,10 +274,13 @@ LEFT = {
         "kv": torch.randn(2, 1, 2, 100, 16, device=DEVICE),
     },
     "50_split_kv_decode": {
-        "k_cache": torch.randn(7, 16, 2, 32, device=DEVICE),
-        "v_cache": torch.randn(7, 16, 2, 32, device=DEVICE),
-        "table": torch.randperm(7, device=DEVICE).view(1, 7).to(torch.int32),
-        "lengths": torch.tensor([100], device=DEVICE, dtype=torch.int32),
+        "small": (
+            torch.randn(1, 8, 32, device=DEVICE),
+            *torch.randn(2, 7, 16, 2, 32, device=DEVICE).unbind(0),
+            torch.randperm(7, device=DEVICE).view(1, 7).to(torch.int32),
+            torch.tensor([100], device=DEVICE, dtype=torch.int32),
+            4,
+        ),
     },
     "51_int_matmul": {
         "w": torch.empty(64, 128),

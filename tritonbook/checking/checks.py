@@ -47,6 +47,9 @@ class Check:
     timeout: seconds a call; the environment's TRITONBOOK_CALL_SECONDS can lower it.
     speed: a timed case with its baseline, on a GPU.
     arch: the GPU that the kernels are compiled for where there is none, as 80: an A100.
+    facts: what the compiler must have made of visible cases, a `Facts`.
+    traffic: a function with assertions of its own on bytes, sectors and flops, in the interpreter:
+    it gets each case's `Traffic`, then its arguments and options.
     """
 
     reference: Callable[..., Any]
@@ -75,6 +78,8 @@ class Check:
     timeout: float = 20.0
     speed: Any = None
     arch: int = 80
+    facts: Any = None
+    traffic: Callable[..., None] | None = None
 
     def demands(self) -> dict[str, Any]:
         """What is asked of each call, as keyword arguments of `runner.run`."""

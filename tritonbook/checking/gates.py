@@ -17,12 +17,28 @@ from .report import Finding
 
 @dataclass(frozen=True)
 class Speed:
-    """A timed case: `at_least` times the baseline's speed on this GPU, else "correct but slow"."""
+    """A timed case: `at_least` times the baseline's speed on this GPU, else "correct but slow".
+
+    required: else it is not passed.
+    """
 
     case: Case
     baseline: Callable[..., Any]
     at_least: float = 0.8
     name: str = "torch"
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the compiler must have made of the visible cases with these notes, for an A100.
+
+    judge: gets the kernels that each of them launched, as `KernelFacts` by the case's note, and
+    asserts what must hold of them. Judged with and without a GPU.
+    """
+
+    judge: Callable[[dict[str, tuple[Any, ...]]], None]
+    notes: tuple[str, ...]
 
 
 _TF32 = Finding(
@@ -77,6 +93,37 @@ def compile_ahead(
     return None, "passed", facts
 
 
+def judge_facts(
+    fn: Callable[..., Any],
+    cases: Sequence[Case],
+    facts: Facts,
+    compile_gate: Callable[..., Any] | None = None,
+) -> tuple[Finding | None, str]:
+    """What a check's facts say of an answer whose values are right, and the gate's outcome.
+
+    Among hidden cases there is none of the notes: then nothing is asked.
+    """
+    compiled: Callable[..., Any]
+    if compile_gate is None:
+        from ..seeing.compiled import compile_gate as compiled
+    else:
+        compiled = compile_gate
+    found = {}
+    for case in cases:
+        if case.note in facts.notes:
+            outcome = compiled(fn, arguments(case), case.options, arch=80)
+            if not outcome.ok:
+                return None, f"not run: {outcome.message}"
+            found[case.note] = outcome.kernels
+    if not found:
+        return None, "not run: no case to compile"
+    try:
+        facts.judge(found)
+    except AssertionError as error:
+        return Finding("slow", str(error)), "failed"
+    return None, "passed"
+
+
 def _all_float32(case: Case) -> bool:
     """Whether all its floating tensors are: a table of int32 is not multiplied."""
     kinds = {spec.dtype or case.effective_dtype() for spec in case.specs().values()}
@@ -123,4 +170,11 @@ def measure_speed(
         "at_least": speed.at_least,
         "case": speed.case.describe(),
     }
-    return None, ("passed" if ratio >= speed.at_least else "failed"), measured
+    if ratio >= speed.at_least:
+        return None, "passed", measured
+    slow = Finding(
+        "slow",
+        f"The values are right, at {ratio:.2f} times the speed of {speed.name} (on "
+        f"{speed.case.describe()}). This task asks for {speed.at_least:g}.",
+    )
+    return (slow if speed.required else None), "failed", measured

@@ -26,7 +26,7 @@ def install_interpreter_fixes() -> None:
     """Mend what Triton's interpreter gets wrong in some versions. Does nothing on a GPU.
 
     - `@triton.autotune` asks a driver for a benchmark function: a wall clock (all versions).
-    - 3.2 does not know four of its own launch options.
+    - 3.2 does not know four of its own launch options, nor one of later versions.
     - Each integer sum and product is computed again in 64 bits for an assertion that only debug
       mode makes: without it kernels run almost twice as fast.
     - each call of a device function (`tl.max` and `tl.sum` are some) searches `triton.language` for
@@ -55,6 +55,7 @@ def install_interpreter_fixes() -> None:
     driver.set_active(FakeDriver(80))
     if hasattr(interp, "RESERVED_KWS"):
         interp.RESERVED_KWS += [
+            "launch_cooperative_grid",
             "num_buffers_warp_spec",
             "num_consumer_groups",
             "reg_dec_producer",

@@ -1,0 +1,510 @@
+"""What the checks of 60_norm_records try: cases, named mistakes, and sizes for the rules."""
+
+import dataclasses
+
+import torch
+
+from tritonbook import DEVICE, hook_launch
+from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.cooperative import can_launch_cooperatively
+
+from ..shared.norms import ONE_TILE_MISTAKES, mean_of, parts_of, scaled, variance_of
+from ..shared.rmsnorm import ROW_MISTAKES
+from .page import norm_ref
+
+EPS = 1e-6
+
+
+def norm(note, *shape, bias=False, eps=EPS, dtype="float32", raises=None, w=None, b=None, **how):
+    """A case of a function (x, w, b, eps): how holds options, and how x is drawn."""
+    options = {name: how.pop(name) for name in KNOBS if name in how}
+    vector = tensor(shape[-1])
+    return case(
+        note,
+        dtype=dtype,
+        raises=raises,
+        options=options,
+        x=tensor(*shape, **how),
+        w=w or vector,
+        b=b or (tensor(shape[-1]) if bias else None),
+        eps=eps,
+    )
+
+
+KNOBS = ("rows", "num_warps", "piece")
+
+
+def either(mistakes_without, mistakes_with):
+    """Mistakes of RMSNorm (x, w, eps) and of LayerNorm (x, w, b, eps), as mistakes of both."""
+    found = {}
+    for code, (formula, sentence) in mistakes_without.items():
+        found[code] = (_without(formula), sentence)
+    for code, (formula, sentence) in mistakes_with.items():
+        found[code if code not in found else f"{code}-layernorm"] = (_with(formula), sentence)
+    return found
+
+
+def _plain(formula):
+    return {"dtype", "block"}.isdisjoint(formula.__code__.co_varnames)
+
+
+def _without(formula):
+    return lambda x, w, b, eps: formula(x, w, eps) if b is None else norm_ref(x, w, b, eps)
+
+
+def _with(formula):
+    return lambda x, w, b, eps: norm_ref(x, w, b, eps) if b is None else formula(x, w, b, eps)
+
+
+def plain(mistakes):
+    """Those whose formulas want nothing but the reference's arguments."""
+    return {
+        code: row for code, row in mistakes.items() if _plain(row[0]) and code != "row-added-twice"
+    }
+
+
+NORMS = either(plain(ROW_MISTAKES), plain(ONE_TILE_MISTAKES))
+
+
+# --- rows in two tiles
+
+ROWS = [
+    norm("33 = 32 + 1, programs not full", 10, 33, rows=4),
+    norm("LayerNorm of them", 10, 33, rows=4, bias=True, mean=3.0),
+    norm("100 of 64 + 64 lanes, LayerNorm", 5, 100, rows=2, bias=True, mean=-2.0),
+    norm("64 = 32 + 32", 3, 64, rows=1),
+    norm("one element", 3, 1, rows=2),
+    norm("two elements, LayerNorm", 5, 2, rows=4, bias=True),
+    norm("as many rows as columns, LayerNorm", 32, 32, rows=32, bias=True),
+    norm("rows with gaps", 9, 33, rows=2, layout="strided", bias=True),
+    norm("transposed", 13, 21, rows=8, layout="transposed"),
+    norm("tiny numbers", 6, 100, rows=1, scale=1e-3, eps=1e-5),
+    norm("half precision, large", 5, 300, rows=2, dtype="float16", scale=400),
+    norm("bfloat16, three dimensions", 2, 5, 48, rows=4, dtype="bfloat16", bias=True),
+    norm("no rows", 0, 64),
+    norm("a weight too short", 3, 64, w=tensor(63), raises=ValueError),
+]
+
+HIDDEN_ROWS = [
+    norm("three elements", 7, 3, rows=2, bias=True),
+    norm("rows of 17", 70, 17, rows=16),
+    norm("a large mean", 9, 90, rows=4, mean=50, bias=True),
+    norm("rows of 700", 7, 700, rows=1, dtype="bfloat16"),
+    norm("four dimensions", 2, 3, 2, 24, rows=2, layout="strided"),
+    norm("a bias with gaps", 3, 64, b=tensor(64, layout="strided"), raises=ValueError),
+]
+
+
+def rows_each(x, w, b, eps, rows=4):
+    return -(-x.shape[:-1].numel() // rows)
+
+
+def widest(x, w, b, eps, rows=4):
+    """Lanes of the larger tile, all rows of it."""
+    half = max(1 << (x.shape[-1] - 1).bit_length() >> 1, 1)
+    return rows * half
+
+
+def few_lanes(fn):
+    """A row has no more lanes than two tiles need."""
+    for N, enough in ((33, 33), (96, 96), (100, 128), (1, 2)):
+        seen = []
+
+        def note(run, kernel, grid, args, kwargs, seen=seen):
+            seen.append(kwargs.get("BLOCK_A", 0) + kwargs.get("BLOCK_B", 0))
+            return run()
+
+        with hook_launch(note):
+            fn(torch.ones(2, N, device=DEVICE), torch.ones(N, device=DEVICE))
+        assert all(lanes <= enough for lanes in seen), (
+            f"The values are right, but a row of {N} stands in {seen[0]} lanes. The second tile is "
+            f"for what the first leaves over: {enough} lanes in all."
+        )
+
+
+def first_half(N):
+    return max(1 << (N - 1).bit_length() >> 1, 1)
+
+
+def from_sums(change, layer=True):
+    """Mistakes of who takes sums over one tile: change(x, A) gives mean and mean square."""
+
+    def wrong(x, w, b, eps):
+        A = first_half(x.shape[-1])
+        if b is None:
+            return scaled(x, w, torch.zeros_like(w), eps, 0.0, change(x.pow(2), A))
+        mean = change(x, A) if layer else mean_of(x)
+        return scaled(x, w, b, eps, mean, change((x - mean).pow(2), A))
+
+    return wrong
+
+
+def only(first):
+    def change(values, A):
+        part = values[..., :A] if first else values[..., A:]
+        return part.sum(-1, keepdim=True) / values.shape[-1]
+
+    return change
+
+
+def each_by_itself(x, w, b, eps):
+    """Each tile normalised by its own mean and root."""
+    A = first_half(x.shape[-1])
+    cut = (x[..., :A], x[..., A:])
+    parts = [norm_ref(part, torch.ones_like(part), None if b is None else 0.0, eps) for part in cut]
+    y = torch.cat(parts, -1) * w
+    return y if b is None else y + b
+
+
+def second_counts_padding(x, w, b, eps):
+    """Masked lanes of the second tile hold minus the mean."""
+    if b is None:
+        return norm_ref(x, w, b, eps)
+    N = x.shape[-1]
+    A = first_half(N)
+    lanes = A + (1 << (max(N - A, 1) - 1).bit_length()) - N
+    return scaled(x, w, b, eps, mean_of(x), variance_of(x) + lanes / N * mean_of(x).pow(2))
+
+
+ROW_PAIR_MISTAKES = NORMS | {
+    "first-tile-alone": (
+        from_sums(only(True)),
+        "The sums know the first tile alone. A row's sum is that of both tiles.",
+    ),
+    "second-tile-alone": (
+        from_sums(only(False)),
+        "The sums know the second tile alone. A row's sum is that of both tiles.",
+    ),
+    "squares-of-the-first-tile": (
+        from_sums(only(True), layer=False),
+        "The squares are summed over the first tile alone. A row's sum is that of both tiles.",
+    ),
+    "each-tile-by-itself": (
+        each_by_itself,
+        "Each tile is normalised by itself. Mean and root are those of the whole row.",
+    ),
+    "second-tile-padding": (
+        second_counts_padding,
+        "Masked lanes of the second tile are counted: after the subtraction they hold minus the "
+        "mean. Set them to 0 again.",
+    ),
+}
+
+# --- programs that wait for each other
+
+TOGETHER = [
+    norm("4 pieces that fit", 2, 64, piece=16),
+    norm("3 pieces, the last one short", 3, 100, piece=32, mean=1.0),
+    norm("LayerNorm of them", 3, 100, piece=32, mean=2.0, bias=True),
+    norm("a rising row, LayerNorm", 2, 70, piece=16, values="rising", scale=4.0, bias=True),
+    norm("a last piece of 1", 2, 65, piece=16, bias=True, mean=5.0),
+    norm("one piece", 4, 33, piece=64, bias=True),
+    norm("rows with gaps", 3, 70, piece=16, layout="strided", bias=True),
+    norm("tiny numbers", 2, 200, piece=64, scale=1e-3, eps=1e-5),
+    norm("half precision, large", 2, 90, piece=16, dtype="float16", scale=400),
+    norm("bfloat16, three dimensions", 2, 2, 50, piece=16, dtype="bfloat16", bias=True),
+    norm("no rows", 0, 64, piece=16),
+    norm("a bias too long", 3, 64, piece=16, w=tensor(64), b=tensor(65), raises=ValueError),
+]
+
+HIDDEN_TOGETHER = [
+    norm("one element", 1, 1, piece=16),
+    norm("17 pieces", 1, 260, piece=16, bias=True, mean=-3.0),
+    norm("7 rows", 7, 129, piece=32, mean=2.0),
+    norm("a large mean", 2, 300, piece=64, mean=50.0, bias=True),
+    norm("transposed", 5, 40, piece=16, layout="transposed", bias=True),
+]
+
+
+def pieces_of(x, piece):
+    """x [..., N] as [..., pieces, piece], NaN past the end of the row."""
+    short = -x.shape[-1] % piece
+    return torch.nn.functional.pad(x, (0, short), value=float("nan")).unflatten(-1, (-1, piece))
+
+
+def from_pieces(merge):
+    """What comes out if merge(n, mean, m2, N) gives mean and variance; without b, means are 0."""
+
+    def wrong(x, w, b, eps, *, piece=1024):
+        cut = pieces_of(x, piece)
+        n, mean, m2 = parts_of(cut, -1)
+        if b is None:
+            mean, m2 = torch.zeros_like(mean), cut.nan_to_num(0.0).pow(2).sum(-1)
+        mean, variance = merge(n, mean, m2, x.shape[-1])
+        zero = torch.zeros_like(w) if b is None else b
+        return scaled(x, w, zero, eps, mean[..., None], variance[..., None])
+
+    return wrong
+
+
+def weighted(n, mean, N):
+    return (n * mean).sum(-1) / N
+
+
+def between(n, mean, common):
+    return n * (mean - common[..., None]).pow(2)
+
+
+def own_statistics(x, w, b, eps, *, piece=1024):
+    """Each piece normalised by itself."""
+    cut = pieces_of(x, piece)
+    n, mean, m2 = (part[..., None] for part in parts_of(cut, -1))
+    if b is None:
+        mean, m2 = torch.zeros_like(mean), cut.nan_to_num(0.0).pow(2).sum(-1, keepdim=True)
+    y = (cut - mean) * torch.rsqrt(m2 / n + eps)
+    y = y.flatten(-2)[..., : x.shape[-1]] * w
+    return y if b is None else y + b
+
+
+def own_means(x, w, b, eps, *, piece=1024):
+    """y subtracts each piece's own mean; the root is the row's."""
+    if b is None:
+        return norm_ref(x, w, b, eps)
+    cut = pieces_of(x, piece)
+    centred = (cut - parts_of(cut, -1)[1][..., None]).flatten(-2)[..., : x.shape[-1]]
+    return centred * torch.rsqrt(variance_of(x) + eps) * w + b
+
+
+def _first_row(x, w, b, eps):
+    """The sums of row 0 for every row."""
+    first = x.reshape(-1, x.shape[-1])[:1]
+    if b is None:
+        return scaled(x, w, torch.zeros_like(w), eps, 0.0, first.pow(2).mean())
+    return scaled(x, w, b, eps, first.mean(), variance_of(first))
+
+
+TOGETHER_MISTAKES = NORMS | {
+    "nan": (
+        lambda x, w, b, eps: x * torch.nan,
+        "Was something loaded before the others had stored it? First both stores, then the wait, "
+        "then the loads.",
+    ),
+    "m2-of-pieces": (
+        from_pieces(lambda n, mean, m2, N: (weighted(n, mean, N), m2.sum(-1) / N)),
+        "The variance lacks what lies between the pieces: each adds n_s times the squared distance "
+        "of its mean from that of the row.",
+    ),
+    "mean-of-means": (
+        from_pieces(
+            lambda n, mean, m2, N: (
+                mean.mean(-1),
+                (m2 + between(n, mean, mean.mean(-1))).sum(-1) / N,
+            )
+        ),
+        "The pieces' means are averaged. A piece of 1 element weighs less than a full one: n_s.",
+    ),
+    "distance-not-weighted": (
+        from_pieces(
+            lambda n, mean, m2, N: (
+                weighted(n, mean, N),
+                (m2 + (between(n, mean, weighted(n, mean, N)) / n)).sum(-1) / N,
+            )
+        ),
+        "The squared distance of a piece's mean counts once. It counts for n_s elements.",
+    ),
+    "distance-not-squared": (
+        from_pieces(
+            lambda n, mean, m2, N: (
+                weighted(n, mean, N),
+                (m2 + n * (mean - weighted(n, mean, N)[..., None])).sum(-1) / N,
+            )
+        ),
+        "The distance of a piece's mean is not squared.",
+    ),
+    "own-statistics": (
+        own_statistics,
+        "Each piece is normalised by itself. Mean and variance are those of the whole row.",
+    ),
+    "own-means": (
+        own_means,
+        "y subtracts the mean of the piece. Subtract that of the row: x is still there.",
+    ),
+    "first-row": (_first_row, "Every row has the sums of row 0: the places know the row."),
+    "sum-not-divided": (
+        from_pieces(
+            lambda n, mean, m2, N: (
+                weighted(n, mean, N),
+                (m2 + between(n, mean, weighted(n, mean, N))).sum(-1),
+            )
+        ),
+        "The sum of squares is not divided by N.",
+    ),
+    "mean-kept": (
+        lambda x, w, b, eps: norm_ref(x, w, b, eps) if b is None else norm_ref(x, w, None, eps) + b,
+        "The mean is not subtracted where there is a bias.",
+    ),
+}
+
+
+# --- the rules
+
+
+def rms(note, *shape, **how):
+    """A case of a function (x, w, eps)."""
+    made = norm(note, *shape, **how)
+    return dataclasses.replace(
+        made, arguments={k: v for k, v in made.arguments.items() if k != "b"}
+    )
+
+
+RECORD = [
+    rms("short rows", 70, 33),
+    rms("rows that fill no tile", 3, 1500),
+    rms("one long row of tiny numbers", 1, 33_000, scale=1e-3, eps=1e-5),
+    rms("three dimensions", 2, 3, 200, dtype="bfloat16"),
+    rms("rows with gaps", 5, 300, dtype="float16", layout="strided"),
+    rms("no rows", 0, 64),
+    rms("a weight too short", 3, 64, w=tensor(63), raises=ValueError),
+]
+HIDDEN_RECORD = [
+    rms("one element", 1, 1),
+    rms("transposed", 7, 90, layout="transposed"),
+    rms("two long rows", 2, 40_001, dtype="bfloat16"),
+    rms("no long rows", 0, 70_000),
+]
+
+
+def rms_ref(x, w, eps):
+    return norm_ref(x, w, None, eps)
+
+
+# M rows, N elements, multiprocessors: no size of a table, and none near a border.
+SEEN = [
+    (1 << 20, 64, 132),
+    (200_000, 96, 132),
+    (10_000, 700, 108),
+    (40, 2000, 132),
+    (3, 300, 132),
+    (5000, 5120, 132),
+    (16_384, 10_001, 132),
+    (5000, 24_000, 132),
+    (8, 262_144, 132),
+    (3, 1_000_000, 108),
+    (30, 90_000, 132),
+    (5, 200_000, 40),
+    (1000, 131_072, 132),
+    (4000, 50_000, 40),
+    (100, 70_000, 132),
+    (19, 110_000, 132),
+    (2, 70_000, 132),
+    (1 << 20, 1, 132),
+]
+UNSEEN = [
+    (500_000, 17, 108),
+    (70_000, 300, 40),
+    (20, 6000, 132),
+    (3000, 2880, 132),
+    (900, 9000, 108),
+    (800, 30_000, 108),
+    (2, 30_000, 108),
+    (2, 700_001, 132),
+    (17, 100_000, 108),
+    (9, 60_000, 24),
+    (2000, 262_144, 132),
+]
+
+
+def good_plans(norm_plan, sizes):
+    """Raise AssertionError for a plan that cannot run, or that leaves a GPU idle."""
+    for M, N, num_sms in sizes:
+        plan = norm_plan(M, N, num_sms)
+        asked = f"norm_plan({M:,}, {N:,}, {num_sms}) is {plan!r}"
+        named = isinstance(plan, tuple) and plan and plan[0] in ("rows", "together", "loop")
+        assert named and len(plan) == (1 if plan[0] == "loop" else 3), (
+            f"{asked}: it has to be ('rows', rows, num_warps), ('together', piece, num_warps) or "
+            "('loop',)."
+        )
+        way, *how = plan
+        assert all(isinstance(n, int) and n > 0 and n & (n - 1) == 0 for n in how), (
+            f"{asked}: rows, pieces and warps are powers of two."
+        )
+        fits = N <= 16384 or (N <= 32768 and num_sms <= M)
+        together = num_sms >= -(-N // 32768) * M
+        best = "rows" if fits else "together" if together else "loop"
+        assert way == best, f"{asked}. {WHY[best]}"
+        if way != "loop":
+            _fits(asked, M, N, num_sms, way, *how)
+
+
+WHY = {
+    "rows": "The row fits one program, and there are rows enough: nobody has to wait.",
+    "together": "Few long rows leave multiprocessors idle, and their pieces can all run at once.",
+    "loop": "No program holds such a row, and pieces of 32,768 are too many to run at once.",
+}
+
+
+def _fits(asked, M, N, num_sms, way, size, num_warps):
+    lanes = size * (1 << (N - 1).bit_length()) if way == "rows" else size
+    each = lanes / (32 * num_warps)
+    assert num_warps <= 32, f"{asked}: a program has at most 32 warps."
+    assert each <= 64, (
+        f"{asked}: {each:.0f} lanes for a thread find no registers. More warps, or fewer rows."
+    )
+    assert each >= 8 or num_warps <= 4, (
+        f"{asked}: {each:.3g} lanes for a thread. Such large programs load and compute in turn."
+    )
+    if way == "rows":
+        assert size == 1 or lanes <= 8192, f"{asked}: {lanes} lanes. One row would be enough."
+        assert size * N >= 500 or size >= 32, (
+            f"{asked}: {2 * size * N} bytes for a program. Its start takes longer."
+        )
+        return
+    pieces = -(-N // size)
+    assert M * pieces <= num_sms, (
+        f"{asked}: {M * pieces} programs wait for each other, and {num_sms} run at the same time."
+    )
+    assert 3 * M * pieces >= num_sms, (
+        f"{asked}: {M * pieces} programs for {num_sms} multiprocessors. Smaller pieces give work "
+        "to more of them."
+    )
+
+
+def layernorm_too(fn, norm_plan, layernorm_record):
+    """The other record, on few long and many short rows."""
+    for M, N in ((40, 33), (2, 20_000)):
+        x = torch.randn(M, N, generator=torch.Generator().manual_seed(M)) + 3
+        w, b = torch.linspace(-1, 1, N), torch.linspace(2, 3, N)
+        wanted = norm_ref(x.double(), w.double(), b.double(), 1e-3)
+        got = layernorm_record(x.to(DEVICE), w.to(DEVICE), b.to(DEVICE), 1e-3)
+        error = (got.double().cpu() - wanted).abs().max().item()
+        assert error < 1e-4, f"layernorm_record of {M} rows of {N:,} is off by {error:.2g}."
+
+
+def a_program_a_piece(x, w, b, eps, piece=1024):
+    return x.shape[:-1].numel() * -(-x.shape[-1] // piece)
+
+
+CHECKS = {
+    "norm_rows": Check(
+        norm_ref,
+        ROWS,
+        HIDDEN_ROWS,
+        launches=1,
+        programs=rows_each,
+        max_tile=widest,
+        tolerance=rounded_once(terms=1024),
+        mistakes=ROW_PAIR_MISTAKES,
+        also=[few_lanes],
+    ),
+    "norm_together": Check(
+        norm_ref,
+        TOGETHER,
+        HIDDEN_TOGETHER,
+        launches=1,
+        programs=a_program_a_piece if can_launch_cooperatively() else None,
+        tolerance=rounded_once(terms=1024),
+        mistakes=TOGETHER_MISTAKES,
+    ),
+    "rmsnorm_record": Check(
+        rms_ref,
+        RECORD,
+        HIDDEN_RECORD,
+        launches=1,
+        tolerance=rounded_once(terms=4096),
+        mistakes=ROW_MISTAKES,
+        beside=("norm_plan", "layernorm_record"),
+        before=[lambda fn, norm_plan, other: good_plans(norm_plan, SEEN)],
+        also=[layernorm_too],
+        hidden_also=[lambda fn, norm_plan, other: good_plans(norm_plan, UNSEEN)],
+    ),
+}
