@@ -157,9 +157,9 @@ def load_tiles(desc, ring, steps, share):
     batch, head = gl.program_id(2), gl.program_id(1)
     # TODO: put the tile of each step, the last rows first (about 3 lines)
     ### BEGIN SOLUTION
-    for number in range(steps):
-        place = [batch, head // share, (steps - 1 - number) * 128, 0]
-        put(desc, place, ring, number)
+    for step in range(steps):
+        place = [batch, head // share, (steps - 1 - step) * 128, 0]
+        put(desc, place, ring, step)
     ### END SOLUTION
 
 
@@ -265,9 +265,9 @@ def two_products(q, k, v, slots=2):
 # mbarrier.expect(...)
 # tma.async_copy_global_to_shared(desc, place, ..., ...)
 #
-# for number in range(steps):
-#     # [batch, head of k and v, first row, 0]
-#     # put the keys, put the values
+# for step in range(steps):
+#     place = [batch, ..., ..., 0]
+#     # put the tile of this step
 # ```
 #
 # </details>
@@ -375,11 +375,9 @@ def end(GROUP: gl.constexpr, p, l, acc, o_desc, q, v_ring, tile, steps):
 
 
 @gluon.jit
-def attend(
-    GROUP: gl.constexpr, o_desc, q_ring, k_ring, v_ring, tile, steps, L, scale,
-    IS_CAUSAL: gl.constexpr,
-):
+def attend(GROUP: gl.constexpr, o_desc, rings, tile, steps, L, scale, IS_CAUSAL: gl.constexpr):
     """A warp group's job: attention of its 64 queries."""
+    q_ring, k_ring, v_ring = rings
     q = take(q_ring, GROUP)
     p, m, l, acc = begin(GROUP, q, k_ring, tile, steps, L, scale, IS_CAUSAL)
     for number in range(steps - 1):
@@ -401,13 +399,14 @@ def flash_ahead_kernel(
     q_ring = new_ring(q_desc, 2)
     k_ring = new_ring(k_desc, SLOTS)
     v_ring = new_ring(v_desc, SLOTS)
+    rings = (q_ring, k_ring, v_ring)
     tile = gl.num_programs(0) - 1 - gl.program_id(0)
     steps = tile + 1 if IS_CAUSAL else gl.num_programs(0)
     load_queries(q_desc, q_ring, tile)
     gl.warp_specialize(
         [
-            (attend, (0, o_desc, q_ring, k_ring, v_ring, tile, steps, L, scale, IS_CAUSAL)),
-            (attend, (1, o_desc, q_ring, k_ring, v_ring, tile, steps, L, scale, IS_CAUSAL)),
+            (attend, (0, o_desc, rings, tile, steps, L, scale, IS_CAUSAL)),
+            (attend, (1, o_desc, rings, tile, steps, L, scale, IS_CAUSAL)),
             (load_tiles, (k_desc, k_ring, steps, share)),
             (load_tiles, (v_desc, v_ring, steps, share)),
         ],
@@ -476,10 +475,10 @@ check(flash_ahead)
 # %% tags=["answer"] key="flash_gluon"
 @gluon.jit
 def take_turns(
-    GROUP: gl.constexpr, o_desc, q_ring, k_ring, v_ring, baton, tile, steps, L, scale,
-    IS_CAUSAL: gl.constexpr,
+    GROUP: gl.constexpr, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL: gl.constexpr
 ):
     """A warp group's job: attention of its 64 queries; products are ordered in turns."""
+    q_ring, k_ring, v_ring = rings
     q = take(q_ring, GROUP)
     p, m, l, acc = begin(GROUP, q, k_ring, tile, steps, L, scale, IS_CAUSAL)
     for number in range(steps - 1):
@@ -502,6 +501,7 @@ def flash_gluon_kernel(
     q_ring = new_ring(q_desc, 2)
     k_ring = new_ring(k_desc, SLOTS)
     v_ring = new_ring(v_desc, SLOTS)
+    rings = (q_ring, k_ring, v_ring)
     tile = gl.num_programs(0) - 1 - gl.program_id(0)
     steps = tile + 1 if IS_CAUSAL else gl.num_programs(0)
     load_queries(q_desc, q_ring, tile)
@@ -512,8 +512,8 @@ def flash_gluon_kernel(
         mbarrier.init(baton.index(group), count=1)
     gl.warp_specialize(
         [
-            (take_turns, (0, o_desc, q_ring, k_ring, v_ring, baton, tile, steps, L, scale, IS_CAUSAL)),
-            (take_turns, (1, o_desc, q_ring, k_ring, v_ring, baton, tile, steps, L, scale, IS_CAUSAL)),
+            (take_turns, (0, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL)),
+            (take_turns, (1, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL)),
             (load_tiles, (k_desc, k_ring, steps, share)),
             (load_tiles, (v_desc, v_ring, steps, share)),
         ],

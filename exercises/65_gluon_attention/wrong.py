@@ -8,9 +8,9 @@ EXPECT = "    mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
 COPY = "    tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot))\n"
 FULL = "    mbarrier.wait(full.index(number % SLOTS), number // SLOTS % 2)\n"
 RELEASE = "    mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1)\n"
-STEPS = "    for number in range(steps):\n        place = "
-PLACE = "[batch, head // share, (steps - 1 - number) * 128, 0]"
-PUT = "        put(desc, place, ring, number)\n"
+STEPS = "    for step in range(steps):\n        place = "
+PLACE = "[batch, head // share, (steps - 1 - step) * 128, 0]"
+PUT = "        put(desc, place, ring, step)\n"
 EARLY = ("early-read", "unwritten")
 AGAIN = ("overwritten", "too-many-arrivals", "two-writers")
 
@@ -35,7 +35,7 @@ HAND = "        mbarrier.arrive(baton.index(1 - GROUP), count=1)\n"
 SETTLE = "        p, m, l, acc = settle(s, acc, p, m, l, k_ring, v_ring, number, scale)\n"
 BATON = "    baton = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())\n"
 INIT = "    for group in gl.static_range(2):\n        mbarrier.init(baton.index(group), count=1)\n"
-JOB_0 = "            (take_turns, (0, o_desc, q_ring, k_ring, v_ring, baton, tile, steps, L, scale, IS_CAUSAL)),\n"
+JOB_0 = "            (take_turns, (0, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL)),\n"
 JOB_1 = JOB_0.replace("(0,", "(1,")
 LOAD_K = "            (load_tiles, (k_desc, k_ring, steps, share)),\n"
 LOAD_V = "            (load_tiles, (v_desc, v_ring, steps, share)),\n"
@@ -65,19 +65,19 @@ MUTANTS = {
         Mutant("releases_full", ("deadlock", "too-many-arrivals", *EARLY), (RELEASE, RELEASE.replace("empty", "full"))),
         Mutant("releases_for_both", ("deadlock", *AGAIN), (RELEASE, RELEASE.replace("count=1", "count=2"))),
         Mutant("releases_the_next_slot", ("deadlock", *AGAIN), (RELEASE, RELEASE.replace("number %", "(number + 1) %"))),
-        Mutant("from_the_first_tile_on", "property", (PLACE, PLACE.replace("(steps - 1 - number)", "number"))),
-        Mutant("one_tile_too_far", ("wrong-values", "zeros"), (PLACE, PLACE.replace("steps - 1 - number", "steps - number"))),
-        Mutant("tile_for_row", "wrong-values", (PLACE, PLACE.replace("(steps - 1 - number) * 128", "steps - 1 - number"))),
-        Mutant("always_the_same_tile", "wrong-values", (PLACE, PLACE.replace("(steps - 1 - number)", "(steps - 1)"))),
+        Mutant("from_the_first_tile_on", "property", (PLACE, PLACE.replace("(steps - 1 - step)", "step"))),
+        Mutant("one_tile_too_far", ("wrong-values", "zeros"), (PLACE, PLACE.replace("steps - 1 - step", "steps - step"))),
+        Mutant("tile_for_row", "wrong-values", (PLACE, PLACE.replace("(steps - 1 - step) * 128", "steps - 1 - step"))),
+        Mutant("always_the_same_tile", "wrong-values", (PLACE, PLACE.replace("(steps - 1 - step)", "(steps - 1)"))),
         Mutant("tiles_of_64", "wrong-values", (PLACE, PLACE.replace("* 128", "* 64"))),
         Mutant("head_of_the_queries", ("wrong-values", "wrong-tail"), (PLACE, PLACE.replace("head // share", "head"))),
         Mutant("heads_by_remainder", "wrong-values", (PLACE, PLACE.replace("head // share", "head % share"))),
         Mutant("first_batch_always", ("wrong-values", "wrong-tail"), (PLACE, PLACE.replace("batch, head //", "0, head //"))),
         Mutant("one_step_too_few", "deadlock", (STEPS, STEPS.replace("range(steps)", "range(steps - 1)"))),
         Mutant("one_step_too_many", ("unfinished", "deadlock"), (STEPS, STEPS.replace("range(steps)", "range(steps + 1)"))),
-        Mutant("not_numbered", ("deadlock", "phase-twice", *AGAIN), (PUT, PUT.replace("number", "0"))),
-        Mutant("numbered_from_1", ("deadlock", "phase-twice", *EARLY, *AGAIN), (PUT, PUT.replace("number", "number + 1"))),
-        Mutant("numbered_from_the_end", ("deadlock", "phase-twice", *EARLY, *AGAIN), (PUT, PUT.replace("number", "steps - 1 - number"))),
+        Mutant("not_numbered", ("deadlock", "phase-twice", *AGAIN), (PUT, PUT.replace("step", "0"))),
+        Mutant("numbered_from_1", ("deadlock", "phase-twice", *EARLY, *AGAIN), (PUT, PUT.replace("step", "step + 1"))),
+        Mutant("numbered_from_the_end", ("deadlock", "phase-twice", *EARLY, *AGAIN), (PUT, PUT.replace("step", "steps - 1 - step"))),
         Mutant("nothing_is_loaded", "deadlock", (PUT, "        pass\n")),
         Mutant("by_torch", ("torch-compute", "no-kernel-launched"), replace="def two_products(q, k, v, slots=2):\n    if q.dtype not in (torch.float16, torch.bfloat16) or q.shape[1] % k.shape[1] or q.shape[3] not in (16, 32, 64, 128):\n        raise ValueError('q')\n    return q @ (k.transpose(-2, -1) @ v).repeat_interleave(q.shape[1] // k.shape[1], dim=1)\n"),
     ],
@@ -98,7 +98,7 @@ MUTANTS = {
         Mutant("values_of_the_next_tile", ("deadlock", *EARLY, *AGAIN), (TAKE_V, TAKE_V.replace("number", "number + 1"))),
         Mutant("values_from_the_ring_of_keys", (*EARLY, *AGAIN, "phase-twice", "deadlock", "wrong-values"), (TAKE_V, TAKE_V.replace("v_ring", "k_ring"))),
         Mutant("keys_from_the_ring_of_values", (*EARLY, *AGAIN, "phase-twice", "deadlock", "wrong-values"), (TAKE_K, TAKE_K.replace("k_ring", "v_ring"))),
-        Mutant("keys_not_transposed", ("raised", "does-not-compile"), (SCORES, SCORES.replace("k.permute((1, 0))", "k"))),
+        Mutant("keys_not_transposed", ("size", "raised", "does-not-compile"), (SCORES, SCORES.replace("k.permute((1, 0))", "k"))),
         Mutant("output_not_added", "wrong-values", (OUTPUT, OUTPUT.replace("is_async", "use_acc=False, is_async"))),
         Mutant("scores_at_once", "property", (SCORES, SCORES.replace(", is_async=True", ""))),
         Mutant("output_at_once", ("property", "operand", "raised"), (OUTPUT, OUTPUT.replace(", is_async=True", ""))),
@@ -151,7 +151,7 @@ MUTANTS = {
         Mutant("keys_loaded_twice", ("two-writers", "overwritten", "too-many-arrivals", "deadlock"), (LOAD_V, LOAD_K)),
         Mutant("keys_into_the_ring_of_values", ("wrong-values", "two-writers", "overwritten", "too-many-arrivals", "deadlock"), (LOAD_K, LOAD_K.replace("k_ring", "v_ring"))),
         Mutant("values_for_keys", ("wrong-values", "wrong-tail"), (LOAD_K + LOAD_V, LOAD_K.replace("k_desc", "v_desc") + LOAD_V.replace("v_desc", "k_desc"))),
-        Mutant("rings_swapped_in_one_group", ("wrong-values", "wrong-tail", "early-read", "overwritten", "deadlock", "too-many-arrivals", "phase-twice"), (JOB_1, JOB_1.replace("k_ring, v_ring", "v_ring, k_ring"))),
+        Mutant("rings_swapped_in_one_group", ("wrong-values", "wrong-tail", "early-read", "overwritten", "deadlock", "too-many-arrivals", "phase-twice"), (JOB_1, JOB_1.replace("rings", "(q_ring, v_ring, k_ring)"))),
         Mutant("rings_swapped_for_the_loaders", ("wrong-values", "wrong-tail"), (LOAD_K + LOAD_V, LOAD_K.replace("k_ring", "v_ring") + LOAD_V.replace("v_ring", "k_ring"))),
         Mutant("a_step_too_few_of_values", "deadlock", (LOAD_V, LOAD_V.replace("steps", "steps - 1"))),
         Mutant("without_turns_as_task_2", "property", (JOB_0, JOB_0.replace("take_turns", "attend").replace("baton, ", "")), (JOB_1, JOB_1.replace("take_turns", "attend").replace("baton, ", ""))),
@@ -163,7 +163,7 @@ VARIANTS = {
         Variant("expects_after_the_order", (EXPECT + COPY, COPY + EXPECT)),
         Variant("phase_by_difference", (EMPTY, EMPTY.replace("phase ^ 1", "1 - phase"))),
         Variant("barriers_kept", (EXPECT + COPY, "    arrived = full.index(slot)\n" + (EXPECT + COPY).replace("full.index(slot)", "arrived"))),
-        Variant("walks_down", (STEPS + PLACE, "    for number in range(steps):\n        row = steps * 128 - (number + 1) * 128\n        place = [batch, head // share, row, 0]")),
+        Variant("walks_down", (STEPS + PLACE, "    for step in range(steps):\n        row = steps * 128 - (step + 1) * 128\n        place = [batch, head // share, row, 0]")),
         Variant("number_counts_down", (STEPS + PLACE + "\n" + PUT, "    for tile in range(steps - 1, -1, -1):\n        put(desc, [batch, head // share, tile * 128, 0], ring, steps - 1 - tile)\n")),
     ],
     "flash_ahead": [
