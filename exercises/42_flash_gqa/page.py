@@ -292,8 +292,7 @@ check(flash_two_phases)
 #
 # **Strides.** A layer computes q as (B, L, H × D) and looks at it as `x.view(B, L, H,
 # D).transpose(1, 2)`: shape (B, H, L, D), but the heads of one token lie side by side. A kernel
-# that uses the strides of each tensor copies nothing. `attend` has them. As constants they
-# cost nothing.
+# that uses the strides of each tensor copies nothing. As constants they cost nothing.
 #
 # **Heads of any size.** A tile has a power of two of columns. Heads of 80 get tiles of 128 columns,
 # `BLOCK_D`, and masked lanes hold 0: they add nothing to the product of q and k, and the columns of
