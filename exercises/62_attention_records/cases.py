@@ -11,19 +11,21 @@ from tritonbook.seeing.compiled import compile_gate
 
 from ..shared.attention import (
     Tile,
-    all_scores,
     attention_ref,
+    careless_softmax_of,
     close_enough,
     growing,
     hill,
+    in_visited_tiles,
     kernel_mistakes,
     keys_seen,
-    other_arguments,
     scale_of,
+    scores_ref,
     softmax_of,
+    walk,
     without,
 )
-from .page import chosen, column_parts_ref, which_tile_ref
+from .page import chosen, column_parts, which_tile_ref
 
 START = -1e38  # of m
 NEVER = float("-inf")
@@ -124,75 +126,100 @@ HIDDEN_ORDERS = [
     *order_case("one head", 8, 1, 1, 0, 7),
 ]
 
-# --- column_parts
+# --- take_columns
 
 
-def parts_with(rest=None, way=None):
-    """The parts with one thing done otherwise. rest: of (D, half). way: of (whole, half, rest)."""
+def columns_ref(x, first, width):
+    """Columns first to first + width - 1 of x, zeros past its last one."""
+    return torch.nn.functional.pad(x, (0, max(0, first + width - x.shape[-1])))[
+        ..., first : first + width
+    ]
 
-    def wrong(D):
-        whole = max(16, _power(D))
-        half = whole // 2
-        left = (rest or (lambda D, half: max(16, _power(D - half))))(D, half)
-        pick = way or (
-            lambda whole, half, left: (half, left) if half + left < whole else (whole, 0)
-        )
-        return pick(whole, half, left)
+
+def heads_swapped(x):
+    """What a descriptor finds at [head, batch]: zeros where there is no such one."""
+    B, HK = x.shape[:2]
+    found = torch.zeros_like(x)
+    both = min(B, HK)
+    found[:both, :both] = x[:both, :both].transpose(0, 1)
+    return found
+
+
+def of_tensor(change):
+    return lambda x, first, width: columns_ref(change(x), first, width)
+
+
+def in_tiles_of_32(change):
+    """Every tile of 32 rows made by change(x, start)."""
+
+    def wrong(x, first, width):
+        starts = range(0, x.shape[2], 32)
+        parts = [change(x, start)[:, :, : x.shape[2] - start] for start in starts]
+        return columns_ref(torch.cat(parts, dim=2) if parts else x, first, width)
 
     return wrong
 
 
-def _power(number):
-    return 1 << max(0, number - 1).bit_length()
-
-
-PARTS_MISTAKES = {
-    "always-padded": (
-        parts_with(way=lambda whole, half, left: (whole, 0)),
-        "Every head is padded to one power of two. Heads of 96 fit in 64 + 32 columns.",
+COLUMN_MISTAKES = {
+    "first-columns-always": (
+        lambda x, first, width: columns_ref(x, 0, width),
+        "The columns begin at 0 whatever FIRST is.",
     ),
-    "always-two": (
-        parts_with(way=lambda whole, half, left: (half, left)),
-        "Two tiles where one is as narrow: 64 columns are one tile of 64, not 32 + 32.",
+    "first-rows-always": (
+        in_tiles_of_32(lambda x, start: columns_ref(x, 0, x.shape[-1])[:, :, :32]),
+        "Every tile holds the first rows. Its rows begin at `start`.",
     ),
-    "two-where-as-wide": (
-        parts_with(
-            way=lambda whole, half, left: (half, left) if half + left <= whole else (whole, 0)
-        ),
-        "Two tiles that are as wide as one: one needs fewer products. Only where it is less.",
+    "heads-and-batches-swapped": (
+        of_tensor(lambda x: heads_swapped(x)),
+        "A descriptor's indices follow the tensor's dimensions: batch, head, row, column. Here "
+        "batch and head are swapped.",
     ),
-    "rest-no-power": (
-        parts_with(rest=lambda D, half: max(16, D - half)),
-        "The rest is not rounded up: a tile's width is a power of two.",
+    "first-batch-only": (
+        of_tensor(lambda x: x[:1].expand_as(x)),
+        "All batches hold the first one's numbers.",
     ),
-    "rest-too-narrow": (
-        parts_with(rest=lambda D, half: _power(D - half)),
-        "The rest is narrower than 16 columns: tensor cores take 16 at least.",
+    "first-head-only": (
+        of_tensor(lambda x: x[:, :1].expand_as(x)),
+        "All heads of a batch hold the first one's numbers.",
     ),
-    "whole-too-narrow": (
-        lambda D: (_power(D), 0) if D < 9 else column_parts_ref(D),
-        "A head of a few columns gets a tile of fewer than 16.",
-    ),
-    "narrow-first": (
-        lambda D: tuple(sorted(column_parts_ref(D))),
-        "The wide tile comes first: (64, 32) for heads of 96.",
-    ),
-    "half-twice": (
-        parts_with(way=lambda whole, half, left: (half, half)),
-        "Two halves are as wide as the whole. The second tile holds the rest alone.",
-    ),
-    "whole-and-rest": (
-        parts_with(
-            way=lambda whole, half, left: (whole, left) if half + left < whole else (whole, 0)
-        ),
-        "The first of two tiles is the next power of two *below* D.",
+    "one-head-for-all": (
+        of_tensor(lambda x: x[:1, :1].expand_as(x)),
+        "All heads hold the numbers of head 0 of batch 0.",
     ),
 }
 
-PARTS = [
-    case(f"heads of {D}", D=D) for D in (64, 96, 80, 128, 72, 40, 16, 8, 24, 112, 65, 256, 160, 200)
+
+def columns_case(note, B, H, L, D, first, width, **more):
+    layout = more.pop("layout", "contiguous")
+    return case(note, x=tensor(B, H, L, D, layout=layout), first=first, width=width, **more)
+
+
+COLUMNS = [
+    columns_case("by addresses: float32, three tiles", 2, 3, 70, 32, 0, 32),
+    columns_case("described: half precision", 2, 3, 70, 32, 0, 32, dtype="float16"),
+    columns_case("columns from 32, 8 of them there", 1, 2, 40, 40, 32, 16),
+    columns_case("described, 8 columns there", 1, 2, 40, 40, 32, 16, dtype="bfloat16"),
+    columns_case("heads of 96: the last 32", 1, 2, 33, 96, 64, 32, dtype="float16"),
+    columns_case("rows with gaps", 1, 2, 40, 24, 0, 32, layout="strided"),
+    columns_case("columns first in memory", 2, 2, 35, 40, 16, 32, layout="transposed"),
 ]
-HIDDEN_PARTS = [case(f"heads of {D}", D=D) for D in (1, 17, 32, 48, 33, 81, 97, 100, 144, 192, 255)]
+HIDDEN_COLUMNS = [
+    columns_case("heads of 72", 1, 3, 65, 72, 64, 16, dtype="float16"),
+    columns_case("one row", 3, 1, 1, 16, 0, 16),
+    columns_case(
+        "rows with gaps, half precision", 1, 2, 20, 80, 64, 16, layout="strided", dtype="float16"
+    ),  # fmt: skip
+]
+
+
+def compiles_as_a_descriptor(fn):
+    """An assertion: only an H100's compiler sees the descriptor."""
+    of = COLUMNS[4]
+    found = compile_gate(fn, arguments(of), of.options, arch=90)
+    assert found.ok is not False, (
+        f"For an H100 it does not compile: {found.message} Does the second way stand under `else:`?"
+    )
+
 
 # --- flash_gqa_record
 
@@ -206,30 +233,48 @@ def attention_case(note, B, H, HK, Lq, Lk, D, causal=True, scale=None, **more):
     return case(note, q=q, k=k, v=v, causal=causal, scale=scale, **more)
 
 
+OF_96 = attention_case("heads of 96: 64 and 32 columns", 2, 2, 2, 70, 200, 96, dtype="float16")
 CASES = [
-    attention_case("every key seen, float32", 1, 2, 2, 40, 75, 32, causal=False),
+    attention_case("12 queries at the end of 80 keys", 1, 2, 2, 12, 80, 32),
+    attention_case("scores that grow", 1, 1, 1, 40, 100, 40, False, keys={"values": growing(90.0)}),
     attention_case("causal, float32", 1, 2, 2, 40, 75, 32),
     attention_case("half precision: described", 2, 2, 2, 70, 300, 32, dtype="float16"),
-    attention_case("heads of 96: 64 and 32 columns", 2, 2, 2, 70, 200, 96, dtype="float16"),
+    OF_96,
     attention_case("heads of 40, float32", 1, 2, 1, 20, 70, 40),
     attention_case("heads of 80, bfloat16", 1, 4, 2, 20, 150, 80, False, dtype="bfloat16"),
-    attention_case("scores that grow", 1, 1, 1, 40, 100, 40, False, keys={"values": growing(90.0)}),
     attention_case(
         "scores that grow, half precision",
-        1, 2, 1, 40, 300, 72, False,
+        1,
+        2,
+        1,
+        40,
+        300,
+        72,
+        False,
         keys={"values": growing(20.0)},
         dtype="float16",
     ),  # fmt: skip
     attention_case(
         "large scores, the largest in the middle",
-        1, 2, 1, 40, 60, 48, False,
+        1,
+        2,
+        1,
+        40,
+        60,
+        48,
+        False,
         keys={"values": hill(120.0)},
     ),  # fmt: skip
     attention_case("more queries than keys", 1, 2, 1, 20, 9, 24),
     attention_case("memory with gaps", 1, 4, 2, 20, 33, 40, layouts=("strided",) * 3),
     attention_case(
         "k and v by columns, half precision",
-        1, 4, 2, 12, 150, 96,
+        1,
+        4,
+        2,
+        12,
+        150,
+        96,
         layouts=("transposed",) * 3,
         dtype="float16",
     ),  # fmt: skip
@@ -244,8 +289,17 @@ HIDDEN_CASES = [
     attention_case("heads of 112", 2, 4, 2, 65, 140, 112, dtype="float16"),
     attention_case("heads of 144", 2, 2, 2, 65, 140, 144, False, dtype="float16"),
     attention_case("one token of a text", 1, 8, 2, 1, 200, 80, dtype="float16"),
-    attention_case("large scores, bfloat16", 1, 2, 1, 70, 200, 96, dtype="bfloat16",
-                   keys={"values": hill(30.0)}),  # fmt: skip
+    attention_case(
+        "large scores, bfloat16",
+        1,
+        2,
+        1,
+        70,
+        200,
+        96,
+        dtype="bfloat16",
+        keys={"values": hill(30.0)},
+    ),  # fmt: skip
     attention_case(
         "other orders", 2, 2, 1, 9, 33, 40, layouts=("transposed", "strided", "expanded")
     ),
@@ -255,40 +309,29 @@ HIDDEN_CASES = [
 # --- mistakes of tiles and parts
 
 
-def columns(scores=None, values=None):
-    """Attention where the second part of the head goes otherwise.
-
-    scores: of (q, k) of both parts, ((q1, q2), (k1, k2)), to the bare scores. values: of (v, D1,
-    tile, s) to what is weighted, or to the whole result.
-    """
+def with_scores(scores):
+    """Attention with other scores: `scores` of the two parts of q and of k, bare."""
 
     def wrong(q, k, v, causal=False, scale=None):
-        D1, D2 = column_parts_ref(q.shape[-1])
+        D1, D2 = column_parts(q.shape[-1])
         if not D2:
             return attention_ref(q, k, v, causal, scale)
         q1, q2 = q[..., :D1], q[..., D1:]
         shared = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
         k1, k2 = shared[..., :D1], shared[..., D1:]
-        s = all_scores(q, k, scale)
-        if scores:
-            s = scores(q1, q2, k1, k2) * scale_of(q, scale)
+        s = scores(q1, q2, k1, k2) * scale_of(q, scale)
         seen = torch.arange(k.shape[2]) < keys_seen(q, k, causal)[:, None]
         s = s.masked_fill(~seen, NEVER)
-        return softmax_of(s, values(v, D1) if values else v)
+        return softmax_of(s, v)
 
     return wrong
-
-
-def first_columns_again(x, width):
-    """The first columns of x as a tile of the rest, cut or padded to `width`."""
-    return torch.nn.functional.pad(x[..., :width], (0, max(0, width - x.shape[-1])))
 
 
 def rest_by(formula):
     """The result with the columns of the second part from a formula."""
 
     def wrong(q, k, v, causal=False, scale=None):
-        D1, D2 = column_parts_ref(q.shape[-1])
+        D1, D2 = column_parts(q.shape[-1])
         o, lse = attention_ref(q, k, v, causal, scale)
         if D2:
             o = torch.cat([o[..., :D1], formula(q, k, v, causal, scale)[0][..., D1:]], dim=-1)
@@ -301,24 +344,29 @@ def zeros(q, k, v, causal, scale):
     return torch.zeros_like(q), None
 
 
-def heads_swapped(x):
-    """What a descriptor finds at [head, batch]: zeros where there is no such one."""
-    B, HK = x.shape[:2]
-    found = torch.zeros_like(x)
-    both = min(B, HK)
-    found[:both, :both] = x[:both, :both].transpose(0, 1)
-    return found
+def upside_down(tile):
+    """In masked tiles a row sees the keys from its limit on."""
+
+    def wrong(q, k, v, causal=False, scale=None):
+        full = walk(q, k, causal, tile).full
+
+        def score(s, keys, seen):
+            return s.masked_fill((keys >= full) & (keys < seen), NEVER)
+
+        return in_visited_tiles(tile, score)(q, k, v, causal, scale)
+
+    return wrong
 
 
 def part_mistakes(tile):
     return {
         "rest-not-in-scores": (
-            columns(scores=lambda q1, q2, k1, k2: q1 @ k1.mT),
+            with_scores(lambda q1, q2, k1, k2: q1 @ k1.mT),
             "The scores know the first D1 columns of the heads alone. Where D2 > 0, q_rest and "
             "k_rest add to them.",
         ),
         "rest-alone-in-scores": (
-            columns(scores=lambda q1, q2, k1, k2: q2 @ k2.mT),
+            with_scores(lambda q1, q2, k1, k2: q2 @ k2.mT),
             "The scores know the last columns of the heads alone: the second product takes the "
             "place of the first. Add to it.",
         ),
@@ -328,7 +376,7 @@ def part_mistakes(tile):
         ),
         "rest-not-rescaled": (
             rest_by(without("acc", tile.N)),
-            "The first D1 columns of o are right. acc_rest is not multiplied by alpha when m grows.",
+            "The first D1 columns of o are right. acc_rest is not rescaled by alpha when m grows.",
         ),
         "rest-starts-again": (
             rest_by(without("new acc", tile.N)),
@@ -338,32 +386,19 @@ def part_mistakes(tile):
             rest_by(without("acc twice", tile.N)),
             "The first D1 columns of o are right. The old acc_rest is added twice (`+=`).",
         ),
-        "first-columns-again": (
-            columns(
-                scores=lambda q1, q2, k1, k2: (
-                    q1 @ k1.mT + q2 @ first_columns_again(k1, q2.shape[-1]).mT
-                ),
-                values=lambda v, D1: torch.cat(
-                    [v[..., :D1], v[..., : v.shape[-1] - D1]], dim=-1
-                ),
-            ),
-            "The second tile of K and of V holds the head's first columns again: its columns begin "
-            "at FIRST.",
+        "rest-not-divided": (
+            rest_by(without("division", tile.N)),
+            "The first D1 columns of o are right. The others are not divided by the sum l.",
         ),
-        "heads-and-batches-swapped": (
-            other_arguments(
-                lambda q, k, v, causal: (q, heads_swapped(k), heads_swapped(v), causal)
+        "nothing-seen-is-nan": (
+            lambda q, k, v, causal=False, scale=None: (
+                careless_softmax_of(scores_ref(q, k, causal, scale), v)[0],
+                attention_ref(q, k, v, causal, scale)[1],
             ),
-            "A descriptor's indices follow the tensor's dimensions: batch, head, row, column. Here "
-            "batch and head are swapped.",
+            "A row that sees no key has l_i = 0, and 0 / 0 is NaN: divide by l_safe.",
         ),
         "limit-upside-down": (
-            lambda q, k, v, causal=False, scale=None: softmax_of(
-                all_scores(q, k, scale).masked_fill(
-                    torch.arange(k.shape[2]) < keys_seen(q, k, causal)[:, None], NEVER
-                ),
-                v,
-            ),
+            upside_down(tile),
             "The comparison with limit is upside down: a row sees the keys below its limit.",
         ),
         "maximum-scaled-in-p": (
@@ -403,12 +438,8 @@ MISTAKES = {
 
 def compiles_for_an_h100(fn):
     """An assertion: arguments that only an H100 gets as descriptors, and two branches."""
-    of = CASES[3]
-    found = compile_gate(fn, arguments(of), of.options, arch=90)
-    assert found.ok is not False, (
-        f"For an H100 it does not compile: {found.message} In load_tile, does the second way stand "
-        "under `else:`?"
-    )
+    found = compile_gate(fn, arguments(OF_96), OF_96.options, arch=90)
+    assert found.ok is not False, f"For an H100 it does not compile: {found.message}"
 
 
 def full_tiles_have_no_mask(fn):
@@ -436,8 +467,13 @@ CHECKS = {
     "which_tile": Check(
         which_tile_ref, ORDERS, HIDDEN_ORDERS, triton=False, mistakes=ORDER_MISTAKES
     ),
-    "column_parts": Check(
-        column_parts_ref, PARTS, HIDDEN_PARTS, triton=False, mistakes=PARTS_MISTAKES
+    "take_columns": Check(
+        columns_ref,
+        COLUMNS,
+        HIDDEN_COLUMNS,
+        launches=1,
+        mistakes=COLUMN_MISTAKES,
+        also=[compiles_as_a_descriptor] * (triton_version() >= (3, 6)),
     ),
     "flash_gqa_record": Check(
         attention_ref,
@@ -447,7 +483,6 @@ CHECKS = {
         tolerance=close_enough,
         mistakes=MISTAKES,
         no_tf32=True,
-        also=[full_tiles_have_no_mask]
-        + [compiles_for_an_h100] * (triton_version() >= (3, 6)),
+        also=[full_tiles_have_no_mask] + [compiles_for_an_h100] * (triton_version() >= (3, 6)),
     ),
 }

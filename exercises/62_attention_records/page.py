@@ -24,8 +24,8 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# `flash_gqa` of page 42 takes what any model hands over. It reaches two thirds of cuDNN, NVIDIA's
-# own attention. Where is the last third? Ask the compiler what it made for an H100:
+# `flash_gqa` of page 42 takes what any model hands over, and reaches two thirds of cuDNN, NVIDIA's own
+# attention. Where is the last third? Ask the compiler what it makes of it for an H100:
 
 # %%
 flash_gqa = mine("flash_gqa", quiet=True)
@@ -34,34 +34,33 @@ facts(flash_gqa, q, k, v, True, arch=90)
 
 # %% [markdown]
 # Read the line *occupancy*: **one** program on a multiprocessor. Its warps work alike. They multiply
-# together, and in the time of the softmax the tensor cores have nothing to do.
+# together, and while they compute a softmax together, the tensor cores have nothing to do.
 
 # %%
 draw = pictures("attention_records")
 draw.draw_residents(programs=1, tiles=3)
 
 # %% [markdown]
-# With three programs on a multiprocessor, one multiplies while another computes exponentials. Nobody
-# has to plan it: whoever is ready goes on.
+# With three programs, one multiplies while another computes exponentials. Nobody plans it: whoever
+# is ready goes on.
 
 # %%
 draw.draw_residents(programs=3, tiles=3)
 
 # %% [markdown]
-# This page takes four steps, each measured against the one before: more programs, a better order,
-# heads of any size, short texts.
+# You take four steps, each measured against the one before: more programs, a better order, heads of
+# any size, short texts.
 #
 # ## Step 1. Three programs
 #
-# A multiprocessor has 65,536 registers. Three programs of 4 warps, 128 threads each, may take 170
-# registers a thread. The accumulator of 64 queries and 128 columns takes 64 of them, 64 × 128 scores
-# another 64. What about the rest? In `flash_gqa` it holds **addresses**: one for each 16 bytes that a
-# thread loads.
+# A multiprocessor has 65,536 registers. Three programs of 128 threads may have 170 a thread. For
+# heads of 128 and tiles of 64 queries and 128 keys, `acc` takes 64 of them, the scores another 64.
+# Much of the rest are **addresses** in `flash_gqa`: one for each 16 bytes that a thread loads.
 #
-# Since Hopper, GPUs have a *copy engine*. It is told once what a tensor looks like, by a
-# **descriptor**: address, shape, strides, and the shape of a tile. Then one thread orders a whole
-# tile by its first indices. No addresses, no masks: what lies outside arrives as zero. Here is one,
-# for tiles of 4 × 8:
+# From Hopper on, GPUs have a *copy engine*. A **descriptor** tells it once what a tensor looks like:
+# address, shape, strides, and the shape of a tile. Then *one* thread orders a whole tile by the
+# indices of its corner. No addresses, no masks: what lies outside arrives as zero. Here for tiles
+# of 4 × 8 numbers, from row 6 and column 6 of 8:
 
 # %% tags=["reference"]
 from tritonbook import target_arch
@@ -70,7 +69,7 @@ from tritonbook.descriptors import can_describe, describe
 # %%
 @triton.jit
 def corner_kernel(x_ptr, y_ptr, first):
-    """y = the 4 x 8 numbers of x from row and column `first` on; x_ptr is a descriptor.
+    """y = 4 x 8 numbers of x from row and column `first` on; x_ptr is a descriptor.
 
     One program.
     """
@@ -83,62 +82,162 @@ x = torch.arange(64.0, device=DEVICE).view(1, 8, 8).to(torch.float16)
 y = torch.empty(4, 8, device=DEVICE)
 if can_describe(x):
     corner_kernel[(1,)](describe(x, [1, 4, 8]), y, 6)
-    print(y)
+y
 
 # %% [markdown]
-# The tile has as many dimensions as the tensor, so `reshape` drops the 1. The engine wants numbers of
-# 2 bytes, side by side in the last dimension, and strides that are multiples of 16 bytes. `can_describe`
-# says whether it takes a tensor; everything else comes through addresses, as before.
+# A tile has as many dimensions as its tensor; `reshape` drops those of 1. The engine wants numbers of
+# 2 bytes, side by side in the last dimension, and other strides of whole 16 bytes. `can_describe` says
+# whether it takes a tensor. All others come through addresses, as before.
 #
-# `maxnreg=168` tells the compiler how many registers a thread may have. Now the table: `flash_gqa`,
-# then the kernel that you will write in task 3, in tiles of `flash_gqa`'s size and in smaller ones.
+# ## Task 1. A tile
+#
+# Write `load_tile`, about 8 lines: BLOCK_N rows from `start`, WIDTH columns from FIRST. With DESCRIBED
+# the indices are batch, head, row, column. Otherwise it takes addresses and a mask: rows below L, columns
+# below D. The compiler reads both ways, so the second needs an `else:`. `take_columns` is given, to try it.
+
+# %% tags=["answer"] key="take_columns"
+@triton.jit
+def load_tile(
+    x_ptr, b, h, start, L, stride_xn, stride_xd,
+    FIRST: tl.constexpr, WIDTH: tl.constexpr, D: tl.constexpr, BLOCK_N: tl.constexpr,
+    DESCRIBED: tl.constexpr,
+):
+    """[BLOCK_N, WIDTH] of head (b, h): rows from `start`, columns from FIRST; zeros outside.
+
+    x_ptr: with DESCRIBED a descriptor of all (B, H, L, D), else where the head begins.
+    """
+    # TODO: with DESCRIBED a load and a reshape; else offsets, mask, load (about 8 lines)
+    ### BEGIN SOLUTION
+    if DESCRIBED:
+        return x_ptr.load([b, h, start, FIRST]).reshape(BLOCK_N, WIDTH)
+    else:
+        offs_n = tl.arange(0, BLOCK_N)[:, None]
+        offs_d = FIRST + tl.arange(0, WIDTH)[None, :]
+        x_ptr += start.to(tl.int64) * stride_xn
+        mask = (start + offs_n < L) & (offs_d < D)
+        return tl.load(x_ptr + (offs_n * stride_xn + offs_d * stride_xd), mask=mask, other=0.0)
+    ### END SOLUTION
+
+
+@triton.jit
+def take_columns_kernel(
+    x_ptr, y_ptr, H, L, stride_xb, stride_xh, stride_xn, stride_xd,
+    FIRST: tl.constexpr, WIDTH: tl.constexpr, D: tl.constexpr, BLOCK_N: tl.constexpr,
+    DESCRIBED: tl.constexpr,
+):
+    """y = the columns FIRST to FIRST + WIDTH - 1 of x.
+
+    One program = BLOCK_N rows of one head.
+    """
+    start, bh = tl.program_id(0) * BLOCK_N, tl.program_id(1)
+    b, h = bh // H, bh % H
+    if not DESCRIBED:
+        x_ptr += b.to(tl.int64) * stride_xb + h.to(tl.int64) * stride_xh
+    tile = load_tile(
+        x_ptr, b, h, start, L, stride_xn, stride_xd, FIRST, WIDTH, D, BLOCK_N, DESCRIBED
+    )
+    offs_n = start + tl.arange(0, BLOCK_N)[:, None]
+    y_rows = y_ptr + (bh.to(tl.int64) * L + offs_n) * WIDTH
+    tl.store(y_rows + tl.arange(0, WIDTH)[None, :], tile, mask=offs_n < L)
+
+
+def take_columns(x, first, width):
+    """Columns `first` to `first + width - 1` of x (B, H, L, D), zeros past D; width: 16, 32, 64 ..."""
+    B, H, L, D = x.shape
+    y = x.new_empty(B, H, L, width)
+    described = can_describe(x)
+    take_columns_kernel[(triton.cdiv(L, 32), B * H)](
+        describe(x, [1, 1, 32, width]) if described else x, y, H, L, *x.stride(),
+        FIRST=first, WIDTH=width, D=D, BLOCK_N=32, DESCRIBED=described,
+    )  # fmt: skip
+    return y
+
+# %% [markdown] tags=["hint"] key="take_columns"
+# #### Hints for take_columns
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# A descriptor's tile has four dimensions here. Which two of its sizes are 1?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `corner_kernel` has the first way. In the second, move the pointer by
+# `start.to(tl.int64) * stride_xn` first: the rest of the offsets is the same in each step of a walk,
+# and the compiler computes it once.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# if DESCRIBED:
+#     return ...
+# else:
+#     offs_n, offs_d = ...  # a column of rows, a row of columns
+#     x_ptr += ...
+#     mask = ...  # of the tensor's rows and columns
+#     return tl.load(...)
+# ```
+#
+# </details>
+
+# %% tags=["check"] key="take_columns" points=3
+check(take_columns)
+
+# %% [markdown]
+# What does it bring? The table compares `flash_gqa` with the kernel that you write in task 3: first with
+# the same tiles, then with small ones. `maxnreg=168` tells the compiler how many registers a thread
+# may have.
 
 # %%
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 record = mine("flash_gqa", record=True, quiet=True)
-HALF = torch.float16 if DEVICE == "cuda" else torch.float32
+large = dict(BLOCK_M=128, BLOCK_N=64, num_warps=8, num_stages=3)
+small = dict(BLOCK_M=64, BLOCK_N=128, num_warps=4, num_stages=1, maxnreg=168)
 
 
-def inputs(B, H, L, D, HK=None, dtype=HALF):
-    """q, k and v, small ones without a GPU."""
+def heads(B, H, L, D, HK=None):
+    """q, k and v in half precision; small float32 ones without a GPU."""
     B, H, L = (B, H, L) if DEVICE == "cuda" else (1, 2, 64)
+    dtype = torch.float16 if DEVICE == "cuda" else torch.float32
     return [torch.randn(B, n, L, D, device=DEVICE, dtype=dtype) for n in (H, HK or H, HK or H)]
 
 
-def native(backend, q, k, v, causal=True):
-    def run():
-        with sdpa_kernel(backend):
-            return scaled_dot_product_attention(q, k, v, is_causal=causal)
-
-    return run
+def cudnn(q, k, v):
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION if DEVICE == "cuda" else SDPBackend.MATH):
+        return scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
 B, H, L, D = 2, 32, 4096, 128
-given = inputs(B, H, L, D)
-record_steps = bench(
+given = heads(B, H, L, D)
+bench(
     {
         "flash_gqa": lambda: flash_gqa(*given, True),
+        "descriptors, tiles of 128 x 64": lambda: record(*given, True, tile=large),
+        "three programs, 64 x 128": lambda: record(*given, True, tile=small),
+        "cuDNN": lambda: cudnn(*given),
     },
+    flops=2 * B * H * L * L * D,
+    baseline="flash_gqa",
+    title="Causal attention, 2 x 32 x 4096 x 128, float16",
     stored="record_attention_programs",
 )
 
+# %% [markdown]
+# READ1
+#
+# ## Step 2. The order
+#
+# Programs start in the order of their numbers, 396 at a time on an H100. Who should run together?
+#
+# - **Heads that fit in the cache.** Each program of a head reads its K and V from the beginning. An H100's
+#   L2 cache holds 50 MB. K and V of one head of 16,384 keys have 8.4 MB. So take a few heads at a
+#   time: as many as have 8 MB together, at least one.
+# - **The longest walks first**, as on page 42. Work that is long should not begin at the end.
+
 # %% tags=["reference"]
-LOG2_E, LN_2 = 1.4426950408889634, tl.constexpr(0.6931471805599453)  # log2(e), ln(2)
-
-bounds = triton.jit(mine("walk_bounds", quiet=True))  # of page 42
-
-
-def attention_ref(q, k, v, causal=False, scale=None):
-    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))
-    s = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
-    if causal:
-        later = torch.ones_like(s).triu(1 + s.shape[-1] - s.shape[-2]) > 0
-        s = s.masked_fill(later, float("-inf"))
-    return torch.softmax(s, dim=-1).nan_to_num(0.0) @ v, torch.logsumexp(s, dim=-1).float()
-
-
 def which_tile_ref(pid, tiles, heads, at_once):
     order = [
         (tile, head)
@@ -148,25 +247,15 @@ def which_tile_ref(pid, tiles, heads, at_once):
     ]
     return order[pid]
 
+# %%
+draw.draw_order(which_tile_ref, tiles=4, heads=5, at_once=2)
 
-def column_parts_ref(D):
-    sizes = (16, 32, 64, 128, 256)
-    ways = [(one, 0) for one in sizes] + [(a, b) for a in sizes for b in sizes if b < a]
-    return min((way for way in ways if sum(way) >= D), key=lambda way: (sum(way), way[1]))
-
-
-def chosen(q, k, v):
-    """What flash_gqa_record does with these tensors: described, parts, at_once, tile."""
-    described = can_describe(k, v)
-    D = q.shape[3]
-    heads_in_8_mb = 2**23 // max(1, 2 * k.shape[2] * D * k.element_size())
-    if not described:
-        tile = dict(BLOCK_M=32, BLOCK_N=32, num_warps=8, num_stages=1)
-    else:
-        tile = dict(BLOCK_M=64, BLOCK_N=128 if D <= 128 else 64, num_warps=4, num_stages=1)
-    return dict(
-        described=described, parts=column_parts(D), at_once=max(1, heads_in_8_mb), tile=tile
-    )
+# %% [markdown]
+# ## Task 2. Which tile?
+#
+# Write `which_tile`, about 4 lines, without loops: it becomes part of the kernel, as `walk_bounds` did.
+# `tiles` is the number of tiles of queries in each head. Colours of the picture are groups of
+# `at_once` heads. The last group may have fewer.
 
 # %% tags=["answer"] key="which_tile"
 def which_tile(pid, tiles, heads, at_once):
@@ -182,45 +271,132 @@ def which_tile(pid, tiles, heads, at_once):
 
 tile_and_head = triton.jit(which_tile)  # the same function, for kernels
 
+# %% [markdown] tags=["hint"] key="which_tile"
+# #### Hints for which_tile
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# How many programs does a whole group have? So in which group is program `pid`, and which head is
+# the first of it?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# In the picture program 13 is number 5 of its group, which has 2 heads. 5 // 2 and 5 % 2 say how many
+# tiles from the last one, and how many heads from the first. Program 17 is number 1 of a group that
+# has 1 head.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# first = ...  # head
+# size = min(...)  # heads of this group
+# place = ...  # of this program in the group, from 0
+# return ..., ...
+# ```
+#
+# </details>
+
 # %% tags=["check"] key="which_tile" points=3
 check(which_tile)
 
-# %% tags=["answer"] key="column_parts"
+# %% [markdown]
+# A long text shows what the order is worth. All 32 heads at once, as a plain grid has them, then fewer:
+
+# %%
+B, H, L, D = 1, 32, 16384, 128
+given = heads(B, H, L, D)
+bench(
+    {
+        f"{at_once} heads at once": lambda at_once=at_once: record(
+            *given, True, tile=small, at_once=at_once
+        )
+        for at_once in (32, 8, 2, 1)
+    }
+    | {"cuDNN": lambda: cudnn(*given)},
+    flops=2 * B * H * L * L * D,
+    baseline="32 heads at once",
+    title="Causal attention, 1 x 32 x 16384 x 128, float16",
+    stored="record_attention_order",
+)
+
+# %% [markdown]
+# READ2
+#
+# ## Step 3. Heads of any size
+#
+# A tile's width is a power of two. `flash_gqa` pads heads of 96 to 128 columns, and multiplies the
+# zeros too. A head may also lie in **two** tiles: 96 = 64 + 32.
+
+# %%
+draw.draw_columns(96, {"one tile": (128,), "two tiles": (64, 32)})
+
+# %% [markdown]
+# **Predict.** Widths are powers of two, 16 at least. Which tiles suit heads of 80, 112 and 160?
+#
+# <details><summary>Answer</summary>
+#
+# 80 = 64 + 16 and 160 = 128 + 32. For 112 a first tile of 64 leaves 48 columns: another 64. That is
+# 128 together, and one tile of 128 does it with half of the products.
+#
+# </details>
+#
+# ## The contract
+#
+# | name | shape | dtype | role |
+# |---|---|---|---|
+# | `q` | (B, H, Lq, D), any strides | float32, float16, bfloat16 | queries; D from 1 to 256 |
+# | `k`, `v` | (B, HK, Lk, D), any strides | as `q` | keys and values; H is a multiple of HK |
+# | `causal`, `scale` | | bool; float > 0 or None | as on page 42 |
+# | `o`, `lse` | as on page 42 | | results, new |
+#
+# ## Task 3. The record
+#
+# Rows, bounds and phases are page 42's, and given. Yours, 18 lines in all:
+#
+# 1. **The update.** A score is the sum of both parts' products: `tl.dot(a, b, s)` is s + a @ b. Each part
+#    of o has an accumulator of its own. `if D2 > 0:` costs nothing at run time. Products take
+#    `input_precision="ieee"`.
+# 2. **The result**, both parts.
+#
+# `column_parts` is the rule of the box above, and `chosen` says how a call is carried out.
+
+# %% tags=["reference"]
+LOG2_E, LN_2 = 1.4426950408889634, tl.constexpr(0.6931471805599453)  # log2(e), ln(2)
+
+bounds = triton.jit(mine("walk_bounds", quiet=True))  # page 42
+
+
+def attention_ref(q, k, v, causal=False, scale=None):
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))
+    s = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if causal:
+        later = torch.ones_like(s).triu(1 + s.shape[-1] - s.shape[-2]) > 0
+        s = s.masked_fill(later, float("-inf"))
+    return torch.softmax(s, dim=-1).nan_to_num(0.0) @ v, torch.logsumexp(s, dim=-1).float()
+
+# %% tags=["answer"] key="flash_gqa_record"
 def column_parts(D):
     """(D1, D2): the widths of the two tiles that hold D columns; D2 is 0 where one will do."""
-    # TODO: one power of two, or the next smaller one and a rest (about 4 lines)
-    ### BEGIN SOLUTION
     whole = max(16, triton.next_power_of_2(D))
     half = whole // 2
     rest = max(16, triton.next_power_of_2(D - half))
     return (half, rest) if half + rest < whole else (whole, 0)
-    ### END SOLUTION
 
-# %% tags=["check"] key="column_parts" points=2
-check(column_parts)
 
-# %% tags=["answer"] key="flash_gqa_record"
-@triton.jit
-def load_tile(
-    x_ptr, b, h, start, Lk, stride_xn, stride_xd,
-    FIRST: tl.constexpr, WIDTH: tl.constexpr, D: tl.constexpr, BLOCK_N: tl.constexpr,
-    DESCRIBED: tl.constexpr,
-):
-    """[BLOCK_N, WIDTH] of head (b, h): rows from `start`, columns from FIRST; zeros outside.
-
-    x_ptr: with DESCRIBED a descriptor of all (B, HK, Lk, D), else where the head begins.
-    """
-    # TODO: with DESCRIBED one load and a reshape; else offsets, mask, load (about 7 lines)
-    ### BEGIN SOLUTION
-    if DESCRIBED:
-        return x_ptr.load([b, h, start, FIRST]).reshape(BLOCK_N, WIDTH)
+def chosen(q, k, v):
+    """What flash_gqa_record does with these tensors: described, parts, at_once, tile."""
+    described = can_describe(k, v)
+    D = q.shape[3]
+    heads_in_8_mb = 2**23 // max(1, 2 * k.shape[2] * D * k.element_size())
+    if not described:
+        tile = dict(BLOCK_M=32, BLOCK_N=32, num_warps=8, num_stages=1)
     else:
-        offs_n = tl.arange(0, BLOCK_N)[:, None]
-        offs_d = FIRST + tl.arange(0, WIDTH)[None, :]
-        x_ptr += start.to(tl.int64) * stride_xn
-        mask = (start + offs_n < Lk) & (offs_d < D)
-        return tl.load(x_ptr + (offs_n * stride_xn + offs_d * stride_xd), mask=mask, other=0.0)
-    ### END SOLUTION
+        tile = dict(BLOCK_M=64, BLOCK_N=128 if D <= 128 else 64, num_warps=4, num_stages=1)
+    return dict(
+        described=described, parts=column_parts(D), at_once=max(1, heads_in_8_mb), tile=tile
+    )
 
 
 @triton.jit
@@ -357,8 +533,233 @@ def flash_gqa_record(q, k, v, causal=False, scale=None, **steps):
     )  # fmt: skip
     return o, lse
 
+# %% [markdown] tags=["hint"] key="flash_gqa_record"
+# #### Hints for flash_gqa_record
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# A head of 96 lies in tiles of 64 and 32 columns. What does each of the four tiles `k`, `k_rest`, `v`
+# and `v_rest` meet in a product, and what shape comes out?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# The update is page 42's, with a second product for s and a second accumulator. p is the same for both.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# s = tl.dot(...)
+# if D2 > 0:
+#     s = ...  # plus the rest
+# # mask where MASKED; m_new, p, alpha, l_i
+#
+# p = ...  # in v's dtype
+# acc = ...
+# if D2 > 0:
+#     acc_rest = ...
+# m_i = ...
+#
+# tl.store(...)  # o, the first part
+# if D2 > 0:
+#     ...
+# ```
+#
+# </details>
+
 # %% tags=["check"] key="flash_gqa_record" points=6
 check(flash_gqa_record)
+
+# %% [markdown]
+# Does your kernel get its three programs? Ask as before:
+
+# %%
+described = facts(flash_gqa_record, q, k, v, True, arch=90)
+described
+
+# %% [markdown]
+# ## Predict, then measure
+#
+# Step 3 for heads of 96. The cell shows nothing yet.
+
+# %%
+B, H, L = 2, 32, 4096
+given_96, given_128 = heads(B, H, L, 96), heads(B, H, L, 128)
+columns = bench(
+    {
+        "flash_gqa": lambda: flash_gqa(*given_96, True),
+        "one tile of 128": lambda: flash_gqa_record(*given_96, True, parts=(128, 0)),
+        "two tiles, 64 + 32": lambda: flash_gqa_record(*given_96, True),
+        "heads of 128": lambda: flash_gqa_record(*given_128, True),
+        "cuDNN": lambda: cudnn(*given_96),
+    },
+    flops=2 * B * H * L * L * 96,
+    baseline="one tile of 128",
+    title="Causal attention, 2 x 32 x 4096 x 96, float16",
+    stored="record_attention_columns",
+)
+
+# %% tags=["predict"]
+from tritonbook import predict, time_of
+
+predict(
+    {
+        "programs of 128 threads with 168 registers each on a multiprocessor": None,
+        "MB (10^6 bytes) of K and V: 8 heads of 4096 keys and 128 columns, half precision": None,
+        "times as long: one tile of 128 over two tiles, heads of 96": None,
+    },
+    measured=[
+        lambda: described[0].programs_per_sm,
+        lambda: 8 * 2 * 4096 * 128 * 2 / 1e6,
+        lambda: time_of(
+            columns,
+            "one tile of 128",
+            over="two tiles, 64 + 32",
+            stored="record_attention_columns",
+        ),
+    ],
+    hints=[
+        "65,536 registers in all.",
+        "Keys times columns times 2 bytes, for K and for V.",
+        "How many columns are multiplied? What else takes time?",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **Programs.** 65,536 / (128 × 168) = 3.05.
+#
+# **MB.** 8 × 2 × 4,096 × 128 × 2 = 16.8: four heads make 8 MB.
+#
+# **Ratio.** The products take 128 / 96 = 1.33 times as long. The softmax takes the same time for both.
+#
+# </details>
+
+# %%
+columns
+
+# %% [markdown]
+# READ3
+#
+# ## Step 4. Short texts
+#
+# STEP4
+
+# %%
+def short(L):
+    q, k, v = heads(4, 16, L, 64)
+    return {
+        "fns": {
+            "flash_gqa": lambda: flash_gqa(q, k, v, True),
+            "tiles of 64 x 128": lambda: flash_gqa_record(q, k, v, True, tile=small),
+            "chosen": lambda: flash_gqa_record(q, k, v, True),
+            "SDPA": lambda: scaled_dot_product_attention(q, k, v, is_causal=True),
+        },
+        "flops": 2 * 4 * 16 * L * L * 64,
+    }
+
+
+from tritonbook.timing import bench_sweep
+
+lengths = bench_sweep(
+    "length",
+    [65, 131, 259, 517, 1031] if DEVICE == "cuda" else [65],
+    short,
+    title="Causal attention, 4 x 16 heads of 64, float16",
+    stored="record_attention_short",
+)
+lengths
+
+# %% [markdown]
+# READ4
+#
+# ## Shapes that nobody chose
+#
+# A record for three round shapes is easy. The cell draws twelve: odd lengths, heads of many sizes,
+# shared or not, causal or not. For each it takes the fastest of PyTorch's backends, in time on the
+# device, without the launch. More than 1 means that yours is faster.
+
+# %%
+import random
+
+from tritonbook.timing.clock import clock
+from tritonbook.timing.stored import Curves, keep, load
+
+
+def drawn(seed):
+    """(B, H, HK, L, D), causal or not, dtype."""
+    pick = random.Random(seed)
+    D = pick.choice((32, 64, 64, 80, 96, 128, 128, 128, 192, 256))
+    HK, L = pick.randint(1, 12), int(50 * 2 ** pick.uniform(0, 7.5)) | 1
+    H = HK * pick.choice((1, 1, 2, 4))
+    B = max(1, min(pick.randint(1, 8), int(2e11 / (4 * H * L * L * D))))
+    return (B, H, HK, L, D), pick.random() < 0.6, pick.choice((torch.float16, torch.bfloat16))
+
+
+def backends(q, k, v, causal):
+    """Milliseconds of each of PyTorch's backends that takes these; some want heads repeated."""
+    repeated = [x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v)]
+    found = {}
+    for name in ("CUDNN", "FLASH", "EFFICIENT"):
+        for keys in ((k, v), repeated):
+
+            def run(name=name, keys=keys):
+                with sdpa_kernel(getattr(SDPBackend, f"{name}_ATTENTION")):
+                    return scaled_dot_product_attention(
+                        q, *keys, is_causal=causal, enable_gqa=keys is not repeated
+                    )
+
+            if name not in found and (ms := clock().device_time(run)):
+                found[name] = ms
+    return found
+
+
+ratios = load("record_attention_drawn")
+if DEVICE == "cuda":
+    ratios = Curves({})
+    for seed in range(12):
+        (B, H, HK, L, D), causal, dtype = drawn(seed)
+        given = [x.to(dtype) for x in heads(B, H, L, D, HK)]
+        peers = backends(*given, causal)
+        best = min(peers, key=peers.get)
+        own = clock().device_time(lambda given=given: flash_gqa_record(*given, causal))
+        label = f"{B} x {H}/{HK} x {L} x {D}, {'causal' if causal else 'full'}, to {best}"
+        ratios.curves[label] = [peers[best] / own]
+    keep("record_attention_drawn", ratios)
+if ratios:
+    print(ratios.label)
+    for label, (ratio,) in ratios.curves.items():
+        print(f"{ratio:.2f}  {label}")
+    logs = torch.tensor(list(ratios.curves.values())).log()
+    print(f"{logs.mean().exp():.2f}  geometric mean")
+
+# %% [markdown]
+# READ5
+#
+# ## Recap
+#
+# - Several programs on a multiprocessor overlap by themselves. Registers and shared memory decide how
+#   many fit.
+# - A descriptor moves addresses and masks from the threads to the copy engine.
+# - Which program has which tile is a choice: heads that fit in the cache, long walks first.
+# - A width that is no power of two is a sum of two that are.
+#
+# <details><summary>Common mistakes</summary>
+#
+# - Batch and head swapped in a descriptor's indices: outside of the tensor arrive zeros, no error.
+# - `return` in `if DESCRIBED:` without `else:`. Python is content, the compiler is not.
+# - The second part of the scores in place of the first, not added to it.
+# - `acc_rest` without `alpha`. It shows only where the maximum grows.
+# - Rules that fit the shapes one has measured. Draw others.
+#
+# </details>
+#
+# Sources: Dao, *FlashAttention-2* (2023); Shah and others, *FlashAttention-3* (2024), which plans the
+# turns that three programs take by chance.
+#
+# Next: [63_gluon_pipeline](63_gluon_pipeline.ipynb), a level below.
 
 # %%
 progress()

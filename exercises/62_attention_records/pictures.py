@@ -1,4 +1,4 @@
-"""Drawings of page 62: programs that share a multiprocessor, their order, and a head in two parts."""
+"""Drawings of page 62: programs on a multiprocessor, their order, and a head in two tiles."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ Order = Callable[[int, int, int, int], tuple[int, int]]
 
 
 def draw_order(order: Order, tiles: int, heads: int, at_once: int) -> Picture:
-    """Which program has which tile of queries of which head; colours say which heads go together."""
+    """Which program has which tile of queries and head; colours: heads that go together."""
     wide, high, left, top = 44, 24, 64, 26
     owner = {order(pid, tiles, heads, at_once): pid for pid in range(tiles * heads)}
     parts = []
@@ -104,8 +104,8 @@ def draw_order(order: Order, tiles: int, heads: int, at_once: int) -> Picture:
             parts.append(words(x + wide / 2, y + 16, said, BODY, "middle"))
     first = ", ".join(f"tile {t} of head {h}" for t, h in _taken(order, 4, tiles, heads, at_once))
     text = (
-        f"{heads} heads of {tiles} tiles, {at_once} heads at a time; the number of its program stands "
-        f"in each. The first programs take {first}."
+        f"{heads} heads of {tiles} tiles, {at_once} heads at a time; in each stands the number of its "
+        f"program. The first programs take {first}."
     )
     under = "the last tile sees the most keys"
     parts.append(words(left, top + tiles * high + 18, under, SMALL, colour=MUTED))

@@ -3,6 +3,7 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 VALUES = ("wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow")
+UNWRITTEN = ("unwritten", "unwritten-tail")
 OUTSIDE = ("reads-outside", "out-of-bounds-store")
 BROKEN = ("raised", "does-not-compile", "property")
 
@@ -14,18 +15,12 @@ PLACE = "place = pid - first * tiles"
 TILE = "tiles - 1 - place // size"
 HEAD = "first + place % size"
 
-# --- column_parts
-
-WHOLE = "whole = max(16, triton.next_power_of_2(D))"
-REST = "rest = max(16, triton.next_power_of_2(D - half))"
-PAIR = "return (half, rest) if half + rest < whole else (whole, 0)"
-
 # --- load_tile and the kernel
 
 LOAD = "return x_ptr.load([b, h, start, FIRST]).reshape(BLOCK_N, WIDTH)"
 OFFS_D = "offs_d = FIRST + tl.arange(0, WIDTH)[None, :]"
 STEP = "x_ptr += start.to(tl.int64) * stride_xn"
-MASK = "mask = (start + offs_n < Lk) & (offs_d < D)"
+MASK = "mask = (start + offs_n < L) & (offs_d < D)"
 ADDRESS = "return tl.load(x_ptr + (offs_n * stride_xn + offs_d * stride_xd), mask=mask, other=0.0)"
 S = 's = tl.dot(q, tl.trans(k), input_precision="ieee")'
 S_REST = 's = tl.dot(q_rest, tl.trans(k_rest), s, input_precision="ieee")'
@@ -41,6 +36,9 @@ ACC_REST = 'acc_rest = tl.dot(p, v_rest, acc_rest * alpha[:, None], input_precis
 IF_REST = "            if D2 > 0:\n                " + ACC_REST + "\n"
 IF_S_REST = "            if D2 > 0:\n                " + S_REST + "\n"
 KEEP = "            m_i = m_new\n"
+STORE = "tl.store(o_rows[:, None] + offs_d * stride_od, acc / l_safe[:, None], mask=mask)"
+O_REST = "o_rest = acc_rest / l_safe[:, None]"
+STORE_REST = "tl.store(o_rows[:, None] + offs_e * stride_od, o_rest, mask=mask_e)"
 
 MUTANTS = {
     "which_tile": [
@@ -60,53 +58,40 @@ MUTANTS = {
         Mutant("tile_and_head_exchanged", "wrong-values", (TILE, "tiles - 1 - place % size"), (HEAD, "first + place // size")),
         Mutant("heads_not_subtracted", "last-group-not-smaller", (SIZE, "size = min(at_once, heads)")),
     ],
-    "column_parts": [
-        Mutant("always_padded", "always-padded", (PAIR, "return whole, 0")),
-        Mutant("always_two", "always-two", (PAIR, "return half, rest")),
-        Mutant("two_where_as_wide", ("two-where-as-wide", "always-two"), (PAIR, PAIR.replace("<", "<="))),
-        Mutant("rest_no_power", "rest-no-power", (REST, "rest = max(16, D - half)")),
-        Mutant("rest_too_narrow", "rest-too-narrow", (REST, "rest = triton.next_power_of_2(D - half)")),
-        Mutant("whole_too_narrow", ("whole-too-narrow", "wrong-values"), (WHOLE, "whole = triton.next_power_of_2(D)")),
-        Mutant("narrow_first", "narrow-first", (PAIR, PAIR.replace("(half, rest)", "(rest, half)"))),
-        Mutant("half_twice", "half-twice", (PAIR, PAIR.replace("(half, rest)", "(half, half)"))),
-        Mutant("whole_and_rest", "whole-and-rest", (PAIR, PAIR.replace("(half, rest)", "(whole, rest)"))),
-        Mutant("rest_of_the_whole", "wrong-values", (REST, "rest = max(16, triton.next_power_of_2(whole - D))")),
-        Mutant("one_number", "wrong-values", (PAIR, "return half + rest if half + rest < whole else whole")),
-        Mutant("at_least_32", "wrong-values", (REST, REST.replace("16", "32"))),
-        Mutant("the_other_way_round", ("always-two", "wrong-values"), (PAIR, "return (whole, 0) if half + rest < whole else (half, rest)")),
-        Mutant("never_a_rest", "wrong-values", (PAIR, PAIR.replace("(half, rest)", "(half, 0)"))),
-    ],
-    "flash_gqa_record": [
+    "take_columns": [
         Mutant("batch_and_head_swapped", "heads-and-batches-swapped", (LOAD, LOAD.replace("b, h", "h, b"))),
         Mutant("row_and_column_swapped", VALUES, (LOAD, LOAD.replace("start, FIRST", "FIRST, start"))),
-        Mutant("first_batch_described", VALUES, (LOAD, LOAD.replace("b, h", "0, h"))),
-        Mutant("first_head_described", "first-head-only", (LOAD, LOAD.replace("b, h", "0, 0"))),
-        Mutant("first_columns_again", "first-columns-again", (LOAD, LOAD.replace("FIRST", "0"))),
-        Mutant("first_columns_of_addresses", "first-columns-again", (OFFS_D, "offs_d = tl.arange(0, WIDTH)[None, :]"), (MASK, "mask = (start + offs_n < Lk) & (FIRST + offs_d < D)")),
-        Mutant("first_tile_always", "first-tile-always", (LOAD, LOAD.replace("start", "0"))),
+        Mutant("first_batch_described", "first-batch-only", (LOAD, LOAD.replace("b, h", "0, h"))),
+        Mutant("first_head_described", "one-head-for-all", (LOAD, LOAD.replace("b, h", "0, 0"))),
+        Mutant("first_columns_again", "first-columns-always", (LOAD, LOAD.replace("FIRST", "0"))),
+        Mutant("first_columns_of_addresses", "first-columns-always", (OFFS_D, "offs_d = tl.arange(0, WIDTH)[None, :]"), (MASK, "mask = (start + offs_n < L) & (FIRST + offs_d < D)")),
+        Mutant("first_tile_always", "first-rows-always", (LOAD, LOAD.replace("start", "0"))),
         Mutant("start_in_tiles", VALUES, (LOAD, LOAD.replace("start", "start // BLOCK_N"))),
         Mutant("four_dimensions", BROKEN, (LOAD, LOAD.replace(".reshape(BLOCK_N, WIDTH)", ""))),
         Mutant("reshaped_the_other_way", BROKEN, (LOAD, LOAD.replace("BLOCK_N, WIDTH", "WIDTH, BLOCK_N"))),
         Mutant("addresses_where_described", BROKEN, ("    if DESCRIBED:\n", "    if not DESCRIBED:\n")),
         Mutant("no_else", "property", ("    else:\n        offs_n =", "    if 1:\n        offs_n ="), only="interpreter"),
-        Mutant("start_forgotten", ("first-tile-always", *VALUES), (STEP, "x_ptr += start.to(tl.int64) * 0")),
+        Mutant("start_forgotten", ("first-rows-always", *VALUES), (STEP, "x_ptr += start.to(tl.int64) * 0")),
         Mutant("start_without_stride", VALUES, (STEP, "x_ptr += start.to(tl.int64)")),
         Mutant("end_not_masked", OUTSIDE, (MASK, "mask = (offs_n >= 0) & (offs_d < D)"), only="interpreter"),
         Mutant("tile_masked_by_its_row", OUTSIDE, (MASK, MASK.replace("start + offs_n", "offs_n")), only="interpreter"),
-        Mutant("columns_not_masked", (*OUTSIDE, *VALUES), (MASK, "mask = (start + offs_n < end) & (offs_d >= 0)"), only="interpreter"),
+        Mutant("columns_not_masked", (*OUTSIDE, *VALUES), (MASK, "mask = (start + offs_n < L) & (offs_d >= 0)"), only="interpreter"),
         Mutant("no_mask", OUTSIDE, (ADDRESS, ADDRESS.replace(", mask=mask, other=0.0", "")), only="interpreter"),
         Mutant("strides_swapped", ("strides-swapped", *OUTSIDE, *VALUES), (ADDRESS, "return tl.load(x_ptr + (offs_n * stride_xd + offs_d * stride_xn), mask=mask, other=0.0)")),
+        Mutant("torch_stand_in", "no-kernel-launched", replace="def take_columns(x, first, width):\n    return torch.nn.functional.pad(x, (0, width))[..., first : first + width].contiguous()\n"),
+    ],
+    "flash_gqa_record": [
         Mutant("rest_not_in_scores", "rest-not-in-scores", (IF_S_REST, "")),
         Mutant("rest_alone_in_scores", "rest-alone-in-scores", (S_REST, S_REST.replace(" s, input", " input"))),
         Mutant("first_columns_twice", VALUES, (S_REST, "s += s")),
         Mutant("rest_of_k_with_q", BROKEN, (S_REST, S_REST.replace("q_rest", "q"))),
         Mutant("every_tile_masked", "property", (IF_MASKED, "            " + WHERE + "\n"), only="interpreter"),
-        Mutant("no_tile_masked", "no-mask-on-scores", (IF_MASKED, "")),
+        Mutant("no_tile_masked", ("no-mask-on-scores", "score-zero"), (IF_MASKED, "")),
         Mutant("masked_where_full", "no-mask-on-scores", ("if MASKED:\n                s", "if MASKED == 0:\n                s")),
         Mutant("score_zero", "score-zero", (WHERE, WHERE.replace('float("-inf")', "0.0"))),
         Mutant("mask_upside_down", "limit-upside-down", (WHERE, WHERE.replace("<", ">="))),
         Mutant("one_key_too_far", "causal-one-too-far", (WHERE, WHERE.replace("<", "<="))),
-        Mutant("place_in_the_tile", VALUES, (WHERE, WHERE.replace("cols", "(cols - start)"))),
+        Mutant("place_in_the_tile", ("score-zero", *VALUES), (WHERE, WHERE.replace("cols", "(cols - start)"))),
         Mutant("maximum_unscaled", "maximum-in-other-units", (NEW_MAX, NEW_MAX.replace(" * qk_scale", ""))),
         Mutant("maximum_of_the_tile", "maximum-of-the-tile", (NEW_MAX, "m_new = tl.max(s, axis=1) * qk_scale")),
         Mutant("maximum_along_queries", BROKEN + VALUES, (NEW_MAX, NEW_MAX.replace("axis=1", "axis=0"))),
@@ -125,10 +110,19 @@ MUTANTS = {
         Mutant("rest_of_keys", VALUES, (ACC_REST, ACC_REST.replace("v_rest", "k_rest"))),
         Mutant("rest_counted_twice", "rest-counted-twice", (ACC_REST, ACC_REST.replace("acc_rest = ", "acc_rest += "))),
         Mutant("keys_for_values", "keys-for-values", (ACC, ACC.replace("(p, v,", "(p, k,")), (ACC_REST, ACC_REST.replace("v_rest", "k_rest"))),
-        Mutant("maximum_not_kept", "maximum-not-kept", (KEEP, "")),
+        Mutant("maximum_not_kept", ("maximum-not-kept", "last-tile-only"), (KEEP, "")),
         Mutant("m_updated_first", "nothing-rescaled", ("            " + ALPHA + "\n", "            m_i = m_new\n            " + ALPHA + "\n")),
         Mutant("p_never_cast", BROKEN, ("            " + CAST + "\n", "")),
         Mutant("tf32_in_the_rest", "tf32", (S_REST, S_REST.replace(', input_precision="ieee"', "")), only="interpreter"),
+        Mutant("rest_not_stored", UNWRITTEN, (f"    if D2 > 0:\n        {O_REST}\n        {STORE_REST}\n", "")),
+        Mutant("rest_over_the_first", (*UNWRITTEN, *VALUES), (STORE_REST, STORE_REST.replace("offs_e", "offs_d").replace("mask_e", "mask")), (O_REST, "o_rest = acc / l_safe[:, None]")),
+        Mutant("rest_into_the_first_columns", (*UNWRITTEN, *VALUES, "race"), (STORE_REST, STORE_REST.replace("offs_e", "(offs_e - D1)"))),
+        Mutant("rest_not_divided", "rest-not-divided", (O_REST, "o_rest = acc_rest")),
+        Mutant("not_divided", "not-divided", (STORE, STORE.replace(" / l_safe[:, None]", "")), (O_REST, "o_rest = acc_rest")),
+        Mutant("multiplied_by_the_sum", "multiplied-by-the-sum", (STORE, STORE.replace("acc / ", "acc * ")), (O_REST, O_REST.replace("/", "*"))),
+        Mutant("divided_by_l", "nothing-seen-is-nan", (STORE, STORE.replace("l_safe", "l_i")), (O_REST, O_REST.replace("l_safe", "l_i"))),
+        Mutant("rest_without_mask", ("out-of-bounds-store", "race"), (STORE_REST, STORE_REST.replace(", mask=mask_e", ""))),
+        Mutant("first_without_mask", ("out-of-bounds-store", "race"), (STORE, STORE.replace(", mask=mask", ""))),
         Mutant("torch_stand_in", "no-kernel-launched", replace="def flash_gqa_record(q, k, v, causal=False, scale=None):\n    if q.shape[1] % k.shape[1] or (scale is not None and scale <= 0):\n        raise ValueError('q')\n    o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale, enable_gqa=True)\n    return o, torch.zeros(o.shape[:-1])\n"),
     ],
 }
@@ -140,15 +134,12 @@ VARIANTS = {
         Variant("by_divmod", (f"return {TILE}, {HEAD}", "step, head = divmod(place, size)\n    return tiles - 1 - step, first + head")),
         Variant("the_last_head", (SIZE, "size = min(first + at_once, heads) - first")),
     ],
-    "column_parts": [
-        Variant("one_if_it_is_enough", (PAIR, "if half + rest >= whole:\n        return whole, 0\n    return half, rest")),
-        Variant("by_a_loop", (WHOLE, "whole = 16\n    while whole < D:\n        whole *= 2")),
-        Variant("powers_first", (PAIR, "if D == whole or half + rest == whole or whole == 16:\n        return (whole, 0)\n    return (half, rest) if half + rest < whole else (whole, 0)")),
-    ],
-    "flash_gqa_record": [
+    "take_columns": [
         Variant("tile_first", (LOAD, "tile = x_ptr.load([b, h, start, FIRST])\n        return tile.reshape(BLOCK_N, WIDTH)")),
         Variant("reshape_by_tl", (LOAD, "return tl.reshape(x_ptr.load([b, h, start, FIRST]), (BLOCK_N, WIDTH))")),
-        Variant("rows_in_the_offsets", (STEP, "offs_n = (start + offs_n).to(tl.int64)"), (MASK, "mask = (offs_n < Lk) & (offs_d < D)")),
+        Variant("rows_in_the_offsets", (STEP, "offs_n = (start + offs_n).to(tl.int64)"), (MASK, "mask = (offs_n < L) & (offs_d < D)")),
+    ],
+    "flash_gqa_record": [
         Variant("sum_by_addition", (S_REST, 's += tl.dot(q_rest, tl.trans(k_rest), input_precision="ieee")')),
         Variant("rest_first", (IF_REST, ""), ("            " + ACC + "\n", IF_REST + "            " + ACC + "\n")),
         Variant("acc_rescaled_by_itself", (ACC, 'acc = acc * alpha[:, None]\n            acc += tl.dot(p, v, input_precision="ieee")')),
