@@ -1,4 +1,6 @@
-"""`python -m benchmarks [name...]`: verify, time, write the GPU's results, print a table."""
+"""`python -m benchmarks [name...]`: verify, time, write the GPU's results, print a table.
+
+`python -m benchmarks sweep` times shapes that are drawn: see its --help."""
 
 from __future__ import annotations
 
@@ -10,11 +12,14 @@ import tritonbook  # noqa: F401  (must come before Triton)
 from tritonbook.command import BAD_INPUT, Parser, writable
 from tritonbook.port.device import INTERPRET, describe, versions
 
-from . import isolated, results
+from . import isolated, results, sweep
 from .op import all_ops
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["sweep"]:
+        return sweep.main(arguments[1:])
     parser = Parser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help="operations, or parts of their names")
     parser.add_argument("--list", action="store_true", help="print the operations and stop")

@@ -97,7 +97,7 @@ def _run_problem(
         except Missing as reason:
             row.update(state="not run", reason=str(reason))
             continue
-        own = tuple(_copied(arg) for arg in args)  # some work in place
+        own = tuple(copied(arg) for arg in args)  # some work in place
         first = verify(fn, own, expected, ours=provider.ours, part=op.part, tolerance=op.tolerance)
         del own
         row.update(error=first.error, kernels=first.kernels)
@@ -167,10 +167,10 @@ def elsewhere(args: tuple[Any, ...], number: int) -> tuple[tuple[Any, ...], torc
         gc.collect()
         torch.cuda.empty_cache()  # or the copies would get the memory of the last turn's
         spacer = torch.empty((2 + 38 * number) << 20, dtype=torch.uint8, device="cuda")
-    return tuple(_copied(arg) for arg in args), spacer
+    return tuple(copied(arg) for arg in args), spacer
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """A tensor's copy with the same strides, or the value itself where there is none."""
     if not isinstance(value, torch.Tensor):
         return value

@@ -13,8 +13,9 @@ def one_head(q, k, v, causal):
     """The last head of the last batch alone: all of them would not fit in float64."""
     q, k, v = (t[-1:, -1:] for t in (q, k, v))
     s = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
-    L = q.shape[2]
-    s = s.masked_fill(torch.ones(L, L, dtype=torch.bool, device=q.device).triu(1), float("-inf"))
+    if causal:
+        later = torch.ones(s.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
+        s = s.masked_fill(later, float("-inf"))
     return torch.softmax(s, dim=-1) @ v
 
 

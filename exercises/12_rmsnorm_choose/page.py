@@ -299,7 +299,7 @@ predict(
 # **Bytes.** 64 / 16 = 4 programs read 128 × 4 bytes each: 2,048. A program per row reads w 64 times.
 #
 # **Milliseconds.** 1,048,576 × 64 elements × 4 bytes = 268 MB, at 2,966 GB/s 0.0905 ms. An H100
-# took 0.0944.
+# took 0.0940.
 #
 # **The ratio.** 1,048,576 programs × 0.6 ns = 0.63 ms, and 0.63 / 0.0905 = 7.0. An H100 took 6.7 times
 # as long.
@@ -310,7 +310,7 @@ predict(
 timed
 
 # %% [markdown]
-# **Read it downwards.** On an H100 each doubling of the rows halves the time, from 0.636 ms with one
+# **Read it downwards.** On an H100 each doubling of the rows halves the time, from 0.635 ms with one
 # row to 0.163 with four. With eight, 0.094 ms, the bytes take longer than the starts, and up to 256
 # rows nothing changes. `rows_for` above fills a tile of 1,024 elements: 16 rows of 64. (1,024 rows make
 # a tile of 65,536 elements, and take 2 % more.)
@@ -344,18 +344,18 @@ print(regimes.table(short + few + many))
 # %% [markdown]
 # **Read the map** with the table beside it. The times quoted are those of the H100.
 #
-# *Short rows, at the lower left.* A million programs take 636 µs, 0.6 ns each. In 0.6 ns the memory
+# *Short rows, at the lower left.* A million programs take 635 µs, 0.6 ns each. In 0.6 ns the memory
 # moves 1,800 bytes: a row of 450 elements, read and written. A shorter row is done before the next
-# program has started, so a program should have several. With only 256 rows of 64 that saves half a
-# microsecond, 1.8 µs for 2.3.
+# program has started, so a program should have several. With only 1,024 rows of 64 that saves a quarter
+# of a microsecond, 2.1 µs for 2.4. With 256 rows it saves nothing.
 #
 # *Few long rows, at the upper right.* With fewer rows than SMs, some SMs are idle, and scheme 3 puts
-# them to work: 64 rows of 262,144 take 39 instead of 71 µs. But its second launch costs about a
-# microsecond, whatever the size. 4 rows of 16,384 take one program each 2.9 µs, too little to gain that
-# back. With rows of 65,536 it is 8.7 µs, and scheme 3 takes 3.9. At 32,768 it is 4.1 and 3.6.
+# them to work: 64 rows of 262,144 take 38 instead of 71 µs. But its second launch costs about a
+# microsecond, whatever the size. 4 rows of 16,384 take one program each 3.1 µs, too little to gain that
+# back. With rows of 65,536 it is 9.0 µs, and scheme 3 takes 4.2. At 32,768 it is 4.4 and 4.0.
 #
 # *Many rows, not short.* With at least as many rows as SMs, all SMs have work without scheme 3. It
-# gains nothing more, and where x is larger than the cache it loses: 143 instead of 94 µs for 4,096 rows
+# gains nothing more, and where x is larger than the cache it loses: 144 instead of 95 µs for 4,096 rows
 # of 16,384, since it fetches x twice. A row that fits one tile goes to scheme 1. (65,536 elements fit,
 # but spill: page 04 again. With 32,768 scheme 1 is still ahead, 52 to 68 µs.) A longer row goes to
 # scheme 2. It reads x from memory twice as well, and is within 6 % of scheme 3.
@@ -455,7 +455,7 @@ print(timed_rows(16384, 4096, ways, "rmsnorm_llama_rows").table())
 timed_rows(8, 262_144, ways, "rmsnorm_few_rows")
 
 # %% [markdown]
-# On an H100 PyTorch takes 6.8 times as long in the first table and, by `device ms`, 33 times in the
+# On an H100 PyTorch takes 6.8 times as long in the first table and, by `device ms`, 32 times in the
 # last: that is the division of the work. In the second, where both give each program a row, it is 1.4.
 #
 # ## Recap

@@ -338,7 +338,7 @@ def linear_act_kernel(
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
 ):
     """act(x @ w + bias). One program = one tile of out, [BLOCK_M, BLOCK_N]."""
-    pid_m, pid_n = tl.program_id(0), tl.program_id(1)
+    pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 8)
     offs_m = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_n = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
     mask_m, mask_n = offs_m[:, None] < M, offs_n[None, :] < N
@@ -369,7 +369,7 @@ def linear_act(x, w, bias, act):
     ### BEGIN SOLUTION
     out = torch.empty((M, N), dtype=x.dtype, device=x.device)
     tile = matmul_tile(x.dtype)
-    grid = (triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]))
+    grid = (triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]),)
     linear_act_kernel[grid](
         x, w, bias, out, M, N, K, *x.stride(), *w.stride(), *bias.stride(), *out.stride(),
         ACT=act, **tile,

@@ -21,13 +21,13 @@ STORE = "tl.store(out_ptrs, y, mask=mask_m & mask_n)"
 HALF = "out_ptr.dtype.element_ty"
 LAUNCH = "*x.stride(), *w.stride(), *bias.stride(), *out.stride(),"
 
-LAYER_GRID = 'grid = (triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]))'
-PIDS = "pid_m, pid_n = tl.program_id(0), tl.program_id(1)"
+TWO_NUMBERS = 'grid = (triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]))'
+PIDS = "pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 8)"
 
-# The layer in the other forms: tiles in groups, and pointers that move on.
-IN_GROUPS = (
-    (PIDS, "pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 8)"),
-    (LAYER_GRID, GRID),
+# The layer in the other forms: a grid of two numbers, and pointers that move on.
+COLUMN_BY_COLUMN = (
+    (PIDS, "pid_m, pid_n = tl.program_id(0), tl.program_id(1)"),
+    (GRID, TWO_NUMBERS),
 )
 
 
@@ -141,13 +141,13 @@ MUTANTS = {
         Mutant("stride_of_bias_left_out", ("raised", "does-not-compile"), (LAUNCH, "*x.stride(), *w.stride(), *out.stride(),")),
         Mutant("no_store_mask", "out-of-bounds-store", (STORE, "tl.store(out_ptrs, y)")),
         Mutant("store_mask_of_rows_only", ("out-of-bounds-store", "race"), (STORE, "tl.store(out_ptrs, y, mask=mask_m)")),
-        Mutant("grid_of_rows_only", "grid-of-one-dimension", IN_GROUPS[0], (LAYER_GRID, 'grid = (triton.cdiv(M, tile["BLOCK_M"]),)')),
-        Mutant("grid_rounds_down", ("grid-rounds-down", "unwritten-tail"), (LAYER_GRID, 'grid = (M // tile["BLOCK_M"], N // tile["BLOCK_N"])')),
-        Mutant("grid_of_elements", "too-many-programs", (LAYER_GRID, "grid = (M, N)")),
-        Mutant("grid_swapped", "grid-swapped", (LAYER_GRID, 'grid = (triton.cdiv(N, tile["BLOCK_N"]), triton.cdiv(M, tile["BLOCK_M"]))')),
-        Mutant("one_number_for_a_grid_of_two", "grid-of-one-dimension", IN_GROUPS[1]),
-        Mutant("two_numbers_for_a_grid_of_one", "grid-of-one-dimension", IN_GROUPS[0]),
-        Mutant("tiles_along_n_round_down", UNWRITTEN, (PIDS, IN_GROUPS[0][1].replace("tl.cdiv(N, BLOCK_N)", "N // BLOCK_N")), IN_GROUPS[1]),
+        Mutant("grid_of_rows_only", "grid-of-one-dimension", (GRID, 'grid = (triton.cdiv(M, tile["BLOCK_M"]),)')),
+        Mutant("grid_rounds_down", ("grid-rounds-down", "unwritten-tail"), (GRID, 'grid = ((M // tile["BLOCK_M"]) * (N // tile["BLOCK_N"]),)')),
+        Mutant("grid_of_elements", "too-many-programs", (GRID, "grid = (M * N,)")),
+        Mutant("grid_swapped", "grid-swapped", COLUMN_BY_COLUMN[0], (GRID, 'grid = (triton.cdiv(N, tile["BLOCK_N"]), triton.cdiv(M, tile["BLOCK_M"]))')),
+        Mutant("one_number_for_a_grid_of_two", "grid-of-one-dimension", COLUMN_BY_COLUMN[0]),
+        Mutant("two_numbers_for_a_grid_of_one", "grid-of-one-dimension", COLUMN_BY_COLUMN[1]),
+        Mutant("tiles_along_n_round_down", UNWRITTEN, (PIDS, PIDS.replace("tl.cdiv(N, BLOCK_N)", "N // BLOCK_N"))),
         Mutant("float32_result", "wrong-dtype", ("dtype=x.dtype, device", "dtype=torch.float32, device")),
         Mutant("no_return", "wrong-type", ("    return out", "    return None")),
         Mutant("takes_any_activation", "should-raise", ("act not in ACTIVATIONS or ", "")),
@@ -170,9 +170,9 @@ VARIANTS = {
         Variant("grid_as_a_function", (GRID, 'grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)')),
     ],
     "linear_act": [
-        Variant("in_groups", *IN_GROUPS),
+        Variant("column_by_column", *COLUMN_BY_COLUMN),
         Variant("pointers_that_move", *moving()),
-        Variant("in_groups_with_pointers_that_move", *IN_GROUPS, *moving()),
+        Variant("column_by_column_with_pointers_that_move", *COLUMN_BY_COLUMN, *moving()),
         Variant("tiles_of_32", ("tile = matmul_tile(x.dtype)", "tile = dict(BLOCK_M=32, BLOCK_N=32, BLOCK_K=32)")),
         Variant("wide_tiles", ("tile = matmul_tile(x.dtype)", "tile = dict(BLOCK_M=64, BLOCK_N=128, BLOCK_K=16, num_warps=8)")),
         Variant("acc_starts_with_the_bias", (Y, "y = activate(acc, ACT)"), ("    " + BIAS + "\n", ""), ("    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n", "    " + BIAS + "\n    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32) + bias.to(tl.float32)[None, :]\n")),
@@ -198,6 +198,8 @@ EQUIVALENT = {
         "out_ptrs = out_ptr + offs_m[:, None] * stride_om + offs_n[None, :] * stride_on => out_ptrs = out_ptr + offs_m[:, None] * stride_om + offs_n[None, :]": CONTIGUOUS,
         "offs_m = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M) => offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)": FAR,
         "offs_n = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N) => offs_n = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)": FAR,
+        "pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 8) => pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 1)": "the order of the tiles is a matter of speed",
+        "pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 8) => pid_m, pid_n = tile_of(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), 9)": "the order of the tiles is a matter of speed",
         "x = tl.load(x_ptrs, mask=mask_m & (offs_k[None, :] < K), other=0.0) => x = tl.load(x_ptrs, mask=mask_m & (offs_k[None, :] < K), other=1.0)": ONE_SIDE,
         "w = tl.load(w_ptrs, mask=mask_n & (offs_k[:, None] < K), other=0.0) => w = tl.load(w_ptrs, mask=mask_n & (offs_k[:, None] < K), other=1.0)": ONE_SIDE,
         "y = activate(acc + bias.to(tl.float32)[None, :], ACT) => y = activate(acc + bias[None, :], ACT)": "acc makes it float32",

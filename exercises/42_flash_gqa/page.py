@@ -292,7 +292,8 @@ check(flash_two_phases)
 #
 # **Strides.** A layer computes q as (B, L, H × D) and looks at it as `x.view(B, L, H,
 # D).transpose(1, 2)`: shape (B, H, L, D), but the heads of one token lie side by side. A kernel
-# that uses the strides of each tensor copies nothing. `attend` has them already.
+# that uses the strides of each tensor copies nothing. `attend` has them already. Those of the loop are
+# `tl.constexpr`, so its addresses need no multiplications; another layout compiles once more.
 #
 # **Heads of any size.** A tile has a power of two of columns. Heads of 80 get tiles of 128 columns,
 # `BLOCK_D`, and masked lanes hold 0: they add nothing to the product of q and k, and the columns of
@@ -334,8 +335,8 @@ pictures("flash_gqa").draw_group_tile(group=4, rows=12, keys=8, offset=3)
 def flash_gqa_kernel(
     q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, HK, Lq, Lk, qk_scale,
     stride_qb, stride_qh, stride_qm, stride_qd,
-    stride_kb, stride_kh, stride_kn, stride_kd,
-    stride_vb, stride_vh, stride_vn, stride_vd,
+    stride_kb, stride_kh, stride_kn: tl.constexpr, stride_kd: tl.constexpr,
+    stride_vb, stride_vh, stride_vn: tl.constexpr, stride_vd: tl.constexpr,
     stride_ob, stride_oh, stride_om, stride_od,
     CAUSAL: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,

@@ -67,6 +67,20 @@ def test_a_wrong_result_beside_nothing_is_judged():
     assert (found.state, found.finding.code) == ("wrong", "wrong-values"), found.text()
 
 
+def test_a_formula_that_cannot_take_a_case_names_no_cause():
+    """Kills: an IndexError out of the check, where a known mistake's formula meets a case that its
+    author did not think of."""
+
+    def beyond(x):
+        return x[2000]
+
+    wrong = {"beyond": (beyond, "It goes beyond the end.")}
+    found = run(with_default_block, lambda x: 3 * x, CASES, key="double", mistakes=wrong)
+    assert found.finding.code == "constant-factor", found.text()
+    found = plain(lambda n: 2, 3, mistakes={"beyond": (lambda n: [][n], "It goes beyond.")})
+    assert found.finding.code == "wrong-values", found.text()
+
+
 def test_an_error_raised_from_itself_is_explained():
     """Kills: following the causes of such an error for ever, beyond every time limit."""
 

@@ -157,3 +157,25 @@ def test_a_right_answer_on_a_gpu_page_keeps_its_source(page, small_notebook):
     tritonbook.check(double)
     kept = records.entries()["double"]["passed"]
     assert kept["name"] == "double" and torch.equal(double(torch.ones(2)), 2 * torch.ones(2))
+
+
+@pytest.mark.parametrize(
+    "body, left",
+    [
+        ("return torch.empty(M * len(x))", "M"),
+        ("return helper(x)", "M"),
+        ("M = len(x)\n    return torch.empty(M)", None),
+        ("return torch.empty(BLOCK * len(x))", None),  # of a cell of the learner's own
+        ("return rmsnorm_ref(x)", None),  # the page gives it
+    ],
+)
+def test_what_a_cell_further_down_left_behind(body, left):
+    """Kills: a pass that needs the number of rows of a table that was made last."""
+    space = {"torch": torch, "M": 4, "BLOCK": 8, "rmsnorm_ref": None}
+    exec("def helper(x):\n    return M * x", space)
+    exec(f"def rmsnorm_split_det(x):\n    {body}", space)
+    page, _ = find_check("rmsnorm_split_det")
+    assert answer_check._left_over(page, space["rmsnorm_split_det"]) == left
+    if left:
+        with pytest.raises(NotAsked, match="takes `M` from another cell of this page"):
+            tritonbook.check(space["rmsnorm_split_det"])

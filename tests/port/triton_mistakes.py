@@ -393,8 +393,7 @@ for i in range(0, n, BLOCK):
     acc += tl.dot(tile, tile)
 tl.store(out_ptr + offs, 0 * tl.sum(acc, axis=0), mask=mask)""",
         LAUNCH,
-        "`acc` begins as one number and becomes a tile inside the loop. Begin with a tile: "
-        "`acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)`, in the tile's own shape.",
+        "`acc` begins as one number and becomes a tile inside the loop. Is it to be a tile?",
     ),
     "accumulator_of_one_number": (
         """\
@@ -502,6 +501,39 @@ x = tl.load(x_ptr + offs, mask=mask, other=0.0)
 tl.atomic_add(out_ptr + pid, 2 * x)""",
         LAUNCH,
         "`tl.atomic_add(out_ptr + pid, 2 * x)`: has it one address and a tile of values?",
+    ),
+    "one_lane_is_set": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+x[0] = 1.0
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "One lane of a tile cannot be set.",
+    ),
+    "cdiv_of_triton": (
+        """\
+steps = triton.cdiv(n, BLOCK)
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, steps * x, mask=mask)""",
+        LAUNCH,
+        "A kernel's code ran as plain Python",
+    ),
+    "sum_of_comparisons": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+found = 0
+for i in range(n):
+    found += tl.sum(x > i, axis=0)
+tl.store(out_ptr + offs, found * x, mask=mask)""",
+        LAUNCH,
+        "`found` changes its type inside the loop, from int32 to uint32",
+    ),
+    "bins_at_run_time": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, tl.histogram(x.to(tl.int32), n), mask=mask)""",
+        LAUNCH,
+        "The number of bins of `tl.histogram`",
     ),
     "no_grid_but_warps": (
         GOOD,

@@ -241,7 +241,7 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
         return Finding(
             "unwritten-tail",
             "The grid has too few programs: with one more the result is right. Is their number "
-            "rounded down? `triton.cdiv` rounds up.",
+            "rounded down (`triton.cdiv` rounds up), or is the size of one too small?",
         )
     flat = hole.flatten()
     start = int(flat.nonzero()[0])

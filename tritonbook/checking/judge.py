@@ -72,6 +72,7 @@ class Judge:
     _dtypes: dict[int, tuple[Case, list[torch.dtype]]] = field(default_factory=dict)
     _terms: dict[int, tuple[Case, int]] = field(default_factory=dict)
     _allowed: set[int] = field(default_factory=set)  # kernels that hold the language alone, by id
+    _named: dict[int, set[str]] = field(default_factory=dict)  # names in a kernel's text, by its id
     # The latest case and its values, by draw.
     _drawn_for: Case | None = None
     _drawn: dict[int, dict[str, torch.Tensor]] = field(default_factory=dict)
@@ -100,6 +101,15 @@ class Judge:
         told = _told(reference, case) if reference else {}
         with torch.no_grad():
             return flatten((reference or self.reference)(*arguments, **told))
+
+    def mistaken(
+        self, formula: Callable[..., Any], case: Case, draw: int, position: int
+    ) -> torch.Tensor | None:
+        """What a known mistake gives in place of a result; None where it cannot take the case."""
+        try:
+            return self.expected(case, draw, formula)[position].to(torch.float64)
+        except Exception:  # a formula is tried on cases that its author did not think of
+            return None
 
     def output_dtypes(self, case: Case) -> list[torch.dtype]:
         """Dtypes of the results: those that the reference gives for the case's own dtypes."""
@@ -283,8 +293,11 @@ class Judge:
             if refused := refusal(watch.sources[key]):
                 return Finding(refused.code, refused.sentence)
             self._allowed.add(key)
+        for key, fn in watch.sources.items() if self.by_hand else ():
+            if key not in self._named:
+                self._named[key] = language_names(fn)
         for name in self.by_hand:
-            if any(name in language_names(fn) for fn in watch.sources.values()):
+            if any(name in self._named[key] for key in watch.sources):
                 return Finding(
                     "not-by-hand",
                     f"The kernel calls {name} of Triton: this task asks for a way without it.",
@@ -384,7 +397,9 @@ class Judge:
         case = trial.case
         mistakes = []
         for code, (formula, sentence) in self.mistakes.items():
-            value = self.expected(case, trial.draw, formula)[position].to(torch.float64)
+            value = self.mistaken(formula, case, trial.draw, position)
+            if value is None:
+                continue
             confirmed = functools.partial(self._confirmed, formula, case, position)
             mistakes.append(Suspect(code, sentence, value, confirmed))
 
@@ -445,8 +460,8 @@ class Judge:
         refuted, spoilt = 0, bool(self.expected(case, 0, formula)[position].isnan().all())
         for other in self.others(case):
             wanted = self.expected(other, 0)
-            value = self.expected(other, 0, formula)[position].to(torch.float64)
-            if bool(value.isnan().all()):
+            value = self.mistaken(formula, other, 0, position)
+            if value is None or bool(value.isnan().all()):
                 continue
             tolerance = self.tolerance_for(other, self.output_dtypes(other)[position])
             right = Difference(expected=wanted[position], tolerance=tolerance)

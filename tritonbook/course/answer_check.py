@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import dis
 import textwrap
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+import torch
 
 from ..checking import CheckFailed, run_check
 from ..checking.card import show
@@ -12,7 +17,7 @@ from ..checking.runner import called
 from ..notebook import is_stale
 from . import progress
 from .cases import NotAsked, find_check
-from .exercises import LOADING
+from .exercises import LOADING, Exercise
 from .gaps import solved_text
 
 
@@ -29,6 +34,11 @@ def check(fn: Callable[..., Any], *, hidden: bool = False) -> None:
         raise NotAsked(
             f"The cell of {name!r} was not run to its end, and what it was before is not what you "
             "want to check. Mend that cell, run it, then check again."
+        )
+    if left := _left_over(exercise, fn):
+        raise NotAsked(
+            f"{name!r} takes `{left}` from another cell of this page, by accident: set it in the "
+            "function, from its arguments."
         )
     report = run_check(fn, asked, name, hidden=hidden)
     if not LOADING.get():
@@ -69,6 +79,49 @@ def show_cases(fn: Callable[..., Any]) -> None:
         print(textwrap.fill(line, 100, subsequent_indent=" " * (width + 2)))
     if asked.hidden:
         print(f"A grader tries {len(asked.hidden)} more, of other sizes and with other numbers.")
+
+
+PLAIN = (int, float, str, tuple, list, torch.Tensor, torch.dtype)
+
+
+def _left_over(exercise: Exercise, fn: Any) -> str | None:
+    """A value that an answer reads, and that only cells which show something have left behind. On
+    a fresh page, and for whoever grades, it does not exist."""
+    code = [cell for cell in exercise.cells if cell.kind == "code"]
+    shown = [cell.source for cell in code if cell.role in (None, "predict")]
+    own = [cell.source for cell in code if cell.role in ("setup", "reference", "answer")]
+    left = set(_bound(shown)) - set(_bound(own))
+    for function, name in _globals_read(fn):
+        if name in left and isinstance(function.__globals__.get(name), PLAIN):
+            return name
+    return None
+
+
+def _bound(cells: Iterable[str]) -> Iterator[str]:
+    """Names that cells set at their top level."""
+    for cell in cells:
+        for statement in ast.parse(cell).body:
+            if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+                continue
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.id
+
+
+def _globals_read(fn: Any) -> Iterator[tuple[types.FunctionType, str]]:
+    """The global names that a function reads, and the functions of its cells that it calls."""
+    waiting, seen = [fn], set()
+    while waiting:
+        function = waiting.pop()
+        if not isinstance(function, types.FunctionType) or function.__code__ in seen:
+            continue
+        seen.add(function.__code__)
+        for step in dis.get_instructions(function):
+            if step.opname == "LOAD_GLOBAL":
+                yield function, step.argval
+                value = function.__globals__.get(step.argval)
+                if getattr(value, "__globals__", None) is function.__globals__:
+                    waiting.append(value)
 
 
 def _name(fn: Any) -> str:

@@ -216,14 +216,18 @@ _PYTHON = (
         "A kernel takes dtypes from `tl`: `tl.float32`, not `torch.float32`.",
     ),
     (
+        r"__setitem__ is not supported|'tensor' object does not support item assignment",
+        "One lane of a tile cannot be set. Choose it with a mask: `tl.where(offs == i, new, old)`.",
+    ),
+    (
         r"f-string containing non-constexpr",
         'Compiled kernels print with `tl.device_print("x", x)`, not with an f-string.',
     ),
     (
         r"Did you forget to add @triton.jit",
-        "A kernel's code ran as plain Python: it is launched as `kernel[grid](...)`, never "
-        "called as "
-        "`kernel(...)`, and a function that it calls needs `@triton.jit` too.",
+        "A kernel's code ran as plain Python: it is launched as `kernel[grid](...)`, never called "
+        "as `kernel(...)`, and a function that it calls needs `@triton.jit` too. In a kernel, what "
+        "`triton.cdiv` does is `tl.cdiv`.",
     ),
 )
 
@@ -264,13 +268,19 @@ _TILES = (
     ),
     (
         r"Loop-carried variable (\w+) has initial type \w+ but is re-assigned to <",
-        r"`\1` begins as one number and becomes a tile inside the loop. Begin with a tile: "
-        r"`\1 = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)`, in the tile's own shape.",
+        r"`\1` begins as one number and becomes a tile inside the loop. Is it to be a tile? Begin "
+        r"with one: `\1 = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)`. A number? Then `tl.sum` "
+        "what the loop adds.",
     ),
     (
         r"Loop-carried variable (\w+) has initial type <.*> but is re-assigned to <",
         r"`\1` changes its shape or type inside the loop. Begin with a tile of the shape and type "
         "that the loop gives it.",
+    ),
+    (
+        r"Loop-carried variable (\w+) has initial type (\S+) but is re-assigned to uint32",
+        r"`\1` changes its type inside the loop, from \2 to uint32, the type of a sum of "
+        "comparisons. Convert the sum: `.to(tl.int32)`.",
     ),
     (
         r"Loop-carried variable (\w+) has initial type (\S+) but is re-assigned to (\S+)",
@@ -367,6 +377,11 @@ _TILES = (
     (
         r"Unsupported ptr type|Pointer argument",
         "The kernel uses a value as a pointer that is none.",
+    ),
+    (
+        r"create_histogram\(\): incompatible",
+        "The number of bins of `tl.histogram` is a compile-time constant (`tl.constexpr`), and a "
+        "power of two.",
     ),
     (
         r"not defined in both|is not defined in (?:then|else)",

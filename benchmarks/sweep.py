@@ -1,0 +1,322 @@
+"""`python -m benchmarks sweep [operation...] --seed N`: shapes that nobody chose.
+
+Sizes are drawn log-uniformly, widths are odd as often as not, matrices are transposed or cut out of
+larger ones, in three dtypes. On each shape the course's fastest function (the record, where there
+is one) is checked against float64 and timed beside every peer that takes the shape.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tritonbook.command import BAD_INPUT, Parser
+from tritonbook.course.exercises import reference
+from tritonbook.port.device import INTERPRET, versions
+from tritonbook.timing import Ceilings
+from tritonbook.timing.clock import Clock, CudaClock
+
+from . import results
+from .op import Function, Missing, Op, Problem, all_ops
+from .runner import copied, measured_ceilings
+from .verify import exact_result, verify
+
+DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+SHORT_MS = 0.020  # below, a call is also timed with its host's part
+CALLS = 100
+
+
+@dataclass(frozen=True)
+class Row:
+    """One shape. ms: of each function by name, "ours" among them; called_ms: with the host's part,
+    where ours takes the GPU less than SHORT_MS. problem: why ours was not timed, else empty."""
+
+    label: str
+    floor_ms: float
+    ms: dict[str, float]
+    called_ms: dict[str, float]
+    problem: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """The best peer's time over ours; above 1 we are ahead."""
+        return _ratio(self.ms)
+
+    @property
+    def called_ratio(self) -> float | None:
+        return _ratio(self.called_ms)
+
+
+def _ratio(times: dict[str, float]) -> float | None:
+    peers = [ms for name, ms in times.items() if name != "ours"]
+    return min(peers) / times["ours"] if peers and "ours" in times else None
+
+
+# --- drawing
+
+
+def _between(rng: random.Random, least: float, most: float) -> int:
+    """A log-uniform whole number."""
+    return round(math.exp(rng.uniform(math.log(least), math.log(most))))
+
+
+def _width(rng: random.Random, least: int, most: int) -> int:
+    """Half of them as drawn, the others multiples of 8 or of 64, as layers have them."""
+    width = _between(rng, least, most)
+    step = rng.choice([1, 1, 8, 64])
+    return max(least, width // step * step)
+
+
+def _matrices(dtype: torch.dtype) -> list[tuple[str, Callable[..., torch.Tensor]]]:
+    """Words for how a matrix lies in memory, and what makes one of M x N; half of them plain."""
+
+    def plain(device, M, N):
+        return torch.randn(M, N, device=device, dtype=dtype)
+
+    def cut(device, M, N):
+        return torch.randn(M, N + 24, device=device, dtype=dtype)[:, 8 : N + 8]
+
+    def transposed(device, M, N):
+        return torch.randn(N, M, device=device, dtype=dtype).T
+
+    return [("", plain), ("", plain), (" cut out", cut), (" transposed", transposed)]
+
+
+def _rows(vectors: int) -> Callable[[random.Random], Problem]:
+    """x [M, N], and so many vectors [N]."""
+
+    def draw(rng: random.Random) -> Problem:
+        name, dtype = rng.choice(list(DTYPES.items()))
+        N = _width(rng, 32, 32768)
+        M = max(1, _between(rng, 2**15, 2**27) // N)
+        word, make_x = rng.choice(_matrices(dtype)[:3])  # nobody hands over rows in columns
+
+        def make(device):
+            ones = (torch.randn(N, device=device, dtype=dtype) for _ in range(vectors))
+            return make_x(device, M, N), *ones
+
+        size = dtype.itemsize
+        return Problem(f"{M}x{N} {name}{word}", make, bytes=size * (2 * M * N + vectors * N))
+
+    return draw
+
+
+def _gate(rng: random.Random) -> Problem:
+    name, dtype = rng.choice(list(DTYPES.items()))
+    N = _width(rng, 64, 32768)
+    M = max(1, _between(rng, 2**15, 2**26) // N)
+    return Problem(
+        f"{M}x{N} {name}",
+        lambda device: torch.randn(2, M, N, device=device, dtype=dtype).unbind(0),
+        bytes=3 * dtype.itemsize * M * N,
+    )
+
+
+def _product(rng: random.Random) -> Problem:
+    name, dtype = rng.choice(list(DTYPES.items()))
+    M, N, K = (_width(rng, 16, 8192) for _ in range(3))
+    (a_word, make_a), (b_word, make_b) = rng.choices(_matrices(dtype), k=2)
+    words = (f", a{a_word}" if a_word else "") + (f", b{b_word}" if b_word else "")
+    return Problem(
+        f"{M}x{N}x{K} {name}{words}",
+        lambda device: (make_a(device, M, K), make_b(device, K, N)),
+        bytes=dtype.itemsize * (M * K + K * N + M * N),
+        flops=2 * M * N * K,
+    )
+
+
+def _rope(rng: random.Random) -> Problem:
+    name, dtype = rng.choice(list(DTYPES.items()))
+    D, HK, group = rng.choice([64, 80, 96, 128]), rng.choice([1, 2, 4, 8]), rng.choice([1, 4, 7])
+    B, L = _between(rng, 1, 8), _between(rng, 64, 8192)
+
+    def make(device):
+        q, k = (
+            torch.randn(B, L, heads, D, device=device, dtype=dtype).transpose(1, 2)
+            for heads in (HK * group, HK)
+        )
+        angle = torch.rand(L, D // 2, device=device) * 6
+        angle = torch.cat((angle, angle), dim=1)
+        return q, k, angle.cos().to(dtype), angle.sin().to(dtype)
+
+    moved = 2 * B * L * HK * (group + 1) * D + 2 * L * D
+    return Problem(f"B{B} S{L} H{HK * group}/{HK} D{D} {name}", make, bytes=dtype.itemsize * moved)
+
+
+def _attention(rng: random.Random) -> Problem:
+    name, dtype = rng.choice([("f16", torch.float16), ("bf16", torch.bfloat16)])
+    D, H = rng.choice([32, 64, 64, 80, 96, 128, 128]), rng.choice([8, 16, 32])
+    L = _between(rng, 50, 16384)
+    B = max(1, min(8, _between(rng, 2**10, 2**17) // L))
+    causal = rng.random() < 0.7
+    word = " causal" if causal else ""
+    return Problem(
+        f"B{B} H{H} S{L} D{D}{word} {name}",
+        lambda device: (
+            *torch.randn(3, B, H, L, D, device=device, dtype=dtype).unbind(0),
+            causal,
+        ),
+        bytes=8 * B * H * L * D,
+        flops=(2 if causal else 4) * B * H * L * L * D,
+    )
+
+
+# The function that stands for us, by the operation whose exact result and peers are taken.
+SWEEPS: dict[str, tuple[str, Callable[[random.Random], Problem]]] = {
+    "softmax": ("softmax", _rows(0)),
+    "rmsnorm": ("rmsnorm", _rows(1)),
+    "layernorm": ("layernorm", _rows(2)),
+    "silu_mul": ("silu_mul", _gate),
+    "matmul": ("matmul", _product),
+    "rope": ("rope", _rope),
+    "flash_fwd": ("flash_gqa", _attention),
+}
+
+
+def drawn(name: str, seed: int, count: int) -> list[Problem]:
+    """The problems of one operation: the same for the same seed."""
+    rng = random.Random(f"{name} {seed}")
+    return [SWEEPS[name][1](rng) for _ in range(count)]
+
+
+def ours(name: str) -> Function:
+    """The record of a function, or the function where the course has no record of it."""
+    try:
+        return reference(name, record=True)
+    except LookupError:
+        return reference(name)
+
+
+# --- measuring
+
+
+def measure(
+    problem: Problem, fns: dict[str, Function], op: Op, peaks: Ceilings, timer: Clock
+) -> Row:
+    """Check and time the functions on one problem. A peer that fails or is wrong has no time."""
+    args = problem.make("cuda" if timer.on_gpu else "cpu")
+    expected = exact_result(op.exact, args, op.part)
+    ms, called = {}, {}
+    reason = ""
+    for name, fn in fns.items():
+        mine = name == "ours"
+        own = tuple(copied(arg) for arg in args)  # some work in place
+        first = verify(fn, own, expected, ours=mine, part=op.part, tolerance=op.tolerance)
+        if first.problem:
+            reason = first.problem if mine else reason
+            continue
+        ms[name] = timer.time(lambda fn=fn: fn(*args), 5, 20).median
+    if ms.get("ours", 1) < SHORT_MS:
+        called = {name: _called_ms(lambda fn=fns[name]: fn(*args)) for name in ms}
+    floor = peaks.floor_ms(problem.bytes, problem.flops)
+    return Row(problem.label, floor, ms, called, reason)
+
+
+def _called_ms(call: Callable[[], Any]) -> float:
+    """One of CALLS calls in a row, the host's part included."""
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(CALLS):
+        call()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - start) * 1e3 / CALLS
+
+
+def peers(op: Op, compiled: bool) -> dict[str, Function]:
+    """The peers of an operation that are installed; torch.compile's static programs if asked."""
+    found = {}
+    for name, provider in op.providers.items():
+        if provider.ours or (name.startswith("compile") and not (compiled and "static" in name)):
+            continue
+        try:
+            found[name] = provider.load()
+        except Missing:
+            continue
+    return found
+
+
+def summary(name: str, rows: list[Row]) -> str:
+    """Geometric means, and the ten worst shapes."""
+    timed = [row for row in rows if row.ratio]
+    called = [row.called_ratio for row in rows if row.called_ratio]
+    lines = [f"{name}: {len(timed)} of {len(rows)} shapes timed"]
+    if timed:
+        ratios = [row.ratio for row in timed]
+        lines[0] += (
+            f", geometric mean {statistics.geometric_mean(ratios):.2f} of the best peer, "
+            f"ahead in {sum(ratio >= 1 for ratio in ratios)}, least {min(ratios):.2f}"
+        )
+    if called:
+        mean, least = statistics.geometric_mean(called), min(called)
+        lines.append(f"  {len(called)} short ones as called: {mean:.2f}, least {least:.2f}")
+    for row in sorted(timed, key=lambda row: row.ratio)[:10]:
+        others = ", ".join(f"{peer} {ms * 1e3:.1f}" for peer, ms in row.ms.items())
+        share = row.floor_ms / row.ms["ours"]
+        lines.append(f"  {row.ratio:5.2f}  {row.label}: us {others}; {share:.0%} of the floor")
+    lines += [f"  NOT TIMED {row.label}: {row.problem}" for row in rows if row.problem]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = Parser(prog="python -m benchmarks sweep", description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"operations, of {', '.join(SWEEPS)}")
+    parser.add_argument("--seed", type=int, default=0, help="another seed, other shapes")
+    parser.add_argument("--shapes", type=int, default=200, help="how many of each operation")
+    parser.add_argument(
+        "--compile", action="store_true", help="torch.compile's static programs too (seconds each)"
+    )
+    parser.add_argument("--out", type=Path, default=results.DIRECTORY, help="folder of the file")
+    options = parser.parse_args(arguments)
+    for name in options.names:
+        if name not in SWEEPS:
+            parser.error(f"there is no sweep of {name!r}; there are: {', '.join(SWEEPS)}")
+    if options.shapes < 1:
+        parser.error("--shapes must be at least 1")
+    if INTERPRET:
+        print("The sweep needs a CUDA GPU.", file=sys.stderr)
+        return BAD_INPUT
+    names = options.names or list(SWEEPS)
+    return run(names, options.seed, options.shapes, options.compile, options.out)
+
+
+def run(names: list[str], seed: int, count: int, compiled: bool, out: Path) -> int:
+    """Sweep the operations, print a summary of each and keep all in sweep_<gpu>.json of `out`.
+
+    Returns 1 where a result of ours was wrong.
+    """
+    peaks, here, timer = measured_ceilings(), versions(), CudaClock()
+    path = results.path_for(f"sweep {here['gpu']}", out)
+    kept = results.read(path) or {"gpu": here["gpu"], "ops": {}}
+    wrong = False
+    for name in names:
+        op, rows = all_ops()[name], []
+        own = ours(SWEEPS[name][0])
+        for problem in drawn(name, seed, count):
+            torch.cuda.empty_cache()
+            if compiled:
+                torch._dynamo.reset()  # another shape, another program
+            fns = {"ours": own, **peers(op, compiled)}
+            rows.append(measure(problem, fns, op, peaks, timer))
+        wrong |= any(row.problem for row in rows)
+        print(summary(name, rows), flush=True)
+        kept["ops"][name] = {
+            "date": datetime.date.today().isoformat(),
+            "versions": here,
+            "seed": seed,
+            "ceilings": peaks.to_dict(),
+            "rows": [asdict(row) for row in rows],
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    return 1 if wrong else 0

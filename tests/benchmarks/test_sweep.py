@@ -1,0 +1,79 @@
+"""The sweep: what it draws, what it counts as a result, and what it says of it."""
+
+import pytest
+import torch
+
+from benchmarks import sweep
+from benchmarks.__main__ import main
+from benchmarks.op import Op, Problem, all_ops
+from tests.benchmarks.test_runner import PEAKS, double
+from tritonbook.timing.clock import Span
+
+
+class OneAfterTheOther:
+    """A clock whose first function takes 1 ms, the second 2, and so on."""
+
+    label, on_gpu = "scripted", False
+
+    def __init__(self):
+        self.calls = 0
+
+    def time(self, fn, warmup, rep):
+        fn()
+        self.calls += 1
+        return Span(self.calls, self.calls, self.calls)
+
+
+def row(ms, called=(), label="4x4", problem=""):
+    return sweep.Row(label, 0.5, ms, dict(called), problem)
+
+
+@pytest.mark.parametrize("name", sweep.SWEEPS)
+def test_a_seed_tells_the_shapes(name):
+    labels = [problem.label for problem in sweep.drawn(name, 7, 40)]
+    assert labels == [problem.label for problem in sweep.drawn(name, 7, 40)]
+    assert labels != [problem.label for problem in sweep.drawn(name, 8, 40)]
+    assert len(set(labels)) > 35
+
+
+@pytest.mark.parametrize("name", sweep.SWEEPS)
+def test_what_is_drawn_fits_the_operation(name):
+    op, smallest = all_ops()[name], min(sweep.drawn(name, 3, 60), key=lambda each: each.bytes)
+    args = smallest.make("cpu")
+    moved = sum(arg.nbytes for arg in args if isinstance(arg, torch.Tensor))
+    assert moved < smallest.bytes  # the result is written too
+    assert sweep.exact_result(op.exact, args, op.part)
+
+
+def test_wrong_results_have_no_time():
+    def broken(x):
+        raise ValueError("too wide")
+
+    problem = Problem("8", lambda device: (torch.randn(8, device=device),), bytes=64)
+    op = Op("double", "01_vector_add", [problem], exact=lambda x: 2 * x, providers={})
+    fns = {"ours": double, "eager": lambda x: x + x, "tripled": lambda x: 3 * x, "broken": broken}
+    found = sweep.measure(problem, fns, op, PEAKS, OneAfterTheOther())
+    assert found.ms == {"ours": 1, "eager": 2} and found.ratio == 2 and not found.problem
+    fns["ours"] = fns["tripled"]
+    found = sweep.measure(problem, fns, op, PEAKS, OneAfterTheOther())
+    assert "ours" not in found.ms and found.ratio is None
+    assert "off by" in found.problem
+
+
+def test_the_summary():
+    rows = [
+        row({"ours": 1.0, "torch": 2.0, "liger": 4.0}),
+        row({"ours": 2.0, "torch": 1.0}, {"ours": 4.0, "torch": 1.0}, label="worst"),
+        row({"torch": 1.0}, label="wrong", problem="is off by 1"),
+    ]
+    said = sweep.summary("softmax", rows)
+    assert "2 of 3 shapes timed, geometric mean 1.00 of the best peer, ahead in 1" in said
+    assert "least 0.50" in said and "1 short ones as called: 0.25" in said
+    assert said.index("worst") < said.index("4x4") < said.index("NOT TIMED wrong: is off by 1")
+
+
+def test_bad_input(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["sweep", "sofmax"])
+    assert ended.value.code == 2
+    assert "no sweep of 'sofmax'; there are: softmax" in capsys.readouterr().err
