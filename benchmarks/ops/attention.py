@@ -4,7 +4,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-from benchmarks.op import Op, Problem, Provider, given, optional, peer, solution
+from benchmarks.op import Op, Problem, given, optional, peer, solution
 
 CAUSAL = True
 
@@ -57,12 +57,6 @@ def native_gradients(backend):
     return peer(both)
 
 
-def _record():
-    from benchmarks.records.attention import attention_record
-
-    return attention_record
-
-
 def _problem(B, L, D, tensors, **targets):
     H = 32
 
@@ -96,7 +90,7 @@ OPS = [
             "flash_fwd": solution("flash_fwd"),
             "flash_two_phases": solution("flash_two_phases"),
             "flash_gqa": solution("flash_gqa"),
-            "attention record": Provider(_record, ours=True),
+            "attention record": solution("flash_gqa", record=True),
             "flash_gluon": given("flash_gluon"),
             "cudnn": native(SDPBackend.CUDNN_ATTENTION),
             "flash-attention-2": native(SDPBackend.FLASH_ATTENTION),

@@ -160,7 +160,22 @@ def in_tiles_of_32(change):
     return wrong
 
 
+def rows_for_columns(x, first, width):
+    """Tiles of 32 rows from `first` on and of columns from their start on."""
+    L, padded = x.shape[2], torch.nn.functional.pad(x, (0, x.shape[2] + width, 0, first + 32))
+    tiles = [
+        padded[:, :, first : first + min(32, L - start), start : start + width]
+        for start in range(0, L, 32)
+    ]
+    return torch.cat(tiles, dim=2)
+
+
 COLUMN_MISTAKES = {
+    "rows-for-columns": (
+        rows_for_columns,
+        "A descriptor's indices follow the tensor's dimensions: batch, head, row, column. Here row "
+        "and column are swapped.",
+    ),
     "first-columns-always": (
         lambda x, first, width: columns_ref(x, 0, width),
         "The columns begin at 0 whatever FIRST is.",
@@ -344,6 +359,16 @@ def zeros(q, k, v, causal, scale):
     return torch.zeros_like(q), None
 
 
+def with_zeros(formula):
+    """Where nothing is summed, the kernel divides by 1: o is 0."""
+
+    def wrong(q, k, v, causal=False, scale=None):
+        o, lse = formula(q, k, v, causal, scale)
+        return o.nan_to_num(0.0), lse
+
+    return wrong
+
+
 def upside_down(tile):
     """In masked tiles a row sees the keys from its limit on."""
 
@@ -390,13 +415,6 @@ def part_mistakes(tile):
             rest_by(without("division", tile.N)),
             "The first D1 columns of o are right. The others are not divided by the sum l.",
         ),
-        "nothing-seen-is-nan": (
-            lambda q, k, v, causal=False, scale=None: (
-                careless_softmax_of(scores_ref(q, k, causal, scale), v)[0],
-                attention_ref(q, k, v, causal, scale)[1],
-            ),
-            "A row that sees no key has l_i = 0, and 0 / 0 is NaN: divide by l_safe.",
-        ),
         "limit-upside-down": (
             upside_down(tile),
             "The comparison with limit is upside down: a row sees the keys below its limit.",
@@ -418,8 +436,31 @@ def part_mistakes(tile):
     }
 
 
+def blind_rows_right(formula):
+    """A formula whose rows that see no key are right: o = 0."""
+
+    def wrong(q, k, v, causal=False, scale=None):
+        o, lse = formula(q, k, v, causal, scale)
+        return o.masked_fill((keys_seen(q, k, causal) == 0)[:, None], 0.0), lse
+
+    return wrong
+
+
 def mistakes(tile):
-    return part_mistakes(tile) | kernel_mistakes(tile, softmax_of, START)
+    known = part_mistakes(tile) | kernel_mistakes(tile, softmax_of, START)
+    known = {code: (blind_rows_right(formula), said) for code, (formula, said) in known.items()}
+    formula, said = known["maximum-in-other-units"]
+    said = "m_new takes the largest bare product. It is in units of scaled scores: scale it."
+    return known | {
+        "maximum-in-other-units": (with_zeros(formula), said),
+        "nothing-seen-is-nan": (
+            lambda q, k, v, causal=False, scale=None: (
+                careless_softmax_of(scores_ref(q, k, causal, scale), v)[0],
+                attention_ref(q, k, v, causal, scale)[1],
+            ),
+            "A row that sees no key has l_i = 0, and 0 / 0 is NaN: divide by l_safe.",
+        ),
+    }
 
 
 def in_this_tile(code):

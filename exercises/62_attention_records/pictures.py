@@ -104,7 +104,7 @@ def draw_order(order: Order, tiles: int, heads: int, at_once: int) -> Picture:
             parts.append(words(x + wide / 2, y + 16, said, BODY, "middle"))
     first = ", ".join(f"tile {t} of head {h}" for t, h in _taken(order, 4, tiles, heads, at_once))
     text = (
-        f"{heads} heads of {tiles} tiles, {at_once} heads at a time; in each stands the number of its "
+        f"{heads} heads of {tiles} tiles, {at_once} heads at a time; each holds the number of its "
         f"program. The first programs take {first}."
     )
     under = "the last tile sees the most keys"
