@@ -248,15 +248,16 @@ def attention_case(note, B, H, HK, Lq, Lk, D, causal=True, scale=None, **more):
     return case(note, q=q, k=k, v=v, causal=causal, scale=scale, **more)
 
 
-OF_96 = attention_case("heads of 96: 64 and 32 columns", 2, 2, 2, 70, 200, 96, dtype="float16")
+OF_96 = attention_case("heads of 96: 64 and 32 columns", 2, 2, 2, 70, 300, 96, dtype="float16")
 CASES = [
     attention_case("12 queries at the end of 80 keys", 1, 2, 2, 12, 80, 32),
     attention_case("scores that grow", 1, 1, 1, 40, 100, 40, False, keys={"values": growing(90.0)}),
-    attention_case("causal, float32", 1, 2, 2, 40, 75, 32),
+    attention_case("causal, float32", 1, 2, 2, 40, 75, 48),
     attention_case("half precision: described", 2, 2, 2, 70, 300, 32, dtype="float16"),
     OF_96,
     attention_case("heads of 40, float32", 1, 2, 1, 20, 70, 40),
-    attention_case("heads of 80, bfloat16", 1, 4, 2, 20, 150, 80, False, dtype="bfloat16"),
+    attention_case("heads of 80, bfloat16", 1, 4, 2, 40, 280, 80, False, dtype="bfloat16"),
+    attention_case("a short text, half precision", 1, 4, 2, 20, 100, 80, dtype="float16"),
     attention_case(
         "scores that grow, half precision",
         1,
@@ -294,15 +295,15 @@ CASES = [
         dtype="float16",
     ),  # fmt: skip
     attention_case("a scale of its own", 1, 2, 1, 5, 20, 96, scale=0.6),
-    attention_case("heads of 192", 1, 2, 1, 20, 90, 192, dtype="float16"),
+    attention_case("heads of 192", 1, 2, 1, 40, 260, 192, dtype="float16"),
     attention_case("heads that do not share evenly", 1, 3, 2, 16, 16, 16, raises=ValueError),
     attention_case("a negative scale", 1, 1, 1, 16, 16, 16, scale=-1.0, raises=ValueError),
 ]
 HIDDEN_CASES = [
     attention_case("groups of five", 1, 5, 1, 17, 20, 16),
-    attention_case("heads of 256", 1, 2, 1, 33, 130, 256, dtype="bfloat16"),
-    attention_case("heads of 112", 2, 4, 2, 65, 140, 112, dtype="float16"),
-    attention_case("heads of 144", 2, 2, 2, 65, 140, 144, False, dtype="float16"),
+    attention_case("heads of 256", 1, 2, 1, 33, 290, 256, dtype="bfloat16"),
+    attention_case("heads of 112", 2, 4, 2, 65, 270, 112, dtype="float16"),
+    attention_case("heads of 144", 2, 2, 2, 65, 270, 144, False, dtype="float16"),
     attention_case("one token of a text", 1, 8, 2, 1, 200, 80, dtype="float16"),
     attention_case(
         "large scores, bfloat16",

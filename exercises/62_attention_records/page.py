@@ -48,8 +48,7 @@ draw.draw_residents(programs=1, tiles=3)
 draw.draw_residents(programs=3, tiles=3)
 
 # %% [markdown]
-# You take four steps, each measured against the one before: more programs, a better order, heads of
-# any size, short texts.
+# You take four steps, each measured: more programs, a better order, heads of any size, short texts.
 #
 # ## Step 1. Three programs
 #
@@ -69,10 +68,7 @@ from tritonbook.descriptors import can_describe, describe
 # %%
 @triton.jit
 def corner_kernel(x_ptr, y_ptr, first):
-    """y = 4 x 8 numbers of x from row and column `first` on; x_ptr is a descriptor.
-
-    One program.
-    """
+    """y = 4 x 8 numbers of x from row and column `first` on; x_ptr is a descriptor."""
     tile = x_ptr.load([0, first, first])
     offs = tl.arange(0, 4)[:, None] * 8 + tl.arange(0, 8)[None, :]
     tl.store(y_ptr + offs, tile.reshape(4, 8))
@@ -196,12 +192,12 @@ from torch.nn.functional import scaled_dot_product_attention
 record = mine("flash_gqa", record=True, quiet=True)
 large = dict(BLOCK_M=128, BLOCK_N=64, num_warps=8, num_stages=3)
 small = dict(BLOCK_M=64, BLOCK_N=128, num_warps=4, num_stages=1, maxnreg=168)
+square = dict(BLOCK_M=64, BLOCK_N=64, num_warps=4, num_stages=2, maxnreg=168)
 
 
 def heads(B, H, L, D):
-    """q, k and v in half precision; small float32 ones without a GPU."""
-    if DEVICE == "cpu":
-        return torch.randn(3, 1, 2, 64, D).unbind(0)
+    """q, k and v in half precision; small ones without a GPU."""
+    B, H, L = (B, H, L) if DEVICE == "cuda" else (1, 2, 64)
     return torch.randn(3, B, H, L, D, device=DEVICE, dtype=torch.float16).unbind(0)
 
 
@@ -229,7 +225,8 @@ bench(
 )
 
 # %% [markdown]
-# READ1
+# **Read it.** Descriptors alone bring the first part. The second comes from three programs, although tiles
+# of 64 queries read all keys twice as often as those of 128.
 #
 # ## Step 2. The order
 #
@@ -310,14 +307,12 @@ check(which_tile)
 # %%
 B, H, L, D = 1, 32, 16384, 128
 given = heads(B, H, L, D)
+ways = {
+    f"{n} heads at once": lambda n=n: record(*given, True, tile=small, at_once=n)
+    for n in (32, 8, 2, 1)
+}
 bench(
-    {
-        f"{at_once} heads at once": lambda at_once=at_once: record(
-            *given, True, tile=small, at_once=at_once
-        )
-        for at_once in (32, 8, 2, 1)
-    }
-    | {"cuDNN": lambda: native(cudnn, *given)},
+    ways | {"cuDNN": lambda: native(cudnn, *given)},
     flops=2 * B * H * L * L * D,
     baseline="32 heads at once",
     title="Causal attention, 1 x 32 x 16384 x 128, float16",
@@ -325,7 +320,8 @@ bench(
 )
 
 # %% [markdown]
-# READ2
+# **Read it** downwards: the fewer heads, the better, down to a single one. `chosen`, the rule that task 3
+# is given, asks for 8 MB.
 #
 # ## Step 3. Heads of any size
 #
@@ -365,7 +361,8 @@ draw.draw_columns(96, {"one tile": (128,), "two tiles": (64, 32)})
 #    `input_precision="ieee"`.
 # 2. **The result**, both parts.
 #
-# `column_parts` is the rule of the box above, and `chosen` says how a call is carried out.
+# `column_parts` is the rule of the box above. `chosen` says how a call is carried out: steps 3 and 4
+# measure its choices.
 
 # %% tags=["reference"]
 LOG2_E, LN_2 = 1.4426950408889634, tl.constexpr(0.6931471805599453)  # log2(e), ln(2)
@@ -382,17 +379,27 @@ def column_parts(D):
 
 
 def chosen(q, k, v):
-    """What flash_gqa_record does with these tensors: described, parts, at_once, tile."""
-    described = can_describe(k, v)
-    D = q.shape[3]
-    heads_in_8_mb = 2**23 // max(1, 2 * k.shape[2] * D * k.element_size())
-    if not described:
-        tile = dict(BLOCK_M=32, BLOCK_N=32, num_warps=8, num_stages=1)
+    """How flash_gqa_record carries out a call: described, parts, at_once, tile."""
+    (B, HK, Lk, D), rows = k.shape, q.shape[2] * (q.shape[1] // k.shape[1])
+    short, parts = Lk <= 256, column_parts(D)
+    described = can_describe(k, v) and rows >= 64 and not short
+    if q.dtype == torch.float32 or target_arch() < 80:  # no tensor cores: small tiles
+        M, N, warps, stages = 32, 32, 8, 1
+    elif target_arch() < 90:  # as page 42; wide heads would not fit
+        M, N, warps, stages = (128, 32, 8, 3) if D <= 128 else (32, 32, 8, 2)
+    elif D > 128 or not (described or short):
+        M, N, warps, stages = 128, 64, 8, 2
+    elif parts[1] or Lk <= 1024:
+        M, N, warps, stages = 64, 64, 4, 2
     else:
-        tile = dict(BLOCK_M=64, BLOCK_N=128 if D <= 128 else 64, num_warps=4, num_stages=1)
-    return dict(
-        described=described, parts=column_parts(D), at_once=max(1, heads_in_8_mb), tile=tile
-    )
+        M, N, warps, stages = 64, 128, 4, 2 if D <= 64 else 1
+    M = min(M, max(16, triton.next_power_of_2(rows)))
+    tile = dict(BLOCK_M=M, BLOCK_N=N, num_warps=warps, num_stages=stages)
+    if described and warps == 4:
+        tile["maxnreg"] = 168  # room for three programs
+    in_8_mb = 2**23 // max(1, 2 * Lk * D * k.element_size())
+    at_once = max(1, min(B * HK, in_8_mb))
+    return dict(described=described, parts=parts, at_once=at_once, tile=tile)
 
 
 @triton.jit
@@ -581,13 +588,14 @@ described
 
 # %%
 B, H, L = 2, 32, 4096
-given_96, given_128 = heads(B, H, L, 96), heads(B, H, L, 128)
+given_96 = heads(B, H, L, 96)
 columns = bench(
     {
         "flash_gqa": lambda: flash_gqa(*given_96, True),
-        "one tile of 128": lambda: flash_gqa_record(*given_96, True, parts=(128, 0)),
-        "two tiles, 64 + 32": lambda: flash_gqa_record(*given_96, True),
-        "heads of 128": lambda: flash_gqa_record(*given_128, True),
+        "one tile of 128": lambda: flash_gqa_record(
+            *given_96, True, parts=(128, 0), tile=square
+        ),
+        "two tiles, 64 + 32": lambda: flash_gqa_record(*given_96, True, tile=square),
         "cuDNN": lambda: native(cudnn, *given_96),
     },
     flops=2 * B * H * L * L * 96,
@@ -615,7 +623,7 @@ predict(
     ],
     hints=[
         "65,536 registers in all.",
-        "How many columns are multiplied? What else takes time?",
+        "How many columns are multiplied? How many programs fit?",
     ],
 )
 
@@ -624,7 +632,7 @@ predict(
 #
 # **Programs.** 65,536 / (128 × 168) = 3.05.
 #
-# **Ratio.** The products take 128 / 96 = 1.33 times as long. The softmax takes the same time for both.
+# **Ratio.** 128 / 96 = 1.33 times the products, the same softmax, and fewer programs to hide it behind.
 #
 # </details>
 
@@ -632,45 +640,47 @@ predict(
 columns
 
 # %% [markdown]
-# READ3
+# **Read it.** The two rows in the middle have the same tiles of queries and keys, 64 × 64. With 64 + 32
+# columns a program needs 62 KB of shared memory instead of 83. So three programs fit instead of two, and
+# the products have no zeros.
 #
 # ## Step 4. Short texts
 #
-# STEP4
+# Texts of a hundred tokens differ in two ways.
+#
+# - **Tiles.** Of 131 keys, a second tile of 128 holds 3, and is computed in full. Tiles of 64 waste less.
+#   Two of them have room in shared memory (`num_stages=2`): one is on its way while the other is
+#   multiplied.
+# - **The launch.** The host makes its descriptors anew in each call. It is busy with that for longer than
+#   the GPU is with such a text. So up to 256 keys `chosen` stays with addresses.
+#
+# *device* is the time of the GPU alone, *ms* the call as your program pays for it.
 
 # %%
-def short(L):
-    q, k, v = heads(4, 16, L, 64)
-    return {
-        "fns": {
-            "flash_gqa": lambda: flash_gqa(q, k, v, True),
-            "tiles of 64 x 128": lambda: flash_gqa_record(q, k, v, True, tile=small),
-            "chosen": lambda: flash_gqa_record(q, k, v, True),
-            "SDPA": lambda: scaled_dot_product_attention(q, k, v, is_causal=True),
-        },
-        "flops": 2 * 4 * 16 * L * L * 64,
-    }
-
-
-from tritonbook.timing import bench_sweep
-
-lengths = bench_sweep(
-    "length",
-    [65, 131, 259, 517, 1031] if DEVICE == "cuda" else [65],
-    short,
-    title="Causal attention, 4 x 16 heads of 64, float16",
+given = heads(4, 16, 131, 64)
+engine = dict(described=can_describe(*given), tile=square)
+bench(
+    {
+        "flash_gqa": lambda: flash_gqa(*given, True),
+        "64 x 64, described": lambda: flash_gqa_record(*given, True, **engine),
+        "64 x 64, addresses": lambda: flash_gqa_record(*given, True),
+        "PyTorch": lambda: scaled_dot_product_attention(*given, is_causal=True),
+    },
+    flops=2 * 4 * 16 * 131 * 131 * 64,
+    baseline="flash_gqa",
+    title="Causal attention, 4 x 16 x 131 x 64, float16",
     stored="record_attention_short",
 )
-lengths
 
 # %% [markdown]
-# READ4
+# **Read both columns.** On the device each step pays. As called, Triton's launch, written in Python, takes
+# longer than PyTorch's in C++, and longer than the kernel. In a CUDA graph, or behind other work, the
+# device's time is what counts.
 #
 # ## Shapes that nobody chose
 #
-# A record for three round shapes is easy. The cell draws twelve: odd lengths, heads of many sizes,
-# shared or not, causal or not. For each it takes the fastest of PyTorch's backends, in time on the
-# device, without the launch. More than 1 means that yours is faster.
+# A record for three round shapes is easy. The cell draws twelve, and times the fastest of PyTorch's
+# backends over yours, on the device. More than 1 means that yours is faster.
 
 # %%
 import random
@@ -682,27 +692,22 @@ from tritonbook.timing.stored import Curves, keep, load
 def drawn(seed):
     """(B, H, L, D), dtype, causal or not."""
     pick = random.Random(seed)
-    L, D = int(50 * 2 ** pick.uniform(0, 8)), pick.choice((32, 64, 64, 80, 96, 128, 128, 256))
+    L, D = int(50 * 2 ** pick.uniform(0, 8)), (32, 64, 80, 96, 128, 256)[seed % 6]
     B, H = max(1, min(8, 2**14 // L)), pick.randint(2, 24)
     return (B, H, L, D), pick.choice((torch.float16, torch.bfloat16)), pick.random() < 0.6
 
 
-ratios = load("record_attention_drawn")
+ratios = Curves({}) if DEVICE == "cuda" else load("record_attention_drawn")
 if DEVICE == "cuda":
-    ratios = Curves({})
     for seed in range(12):
-        (B, H, L, D), dtype, causal = drawn(seed)
-        given = [x.to(dtype) for x in heads(B, H, L, D)]
-        peers = {
-            name: clock().device_time(
-                lambda name=name: native(getattr(SDPBackend, f"{name}_ATTENTION"), *given, causal)
-            )
-            for name in ("CUDNN", "FLASH", "EFFICIENT")
-        }
-        best = min((name for name in peers if peers[name]), key=peers.get)
-        own = clock().device_time(lambda: flash_gqa_record(*given, causal))
-        label = f"{B} x {H} x {L} x {D}, {'causal' if causal else 'full'}, to {best}"
-        ratios.curves[label] = [peers[best] / own]
+        shape, dtype, causal = drawn(seed)
+        given = [x.to(dtype) for x in heads(*shape)]
+        calls = [lambda: flash_gqa_record(*given, causal)]
+        for name in ("CUDNN", "FLASH", "EFFICIENT"):
+            backend = getattr(SDPBackend, f"{name}_ATTENTION")
+            calls.append(lambda backend=backend: native(backend, *given, causal))
+        own, *peers = [clock().device_time(call) for call in calls]
+        ratios.curves[f"{shape}, causal: {causal}"] = [min(filter(None, peers)) / own]
     keep("record_attention_drawn", ratios)
 if ratios:
     print(ratios.label)
@@ -712,7 +717,9 @@ if ratios:
     print(f"{logs.mean().exp():.2f}  geometric mean")
 
 # %% [markdown]
-# READ5
+# **Read it.** Short texts and heads of 32, 80 or 96 are where a reader's rules gain most. Long texts with
+# heads of 128 and more stay behind: cuDNN plans the turns that three programs take by chance.
+# Page 65 plans them too.
 #
 # ## Recap
 #
@@ -732,8 +739,7 @@ if ratios:
 #
 # </details>
 #
-# Sources: Dao, *FlashAttention-2* (2023); Shah and others, *FlashAttention-3* (2024), which plans the
-# turns that three programs take by chance.
+# Sources: Dao, *FlashAttention-2* (2023); Shah and others, *FlashAttention-3* (2024).
 #
 # Next: [63_gluon_pipeline](63_gluon_pipeline.ipynb), a level below.
 

@@ -150,4 +150,8 @@ VARIANTS = {
     ],
 }
 
-EQUIVALENT = {}
+EQUIVALENT = {
+    "flash_gqa_record": {
+        "if D2 > 0: => if D2 > 1: (3)": "D2 is 0, or 16 and more",
+    },
+}

@@ -54,11 +54,11 @@ def assert_attention(got, want):
 
 
 SIZES = [
-    (2, 2, 70, 150, 64),  # ragged ends of both
-    (1, 1, 65, 130, 96),
-    (3, 3, 200, 130, 64),  # queries that see nothing
-    (4, 1, 37, 150, 80),  # a group of four, 148 rows
-    (6, 2, 50, 50, 160),
+    (2, 2, 70, 350, 64),  # ragged ends of both
+    (1, 1, 65, 330, 96),
+    (3, 3, 400, 330, 64),  # queries that see nothing
+    (4, 1, 37, 350, 80),  # a group of four, 148 rows
+    (6, 2, 50, 270, 160),
 ]
 
 
@@ -73,13 +73,23 @@ def test_described_keys_give_attention(page, H, HK, Lq, Lk, D, causal):
     assert_attention(got, want)
 
 
-KEYS = torch.zeros(1, 2, 256, 64, dtype=HALF)
+KEYS = torch.zeros(1, 2, 257, 64, dtype=HALF)
 
 
-@pytest.mark.parametrize("k", [KEYS.float(), KEYS[..., ::2], KEYS[:, :1].expand(1, 2, 256, 64)])
+@pytest.mark.parametrize("k", [KEYS.float(), KEYS[..., ::2], KEYS[:, :1].expand(1, 2, 257, 64)])
 def test_what_the_copy_engine_does_not_take_comes_through_addresses(page, k):
     assert not page.chosen(KEYS, KEYS, k)["described"]
     assert not page.chosen(KEYS, k, KEYS)["described"]
+
+
+@descriptors
+@pytest.mark.parametrize(("rows", "keys"), [(63, 300), (300, 256)])
+def test_so_does_little_work(page, rows, keys):
+    """Kills: descriptors that take the host longer than the kernel takes the GPU."""
+    assert page.chosen(KEYS, KEYS, KEYS)["described"]
+    assert not page.chosen(
+        KEYS[:, :, :1].expand(1, 2, rows, 64), *[KEYS[:, :, :1].repeat(1, 1, keys, 1)] * 2
+    )["described"]
 
 
 @pytest.mark.parametrize("arch", [75, 80, 89])
@@ -90,11 +100,11 @@ def test_older_gpus_get_addresses(page, monkeypatch, arch):
     assert not page.chosen(KEYS, KEYS, KEYS)["described"]
 
 
-def compiled(page, D, causal=True, kv_heads=8, **steps):
+def compiled(page, D, causal=True, kv_heads=8):
     """The kernel that is launched on an H100, compiled here."""
     q = torch.empty(2, 8, 2048, D, dtype=HALF, device="meta")
     k = torch.empty(2, kv_heads, 2048, D, dtype=HALF, device="meta")
-    found = compile_gate(page.flash_gqa_record, (q, k, k, causal), steps, 90, timeout=120)
+    found = compile_gate(page.flash_gqa_record, (q, k, k, causal), {}, 90, timeout=120)
     assert found.ok, found.message
     (kernel,) = found.kernels
     return kernel
@@ -108,7 +118,7 @@ def test_three_programs_fit_on_a_multiprocessor(page, D, causal, kv_heads):
     """Kills: more registers or stages than leave room for three. A few numbers that are needed only
     after the loop may wait in memory."""
     kernel = compiled(page, D, causal, kv_heads)
-    assert kernel.programs_per_sm == 3 and kernel.wgmma
+    assert kernel.programs_per_sm >= 3 and kernel.wgmma
     assert kernel.spills <= 64
 
 
