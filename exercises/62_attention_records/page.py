@@ -59,7 +59,7 @@ draw.draw_residents(programs=3, tiles=3)
 # From Hopper on, GPUs have a *copy engine*. A **descriptor** tells it once what a tensor looks like:
 # address, shape, strides, and the shape of a tile. Then *one* thread orders a whole tile by the
 # indices of its corner. No addresses, no masks: what lies outside arrives as zero. Here for tiles
-# of 4 × 8 numbers, from row 6 and column 6 of 8:
+# of 4 × 16 numbers, out of 8 × 16:
 
 # %% tags=["reference"]
 from tritonbook import target_arch
@@ -67,23 +67,23 @@ from tritonbook.descriptors import can_describe, describe
 
 # %%
 @triton.jit
-def corner_kernel(x_ptr, y_ptr, first):
-    """y = 4 x 8 numbers of x from row and column `first` on; x_ptr is a descriptor."""
-    tile = x_ptr.load([0, first, first])
-    offs = tl.arange(0, 4)[:, None] * 8 + tl.arange(0, 8)[None, :]
-    tl.store(y_ptr + offs, tile.reshape(4, 8))
+def corner_kernel(x_ptr, y_ptr):
+    """y = 4 x 16 numbers of x from row 6 and column 8 on; x_ptr is a descriptor."""
+    tile = x_ptr.load([0, 6, 8])
+    offs = tl.arange(0, 4)[:, None] * 16 + tl.arange(0, 16)[None, :]
+    tl.store(y_ptr + offs, tile.reshape(4, 16))
 
 
-x = torch.arange(64.0, device=DEVICE).view(1, 8, 8).to(torch.float16)
-y = torch.empty(4, 8, device=DEVICE)
+x = torch.arange(128, device=DEVICE).view(1, 8, 16).to(torch.float16)
+y = torch.empty(4, 16, device=DEVICE)
 if can_describe(x):
-    corner_kernel[(1,)](describe(x, [1, 4, 8]), y, 6)
-y
+    corner_kernel[(1,)](describe(x, [1, 4, 16]), y)
+y.int()
 
 # %% [markdown]
 # A tile has as many dimensions as its tensor; `reshape` drops those of 1. The engine wants numbers of
-# 2 bytes, side by side in the last dimension, and other strides of whole 16 bytes. `can_describe` says
-# whether it takes a tensor. All others come through addresses, as before.
+# 2 bytes, side by side in the last dimension; other strides, and the first column, are multiples of 16
+# bytes. `can_describe` says whether it takes a tensor. All others come through addresses, as before.
 #
 # ## Task 1. A tile
 #
@@ -367,7 +367,7 @@ draw.draw_columns(96, {"one tile": (128,), "two tiles": (64, 32)})
 # %% tags=["reference"]
 LOG2_E, LN_2 = 1.4426950408889634, tl.constexpr(0.6931471805599453)  # log2(e), ln(2)
 
-bounds = triton.jit(mine("walk_bounds", quiet=True))  # page 42
+bounds = triton.jit(reference("walk_bounds"))  # page 42
 
 # %% tags=["answer"] key="flash_gqa_record"
 def column_parts(D):
