@@ -388,8 +388,8 @@ def part_mistakes(tile):
     return {
         "rest-not-in-scores": (
             with_scores(lambda q1, q2, k1, k2: q1 @ k1.mT),
-            "The scores know the first D1 columns of the heads alone. Where D2 > 0, q_rest and "
-            "k_rest add to them.",
+            "The scores know the first D1 columns of the heads alone. Where D2 > 0, q2 and "
+            "k2 add to them.",
         ),
         "rest-alone-in-scores": (
             with_scores(lambda q1, q2, k1, k2: q2 @ k2.mT),
@@ -398,19 +398,19 @@ def part_mistakes(tile):
         ),
         "rest-of-o-is-zero": (
             rest_by(zeros),
-            "The first D1 columns of o are right, the others 0: acc_rest is never added to.",
+            "The first D1 columns of o are right, the others 0: acc2 is never added to.",
         ),
         "rest-not-rescaled": (
             rest_by(without("acc", tile.N)),
-            "The first D1 columns of o are right. acc_rest is not rescaled by alpha when m grows.",
+            "The first D1 columns of o are right. acc2 is not rescaled by alpha when m grows.",
         ),
         "rest-starts-again": (
             rest_by(without("new acc", tile.N)),
-            "The first D1 columns of o are right. acc_rest holds what the last tile of keys adds.",
+            "The first D1 columns of o are right. acc2 holds what the last tile of keys adds.",
         ),
         "rest-counted-twice": (
             rest_by(without("acc twice", tile.N)),
-            "The first D1 columns of o are right. The old acc_rest is added twice (`+=`).",
+            "The first D1 columns of o are right. The old acc2 is added twice (`+=`).",
         ),
         "rest-not-divided": (
             rest_by(without("division", tile.N)),

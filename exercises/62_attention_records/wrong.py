@@ -20,10 +20,11 @@ HEAD = "first + place % size"
 LOAD = "return x_ptr.load([b, h, start, FIRST]).reshape(BLOCK_N, WIDTH)"
 OFFS_D = "offs_d = FIRST + tl.arange(0, WIDTH)[None, :]"
 STEP = "x_ptr += start.to(tl.int64) * stride_xn"
-MASK = "mask = (start + offs_n < L) & (offs_d < D)"
-ADDRESS = "return tl.load(x_ptr + (offs_n * stride_xn + offs_d * stride_xd), mask=mask, other=0.0)"
+X_PTRS = "x_ptrs = x_ptr + (offs_n * stride_xn + offs_d * stride_xd)"
+MASK = "mask=(start + offs_n < L) & (offs_d < D)"
+ADDRESS = "return tl.load(x_ptrs, mask=(start + offs_n < L) & (offs_d < D), other=0.0)"
 S = 's = tl.dot(q, tl.trans(k), input_precision="ieee")'
-S_REST = 's = tl.dot(q_rest, tl.trans(k_rest), s, input_precision="ieee")'
+S_REST = 's = tl.dot(q2, tl.trans(k2), s, input_precision="ieee")'
 WHERE = 's = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))'
 IF_MASKED = "            if MASKED:\n                " + WHERE + "\n"
 NEW_MAX = "m_new = tl.maximum(m_i, tl.max(s, axis=1) * qk_scale)"
@@ -32,13 +33,13 @@ ALPHA = "alpha = tl.exp2(m_i - m_new)"
 SUM = "l_i = l_i * alpha + tl.sum(p, axis=1)"
 CAST = "p = p.to(v.dtype)"
 ACC = 'acc = tl.dot(p, v, acc * alpha[:, None], input_precision="ieee")'
-ACC_REST = 'acc_rest = tl.dot(p, v_rest, acc_rest * alpha[:, None], input_precision="ieee")'
+ACC_REST = 'acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")'
 IF_REST = "            if D2 > 0:\n                " + ACC_REST + "\n"
 IF_S_REST = "            if D2 > 0:\n                " + S_REST + "\n"
 KEEP = "            m_i = m_new\n"
 STORE = "tl.store(o_rows[:, None] + offs_d * stride_od, acc / l_safe[:, None], mask=mask)"
-O_REST = "o_rest = acc_rest / l_safe[:, None]"
-STORE_REST = "tl.store(o_rows[:, None] + offs_e * stride_od, o_rest, mask=mask_e)"
+O_REST = "o2 = acc2 / l_safe[:, None]"
+STORE_REST = "tl.store(o_rows[:, None] + offs_2 * stride_od, o2, mask=mask_2)"
 
 MUTANTS = {
     "which_tile": [
@@ -73,18 +74,18 @@ MUTANTS = {
         Mutant("no_else", "property", ("    else:\n        offs_n =", "    if 1:\n        offs_n ="), only="interpreter"),
         Mutant("start_forgotten", ("first-rows-always", *VALUES), (STEP, "x_ptr += start.to(tl.int64) * 0")),
         Mutant("start_without_stride", VALUES, (STEP, "x_ptr += start.to(tl.int64)")),
-        Mutant("end_not_masked", OUTSIDE, (MASK, "mask = (offs_n >= 0) & (offs_d < D)"), only="interpreter"),
+        Mutant("end_not_masked", OUTSIDE, (MASK, "mask=(offs_n >= 0) & (offs_d < D)"), only="interpreter"),
         Mutant("tile_masked_by_its_row", OUTSIDE, (MASK, MASK.replace("start + offs_n", "offs_n")), only="interpreter"),
-        Mutant("columns_not_masked", (*OUTSIDE, *VALUES), (MASK, "mask = (start + offs_n < L) & (offs_d >= 0)"), only="interpreter"),
-        Mutant("no_mask", OUTSIDE, (ADDRESS, ADDRESS.replace(", mask=mask, other=0.0", "")), only="interpreter"),
-        Mutant("strides_swapped", ("strides-swapped", *OUTSIDE, *VALUES), (ADDRESS, "return tl.load(x_ptr + (offs_n * stride_xd + offs_d * stride_xn), mask=mask, other=0.0)")),
+        Mutant("columns_not_masked", (*OUTSIDE, *VALUES), (MASK, "mask=(start + offs_n < L) & (offs_d >= 0)"), only="interpreter"),
+        Mutant("no_mask", OUTSIDE, (ADDRESS, "return tl.load(x_ptrs)"), only="interpreter"),
+        Mutant("strides_swapped", ("strides-swapped", *OUTSIDE, *VALUES), (X_PTRS, "x_ptrs = x_ptr + (offs_n * stride_xd + offs_d * stride_xn)")),
         Mutant("torch_stand_in", "no-kernel-launched", replace="def take_columns(x, first, width):\n    return torch.nn.functional.pad(x, (0, width))[..., first : first + width].contiguous()\n"),
     ],
     "flash_gqa_record": [
         Mutant("rest_not_in_scores", "rest-not-in-scores", (IF_S_REST, "")),
         Mutant("rest_alone_in_scores", "rest-alone-in-scores", (S_REST, S_REST.replace(" s, input", " input"))),
         Mutant("first_columns_twice", VALUES, (S_REST, "s += s")),
-        Mutant("rest_of_k_with_q", BROKEN, (S_REST, S_REST.replace("q_rest", "q"))),
+        Mutant("rest_of_k_with_q", BROKEN, (S_REST, S_REST.replace("q2", "q"))),
         Mutant("every_tile_masked", "property", (IF_MASKED, "            " + WHERE + "\n"), only="interpreter"),
         Mutant("no_tile_masked", ("no-mask-on-scores", "score-zero"), (IF_MASKED, "")),
         Mutant("masked_where_full", "no-mask-on-scores", ("if MASKED:\n                s", "if MASKED == 0:\n                s")),
@@ -103,25 +104,25 @@ MUTANTS = {
         Mutant("sum_not_rescaled", "sum-not-rescaled", (SUM, "l_i = l_i + tl.sum(p, axis=1)")),
         Mutant("sum_starts_again", "sum-starts-again", (SUM, "l_i = tl.sum(p, axis=1)")),
         Mutant("acc_not_rescaled", ("acc-not-rescaled", *VALUES), (ACC, ACC.replace("acc * alpha[:, None]", "acc"))),
-        Mutant("nothing_rescaled", "acc-not-rescaled", (ACC, ACC.replace("acc * alpha[:, None]", "acc")), (ACC_REST, ACC_REST.replace("acc_rest * alpha[:, None]", "acc_rest"))),
-        Mutant("rest_not_rescaled", "rest-not-rescaled", (ACC_REST, ACC_REST.replace("acc_rest * alpha[:, None]", "acc_rest"))),
-        Mutant("rest_starts_again", "rest-starts-again", (ACC_REST, ACC_REST.replace(" acc_rest * alpha[:, None],", ""))),
+        Mutant("nothing_rescaled", "acc-not-rescaled", (ACC, ACC.replace("acc * alpha[:, None]", "acc")), (ACC_REST, ACC_REST.replace("acc2 * alpha[:, None]", "acc2"))),
+        Mutant("rest_not_rescaled", "rest-not-rescaled", (ACC_REST, ACC_REST.replace("acc2 * alpha[:, None]", "acc2"))),
+        Mutant("rest_starts_again", "rest-starts-again", (ACC_REST, ACC_REST.replace(" acc2 * alpha[:, None],", ""))),
         Mutant("rest_never_added", "rest-of-o-is-zero", (IF_REST, "")),
-        Mutant("rest_of_keys", VALUES, (ACC_REST, ACC_REST.replace("v_rest", "k_rest"))),
-        Mutant("rest_counted_twice", "rest-counted-twice", (ACC_REST, ACC_REST.replace("acc_rest = ", "acc_rest += "))),
-        Mutant("keys_for_values", "keys-for-values", (ACC, ACC.replace("(p, v,", "(p, k,")), (ACC_REST, ACC_REST.replace("v_rest", "k_rest"))),
+        Mutant("rest_of_keys", VALUES, (ACC_REST, ACC_REST.replace("v2", "k2"))),
+        Mutant("rest_counted_twice", "rest-counted-twice", (ACC_REST, ACC_REST.replace("acc2 = ", "acc2 += "))),
+        Mutant("keys_for_values", "keys-for-values", (ACC, ACC.replace("(p, v,", "(p, k,")), (ACC_REST, ACC_REST.replace("v2", "k2"))),
         Mutant("maximum_not_kept", ("maximum-not-kept", "last-tile-only"), (KEEP, "")),
         Mutant("m_updated_first", "nothing-rescaled", ("            " + ALPHA + "\n", "            m_i = m_new\n            " + ALPHA + "\n")),
         Mutant("p_never_cast", BROKEN, ("            " + CAST + "\n", "")),
         Mutant("tf32_in_the_rest", "tf32", (S_REST, S_REST.replace(', input_precision="ieee"', "")), only="interpreter"),
         Mutant("rest_not_stored", UNWRITTEN, (f"    if D2 > 0:\n        {O_REST}\n        {STORE_REST}\n", "")),
-        Mutant("rest_over_the_first", (*UNWRITTEN, *VALUES), (STORE_REST, STORE_REST.replace("offs_e", "offs_d").replace("mask_e", "mask")), (O_REST, "o_rest = acc / l_safe[:, None]")),
-        Mutant("rest_into_the_first_columns", (*UNWRITTEN, *VALUES, "race"), (STORE_REST, STORE_REST.replace("offs_e", "(offs_e - D1)"))),
-        Mutant("rest_not_divided", "rest-not-divided", (O_REST, "o_rest = acc_rest")),
-        Mutant("not_divided", "not-divided", (STORE, STORE.replace(" / l_safe[:, None]", "")), (O_REST, "o_rest = acc_rest")),
+        Mutant("rest_over_the_first", (*UNWRITTEN, *VALUES), (STORE_REST, STORE_REST.replace("offs_2", "offs_d").replace("mask_2", "mask")), (O_REST, "o2 = acc / l_safe[:, None]")),
+        Mutant("rest_into_the_first_columns", (*UNWRITTEN, *VALUES, "race"), (STORE_REST, STORE_REST.replace("offs_2", "(offs_2 - D1)"))),
+        Mutant("rest_not_divided", "rest-not-divided", (O_REST, "o2 = acc2")),
+        Mutant("not_divided", "not-divided", (STORE, STORE.replace(" / l_safe[:, None]", "")), (O_REST, "o2 = acc2")),
         Mutant("multiplied_by_the_sum", "multiplied-by-the-sum", (STORE, STORE.replace("acc / ", "acc * ")), (O_REST, O_REST.replace("/", "*"))),
         Mutant("divided_by_l", "nothing-seen-is-nan", (STORE, STORE.replace("l_safe", "l_i")), (O_REST, O_REST.replace("l_safe", "l_i"))),
-        Mutant("rest_without_mask", ("out-of-bounds-store", "race"), (STORE_REST, STORE_REST.replace(", mask=mask_e", ""))),
+        Mutant("rest_without_mask", ("out-of-bounds-store", "race"), (STORE_REST, STORE_REST.replace(", mask=mask_2", ""))),
         Mutant("first_without_mask", ("out-of-bounds-store", "race"), (STORE, STORE.replace(", mask=mask", ""))),
         Mutant("torch_stand_in", "no-kernel-launched", replace="def flash_gqa_record(q, k, v, causal=False, scale=None):\n    if q.shape[1] % k.shape[1] or (scale is not None and scale <= 0):\n        raise ValueError('q')\n    o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale, enable_gqa=True)\n    return o, torch.zeros(o.shape[:-1])\n"),
     ],
@@ -137,10 +138,10 @@ VARIANTS = {
     "take_columns": [
         Variant("tile_first", (LOAD, "tile = x_ptr.load([b, h, start, FIRST])\n        return tile.reshape(BLOCK_N, WIDTH)")),
         Variant("reshape_by_tl", (LOAD, "return tl.reshape(x_ptr.load([b, h, start, FIRST]), (BLOCK_N, WIDTH))")),
-        Variant("rows_in_the_offsets", (STEP, "offs_n = (start + offs_n).to(tl.int64)"), (MASK, "mask = (offs_n < L) & (offs_d < D)")),
+        Variant("rows_in_the_offsets", (STEP, "offs_n = (start + offs_n).to(tl.int64)"), (MASK, "mask=(offs_n < L) & (offs_d < D)")),
     ],
     "flash_gqa_record": [
-        Variant("sum_by_addition", (S_REST, 's += tl.dot(q_rest, tl.trans(k_rest), input_precision="ieee")')),
+        Variant("sum_by_addition", (S_REST, 's += tl.dot(q2, tl.trans(k2), input_precision="ieee")')),
         Variant("rest_first", (IF_REST, ""), ("            " + ACC + "\n", IF_REST + "            " + ACC + "\n")),
         Variant("acc_rescaled_by_itself", (ACC, 'acc = acc * alpha[:, None]\n            acc += tl.dot(p, v, input_precision="ieee")')),
         Variant("scores_scaled_first", (IF_MASKED, "            s = s * qk_scale\n" + IF_MASKED), (NEW_MAX, "m_new = tl.maximum(m_i, tl.max(s, axis=1))"), (P, "p = tl.exp2(s - m_new[:, None])")),
