@@ -89,7 +89,7 @@ y.int()
 #
 # Write `load_tile`, about 8 lines: BLOCK_N rows from `start`, WIDTH columns from FIRST. With DESCRIBED
 # the indices are batch, head, row, column. Otherwise it takes addresses and a mask: rows below L, columns
-# below D. The compiler reads both ways, so the second needs an `else:`. `take_columns` is given, to try it.
+# below D. The compiler reads both ways, so the second needs an `else:`. Then call it in `take_columns_kernel`.
 
 # %% tags=["answer"] key="take_columns"
 @triton.jit
@@ -129,12 +129,15 @@ def take_columns_kernel(
     b, h = bh // H, bh % H
     if not DESCRIBED:
         x_ptr += b.to(tl.int64) * stride_xb + h.to(tl.int64) * stride_xh
+    offs_n = start + tl.arange(0, BLOCK_N)[:, None]
+    y_ptrs = y_ptr + (bh.to(tl.int64) * L + offs_n) * WIDTH + tl.arange(0, WIDTH)[None, :]
+    # TODO: load_tile, then store the rows that y has (about 4 lines)
+    ### BEGIN SOLUTION
     tile = load_tile(
         x_ptr, b, h, start, L, stride_xn, stride_xd, FIRST, WIDTH, D, BLOCK_N, DESCRIBED
     )
-    offs_n = start + tl.arange(0, BLOCK_N)[:, None]
-    y_rows = y_ptr + (bh.to(tl.int64) * L + offs_n) * WIDTH
-    tl.store(y_rows + tl.arange(0, WIDTH)[None, :], tile, mask=offs_n < L)
+    tl.store(y_ptrs, tile, mask=offs_n < L)
+    ### END SOLUTION
 
 
 def take_columns(x, first, width):
@@ -173,6 +176,9 @@ def take_columns(x, first, width):
 #     x_ptr += ...
 #     x_ptrs = ...
 #     return tl.load(...)  # mask: the tensor's rows and columns
+#
+# tile = load_tile(...)
+# tl.store(...)
 # ```
 #
 # </details>

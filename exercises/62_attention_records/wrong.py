@@ -23,6 +23,7 @@ STEP = "x_ptr += start.to(tl.int64) * stride_xn"
 X_PTRS = "x_ptrs = x_ptr + (offs_n * stride_xn + offs_d * stride_xd)"
 MASK = "mask=(start + offs_n < L) & (offs_d < D)"
 ADDRESS = "return tl.load(x_ptrs, mask=(start + offs_n < L) & (offs_d < D), other=0.0)"
+TAKEN = "tl.store(y_ptrs, tile, mask=offs_n < L)"
 S = 's = tl.dot(q, tl.trans(k), input_precision="ieee")'
 S_REST = 's = tl.dot(q2, tl.trans(k2), s, input_precision="ieee")'
 WHERE = 's = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))'
@@ -79,6 +80,9 @@ MUTANTS = {
         Mutant("columns_not_masked", (*OUTSIDE, *VALUES), (MASK, "mask=(start + offs_n < L) & (offs_d >= 0)"), only="interpreter"),
         Mutant("no_mask", OUTSIDE, (ADDRESS, "return tl.load(x_ptrs)"), only="interpreter"),
         Mutant("strides_swapped", ("strides-swapped", *OUTSIDE, *VALUES), (X_PTRS, "x_ptrs = x_ptr + (offs_n * stride_xd + offs_d * stride_xn)")),
+        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (TAKEN, TAKEN.replace(", mask=offs_n < L", ""))),
+        Mutant("last_row_not_stored", (*UNWRITTEN, *VALUES), (TAKEN, TAKEN.replace("< L", "< L - 1"))),
+        Mutant("always_from_the_first_row", "first-rows-always", ("x_ptr, b, h, start, L, stride_xn, stride_xd, FIRST", "x_ptr, b, h, start * 0, L, stride_xn, stride_xd, FIRST")),
         Mutant("torch_stand_in", "no-kernel-launched", replace="def take_columns(x, first, width):\n    return torch.nn.functional.pad(x, (0, width))[..., first : first + width].contiguous()\n"),
     ],
     "flash_gqa_record": [
