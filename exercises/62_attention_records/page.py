@@ -130,7 +130,8 @@ def take_columns_kernel(
     if not DESCRIBED:
         x_ptr += b.to(tl.int64) * stride_xb + h.to(tl.int64) * stride_xh
     offs_n = start + tl.arange(0, BLOCK_N)[:, None]
-    y_ptrs = y_ptr + (bh.to(tl.int64) * L + offs_n) * WIDTH + tl.arange(0, WIDTH)[None, :]
+    y_rows = y_ptr + (bh.to(tl.int64) * L + offs_n) * WIDTH
+    y_ptrs = y_rows + tl.arange(0, WIDTH)[None, :]
     # TODO: load_tile, then store the rows that y has (about 4 lines)
     ### BEGIN SOLUTION
     tile = load_tile(
