@@ -391,7 +391,7 @@ def chosen(q, k, v):
     short, parts = Lk <= 256, column_parts(D)
     described = can_describe(k, v) and rows >= 64 and not short
     if q.dtype == torch.float32 or target_arch() < 80:  # no tensor cores: small tiles
-        M, N, warps, stages = 32, 32, 8, 1
+        M, N, warps, stages = 32, 16, 4, 1
     elif target_arch() < 90:  # as page 42; wide heads would not fit
         M, N, warps, stages = (128, 32, 8, 3) if D <= 128 else (32, 32, 8, 2)
     elif D > 128 or not (described or short):
