@@ -148,7 +148,9 @@ def _certify(options: argparse.Namespace) -> int:
     from .course import certify
 
     try:
-        data = certify.write(options.file, options.name)
+        data = certify.write(options.file, options.name, options.exam)
+    except certify.BadCertificate as problem:
+        raise BadInput(str(problem)) from None
     except OSError as error:
         raise BadInput(f"{options.file} cannot be written: {error.strerror}.") from None
     said = f"{options.file}: {len(data['passes'])} passes of {options.name}"
@@ -190,6 +192,9 @@ def _parser() -> argparse.ArgumentParser:
     certify = verb("certify", _certify, "Write a page of your passes.")
     certify.add_argument("file", nargs="?", type=Path, default=Path("certificate.html"))
     certify.add_argument("--name", default=os.environ.get("USER", "somebody"), help="whose it is")
+    certify.add_argument(
+        "--exam", type=Path, action="append", default=[], help="a statement of your instructor's"
+    )
     for name, says in (
         ("facts", "Say what the compiler makes of a kernel, for a GPU that need not be here."),
         ("bench", "Time your kernel beside the workbook's."),

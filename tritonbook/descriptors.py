@@ -23,10 +23,11 @@ def can_describe(*tensors: torch.Tensor) -> bool:
     Triton 3.6 is the oldest that the workbook has tried it with.
     """
     engine = INTERPRET or target_arch() >= 90
-    return triton_version() >= (3, 6) and engine and all(map(_describable, tensors))
+    return triton_version() >= (3, 6) and engine and all(map(describable, tensors))
 
 
-def _describable(x: torch.Tensor) -> bool:
+def describable(x: torch.Tensor) -> bool:
+    """Halves side by side, where the engine wants them: address and steps in units of 16 bytes."""
     steps = [stride * x.element_size() for stride in x.stride()[:-1]]
     return (
         x.element_size() == 2

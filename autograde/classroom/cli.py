@@ -3,6 +3,7 @@
 autograde new-course DIR               a course folder to release, collect and grade in
 autograde grade 01_vector_add          ingest, run, record, report; again after an interrupt
 autograde status 01_vector_add         what is done, open, failed
+autograde sign exam_7                  statements of grades, for students' certificates
 autograde verify certificate.html      run the answers of a learner's certificate again
 """
 
@@ -51,6 +52,7 @@ from .report_page import as_html
 from .run import Session
 from .runners import LocalRunner
 from .slurm import SlurmError, SlurmRunner, read_settings
+from .statement import write_statements
 from .verify import NoWalls
 
 app = typer.Typer(add_completion=False, help=__doc__.splitlines()[0])
@@ -263,13 +265,22 @@ def make_exam(
 
 
 @app.command()
+def sign(assignment: Assignment, course: Root = HERE) -> None:
+    """Write a signed statement of each student's points, for `tritonbook certify --exam`."""
+    with sentences():
+        paths = write_statements(course, assignment)
+    print(f"{paths[0].parent}: {len(paths)} statements, one for each graded student")
+
+
+@app.command()
 def verify(
     file: Annotated[Path, typer.Argument(help="A page that `tritonbook certify` wrote.")],
     force: Annotated[bool, typer.Option("--force", help="Run its programs without walls.")] = False,
+    course: Annotated[Path | None, typer.Option(help="The course that signed its exams.")] = None,
 ) -> None:
     """Run the answers of a certificate again; exit with 1 when one does not hold."""
     with sentences():
-        claims = again.verify(file, force)
+        claims = again.verify(file, force, course)
     for claim in claims:
         print(f"{'✓' if claim.holds else '✗'} {claim.key}: {claim.sentence}")
     if not claims or not all(claim.holds for claim in claims):

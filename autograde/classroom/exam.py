@@ -1,7 +1,8 @@
 """`autograde exam`: draw broken kernels from the course, for an exam in which they are mended.
 
-A question is a wrong answer that a page knows (`MUTANTS` of its wrong.py). It has a hardness from 1
-to 5, which is also its points on the sheet. Which hardnesses a sheet has follows from the pages and
+A question is a wrong answer: one that a page knows (`MUTANTS` of its wrong.py), or a small change
+of the right one that a machine makes (as `make mutate` does). It has a hardness from 1 to 5, which
+is also its points on the sheet. Which hardnesses a sheet has follows from the pages and
 the number of tasks alone; the seed decides about functions and mistakes. So two sheets are equally
 hard. `exam_sheet.py` writes what is drawn here.
 """
@@ -15,12 +16,13 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tritonbook.build.matrix import SECONDS, Trial, Worker
+from tritonbook.build.matrix import SECONDS, Attempt, CheckProcess
+from tritonbook.build.mutations import mutations
 from tritonbook.command import sentence
 from tritonbook.course import gaps
 from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, exercises, get
-from tritonbook.course.mutants import Mutant, wrong_answers
+from tritonbook.course.mutants import wrong_answers
 
 from ..judge.course import BadCourse
 from ..judge.lending import LENDING
@@ -79,12 +81,15 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A task with one mistake in it."""
+    """A task with one mistake in it. codes: the diagnoses that belong to its hardness; a check that
+    gives another one makes it no question. known: to the page, not made by machine."""
 
     task: Task
-    mutant: Mutant
+    name: str
+    codes: Collection[str]
     broken: str
     hardness: int
+    known: bool = True
 
 
 def done(pages: Iterable[str]) -> list[Exercise]:
@@ -125,9 +130,17 @@ def tasks_of(page: Exercise) -> list[Task]:
             if mutant.only or mutant.replace is not None or not set(mutant.codes) <= allowed:
                 continue
             only_a_place = set(mutant.codes) <= set(PLACES)
-            broken = wrong.text(key, mutant)
-            task.questions.append(Question(task, mutant, broken, hardness + only_a_place))
-        if task.questions:
+            broken, level = wrong.text(key, mutant), hardness + only_a_place
+            task.questions.append(Question(task, mutant.name, mutant.codes, broken, level))
+        levels = (hardness, allowed - {*PLACES}), (hardness + 1, PLACES)
+        same = wrong.equivalent.get(key, {})
+        for change in mutations(cell.source):
+            if change.name not in same:  # what its check says decides about its hardness
+                task.questions.extend(
+                    Question(task, change.name, codes, change.text, level, known=False)
+                    for level, codes in levels
+                )
+        if any(question.known for question in task.questions):
             found.append(task)
     return found
 
@@ -183,7 +196,7 @@ def yardstick(tasks: Sequence[Task], count: int) -> list[Question]:
                 f"{count}: ask for fewer, or name more pages."
             )
         chosen.append(left[len(left) * (2 * len(chosen) + 1) // (2 * count)])
-    return [rng.choice(task.questions) for task in chosen]
+    return [rng.choice([each for each in task.questions if each.known]) for task in chosen]
 
 
 def draw(
@@ -215,7 +228,9 @@ def _attempt(
         ]
         if not any(options):
             return []
-        found.append(rng.choice(rng.choice([each for each in options if each])))
+        questions = rng.choice([each for each in options if each])
+        kinds = [[q for q in questions if q.known is known] for known in (True, False)]
+        found.append(rng.choice(rng.choice([kind for kind in kinds if kind])))
     return found
 
 
@@ -223,7 +238,7 @@ def examined(tasks: Sequence[Task], count: int, seed: str) -> list[tuple[Questio
     """The questions of a sheet with what is seen of each mistake, as the visible check runs it
     here. One that shows nothing is left out, and the sheet is drawn again."""
     seen: dict[Question, str] = {}
-    with contextlib.closing(Worker()) as worker:
+    with contextlib.closing(CheckProcess()) as worker:
         while True:
             sheet = draw(tasks, count, seed, [question for question in seen if not seen[question]])
             for question in sheet:
@@ -233,13 +248,14 @@ def examined(tasks: Sequence[Task], count: int, seed: str) -> list[tuple[Questio
                 return [(question, seen[question]) for question in sheet]
 
 
-def _symptom(worker: Worker, question: Question) -> str:
-    """What is wrong on the first input that shows it, not why; empty where nothing is."""
-    task, mutant = question.task, question.mutant
-    trial = Trial(task.exercise, task.key, "mutant", mutant.name, mutant.codes, question.broken)
-    answer = worker.ask(trial, None, SECONDS, hidden=False)
+def _symptom(worker: CheckProcess, question: Question) -> str:
+    """What is wrong on the first input that shows it, not why; empty where nothing is, or where
+    the check gives a diagnosis of another hardness."""
+    task, codes = question.task, tuple(question.codes)
+    attempt = Attempt(task.exercise, task.key, "mutant", question.name, codes, question.broken)
+    answer = worker.ask(attempt, None, SECONDS, hidden=False)
     row = re.search(r"(?m)^  ✗ (.+?)(?:: (first at .+))?$", answer.card)
-    if answer.code == "passed" or row is None:
+    if answer.code not in codes or row is None:
         return ""
     where, values = row.groups()
     said = SEEN.get(answer.code) or (values and f"the result is wrong, {values}")

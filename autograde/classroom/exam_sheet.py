@@ -119,14 +119,13 @@ def _with_region(question: exam.Question) -> str:
 
 
 def _mistake(question: exam.Question) -> str:
-    mutant, page = question.mutant, question.task.exercise.slug
+    page = question.task.exercise.slug
     broken, right = question.broken.splitlines(), question.task.right.splitlines()
     change = "\n".join([*difflib.unified_diff(broken, right, n=2, lineterm="")][2:])
-    codes = ", ".join(f"`{code}`" for code in mutant.codes)
-    return (
-        f"**The mistake:** `{mutant.name}` of {page}; a check of the page says {codes}.\n\n"
-        f"```diff\n{change}\n```"
-    )
+    what = f"`{question.name}` of {page}" if question.known else f"a change by machine, {page}"
+    codes = ", ".join(f"`{code}`" for code in question.codes)
+    says = f"; a check of the page says {codes}." if question.known else "."
+    return f"**The mistake:** {what}{says}\n\n```diff\n{change}\n```"
 
 
 def _text(name: str, source: str) -> NotebookNode:

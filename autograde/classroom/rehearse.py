@@ -97,18 +97,18 @@ def rehearse(exercise: Exercise, wrong: bool, secret: str, workers: int) -> Iter
     """Rows as they come. wrong: wrong answers too."""
     right = solutions(exercise)
     wanted = [
-        trial
-        for trial in matrix.trials(exercise)
-        if trial.kind in ("solution", "variant") or (wrong and trial.kind == "mutant")
+        attempt
+        for attempt in matrix.attempts(exercise)
+        if attempt.kind in ("solution", "variant") or (wrong and attempt.kind == "mutant")
     ]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
         grader = Grader(exercise, Path(folder), secret)
 
-        def one(trial: matrix.Trial) -> Row:
-            text = right[trial.key] if trial.text is None else trial.text
-            answers = right | {trial.key: gaps.solved_text(text)}
-            found = grader.grade(answers, trial.key)
-            what = (exercise.slug, trial.key, trial.kind, trial.name)
+        def one(attempt: matrix.Attempt) -> Row:
+            text = right[attempt.key] if attempt.text is None else attempt.text
+            answers = right | {attempt.key: gaps.solved_text(text)}
+            found = grader.grade(answers, attempt.key)
+            what = (exercise.slug, attempt.key, attempt.kind, attempt.name)
             return Row(*what, found.status, found.code, found.sentence, found.seconds)
 
         try:

@@ -8,6 +8,7 @@ from tritonbook.course import certify
 from tritonbook.course.exercises import directory
 
 from ..walls import sandbox
+from .statement import claims
 
 # Below the walls' own temporary folder, the one place where something can still be put.
 EXERCISES = "/tmp/exercises"
@@ -31,8 +32,8 @@ def walls() -> list[str]:
     return [*sandbox.bubblewrap_command(), *inside, EXERCISES]
 
 
-def verify(file: Path, force: bool = False) -> list[certify.Claim]:
-    """What each claimed pass came to when it was run again.
+def verify(file: Path, force: bool = False, course: Path | None = None) -> list[certify.Claim]:
+    """What each claimed pass came to when it was run again, and which exams `course` has signed.
 
     force: run them where no walls can be built, as programs of yours. Raises NoWalls, and
     BadCertificate for a file that is none or was changed.
@@ -43,4 +44,4 @@ def verify(file: Path, force: bool = False) -> list[certify.Claim]:
         if not force:
             raise
         prefix = []
-    return certify.verify(file, walls=prefix)
+    return [*certify.verify(file, walls=prefix), *claims(certify.read(file), course)]

@@ -315,7 +315,7 @@ def _take_turns(turns: Turns, verdict: Line) -> None:
             wait(turns.alone)
 
     wait(turns.share)
-    clock.before_timing = alone
+    clock.wait_before_timing(alone)
 
 
 def not_run(

@@ -33,6 +33,8 @@ def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
     lines += ["from tritonbook.port.source_file import module_of"]
     if any("TensorDescriptor(" in line for line in body):
         lines.append("from triton.tools.tensor_descriptor import TensorDescriptor")
+    if any("laid_out(" in line for line in body):
+        lines.append("from tritonbook.gluon import laid_out")
     lines += [
         _MAKE,
         *kernels.lines,
@@ -83,7 +85,8 @@ def _text(value: Any, kernels: _Kernels) -> str:
         return f"make({value.shape!r}, {value.strides!r}, {value.dtype}, {value.shift})"
     if isinstance(value, Described):
         sizes = f"{value.shape!r}, {value.strides!r}, {value.block_shape!r}"
-        return f"TensorDescriptor({_text(value.base, kernels)}, {sizes})"
+        made = "laid_out" if value.gluon else "TensorDescriptor"
+        return f"{made}({_text(value.base, kernels)}, {sizes})"
     if isinstance(value, KernelId):
         return kernels.text(value)
     if isinstance(value, float) and not math.isfinite(value):

@@ -22,6 +22,7 @@ from tritonbook.port import source_file
 from tritonbook.port.compat import announce_launch, hook_launch
 from tritonbook.port.idle_lanes import they_hold_zero
 from tritonbook.seeing.meter import running
+from tritonbook.simulating import hear_of_products
 
 from ..walls.accesses import facts, unpacked
 from ..walls.kernels import KernelId, KernelLibrary
@@ -120,6 +121,7 @@ class Launcher:
             if len(buffers) < len(blocks):
                 raise TapeError("memory did not come back")
             raised = _chained(reply.get("raised"), *self._declaration(id)[1][:2])
+            hear_of_products(reply.get("products", []))
             if meter is not None and reply.get("seen", 0) is None:
                 raise self._ended("INFRA", "infra", "One launch does more than the meter can tell.")
             if meter is not None and "seen" in reply:

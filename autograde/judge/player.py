@@ -49,6 +49,7 @@ class Described:
     shape: list[int]
     strides: list[int]
     block_shape: list[int]
+    gluon: bool = False
 
 
 def laid_out(value: Any) -> Any:
@@ -60,7 +61,8 @@ def laid_out(value: Any) -> Any:
         return type(value)(map(laid_out, value))
     base = tensor_of(value)
     if base is not value:
-        return Described(laid_out(base), value.shape, value.strides, value.block_shape)
+        sizes = value.shape, value.strides, value.block_shape
+        return Described(laid_out(base), *sizes, gluon=hasattr(value, "layout"))
     return value
 
 

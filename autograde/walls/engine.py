@@ -26,6 +26,7 @@ from tritonbook.port.compat import causes
 from tritonbook.port.device import INTERPRET
 from tritonbook.port.idle_lanes import hold_zero
 from tritonbook.seeing.meter import Meter, meter
+from tritonbook.simulating import watch_products
 
 from . import fence, sandbox
 from .accesses import packed
@@ -69,9 +70,9 @@ class Engine:
             kernel = self._kernel(body["kernels"], 0)
             args, options = decode(body["args"], resolve), decode(body["options"], resolve)
             watch = meter(record_only=True) if body["metered"] else contextlib.nullcontext()
-            with watch as seen, hold_zero(body["idle_zero"]):
+            with watch as seen, hold_zero(body["idle_zero"]), watch_products() as products:
                 kernel[tuple(body["grid"])](*args, **options)
-            reply: dict[str, Any] = {"raised": None}
+            reply: dict[str, Any] = {"raised": None, "products": products}
         except Exception as error:  # noqa: BLE001  (the checker hears of whatever a kernel raises)
             reply = {"raised": [_told(each, body["kernels"][0][1]) for each in causes(error)]}
         sent = [block.numpy() for block in blocks]

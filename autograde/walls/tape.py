@@ -84,7 +84,12 @@ def encode(value: Any, reference: Callable[[Any], Any], depth: int = 0) -> Any:
     base = tensor_of(value)
     if base is not value and value.padding == "zero":
         sizes = [[int(n) for n in part] for part in (value.shape, value.strides, value.block_shape)]
-        return {"described": [reference(base), *sizes]}
+        if not hasattr(value, "layout"):
+            return {"described": [reference(base), *sizes]}
+        from tritonbook import gluon
+
+        if value.layout == gluon.layout_of(tuple(sizes[-1]), base.dtype):
+            return {"laid out": [reference(base), *sizes]}
     return reference(value)
 
 
@@ -123,8 +128,8 @@ def decode(data: Any, resolve: Callable[[dict[str, Any]], Any], depth: int = 0) 
         return getattr(torch, body)
     if kind == "tl" and isinstance(body, str):
         return _triton_dtype(body)
-    if kind == "described" and isinstance(body, list) and len(body) == 4:
-        return _descriptor(decode(body[0], resolve, depth + 1), *body[1:])
+    if kind in ("described", "laid out") and isinstance(body, list) and len(body) == 4:
+        return _descriptor(kind, decode(body[0], resolve, depth + 1), *body[1:])
     return resolve(data)
 
 
@@ -138,8 +143,11 @@ def _triton_dtype(name: str) -> Any:
     return value
 
 
-def _descriptor(base: Any, *sizes: Any) -> Any:
-    """The descriptor of a tape. Raises TapeError where it leads out of its tensor's memory."""
+def _descriptor(kind: str, base: Any, *sizes: Any) -> Any:
+    """The descriptor of a tape. Raises TapeError where it leads out of its tensor's memory.
+
+    kind: "described" for Triton's, "laid out" for Gluon's, which has a layout of its own.
+    """
     if not isinstance(base, torch.Tensor) or triton_version() < (3, 6):
         raise TapeError("not a described tensor")
     for part in sizes:
@@ -154,9 +162,13 @@ def _descriptor(base: Any, *sizes: Any) -> Any:
         raise TapeError("a descriptor leads out of its tensor")
     from triton.tools.tensor_descriptor import TensorDescriptor
 
+    from tritonbook import gluon
+
     try:
+        if kind == "laid out":
+            return gluon.laid_out(base, shape, strides, block)
         return TensorDescriptor(base, shape, strides, block)
-    except (AssertionError, ValueError) as error:
+    except (AssertionError, AttributeError, TypeError, ValueError) as error:
         raise TapeError(f"not a descriptor: {error}") from None
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
 
-from benchmarks.op import Op, Problem, compiled, given, optional, peer, solution
+from benchmarks.op import Op, Problem, compiled, optional, peer, solution
 
 D, F, HEADS, KV_HEADS, SIZE = 4096, 14336, 32, 8, 128
 
@@ -118,7 +118,6 @@ OPS = [
         exact=exact,
         providers={
             "llama_block": solution("llama_block"),
-            "llama_gluon": given("llama_gluon"),
             "torch": peer(eager),
             "compile static": compiled(eager, dynamic=False),
             "liger": optional("liger_kernel.ops", _liger),

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from benchmarks.op import Op, Problem, compiled, given, optional, peer, solution
+from benchmarks.op import Op, Problem, compiled, optional, peer, solution
 
 
 def gate(gate, up):
@@ -36,7 +36,7 @@ def _gate(rows, columns, **targets):
     )
 
 
-def _llama(tokens, model, hidden, linear=False, without=None, **targets):
+def _llama(tokens, model, hidden, linear=False, **targets):
     """linear: weights as torch.nn.Linear keeps them, (out, in), passed transposed."""
 
     def weight(device, rows, columns):
@@ -53,7 +53,6 @@ def _llama(tokens, model, hidden, linear=False, without=None, **targets):
         ),
         bytes=2 * (2 * tokens * model + 3 * model * hidden),
         flops=6 * tokens * model * hidden,
-        without=without or {},
         targets={name.replace("_", " "): least for name, least in targets.items()},
     )
 
@@ -70,9 +69,6 @@ def _narrow(tokens, width, **targets):
         flops=16 * tokens * width * width,
         targets={name.replace("_", " "): least for name, least in targets.items()},
     )
-
-
-FEW_ROWS = {"mlp_gluon": "made for tiles of 128 rows"}
 
 
 OPS = [
@@ -94,13 +90,12 @@ OPS = [
         problems=[
             _llama(4096, 4096, 14336, compile_static=1.0),
             _llama(4096, 4096, 14336, linear=True),
-            _llama(16, 4096, 14336, without=FEW_ROWS, compile_static=1.05),
-            _llama(16, 4096, 14336, linear=True, without=FEW_ROWS),
+            _llama(16, 4096, 14336, compile_static=1.05),
+            _llama(16, 4096, 14336, linear=True),
         ],
         exact=swiglu,
         providers={
             "mlp_swiglu": solution("mlp_swiglu"),
-            "mlp_gluon": given("mlp_gluon"),
             "compile static": compiled(swiglu, dynamic=False),
             "eager": peer(swiglu),
         },

@@ -83,7 +83,47 @@ def _inside_by(place):
     return formula
 
 
+def _spelt(per_group=None, first_row=None, rows=None, inside=None, tile=None):
+    """The rule in the page's four steps, some of them wrong; a rule without rows gives none."""
+
+    def formula(pid, grid_m, grid_n, group):
+        whole = per_group(grid_m, grid_n) if per_group else group * grid_n
+        first = first_row(pid, whole, group) if first_row else pid // whole * group
+        height = rows(grid_n, first, group) if rows else min(grid_m - first, group)
+        if height == 0:
+            return None
+        number = inside(pid, whole, first) if inside else pid % whole
+        return tile(first, number, grid_n) if tile else (first + number % height, number // height)
+
+    return formula
+
+
 ORDER_SUSPECTS = {
+    "group-of-all-tiles": (
+        _spelt(per_group=lambda grid_m, grid_n: grid_m * grid_n),
+        "A group was taken for all tiles. It has `group` rows of `grid_n` tiles each.",
+    ),
+    "rows-divided-away": (
+        _spelt(first_row=lambda pid, whole, group: pid // (whole * group)),
+        "Group g begins at row g * group. `pid // (a * b)` divides by both: no brackets.",
+    ),
+    "rows-by-columns": (
+        _spelt(rows=lambda grid_n, first, group: min(grid_n - first, group)),
+        "`grid_n` counts columns of tiles. How many *rows* are left: `grid_m` less the first one.",
+    ),
+    "along-the-row": (
+        _spelt(tile=lambda first, number, grid_n: (first + number % grid_n, number // grid_n)),
+        "Inside a group, remainder and quotient are by its number of rows, not by `grid_n`.",
+    ),
+    "group-for-number-inside": (
+        _spelt(inside=lambda pid, whole, first: pid // whole),
+        "The number of the group was taken for the number inside it. That is the remainder.",
+    ),
+    "first-row-for-programs-before": (
+        _spelt(inside=lambda pid, whole, first: pid - first),
+        "The number inside a group is `pid` less the *programs* before, not the rows before: "
+        "`pid % ...`.",
+    ),
     "row-by-row": (
         lambda pid, grid_m, grid_n, group: (pid // grid_n, pid % grid_n),
         "This is row by row, and the group makes no difference. Inside a group, go down its first "
@@ -130,10 +170,7 @@ ORDER_SUSPECTS = {
         "The pair is (pid_n, pid_m). The row of tiles comes first.",
     ),
     "group-number-for-row": (
-        lambda pid, grid_m, grid_n, group: (
-            swizzle_ref(pid, grid_m, grid_n, group)[0] - pid // (group * grid_n) * (group - 1),
-            swizzle_ref(pid, grid_m, grid_n, group)[1],
-        ),
+        _spelt(first_row=lambda pid, whole, group: pid // whole),
         "The number of the group was taken for its first row. Group g begins at row g * group.",
     ),
     "row-inside-the-group": (
@@ -164,8 +201,8 @@ ORDER_SUSPECTS = {
 
 # Each mistake that has a name gives a tile of its own in the first of these two, or in the second.
 ORDER_CASES = [
-    case("inside the second group", pid=16, grid_m=7, grid_n=4, group=3),
-    case("inside the short last group", pid=22, grid_m=7, grid_n=4, group=4),
+    case("inside a whole group", pid=56, grid_m=11, grid_n=6, group=2),
+    case("inside the short last group", pid=19, grid_m=5, grid_n=4, group=2),
     case("the second program", pid=1, grid_m=8, grid_n=8, group=4),
     case("the second column", pid=6, grid_m=8, grid_n=8, group=4),
     case("the second group", pid=35, grid_m=8, grid_n=8, group=4),
@@ -202,6 +239,8 @@ def taken(programs, tile_of):
         BM, BN = sizes["BLOCK_M"], sizes["BLOCK_N"]
         told = products.ceil_div(M, BM), products.ceil_div(N, BN), M, N, BM, BN
         whole = a @ b
+        if not whole.numel():
+            return whole
         c = torch.full_like(whole, float("nan"))
         for pid in range(programs(*told)):
             m, n = tile_of(pid, *told)
@@ -267,8 +306,8 @@ GROUPED_SUSPECTS = {
     ),
     "row-and-column-swapped": (
         taken(_all, lambda pid, *told: _in_groups(pid, *told)[::-1]),
-        "Rows and columns of tiles are swapped: `tile_of` takes the number of tiles along M first, "
-        "and gives the row of the tile first.",
+        "Rows and columns of tiles are swapped. `tile_of` takes pid, grid_m, grid_n and the group, "
+        "in this order, and gives the row of the tile first.",
     ),
 }
 

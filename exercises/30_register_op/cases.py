@@ -1,5 +1,7 @@
 """What the checks of 30_register_op ask, the right answers, and mistakes that have a name."""
 
+import secrets
+
 import torch
 
 from tritonbook import DEVICE
@@ -87,6 +89,14 @@ def as_contiguous(x, layout):
     return x.t().contiguous().view(x.shape) if layout == "transposed" else x
 
 
+def side_by_side(x, layout):
+    """x as a kernel sees it that has its first stride, and 1 for its second."""
+    memory = (x.t() if layout == "transposed" else x).contiguous().flatten()
+    first = 1 if layout == "transposed" else x.shape[1]
+    rows, columns = torch.arange(x.shape[0]), torch.arange(x.shape[1])
+    return memory[rows[:, None] * first + columns]
+
+
 OBSTACLES = {
     "returns-nothing": (
         word("nothing was returned"),
@@ -156,6 +166,14 @@ OBSTACLES = {
 }
 
 FAKES = {
+    "fake-returns-nothing": (
+        says("fake", word("NoneType")),
+        "The fake returns nothing. Is a `return` missing in it?",
+    ),
+    "fake-turned": (
+        says("fake", lambda x, *rest: fake(x, shape=list(x.shape)[::-1], strides=[x.shape[0], 1])),
+        "Rows and columns of the fake are exchanged. The result has the shape of x.",
+    ),
     "fake-strides": (
         says("fake", lambda x, *rest: fake(x, strides=[1, x.shape[0]])),
         "For a transposed x the fake is transposed too, and the real result is contiguous.",
@@ -229,6 +247,12 @@ def of_w(x, w, eps, dy):
     return {"gradient of w": gradients(x, w, eps, dy)["gradient of w"]}
 
 
+def dy_last(x, w, eps, dy):
+    """rmsnorm_gradients(x, w, dy, eps)."""
+    dx, dw = rmsnorm_gradients(x.double(), w.double(), dy.double(), eps)
+    return {"gradient of x": dx.to(x.dtype), "gradient of w": dw.to(w.dtype)}
+
+
 def exchanged(x, w, eps, dy):
     """What comes out when the backward takes x for w and w for x."""
     dx, dw = rmsnorm_gradients(dy.double(), w.double(), x.double(), eps)
@@ -240,6 +264,10 @@ GRADIENTS = {
         gives(exchanged),
         "The backward takes x for w and w for x. Saved tensors come back in the order in which "
         "they were saved.",
+    ),
+    "dy-comes-last": (
+        gives(dy_last),
+        "`rmsnorm_gradients` takes dy first, then x, w and eps.",
     ),
     "output-saved": (
         gives(lambda x, w, eps, dy: gradients(normed(x, w, eps), w, eps, dy)),
@@ -359,6 +387,10 @@ STRIDES = {
         says("result", lambda x, w, eps, dy, layout: normed(as_contiguous(x, layout), w, eps)),
         "Right for a contiguous x alone: pass the kernel the strides of x.",
     ),
+    "columns-side-by-side": (
+        says("result", lambda x, w, eps, dy, layout: normed(side_by_side(x, layout), w, eps)),
+        "The columns of x were read as if they lay side by side. Pass both strides of x.",
+    ),
     "result-not-contiguous": (
         says("result", lambda x, w, eps, dy, layout: strewn(normed(x, w, eps))),
         "The kernel writes row after row, and the result is laid out like the transposed x. "
@@ -418,6 +450,18 @@ TRITON = [
     asks("registered twice", "registered again"),
 ]
 
+
+def one_library_each(fact, register):
+    """Another namespace's library leaves this one's open."""
+    first, second = (f"workbook_{secrets.token_hex(4)}" for _ in range(2))
+    register(first)
+    register(second)
+    assert hasattr(getattr(torch.ops, first), "rmsnorm"), (
+        "After a call for another namespace the first operator is gone. HELD keeps a library for "
+        "each namespace: `HELD[namespace]`."
+    )
+
+
 GIVEN = dict(triton=False, tolerance=CLOSE, timeout=120)
 
 CHECKS = {
@@ -434,6 +478,8 @@ CHECKS = {
         LIBRARY,
         HIDDEN,
         through="library_fact",
+        beside=("register_library",),
+        also=[one_library_each],
         mistakes=EVERY_WAY | DEVICES | OPEN_BOX | LAUNCHES_IN_FAKE,
         **GIVEN,
     ),

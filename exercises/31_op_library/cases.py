@@ -235,6 +235,14 @@ BACKWARD_MISTAKES = {
         lambda dy, y: y * dy,
         "The sum is missing: this is y dy.",
     ),
+    "sum-outside": (
+        lambda dy, y: y * dy - (y * dy).sum(-1, keepdim=True),
+        "y is a factor of both: y (dy - sum). Are the brackets missing?",
+    ),
+    "one-for-dy": (
+        lambda dy, y: y * (1 - (y * dy).sum(-1, keepdim=True)),
+        "The sum is subtracted from dy, not from 1.",
+    ),
     "sum-not-weighted": (
         lambda dy, y: y * (dy - dy.sum(-1, keepdim=True)),
         "The sum adds up dy alone. It is the sum of y dy.",
@@ -292,6 +300,10 @@ BACKWARD_MISTAKES = {
         lambda dy, y: softmax_backward_ref(dy, y) + (float("nan") if padding(y) else 0.0),
         "A masked lane holds infinity, and 0 times infinity is NaN. In this sum masked lanes hold "
         "0.",
+    ),
+    "stored-by-strides-of-y": (
+        lambda dy, y: softmax_backward_ref(dy, y).t().reshape(y.shape),
+        "The result is contiguous, and was stored with the strides of y.",
     ),
     "result-laid-out-like-y": (
         lambda dy, y: softmax_backward_ref(dy, y).reshape(y.shape[::-1]).t(),
@@ -483,6 +495,7 @@ CHECKS = {
         BACKWARD_CASES,
         HIDDEN_BACKWARD_CASES,
         launches=1,
+        max_tile=lambda dy, y: max(4096, 4 * triton.next_power_of_2(y.shape[1])),
         tolerance=rounded_once(terms=4096),
         mistakes=BACKWARD_MISTAKES,
     ),

@@ -553,10 +553,9 @@ sizes = [2**k for k in range(8, 25, 4)] if DEVICE == "cuda" else [256]
 bench_sweep("elements", sizes, small, title="1,000 calls", stored="pointwise_calls")
 
 # %% [markdown]
-# **Read it.** In the first table, compare `multiply` with `torch`, with gaps and without. In the second,
-# go down a column. While the time stays the same you pay for the call:
-# PyTorch's way through C++, or your wrapper in Python and Triton's launch. Where it begins to grow,
-# memory decides.
+# **Read it.** In the first table `multiply` is as fast as `torch`, and with gaps 10 % faster. In the
+# second, go down a column. While the time hardly changes you pay for the call: some 10 µs in PyTorch's
+# C++, 50 to 75 in your wrapper and Triton's launch. Where it grows, memory decides.
 #
 # `CUDA graph` recorded a thousand launches of `multiply` and replays them with one call. What is left is
 # what the GPU needs to start a kernel. So small calls get cheaper in two ways: record them, or make

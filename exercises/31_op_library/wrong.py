@@ -55,6 +55,10 @@ MUTANTS = {
     ],
     "softmax_backward": [
         Mutant("sum_left_out", "sum-left-out", (SUM, "dx = y * dy")),
+        Mutant("brackets_left_out", "sum-outside", (SUM, "dx = y * dy - tl.sum(y * dy, axis=0)")),
+        Mutant("one_for_dy", "one-for-dy", (SUM, "dx = y * (1 - tl.sum(y * dy, axis=0))")),
+        Mutant("stored_by_strides_of_y", ("stored-by-strides-of-y", "strided-only"), (STORE, STORE.replace("pid_m * N + offs_n", "pid_m * stride_ym + offs_n * stride_yn"))),
+        Mutant("the_widest_tile_always", "tile-too-large", ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 16384")),
         Mutant("sum_of_dy_alone", "sum-not-weighted", ("tl.sum(y * dy, axis=0)", "tl.sum(dy, axis=0)")),
         Mutant("sum_of_y_alone", "sum-of-y-alone", ("tl.sum(y * dy, axis=0)", "tl.sum(y, axis=0)")),
         Mutant("largest_for_the_sum", "largest-not-sum", ("tl.sum(y * dy, axis=0)", "tl.max(y * dy, axis=0)")),

@@ -4,7 +4,8 @@ import torch
 
 from tritonbook.checking import Check, Tolerance, case, tensor
 
-from .page import paged_decode_ref
+from ..shared.attention import all_scores, attention_ref, method_mistakes, softmax_of
+from .page import paged_decode_ref, scaled_dot_product_attention
 
 INFINITY = float("inf")
 NEVER = 1e30  # no answer holds it: where a mistake would read what is unknown
@@ -43,6 +44,19 @@ def padded_weights(lses):
     S = lses.shape[1]
     wide = 1 << (S - 1).bit_length()
     return torch.nn.functional.pad(lses, (0, wide - S)).softmax(-1)[:, :S]
+
+
+def of_the_first_row(parts, lses, dtype):
+    """The mask counts through all rows: it lets pieces of row 0 pass alone."""
+    R, S = lses.shape
+    rows = torch.arange(R * S).view(R, S)
+    return merge_ref(parts, lses.masked_fill(rows >= S, -INFINITY), dtype)
+
+
+def parts_apart(parts, lses, dtype):
+    R, S, D = parts.shape
+    begins = torch.arange(R * S)[:, None] * S + torch.arange(D)
+    return merge_ref(parts.flatten()[begins.clamp_max(R * S * D - 1)].view(R, S, D), lses, dtype)
 
 
 MERGES = [
@@ -87,11 +101,19 @@ MERGE_MISTAKES = {
         lambda parts, lses, dtype: merged_by(
             lambda lses: torch.exp(lses.float()) / torch.exp(lses.float()).sum(-1, keepdim=True)
         )(parts.float(), lses, dtype),
-        "0 was subtracted from the lse, not their maximum: exponentials overflow or vanish.",
+        "The maximum of the lse was not subtracted: exponentials overflow or vanish.",
     ),
     "padding-counted": (
         merged_by(padded_weights),
-        "Masked lanes took part with an lse of 0. Minus infinity is the lse of nothing.",
+        "Masked lanes took part. The lse of nothing is minus infinity: that is their `other=`.",
+    ),
+    "masked-by-rows": (
+        of_the_first_row,
+        "The mask compares `rows`, which count through all rows, with S. A piece is `offs_s`.",
+    ),
+    "parts-s-apart": (
+        parts_apart,
+        "Parts were looked for S elements apart. Each has D.",
     ),
     "base-two": (
         merged_by(lambda lses: torch.softmax(lses * 0.6931471805599453, -1)),
@@ -136,7 +158,7 @@ def paged_case(note, lengths, H, HK, D, PAGE, pieces=2, spare=2, dtype="float32"
     def slots(generator, shape):
         drawn = torch.randn(shape, generator=generator, dtype=torch.float64) * scale
         drawn = -drawn.abs() if how.get("negative") else drawn
-        filled = 20 * drawn if "free" not in how else torch.full_like(drawn, how["free"])
+        filled = 5 * drawn if "free" not in how else torch.full_like(drawn, how["free"])
         for b, length in enumerate(lengths):
             token = torch.arange(length)
             page, slot = table[b, token // PAGE], token % PAGE
@@ -158,9 +180,10 @@ def paged_case(note, lengths, H, HK, D, PAGE, pieces=2, spare=2, dtype="float32"
 
 DECODES = [
     paged_case("one page, one piece", [16], 2, 2, 16, 16, pieces=1),
-    paged_case("pages in any order", [48], 2, 1, 16, 16, pieces=1),
-    paged_case("a last page that is not full", [37], 4, 2, 32, 16, pieces=1),
+    paged_case("pages in any order", [32], 2, 1, 16, 8, pieces=1),
+    paged_case("two key heads, a last page that is not full", [29], 4, 2, 32, 16, pieces=1),
     paged_case("free slots are not numbers", [21], 2, 1, 16, 16, pieces=1, free=float("nan")),
+    paged_case("more keys than one tile has", [48], 2, 1, 16, 16, pieces=1),
     paged_case("two pieces", [70], 4, 2, 16, 16),
     paged_case("sequences of different lengths", [41, 3, 90], 4, 2, 16, 8, pieces=3),
     paged_case("more pieces than tokens", [2, 5], 2, 1, 16, 4, pieces=4),
@@ -191,11 +214,15 @@ HIDDEN_DECODES = [
 
 
 def changed(**how):
-    """The reference with arguments replaced; NaN where it would read a free slot."""
+    """The reference with arguments replaced; pages that are none hold what is no number."""
 
     def wrong(q, k_cache, v_cache, table, lengths):
         given = {"q": q, "k_cache": k_cache, "v_cache": v_cache, "table": table, "lengths": lengths}
         given |= {name: new(given) for name, new in how.items()}
+        given["table"] = given["table"].clamp_max(len(k_cache))
+        for name in "k_cache", "v_cache":
+            none = torch.full_like(given[name][:1], torch.nan)
+            given[name] = torch.cat([given[name], none])
         return paged_decode_ref(**given).nan_to_num(NEVER)
 
     return wrong
@@ -220,7 +247,171 @@ def pages_in_order(given):
     return torch.arange(given["table"].shape[1]).expand(given["table"].shape).clone()
 
 
+def addressed(begin):
+    """A mistake in the offsets: begin(page, p, head, b, PAGE, HK, D) is where a token's numbers
+    begin, p its position. What lies outside the cache is no number."""
+
+    def wrong(q, k_cache, v_cache, table, lengths):
+        _, PAGE, HK, D = k_cache.shape
+        outs = []
+        for b, length in enumerate(lengths.tolist()):
+            p = torch.arange(length)[:, None]
+            page, head = table[b, p // PAGE].long(), torch.arange(HK)
+            first = begin(page=page, p=p, head=head, b=b, PAGE=PAGE, HK=HK, D=D)
+            at = first.expand(length, HK)[..., None] + torch.arange(D)
+            inside = at < k_cache.numel()
+            at = at.clamp_max(k_cache.numel() - 1)
+            k, v = (
+                cache.flatten()[at].where(inside, torch.nan).transpose(0, 1)
+                for cache in (k_cache, v_cache)
+            )
+            outs.append(scaled_dot_product_attention(q[b].view(HK, -1, D), k, v))
+        return torch.stack(outs).view(q.shape).nan_to_num(NEVER)
+
+    return wrong
+
+
+def walked(formula):
+    """A mistake in the walk over a piece: formula(q, k, v, tokens after the piece) as on page 41.
+
+    It gives o and lse of a piece, which are merged.
+    """
+
+    def wrong(q, k_cache, v_cache, table, lengths, *, pieces=None):
+        PAGE, D = k_cache.shape[1], q.shape[2]
+        outs = []
+        for b, length in enumerate(lengths.tolist()):
+            p = torch.arange(length)
+            k, v = (
+                cache[table[b, p // PAGE].long(), p % PAGE].transpose(0, 1)[None]
+                for cache in (k_cache, v_cache)
+            )
+            size = -(-length // (pieces or 1))
+            states = [
+                formula(
+                    q[b][None, :, None],
+                    k[:, :, i : i + size],
+                    v[:, :, i : i + size],
+                    max(0, length - i - size),
+                )
+                for i in range(0, length, size)
+            ]
+            parts, lses = (torch.stack(side, -1)[0].double() for side in zip(*states, strict=True))
+            outs.append((parts[:, 0] * lses.softmax(-1)).sum(-1).view(-1, D))
+        return torch.stack(outs).view(q.shape)
+
+    return wrong
+
+
+def free_slots_counted(q, k_cache, v_cache, table, lengths):
+    """0 times what is no number, where a free slot holds that."""
+    right = paged_decode_ref(q, k_cache, v_cache, table, lengths)
+    return right * torch.nan if v_cache.isnan().any() else right
+
+
+BLOCK_N = 32  # of float32, on the page
+
+
+def on_this_page(formula):
+    return walked(lambda q, k, v, after: formula(q, k, v))
+
+
+def masked_keys(most):
+    """Keys past a piece count, with scores of 0: to the tile's end, but at most `most(after)`."""
+
+    def formula(q, k, v, after):
+        more = min(-k.shape[2] % BLOCK_N, most(after))
+        k, v = (torch.nn.functional.pad(x, (0, 0, 0, more)) for x in (k, v))
+        return attention_ref(q, k, v)
+
+    return walked(formula)
+
+
+def in_base_two(q, k, v):
+    """exp2 for exp in the walk, and a natural logarithm after it."""
+    s = all_scores(q, k)
+    m, base = s.amax(-1), 0.6931471805599453
+    o, lse = softmax_of(s * base, v)
+    return o, m + lse - m * base
+
+
+def last_tile_alone(q, k, v):
+    """m stays -1e38: the next factor is 0, and lse is -1e38 whatever l is."""
+    first = (k.shape[2] - 1) // BLOCK_N * BLOCK_N
+    o, lse = attention_ref(q, k[:, :, first:], v[:, :, first:])
+    return o, torch.full_like(lse, -1e38)
+
+
+WALK_MISTAKES = {
+    code: (on_this_page(formula), sentence)
+    for code, (formula, sentence) in method_mistakes(BLOCK_N).items()
+    if not code.startswith(("scale", "m-starts", "not-divided", "multiplied"))
+} | {
+    "maximum-never-kept": (
+        on_this_page(last_tile_alone),
+        "m_i stays -1e38, so the next factor, exp(m_i - m_new), is 0. Keep the new maximum at the "
+        "end of the loop.",
+    ),
+    "masked-keys-count": (
+        masked_keys(lambda after: BLOCK_N),
+        "Positions past `last` count, with a score of 0. Their score is minus infinity.",
+    ),
+    "next-piece-counts": (
+        masked_keys(lambda after: after),
+        "Positions past `last` count where they lie before `length`. They belong to the next "
+        "piece.",
+    ),
+    "base-two": (
+        on_this_page(in_base_two),
+        "The weights have base 2. Natural exponentials are asked for: `tl.exp`.",
+    ),
+}
+
 DECODE_MISTAKES = {
+    **WALK_MISTAKES,
+    "nan": (
+        free_slots_counted,
+        "A free slot may hold NaN, and 0 · NaN is NaN: mask the load of v (`other=0.0`), and the "
+        "scores of positions past `last`. Or an exponential overflows: p is exp(s - m_new), the "
+        "factor is exp(m_i - m_new).",
+    ),
+    "slot-forgotten": (
+        addressed(lambda page, head, PAGE, HK, D, **_: (page * PAGE * HK + head) * D),
+        "All tokens of a page were read from one slot. Add the remainder, `offs_n % PAGE`.",
+    ),
+    "position-for-slot": (
+        addressed(lambda page, p, head, PAGE, HK, D, **_: ((page * PAGE + p) * HK + head) * D),
+        "The whole position was added to the page's begin. Its slot is the remainder, "
+        "`offs_n % PAGE`.",
+    ),
+    "page-number-for-slot": (
+        addressed(
+            lambda page, p, head, PAGE, HK, D, **_: ((page * PAGE + p // PAGE) * HK + head) * D
+        ),
+        "The slot is the remainder, `offs_n % PAGE`. `offs_n // PAGE` says which entry of the "
+        "table.",
+    ),
+    "pages-one-slot-apart": (
+        addressed(lambda page, p, head, PAGE, HK, D, **_: ((page + p % PAGE) * HK + head) * D),
+        "Pages were looked for one slot apart. Each has PAGE slots.",
+    ),
+    "slots-without-heads": (
+        addressed(lambda page, p, head, PAGE, D, **_: (page * PAGE + p % PAGE + head) * D),
+        "Slots were looked for D numbers apart. Each holds HK heads of D numbers.",
+    ),
+    "head-by-one-number": (
+        addressed(lambda page, p, head, PAGE, HK, D, **_: (page * PAGE + p % PAGE) * HK * D + head),
+        "Heads were looked for one number apart. Each has D numbers.",
+    ),
+    "heads-first": (
+        addressed(lambda page, p, head, PAGE, D, **_: (head * PAGE + page * PAGE + p % PAGE) * D),
+        "A whole page of a head was looked for. In the cache, a slot holds all its heads: "
+        "(pages, PAGE, HK, D).",
+    ),
+    "one-number-apart": (
+        addressed(lambda page, p, head, PAGE, HK, **_: (page * PAGE + p % PAGE) * HK + head),
+        "Heads and slots were looked for one number apart. Each head has D numbers.",
+    ),
     "table-of-the-first": (
         changed(table=lambda g: g["table"][:1].expand(g["table"].shape)),
         "Every sequence uses the block table of the first one.",
@@ -241,6 +432,14 @@ DECODE_MISTAKES = {
         changed(q=lambda g: g["q"] * g["q"].shape[2] ** 0.5),
         "The scores were not scaled: multiply by qk_scale.",
     ),
+    "scale-upside-down": (
+        changed(q=lambda g: g["q"] * g["q"].shape[2]),
+        "The scores were divided by qk_scale. Multiply by it.",
+    ),
+    "scale-twice": (
+        changed(q=lambda g: g["q"] * g["q"].shape[2] ** -0.5),
+        "The scores were multiplied by qk_scale twice.",
+    ),
     "keys-for-values": (
         changed(v_cache=lambda g: g["k_cache"]),
         "The values were read from k_cache.",
@@ -254,7 +453,7 @@ DECODE_MISTAKES = {
             k_cache=lambda g: g["k_cache"][:, :, :1].expand(g["k_cache"].shape),
             v_cache=lambda g: g["v_cache"][:, :, :1].expand(g["v_cache"].shape),
         ),
-        "Every query head used key head 0. Is `head` in rows?",
+        "Every query head used key head 0. Is `head` in the offsets?",
     ),
 }
 

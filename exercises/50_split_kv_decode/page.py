@@ -232,7 +232,7 @@ def pieces_for(programs, tokens):
 # than 256 tokens.
 
 # %%
-pieces_for(programs=8, tokens=32768)
+pieces_for(programs=64, tokens=32768)
 
 # %% [markdown]
 # ## Task 2. One piece of one head
@@ -359,20 +359,19 @@ def paged_decode(q, k_cache, v_cache, table, lengths, pieces=None):
 check(paged_decode)
 
 # %% [markdown]
-# **Look at what you wrote.** 100 tokens in pages of 16, two key heads, D = 32 in float32: 25,600 bytes
-# of keys. Eight query heads share them. How often is each byte read?
-
-# %%
-B, H, HK, D, PAGE, tokens = 1, 8, 2, 32, 16, 100
-k_cache, v_cache = torch.randn(2, 12, PAGE, HK, D, device=DEVICE).unbind(0)
-table = torch.randperm(12, device=DEVICE)[:7].view(1, 7).to(torch.int32)
-lengths = torch.tensor([tokens], device=DEVICE, dtype=torch.int32)
-traffic(paged_decode, torch.randn(B, H, D, device=DEVICE), k_cache, v_cache, table, lengths, 4)
-
-# %% [markdown]
 # ## Predict, then measure
 #
-# The cell takes one layer of Llama 3 8B: 32 query heads, 8 key heads, D = 128, float16, a cache of
+# A small call, in four pieces: 8 query heads share 2 key heads, D = 32 in float32, and 100 tokens lie in
+# pages of 16.
+
+# %%
+k_cache, v_cache = torch.randn(2, 12, 16, 2, 32, device=DEVICE).unbind(0)
+table = torch.randperm(12, device=DEVICE)[:7].view(1, 7).to(torch.int32)
+lengths = torch.tensor([100], device=DEVICE, dtype=torch.int32)
+small = torch.randn(1, 8, 32, device=DEVICE), k_cache, v_cache, table, lengths, 4
+
+# %% [markdown]
+# And a large one. The cell takes one layer of Llama 3 8B: 32 query heads, 8 key heads, D = 128, float16, a cache of
 # 32,768 tokens for each sequence. It shows nothing yet. *SDPA* is PyTorch's attention, and it gets the
 # cache in one contiguous block. Without a GPU the cell fetches a GPU's times.
 
@@ -422,14 +421,12 @@ from tritonbook import predict
 predict(
     {
         "MB of cache that one token reads: 32,768 tokens, 8 heads of 128, float16": None,
-        "bytes read from k_cache in the call above": None,
+        "bytes read from k_cache in the small call": None,
         "pieces for one sequence with 8 key heads, 132 multiprocessors": None,
     },
     measured=[
         lambda: 2 * 32768 * 8 * 128 * 2 / 1e6,
-        lambda: traffic(
-            paged_decode, torch.randn(1, 8, 32, device=DEVICE), k_cache, v_cache, table, lengths, 4
-        )["k_cache"].read,
+        lambda: traffic(paged_decode, *small)["k_cache"].read,
         lambda: -(-2 * 132 // 8),
     ],
     hints=[
@@ -445,11 +442,15 @@ predict(
 # **Cache.** 2 × 32,768 × 8 × 128 × 2 bytes = 134 MB, for **one** layer and one token. An H100 copies
 # about 3,000 GB/s, reading and writing together: 0.045 ms at best.
 #
-# **Bytes.** 100 × 2 × 32 × 4 = 25,600: once. The four query heads of a group share the load.
+# **Bytes.** 100 × 2 × 32 × 4 = 25,600: each byte once, as the next table says. The four query heads of
+# a group share the load.
 #
 # **Pieces.** 264 / 8 = 33.
 #
 # </details>
+
+# %%
+traffic(paged_decode, *small)
 
 # %%
 batches
@@ -459,10 +460,9 @@ batches
 # are asked for by all of them: on an H100 in a thirteenth of the time. With 32 sequences there are 256
 # programs anyway: two pieces are enough. 32 × 134 MB in 1.43 ms are 3,000 GB/s, as fast as a copy.
 #
-# One sequence gets 2,000 GB/s. Its 0.067 ms are short enough for the two launches to show.
+# One sequence gets 2,000 GB/s. Its 0.067 ms are short, and hold two launches.
 #
-# *SDPA* is PyTorch's attention on a cache without pages, and 3 to 5 % faster: that is what the table
-# lookup and the second launch cost.
+# *SDPA* has no table to look into, and is 2 to 5 % faster.
 #
 # ## Was it the right number?
 
@@ -481,9 +481,9 @@ bench_sweep(
 )
 
 # %% [markdown]
-# **Read it downwards.** Until every multiprocessor has work, each doubling pays. After that a piece only
-# costs: a state of D + 1 float32 numbers that is written, read and merged. 256 pieces take twice as long
-# as 33.
+# **Read it downwards.** Four pieces take a quarter of the time of one. From 33 on, where each
+# multiprocessor has two programs, little is left to gain. And each piece costs: its state, D + 1 float32
+# numbers, is written, read and merged. 256 pieces take twice as long as 33.
 #
 # ## Recap
 #

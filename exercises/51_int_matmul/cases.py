@@ -128,6 +128,31 @@ def sum_of_tiles(x, *, block=8192):
 
 
 ROW_MISTAKES = {
+    "scale-plus-epsilon": (
+        with_scale(lambda x: largest_of(x) / 127 + 1e-8),
+        "The scale is max |x| / 127 alone, and 1 for a row of zeros. Nothing is added to it.",
+    ),
+    "half-added-afterwards": (
+        rounded_by(lambda x: torch.trunc(torch.floor(x) + 0.5)),
+        "Half a step was added after `tl.floor`. It comes before: `tl.floor(x / scale + 0.5)`.",
+    ),
+    "rounded-before-division": (
+        lambda x: quantized(
+            torch.floor(x), scale_of(largest_of(x)), lambda x: torch.trunc(x + 0.5)
+        ),
+        "x was rounded, and then divided. Divide first: steps of the scale are counted.",
+    ),
+    "half-added-to-x": (
+        lambda x: quantized(x + 0.5, scale_of(largest_of(x)), torch.floor),
+        "0.5 was added to x. It is half a step: add it to x / scale.",
+    ),
+    "x-stored": (
+        lambda x: (
+            quantized(x, torch.ones_like(largest_of(x)), torch.trunc)[0],
+            quantize_ref(x)[1],
+        ),
+        "x itself was stored, cut to a whole number. Store q.",
+    ),
     "steps-of-128": (
         with_scale(lambda x: scale_of(largest_of(x)) * 127 / 128),
         "The largest number becomes 128, and int8 ends at 127. Divide by 127.",
@@ -339,6 +364,15 @@ def standing(x, w, block, x_moves=False, w_moves=False):
     return total
 
 
+def starting_at(starts):
+    """The walk's tiles begin at starts(K, block)."""
+    return with_sums(
+        lambda x, w, block: sum(
+            x[:, k : k + block] @ w[:, k : k + block].T for k in starts(x.shape[1], block)
+        )
+    )
+
+
 def all_but_the_last(x, w, block):
     parts = steps_of(x, w, block)
     return sum(parts) - parts[-1]
@@ -411,7 +445,7 @@ PRODUCT_MISTAKES = {
         "Every tile got the scales of the first one. Load them at `offs_m` and `offs_n`.",
     ),
     "first-scales": (
-        with_scales(lambda sums, sx, sw: sums * sx[:1] * sw[:1]),
+        with_scales(lambda sums, sx, sw: sums * sx[:1, None] * sw[:1]),
         "All rows and columns got the first scale. Load a vector of them.",
     ),
     "int8-sum": (
@@ -431,6 +465,15 @@ PRODUCT_MISTAKES = {
         scaled_in_the_loop,
         "Each step was scaled, and the sum of the steps is rounded each time. Sum the integers, "
         "and apply the scales once, after the loop.",
+    ),
+    "one-element-a-step": (
+        starting_at(lambda K, block: range(K)),
+        "The loop goes on by one element, and its tiles overlap: `range(0, K, BLOCK_K)`.",
+    ),
+    "k-counts-steps": (
+        starting_at(lambda K, block: range(-(-K // block))),
+        "k counts steps here, and was used as a number of elements. `range(0, K, BLOCK_K)` counts "
+        "elements.",
     ),
     "both-stand-still": (
         with_sums(standing),
@@ -572,6 +615,25 @@ def scaled_again(parts, scales):
     return acc
 
 
+def added_and_scaled(parts, scales):
+    acc = 0
+    for part, scale in zip(parts, scales, strict=True):
+        acc = acc + (acc + part) * scale
+    return acc
+
+
+def towards_zero(packed):
+    """% and // of a kernel."""
+    packed = packed.long()
+    return packed.fmod(16), torch.div(packed, 16, rounding_mode="trunc")
+
+
+def one_step_a_group(x, packed, scales, group, *, tile=None):
+    block = min(tile["BLOCK_K"] if tile else 128, group)
+    w = woven(*nibbles(packed)) * by_group(scales, group)
+    return sum(steps_of(x, w, block)[:: group // block])
+
+
 def half_acc(parts, scales):
     acc = torch.zeros_like(parts[0])
     for part, scale in zip(parts, scales, strict=True):
@@ -640,6 +702,15 @@ PACKED_MISTAKES = {
         with_weights(lambda packed: woven(nibbles(packed)[0], packed.long())),
         "The odd weights are whole bytes. Take the high nibble alone: `packed >> 4`.",
     ),
+    "shifts-in-another-order": (
+        with_weights(lambda packed: woven(nibbles(packed)[1] * 16, nibbles(packed)[1])),
+        "`>> 4 << 4` clears the low nibble. To keep it, push it up first: `<< 4 >> 4`.",
+    ),
+    "remainder-and-quotient": (
+        with_weights(lambda packed: woven(*towards_zero(packed))),
+        "In a kernel `%` and `//` of negative numbers go towards 0, so these are not the nibbles. "
+        "Shift.",
+    ),
     "low-nibbles-only": (
         with_weights(lambda packed: woven(nibbles(packed)[0], nibbles(packed)[0])),
         "Every weight is a low nibble. The odd ones are in the high nibbles.",
@@ -672,6 +743,22 @@ PACKED_MISTAKES = {
     "sum-scaled-again": (
         of_steps(scaled_again),
         "Each step scales the whole sum so far again. Scale the new product alone, then add.",
+    ),
+    "added-and-scaled": (
+        of_steps(added_and_scaled),
+        "The dot adds acc, and so does `+=`. Leave acc out of the dot: it is not scaled again.",
+    ),
+    "half-the-row": (
+        of_steps(
+            lambda parts, scales: sum(
+                p * s for p, s in zip(parts[: (len(parts) + 1) // 2], scales, strict=False)
+            )
+        ),
+        "Only the first half of the row was multiplied. K counts weights, not bytes.",
+    ),
+    "one-step-a-group": (
+        one_step_a_group,
+        "The loop goes on by GROUP, and each step takes BLOCK_K: `range(0, K, BLOCK_K)`.",
     ),
     "half-sum": (
         of_steps(half_acc),

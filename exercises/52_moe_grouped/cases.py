@@ -124,6 +124,22 @@ def backwards_ref(logits, k):
     return weights.flip(1), experts.flip(1)
 
 
+def with_arms_swapped(logits, k):
+    """`where(offs_k == j, chosen, new)`: each step changes all lanes but its own."""
+    best, experts = best_of(logits, k)
+    kept = torch.full((len(logits), triton.next_power_of_2(k)), -torch.inf, dtype=logits.dtype)
+    for j in range(k):
+        own = kept[:, j].clone()
+        kept[:] = best[:, j, None]
+        kept[:, j] = own
+    return kept.softmax(1)[:, :k].to(torch.float32), experts
+
+
+def of_numbers(logits, k):
+    experts = best_of(logits, k)[1]
+    return experts.to(logits.dtype).softmax(1).to(torch.float32), experts
+
+
 def one_short(best, z):
     k = best.shape[1]
     return torch.nn.functional.pad(best[:, : k - 1].softmax(1), (0, 1))
@@ -160,6 +176,15 @@ ROUTE_MISTAKES = {
     "first-ones": (
         chosen(lambda z: torch.arange(z.shape[1]).expand(z.shape)),
         "These are experts 0 to k - 1, whatever their logits.",
+    ),
+    "arms-swapped": (
+        with_arms_swapped,
+        "Each step changed all lanes of `chosen` but its own. `tl.where` takes its second argument "
+        "where the condition holds, and its third elsewhere.",
+    ),
+    "numbers-for-logits": (
+        of_numbers,
+        "This is the softmax of the experts' numbers. `chosen` holds their logits.",
     ),
     "best-comes-last": (backwards_ref, "The best comes last. It comes first."),
     "maximum-not-subtracted": (
@@ -299,6 +324,16 @@ def whole_tiles(experts, E, width):
     return offsets_of(experts[: len(experts) // width * width], E)
 
 
+def one_by_one(experts, E, width):
+    """The walk's steps have one choice, and its tiles `width`."""
+    steps = [offsets_of(experts[start : start + width], E) for start in range(len(experts))]
+    return sum(steps)
+
+
+def summed_twice(experts, E, width):
+    return torch.nn.functional.pad(offsets_of(experts, E)[1:].cumsum(0), (1, 0))
+
+
 def backwards(order, experts, k, width):
     """Choices of an expert in falling order."""
     N = len(experts)
@@ -337,6 +372,15 @@ SORT_MISTAKES = {
     "whole-tiles-counted": (
         counted(whole_tiles),
         "The last tile, which is not full, was not counted.",
+    ),
+    "one-by-one": (
+        counted(one_by_one),
+        "Choices were counted again and again. The walk's step is a tile: `range(0, N, BLOCK_N)`.",
+    ),
+    "summed-twice": (
+        counted(summed_twice),
+        "The counts were summed up twice. `counts` holds the counts: the store makes the "
+        "cumulative sum.",
     ),
     "falling-order": (
         ordered(backwards),
@@ -385,8 +429,12 @@ def grouped_case(note, given, k, E, D, F, tile=TILE, dtype="float32"):
     )
 
 
+# Groups of different sizes: each mistake in the scheduling leaves other rows out.
+RAGGED = [[0] * 9, [1] * 40, [3] * 18, [5] * 3]
+
 GROUPS = [
-    grouped_case("one tile an expert", [0, 1, 1, 2, 2, 0, 1, 0], 2, 3, 16, 16),
+    grouped_case("groups of 9, 40, 0, 18, 0, 3 and 0", sum(RAGGED, []), 2, 7, 32, 24),
+    grouped_case("one tile an expert", [0, 1, 1, 2, 2, 0, 1, 0], 2, 3, 16, 40),
     grouped_case("experts of several tiles", 40, 2, 3, 16, 16),
     grouped_case("empty experts", [1, 4, 4, 1, 1, 2] * 7, 3, 6, 16, 16),
     grouped_case("all choose one expert", [2] * 40, 2, 4, 16, 16),
@@ -462,6 +510,56 @@ def matrices_apart(step):
     return wrong
 
 
+def rows_apart(step):
+    """A mistake: rows of x begin step(D, F) elements apart."""
+
+    def wrong(x, w, order, offsets, k=1):
+        T, D = x.shape
+        begins = torch.arange(T)[:, None] * step(D, w.shape[2]) + torch.arange(D)
+        moved = x.flatten()[begins.clamp_max(T * D - 1)]
+        return grouped_matmul_ref(moved, w, order, offsets, k)
+
+    return wrong
+
+
+def tiles_of(counts, rows):
+    return (counts + rows - 1) // rows
+
+
+def scheduled(
+    programs=lambda N, E, rows, **_: N // rows + E,
+    tiles_of=tiles_of,
+    ends_by=torch.le,
+    first=lambda begin, tile, before, rows: begin + (tile - before) * rows,
+    matrix=lambda expert, tile: expert,
+):
+    """A mistake in who takes which tile. Rows that no program takes are never written."""
+
+    def wrong(x, w, order, offsets, k=1, *, tile=None):
+        right = grouped_matmul_ref(x, w, order, offsets, k)
+        if tile is None:
+            return right
+        N, (E, _, F), rows = len(order), w.shape, tile["BLOCK_M"]
+        tiles = tiles_of(offsets.diff(), rows)
+        y = torch.full_like(right, torch.nan)
+        width = tile["BLOCK_N"]
+        for number in range(programs(N=N, E=E, rows=rows, T=len(x), F=F, width=width)):
+            expert = int(ends_by(tiles.cumsum(0), number).sum())
+            if expert < E:
+                begin = first(offsets[expert], number, tiles[:expert].sum(), rows)
+                own = order[begin : min(begin + rows, offsets[expert + 1])]
+                y[own] = x[own // k] @ w[min(matrix(expert, number), E - 1)]
+        return y
+
+    return wrong
+
+
+TOO_FEW = (
+    "The grid has too few programs. Each expert may have one tile that is not full, beside the "
+    "full ones of all choices."
+)
+
+
 def masked_rows_stored(x, w, order, offsets, k=1):
     y = grouped_matmul_ref(x, w, order, offsets, k)
     y[0] = 0
@@ -510,6 +608,57 @@ GROUP_MISTAKES = {
     "previous-matrix": (
         product(its_token, expert=lambda expert, **_: (expert - 1).clamp_min(0)),
         "Choices met the matrix of the expert before theirs.",
+    ),
+    "rows-not-apart": (
+        rows_apart(lambda D, F: 1),
+        "Rows of x were looked for one element apart. Each has D elements.",
+    ),
+    "rows-as-wide-as-y": (
+        rows_apart(lambda D, F: F),
+        "Rows of x were looked for F elements apart. Each has D elements.",
+    ),
+    "choices-for-tiles": (
+        scheduled(tiles_of=lambda counts, rows: counts),
+        "`tiles` holds the choices of each expert. BLOCK_M of them fill one tile.",
+    ),
+    "tiles-rounded-down": (
+        scheduled(tiles_of=lambda counts, rows: counts // rows),
+        "Only full tiles were counted. An expert's last tile may be partly empty: round up.",
+    ),
+    "ends-before": (
+        scheduled(ends_by=torch.lt),
+        "A tile went to the expert before its own. Count the experts whose tiles end at or "
+        "before it: `<=`.",
+    ),
+    "tile-of-all": (
+        scheduled(first=lambda begin, tile, before, rows: begin + tile * rows),
+        "`first` counts the tiles of all experts. Only those of its own expert come between "
+        "the expert's begin and this tile.",
+    ),
+    "begin-forgotten": (
+        scheduled(first=lambda begin, tile, before, rows: tile * rows),
+        "`first` is BLOCK_M times the tile's number, as if all tiles were full. It counts from "
+        "its expert's begin.",
+    ),
+    "matrix-of-the-tile": (
+        scheduled(matrix=lambda expert, tile: tile),
+        "Tile t met matrix t. It needs the matrix of its expert.",
+    ),
+    "stops-at-e-tiles": (
+        scheduled(programs=lambda N, E, rows, **_: min(E, N // rows + E)),
+        "Tiles from number E on were left out. A program returns when the *expert* that it "
+        "found is none.",
+    ),
+    "grid-of-full-tiles": (scheduled(programs=lambda N, rows, **_: N // rows), TOO_FEW),
+    "grid-of-cdiv": (scheduled(programs=lambda N, rows, **_: tiles_of(N, rows)), TOO_FEW),
+    "grid-of-one-more": (scheduled(programs=lambda N, rows, **_: tiles_of(N, rows) + 1), TOO_FEW),
+    "grid-of-tokens": (
+        scheduled(programs=lambda T, E, rows, **_: T // rows + E),
+        "The grid counts tokens. Each token has k choices, and choices fill the tiles.",
+    ),
+    "grid-turned": (
+        scheduled(programs=lambda F, width, **_: tiles_of(F, width)),
+        "The grid's axes are swapped: axis 0 counts tiles, axis 1 blocks of columns.",
     ),
     "next-matrix": (
         product(its_token, expert=lambda expert, E, **_: (expert + 1).clamp_max(E - 1)),

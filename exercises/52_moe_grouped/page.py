@@ -82,7 +82,7 @@ counts
 # |---|---|---|---|
 # | `logits` | (T, E) | float32, float16, bfloat16 | the router's scores, finite |
 # | `weights` | (T, k) | float32 | softmax over all E, of the k best, divided by their sum |
-# | `experts` | (T, k) | int32 | the k best, the best first; of equals the smaller number |
+# | `experts` | (T, k) | int32 | the k best, the best first; of equal logits the smaller number first |
 # | `order` | (T · k,) | int32 | the choices by expert; of one expert, in rising order |
 # | `offsets` | (E + 1,) | int32 | choices of e are `order[offsets[e]:offsets[e + 1]]` |
 # | `x`, `w` | (T, D), (E, D, F) | float32, float16, bfloat16 | tokens; a matrix for each expert |

@@ -110,6 +110,24 @@ def half_scan(x, *, block=2048, dtype=torch.float32):
     return torch.stack(out, dim=1)
 
 
+def half_tiles(x, *, block=2048, dtype=torch.float32):
+    """Scan and total of each tile in the dtype of x; the carry alone is wide."""
+    carry, out = torch.zeros_like(x[:, :1]), []
+    for tile in tiles_of(x, block):
+        out.append(carry + half_scan(tile, block=block, dtype=dtype))
+        carry = carry + rounded(total(tile), dtype)
+    return rounded(torch.cat(out, dim=1), dtype)  # as the store does: other mistakes lie near
+
+
+def steps_of_one(x, *, block=2048):
+    """A tile begins at every number; the last one to write n begins there."""
+    wide, carry, out = width(x.shape[1], block), torch.zeros_like(x[:, :1]), []
+    for n in range(x.shape[1]):
+        out.append(carry + x[:, n : n + 1])
+        carry = carry + total(x[:, n : n + wide])
+    return torch.cat(out, dim=1)
+
+
 ROW_MISTAKES = {
     "carry-forgotten": (
         with_carries(lambda carry, tile, y: carry),
@@ -140,6 +158,18 @@ ROW_MISTAKES = {
     "carry-is-the-maximum": (
         with_carries(lambda carry, tile, y: carry + tile.amax(1, keepdim=True)),
         "The carry grew by the largest number of each tile. It needs the sum.",
+    ),
+    "carry-is-the-largest-y": (
+        with_carries(lambda carry, tile, y: y.amax(1, keepdim=True)),
+        "The carry is the largest y of the tile. That is the last one only where no x is negative.",
+    ),
+    "carry-sums-y": (
+        with_carries(lambda carry, tile, y: carry + y.sum(1, keepdim=True)),
+        "The carry grew by the sum of the running sums, y. It needs the sum of x.",
+    ),
+    "steps-of-one": (
+        steps_of_one,
+        "The loop steps by 1, so tiles overlap and numbers are added many times. Step by BLOCK_N.",
     ),
     "exclusive": (
         lambda x: x.cumsum(1) - x,
@@ -172,6 +202,10 @@ ROW_MISTAKES = {
     "scan-in-half": (
         half_scan,
         "The tile was added up in half precision. Go to float32 before the scan.",
+    ),
+    "tile-in-half": (
+        half_tiles,
+        "The tile was added up in half precision. Go to float32 before the scan and the sum.",
     ),
 }
 
@@ -235,22 +269,29 @@ def by_steps(at_tile=lambda h: h, inclusive=True):
     return wrong
 
 
-def pairs(then, use=lambda A, B, carry: A * carry + B):
+def right(a1, b1, a2, b2):
+    return a1 * a2, a2 * b1 + b2
+
+
+def pairs(
+    then=right,
+    use=lambda A, B, carry, a, b: A * carry + B,
+    carried=lambda h, B: h[:, -1:],
+):
     """A scan of pairs by then(a1, b1, a2, b2) in each tile, neighbours first, as a warp does it."""
 
     def wrong(a, b, *, block=2048):
         wide, carry, out = width(b.shape[1], block), torch.zeros_like(b[:, :1]), []
-        for tile in zip(a.split(wide, dim=1), b.split(wide, dim=1), strict=True):
-            step = 1
+        for given in zip(a.split(wide, dim=1), b.split(wide, dim=1), strict=True):
+            tile, step = given, 1
             while step < tile[0].shape[1]:
                 made = then(*(x[:, :-step] for x in tile), *(x[:, step:] for x in tile))
                 old_and_new = zip(tile, made, strict=True)
                 tile = [torch.cat((old[:, :step], new), dim=1) for old, new in old_and_new]
                 step *= 2
-            out.append(use(*tile, carry))
-            carry = out[-1][:, -1:]
-        h = torch.cat(out, dim=1)
-        return finite(h), finite(h[:, -1]).to(torch.float32)
+            out.append(use(*tile, carry, *given))
+            carry = carried(out[-1], tile[1])
+        return finite(torch.cat(out, dim=1)), finite(carry[:, 0]).to(torch.float32)
 
     return wrong
 
@@ -258,6 +299,16 @@ def pairs(then, use=lambda A, B, carry: A * carry + B):
 def half_gates(a, b, *, block=2048, dtype=torch.float32):
     """The product of the gates is rounded to their dtype after each step."""
     return pairs(lambda a1, b1, a2, b2: (rounded(a1 * a2, dtype), a2 * b1 + b2))(a, b, block=block)
+
+
+def half_pairs(a, b, *, block=2048, dtype=torch.float32):
+    """Each pair of a tile is rounded to the dtype of its numbers."""
+    return pairs(
+        lambda a1, b1, a2, b2: (
+            rounded(a1 * a2, dtype),
+            rounded(rounded(a2 * b1, dtype) + b2, dtype),
+        )
+    )(a, b, block=block)
 
 
 def half_state(a, b, *, block=2048, dtype=torch.float32):
@@ -308,11 +359,36 @@ def lane_0_carried(a, b, *, block=2048):
 GATED_MISTAKES = {
     "carry-forgotten": (
         by_steps(lambda h: 0 * h),
-        "Every tile begins at 0 again: h is B alone. The carry is missing.",
+        "Every tile begins at 0 again: the carry is missing, or it is 0. Does `tl.where` keep the "
+        "last lane of the tile?",
     ),
     "carry-not-gated": (
-        pairs(lambda a1, b1, a2, b2: (a1 * a2, a2 * b1 + b2), lambda A, B, carry: carry + B),
+        pairs(use=lambda A, B, carry, a, b: carry + B),
         "The carry was added as it is. The pair (A, B) is a step: it takes the carry times A.",
+    ),
+    "carry-by-one-gate": (
+        pairs(use=lambda A, B, carry, a, b: a * carry + B),
+        "The carry went through each lane's own gate, a. It needs A, the product of all of them.",
+    ),
+    "carry-before-B": (
+        pairs(use=lambda A, B, carry, a, b: A * (carry + B)),
+        "A stands before carry and B. The pair (A, B) is the step h -> A h + B.",
+    ),
+    "b-for-B": (
+        pairs(use=lambda A, B, carry, a, b: A * carry + b),
+        "A times the carry is there, and then b alone. The scan's B holds the steps before it.",
+    ),
+    "carry-is-B": (
+        pairs(carried=lambda h, B: B[:, -1:]),
+        "The carry is the last lane of B, which begins at 0 in each tile. Carry that of h.",
+    ),
+    "all-lanes-but-the-last": (
+        pairs(carried=lambda h, B: h[:, :-1].sum(1, keepdim=True)),
+        "The carry is the sum of all lanes but the last. Are the two values of `tl.where` swapped?",
+    ),
+    "a-and-b-swapped": (
+        lambda a, b: gated_scan_ref(b, a),
+        "a and b have changed places: in the launch, at the loads, or in the scan.",
     ),
     "gates-not-multiplied": (
         pairs(lambda a1, b1, a2, b2: (a2, a2 * b1 + b2)),
@@ -337,7 +413,15 @@ GATED_MISTAKES = {
     ),
     "inputs-not-gated": (
         pairs(lambda a1, b1, a2, b2: (a1 * a2, b1 + b2)),
-        "`then` adds b1 and b2. The earlier one goes through the later gate first.",
+        "b is added up without gates. In `then` the earlier one, b1, goes through the later gate.",
+    ),
+    "gate-of-the-second": (
+        pairs(lambda a1, b1, a2, b2: (a1 * a2, a2 * b2 + b1)),
+        "`then` multiplies b2 by a2. It is the earlier one, b1, that goes through the later gate.",
+    ),
+    "gate-of-both": (
+        pairs(lambda a1, b1, a2, b2: (a1 * a2, a2 * (b1 + b2))),
+        "`then` multiplies b2 by a2 too. Only the earlier one, b1, goes through the later gate.",
     ),
     "exclusive": (
         by_steps(inclusive=False),
@@ -379,6 +463,10 @@ GATED_MISTAKES = {
     "gates-in-half": (
         half_gates,
         "The gates are multiplied in half precision. Go to float32 before the scan.",
+    ),
+    "scan-in-half": (
+        half_pairs,
+        "The pairs were scanned in half precision. Take a and b to float32 before the scan.",
     ),
     "state-in-half": (
         half_state,
@@ -481,6 +569,18 @@ HEAD_MISTAKES = {
         in_chunks(lambda scores: scores.tril(-1)),
         "A token does not see itself: the diagonal of the scores is 0.",
     ),
+    "future-only": (
+        in_chunks(lambda scores: scores.triu(1)),
+        "Inside a chunk only the future counts. Are the two values of `tl.where` swapped?",
+    ),
+    "scores-transposed": (
+        in_chunks(lambda scores: scores.mT.tril()),
+        "The scores are transposed: row t belongs to q, column s to k. Which of them is turned?",
+    ),
+    "exponentials": (
+        in_chunks(lambda scores: scores.exp().tril()),
+        "The scores went through an exponential. Without a softmax there is none.",
+    ),
     "state-forgotten": (
         in_chunks(below, old=lambda q, S, k, v: 0 * q),
         "Only tokens of the same chunk count. Add q times the state.",
@@ -495,6 +595,14 @@ HEAD_MISTAKES = {
             (0 * (k.mT @ v)).to(torch.float32),
         ),
         "The state stays 0. Add k transposed times v after each chunk.",
+    ),
+    "state-doubled": (
+        in_chunks(below, grown=lambda S, k, v: 2 * S + k.mT @ v),
+        "The old state is added twice: `+=`, and once more as what `tl.dot` adds to.",
+    ),
+    "inside-twice": (
+        in_chunks(lambda scores: 2 * scores.tril()),
+        "What comes from inside the chunk is added twice. `tl.dot(a, b, o)` has added o already.",
     ),
     "state-too-early": (
         in_chunks(below, old=lambda q, S, k, v: q @ (S + k.mT @ v)),

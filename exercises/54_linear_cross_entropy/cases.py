@@ -3,7 +3,9 @@
 import torch
 import triton
 
+from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, tensor
+from tritonbook.port.dispatch import DispatchMode
 
 INFINITY = float("inf")
 
@@ -22,21 +24,21 @@ def in_place_ref(logits, targets, losses):
     return dz, found.to(losses.dtype)
 
 
-def some_targets(T, V, skipped=()):
-    """Targets that meet the first and the last word; those of the tokens `skipped` are -100."""
+def some_targets(T, V, skipped=(), none=-100):
+    """Targets that meet the first and the last word; those of the tokens `skipped` are `none`."""
     given = [(0, V - 1, *range(1, V, 3))[t % (2 + len(range(1, V, 3)))] for t in range(T)]
-    return {t: -100 if t in skipped else word for t, word in enumerate(given)}
+    return {t: none if t in skipped else word for t, word in enumerate(given)}
 
 
-def targets_of(T, V, skipped=()):
-    return tensor(T, dtype="int64", values="zeros", planted=some_targets(T, V, skipped))
+def targets_of(T, V, skipped=(), none=-100):
+    return tensor(T, dtype="int64", values="zeros", planted=some_targets(T, V, skipped, none))
 
 
-def row_case(note, T, V, skipped=(), block=16, layout="contiguous", **logits):
+def row_case(note, T, V, skipped=(), block=16, layout="contiguous", none=-100, **logits):
     return case(
         note,
         logits=tensor(T, V, layout=layout, **logits),
-        targets=targets_of(T, V, skipped),
+        targets=targets_of(T, V, skipped, none),
         losses=tensor(T, dtype="float32"),
         options={"block": block},
         dtype=logits.get("dtype", "float32"),
@@ -47,6 +49,7 @@ ROWS = [
     row_case("one tile", 4, 16),
     row_case("37 words in tiles of 16", 6, 37),
     row_case("two tokens that do not count", 5, 40, skipped=(1, 4)),
+    row_case("tokens with a target of -1", 3, 20, skipped=(0, 2), none=-1),
     row_case("logits around 100: exponentials overflow", 4, 50, mean=100.0, scale=9.0),
     row_case("logits around -200: exponentials vanish", 4, 50, mean=-200.0, scale=9.0),
     row_case(
@@ -121,9 +124,34 @@ def lane_of_each_tile(logits, targets, losses, *, block=8192):
     V = logits.shape[1]
     width = min(block, triton.next_power_of_2(V))
     dz, _ = gradient_and_losses(logits, targets)
-    picked = torch.where(torch.arange(V) % width == targets[:, None], logits, 0).sum(-1)
+    lanes = torch.nn.functional.pad(logits, (0, -V % width), value=-INFINITY)
+    in_tile = torch.arange(lanes.shape[1]) % width
+    picked = torch.where(in_tile == targets[:, None], lanes, 0).sum(-1)
     found = torch.where(targets >= 0, logits.logsumexp(-1) - picked, 0)
     return dz, found.to(losses.dtype)
+
+
+def picked_in_the_last_tile(logits, targets, losses, *, block=8192):
+    """z_target is that of the last tile, 0 where the target lies before it."""
+    V = logits.shape[1]
+    width = min(block, triton.next_power_of_2(V))
+    dz, _ = gradient_and_losses(logits, targets)
+    there = (targets >= (V - 1) // width * width)[:, None]
+    picked = torch.where(there & (torch.arange(V) == targets[:, None]), logits, 0).sum(-1)
+    found = torch.where(targets >= 0, logits.logsumexp(-1) - picked, 0)
+    return dz, found.to(losses.dtype)
+
+
+def skipped_as_they_were(logits, targets, losses):
+    dz, found = in_place_ref(logits, targets, losses)
+    counts = targets >= 0
+    return torch.where(counts[:, None], dz, logits), torch.where(counts, found, losses)
+
+
+def one_added(logits, targets, losses):
+    dz, found = in_place_ref(logits, targets, losses)
+    one = torch.arange(logits.shape[1]) == targets[:, None]
+    return dz + 2 * one.to(logits.dtype), found
 
 
 def padded_with_zeros(z, block):
@@ -203,7 +231,8 @@ def loss_of(formula):
 ROW_MISTAKES = {
     "lse-without-maximum": (
         with_lse(lambda z, block: torch.log(torch.exp(z - z.amax(1, keepdim=True)).sum(1))),
-        "lse is the logarithm of a sum that was taken with m_i subtracted. Add m_i again.",
+        "l_i is a sum that was taken with m_i subtracted. lse is m_i + log(l_i), and exp(z) / l_i "
+        "lacks the same m_i.",
     ),
     "maximum-not-subtracted": (
         with_lse(lambda z, block: torch.log(torch.exp(z).sum(1))),
@@ -215,7 +244,8 @@ ROW_MISTAKES = {
     ),
     "starts-at-minus-infinity": (
         with_lse(from_minus_infinity),
-        "A first tile of minus infinity makes the row NaN: let m_i start at a finite number.",
+        "A first tile of minus infinity makes the row NaN. m_i starts at a finite number, and "
+        "never becomes smaller: it is the larger one of itself and the tile's maximum.",
     ),
     "target-of-another-tile": (
         lane_of_each_tile,
@@ -236,7 +266,15 @@ ROW_MISTAKES = {
     ),
     "lse-is-the-maximum": (
         with_lse(lambda z, block: z.amax(1)),
-        "lse is the maximum alone. Add the logarithm of the sum l_i.",
+        "The maximum alone takes the place of lse. lse is m_i plus the logarithm of the sum l_i.",
+    ),
+    "lse-is-a-product": (
+        with_lse(lambda z, block: z.amax(1) * (z.logsumexp(1) - z.amax(1))),
+        "lse is m_i plus the logarithm of l_i, not times it.",
+    ),
+    "log-of-both": (
+        with_lse(lambda z, block: torch.log(z.amax(1) + torch.exp(z.logsumexp(1) - z.amax(1)))),
+        "The logarithm was taken of m_i + l_i. It belongs to l_i alone.",
     ),
     "logarithm-subtracted": (
         with_lse(lambda z, block: 2 * z.amax(1) - z.logsumexp(1)),
@@ -258,6 +296,12 @@ ROW_MISTAKES = {
         everybody_counts,
         "A token with a negative target does not count. Its loss and its gradient are 0, stored.",
     ),
+    "skipped-as-they-were": (
+        skipped_as_they_were,
+        "For a token that does not count nothing was stored. Its loss and its gradient are 0: "
+        "store zeros.",
+    ),
+    "one-added": (one_added, "1 is added at the target. Subtract it."),
     "no-one-subtracted": (
         softmax_alone,
         "The gradient is the softmax alone. Subtract 1 at the target.",
@@ -271,6 +315,22 @@ ROW_MISTAKES = {
     "exp2-in-the-gradient": (
         softmax_of(lambda z, lse: torch.exp2(z - lse)),
         "The gradient's softmax has base 2: `tl.exp`, since lse has base e.",
+    ),
+    "divided-by-lse": (
+        softmax_of(lambda z, lse: torch.exp(z) / lse),
+        "The exponentials are divided by lse, a logarithm. The softmax is exp(z - lse).",
+    ),
+    "divided-by-lse-too": (
+        softmax_of(lambda z, lse: torch.exp(z - z.amax(-1, keepdim=True)) / lse),
+        "The exponentials are divided by lse, a logarithm. The softmax is exp(z - lse).",
+    ),
+    "no-exponential": (
+        softmax_of(lambda z, lse: z - lse),
+        "z - lse is the logarithm of the softmax. Take its exponential.",
+    ),
+    "exponent-backwards": (
+        softmax_of(lambda z, lse: torch.exp(lse - z)),
+        "The exponent is turned round: the softmax is exp(z - lse).",
     ),
     "not-divided-by-the-sum": (
         softmax_of(lambda z, lse: torch.exp(z)),
@@ -287,6 +347,14 @@ ROW_MISTAKES = {
     "all-logits-picked": (
         loss_of(lambda lse, z_target, total: lse - total),
         "z_target is the sum of all logits. Keep the target's lane, and 0 in the others.",
+    ),
+    "target-of-the-last-tile": (
+        picked_in_the_last_tile,
+        "z_target is forgotten in the next tile. Each tile adds to it.",
+    ),
+    "minus-infinity-beside-the-target": (
+        loss_of(lambda lse, z_target, total: lse + INFINITY),
+        "z_target is minus infinity. Under a sum, the lanes beside the target hold 0.",
     ),
     "others-picked": (
         loss_of(lambda lse, z_target, total: lse - total + z_target),
@@ -375,6 +443,11 @@ def _only(which):
     )
 
 
+def at_every_token(parts, dz, x, w, dx, dw):
+    size = parts[0].stop if parts else 0
+    return dx, sum(dz[t : t + size].T @ x[t : t + size] for t in range(len(dz)))
+
+
 def first_rows_of_x(parts, dz, x, w, dx, dw):
     return dx, sum(dz[part].T @ x[: len(dz[part])] for part in parts)
 
@@ -384,7 +457,39 @@ def of_the_logits(parts, dz, x, w, dx, dw):
     return z @ w, z.T @ x
 
 
+def fewer_logits(fn):
+    """No operator may make as many numbers as all logits have."""
+    T, D, V, piece = 50, 8, 21, 10
+    x, w = torch.randn(T, D, device=DEVICE), torch.randn(V, D, device=DEVICE)
+    with Largest() as made:
+        fn(x, w, torch.arange(T, device=DEVICE) % V, piece=piece)
+    assert made.numel < T * V, (
+        f"With {T} tokens in pieces of {piece} an operator makes the logits of all {T} at once. "
+        "Make those of a piece, inside the loop."
+    )
+
+
+class Largest(DispatchMode):
+    """How many numbers the largest result of an operator has."""
+
+    numel = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):
+            self.numel = max(self.numel, result.numel())
+        return result
+
+
 LAYER_MISTAKES = {
+    "at-every-token": (
+        of_pieces(at_every_token),
+        "A piece begins at every token, so dw gets each share many times. Step by `piece`.",
+    ),
+    "nan": (
+        lambda x, w, targets: tuple(torch.full_like(part, torch.nan) for part in (x, x, w)),
+        "Was fresh memory added to? `dx` is made empty: write into it. `dw` begins at 0.",
+    ),
     "last-piece-only": (
         _only(-1),
         "dw holds the share of the last piece alone. Every piece adds to it.",
@@ -440,6 +545,7 @@ CHECKS = {
         HIDDEN_LAYERS,
         results=("losses", "dx", "dw"),
         max_programs=lambda x, w, targets, piece=256: piece,
+        also=[fewer_logits],
         allow=("mm", "addmm_", "add_", "copy_"),
         tolerance=half_products,
         mistakes=LAYER_MISTAKES,

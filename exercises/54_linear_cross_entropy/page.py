@@ -488,7 +488,7 @@ for piece in (512, 128, 32):
     print(f"pieces of {piece:3}: {error:.4f} of dw's length lost")
 
 # %% [markdown]
-# A single piece loses 0.3 %: x, w and dz are rounded once. Sixteen pieces lose about twice that.
+# A single piece loses 0.3 %: x, w and dz are rounded once. Sixteen pieces lose 0.5 %.
 # Roundings go up as often as down, so they mostly cancel. A trainer can live with it.
 #
 # ## Recap

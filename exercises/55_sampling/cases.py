@@ -208,6 +208,22 @@ NUMBER_MISTAKES = {
         dropped(stays, lambda p: 1 - p),
         "Multiplied by 1 - p. Divide: fewer numbers must make up for the others.",
     ),
+    "brackets-missing": (
+        lambda x, p, seed: torch.where(uniform_as(x, seed) >= p, x - p, 0),
+        "p was subtracted from x: `x / 1 - p` divides by 1. Brackets around 1 - p.",
+    ),
+    "against-1-minus-p": (
+        dropped(lambda u, p: u >= 1 - p),
+        "u >= 1 - p has the probability p. What stays has u >= p.",
+    ),
+    "x-compared": (
+        lambda x, p, seed: torch.where(x >= p, x / (1 - p), 0),
+        "x was compared with p. It is the random number that decides.",
+    ),
+    "dropped-to-minus-infinity": (
+        lambda x, p, seed: torch.where(uniform_as(x, seed) >= p, x / (1 - p), -INFINITY),
+        "What is dropped is minus infinity here. It becomes 0.",
+    ),
     "scale-one-plus-p": (
         dropped(stays, lambda p: 1 / (1 + p)),
         "Divided by 1 + p instead of 1 - p.",
@@ -267,11 +283,21 @@ def draw_case(note, B, V, temperature=1.0, seed=42, block=16, layout="contiguous
 
 # All words but one forbidden.
 ONE_WORD = forbidden(0, range(6)) | {(0, 3): 5.0}
+# The noise of word 3 is -3.1 for a u of 1e-10, and -1.9 for one of 1e-3.
+TWO_WORDS = forbidden(0, range(6)) | {(0, 0): 0.0, (0, 3): 3.25}
 # The highest logit is there twice: in one tile, and in two.
 TWICE = {(0, 2): 12.0, (0, 5): 12.0, (1, 4): 12.0, (1, 20): 12.0}
 
 DRAWS = [
-    draw_case("37 words in tiles of 16", 12, 37, temperature=0.5, seed=7, scale=1.0),
+    draw_case(
+        "37 words in tiles of 16",
+        12,
+        37,
+        temperature=0.5,
+        seed=7,
+        scale=1.0,
+        fixed={(11, 34): 9.0},
+    ),
     draw_case("one tile", 4, 16),
     draw_case("equal logits: noise alone decides", 5, 24, scale=0.0),
     draw_case("temperature 0, the same logit twice", 4, 40, temperature=0.0, mean=5.0, fixed=TWICE),
@@ -280,6 +306,7 @@ DRAWS = [
     draw_case("logits around -300", 4, 20, mean=-300.0),
     draw_case("the first tile forbidden", 3, 40, fixed=forbidden(1, range(16))),
     draw_case("one word allowed, and its u is 0", 1, 6, seed=ZERO_AT_3, fixed=ONE_WORD),
+    draw_case("two words allowed, and one's u is 0", 1, 6, seed=ZERO_AT_3, fixed=TWO_WORDS),
     draw_case(
         "temperature 0, and a u that is 0",
         1,
@@ -378,6 +405,34 @@ def later_of_equals(logits, temperature, seed, *, block=4096):
     return from_tile(last)(logits, temperature, seed, block=block)
 
 
+def higher_than_before(logits, temperature, seed, *, block=4096):
+    """The best of the last tile that is better than the tile before it."""
+
+    def last_rise(tops):
+        before = torch.cat((torch.full_like(tops[:, :1], -INFINITY), tops[:, :-1]), dim=1)
+        return ((tops > before) * torch.arange(tops.shape[1])).amax(1)
+
+    return from_tile(last_rise)(logits, temperature, seed, block=block)
+
+
+def replaced_by_lower(logits, temperature, seed, *, block=4096):
+    """The word is replaced where the tile's score is no higher than the best so far."""
+    wide = width(logits.shape[1], block)
+    best = torch.full((len(logits),), -INFINITY, dtype=torch.float64)
+    word = torch.zeros(len(logits), dtype=torch.int64)
+    for at, tile in enumerate(scores_of(logits, temperature, seed).split(wide, dim=1)):
+        top, lane = tile.max(1)
+        word = torch.where(top > best, word, at * wide + lane)
+        best = best.maximum(top)
+    return word
+
+
+def start_times_block(logits, temperature, seed, *, block=4096):
+    wide = width(logits.shape[1], block)
+    word = exact_sample(logits, temperature, seed)
+    return word // wide * wide * wide + word % wide
+
+
 def last_lane_of_equals(logits, temperature, seed, *, block=4096):
     """Of equal scores in a tile the last one."""
     scores = scores_of(logits, temperature, seed)
@@ -408,6 +463,10 @@ def divided(logits, temperature, seed):
 
 
 DRAW_MISTAKES = {
+    "u-cut-too-high": (
+        by_scores(lambda z, T, u: z + T * gumbel(u.clamp(min=1e-3))),
+        "u was cut off too high: `tl.rand` gives smaller numbers too. Only 0 is to be avoided.",
+    ),
     "same-in-each-row": (
         with_counters(lambda b, v, V, wide: v),
         "Every row has the same random numbers. Word v of row b has the counter b V + v.",
@@ -500,6 +559,14 @@ DRAW_MISTAKES = {
         by_scores(lambda z, T, u: (z / max(T, 1e-30)).softmax(-1) + gumbel(u)),
         "The noise was added to probabilities. It belongs to logits.",
     ),
+    "higher-than-before": (
+        higher_than_before,
+        "Each tile is compared with the one before it. `best` is the highest score of all so far.",
+    ),
+    "start-times-block": (
+        start_times_block,
+        "`start` counts words already. The word's number is start + lane.",
+    ),
     "first-tile-only": (
         from_tile(lambda tops: 0 * tops[:, 0].long()),
         "The word is the best of the first tile. Later tiles may be better.",
@@ -532,6 +599,16 @@ DRAW_MISTAKES = {
     "zero-as-it-is": (
         zero_as_it_is,
         "u was 0. Its noise is minus infinity, and 0 times that is NaN: keep u above 0.",
+    ),
+    "never-replaced": (
+        lambda logits, temperature, seed: torch.zeros(len(logits), dtype=torch.int64),
+        "The word stays 0: no score was higher than `best`. Does `best` change before it is "
+        "compared, or is a score NaN, as the logarithm of a negative number is?",
+    ),
+    "replaced-by-lower": (
+        replaced_by_lower,
+        "The word is replaced by lower scores, and kept before higher ones. Turn the `tl.where` "
+        "round.",
     ),
     "tile-for-word": (
         lambda logits, temperature, seed, *, block=4096: (
@@ -649,6 +726,50 @@ def without_maximum(z, mid, p):
     return torch.where(z >= mid, e, 0).sum(1, keepdim=True) >= p * total
 
 
+def compared(left):
+    """A mistake: mid is compared with left(z, the maximum, e) instead of z."""
+
+    def enough(z, mid, p):
+        highest = z.amax(1, keepdim=True)
+        e = torch.exp(z - highest)
+        counted = torch.where(left(z, highest, e) >= mid, e, 0)
+        return counted.sum(1, keepdim=True) >= p * e.sum(1, keepdim=True)
+
+    return bisected(enough)
+
+
+def hi_stands_still(logits, p):
+    hi = logits.amax(1, keepdim=True)
+    lo = hi - 32
+    for _ in range(24):
+        mid = (lo + hi) / 2
+        lo = torch.where(mass(logits, mid) >= p, mid, lo)
+    return kept(logits, logits >= lo)
+
+
+def moved_after_each_tile(logits, p, *, block=8192):
+    probability, wide = logits.softmax(-1), width(logits.shape[1], block)
+    hi = logits.amax(1, keepdim=True)
+    lo = hi - 32
+    for _ in range(24):
+        mid = (lo + hi) / 2
+        counted = torch.where(logits >= mid, probability, 0)
+        for tile in range(0, logits.shape[1], wide):
+            enough = counted[:, : tile + wide].sum(1, keepdim=True) >= p
+            lo, hi = torch.where(enough, mid, lo), torch.where(enough, hi, mid)
+    return kept(logits, logits >= lo)
+
+
+def steps_of_one(logits, p, *, block=8192):
+    """Word v is in every tile that begins at it or up to a tile's width before it."""
+    times = (torch.arange(logits.shape[1]) + 1).clamp(max=width(logits.shape[1], block))
+
+    def enough(z, mid, p):
+        return torch.where(z >= mid, times * z.softmax(-1), 0).sum(1, keepdim=True) >= p
+
+    return bisected(enough)(logits, p)
+
+
 def of_tile(which):
     """A mistake: the mass of one tile of each walk."""
 
@@ -704,6 +825,30 @@ FILTER_MISTAKES = {
         bisected(lambda z, mid, p: mass(z, mid) > 0),
         "Only the most likely word stays: the mass was enough in every step. It has to reach p "
         "times `l_i`, starts at 0 in each step, and leaves out the words below mid.",
+    ),
+    "hi-stands-still": (
+        hi_stands_still,
+        "`lo` moves, and `hi` never does. Where the mass is not enough, `hi` becomes mid.",
+    ),
+    "moved-after-each-tile": (
+        moved_after_each_tile,
+        "`lo` and `hi` move after each tile of a row. First add up the whole row, then move one.",
+    ),
+    "steps-of-one": (
+        steps_of_one,
+        "The walk steps by 1, so words are counted many times. Step by BLOCK_V.",
+    ),
+    "e-for-z": (
+        compared(lambda z, highest, e: e),
+        "e was compared with mid. mid is a logit: compare z.",
+    ),
+    "distance-for-z": (
+        compared(lambda z, highest, e: z - highest),
+        "z - m_i was compared with mid. mid is a logit: compare z.",
+    ),
+    "finite-for-the-others": (
+        lambda logits, p: kept(logits, right_keep(logits, p), -1e9),
+        "The words that go have -1e9. The contract asks for minus infinity.",
     ),
     "both-moved": (
         lambda logits, p: kept(logits, logits >= logits.amax(1, keepdim=True) - 16),

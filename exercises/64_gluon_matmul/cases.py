@@ -1,120 +1,123 @@
-"""What the checks of 64_gluon_matmul try: cases, references, and mistakes that have a name."""
+"""What the checks of 64_gluon_matmul try."""
 
-from tritonbook.checking import Check, case
+import torch
 
-from .page import ring_length_ref, ring_slot_ref
+from tritonbook import DEVICE
+from tritonbook.checking import Check, case, tensor
+from tritonbook.simulating import watch_products
 
-RING_SUSPECTS = {
-    "never-flips": (
-        lambda number, slots: (number % slots, 0),
-        "The phase is always 0. Each time a slot is used again, its barrier is in the other phase.",
-    ),
-    "flips-with-every-load": (
-        lambda number, slots: (number % slots, number % 2),
-        "The phase changes from load to load. It changes from round to round: each slot has a "
-        "barrier of its own.",
-    ),
-    "counts-rounds": (
-        lambda number, slots: (number % slots, number // slots),
-        "The phase is the number of the round. Barriers know two phases only, 0 and 1.",
-    ),
-    "other-phase": (
-        lambda number, slots: (number % slots, 1 - number // slots % 2),
-        "The phases are the wrong way round. The first load into a slot ends phase 0.",
-    ),
-    "swapped": (
-        lambda number, slots: (number // slots % 2, number % slots),
-        "The pair is (phase, slot); the slot comes first.",
-    ),
-}
 
-RING_CASES = [
-    case("the third round", number=10, slots=4),
-    case("the first load", number=0, slots=4),
-    case("the last slot", number=3, slots=4),
-    case("the second round", number=4, slots=4),
-    case("three slots", number=11, slots=3),
+def matmul_ref(a, b):
+    return a @ b
+
+
+SMALL = (128, 32, 16)  # an H100 multiplies it as well: two warp groups of 64 rows
+PAGE = (128, 256, 64)
+
+
+def product(note, M, K, N, tile=SMALL, slots=3, dtype="float16", **options):
+    options = {"tile": tile, "slots": slots, **options}
+    return case(note, a=tensor(M, K), b=tensor(K, N), options=options, dtype=dtype)
+
+
+def refused(note, a, b, dtype="float16"):
+    return case(note, a=tensor(*a), b=tensor(*b), dtype=dtype, raises=ValueError)
+
+
+WHAT_DOES_NOT_FIT = [
+    refused("float32", (16, 32), (32, 16), dtype="float32"),
+    refused("widths that differ", (16, 32), (16, 32)),
+    refused("rows of 12", (16, 16), (16, 12)),
+]
+
+RING = [
+    product("one step", 128, 16, 32),
+    product("two steps, three slots", 128, 32, 32),
+    product("nine steps: the ring comes round twice", 128, 144, 32),
+    product("two by three tiles, none of them full", 140, 72, 72),
+    product("two slots", 33, 96, 40, slots=2),
+    product("five slots, more than steps", 20, 32, 16, slots=5),
+    product("tall tiles, long steps", 270, 72, 48, tile=(256, 16, 32)),
+    product("bfloat16", 40, 64, 32, dtype="bfloat16"),
+    product("the page's tile", 140, 136, 264, tile=PAGE, slots=4),  # the largest: it is compiled
+    *WHAT_DOES_NOT_FIT,
+]
+HIDDEN_RING = [
+    product("seven steps, three by two tiles", 270, 112, 64),
+    product("one row, eleven steps, four slots", 1, 176, 16, slots=4),
+    product("wide tiles", 130, 40, 200, tile=(128, 64, 16), slots=2),
+    product("the page's tile, two steps", 200, 120, 520, tile=PAGE),
 ]
 
 
-def _length(element=2, barriers=16, staged=True, b=True):
-    def wrong(block_m, block_n, block_k, out_n, limit=232_448):
-        slot = (block_m + b * block_n) * block_k * element + barriers
-        return (limit - staged * block_m * out_n * element) // slot
-
-    return wrong
+def stay(note, M, K, N, programs, **rest):
+    return product(note, M, K, N, programs=programs, **rest)
 
 
-LENGTH_SUSPECTS = {
-    "no-result": (
-        _length(staged=False),
-        "The ring takes all of the shared memory. The finished tile of C lies there too.",
-    ),
-    "no-b": (_length(b=False), "A slot holds a tile of A and a tile of B."),
-    "no-barriers": (
-        _length(barriers=0),
-        "Two barriers of 8 bytes come with each slot. Here they are what does not fit.",
-    ),
-    "float32": (_length(element=4), "An element has 2 bytes."),
-}
-
-LENGTH_CASES = [
-    case("short steps", block_m=128, block_n=256, block_k=32, out_n=256),
-    case("gated", block_m=128, block_n=256, block_k=64, out_n=128),
-    case("barriers decide", block_m=64, block_n=64, block_k=64, out_n=256, limit=196_688),
-    case("tiles of 128 x 256", block_m=128, block_n=256, block_k=64, out_n=256),
-    case("two slots, to the byte", block_m=32, block_n=32, block_k=32, out_n=32, limit=10_272),
-    case(
-        "a byte short of two slots",
-        block_m=32,
-        block_n=32,
-        block_k=32,
-        out_n=32,
-        limit=10_271,
-        raises=ValueError,
-    ),
-    case("one slot only", block_m=256, block_n=256, block_k=128, out_n=32, raises=ValueError),
+JOBS = [
+    stay("one tile, one step", 128, 16, 32, 1),
+    stay("one tile, eight steps", 128, 128, 32, 1),
+    stay("one program, six tiles of four steps", 256, 64, 96, 1),
+    stay("two programs, nine tiles, none of them full", 270, 72, 72, 2),
+    stay("one step a tile, four tiles", 140, 16, 64, 1),
+    stay("two slots, seven tiles, three programs", 800, 48, 24, 3, slots=2),
+    stay("more slots than steps", 270, 32, 40, 2, slots=5),
+    stay("more programs than tiles", 140, 40, 24, 7),
+    stay("tall tiles, long steps", 270, 72, 48, 1, tile=(256, 16, 32)),
+    stay("bfloat16", 140, 64, 32, 1, dtype="bfloat16"),
+    stay("the page's tile", 140, 136, 264, 2, tile=PAGE),  # the largest: it is compiled
+    *WHAT_DOES_NOT_FIT,
+]
+HIDDEN_JOBS = [
+    stay("ten tiles, four programs, three steps", 600, 48, 64, 4),
+    stay("one row, thirteen steps, one program", 1, 208, 64, 1, slots=4),
+    stay("wide tiles, two slots", 130, 40, 200, 2, tile=(128, 64, 16), slots=2),
+    stay("the page's tile, two steps", 200, 120, 520, 2, tile=PAGE),
 ]
 
-HIDDEN_RING_CASES = [
-    case("one slot, an even round", number=6, slots=1),
-    case("one slot, an odd round", number=7, slots=1),
-    case("two slots", number=3, slots=2),
-    case("five slots", number=14, slots=5),
-    case("eight slots, far on", number=100_003, slots=8),
-    case("the end of a round", number=15, slots=8),
-]
 
-HIDDEN_LENGTH_CASES = [
-    case("square tiles", block_m=128, block_n=128, block_k=64, out_n=128),
-    case("two slots exactly", block_m=64, block_n=64, block_k=64, out_n=64, limit=8192 + 2 * 16400),
-    case(
-        "a byte short of two",
-        block_m=64,
-        block_n=64,
-        block_k=64,
-        out_n=64,
-        limit=8192 + 2 * 16400 - 1,
-        raises=ValueError,
-    ),
-    case("a tile that is higher than wide", block_m=256, block_n=128, block_k=64, out_n=128),
-    case("an A100's limit", block_m=128, block_n=128, block_k=32, out_n=128, limit=166_912),
-    case("nothing fits", block_m=512, block_n=512, block_k=64, out_n=512, raises=ValueError),
-]
+def rows_with_gaps(fn):
+    """Matrices that are columns of wider ones."""
+    a, b = torch.randn(40, 96).half()[:, :80], torch.randn(80, 112).half()[:, :48]
+    a, b = a.to(DEVICE), b.to(DEVICE)
+    error = (fn(a, b, tile=SMALL, slots=3).double() - a.double() @ b.double()).abs().max()
+    assert error < 0.05, (
+        f"With rows of a 96 apart and rows of b 112 apart, c is off by {error:.3g}."
+    )
 
+
+def always_under_way(fn):
+    """Refuses products that are waited for one by one. A real GPU notes nothing."""
+    a, b = torch.randn(40, 80).half().to(DEVICE), torch.randn(80, 32).half().to(DEVICE)
+    with watch_products() as seen:
+        fn(a, b, tile=SMALL, slots=3)
+    assert not seen or max(count for _, count in seen) > 1, (
+        "The values are right, but each product is done before the next one is ordered, so the "
+        "tensor cores run dry in between. Order with is_async=True, then wait for the one before: "
+        "one product may be unfinished."
+    )
+
+
+def tiles_of(a, b, tile):
+    return -(-a.shape[0] // tile[0]) * -(-b.shape[1] // tile[1])
+
+
+def _stays(a, b, tile=PAGE, slots=3, programs=132):
+    return min(tiles_of(a, b, tile), programs)
+
+
+RULES = {"launches": 1, "terms": 210, "arch": 90}
 CHECKS = {
-    "ring_slot": Check(
-        ring_slot_ref,
-        RING_CASES,
-        HIDDEN_RING_CASES,
-        triton=False,
-        mistakes=RING_SUSPECTS,
+    "matmul_ring": Check(
+        matmul_ref,
+        RING,
+        HIDDEN_RING,
+        also=(rows_with_gaps, always_under_way),
+        programs=lambda a, b, tile=PAGE, slots=4: tiles_of(a, b, tile),
+        **RULES,
     ),
-    "ring_length": Check(
-        ring_length_ref,
-        LENGTH_CASES,
-        HIDDEN_LENGTH_CASES,
-        triton=False,
-        mistakes=LENGTH_SUSPECTS,
+    "matmul_jobs": Check(matmul_ref, JOBS, HIDDEN_JOBS, programs=_stays, **RULES),
+    "matmul_groups": Check(
+        matmul_ref, JOBS, HIDDEN_JOBS, also=(always_under_way,), programs=_stays, **RULES
     ),
 }

@@ -1,63 +1,269 @@
-"""What the checks of 65_gluon_attention try: cases, references, and mistakes that have a name."""
+"""What the checks of 65_gluon_attention try. Races and deadlocks are named by the simulator."""
 
-from tritonbook.checking import Check, case
+import math
 
-from .page import next_tile_ref, same_order
+import torch
+
+from tritonbook import DEVICE
+from tritonbook.checking import Check, case, tensor
+from tritonbook.simulating import watch_products
+
+from ..shared import attention as shared
+from .page import attention_ref, two_products_ref
+
+TILE = 128
 
 
-def takes_every_tile_once(fn):
-    for programs in (1, 2, 5, 8):
-        got = sorted(fn(turn, pid, programs) for turn in range(4) for pid in range(programs))
-        missing = sorted(set(range(4 * programs)) - set(got))
-        assert not missing, f"With {programs} programs nobody takes tile {missing[0]} in 4 turns."
+def products_case(note, L, B=1, H=1, HK=1, D=16, dtype="float16", layout="contiguous", **options):
+    return case(
+        note,
+        q=tensor(B, H, L, D, layout=layout),
+        k=tensor(B, HK, L, D, layout=layout),
+        v=tensor(B, HK, L, D, layout=layout),
+        options=options,
+        dtype=dtype,
+    )
 
 
-SHARE_SUSPECTS = {
-    "forwards": (
-        same_order,
-        "This turn goes forwards. The turns 1, 3, 5 go backwards, or program 0 gets the longest "
-        "tile every time.",
+def refused_case(note, H=1, HK=1, D=16, dtype="float16"):
+    k = tensor(1, HK, 8, D)
+    return case(note, q=tensor(1, H, 8, D), k=k, v=k, dtype=dtype, raises=ValueError)
+
+
+REFUSED = [
+    refused_case("float32", dtype="float32"),
+    refused_case("heads of 24", D=24),
+    refused_case("3 heads for 2 of keys", H=3, HK=2),
+]
+
+PRODUCTS = [
+    products_case("one tile", 128),
+    products_case("three tiles of keys, rings of one slot", 300, slots=1),
+    products_case("five tiles, two slots", 520),
+    products_case("four tiles, three slots", 400, slots=3),
+    products_case("no tile is full", 40),
+    products_case("two batches, four heads share two", 130, B=2, H=4, HK=2, D=32),
+    products_case("bfloat16", 150, dtype="bfloat16"),
+]
+HIDDEN_PRODUCTS = [
+    products_case("one token", 1),
+    products_case("five tiles, four slots", 600, slots=4),
+    products_case("heads of 64", 390, D=64),
+]
+
+
+def from_the_last_rows(fn):
+    """Sums of three tiles whose order shows: what is small is lost beside what is large."""
+    q, k, v = (torch.zeros(1, 1, 3 * TILE, 16, dtype=torch.float16) for _ in range(3))
+    q[..., 0] = 1
+    for tile, (key, value) in enumerate(((1, 1), (-32768, 2048), (32768, 2048))):
+        k[:, :, tile * TILE, 0], v[:, :, tile * TILE, 0] = key, value
+    found = fn(q.to(DEVICE), k.to(DEVICE), v.to(DEVICE))[0, 0, :, 0].cpu()
+    assert (found == 1).all(), (
+        "The tiles come in another order than from the last rows to the first. The sums are the "
+        "same, but the next tasks mask the tile that comes first."
+    )
+
+
+def attention_case(note, L, B=1, H=1, HK=1, D=16, causal=False, dtype="float16", k=None, **options):
+    return case(
+        note,
+        q=tensor(B, H, L, D),
+        k=tensor(B, HK, L, D, **(k or {})),
+        v=tensor(B, HK, L, D),
+        causal=causal,
+        options=options,
+        dtype=dtype,
+    )
+
+
+GROWING = {"values": shared.growing(60.0)}
+FALLING = {"values": lambda generator, shape: shared.growing(5.0)(generator, shape).flip(-2)}
+
+ATTENTION = [
+    attention_case("one tile of keys", 128),
+    attention_case("three tiles of keys", 300),
+    attention_case("large scores in the last tile, which comes first", 300, k=GROWING),
+    attention_case("large scores in the first tile, which comes last", 300, k=FALLING),
+    attention_case("causal, five tiles", 520, causal=True, k=FALLING),
+    attention_case("causal, three slots", 520, causal=True, slots=3),
+    attention_case("no tile is full, causal", 40, causal=True),
+    attention_case("two batches, four heads share two", 130, B=2, H=4, HK=2, D=32, causal=True),
+    attention_case("bfloat16", 150, dtype="bfloat16"),
+]
+HIDDEN_ATTENTION = [
+    attention_case("one token, causal", 1, causal=True),
+    attention_case("heads of 64", 390, H=2, D=64, causal=True, k=FALLING),
+    attention_case("five tiles, four slots", 550, slots=4),
+]
+
+
+def backwards(part):
+    """The walk from the last tile of keys to the first, with one part left out or done wrong."""
+
+    def wrong(q, k, v, causal=False):
+        s = shared.scores_ref(q, k, causal).float()
+        v = shared.shared(v, q.shape[1]).float()
+        m = torch.full_like(s[..., 0], -math.inf)
+        total, acc, before = torch.zeros_like(m), torch.zeros_like(q).float(), torch.ones_like(m)
+        for start in reversed(range(0, s.shape[-1], TILE)):
+            here = s[..., start : start + TILE]
+            top = here.amax(-1)
+            m_new = top if part == "running" else torch.maximum(m, top)
+            m_new = torch.where(top == -math.inf, m, m_new)  # no program visits it
+            m_new = torch.zeros_like(m) if part == "maximum" else m_new
+            base = torch.where(m_new == -math.inf, 0.0, m_new)
+            p = torch.exp(here - (0 if part == "p" else base[..., None]))
+            alpha = torch.exp(m - base)
+            alpha = torch.ones_like(alpha) if part == "maximum" else alpha
+            alpha = 1 / alpha if part == "upside down" else alpha
+            factor = {"acc": torch.ones_like(alpha), "late": before}.get(part, alpha)
+            kept = {"l": 1, "new l": torch.where(top == -math.inf, 1.0, 0.0)}.get(part, alpha)
+            total = total * kept + p.sum(-1)
+            acc = acc * factor[..., None] + p @ v[:, :, start : start + TILE]
+            m, before = m_new, alpha
+        return acc / total[..., None]
+
+    return wrong
+
+
+def other_scale(factor):
+    return lambda q, k, v, causal=False: attention_ref(q * factor(q.shape[-1]), k, v, causal)
+
+
+MISTAKES = {
+    "nan": (
+        lambda q, k, v, causal=False: q * math.nan,
+        "Before the first tile m is -inf and l is 0. The new m is the larger one of m and of the "
+        "maximum of each row, so it is finite, and l gets the sum of each row of p.",
     ),
-    "backwards": (
-        lambda turn, pid, programs: turn * programs + programs - 1 - pid,
-        "This turn goes backwards. The turns 0, 2, 4 go forwards.",
+    "acc-not-rescaled": (
+        backwards("acc"),
+        "acc still belongs to the old maximum when the next output is added. Once it is finished, "
+        "multiply it by alpha.",
     ),
-    "off-by-one": (
-        lambda turn, pid, programs: turn * programs + (programs - pid if turn % 2 else pid),
-        "Backwards, program 0 takes number `programs`, which belongs to the next turn. The last "
-        "of a turn is `programs - 1`.",
+    "l-not-rescaled": (
+        backwards("l"),
+        "l still belongs to the old maximum when the new sum is added: l * alpha comes first.",
     ),
-    "side-by-side": (
-        lambda turn, pid, programs: 2 * programs * (turn // 2) + 2 * pid + turn % 2,
-        "Two turns give a program two tiles side by side. The second turn should go backwards.",
+    "no-running-maximum": (
+        backwards("running"),
+        "The new m is the maximum of this tile alone. The one before counts too.",
+    ),
+    "l-forgotten": (
+        backwards("new l"),
+        "l is the sum of this tile alone: what came before, times alpha, belongs to it.",
+    ),
+    "no-maximum": (
+        backwards("p"),
+        "No maximum is taken off before the exponential: large scores leave the range of floats.",
+    ),
+    "alpha-upside-down": (
+        backwards("upside down"),
+        "alpha is turned over: it is the old maximum less the new one, and 1 at the most.",
+    ),
+    "not-scaled": (
+        other_scale(lambda D: D**0.5 / shared.LOG2_E),
+        "The scores are not multiplied by `scale` before the exponential.",
+    ),
+    "exp-for-exp2": (
+        other_scale(lambda D: shared.LOG2_E),
+        "`scale` holds a log2(e), which belongs to exp2. With exp it is too much.",
     ),
 }
 
-SHARE_CASES = [
-    case("the first turn", turn=0, pid=2, programs=8),
-    case("the second turn, program 0", turn=1, pid=0, programs=8),
-    case("the second turn, the last program", turn=1, pid=7, programs=8),
-    case("the third turn", turn=2, pid=5, programs=8),
-    case("an odd number of programs", turn=3, pid=1, programs=5),
-]
+
+def products_of(fn):
+    """What the simulator notes of the products of three tiles of keys."""
+    q, k, v = (torch.ones(1, 1, 300, 16, dtype=torch.float16, device=DEVICE) for _ in range(3))
+    with watch_products() as seen:
+        fn(q, k, v)
+    return seen
 
 
-HIDDEN_SHARE_CASES = [
-    case("one program, turn 0", turn=0, pid=0, programs=1),
-    case("one program, turn 3", turn=3, pid=0, programs=1),
-    case("two programs", turn=5, pid=1, programs=2),
-    case("an H100, backwards", turn=31, pid=17, programs=132),
-    case("an H100, forwards", turn=30, pid=131, programs=132),
-    case("the middle of an odd number", turn=1, pid=2, programs=5),
-]
+def two_under_way(fn):
+    """Refuses products that are waited for one by one. A GPU tells nobody."""
+    if DEVICE == "cuda":
+        return
+    seen = products_of(fn)
+    for name in sorted({who for who, _ in seen}) or ["A group"]:
+        counts = [count for who, count in seen if who == name]
+        assert max(counts, default=0) == 2, (
+            f"{name} never has two products under way. Order the scores and the output first, both "
+            "with is_async=True, and wait then."
+        )
+        pairs = list(zip(counts, counts[1:], strict=False))
+        assert (2, 0) not in pairs, (
+            f"{name} waits for both products at once, so nothing is under way while it computes "
+            "its softmax. The first wait is for the scores alone: one product may be unfinished."
+        )
+
+
+def in_turns(fn):
+    """Refuses groups that order products whenever they like. A GPU tells nobody."""
+    if DEVICE == "cuda":
+        return
+    two_under_way(fn)
+    seen, orders, last = products_of(fn), [], {}
+    for who, count in seen:
+        if count > last.get(who, 0):
+            orders.append(who)
+        last[who] = count
+    for first in range(0, len(orders) - 1, 2):
+        one, other = orders[first : first + 2]
+        assert one == other, (
+            "Both groups order products at the same time. A group orders both of its own when "
+            "it has the baton, and hands over after that."
+        )
+    for one, other in zip(orders[::2], orders[2::2], strict=False):
+        assert one != other, (
+            f"{one} has two turns, one after the other. After each turn the other group has one."
+        )
+    assert overlaps(seen), (
+        "A group hands over only when its softmax is done, so the other one never multiplies "
+        "meanwhile. Hand over as soon as both products are ordered."
+    )
+
+
+def overlaps(seen):
+    """Does a group ever order products while the other one has some under way?"""
+    under_way = {}
+    for who, count in seen:
+        under_way[who] = count
+        if all(under_way.values()) and len(under_way) == 2:
+            return True
+    return False
+
 
 CHECKS = {
-    "next_tile": Check(
-        next_tile_ref,
-        SHARE_CASES,
-        HIDDEN_SHARE_CASES,
-        triton=False,
-        mistakes=SHARE_SUSPECTS,
-        also=[takes_every_tile_once],
+    "two_products": Check(
+        reference=two_products_ref,
+        cases=[*PRODUCTS, *REFUSED],
+        hidden=HIDDEN_PRODUCTS,
+        launches=1,
+        tolerance=shared.close_enough,
+        programs=lambda q, k, v, slots=2: -(-q.shape[2] // TILE) * q.shape[1] * q.shape[0],
+        also=(from_the_last_rows,),
+        arch=90,
+    ),
+    "flash_ahead": Check(
+        reference=attention_ref,
+        cases=ATTENTION,
+        hidden=HIDDEN_ATTENTION,
+        launches=1,
+        tolerance=shared.close_enough,
+        mistakes=MISTAKES,
+        also=(two_under_way,),
+        arch=90,
+    ),
+    "flash_gluon": Check(
+        reference=attention_ref,
+        cases=ATTENTION,
+        hidden=HIDDEN_ATTENTION,
+        launches=1,
+        tolerance=shared.close_enough,
+        mistakes=MISTAKES,
+        also=(in_turns,),
+        arch=90,
     ),
 }

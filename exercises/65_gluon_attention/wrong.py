@@ -1,32 +1,209 @@
-"""Wrong answers of 17_gluon_attention with the diagnosis each must get, and right answers of other form."""
+"""Wrong answers of 65_gluon_attention with the diagnosis each must get, and right ones."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
-PLACE = "place = pid if turn % 2 == 0 else programs - 1 - pid"
-NUMBER = "return turn * programs + place"
+SLOT = "    slot, phase = number % SLOTS, number // SLOTS % 2\n"
+EMPTY = "    mbarrier.wait(empty.index(slot), phase ^ 1)\n"
+EXPECT = "    mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
+COPY = "    tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot))\n"
+FULL = "    mbarrier.wait(full.index(number % SLOTS), number // SLOTS % 2)\n"
+RELEASE = "    mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1)\n"
+STEPS = "    for number in range(steps):\n        place = "
+PLACE = "[batch, head // share, (steps - 1 - number) * 128, 0]"
+PUT = "        put(desc, place, ring, number)\n"
+EARLY = ("early-read", "unwritten")
+AGAIN = ("overwritten", "too-many-arrivals", "two-writers")
+
+M_NEW = "    m_new = gl.maximum(m, gl.max(s, axis=1) * scale)\n"
+ALPHA = "    alpha = gl.exp2(m - m_new)\n"
+P = "    p = gl.exp2(s * scale - m_new[:, None])\n"
+L = "    l = l * alpha + gl.sum(p, axis=1)\n"
+TAKE_K = "    k = take(k_ring, number + 1)\n"
+SCORES = "    s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True)\n"
+TAKE_V = "    v = take(v_ring, number)\n"
+OUTPUT = "    acc = warpgroup_mma(p, v, acc, is_async=True)\n"
+WAIT_S = "    s = warpgroup_mma_wait(1, deps=[s])\n"
+FREE_K = "    release(k_ring, number + 1)\n"
+SOFTMAX = "    p_next, alpha, m, l = softmax_step(s, m, l, scale)\n"
+WAIT_O = "    acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
+FREE_V = "    release(v_ring, number)\n"
+RESCALE = "    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None]\n"
+
+TURN = "        mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2)\n"
+ORDER = "        s, acc = order(q, p, acc, k_ring, v_ring, number)\n"
+HAND = "        mbarrier.arrive(baton.index(1 - GROUP), count=1)\n"
+SETTLE = "        p, m, l, acc = settle(s, acc, p, m, l, k_ring, v_ring, number, scale)\n"
+BATON = "    baton = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())\n"
+INIT = "    for group in gl.static_range(2):\n        mbarrier.init(baton.index(group), count=1)\n"
+JOB_0 = "            (take_turns, (0, o_desc, q_ring, k_ring, v_ring, baton, tile, steps, L, scale, IS_CAUSAL)),\n"
+JOB_1 = JOB_0.replace("(0,", "(1,")
+LOAD_K = "            (load_tiles, (k_desc, k_ring, steps, share)),\n"
+LOAD_V = "            (load_tiles, (v_desc, v_ring, steps, share)),\n"
 
 MUTANTS = {
-    "next_tile": [
-        Mutant("same_order", "forwards", (PLACE, "place = pid")),
-        Mutant("always_backwards", "backwards", (PLACE, "place = programs - 1 - pid")),
-        Mutant("backwards_first", "backwards", ("turn % 2 == 0", "turn % 2 == 1")),
-        Mutant("off_by_one", "off-by-one", ("programs - 1 - pid", "programs - pid")),
-        Mutant("backwards_from_the_second_turn_on", "backwards", ("turn % 2 == 0", "turn == 0")),
-        Mutant("backwards_once", "forwards", ("turn % 2 == 0", "turn != 1")),
-        Mutant("side_by_side", "side-by-side", (NUMBER, "return 2 * programs * (turn // 2) + 2 * pid + turn % 2")),
-        Mutant("place_only", "wrong-values", (NUMBER, "return place")),
-        Mutant("as_many_programs_as_an_h100", "wrong-values", (NUMBER, "return turn * 132 + place")),
-        Mutant("by_program_first", "wrong-values", (NUMBER, "return place * programs + turn")),
-        Mutant("turns_from_one", "wrong-values", (NUMBER, "return (turn + 1) * programs + place")),
-        Mutant("a_float", ("wrong-type", "wrong-values"), (NUMBER, "return turn * programs + place + 0.5")),
-        Mutant("returns_nothing", ("wrong-type", "wrong-values"), (NUMBER, "_ = turn * programs + place")),
+    "two_products": [
+        Mutant("waits_for_the_phase_of_full", "deadlock", (EMPTY, EMPTY.replace("phase ^ 1", "phase"))),
+        Mutant("waits_for_the_copy_it_has_not_ordered", ("deadlock", *AGAIN), (EMPTY, EMPTY.replace("empty", "full"))),
+        Mutant("orders_without_waiting", AGAIN, (EMPTY, "")),
+        Mutant("waits_after_the_order", AGAIN, (EMPTY + EXPECT + COPY, EXPECT + COPY + EMPTY)),
+        Mutant("phase_never_changes", ("deadlock", "phase-twice", *AGAIN), (SLOT, SLOT.replace("number // SLOTS % 2", "0"))),
+        Mutant("phase_changes_with_every_tile", ("deadlock", "phase-twice", *AGAIN), (SLOT, SLOT.replace("number // SLOTS % 2", "number % 2"))),
+        Mutant("phase_is_a_count", "phase", (SLOT, SLOT.replace(" % 2", ""))),
+        Mutant("no_remainder", "outside", (SLOT, SLOT.replace("number % SLOTS,", "number,"))),
+        Mutant("always_slot_0", ("deadlock", "phase-twice", *AGAIN), (SLOT, SLOT.replace("number % SLOTS,", "0,"))),
+        Mutant("expects_no_bytes", (*EARLY, "deadlock", "too-many-arrivals"), (EXPECT, "    mbarrier.arrive(full.index(slot), count=1)\n")),
+        Mutant("nothing_is_expected", ("deadlock", *EARLY), (EXPECT, "")),
+        Mutant("expects_both_tiles", "deadlock", (EXPECT, EXPECT.replace("nbytes", "nbytes * 2"))),
+        Mutant("expects_at_empty", ("deadlock", *EARLY, *AGAIN), (EXPECT, EXPECT.replace("full", "empty"))),
+        Mutant("copy_ends_at_empty", ("deadlock", *EARLY, *AGAIN), (COPY, COPY.replace("full", "empty"))),
+        Mutant("takes_without_waiting", EARLY, (FULL, "    pass\n")),
+        Mutant("takes_the_phase_before", (*EARLY, "phase-twice"), (FULL, FULL.replace("% 2)", "% 2 ^ 1)"))),
+        Mutant("takes_when_empty", ("deadlock", *EARLY, "phase-twice"), (FULL, FULL.replace("full", "empty"))),
+        Mutant("takes_from_phase_0", ("deadlock", "phase-twice", *EARLY), (FULL, FULL.replace("number // SLOTS % 2", "0"))),
+        Mutant("takes_the_next_tile", ("deadlock", *EARLY, "phase-twice"), (FULL, FULL.replace("number", "(number + 1)"))),
+        Mutant("never_releases", "deadlock", (RELEASE, "    pass\n")),
+        Mutant("releases_full", ("deadlock", "too-many-arrivals", *EARLY), (RELEASE, RELEASE.replace("empty", "full"))),
+        Mutant("releases_for_both", ("deadlock", *AGAIN), (RELEASE, RELEASE.replace("count=1", "count=2"))),
+        Mutant("releases_the_next_slot", ("deadlock", *AGAIN), (RELEASE, RELEASE.replace("number %", "(number + 1) %"))),
+        Mutant("from_the_first_tile_on", "property", (PLACE, PLACE.replace("(steps - 1 - number)", "number"))),
+        Mutant("one_tile_too_far", ("wrong-values", "zeros"), (PLACE, PLACE.replace("steps - 1 - number", "steps - number"))),
+        Mutant("tile_for_row", "wrong-values", (PLACE, PLACE.replace("(steps - 1 - number) * 128", "steps - 1 - number"))),
+        Mutant("always_the_same_tile", "wrong-values", (PLACE, PLACE.replace("(steps - 1 - number)", "(steps - 1)"))),
+        Mutant("tiles_of_64", "wrong-values", (PLACE, PLACE.replace("* 128", "* 64"))),
+        Mutant("head_of_the_queries", ("wrong-values", "wrong-tail"), (PLACE, PLACE.replace("head // share", "head"))),
+        Mutant("heads_by_remainder", "wrong-values", (PLACE, PLACE.replace("head // share", "head % share"))),
+        Mutant("first_batch_always", ("wrong-values", "wrong-tail"), (PLACE, PLACE.replace("batch, head //", "0, head //"))),
+        Mutant("one_step_too_few", "deadlock", (STEPS, STEPS.replace("range(steps)", "range(steps - 1)"))),
+        Mutant("one_step_too_many", ("unfinished", "deadlock"), (STEPS, STEPS.replace("range(steps)", "range(steps + 1)"))),
+        Mutant("not_numbered", ("deadlock", "phase-twice", *AGAIN), (PUT, PUT.replace("number", "0"))),
+        Mutant("numbered_from_1", ("deadlock", "phase-twice", *EARLY, *AGAIN), (PUT, PUT.replace("number", "number + 1"))),
+        Mutant("numbered_from_the_end", ("deadlock", "phase-twice", *EARLY, *AGAIN), (PUT, PUT.replace("number", "steps - 1 - number"))),
+        Mutant("nothing_is_loaded", "deadlock", (PUT, "        pass\n")),
+        Mutant("by_torch", ("torch-compute", "no-kernel-launched"), replace="def two_products(q, k, v, slots=2):\n    if q.dtype not in (torch.float16, torch.bfloat16) or q.shape[1] % k.shape[1] or q.shape[3] not in (16, 32, 64, 128):\n        raise ValueError('q')\n    return q @ (k.transpose(-2, -1) @ v).repeat_interleave(q.shape[1] // k.shape[1], dim=1)\n"),
+    ],
+    "flash_ahead": [
+        Mutant("no_running_maximum", "no-running-maximum", (M_NEW, M_NEW.replace("gl.maximum(m, gl.max(s, axis=1) * scale)", "gl.max(s, axis=1) * scale"))),
+        Mutant("maximum_not_scaled", ("wrong-values", "nan", "inf"), (M_NEW, M_NEW.replace(" * scale", ""))),
+        Mutant("alpha_upside_down", ("alpha-upside-down", "nan", "inf"), (ALPHA, ALPHA.replace("m - m_new", "m_new - m"))),
+        Mutant("exp_for_exp2", ("exp-for-exp2", "wrong-values"), (ALPHA + P, (ALPHA + P).replace("exp2", "exp"))),
+        Mutant("exp_in_p_alone", ("exp-for-exp2", "wrong-values"), (P, P.replace("exp2", "exp"))),
+        Mutant("exp_in_alpha_alone", "wrong-values", (ALPHA, ALPHA.replace("exp2", "exp"))),
+        Mutant("no_maximum", ("no-maximum", "nan", "inf"), (P, P.replace(" - m_new[:, None]", ""))),
+        Mutant("scores_not_scaled", ("not-scaled", "wrong-values", "nan", "inf"), (P, P.replace("s * scale", "s"))),
+        Mutant("l_not_rescaled", "l-not-rescaled", (L, L.replace("l * alpha", "l"))),
+        Mutant("l_forgotten", "l-forgotten", (L, L.replace("l * alpha + ", ""))),
+        Mutant("l_of_the_columns", ("raised", "wrong-values", "does-not-compile"), (L, L.replace("axis=1", "axis=0"))),
+        Mutant("keys_of_this_tile", (*EARLY, "phase-twice", "deadlock"), (TAKE_K, TAKE_K.replace("number + 1", "number"))),
+        Mutant("keys_of_the_tile_after", ("deadlock", *EARLY), (TAKE_K, TAKE_K.replace("number + 1", "number + 2"))),
+        Mutant("values_of_the_next_tile", ("deadlock", *EARLY, *AGAIN), (TAKE_V, TAKE_V.replace("number", "number + 1"))),
+        Mutant("values_from_the_ring_of_keys", (*EARLY, *AGAIN, "phase-twice", "deadlock", "wrong-values"), (TAKE_V, TAKE_V.replace("v_ring", "k_ring"))),
+        Mutant("keys_from_the_ring_of_values", (*EARLY, *AGAIN, "phase-twice", "deadlock", "wrong-values"), (TAKE_K, TAKE_K.replace("k_ring", "v_ring"))),
+        Mutant("keys_not_transposed", ("raised", "does-not-compile"), (SCORES, SCORES.replace("k.permute((1, 0))", "k"))),
+        Mutant("output_not_added", "wrong-values", (OUTPUT, OUTPUT.replace("is_async", "use_acc=False, is_async"))),
+        Mutant("scores_at_once", "property", (SCORES, SCORES.replace(", is_async=True", ""))),
+        Mutant("output_at_once", ("property", "operand", "raised"), (OUTPUT, OUTPUT.replace(", is_async=True", ""))),
+        Mutant("both_at_once", "property", (SCORES, SCORES.replace(", is_async=True", "")), (OUTPUT, OUTPUT.replace(", is_async=True", ""))),
+        Mutant("scores_awaited_in_between", "property", (SCORES, SCORES + "    s = warpgroup_mma_wait(0, deps=[s])\n")),
+        Mutant("output_before_scores", ("early-use", "operand", "property"), (TAKE_K + SCORES + TAKE_V + OUTPUT, TAKE_V + OUTPUT + TAKE_K + SCORES)),
+        Mutant("scores_not_waited_for", ("early-use", "overwritten"), (WAIT_S, "")),
+        Mutant("two_may_be_unfinished", ("early-use", "overwritten"), (WAIT_S, WAIT_S.replace("(1,", "(2,"))),
+        Mutant("both_waited_for_at_once", ("property", "operand"), (WAIT_S, WAIT_S.replace("(1,", "(0,"))),
+        Mutant("one_wait_for_both", "property", (WAIT_S, "    s, acc, p = warpgroup_mma_wait(0, deps=[s, acc, p])\n"), (WAIT_O, "")),
+        Mutant("keys_released_too_early", "overwritten", (WAIT_S + FREE_K, FREE_K + WAIT_S)),
+        Mutant("keys_released_when_ordered", "overwritten", (SCORES, SCORES + FREE_K), (FREE_K + SOFTMAX, SOFTMAX)),
+        Mutant("keys_never_released", "deadlock", (FREE_K + SOFTMAX, SOFTMAX)),
+        Mutant("other_keys_released", ("deadlock", *EARLY, *AGAIN), (FREE_K + SOFTMAX, FREE_K.replace("number + 1", "number") + SOFTMAX)),
+        Mutant("values_released_too_early", "overwritten", (WAIT_O + FREE_V, FREE_V + WAIT_O)),
+        Mutant("values_never_released", "deadlock", (FREE_V, "")),
+        Mutant("releases_swapped", (*EARLY, "overwritten", "too-many-arrivals", "deadlock"), (FREE_K + SOFTMAX, FREE_K.replace("k_ring", "v_ring") + SOFTMAX), (FREE_V, FREE_V.replace("v_ring", "k_ring"))),
+        Mutant("output_not_waited_for", ("early-use", "overwritten"), (WAIT_O, "")),
+        Mutant("one_output_may_be_unfinished", ("early-use", "overwritten"), (WAIT_O, WAIT_O.replace("(0,", "(1,"))),
+        Mutant("p_not_kept", "operand", (WAIT_O, "    acc = warpgroup_mma_wait(0, deps=[acc])\n")),
+        Mutant("acc_not_rescaled", "acc-not-rescaled", (RESCALE, "")),
+        Mutant("acc_rescaled_too_early", "early-use", (WAIT_O + FREE_V + RESCALE, RESCALE + WAIT_O + FREE_V)),
+        Mutant("acc_divided", ("wrong-values", "nan", "inf"), (RESCALE, RESCALE.replace("acc * gl", "acc / gl"))),
+        Mutant("acc_rescaled_with_l", ("wrong-values", "nan", "inf"), (RESCALE, RESCALE.replace("alpha", "l"))),
+        Mutant("softmax_of_the_old_state", "wrong-values", (SOFTMAX, SOFTMAX.replace("p_next, alpha, m, l =", "p_next, alpha, m_new, l ="))),
+    ],
+    "flash_gluon": [
+        Mutant("no_turns", "property", (TURN, ""), (HAND, "")),
+        Mutant("never_waits", ("property", "too-many-arrivals"), (TURN, "")),
+        Mutant("never_hands_over", "deadlock", (HAND, "")),
+        Mutant("keeps_the_baton", ("deadlock", "too-many-arrivals", "phase-twice"), (HAND, HAND.replace("1 - GROUP", "GROUP"))),
+        Mutant("waits_at_the_others_barrier", ("deadlock", "phase-twice", "property", "too-many-arrivals"), (TURN, TURN.replace("baton.index(GROUP)", "baton.index(1 - GROUP)"))),
+        Mutant("nobody_begins", "deadlock", (TURN, TURN.replace("number + 1 - GROUP", "number"))),
+        Mutant("both_begin", ("deadlock", "property", "too-many-arrivals", "phase-twice"), (TURN, TURN.replace("number + 1 - GROUP", "number + 1"))),
+        Mutant("phase_never_changes", ("deadlock", "phase-twice"), (TURN, TURN.replace("(number + 1 - GROUP) % 2", "1 - GROUP"))),
+        Mutant("phase_is_a_count", "phase", (TURN, TURN.replace("(number + 1 - GROUP) % 2", "number + 1 - GROUP"))),
+        Mutant("remainder_below_zero", "phase", (TURN, TURN.replace("number + 1 - GROUP", "number - GROUP"))),
+        Mutant("hands_over_before_the_order", ("property", "too-many-arrivals"), (ORDER + HAND, HAND + ORDER)),
+        Mutant("hands_over_after_the_softmax", "property", (HAND + SETTLE, SETTLE + HAND)),
+        Mutant("waits_after_the_order", "property", (TURN + ORDER, ORDER + TURN)),
+        Mutant("settles_nothing", ("early-use", "deadlock", "overwritten", "unfinished", "raised"), (SETTLE, "")),
+        Mutant("always_step_0", ("phase-twice", "deadlock", *EARLY, *AGAIN), (ORDER, ORDER.replace("number", "0"))),
+        Mutant("not_initialised", "not-initialised", (INIT, "")),
+        Mutant("two_arrivals_end_a_turn", "deadlock", (INIT, INIT.replace("count=1", "count=2"))),
+        Mutant("one_barrier", ("outside", "raised"), (BATON, BATON.replace("[2, 1]", "[1, 1]")), (INIT, INIT.replace("static_range(2)", "static_range(1)"))),
+        Mutant("one_group_initialised", "not-initialised", (INIT, INIT.replace("static_range(2)", "static_range(1)"))),
+        Mutant("two_times_group_0", ("two-writers", "early-read", "overwritten", "deadlock", "property", "too-many-arrivals", "unfinished", "phase-twice"), (JOB_1, JOB_0)),
+        Mutant("one_group_alone", ("raised", "unwritten-tail", "deadlock", "unfinished"), (JOB_1, "")),
+        Mutant("nobody_loads_values", ("deadlock", "raised"), (LOAD_V, "")),
+        Mutant("keys_loaded_twice", ("two-writers", "overwritten", "too-many-arrivals", "deadlock"), (LOAD_V, LOAD_K)),
+        Mutant("keys_into_the_ring_of_values", ("wrong-values", "two-writers", "overwritten", "too-many-arrivals", "deadlock"), (LOAD_K, LOAD_K.replace("k_ring", "v_ring"))),
+        Mutant("values_for_keys", ("wrong-values", "wrong-tail"), (LOAD_K + LOAD_V, LOAD_K.replace("k_desc", "v_desc") + LOAD_V.replace("v_desc", "k_desc"))),
+        Mutant("rings_swapped_in_one_group", ("wrong-values", "wrong-tail", "early-read", "overwritten", "deadlock", "too-many-arrivals", "phase-twice"), (JOB_1, JOB_1.replace("k_ring, v_ring", "v_ring, k_ring"))),
+        Mutant("rings_swapped_for_the_loaders", ("wrong-values", "wrong-tail"), (LOAD_K + LOAD_V, LOAD_K.replace("k_ring", "v_ring") + LOAD_V.replace("v_ring", "k_ring"))),
+        Mutant("a_step_too_few_of_values", "deadlock", (LOAD_V, LOAD_V.replace("steps", "steps - 1"))),
+        Mutant("without_turns_as_task_2", "property", (JOB_0, JOB_0.replace("take_turns", "attend").replace("baton, ", "")), (JOB_1, JOB_1.replace("take_turns", "attend").replace("baton, ", ""))),
     ],
 }
 
 VARIANTS = {
-    "next_tile": [
-        Variant("without_a_condition", (PLACE, "place = pid + turn % 2 * (programs - 1 - 2 * pid)")),
-        Variant("asks_for_the_odd_turn", (PLACE, "place = programs - 1 - pid if turn % 2 else pid")),
-        Variant("counts_back_from_the_next_turn", (PLACE, ""), (NUMBER, "return turn * programs + pid if turn % 2 == 0 else (turn + 1) * programs - 1 - pid")),
+    "two_products": [
+        Variant("expects_after_the_order", (EXPECT + COPY, COPY + EXPECT)),
+        Variant("phase_by_difference", (EMPTY, EMPTY.replace("phase ^ 1", "1 - phase"))),
+        Variant("barriers_kept", (EXPECT + COPY, "    arrived = full.index(slot)\n" + (EXPECT + COPY).replace("full.index(slot)", "arrived"))),
+        Variant("walks_down", (STEPS + PLACE, "    for number in range(steps):\n        row = steps * 128 - (number + 1) * 128\n        place = [batch, head // share, row, 0]")),
+        Variant("number_counts_down", (STEPS + PLACE + "\n" + PUT, "    for tile in range(steps - 1, -1, -1):\n        put(desc, [batch, head // share, tile * 128, 0], ring, steps - 1 - tile)\n")),
     ],
+    "flash_ahead": [
+        Variant("acc_of_zeros", (SCORES, SCORES.replace("use_acc=False, ", ""))),
+        Variant("both_tiles_first", (TAKE_K + SCORES + TAKE_V, TAKE_K + TAKE_V + SCORES)),
+        Variant("keys_released_after_the_softmax", (FREE_K + SOFTMAX, SOFTMAX + FREE_K)),
+        Variant("values_released_last", (FREE_V + RESCALE, RESCALE + FREE_V)),
+        Variant("all_deps_each_time", (WAIT_S, "    s, acc, p = warpgroup_mma_wait(1, deps=[s, acc, p])\n")),
+        Variant("scaled_first", (M_NEW, "    s = s * scale\n    m_new = gl.maximum(m, gl.max(s, axis=1))\n"), (P, P.replace("s * scale", "s"))),
+        Variant("l_before_p_is_named", (P + L, "    p = gl.exp2(s * scale - m_new[:, None])\n    l = gl.sum(p, axis=1) + alpha * l\n")),
+    ],
+    "flash_gluon": [
+        Variant("group_1_begins", (TURN, TURN.replace("number + 1 - GROUP", "number + GROUP"))),
+        Variant("barriers_swapped", (TURN, TURN.replace("baton.index(GROUP)", "baton.index(1 - GROUP)")), (HAND, HAND.replace("1 - GROUP", "GROUP"))),
+        Variant("phase_by_xor", (TURN, TURN.replace("(number + 1 - GROUP) % 2", "(number & 1) ^ (1 - GROUP)"))),
+        Variant("baton_unrolled", (INIT, "    mbarrier.init(baton.index(0), count=1)\n    mbarrier.init(baton.index(1), count=1)\n")),
+    ],
+}
+
+EQUIVALENT = {
+    "two_products": {
+        "mbarrier.expect(full.index(slot), desc.block_type.nbytes) tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot)) => tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot)) mbarrier.expect(full.index(slot), desc.block_type.nbytes)": "the phase waits for the arrival of expect, whatever has landed before",
+        "mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1) => mbarrier.arrive(empty.index(number % tiles.shape[0]))": "one arrival is the default",
+    },
+    "flash_ahead": {
+        "s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True) => s = warpgroup_mma(q, k.permute((1, 0)), zeros, is_async=True)": "zeros are added",
+    },
+    "flash_gluon": {
+        "mbarrier.arrive(baton.index(1 - GROUP), count=1) => mbarrier.arrive(baton.index(1 - GROUP))": "one arrival is the default",
+        "baton = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout()) => baton = gl.allocate_shared_memory(gl.int64, [3, 1], mbarrier.MBarrierLayout())": "a barrier that nobody uses",
+        "[4, 1, 1], => [4, 2, 1],": "a second warp has nothing to do",
+        "[4, 1, 1], => [4, 1, 2],": "a second warp has nothing to do",
+        "[240, 24, 24], => [241, 24, 24],": "Triton rounds what it is asked for",
+        "[240, 24, 24], => [240, 0, 24],": "Triton takes the least that it can give",
+        "[240, 24, 24], => [240, 1, 24],": "Triton takes the least that it can give",
+        "[240, 24, 24], => [240, 25, 24],": "Triton rounds what it is asked for",
+        "[240, 24, 24], => [240, 24, 0],": "Triton takes the least that it can give",
+        "[240, 24, 24], => [240, 24, 1],": "Triton takes the least that it can give",
+        "[240, 24, 24], => [240, 24, 25],": "Triton rounds what it is asked for",
+        "mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2) => mbarrier.wait(baton.index(GROUP), (number + 1 + GROUP) % 2)": "the same parity",
+        "mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2) => mbarrier.wait(baton.index(GROUP), (number + 2 - GROUP) % 2)": "group 1 begins",
+    },
 }

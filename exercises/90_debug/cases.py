@@ -29,6 +29,7 @@ ROWS = [
     rows("60 columns around 3", 4, 60, mean=3.0),
     rows("33 columns: nearly half of the lanes are masked", 3, 33, mean=-2.0),
     rows("one column more than a power of two, around 200", 3, 65, mean=200.0),
+    rows("a 0 among the numbers", 2, 40, mean=2.0, planted={(0, 0): 0.0, (1, 7): 0.0}),
     rows("small numbers, a large eps", 2, 40, scale=0.1, eps=0.5),
     rows("half precision", 3, 100, mean=1.0, dtype="float16"),
     rows("a matrix with gaps between its rows", 3, 20, layout="strided", raises=ValueError),
@@ -68,6 +69,11 @@ def mean_by_lanes(x, eps=1e-5):
     return centred * torch.rsqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps)
 
 
+def zeros_left_out(x, eps=1e-5):
+    centred = (x - x.mean(-1, keepdim=True)) * (x != 0)
+    return centred * torch.rsqrt(centred.pow(2).mean(-1, keepdim=True) + eps)
+
+
 STANDARDISE_MISTAKES = {
     STILL: (
         with_variance(padded_variance),
@@ -86,6 +92,10 @@ STANDARDISE_MISTAKES = {
     "mean-by-the-lanes": (
         mean_by_lanes,
         "The sum was divided by the lanes of the tile, for the mean. A row has N elements.",
+    ),
+    "zeros-left-out": (
+        zeros_left_out,
+        "A number of the row that is 0 was taken for a masked lane. Ask the mask, not the value.",
     ),
     "one-less": (
         with_variance(lambda x, N, lanes: x.var(-1, keepdim=True) if N > 1 else 0 * x),
@@ -183,7 +193,12 @@ SQUARE_SUM_MISTAKES = {
         lambda x, *, block=1024: (
             x.flatten().split(block)[-1].pow(2).sum().reshape(1) if x.numel() else square_sum_ref(x)
         ),
-        "The result holds the last program's share alone. All programs add to one number.",
+        "The result holds the last program's share alone: each one replaces what was there, or "
+        "begins again at 0. All of them add to one number.",
+    ),
+    "cleared-at-the-end": (
+        lambda x: torch.zeros(1, dtype=torch.float64),
+        "The result is 0. Is the buffer cleared after the launch, before its copy is made?",
     ),
     "first-block-only": (
         lambda x, *, block=1024: square_sum_ref(x.flatten()[:block]),
@@ -314,7 +329,7 @@ def prompts(note, B, L, D, P, layout="contiguous", **more):
 PROMPTS = [
     prompts("two prompts", 2, 3, 8, 16),
     prompts("one prompt", 1, 5, 8, 16),
-    prompts("three prompts, an odd number of pairs", 3, 4, 6, 16),
+    prompts("three prompts, an odd number of pairs", 3, 5, 6, 16),
     prompts("gaps between the tokens", 2, 4, 8, 12, layout="strided"),
     prompts("half precision", 2, 3, 16, 8, dtype="float16"),
     prompts("as many positions as tokens", 2, 6, 4, 6),
@@ -343,6 +358,20 @@ def by_position(position):
     return wrong
 
 
+def by_address(step):
+    """A mistake: position * step(L, HALF) where the table's row begins, up to the table's end."""
+
+    def wrong(x, cos, sin):
+        L, half = x.shape[1], cos.shape[1]
+        at = torch.arange(L)[:, None] * step(L, half) + torch.arange(half)
+        at = at.clamp_max(cos.numel() - 1)
+        return turned(x, cos.flatten()[at], sin.flatten()[at])
+
+    return wrong
+
+
+OTHER_STEP = "A row of the tables has HALF numbers: token t's row begins at position * HALF."
+
 ROPE_MISTAKES = {
     STILL: (
         by_position(lambda b, t, L: b * L + t),
@@ -355,6 +384,20 @@ ROPE_MISTAKES = {
     "prompt-added": (
         by_position(lambda b, t, L: b + t),
         "The number of the prompt is added to the position. Each prompt begins at position 0.",
+    ),
+    "others-at-0": (
+        by_position(lambda b, t, L: torch.where(b == 0, t, 0)),
+        "The first prompt is right. In all others every token has the angles of position 0.",
+    ),
+    "table-by-single-numbers": (by_address(lambda L, half: 1), OTHER_STEP),
+    "table-by-the-length": (by_address(lambda L, half: L), OTHER_STEP),
+    "table-by-the-row-of-x": (
+        by_address(lambda L, half: 2 * half),
+        f"A row of x has D numbers, and a row of the tables half as many. {OTHER_STEP}",
+    ),
+    "table-by-the-lanes": (
+        by_address(lambda L, half: triton.next_power_of_2(half)),
+        f"BLOCK_P counts the lanes of a tile. {OTHER_STEP}",
     ),
     "one-position": (
         by_position(lambda b, t, L: 0 * b + 0 * t),
@@ -446,6 +489,14 @@ PICKED_MISTAKES = {
         picked_with(lambda found, targets, z: torch.where(targets >= 0, found, z[:, -1])),
         "A token that does not count got the logit of the last word. Its result is 0.",
     ),
+    "other-is-1": (
+        picked_with(lambda found, targets, z: torch.where(targets >= 0, found, 1)),
+        "A token that does not count got a 1, as `other=` says. Its result is 0.",
+    ),
+    "other-is-infinite": (
+        picked_with(lambda found, targets, z: torch.where(targets >= 0, found, -torch.inf)),
+        "A token that does not count got minus infinity, as `other=` says. Its result is 0.",
+    ),
     "only-the-skipped": (
         picked_with(lambda found, targets, z: torch.where(targets < 0, found, 0)),
         "The condition is turned round: tokens that count got 0.",
@@ -481,6 +532,7 @@ CHECKS = {
         NUMBERS,
         HIDDEN_NUMBERS,
         deterministic=False,
+        allow=("copy_", "mul_"),  # total[0] = 0, total *= 0
         terms=lambda x: x.numel(),
         mistakes=SQUARE_SUM_MISTAKES,
         **diagnosis("square_sum", "stale buffer", SQUARE_SUM_AGAINST, first=[again]),

@@ -177,7 +177,7 @@ for N in (64, 60, 40, 33, 32):
         compare(f"{N} columns around {mean}:", standardise(x), want)
 
 # %% [markdown]
-# Run this cell before you mend anything, and once more afterwards. It is the same for all patients.
+# Run this cell before you mend anything, and once more afterwards. Do the same with every patient.
 
 # %% tags=["check"] key="standardise" points=2
 check(standardise)
@@ -563,4 +563,4 @@ check(picked_logits)
 # - Loosening a tolerance until the test passes. Patient 1 would pass.
 # - Blaming the compiler. It happens, and rarely.
 #
-# Next: [92_debug_hard](92_debug_hard.ipynb), with five bugs that hide.
+# Next: [91_profile](91_profile.ipynb), with kernels that are right and slow.

@@ -136,6 +136,7 @@ KEYS = [
     keys("a window of one key, many tiles", 90, 4, 1),
     keys("large scores", 50, 8, 20, scale=8.0),
     keys("all scores far below 0", 40, 8, 30, tilt=12.0),
+    keys("one key, its score below -1,000,000", 1, 8, 1, tilt=1000.0),
     keys("half precision", 60, 16, 24, dtype="float16"),
     keys("no window", 8, 8, 0, raises=ValueError),
 ]
@@ -191,9 +192,10 @@ WINDOW_MISTAKES = {
         padded_window,
         "Keys that are not seen take part with the score 0. They must not take part at all.",
     ),
-    "maximum-from-0": (
+    "maximum-from-above": (
         from_zero,
-        "All scores are far below 0 here: with a maximum that begins at 0, exponentials vanish.",
+        "All scores are far below 0 here, and below the number with which the maximum begins. So "
+        "it stays where it is, and the exponentials vanish.",
     ),
     "zero-for-NaN": (
         lambda q, k, v, window, *, block=16: (
@@ -278,6 +280,23 @@ def without_pieces(which):
     return wrong
 
 
+def any_memory(fn, say):
+    """What fresh memory holds may be a number, too: that of a tensor which is gone."""
+    x = torch.ones(3, 100, device=DEVICE)
+    for _ in range(20):
+        gone = [torch.ones(3, 8, device=DEVICE) for _ in range(8)]
+        del gone
+        found = fn(x)
+        assert bool((found == 100).all()), (
+            f"Rows of 100 ones give {found.tolist()} where fresh memory holds ones. The check's "
+            "NaN is one thing that it may hold: what nobody wrote must not be read."
+        )
+
+
+def ones_beside(x, *, num_splits=8):
+    return row_squares_ref(x) + num_splits - triton.cdiv(x.shape[1], piece_of(x, num_splits))
+
+
 ROWS_MISTAKES = {
     STILL: (
         empty_pieces,
@@ -302,7 +321,12 @@ ROWS_MISTAKES = {
     ),
     "squared-in-half": (
         lambda x, *, dtype: x.to(dtype).pow(2).double().sum(1),
-        "The squares are beyond what half precision holds: go to float32 before you multiply.",
+        "Squares, or sums of them, are beyond what half precision holds: float32 for both, and for "
+        "`partials`.",
+    ),
+    "ones-beside": (
+        ones_beside,
+        "Each piece without columns adds a 1. Nothing is to be found in its place.",
     ),
 }
 
@@ -377,6 +401,10 @@ CACHE_MISTAKES = {
     "padding-in-slot-0": (
         cached_with(lambda slots, S: slots.clamp_min(0)),
         "A padding token went to slot 0. It goes nowhere.",
+    ),
+    "padding-by-its-size": (
+        cached_with(lambda slots, S: torch.where(-slots < S, slots.abs(), slots)),
+        "A padding token went to the slot of its number without the minus. It goes nowhere.",
     ),
     "padding-in-the-last-slot": (
         cached_with(lambda slots, S: torch.where(slots < 0, S - 1, slots)),
@@ -467,6 +495,22 @@ EXPERT_MISTAKES = {
         of_the_parts(lambda rows, block: rows[:-1]),
         "The last row of each expert is left out: rows go up to `end`, which is none of them.",
     ),
+    "last-tile-only": (
+        of_the_parts(lambda rows, block: rows[max(len(rows) - 1, 0) // block * block :]),
+        "Only the last tile of each expert is in the sum. Where does `acc` begin, and how often?",
+    ),
+    "steps-of-one": (
+        of_the_parts(
+            lambda rows, block: torch.cat(
+                [rows[:0], *(rows[m : m + block] for m in range(len(rows)))]
+            )
+        ),
+        "A tile begins at every row, so rows are added many times. Step by BLOCK_M.",
+    ),
+    "from-row-0": (
+        lambda x, ends: torch.stack([x[:end].sum(0) for end in ends.tolist()]),
+        "Each expert begins at row 0. Its rows begin where those of the one before it end.",
+    ),
     "rounded-up-to-tiles": (
         lambda x, ends, *, block=16: torch.stack(
             [
@@ -519,7 +563,7 @@ CHECKS = {
         deterministic=False,
         terms=lambda x: x.shape[1],
         mistakes=ROWS_MISTAKES,
-        **diagnosis("row_squares", "uninitialised", ROWS_AGAINST),
+        **diagnosis("row_squares", "uninitialised", ROWS_AGAINST, then=[any_memory]),
     ),
     "cache_rows": Check(
         cache_rows_ref,

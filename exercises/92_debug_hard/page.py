@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Find the bug that hides
-#   minutes: 42
+#   minutes: 44
 #   needs: interpreter
 #   requires: [90_debug, 50_split_kv_decode]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -575,4 +575,4 @@ check(expert_sums)
 # - Adding a `torch.cuda.synchronize()` that makes it go away. It moves the bug, and explains nothing.
 # - Trusting the name in an error message of a GPU without `CUDA_LAUNCH_BLOCKING=1`.
 #
-# Next: the [contents](../README.md) of the course.
+# Next: [93_profile_hard](93_profile_hard.ipynb), with four kernels that are slow inside.

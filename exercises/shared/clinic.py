@@ -1,16 +1,21 @@
 """What the pages of the clinic share: a cause is named first, and judged last."""
 
 
-def diagnosis(key, cause, against, first=()):
+def diagnosis(key, cause, against, first=(), then=()):
     """Options of a patient's Check, whose page has a function `<key>_cause` beside the answer.
 
     cause: the right name. against: for each other name of the page's table what speaks against it.
-    first: further assertions before the cases.
+    first: further assertions before the cases; then: after them, before the cause is judged.
     """
     known = [cause, *against]
 
     def named(fn, say):
-        said = say()
+        try:
+            said = say()
+        except NameError as error:
+            raise AssertionError(
+                f'`{key}_cause` returns a text. Put quotes around it: "{error.name}".'
+            ) from None
         assert said in known, (
             f"`{key}_cause` returns {said!r}, which is no name of the table of causes. They are: "
             f"{', '.join(sorted(known))}."
@@ -25,6 +30,6 @@ def diagnosis(key, cause, against, first=()):
     return {
         "beside": (f"{key}_cause",),
         "before": [named, *first],
-        "also": [judged],
-        "hidden_also": [judged],
+        "also": [*then, judged],
+        "hidden_also": [*then, judged],
     }

@@ -246,9 +246,9 @@ def test_a_check_sees_how_large_a_tensor_an_answer_makes(tmp_path: Path) -> None
     made = Grader(get("41"), tmp_path)
     key = "attention_tiled_torch"
     (wrong,) = [
-        trial
-        for trial in matrix.trials(made.exercise, key)
-        if (trial.kind, trial.name) == ("mutant", "all_scores_at_once")
+        attempt
+        for attempt in matrix.attempts(made.exercise, key)
+        if (attempt.kind, attempt.name) == ("mutant", "all_scores_at_once")
     ]
     verdict = made.grade(solutions(made.exercise) | {key: wrong.text}, key)
     assert (verdict.status, verdict.code) == ("FAIL", "property"), verdict

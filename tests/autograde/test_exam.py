@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from autograde.classroom import cli, exam, exam_sheet, stock
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.run import Session
 from autograde.classroom.runners import LocalRunner
+from autograde.classroom.verify import verify
 from autograde.judge.course import BadCourse, asked_of
 from autograde.judge.execute import Setting
 from autograde.walls import sandbox
+from tritonbook.course import certify
 
 LEVEL = sandbox.available()[0]
 
@@ -24,7 +27,7 @@ def _tasks(*pages: str) -> list[exam.Task]:
 
 
 def _names(sheet: list[exam.Question]) -> list[tuple[str, str]]:
-    return [(question.task.key, question.mutant.name) for question in sheet]
+    return [(question.task.key, question.name) for question in sheet]
 
 
 @pytest.mark.parametrize(("pages", "count"), [(("0", "1", "2"), 6), (("04",), 2), ((), 12)])
@@ -48,16 +51,28 @@ def test_the_same_seed_gives_the_same_sheet() -> None:
 def test_a_hard_question_is_one_whose_cause_is_not_named() -> None:
     """Kills: a hardness that does not look at the mistake."""
     softmax = next(task for task in _tasks("04") if task.key == "softmax")
-    hardness = {question.mutant.name: question.hardness for question in softmax.questions}
+    hardness = {question.name: question.hardness for question in softmax.questions}
     assert hardness["row_in_the_columns"] == hardness["not_divided"] + 1
 
 
 def test_a_mistake_that_tells_itself_is_no_question() -> None:
     """Kills: a kernel that does not compile, or that is none, as a riddle."""
-    names = {name for task in _tasks("04") for _, name in _names(task.questions)}
+    known = [question for task in _tasks("04") for question in task.questions if question.known]
+    names = {name for _, name in _names(known)}
     assert "not_divided" in names and "no_store_mask" in names
     wrong = {"exponentials_in_half_precision", "stores_by_index", "torch_stand_in"}
     assert not names & wrong and "other_forgotten" not in names  # seen in the interpreter alone
+
+
+def test_half_of_the_mistakes_are_made_by_machine() -> None:
+    """Kills: a class that learns the workbook's own list of mistakes; a change that is none."""
+    tasks = _tasks("04", "10")
+    drawn = [each for seed in range(50) for each in exam.draw(tasks, 4, str(seed))]
+    assert 80 < sum(each.known for each in drawn) < 120
+    (softmax,) = (task for task in _tasks("04") if task.key == "softmax")
+    made = {each.name for each in softmax.questions if not each.known}
+    same = exam.wrong_answers(softmax.exercise).equivalent["softmax"]
+    assert same and made and made.isdisjoint(same)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +113,9 @@ def test_an_exam_is_about_the_pages_of_its_checks() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_an_exam_is_released_and_graded_like_a_page(tmp_path: Path) -> None:
+def test_an_exam_is_released_and_graded_like_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kills: points for what was given out, for another task, for a cheat; a key that fails; a
     sheet that shows its answers; a helper of one page that stands in for another page's."""
     if LEVEL == "plain":
@@ -129,6 +146,27 @@ def test_an_exam_is_released_and_graded_like_a_page(tmp_path: Path) -> None:
         "one": dict.fromkeys(points, 0) | {second: points[second]},
         "untouched": dict.fromkeys(points, 0),
     }
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))  # no passes of somebody else's
+    _certificates_name_it(course, tmp_path, sum(points.values()))
+
+
+def _certificates_name_it(course: Path, tmp_path: Path, most: float) -> None:
+    """Kills: a certificate with somebody's own points; one that another course may sign."""
+    assert cli.main(["sign", "exam_7", "--course", str(course)]) == 0
+    signed = course / "signed" / "exam_7" / "key.json"
+    assert len(list(signed.parent.iterdir())) == 4
+    page = tmp_path / "certificate.html"
+    certify.write(page, "Ada", [signed])
+    assert f"exam_7: {most:g} of {most:g} points (key, " in page.read_text()
+    assert [claim.holds for claim in verify(page, True, course)][-1]
+    assert not verify(page, True)[-1].holds
+    other = tmp_path / "other"
+    other.mkdir()
+    assert not verify(page, True, other)[-1].holds
+    richer = json.loads(signed.read_text()) | {"score": 2 * most}
+    signed.write_text(json.dumps(richer))
+    certify.write(page, "Ada", [signed])
+    assert not verify(page, True, course)[-1].holds
 
 
 def _hand_in(course: Path, sheet: Path, key: Path) -> dict[str, float]:

@@ -7,11 +7,15 @@ import pytest
 import torch
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
+from autograde.judge.gate import _text
+from autograde.judge.player import laid_out
 from autograde.walls import fence
 from autograde.walls.tape import TapeError, decode, encode
+from tritonbook import gluon
 from tritonbook.descriptors import describe
 from tritonbook.port.compat import triton_version
 from tritonbook.port.device import INTERPRET
+from tritonbook.warp_jobs import triton_has_gluon
 
 pytestmark = pytest.mark.skipif(
     triton_version() < (3, 6), reason="tensor descriptors want Triton 3.6"
@@ -23,6 +27,24 @@ VIEW = X[8:, 16:]  # (56, 16), and 8 rows and 16 columns further on in its memor
 
 def _written(base: object = VIEW, shape=(56, 16), strides=(32, 1), block=(8, 16)) -> dict:
     return {"described": [{"t": base}, list(shape), list(strides), list(block)]}
+
+
+def test_one_of_gluons_keeps_its_layout() -> None:
+    """Kills: a kernel that asks its descriptor for a layout, and the grader's has none."""
+    if not triton_has_gluon():
+        pytest.skip("this Triton's Gluon has other words")
+    made = gluon.laid_out(VIEW, [56, 16], [32, 1], [8, 16])
+    written = encode(made, lambda tensor: {"t": tensor})
+    assert written == {"laid out": _written()["described"]}
+    played = decode(written, _resolve)
+    assert (played.base is VIEW, played.layout) == (True, made.layout)
+    text = _text(laid_out(played), None)
+    assert text.startswith("laid_out(make((56, 16), (32, 1), torch.float16, 0), [56, 16]"), text
+    made.layout = gluon.layout_of((8, 32), VIEW.dtype)  # another one cannot be told
+    with pytest.raises(TypeError, match="TensorDescriptor"):
+        encode(made, _no_other)
+    with pytest.raises(TapeError):
+        decode({"laid out": _written(shape=(57, 16))["described"]}, _resolve)
 
 
 def _resolve(data: dict) -> object:

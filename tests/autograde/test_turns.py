@@ -108,7 +108,7 @@ def test_once_alone_no_more_waiting(tmp_path, monkeypatch):
     # Kills: a wait before each figure, and figures taken without one.
     said = []
     turns = Turns("gpu", tmp_path)
-    monkeypatch.setattr(clock, "before_timing", clock.before_timing)
+    monkeypatch.setattr(clock, "_gates", [])
     execute._take_turns(turns, SimpleNamespace(send=lambda body: said.append(body["gpu"])))
     assert said == ["waits", "works"] and not turns.is_alone
     clock.before_timing()
@@ -125,7 +125,8 @@ def test_the_clock_of_a_gpu_asks_first(monkeypatch):
     def refuse():
         raise Asked
 
-    monkeypatch.setattr(clock, "before_timing", refuse)
+    monkeypatch.setattr(clock, "_gates", [])
+    clock.wait_before_timing(refuse)
     for figure in (
         lambda: clock.CudaClock().time(print, 1, 1),
         lambda: clock.CudaClock().device_time(print),

@@ -56,3 +56,9 @@ def test_without_walls_it_must_be_asked_for(page, monkeypatch):
     monkeypatch.setattr(verify.sandbox, "available", lambda: ["plain"])
     found = run(page(tile_ranges=RIGHT))
     assert found.exit_code == 2 and "bubblewrap" in found.output
+
+
+def test_grades_that_nobody_gave_are_not_signed(tmp_path, capsys):
+    """Kills: a traceback for a course without a gradebook."""
+    assert cli.main(["sign", "exam_7", "--course", str(tmp_path)]) == 2
+    assert "has no gradebook.db" in capsys.readouterr().err

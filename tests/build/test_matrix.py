@@ -81,7 +81,7 @@ def exercise(tmp_path: Path) -> Exercise:
 def test_every_verdict(exercise: Exercise):
     """Kills: a worker that dies with its first crash, an endless loop that hangs the matrix, a
     matrix that calls a wrong answer killed for whatever reason."""
-    rows = {row.name: row for row in matrix.run(matrix.trials(exercise), seconds=4)}
+    rows = {row.name: row for row in matrix.run(matrix.attempts(exercise), seconds=4)}
     assert {name: (row.got, row.verdict) for name, row in rows.items()} == {
         "as solved": ("passed", "accepted"),
         "open gap": ("not-attempted", "recognised"),
@@ -102,8 +102,8 @@ def test_every_verdict(exercise: Exercise):
 
 def test_a_worker_that_ends_between_two_trials_is_replaced(exercise: Exercise):
     """Kills: a broken pipe that ends the matrix, after a wrong answer that crashes late."""
-    solution = next(matrix.trials(exercise))
-    with contextlib.closing(matrix.Worker()) as worker:
+    solution = next(matrix.attempts(exercise))
+    with contextlib.closing(matrix.CheckProcess()) as worker:
         assert worker.ask(solution, None, 30)[0] == "passed"
         worker._process.kill()
         worker._process.wait()
@@ -114,17 +114,17 @@ def test_a_worker_that_ends_between_two_trials_is_replaced(exercise: Exercise):
 def test_a_worker_that_was_stopped_by_surprise_is_replaced(
     exercise: Exercise, expected, replaced, monkeypatch
 ):
-    """Kills: one slow moment of the machine that fails every later trial of the process."""
+    """Kills: one slow moment of the machine that fails every later attempt of the process."""
     answers, ours = os.pipe()
     line = {"code": "timeout", "message": "", "card": "", "seconds": 1.0, "spent": False}
     os.write(ours, (json.dumps(line) + "\n").encode())
     closed = []
     with os.fdopen(answers) as stdout:
         process = SimpleNamespace(stdin=io.StringIO(), stdout=stdout)
-        monkeypatch.setattr(matrix.Worker, "_running", lambda self: process)
-        monkeypatch.setattr(matrix.Worker, "close", lambda self: closed.append(True))
-        trial = replace(next(matrix.trials(exercise)), expected=expected)
-        assert matrix.Worker().ask(trial, None, 5.0)[0] == "timeout"
+        monkeypatch.setattr(matrix.CheckProcess, "_running", lambda self: process)
+        monkeypatch.setattr(matrix.CheckProcess, "close", lambda self: closed.append(True))
+        attempt = replace(next(matrix.attempts(exercise)), expected=expected)
+        assert matrix.CheckProcess().ask(attempt, None, 5.0)[0] == "timeout"
     os.close(ours)
     assert bool(closed) is replaced
 
@@ -140,21 +140,21 @@ def test_a_limit_of_one_worker_is_nobody_else_s(monkeypatch):
     monkeypatch.delenv("TRITONBOOK_CALL_SECONDS", raising=False)
     monkeypatch.setattr(matrix.subprocess, "Popen", popen)
     with pytest.raises(OSError, match="not started"):
-        matrix.Worker(call_seconds=0.4)._running()
+        matrix.CheckProcess(call_seconds=0.4)._running()
     assert seen["TRITONBOOK_CALL_SECONDS"] == "0.4" and "PATH" in seen
     assert "TRITONBOOK_CALL_SECONDS" not in os.environ
 
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The names of the trials that a worker was asked, and on which cases."""
-    seen, ask = [], matrix.Worker.ask
+    """The names of the attempts that a worker was asked, and on which cases."""
+    seen, ask = [], matrix.CheckProcess.ask
 
-    def listening(worker, trial, *how, **more):
-        seen.append((trial.name, trial.notes))
-        return ask(worker, trial, *how, **more)
+    def listening(worker, attempt, *how, **more):
+        seen.append((attempt.name, attempt.notes))
+        return ask(worker, attempt, *how, **more)
 
-    monkeypatch.setattr(matrix.Worker, "ask", listening)
+    monkeypatch.setattr(matrix.CheckProcess, "ask", listening)
     return seen
 
 
@@ -162,7 +162,7 @@ def test_the_short_way_refuses_what_the_long_way_refuses(exercise: Exercise, tmp
     """Kills: a mutant that passes because its case is gone, a diagnosis that nobody looked at; a
     variant that meets no case, a case that meets no variant."""
     known = tmp_path / "known.json"
-    wanted = [t for t in matrix.trials(exercise) if t.kind == "solution" or t.name in LATE]
+    wanted = [t for t in matrix.attempts(exercise) if t.kind == "solution" or t.name in LATE]
     matrix.remember([exercise], matrix.run(wanted), known)
     found = json.loads(known.read_text())
     assert found == {exercise.slug: {"double": {"absolute": "below zero"}}}
@@ -196,8 +196,8 @@ def test_good_rows_are_kept_until_something_that_they_depend_on_changes(
 
     def run() -> list[str]:
         asked.clear()
-        trials = [t for t in matrix.trials(Exercise(exercise.path)) if t.name in LATE]
-        names = [row.name for row in matrix.run(trials, kept=tmp_path / "kept")]
+        attempts = [t for t in matrix.attempts(Exercise(exercise.path)) if t.name in LATE]
+        names = [row.name for row in matrix.run(attempts, kept=tmp_path / "kept")]
         assert sorted(names) == sorted(LATE)
         return [name for name, _ in asked]
 
@@ -209,12 +209,12 @@ def test_good_rows_are_kept_until_something_that_they_depend_on_changes(
 
 
 def test_trials_of_one_key(exercise: Exercise):
-    assert list(matrix.trials(exercise, "triple")) == []
-    kinds = [trial.kind for trial in matrix.trials(exercise, "double")]
+    assert list(matrix.attempts(exercise, "triple")) == []
+    kinds = [attempt.kind for attempt in matrix.attempts(exercise, "double")]
     assert kinds == ["solution", "untouched", *["mutant"] * 8, *["variant"] * 2]
 
 
 def test_a_stale_mutant_stops_the_matrix(exercise: Exercise):
     exercise.path.write_text(TEXT.replace("2 * x", "x * 2"))
     with pytest.raises(MutantError, match="03_toy/wrong.py, double: 'ends_the_process'"):
-        list(matrix.trials(exercise))
+        list(matrix.attempts(exercise))

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tritonbook.build.matrix import PASSED, Trial, Worker
+from tritonbook.build.matrix import PASSED, Attempt, CheckProcess
 from tritonbook.build.mutations import mutations
 from tritonbook.course.exercises import get
 from tritonbook.course.mutants import MutantError, WrongAnswers, wrong_answers
@@ -80,13 +80,13 @@ def _by_machine(page: str, key: str) -> dict[str, str]:
 
 def judged(lines: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, str, str]]:
     """(verdict, line, sentence) of each line whose mistake the page still has."""
-    with contextlib.closing(Worker(5.0)) as worker:
+    with contextlib.closing(CheckProcess(5.0)) as worker:
         for page, key, name, codes in lines:
             if (text := text_of(page, key, name)) is None:
                 yield "gone", f"{page} {key}: {name}", ""
                 continue
-            trial = Trial(get(page), key, "mutant", name, PASSED, text)
-            code, sentence, *_ = worker.ask(trial, None, 40.0, False)
+            attempt = Attempt(get(page), key, "mutant", name, PASSED, text)
+            code, sentence, *_ = worker.ask(attempt, None, 40.0, False)
             line = f"{page} {key}: {name} is {codes}, got {code}"
             yield verdict(codes.split(), code, sentence), line, sentence
 

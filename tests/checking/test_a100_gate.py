@@ -4,6 +4,7 @@ import pytest
 
 import tritonbook
 from tritonbook.checking import card, case, run, tensor
+from tritonbook.seeing.compiled import CompileResult
 
 import torch  # isort: skip
 import triton  # isort: skip
@@ -79,3 +80,33 @@ def test_a_tile_that_no_compiler_takes_is_told_so_on_a_cpu():
     found = run(of_two_million_elements, lambda x: 2 * x, [case("c", x=tensor(1000))], key="double")
     assert found.state == "does not compile", found.text()
     assert "1,048,576 elements" in found.text()
+
+
+def test_a_check_may_ask_for_another_gpu():
+    """Kills: a kernel for an H100 that is judged by an A100's shared memory."""
+    case_ = [case("half precision", dtype="float16", a=tensor(64, 512), b=tensor(512, 64))]
+    wide = lambda a, b: product(a, b, 256)  # noqa: E731
+    asked = []
+
+    def gate(fn, args, options, arch):
+        asked.append(arch)
+        return CompileResult(True)
+
+    for arch in ({}, {"arch": 90}):
+        run(wide, lambda a, b: a @ b, case_, key="product", terms=512, compile_gate=gate, **arch)
+    assert asked == [80, 90]
+
+
+def test_a_compiler_without_words_does_not_hide_what_is_wrong():
+    """Kills: `error encountered during parsing` in place of the values' own cause."""
+
+    def gate(fn, args, options, arch):
+        return CompileResult(
+            False, "RuntimeError: error encountered during parsing", code="does-not-compile"
+        )
+
+    half = case("half precision", dtype="float16", a=tensor(64, 32), b=tensor(32, 64))
+    found = run(of_modest_tiles, lambda a, b: 2 * (a @ b), [half], terms=32, compile_gate=gate)
+    assert found.finding.code == "constant-factor" and found.gates["compile"] == "failed"
+    found = run(of_modest_tiles, lambda a, b: a @ b, [half], terms=32, compile_gate=gate)
+    assert found.finding.code == "does-not-compile"

@@ -159,3 +159,11 @@ def test_a_source_that_prints_no_text_does_not_hold(tmp_path):
     first, second = certify.verify(tmp_path / "c.html")
     assert not first.holds and "without a verdict" in first.sentence
     assert second.sentence == "no source was kept"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"exam": "exam_7"}', '{"exam": 7}'])
+def test_what_is_no_statement_of_an_exam_is_one_sentence(text, tmp_path, capsys):
+    (tmp_path / "s.json").write_text(text)
+    code = cli.main(["certify", str(tmp_path / "c.html"), "--exam", str(tmp_path / "s.json")])
+    assert code == 2 and "is no statement of `autograde sign`" in capsys.readouterr().err
+    assert not (tmp_path / "c.html").exists()

@@ -47,10 +47,10 @@ def main():
     with fake_gpu(90), hook_launch(fill_in):
         for key in exercise.checks():
             found[key] = verdict(page, key)
-        for trial in matrix.trials(exercise, "register_triton"):
-            if trial.name in WRONG:
-                module = exercises.load(exercise, {trial.key: trial.text})
-                found[trial.name] = verdict(module, trial.key)
+        for attempt in matrix.attempts(exercise, "register_triton"):
+            if attempt.name in WRONG:
+                module = exercises.load(exercise, {attempt.key: attempt.text})
+                found[attempt.name] = verdict(module, attempt.key)
         x, w = torch.randn(8, 64), torch.ones(64)
         for key in exercise.checks():
             way = getattr(page, key)(f"graph_of_{key}")

@@ -14,7 +14,7 @@ def worker():
     """What runs the kill matrices."""
     # A mutant that spins for ever need not do so for 20 s. Said to this process alone: a grader's
     # tests run in the same session, and to them 3 s may be too few.
-    with contextlib.closing(matrix.Worker(call_seconds=3 if INTERPRET else None)) as shared:
+    with contextlib.closing(matrix.CheckProcess(call_seconds=3 if INTERPRET else None)) as shared:
         yield shared
 
 

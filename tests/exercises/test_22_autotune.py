@@ -38,13 +38,13 @@ SAID = {
 @pytest.mark.parametrize(("key", "name"), [(key, name) for key in SAID for name in SAID[key]])
 def test_a_wrong_tuner_is_told_what_is_wrong_with_it(key, name, worker):
     """Kills: an assertion of another's, or one that says less than it knows."""
-    from tritonbook.build.matrix import Trial
+    from tritonbook.build.matrix import Attempt
 
     exercise = get("22_autotune")
     wrong = wrong_answers(exercise)
     (mutant,) = [each for each in wrong.mutants[key] if each.name == name]
     text = wrong.text(key, mutant)
-    said = worker.ask(Trial(exercise, key, "mutant", name, (), text), None, 60.0)
+    said = worker.ask(Attempt(exercise, key, "mutant", name, (), text), None, 60.0)
     assert SAID[key][name] in said.message
 
 

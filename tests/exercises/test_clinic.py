@@ -11,7 +11,8 @@ from tritonbook.course import gaps
 from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, get
 
-PAGES = [pytest.param(get(slug), id=slug) for slug in ("90_debug", "92_debug_hard")]
+SLUGS = ("90_debug", "91_profile", "92_debug_hard", "93_profile_hard")
+PAGES = [pytest.param(get(slug), id=slug) for slug in SLUGS]
 PATIENTS = [
     pytest.param(page.values[0], key, id=key) for page in PAGES for key in page.values[0].answers()
 ]
@@ -46,9 +47,10 @@ def test_a_cause_counts_with_a_mended_kernel_alone(page: Exercise, key: str):
 def test_a_wrong_cause_is_told_what_speaks_against_it(page: Exercise, key: str):
     solved = gaps.solved_text(page.answers()[key].source)
     named = solved.rstrip().splitlines()[-1].strip()
-    report = judged(page, key, solved.replace(named, 'return "grid"'))
+    other = "grid" if page.slug.partition("_")[2].startswith("debug") else "repeated loads"
+    report = judged(page, key, solved.replace(named, f'return "{other}"'))
     assert report.state == "wrong"
     assert report.finding.sentence.startswith(
-        "The kernel is mended. But 'grid' is not what ailed it: "
+        f"The kernel is mended. But '{other}' is not what ailed it: "
     )
     assert all(row.state == "passed" for row in report.cases)

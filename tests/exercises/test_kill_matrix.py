@@ -22,11 +22,11 @@ GRADED = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("exercise", "key"), GRADED)
 def test_kill_matrix(
-    exercise: Exercise, key: str, worker: matrix.Worker, pytestconfig: pytest.Config
+    exercise: Exercise, key: str, worker: matrix.CheckProcess, pytestconfig: pytest.Config
 ):
     """Names the mutants that survive, those killed for another reason, and variants refused."""
     if pytestconfig.getoption("thorough"):
-        rows = list(matrix.run(matrix.trials(exercise, key), worker=worker))
+        rows = list(matrix.run(matrix.attempts(exercise, key), worker=worker))
     else:
         wanted = matrix.shortened(exercise, key, ROOT / matrix.KNOWN)
         rows = list(matrix.run(wanted, worker=worker, kept=KEPT))

@@ -37,13 +37,13 @@ def _bad(rows: list[matrix.Row]) -> list[str]:
 @pytest.mark.parametrize(("exercise", "key"), GRADED)
 def test_kill_matrix_compiled(exercise: Exercise, key: str):
     """Cases in the dtypes that they name; wrong answers get their diagnosis on the GPU too."""
-    assert _bad(list(matrix.run(matrix.trials(exercise, key)))) == []
+    assert _bad(list(matrix.run(matrix.attempts(exercise, key)))) == []
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize(("exercise", "key"), GRADED)
 def test_right_answers_in_every_dtype(exercise: Exercise, key: str, dtype: str):
-    right = [t for t in matrix.trials(exercise, key) if t.kind in ("solution", "variant")]
+    right = [t for t in matrix.attempts(exercise, key) if t.kind in ("solution", "variant")]
     assert _bad(list(matrix.run(right, dtype=dtype))) == []
 
 
@@ -51,7 +51,7 @@ def test_right_answers_in_every_dtype(exercise: Exercise, key: str, dtype: str):
 @pytest.mark.parametrize(("exercise", "key"), GRADED)
 def test_wrong_answers_in_half_precision(exercise: Exercise, key: str, dtype: str):
     """Each mutant is refused, for whatever reason, unless this dtype alone cannot show it."""
-    wrong = [t for t in matrix.trials(exercise, key) if t.kind == "mutant"]
+    wrong = [t for t in matrix.attempts(exercise, key) if t.kind == "mutant"]
     survivors = [row for row in matrix.run(wrong, dtype=dtype) if row.got == "passed"]
     shown_elsewhere = {"wrong-dtype", "should-raise", "no-eps", "eps-outside-root"}
     shown_elsewhere |= {"squares-overflow"}  # bfloat16 has float32's range

@@ -535,6 +535,29 @@ tl.store(out_ptr + offs, tl.histogram(x.to(tl.int32), n), mask=mask)""",
         LAUNCH,
         "The number of bins of `tl.histogram`",
     ),
+    "larger_of_two_tiles": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, tl.max(x, tl.abs(x)), mask=mask)""",
+        LAUNCH,
+        "`tl.max` reduces one tile along an axis",
+    ),
+    "a_half_in_the_loop": (
+        """\
+total = 0.0
+for i in range(n):
+    total = tl.load(x_ptr + i).to(tl.float16)
+tl.store(out_ptr + offs, total, mask=mask)""",
+        LAUNCH,
+        "`total` is float32 before the loop and fp16 in it.",
+    ),
+    "scan_with_a_plain_function": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, tl.associative_scan(x, 0, double), mask=mask)""",
+        LAUNCH,
+        "A kernel cannot call the Python function `double`",
+    ),
     "no_grid_but_warps": (
         GOOD,
         "double_kernel(x, out, n, BLOCK=64, num_warps=4)",

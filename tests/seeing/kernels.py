@@ -37,6 +37,30 @@ def tuned_add(x, y):
 
 
 @triton.jit
+def columns_kernel(x_ptr, out_ptr, N, ALONG: tl.constexpr, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) + tl.arange(0, BLOCK) * N
+    if ALONG:
+        offs = tl.program_id(0) * N + tl.arange(0, BLOCK)
+    tl.store(out_ptr + offs, tl.load(x_ptr + offs))
+
+
+def columns(x, along):
+    """A copy of a square: one program a column, or a row."""
+    columns_kernel[(len(x),)](x, torch.empty_like(x), len(x), ALONG=along, BLOCK=len(x))
+
+
+@triton.jit
+def digits_kernel(x_ptr, WIDE: tl.constexpr):
+    offs = tl.arange(0, 128)
+    x = tl.load(x_ptr + offs)
+    tl.store(x_ptr + offs, tl.exp(x * tl.full((1,), 0.1, tl.float64 if WIDE else tl.float32)))
+
+
+def digits(x, wide):
+    digits_kernel[(1,)](x, WIDE=wide)
+
+
+@triton.jit
 def steps_kernel(x_ptr, out_ptr, steps):
     for step in range(steps):
         tl.store(out_ptr, tl.sum(tl.load(x_ptr + step * 32 + tl.arange(0, 32)), axis=0))
@@ -111,6 +135,20 @@ def wrongly_masked_kernel(x_ptr, out_ptr, n, B: tl.constexpr):
 def wrongly_masked(x, block=64):
     out = torch.empty_like(x)
     wrongly_masked_kernel[(triton.cdiv(x.numel(), block),)](x, out, x.numel(), B=block)
+    return out
+
+
+@triton.jit
+def delayed_kernel(x_ptr, out_ptr, n, shift, B: tl.constexpr):
+    offs = tl.program_id(0) * B + tl.arange(0, B)
+    x = tl.load(x_ptr + offs - shift, mask=offs - shift < n, other=0.0)
+    tl.store(out_ptr + offs, x, mask=offs < n)
+
+
+def delayed(x, places, block=64):
+    """x, `places` later; it forgets that there is nothing before the first element."""
+    out = torch.empty_like(x)
+    delayed_kernel[(triton.cdiv(x.numel(), block),)](x, out, x.numel(), places, B=block)
     return out
 
 

@@ -45,7 +45,17 @@ def test_tensor_cores_by_dtype_and_capability():
     (ampere,) = facts(k.matmul, a, a)
     (hopper,) = facts(k.matmul, a, a, arch=90, block=64)
     assert ampere.mma > 0 and ampere.shared_bytes > 0 and ampere.arch == 80
-    assert hopper.tensor_cores > 0
+    assert hopper.tensor_cores > 0 and not ampere.tf32
+    (short,) = facts(k.matmul, a.float(), a.float())
+    assert 0 < short.tf32 == short.mma
+
+
+def test_float64_is_counted():
+    # Kills: a constant that makes everything behind it wide, and shows nowhere.
+    (wide,), (narrow,) = (facts(k.digits, torch.ones(128), wide) for wide in (True, False))
+    assert wide.float64 > 10 and narrow.float64 == 0
+    assert ("float64 instructions", str(wide.float64)) in wide.rows()
+    assert "float64" not in str(narrow.rows())
 
 
 @pytest.mark.parametrize(

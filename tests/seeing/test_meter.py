@@ -50,6 +50,15 @@ def test_stray_load_is_found_although_the_value_is_right():
     assert "tl.load(x_ptr + offs)" in sentence
 
 
+def test_lanes_before_the_start_are_told_apart():
+    """Kills: "test each index with `<`" where the index is below 0."""
+    x = inner_view(100)
+    with meter({"x": x}, record_only=True) as seen:
+        k.delayed(x, 8)
+    found = seen.findings(masking_helps=lambda: True)
+    assert "Let the mask ask for `>= 0` as well." in dict(found)["reads-outside"]
+
+
 def test_a_mask_that_lets_lanes_through_is_not_called_missing():
     """Kills: "Those lanes need a mask" said of an access that has one, and tests other offsets."""
     x = inner_view(100)

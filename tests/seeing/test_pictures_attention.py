@@ -8,7 +8,6 @@ from tritonbook import pictures
 from tritonbook.seeing.pictures_attention import (
     draw_rotation,
     draw_tile_walk,
-    draw_warp_jobs,
     tile_states,
 )
 from tritonbook.seeing.svg import FILLS
@@ -41,7 +40,6 @@ def test_without_a_causal_mask_only_the_ragged_tile_is_masked():
         WALK.draw_running_max([0.5, -1.0, 2.5, 0.3], 2),
         WALK.draw_one_step(5, 2),
         GROUP.draw_group_tile(4, 12, 8, 3),
-        draw_warp_jobs(),
     ],
 )
 def test_every_picture_is_xml_with_words(drawing):
@@ -59,11 +57,3 @@ def test_heads_of_a_position_see_the_same_keys():
     """Kills: a staircase that goes by rows, an offset that is forgotten."""
     seen = GROUP.draw_group_tile(4, 12, 8, 3).svg.count(FILLS[2])
     assert seen == 4 * (4 + 5 + 6) + 3 + 1  # cells, and head 2 of each position, and the legend
-
-
-def test_groups_in_turn_never_multiply_at_the_same_time():
-    """Kills: a second group that starts one step too early, so that two products share a step."""
-    for tiles in (1, 2, 5):
-        told = repr(draw_warp_jobs(tiles))
-        assert f"take {6 * tiles} steps, and the tensor cores are busy in {4 * tiles}." in told
-        assert f"{4 * tiles + 2} steps, busy in {4 * tiles}." in told

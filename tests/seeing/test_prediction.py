@@ -239,8 +239,8 @@ DERIVED = {
     "54_linear_cross_entropy": (1051, 65.7, 24_000),
     "55_sampling": (8_000, 208_000, 2),
     "63_gluon_pipeline": (65_536, 10, 49_152),
-    "64_gluon_matmul": (3, 208),
-    "65_gluon_attention": (4, 192),
+    "64_gluon_matmul": (48, 208, 3),
+    "65_gluon_attention": (160, 3, 64),
 }
 # Where a floor is all that can be derived, the derivation says so, and may be no more than close.
 CLOSE = {
@@ -274,10 +274,13 @@ LEFT = {
         "kv": torch.randn(2, 1, 2, 100, 16, device=DEVICE),
     },
     "50_split_kv_decode": {
-        "k_cache": torch.randn(7, 16, 2, 32, device=DEVICE),
-        "v_cache": torch.randn(7, 16, 2, 32, device=DEVICE),
-        "table": torch.randperm(7, device=DEVICE).view(1, 7).to(torch.int32),
-        "lengths": torch.tensor([100], device=DEVICE, dtype=torch.int32),
+        "small": (
+            torch.randn(1, 8, 32, device=DEVICE),
+            *torch.randn(2, 7, 16, 2, 32, device=DEVICE).unbind(0),
+            torch.randperm(7, device=DEVICE).view(1, 7).to(torch.int32),
+            torch.tensor([100], device=DEVICE, dtype=torch.int32),
+            4,
+        ),
     },
     "51_int_matmul": {
         "w": torch.empty(64, 128),
@@ -297,7 +300,7 @@ LEFT = {
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
 COMPILED = {
     "63_gluon_pipeline": ("compiled", "matmul_pipeline", [(4096, 4096), (4096, 4096)]),
-    "64_gluon_matmul": ("many_tiles", "matmul_gluon", [(4096, 64), (64, 2048)]),
+    "64_gluon_matmul": ("compiled", "matmul_groups", [(4096, 4096), (4096, 4096)]),
     "65_gluon_attention": ("compiled", "flash_gluon", 3 * [(1, 2, 256, 128)]),
 }
 

@@ -47,6 +47,15 @@ def test_matmul_with_larger_tiles_reads_less():
     assert large.intensity == pytest.approx(2 * 64**3 / (65536 + 16384))
 
 
+def test_sectors_are_moved_whole():
+    # Kills: sectors counted by lane, or from an address that is no multiple of 32.
+    x = torch.ones(64, 64)
+    down, along = traffic(k.columns, x, 0), traffic(k.columns, x, 1)
+    assert down.bytes == along.bytes == 2 * x.nbytes
+    assert (down.moved, along.moved) == (8 * down.bytes, along.bytes)
+    assert along["x"].moved == x.nbytes and along.busiest == along.bytes // 64
+
+
 def test_inputs_stay_as_they_are():
     x = torch.arange(32.0)
     traffic(k.reverse_in_place, x)

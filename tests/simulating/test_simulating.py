@@ -10,8 +10,18 @@ import torch
 
 from tritonbook.checking.errors import explain_error
 from tritonbook.course.exercises import get, load
-from tritonbook.simulating import Fault, simulate
+from tritonbook.gluon import (
+    fence_async_shared,
+    gl,
+    gluon,
+    mbarrier,
+    warpgroup_mma,
+    warpgroup_mma_wait,
+)
+from tritonbook.simulating import Fault, hear_of_products, simulate, watch_products
 from tritonbook.warp_jobs import triton_has_gluon
+
+import triton.language as tl  # isort: skip
 
 if not triton_has_gluon():
     pytest.skip("this Triton has no Gluon of the course's form", allow_module_level=True)
@@ -46,42 +56,34 @@ def test_right_kernels_pass_in_every_order(orders, steps: int, slots: int):
 
 
 def test_the_products_of_page_64_pass_in_every_order(orders):
-    """One tile a program, then warps with jobs, a gate, a weight by columns; ragged edges."""
+    """One tile a program, then warps with jobs, then two groups; ragged edges."""
     page, of = load(get("64_gluon_matmul")), kernels.described
     torch.manual_seed(0)
-    a, b, up = torch.randn(90, 100).half(), torch.randn(100, 72).half(), torch.randn(100, 72).half()
+    a, b = torch.randn(90, 100).half(), torch.randn(100, 72).half()
     c, few = torch.empty(90, 72, dtype=torch.half), orders[::20]
-    right = a.float() @ b.float()
-    ring = of(a, 32, 16), of(b, 16, 24), of(c, 32, 24), 3, 3, 7, 3, False, 2
-    simulate(page.matmul_ring_kernel, 9, *ring, num_warps=8, orders=few)
-    torch.testing.assert_close(c.float(), right, rtol=2e-3, atol=2e-2)
-    columns = {"B_BY_COLUMNS": True, "GROUP_M": 2, "SLOTS": 3}
-    jobs = of(a, 32, 16), of(b.T, 24, 16), None, of(c.zero_(), 16, 24), 3, 3, 7
-    simulate(page.matmul_gluon_kernel, 2, *jobs, BLOCK_N=24, GATED=False, **columns, orders=few)
-    torch.testing.assert_close(c.float(), right, rtol=2e-3, atol=2e-2)
-    gate = of(a, 32, 16), of(b.T, 12, 16), of(up.T, 12, 16), of(c.zero_(), 16, 12), 3, 6, 7
-    simulate(page.matmul_gluon_kernel, 2, *gate, BLOCK_N=24, GATED=True, **columns, orders=few)
-    gated = torch.nn.functional.silu(right) * (a.float() @ up.float())
-    torch.testing.assert_close(c.float(), gated, rtol=4e-3, atol=4e-2)
+    for kernel, programs, rows in (
+        (page.matmul_ring_kernel, 9, 32),
+        (page.matmul_jobs_kernel, 2, 32),
+        (page.matmul_groups_kernel, 2, 16),
+    ):
+        matrices = of(a, 32, 16), of(b, 16, 24), of(c.zero_(), rows, 24)
+        simulate(kernel, programs, *matrices, 3, 3, 7, SLOTS=3, orders=few)
+        torch.testing.assert_close(c.float(), a.float() @ b.float(), rtol=2e-3, atol=2e-2)
 
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_the_attention_of_page_65_passes_in_every_order(orders, causal: bool):
     page = load(get("65_gluon_attention"))
     torch.manual_seed(0)
-    L, D = 40, 16
-    q, k, v = torch.randn(1, 2, L, D), torch.randn(1, 1, L, D), torch.randn(1, 1, L, D)
-    q, k, v = q.half(), k.half(), v.half()
-    o, lse = torch.empty_like(q), torch.empty(1, 2, L)
-    tiles = [kernels.described(x, 1, 1, rows, D) for x, rows in ((q, 8), (k, 16), (v, 16), (o, 8))]
-    options = {"SHARE": 2, "IS_CAUSAL": causal, "SLOTS": 4}
-    given = (*tiles, lse, 2, L, 3, 6, 2, D**-0.5)
-    simulate(page.flash_gluon_kernel, 2, *given, **options, orders=orders[::20])
-    scores = q.float() @ k.float().transpose(-2, -1) * D**-0.5
-    if causal:
-        scores = scores.masked_fill(torch.ones(L, L).triu(1).bool(), float("-inf"))
-    torch.testing.assert_close(lse, scores.logsumexp(-1), rtol=1e-3, atol=1e-3)
-    torch.testing.assert_close(o.float(), scores.softmax(-1) @ v.float(), rtol=1e-2, atol=1e-2)
+    L, D = 600, 16
+    q, k, v = (torch.randn(1, heads, L, D).half() for heads in (2, 1, 1))
+    tiles = (q, 64), (k, 128), (v, 128), (torch.empty_like(q), 64)
+    given = [kernels.described(x, 1, 1, rows, D) for x, rows in tiles]
+    sizes = {"L": L, "scale": D**-0.5 * 1.4426950408889634, "SLOTS": 2, "IS_CAUSAL": causal}
+    for kernel in (page.flash_ahead_kernel, page.flash_gluon_kernel):
+        simulate(kernel, (5, 2), *given, 2, **sizes, orders=orders[::20])
+        wanted = page.attention_ref(q.float(), k.float(), v.float(), causal)
+        torch.testing.assert_close(given[3].base.float(), wanted, rtol=1e-2, atol=1e-2)
 
 
 WAIT_EMPTY = "        mbarrier.wait(empty.index(slot), phase ^ 1)\n"
@@ -156,6 +158,24 @@ JOBS = {
         "mbarrier.expect(full.index(slot), a_desc.block_type.nbytes)",
         "deadlock|early-read",
         "",
+    ),
+    "a tile goes to the whole ring": (
+        "full.index(slot), a_tiles.index(slot)",
+        "full.index(slot), a_tiles",
+        "size",
+        "the descriptor's tile is [16, 16], the memory [3, 16, 16]",
+    ),
+    "a group multiplies the rows of both": (
+        "a_tiles.index(slot).slice(GROUP * 8, 8)",
+        "a_tiles.index(slot)",
+        "size",
+        "the shapes [[16, 16], [16, 16], [8, 16]]",
+    ),
+    "a number says whether somebody arrives": (
+        "arrive(empty.index(slot), count=1)",
+        "arrive(empty.index(slot), count=1, pred=number)",
+        "pred",
+        "not the number 0",
     ),
     "no bytes are expected": (
         EXPECT,
@@ -281,3 +301,102 @@ def test_a_fault_on_a_card_is_its_own_cause():
     """Kills: a race that reads `It raised Fault`."""
     found = explain_error(Fault("deadlock", "everybody waits"), 1.0)
     assert (found.code, found.sentence) == ("deadlock", "Everybody waits.")
+
+
+def test_a_notebook_shows_one_line_of_a_fault():
+    """Kills: forty lines of the simulator's own below a kernel that was called by hand."""
+    assert Fault("deadlock", "everybody waits")._render_traceback_() == ["Fault: everybody waits"]
+
+
+@gluon.jit
+def new_ring(slots: gl.constexpr):
+    full = gl.allocate_shared_memory(gl.int64, [slots, 1], mbarrier.MBarrierLayout())
+    return full
+
+
+@gluon.jit
+def waits_in_a_ring_kernel():
+    k_ring = new_ring(2)
+    mbarrier.init(k_ring.index(1), count=1)
+    mbarrier.wait(k_ring.index(1), 0)
+
+
+def test_what_a_helper_allocates_has_the_name_that_its_caller_gives():
+    """Kills: two rings of one helper that a sentence cannot tell apart."""
+    with pytest.raises(Fault, match=r"waits for phase 0 of k_ring\.full\[1\]"):
+        simulate(waits_in_a_ring_kernel, 1)
+
+
+@gluon.jit
+def two_products_kernel(KEPT: gl.constexpr):
+    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 16, 16])
+    tile = gl.allocate_shared_memory(gl.float16, [16, 16], layout)
+    tile.store(gl.zeros([16, 16], gl.float16, layout))
+    fence_async_shared()
+    p = gl.zeros([64, 16], gl.float16, layout)
+    acc = gl.zeros([64, 16], gl.float32, layout)
+    acc = warpgroup_mma(p, tile, acc, is_async=True)
+    acc = warpgroup_mma(p, tile, acc, is_async=True)
+    if KEPT:
+        acc, p = warpgroup_mma_wait(0, deps=[acc, p])
+    else:
+        acc = warpgroup_mma_wait(0, deps=[acc])
+
+
+def test_an_operand_in_registers_is_kept_until_its_product_has_been_waited_for():
+    """Kills: registers that get other values while tensor cores read them."""
+    simulate(two_products_kernel, 1, KEPT=True)
+    with pytest.raises(Fault, match="not among the deps") as caught:
+        simulate(two_products_kernel, 1, KEPT=False)
+    assert caught.value.kind == "operand"
+
+
+def test_who_watches_hears_how_many_products_are_under_way():
+    with watch_products() as seen:
+        simulate(two_products_kernel, 1, KEPT=True, orders=range(2))
+        hear_of_products([["elsewhere", 1]])
+    name = "two_products_kernel"
+    assert seen == [*2 * [(name, 1), (name, 2), (name, 0)], ("elsewhere", 1)]
+    with pytest.raises(ValueError), watch_products():
+        hear_of_products([["elsewhere", "1"]])
+
+
+@gluon.jit
+def divides_kernel(x_ptr, n):
+    for number in range(1):
+        gl.store(x_ptr, (number - 1) % 2)
+        gl.store(x_ptr + 1, (number - 3) // 2)
+        gl.store(x_ptr + 2, -n % 4)
+        gl.store(x_ptr + 3, (number + 7) % n)
+
+
+def test_whole_numbers_below_zero_are_divided_as_on_a_gpu():
+    """Kills: Python's remainder, by which a kernel is right here and hangs on a GPU."""
+    found = torch.zeros(4, dtype=torch.int32)
+    simulate(divides_kernel, 1, found, 5)
+    assert found.tolist() == [-1, -1, -1, 2]
+
+
+@gluon.jit
+def of_triton_kernel(x_ptr):
+    gl.store(x_ptr, tl.maximum(1, 2))
+
+
+@gluon.jit
+def not_indexed_kernel():
+    full = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())
+    mbarrier.init(full, count=1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind", "said"),
+    [
+        (of_triton_kernel, "not-gluon", "calls tl.maximum"),
+        (not_indexed_kernel, "no-index", r"full\.index\(slot\) is one"),
+    ],
+)
+def test_a_slip_of_the_language_is_named(kernel, kind, said):
+    arguments = (torch.zeros(1),) if kernel is of_triton_kernel else ()
+    with pytest.raises(Fault, match=said) as caught:
+        simulate(kernel, 1, *arguments)
+    assert caught.value.kind == kind

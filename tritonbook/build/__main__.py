@@ -155,7 +155,7 @@ def _kill_matrix(options: argparse.Namespace) -> int:
         for exercise in chosen(
             [options.exercise] if options.exercise else [], options.root / "exercises"
         )
-        for trial in matrix.trials(exercise, options.key)
+        for trial in matrix.attempts(exercise, options.key)
     ]
     if not wanted:
         raise LookupError(f"there is no graded key {options.key!r}")

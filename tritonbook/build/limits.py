@@ -16,8 +16,9 @@ from collections.abc import Iterator, Mapping
 from ..seeing.occupancy import LIMITS
 
 GPUS = {arch: each.gpu for arch, each in LIMITS.items()}
-# The course's reference GPU: every exercise with a kernel promises that nothing spills there.
-REFERENCE = 80
+# The course's reference GPU: every exercise with a kernel promises that nothing spills there, or
+# on a Hopper GPU, if that is the only one that its kernels are made for.
+REFERENCE, HOPPER = 80, 90
 
 Limits = Mapping[int, str]
 
@@ -56,13 +57,13 @@ def slips(header: Mapping[str, str], has_kernels: bool) -> Iterator[tuple[str, s
         except ValueError:
             yield f"'limits' says {limit!r} of {gpu}", "write fits, no spills or spills 8 (bytes)"
             allowed[gpu] = 0
-    reference = name(REFERENCE)
+    reference = name(HOPPER if set(header) == {name(HOPPER)} else REFERENCE)
     if not has_kernels:
         if header:
             yield "'limits' is there and no kernel is", "take the line out"
     elif allowed.get(reference, math.inf) > 0:
         mend = f"add 'limits: {{{reference}: no spills}}', and make the kernels keep it"
-        yield f"'limits' does not promise 'no spills' on {reference}, the course's GPU", mend
+        yield f"'limits' does not promise 'no spills' on {reference}", mend
 
 
 def broken(limit: str | None, ok: bool | None, message: str, spills: int) -> str:

@@ -33,7 +33,7 @@ HERE = "interpreter" if INTERPRET else "gpu"
 
 
 @dataclass(frozen=True)
-class Trial:
+class Attempt:
     """One text of one answer, and the codes that its check may give. notes: those of the cases
     that are tried first, alone; None: all cases, in their order."""
 
@@ -58,7 +58,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a trial."""
+    """What became of a attempt."""
 
     exercise: str
     key: str
@@ -90,7 +90,7 @@ class Row:
         return {**asdict(self), "verdict": self.verdict, "good": self.good}
 
 
-def trials(exercise: Exercise, key: str | None = None) -> Iterator[Trial]:
+def attempts(exercise: Exercise, key: str | None = None) -> Iterator[Attempt]:
     """All that the checks of an exercise must decide here. Raises MutantError for a stale edit.
 
     Mutants whose mistake shows only in the interpreter, or only on a GPU, are left out elsewhere.
@@ -99,21 +99,21 @@ def trials(exercise: Exercise, key: str | None = None) -> Iterator[Trial]:
     for name, cell in exercise.answers().items():
         if key not in (None, name):
             continue
-        yield Trial(exercise, name, "solution", "as solved", PASSED, None)
+        yield Attempt(exercise, name, "solution", "as solved", PASSED, None)
         untouched = exercise.cut(cell, gaps.learner_text)
-        yield Trial(exercise, name, "untouched", "open gap", OPEN_GAP, untouched)
+        yield Attempt(exercise, name, "untouched", "open gap", OPEN_GAP, untouched)
         for mutant in wrong.mutants.get(name, ()):
             if mutant.only not in (None, HERE):
                 continue
             text = wrong.text(name, mutant)
-            yield Trial(exercise, name, "mutant", mutant.name, mutant.codes, text)
+            yield Attempt(exercise, name, "mutant", mutant.name, mutant.codes, text)
         for variant in wrong.variants.get(name, ()):
             text = wrong.text(name, variant)
-            yield Trial(exercise, name, "variant", variant.name, PASSED, text)
+            yield Attempt(exercise, name, "variant", variant.name, PASSED, text)
 
 
-def shortened(exercise: Exercise, key: str, known: Path) -> Iterator[Trial]:
-    """The trials of one key at less cost. known: a file that `remember` wrote.
+def shortened(exercise: Exercise, key: str, known: Path) -> Iterator[Attempt]:
+    """The attempts of one key at less cost. known: a file that `remember` wrote.
 
     A mutant meets the case first that refused it before; the others, in their order, only if that
     lets it through or says something else. The variants of a key share its cases: each meets some,
@@ -126,16 +126,16 @@ def shortened(exercise: Exercise, key: str, known: Path) -> Iterator[Trial]:
     notes = [case.note for case in cases]
     # The first one with a result is everybody's: on it a launch is proved.
     first = next((case.note for case in cases if case.raises is None), notes[0])
-    wanted = list(trials(exercise, key))
-    variants = [trial.name for trial in wanted if trial.kind == "variant"]
-    for trial in wanted:
-        if trial.kind == "variant":
-            share = notes[variants.index(trial.name) :: len(variants)]
-            yield replace(trial, notes=(first, *share))
-        elif refused_by.get(trial.name) in notes:
-            yield replace(trial, notes=(refused_by[trial.name],))
-        elif trial.kind != "solution":
-            yield trial
+    wanted = list(attempts(exercise, key))
+    variants = [attempt.name for attempt in wanted if attempt.kind == "variant"]
+    for attempt in wanted:
+        if attempt.kind == "variant":
+            share = notes[variants.index(attempt.name) :: len(variants)]
+            yield replace(attempt, notes=(first, *share))
+        elif refused_by.get(attempt.name) in notes:
+            yield replace(attempt, notes=(refused_by[attempt.name],))
+        elif attempt.kind != "solution":
+            yield attempt
 
 
 def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> None:
@@ -149,40 +149,39 @@ def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> No
 
 
 def run(
-    wanted: Iterable[Trial],
+    wanted: Iterable[Attempt],
     dtype: str | None = None,
     seconds: float = SECONDS,
-    worker: Worker | None = None,
+    worker: CheckProcess | None = None,
     kept: Path | None = None,
 ) -> Iterator[Row]:
-    """Run trials one after another in a worker process that is replaced when one breaks it.
+    """Run attempts one after another in a worker process that is replaced when one breaks it.
 
-    dtype overrides the dtype of every case. A trial that takes longer than `seconds` is stopped and
-    gets "timeout"; one that ends the process gets "crashed". worker: one to use again, which the
-    caller closes; it spares the imports. kept: a folder with the good rows of earlier runs, which
-    are not run again while nothing that they depend on has changed.
+    dtype overrides the dtype of every case. An attempt that takes longer than `seconds` is stopped
+    and gets "timeout"; one that ends the process gets "crashed". worker: one to use again, which
+    the caller closes; it spares the imports. kept: a folder with the good rows of earlier runs,
+    which are not run again while nothing that they depend on has changed.
     """
     shelves: dict[Exercise, Kept] = {}
     with contextlib.ExitStack() as stack:
         if worker is None:
-            worker = stack.enter_context(contextlib.closing(Worker()))
-        for trial in wanted:
-            if kept and trial.exercise not in shelves:
-                shelves[trial.exercise] = Kept(trial.exercise, kept)
-            shelf = shelves.get(trial.exercise)
-            asked = (trial.key, trial.text, dtype, trial.notes, trial.expected)
+            worker = stack.enter_context(contextlib.closing(CheckProcess()))
+        for attempt in wanted:
+            if kept and attempt.exercise not in shelves:
+                shelves[attempt.exercise] = Kept(attempt.exercise, kept)
+            shelf = shelves.get(attempt.exercise)
+            asked = (attempt.key, attempt.text, dtype, attempt.notes, attempt.expected)
             said = shelf.get(*asked) if shelf else None
-            answer = Answer(*said) if said else worker.ask(trial, dtype, seconds)
-            if trial.notes is not None and answer.code not in trial.expected:
-                answer = worker.ask(replace(trial, notes=None), dtype, seconds)
-            if shelf and not said and answer.code in trial.expected:
+            answer = Answer(*said) if said else worker.ask(attempt, dtype, seconds)
+            if attempt.notes is not None and answer.code not in attempt.expected:
+                answer = worker.ask(replace(attempt, notes=None), dtype, seconds)
+            if shelf and not said and answer.code in attempt.expected:
                 shelf.put(answer, *asked)
-            yield Row(
-                trial.exercise.slug, trial.key, trial.kind, trial.name, trial.expected, *answer
-            )
+            slug = attempt.exercise.slug
+            yield Row(slug, attempt.key, attempt.kind, attempt.name, attempt.expected, *answer)
 
 
-class Worker:
+class CheckProcess:
     """The process that runs checks; started when first asked, and again after it broke.
 
     call_seconds: limit of one call of an answer, where it is to be lower than that of the check.
@@ -195,17 +194,17 @@ class Worker:
             self._environment["TRITONBOOK_CALL_SECONDS"] = f"{call_seconds:g}"
 
     def ask(
-        self, trial: Trial, dtype: str | None, seconds: float, hidden: bool | None = None
+        self, attempt: Attempt, dtype: str | None, seconds: float, hidden: bool | None = None
     ) -> Answer:
-        """What the check says of one trial. hidden: as `run_page_check` takes it."""
+        """What the check says of one attempt. hidden: as `run_page_check` takes it."""
         process = self._running()
         request = {
-            "path": str(trial.exercise.path),
-            "key": trial.key,
-            "text": trial.text,
+            "path": str(attempt.exercise.path),
+            "key": attempt.key,
+            "text": attempt.text,
             "dtype": dtype,
             "hidden": hidden,
-            "notes": trial.notes,
+            "notes": attempt.notes,
         }
         process.stdin.write(json.dumps(request) + "\n")
         process.stdin.flush()
@@ -221,10 +220,10 @@ class Worker:
             return Answer("crashed", f"{NO_VERDICT}: the process ended with status {status}")
         answer = json.loads(line)
         spent = answer.pop("spent")
-        stopped = answer["code"] == "timeout" and "timeout" not in trial.expected
+        stopped = answer["code"] == "timeout" and "timeout" not in attempt.expected
         if spent or stopped:
             # What was stopped by surprise may be PyTorch's compiler at its work, on a busy machine.
-            # It would fail in every later trial of that process.
+            # It would fail in every later attempt of that process.
             self.close()
         return Answer(**answer)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from ..course.exercises import Exercise
 from ..course.mutants import wrong_answers
 from .kept import Kept
-from .matrix import NO_VERDICT, PASSED, Trial, Worker
+from .matrix import NO_VERDICT, PASSED, Attempt, CheckProcess
 from .mutations import Mutation, mutations
 
 CALL_SECONDS = 5.0  # of one call of an answer: a loop without an end is stopped
@@ -69,7 +69,7 @@ def sweep(
         for mutation in pick(mutations(cell.source))
     ]
     workers = threading.local()
-    started: list[Worker] = []
+    started: list[CheckProcess] = []
     folder = root / "build" / "out" / "mutate"
     kept = {exercise.slug: Kept(exercise, folder) for exercise in course}
     reasons = {exercise.slug: wrong_answers(exercise).equivalent for exercise in course}
@@ -77,11 +77,11 @@ def sweep(
     def one(task: tuple[Exercise, str, Mutation]) -> Result:
         exercise, name, mutation = task
         if not hasattr(workers, "own"):
-            workers.own = Worker(CALL_SECONDS)
+            workers.own = CheckProcess(CALL_SECONDS)
             started.append(workers.own)
         said = kept[exercise.slug].get(name, mutation.text)
         if said is None:
-            said = _ask(workers.own, Trial(exercise, name, "mutant", "", PASSED, mutation.text))
+            said = _ask(workers.own, Attempt(exercise, name, "mutant", "", PASSED, mutation.text))
             kept[exercise.slug].put(said, name, mutation.text)
         reason = reasons[exercise.slug].get(name, {}).get(mutation.name, "")
         return Result(exercise.slug, name, mutation.name, *said, reason)
@@ -94,11 +94,11 @@ def sweep(
             worker.close()
 
 
-def _ask(worker: Worker, trial: Trial) -> tuple[str, str, str, float]:
-    seen = worker.ask(trial, None, SECONDS, hidden=False)
+def _ask(worker: CheckProcess, attempt: Attempt) -> tuple[str, str, str, float]:
+    seen = worker.ask(attempt, None, SECONDS, hidden=False)
     if seen.code != "passed":
         return seen.code, "", seen.message, seen.seconds
-    hidden = worker.ask(trial, None, SECONDS, hidden=True)
+    hidden = worker.ask(attempt, None, SECONDS, hidden=True)
     return seen.code, hidden.code, hidden.message, seen.seconds + hidden.seconds
 
 

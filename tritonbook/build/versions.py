@@ -146,20 +146,21 @@ def run_here(slugs: Sequence[str], mutants: int = 1) -> dict[str, Any]:
     }
 
 
-def _sample(exercise: Any, mutants: int) -> list[matrix.Trial]:
+def _sample(exercise: Any, mutants: int) -> list[matrix.Attempt]:
     """Every solution, and the first wrong answers of each function."""
     chosen, taken = [], Counter()
-    for trial in matrix.trials(exercise):
-        taken[trial.key, trial.kind] += 1
-        if taken[trial.key, trial.kind] <= {"solution": 1, "mutant": mutants}.get(trial.kind, 0):
-            chosen.append(trial)
+    for attempt in matrix.attempts(exercise):
+        taken[attempt.key, attempt.kind] += 1
+        wanted = {"solution": 1, "mutant": mutants}.get(attempt.kind, 0)
+        if taken[attempt.key, attempt.kind] <= wanted:
+            chosen.append(attempt)
     return chosen
 
 
-def _run(chosen: list[list[matrix.Trial]]) -> list[matrix.Row]:
-    """The rows of all trials; a process for each of up to four cores."""
+def _run(chosen: list[list[matrix.Attempt]]) -> list[matrix.Row]:
+    """The rows of all attempts; a process for each of up to four cores."""
     number = min(4, len(os.sched_getaffinity(0)))
-    shares = [[trial for trials in chosen[i::number] for trial in trials] for i in range(number)]
+    shares = [[one for page in chosen[i::number] for one in page] for i in range(number)]
     with ThreadPoolExecutor(number) as pool:
         return [row for rows in pool.map(lambda own: list(matrix.run(own)), shares) for row in rows]
 

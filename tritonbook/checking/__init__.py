@@ -3,13 +3,14 @@
 from .cases import case, dtype_override, seed_secret, tensor
 from .checks import Check
 from .compare import Tolerance, derive_tolerance, rounded_once
-from .gates import Speed
+from .gates import Facts, Speed
 from .report import CheckFailed, Finding, Report
 from .runner import first_finding_only, run, run_check
 
 __all__ = [
     "Check",
     "CheckFailed",
+    "Facts",
     "Finding",
     "Report",
     "Speed",

@@ -108,6 +108,7 @@ class Battery(Judge):
             or self._again_with_new_data(case, first)
             or self._proof_of_triton(case, expected)
             or self._tiles(first)
+            or self._moved(first)
         )
 
     def _must_raise(self, case: Case, kind: type[BaseException]) -> Finding | None:
@@ -239,6 +240,18 @@ class Battery(Judge):
             f"One load or store takes {self._widest} elements at once. This task asks for pieces "
             f"of at most {most}, one after the other.",
         )
+
+    def _moved(self, trial: Trial) -> Finding | None:
+        """In the interpreter: what the task asks of the bytes and products of a call."""
+        if self.traffic is None or self._bounds is None:
+            return None
+        from ..seeing.traffic import summary
+
+        try:
+            self.asked(functools.partial(self.traffic, summary(self._bounds.seen)), trial)
+        except AssertionError as error:
+            return Finding("slow", str(error))
+        return None
 
     def _again_elsewhere(self, case: Case, first: Trial, expected: Any) -> Finding | None:
         """Same values at other addresses, other margins: the same bits must come out."""

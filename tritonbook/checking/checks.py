@@ -46,6 +46,10 @@ class Check:
     before: such functions that come first: no case is tried where one of them fails.
     timeout: seconds a call; the environment's TRITONBOOK_CALL_SECONDS can lower it.
     speed: a timed case with its baseline, on a GPU.
+    arch: the GPU that the kernels are compiled for where there is none, as 80: an A100.
+    facts: what the compiler must have made of visible cases, a `Facts`.
+    traffic: a function with assertions of its own on bytes, sectors and flops, in the interpreter:
+    it gets each case's `Traffic`, then its arguments and options.
     """
 
     reference: Callable[..., Any]
@@ -73,6 +77,9 @@ class Check:
     hidden_also: Sequence[Callable[..., None]] = ()
     timeout: float = 20.0
     speed: Any = None
+    arch: int = 80
+    facts: Any = None
+    traffic: Callable[..., None] | None = None
 
     def demands(self) -> dict[str, Any]:
         """What is asked of each call, as keyword arguments of `runner.run`."""

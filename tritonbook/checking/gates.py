@@ -1,4 +1,4 @@
-"""The gates beside the values: does it compile for an A100, is it fast enough here."""
+"""The gates beside the values: does it compile for a GPU, is it fast enough here."""
 
 from __future__ import annotations
 
@@ -17,12 +17,28 @@ from .report import Finding
 
 @dataclass(frozen=True)
 class Speed:
-    """A timed case: `at_least` times the baseline's speed on this GPU, else "correct but slow"."""
+    """A timed case: `at_least` times the baseline's speed on this GPU, else "correct but slow".
+
+    required: else it is not passed.
+    """
 
     case: Case
     baseline: Callable[..., Any]
     at_least: float = 0.8
     name: str = "torch"
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the compiler must have made of the visible cases with these notes, for an A100.
+
+    judge: gets the kernels that each of them launched, as `KernelFacts` by the case's note, and
+    asserts what must hold of them. Judged with and without a GPU.
+    """
+
+    judge: Callable[[dict[str, tuple[Any, ...]]], None]
+    notes: tuple[str, ...]
 
 
 _TF32 = Finding(
@@ -32,13 +48,14 @@ _TF32 = Finding(
 )
 
 
-def compile_for_a100(
+def compile_ahead(
     fn: Callable[..., Any],
     cases: Sequence[Case],
     compile_gate: Callable[..., Any] | None = None,
     no_tf32: bool = False,
+    arch: int = 80,
 ) -> tuple[Finding | None, str, list[dict[str, Any]]]:
-    """Without a GPU: compile for sm_80. On a GPU the run itself compiled everything.
+    """Without a GPU: compile for `arch`, an A100. On a GPU the run itself compiled everything.
 
     The largest case of each combination of dtypes is compiled, since `tl.exp` and others refuse
     half precision there and not in the interpreter. no_tf32: no tensor cores may be used where all
@@ -64,7 +81,7 @@ def compile_for_a100(
         largest.setdefault(dtypes, case)
     facts: list[dict[str, Any]] = []
     for case in largest.values():
-        outcome = compiled(fn, arguments(case), case.options, arch=80)
+        outcome = compiled(fn, arguments(case), case.options, arch=arch)
         if outcome.ok is None:
             return None, f"not run: {outcome.message}", []
         if not outcome.ok:
@@ -74,6 +91,37 @@ def compile_for_a100(
             return _TF32, "failed", []
         facts = facts or [kernel.to_dict() for kernel in outcome.kernels]
     return None, "passed", facts
+
+
+def judge_facts(
+    fn: Callable[..., Any],
+    cases: Sequence[Case],
+    facts: Facts,
+    compile_gate: Callable[..., Any] | None = None,
+) -> tuple[Finding | None, str]:
+    """What a check's facts say of an answer whose values are right, and the gate's outcome.
+
+    Among hidden cases there is none of the notes: then nothing is asked.
+    """
+    compiled: Callable[..., Any]
+    if compile_gate is None:
+        from ..seeing.compiled import compile_gate as compiled
+    else:
+        compiled = compile_gate
+    found = {}
+    for case in cases:
+        if case.note in facts.notes:
+            outcome = compiled(fn, arguments(case), case.options, arch=80)
+            if not outcome.ok:
+                return None, f"not run: {outcome.message}"
+            found[case.note] = outcome.kernels
+    if not found:
+        return None, "not run: no case to compile"
+    try:
+        facts.judge(found)
+    except AssertionError as error:
+        return Finding("slow", str(error)), "failed"
+    return None, "passed"
 
 
 def _all_float32(case: Case) -> bool:
@@ -122,4 +170,11 @@ def measure_speed(
         "at_least": speed.at_least,
         "case": speed.case.describe(),
     }
-    return None, ("passed" if ratio >= speed.at_least else "failed"), measured
+    if ratio >= speed.at_least:
+        return None, "passed", measured
+    slow = Finding(
+        "slow",
+        f"The values are right, at {ratio:.2f} times the speed of {speed.name} (on "
+        f"{speed.case.describe()}). This task asks for {speed.at_least:g}.",
+    )
+    return (slow if speed.required else None), "failed", measured

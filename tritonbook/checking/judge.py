@@ -12,12 +12,15 @@ from typing import Any
 import torch
 
 from ..port import device
+from ..port.compat import causes
 from ..port.idle_lanes import hold_zero
+from ..simulating.machine import Fault
 from .cases import DTYPES, Case, TensorSpec
 from .checks import Mistakes
 from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
 from .diagnose import (
     NEAR,
+    OPEN_GAP,
     Evidence,
     Suspect,
     bad_strip,
@@ -35,6 +38,12 @@ from .launches import Launch
 from .report import CaseResult, Finding, count
 from .trial import Trial, fence, run_trial
 
+# Operators of PyTorch's that nobody calls by their names: what one writes.
+AS_WRITTEN = {
+    "_to_copy": "a conversion (`.to(...)`, `.float()`)",
+    "_local_scalar_dense": "a look at a value (`.item()`, `int(x)`, `if x.any()`)",
+    "copy_": "`copy_` (an assignment such as `out[0] = 0`, or `.contiguous()`)",
+}
 OTHERS = 3  # cases that are asked whether a mistake explains them too
 Terms = int | Callable[..., int]
 
@@ -57,6 +66,7 @@ class Judge:
     programs: Callable[..., int] | None = None
     max_tile: Callable[..., int] | None = None
     by_hand: tuple[str, ...] = ()
+    traffic: Callable[..., None] | None = None
     terms: Terms = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
     mistakes: Mistakes = field(default_factory=dict)
@@ -227,11 +237,12 @@ class Judge:
     def explained(self, trial: Trial, error: BaseException) -> Finding:
         """The finding of a trial that raised. An open gap may leave names without a value."""
         found = explain_error(error, self.timeout)
-        if found.code not in ("raised", "does-not-compile"):
+        simulated = isinstance(causes(error)[-1], Fault)
+        if not simulated and found.code not in ("raised", "does-not-compile"):
             return found
         if gap_left(trial.watch.kernels.values()):
             return Finding("not-attempted", "The gap in the kernel is still open.", found.detail)
-        if trial.watch.odd:
+        if trial.watch.odd and not simulated:
             return Finding("does-not-compile", trial.watch.odd, found.detail)
         return found
 
@@ -239,6 +250,8 @@ class Judge:
         wrong = next(d for d in differences if not d.ok)
         if wrong.bad is None:
             return Finding(str(wrong.code), wrong.sentence)
+        if gap_left(trial.watch.kernels.values()):
+            return OPEN_GAP
         found = diagnose(self._evidence(trial, wrong, differences.index(wrong)))
         if len(differences) > 1:
             names = [self.name_of(i, len(differences)) for i in range(len(differences))]
@@ -302,7 +315,8 @@ class Judge:
                     "not-by-hand",
                     f"The kernel calls {name} of Triton: this task asks for a way without it.",
                 )
-        operators = ", ".join(f"torch.{name}" for name in dict.fromkeys(watch.compute))
+        written = (AS_WRITTEN.get(name, f"torch.{name}") for name in watch.compute)
+        operators = ", ".join(dict.fromkeys(written))
         if not own and trial.result is None and not operators and not self.inplace:
             return Finding(
                 "wrong-type",
@@ -313,6 +327,12 @@ class Judge:
             library = " The kernel launched is a library's." if trial.launches else ""
             return Finding(
                 "no-kernel-launched", f"No Triton kernel of yours was launched.{library}{instead}"
+            )
+        if "_local_scalar_dense" in watch.compute:
+            return Finding(
+                "torch-compute",
+                "Python reads a number out of a tensor (`.item()`, `float()` or `if`). On a GPU it "
+                "waits there until all kernels have ended. Let a kernel load the number.",
             )
         if operators:
             public = [name for name in dict.fromkeys(self.allow) if not name.startswith("_")]
@@ -345,10 +365,10 @@ class Judge:
             "Does the grid take into account how much one program covers?",
         )
 
-    def asked(self, number: Callable[..., int], trial: Trial) -> int:
-        """A number that the task asks for, which depends on a call's arguments and options."""
+    def asked(self, rule: Callable[..., Any], trial: Trial) -> Any:
+        """What the task asks for, where it depends on a call's arguments and options: a number."""
         arguments = [trial.values.get(name, v) for name, v in trial.case.arguments.items()]
-        return number(*arguments, **trial.case.options)
+        return rule(*arguments, **trial.case.options)
 
     def _judge_memory(self, trial: Trial) -> Finding | None:
         for guarded in [*trial.watch.outputs, *trial.inputs.values()]:

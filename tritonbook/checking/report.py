@@ -73,7 +73,7 @@ class Report:
         if self.state == WRONG and counted and good == len(counted):
             which = "its one case is" if good == 1 else f"all {good} cases are"
             return f"{self.key}: wrong, though {which} right"
-        if self.state == WRONG:
+        if self.state == WRONG and counted:
             return f"{self.key}: wrong, {good} of {len(counted)} cases right"
         return f"{self.key}: {self.state}"
 

@@ -19,7 +19,7 @@ from . import report as states
 from .battery import Battery
 from .cases import Case
 from .checks import Check, Mistakes
-from .gates import Speed, compile_for_a100, measure_speed
+from .gates import Facts, Speed, compile_ahead, judge_facts, measure_speed
 from .report import CaseResult, Finding, Report
 from .slips import WORDLESS, slip, truth_of_tiles
 
@@ -55,7 +55,13 @@ def _state_of(finding: Finding | None, gates: dict[str, str]) -> str:
 
 
 def _finish(
-    battery: Battery, cases: Sequence[Case], speed: Speed | None, compile_gate: Any, no_tf32: bool
+    battery: Battery,
+    cases: Sequence[Case],
+    speed: Speed | None,
+    compile_gate: Any,
+    no_tf32: bool,
+    arch: int,
+    facts_asked: Facts | None,
 ) -> Report:
     """Run every case and gate, and put together the report."""
     brief = first_finding_only.get()
@@ -74,22 +80,34 @@ def _finish(
         finding = Finding("not-run", "No case of this check can run on this machine.")
     if finding and device.INTERPRET and (said := truth_of_tiles(battery.launched.values())):
         finding = Finding("truth-of-a-tile", said, finding.detail)
+    # Whether it is fast comes before what a page asks beside the function, as for a cause.
+    late: dict[str, str] = {}
+    measured: dict[str, Any] = {}
+    if facts_asked is not None and finding is None:
+        finding, late["facts"] = judge_facts(battery.fn, cases, facts_asked, compile_gate)
+    if speed is not None and speed.required:
+        finding, late["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)
     finding = finding or battery.asserted(battery.also)
-    gates = {"values": "failed" if finding else "passed"}
+    gates = {"values": "failed" if finding and finding.code != "slow" else "passed"}
     facts: list[dict[str, Any]] = []
     if battery.triton and (finding is None or (not brief and finding.code not in _STOPS)):
-        compile_finding, gates["compile"], facts = compile_for_a100(
-            battery.fn, cases, compile_gate, no_tf32
+        compile_finding, gates["compile"], facts = compile_ahead(
+            battery.fn, cases, compile_gate, no_tf32, arch
         )
         if compile_finding and WORDLESS.search(compile_finding.sentence):
-            said = slip(battery.launched.values()) or compile_finding.sentence
-            compile_finding = replace(compile_finding, sentence=said)
+            said = slip(battery.launched.values())
+            if said or not finding:
+                compile_finding = replace(
+                    compile_finding, sentence=said or compile_finding.sentence
+                )
+            else:
+                compile_finding = None  # the compiler has no words for it, and the values have
         # Rounded factors are no reason for wrong values; what does not compile is.
         compiles = compile_finding is None or compile_finding.code == "tf32"
         finding = (finding or compile_finding) if compiles else compile_finding
-    measured: dict[str, Any] = {}
-    if speed is not None:
-        finding, gates["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)
+    if speed is not None and not speed.required:
+        finding, late["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)
+    gates |= late
     return Report(
         key=battery.key,
         state=_state_of(finding, gates),
@@ -124,6 +142,8 @@ def run(
     mistakes: Mistakes | None = None,
     no_tf32: bool = False,
     speed: Speed | None = None,
+    arch: int = 80,
+    facts: Facts | None = None,
     compile_gate: Callable[..., Any] | None = None,
     **options: Any,
 ) -> Report:
@@ -159,7 +179,7 @@ def run(
         cases=cases,
         **options,
     )
-    return _finish(battery, list(cases), speed, compile_gate, no_tf32)
+    return _finish(battery, list(cases), speed, compile_gate, no_tf32, arch, facts)
 
 
 def run_check(

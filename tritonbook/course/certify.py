@@ -50,8 +50,11 @@ class Claim:
     sentence: str
 
 
-def certificate(name: str) -> dict[str, Any]:
-    """The data of a certificate: every kept pass of the course, in its order."""
+def certificate(name: str, exams: Sequence[Path] = ()) -> dict[str, Any]:
+    """The data of a certificate: every kept pass of the course, in its order.
+
+    exams: statements that `autograde sign` made. Raises BadCertificate for a file that is none.
+    """
     from .exercises import exercises
 
     known, rows, counts = entries(), [], []
@@ -71,7 +74,25 @@ def certificate(name: str) -> dict[str, Any]:
         "checks_in_course": sum(each["checks"] for each in counts),
         "notebooks": counts,
         "passes": rows,
+        "exams": [_statement(path) for path in exams],
     }
+
+
+def _statement(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    if not _is_statement(found):
+        raise BadCertificate(f"{path} is no statement of `autograde sign` about an exam.")
+    return found
+
+
+def _is_statement(found: Any) -> bool:
+    kinds = {"exam": str, "student": str, "score": float, "of": float, "date": str}
+    return isinstance(found, dict) and all(
+        isinstance(found.get(name), kind) for name, kind in {**kinds, "signature": str}.items()
+    )
 
 
 def _digest(data: dict[str, Any]) -> str:
@@ -101,6 +122,15 @@ def _plots(data: dict[str, Any]) -> str:
     return progress_svg(columns) + speed_svg(speeds) + (caption if speeds else "")
 
 
+def _exams(data: dict[str, Any]) -> str:
+    said = [
+        f"{html.escape(each['exam'])}: {each['score']:g} of {each['of']:g} points "
+        f"({html.escape(each['student'])}, {html.escape(each['date'])})"
+        for each in data["exams"]
+    ]
+    return f"<p>Exams, signed by their course: {'; '.join(said)}.</p>" if said else ""
+
+
 def page(data: dict[str, Any]) -> str:
     """The certificate as one self-contained HTML page."""
     places: dict[str, str] = {}  # machine and versions -> letter: rows stay on one line in print
@@ -123,7 +153,7 @@ def page(data: dict[str, Any]) -> str:
         f"<title>Triton Workbook: {html.escape(data['name'])}</title><style>{STYLE}</style></head>"
         f"<body><h1>Triton Workbook</h1><p><strong>{html.escape(data['name'])}</strong> passed "
         f"{len(data['passes'])} of {data['checks_in_course']} checks, {points} points.</p>"
-        f"{_plots(data)}"
+        f"{_plots(data)}{_exams(data)}"
         "<table><thead><tr><th>notebook</th><th>function</th><th>state</th><th>points</th>"
         f"<th>passed on</th><th>on</th><th>source</th></tr></thead><tbody>{rows}</tbody></table>"
         f'<p class="small">{where}</p>'
@@ -133,9 +163,9 @@ def page(data: dict[str, Any]) -> str:
     )
 
 
-def write(path: Path, name: str) -> dict[str, Any]:
+def write(path: Path, name: str, exams: Sequence[Path] = ()) -> dict[str, Any]:
     """Write the certificate; returns its data. Raises OSError where it cannot be written."""
-    data = certificate(name)
+    data = certificate(name, exams)
     path.write_text(page(data), encoding="utf-8")
     return data
 
@@ -155,6 +185,8 @@ def read(path: Path) -> dict[str, Any]:
         texts = [row[name] for row in data["passes"] for name in ("notebook", "key")]
         if not all(isinstance(text, str) for text in texts + [s for _, s, _ in sources if s]):
             raise ValueError("a name or a source is no text")
+        if not all(map(_is_statement, data.get("exams", []))):
+            raise ValueError("an exam is none")
     except (TypeError, ValueError, KeyError, AttributeError):
         raise BadCertificate(f"{path} is not a certificate of the workbook.") from None
     if digest != _digest(data):
@@ -162,7 +194,7 @@ def read(path: Path) -> dict[str, Any]:
     for key, source, sha256 in sources:
         if source and hashlib.sha256(source.encode()).hexdigest() != sha256:
             raise BadCertificate(f"{path} was changed: the source of {key} does not fit its hash.")
-    return data
+    return {"exams": [], **data}
 
 
 def verify(path: Path, seconds: float = 120.0, walls: Sequence[str] = ()) -> list[Claim]:

@@ -79,7 +79,8 @@ _LAUNCH = (
     ),
     (
         r"got multiple values for argument '(\w+)'",
-        r"`\1` is given twice, by its place and by its name.",
+        r"`\1` is given twice, by its place and by its name. (Several tiles of a scan or a "
+        "reduction go in as one tuple.)",
     ),
     (
         r"got an unexpected keyword argument '(num_warps|num_stages|num_ctas|maxnreg)'",
@@ -134,6 +135,18 @@ _LAUNCH = (
 
 _PYTHON = (
     (
+        r"^(?:utils|library|custom_ops|_internal)\.py ValueError: .*values to unpack",
+        "An operator's name is one text, `namespace::name`.",
+    ),
+    (
+        r"expected ident but found '\{'",
+        "The text still has a `{` in it. Is the `f` before its quotation mark missing?",
+    ),
+    (
+        r"register a meta kernel directly|CompositeImplicitAutograd kernel",
+        '`impl` needs the device as its last argument, such as `"CUDA"` or `"CPU"`.',
+    ),
+    (
         r"MatMult|unsupported operand type\(s\) for @",
         "`@` does not work on tiles in a kernel. The product is `tl.dot(a, b, acc)`, which adds to "
         "`acc`.",
@@ -157,6 +170,11 @@ _PYTHON = (
         "A kernel cannot import. What it uses is imported above it, and comes from `tl`.",
     ),
     (r"unsupported AST node type: (\w+)", r"A kernel cannot contain this kind of Python (\1)."),
+    (
+        r"Unsupported function referenced: <function (\w+)",
+        r"A kernel cannot call the Python function `\1`. One of your own needs `@triton.jit` above "
+        "it; one of torch, numpy or math has a namesake in `tl`.",
+    ),
     (
         r"Unsupported function referenced|unsupported function",
         "A kernel cannot call functions of torch, numpy or math. Look for its namesake in `tl`.",
@@ -246,7 +264,8 @@ _TILES = (
     ),
     (
         r"(?:not enough|too many) values to unpack",
-        "The names on the left are more or fewer than what the function returns. Compare the two.",
+        "The names on the left are more or fewer than the values on the right. Compare the two. "
+        "(A dictionary gives pairs by `.items()`.)",
     ),
     (
         r"arange's range must be a power of|range must be a power of",
@@ -283,6 +302,16 @@ _TILES = (
         "comparisons. Convert the sum: `.to(tl.int32)`.",
     ),
     (
+        r"Loop-carried variable (\w+) has initial type .*fp32.* re-assigned to .*fp64",
+        r"`\1` becomes float64 inside the loop. A number that float32 cannot hold, such as 1e-39 "
+        "or 1e39, makes it so.",
+    ),
+    (
+        r"Loop-carried variable (\w+) has initial type fp32 but is re-assigned to ([fb]\w*16)",
+        r"`\1` is float32 before the loop and \2 in it. Convert what the loop gives it: "
+        "`.to(tl.float32)`.",
+    ),
+    (
         r"Loop-carried variable (\w+) has initial type (\S+) but is re-assigned to (\S+)",
         r"`\1` changes its type inside the loop, from \2 to \3. Start it as \3.",
     ),
@@ -313,7 +342,8 @@ _TILES = (
     (
         r"accumulator (?:shape|element type|dtype)|assert acc\.type",
         "`tl.dot(a, b, acc)` adds to a tile: begin with `acc = tl.zeros((BLOCK_M, BLOCK_N), "
-        "dtype=tl.float32)`, M the rows of a and N the columns of b.",
+        "dtype=tl.float32)`, M the rows of a and N the columns of b. If acc has the right shape: "
+        "is a or b to be turned?",
     ),
     (
         r"invalid axis (-?\d+)|axis (-?\d+) out of bounds",
@@ -379,6 +409,14 @@ _TILES = (
         "The kernel uses a value as a pointer that is none.",
     ),
     (
+        r"scan_op\.verify|reduce_op\.verify",
+        "The function of a scan or a reduction returns as many values as tiles go in, all scalars.",
+    ),
+    (
+        r"assert len\(lhs\.shape\) == 1",
+        "`tl.cat` joins tiles of one dimension.",
+    ),
+    (
         r"create_histogram\(\): incompatible",
         "The number of bins of `tl.histogram` is a compile-time constant (`tl.constexpr`), and a "
         "power of two.",
@@ -402,7 +440,7 @@ _LINES = (
         "mask=...)`.",
     ),
     (
-        r"\btl\.(max|min)\([^()]*, *tl\.(max|min)\(",
+        r"\btl\.(max|min)\([^()=]*, *(?:\w+\.)*\w+\(",
         "`tl.max` reduces one tile along an axis: `tl.max(tile, axis=0)`. The larger of two "
         "numbers is `tl.maximum(a, b)`.",
     ),

@@ -33,7 +33,8 @@ class KernelFacts:
 
     registers: 32-bit, per thread (255 is the most). spills: bytes per thread of values that found
     no register. shared_bytes: per program. vector_loads: `ld.global` of 2, 4 or 8 values at once
-    (and 16-byte asynchronous copies) among `loads`. occupancy: part of a multiprocessor's warps
+    (and 16-byte asynchronous copies) among `loads`. tf32: those among `mma` that cut float32
+    short. float64: arithmetic with such numbers. occupancy: part of a multiprocessor's warps
     that fit at once. grid: of the first launch.
     """
 
@@ -56,6 +57,8 @@ class KernelFacts:
     programs_per_sm: int
     occupancy: float
     limited_by: str
+    tf32: int = 0
+    float64: int = 0
     launches: int = 1
     constants: dict[str, Any] = field(default_factory=dict)
     grid: tuple[int, ...] = (1,)
@@ -92,6 +95,8 @@ class KernelFacts:
         ]
         if self.atomics:
             rows.insert(8, ("atomic instructions", str(self.atomics)))
+        if self.float64:
+            rows.insert(-1, ("float64 instructions", str(self.float64)))
         return rows
 
 

@@ -152,11 +152,18 @@ def _outside(meter: Meter, bad: list[Touch], masking_helps: bool) -> str:
         mend = "Those lanes need a mask."
     elif masking_helps and one:
         mend = "Its mask lets one lane too many through. Is it `<=` where `<` is meant?"
+    elif masking_helps and all(map(_before_the_start, bad)):
+        mend = "An index below 0 is an address too. Let the mask ask for `>= 0` as well."
     elif masking_helps:
         mend = "Its mask lets them through: test each index against its own size, with `<`."
     else:
         mend = _MASK_OR_ADDRESS[masked]
     return f"{text}{_line(launch, first.access.line)}. {mend}"
+
+
+def _before_the_start(touch: Touch) -> bool:
+    outside = touch.addresses[touch.elements < 0]
+    return touch.region is not None and bool((outside < touch.region.first).all())
 
 
 def _repeated(meter: Meter, access: Access) -> bool:

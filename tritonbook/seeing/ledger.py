@@ -12,6 +12,7 @@ from .meter import Access, Meter
 from .regions import Region
 
 Program = tuple[int, int, int]
+SECTOR = 32  # bytes: the least that an NVIDIA GPU moves between memory and a multiprocessor
 
 
 @dataclass
@@ -38,6 +39,7 @@ class Use:
     masked: int = 0
     outside: int = 0
     bytes_moved: int = 0
+    sectors: int = 0
 
     @property
     def elements(self) -> int:
@@ -113,6 +115,7 @@ def _add(use: Use, touch: Touch, program: int, step: int, seen: dict) -> None:
     use.masked += access.addresses.size - access.active.size
     use.outside += int((touch.elements < 0).sum())
     use.bytes_moved += inside.size * use.region.itemsize
+    use.sectors += np.unique((touch.addresses - use.region.first) // SECTOR).size
     use.atomic |= access.kind == "atomic"
     new = inside[use.first[inside] < 0]
     use.first[new] = program

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .ledger import ledger
+from .ledger import SECTOR, ledger
 from .meter import Meter
 from .tile_picture import size_text
 
 
 @dataclass(frozen=True)
 class TensorTraffic:
-    """Bytes of one tensor. *_distinct: each element once, however often it was touched."""
+    """Bytes of one tensor. *_distinct: each element once, however often it was touched.
+
+    moved: whole sectors of 32 bytes, in which memory is moved, each once for a load or store.
+    """
 
     name: str
     nbytes: int
@@ -21,6 +25,7 @@ class TensorTraffic:
     read_distinct: int
     written: int
     written_distinct: int
+    moved: int = 0
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Traffic:
 
     Bytes are what the programs ask for; a GPU's caches may serve repeats. flops: of `tl.dot` only.
     masked, outside: lanes. shared_stores: elements stored by several programs without atomics.
+    busiest: bytes of the program that asks for most.
     """
 
     tensors: tuple[TensorTraffic, ...]
@@ -39,6 +45,7 @@ class Traffic:
     outside: int
     shared_stores: int
     findings: tuple[tuple[str, str], ...] = ()
+    busiest: int = 0
 
     @property
     def read(self) -> int:
@@ -51,6 +58,11 @@ class Traffic:
     @property
     def bytes(self) -> int:
         return self.read + self.written
+
+    @property
+    def moved(self) -> int:
+        """Bytes of the sectors that hold what is asked for, if no cache serves a second time."""
+        return sum(tensor.moved for tensor in self.tensors)
 
     @property
     def intensity(self) -> float:
@@ -122,8 +134,11 @@ def summary(seen: Meter) -> Traffic:
     """Sum up what a meter saw, over all launches."""
     book = ledger(seen)
     rows: dict[int, dict[str, Any]] = {}
+    asked: Counter[int] = Counter()  # bytes by program
     for use in book.uses:
         region = use.region
+        for program, steps in use.order.items():
+            asked[program] += region.itemsize * sum(elements.size for _, elements in steps)
         row = rows.setdefault(
             id(region),
             {"name": region.name, "nbytes": region.nbytes, "loads": None, "stores": None},
@@ -140,6 +155,7 @@ def summary(seen: Meter) -> Traffic:
                 loads.bytes_distinct if loads else 0,
                 stores.bytes_moved if stores else 0,
                 stores.bytes_distinct if stores else 0,
+                SECTOR * sum(use.sectors for use in (loads, stores) if use),
             )
         )
     return Traffic(
@@ -151,6 +167,7 @@ def summary(seen: Meter) -> Traffic:
         outside=sum(use.outside for use in book.uses),
         shared_stores=sum(use.clashes for use in book.uses),
         findings=tuple(book.findings),
+        busiest=max(asked.values(), default=0),
     )
 
 

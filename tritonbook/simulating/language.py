@@ -57,8 +57,31 @@ def _closed(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordiv", "mod", "rmod"):
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "neg"):
     setattr(Whole, f"__{_name}__", _closed(f"__{_name}__"))
+
+
+def _quotient(x: int, y: int) -> Whole:
+    """As a GPU divides: towards 0. Python goes down, so -1 // 2 and -1 % 2 are others there."""
+    return Whole(abs(int(x)) // abs(int(y)) * (1 if (x < 0) == (y < 0) else -1))
+
+
+def _remainder(x: int, y: int) -> Whole:
+    return Whole(int(x) - int(y) * int(_quotient(x, y)))
+
+
+def _of_whole(divide: Callable[[int, int], Whole], turned: bool) -> Callable[[Any, Any], Any]:
+    def method(self: Whole, other: Any) -> Any:
+        if not isinstance(other, int):
+            return NotImplemented
+        return divide(other, self) if turned else divide(self, other)
+
+    return method
+
+
+for _name, _divide in (("floordiv", _quotient), ("mod", _remainder)):
+    setattr(Whole, f"__{_name}__", _of_whole(_divide, turned=False))
+    setattr(Whole, f"__r{_name}__", _of_whole(_divide, turned=True))
 
 
 class Unfinished:
@@ -100,6 +123,12 @@ class Descriptor:
     def cut(self, place: Sequence[int]) -> tuple[torch.Tensor, tuple[slice, ...]]:
         """The part of the matrix under a tile, and where it lies in the tile."""
         whole = self.base.as_strided(self.sizes, self.strides)
+        if len(place) != len(self.sizes):
+            raise Fault(
+                "place",
+                f"{here()} names a place of {len(place)} numbers, and the tensor has "
+                f"{len(self.sizes)} dimensions",
+            )
         starts = [int(start) for start in place]
         stops = [start + n for start, n in zip(starts, self.block_shape, strict=True)]
         inside = [
@@ -177,7 +206,7 @@ class Language:
 
     def _stepped(self, act: Callable[..., None]) -> Callable[..., None]:
         def stepped(*arguments: Any, pred: Any = True, **named: Any) -> None:
-            if pred:
+            if _is_on(pred):
                 self.machine.step()
                 act(*arguments, **named)
 
@@ -230,15 +259,12 @@ class Language:
         pred: Any = True,
         **_: Any,
     ) -> None:
-        if not pred:
+        if not _is_on(pred):
             return
         self.machine.step()
         size = math.prod(desc.block_shape) * desc.base.element_size()
-        if size != tile.view.numel() * tile.view.element_size():
-            raise Fault(
-                "size",
-                f"{here()} copies a tile of {desc.block_shape} to shared memory of {tile.shape}",
-            )
+        _same_size(desc, tile)
+        desc.cut(place)  # a wrong place is named where it is given
 
         def finish(copy: Actor) -> None:
             part, there = desc.cut(place)
@@ -252,6 +278,8 @@ class Language:
 
     def tma_store(self, desc: Descriptor, place: Sequence[int], tile: Shared, **_: Any) -> None:
         self.machine.step()
+        _same_size(desc, tile)
+        desc.cut(place)
 
         def finish(copy: Actor) -> None:
             part, there = desc.cut(place)
@@ -303,6 +331,11 @@ class Language:
         self.machine.step()
         me = self.machine.me()
         before = acc if isinstance(acc, Unfinished) else None
+        shapes = [list(each.shape) for each in (a, b)]
+        if not isinstance(acc, Unfinished):
+            shapes.append(list(acc.shape))
+        if shapes[0][1:] != shapes[1][:1] or shapes[2:] not in ([], [[shapes[0][0], shapes[1][1]]]):
+            raise Fault("size", f"{here()}: a, b and acc have the shapes {shapes}")
 
         def finish(actor: Actor) -> None:
             left = a.view if isinstance(a, Shared) else a
@@ -319,16 +352,46 @@ class Language:
         if not is_async:
             self._await(me.products, 0)
             return made.result
+        if not isinstance(a, Shared):
+            me.operands[actor.number] = a
+        me.note_products()
         return made
 
     def warpgroup_mma_wait(self, num_outstanding: int = 0, deps: Sequence[Any] = ()) -> Any:
         self.machine.step()
-        self._await(self.machine.me().products, num_outstanding)
+        me = self.machine.me()
+        finished = me.products[: max(0, len(me.products) - int(num_outstanding))]
+        self._await(me.products, num_outstanding)
+        me.note_products()
+        for product in finished:
+            operand = me.operands.pop(product.number, None)
+            if operand is not None and not any(operand is each for each in deps):
+                raise Fault(
+                    "operand",
+                    f"{here()} waits for the product of {product.place}, and what it multiplies "
+                    "from registers is not among the deps: its registers may be used again before",
+                )
         done = tuple(_finished(each) for each in deps)
         return done[0] if len(done) == 1 else done
 
     def mma_v2(self, a: torch.Tensor, b: torch.Tensor, acc: torch.Tensor, **_: Any) -> Value:
         return value(acc + a.float() @ b.float())
+
+
+def _is_on(pred: Any) -> bool:
+    """Whether an instruction with this `pred` does something. The compiler takes no number."""
+    if type(pred) is int or isinstance(pred, Whole):
+        raise Fault("pred", f"{here()}: pred is True or False, not the number {pred}")
+    return bool(pred)
+
+
+def _same_size(desc: Descriptor, tile: Shared) -> None:
+    found = [n for n in tile.shape if n > 1]
+    if found != [n for n in desc.block_shape if n > 1]:
+        raise Fault(
+            "size",
+            f"{here()}: the descriptor's tile is {desc.block_shape}, the memory {tile.shape}",
+        )
 
 
 def _finished(each: Any) -> Any:

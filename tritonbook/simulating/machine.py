@@ -12,12 +12,13 @@ order at hand happens to give the right values.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import linecache
 import random
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,10 @@ class Fault(RuntimeError):
     def __init__(self, kind: str, sentence: str):
         super().__init__(sentence)
         self.kind = kind
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the sentence names the kernel's line."""
+        return [f"Fault: {self}"]
 
 
 class _StoppedError(BaseException):
@@ -88,6 +93,30 @@ class Actor:
         return told
 
 
+_watchers: list[list[tuple[str, int]]] = []
+
+
+@contextlib.contextmanager
+def watch_products() -> Iterator[list[tuple[str, int]]]:
+    """Inside, asynchronous products are noted: who orders one or has waited, and how many of its
+    own may be under way then. Orders follow each other, each from beginning to end."""
+    seen: list[tuple[str, int]] = []
+    _watchers.append(seen)
+    try:
+        yield seen
+    finally:
+        _watchers.remove(seen)
+
+
+def hear_of_products(told: list[list[Any]]) -> None:
+    """Note what another process has seen. Raises ValueError where that is something else."""
+    for name, count in told:
+        if type(name) is not str or type(count) is not int:
+            raise ValueError("not what was seen of products")
+        for seen in _watchers:
+            seen.append((name, count))
+
+
 class Partition(Actor):
     """An actor with code of its own, in a thread that runs when it is told to."""
 
@@ -99,8 +128,13 @@ class Partition(Actor):
         self.waits_for: Callable[[], str] = str
         self.over = False
         self.products: list[Actor] = []  # those under way, in order
+        self.operands: dict[int, Any] = {}  # by product: the tile in registers that it reads
         self.groups: list[list[Actor]] = [[]]  # asynchronous copies; the last group is open
         self.stores: list[Actor] = []  # copies to global memory that are under way
+
+    def note_products(self) -> None:
+        for seen in _watchers:
+            seen.append((self.name, len(self.products)))
 
 
 class Machine:

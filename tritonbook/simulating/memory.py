@@ -190,6 +190,13 @@ class Barriers:
         )
         self.name = name
 
+    def __getattr__(self, wanted: str) -> Any:
+        raise Fault(
+            "no-index",
+            f"{here()} takes {self.name} for one barrier, and it has {len(self.each)}: "
+            f"{self.name.rpartition('.')[2]}.index(slot) is one",
+        )
+
     def index(self, index: int) -> Barrier:
         if not 0 <= index < len(self.each):
             raise Fault(
@@ -266,10 +273,12 @@ class Barrier:
 
     def _told(self, phase: int) -> str:
         still = f"{self.missing} of {self.count} arrivals" if self.missing else ""
-        still += (" and " if still and self.bytes else "") + (
-            f"{self.bytes} bytes" if self.bytes else ""
-        )
-        return f"phase {phase} of {self.name}, which is in phase {self.ended % 2} and lacks {still}"
+        if self.bytes > 0:
+            still += (" and " if still else "") + f"{self.bytes} bytes"
+        said = f"phase {phase} of {self.name}, which is in phase {self.ended % 2}"
+        if self.bytes < 0:
+            said += f", got {-self.bytes} bytes more than it was told to expect"
+        return f"{said} and lacks {still}" if still else said
 
 
 @dataclass(frozen=True)
@@ -326,12 +335,25 @@ class Pointer:
         self.memory[places[keep]] = values[keep]
 
 
+_CALL = re.compile(r"\s*(\w+)\s*=\s*\w+\(")
+
+
 def name_of_allocation() -> str:
-    """The name that the kernel gives the memory it allocates: what stands before the `=`."""
+    """The name that the kernel gives the memory it allocates: what stands before the `=`.
+
+    A helper that the kernel calls as `k_ring = new_ring(...)` gives `k_ring.full`.
+    """
     frame = sys._getframe(1)
     folder = __file__.rpartition("/")[0]
     while frame.f_back is not None and frame.f_code.co_filename.startswith(folder):
         frame = frame.f_back
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
     found = re.match(r"\s*(\w+)\s*=", line)
-    return found.group(1) if found else "shared memory"
+    name = found.group(1) if found else "shared memory"
+    caller = frame.f_back
+    while caller is not None and caller.f_code.co_filename.startswith(folder):
+        caller = caller.f_back
+    if caller is not None:
+        above = _CALL.match(linecache.getline(caller.f_code.co_filename, caller.f_lineno))
+        return f"{above.group(1)}.{name}" if above else name
+    return name

@@ -14,7 +14,7 @@ import triton.language as tl
 from triton.runtime.interpreter import GridExecutor
 
 from .language import Descriptor, Language, Whole
-from .machine import Fault, Machine
+from .machine import Fault, Machine, here
 from .memory import Pointer
 
 ORDERS = range(4)  # of a launch
@@ -89,6 +89,7 @@ class _World:
         names = self.globals.get(id(function.__globals__))
         if names is None:
             names = self.globals[id(function.__globals__)] = {}
+            names["range"] = lambda *bounds: map(Whole, range(*bounds))
             names |= {name: self._seen(name, each) for name, each in function.__globals__.items()}
         made = FunctionType(
             function.__code__, names, function.__name__, function.__defaults__, function.__closure__
@@ -105,7 +106,7 @@ class _World:
             return _Later(self, each.fn)
         if isinstance(each, tl.constexpr):
             return each.value
-        return each
+        return _Triton(name) if each is tl else each
 
     def _ours(self, name: str, each: Any) -> Any:
         """What stands for a module or a function of Gluon; None for anything else."""
@@ -118,6 +119,21 @@ class _World:
         own = getattr(each, "__name__", name)
         found = getattr(self.language, own, None)
         return found if found is not None else getattr(self.language.gl, own, each)
+
+
+class _Triton:
+    """triton.language, whose functions have no place in a Gluon kernel."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, function: str) -> Any:
+        if function == "constexpr":
+            return lambda x: x
+        raise Fault(
+            "not-gluon",
+            f"{here()} calls {self._name}.{function}: that is Triton's, and Gluon's begin with gl",
+        )
 
 
 class _Later:

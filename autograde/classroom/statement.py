@@ -1,0 +1,77 @@
+"""Signed statements: what a student earned in an exam, for a certificate to name.
+
+The signature is made with the course's secret, so only a holder of the course folder can make or
+check one (HMAC, RFC 2104). It says that the points stand in that course's gradebook.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import hmac
+import json
+from pathlib import Path
+from typing import Any
+
+from tritonbook.course.certify import Claim
+
+from ..judge.course import BadCourse, instructor_secret
+from .record import open_gradebook
+
+NAMES = ("exam", "student", "score", "of", "date")
+
+
+def write_statements(root: Path, assignment: str) -> list[Path]:
+    """Write signed/ASSIGNMENT/STUDENT.json for each graded student of a course; returns the paths.
+
+    Raises BadCourse where nobody is graded, or the gradebook cannot be read.
+    """
+    from nbgrader.api import MissingEntry
+
+    secret, paths = instructor_secret(root), []
+    today = datetime.date.today().isoformat()
+    with open_gradebook(root) as book:
+        try:
+            found = [each for each in book.assignment_submissions(assignment) if graded(each)]
+        except MissingEntry:
+            found = []
+        for submission in found:
+            score = max(0.0, submission.score - (submission.late_submission_penalty or 0.0))
+            of = float(submission.max_score)
+            told = (assignment, submission.student.id, float(score), of, today)
+            statement = dict(zip(NAMES, told, strict=True))
+            statement["signature"] = signature(statement, secret)
+            path = root / "signed" / assignment / f"{submission.student.id}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(statement, indent=1) + "\n", encoding="utf-8")
+            paths.append(path)
+    if not paths:
+        raise BadCourse(f"{root} has no grades of {assignment!r}: grade it first.")
+    return paths
+
+
+def graded(submission: Any) -> bool:
+    """Whether every check of a submission has a score."""
+    grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+    return all(g.auto_score is not None or g.manual_score is not None for g in grades)
+
+
+def signature(statement: dict[str, Any], secret: str) -> str:
+    """The signature of a statement's other entries."""
+    told = json.dumps([statement[name] for name in NAMES]).encode()
+    return hmac.new(secret.encode(), told, hashlib.sha256).hexdigest()
+
+
+def claims(data: dict[str, Any], root: Path | None) -> list[Claim]:
+    """Which of a certificate's exams were signed by the course in `root`; None: nobody knows."""
+    found = []
+    for statement in data["exams"]:
+        said = "not checked: name the course's folder with --course"
+        holds = False
+        if root is not None:
+            made = signature(statement, instructor_secret(root))
+            holds = hmac.compare_digest(made, statement["signature"])
+            points = f"{statement['score']:g} of {statement['of']:g} points"
+            said = f"{points} of {statement['student']}, signed" if holds else "not signed here"
+        found.append(Claim(statement["exam"], holds, said))
+    return found

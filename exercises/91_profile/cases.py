@@ -1,0 +1,414 @@
+"""What the checks of 91_profile try, and what speaks against each wrong cause."""
+
+import math
+import sys
+from unittest import mock
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from tritonbook import DEVICE, backwards
+from tritonbook.checking import Check, Facts, Speed, case, tensor
+from tritonbook.checking.trial import fence
+
+from ..shared.clinic import diagnosis
+
+# --- scale_columns
+
+
+def scale_columns_ref(x, w):
+    return x * w
+
+
+def weighted(note, M, N, block=16, layout="contiguous", **more):
+    x, w = tensor(M, N, layout=layout), tensor(N)
+    return case(note, x=x, w=w, options={"block": block} if block else {}, **more)
+
+
+COALESCED = "64 by 96, in blocks of 32"
+WEIGHTED = [
+    weighted("blocks of 16", 20, 32),
+    weighted("rows and columns that are no multiples", 21, 37),
+    weighted("fewer columns than a block", 40, 5),
+    weighted("fewer rows than a block", 3, 50),
+    weighted(COALESCED, 64, 96, block=32),
+    weighted("the block as it is", 5, 1100, block=None),
+    weighted("half precision", 18, 24, dtype="float16"),
+    weighted("rows with gaps", 6, 8, layout="strided", raises=ValueError),
+]
+
+HIDDEN_WEIGHTED = [
+    weighted("one row", 1, 300),
+    weighted("one column", 300, 1),
+    weighted("blocks of 128", 40, 200, block=128),
+    weighted("bfloat16", 33, 65, block=32, dtype="bfloat16"),
+    weighted("no rows", 0, 12),
+]
+
+
+def moves_what_it_asks_for(seen, x, w, block=1024):
+    """Whole sectors: in small tensors the ends of rows spoil the count."""
+    times = seen.moved / max(seen.bytes, 1)
+    assert seen.bytes < 40_000 or times < 2, (
+        f"The values are right, and the call is still slow: it asks for {seen.bytes:,} bytes and "
+        f"moves {seen.moved:,}, {times:.1f} times as many, in sectors of 32 bytes. What the lanes "
+        "of a program read at once does not lie side by side."
+    )
+
+
+WEIGHTED_MISTAKES = {
+    "weights-by-the-row": (
+        lambda x, w: x * w[torch.arange(len(x)) % len(w)][:, None] if len(w) else x,
+        "Each row got a weight of its own. The weights belong to the columns.",
+    ),
+    "one-weight": (
+        lambda x, w: x * w[:1],
+        "Every column got the first weight.",
+    ),
+    "weights-of-the-first-block": (
+        lambda x, w, *, block=1024: x * w[torch.arange(len(w)) % block],
+        "The columns of each block got the weights of the first block: what do the lanes of w add "
+        "to the block's number?",
+    ),
+    "not-weighted": (lambda x, w: x, "The result is x itself: no weight was multiplied."),
+}
+
+WEIGHTED_AGAINST = {
+    "few programs": "there were 16,384 programs for 4,096 rows and columns.",
+    "recompilation": "the constants were the same at every call.",
+    "host waits": "the wrapper launches and returns. Nothing is read.",
+    "spills": "`facts` said that nothing spills.",
+    "no tensor cores": "nothing is multiplied as a matrix.",
+    "masked loop": "hardly a lane was masked, and each element was loaded once.",
+    "float64": "all numbers were float32.",
+    "repeated loads": "the bytes asked for were the least there can be: all was loaded once.",
+    "many launches": "there is one launch.",
+}
+
+
+# --- tall_sums
+
+
+def tall_sums_ref(x):
+    return x.sum(0).to(torch.promote_types(x.dtype, torch.float32))
+
+
+def tall(note, M, N, block=16, layout="contiguous", **more):
+    scale = more.pop("scale", 1.0)
+    mean = more.pop("mean", 0.0)
+    x = tensor(M, N, layout=layout, scale=scale, mean=mean)
+    return case(note, x=x, options={"block": block} if block else {}, **more)
+
+
+SPLIT = "2,048 rows, the block as it is"
+TALL = [
+    tall("600 rows", 600, 16),
+    tall("600 rows of 21 columns", 600, 21),
+    tall("one row more than two pieces", 1025, 8),
+    tall("fewer rows than a tile", 7, 40),
+    tall(SPLIT, 2048, 64, block=None),
+    tall("half precision around 1", 700, 20, mean=1.0, dtype="float16"),
+    tall("rows with gaps", 6, 8, layout="strided", raises=ValueError),
+]
+
+HIDDEN_TALL = [
+    tall("1,500 rows of 30 columns", 1500, 30),
+    tall("one row", 1, 70, block=64),
+    tall("one column", 1100, 1),
+    tall("bfloat16", 520, 48, block=32, dtype="bfloat16"),
+    tall("513 rows", 513, 17),
+]
+
+
+def enough_programs(kernels):
+    programs = max(math.prod(kernel.grid) for kernel in kernels[SPLIT])
+    assert programs >= 4, (
+        f"The values are right, and most of the GPU still sleeps: {programs} "
+        f"{'program' if programs == 1 else 'programs'} for 2,048 rows of 64 columns. One for each "
+        "512 rows would be 4, and for the owner's 131,072 rows of 512 columns 2,048."
+    )
+
+
+def shared_out(seen, x, block=64):
+    """Programs that have nothing to do are none, and a part of a sector costs a whole one."""
+    assert x.shape[0] < 2048 or seen.programs < 4 or seen.busiest < 0.5 * seen.bytes, (
+        f"The values are right, and one program still does the work: of {seen.bytes:,} bytes it "
+        f"asks for {seen.busiest:,}. How many rows does each of the {seen.programs} programs get?"
+    )
+    assert seen.bytes < 40_000 or seen.moved < 2 * seen.bytes, (
+        f"There are more programs now, and each uses a part of what it moves: {seen.bytes:,} bytes "
+        f"asked for, {seen.moved:,} moved in sectors of 32 bytes. Leave a program its 64 columns."
+    )
+
+
+def any_order(fn, say):
+    """Nobody waits for program 0, which may be the last one to run."""
+    x = torch.ones(1100, 8, device=DEVICE)
+    with backwards():
+        got = fn(x)
+    found = got.tolist() if isinstance(got, torch.Tensor) else got
+    assert found == [1100.0] * 8, (
+        f"If the last program runs first, the sums of 1,100 ones are {found}. A GPU promises no "
+        "order: a result is set to 0 before the launch, or by nobody."
+    )
+
+
+TALL_MISTAKES = {
+    "one-piece": (
+        lambda x: x[: -(-len(x) // max(-(-len(x) // 512), 1))].sum(0),
+        "Only the first piece of rows is in the sum.",
+    ),
+    "last-piece": (
+        lambda x: x.split(-(-len(x) // -(-len(x) // 512)))[-1].sum(0),
+        "Only one piece of rows is in the sum: the others are overwritten. Several programs have a "
+        "share in each result.",
+    ),
+    "mean": (lambda x: x.mean(0), "This is the mean of the rows. The sum is asked for."),
+    "every-piece-whole": (
+        lambda x: x.sum(0) * -(-len(x) // 512),
+        "Each program added all rows: the sum is there once for each piece.",
+    ),
+}
+
+TALL_AGAINST = {
+    "uncoalesced": "the loads were vectors, and each row of a tile lies in one piece.",
+    "recompilation": "the constants were the same at every call.",
+    "host waits": "the wrapper launches and returns. Nothing is read.",
+    "spills": "`facts` said that nothing spills.",
+    "no tensor cores": "rows are added. There is no product of tiles.",
+    "masked loop": "131,072 rows and 512 columns fill all tiles: no lane was masked.",
+    "float64": "all numbers were float32.",
+    "repeated loads": "each element was loaded once, by one program.",
+    "many launches": "there was one launch, and the GPU was at work all the time, with a corner.",
+}
+
+
+# --- average_step
+
+
+def average_step_ref(avg, x, step):
+    return avg + (1 - (1 + step) / (10 + step)) * (x - avg)
+
+
+def average(note, n, step, block=16, layout="contiguous", **more):
+    avg, x = tensor(*n, layout=layout), tensor(*n, mean=1.0)
+    return case(note, avg=avg, x=x, step=step, options={"block": block}, **more)
+
+
+STEPS = ("45 numbers, step 1", "45 numbers, step 2", "45 numbers, step 30", "47 numbers, step 3")
+AVERAGES = [
+    *(average(note, (int(note.split()[0]),), int(note.split()[-1])) for note in STEPS),
+    average("a matrix", (5, 9), 4),
+    average("step 0", (32,), 0),
+    average("half precision", (50,), 3, dtype="float16"),
+    average("every second number", (20,), 2, layout="strided", raises=ValueError),
+]
+
+HIDDEN_AVERAGES = [
+    average("step 100", (1000,), 100, block=128),
+    average("one number", (1,), 5),
+    average("three dimensions", (2, 3, 7), 8),
+    average("bfloat16", (90,), 9, dtype="bfloat16"),
+    average("no numbers", (0,), 1),
+]
+
+
+def one_kernel_for_all_steps(kernels):
+    """Only what differs between the calls counts: a block may be chosen as one likes."""
+    found = {note: launched[0].constants for note, launched in kernels.items() if launched}
+    (noted, first), *others = found.items()
+    for note, constants in others:
+        for name, value in constants.items():
+            assert value == first.get(name), (
+                f"The values are right, and calls still compile anew: `{name}` is a constant of "
+                f"the kernel, {_shown(first.get(name))} ({noted}) and {_shown(value)} ({note})."
+            )
+
+
+def _shown(constant):
+    return f"{constant:.3g}" if isinstance(constant, float) else constant
+
+
+AVERAGE_MISTAKES = {
+    "only-x": (lambda avg, x, step: x, "avg became x: nothing of it stayed."),
+    "one-decay": (
+        lambda avg, x, step: average_step_ref(avg, x, 1),
+        "The decay is that of step 1 at every step.",
+    ),
+    "decay-for-its-rest": (
+        lambda avg, x, step: avg + (1 + step) / (10 + step) * (x - avg),
+        "The decay says how much of avg stays: avg is moved by 1 - decay.",
+    ),
+    "whole-decay": (
+        lambda avg, x, step: avg + (x - avg),
+        "The decay became a whole number, 0, on its way to the kernel.",
+    ),
+}
+
+AVERAGE_AGAINST = {
+    "uncoalesced": "lanes read side by side, and the kernel itself took 3 microseconds.",
+    "few programs": "2^20 numbers have 1,024 programs, and the kernel itself was fast.",
+    "host waits": "no value was read, and the time is in no operator of PyTorch's.",
+    "spills": "the kernel itself took microseconds.",
+    "no tensor cores": "nothing is multiplied as a matrix.",
+    "masked loop": "hardly a lane was masked.",
+    "float64": "the kernel itself took microseconds.",
+    "repeated loads": "each number was loaded once.",
+    "many launches": "there was one launch at a step. A launch takes microseconds, not that long.",
+}
+
+
+# --- clip_gradient
+
+
+def clip_gradient_ref(x, most):
+    return x * torch.clamp(most / (x.pow(2).sum().sqrt() + 1e-12), max=1.0)
+
+
+def gradient(note, *shape, most=1.0, block=16, layout="contiguous", **more):
+    scale = more.pop("scale", 1.0)
+    x = tensor(*shape, layout=layout, scale=scale)
+    return case(note, x=x, most=most, options={"block": block}, **more)
+
+
+GRADIENTS = [
+    gradient("a large norm", 40),
+    gradient("a small norm", 40, scale=0.01),
+    gradient("45 numbers, a norm above 2", 45, most=2.0),
+    gradient("a matrix", 7, 13, most=2.0),
+    gradient("a large norm is allowed", 50, most=100.0),
+    gradient("half precision", 70, dtype="float16", most=2.0),
+    gradient("every second number", 20, layout="strided", raises=ValueError),
+]
+
+HIDDEN_GRADIENTS = [
+    gradient("1,000 numbers", 1000, block=128, most=5.0),
+    gradient("a single number", 1, scale=9.0),
+    gradient("just below", 30, most=6.5),
+    gradient("bfloat16", 9, 11, dtype="bfloat16"),
+]
+
+# What makes Python wait for a value, as methods of a tensor.
+READS = ("item", "tolist", "numpy", "cpu", "nonzero")
+READS += ("__bool__", "__float__", "__int__", "__index__", "__array__")
+
+
+class HostReads(TorchFunctionMode):
+    """Notes where the functions of one namespace read a tensor's value."""
+
+    def __init__(self, names):
+        super().__init__()
+        self.names, self.found = names, []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        name = getattr(func, "__name__", "")
+        if name in READS and sys._getframe(1).f_globals is self.names:
+            self.found.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+def nobody_waits(fn, say):
+    """The complaint itself: below the limit and above it, does Python read what the GPU wrote?"""
+    reads = HostReads(getattr(fn, "__globals__", None))
+    waits = mock.patch("torch.cuda.synchronize", lambda *args: reads.found.append("synchronize"))
+    with fence(), reads, waits:
+        for most in (100.0, 0.1):
+            fn(torch.ones(48, device=DEVICE), most, block=16)
+    said = {"__bool__": "`if` or `bool()`", "__float__": "`float()`", "__int__": "`int()`"}
+    shown = ", ".join(said.get(name, f"`{name}`") for name in dict.fromkeys(reads.found))
+    assert not reads.found, (
+        f"The complaint is still there: Python waits for the GPU ({shown}). Until the first kernel "
+        "has ended, nothing else can be launched."
+    )
+
+
+GRADIENT_MISTAKES = {
+    "always-scaled": (
+        lambda x, most: x * (most / (x.pow(2).sum().sqrt() + 1e-12)),
+        "A gradient below the limit is scaled up to it. It stays as it is.",
+    ),
+    "never-scaled": (lambda x, most: x, "No gradient is scaled, however large it is."),
+    "by-the-square": (
+        lambda x, most: x * torch.clamp(most / (x.pow(2).sum() + 1e-12), max=1.0),
+        "x was divided by the square of its norm.",
+    ),
+    "limit-squared": (
+        lambda x, most: x * torch.clamp(most**2 / (x.pow(2).sum().sqrt() + 1e-12), max=1.0),
+        "x was scaled to the square of the limit.",
+    ),
+    "element-by-element": (
+        lambda x, most: x.clamp(-most, most),
+        "Each element was clipped on its own. The norm of all together is what counts.",
+    ),
+}
+
+GRADIENT_AGAINST = {
+    "uncoalesced": "the two kernels read side by side, and took microseconds.",
+    "few programs": "more programs would not help: the GPU was idle between the kernels.",
+    "recompilation": "the constants were the same at every call.",
+    "spills": "the two kernels took microseconds.",
+    "no tensor cores": "nothing is multiplied as a matrix.",
+    "masked loop": "hardly a lane was masked.",
+    "float64": "all numbers were float32.",
+    "repeated loads": "the two kernels took microseconds, and x stays in the cache.",
+    "many launches": "there are two with the mend, too. They take long, and nobody stops for them.",
+}
+
+
+CHECKS = {
+    "scale_columns": Check(
+        scale_columns_ref,
+        WEIGHTED,
+        HIDDEN_WEIGHTED,
+        launches=1,
+        traffic=moves_what_it_asks_for,
+        mistakes=WEIGHTED_MISTAKES,
+        speed=Speed(
+            case("4,096 by 4,096", x=tensor(4096, 4096), w=tensor(4096)),
+            torch.mul,
+            at_least=0.7,
+            name="x * w",
+            required=True,
+        ),
+        **diagnosis("scale_columns", "uncoalesced", WEIGHTED_AGAINST),
+    ),
+    "tall_sums": Check(
+        tall_sums_ref,
+        TALL,
+        HIDDEN_TALL,
+        deterministic=False,
+        terms=lambda x: x.shape[0],
+        max_programs=lambda x, block=64: -(-x.shape[1] // min(block, 16)) * -(-x.shape[0] // 16),
+        traffic=shared_out,
+        facts=Facts(enough_programs, (SPLIT,)),
+        mistakes=TALL_MISTAKES,
+        speed=Speed(
+            case("65,536 by 512", x=tensor(65536, 512)),
+            lambda x: x.sum(0),
+            at_least=0.5,
+            name="x.sum(0)",
+            required=True,
+        ),
+        **diagnosis("tall_sums", "few programs", TALL_AGAINST, then=[any_order]),
+    ),
+    "average_step": Check(
+        average_step_ref,
+        AVERAGES,
+        HIDDEN_AVERAGES,
+        inplace=("avg",),
+        facts=Facts(one_kernel_for_all_steps, STEPS),
+        terms=4,
+        mistakes=AVERAGE_MISTAKES,
+        **diagnosis("average_step", "recompilation", AVERAGE_AGAINST),
+    ),
+    "clip_gradient": Check(
+        clip_gradient_ref,
+        GRADIENTS,
+        HIDDEN_GRADIENTS,
+        inplace=("x",),
+        deterministic=False,
+        terms=lambda x, most: x.numel(),
+        mistakes=GRADIENT_MISTAKES,
+        **diagnosis("clip_gradient", "host waits", GRADIENT_AGAINST, first=[nobody_waits]),
+    ),
+}

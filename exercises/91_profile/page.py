@@ -1,0 +1,582 @@
+# ---
+# workbook:
+#   title: Find what is slow
+#   minutes: 42
+#   needs: interpreter
+#   requires: [90_debug, 02_measure, 11_rmsnorm_split]
+#   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
+#   you_will:
+#     - find out why a right kernel is slow, from who is busy, from bytes and from the grid
+#     - read the table of a profiler, and know what it cannot show
+#     - mend four calls, and name what ailed them
+# ---
+
+# %% tags=["setup"]
+from tritonbook import DEVICE, bench, check, facts, mine, pictures, progress
+from tritonbook import reference, setup, show_cases, show_tiles, traffic
+
+import torch
+import triton
+import triton.language as tl
+
+setup()
+
+# %% [markdown]
+# ## First see who is busy
+#
+# The patients of this page give right values. They are slow. Reading the code from top to bottom helps
+# even less than with a bug, because nothing in it is wrong.
+#
+# Begin with two times instead. How long is the **host** (Python, on the CPU) at work in a call, and how
+# long the **GPU**? A GPU works behind Python's back: Python launches a kernel and goes on. So draw both
+# on one line of time. There are four shapes.
+
+# %%
+pictures("profile").draw_shapes()
+
+# %% [markdown]
+# The shape says where to look. Then ask how fast it could be. A memory-bound kernel takes about as long as
+# a **copy** that moves as many bytes: page 02 timed one. Three times as long is a patient.
+#
+# | tool | shows | works |
+# |---|---|---|
+# | `torch.profiler` | time on the host and on the GPU, by operator and kernel | host part everywhere |
+# | `facts(f, ...)` | grid, constants, registers, vector loads, tensor cores | everywhere |
+# | `traffic(f, ...)` | bytes asked for, and bytes moved | everywhere |
+# | Proton (`triton.profiler`) | time, bytes and flops of each kernel | on a GPU |
+# | `ncu`, Nsight Compute | the hardware's own counters, of one kernel | on a GPU, if allowed |
+#
+# Times and profiles in the text are from an H100 80GB HBM3 with PyTorch 2.11 and Triton 3.6. A host is
+# slower while it is watched: trust the order of a profile's rows, and time with `bench`.
+#
+# ## The causes
+#
+# As on page 90: mend the patient, **and** name the cause. The check looks at values first, then at the
+# facts. On a GPU it takes the time as well. A mend that changes something else than the cause stays
+# slow, and the check says what speaks against it.
+#
+# | name | cause |
+# |---|---|
+# | `"uncoalesced"` | neighbouring lanes read addresses that are far apart |
+# | `"few programs"` | there are fewer programs than multiprocessors |
+# | `"recompilation"` | a kernel is compiled for each call anew |
+# | `"host waits"` | Python stops in the middle of a call until the GPU is done |
+# | `"spills"` | values find no register, and go to memory |
+# | `"no tensor cores"` | tiles are multiplied without the units made for it |
+# | `"masked loop"` | a loop pays at each turn for a mask that few turns need |
+# | `"float64"` | arithmetic has more digits than its numbers |
+# | `"repeated loads"` | a program loads the same bytes again and again |
+# | `"many launches"` | launching takes longer than the kernels do |
+
+# %% tags=["reference"]
+def require_contiguous(*tensors):
+    """Raise ValueError unless the tensors have no gaps and their own order in memory."""
+    if not all(each.is_contiguous() for each in tensors):
+        raise ValueError("the tensors must be contiguous")
+
+# %% [markdown]
+# ## Patient A: slower than a copy, by far
+#
+# *"Each column of x gets its own weight. One program takes one column, so it loads its weight only
+# once. It cannot move fewer bytes than that. It takes nine times as long as a copy."* The result is
+# `x * w`.
+#
+# ```text
+# torch.profiler, 5 calls, 8,192 by 8,192     host, self    GPU, self   calls
+# scale_columns_kernel                                        8,239 us       5
+# cuLaunchKernelEx                                 90 us                     5
+# x.clone(), for comparison: Memcpy DtoD                        889 us       5
+# ```
+#
+# One long kernel, all else is nothing. The table says no more than that.
+
+# %% tags=["answer"] key="scale_columns"
+@triton.jit
+def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
+    """y[m, n] = x[m, n] * w[n].
+
+    One program = BLOCK elements.
+    Assumes contiguous tensors.
+    """
+    ### BEGIN SOLUTION
+    m = tl.program_id(axis=0).to(tl.int64)
+    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs_n < N
+    offs = m * N + offs_n
+    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)
+    ### BROKEN
+    # n = tl.program_id(axis=0)
+    # offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    # mask = offs_m < M
+    # offs = offs_m * N + n
+    # w = tl.load(w_ptr + n)
+    ### END SOLUTION
+
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    tl.store(y_ptr + offs, x * w, mask=mask)
+
+
+def scale_columns(x, w, block=1024):
+    """x [M, N] times w [N], column by column: a new tensor."""
+    require_contiguous(x, w)
+    M, N = x.shape
+    y = torch.empty_like(x)
+    ### BEGIN SOLUTION
+    grid = (M, triton.cdiv(N, block))
+    ### BROKEN
+    # grid = (N, triton.cdiv(M, block))
+    ### END SOLUTION
+    scale_columns_kernel[grid](x, w, y, M, N, BLOCK=block)
+    return y
+
+
+def scale_columns_cause():
+    """What ailed the patient: a name of the table."""
+    ### BEGIN SOLUTION
+    return "uncoalesced"
+    ### END SOLUTION
+
+# %% [markdown] tags=["hint"] key="scale_columns"
+# #### Hints for scale_columns
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Lane 0 of a program reads one element. How many bytes further on does lane 1 read? And how many of the
+# 32 bytes that memory sends for lane 0 are of use to anybody in that program?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# At `offs`. What is multiplied by N there: the number of the program, or the number of the lane?
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# Swap the two roles: one program stays in one row, and its lanes walk along the columns. Then the
+# weights are a tile as well, and the grid counts rows first.
+#
+# </details>
+
+# %%
+seen = traffic(scale_columns, torch.randn(64, 64), torch.randn(64), block=32)
+print(f"asked for {seen.bytes:,} bytes, moved {seen.moved:,} in sectors of 32 bytes")
+facts(scale_columns, torch.empty(4096, 4096), torch.empty(4096))
+
+# %% [markdown]
+# Memory sends **sectors** of 32 bytes, never less. Neighbouring lanes that read neighbouring addresses
+# share them: the access is *coalesced*.
+#
+# **Predict.** float32, and no two lanes in one sector: how many times too many bytes are moved? The
+# bytes asked for, do they tell?
+#
+# <details><summary>Answer</summary>
+#
+# A sector holds 8 numbers and serves one lane: 8 times. The bytes asked for are as few as they can be:
+# who counts those alone sees nothing. `facts` shows it too: no load is a vector, because a thread's
+# elements do not lie side by side.
+#
+# </details>
+
+# %% tags=["check"] key="scale_columns" points=2
+check(scale_columns)
+
+# %% [markdown]
+# <details><summary>Next time (open it when the check has passed)</summary>
+#
+# Ask of each load and store: which index runs fastest over the lanes, and does it have stride 1? Weights
+# that are loaded again cost nearly nothing: they stay in the cache.
+#
+# </details>
+#
+# ## Patient B: one kernel, most of the GPU asleep
+#
+# *"The gradient of a bias: 131,072 rows of 512 columns are added up. Loads are vectors, each byte is
+# loaded once, nothing spills. It should be as fast as reading x."* The result is `x.sum(0)`.
+#
+# ```text
+# torch.profiler, 5 calls                     host, self    GPU, self   calls
+# tall_sums_kernel                                           23,771 us       5
+# cuLaunchKernelEx                                449 us                     5
+# x.sum(0), for comparison: reduce_kernel                       679 us       5
+# ```
+#
+# The same picture as with patient A, and another cause.
+
+# %% tags=["answer"] key="tall_sums"
+@triton.jit
+def tall_sums_kernel(
+    x_ptr, out_ptr,
+    M, N,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+):
+    """out[n] = sum of x[m, n] over m.
+
+    One program = BLOCK_N columns, BLOCK_M rows at a time.
+    Assumes contiguous tensors.
+    """
+    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    mask_n = offs_n < N
+    ### BEGIN SOLUTION
+    rows = tl.cdiv(M, tl.num_programs(axis=1))
+    first = tl.program_id(axis=1) * rows
+    last = tl.minimum(first + rows, M)
+    ### BROKEN
+    # first, last = 0, M
+    ### END SOLUTION
+
+    acc = tl.zeros((BLOCK_N,), dtype=tl.float32)
+    for start in range(first, last, BLOCK_M):
+        offs_m = start + tl.arange(0, BLOCK_M).to(tl.int64)
+        mask = (offs_m < last)[:, None] & mask_n[None, :]
+        x = tl.load(x_ptr + offs_m[:, None] * N + offs_n[None, :], mask=mask, other=0.0)
+        acc += tl.sum(x.to(tl.float32), axis=0)
+
+    ### BEGIN SOLUTION
+    tl.atomic_add(out_ptr + offs_n, acc, mask=mask_n)
+    ### BROKEN
+    # tl.store(out_ptr + offs_n, acc, mask=mask_n)
+    ### END SOLUTION
+
+
+def tall_sums(x, block=64):
+    """The sum of the rows of x [M, N]: float32 [N]. At least a program for each 512 rows."""
+    require_contiguous(x)
+    M, N = x.shape
+    ### BEGIN SOLUTION
+    out = torch.zeros(N, dtype=torch.float32, device=x.device)
+    grid = (triton.cdiv(N, block), triton.cdiv(M, 512))
+    ### BROKEN
+    # out = torch.empty(N, dtype=torch.float32, device=x.device)
+    # grid = (triton.cdiv(N, block),)
+    ### END SOLUTION
+    tall_sums_kernel[grid](x, out, M, N, BLOCK_M=32, BLOCK_N=block)
+    return out
+
+
+def tall_sums_cause():
+    """What ailed the patient: a name of the table."""
+    ### BEGIN SOLUTION
+    return "few programs"
+    ### END SOLUTION
+
+# %% [markdown] tags=["hint"] key="tall_sums"
+# #### Hints for tall_sums
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# 512 columns in blocks of 64: how many programs are there, whatever the number of rows?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# Page 11 split long rows among several programs. Here the columns are long. Which two ways did it know
+# to bring the parts together?
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# A second axis of the grid for pieces of rows. Each program walks from its first row to its last one.
+# Several programs have a share in one result now: they add atomically, and somebody has to set it to 0.
+#
+# </details>
+
+# %%
+facts(tall_sums, torch.empty(2**17, 512))
+
+# %% [markdown]
+# **Predict.** An H100 has 132 multiprocessors. How many times faster does it get with 64 programs? And
+# with 1,024, or 16,384?
+#
+# <details><summary>Answer</summary>
+#
+# | programs | 8 | 64 | 256 | 512 | 1,024 | 2,048 | 16,384 |
+# |---|---|---|---|---|---|---|---|
+# | microseconds | 4,760 | 622 | 185 | 127 | 108 | 106 | 106 |
+#
+# Up to one program for each multiprocessor the time falls as the programs grow. Several on each still
+# help, because one waits for memory while another one adds. From 1,024 on memory is busy: 256 MiB in 106
+# microseconds.
+#
+# </details>
+
+# %% tags=["check"] key="tall_sums" points=2
+check(tall_sums)
+
+# %% [markdown]
+# <details><summary>Next time (open it when the check has passed)</summary>
+#
+# Before all else look at the grid. Below a few hundred programs ask which dimension could be split. An
+# occupancy of 100 % in `facts` says how many programs **fit**, and not how many there are.
+#
+# </details>
+#
+# ## Patient C: slow at every step anew
+#
+# *"A moving average of our weights, in place, whose decay rises with the step. Everybody knows that the
+# first call compiles. Here every call is slow."* It becomes `avg + (1 - decay) * (x - avg)`, with a
+# decay of `(1 + step) / (10 + step)`.
+#
+# ```text
+# torch.profiler, 10 steps                    host, self    GPU, self   calls
+# average_step_kernel                                            25 us      10
+# cuLaunchKernelEx                                736 us                    10
+# Lazy Function Loading                           639 us                    10
+#
+# by a clock, each step: 56 to 79 ms
+# ```
+#
+# All rows together make 1.4 ms, and the ten steps some 600. The rest is in no row: it is spent neither in
+# a kernel nor in an operator of PyTorch.
+
+# %% tags=["answer"] key="average_step"
+### BEGIN SOLUTION
+@triton.jit
+def average_step_kernel(avg_ptr, x_ptr, n, decay, BLOCK: tl.constexpr):
+    """avg += (1 - decay) * (x - avg). One program = BLOCK elements."""
+    offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    avg = tl.load(avg_ptr + offs, mask=mask, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float32)
+    tl.store(avg_ptr + offs, avg + (1 - decay) * (x - avg), mask=mask)
+### BROKEN
+# @triton.jit
+# def average_step_kernel(
+#     avg_ptr, x_ptr, n: tl.constexpr, decay: tl.constexpr, BLOCK: tl.constexpr
+# ):
+#     """avg += (1 - decay) * (x - avg). One program = BLOCK elements."""
+#     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+#     mask = offs < n
+#     avg = tl.load(avg_ptr + offs, mask=mask, other=0.0).to(tl.float32)
+#     x = tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float32)
+#     tl.store(avg_ptr + offs, avg + (1 - decay) * (x - avg), mask=mask)
+### END SOLUTION
+
+
+def average_step(avg, x, step, block=1024):
+    """Move avg towards x, of the same shape, where it lies. Nothing is returned."""
+    require_contiguous(avg, x)
+    n, decay = x.numel(), (1 + step) / (10 + step)
+    average_step_kernel[(triton.cdiv(n, block),)](avg, x, n, decay, BLOCK=block)
+
+
+def average_step_cause():
+    """What ailed the patient: a name of the table."""
+    ### BEGIN SOLUTION
+    return "recompilation"
+    ### END SOLUTION
+
+# %% [markdown] tags=["hint"] key="average_step"
+# #### Hints for average_step
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Triton compiles once for each combination of dtypes and constants. Which of the constants below are
+# others at the next step? Which at the next tensor?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# In the signature. What has to be known while the kernel is compiled? The size of a tile, because it
+# says how many registers there are. What else?
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# A number that is not marked travels with the call, like a pointer.
+#
+# </details>
+
+# %%
+for step, n in ((1, 1000), (2, 1000), (3, 1001)):
+    (kernel,) = facts(average_step, torch.empty(n), torch.empty(n), step)
+    print(f"step {step}, {n} numbers: compiled for", kernel.constants)
+
+# %% [markdown]
+# **Predict.** 100 steps for 20 tensors of different sizes: how many kernels are compiled now? How many
+# with the mend, if half of the sizes are multiples of 16?
+#
+# <details><summary>Answer</summary>
+#
+# Now 2,000. With the mend two: Triton looks at whole numbers after all, and compiles apart for those
+# that are multiples of 16, because they allow vectors (and once more for the number 1). Decimals are
+# never looked at.
+#
+# </details>
+
+# %% tags=["check"] key="average_step" points=2
+check(average_step)
+
+# %% [markdown]
+# <details><summary>Next time (open it when the check has passed)</summary>
+#
+# `tl.constexpr` is for few values: tiles, flags. A learning rate, a seed, a length, a step are
+# arguments. If call number two is slow, compare its constants with those of call number one.
+#
+# </details>
+#
+# ## Patient D: short kernels, long gaps
+#
+# *"Gradients are clipped, in place: if the norm of x is above `most`, x is scaled down to it. The sum of
+# squares is one number, so Python hands it from one kernel to the next. Each takes 2 microseconds, and
+# the GPU idles nearly all the time."*
+#
+# ```text
+# torch.profiler, 100 sums, each with .item() host, self    GPU, self   calls
+# aten::_local_scalar_dense                       647 us                   100
+# cudaStreamSynchronize                           628 us                   100
+# cudaMemcpyAsync, Memcpy DtoH                    572 us       140 us      100
+# cuLaunchKernelEx, norm_kernel                   811 us       182 us      100
+# ```
+
+# %% tags=["answer"] key="clip_gradient"
+@triton.jit
+def norm_kernel(x_ptr, total_ptr, n, BLOCK: tl.constexpr):
+    """total += sum of x^2. One program = BLOCK elements."""
+    offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)
+    tl.atomic_add(total_ptr, tl.sum(x * x, axis=0))
+
+
+### BEGIN SOLUTION
+@triton.jit
+def clip_kernel(x_ptr, total_ptr, most, n, BLOCK: tl.constexpr):
+    """x *= min(1, most / sqrt(total)). One program = BLOCK elements."""
+    offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0)
+    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+    tl.store(x_ptr + offs, x * factor, mask=offs < n)
+### BROKEN
+# @triton.jit
+# def clip_kernel(x_ptr, total, most, n, BLOCK: tl.constexpr):
+#     """x *= min(1, most / sqrt(total)). One program = BLOCK elements."""
+#     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+#     factor = tl.minimum(most / (tl.sqrt(total) + 1e-12), 1.0)
+#     x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+#     tl.store(x_ptr + offs, x * factor, mask=offs < n)
+### END SOLUTION
+
+
+def clip_gradient(x, most, block=1024):
+    """Scale x, where it lies, down to the norm `most` if its own is larger. Returns nothing."""
+    require_contiguous(x)
+    n, total = x.numel(), torch.zeros(1, dtype=torch.float32, device=x.device)
+    grid = (triton.cdiv(n, block),)
+    norm_kernel[grid](x, total, n, BLOCK=block)
+    ### BEGIN SOLUTION
+    clip_kernel[grid](x, total, most, n, BLOCK=block)
+    ### BROKEN
+    # clip_kernel[grid](x, total.item(), most, n, BLOCK=block)
+    ### END SOLUTION
+
+
+def clip_gradient_cause():
+    """What ailed the patient: a name of the table."""
+    ### BEGIN SOLUTION
+    return "host waits"
+    ### END SOLUTION
+
+# %% [markdown] tags=["hint"] key="clip_gradient"
+# #### Hints for clip_gradient
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Which line of the wrapper cannot be carried out before the first kernel has ended?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `aten::item` below: a number goes from the GPU to Python. What does Python do with it, and who could
+# do the same on the GPU?
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# A tensor arrives in a kernel as an address. Who has an address can load what lies there.
+#
+# </details>
+
+# %%
+from torch.profiler import ProfilerActivity, profile
+
+x = torch.ones(1000, device=DEVICE)
+with profile(activities=[ProfilerActivity.CPU]) as watched:
+    clip_gradient(x, 100.0)
+counts = {row.key: row.count for row in watched.key_averages()}
+print("values read by Python:", counts.get("aten::item", 0))
+
+# %% [markdown]
+# **Predict.** How many microseconds of the host does one `.item()` take, by the profile above? Is that all
+# that it costs?
+#
+# <details><summary>Answer</summary>
+#
+# 647 + 628 + 572 for 100 of them: 18 microseconds each. And while Python waits it prepares no launch: what
+# the two did side by side they do one after the other. The last table below has both rows.
+#
+# </details>
+
+# %% tags=["check"] key="clip_gradient" points=2
+check(clip_gradient)
+
+# %% [markdown]
+# <details><summary>Next time (open it when the check has passed)</summary>
+#
+# `.item()`, `.cpu()`, `float(t)`, `if t:` and `print(t)` all wait. So does `nonzero`, whose result has a
+# size that only the GPU knows. Let numbers stay there, and let kernels decide.
+#
+# </details>
+#
+# ## The four together
+#
+# With your mends, beside PyTorch's own.
+
+# %%
+N = 4096 if DEVICE == "cuda" else 64
+x, w = torch.randn(N, N, device=DEVICE), torch.randn(N, device=DEVICE)
+bench(
+    {"scale_columns": scale_columns, "x * w": torch.mul, "copy": lambda x, w: x.clone()},
+    x, w, baseline="copy", stored="slow_scale_columns",
+)
+
+# %%
+tall = torch.randn((2**17, 512) if DEVICE == "cuda" else (2**10, 64), device=DEVICE)
+bench(
+    {"tall_sums": tall_sums, "x.sum(0)": lambda x: x.sum(0)},
+    tall, baseline="x.sum(0)", stored="slow_tall_sums",
+)
+
+# %%
+count = 100 if DEVICE == "cuda" else 1
+gradients = [torch.randn(2**16, device=DEVICE) / 1000 for _ in range(count)]
+number = torch.zeros(1, device=DEVICE)
+
+
+def clip_all(read=False):
+    for x in gradients:
+        clip_gradient(x, 1.0)
+        if read:
+            number.item()  # as the patient came: Python waits for what is under way
+
+
+bench(
+    {"100 gradients": clip_all, "a number read each time": lambda: clip_all(read=True)},
+    stored="slow_clip_gradient",
+)
+
+# %% [markdown]
+# ## Recap
+#
+# | patient | busy | fact | mended by |
+# |---|---|---|---|
+# | A | the whole GPU | sectors moved for bytes asked | another index along the lanes |
+# | B | a corner of the GPU | programs in the grid | splitting another dimension |
+# | C | the host | constants that change | an argument |
+# | D | both, in turns | values read by Python | leaving the number where it is |
+#
+# **Common mistakes**
+#
+# - Turning knobs first: `num_warps`, `BLOCK`. None of the four gets well from it.
+# - Timing one call with a clock of Python's, without waiting for the GPU: that is the launch's time.
+# - Calling a kernel fast because the GPU is at 100 %. Patient B shows 100 % too: "some kernel runs".
+#
+# Next: [92_debug_hard](92_debug_hard.ipynb), with five bugs that hide.

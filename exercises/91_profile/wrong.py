@@ -1,0 +1,251 @@
+"""Wrong answers of 91_profile with the diagnosis each must get, and right ones."""
+
+from tritonbook.course.mutants import Mutant, Variant
+
+
+def cause(right, wrong):
+    return (f'return "{right}"', f'return "{wrong}"')
+
+
+def unnamed(key, right):
+    return (f'return "{right}"', f'raise NotImplementedError("TODO: fill in {key}_cause")')
+
+
+WALK = """    m = tl.program_id(axis=0).to(tl.int64)
+    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs_n < N
+    offs = m * N + offs_n
+    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)
+"""
+DOWN = """    n = tl.program_id(axis=0)
+    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs_m < M
+    offs = offs_m * N + n
+    w = tl.load(w_ptr + n)
+"""
+GRID = "grid = (M, triton.cdiv(N, block))"
+DOWN_GRID = "grid = (N, triton.cdiv(M, block))"
+STORE = "tl.store(y_ptr + offs, x * w, mask=mask)"
+LAUNCH = "scale_columns_kernel[grid](x, w, y, M, N, BLOCK=block)"
+ILL = ((WALK, DOWN), (GRID, DOWN_GRID))
+
+
+def columns_at_once(count):
+    """A program with some columns of a block of rows."""
+    return f"""@triton.jit
+def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
+    offs_n = tl.program_id(axis=0) * {count} + tl.arange(0, {count})[None, :]
+    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)[:, None]
+    mask = (offs_m < M) & (offs_n < N)
+    w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
+    x = tl.load(x_ptr + offs_m * N + offs_n, mask=mask, other=0.0)
+    tl.store(y_ptr + offs_m * N + offs_n, x * w, mask=mask)
+
+
+def scale_columns(x, w, block=1024):
+    require_contiguous(x, w)
+    M, N = x.shape
+    y = torch.empty_like(x)
+    block = min(block, 32)
+    scale_columns_kernel[(triton.cdiv(N, {count}), triton.cdiv(M, block))](x, w, y, M, N, BLOCK=block)
+    return y
+
+
+def scale_columns_cause():
+    return "uncoalesced"
+"""
+
+
+SPLIT = """    rows = tl.cdiv(M, tl.num_programs(axis=1))
+    first = tl.program_id(axis=1) * rows
+    last = tl.minimum(first + rows, M)
+"""
+WHOLE = "    first, last = 0, M\n"
+ADD = "tl.atomic_add(out_ptr + offs_n, acc, mask=mask_n)"
+PUT = "tl.store(out_ptr + offs_n, acc, mask=mask_n)"
+ZEROS = "out = torch.zeros(N, dtype=torch.float32, device=x.device)"
+EMPTY = ZEROS.replace("zeros", "empty")
+TALL_GRID = "grid = (triton.cdiv(N, block), triton.cdiv(M, 512))"
+ONE_GRID = "grid = (triton.cdiv(N, block),)"
+TALL_LAUNCH = "tall_sums_kernel[grid](x, out, M, N, BLOCK_M=32, BLOCK_N=block)"
+TALL_ILL = ((SPLIT, WHOLE), (ADD, PUT), (ZEROS, EMPTY), (TALL_GRID, ONE_GRID))
+ROW_MASK = "(offs_m < last)[:, None]"
+
+SIGNATURE = "average_step_kernel(avg_ptr, x_ptr, n, decay, BLOCK: tl.constexpr)"
+MOVE = "avg + (1 - decay) * (x - avg)"
+STEP_LAUNCH = "(avg, x, n, decay, BLOCK=block)"
+DECAY = "n, decay = x.numel(), (1 + step) / (10 + step)"
+AVG_LOAD = "avg = tl.load(avg_ptr + offs, mask=mask, other=0.0).to(tl.float32)"
+
+CLIP = "    clip_kernel[grid](x, total, most, n, BLOCK=block)\n"
+SIGN = ("clip_kernel(x_ptr, total_ptr, most", "clip_kernel(x_ptr, total, most")
+NUMBER = ("tl.load(total_ptr)", "total")
+FACTOR = "factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0)"
+
+
+def only_if(condition):
+    return (CLIP, f"    if {condition}:\n    {CLIP}")
+
+
+MUTANTS = {
+    "scale_columns": [
+        Mutant("as_it_came_and_named", "slow", *ILL, only="interpreter"),
+        Mutant("as_it_came_and_wrongly_named", "slow", *ILL, cause("uncoalesced", "few programs"), only="interpreter"),
+        Mutant("mended_and_not_named", "not-attempted", unnamed("scale_columns", "uncoalesced")),
+        Mutant("mended_and_wrongly_named", "property", cause("uncoalesced", "repeated loads")),
+        Mutant("a_name_of_no_table", "property", cause("uncoalesced", "coalescing")),
+        Mutant("another_block", "slow", *ILL, ("block=1024):", "block=256):"), only="interpreter"),
+        Mutant("more_warps", "slow", *ILL, (LAUNCH, LAUNCH.replace("BLOCK=block", "BLOCK=block, num_warps=8")), only="interpreter"),
+        Mutant("neighbours_first_in_the_grid", "slow", (WALK, DOWN.replace("axis=0", "axis=9").replace("axis=1", "axis=0").replace("axis=9", "axis=1")), (GRID, "grid = (triton.cdiv(M, block), N)"), only="interpreter"),
+        Mutant("hints_for_the_compiler", "slow", (WALK, DOWN + "    offs = tl.multiple_of(offs, 16)\n"), (GRID, DOWN_GRID), only="interpreter"),
+        Mutant("two_columns_at_once", "slow", replace=columns_at_once(2), only="interpreter"),
+        Mutant("store_alone_mended", ("wrong-values", "slow", "transposed", "out-of-bounds-store"), *ILL, (STORE, "tl.store(y_ptr + n * M + offs_m, x * w, mask=mask)")),
+        Mutant("weights_by_the_row", ("weights-by-the-row", "reads-outside", "wrong-values"), ("w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)", "w = tl.load(w_ptr + m)")),
+        Mutant("one_weight", ("one-weight", "wrong-values"), ("w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)", "w = tl.load(w_ptr)")),
+        Mutant("weights_of_the_first_block", ("weights-of-the-first-block", "wrong-values", "reads-outside"), ("w_ptr + offs_n, mask=mask", "w_ptr + tl.arange(0, BLOCK), mask=mask & (tl.arange(0, BLOCK) < N)")),
+        Mutant("grid_forgotten", ("unwritten", "unwritten-tail", "out-of-bounds-store", "reads-outside"), (GRID, DOWN_GRID)),
+        Mutant("kernel_forgotten", ("unwritten", "unwritten-tail", "out-of-bounds-store", "reads-outside"), (WALK, DOWN)),
+        Mutant("mask_of_the_rows", ("out-of-bounds-store", "reads-outside", "unwritten", "unwritten-tail"), ("mask = offs_n < N", "mask = offs_n < M")),
+        Mutant("row_by_m_rows", ("out-of-bounds-store", "reads-outside", "unwritten", "wrong-values", "race"), ("offs = m * N + offs_n", "offs = m * M + offs_n")),
+        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race", "wrong-values"), (STORE, STORE.replace(", mask=mask", ""))),
+        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def scale_columns(x, w, block=1024):\n    require_contiguous(x, w)\n    return x * w\n\n\ndef scale_columns_cause():\n    return 'uncoalesced'\n"),
+    ],
+    "tall_sums": [
+        Mutant("as_it_came_and_named", "slow", *TALL_ILL),
+        Mutant("as_it_came_and_wrongly_named", "slow", *TALL_ILL, cause("few programs", "spills")),
+        Mutant("mended_and_not_named", "not-attempted", unnamed("tall_sums", "few programs")),
+        Mutant("mended_and_wrongly_named", "property", cause("few programs", "uncoalesced")),
+        Mutant("more_warps", "slow", *TALL_ILL[:3], (TALL_GRID, ONE_GRID), (TALL_LAUNCH, TALL_LAUNCH.replace("=block)", "=block, num_warps=16)"))),
+        Mutant("larger_tiles", "slow", *TALL_ILL, (TALL_LAUNCH, TALL_LAUNCH.replace("32", "128"))),
+        Mutant("columns_of_32", "slow", *TALL_ILL, ("block=64)", "block=32)")),
+        Mutant("four_columns_each", "slow", *TALL_ILL, ("block=64)", "block=4)"), only="interpreter"),
+        Mutant("grid_forgotten", "slow", (TALL_GRID, ONE_GRID)),
+        Mutant("two_pieces", "slow", (TALL_GRID, TALL_GRID.replace("triton.cdiv(M, 512)", "2 if M > 600 else 1"))),
+        Mutant("not_split_in_the_kernel", "every-piece-whole", (SPLIT, WHOLE)),
+        Mutant("stored_in_place_of_added", ("race", "last-piece", "wrong-values"), (ADD, PUT)),
+        Mutant("never_set_to_0", ("reads-unwritten", "nan", "unwritten", "wrong-values"), (ZEROS, EMPTY)),
+        Mutant("set_to_0_by_program_0", "property", (ZEROS, EMPTY), (ADD, "if tl.program_id(axis=1) == 0:\n        tl.store(out_ptr + offs_n, 0.0, mask=mask_n)\n    " + ADD)),
+        Mutant("one_piece_only", ("one-piece", "wrong-values"), ("first = tl.program_id(axis=1) * rows", "first = tl.program_id(axis=1) * M")),
+        Mutant("rows_beyond_the_piece", ("wrong-values", "not-repeatable"), (ROW_MASK, "(offs_m < M)[:, None]")),
+        Mutant("last_row_left_out", ("wrong-values",), ("last = tl.minimum(first + rows, M)", "last = tl.minimum(first + rows, M - 1)")),
+        Mutant("no_end", ("reads-outside", "wrong-values"), ("last = tl.minimum(first + rows, M)", "last = first + rows")),
+        Mutant("rounded_down", ("wrong-values",), ("tl.cdiv(M, tl.num_programs(axis=1))", "M // tl.num_programs(axis=1)")),
+        Mutant("all_rows_in_the_first_piece", "slow", ("tl.num_programs(axis=1)", "tl.num_programs(axis=2)"), only="interpreter"),
+        Mutant("a_program_a_row", "too-many-programs", (TALL_GRID, TALL_GRID.replace("512", "1"))),
+        Mutant("pieces_of_the_wrong_axis", ("wrong-values", "one-piece", "every-piece-whole"), ("tl.num_programs(axis=1)", "tl.num_programs(axis=0)")),
+        Mutant("mean", "mean", (ADD, "tl.atomic_add(out_ptr + offs_n, acc / M, mask=mask_n)")),
+        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def tall_sums(x, block=64):\n    require_contiguous(x)\n    return x.float().sum(0)\n\n\ndef tall_sums_cause():\n    return 'few programs'\n"),
+    ],
+    "average_step": [
+        Mutant("as_it_came_and_named", "slow", (SIGNATURE, "average_step_kernel(\n    avg_ptr, x_ptr, n: tl.constexpr, decay: tl.constexpr, BLOCK: tl.constexpr\n)")),
+        Mutant("as_it_came_and_wrongly_named", "slow", (SIGNATURE, "average_step_kernel(\n    avg_ptr, x_ptr, n: tl.constexpr, decay: tl.constexpr, BLOCK: tl.constexpr\n)"), cause("recompilation", "many launches")),
+        Mutant("mended_and_not_named", "not-attempted", unnamed("average_step", "recompilation")),
+        Mutant("mended_and_wrongly_named", "property", cause("recompilation", "host waits")),
+        Mutant("length_alone_freed", "slow", (SIGNATURE, SIGNATURE.replace("decay", "decay: tl.constexpr"))),
+        Mutant("decay_alone_freed", "slow", (SIGNATURE, SIGNATURE.replace(" n,", " n: tl.constexpr,"))),
+        Mutant("the_step_in_its_place", "slow", (SIGNATURE, SIGNATURE.replace("decay", "step: tl.constexpr")), (MOVE, "avg + 9 / (10 + step) * (x - avg)"), (STEP_LAUNCH, "(avg, x, n, step, BLOCK=block)")),
+        Mutant("marked_in_the_wrapper", "slow", (STEP_LAUNCH, "(avg, x, n, tl.constexpr(decay), BLOCK=block)"), (SIGNATURE, SIGNATURE.replace("decay", "decay: tl.constexpr"))),
+        Mutant("not_specialised_and_still_constant", ("slow", "raised", "does-not-compile"), ("@triton.jit", '@triton.jit(do_not_specialize=["decay"])'), (SIGNATURE, SIGNATURE.replace("decay", "decay: tl.constexpr"))),
+        Mutant("decay_rounded", "wrong-values", (SIGNATURE, SIGNATURE.replace("decay", "decay: tl.constexpr").replace(" n,", " n: tl.constexpr,")), (DECAY, DECAY.replace("(1 + step) / (10 + step)", "round((1 + step) / (10 + step), 1)"))),
+        Mutant("decay_of_step_1", ("one-decay", "wrong-values"), (DECAY, DECAY.replace("(1 + step) / (10 + step)", "2 / 11"))),
+        Mutant("decay_as_a_whole_number", ("whole-decay", "wrong-values", "only-x"), (DECAY, DECAY.replace("(1 + step) /", "(1 + step) //"))),
+        Mutant("other_way_round", "decay-for-its-rest", (MOVE, "x + (1 - decay) * (avg - x)")),
+        Mutant("decay_for_its_rest", "decay-for-its-rest", (MOVE, "avg + decay * (x - avg)")),
+        Mutant("stored_to_x", ("input-changed", "wrong-values", "unwritten"), ("tl.store(avg_ptr", "tl.store(x_ptr")),
+        Mutant("no_mask", ("out-of-bounds-store", "reads-outside"), ("mask = offs < n", "mask = offs < n + BLOCK")),
+        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def average_step(avg, x, step, block=1024):\n    require_contiguous(avg, x)\n    avg.lerp_(x, 9 / (10 + step))\n\n\ndef average_step_cause():\n    return 'recompilation'\n"),
+    ],
+    "clip_gradient": [
+        Mutant("as_it_came_and_named", "property", SIGN, NUMBER, (CLIP, CLIP.replace("total", "total.item()"))),
+        Mutant("as_it_came_and_wrongly_named", "property", SIGN, NUMBER, (CLIP, CLIP.replace("total", "total.item()")), cause("host waits", "few programs")),
+        Mutant("second_launch_saved", "property", only_if("total.item() > most * most")),
+        Mutant("wrapper_alone_mended", ("does-not-compile", "raised", "wrong-values", "always-scaled", "never-scaled"), SIGN, NUMBER),
+        Mutant("kernel_alone_mended", ("property", "does-not-compile", "raised"), (CLIP, CLIP.replace("total", "total.item()"))),
+        Mutant("mended_and_not_named", "not-attempted", unnamed("clip_gradient", "host waits")),
+        Mutant("mended_and_wrongly_named", "property", cause("host waits", "many launches")),
+        Mutant("float_of_it", "property", only_if("float(total) > most * most")),
+        Mutant("bare_if", "property", only_if("total > most * most")),
+        Mutant("to_the_cpu_first", "property", only_if("total.cpu() > most * most")),
+        Mutant("a_list_of_one", "property", only_if("total.tolist()[0] > most * most")),
+        Mutant("numpy", "property", only_if("total.cpu().numpy()[0] > most * most")),
+        Mutant("waits_before_and_looks", "property", (CLIP, "    torch.cuda.synchronize()\n" + CLIP)),
+        Mutant("always_read_and_then_launched", "property", (CLIP, "    norm = total.item() ** 0.5\n" + CLIP)),
+        Mutant("factor_made_by_python", "property", (CLIP, "    most = min(most, float(total[0]) ** 0.5)\n" + CLIP)),
+        Mutant("pointers_swapped", ("out-of-bounds-store", "input-changed", "wrong-values"), (CLIP, CLIP.replace("x, total", "total, x"))),
+        Mutant("never_clipped", ("never-scaled", "wrong-values", "unwritten"), (CLIP, "    return\n")),
+        Mutant("always_scaled", "always-scaled", (FACTOR, "factor = most / (tl.sqrt(tl.load(total_ptr)) + 1e-12)")),
+        Mutant("no_root", ("by-the-square", "wrong-values"), (FACTOR, FACTOR.replace("tl.sqrt(tl.load(total_ptr))", "tl.load(total_ptr)"))),
+        Mutant("limit_squared", ("limit-squared", "wrong-values"), (CLIP, CLIP.replace("most", "most * most"))),
+        Mutant("one_program", ("wrong-values", "wrong-tail"), (CLIP, CLIP.replace("[grid]", "[(1,)]"))),
+        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def clip_gradient(x, most, block=1024):\n    require_contiguous(x)\n    x.mul_((most / (x.norm() + 1e-12)).clamp(max=1.0))\n\n\ndef clip_gradient_cause():\n    return 'host waits'\n"),
+    ],
+}
+
+VARIANTS = {
+    "scale_columns": [
+        Variant("blocks_first", (WALK, WALK.replace("axis=0", "axis=9").replace("axis=1", "axis=0").replace("axis=9", "axis=1")), (GRID, "grid = (triton.cdiv(N, block), M)")),
+        Variant("block_of_256", ("block=1024", "block=256")),
+        Variant("eight_columns_fill_a_sector", replace=columns_at_once(8)),
+        Variant("tiles_of_32_columns", replace=columns_at_once(32)),
+        Variant("a_row_in_a_loop", replace="@triton.jit\ndef scale_columns_kernel(x_ptr, w_ptr, y_ptr, N, BLOCK: tl.constexpr):\n    row = tl.program_id(axis=0).to(tl.int64) * N\n    for start in range(0, N, BLOCK):\n        offs_n = start + tl.arange(0, BLOCK)\n        w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)\n        x = tl.load(x_ptr + row + offs_n, mask=offs_n < N, other=0.0)\n        tl.store(y_ptr + row + offs_n, x * w, mask=offs_n < N)\n\n\ndef scale_columns(x, w, block=1024):\n    require_contiguous(x, w)\n    M, N = x.shape\n    y = torch.empty_like(x)\n    scale_columns_kernel[(M,)](x, w, y, N, BLOCK=block)\n    return y\n\n\ndef scale_columns_cause():\n    return \"uncoalesced\"\n"),
+        Variant("one_long_line", replace="@triton.jit\ndef scale_columns_kernel(x_ptr, w_ptr, y_ptr, n, N, BLOCK: tl.constexpr):\n    offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n    mask = offs < n\n    w = tl.load(w_ptr + offs % N, mask=mask, other=0.0)\n    x = tl.load(x_ptr + offs, mask=mask, other=0.0)\n    tl.store(y_ptr + offs, x * w, mask=mask)\n\n\ndef scale_columns(x, w, block=1024):\n    require_contiguous(x, w)\n    y = torch.empty_like(x)\n    scale_columns_kernel[(triton.cdiv(x.numel(), block),)](x, w, y, x.numel(), x.shape[1], BLOCK=block)\n    return y\n\n\ndef scale_columns_cause():\n    return \"uncoalesced\"\n"),
+    ],
+    "tall_sums": [
+        Variant("rows_of_256", (TALL_GRID, TALL_GRID.replace("512", "256"))),
+        Variant("a_program_a_tile", (TALL_GRID, TALL_GRID.replace("512", "32"))),
+        Variant("four_warps_more", (TALL_LAUNCH, TALL_LAUNCH.replace("=block)", "=block, num_warps=8)"))),
+        Variant("pieces_by_turns", (SPLIT, "    first, last = tl.program_id(axis=1) * BLOCK_M, M\n"), ("range(first, last, BLOCK_M)", "range(first, last, BLOCK_M * tl.num_programs(axis=1))")),
+        Variant("whole_tiles_a_piece", (SPLIT, SPLIT.replace("tl.cdiv(M, tl.num_programs(axis=1))", "tl.cdiv(tl.cdiv(M, BLOCK_M), tl.num_programs(axis=1)) * BLOCK_M"))),
+        Variant("two_kernels", replace="@triton.jit\ndef parts_kernel(x_ptr, parts_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):\n    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)\n    offs_m = (tl.program_id(axis=1) * BLOCK_M + tl.arange(0, BLOCK_M)).to(tl.int64)\n    mask = (offs_m < M)[:, None] & (offs_n < N)[None, :]\n    x = tl.load(x_ptr + offs_m[:, None] * N + offs_n[None, :], mask=mask, other=0.0).to(tl.float32)\n    tl.store(parts_ptr + tl.program_id(axis=1) * N + offs_n, tl.sum(x, axis=0), mask=offs_n < N)\n\n\n@triton.jit\ndef join_kernel(parts_ptr, out_ptr, parts, N, BLOCK_N: tl.constexpr):\n    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)\n    acc = tl.zeros((BLOCK_N,), dtype=tl.float32)\n    for part in range(0, parts):\n        acc += tl.load(parts_ptr + part * N + offs_n, mask=offs_n < N, other=0.0)\n    tl.store(out_ptr + offs_n, acc, mask=offs_n < N)\n\n\ndef tall_sums(x, block=64):\n    require_contiguous(x)\n    M, N = x.shape\n    parts = triton.cdiv(M, 128)\n    partial = torch.empty((parts, N), dtype=torch.float32, device=x.device)\n    out = torch.empty(N, dtype=torch.float32, device=x.device)\n    parts_kernel[(triton.cdiv(N, block), parts)](x, partial, M, N, BLOCK_M=128, BLOCK_N=block)\n    join_kernel[(triton.cdiv(N, block),)](partial, out, parts, N, BLOCK_N=block)\n    return out\n\n\ndef tall_sums_cause():\n    return \"few programs\"\n"),
+    ],
+    "average_step": [
+        Variant("block_of_128", ("block=1024", "block=128")),
+        Variant("block_by_the_length", (STEP_LAUNCH, "(avg, x, n, decay, BLOCK=block)"), ("    require_contiguous(avg, x)\n", "    require_contiguous(avg, x)\n    block = min(block, triton.next_power_of_2(max(x.numel(), 1)))\n")),
+        Variant("step_as_an_argument", (SIGNATURE, SIGNATURE.replace("decay", "step")), (MOVE, "avg + 9 / (10 + step) * (x - avg)"), (STEP_LAUNCH, "(avg, x, n, step, BLOCK=block)")),
+        Variant("not_specialised", ("@triton.jit", '@triton.jit(do_not_specialize=["n"])')),
+        Variant("decay_in_memory", (MOVE, "avg + (1 - tl.load(decay)) * (x - avg)"), (STEP_LAUNCH, "(avg, x, n, torch.full((1,), decay, device=x.device), BLOCK=block)")),
+        Variant("by_its_other_form", (MOVE, "decay * avg + (1 - decay) * x")),
+    ],
+    "clip_gradient": [
+        Variant("new_each_time", ("torch.zeros(1, dtype=torch.float32, device=x.device)", "torch.zeros((), dtype=torch.float32, device=x.device)")),
+        Variant("kernel_skips_its_work", (FACTOR, FACTOR + "\n    if factor < 1.0:\n        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n        tl.store(x_ptr + offs, x * factor, mask=offs < n)"), ("    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n    tl.store(x_ptr + offs, x * factor, mask=offs < n)\n", "")),
+        Variant("where", (FACTOR, "norm = tl.sqrt(tl.load(total_ptr))\n    factor = tl.where(norm > most, most / (norm + 1e-12), 1.0)")),
+        Variant("looks_at_the_size_alone", (CLIP, "    if n > 0:\n    " + CLIP)),
+        Variant("returns_nothing_by_name", (CLIP, CLIP + "    return None\n")),
+    ],
+}
+
+# Changes by machine (`make mutate`) that are no mistakes.
+FLOAT32 = "float32 all the same: the decay is, or the other operand"
+IDLE = "what these masked lanes hold reaches no result: the store has the same mask"
+TINY = "it keeps 0 / 0 away, and a limit of 0 is no limit"
+LARGE = "no tensor of a check is that large"
+EQUIVALENT = {
+    "scale_columns": {
+        "m = tl.program_id(axis=0).to(tl.int64) => m = tl.program_id(axis=0)": LARGE,
+        "w = tl.load(w_ptr + offs_n, mask=mask, other=0.0) => w = tl.load(w_ptr + offs_n, mask=mask)": IDLE,
+        "w = tl.load(w_ptr + offs_n, mask=mask, other=0.0) => w = tl.load(w_ptr + offs_n, mask=mask, other=1.0)": IDLE,
+    },
+    "tall_sums": {
+        "out = torch.zeros(N, dtype=torch.float32, device=x.device) => out = torch.zeros(N, device=x.device)": "torch's default dtype is float32",
+        "out = torch.zeros(N, dtype=torch.float32, device=x.device) => out = torch.zeros(N, dtype=torch.float32)": "the interpreter has one device; on a GPU Triton refuses it by name",
+        "grid = (triton.cdiv(N, block), triton.cdiv(M, 512)) => grid = (triton.cdiv(N, block), triton.cdiv(M, 513))": "pieces of 513 rows are as good",
+    },
+    "average_step": {
+        "avg = tl.load(avg_ptr + offs, mask=mask, other=0.0).to(tl.float32) => avg = tl.load(avg_ptr + offs, mask=mask, other=0.0)": FLOAT32,
+        "x = tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float32) => x = tl.load(x_ptr + offs, mask=mask, other=0.0)": FLOAT32,
+        "offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK) => offs = tl.program_id(axis=0) * BLOCK + tl.arange(0, BLOCK)": LARGE,
+        "avg = tl.load(avg_ptr + offs, mask=mask, other=0.0).to(tl.float32) => avg = tl.load(avg_ptr + offs, mask=mask).to(tl.float32)": IDLE,
+        "x = tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float32) => x = tl.load(x_ptr + offs, mask=mask).to(tl.float32)": IDLE,
+        "avg = tl.load(avg_ptr + offs, mask=mask, other=0.0).to(tl.float32) => avg = tl.load(avg_ptr + offs, mask=mask, other=1.0).to(tl.float32)": IDLE,
+        "x = tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float32) => x = tl.load(x_ptr + offs, mask=mask, other=1.0).to(tl.float32)": IDLE,
+    },
+    "clip_gradient": {
+        "x = tl.load(x_ptr + offs, mask=offs < n, other=0.0) => x = tl.load(x_ptr + offs, mask=offs < n)": IDLE,
+        "x = tl.load(x_ptr + offs, mask=offs < n, other=0.0) => x = tl.load(x_ptr + offs, mask=offs < n, other=1.0)": IDLE,
+        "offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK) => offs = tl.program_id(axis=0) * BLOCK + tl.arange(0, BLOCK)": LARGE,
+        f"{FACTOR} => {FACTOR.replace(' + 1e-12', '')}": TINY,
+        f"{FACTOR} => {FACTOR.replace('+ 1e-12', '- 1e-12')}": TINY,
+        f"{FACTOR} => {FACTOR.replace('1e-12', '0.0')}": TINY,
+    },
+}

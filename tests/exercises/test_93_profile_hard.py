@@ -1,0 +1,88 @@
+"""Page 93: the facts show each patient's complaint, and with the mend it is gone."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from patients import as_it_came, judged
+
+from tritonbook import facts, traffic
+from tritonbook.course import gaps
+from tritonbook.course.exercises import get, load
+
+PAGE = get("93_profile_hard")
+AS_IT_CAME = as_it_came(PAGE)
+MENDED = {key: gaps.solved_text(cell.source) for key, cell in PAGE.answers().items()}
+
+
+def both(key: str):
+    """The patient as it came, and mended."""
+    return [getattr(load(PAGE, {key: text[key]}), key) for text in (AS_IT_CAME, MENDED)]
+
+
+def test_patient_e_spills():
+    ill, well = (facts(fn, torch.empty(64, 16384))[0] for fn in both("softmax_wide"))
+    assert ill.spills > 1000 and ill.occupancy >= 0.5
+    assert well.spills == 0
+
+
+@pytest.mark.parametrize(("warps", "spills"), [(2, True), (4, False)])
+def test_the_prediction_of_patient_e(warps: int, spills: bool):
+    text = AS_IT_CAME["softmax_wide"].replace("num_warps = 1\n", f"num_warps = {warps}\n")
+    fn = load(PAGE, {"softmax_wide": text}).softmax_wide
+    assert bool(facts(fn, torch.empty(64, 16384))[0].spills) is spills
+
+
+def test_patient_f_has_no_tensor_cores():
+    tiles = torch.empty(2, 256, 256, dtype=torch.float16)
+    ill, well = (facts(fn, *tiles)[0] for fn in both("half_matmul"))
+    assert (ill.tensor_cores, ill.spills) == (0, 0)
+    assert well.tensor_cores > 0 and well.tf32 == 0
+
+
+def test_patient_g_computes_in_float64():
+    ill, well = (facts(fn, torch.empty(2**20))[0] for fn in both("gelu_digits"))
+    assert ill.float64 > 100 and well.float64 == 0
+    assert ill.vector_loads == ill.loads and not ill.spills
+    behind_u = AS_IT_CAME["gelu_digits"].replace(
+        "* x * x * x)\n", "* x * x * x)\n    u = u.to(tl.float32)\n"
+    )
+    kept = facts(load(PAGE, {"gelu_digits": behind_u}).gelu_digits, torch.empty(2**20))[0]
+    assert 0 < kept.float64 < ill.float64 / 4  # the prediction: a few, the exponential was most
+
+
+def test_patient_h_multiplies_everything():
+    a, b = torch.randn(256, 256).half(), torch.randn(256, 64).half()
+    ill, well = (traffic(fn, a, b, tile=32) for fn in both("lower_matmul"))
+    assert ill.flops == 2 * 256 * 256 * 64 and well.flops == ill.flops * 36 // 64
+    assert not ill.findings and ill.bytes > well.bytes
+
+
+def test_the_mask_of_patient_h_takes_its_loads_apart():
+    """Kills: a text that blames the tiles of zeros alone: an earlier end leaves such loads."""
+    tiles = torch.empty(256, 256).half(), torch.empty(256, 64).half()
+    (ill,), (well,) = (facts(fn, *tiles) for fn in both("lower_matmul"))
+    assert 2 * ill.vector_loads < ill.loads and 2 * well.vector_loads > well.loads
+    earlier = AS_IT_CAME["lower_matmul"].replace(
+        "start, end = 0, T", "start, end = 0, tl.minimum(first + BLOCK_T, T)"
+    )
+    (kept,) = facts(load(PAGE, {"lower_matmul": earlier}).lower_matmul, *tiles)
+    assert (kept.loads, kept.vector_loads) == (ill.loads, ill.vector_loads)
+
+
+@pytest.mark.parametrize("key", tuple(PAGE.answers()))
+def test_a_patient_s_values_are_right(key: str):
+    """Kills: a patient that is wrong, and not only slow."""
+    stub = f'raise NotImplementedError("TODO: fill in {key}_cause")'
+    named = AS_IT_CAME[key].replace(stub, MENDED[key].rstrip().splitlines()[-1].strip())
+    report = judged(PAGE, key, named)
+    assert report.state == "wrong" and report.finding.code in ("slow", "float32-product")
+
+
+def test_the_arithmetic_of_patient_g():
+    """The prediction: 24 instructions for each number, on an L4 and on an H100."""
+    ill, _ = (facts(fn, torch.empty(2**20))[0] for fn in both("gelu_digits"))
+    each = ill.float64 / (1024 / (32 * ill.warps))
+    assert each == pytest.approx(24, abs=2)
+    assert 2**26 * each / (58 * 2 * 2e9) == pytest.approx(7e-3, rel=0.15)
+    assert 2**26 * each / (132 * 64 * 1.7e9) == pytest.approx(0.11e-3, rel=0.15)
