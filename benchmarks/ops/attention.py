@@ -4,7 +4,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-from benchmarks.op import Op, Problem, Provider, optional, peer, solution
+from benchmarks.op import Op, Problem, optional, peer, solution
 
 CAUSAL = True
 
@@ -57,12 +57,6 @@ def native_gradients(backend):
     return peer(both)
 
 
-def _record():
-    from benchmarks.records.attention import attention_record
-
-    return attention_record
-
-
 def _where_it_runs(flash_gluon):
     """The kernel in Gluon on an H100, elsewhere the one in Triton."""
     from tritonbook import reference
@@ -109,7 +103,7 @@ OPS = [
             "flash_fwd": solution("flash_fwd"),
             "flash_two_phases": solution("flash_two_phases"),
             "flash_gqa": solution("flash_gqa"),
-            "attention record": Provider(_record, ours=True),
+            "attention record": solution("flash_gqa", record=True),
             "flash_gluon": solution("flash_gluon", _where_it_runs),
             "cudnn": native(SDPBackend.CUDNN_ATTENTION),
             "flash-attention-2": native(SDPBackend.FLASH_ATTENTION),

@@ -36,7 +36,7 @@ def test_rope_in_place_is_the_solution_over_its_inputs():
         ("flash_fwd", "flash_fwd_kernel"),
         ("flash_two_phases", "flash_two_phases_kernel"),
         ("flash_gqa", "flash_gqa_kernel"),
-        ("attention record", "attention_record_kernel"),
+        ("attention record", "flash_gqa_record_kernel"),
     ],
 )
 def test_each_row_of_attention_launches_its_own_kernel(row, kernel):
