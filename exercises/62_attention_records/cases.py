@@ -1,13 +1,15 @@
 """What the checks of 62_attention_records try: cases, and mistakes that have a name."""
 
+import contextlib
 import inspect
 
 import torch
 
-from tritonbook import INTERPRET, triton_version
+from tritonbook import DEVICE, INTERPRET, triton_version
 from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.cases import arguments
 from tritonbook.seeing.compiled import compile_gate
+from tritonbook.seeing.meter import fenced
 
 from ..shared.attention import (
     Tile,
@@ -505,6 +507,16 @@ def full_tiles_have_no_mask(fn):
     )
 
 
+def every_second_column(fn):
+    """q whose columns are two apart: o is new, and has strides of its own."""
+    q = torch.randn(1, 2, 9, 96, device=DEVICE)[..., ::2]
+    k, v = torch.randn(2, 1, 1, 20, 48, device=DEVICE).unbind(0)
+    want = attention_ref(q, k, v, True)[0]
+    with fenced() if INTERPRET else contextlib.nullcontext():  # a wrong stride leaves the tensors
+        close = torch.allclose(fn(q, k, v, True)[0], want, rtol=1e-3, atol=1e-4)
+    assert close, "Wrong for q = x[..., ::2]: columns of o are stride_od apart, not stride_qd."
+
+
 CHECKS = {
     "which_tile": Check(
         which_tile_ref, ORDERS, HIDDEN_ORDERS, triton=False, mistakes=ORDER_MISTAKES
@@ -525,6 +537,7 @@ CHECKS = {
         tolerance=close_enough,
         mistakes=MISTAKES,
         no_tf32=True,
-        also=[full_tiles_have_no_mask] + [compiles_for_an_h100] * (triton_version() >= (3, 6)),
+        also=[full_tiles_have_no_mask, every_second_column]
+        + [compiles_for_an_h100] * (triton_version() >= (3, 6)),
     ),
 }

@@ -155,8 +155,11 @@ VARIANTS = {
     ],
 }
 
+WIDE = "D2 is 0, or 16 and more"
 EQUIVALENT = {
     "flash_gqa_record": {
-        "if D2 > 0: => if D2 > 1: (3)": "D2 is 0, or 16 and more",
+        "if D2 > 0: => if D2 > 1:": WIDE,
+        "if D2 > 0: => if D2 > 1: (2)": WIDE,
+        "if D2 > 0: => if D2 > 1: (3)": WIDE,
     },
 }
