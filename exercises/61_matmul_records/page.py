@@ -527,6 +527,8 @@ bench_sweep("size", sizes, float32s, stored="matmul_record_float32")
 # parts. `plan` asks it about each tile, and `matmul_record`, given, about copies too.
 
 # %% tags=["answer"] key="matmul_record"
+from functools import cache
+
 NAMES = "BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages"
 # Bytes of an element, and are there odd rows for a copy engine? -> tile, step, ends
 TILES = {
@@ -566,6 +568,7 @@ def estimate(M, N, K, tile, step, ends, programs):
     ### END SOLUTION
 
 
+@cache  # a call must not pay for the search again
 def plan(M, N, K, element_size, odd=False, programs=None, shared_limit=None):
     """(nanoseconds, parts, tile) with the smallest estimate, of the tiles that fit this GPU."""
     programs, limit = programs or multiprocessors(), shared_limit or shared_memory_limit()
@@ -674,7 +677,6 @@ import math
 import random
 
 random.seed(61)
-DTYPES = torch.float16, torch.bfloat16, torch.float32
 
 
 def draw_product(number):
@@ -682,14 +684,14 @@ def draw_product(number):
     step = 1 if number % 3 == 2 else 8
     M, N, K = (round(math.exp(random.uniform(math.log(64), math.log(8192)))) for _ in range(3))
     M, N, K = (triton.cdiv(size, step) * step for size in (M, N, K))
-    return M, N, K, DTYPES[number // 3 % 3], random.choice(["", "a", "b", "ab"])
+    dtype = torch.float16, torch.bfloat16, torch.float32
+    return M, N, K, dtype[number // 3 % 3], random.choice(["", "a", "b", "ab"])
 
 
 def drawn(label):
     M, N, K, dtype, turned = products[label]
-    a, b = torch.randn(M, K, device=DEVICE).to(dtype), torch.randn(K, N, device=DEVICE).to(dtype)
-    a = a.T.contiguous().T if "a" in turned else a
-    b = b.T.contiguous().T if "b" in turned else b
+    a, b = (torch.randn(s, device=DEVICE).to(dtype) for s in ((M, K), (K, N)))
+    a, b = (x.T.contiguous().T if n in turned else x for n, x in (("a", a), ("b", b)))
     ways = {"cuBLAS": torch.matmul, "matmul_record": matmul_record}
     return {"fns": ways, "args": (a, b), "flops": 2 * M * N * K, "baseline": "cuBLAS"}
 
@@ -703,8 +705,7 @@ sweep = bench_sweep("M, N, K", list(products), drawn, stored="matmul_record_draw
 sweep
 
 # %%
-def gpu_ms(result, name):
-    """The GPU's share of a call, where that was measured."""
+def gpu_ms(result, name):  # its share of a call, where that was measured
     return result[name].device_ms or result[name].ms
 
 
