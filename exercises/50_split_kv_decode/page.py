@@ -457,12 +457,12 @@ batches
 
 # %% [markdown]
 # **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 33, the same bytes
-# are asked for by all of them: on an H100 in a thirteenth of the time. With 32 sequences there are 256
+# are asked for by all of them: on an H100 in a fourteenth of the time. With 32 sequences there are 256
 # programs anyway: two pieces are enough. 32 × 134 MB in 1.43 ms are 3,000 GB/s, as fast as a copy.
 #
 # One sequence gets 2,000 GB/s. Its 0.067 ms are short, and hold two launches.
 #
-# *SDPA* has no table to look into, and is 2 to 5 % faster.
+# *SDPA* has no table to look into, and is 3 to 4 % faster.
 #
 # ## Was it the right number?
 
@@ -483,7 +483,7 @@ bench_sweep(
 # %% [markdown]
 # **Read it downwards.** Four pieces take a quarter of the time of one. From 33 on, where each
 # multiprocessor has two programs, little is left to gain. And each piece costs: its state, D + 1 float32
-# numbers, is written, read and merged. 256 pieces take twice as long as 33.
+# numbers, is written, read and merged. 256 pieces take 3 % longer than 33.
 #
 # ## Recap
 #

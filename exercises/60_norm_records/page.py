@@ -145,9 +145,8 @@ timed(stay, "norm_records_stay", [(200_000, 96), (1_048_576, 64), (100_000, 512)
 # %% [markdown]
 # <details><summary>What happened</summary>
 #
-# It is slower. A tile has 4,096 elements, and starting a program takes less time than moving so much. A
-# fixed share of the tiles is a plan, whereas the GPU gives the next tile to whoever is free. An RMSNorm
-# that stayed took 6 to 10 % longer on an H100. So this page's programs leave. **Measure an idea before
+# No: the H100 took up to 4 % longer. Moving a tile of 4,096 elements takes longer than starting a
+# program, and the GPU gives the next tile to whoever is free. So this page's programs leave. **Measure an idea before
 # you build it in.**
 #
 # </details>
@@ -294,7 +293,7 @@ timed({"page 12": rmsnorm, "two tiles": two_tiles}, "norm_records_two_tiles", pa
 
 # %% [markdown]
 # **Read it.** 33 and 10,001 gain most: they had the most lanes without a number, and loads of single
-# numbers. Rows of 96 load 16 bytes at a time, and their empty lanes cost next to nothing.
+# numbers. Rows of 96 load 16 bytes at a time: their empty lanes cost nothing, and a second tile 3 %.
 #
 # ## Registers and warps
 #
@@ -539,14 +538,14 @@ few = {"page 12": rmsnorm} | {f"pieces of {n:,}": in_pieces(n) for n in (16_384,
 bench(few, x, w, bytes=4 * M * N, baseline="page 12", stored="norm_records_together")
 
 # %% [markdown]
-# **Read it** in the column `device ms`: what the GPU needs. (`ms` has the host's launch in it.)
+# **Read it.** For the GPU (`device ms`) it is a tie: 4 MB stay in the cache, and reading them twice is
+# cheap. The call (`ms`) has a launch less.
 #
 # ## Step 5: choose
 #
 # A **row that fits** goes to `norm_rows`: 2,048 lanes make a program worth its start, 32 lanes a thread
 # find registers. **Few long rows** leave multiprocessors idle: they are shared. For **many long rows**
-# everybody has work. (Groups of programs could share row after row, and read x once. On an H100 that was
-# within 6 % of reading it twice: they wait at each row.)
+# everybody has work.
 #
 # ## Task 3. The record
 #

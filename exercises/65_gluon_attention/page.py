@@ -631,9 +631,10 @@ bench(ways, flops=4 * B * H * L * L * D, baseline="flash_gqa", stored="flash_glu
 
 # %% [markdown]
 # **Read it.** `PyTorch` is NVIDIA's own cuDNN here. The last row is no attention: it has no softmax.
-# What lies between it and `flash_gluon` is what the softmax still costs, about a sixth of the products'
+# What lies between it and `flash_gluon` is what the softmax still costs, about a fifth of the products'
 # time on an H100, and not the half that was computed above. The shifted loop hides most of that. Turns
-# bring 1 % more here, and 5 % for causal attention of 4,096 tokens.
+# bring nothing here. For causal attention of 2 × 32 heads and 4,096 tokens the same H100 took 0.485 ms
+# with turns, and 0.514 without.
 #
 # **What did it cost?** `flash_gqa` runs on every GPU from a T4 on, with heads of any size up to 128.
 # This is for one GPU. Write the first kind first, and go below when you have measured who waits.
