@@ -148,7 +148,7 @@ def _asked(node: ast.AST) -> str | None:
         called = getattr(node.func, "id", getattr(node.func, "attr", ""))
         if called in LENDING and isinstance(node.args[0].value, str):
             record = any(each.arg == "record" for each in node.keywords)
-            return exercises.record_name(node.args[0].value, record)
+            return node.args[0].value + "_record" * record
     return None
 
 

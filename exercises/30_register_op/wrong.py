@@ -90,7 +90,7 @@ MUTANTS = {
     ],
     "register_library": [
         Mutant("nobody_holds_it", "library-closed", (OPEN, OPEN.replace("HELD[namespace] = ", ""))),
-        Mutant("one_library_for_all", "property", (OPEN, OPEN.replace("HELD[namespace]", 'HELD["library"]'))),
+        Mutant("one_library_for_all", "one-library-for-all", (OPEN, OPEN.replace("HELD[namespace]", 'HELD["library"]'))),
         Mutant("first_library_stays_open", "already-registered", ("    close_library(namespace)\n", ""), ("HELD[namespace] = ", "HELD[len(HELD)] = ")),
         Mutant("closed_after_the_definition", "already-registered", ("    close_library(namespace)\n", ""), (OPEN, OPEN.replace("HELD[namespace] = ", "")), (LIB_RETURN, "    close_library(namespace)\n    HELD[namespace] = lib\n" + LIB_RETURN)),
         Mutant("claims_the_namespace_and_stays", "already-registered", ("    close_library(namespace)\n", ""), ('"FRAGMENT"', '"DEF"')),

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Find the bug
-#   minutes: 38
+#   minutes: 45
 #   needs: interpreter
 #   requires: [11_rmsnorm_split, 13_layernorm, 15_norm_backward, 40_rope, 54_linear_cross_entropy]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Find the bug that hides
-#   minutes: 44
+#   minutes: 50
 #   needs: interpreter
 #   requires: [90_debug, 50_split_kv_decode]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -372,6 +372,19 @@ check(row_squares)
 #
 # Whoever writes `torch.empty` owes an answer to "who writes every element?". A program that returns early
 # owes one too: what did the others expect of it?
+#
+# On a GPU `initcheck` says it, with the values right. This is what it said of `row_squares` as it came, for
+# two rows of 100 ones, on an H100 (CUDA 13.0). `memcheck` found nothing: the memory is the kernel's own.
+#
+# ```text
+# $ compute-sanitizer --tool initcheck python patient.py
+# ========= Uninitialized __global__ memory read of size 4 bytes
+# =========     at row_join_kernel+0x120 in patient.py:130
+# =========     by thread (63,0,0) in block (1,0,0)
+# =========     ...
+# tensor([100., 100.], device='cuda:0')
+# ========= ERROR SUMMARY: 32 errors
+# ```
 #
 # </details>
 #

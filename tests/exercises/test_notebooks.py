@@ -31,9 +31,12 @@ def run_all(notebook: NotebookNode, home: Path, kernel: KernelManager) -> None:
     """Run every cell, also those after an error; outputs land in the notebook."""
     fresh = f"%reset -f\nimport os\nos.environ['TRITONBOOK_HOME'] = {str(home)!r}\ndel os"
     notebook.cells.insert(0, new_code_cell(fresh))
+    client = NotebookClient(notebook, km=kernel, timeout=300, allow_errors=True)
     try:
-        NotebookClient(notebook, km=kernel, timeout=300, allow_errors=True).execute()
+        client.execute()
     finally:
+        if client.kc is not None:
+            client.kc.stop_channels()  # else its sockets stay open, 18 for each notebook
         del notebook.cells[0]
     assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from tritonbook import traffic
+from tritonbook import facts, traffic
 from tritonbook.course.exercises import Exercise, exercises, load
 from tritonbook.port.device import DEVICE
 from tritonbook.seeing.compiled import compile_gate
@@ -210,6 +210,9 @@ def test_words_and_signs_say_what_colours_say_and_nothing_needs_a_style():
 
 # What the folded derivations arrive at, in the order of the questions.
 DERIVED = {
+    "60_norm_records": (5120, 20, 81_920),
+    "61_matmul_records": (3, 5, 2.2),
+    "62_attention_records": (3, 1.33),
     "01_vector_add": (240_000, 0.068),
     "02_measure": (246, 0.271, 0.188),
     "03_gelu_fusion": (40_000, 1.90, 0.181),
@@ -254,6 +257,7 @@ CLOSE = {
 }
 # Results that the notebook's own cells load on a machine without a GPU.
 TABLES = {
+    "62_attention_records": {"columns": "record_attention_columns"},
     "02_measure": {"timed": "roofline"},
     "03_gelu_fusion": {"rungs": "gelu_ladder"},
     "04_softmax": {"timed": "softmax_ways"},
@@ -333,6 +337,12 @@ def names_of(exercise: Exercise) -> dict:
     if exercise.slug == "53_scan":
         attend = load(exercise).linear_attention
         names["flops"] = lambda T: traffic(attend, *torch.randn(3, 1, 1, T, 16), chunk=16).flops
+    if exercise.slug == "60_norm_records":
+        x, w = torch.empty(5000, 5120).bfloat16(), torch.empty(5120).bfloat16()
+        (names["eight"],) = facts(load(exercise).norm_rows, x, w, rows=1, num_warps=8, arch=90)
+    if exercise.slug == "62_attention_records":
+        q, k, v = torch.empty(3, 1, 2, 4096, 128, dtype=torch.float16).unbind(0)
+        names["described"] = facts(load(exercise).flash_gqa_record, q, k, v, True, arch=90)
     if exercise.slug == "22_autotune":
         names["timed"] = stored.load("autotune_cublas") or Sweep("size", [32], [here])
         names["rows"] = tuple(each.all_kwargs() for each in load(exercise).CONFIGS)

@@ -213,7 +213,7 @@ def reference(name: str, *, record: bool = False) -> Callable[..., Any]:
     record: the fastest that the course has of it, which a page of part 6 calls NAME_record.
     Raises LookupError where the course has none.
     """
-    name = record_name(name, record)
+    name = f"{name}_record" if record else name
     if LENT is not None:
         return _lent(name)
     names: list[str] = []
@@ -226,11 +226,6 @@ def reference(name: str, *, record: bool = False) -> Callable[..., Any]:
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise LookupError(f"No exercise has a graded function {name!r}{hint}")
-
-
-def record_name(name: str, record: bool) -> str:
-    """What the course calls a function, or its record."""
-    return f"{name}_record" if record else name
 
 
 def given(name: str) -> Callable[..., Any]:

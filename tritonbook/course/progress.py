@@ -209,9 +209,9 @@ def mine(name: str, *, record: bool = False, quiet: bool = False) -> Any:
     record: the fastest of it that the course knows, from the pages of part 6.
     Raises what `tritonbook.reference` raises when the course has no function of that name.
     """
-    from .exercises import LOADING, record_name, reference
+    from .exercises import LOADING, reference
 
-    name = record_name(name, record)
+    name = f"{name}_record" if record else name
     if LOADING.get():  # tests, benchmarks and the grader must not depend on whose machine it is
         return reference(name)
     kept = kept_pass(name)

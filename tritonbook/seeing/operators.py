@@ -366,9 +366,13 @@ def _graphs_for_sizes(asked: _Asked) -> str:
 
 
 def _again(asked: _Asked) -> Any:
-    """The result after the same namespace was asked for a second time."""
+    """The result after another namespace was asked for, and then the same a second time."""
     asked.call()
     first = asked.operator
+    name = _definition(first)._schema.name
+    _registered(asked.register, f"{asked.namespace}_too")
+    if not torch._C._jit_get_schemas_for_operator(name):
+        raise Obstacle("its library closed when another opened")
     try:
         second = _registered(asked.register, asked.namespace)
     except RuntimeError as error:
