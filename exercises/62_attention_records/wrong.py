@@ -156,7 +156,9 @@ VARIANTS = {
 }
 
 WIDE = "D2 is 0, or 16 and more"
+FAR = "shows where an offset passes the largest int32"
 EQUIVALENT = {
+    "take_columns": {f"{STEP} => x_ptr += start * stride_xn": FAR},
     "flash_gqa_record": {
         "if D2 > 0: => if D2 > 1:": WIDE,
         "if D2 > 0: => if D2 > 1: (2)": WIDE,
