@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autograde.classroom import stock
 from autograde.classroom.stock import REPORT_TYPE, _lost, reason
 
 
@@ -53,3 +54,15 @@ def test_the_log_tells_why_a_notebook_is_lost() -> None:
     assert _lost(LOG, "bob", "ps1") == ("failed", "RuntimeError: inconsistent checksums")
     assert _lost(LOG, "ann", "ps2")[0] == "failed"
     assert _lost(LOG, "an", "ps1")[0] == "failed"
+
+
+def test_kernels_that_met_at_one_port_start_again(tmp_path, monkeypatch):
+    """Kills: a hand-in that is not graded, because two kernels started in the same moment."""
+    logs = iter(["zmq.error.ZMQError: Address already in use", "graded"])
+
+    def command(course, *arguments, on_line=None):
+        return stock.Outcome(arguments, 0, next(logs))
+
+    monkeypatch.setattr(stock, "nbgrader", command)
+    (outcome,) = stock.autograde(tmp_path, [("01", "s*")], 1, print)
+    assert outcome.log == "graded" and next(logs, None) is None
