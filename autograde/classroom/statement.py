@@ -63,14 +63,19 @@ def signature(statement: dict[str, Any], secret: str) -> str:
 
 
 def claims(data: dict[str, Any], root: Path | None) -> list[Claim]:
-    """Which of a certificate's exams were signed by the course in `root`; None: nobody knows."""
+    """Which of a certificate's exams were signed by the course in `root`; None: nobody knows.
+
+    Raises BadCourse for a folder that has never signed: to look must not make a secret.
+    """
+    if root is not None and not (root / "secret").is_file():
+        raise BadCourse(f"{root} has no secret: it is no course that has signed anything.")
     found = []
     for statement in data["exams"]:
         said = "not checked: name the course's folder with --course"
         holds = False
         if root is not None:
             made = signature(statement, instructor_secret(root))
-            holds = hmac.compare_digest(made, statement["signature"])
+            holds = hmac.compare_digest(made.encode(), statement["signature"].encode())
             points = f"{statement['score']:g} of {statement['of']:g} points"
             said = f"{points} of {statement['student']}, signed" if holds else "not signed here"
         found.append(Claim(statement["exam"], holds, said))

@@ -147,7 +147,10 @@ def _asked(node: ast.AST) -> str | None:
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
         called = getattr(node.func, "id", getattr(node.func, "attr", ""))
         if called in LENDING and isinstance(node.args[0].value, str):
-            record = any(each.arg == "record" for each in node.keywords)
+            record = any(
+                each.arg == "record" and getattr(each.value, "value", True)
+                for each in node.keywords
+            )
             return node.args[0].value + "_record" * record
     return None
 

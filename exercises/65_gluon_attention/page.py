@@ -633,7 +633,7 @@ bench(ways, flops=4 * B * H * L * L * D, baseline="flash_gqa", stored="flash_glu
 # **Read it.** `PyTorch` is NVIDIA's own cuDNN here. The last row is no attention: it has no softmax.
 # What lies between it and `flash_gluon` is what the softmax still costs, about a fifth of the products'
 # time on an H100, and not the half that was computed above. The shifted loop hides most of that. Turns
-# bring nothing here. For causal attention of 2 × 32 heads and 4,096 tokens the same H100 took 0.485 ms
+# bring nothing here. For causal attention of 2 × 32 heads and 4,096 tokens an H100 took 0.485 ms
 # with turns, and 0.514 without.
 #
 # **What did it cost?** `flash_gqa` runs on every GPU from a T4 on, with heads of any size up to 128.

@@ -374,7 +374,7 @@ check(row_squares)
 # owes one too: what did the others expect of it?
 #
 # On a GPU `initcheck` says it, with the values right. This is what it said of `row_squares` as it came, for
-# two rows of 100 ones, on an H100 (CUDA 13.0). `memcheck` found nothing: the memory is the kernel's own.
+# two rows of 100 ones, on an H100 (CUDA 13.0; the file has a short name here). `memcheck` found nothing: the memory is the kernel's own.
 #
 # ```text
 # $ compute-sanitizer --tool initcheck python patient.py

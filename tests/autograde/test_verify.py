@@ -5,7 +5,7 @@ import shutil
 import pytest
 from typer.testing import CliRunner
 
-from autograde.classroom import cli, verify
+from autograde.classroom import cli, statement, verify
 from tritonbook.course import certify, records
 from tritonbook.course.exercises import get
 
@@ -62,3 +62,11 @@ def test_grades_that_nobody_gave_are_not_signed(tmp_path, capsys):
     """Kills: a traceback for a course without a gradebook."""
     assert cli.main(["sign", "exam_7", "--course", str(tmp_path)]) == 2
     assert "has no gradebook.db" in capsys.readouterr().err
+
+
+def test_a_signature_may_hold_any_signs(tmp_path):
+    """Kills: a traceback for a signature that is no ASCII."""
+    (tmp_path / "secret").write_text("of the course")
+    told = {"exam": "e", "student": "s", "score": 1.0, "of": 2.0, "date": "d", "signature": "é"}
+    (claim,) = statement.claims({"exams": [told]}, tmp_path)
+    assert not claim.holds
