@@ -24,7 +24,7 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# `flash_gqa` of page 42 takes what any model hands over, and reaches two thirds of cuDNN, NVIDIA's own
+# `flash_gqa` of page 42 takes what any model hands over, and reaches four fifths of cuDNN, NVIDIA's own
 # attention. Where is the last third? Ask the compiler what it makes of it for an H100:
 
 # %%
