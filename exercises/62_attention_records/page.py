@@ -25,7 +25,7 @@ setup()
 # ## The idea
 #
 # `flash_gqa` of page 42 takes what any model hands over, and reaches four fifths of cuDNN, NVIDIA's own
-# attention. Where is the last third? Ask the compiler what it makes of it for an H100:
+# attention. Where is the rest? Ask the compiler what it makes of it for an H100:
 
 # %%
 flash_gqa = mine("flash_gqa", quiet=True)
