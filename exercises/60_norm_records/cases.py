@@ -544,12 +544,6 @@ def padded_softmax(x):
     return torch.nn.functional.pad(x, (0, lanes_of(N) - N)).softmax(-1)[..., :N]
 
 
-def half_sum(x, *, dtype):
-    """The sum of exponentials in half precision: in float16, unless x is bfloat16."""
-    kind = dtype if dtype == torch.bfloat16 else torch.float16
-    return shares(x, lambda e, A: e.sum(-1, keepdim=True).to(kind).double()).to(dtype)
-
-
 LEFT_FLOAT32 = (
     "An exponential left float32. From both tiles the largest number of the row is subtracted, and "
     "that may stand in either tile."
@@ -595,10 +589,6 @@ SOFTMAX_MISTAKES = {
     "not-normalised": (
         lambda x: shares(x, lambda e, A: torch.ones_like(e)),
         "The exponentials are right, but they were not divided by their sum.",
-    ),
-    "sum-in-half-precision": (
-        half_sum,
-        "The sum of exponentials was rounded to half precision. Go to float32 after the load.",
     ),
     "multiplied": (
         lambda x: shares(x, lambda e, A: 1.0 / e.sum(-1, keepdim=True)),

@@ -182,7 +182,7 @@ draw.draw_widths([33, 96, 100, 128])
 # - **The kernel**, about 8 lines: load both tiles in float32, with `eviction_policy=KEEP` (step 3). With
 #   a bias subtract the mean of the *row* from both, masked lanes 0 again. Then `rstd`, one over the
 #   root, for each row.
-# - **`tile_widths`**, about 3 lines: `BLOCK_A` and `BLOCK_B`, each at least 1.
+# - **`tile_widths`**, about 2 lines: `BLOCK_A` and `BLOCK_B`, each at least 1.
 
 # %% tags=["answer"] key="norm_rows"
 @triton.jit
@@ -233,11 +233,10 @@ def norm_rows_kernel(
 
 def tile_widths(N):
     """(BLOCK_A, BLOCK_B): lanes of the two tiles of a row of N elements."""
-    # TODO: each a power of two, at least 1 (about 3 lines)
+    # TODO: each a power of two, at least 1 (about 2 lines)
     ### BEGIN SOLUTION
     BLOCK_A = max(triton.next_power_of_2(N) // 2, 1)
-    BLOCK_B = triton.next_power_of_2(max(N - BLOCK_A, 1))
-    return BLOCK_A, BLOCK_B
+    return BLOCK_A, triton.next_power_of_2(max(N - BLOCK_A, 1))
     ### END SOLUTION
 
 
@@ -647,7 +646,7 @@ timed(last, "norm_records_last", SHAPES)
 #
 # ## Stretch: softmax
 #
-# Page 4's `softmax` starts a program for each row. Give it rows in two tiles, by the same plan (about 6
+# Page 4's `softmax` starts a program for each row. Give it rows in two tiles, by the same plan (about 7
 # lines).
 
 # %% tags=["answer", "stretch"] key="softmax_record"
@@ -672,17 +671,17 @@ def softmax_rows_kernel(
     mask_a = (offs_m < M)[:, None] & (offs_a < N)[None, :]
     mask_b = (offs_m < M)[:, None] & (offs_b < N)[None, :]
     x_rows, y_rows = x_ptr + offs_m[:, None] * STRIDE_XM, y_ptr + offs_m[:, None] * N
-    # TODO: load both tiles; the row's largest number; e_a, e_b, scale (about 6 lines)
+    a_ptrs, b_ptrs = x_rows + offs_a[None, :], x_rows + offs_b[None, :]
+    # TODO: load; the row's largest number, exponentials, sum; store (about 7 lines)
     ### BEGIN SOLUTION
-    x_a = tl.load(x_rows + offs_a[None, :], mask=mask_a, other=float("-inf")).to(tl.float32)
-    x_b = tl.load(x_rows + offs_b[None, :], mask=mask_b, other=float("-inf")).to(tl.float32)
+    x_a = tl.load(a_ptrs, mask=mask_a, other=float("-inf")).to(tl.float32)
+    x_b = tl.load(b_ptrs, mask=mask_b, other=float("-inf")).to(tl.float32)
     largest = tl.maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1))
-    e_a = tl.exp(x_a - largest[:, None])
-    e_b = tl.exp(x_b - largest[:, None])
+    e_a, e_b = tl.exp(x_a - largest[:, None]), tl.exp(x_b - largest[:, None])
     scale = 1.0 / (tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1))
-    ### END SOLUTION
     tl.store(y_rows + offs_a[None, :], e_a * scale[:, None], mask=mask_a)
     tl.store(y_rows + offs_b[None, :], e_b * scale[:, None], mask=mask_b)
+    ### END SOLUTION
 
 
 def softmax_record(x):
@@ -717,10 +716,10 @@ def softmax_record(x):
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# x_a = tl.load(x_rows + offs_a[None, :], ...).to(tl.float32)
+# x_a = tl.load(a_ptrs, ...).to(tl.float32)
 # x_b = ...
 # largest = ...  # of the row
-# # exponentials of both tiles, then one over their sum: a scale for each row
+# # exponentials of both tiles, one over their sum, two stores
 # ```
 #
 # </details>
