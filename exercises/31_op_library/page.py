@@ -26,7 +26,7 @@ setup()
 # ## The idea
 #
 # PyTorch has hundreds of elementwise operators, and nobody writes hundreds of kernels. You write the
-# *formula* of one element, and a program writes the kernel around it, as PyTorch's compiler does. Then
+# *formula* of one element, and a program writes the kernel around it. Then
 # `x + y` in somebody's model shall reach your kernel, and not one line of the model changes.
 #
 # ## Source that writes source
@@ -479,7 +479,7 @@ errors = [float((a - b).norm() / b.norm()) for a, b in zip(ours, theirs, strict=
 print(f"largest relative difference of a gradient: {max(errors):.1e}")
 
 # %% [markdown]
-# Forward and backward ran on your kernels. The gradients agree up to the last digits of float32, where
+# The gradients agree up to the last digits of float32, where
 # another order of additions shows.
 
 # %% tags=["predict"]

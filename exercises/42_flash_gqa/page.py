@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Flash attention for a model
-#   minutes: 58
+#   minutes: 60
 #   needs: interpreter
 #   requires: [41_flash_attention]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -127,8 +127,8 @@ check(walk_bounds)
 # - **The longest walks start first.** The last programs see the most keys, and work that is long
 #   should not begin at the end.
 #
-# Two gaps: the update for one tile up to l_i, 6 lines, and in the kernel what it hands to `attend`,
-# about 6. Inputs and results are those of page 41.
+# Write the update for one tile: 8 lines, around the load of v. The kernel is given: that of
+# page 41, with `attend` for its loop. In Task 3 you write such a kernel.
 
 # %% tags=["reference"]
 from tritonbook import target_arch
@@ -192,8 +192,11 @@ def attend(
             l_i = l_i * alpha + tl.sum(p, axis=1)
             ### END SOLUTION
             v = tl.load(v_ptr + v_tile, mask=inside, other=0.0)
+            # TODO 2: acc and m_i (2 lines)
+            ### BEGIN SOLUTION
             acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee")
             m_i = m_new
+            ### END SOLUTION
             # step by step: a row number times a stride could pass 2^31
             k_ptr += BLOCK_N * stride_kn
             v_ptr += BLOCK_N * stride_vn
@@ -218,15 +221,12 @@ def flash_two_phases_kernel(
     rows = head * L * D + offs_m[:, None] * D + tl.arange(0, D)[None, :]
     q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=0.0)
 
-    # TODO 2: bounds of this tile's queries, limit, attend of a contiguous head (6 lines)
-    ### BEGIN SOLUTION
     first = pid_m * BLOCK_M
     full, end = bounds(first, first + BLOCK_M - 1, L, L, CAUSAL, BLOCK_N)
     limit = offs_m + 1 if CAUSAL else offs_m * 0 + L
     acc, m_i, l_i = attend(
         q, k_ptr, v_ptr, full, end, limit, qk_scale, D, 1, D, 1, D, BLOCK_M, BLOCK_N, D
     )
-    ### END SOLUTION
     tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L)
     tl.store(o_ptr + rows, acc / l_i[:, None], mask=offs_m[:, None] < L)
 
@@ -252,25 +252,17 @@ def flash_two_phases(q, k, v, causal=True):
 # <details><summary>Hint 2: where to look</summary>
 #
 # The lines are those of your page 41, with the mask under `if MASKED:` and `qk_scale` where m_new and
-# p are computed. m_i is in units of scaled scores, so the largest score of a row must be too. In
-# the kernel: which are the first and the last query of tile `pid_m`? A contiguous head has the
-# strides D and 1.
+# p are computed. m_i is in units of scaled scores, so the largest score of a row must be too.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# # in attend
 # if MASKED:
 #     s = ...  # cols against limit, as tiles of one shape
 # m_new = ...  # the largest score of the row, scaled
 # p = tl.exp2(...)  # a product and a difference
-# # alpha and l_i as on page 41
-#
-# # in the kernel
-# full, end = bounds(...)
-# limit = ...  # one number for each row, also without CAUSAL
-# acc, m_i, l_i = attend(...)
+# # alpha, l_i, acc and m_i as on page 41
 # ```
 #
 # </details>
@@ -316,13 +308,10 @@ pictures("flash_gqa").draw_group_tile(group=4, rows=12, keys=8, offset=3)
 #
 # ## Task 3. Rows of a group
 #
-# The kernel with its addresses, in two gaps. `pid_m * BLOCK_M` is a row.
-#
-# 1. **What the rows are**, about 8 lines: position and head of each, and q; the first and the last
-#    position, the bounds and `limit`, which `attend` takes.
-# 2. **Where results go**, 3 lines: a row's number `lse`, and its D numbers of o, which are
-#    `acc / l_safe[:, None]`. lse is contiguous: query i of query head h in batch b has element
-#    (b × H + h) × Lq + i.
+# The kernel of Task 2 for rows of a group, about 17 lines. Given: which key head, its first key, the
+# rows of the tile. Yours: position and head of each row, q, the bounds and `limit` by position, and
+# both stores. `pid_m * BLOCK_M` is a row. A row that saw nothing has l_i = 0: mind the division and the
+# logarithm. lse is contiguous: query i of query head h in batch b has element (b × H + h) × Lq + i.
 
 # %% tags=["answer"] key="flash_gqa"
 @triton.jit
@@ -348,7 +337,7 @@ def flash_gqa_kernel(
     offs_d = tl.arange(0, BLOCK_D)[None, :]
     mask_m = offs_m < Lq * GROUP
 
-    # TODO 1: position, head, mask and q of the rows; full, end and limit (about 8 lines)
+    # TODO: position, head, q; full, end, limit; attend; lse and o (about 17 lines)
     ### BEGIN SOLUTION
     position, head = offs_m // GROUP, hk * GROUP + offs_m % GROUP
     at = position.to(tl.int64)
@@ -359,7 +348,6 @@ def flash_gqa_kernel(
     first, last = pid_m * BLOCK_M // GROUP, (pid_m * BLOCK_M + BLOCK_M - 1) // GROUP
     full, end = bounds(first, last, Lq, Lk, CAUSAL, BLOCK_N)
     limit = position + 1 + Lk - Lq if CAUSAL else position * 0 + Lk
-    ### END SOLUTION
     acc, m_i, l_i = attend(
         q, k_ptr, v_ptr, full, end, limit, qk_scale,
         STRIDE_KN, STRIDE_KD, STRIDE_VN, STRIDE_VD, D, BLOCK_M, BLOCK_N, BLOCK_D,
@@ -367,8 +355,6 @@ def flash_gqa_kernel(
 
     l_safe = tl.where(l_i == 0.0, 1.0, l_i)
     lse = tl.where(l_i == 0.0, float("-inf"), (m_i + tl.log2(l_safe)) * LN_2)
-    # TODO 2: store lse and o (3 lines)
-    ### BEGIN SOLUTION
     tl.store(lse_ptr + (b * HK * GROUP + head) * Lq + position, lse, mask=mask_m)
     o_rows = o_ptr + b * stride_ob + head * stride_oh + at * stride_om
     tl.store(o_rows[:, None] + offs_d * stride_od, acc / l_safe[:, None], mask=mask)
@@ -419,9 +405,9 @@ def flash_gqa(q, k, v, causal=False, scale=None):
 # first, last = ...  # positions of the tile's first and last row
 # full, end = bounds(...)
 # limit = ...  # by position
-# ```
+# acc, m_i, l_i = attend(...)
 #
-# ```python
+# # lse, minus infinity where l_i is 0; o, 0 there
 # # both stores: one for each row, by b, head and position
 # ```
 #
