@@ -501,8 +501,8 @@ bench_sweep(
 #
 # </details>
 #
-# vLLM's and SGLang's Triton decode kernels have these two stages, FlashAttention calls it split-KV, and
-# FlashInfer plans pieces of equal size for sequences of different lengths.
+# vLLM's and SGLang's Triton decode kernels have these two stages, and FlashAttention calls it split-KV.
+# FlashInfer, which was not measured here, plans pieces of equal size for sequences of different lengths.
 #
 # Next: [51_int_matmul](51_int_matmul.ipynb).
 
