@@ -108,7 +108,7 @@ out
 #     y = tl.load(y_ptr + i_0 * stride_y_0 + i_1 * stride_y_1, mask=mask).to(COMPUTE)
 # ```
 #
-# and for other ranks and operands the like.
+# and the like for other ranks and operands.
 #
 # `pointwise`, below it, makes an operator of a formula: it broadcasts, asks PyTorch for the result's
 # dtype, and keeps one kernel for each rank. Contiguous tensors are a vector as far as memory goes: for
