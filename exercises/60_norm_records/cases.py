@@ -561,11 +561,16 @@ def less(largest):
 
 
 SOFTMAX_MISTAKES = {
+    "nan": (
+        lambda x: x * torch.nan,
+        "Does the row's largest number stand upright, `largest[:, None]`, and do masked lanes hold "
+        "minus infinity?",
+    ),
     "first-largest": (less(lambda x, A: x[..., :A].amax(-1, keepdim=True)), LEFT_FLOAT32),
     "nothing-subtracted": (
         less(lambda x, A: 0.0),
-        "0 was subtracted, not the row's largest number, and the exponentials left float32. Is it "
-        "subtracted, and can a zero win it?",
+        "The exponentials left float32. Is the row's largest number subtracted, and can a zero win "
+        "it?",
     ),
     "first-tile-alone": (
         lambda x: shares(x, lambda e, A: e[..., :A].sum(-1, keepdim=True)),
