@@ -478,6 +478,11 @@ def mistakes(tile):
     return known | {
         "maximum-in-other-units": (with_zeros(formula), said),
         "last-tile-only": (last_only, f"{said_of_last} Does m_i become m_new?"),
+        "nan": (
+            lambda q, k, v, causal=False, scale=None: (q * torch.nan, q[..., 0] * torch.nan),
+            "Does an exponential overflow? No exponent is above 0: p subtracts m_new, and alpha is "
+            "exp2(m_i - m_new).",
+        ),
         "scaled-twice": (
             scaled_twice,
             "The scores are scaled twice: where s holds qk_scale already, m_new and p take s as it "
