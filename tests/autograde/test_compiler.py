@@ -7,12 +7,11 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from corpus import RIGHT, answer
-from grading import Grader, solutions
+from grading import Grader
 
 from autograde.judge import execute
 from autograde.judge.compiler import Busy, Compiler, cpu_seconds
@@ -29,22 +28,20 @@ BOMB = RIGHT.replace("    tl.store(", f"{TURNS}    tl.store(")
 
 @pytest.mark.skipif(sandbox.available() == ["plain"], reason="no walls here")
 @pytest.mark.skipif(not INTERPRET, reason="on a GPU each checker compiles for itself")
-def test_a_bomber_and_its_neighbour(exercise: Exercise, tmp_path: Path) -> None:
+def test_a_bomber_and_its_neighbour(exercise: Exercise) -> None:
     """Kills: a compile bomb that passes, because the gate came to nothing, and that takes an honest
     neighbour's points, who waited for the compiler."""
-    grader = Grader(exercise, tmp_path)
+    grader = Grader(exercise)
     grader.executor.compiler = Compiler(seconds=6.0)
-    right = solutions(exercise)
     with ThreadPoolExecutor(2) as pool:
-        bomber = pool.submit(grader.grade, right | {"double": answer(kernel=BOMB)}, "double")
+        bomber = pool.submit(grader.grade, "double", double=answer(kernel=BOMB))
         time.sleep(1.0)
-        honest = pool.submit(grader.grade, right, "double").result()
+        honest = pool.submit(grader.grade, "double").result()
         verdict = bomber.result()
     assert (verdict.status, verdict.code, verdict.points) == ("TIMEOUT", "timeout", 0), verdict
     assert "compiler" in verdict.sentence and "tl.static_range" in verdict.sentence
     assert (honest.status, honest.points) == ("PASS", 4), honest
     grader.executor.compiler.stop()
-    grader.close()
 
 
 class _Scripted:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import torch
 from corpus import RIGHT, WRONG, answer
-from grading import Grader, solutions
+from grading import Grader
 from test_breakouts import OPENED, POKE
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
@@ -33,7 +33,6 @@ from autograde.walls.wire import Line, PeerGone, ProcessEnded
 from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
 from tritonbook.checking.trial import CheckTimeout
-from tritonbook.course.exercises import Exercise
 from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.meter import Access, Bounds, watch_bounds
 
@@ -59,22 +58,17 @@ def _unfenced(end: socket.socket, folder: Path) -> None:
 
 
 @needs_walls
-def test_an_open_fence_reaches_no_verdict(
-    exercise: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_open_fence_reaches_no_verdict(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills: kernels played where verdicts are held. Every address is open to this kernel, and it
     overwrites the getter of the verdict, which lies there in every process of the grader's."""
     stand_in = SimpleNamespace(main=_unfenced, __name__="autograde.walls.engine")
     monkeypatch.setattr(execute, "engine", stand_in)
-    grader = Grader(exercise, tmp_path)
     if grader.level != "namespaces":
         pytest.skip("the other levels start the engine by its name")
-    right = solutions(exercise)
     poked = answer(POKE, kernel=f"{WRONG}\n{OPENED}")
-    verdict = grader.grade(right | {"double": poked}, "double")
+    verdict = grader.grade("double", double=poked)
     assert (verdict.status, verdict.points) == ("FAIL", 0), verdict
-    assert grader.grade(right, "double").status == "PASS"
-    grader.close()
+    assert grader.grade("double").status == "PASS"
 
 
 def _launcher(serve: Callable[[Line], None], seconds: float = 5.0) -> Launcher:

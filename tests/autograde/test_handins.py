@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from grading import Grader, course_of
+from grading import Grader
 from test_ingest import ANSWER, ROOT, _cell
 
 from autograde.classroom import handins
@@ -41,15 +41,8 @@ DOUBLE = f"{KERNEL}\n\n\n{WRAPPER}"
 
 
 @pytest.fixture(scope="module")
-def grader(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory):
-    made = Grader(exercise, tmp_path_factory.mktemp("course"))
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def course(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Course:
-    return course_of(exercise, tmp_path_factory.mktemp("course"))
+def course(grader: Grader) -> Course:
+    return grader.course
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ ANSWER = "def halves(n):\n    return [n // 2, n - n // 2]"
 
 
 @pytest.fixture(scope="module")
-def course(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Course:
-    return course_of(exercise, tmp_path_factory.mktemp("course"))
+def course(exercise: Exercise) -> Course:
+    return course_of(exercise)
 
 
 @pytest.fixture
