@@ -20,7 +20,8 @@ from tritonbook.descriptors import tensor_of
 
 from ..walls.kernels import KernelId, kernel_id
 from ..walls.tape import DTYPES, MAX_STEPS, TapeError, decode
-from ..walls.wire import ProcessEnded, Trouble
+from ..walls.wire import ProcessEnded
+from .work import Outcome
 
 
 class LaunchFailed(Exception):
@@ -91,7 +92,7 @@ class LaunchRecord:
 class Launcher(Protocol):
     """Carries out launches: `launcher.py` has one for the interpreter and one for a GPU."""
 
-    trouble: Trouble | None  # why it carries out no more
+    trouble: Outcome | None  # why it carries out no more
     carried_out: int  # launches that nobody who watches kept from running
 
     def vet(self, id: KernelId) -> None:

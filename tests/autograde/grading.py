@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from autograde.classroom.cells import HandedCell
 from autograde.classroom.demo import ROOT
 from autograde.classroom.ingest import rebuild
 from autograde.classroom.record import open_gradebook
-from autograde.classroom.run import Item, Session
+from autograde.classroom.run import Session
 from autograde.classroom.samples import material_of, sample_class
 from autograde.judge.course import Course, asked_of, read_cells
 from autograde.judge.execute import Executor, Setting
-from autograde.judge.work import Submission, Verdict
+from autograde.judge.work import Item, Outcome, Submission, Verdict
 from autograde.walls import sandbox
+from autograde.walls.wire import PeerSlow
 from tritonbook.build import views
 from tritonbook.build.release import read_release
 from tritonbook.course import gaps
@@ -67,7 +70,34 @@ class Grader:
         exercise = next(e for e in submission.exercises if e.key == key)
         limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=240.0)
         self.executor.setting = Setting(self.level, limits)
-        return self.executor.run(self.course, submission, exercise)
+        return self.executor.run(Item(self.course, submission, exercise))
+
+
+PASSED = Outcome("PASS", "passed", "")
+
+
+class _Scripted:
+    """The driver's end of the line: what the checker says, each after some seconds."""
+
+    def __init__(self, *said: tuple[float, dict]):
+        self.said = list(said)
+
+    def receive(self, seconds: float) -> SimpleNamespace:
+        pause, body = self.said.pop(0)
+        time.sleep(min(pause, seconds))
+        if pause > seconds:
+            raise PeerSlow
+        return SimpleNamespace(body=body)
+
+    def send(self, *message: object) -> None:
+        """Takes everything."""
+
+
+def awaited(*said: tuple[float, dict], compiler: Callable | None = None) -> Outcome:
+    """What the driver makes of a checker that says this, with 0.4 s for the exercise."""
+    setting = Setting(limits=sandbox.Limits(wall_seconds=0.4))
+    driver = SimpleNamespace(setting=setting, compiler=SimpleNamespace(ask=compiler))
+    return Executor._await(driver, _Scripted(*said), [], None)
 
 
 def verdict(item: Item, status: str, **more: Any) -> Verdict:

@@ -15,10 +15,9 @@ from grading import course_of, verdict
 from autograde.classroom import node, slurm
 from autograde.classroom.batch import Batch
 from autograde.classroom.ingest import rebuild
-from autograde.classroom.run import Item
 from autograde.classroom.slurm import SlurmError, SlurmRunner, SlurmSettings, read_settings
 from autograde.judge.execute import Setting
-from autograde.judge.work import Verdict
+from autograde.judge.work import Item, Verdict
 from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 

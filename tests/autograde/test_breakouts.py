@@ -21,7 +21,7 @@ from grading import Grader
 
 from autograde.judge import checker
 from autograde.judge.execute import Executor, Setting
-from autograde.judge.work import Verdict
+from autograde.judge.work import Item, Verdict
 from autograde.walls import fence, sandbox
 from autograde.walls.tape import TapeError, decode
 from autograde.walls.wire import Line, Message
@@ -254,7 +254,7 @@ def test_a_candidate_has_the_runs_own_limits(level: str, grader: Grader) -> None
     submission = grader.handed_in(double=answer(look))
     limits = dataclasses.replace(sandbox.Limits(), processes=9, files=5 << 20)
     executor = Executor(Setting(level, limits))
-    verdict = executor.run(grader.course, submission, submission.exercises[0])
+    verdict = executor.run(Item(grader.course, submission, submission.exercises[0]))
     assert f"[9, {5 << 20}]" in verdict.sentence, verdict.sentence
 
 
@@ -296,7 +296,7 @@ def test_only_a_students_memory_costs_points(status: str, came_to: str) -> None:
     executor = Executor.__new__(Executor)
     executor.setting = Setting()
     runner = subprocess.Popen(["true"])
-    assert executor._await(Said(), [runner], None)["status"] == came_to
+    assert executor._await(Said(), [runner], None).status == came_to
 
 
 def test_a_process_that_forks_and_dies_is_the_graders_failure(
@@ -320,8 +320,8 @@ def test_closing_ends_what_runs(grader: Grader) -> None:
     submission = grader.handed_in(double=answer("while True: pass"))
     executor = Executor(Setting(LEVELS[0], sandbox.Limits(call_seconds=100.0)))
     with ThreadPoolExecutor(1) as pool:
-        item = (grader.course, submission, submission.exercises[0])
-        running = pool.submit(executor.run, *item)
+        item = Item(grader.course, submission, submission.exercises[0])
+        running = pool.submit(executor.run, item)
         while not executor.judges:
             time.sleep(0.05)
         time.sleep(1.0)

@@ -7,16 +7,14 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
+from dataclasses import asdict
 
 import pytest
 from corpus import RIGHT, answer
-from grading import Grader
+from grading import PASSED, Grader, awaited
 
-from autograde.judge import execute
 from autograde.judge.compiler import Busy, Compiler, cpu_seconds
 from autograde.walls import sandbox
-from autograde.walls.wire import PeerSlow
 from tritonbook.course.exercises import Exercise
 from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.process import WorkerError
@@ -44,33 +42,6 @@ def test_a_bomber_and_its_neighbour(exercise: Exercise) -> None:
     grader.executor.compiler.stop()
 
 
-class _Scripted:
-    """The driver's end of the line: what the checker says, each after some seconds."""
-
-    def __init__(self, *said: tuple[float, dict]):
-        self.said = list(said)
-
-    def receive(self, seconds: float) -> SimpleNamespace:
-        pause, body = self.said.pop(0)
-        time.sleep(min(pause, seconds))
-        if pause > seconds:
-            raise PeerSlow
-        return SimpleNamespace(body=body)
-
-    def send(self, *message: object) -> None:
-        """Takes everything."""
-
-
-PASS = {"status": "PASS", "code": "passed", "sentence": ""}
-
-
-def _awaited(compile_, *said: tuple[float, dict]) -> dict:
-    limits = sandbox.Limits(wall_seconds=0.4)
-    driver = SimpleNamespace(setting=execute.Setting(limits=limits))
-    driver.compiler = SimpleNamespace(ask=compile_)
-    return execute.Executor._await(driver, _Scripted(*said), [], None)
-
-
 def test_waiting_for_the_compiler_is_nobodys_time() -> None:
     """Kills: a right answer that times out because others kept the compiler busy."""
 
@@ -79,8 +50,8 @@ def test_waiting_for_the_compiler_is_nobodys_time() -> None:
         return {}
 
     asks = (0.1, {"compile": {}})
-    assert _awaited(slow, asks, (0.1, PASS)) == PASS
-    assert _awaited(slow, asks, (0.6, PASS))["status"] == "TIMEOUT"
+    assert awaited(asks, (0.1, asdict(PASSED)), compiler=slow) == PASSED
+    assert awaited(asks, (0.6, {}), compiler=slow).status == "TIMEOUT"
 
 
 def test_a_compiler_that_is_never_free_is_nobodys_fault() -> None:
@@ -89,8 +60,8 @@ def test_a_compiler_that_is_never_free_is_nobodys_fault() -> None:
     def busy(request: dict, wanted: object) -> dict:
         raise Busy("The compiler was not free for 1800 s.")
 
-    found = _awaited(busy, (0.0, {"compile": {}}))
-    assert found["status"] == "INFRA" and "not free" in found["sentence"]
+    found = awaited((0.0, {"compile": {}}), compiler=busy)
+    assert found.status == "INFRA" and "not free" in found.sentence
 
 
 class _Worker:

@@ -21,7 +21,7 @@ from test_ingest import ANSWER, ROOT, _cell
 from autograde.classroom import handins
 from autograde.classroom.ingest import ingest
 from autograde.judge.course import Course
-from autograde.judge.work import Submission
+from autograde.judge.work import Item, Submission
 from tritonbook.build import views
 from tritonbook.build.release import read_release
 from tritonbook.course.exercises import Exercise
@@ -161,7 +161,7 @@ def test_answers_are_found_in_other_cells(
             assert f"def {function}(" in answers[f"answer-{name}"]
     assert "check(" not in "".join(c.source for c in submission.cells if c.role != "given")
     for exercise in submission.exercises:
-        verdict = grader.executor.run(grader.course, submission, exercise)
+        verdict = grader.executor.run(Item(grader.course, submission, exercise))
         assert verdict.status == "PASS", verdict.sentence
 
 
@@ -232,7 +232,8 @@ def test_a_script_is_graded(
     own = "".join(cell.source for cell in submission.cells if cell.role == "answer")
     assert "check(" not in own and "double_ref" not in own and "a worked example" not in own
     statuses = [
-        grader.executor.run(grader.course, submission, e).status for e in submission.exercises
+        grader.executor.run(Item(grader.course, submission, each)).status
+        for each in submission.exercises
     ]
     assert statuses == ["PASS", "PASS"]
 

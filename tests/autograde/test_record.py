@@ -13,7 +13,8 @@ from grading import NAME, Grader, by_status, graded, solutions
 
 from autograde.classroom import stock
 from autograde.classroom.record import open_gradebook
-from autograde.classroom.run import Item, Session
+from autograde.classroom.run import Session
+from autograde.judge.work import Item
 
 
 @pytest.fixture

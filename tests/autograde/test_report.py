@@ -19,8 +19,7 @@ from autograde.classroom import cli, stock
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import ClassReport, as_csv, as_text, class_report
 from autograde.classroom.report_page import as_html
-from autograde.classroom.run import Item
-from autograde.judge.work import Verdict
+from autograde.judge.work import Item, Verdict
 
 EVIL = "<script>alert(1)</script> & \"x\" 'y' \x1b[2J"
 

@@ -19,10 +19,11 @@ from grading import NAME, by_status, declared_scores, graded, scores, verdict
 from autograde.classroom import stock
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import as_csv, as_text, class_report
-from autograde.classroom.run import Item, Session
+from autograde.classroom.run import Session
 from autograde.classroom.runners import LocalRunner
+from autograde.judge import checker
 from autograde.judge.execute import Executor, Setting
-from autograde.judge.work import Verdict
+from autograde.judge.work import Item, Verdict
 from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 
@@ -218,6 +219,7 @@ ORPHANS = """
 import sys
 sys.path[:0] = {paths!r}
 from pathlib import Path
+from autograde.judge import checker
 from autograde.judge.execute import Executor, Setting
 from test_run import LEVEL, LIMITS, _session
 
@@ -226,7 +228,7 @@ if __name__ == "__main__":
     assert item.id.student == "s8_endless"
     executor = Executor(Setting(LEVEL, LIMITS))
     print("ready", flush=True)
-    executor.run(item.course, item.submission, item.exercise)
+    executor.run(item)
 """
 
 
@@ -279,13 +281,13 @@ def test_a_killed_checker_is_the_graders_failure(
 
     def kill(target, arguments):
         process = fork(target, arguments)
-        if target.__name__ == "_check":
+        if target is checker.main:
             os.kill(process.pid, signal.SIGKILL)
         return process
 
     monkeypatch.setattr(executor, "_fork", kill)
     item = _session(course).items()[0]
-    verdict = executor.run(item.course, item.submission, item.exercise)
+    verdict = executor.run(item)
     assert (verdict.status, verdict.points) == ("INFRA", None)
     executor.close()
 
@@ -294,13 +296,14 @@ LONG = """
 import os, sys, tempfile
 sys.path[:0] = {paths!r}
 from pathlib import Path
+from autograde.judge import checker
 from autograde.judge.execute import Executor, Setting
 from test_run import LEVEL, LIMITS, _session
 
 if __name__ == "__main__":
     item = _session(Path({course!r})).items()[1]
     executor = Executor(Setting(LEVEL, LIMITS))
-    print(executor.run(item.course, item.submission, item.exercise).status)
+    print(executor.run(item).status)
     executor.close()
     print([name for name in os.listdir(tempfile.gettempdir()) if name.startswith("workbook-")])
 """
