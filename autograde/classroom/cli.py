@@ -10,6 +10,7 @@ autograde verify certificate.html      run the answers of a learner's certificat
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -30,22 +31,6 @@ from . import exam_sheet
 from . import verify as again
 from .ledger import LedgerBusy
 from .new_course import new_course
-from .options import (
-    CORES,
-    HERE,
-    Assignment,
-    CallSeconds,
-    Changes,
-    Force,
-    Image,
-    Keys,
-    Level,
-    Root,
-    Students,
-    WallSeconds,
-    Where,
-    Workers,
-)
 from .progress import run_open
 from .report import as_csv, as_text, class_report
 from .report_page import as_html
@@ -53,12 +38,17 @@ from .run import Session
 from .runners import LocalRunner
 from .slurm import SlurmError, SlurmRunner, read_settings
 from .statement import write_statements
-from .verify import NoWalls
 
 app = typer.Typer(add_completion=False, help=__doc__.splitlines()[0])
 # A sentence stays one line, for grep; what stands in brackets in it is no markup.
 console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
-EXPECTED = (BadCourse, BadCertificate, LedgerBusy, NoWalls, SlurmError, sandbox.Refused)
+Assignment = Annotated[str, typer.Argument(help="The assignment's name, such as 01_vector_add.")]
+Root = Annotated[Path, typer.Option("--course", help="The nbgrader course folder.")]
+SECONDS = {"min": 1, "max": 86400}
+LEVELS = "auto, or one of: " + ", ".join(sandbox.LEVELS)
+CORES = os.cpu_count() or 1
+HERE = Path(".")
+EXPECTED = (BadCourse, BadCertificate, LedgerBusy, SlurmError, sandbox.NoWalls)
 
 
 @contextlib.contextmanager
@@ -134,16 +124,28 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
     def command(
         assignment: Assignment,
         course: Root = HERE,
-        workers: Workers = CORES,
-        level: Level = "auto",
-        image: Image = None,
-        force: Force = False,
-        call_seconds: CallSeconds = sandbox.Limits.call_seconds,
-        wall_seconds: WallSeconds = sandbox.Limits.wall_seconds,
-        where: Where = "local",
-        slurm: Changes = [],  # noqa: B006  (typer reads it and never changes it)
-        student: Students = [],  # noqa: B006
-        exercise: Keys = [],  # noqa: B006
+        workers: Annotated[int, typer.Option(help="Items that run at once.", min=1)] = CORES,
+        level: Annotated[str, typer.Option("--sandbox", help=LEVELS)] = "auto",
+        image: Annotated[Path | None, typer.Option(help="For --sandbox apptainer.")] = None,
+        force: Annotated[bool, typer.Option("--force", help="Run without any walls.")] = False,
+        call_seconds: Annotated[
+            float, typer.Option(help="Limit of one call of a student's function.", **SECONDS)
+        ] = sandbox.Limits.call_seconds,
+        wall_seconds: Annotated[
+            float, typer.Option(help="Limit of one exercise, all cases together.", **SECONDS)
+        ] = sandbox.Limits.wall_seconds,
+        where: Annotated[
+            str, typer.Option("--runner", help="local: this machine; slurm: jobs.")
+        ] = "local",
+        slurm: Annotated[
+            list[str], typer.Option(help="A Slurm setting, NAME=VALUE, on top of slurm.json.")
+        ] = [],  # noqa: B006  (typer reads it and never changes it)
+        student: Annotated[
+            list[str], typer.Option(help="Only this student's; may be given again.")
+        ] = [],  # noqa: B006
+        exercise: Annotated[
+            list[str], typer.Option(help="Only this exercise; may be given again.")
+        ] = [],  # noqa: B006
     ) -> None:
         session = _session(course, assignment, False, student or None, exercise or None)
         limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)

@@ -14,17 +14,13 @@ from .statement import claims
 EXERCISES = "/tmp/exercises"
 
 
-class NoWalls(Exception):
-    """Strangers' programs cannot be locked in on this machine: one sentence."""
-
-
 def walls() -> list[str]:
     """The start of a command line: no network, nothing of this machine to write to.
 
     The exercises with their checks are inside, read-only. Raises NoWalls without bubblewrap.
     """
     if "bubblewrap" not in sandbox.available():
-        raise NoWalls(
+        raise sandbox.NoWalls(
             "There are no walls here around the certificate's programs: install bubblewrap, or "
             "run again with --force."
         )
@@ -40,7 +36,7 @@ def verify(file: Path, force: bool = False, course: Path | None = None) -> list[
     """
     try:
         prefix = walls()
-    except NoWalls:
+    except sandbox.NoWalls:
         if not force:
             raise
         prefix = []

@@ -28,7 +28,7 @@ from ..walls.wire import Line, ProcessEnded
 from . import proof
 from .course import Course, asked_of
 from .gate import Compiler, Gate
-from .launcher import Launcher, LocalLauncher
+from .launcher import EngineLauncher, LocalLauncher
 from .lending import Lending
 from .peer import Peer
 from .turns import Turns, this_gpu
@@ -124,7 +124,7 @@ def run_check(
         raise RuntimeError(f"the page {course.notebook} here is another one than where it was read")
     cells = [(cell.name, cell.source) for cell in item.submission.cells[: item.exercise.before]]
     library = KernelLibrary(cells)
-    launcher = Launcher(library, engine, call_seconds) if engine else LocalLauncher(library)
+    launcher = EngineLauncher(library, engine, call_seconds) if engine else LocalLauncher(library)
     peer = Peer(line, cells, library, launcher, call_seconds, lent)
     for other, who in ((line, "the candidate's process"), (engine, "the kernels' process")):
         if other is not None:

@@ -27,7 +27,7 @@ from typing import Any
 
 from tritonbook.port import device
 
-from ..walls import candidate, engine, sandbox
+from ..walls import candidate, engine, inside, sandbox
 from ..walls.wire import Line, PeerGone, PeerSlow, WireError
 from . import checker
 from .compiler import Busy, shared
@@ -152,9 +152,9 @@ class Executor:
         level, limits = self.setting.level, self.setting.limits
         folder.mkdir(mode=0o755)
         if level in ("namespaces", "plain"):
-            arguments = (end, level, folder, limits, module.main)
-            return self._fork(candidate.start_forked, arguments)
-        program = ["-m", module.__name__, json.dumps(dataclasses.asdict(limits))]
+            return self._fork(inside.start_forked, (end, level, folder, limits, module.main))
+        name = module.__name__.rpartition(".")[2]
+        program = ["-m", "autograde.walls.inside", name, json.dumps(dataclasses.asdict(limits))]
         if level == "apptainer":
             if self.setting.image is None:
                 raise OSError("the level apptainer needs an image")

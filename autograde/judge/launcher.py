@@ -66,7 +66,7 @@ class LocalLauncher:
             yield
 
 
-class Launcher:
+class EngineLauncher:
     """Has kernels run by the process at the other end of `line`.
 
     call_seconds: the longest launch.

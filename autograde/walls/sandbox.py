@@ -53,8 +53,8 @@ class SandboxError(OSError):
     """A wall could not be built here."""
 
 
-class Refused(RuntimeError):
-    """A level that may not be used here: one sentence."""
+class NoWalls(RuntimeError):
+    """There are no walls here that may be used: one sentence."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +80,15 @@ def available(image: Path | None = None) -> list[str]:
 
 
 def choose(level: str, image: Path | None, force: bool) -> str:
-    """The level to use for `level`, which may be "auto". Raises Refused where there is none."""
+    """The level to use for `level`, which may be "auto". Raises NoWalls where there is none."""
     found = available(image)
     chosen = found[0] if level == "auto" else level
     if chosen not in found:
         why = f": {container_trouble(image)}" if chosen == "apptainer" else ""
         works = ", ".join(found)
-        raise Refused(f"The sandbox {chosen!r} does not work here{why}. These do: {works}.")
+        raise NoWalls(f"The sandbox {chosen!r} does not work here{why}. These do: {works}.")
     if chosen == "plain" and not force:
-        raise Refused(
+        raise NoWalls(
             "There are no walls here around students' code: it could read the hidden tests. "
             "Install bubblewrap, or run again with --force."
         )

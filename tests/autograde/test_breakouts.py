@@ -261,10 +261,10 @@ def test_a_candidate_has_the_runs_own_limits(level: str, grader: Grader) -> None
 FORKED = """
 import os, socket, sys
 from pathlib import Path
-from autograde.walls import candidate, sandbox
-candidate.main = lambda end, folder: print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
+from autograde.walls import inside, sandbox
+serve = lambda end, folder: print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
 sandbox.close_other_files = lambda kept: None
-candidate.start_forked(socket.socket(), "plain", Path(sys.argv[1]), sandbox.Limits())
+inside.start_forked(socket.socket(), "plain", Path(sys.argv[1]), sandbox.Limits(), serve)
 """
 
 

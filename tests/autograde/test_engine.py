@@ -24,7 +24,7 @@ from test_breakouts import OPENED, POKE
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde.judge import execute
 from autograde.judge.execute import Executor, Setting, _stop
-from autograde.judge.launcher import Launcher, LocalLauncher, _declared
+from autograde.judge.launcher import EngineLauncher, LocalLauncher, _declared
 from autograde.walls import engine, fence, sandbox
 from autograde.walls.accesses import ROW, packed, unpacked
 from autograde.walls.kernels import KernelId, KernelLibrary
@@ -71,38 +71,38 @@ def test_an_open_fence_reaches_no_verdict(grader: Grader, monkeypatch: pytest.Mo
     assert grader.grade("double").status == "PASS"
 
 
-def _launcher(serve: Callable[[Line], None], seconds: float = 5.0) -> Launcher:
+def _launcher(serve: Callable[[Line], None], seconds: float = 5.0) -> EngineLauncher:
     ours, theirs = socket.socketpair()
     threading.Thread(target=serve, args=(Line(theirs),), daemon=True).start()
-    return Launcher(KernelLibrary([("cell", RIGHT)]), Line(ours), seconds)
+    return EngineLauncher(KernelLibrary([("cell", RIGHT)]), Line(ours), seconds)
 
 
 @pytest.fixture
-def started() -> Iterator[Callable[[str], Launcher]]:
+def started() -> Iterator[Callable[[str], EngineLauncher]]:
     """Launchers of a text's kernels, each with an engine that is ready."""
     executor = Executor(Setting())
     processes = []
 
-    def start(text: str) -> Launcher:
+    def start(text: str) -> EngineLauncher:
         ours, theirs = socket.socketpair()
         processes.append(executor._fork(engine.main, (theirs, Path())))
         theirs.close()
         line = Line(ours)
         line.wait_until_ready("the engine")
-        return Launcher(KernelLibrary([("cell", text)]), line, 5.0)
+        return EngineLauncher(KernelLibrary([("cell", text)]), line, 5.0)
 
     yield start
     for process in processes:
         _stop(process)
 
 
-def _run(launcher: Launcher, x: torch.Tensor, out: torch.Tensor) -> Bounds:
+def _run(launcher: EngineLauncher, x: torch.Tensor, out: torch.Tensor) -> Bounds:
     with launcher.serving(), watch_bounds() as bounds:
         launcher.launch(DOUBLE, (2,), [x, out, x.numel()], {"BLOCK_SIZE": 64})
     return bounds
 
 
-def test_memory_comes_back_at_its_place(started: Callable[[str], Launcher]) -> None:
+def test_memory_comes_back_at_its_place(started: Callable[[str], EngineLauncher]) -> None:
     """Kills: a result in another view, and storages that two tensors share sent twice."""
     memory = torch.arange(300.0)
     x, out = memory[200:].clone(), memory[50:150]
@@ -115,7 +115,7 @@ def test_memory_comes_back_at_its_place(started: Callable[[str], Launcher]) -> N
     assert launcher.carried_out == 2
 
 
-def test_what_a_meter_sees_there_is_known_here(started: Callable[[str], Launcher]) -> None:
+def test_what_a_meter_sees_there_is_known_here(started: Callable[[str], EngineLauncher]) -> None:
     """Kills: addresses of the other process taken for this one's."""
     x, out = torch.arange(100.0), torch.zeros(100)
     launcher = started(RIGHT.replace("offs < n", "offs < n + 3"))
@@ -137,7 +137,7 @@ def test_more_than_is_sent_is_not_sent() -> None:
     assert packed([lanes, lanes], most - 1) is None
 
 
-def test_an_error_keeps_its_line(started: Callable[[str], Launcher]) -> None:
+def test_an_error_keeps_its_line(started: Callable[[str], EngineLauncher]) -> None:
     """Kills: an error without the place in the student's kernel."""
     launcher = started(RIGHT.replace("mask = offs", "tl.arange(0, 7)\n    mask = offs"))
     with pytest.raises(Exception, match="power of 2") as raised:
@@ -225,7 +225,9 @@ def test_nothing_of_a_kernel_is_evaluated_in_the_checker() -> None:
     assert set(function.__globals__) - {"__builtins__"} == {"kernel", "helper"}
     assert function.__globals__["helper"].fn is helper
     with pytest.raises(Refused):
-        Launcher(KernelLibrary([("cell", WRONG.replace("= offs", "= open"))]), None, 1).vet(DOUBLE)
+        EngineLauncher(KernelLibrary([("cell", WRONG.replace("= offs", "= open"))]), None, 1).vet(
+            DOUBLE
+        )
 
 
 HELPED = """import triton
@@ -243,7 +245,7 @@ def kernel(x_ptr, DO: tl.constexpr):
 """
 
 
-def test_a_kernel_among_the_arguments(started: Callable[[str], Launcher]) -> None:
+def test_a_kernel_among_the_arguments(started: Callable[[str], EngineLauncher]) -> None:
     """Kills: a helper that does not come along, here or in the other process; launches that the
     check muted, counted as carried out."""
     tl = {"tl": {"path": "triton.language"}}
@@ -279,7 +281,7 @@ def test_it_starts_with_the_files_that_it_is_shown(module: str, tmp_path: Path) 
     ours, theirs = socket.socketpair()
     limits = json.dumps(asdict(sandbox.Limits()))
     process = subprocess.Popen(
-        [sys.executable, "-c", ALONE, f"autograde.walls.{module}", limits],
+        [sys.executable, "-c", ALONE, "autograde.walls.inside", module, limits],
         stdin=theirs.fileno(),
         stderr=subprocess.PIPE,
         cwd=tmp_path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -21,8 +22,11 @@ from tritonbook.course import certify
 LEVEL = sandbox.available()[0]
 
 
+tasks_of = functools.cache(exam.tasks_of)
+
+
 def _tasks(*pages: str) -> list[exam.Task]:
-    return [task for page in exam.done(pages) for task in exam.tasks_of(page)]
+    return [task for page in exam.done(pages) for task in tasks_of(page)]
 
 
 def _names(sheet: list[exam.Question]) -> list[tuple[str, str]]:

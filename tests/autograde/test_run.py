@@ -158,17 +158,17 @@ def drive(course):
 def state(course):
     child, parent = os.pipe()
     if os.fork() == 0:  # SQLite must not be open in a process that forks
-        scores = sorted((*key, points) for key, points in scores(course).items())
-        os.write(parent, json.dumps(scores).encode())
+        points = sorted((*key, points) for key, points in scores(course).items())
+        os.write(parent, json.dumps(points).encode())
         os._exit(0)
     os.close(parent)
     with os.fdopen(child) as stream:
-        scores = json.load(stream)
+        points = json.load(stream)
     os.wait()
     books = {{str(p.relative_to(course)): p.read_text() for p in course.glob("autograded/*/*/*")}}
     lines = (course / "work" / "90_doubling" / "ledger.jsonl").read_text().splitlines()
     whole = [json.loads(line) for line in lines if line.endswith("}}")]
-    return scores, books, sorted((v["item"]["student"], v["item"]["key"]) for v in whole)
+    return points, books, sorted((v["item"]["student"], v["item"]["key"]) for v in whole)
 
 def fresh(number):
     course = FOLDER / str(number)
