@@ -26,7 +26,7 @@ from tritonbook.course.certify import BadCertificate
 
 from ..judge.course import BadCourse
 from ..judge.execute import Setting
-from ..walls import sandbox
+from ..walls import sandbox, visible
 from . import exam_sheet
 from . import verify as again
 from .ledger import LedgerBusy
@@ -100,7 +100,7 @@ def _session(
     some. look: read them only; nothing is written, no notes are told."""
     with sentences():
         for place in (root, root / "work"):
-            if seen := sandbox.shown_in(place):
+            if seen := visible.shown_in(place):
                 raise BadCourse(
                     f"The folder {place.resolve()} lies in {seen}, which students' code can read: "
                     "move it elsewhere."

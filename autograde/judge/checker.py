@@ -22,7 +22,7 @@ from tritonbook.course.exercises import machinery
 from tritonbook.port import device, source_file
 from tritonbook.timing import clock
 
-from ..walls import sandbox
+from ..walls import confine
 from ..walls.kernels import KernelLibrary
 from ..walls.wire import Line, ProcessEnded
 from . import proof
@@ -62,14 +62,14 @@ def main(
     verdict_end: socket.socket,
     item: Item,
     lent: Lending,
-    limits: sandbox.Limits,
+    limits: confine.Limits,
 ) -> None:
     """The checker's process: grade, send the outcome, end."""
-    sandbox.die_with_parent()  # a driver that was killed leaves none behind
+    confine.die_with_parent()  # a driver that was killed leaves none behind
     ends = [line_end, verdict_end, *([engine_end] if engine_end else [])]
-    sandbox.close_other_files([end.fileno() for end in ends])
+    confine.close_other_files([end.fileno() for end in ends])
     if device.INTERPRET:  # a submission's allocations are carried out here
-        sandbox.limit_memory(2 * limits.memory)
+        confine.limit_memory(2 * limits.memory)
     verdict = Line(verdict_end)
     try:
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from tritonbook.port import device
 
-from ..walls import candidate, engine, inside, sandbox
+from ..walls import candidate, engine, inside, sandbox, visible
 from ..walls.wire import Line, PeerGone, PeerSlow, WireError
 from . import checker
 from .compiler import Busy, shared
@@ -155,21 +155,16 @@ class Executor:
             return self._fork(inside.start_forked, (end, level, folder, limits, module.main))
         name = module.__name__.rpartition(".")[2]
         program = ["-m", "autograde.walls.inside", name, json.dumps(dataclasses.asdict(limits))]
-        if level == "apptainer":
-            if self.setting.image is None:
-                raise OSError("the level apptainer needs an image")
-            waits = 0.0 if device.INTERPRET else 2 * GPU_WAIT_SECONDS
-            command = sandbox.container_command(self.setting.image, limits.wall_seconds + waits)
-            command += ["python3"]
-        else:
-            command = [*sandbox.bubblewrap_command(), sys.executable]
+        waits = 0.0 if device.INTERPRET else 2 * GPU_WAIT_SECONDS
+        seconds = limits.wall_seconds + waits
+        command = sandbox.python_command(level, self.setting.image, seconds)
         return subprocess.Popen(
             [*command, *program],
             stdin=end.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env=sandbox.environment() | {"PATH": os.environ.get("PATH", "/usr/bin:/bin")},
+            env=visible.environment() | {"PATH": os.environ.get("PATH", "/usr/bin:/bin")},
         )
 
     def _await(

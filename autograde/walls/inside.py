@@ -17,28 +17,28 @@ from pathlib import Path
 
 from tritonbook.port.device import INTERPRET
 
-from . import sandbox
+from . import confine, visible
 
 Serve = Callable[[socket.socket, Path], None]  # gets a writable folder of the process's own
 
 
 def start_forked(
-    end: socket.socket, level: str, root: Path, limits: sandbox.Limits, serve: Serve
+    end: socket.socket, level: str, root: Path, limits: confine.Limits, serve: Serve
 ) -> None:
     """In a process forked from one that has torch loaded."""
-    inside = sandbox.environment()  # which keeps some of what is there now
+    inside = visible.environment()  # which keeps some of what is there now
     os.environ.clear()
     os.environ.update(inside | {"TRITON_INTERPRET": "1" if INTERPRET else "0"})
     number = end.fileno()
-    sandbox.close_other_files([number])
+    confine.close_other_files([number])
     if level == "namespaces":
-        sandbox.enter_namespaces(root, limits, gpu=not INTERPRET)
+        confine.enter_namespaces(root, limits, gpu=not INTERPRET)
         folder = Path("/tmp/cells")
         folder.mkdir()
     else:
         os.environ.update(HOME=str(root), TMPDIR=str(root), TRITON_CACHE_DIR=str(root / "triton"))
         os.setsid()
-        sandbox.limit_resources(limits, gpu=not INTERPRET)
+        confine.limit_resources(limits, gpu=not INTERPRET)
         folder = root
         os.chdir(root)
     tempfile.tempdir = None  # found again, under the new root
@@ -49,8 +49,8 @@ def start_forked(
 def start_anew(module: str, limits: str) -> None:
     """In a program that was started behind walls. module: of this package, with a `main`."""
     end = socket.socket(fileno=os.dup(0))
-    sandbox.close_other_files([end.fileno()])
-    sandbox.limit_resources(sandbox.Limits(**json.loads(limits)), gpu=not INTERPRET)
+    confine.close_other_files([end.fileno()])
+    confine.limit_resources(confine.Limits(**json.loads(limits)), gpu=not INTERPRET)
     importlib.import_module(f"autograde.walls.{module}").main(end, Path(tempfile.mkdtemp()))
 
 

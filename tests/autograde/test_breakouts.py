@@ -22,7 +22,7 @@ from grading import Grader
 from autograde.judge import checker
 from autograde.judge.execute import Executor, Setting
 from autograde.judge.work import Item, Verdict
-from autograde.walls import fence, sandbox
+from autograde.walls import fence, sandbox, visible
 from autograde.walls.tape import TapeError, decode
 from autograde.walls.wire import Line, Message
 from tritonbook.build import matrix
@@ -185,9 +185,9 @@ def test_solutions_inside_visible_folders_are_covered(
     """Kills: an installed workbook, which carries the exercises in its package."""
     packaged = tmp_path / "site-packages" / "tritonbook" / "_exercises"
     packaged.mkdir(parents=True)
-    monkeypatch.setattr(sandbox, "visible_folders", lambda: [tmp_path / "site-packages"])
-    monkeypatch.setattr(sandbox.exercises, "directory", lambda: packaged)
-    assert sandbox.covered_folders() == [packaged]
+    monkeypatch.setattr(visible, "visible_folders", lambda: [tmp_path / "site-packages"])
+    monkeypatch.setattr(visible.exercises, "directory", lambda: packaged)
+    assert visible.covered_folders() == [packaged]
     covered = sandbox.bubblewrap_command()
     assert covered[covered.index(str(packaged)) - 1] == "--tmpfs"
     image = sandbox.container_command(Path("x.sif"))
@@ -200,12 +200,12 @@ def test_solutions_inside_visible_folders_are_covered(
 import os
 from pathlib import Path
 
-from autograde.walls import sandbox
+from autograde.walls import confine, sandbox, visible
 
 packaged = Path({str(packaged)!r})
-sandbox.visible_folders = lambda: [packaged.parents[1]]
-sandbox.exercises.directory = lambda: packaged
-sandbox.enter_namespaces(Path({str(tmp_path / "root")!r}), sandbox.Limits())
+visible.visible_folders = lambda: [packaged.parents[1]]
+visible.exercises.directory = lambda: packaged
+confine.enter_namespaces(Path({str(tmp_path / "root")!r}), sandbox.Limits())
 os._exit(len(os.listdir(packaged)))
 """
     done = subprocess.run([sys.executable, "-c", inside], capture_output=True, text=True)
@@ -261,9 +261,9 @@ def test_a_candidate_has_the_runs_own_limits(level: str, grader: Grader) -> None
 FORKED = """
 import os, socket, sys
 from pathlib import Path
-from autograde.walls import inside, sandbox
+from autograde.walls import confine, inside, sandbox
 serve = lambda end, folder: print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
-sandbox.close_other_files = lambda kept: None
+confine.close_other_files = lambda kept: None
 inside.start_forked(socket.socket(), "plain", Path(sys.argv[1]), sandbox.Limits(), serve)
 """
 

@@ -25,7 +25,7 @@ import tritonbook  # noqa: F401  (decides on the interpreter before Triton is im
 from autograde.judge import execute
 from autograde.judge.execute import Executor, Setting, _stop
 from autograde.judge.launcher import EngineLauncher, LocalLauncher, _declared
-from autograde.walls import engine, fence, sandbox
+from autograde.walls import engine, fence, sandbox, visible
 from autograde.walls.accesses import ROW, packed, unpacked
 from autograde.walls.kernels import KernelId, KernelLibrary
 from autograde.walls.tape import TapeError
@@ -276,8 +276,8 @@ runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 def test_it_starts_with_the_files_that_it_is_shown(module: str, tmp_path: Path) -> None:
     """Kills: an import of what bubblewrap and apptainer do not show."""
     (tmp_path / "autograde").mkdir()
-    for path in sandbox.SHOWN:
-        (tmp_path / path.relative_to(sandbox.ROOT)).symlink_to(path)
+    for path in visible.SHOWN:
+        (tmp_path / path.relative_to(visible.ROOT)).symlink_to(path)
     ours, theirs = socket.socketpair()
     limits = json.dumps(asdict(sandbox.Limits()))
     process = subprocess.Popen(
@@ -285,7 +285,7 @@ def test_it_starts_with_the_files_that_it_is_shown(module: str, tmp_path: Path) 
         stdin=theirs.fileno(),
         stderr=subprocess.PIPE,
         cwd=tmp_path,
-        env=sandbox.environment() | {"PYTHONPATH": str(tmp_path), "TMPDIR": str(tmp_path)},
+        env=visible.environment() | {"PYTHONPATH": str(tmp_path), "TMPDIR": str(tmp_path)},
     )
     theirs.close()
     try:
