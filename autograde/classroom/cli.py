@@ -61,27 +61,20 @@ def sentences() -> Iterator[None]:
         raise typer.Exit(BAD_INPUT) from None
 
 
-def choose_level(level: str, image: Path | None, force: bool) -> str:
-    """The sandbox level to use. Exits with a sentence where there is none that may be used."""
-    with sentences():
-        return sandbox.choose(level, image, force)
-
-
 def make_runner(
     where: str, setting: Setting, workers: int, session: Session, changes: list[str], force: bool
 ) -> LocalRunner | SlurmRunner:
-    """What runs the items. Exits with a sentence where that cannot be."""
+    """What runs the items."""
     if where == "local" and not changes:
-        setting.level = choose_level(setting.level, setting.image, force)
+        setting.level = sandbox.choose(setting.level, setting.image, force)
         console.print(f"Sandbox: {setting.level}. {workers} exercises at a time.")
         return LocalRunner(setting, workers)
-    with sentences():
-        if where == "local":
-            raise SlurmError("--slurm is for --runner slurm; leave one out or add the other.")
-        if where != "slurm":
-            raise SlurmError(f"--runner {where!r}: write local or slurm.")
-        settings = read_settings(session.root, changes)
-        runner = SlurmRunner(session.folder / "slurm", setting, settings, force)
+    if where == "local":
+        raise SlurmError("--slurm is for --runner slurm; leave one out or add the other.")
+    if where != "slurm":
+        raise SlurmError(f"--runner {where!r}: write local or slurm.")
+    settings = read_settings(session.root, changes)
+    runner = SlurmRunner(session.folder / "slurm", setting, settings, force)
     console.print(
         f"Slurm: {settings.chunk} exercises a job, {settings.workers} at a time, at most "
         f"{settings.jobs_at_once} jobs at once."
@@ -150,8 +143,8 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
         session = _session(course, assignment, False, student or None, exercise or None)
         limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
         setting = Setting(level, limits, image)
-        runner = make_runner(where, setting, workers, session, slurm, force)
         with sentences():
+            runner = make_runner(where, setting, workers, session, slurm, force)
             work(session, lambda: run_open(session, runner, console))
 
     return command
@@ -194,19 +187,14 @@ def status(assignment: Assignment, course: Root = HERE) -> None:
 def retry(session: Session, go: Callable[[], None]) -> None:
     """Give items that the grader failed on another set of attempts, then record."""
     session.ledger.forget_failures()
-    go()
-    session.record()
-    _show(session)
+    _run_and_record(session, go)
 
 
 @runs_items
 def regrade(session: Session, go: Callable[[], None]) -> None:
     """Run again what has a verdict already (narrow it with --student, --exercise), then record."""
-    with sentences():
-        session.reopen()
-    go()
-    session.record()
-    _show(session)
+    session.reopen()
+    _run_and_record(session, go)
 
 
 @app.command()
@@ -221,9 +209,7 @@ def report(
 @runs_items
 def grade(session: Session, go: Callable[[], None]) -> None:
     """Ingest, run, record. Safe to interrupt and to repeat."""
-    go()
-    session.record()
-    _show(session)
+    _run_and_record(session, go)
     unfinished = set(session.summary()) & {"INFRA", "OPEN"}
     if session.students:  # the report is about the whole class, whoever was graded now
         session.read()
@@ -287,6 +273,12 @@ def verify(
         print(f"{'✓' if claim.holds else '✗'} {claim.key}: {claim.sentence}")
     if not claims or not all(claim.holds for claim in claims):
         raise typer.Exit(1)
+
+
+def _run_and_record(session: Session, go: Callable[[], None]) -> None:
+    go()
+    session.record()
+    _show(session)
 
 
 def _show(session: Session) -> None:

@@ -121,11 +121,11 @@ found["user"] = os.getuid()
 def test_hidden_tests_are_refused_without_walls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills: a machine without any sandbox that grades all the same, and says nothing."""
     monkeypatch.setattr(sandbox, "available", lambda image=None: ["plain"])
-    with pytest.raises(typer.Exit):
-        cli.choose_level("auto", None, force=False)
-    assert cli.choose_level("auto", None, force=True) == "plain"
-    with pytest.raises(typer.Exit):
-        cli.choose_level("bubblewrap", None, force=True)
+    with pytest.raises(sandbox.NoWalls, match="--force"):
+        sandbox.choose("auto", None, force=False)
+    assert sandbox.choose("auto", None, force=True) == "plain"
+    with pytest.raises(sandbox.NoWalls):
+        sandbox.choose("bubblewrap", None, force=True)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,6 @@ def test_an_image_that_cannot_serve_is_refused_before_anything_runs(
     sentence: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Kills: a level that counts as working because a program of that name is there, so that every
     exercise comes back as the grader's own failure; root's rights for students' code."""
@@ -155,11 +154,8 @@ def test_an_image_that_cannot_serve_is_refused_before_anything_runs(
     monkeypatch.setattr(os, "getuid", lambda: uid)
     monkeypatch.setattr(sandbox, "_namespaces_work", lambda: True)
     monkeypatch.setattr(sandbox, "_bubblewrap_works", lambda: True)
-    with pytest.raises(typer.Exit) as stop:
-        cli.choose_level("apptainer", image and tmp_path / image, force=False)
-    assert stop.value.exit_code == 2
-    said = capsys.readouterr().err
-    assert sentence in said and len(said.splitlines()) == 1
+    with pytest.raises(sandbox.NoWalls, match=sentence):
+        sandbox.choose("apptainer", image and tmp_path / image, force=False)
 
 
 def test_a_course_that_candidates_can_read_is_refused(
