@@ -150,13 +150,9 @@ import os, sys
 from tritonbook.course import exercises
 roots = [os.environ["TRITONBOOK_EXERCISES"], *sys.path, "/usr", "/opt", "/home", "/root", "/tmp"]
 roots += [os.path.dirname(os.path.dirname(exercises.__file__)) + "/.."]
-found, seen = [], set()
-for root in roots:
-    for folder, inner, files in os.walk(root):
-        if os.path.realpath(folder) in seen:
-            inner.clear()
-            continue
-        seen.add(os.path.realpath(folder))
+found = []
+for root in dict.fromkeys(map(os.path.realpath, roots)):
+    for folder, _, files in os.walk(root):
         for name in files:
             if name.endswith((".py", ".ipynb")):
                 try:
