@@ -298,6 +298,9 @@ draw.draw_groups("ahead")
 #    output.
 # 3. **`settle`**: wait for the scores alone, release their keys, `softmax_step`; wait for the output,
 #    release its values, rescale acc. What follows is given.
+#
+# The loop itself stands in `attend`. The function that orders is given to it, as a constant:
+# `ORDER` is `order` here, and in task 3 another. `baton` is for task 3, too.
 
 # %% tags=["answer"] key="flash_ahead"
 @gluon.jit
@@ -334,7 +337,7 @@ def begin(GROUP: gl.constexpr, q, k_ring, tile, steps, L, scale, IS_CAUSAL: gl.c
 
 
 @gluon.jit
-def order(q, p, acc, k_ring, v_ring, number):
+def order(GROUP: gl.constexpr, q, p, acc, k_ring, v_ring, baton, number):
     """Order the scores of tile number + 1 and the output of tile `number`."""
     SCORES: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 128, 16])
     zeros = gl.zeros([64, 128], gl.float32, SCORES)
@@ -375,15 +378,46 @@ def end(GROUP: gl.constexpr, p, l, acc, o_desc, q, v_ring, tile, steps):
 
 
 @gluon.jit
-def attend(GROUP: gl.constexpr, o_desc, rings, tile, steps, L, scale, IS_CAUSAL: gl.constexpr):
-    """A warp group's job: attention of its 64 queries."""
+def attend(
+    GROUP: gl.constexpr, ORDER: gl.constexpr, o_desc, rings, baton, tile, steps, L, scale,
+    IS_CAUSAL: gl.constexpr,
+):
+    """A warp group's job: attention of its 64 queries. ORDER is the function that orders."""
     q_ring, k_ring, v_ring = rings
     q = take(q_ring, GROUP)
     p, m, l, acc = begin(GROUP, q, k_ring, tile, steps, L, scale, IS_CAUSAL)
     for number in range(steps - 1):
-        s, acc = order(q, p, acc, k_ring, v_ring, number)
+        s, acc = ORDER(GROUP, q, p, acc, k_ring, v_ring, baton, number)
         p, m, l, acc = settle(s, acc, p, m, l, k_ring, v_ring, number, scale)
     end(GROUP, p, l, acc, o_desc, q, v_ring, tile, steps)
+
+
+@gluon.jit
+def start_jobs(
+    ORDER: gl.constexpr, q_desc, k_desc, v_desc, o_desc, share, L, scale,
+    SLOTS: gl.constexpr, IS_CAUSAL: gl.constexpr,
+):
+    """A program: rings, baton, and the four jobs."""
+    q_ring = new_ring(q_desc, 2)
+    k_ring = new_ring(k_desc, SLOTS)
+    v_ring = new_ring(v_desc, SLOTS)
+    rings = (q_ring, k_ring, v_ring)
+    baton = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())
+    for group in gl.static_range(2):
+        mbarrier.init(baton.index(group), count=1)
+    tile = gl.num_programs(0) - 1 - gl.program_id(0)
+    steps = tile + 1 if IS_CAUSAL else gl.num_programs(0)
+    load_queries(q_desc, q_ring, tile)
+    gl.warp_specialize(
+        [
+            (attend, (0, ORDER, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL)),
+            (attend, (1, ORDER, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL)),
+            (load_tiles, (k_desc, k_ring, steps, share)),
+            (load_tiles, (v_desc, v_ring, steps, share)),
+        ],
+        [4, 1, 1],
+        [240, 24, 24],
+    )
 
 
 @gluon.jit
@@ -396,23 +430,7 @@ def flash_ahead_kernel(
     One program = 128 queries of one head, the longest of a head first.
     Assumes scale = log2(e) / sqrt(D).
     """
-    q_ring = new_ring(q_desc, 2)
-    k_ring = new_ring(k_desc, SLOTS)
-    v_ring = new_ring(v_desc, SLOTS)
-    rings = (q_ring, k_ring, v_ring)
-    tile = gl.num_programs(0) - 1 - gl.program_id(0)
-    steps = tile + 1 if IS_CAUSAL else gl.num_programs(0)
-    load_queries(q_desc, q_ring, tile)
-    gl.warp_specialize(
-        [
-            (attend, (0, o_desc, rings, tile, steps, L, scale, IS_CAUSAL)),
-            (attend, (1, o_desc, rings, tile, steps, L, scale, IS_CAUSAL)),
-            (load_tiles, (k_desc, k_ring, steps, share)),
-            (load_tiles, (v_desc, v_ring, steps, share)),
-        ],
-        [4, 1, 1],
-        [240, 24, 24],
-    )
+    start_jobs(order, q_desc, k_desc, v_desc, o_desc, share, L, scale, SLOTS, IS_CAUSAL)
 
 
 def flash_ahead(q, k, v, causal=False, slots=2):
@@ -459,37 +477,30 @@ check(flash_ahead)
 # ## Task 3. Taking turns
 #
 # Nothing keeps both groups from ordering products at the same moment, and from computing
-# exponentials at the same moment. So they pass a *baton*: a barrier for each group, and whoever
-# has the baton orders two products. Then the other group gets it:
+# exponentials at the same moment. So they pass a *baton*: whoever has it orders two products, and
+# hands it over. It is two barriers, one arrival each:
 #
 # - `baton.index(GROUP)`: this group waits here for its turn. The *other* group arrives.
-# - Group 0 begins. Each group has one turn in each step, so turn `number` of a group is phase
-#   `number % 2` for the one, and the other phase for the one that begins.
+# - Group 0 begins: nobody has arrived, and it must get through. Group 1 is held until group 0 has
+#   handed over.
 #
-# Two gaps:
+# Each group has one turn in each step, so its phase changes with every `number`. Which is the first
+# one for group 0, which for group 1?
 #
-# 1. **The loop**: wait for the turn, `order`, hand over, `settle`.
-# 2. **The kernel**: allocate the two barriers of the baton, as in `new_ring`, one arrival each; then
-#    the four jobs. Every argument stands in the list itself.
+# Write `order_in_turn`, about 4 lines: wait for the turn, `order`, hand over, return s and acc. Loop
+# and jobs are those of task 2.
 
 # %% tags=["answer"] key="flash_gluon"
 @gluon.jit
-def take_turns(
-    GROUP: gl.constexpr, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL: gl.constexpr
-):
-    """A warp group's job: attention of its 64 queries; products are ordered in turns."""
-    q_ring, k_ring, v_ring = rings
-    q = take(q_ring, GROUP)
-    p, m, l, acc = begin(GROUP, q, k_ring, tile, steps, L, scale, IS_CAUSAL)
-    for number in range(steps - 1):
-        # TODO: wait for the turn, order, hand over, settle (about 4 lines)
-        ### BEGIN SOLUTION
-        mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2)
-        s, acc = order(q, p, acc, k_ring, v_ring, number)
-        mbarrier.arrive(baton.index(1 - GROUP), count=1)
-        p, m, l, acc = settle(s, acc, p, m, l, k_ring, v_ring, number, scale)
-        ### END SOLUTION
-    end(GROUP, p, l, acc, o_desc, q, v_ring, tile, steps)
+def order_in_turn(GROUP: gl.constexpr, q, p, acc, k_ring, v_ring, baton, number):
+    """As `order`, when it is this group's turn number `number`."""
+    # TODO: wait for the turn, order, hand over; return what order returns (about 4 lines)
+    ### BEGIN SOLUTION
+    mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2)
+    s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number)
+    mbarrier.arrive(baton.index(1 - GROUP), count=1)
+    return s, acc
+    ### END SOLUTION
 
 
 @gluon.jit
@@ -498,29 +509,7 @@ def flash_gluon_kernel(
     SLOTS: gl.constexpr, IS_CAUSAL: gl.constexpr,
 ):
     """As flash_ahead_kernel, in turns."""
-    q_ring = new_ring(q_desc, 2)
-    k_ring = new_ring(k_desc, SLOTS)
-    v_ring = new_ring(v_desc, SLOTS)
-    rings = (q_ring, k_ring, v_ring)
-    tile = gl.num_programs(0) - 1 - gl.program_id(0)
-    steps = tile + 1 if IS_CAUSAL else gl.num_programs(0)
-    load_queries(q_desc, q_ring, tile)
-    # TODO: the baton; four jobs, as in flash_ahead_kernel (about 13 lines)
-    ### BEGIN SOLUTION
-    baton = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())
-    for group in gl.static_range(2):
-        mbarrier.init(baton.index(group), count=1)
-    gl.warp_specialize(
-        [
-            (take_turns, (0, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL)),
-            (take_turns, (1, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL)),
-            (load_tiles, (k_desc, k_ring, steps, share)),
-            (load_tiles, (v_desc, v_ring, steps, share)),
-        ],
-        [4, 1, 1],
-        [240, 24, 24],
-    )
-    ### END SOLUTION
+    start_jobs(order_in_turn, q_desc, k_desc, v_desc, o_desc, share, L, scale, SLOTS, IS_CAUSAL)
 
 
 def flash_gluon(q, k, v, causal=False, slots=2):
@@ -546,14 +535,9 @@ def flash_gluon(q, k, v, causal=False, slots=2):
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# mbarrier.wait(baton.index(...), (number + ...) % 2)
+# mbarrier.wait(..., (number + ...) % 2)  # what is added depends on GROUP
 # s, acc = order(...)
-# # the other group's turn
-# p, m, l, acc = settle(...)
-#
-# baton = gl.allocate_shared_memory(...)
-# # init both
-# # gl.warp_specialize([...], ...): both groups, keys, values
+# # the other group's turn, then return
 # ```
 #
 # </details>
