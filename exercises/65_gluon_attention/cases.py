@@ -197,6 +197,10 @@ def two_under_way(fn):
             f"{name} waits for both products at once, so nothing is under way while it computes "
             "its softmax. The first wait is for the scores alone: one product may be unfinished."
         )
+        assert (2, 1, 0) not in zip(counts, counts[1:], counts[2:], strict=False), (
+            f"{name} waits for the output before its softmax, so nothing is under way meanwhile. "
+            "The softmax comes between the two waits."
+        )
 
 
 def in_turns(fn):

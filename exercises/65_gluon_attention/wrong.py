@@ -101,6 +101,7 @@ MUTANTS = {
         Mutant("scores_not_waited_for", ("early-use", "overwritten"), (WAIT_S, "")),
         Mutant("two_may_be_unfinished", ("early-use", "overwritten"), (WAIT_S, WAIT_S.replace("(1,", "(2,"))),
         Mutant("both_waited_for_at_once", ("property", "operand"), (WAIT_S, WAIT_S.replace("(1,", "(0,"))),
+        Mutant("both_waits_before_the_softmax", "property", (SOFTMAX + WAIT_O, WAIT_O + SOFTMAX)),
         Mutant("one_wait_for_both", "property", (WAIT_S, "    s, acc, p = warpgroup_mma_wait(0, deps=[s, acc, p])\n"), (WAIT_O, "")),
         Mutant("keys_released_too_early", "overwritten", (WAIT_S + FREE_K, FREE_K + WAIT_S)),
         Mutant("keys_released_when_ordered", "overwritten", (SCORES, SCORES + FREE_K), (FREE_K + SOFTMAX, SOFTMAX)),

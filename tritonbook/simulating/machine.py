@@ -98,8 +98,9 @@ _watchers: list[list[tuple[str, int]]] = []
 
 @contextlib.contextmanager
 def watch_products() -> Iterator[list[tuple[str, int]]]:
-    """Inside, asynchronous products are noted: who orders one or has waited, and how many of its
-    own may be under way then. Orders follow each other, each from beginning to end."""
+    """Inside, asynchronous products are noted: who orders one, has waited or computes exponentials,
+    and how many of its own may be under way then. Orders follow each other, each from beginning to
+    end."""
     seen: list[tuple[str, int]] = []
     _watchers.append(seen)
     try:
