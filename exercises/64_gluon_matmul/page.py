@@ -27,8 +27,8 @@ setup()
 #
 # On page 63 all warps of a program worked alike. Each ordered copies, thread by thread, and each
 # multiplied. An H100 has better: a **copy engine** that fetches a whole tile on one order, and tensor
-# cores that read it straight from shared memory. So few warps are needed to keep it busy, and they can
-# be given different **jobs**:
+# cores that read it straight from shared memory. So one warp can order all copies, and the others only
+# multiply. They have different **jobs**:
 
 # %%
 draw = pictures("gluon_matmul")
@@ -36,7 +36,7 @@ draw.draw_jobs()
 
 # %% [markdown]
 # You build that step by step: a ring with the copy engine, a warp of its own for loading and, as a
-# stretch, two groups that multiply. Each step is timed against the one before.
+# stretch, two groups that multiply.
 #
 # This page's kernels are for an H100 (sm_90). Without a GPU they are simulated, as on page 63, and
 # compiled all the same. With one, set `TRITON_INTERPRET=1` before you start, until your checks pass:
@@ -45,11 +45,13 @@ draw.draw_jobs()
 # ## New words
 #
 # - **Descriptor**: what the copy engine knows of a matrix: base, shape, strides, and shape of a tile.
-#   Beyond the matrix's edge zeros arrive, and nothing is stored. No masks.
+#   `describe` makes one. Beyond the matrix's edge zeros arrive, and nothing is stored. No masks.
 # - **Barrier**: 8 bytes in shared memory that count arrivals. `mbarrier.init(barrier, count=n)`: when n
 #   have arrived, a **phase** ends, and it counts afresh. Phases are called 0, 1, 0, 1, ...
 # - `mbarrier.expect(barrier, nbytes)` arrives once, and the phase does not end before so many bytes
 #   have come. `mbarrier.wait(barrier, phase)` returns when the phase of that name has ended.
+# - `tma.async_copy_global_to_shared(descriptor, [row, column], barrier, tile)` orders a tile. The
+#   barrier counts its bytes.
 # - `warpgroup_mma(a, b, acc, is_async=True)`: acc + a @ b, a and b in shared memory. It returns at
 #   once. `acc = warpgroup_mma_wait(n, deps=[acc])` waits until at most n products are unfinished. A
 #   **warp group** is four warps; they multiply together.
@@ -70,7 +72,7 @@ def one_tile_kernel(a_desc, b_desc, c_desc, PHASE: gl.constexpr):
 
     One program, one warp group.
     """
-    ACC: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])
+    ACC: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])  # of results
     a_tile = gl.allocate_shared_memory(gl.float16, [64, 64], a_desc.layout)
     b_tile = gl.allocate_shared_memory(gl.float16, [64, 64], b_desc.layout)
     c_tile = gl.allocate_shared_memory(gl.float16, [64, 64], c_desc.layout)
@@ -121,7 +123,7 @@ if DEVICE == "cpu":
 # |---|---|---|
 # | `a`, `b` | (M, K) and (K, N), float16 or bfloat16, rows side by side | `a @ b`, dtype of a |
 #
-# M, N and K are 1 or more. N and the strides of rows are multiples of 8, 16 bytes: the copy engine
+# M, N and K are 1 or more. N and the strides of rows are multiples of 8 numbers, 16 bytes: the copy engine
 # asks for that. What does not fit raises `ValueError`.
 
 # %% tags=["reference"]
@@ -152,7 +154,7 @@ draw.draw_ring(loads=14, slots=4)
 #    step wait for its tiles, multiply, wait until the product *before* is done, and order the step that
 #    is SLOTS − 1 ahead. At last wait for all products.
 #
-# Why `pred`, and not `if`? With branches between products, this compiler waits for each product.
+# Why `pred`, and not `if`? With a branch between products, this compiler waits for each of them.
 
 # %% tags=["answer"] key="matmul_ring"
 @gluon.jit

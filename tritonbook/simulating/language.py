@@ -336,6 +336,7 @@ class Language:
         while len(groups) - 1 > num_outstanding:  # the last one is open
             self._await(groups[0], 0)
             groups.pop(0)
+        self.machine.me().note(len(groups) - 1)
 
     # --- tensor cores
     def warpgroup_mma(
