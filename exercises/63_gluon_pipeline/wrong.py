@@ -19,7 +19,7 @@ MUTANTS = {
     "row_sums": [
         Mutant("never_waits", RACE, (WAIT, "")),
         Mutant("all_are_waited_for", "property", (WAIT, "        async_copy.wait_group(0)\n")),
-        Mutant("a_step_for_each_number", "property", ("range(gl.cdiv(N, 128))", "range(N)")),
+        Mutant("a_step_for_each_number", ("property", "timeout"), ("range(gl.cdiv(N, 128))", "range(N)")),
         Mutant("one_group_too_few", RACE, (WAIT, WAIT.replace("- 2", "- 1"))),
         Mutant("waits_for_as_many_as_slots", RACE, (WAIT, WAIT.replace("SLOTS - 2", "SLOTS"))),
         Mutant("waits_after_the_load", RACE, (WAIT + LOAD, LOAD + WAIT)),

@@ -429,8 +429,8 @@ compare("gluon_jobs", matmul_ring, matmul_jobs)
 #
 # ## What the compiler made of it
 #
-# With or without a GPU. Look for 12 warps (the loading warp brings three idle ones), for no spills, and
-# for not a single load: the copy engine moves everything.
+# Look for 12 warps (the loading warp brings three idle ones), for no spills, and for not a single load:
+# the copy engine moves everything.
 
 # %%
 a, b = torch.randn(2, 4096, 4096, device=DEVICE).to(torch.float16)
@@ -604,8 +604,8 @@ compare("gluon_groups", matmul_jobs, matmul_groups, matmul_tuned)
 # **Read it.** The groups are level with cuBLAS, or ahead. It took all three: tiles that arrive by
 # themselves, a loader that runs ahead across tiles, and a product that is always under way.
 #
-# A small product does not gain. The host makes three descriptors for each call, and that takes it
-# longer than 2048 × 2048 × 2048 takes an H100.
+# A small product does not gain: to make three descriptors takes the host longer than 2048 × 2048 × 2048
+# takes an H100.
 #
 # Where each program has one tile, nobody can load ahead into the next, and the ring will do. So the
 # benchmarks call this:
