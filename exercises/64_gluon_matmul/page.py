@@ -72,7 +72,7 @@ def one_tile_kernel(a_desc, b_desc, c_desc, PHASE: gl.constexpr):
 
     One program, one warp group.
     """
-    ACC: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])  # of results
+    ACC: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])  # how acc lies
     a_tile = gl.allocate_shared_memory(gl.float16, [64, 64], a_desc.layout)
     b_tile = gl.allocate_shared_memory(gl.float16, [64, 64], b_desc.layout)
     c_tile = gl.allocate_shared_memory(gl.float16, [64, 64], c_desc.layout)

@@ -640,7 +640,7 @@ bench(ways, flops=4 * B * H * L * L * D, baseline="flash_gqa", stored="flash_glu
 #   the softmax hides behind no product.
 # - acc is rescaled with the alpha of another step, or not at all.
 # - Both groups wait for the same phase of the baton. Nothing fails: both wait, for ever.
-# - `(number - 1) % 2` for number 0: a GPU's remainder is -1 there, and no phase.
+# - `(number - 1) % 2` for number 0: a GPU's remainder is -1 there, and phases are 0 and 1.
 #
 # </details>
 #
