@@ -100,13 +100,13 @@ def tall(note, M, N, block=16, layout="contiguous", **more):
     return case(note, x=x, options={"block": block} if block else {}, **more)
 
 
-SPLIT = "2,048 rows, the block as it is"
+SPLIT = "2,048 rows of 16 columns, the block as it is"
 TALL = [
     tall("600 rows", 600, 16),
     tall("600 rows of 21 columns", 600, 21),
     tall("one row more than two pieces", 1025, 8),
     tall("fewer rows than a tile", 7, 40),
-    tall(SPLIT, 2048, 64, block=None),
+    tall(SPLIT, 2048, 16, block=None),
     tall("half precision around 1", 700, 20, mean=1.0, dtype="float16"),
     tall("rows with gaps", 6, 8, layout="strided", raises=ValueError),
 ]
@@ -124,7 +124,7 @@ def enough_programs(kernels):
     programs = max(math.prod(kernel.grid) for kernel in kernels[SPLIT])
     assert programs >= 4, (
         f"The values are right, and most of the GPU still sleeps: {programs} "
-        f"{'program' if programs == 1 else 'programs'} for 2,048 rows of 64 columns. One for each "
+        f"{'program' if programs == 1 else 'programs'} for 2,048 rows of 16 columns. One for each "
         "512 rows would be 4, and for the owner's 131,072 rows of 512 columns 2,048."
     )
 

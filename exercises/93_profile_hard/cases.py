@@ -91,7 +91,8 @@ def half_matmul_ref(a, b):
 
 
 def products(note, M, K, N, tile=32, dtype="float16", layout="contiguous", **more):
-    a, b = tensor(M, K, scale=0.5, layout=layout), tensor(K, N, scale=0.5)
+    scale = more.pop("scale", 0.5)
+    a, b = tensor(M, K, scale=scale, layout=layout), tensor(K, N, scale=0.5)
     return case(note, a=a, b=b, options={"tile": tile} if tile else {}, dtype=dtype, **more)
 
 
@@ -102,6 +103,7 @@ PRODUCTS = [
     products("many tiles along K", 16, 200, 20),
     products(ALIGNED, 128, 128, 128, tile=None),
     products("bfloat16", 40, 64, 48, dtype="bfloat16"),
+    products("bfloat16 beyond 65,504", 32, 32, 32, dtype="bfloat16", scale=1e5),
     products("rows with gaps", 32, 32, 32, layout="strided", raises=ValueError),
 ]
 
@@ -133,6 +135,14 @@ PRODUCT_MISTAKES = {
     "first-tile-only": (
         lambda a, b: a[:, :32] @ b[:32],
         "Only the first tile along K is in the product.",
+    ),
+    "bfloat16-tiles": (
+        lambda a, b: a.bfloat16().double() @ b.bfloat16().double(),
+        "The tiles were made bfloat16, and float16 has three more digits. Multiply them as they are.",
+    ),
+    "float16-tiles": (
+        lambda a, b: a.half().double() @ b.half().double(),
+        "The tiles were made float16, and bfloat16 reaches further. Multiply them as they are.",
     ),
 }
 
