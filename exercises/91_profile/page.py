@@ -564,6 +564,70 @@ bench(
 )
 
 # %% [markdown]
+# ## The same patients, seen by Proton and by ncu
+#
+# **Proton** comes with Triton. You name *scopes*, and may say how many bytes a scope moves. Proton adds
+# up the time of the kernels in each. Five calls of each patient, as they came and mended, on the H100:
+#
+# ```text
+# Proton, one call     as it came           mended
+# scale_columns        1,645 us   326 GB/s    187 us  2,875 GB/s
+# tall_sums            4,772 us    56 GB/s    104 us  2,571 GB/s
+# clip_gradient          4.0 us               3.9 us
+# ```
+#
+# **Predict.** Nothing changes in the last line, and the mend of patient D was real. What does Proton not
+# see?
+#
+# <details><summary>Answer</summary>
+#
+# Gaps. It adds up kernels, and these were short all the time. Nobody counts what lies between them. Copies
+# are no kernels either: a scope around `x.clone()` stays empty.
+#
+# </details>
+
+# %%
+import json
+import tempfile
+from pathlib import Path
+
+if DEVICE == "cuda":
+    import triton.profiler as proton
+
+    file = Path(tempfile.mkdtemp(), "patients.hatchet")
+    proton.start(str(file.with_suffix("")))
+    for _ in range(5):
+        with proton.scope("scale_columns", {"bytes": 2 * x.nbytes}):
+            scale_columns(x, w)
+        with proton.scope("tall_sums", {"bytes": tall.nbytes}):
+            tall_sums(tall)
+    proton.finalize()
+    for scope in json.loads(file.read_text())[0]["children"]:
+        ns = sum(kernel["metrics"]["time (ns)"] for kernel in scope["children"])
+        gb_s = scope["metrics"]["bytes"] / ns
+        print(f"{scope['frame']['name']:14} {ns / 5000:6.0f} us {gb_s:6.0f} GB/s")
+else:
+    print("Proton needs a GPU.")
+
+# %% [markdown]
+# (`proton-viewer patients.hatchet` draws the whole tree, after `pip install llnl-hatchet`.)
+#
+# **ncu** runs a program and asks the hardware's counters about each kernel:
+# `ncu --metrics gpu__time_duration.sum,lts__t_sectors.sum python patients.py`. It said:
+#
+# ```text
+#                                        A, as it came    mended   B, as it came   mended
+# gpu__time_duration.sum                      1,643 us    182 us        4,762 us   107 us
+# launch__grid_size                             65,536    65,536               8    2,048
+# lts__t_sectors.sum (of 32 bytes, in L2)  190 million      26 m            13 m     13 m
+# sm__warps_active (of the most possible)         87 %      83 %             6 %     69 %
+# dram__throughput (of the most possible)         15 %      85 %             2 %     76 %
+# ```
+#
+# The profiles of A and B looked the same at the top of this page. Here each has a line of its own: A moves
+# seven times as many sectors, and B has 6 % of its warps. Some machines keep the counters for their
+# administrators. ncu then says `ERR_NVGPUCTRPERM`, and you have `facts` and `traffic`.
+#
 # ## Recap
 #
 # | patient | busy | fact | mended by |

@@ -138,7 +138,8 @@ PRODUCT_MISTAKES = {
     ),
     "bfloat16-tiles": (
         lambda a, b: a.bfloat16().double() @ b.bfloat16().double(),
-        "The tiles were made bfloat16, and float16 has three more digits. Multiply them as they are.",
+        "The tiles were made bfloat16, and float16 has three more binary digits. Multiply them as "
+        "they are.",
     ),
     "float16-tiles": (
         lambda a, b: a.half().double() @ b.half().double(),
@@ -286,6 +287,12 @@ def loads_keep_together(kernels):
     )
 
 
+def same_tile(a, tile):
+    """Where a row and a column of a [T, T] belong to one tile on the diagonal."""
+    tiles = torch.arange(len(a)) // tile
+    return tiles[:, None] == tiles
+
+
 TRIANGLE_MISTAKES = {
     "full-product": (
         lambda a, b: a @ b,
@@ -296,10 +303,22 @@ TRIANGLE_MISTAKES = {
         "The diagonal is left out: row t takes part in its own sum.",
     ),
     "tiles-before": (
-        lambda a, b, *, tile=64: (
-            (a * (torch.arange(len(a))[:, None] // tile > torch.arange(len(a)) // tile)) @ b
-        ),
+        lambda a, b, *, tile=64: (a.tril() * ~same_tile(a, tile)) @ b,
         "The loop ends before the tile on the diagonal: its rows are left out.",
+    ),
+    "diagonal-s-tile-alone": (
+        lambda a, b, *, tile=64: (a.tril() * same_tile(a, tile)) @ b,
+        "Only the tile on the diagonal is in the sum. The full tiles before it are left out, or "
+        "what they gave is thrown away.",
+    ),
+    "full-tiles-twice": (
+        lambda a, b, *, tile=64: (a.tril() + a.tril() * ~same_tile(a, tile)) @ b,
+        "The full tiles are in the sum twice. Where does the second loop begin?",
+    ),
+    "diagonal-s-tile-twice": (
+        lambda a, b, *, tile=64: (a.tril() + a * same_tile(a, tile)) @ b,
+        "The tile on the diagonal is in the sum twice, and once without its mask. Where does the "
+        "first loop end?",
     ),
     "upper": (
         lambda a, b: a.triu() @ b,
