@@ -571,8 +571,8 @@ if DEVICE == "cuda" and tool:
     surroundings = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     command = [tool, "--tool", "memcheck", sys.executable, str(file)]
     done = subprocess.run(command, capture_output=True, text=True, env=surroundings)
-    lines = [line for line in done.stdout.splitlines() if "Host Frame" not in line]
-    print(*lines[:7], lines[-1], sep="\n")
+    lines = [line for line in done.stdout.splitlines() if "ost " not in line]  # of the host
+    print(*lines[:6], *lines[6:][-1:], sep="\n")
 else:
     print("It needs a GPU, and compute-sanitizer, which comes with the CUDA toolkit.")
 

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Find what is slow
-#   minutes: 50
+#   minutes: 55
 #   needs: interpreter
 #   requires: [90_debug, 02_measure, 11_rmsnorm_split]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -567,7 +567,8 @@ bench(
 # ## The same patients, seen by Proton and by ncu
 #
 # **Proton** comes with Triton. You name *scopes*, and may say how many bytes a scope moves. Proton adds
-# up the time of the kernels in each. Five calls of each patient, as they came and mended, on the H100:
+# up the time of the kernels in each. The patients on the H100, as they came and mended, the mean of five
+# calls:
 #
 # ```text
 # Proton, one call     as it came           mended
@@ -585,24 +586,42 @@ bench(
 # are no kernels either: a scope around `x.clone()` stays empty.
 #
 # </details>
+#
+# On a GPU the next cell measures your own mends.
 
 # %%
 import json
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-if DEVICE == "cuda":
-    import triton.profiler as proton
+from IPython import get_ipython
 
-    file = Path(tempfile.mkdtemp(), "patients.hatchet")
-    proton.start(str(file.with_suffix("")))
-    for _ in range(5):
-        with proton.scope("scale_columns", {"bytes": 2 * x.nbytes}):
-            scale_columns(x, w)
-        with proton.scope("tall_sums", {"bytes": tall.nbytes}):
-            tall_sums(tall)
-    proton.finalize()
-    for scope in json.loads(file.read_text())[0]["children"]:
+CALLS = """
+import triton.profiler as proton
+
+x, w = torch.randn(8192, 8192, device="cuda"), torch.randn(8192, device="cuda")
+tall = torch.randn(2**17, 512, device="cuda")
+scale_columns(x, w), tall_sums(tall)  # compiled before anybody watches
+proton.start("patients")
+for _ in range(5):
+    with proton.scope("scale_columns", {"bytes": 2 * x.nbytes}):
+        scale_columns(x, w)
+    with proton.scope("tall_sums", {"bytes": tall.nbytes}):
+        tall_sums(tall)
+proton.finalize()
+"""
+if DEVICE == "cuda":
+    cells = get_ipython().user_ns["In"]  # the text of the cells that you ran
+    names = ("require_contiguous", "scale_columns", "tall_sums")
+    parts = [[cell for cell in cells if f"def {name}(" in cell][-1] for name in names]
+    folder = Path(tempfile.mkdtemp())
+    head = "import torch, triton\nimport triton.language as tl\n"
+    (folder / "patients.py").write_text(head + "\n\n".join([*parts, CALLS]))
+    subprocess.run([sys.executable, "patients.py"], cwd=folder, check=True)
+    tree = json.loads((folder / "patients.hatchet").read_text())[0]
+    for scope in tree["children"]:
         ns = sum(kernel["metrics"]["time (ns)"] for kernel in scope["children"])
         gb_s = scope["metrics"]["bytes"] / ns
         print(f"{scope['frame']['name']:14} {ns / 5000:6.0f} us {gb_s:6.0f} GB/s")
@@ -610,7 +629,8 @@ else:
     print("Proton needs a GPU.")
 
 # %% [markdown]
-# (`proton-viewer patients.hatchet` draws the whole tree, after `pip install llnl-hatchet`.)
+# It runs in a process of its own: two profilers cannot listen to one, and `torch.profiler` was here first.
+# (`proton-viewer -m time/us patients.hatchet` draws the whole tree, after `pip install llnl-hatchet`.)
 #
 # **ncu** runs a program and asks the hardware's counters about each kernel:
 # `ncu --metrics gpu__time_duration.sum,lts__t_sectors.sum python patients.py`. It said:

@@ -506,6 +506,16 @@ check(cache_rows)
 # If a result is wrong and its kernel is right, ask who writes next to it in memory. And treat each number
 # that a kernel loads as an index as you would treat input from outside: check it, in the mask.
 #
+# If an index should never be negative, say so: `tl.device_assert(slot >= 0, "a slot is negative")`. It costs
+# nothing until somebody asks for it, and the interpreter passes it by. On the H100:
+#
+# ```text
+# $ TRITON_DEBUG=1 python patient.py
+# patient.py:8: unknown: block: [1,0,0], thread: [36,0,0] Assertion `a slot is negative` failed.
+# ...
+# torch.AcceleratorError: CUDA error: device-side assert triggered
+# ```
+#
 # </details>
 #
 # ## Patient 10: it never ends

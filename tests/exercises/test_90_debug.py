@@ -104,7 +104,7 @@ def test_the_file_for_memcheck_runs_by_itself(monkeypatch, capsys):
         Path(command[-1]).write_text(text.replace('"cuda"', '"cpu"'))
         done = run(command[-2:], env=env | {"TRITON_INTERPRET": "1"}, check=True, **more)
         lines = [f"line {n}" for n in range(9)]
-        return SimpleNamespace(stdout="\n".join([done.stdout.strip(), "= Host Frame", *lines]))
+        return SimpleNamespace(stdout="\n".join([done.stdout.strip(), "= Host Frame: x", *lines]))
 
     monkeypatch.setattr("IPython.get_ipython", lambda: typed)
     monkeypatch.setattr("shutil.which", lambda name, path: f"/cuda/{name}")
@@ -116,4 +116,4 @@ def test_the_file_for_memcheck_runs_by_itself(monkeypatch, capsys):
     assert env["PYTORCH_NO_CUDA_MEMORY_CACHING"] == "1"
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].replace(" ", "").startswith("tensor([0.0000,")
-    assert shown[1:] == ["line 0", "line 1", "line 2", "line 3", "line 4", "line 5", "line 8"]
+    assert shown[1:] == ["line 0", "line 1", "line 2", "line 3", "line 4", "line 8"]
