@@ -632,16 +632,16 @@ else:
 # It runs in a process of its own: two profilers cannot listen to one, and `torch.profiler` was here first.
 # (`proton-viewer -m time/us patients.hatchet` draws the whole tree, after `pip install llnl-hatchet`.)
 #
-# **ncu** runs a program and asks the hardware's counters about each kernel:
-# `ncu --metrics gpu__time_duration.sum,lts__t_sectors.sum python patients.py`. It said:
+# **ncu** runs a program and asks the hardware's counters about each kernel, with
+# `ncu --metrics gpu__time_duration.sum,lts__t_sectors.sum python patients.py` and so on. It said:
 #
 # ```text
-#                                        A, as it came    mended   B, as it came   mended
-# gpu__time_duration.sum                      1,643 us    182 us        4,762 us   107 us
-# launch__grid_size                             65,536    65,536               8    2,048
-# lts__t_sectors.sum (of 32 bytes, in L2)  190 million      26 m            13 m     13 m
-# sm__warps_active (of the most possible)         87 %      83 %             6 %     69 %
-# dram__throughput (of the most possible)         15 %      85 %             2 %     76 %
+#                                         A as it came   mended   B as it came   mended
+# gpu__time_duration.sum                      1,643 us   182 us       4,762 us   107 us
+# launch__grid_size                             65,536   65,536              8    2,048
+# lts__t_sectors.sum (of 32 bytes), millions       190       26             13       13
+# sm__warps_active (of the most possible)         87 %     83 %            6 %     69 %
+# dram__throughput (of the most possible)         15 %     85 %            2 %     76 %
 # ```
 #
 # The profiles of A and B looked the same at the top of this page. Here each has a line of its own: A moves

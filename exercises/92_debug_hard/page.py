@@ -198,7 +198,7 @@ check(shift_gradient)
 # ```
 #
 # With the wait it found 0. But it does not follow `mbarrier`, by which the jobs of pages 64 and 65 wait
-# for each other: there a right kernel got 2 errors.
+# for each other: a small and right kernel of two such jobs got 2 errors.
 #
 # </details>
 #

@@ -538,7 +538,7 @@ for line in NCU.splitlines():
 
 # %% [markdown]
 # - E: 64 million sectors of 32 bytes are 2 GB, beside the 0.5 GB of x and y.
-# - F: from next to none to half a million. Each does the work of hundreds of multiplications.
+# - F: from next to none to half a million, for 2^33 multiplications: 16,384 each.
 # - G: 55 million for 2^26 numbers, 26 each: two more than the compiler's text has.
 # - H: half of the products are gone, and five of six loads and stores. The time fell to a fifth: it
 #   follows the loads.

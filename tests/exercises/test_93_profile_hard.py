@@ -110,6 +110,7 @@ def test_what_the_hardware_counted():
     x_and_y = 2 * 4096 * 16384 * 4
     assert x_and_y == pytest.approx(0.5e9, rel=0.08)
     assert f[0]["tensor"] < 0.03 * f[1]["tensor"] and f[1]["tensor"] == 2**19
+    assert 2048**3 / f[1]["tensor"] == 2**33 / 2**19 == 16_384
     assert g[0]["fp64"] == pytest.approx(55e6, rel=0.01) and g[1]["fp64"] == 0
     assert g[0]["fp64"] * 32 / 2**26 == pytest.approx(26, abs=0.1)
     assert h[1]["tensor"] == pytest.approx(h[0]["tensor"] / 2, rel=0.02)
