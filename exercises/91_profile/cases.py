@@ -265,6 +265,10 @@ AVERAGE_MISTAKES = {
         lambda avg, x, step: average_step_ref(avg, x, 1),
         "The decay is that of step 1 at every step.",
     ),
+    "away-from-x": (
+        lambda avg, x, step: avg - (1 - (1 + step) / (10 + step)) * (x - avg),
+        "avg moved away from x: a sign is turned round.",
+    ),
     "decay-for-its-rest": (
         lambda avg, x, step: avg + (1 + step) / (10 + step) * (x - avg),
         "The decay says how much of avg stays: avg is moved by 1 - decay.",

@@ -205,6 +205,7 @@ MUTANTS = {
         Mutant("decay_of_step_1", ("one-decay", "wrong-values"), (DECAY, DECAY.replace("(1 + step) / (10 + step)", "2 / 11"))),
         Mutant("decay_as_a_whole_number", "only-x", (DECAY, DECAY.replace("(1 + step) /", "(1 + step) //"))),
         Mutant("other_way_round", "decay-for-its-rest", (MOVE, "x + (1 - decay) * (avg - x)")),
+        Mutant("difference_turned_round", "away-from-x", (MOVE, "avg + (1 - decay) * (avg - x)")),
         Mutant("decay_for_its_rest", "decay-for-its-rest", (MOVE, "avg + decay * (x - avg)")),
         Mutant("stored_to_x", ("input-changed", "wrong-values", "unwritten"), ("tl.store(avg_ptr", "tl.store(x_ptr")),
         Mutant("no_mask", ("out-of-bounds-store", "reads-outside"), ("mask = offs < n", "mask = offs < n + BLOCK")),

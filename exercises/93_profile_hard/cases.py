@@ -219,6 +219,15 @@ GELU_MISTAKES = {
         gelu_with(root=float(torch.tensor(0.7978845608028654).bfloat16())),
         "The constant is in bfloat16 now: two digits are too few.",
     ),
+    "sign-of-the-exponent": (
+        lambda x: x - gelu_digits_ref(x),
+        "The sign of the exponent is turned round: what is far above 0 became 0, and what is far "
+        "below it stayed.",
+    ),
+    "half-the-exponent": (
+        gelu_with(root=0.7978845608028654 / 2),
+        "The exponent has half its size: it is -2 u.",
+    ),
     "quick": (
         lambda x: x * torch.sigmoid(1.702 * x),
         "This is the short formula, x * sigmoid(1.702 x). The contract has the one with tanh.",

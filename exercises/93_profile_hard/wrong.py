@@ -113,8 +113,8 @@ MUTANTS = {
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def gelu_digits(x, block=1024):\n    require_contiguous(x)\n    return torch.nn.functional.gelu(x, approximate='tanh')\n\n\ndef gelu_digits_cause():\n    return 'float64'\n"),
         Mutant("a_table_of_float64", "slow", (ROOT, "root = tl.load(root_ptr)"), ("y_ptr, n, BLOCK: tl.constexpr", "y_ptr, root_ptr, n, BLOCK: tl.constexpr"), ("(x, y, n, BLOCK=block)", "(x, y, torch.full((1,), 0.7978845608028654, dtype=torch.float64, device=x.device), n, BLOCK=block)")),
         Mutant("half_because_x_may_be", ("half-constant", "bfloat16-constant", "wrong-values"), (ROOT, "root = tl.full((1,), 0.7978845608028654, dtype=tl.float16)")),
-        Mutant("sign_lost", ("wrong-values", "nan"), (Y, Y.replace("-2 * u", "2 * u"))),
-        Mutant("twice_forgotten", ("wrong-values",), (Y, Y.replace("-2 * u", "-u"))),
+        Mutant("sign_lost", "sign-of-the-exponent", (Y, Y.replace("-2 * u", "2 * u"))),
+        Mutant("twice_forgotten", "half-the-exponent", (Y, Y.replace("-2 * u", "-u"))),
     ],
     "lower_matmul": [
         Mutant("as_it_came_and_named", "slow", *ALL),
