@@ -622,7 +622,8 @@ if DEVICE == "cuda":
     subprocess.run([sys.executable, "patients.py"], cwd=folder, check=True)
     tree = json.loads((folder / "patients.hatchet").read_text())[0]
     for scope in tree["children"]:
-        ns = sum(kernel["metrics"]["time (ns)"] for kernel in scope["children"])
+        found = [item for kernel in scope["children"] for item in kernel["metrics"].items()]
+        ns = sum(value for name, value in found if name.lower() == "time (ns)")
         gb_s = scope["metrics"]["bytes"] / ns
         print(f"{scope['frame']['name']:14} {ns / 5000:6.0f} us {gb_s:6.0f} GB/s")
 else:
