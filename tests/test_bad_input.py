@@ -43,8 +43,7 @@ kill-matrix --exercise 00 --json {t}/none/rows.json|kill-matrix --exercise 00 --
 --root {t}/none sync|--root {t}/folder.ipynb check|--root {t}/other.json sync
 """
 MEASURER = """
-nope|softmax nope|--nope|softmax --rep x|softmax --only nope
-softmax --out {t}/other.json|--resume --check|--resume --only liger
+nope|softmax nope|--nope|softmax --out {t}/other.json|--resume --check
 """
 COMPILER = "nope|99|01 99|01 --arch 33|01 --nope"
 VERSIONS = "nope|99|01 99|01 --triton 1.0|01 --nope"
