@@ -1,7 +1,8 @@
 """Does an open gap still compile? A learner must be able to run the notebook before filling it.
 
-Compiling needs a process without the interpreter. There is no launch: a stand-in driver takes the kernels that the answer's function would launch on the first
-case of its check, and Triton compiles them for an A100.
+Compiling needs a process without the interpreter. There is no launch: a stand-in driver takes the
+kernels that the answer's function would launch on the first case of its check, and Triton compiles
+them for an A100.
 """
 
 from __future__ import annotations
