@@ -9,11 +9,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import tritonbook  # noqa: F401  (must come before Triton)
+from tritonbook.child import Ended
 from tritonbook.command import BAD_INPUT, Parser, writable
 from tritonbook.port.device import INTERPRET, describe, versions
 
-from . import isolated, results, sweep
+from . import results, sweep
 from .op import all_ops
+from .runner import run_alone
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,9 +25,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help="operations, or parts of their names")
     parser.add_argument("--list", action="store_true", help="print the operations and stop")
-    parser.add_argument(
-        "--only", default="", help="providers to run, separated by commas; writes no file"
-    )
     parser.add_argument(
         "--check",
         action="store_true",
@@ -37,9 +36,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="go on with a run that was cut off: what was measured today with these versions stays",
     )
     parser.add_argument(
-        "--rep", type=float, default=100, help="milliseconds of timing per row and turn"
-    )
-    parser.add_argument(
         "--out", type=Path, default=results.DIRECTORY, help="folder of the results file"
     )
     options = parser.parse_args(arguments)
@@ -48,13 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"no operation like {unknown[0]!r}; there are: {', '.join(ops)}")
     chosen = {name: op for name, op in ops.items() if _wanted(name, options.names, ops)}
-    only = set(options.only.split(",")) if options.only else None
-    providers = sorted({name for op in chosen.values() for name in op.providers})
-    if only and not only <= set(providers):
-        missing = sorted(only - set(providers))[0]
-        parser.error(f"no provider {missing!r}; there are: {', '.join(providers)}")
-    if options.resume and (only or options.check):
-        parser.error("--resume goes on with a run that writes its file; --only and --check do not")
+    if options.resume and options.check:
+        parser.error("--resume goes on with a run that writes its file; --check does not")
     try:
         if options.out.exists():  # else it is made
             writable(options.out / "results.json")
@@ -84,16 +75,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{name}: measured earlier today")
             continue
         try:
-            entries[name] = isolated.run(name, options.rep, only)
-        except isolated.Ended as reason:
-            failed.append(str(reason))  # the others are still measured
+            entries[name] = run_alone(name)
+        except Ended as reason:
+            failed.append(f"{name}: {reason}")  # the others are still measured
             continue
-        if not (only or options.check):  # rows of some providers must not replace those of all
+        if not options.check:
             results.write(path, gpu, entries)  # an interrupted run keeps what it has
     print(f"\n{results.table(entries)}")
     print(
         f"{gpu}: {results.rates(entries)} in this run; * = the workbook's solution; "
-        + ("no file written" if only or options.check else f"written to {path}")
+        + ("no file written" if options.check else f"written to {path}")
     )
     fallen, refused = results.slower(old, entries), results.refused(entries)
     for word, lines in {"SLOWER": fallen, "REFUSED": refused, "FAILED": failed}.items():

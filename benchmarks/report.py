@@ -1,7 +1,6 @@
-"""`python -m benchmarks.report [file...]`: a page and two pictures from stored results, no GPU.
+"""`python -m benchmarks.report [file...]`: a page and a picture from stored results, no GPU.
 
-Reads `results/<gpu>.json` (default: each one there is) and writes `<gpu>.md`, `<gpu>_ratios.png`
-and `<gpu>_roofline.png`.
+Reads `results/<gpu>.json` (default: each one there is) and writes `<gpu>.md`, `<gpu>_ratios.png`.
 """
 
 from __future__ import annotations
@@ -20,22 +19,16 @@ from .op import Op, all_ops
 from .results import markdown, shown
 from .runner import best, ratio
 
-ARCHITECTURES = Path(__file__).parent / "matrix" / "architectures.json"
 SOLUTIONS = "../../solutions"
 # Operations whose memory is half of the point: what they do not keep, others do.
 MEMORY = ("flash_fwd", "flash_attention", "llama_block")
 
 
-def page(
-    data: Mapping[str, Any],
-    ops: Mapping[str, Op],
-    compiled: list[dict[str, Any]],
-    stem: str,
-) -> str:
+def page(data: Mapping[str, Any], ops: Mapping[str, Op], stem: str) -> str:
     """The report on a results file, as Markdown.
 
-    data: a results file's. ops: the operations that exist, by name. compiled: the list of that name
-    in matrix/architectures.json. stem: what the pictures' file names begin with.
+    data: a results file's. ops: the operations that exist, by name. stem: what the picture's file
+    name begins with.
     """
     wins = results.ratios(data["ops"])
     lost = {key: value for key, value in wins.items() if value < 1}
@@ -44,7 +37,7 @@ def page(
         _notebooks(data),
         _losses(data, lost, len(wins)),
         _memory(data),
-        _missing(data, ops, compiled),
+        _missing(data, ops),
         _runs(data),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -59,9 +52,6 @@ below](#where-a-peer-is-faster).
 
 ![Bars: the time of each peer over the time of the workbook's fastest solution, one row for each
 problem. The figures are in the tables below.]({stem}_ratios.png)
-
-![Roofline: the workbook's fastest solution of each problem under the bandwidth and the fp16 rate
-that were measured in the same runs.]({stem}_roofline.png)
 
 ## By notebook
 
@@ -218,7 +208,7 @@ not; ours is the fastest solution.
 {markdown(["problem", *columns], body)}"""
 
 
-def _missing(data: Mapping[str, Any], ops: Mapping[str, Op], compiled: list[dict[str, Any]]) -> str:
+def _missing(data: Mapping[str, Any], ops: Mapping[str, Op]) -> str:
     """What exists and has no figure in this file."""
     lines = []
     for name, op in ops.items():
@@ -235,18 +225,9 @@ def _missing(data: Mapping[str, Any], ops: Mapping[str, Op], compiled: list[dict
                 lines.append(f"- `{name}` {problem.label}")
             elif absent:
                 lines.append(f"- `{name}` {problem.label}: {', '.join(absent)}")
-    timed = {kernel["name"] for one in compiled if one["op"] for kernel in one["kernels"]}
-    graded = {
-        one["key"]: {kernel["name"] for kernel in one["kernels"]}
-        for one in compiled
-        if not one["op"] and one["kernels"]
-    }
-    never = ", ".join(f"`{key}`" for key, kernels in graded.items() if not kernels <= timed)
     return (
         "## Not in this run\n\nOperations, problems and providers of `python -m benchmarks` without"
-        " a figure in this file:\n\n"
-        + ("\n".join(lines) or "- none")
-        + f"\n\nGraded functions with kernels that no operation times: {never or 'none'}."
+        " a figure in this file:\n\n" + ("\n".join(lines) or "- none")
     )
 
 
@@ -310,12 +291,11 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    compiled = json.loads(ARCHITECTURES.read_text(encoding="utf-8"))["compiled"]
     for path, data in found.items():
-        text = page(data, all_ops(), compiled, path.stem)
+        text = page(data, all_ops(), path.stem)
         path.with_suffix(".md").write_text(text, encoding="utf-8")
         made = pictures.draw(data, path.with_suffix(""))
-        print("written:", path.with_suffix(".md"), *made.values())
+        print("written:", path.with_suffix(".md"), made)
     return 0
 
 

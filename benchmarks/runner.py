@@ -8,15 +8,17 @@ import gc
 import statistics
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from tritonbook.child import Child
 from tritonbook.port.device import versions
 from tritonbook.timing import Ceilings, Row, bench, ceilings
 from tritonbook.timing.clock import Clock, CudaClock
 
-from .op import Function, Missing, Op, Problem
+from .op import Function, Missing, Op, Problem, all_ops
 from .verify import count_kernels, exact_result, verify
 
 # Turns for a problem, and milliseconds that each function works before it is timed in each of them.
@@ -33,17 +35,11 @@ def run_op(
     op: Op,
     *,
     peaks: Ceilings,
-    only: set[str] | None = None,
     timer: Clock | None = None,
     device: str = "cuda",
-    rep: float = 100,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """All problems of one operation: a dictionary for the results file.
-
-    only: names of the providers to run (default: all).
-    rep: milliseconds of timing per row and turn; the default is that of `do_bench`.
-    """
+    """All problems of one operation: a dictionary for the results file."""
     entry = {
         "notebook": op.notebook,
         "date": datetime.date.today().isoformat(),
@@ -53,7 +49,7 @@ def run_op(
     }
     for problem in op.problems:
         say(f"{op.name} {problem.label}")
-        rows = _run_problem(op, problem, peaks, only, timer or CudaClock(), device, rep)
+        rows = _run_problem(op, problem, peaks, timer or CudaClock(), device)
         entry["problems"].append(
             {
                 "label": problem.label,
@@ -68,14 +64,29 @@ def run_op(
     return entry
 
 
+def run_alone(name: str) -> dict[str, Any]:
+    """The results of one operation, from a process of its own. Raises Ended where it failed.
+
+    What an earlier operation leaves in a process changes the next one's times: memory in pieces,
+    compiled programs, a large heap. And one compiled function must not wait for a pool of compile
+    workers that another has started.
+    """
+    root = Path(__file__).resolve().parents[1]
+    with Child(f"{__name__}:measure", folder=root, TORCHINDUCTOR_COMPILE_THREADS="4") as child:
+        return child.ask(name)
+
+
+def measure(name: str) -> dict[str, Any]:
+    """`run_op` beside this GPU's rates: a warm GPU has others than a cold one."""
+    return run_op(all_ops()[name], peaks=measured_ceilings()) | {"isolated": True}
+
+
 def _run_problem(
     op: Op,
     problem: Problem,
     peaks: Ceilings,
-    only: set[str] | None,
     timer: Clock,
     device: str,
-    rep: float,
 ) -> list[dict[str, Any]]:
     if device == "cuda":
         torch._dynamo.reset()  # a program compiled for the last problem's shape is another program
@@ -85,8 +96,6 @@ def _run_problem(
     rows: list[dict[str, Any]] = []
     right: dict[str, Function] = {}
     for name, provider in op.providers.items():
-        if only is not None and name not in only:
-            continue
         row = {"name": name, "ours": provider.ours, "state": "timed"}
         rows.append(row)
         if name in problem.without:
@@ -105,7 +114,7 @@ def _run_problem(
             row.update(state="refused", reason=first.problem)
             continue
         right[name] = fn
-    for name, turns in _time_in_turns(right, args, problem, peaks, timer, rep).items():
+    for name, turns in _time_in_turns(right, args, problem, peaks, timer).items():
         row = next(row for row in rows if row["name"] == name)
         middle = sorted(turns, key=lambda turn: turn.ms)[len(turns) // 2]
         row.update({key: value for key, value in asdict(middle).items() if key != "name"})
@@ -122,7 +131,6 @@ def _time_in_turns(
     problem: Problem,
     peaks: Ceilings,
     timer: Clock,
-    rep: float,
 ) -> dict[str, list[Row]]:
     """Everyone's figures in several turns, every second turn in the opposite order.
 
@@ -146,7 +154,6 @@ def _time_in_turns(
             timer=timer,
             peaks=peaks,
             warmup=warmup,
-            rep=rep,
         )
         for row in result.rows:
             turns[row.name].append(row)

@@ -32,7 +32,6 @@ check {t}/binary.ipynb|check {t}/folder.ipynb|check {t}/cells.ipynb|check {t}/so
 check {t}/meta.ipynb|check {t}/other.json|check 01 --only nope|check 01 --only|check --nope 01
 certify {t}|certify {t}/none/page.html|certify /dev/full|certify a b|certify --name
 facts|facts nope|facts 99|facts add --arch 33|facts add --arch x|facts tile_ranges
-bench|bench nope|bench tile_ranges|bench add extra
 """
 AUTHOR = """
 |nope|sync nope|check 99|execute nope|execute nope --allow-interpreter
@@ -43,8 +42,7 @@ kill-matrix --exercise 00 --json {t}/none/rows.json|kill-matrix --exercise 00 --
 --root {t}/none sync|--root {t}/folder.ipynb check|--root {t}/other.json sync
 """
 MEASURER = """
-nope|softmax nope|--nope|softmax --rep x|softmax --only nope
-softmax --out {t}/other.json|--resume --check|--resume --only liger
+nope|softmax nope|--nope|softmax --out {t}/other.json|--resume --check
 """
 COMPILER = "nope|99|01 99|01 --arch 33|01 --nope"
 VERSIONS = "nope|99|01 99|01 --triton 1.0|01 --nope"

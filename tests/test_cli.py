@@ -9,9 +9,7 @@ import time
 
 import pytest
 
-from tritonbook import cli, cli_kernels
-from tritonbook.course import records
-from tritonbook.course.exercises import get
+from tritonbook import cli
 
 WRONG = "def double(x):\n    return 3 * x"
 SETUP = "import triton\nimport triton.language as tl"
@@ -102,7 +100,6 @@ def test_watch_checks_again_after_a_save(run, tmp_path, small_notebook):
         ("progress", "--reset", "nope"),
         ("facts", "nope"),
         ("facts", "tile_ranges"),
-        ("bench", "nope"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_2(
@@ -152,18 +149,3 @@ def test_facts_compile_for_a_named_gpu_without_one(capsys, monkeypatch, tmp_path
     (found,) = json.loads(capsys.readouterr().out)
     assert found["whose"] == "workbook" and found["kernels"][0]["arch"] == 90
     assert found["kernels"][0]["registers"] > 0
-
-
-def test_ptx_highlights_count_what_moves_data_and_multiplies():
-    text = "  @%p1 ld.global.v4.b32 {%r1}, [%rd1];\n  mov.u32 %r2, 1;\n  st.global.b32 [%rd2], %r2;"
-    shown = cli_kernels.ptx_highlights(text + "\n  ld.global.v4.b32 {%r5}, [%rd3];")
-    assert shown.splitlines() == ["     2 x ld.global.v4.b32", "     1 x st.global.b32"]
-
-
-def test_bench_puts_yours_beside_the_workbooks(capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path))
-    source = get("01_vector_add").module_text()
-    records.record("add", "passed", source)
-    assert cli.main(["bench", "add", "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    assert [row["name"] for row in found["rows"]] == ["yours", "workbook"]

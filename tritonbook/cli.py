@@ -158,13 +158,51 @@ def _certify(options: argparse.Namespace) -> int:
     return 0
 
 
-def _kernels(options: argparse.Namespace) -> int:
-    from . import cli_kernels
+def _graded_calls(name: str) -> list[Any]:
+    """The check calls meant by a graded function's name, or by a notebook's number or slug."""
+    from .course.cases import call as call_of
+    from .course.exercises import exercises, get
 
-    try:
-        return getattr(cli_kernels, options.verb)(options)
-    except cli_kernels.UnknownKernel as error:
-        raise BadInput(str(error)) from None
+    for exercise in exercises():
+        if name in exercise.checks():
+            found = [call_of(exercise, name)]
+            break
+    else:
+        try:
+            exercise = get(name)
+        except LookupError as error:
+            raise BadInput(sentence(error)) from None
+        found = [call_of(exercise, key) for key in exercise.checks()]
+    kernels = [call for call in found if call.check.triton and call.check.usable()]
+    if not kernels:
+        raise BadInput(f"{name} launches no kernel; there is nothing to compile.")
+    return kernels
+
+
+def _facts(options: argparse.Namespace) -> int:
+    """Of yours once it passed, else of the workbook's."""
+    from .checking.cases import arguments
+    from .course.progress import kept_pass, mine
+    from .seeing.compiled import CompileError, facts
+
+    data, problems = [], 0
+    for call in _graded_calls(options.kernel):
+        whose, function, case = "workbook", call.function, call.largest()
+        if kept_pass(function.__name__):
+            whose, function = "yours", mine(function.__name__, quiet=True)
+        try:
+            found = facts(function, *arguments(case), arch=options.arch, **case.options)
+        except CompileError as error:
+            raise BadInput(str(error)) from None
+        problems += bool(found.problem)
+        kernels = [kernel.to_dict() for kernel in found]
+        data.append({"key": call.key, "whose": whose, "case": case.describe()})
+        data[-1] |= {"kernels": kernels, "problem": found.problem}
+        if not options.json:
+            print(f"{call.key} ({whose}), {case.describe()}\n{found}\n")
+    if options.json:
+        print(json.dumps(data, indent=1))
+    return int(problems > 0)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -195,16 +233,10 @@ def _parser() -> argparse.ArgumentParser:
     certify.add_argument(
         "--exam", type=Path, action="append", default=[], help="a statement of your instructor's"
     )
-    for name, says in (
-        ("facts", "Say what the compiler makes of a kernel, for a GPU that need not be here."),
-        ("bench", "Time your kernel beside the workbook's."),
-    ):
-        added = verb(name, _kernels, says)
-        added.add_argument("kernel", help="a graded function (softmax), or a notebook (04)")
-    facts = verbs.choices["facts"]
+    says = "Say what the compiler makes of a kernel, for a GPU that need not be here."
+    facts = verb("facts", _facts, says)
+    facts.add_argument("kernel", help="a graded function (softmax), or a notebook (04)")
     facts.add_argument("--arch", type=int, default=80, choices=LIMITS, help="capability")
-    facts.add_argument("--ptx", action="store_true", help="count the telling PTX instructions")
-    facts.add_argument("--solution", action="store_true", help="the workbook's, not yours")
     return parser
 
 

@@ -19,8 +19,8 @@ OP = Op(
 )
 
 
-def page(data, ops=None, compiled=()):
-    return report.page(data, ops or {"double": OP}, list(compiled), "paper")
+def page(data, ops=None):
+    return report.page(data, ops or {"double": OP}, "paper")
 
 
 def section(text, title):
@@ -29,15 +29,13 @@ def section(text, title):
 
 @pytest.mark.parametrize("path", report.stored(), ids=lambda path: path.stem)
 def test_the_committed_report_is_what_the_command_gives(path):
-    """Kills: results, operations or compiled facts that changed while the page did not."""
-    compiled = json.loads(report.ARCHITECTURES.read_text())["compiled"]
+    """Kills: results or operations that changed while the page did not."""
     data = report.read(path)
-    text = report.page(data, report.all_ops(), compiled, path.stem)
+    text = report.page(data, report.all_ops(), path.stem)
     hint = "stale: run python -m benchmarks.report"
     assert path.with_suffix(".md").read_text(encoding="utf-8") == text, hint
-    for name in ("ratios", "roofline"):
-        with Image.open(path.with_name(f"{path.stem}_{name}.png")) as picture:
-            assert picture.text["Description"] == pictures.stamp(data), hint
+    with Image.open(path.with_name(f"{path.stem}_ratios.png")) as picture:
+        assert picture.text["Description"] == pictures.stamp(data), hint
 
 
 def test_there_is_a_committed_report():
@@ -147,22 +145,13 @@ def test_without_peaks_there_is_no_such_section():
 
 
 def test_what_has_no_figure_is_named():
-    """Kills: an operation, a problem, a peer or a graded kernel that vanishes from the page."""
+    """Kills: an operation, a problem or a peer that vanishes from the page."""
     longer = replace(OP, problems=[*OP.problems, Problem("300 fp32", abs, bytes=1)])
     ops = {"double": longer, "triple": replace(OP, name="triple")}
-    compiled = [
-        {"op": op, "key": key, "arch": 75, "kernels": [{"name": kernel}]}
-        for op, key, kernel in (
-            ("", "twice", "double_kernel"),
-            ("", "lone", "lone_kernel"),
-            ("double", "double", "double_kernel"),
-        )
-    ]
-    missing = section(page(stored(row("double", 1.0, True)), ops, compiled), "Not in this run")
+    missing = section(page(stored(row("double", 1.0, True)), ops), "Not in this run")
     assert "- `triple` (00_none): 200 fp32" in missing
     assert "- `double` 300 fp32" in missing
     assert "- `double` 200 fp32: eager" in missing
-    assert "no operation times: `lone`." in missing
 
 
 def test_versions_date_and_rates_are_shown():
@@ -174,7 +163,7 @@ def test_versions_date_and_rates_are_shown():
     assert f"{run} its own | `double` |" in page(data)
 
 
-def test_the_command_writes_the_page_and_both_pictures(tmp_path):
+def test_the_command_writes_the_page_and_its_picture(tmp_path):
     """Kills: a picture that fails on a peer, an operation or a ratio that it has not met."""
     path = tmp_path / "paper.json"
     data = stored(row("double", 1.0, True), row("stranger", 90.0), row("eager", 0.2))
@@ -183,9 +172,8 @@ def test_the_command_writes_the_page_and_both_pictures(tmp_path):
     path.write_text(json.dumps(data))
     assert report.main([str(path)]) == 0
     assert (tmp_path / "paper.md").read_text().startswith("# The workbook's solutions on Paper GPU")
-    for name in ("ratios", "roofline"):
-        with Image.open(tmp_path / f"paper_{name}.png") as picture:
-            assert picture.size[0] > 600 and picture.text["Description"].startswith("data ")
+    with Image.open(tmp_path / "paper_ratios.png") as picture:
+        assert picture.size[0] > 600 and picture.text["Description"].startswith("data ")
 
 
 @pytest.mark.parametrize(

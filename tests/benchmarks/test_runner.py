@@ -1,8 +1,5 @@
 """The runner on a scripted clock: who is timed, who is refused, what the table and file say."""
 
-import json
-import os
-import subprocess
 from dataclasses import replace
 
 import pytest
@@ -11,7 +8,7 @@ import triton
 import triton.language as tl
 
 from benchmarks import __main__ as command
-from benchmarks import isolated, results
+from benchmarks import results
 from benchmarks.op import Missing, Op, Problem, Provider, all_ops, optional, peer
 from benchmarks.runner import (
     HEAVY_ROUNDS,
@@ -23,6 +20,7 @@ from benchmarks.runner import (
     run_op,
 )
 from tritonbook import DEVICE
+from tritonbook.child import Ended
 from tritonbook.timing import Ceilings
 from tritonbook.timing.clock import Span
 
@@ -374,18 +372,18 @@ def test_slower_than_stored_is_reported_and_noise_is_not(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "status", "written"),
-    [([], 0, True), (["--check"], 1, False), (["--only", "double"], 0, False)],
+    [([], 0, True), (["--check"], 1, False)],
 )
 def test_only_a_whole_run_replaces_the_stored_ratios(
     tmp_path, monkeypatch, capsys, arguments, status, written
 ):
-    """Kills: a check that overwrites what it compares with; peers that vanish from the file."""
+    """Kills: a check that overwrites what it compares with."""
     results.write(tmp_path / "paper_gpu.json", "Paper GPU", {"double": run(2.0, 3.0)})
     before = (tmp_path / "paper_gpu.json").read_text()
     monkeypatch.setattr(command, "INTERPRET", False)
     monkeypatch.setattr(command, "versions", lambda: {"gpu": "Paper GPU"})
     monkeypatch.setattr(command, "all_ops", lambda: {"double": make_op()})
-    monkeypatch.setattr(command.isolated, "run", lambda name, rep, only: sound(2.0, 2.0))
+    monkeypatch.setattr(command, "run_alone", lambda name: sound(2.0, 2.0))
     assert command.main(["--out", str(tmp_path), *arguments]) == status
     assert "SLOWER double 200 fp32: 1.00 of eager, was 1.50" in capsys.readouterr().out
     assert ((tmp_path / "paper_gpu.json").read_text() != before) is written
@@ -412,9 +410,7 @@ def test_a_run_that_was_cut_off_goes_on(tmp_path, monkeypatch, capsys, change, a
     monkeypatch.setattr(command, "INTERPRET", False)
     monkeypatch.setattr(command, "versions", lambda: here)
     monkeypatch.setattr(command, "all_ops", lambda: {"double": op, "other": op})
-    monkeypatch.setattr(
-        command.isolated, "run", lambda name, rep, only: ran.append(name) or sound(2.0, 2.0)
-    )
+    monkeypatch.setattr(command, "run_alone", lambda name: ran.append(name) or sound(2.0, 2.0))
     assert command.main(["--out", str(tmp_path), "--resume"]) == 0
     assert ran == again
     said = capsys.readouterr().out
@@ -457,7 +453,7 @@ def test_a_check_with_nothing_to_compare_with_is_no_pass(tmp_path, monkeypatch, 
     monkeypatch.setattr(command, "INTERPRET", False)
     monkeypatch.setattr(command, "versions", lambda: {"gpu": "Paper GPU"})
     monkeypatch.setattr(command, "all_ops", lambda: {"double": make_op()})
-    monkeypatch.setattr(command.isolated, "run", lambda name, rep, only: sound(2.0, 2.0))
+    monkeypatch.setattr(command, "run_alone", lambda name: sound(2.0, 2.0))
     assert command.main(["--check", "--out", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert "no stored ratios of Paper GPU" in said and said.count("\n") == 1
@@ -466,55 +462,20 @@ def test_a_check_with_nothing_to_compare_with_is_no_pass(tmp_path, monkeypatch, 
 def test_a_process_that_dies_costs_its_operation_alone(tmp_path, monkeypatch, capsys):
     """Kills: a fault in one operation that loses the others' figures, or that ends well."""
 
-    def run_one(name, rep, only):
+    def run_one(name):
         if name == "broken":
-            raise isolated.Ended("broken: its process ended with exit code -11")
+            raise Ended("its process ended with exit code -11")
         return sound(2.0, 2.0)
 
     monkeypatch.setattr(command, "INTERPRET", False)
     monkeypatch.setattr(command, "versions", lambda: {"gpu": "Paper GPU"})
     monkeypatch.setattr(command, "all_ops", lambda: {"broken": make_op(), "double": make_op()})
-    monkeypatch.setattr(command.isolated, "run", run_one)
+    monkeypatch.setattr(command, "run_alone", run_one)
     assert command.main(["--out", str(tmp_path)]) == 1
     said = capsys.readouterr().out
     assert "FAILED broken: its process ended with exit code -11" in said
     assert "copy 1000 to 1000 GB/s, fp16 matmul 100 to 100 TFLOP/s" in said
     assert list(results.read(tmp_path / "paper_gpu.json")["ops"]) == ["double"]
-
-
-def test_an_operation_runs_in_a_process_of_its_own(monkeypatch, tmp_path, capfd):
-    """Kills: results that come from our process, or from a process that failed."""
-    child = tmp_path / "child.py"
-    child.write_text(
-        "import json, os, sys\n"
-        "name, file, rep, *only = sys.argv[1:]\n"
-        "print('measuring', name)\n"
-        "if name == 'silent': sys.exit(0)\n"
-        "json.dump([os.getpid(), name, rep, only], open(file, 'w'))\n"
-        "sys.exit(3 if name == 'broken' else 0)\n"
-    )
-    real = subprocess.run
-    as_child = lambda command, **how: real([command[0], child, *command[3:]], **how)  # noqa: E731
-    monkeypatch.setattr(isolated.subprocess, "run", as_child)
-    pid, *rest = isolated.run("softmax", 50.0, {"liger"})
-    assert pid != os.getpid() and rest == ["softmax", "50.0", ["liger"]]
-    assert "measuring softmax" in capfd.readouterr().out
-    for name, code in {"broken": 3, "silent": 0}.items():
-        with pytest.raises(
-            isolated.Ended, match=f"{name}: its process ended with exit code {code}"
-        ):
-            isolated.run(name, 50.0)
-
-
-def test_the_process_measures_rates_of_its_own_and_says_that_it_was_alone(tmp_path, monkeypatch):
-    """Kills: figures of one process each that the report takes for those of a shared one."""
-    asked = {}
-    monkeypatch.setattr(isolated, "all_ops", lambda: {"double": "the operation"})
-    monkeypatch.setattr(isolated, "measured_ceilings", lambda: PEAKS)
-    monkeypatch.setattr(isolated, "run_op", lambda op, **how: asked.update(how, op=op) or {"a": 1})
-    isolated.main("double", str(tmp_path / "entry.json"), "50.0", "liger")
-    assert asked == {"op": "the operation", "peaks": PEAKS, "only": {"liger"}, "rep": 50.0}
-    assert json.loads((tmp_path / "entry.json").read_text()) == {"a": 1, "isolated": True}
 
 
 def test_every_operation_is_well_formed():

@@ -133,10 +133,10 @@ def test_off_means_nothing_is_written(home, monkeypatch):
 
 
 def test_a_full_disk_says_so_and_goes_on(monkeypatch, capsys):
-    def full(file, data):
+    def full(*what):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(records, "_write", full)
+    monkeypatch.setattr(records, "written", full)
     records.record("double", "passed", SOURCE)
     assert "your result stands" in capsys.readouterr().err
 

@@ -1,21 +1,18 @@
 """Does an open gap still compile? A learner must be able to run the notebook before filling it.
 
-Compiling needs a process without the interpreter, so this file is also the script of one. There is
-no launch: a stand-in driver takes the kernels that the answer's function would launch on the first
-case of its check, and Triton compiles them for an A100.
+Compiling needs a process without the interpreter. There is no launch: a stand-in driver takes the
+kernels that the answer's function would launch on the first case of its check, and Triton compiles
+them for an A100.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..checking.cases import arguments
+from ..child import Child
 from ..course import gaps
 from ..course.cases import call
 from ..course.exercises import Exercise, load
@@ -30,23 +27,20 @@ def problems(exercises: Sequence[Exercise]) -> list[SourceError]:
     if not exercises:
         return []
     # "0" keeps the package from choosing the interpreter where there is no GPU.
-    environment = {**os.environ, "TRITON_INTERPRET": "0"}
-    command = [sys.executable, "-m", __name__, *(str(exercise.path) for exercise in exercises)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise RuntimeError(f"the compiler process ended with {done.returncode}: {last}")
-    found = json.loads(done.stdout.splitlines()[-1])
+    with Child(f"{__name__}:compile_open_gaps", TRITON_INTERPRET="0") as child:
+        found = child.ask([str(exercise.path) for exercise in exercises])
     return [SourceError(Path(path), line, problem, mend) for path, line, problem, mend in found]
 
 
-def _compile_open_gaps(exercise: Exercise) -> list[tuple[str, int, str, str]]:
+def compile_open_gaps(pages: Sequence[str]) -> list[tuple[str, int, str, str]]:
+    """Path, line, problem and mend of what does not compile on pages, by their paths."""
     found = []
-    for key, cell in exercise.answers().items():
-        problem = _why_not(exercise, key)
-        if problem:
-            place = str(exercise.path), cell.line
-            found.append((*place, problem, "move what needs the gap's names into the gap"))
+    for exercise in map(Exercise, map(Path, pages)):
+        for key, cell in exercise.answers().items():
+            problem = _why_not(exercise, key)
+            if problem:
+                place = str(exercise.path), cell.line
+                found.append((*place, problem, "move what needs the gap's names into the gap"))
     return found
 
 
@@ -74,7 +68,3 @@ def _compile(fn: Callable[..., Any], case: Any) -> None:
 
     with fake_gpu(ARCH):
         fn(*arguments(case), **case.options)
-
-
-if __name__ == "__main__":
-    print(json.dumps([row for p in sys.argv[1:] for row in _compile_open_gaps(Exercise(Path(p)))]))

@@ -12,15 +12,14 @@ import hashlib
 import html
 import json
 import re
-import secrets
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
 
-from ..command import leave
+from ..child import Child, Ended
 from ..port.device import versions
 from .certify_plots import progress_svg, speed_svg
 from .records import DONE, entries
@@ -204,59 +203,29 @@ def verify(path: Path, seconds: float = 120.0, walls: Sequence[str] = ()) -> lis
     them in (`autograde verify` has one), else run this where they can do no harm, such as in the
     container. Raises BadCertificate for a file that is none.
     """
-    import subprocess
-
     claims = []
     for row in read(path)["passes"]:
-        if not row["source"]:
-            claims.append(Claim(row["key"], False, "no source was kept"))
-            continue
-        # A source that prints "passed" and leaves does not know what the verdict begins with.
-        token = secrets.token_hex(8)
-        request = json.dumps(
-            {"slug": row["notebook"], "key": row["key"], "text": row["source"], "token": token}
-        )
-        command = [*walls, sys.executable, "-m", "tritonbook.course.certify"]
-        try:
-            done = subprocess.run(
-                command,
-                input=request,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",  # the sources may print anything
-                timeout=seconds,
-            )
-        except subprocess.TimeoutExpired:
-            claims.append(Claim(row["key"], False, f"stopped after {seconds:g} s"))
-            continue
-        # The last line is ours: the sources may print, but this process ends with the verdict.
-        last = (done.stdout.strip().splitlines() or [""])[-1]
-        said = last.removeprefix(f"{token} ")
-        if said == last:
-            said = f"the process ended with {done.returncode}, without a verdict"
+        said = "no source was kept"
+        if row["source"]:
+            try:
+                with Child(f"{__name__}:run_again", walls=walls, output=DEVNULL) as child:
+                    said = child.ask(row["notebook"], row["key"], row["source"], seconds=seconds)
+            except Ended as reason:
+                said = f"{reason}, without a verdict"
         claims.append(Claim(row["key"], said == "passed", said))
     return claims
 
 
-def _run_again(request: dict[str, str]) -> str:
+def run_again(slug: str, key: str, source: str) -> str:
     """`passed`, or why not, of one source put in the place of its answer cell."""
     from ..checking import CheckFailed
     from .cases import run_page_check
     from .exercises import load
 
     # A kept source is a file of its own; here it stands in the middle of the exercise's module.
-    text = re.sub(r"(?m)^from __future__ import .*$", "", request["text"])
+    text = re.sub(r"(?m)^from __future__ import .*$", "", source)
     try:
-        module = load(request["slug"], {request["key"]: text})
-        report = run_page_check(module, request["key"])
+        report = run_page_check(load(slug, {key: text}), key)
     except Exception as problem:  # whatever a stranger's source raises is a verdict too
         return f"{type(problem).__name__}: {problem}".splitlines()[0]
     return "passed" if report.passed else str(CheckFailed(report)).splitlines()[0]
-
-
-if __name__ == "__main__":
-    asked = json.load(sys.stdin)
-    token = asked.pop("token")
-    verdict = _run_again(asked)
-    print(f"\n{token} {verdict}", flush=True)
-    leave(int(verdict != "passed"))

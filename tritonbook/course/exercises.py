@@ -302,21 +302,10 @@ def _import(text: str, name: str, exercise: Exercise | None = None) -> ModuleTyp
 
 def _write(text: str, name: str) -> Path:
     """Write a module file whose name tells its content, where this process may write."""
-    for folder in (_cache_directory(), _temporary_directory):
-        try:
-            folder = folder if isinstance(folder, Path) else folder()
-            folder.mkdir(parents=True, exist_ok=True)
-            target = folder / name
-            if target.is_file() and target.read_text(encoding="utf-8") == text:
-                return target
-            handle, draft = tempfile.mkstemp(dir=folder, suffix=".tmp")
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(draft, target)  # another process may write the same file at the same time
-            return target
-        except OSError as error:
-            problem = error
-    raise OSError(f"No folder to write {name} in: {problem}")
+    try:
+        return source_file.written(_cache_directory(), name, text)
+    except OSError:
+        return source_file.written(_temporary_directory(), name, text)
 
 
 def _cache_directory() -> Path:
@@ -327,13 +316,9 @@ def _cache_directory() -> Path:
     return Path(cache) / "tritonbook" / "modules"
 
 
-_own_temporary: list[Path] = []
-
-
+@functools.cache
 def _temporary_directory() -> Path:
     """A folder of this process's own, removed at exit: a shared one could be tampered with."""
-    if not _own_temporary:
-        folder = Path(tempfile.mkdtemp(prefix="tritonbook-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        _own_temporary.append(folder)
-    return _own_temporary[0]
+    folder = Path(tempfile.mkdtemp(prefix="tritonbook-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

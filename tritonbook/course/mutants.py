@@ -29,12 +29,14 @@ class MutantError(ValueError):
     """A wrong answer cannot be made: the sentence names its file, key and name, and the mend."""
 
 
-class _Edited:
-    """An answer cell changed by edits (old text, new text), or replaced whole."""
+class Variant:
+    """Another right answer, such as other block sizes or another legal algorithm.
 
-    name: str
-    edits: tuple[Edit, ...]
-    replace: str | None
+    It is an answer cell changed by edits (old text, new text), or replaced whole.
+    """
+
+    def __init__(self, name: str, *edits: Edit, replace: str | None = None):
+        self.name, self.edits, self.replace = name, edits, replace
 
     def apply(self, answer: str) -> str:
         """The changed text of an answer cell (as solved, without markers). Raises MutantError."""
@@ -56,19 +58,12 @@ class _Edited:
         return text
 
 
-@dataclass(frozen=True, init=False)
-class Mutant(_Edited):
+class Mutant(Variant):
     """A wrong answer: its name, the diagnosis codes that it may get, and how to make it.
 
     only: "interpreter" or "gpu" where the mistake shows in one of them alone (an unmasked load
     whose lanes are dropped again is seen by the interpreter's meter, not by a GPU).
     """
-
-    name: str
-    codes: tuple[str, ...]
-    edits: tuple[Edit, ...]
-    replace: str | None
-    only: str | None
 
     def __init__(
         self,
@@ -78,30 +73,11 @@ class Mutant(_Edited):
         replace: str | None = None,
         only: str | None = None,
     ):
+        super().__init__(name, *edits, replace=replace)
         if only not in (None, "interpreter", "gpu"):
             raise MutantError(f"{name!r}: only={only!r} must be 'interpreter' or 'gpu'")
-        codes = (codes,) if isinstance(codes, str) else tuple(codes)
-        for name_of, value in zip(
-            ("name", "codes", "edits", "replace", "only"),
-            (name, codes, edits, replace, only),
-            strict=True,
-        ):
-            object.__setattr__(self, name_of, value)
-
-
-@dataclass(frozen=True, init=False)
-class Variant(_Edited):
-    """Another right answer, such as other block sizes or another legal algorithm."""
-
-    name: str
-    edits: tuple[Edit, ...]
-    replace: str | None
-
-    def __init__(self, name: str, *edits: Edit, replace: str | None = None):
-        for name_of, value in zip(
-            ("name", "edits", "replace"), (name, edits, replace), strict=True
-        ):
-            object.__setattr__(self, name_of, value)
+        self.codes = (codes,) if isinstance(codes, str) else tuple(codes)
+        self.only = only
 
 
 @dataclass(frozen=True)
@@ -114,7 +90,7 @@ class WrongAnswers:
     variants: dict[str, tuple[Variant, ...]]
     equivalent: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def text(self, key: str, change: Mutant | Variant) -> str:
+    def text(self, key: str, change: Variant) -> str:
         """The text of the answer cell `key` with a mutant's or a variant's change."""
         try:
             answer = self.exercise.answers()[key]
@@ -155,8 +131,10 @@ def _check_table(
     if key not in exercise.answers():
         raise MutantError(f"{where}: {exercise.slug} has no answer with the key {key!r}")
     for change in changes:
-        if not isinstance(change, kind):
-            raise MutantError(f"{where}: {change!r} is not a {kind.__name__}")
+        if type(change) is not kind:
+            raise MutantError(
+                f"{where}: {getattr(change, 'name', change)!r} is not a {kind.__name__}"
+            )
     names = [change.name for change in changes]
     twice = {name for name in names if names.count(name) > 1}
     if twice:

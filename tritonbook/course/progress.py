@@ -6,8 +6,6 @@ The file behind it is described in `records`; nothing leaves this machine.
 from __future__ import annotations
 
 import html
-import os
-import tempfile
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -179,14 +177,7 @@ def progress() -> CourseMap:
 
 def _import_kept(name: str, text: str, digest: str) -> Any:
     """Import a kept source from a real file: Triton reads a kernel's source from its file."""
-    folder = home() / "kernels"
-    folder.mkdir(exist_ok=True)
-    file = folder / f"{name}_{digest[:12]}.py"
-    if not file.exists() or file.read_text(encoding="utf-8") != text:
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}-")
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-        os.replace(temporary, file)
+    file = source_file.written(home() / "kernels", f"{name}_{digest[:12]}.py", text)
     module = source_file.imported(file, f"tritonbook_mine_{name}_{digest[:12]}")
     return getattr(module, name)
 

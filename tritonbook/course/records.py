@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ..port.device import INTERPRET, versions
+from ..port.source_file import written
 
 FILE_NAME = "progress.json"
 FORMAT = 1
@@ -136,23 +137,12 @@ def _read(file: Path) -> dict[str, Any]:
     return empty
 
 
-def _write(file: Path, data: dict[str, Any]) -> None:
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=".progress-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            json.dump(data, out, indent=1, sort_keys=True)
-        os.replace(name, file)  # readers see the old file or the new one, never half of it
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
 def _update(change: Callable[[dict[str, Any]], None]) -> None:
     folder = home()
     with _locked(folder):
         data = _read(folder / FILE_NAME)
         change(data)
-        _write(folder / FILE_NAME, data)
+        written(folder, FILE_NAME, json.dumps(data, indent=1, sort_keys=True))
 
 
 def enabled() -> bool:

@@ -1,29 +1,27 @@
 """Run a learner's notebook without a browser: its cells in order, in a process of its own.
 
-`tritonbook check` starts `python -m tritonbook.course.terminal NOTEBOOK RESULT.json`; a crash of
-the learner's code costs that process alone. Each cell becomes a real file, because Triton reads the
-source of a kernel from its file.
+A crash of the learner's code costs that process alone. Each cell becomes a real file, because
+Triton reads the source of a kernel from its file.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
 import linecache
-import os
 import re
-import subprocess
 import sys
 import tempfile
 import traceback
 import types
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
 
-from ..command import leave
+from ..child import Child, Ended
 
+STDOUT = 1  # the descriptor: cards are printed where we print
 PASSED = ("passed", "correct but slow")
 
 
@@ -198,47 +196,24 @@ def run_apart(
 ) -> NotebookRun:
     """`run_notebook` in a fresh process; cards are printed as they come unless `quiet`."""
     read_cells(path)  # a bad file is refused before a process is started for it
-    handle, name = tempfile.mkstemp(suffix=".json", prefix="tritonbook-")
-    os.close(handle)
-    result = Path(name)
-    command = [sys.executable, "-m", __name__, str(path.absolute()), name]
-    command += ["--only", only] if only else []
-    command += ["--all"] if everything else []
-    # Plots must not open windows; a folder of the notebook's own is where its files are.
-    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONUNBUFFERED": "1"}
-    output = subprocess.DEVNULL if quiet else None
-    try:
-        code = subprocess.run(
-            command, env=environment, stdout=output, stderr=output, cwd=path.absolute().parent
-        ).returncode
-        text = result.read_text(encoding="utf-8")
-    finally:
-        result.unlink()
-    if not text:
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return NotebookRun(str(path), broken=[f"the notebook's process died ({how})"])
-    found = json.loads(text)
-    return NotebookRun(
-        found["notebook"], [CheckRun(**check) for check in found["checks"]], found["broken"]
+    child = Child(
+        f"{__name__}:run_for_child",
+        output=DEVNULL if quiet else STDOUT,
+        folder=path.absolute().parent,
+        MPLBACKEND="Agg",  # plots must not open windows
+        PYTHONUNBUFFERED="1",
     )
+    try:
+        with child:
+            found = child.ask(str(path.absolute()), only, everything)
+    except Ended as reason:
+        return NotebookRun(str(path), broken=[f"the notebook's process died: {reason}"])
+    checks = [CheckRun(**check) for check in found["checks"]]
+    return NotebookRun(found["notebook"], checks, found["broken"])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("notebook", type=Path)
-    parser.add_argument("result", type=Path)
-    parser.add_argument("--only")
-    parser.add_argument("--all", action="store_true")
-    wanted = parser.parse_args()
+def run_for_child(path: str, only: str | None, everything: bool) -> dict[str, Any]:
+    """`run_notebook` as data."""
     # The notebook's own folder is importable, as in Jupyter.
-    sys.path.insert(0, str(wanted.notebook.parent))
-    # Imported by its real name, so that classes and records are those that the notebook sees.
-    from tritonbook.course import terminal
-
-    done = terminal.run_notebook(wanted.notebook, wanted.only, wanted.all)
-    wanted.result.write_text(json.dumps(done.to_dict()), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
-    leave(0)
+    sys.path.insert(0, str(Path(path).parent))
+    return asdict(run_notebook(Path(path), only, everything))

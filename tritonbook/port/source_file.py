@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import linecache
+import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +16,22 @@ from typing import Any
 def remember(file: str, text: str) -> None:
     """Let tracebacks and Triton find the source. No time stamp: the entry is never refreshed."""
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    """The file of this name, made or brought up to date; nobody reads it half-written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    if not (path.is_file() and path.read_text(encoding="utf-8") == text):
+        handle, draft = tempfile.mkstemp(dir=folder, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(draft, path)  # another process may write the same file at the same time
+        except BaseException:
+            os.unlink(draft)
+            raise
+    return path
 
 
 def module_of(text: str, file: str, name: str, names: Mapping[str, Any]) -> ModuleType:
