@@ -83,16 +83,22 @@ def test_the_wrong_one_of_several_results_is_named(reference, said):
 
 @pytest.mark.parametrize(
     ("formula", "code"),
-    [(lambda x: x * torch.nan, "nan"), (lambda x: torch.where(x < 5, x, torch.nan), "spoils")],
+    [
+        (lambda x: x * torch.nan, "nan"),
+        (lambda x: torch.where(x < 5, x, torch.nan), "spoils"),
+        (lambda x: torch.where((x > -25) & (x < 5), x, torch.nan), "nan"),
+    ],
 )
 def test_nan_everywhere_is_no_evidence_for_a_mistake(formula, code):
-    """Kills: whichever mistake spoils all, blamed for whatever else spoils all."""
+    """Kills: whichever mistake spoils all, blamed for whatever else spoils all, or named though it
+    would spoil a case that is right."""
     large = case("all large", x=tensor(64, mean=20.0))
     mixed = case("small and large", x=tensor(64, mean=5.0))
+    small = case("all small", x=tensor(64, mean=-40.0))
     found = run(
         answers.nan_from_five_on,
         lambda x: x,
-        [large, mixed],
+        [large, mixed, small] if code == "spoils" else [large, small, mixed],
         mistakes={"spoils": (formula, "It was this.")},
     )
     assert found.finding.code == code

@@ -41,6 +41,15 @@ def short_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
 
 
+@triton.jit
+def throws_nan_away_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    out = tl.load(out_ptr + offs, mask=mask, other=0.0)
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    tl.store(out_ptr + offs, tl.where(out == out, out, 0.0) + 2 * x, mask=mask)
+
+
 def answer(kernel, make=torch.empty_like, grid=lambda n: triton.cdiv(n, 64)):
     def double(x):
         out = make(x)
@@ -59,6 +68,7 @@ def found(fn, n=130):
     ("kernel", "words"),
     [
         (add_to_itself_kernel, "reads [0] of `out` at `out = tl.load(out_ptr + offs, mask=mask"),
+        (throws_nan_away_kernel, "reads [0] of `out` at `out = tl.load(out_ptr + offs, mask=mask"),
         (atomic_kernel, "Begin with `torch.zeros`."),
     ],
 )

@@ -94,8 +94,9 @@ class Battery(Judge):
         ):
             finding = _SECOND_CALL  # the metered trial was the first call, and right
         vague = finding is not None and finding.code in ("nan", "wrong-values")
-        # Tiles that overlap leave the end unwritten: the overlap is the cause.
-        vague |= bool(astray and finding and astray.code == "race" and finding.code in _UNWRITTEN)
+        # Tiles that overlap leave the end unwritten, or run into the next row.
+        by_race = (*_UNWRITTEN, "rows-after-first")
+        vague |= bool(astray and finding and astray.code == "race" and finding.code in by_race)
         if finding is None or (astray and (vague or astray.code == finding.code)):
             finding = astray  # the meter names program and line
         elif self._bounds and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
@@ -255,10 +256,12 @@ class Battery(Judge):
 
     def _again_elsewhere(self, case: Case, first: Trial, expected: Any) -> Finding | None:
         """Same values at other addresses, other margins: the same bits must come out."""
-        second = self.trial(case, fill="large")
+        second = self.trial(case, fill="large", large=True)
         finding = self.judge(second, expected, _spare(case))
         if finding is None and (not self.deterministic or self.same_bits(first, second)):
             return None
+        if self._bounds and (early := self._bounds.reads_unwritten(first.watch.outputs)):
+            return Finding("reads-unwritten", early)
         if finding and finding.code not in _VALUE_CODES:
             return finding
         third = self.trial(case)
@@ -266,8 +269,8 @@ class Battery(Judge):
         if right_again and (not self.deterministic or self.same_bits(first, third)):
             return Finding(
                 "reads-outside",
-                "The result depends on memory outside the tensor, if only in its last bits. A "
-                "load needs a mask.",
+                "The result depends on memory outside the tensors, or on what a new one held "
+                "before it was written, if only in its last bits. A load needs a mask.",
             )
         if not right_again:
             return _SECOND_CALL

@@ -299,14 +299,18 @@ def _not_finite(e: Evidence) -> Finding | None:
             "in a form where no infinity meets a zero or another infinity.",
         )
     own = next((suspect.sentence for suspect in e.mistakes if suspect.code == "nan"), "")
-    makes = (
-        own
-        or "What makes NaN: the root or logarithm of a negative number, 0 / 0, an infinity less "
-        "another or times 0."
-        if isnan
-        else "What makes infinity: a division by 0, the logarithm of 0, an exponential or a "
-        "product that overflows."
-    )
+    if isnan:
+        makes = own or (
+            "What makes NaN: the root or logarithm of a negative number, 0 / 0, an infinity less "
+            "another or times 0."
+        )
+    elif bool(want.isinf().any()):
+        makes = "Infinities belong elsewhere in this result: did one get to the wrong place?"
+    else:
+        makes = (
+            "What makes infinity: a division by 0, the logarithm of 0, an exponential or a "
+            "product that overflows."
+        )
     return Finding(
         "nan", f"The result is {kind} where a number is expected, {_where(strange)}. {makes}"
     )
@@ -348,6 +352,8 @@ def _zeros(e: Evidence) -> Finding | None:
     got, bad = e.difference.got, e.difference.bad
     if int(bad.sum()) < 4 or not bool((got[bad] == 0).all()):
         return None
+    if has_open_gap(e.kernels.values()):
+        return OPEN_GAP
     return Finding(
         "zeros",
         f"The result is 0 {_where(bad)}, where it should not be. What makes 0: a sum to which "

@@ -40,6 +40,8 @@ from .trial import Trial, fence, run_trial
 
 # Operators of PyTorch's that nobody calls by their names: what one writes.
 AS_WRITTEN = {
+    "tolist": "`.tolist()`",
+    "numpy": "`.numpy()`",
     "_to_copy": "a conversion (`.to(...)`, `.float()`)",
     "_local_scalar_dense": "a look at a value (`.item()`, `int(x)`, `if x.any()`)",
     "copy_": "`copy_` (an assignment such as `out[0] = 0`, or `.contiguous()`)",
@@ -214,9 +216,12 @@ class Judge:
         finding = self._judge_launches(trial) or self._judge_memory(trial)
         # An open gap also leaves no launch or no write behind: say that first.
         differences = self.differences(trial, expected)
-        shape = next((d for d in differences if d.code == "wrong-shape"), None)
-        if finding and finding.code == "out-of-bounds-store" and shape:
-            return Finding("wrong-shape", shape.sentence)  # a result that is too small is the cause
+        # A result that is too small, or a list of what was read from a tensor, is the cause.
+        due = {"out-of-bounds-store": "wrong-shape", "torch-compute": "wrong-type"}
+        due_code = due.get(finding.code) if finding else None
+        cause = next((d for d in differences if due_code and d.code == due_code), None)
+        if cause and trial.result is not None:
+            return Finding(str(cause.code), cause.sentence)
         if finding and finding.code != "no-kernel-launched":
             nothing = self._open_gap(trial, differences)
             return nothing or finding
@@ -343,10 +348,18 @@ class Judge:
                 f"Part of the work is done by {operators}. The kernel has to do it: outside the "
                 f"kernel only allocation, views and launches are allowed here{besides}.",
             )
-        if self.launches is not None and len(own) != self.launches and not is_empty(trial):
+        launched = len(own) + watch.copies
+        if self.launches is not None and launched != self.launches and not is_empty(trial):
+            copies = (
+                f", {watch.copies} of them by torch to copy a tensor (`.contiguous()`, `.clone()`, "
+                "`.reshape()`)"
+                if watch.copies
+                else ""
+            )
             return Finding(
                 "wrong-launch-count",
-                f"Kernel launches in one call: {len(own)}. This task asks for {self.launches}.",
+                f"Kernel launches in one call: {launched}{copies}. This task asks for "
+                f"{self.launches}.",
             )
         return self._judge_grid(trial, own) if own else None
 
@@ -481,7 +494,7 @@ class Judge:
         for other in self.others(case):
             wanted = self.expected(other, 0)
             value = self.mistaken(formula, other, 0, position)
-            if value is None or bool(value.isnan().all()):
+            if value is None:
                 continue
             tolerance = self.tolerance_for(other, self.output_dtypes(other)[position])
             right = Difference(expected=wanted[position], tolerance=tolerance)
@@ -493,7 +506,9 @@ class Judge:
             found = [] if trial.error else self.differences(trial, wanted)
             if len(found) != len(wanted) or found[position].got is None:
                 continue
-            if found[position].ok and differs:
+            if found[position].ok and differs and value.isnan().all():
+                return False  # nothing hides NaN everywhere
+            if differs and (found[position].ok or value.isnan().all()):
                 continue
             if found[position].ok or how_far(found[position], value) < NEAR:
                 return True

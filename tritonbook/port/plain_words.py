@@ -139,6 +139,10 @@ _PYTHON = (
         "An operator's name is one text, `namespace::name`.",
     ),
     (
+        r"(\w+)\(\)(?:: argument| received an invalid combination of arguments).*NoneType",
+        r"`\1` was given None for a tensor. Is a `return` missing in the function that makes it?",
+    ),
+    (
         r"expected ident but found '\{'",
         "The text still has a `{` in it. Is the `f` before its quotation mark missing?",
     ),
@@ -155,6 +159,18 @@ _PYTHON = (
         r"KeyError: ['\"](\w+)['\"]",
         r"There is no key `\1`. Is it misspelt? A grid's `meta` holds the launch's arguments, "
         "named as in the kernel.",
+    ),
+    (
+        r"StopIteration",
+        "A kernel cannot define a function. Define it above, under `@triton.jit`.",
+    ),
+    (
+        r"Ternary expression with dynamic condition",
+        "`a if c else b` takes two numbers of one type. Of tiles, `tl.where(c, a, b)` chooses.",
+    ),
+    (
+        r"interpreter\.py ValueError: Unsupported data type",
+        "The interpreter's `tl.atomic_xchg` takes whole numbers alone; floats take a GPU.",
     ),
     (
         r"unsupported AST node type: (?:ListComp|DictComp|SetComp|GeneratorExp)|comprehensions",
@@ -219,6 +235,11 @@ _PYTHON = (
     (
         r"'tensor' object has no attribute '(float|half|bfloat16|int|long|double)'",
         r"A tile has no `.\1()`. Convert it with `.to(tl.float32)`, or another dtype of `tl`.",
+    ),
+    (
+        r"'tensor' object has no attribute 'values'",
+        "One tile cannot be taken apart into several names. (`tl.max(x, axis=0, "
+        "return_indices=True)` gives two tiles.)",
     ),
     (
         r"'(?:tensor|TensorHandle)' object has no attribute '(\w+)'",
@@ -302,9 +323,10 @@ _TILES = (
         "comparisons. Convert the sum: `.to(tl.int32)`.",
     ),
     (
-        r"Loop-carried variable (\w+) has initial type .*fp32.* re-assigned to .*fp64",
-        r"`\1` becomes float64 inside the loop. A number that float32 cannot hold, such as 1e-39 "
-        "or 1e39, makes it so.",
+        r"Loop-carried variable (\w+) has initial type .*(?:fp32.* re-assigned to .*fp64|fp64.* "
+        r"re-assigned to .*fp32)",
+        r"`\1` is float32 in one place and float64 in another. A number that float32 cannot hold, "
+        "such as 1e-39 or 1e39, makes it so.",
     ),
     (
         r"Loop-carried variable (\w+) has initial type fp32 but is re-assigned to ([fb]\w*16)",
@@ -420,6 +442,10 @@ _TILES = (
         r"create_histogram\(\): incompatible",
         "The number of bins of `tl.histogram` is a compile-time constant (`tl.constexpr`), and a "
         "power of two.",
+    ),
+    (
+        r"static_assert\(seed\.dtype\.is_int",
+        "`tl.rand(seed, offsets)`: the seed comes first, and is a whole number.",
     ),
     (
         r"not defined in both|is not defined in (?:then|else)",

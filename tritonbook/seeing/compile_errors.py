@@ -64,7 +64,8 @@ def _sentence(innermost: BaseException) -> str:
     if found := said_of(words) or said_of(raw):
         return found
     if type(innermost).__name__ == "CompileTimeAssertionFailure":
-        return f"A `tl.static_assert` does not hold: {words.splitlines()[-1] if words else ''}"
+        said = [line.strip() for line in words.splitlines() if line.strip(" ^")]
+        return f"A `tl.static_assert` does not hold: {said[-1] if said else ''}"
     return (
         f"Triton cannot compile the kernel: {words.splitlines()[0] if words else 'no reason given'}"
     )
