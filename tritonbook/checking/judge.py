@@ -63,6 +63,7 @@ class Judge:
     results: tuple[str, ...] = ()
     deterministic: bool = True
     inplace: tuple[str, ...] = ()
+    copies: bool = True
     overlap: bool = False
     max_programs: Callable[..., int] | None = None
     programs: Callable[..., int] | None = None
@@ -348,18 +349,16 @@ class Judge:
                 f"Part of the work is done by {operators}. The kernel has to do it: outside the "
                 f"kernel only allocation, views and launches are allowed here{besides}.",
             )
-        launched = len(own) + watch.copies
-        if self.launches is not None and launched != self.launches and not is_empty(trial):
-            copies = (
-                f", {watch.copies} of them by torch to copy a tensor (`.contiguous()`, `.clone()`, "
-                "`.reshape()`)"
-                if watch.copies
-                else ""
-            )
+        if self.launches is not None and len(own) != self.launches and not is_empty(trial):
             return Finding(
                 "wrong-launch-count",
-                f"Kernel launches in one call: {launched}{copies}. This task asks for "
-                f"{self.launches}.",
+                f"Kernel launches in one call: {len(own)}. This task asks for {self.launches}.",
+            )
+        if not self.copies and watch.copies:
+            return Finding(
+                "copies",
+                "A tensor is copied first (`.contiguous()`, `.clone()`, `.reshape()`), which is a "
+                "launch of its own. Give the kernel the strides.",
             )
         return self._judge_grid(trial, own) if own else None
 
