@@ -6,6 +6,8 @@ import torch
 from tritonbook.checking import Check, Tolerance, case, run, run_check, tensor
 from tritonbook.checking.compare import compare_values
 from tritonbook.checking.diagnose import Evidence, diagnose
+from tritonbook.checking.errors import explain_error
+from tritonbook.simulating.machine import Fault
 
 from . import answers
 
@@ -113,3 +115,16 @@ def test_two_results_of_which_none_came_back():
     check = Check(lambda x: (2 * x, 3 * x), [case("ragged", x=tensor(100))])
     said = run_check(nothing_of_two, check, "two").finding.sentence
     assert said == "Expected 2 results, got None. Is a `return` missing?"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sum_kernel at `x`", "`sum_kernel` at `x`."),
+        ("tiles[3] is read", "`tiles[3]` is read."),
+        ("the grid is empty", "The grid is empty."),
+    ],
+)
+def test_a_name_stays_as_it_is_written(text, said):
+    """Kills: "Sum_kernel at", "Tiles[3] is read"."""
+    assert explain_error(Fault("early-read", text), 1).sentence == said

@@ -46,6 +46,13 @@ CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], launches=1, copi
         ("", f"exec('i_{{d}} = {{d}} n')\n    {LAUNCH}", "raised", "line `i_{d} = {d} n`: invalid"),
         ("", f"torch.mm(print('', end=''), x)\n    {LAUNCH}", "raised", "`mm` was given None"),
         ("", LAUNCH.replace("(x,", "(x.clone(),"), "copies", "Give the kernel the strides"),
+        (
+            "",
+            f"torch.library.custom_op('n.f', print, mutates_args=(), schema='()')\n    {LAUNCH}",
+            "raised",
+            "`namespace::name`",
+        ),
+        ("", f"torch.vmap(lambda i: 1 / 0)(x)\n    {LAUNCH}", "raised", "ZeroDivisionError"),
         ("pass", f"out.zero_()\n    {LAUNCH}", "not-attempted", "line `pass` is still there"),
     ],
 )

@@ -95,7 +95,7 @@ class Battery(Judge):
             finding = _SECOND_CALL  # the metered trial was the first call, and right
         vague = finding is not None and finding.code in ("nan", "wrong-values")
         # Tiles that overlap leave the end unwritten, or run into the next row.
-        by_race = (*_UNWRITTEN, "rows-after-first")
+        by_race = (*_UNWRITTEN, "rows-after-first", "zeros")
         vague |= bool(astray and finding and astray.code == "race" and finding.code in by_race)
         if finding is None or (astray and (vague or astray.code == finding.code)):
             finding = astray  # the meter names program and line

@@ -34,16 +34,14 @@ from .diagnose import (
 from .errors import explain_error
 from .guard import changed, same_bits
 from .kernel_text import language_names, refusal
-from .launches import Launch
+from .launches import LOOK, Launch
 from .report import CaseResult, Finding, count
 from .trial import Trial, fence, run_trial
 
 # Operators of PyTorch's that nobody calls by their names: what one writes.
 AS_WRITTEN = {
-    "tolist": "`.tolist()`",
-    "numpy": "`.numpy()`",
     "_to_copy": "a conversion (`.to(...)`, `.float()`)",
-    "_local_scalar_dense": "a look at a value (`.item()`, `int(x)`, `if x.any()`)",
+    LOOK: "a look at a value (`.item()`, `int(x)`, `if x.any()`)",
     "copy_": "`copy_` (an assignment such as `out[0] = 0`, or `.contiguous()`)",
 }
 OTHERS = 3  # cases that are asked whether a mistake explains them too
@@ -334,11 +332,12 @@ class Judge:
             return Finding(
                 "no-kernel-launched", f"No Triton kernel of yours was launched.{library}{instead}"
             )
-        if "_local_scalar_dense" in watch.compute:
+        if LOOK in watch.compute:
             return Finding(
                 "torch-compute",
-                "Python reads a number out of a tensor (`.item()`, `float()` or `if`). On a GPU it "
-                "waits there until all kernels have ended. Let a kernel load the number.",
+                "Python reads numbers out of a tensor (`.item()`, `.tolist()`, `.numpy()`, "
+                "`float()` or `if`). On a GPU it waits there until all kernels have ended. Let a "
+                "kernel load them.",
             )
         if operators:
             public = [name for name in dict.fromkeys(self.allow) if not name.startswith("_")]
@@ -505,9 +504,10 @@ class Judge:
             found = [] if trial.error else self.differences(trial, wanted)
             if len(found) != len(wanted) or found[position].got is None:
                 continue
-            if found[position].ok and differs and value.isnan().all():
-                return False  # nothing hides NaN everywhere
-            if differs and (found[position].ok or value.isnan().all()):
+            spoils = value.isnan() & ~wanted[position].isnan()
+            if found[position].ok and bool(spoils.any()):
+                return False  # nothing hides NaN
+            if differs and (found[position].ok or bool(value.isnan().all())):
                 continue
             if found[position].ok or how_far(found[position], value) < NEAR:
                 return True

@@ -55,6 +55,7 @@ _VIEWS = {
     "record_stream",
 }
 _READS = ("tolist", "numpy")
+LOOK = "_local_scalar_dense"  # the operator behind `.item()`
 
 
 NO_MEMORY = "a tensor on the device 'meta' has no memory: allocate on the input's device"
@@ -188,7 +189,7 @@ def _seeing_reads(watch: Watch) -> Iterator[None]:
 
         @functools.wraps(original)
         def method(self: torch.Tensor, *args: Any, **options: Any) -> Any:
-            watch.note(name)
+            watch.note(LOOK)
             return original(self, *args, **options)
 
         return method

@@ -117,7 +117,7 @@ def float32_products(meter: Meter) -> list[tuple[str, str]]:
             "float32-product",
             f"`{launch.kernel}` multiplies two float32 tiles{_line(launch, launch.float32_dot)}, "
             "though all inputs are in half precision. Tensor cores take tiles of the inputs' "
-            "dtype: cast both before tl.dot.",
+            "dtype: leave out a cast to float32 before tl.dot, or cast back.",
         )
         for launch in meter.launches
         if launch.float32_dot is not None
@@ -280,10 +280,12 @@ def _race_in(
             foreign = (owner[elements] >= 0) & (owner[elements] != me)
             if foreign.any():
                 element = int(elements[foreign][0])
+                wait = "Let the programs wait for each other before this load."
+                mend = wait if launch.together else "Use a second launch."
                 return (
                     f"Program {program_text(touch.access.program, launch)} of `{launch.kernel}` "
                     f"reads {cell_text(region, element)} of `{region.name}`, which another program "
-                    "of the same launch writes. Which comes first is luck. Use a second launch."
+                    f"of the same launch writes. Which comes first is luck. {mend}"
                 )
     return ""
 
