@@ -23,9 +23,7 @@ from .diagnose import (
     OPEN_GAP,
     Evidence,
     Suspect,
-    bad_strip,
     diagnose,
-    first_bad,
     gap_left,
     how_far,
     loads_without_other,
@@ -35,6 +33,7 @@ from .errors import explain_error
 from .guard import changed, same_bits
 from .kernel_text import language_names, refusal
 from .launches import LOOK, Launch
+from .places import bad_strip, first_bad
 from .report import CaseResult, Finding, count
 from .trial import Trial, fence, run_trial
 
