@@ -1,5 +1,6 @@
 """Small right and wrong answers for the tests of the check: each mistake in its plainest form."""
 
+import ctypes
 import os
 import sys
 
@@ -105,10 +106,26 @@ def torch_beside_a_launch(x):
     return x + x
 
 
+def _at(x):
+    floats = (ctypes.c_float * x.numel()).from_address(x.data_ptr())
+    return np.ctypeslib.as_array(floats)
+
+
+def at_addresses_after_a_launch(x):
+    out = right(x)
+    _at(out)[:] = 2 * _at(x)
+    return out
+
+
 def numpy_after_a_launch(x):
     out = right(x)
     out.detach().numpy()[:] = 2 * x.numpy()
     return out
+
+
+def a_list_on_the_way(x):
+    right(x)
+    return right(torch.tensor(x.tolist()))
 
 
 def swallows_errors(x):

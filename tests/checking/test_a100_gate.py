@@ -3,7 +3,7 @@
 import pytest
 
 import tritonbook
-from tritonbook.checking import card, case, run, tensor
+from tritonbook.checking import Facts, card, case, run, tensor
 from tritonbook.seeing.compiled import CompileResult
 
 import torch  # isort: skip
@@ -110,3 +110,33 @@ def test_a_compiler_without_words_does_not_hide_what_is_wrong():
     assert found.finding.code == "constant-factor" and found.gates["compile"] == "failed"
     found = run(of_modest_tiles, lambda a, b: a @ b, [half], terms=32, compile_gate=gate)
     assert found.finding.code == "does-not-compile"
+
+
+@triton.jit
+def total(x, n):
+    s = 0
+    for _ in range(n):
+        s += tl.sum(x, axis=0)
+    return s
+
+
+@triton.jit
+def by_a_helper_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    offs = tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + offs, mask=offs < n_elements)
+    tl.store(out_ptr + offs, 2 * x + 0 * total(x, n_elements), mask=offs < n_elements)
+
+
+def by_a_helper(x):
+    out = torch.empty_like(x)
+    by_a_helper_kernel[(1,)](x, out, x.numel(), BLOCK_SIZE=64)
+    return out
+
+
+def test_the_line_of_a_helper_is_quoted_and_no_facts_excuse_it():
+    """Kills: the line that calls the helper, in place of the one that Triton refuses; and "not
+    run" for facts of a kernel that does not compile."""
+    cases, facts = [case("one", x=tensor(64))], Facts(lambda kernels: None, ("one",))
+    found = run(by_a_helper, lambda x: 2 * x, cases, facts=facts)
+    assert found.finding.code == "does-not-compile" and found.gates["facts"] == "failed"
+    assert "for _ in range(n):" in found.finding.detail

@@ -6,6 +6,8 @@ import torch
 from tritonbook.checking import Check, Tolerance, case, run, run_check, tensor
 from tritonbook.checking.compare import compare_values
 from tritonbook.checking.diagnose import Evidence, diagnose
+from tritonbook.checking.errors import explain_error
+from tritonbook.simulating.machine import Fault
 
 from . import answers
 
@@ -83,16 +85,22 @@ def test_the_wrong_one_of_several_results_is_named(reference, said):
 
 @pytest.mark.parametrize(
     ("formula", "code"),
-    [(lambda x: x * torch.nan, "nan"), (lambda x: torch.where(x < 5, x, torch.nan), "spoils")],
+    [
+        (lambda x: x * torch.nan, "nan"),
+        (lambda x: torch.where(x < 5, x, torch.nan), "spoils"),
+        (lambda x: torch.where((x > -25) & (x < 5), x, torch.nan), "nan"),
+    ],
 )
 def test_nan_everywhere_is_no_evidence_for_a_mistake(formula, code):
-    """Kills: whichever mistake spoils all, blamed for whatever else spoils all."""
+    """Kills: whichever mistake spoils all, blamed for whatever else spoils all, or named though it
+    would spoil a case that is right."""
     large = case("all large", x=tensor(64, mean=20.0))
     mixed = case("small and large", x=tensor(64, mean=5.0))
+    small = case("all small", x=tensor(64, mean=-40.0))
     found = run(
         answers.nan_from_five_on,
         lambda x: x,
-        [large, mixed],
+        [large, mixed, small] if code == "spoils" else [large, small, mixed],
         mistakes={"spoils": (formula, "It was this.")},
     )
     assert found.finding.code == code
@@ -107,3 +115,16 @@ def test_two_results_of_which_none_came_back():
     check = Check(lambda x: (2 * x, 3 * x), [case("ragged", x=tensor(100))])
     said = run_check(nothing_of_two, check, "two").finding.sentence
     assert said == "Expected 2 results, got None. Is a `return` missing?"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sum_kernel at `x`", "`sum_kernel` at `x`."),
+        ("tiles[3] is read", "`tiles[3]` is read."),
+        ("the grid is empty", "The grid is empty."),
+    ],
+)
+def test_a_name_stays_as_it_is_written(text, said):
+    """Kills: "Sum_kernel at", "Tiles[3] is read"."""
+    assert explain_error(Fault("early-read", text), 1).sentence == said

@@ -45,6 +45,7 @@ def test_right_answers_pass(fn):
         (answers.looks_over_the_edge, "wrong", "reads-outside"),
         (answers.torch_only, "wrong", "no-kernel-launched"),
         (answers.torch_beside_a_launch, "wrong", "torch-compute"),
+        (answers.a_list_on_the_way, "wrong", "torch-compute"),
         (answers.swallows_errors, "wrong", "swallowed-error"),
         (answers.in_place, "wrong", "input-changed"),
         (answers.returns_input, "wrong", "constant-factor"),
@@ -86,7 +87,8 @@ def test_values_are_drawn_once_and_a_reference_may_spoil_its_copies(dtype):
 
 @pytest.mark.skipif(answers.tritonbook.DEVICE == "cuda", reason="numpy cannot write GPU memory")
 def test_work_done_outside_the_kernel_is_seen_by_muting_it():
-    assert report(answers.numpy_after_a_launch).finding.code == "right-without-kernel"
+    assert report(answers.at_addresses_after_a_launch).finding.code == "right-without-kernel"
+    assert report(answers.numpy_after_a_launch).finding.code == "torch-compute"
 
 
 def test_what_else_is_allowed_is_listed():

@@ -41,6 +41,15 @@ def short_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
 
 
+@triton.jit
+def throws_nan_away_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    out = tl.load(out_ptr + offs, mask=mask, other=0.0)
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    tl.store(out_ptr + offs, tl.where(out == out, out, 0.0) + 2 * x, mask=mask)
+
+
 def answer(kernel, make=torch.empty_like, grid=lambda n: triton.cdiv(n, 64)):
     def double(x):
         out = make(x)
@@ -59,6 +68,7 @@ def found(fn, n=130):
     ("kernel", "words"),
     [
         (add_to_itself_kernel, "reads [0] of `out` at `out = tl.load(out_ptr + offs, mask=mask"),
+        (throws_nan_away_kernel, "reads [0] of `out` at `out = tl.load(out_ptr + offs, mask=mask"),
         (atomic_kernel, "Begin with `torch.zeros`."),
     ],
 )
@@ -120,3 +130,23 @@ def test_an_unchanged_tensor_was_perhaps_written():
     assert report.finding.code == "unwritten"
     assert "holds what it held before" in report.finding.sentence
     assert "never written" not in report.cases[0].first_bad
+
+
+@triton.jit
+def runs_on_kernel(x_ptr, n, N, BLOCK: tl.constexpr):
+    offs_n = tl.arange(0, BLOCK)
+    offs = tl.program_id(0) * N + offs_n
+    x = tl.load(x_ptr + offs, mask=offs_n < N, other=0.0)
+    tl.store(x_ptr + offs, 2 * x, mask=offs < n)
+
+
+@interpreted
+def test_rows_that_run_into_the_next_one_are_named_as_a_race():
+    """Kills: "row 0 is right, look at what the row's number does" said of a missing mask."""
+
+    def double_(x):
+        runs_on_kernel[(x.shape[0],)](x, x.numel(), x.shape[1], BLOCK=64)
+
+    cases = [case("rows", x=tensor(5, 40))]
+    report = run(double_, lambda x: 2 * x, cases, key="double_", inplace=("x",))
+    assert report.finding.code == "race", report.finding

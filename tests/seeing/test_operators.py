@@ -1,5 +1,7 @@
 """What PyTorch gets to know of an operator, without a GPU too."""
 
+import logging
+
 import pytest
 import torch
 import triton
@@ -104,3 +106,24 @@ def test_what_is_not_written_shows():
         return torch.library.custom_op(f"{namespace}::double", double, mutates_args=())
 
     assert fact(half, "result") == "a part of the result was not written"
+
+
+def test_what_a_fake_raises_is_not_logged_beside_it():
+    """Kills: thirty lines of PyTorch's log above the card's one sentence."""
+
+    def registered(namespace):
+        operator = boxed(namespace)
+        operator.register_fake(lambda x: torch.empty(x.shape, x.dtype))
+        return operator
+
+    lines = []
+    handler, log = logging.Handler(), logging.getLogger("torch._subclasses.fake_tensor")
+    handler.emit = lines.append
+    log.addHandler(handler)
+    try:
+        with pytest.raises(TypeError):
+            fact(registered, "fake")
+            fact(registered, "in a graph")
+    finally:
+        log.removeHandler(handler)
+    assert not lines and not log.disabled

@@ -14,11 +14,8 @@ import torch
 
 from ..port import device
 from .cases import Case, dtype_override
-from .compare import WRONG_TENSOR, Tolerance, compare_plain, compare_values
-from .diagnose import Evidence, diagnose
 from .errors import explain_error
-from .guard import changed, fresh
-from .judge import Judge
+from .plain import PlainJudge
 from .report import CaseResult, Finding
 from .trial import CheckTimeout, Trial, captured_stderr, fence, time_limit
 
@@ -45,7 +42,7 @@ _SECOND_CALL = Finding(
 
 
 @dataclass
-class Battery(Judge):
+class Battery(PlainJudge):
     """Judges whole cases. `proven`: the proof that the kernel does the work was given once."""
 
     proven: bool = False
@@ -77,7 +74,7 @@ class Battery(Judge):
             row.remark = f"raised {case.raises.__name__}, as it should"
             return self._must_raise(case, case.raises)
         if not self.triton:
-            return self._plain(case)
+            return self.plain(case)
         expected = self.expected(case, 0)
         astray, crashes, metered = self._metered(case)
         if crashes:
@@ -94,8 +91,9 @@ class Battery(Judge):
         ):
             finding = _SECOND_CALL  # the metered trial was the first call, and right
         vague = finding is not None and finding.code in ("nan", "wrong-values")
-        # Tiles that overlap leave the end unwritten: the overlap is the cause.
-        vague |= bool(astray and finding and astray.code == "race" and finding.code in _UNWRITTEN)
+        # Tiles that overlap leave the end unwritten, or run into the next row.
+        by_race = (*_UNWRITTEN, "rows-after-first", "zeros")
+        vague |= bool(astray and finding and astray.code == "race" and finding.code in by_race)
         if finding is None or (astray and (vague or astray.code == finding.code)):
             finding = astray  # the meter names program and line
         elif self._bounds and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
@@ -126,73 +124,6 @@ class Battery(Judge):
         return Finding(
             "should-raise", f"This call should raise {wanted}, not {type(error).__name__}."
         )
-
-    def _plain(self, case: Case) -> Finding | None:
-        mine, pristine = _arguments(case), _arguments(case)
-        got, finding = self._plain_call(mine, case)
-        if finding:
-            return finding
-        relative = self.plain_relative()
-        wanted = self.reference(*pristine)
-        wrong = compare_plain(got, wanted, relative)
-        if wrong:
-            for code, (formula, sentence) in self.mistakes.items():
-                fits = compare_plain(got, _mistaken(formula, case), relative) is None
-                if fits and self._plain_confirmed(formula, case):
-                    return Finding(code, sentence)
-            if got is None:
-                return Finding("wrong-type", f"{wrong} Is a `return` missing?")
-            if wrong == WRONG_TENSOR:
-                return self._plain_cause(
-                    got, wanted, dict(zip(case.arguments, pristine, strict=True))
-                )
-            return Finding("wrong-values", wrong)
-        for name, one, two in zip(case.arguments, mine, pristine, strict=True):
-            if changed(one, two):
-                return Finding("input-changed", f"The argument {name} was changed. Work on a copy.")
-        return None
-
-    def _plain_cause(self, got: Any, wanted: Any, arguments: dict[str, Any]) -> Finding:
-        relative = self.plain_relative()
-        difference = compare_values(got, wanted.cpu(), Tolerance(relative, absolute=relative))
-        tensors = {n: v.double() for n, v in arguments.items() if isinstance(v, torch.Tensor)}
-        return diagnose(
-            Evidence(difference, {}, [], None, lambda: False, False, 0.0, inputs=tensors)
-        )
-
-    def _plain_call(self, arguments: list[Any], case: Case) -> tuple[Any, Finding | None]:
-        got, finding = None, None
-        with captured_stderr() as noise, fence() as strays:
-            try:
-                with time_limit(self.timeout):
-                    got = self.fn(*arguments, **case.options)
-            except (Exception, CheckTimeout, SystemExit) as error:
-                finding = explain_error(error, self.timeout)
-        self.noise.extend(noise)
-        for code, sentence in strays():
-            return None, Finding(code, sentence)
-        return got, finding
-
-    def _plain_confirmed(self, formula: Any, case: Case) -> bool:
-        """Whether a mistake explains at least half of a plain function's other wrong cases, where
-        the results are numbers, which may fit by chance."""
-        relative, votes = self.plain_relative(), 0
-        if not _numbers([*case.arguments.values(), self.reference(*_arguments(case))]):
-            return True
-        for other in self.others(case):
-            value = _mistaken(formula, other)
-            if value is _RAISED:
-                continue
-            wanted = self.reference(*_arguments(other))
-            if compare_plain(value, wanted, relative) is None:
-                continue
-            got, finding = self._plain_call(_arguments(other), other)
-            if finding is None and compare_plain(got, wanted, relative):
-                votes += -1 if compare_plain(got, value, relative) else 1
-        return votes >= 0
-
-    def plain_relative(self) -> float:
-        return self.tolerance.relative if isinstance(self.tolerance, Tolerance) else 1e-9
 
     def _metered(self, case: Case) -> tuple[Finding | None, bool, Trial | None]:
         """In the interpreter: every lane's address against the tensors' bounds; shared stores.
@@ -255,10 +186,12 @@ class Battery(Judge):
 
     def _again_elsewhere(self, case: Case, first: Trial, expected: Any) -> Finding | None:
         """Same values at other addresses, other margins: the same bits must come out."""
-        second = self.trial(case, fill="large")
+        second = self.trial(case, fill="large", large=True)
         finding = self.judge(second, expected, _spare(case))
         if finding is None and (not self.deterministic or self.same_bits(first, second)):
             return None
+        if self._bounds and (early := self._bounds.reads_unwritten(first.watch.outputs)):
+            return Finding("reads-unwritten", early)
         if finding and finding.code not in _VALUE_CODES:
             return finding
         third = self.trial(case)
@@ -266,8 +199,8 @@ class Battery(Judge):
         if right_again and (not self.deterministic or self.same_bits(first, third)):
             return Finding(
                 "reads-outside",
-                "The result depends on memory outside the tensor, if only in its last bits. A "
-                "load needs a mask.",
+                "The result depends on memory outside the tensors, or on what a new one held "
+                "before it was written, if only in its last bits. A load needs a mask.",
             )
         if not right_again:
             return _SECOND_CALL
@@ -327,32 +260,6 @@ class Battery(Judge):
                     return explain_error(error, self.timeout)
             self.noise.extend(noise)
         return None
-
-
-def _numbers(result: Any) -> bool:
-    """Whether it is a number, or a collection of nothing but numbers."""
-    if isinstance(result, dict):
-        return all(map(_numbers, result.values()))
-    if isinstance(result, (list, tuple)):
-        return all(map(_numbers, result))
-    return isinstance(result, (int, float))
-
-
-def _arguments(case: Case) -> list[Any]:
-    """Arguments that nobody else holds."""
-    values = case.sample()
-    return [values[n] if n in values else fresh(v) for n, v in case.arguments.items()]
-
-
-_RAISED = object()  # what no answer gives
-
-
-def _mistaken(formula: Any, case: Case) -> Any:
-    """What a known mistake gives for a case, or _RAISED where it cannot take it."""
-    try:
-        return formula(*_arguments(case))
-    except Exception:  # a formula is tried on cases that its author did not think of
-        return _RAISED
 
 
 def _spare(case: Case) -> CaseResult:

@@ -33,7 +33,7 @@ class Check:
     store), by_hand (functions of Triton's that the kernel must not call).
     allow: further torch operators. deterministic: False where two calls may differ in their last
     bits. inplace: names of arguments that are the result. overlap: programs may store to one
-    address.
+    address. copies: False where torch may not copy a tensor, as the kernel takes any strides.
     no_tf32: products of float32 stay float32; judged from what is compiled for a float32 case, as
     the interpreter knows no TF32.
     terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
@@ -67,6 +67,7 @@ class Check:
     results: Sequence[str] = ()
     deterministic: bool = True
     inplace: Sequence[str] = ()
+    copies: bool = True
     overlap: bool = False
     no_tf32: bool = False
     terms: int | Callable[..., int] = 1

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from .compare import Difference
+from .places import AXES, cell, hit_along, where
 from .report import Finding
 
 
@@ -152,26 +153,10 @@ def diagnose(evidence: Evidence) -> Finding:
         finding = rule(evidence)
         if finding:
             return finding
-    where = _where(evidence.difference.bad)
-    if where == "everywhere":
-        where += ". Work out the first element by hand"
-    return Finding("wrong-values", f"The values are wrong {where}.")
-
-
-def first_bad(difference: Difference) -> str:
-    """Index, value and expected value of the first wrong element."""
-    spots = difference.bad.nonzero()
-    index = tuple(int(i) for i in spots[0])
-    shown = index[0] if len(index) == 1 else index
-    got = float(difference.got[index])
-    value = "never written" if bool(difference.unwritten[index]) else f"{got:.6g}"
-    return f"first at [{shown}]: got {value}, expected {float(difference.expected[index]):.6g}"
-
-
-def bad_strip(difference: Difference, parts: int = 32) -> list[float]:
-    """Share of wrong elements in `parts` equal stretches of the flattened output."""
-    flat = difference.bad.flatten().float()
-    return [float(chunk.mean()) for chunk in flat.chunk(min(parts, flat.numel()))]
+    place = where(evidence.difference.bad)
+    if place == "everywhere":
+        place += ". Work out the first element by hand"
+    return Finding("wrong-values", f"The values are wrong {place}.")
 
 
 def _nothing_written(e: Evidence) -> Finding | None:
@@ -254,7 +239,7 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
         "shuts them out."
     )
     if bool(flat[start:].all()):
-        what = f"Nothing was written from element {_unravel(start, hole)} to the end."
+        what = f"Nothing was written from element {cell(start, hole)} to the end."
         return Finding("unwritten-tail", f"{what} {look}")
     if hole.ndim >= 2:
         columns = hole.reshape(-1, hole.shape[-1]).all(dim=0)
@@ -262,12 +247,7 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
             first = int(columns.nonzero()[0])
             what = f"Column {first} and all columns after it were never written."
             return Finding("unwritten-tail", f"{what} {look}")
-    return Finding("unwritten", f"Part of the output was never written: {_where(hole)}. {look}")
-
-
-def _unravel(flat: int, like: torch.Tensor) -> str:
-    index = [int(i) for i in torch.unravel_index(torch.tensor(flat), like.shape)]
-    return str(index[0]) if len(index) == 1 else str(tuple(index))
+    return Finding("unwritten", f"Part of the output was never written: {where(hole)}. {look}")
 
 
 def _outside(e: Evidence) -> Finding | None:
@@ -299,16 +279,20 @@ def _not_finite(e: Evidence) -> Finding | None:
             "in a form where no infinity meets a zero or another infinity.",
         )
     own = next((suspect.sentence for suspect in e.mistakes if suspect.code == "nan"), "")
-    makes = (
-        own
-        or "What makes NaN: the root or logarithm of a negative number, 0 / 0, an infinity less "
-        "another or times 0."
-        if isnan
-        else "What makes infinity: a division by 0, the logarithm of 0, an exponential or a "
-        "product that overflows."
-    )
+    if isnan:
+        makes = own or (
+            "What makes NaN: the root or logarithm of a negative number, 0 / 0, an infinity less "
+            "another or times 0."
+        )
+    elif bool(want.isinf().any()):
+        makes = "Infinities belong elsewhere in this result: did one get to the wrong place?"
+    else:
+        makes = (
+            "What makes infinity: a division by 0, the logarithm of 0, an exponential or a "
+            "product that overflows."
+        )
     return Finding(
-        "nan", f"The result is {kind} where a number is expected, {_where(strange)}. {makes}"
+        "nan", f"The result is {kind} where a number is expected, {where(strange)}. {makes}"
     )
 
 
@@ -348,9 +332,11 @@ def _zeros(e: Evidence) -> Finding | None:
     got, bad = e.difference.got, e.difference.bad
     if int(bad.sum()) < 4 or not bool((got[bad] == 0).all()):
         return None
+    if has_open_gap(e.kernels.values()):
+        return OPEN_GAP
     return Finding(
         "zeros",
-        f"The result is 0 {_where(bad)}, where it should not be. What makes 0: a sum to which "
+        f"The result is 0 {where(bad)}, where it should not be. What makes 0: a sum to which "
         "nothing was added, a factor 0, the other branch of a `tl.where`, an exponential that "
         "underflows.",
     )
@@ -491,52 +477,6 @@ def _moved(e: Evidence) -> Finding | None:
     return Finding(code, f"{text} Look at how the row gets into the address.")
 
 
-_AXES = {1: ("element",), 2: ("row", "column"), 4: ("batch", "head", "row", "column")}
-
-
-def _where(bad: torch.Tensor) -> str:
-    """Where the wrong elements lie: what is certain without a cause."""
-    if bool(bad.all()):
-        return "everywhere"
-    names = _AXES.get(bad.ndim) or [f"dimension {d} at" for d in range(bad.ndim)]
-    hits = [_hit(bad, d) for d in range(bad.ndim)]
-    parts = [
-        f"{name} {some} of {hit.numel()}{_half(hit)}"
-        for name, hit in zip(names, hits, strict=True)
-        if not bool(hit.all()) and (some := _some(hit))
-    ]
-    share = f"in {int(bad.sum())} of {bad.numel()} elements"
-    return f"{share} ({', '.join(parts)})" if parts else share
-
-
-def _hit(bad: torch.Tensor, dim: int) -> torch.Tensor:
-    """Which indices along a dimension have a wrong element."""
-    return bad.transpose(0, dim).reshape(bad.shape[dim], -1).any(dim=1)
-
-
-def _some(hit: torch.Tensor) -> str:
-    """`3`, `0, 2, 5`, `4 to 9`, `1, 3, ... (every second)`, `all but 0`; nothing for many that
-    lie scattered."""
-    places, size = [int(i) for i in hit.nonzero()], hit.numel()
-    missing = [i for i in range(size) if i not in set(places)] if size <= 4096 else []
-    if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
-        return f"{places[0]} to {places[-1]}"
-    if len(places) > 2 and places[0] < 2 and places == list(range(places[0], size, 2)):
-        return f"{places[0]}, {places[0] + 2}, ... (every second)"
-    if 0 < len(missing) <= 3 < len(places):
-        return f"all but {', '.join(map(str, missing))}"
-    return ", ".join(map(str, places)) if len(places) <= 6 else ""
-
-
-def _half(hit: torch.Tensor) -> str:
-    middle = hit.numel() // 2
-    sides = {"first": hit[:middle], "second": hit[middle:]}
-    whole = [side for side, part in sides.items() if bool(part.all())]
-    even = hit.numel() == 2 * middle > 2
-    alone = even and len(whole) == 1 and int(hit.sum()) == middle
-    return f", the {whole[0]} half" if alone else ""
-
-
 def _by_value(e: Evidence) -> Finding | None:
     """Right where an input is small, or on one side of a number, and wrong elsewhere."""
     bad = e.difference.bad
@@ -561,8 +501,8 @@ def _by_value(e: Evidence) -> Finding | None:
 def _location(e: Evidence) -> Finding | None:
     """Right at first and wrong from some place on, along one dimension."""
     bad = e.difference.bad
-    for d, name in enumerate(_AXES.get(bad.ndim, ())):
-        hit = _hit(bad, d)
+    for d, name in enumerate(AXES.get(bad.ndim, ())):
+        hit = hit_along(bad, d)
         first = int(hit.nonzero()[0])
         if not first or not bool(hit[first:].float().mean() > 0.9):
             continue

@@ -59,7 +59,9 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
         said = f"The gap is still open: its line `{stub}` is still there. Yours take its place."
         return Finding("not-attempted", said)
     if isinstance(cause, Fault):
-        return Finding(cause.kind, f"{text[0].upper()}{text[1:]}.")
+        name = re.match(r"\w*_\w*|\w+\[[^\]]*\]", text)  # a name stays as it is written
+        said = f"`{name[0]}`{text[name.end() :]}" if name else f"{text[0].upper()}{text[1:]}"
+        return Finding(cause.kind, f"{said}.")
     kind = type(error).__name__
     if kind in ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct"):
         return Finding("does-not-compile", "Triton cannot compile the kernel.", str(error))
@@ -84,6 +86,9 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
     lines = _last_lines(cause)
     if found := said_of_lines(lines) or said_of_error(cause):
         return Finding("raised", found, f"{lines}\n{type(cause).__name__}: {text}".strip())
+    if isinstance(cause, SyntaxError) and cause.text:
+        said = f"What is run as Python is none, at its line `{cause.text.strip()}`: {cause.msg}."
+        return Finding("raised", said, lines)
     first = text.splitlines()[0] if text else "no message"
     return Finding("raised", f"It raised {type(cause).__name__}: {first}", lines)
 

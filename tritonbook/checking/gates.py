@@ -85,12 +85,16 @@ def compile_ahead(
         if outcome.ok is None:
             return None, f"not run: {outcome.message}", []
         if not outcome.ok:
-            message = said_of_lines(outcome.caret) or outcome.message
-            return Finding(outcome.code, message, outcome.caret), "failed", []
+            return _refused(outcome), "failed", []
         if no_tf32 and _all_float32(case) and any(k.tensor_cores for k in outcome.kernels):
             return _TF32, "failed", []
         facts = facts or [kernel.to_dict() for kernel in outcome.kernels]
     return None, "passed", facts
+
+
+def _refused(outcome: Any) -> Finding:
+    message = said_of_lines(outcome.caret) or outcome.message
+    return Finding(outcome.code, message, outcome.caret)
 
 
 def judge_facts(
@@ -112,8 +116,10 @@ def judge_facts(
     for case in cases:
         if case.note in facts.notes:
             outcome = compiled(fn, arguments(case), case.options, arch=80)
-            if not outcome.ok:
+            if outcome.ok is None:
                 return None, f"not run: {outcome.message}"
+            if not outcome.ok:
+                return _refused(outcome), "failed"
             found[case.note] = outcome.kernels
     if not found:
         return None, "not run: no case to compile"

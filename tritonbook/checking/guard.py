@@ -226,14 +226,17 @@ class Guarded:
         return 0 if gaps and self._changed_within(inside=False) else None
 
 
-def guard_output(made: torch.Tensor, keep: bool) -> Guarded:
+def guard_output(made: torch.Tensor, keep: bool, large: bool = False) -> Guarded:
     """A guarded twin of a freshly allocated tensor: same shape, strides, dtype and device.
 
-    keep: copy the contents (zeros, full); otherwise the interior is poisoned (empty).
+    keep: copy the contents (zeros, full); otherwise the interior is poisoned (empty), or holds
+    large numbers, which a kernel cannot tell from values.
     """
     twin = Guarded.allocate("output", tuple(made.shape), made.stride(), made.dtype, made.device)
     poison_(twin.buffer)
     if keep and made.numel():
         twin.view.copy_(made)
+    elif large:
+        _fill_(twin.view, "large")
     twin.remember()
     return twin

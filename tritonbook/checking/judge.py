@@ -23,9 +23,7 @@ from .diagnose import (
     OPEN_GAP,
     Evidence,
     Suspect,
-    bad_strip,
     diagnose,
-    first_bad,
     gap_left,
     how_far,
     loads_without_other,
@@ -34,14 +32,15 @@ from .diagnose import (
 from .errors import explain_error
 from .guard import changed, same_bits
 from .kernel_text import language_names, refusal
-from .launches import Launch
+from .launches import LOOK, Launch
+from .places import bad_strip, first_bad
 from .report import CaseResult, Finding, count
 from .trial import Trial, fence, run_trial
 
 # Operators of PyTorch's that nobody calls by their names: what one writes.
 AS_WRITTEN = {
     "_to_copy": "a conversion (`.to(...)`, `.float()`)",
-    "_local_scalar_dense": "a look at a value (`.item()`, `int(x)`, `if x.any()`)",
+    LOOK: "a look at a value (`.item()`, `int(x)`, `if x.any()`)",
     "copy_": "`copy_` (an assignment such as `out[0] = 0`, or `.contiguous()`)",
 }
 OTHERS = 3  # cases that are asked whether a mistake explains them too
@@ -61,6 +60,7 @@ class Judge:
     results: tuple[str, ...] = ()
     deterministic: bool = True
     inplace: tuple[str, ...] = ()
+    copies: bool = True
     overlap: bool = False
     max_programs: Callable[..., int] | None = None
     programs: Callable[..., int] | None = None
@@ -214,9 +214,12 @@ class Judge:
         finding = self._judge_launches(trial) or self._judge_memory(trial)
         # An open gap also leaves no launch or no write behind: say that first.
         differences = self.differences(trial, expected)
-        shape = next((d for d in differences if d.code == "wrong-shape"), None)
-        if finding and finding.code == "out-of-bounds-store" and shape:
-            return Finding("wrong-shape", shape.sentence)  # a result that is too small is the cause
+        # A result that is too small, or a list of what was read from a tensor, is the cause.
+        due = {"out-of-bounds-store": "wrong-shape", "torch-compute": "wrong-type"}
+        due_code = due.get(finding.code) if finding else None
+        cause = next((d for d in differences if due_code and d.code == due_code), None)
+        if cause and trial.result is not None:
+            return Finding(str(cause.code), cause.sentence)
         if finding and finding.code != "no-kernel-launched":
             nothing = self._open_gap(trial, differences)
             return nothing or finding
@@ -328,11 +331,12 @@ class Judge:
             return Finding(
                 "no-kernel-launched", f"No Triton kernel of yours was launched.{library}{instead}"
             )
-        if "_local_scalar_dense" in watch.compute:
+        if LOOK in watch.compute:
             return Finding(
                 "torch-compute",
-                "Python reads a number out of a tensor (`.item()`, `float()` or `if`). On a GPU it "
-                "waits there until all kernels have ended. Let a kernel load the number.",
+                "Python reads numbers out of a tensor (`.item()`, `.tolist()`, `.numpy()`, "
+                "`float()` or `if`). On a GPU it waits there until all kernels have ended. Let a "
+                "kernel load them.",
             )
         if operators:
             public = [name for name in dict.fromkeys(self.allow) if not name.startswith("_")]
@@ -347,6 +351,12 @@ class Judge:
             return Finding(
                 "wrong-launch-count",
                 f"Kernel launches in one call: {len(own)}. This task asks for {self.launches}.",
+            )
+        if not self.copies and watch.copies:
+            return Finding(
+                "copies",
+                "A tensor is copied first (`.contiguous()`, `.clone()`, `.reshape()`), which is a "
+                "launch of its own. Give the kernel the strides.",
             )
         return self._judge_grid(trial, own) if own else None
 
@@ -481,7 +491,7 @@ class Judge:
         for other in self.others(case):
             wanted = self.expected(other, 0)
             value = self.mistaken(formula, other, 0, position)
-            if value is None or bool(value.isnan().all()):
+            if value is None:
                 continue
             tolerance = self.tolerance_for(other, self.output_dtypes(other)[position])
             right = Difference(expected=wanted[position], tolerance=tolerance)
@@ -493,7 +503,10 @@ class Judge:
             found = [] if trial.error else self.differences(trial, wanted)
             if len(found) != len(wanted) or found[position].got is None:
                 continue
-            if found[position].ok and differs:
+            spoils = value.isnan() & ~wanted[position].isnan()
+            if found[position].ok and bool(spoils.any()):
+                return False  # nothing hides NaN
+            if differs and (found[position].ok or bool(value.isnan().all())):
                 continue
             if found[position].ok or how_far(found[position], value) < NEAR:
                 return True

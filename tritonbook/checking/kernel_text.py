@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import functools
 import inspect
+import json
 import linecache
 import math
 import re
@@ -37,13 +39,18 @@ def refusal(fn: FunctionType) -> Refused | None:
 
 
 def _vet_place(told: list[Any]) -> None:
-    file, line, _, helpers, _ = told
-    text = "".join(linecache.getlines(file))
-    node = definitions(text).get(line)
-    if node is not None:  # a kernel without a source: Triton itself has said so
-        module_text(text, node, told)
-    for helper in helpers.values():
+    _vet_once("".join(linecache.getlines(told[0])), json.dumps(told))
+    for helper in told[3].values():
         _vet_place(helper)
+
+
+@functools.lru_cache(maxsize=256)
+def _vet_once(text: str, told: str) -> None:
+    """The same text with the same meanings need not be vetted at the next check."""
+    kernel = json.loads(told)
+    node = definitions(text).get(kernel[1])
+    if node is not None:  # a kernel without a source: Triton itself has said so
+        module_text(text, node, kernel)
 
 
 def language_names(fn: FunctionType, around: tuple[FunctionType, ...] = ()) -> set[str]:
@@ -69,6 +76,7 @@ def language_names(fn: FunctionType, around: tuple[FunctionType, ...] = ()) -> s
     return found
 
 
+@functools.lru_cache(maxsize=8)
 def definitions(text: str) -> dict[int, ast.FunctionDef]:
     """The functions in a text by line, from the first decorator's to that of `def`.
 

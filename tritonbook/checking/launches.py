@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -53,6 +54,8 @@ _VIEWS = {
     "sym_numel",
     "record_stream",
 }
+_READS = ("tolist", "numpy")
+LOOK = "_local_scalar_dense"  # the operator behind `.item()`
 
 
 NO_MEMORY = "a tensor on the device 'meta' has no memory: allocate on the input's device"
@@ -85,14 +88,16 @@ class Watch(DispatchMode):
     allow: names of further torch operators that the exercise permits ("mm", "copy_").
     """
 
-    def __init__(self, allow: tuple[str, ...] = (), mode: str = "record"):
+    def __init__(self, allow: tuple[str, ...] = (), mode: str = "record", large: bool = False):
         super().__init__()
+        self.large = large  # what nobody has written yet holds large numbers in place of the poison
         self.allowed = _VIEWS | {name.removeprefix("aten.") for name in allow}
         # record | mute (launches do nothing) | sabotage (launches raise) | wider (in the
         # interpreter: one more program along each axis of the grid)
         self.mode = mode
         self.launches: list[Launch] = []
         self.compute: list[str] = []
+        self.copies = 0
         self.outputs: list[Guarded] = []
         self.kernels: dict[str, Callable[..., Any]] = {}
         self.odd = ""  # what is wrong with an argument of the latest launch, by its kind
@@ -113,13 +118,20 @@ class Watch(DispatchMode):
                 home.note_values()
         if namespace == "aten" and name in MAKE_EMPTY | _FILLED:
             if isinstance(result, torch.Tensor) and not name.endswith("_") and result.ndim:
-                twin = guard_output(result, keep=name in _FILLED)
+                twin = guard_output(result, name in _FILLED, self.large)
                 self.outputs.append(twin)
                 return twin.view
             return result
-        if not (namespace == "aten" and name in self.allowed) and namespace != "prim":
-            self.compute.append(name if namespace == "aten" else f"{namespace}.{name}")
+        if name == "clone":
+            self.copies += 1
+        if namespace != "prim":
+            self.note(name if namespace == "aten" else f"{namespace}.{name}")
         return result
+
+    def note(self, name: str) -> None:
+        """An operator that torch carried out, if it is none that may always be used."""
+        if not (self._inside_launch or name in self.allowed):
+            self.compute.append(name)
 
     def around(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
         told = map(said_of_argument, (*args, *kwargs.values()))
@@ -159,8 +171,33 @@ def _grid_size(fn: Any, grid: Any, args: Any, kwargs: Any) -> tuple[int, ...]:
 
 
 @contextlib.contextmanager
-def watching(allow: tuple[str, ...] = (), mode: str = "record") -> Iterator[Watch]:
-    """Watch everything that happens inside the block."""
-    watch = Watch(allow, mode)
-    with hook_launch(watch.around), watch:
+def watching(
+    allow: tuple[str, ...] = (), mode: str = "record", large: bool = False
+) -> Iterator[Watch]:
+    """Watch everything that happens inside the block. The arguments are those of `Watch`."""
+    watch = Watch(allow, mode, large)
+    with hook_launch(watch.around), _seeing_reads(watch), watch:
         yield watch
+
+
+@contextlib.contextmanager
+def _seeing_reads(watch: Watch) -> Iterator[None]:
+    """Methods that take the values of a tensor on the CPU away from PyTorch, which does not say."""
+
+    def noted(name: str) -> Callable[..., Any]:
+        original = getattr(torch.Tensor, name)
+
+        @functools.wraps(original)
+        def method(self: torch.Tensor, *args: Any, **options: Any) -> Any:
+            watch.note(LOOK)
+            return original(self, *args, **options)
+
+        return method
+
+    for name in _READS:
+        setattr(torch.Tensor, name, noted(name))
+    try:
+        yield
+    finally:
+        for name in _READS:
+            delattr(torch.Tensor, name)  # what `TensorBase` has shows again

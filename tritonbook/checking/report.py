@@ -12,7 +12,6 @@ DOES_NOT_COMPILE = "does not compile"
 WRONG = "wrong"
 SLOW = "correct but slow"
 PASSED = "passed"
-STATES = (NOT_ATTEMPTED, DOES_NOT_COMPILE, WRONG, SLOW, PASSED)
 
 
 @dataclass(frozen=True)

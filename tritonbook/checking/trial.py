@@ -126,6 +126,7 @@ def run_trial(
     *,
     draw: int = 0,
     fill: str = "nan",
+    large: bool = False,
     mode: str = "record",
     allow: tuple[str, ...] = (),
     timeout: float = 60.0,
@@ -133,6 +134,7 @@ def run_trial(
 ) -> Trial:
     """Call `fn` once on copies of `values`, which are those of `draw`, margins filled with `fill`.
 
+    large: fresh memory holds large numbers, not NaN.
     reuse: put the new values at the addresses of an earlier trial's inputs, so that a result
     remembered by address is stale.
     """
@@ -145,7 +147,7 @@ def run_trial(
             inputs[name] = Guarded.place(name, values[name], spec.layout, device.DEVICE, fill)
     plain = {n: fresh(v) for n, v in case.arguments.items() if not isinstance(v, TensorSpec)}
     arguments = [inputs[n].view if n in inputs else plain[n] for n in case.arguments]
-    with captured_stderr() as noise, watching(allow, mode) as watch:
+    with captured_stderr() as noise, watching(allow, mode, large) as watch:
         trial = Trial(case, draw, fill, values, inputs, watch, plain)
         start = time.perf_counter()
         try:

@@ -96,8 +96,13 @@ _LAUNCH = (
     ),
     (
         r"'tuple_type' object has no attribute",
-        "A kernel takes tensors and numbers, and was given a tuple. Pass one number, "
-        "`x.stride(0)`, or all of them with a star: `*x.stride()`.",
+        "Several values stand where one is expected. Unpack them, `a, b = ...`; to a kernel pass "
+        "one number, `x.stride(0)`, or all of them with a star: `*x.stride()`.",
+    ),
+    (
+        r"'(?:float|int)' object has no attribute '(?:type|dtype)'",
+        "A number stands where an address or a tile is expected. `tl.load` takes an address: pass "
+        "the tensor itself.",
     ),
     (
         r"'(float|int|bool|str|NoneType)' object has no attribute "
@@ -135,8 +140,12 @@ _LAUNCH = (
 
 _PYTHON = (
     (
-        r"^(?:utils|library|custom_ops|_internal)\.py ValueError: .*values to unpack",
+        r"^torch/(?:utils|library|custom_ops|_internal)\.py ValueError: .*values to unpack",
         "An operator's name is one text, `namespace::name`.",
+    ),
+    (
+        r"(\w+)\(\)(?:: argument| received an invalid combination of arguments).*NoneType",
+        r"`\1` was given None for a tensor. Is a `return` missing in the function that makes it?",
     ),
     (
         r"expected ident but found '\{'",
@@ -157,6 +166,18 @@ _PYTHON = (
         "named as in the kernel.",
     ),
     (
+        r"StopIteration",
+        "A kernel cannot define a function. Define it above, under `@triton.jit`.",
+    ),
+    (
+        r"Ternary expression with dynamic condition",
+        "`a if c else b` takes two numbers of one type. Of tiles, `tl.where(c, a, b)` chooses.",
+    ),
+    (
+        r"interpreter\.py ValueError: Unsupported data type",
+        "The interpreter's `tl.atomic_xchg` takes whole numbers alone; floats take a GPU.",
+    ),
+    (
         r"unsupported AST node type: (?:ListComp|DictComp|SetComp|GeneratorExp)|comprehensions",
         "A kernel cannot contain a comprehension. Write a loop, or compute with tiles.",
     ),
@@ -173,7 +194,7 @@ _PYTHON = (
     (
         r"Unsupported function referenced: <function (\w+)",
         r"A kernel cannot call the Python function `\1`. One of your own needs `@triton.jit` above "
-        "it; one of torch, numpy or math has a namesake in `tl`.",
+        "it (a kernel of Gluon `@gluon.jit`); one of torch, numpy or math has a namesake in `tl`.",
     ),
     (
         r"Unsupported function referenced|unsupported function",
@@ -221,6 +242,11 @@ _PYTHON = (
         r"A tile has no `.\1()`. Convert it with `.to(tl.float32)`, or another dtype of `tl`.",
     ),
     (
+        r"'tensor' object has no attribute 'values'",
+        "One tile cannot be taken apart into several names. (`tl.max(x, axis=0, "
+        "return_indices=True)` gives two tiles.) Or are two arguments swapped?",
+    ),
+    (
         r"'(?:tensor|TensorHandle)' object has no attribute '(\w+)'",
         r"A tile has no `.\1`. Look for a function of `tl`.",
     ),
@@ -263,7 +289,7 @@ _TILES = (
         "A function that is called here gives nothing back. Is a `return` missing in it?",
     ),
     (
-        r"(?:not enough|too many) values to unpack",
+        r"^(?!torch/).*(?:not enough|too many) values to unpack",
         "The names on the left are more or fewer than the values on the right. Compare the two. "
         "(A dictionary gives pairs by `.items()`.)",
     ),
@@ -302,9 +328,10 @@ _TILES = (
         "comparisons. Convert the sum: `.to(tl.int32)`.",
     ),
     (
-        r"Loop-carried variable (\w+) has initial type .*fp32.* re-assigned to .*fp64",
-        r"`\1` becomes float64 inside the loop. A number that float32 cannot hold, such as 1e-39 "
-        "or 1e39, makes it so.",
+        r"Loop-carried variable (\w+) has initial type .*(?:fp32.* re-assigned to .*fp64|fp64.* "
+        r"re-assigned to .*fp32)",
+        r"`\1` is float32 in one place and float64 in another. A number that float32 cannot hold, "
+        "such as 1e-39 or 1e39, makes it so.",
     ),
     (
         r"Loop-carried variable (\w+) has initial type fp32 but is re-assigned to ([fb]\w*16)",
@@ -350,6 +377,10 @@ _TILES = (
         r"The tile has no axis \1\2. A tile of one dimension has `axis=0` alone.",
     ),
     (
+        r"Expected dtype \[.*\] but got pointer",
+        "This is an address, and a number is needed. Load what lies there: `tl.load(...)`.",
+    ),
+    (
         r"Expected dtype \['fp32', 'fp64'\] but got (\w+)",
         r"This function takes float32, and the tile is \1. Convert it first: `.to(tl.float32)`.",
     ),
@@ -379,6 +410,29 @@ _TILES = (
     (
         r"(?:numel|number of elements).*exceed\w* .*maximum",
         "A tile is too large: Triton allows 1,048,576 elements.",
+    ),
+    (
+        r"Layout mismatch",
+        "Two tiles are held in different layouts: `gl.convert_layout(x, layout)` brings one into "
+        "the other's.",
+    ),
+    (
+        r"[Ll]oop.carried variable (\w+) changed type.*warpgroup_mma_accumulator",
+        r"`\1` is a product under way in one place and a tile in another. What "
+        r"`warpgroup_mma_wait` gives back is the tile: `\1 = warpgroup_mma_wait(..., deps=[\1])`.",
+    ),
+    (
+        r"'warpgroup_mma_accumulator_type' object has no",
+        "A product under way is used as a tile. What `warpgroup_mma_wait` gives back is the tile: "
+        "`x = warpgroup_mma_wait(..., deps=[x])`.",
+    ),
+    (
+        r"Unsupported element type in shape/strides/offsets",
+        "A tile or a descriptor stands where offsets are expected. Are two arguments swapped?",
+    ),
+    (
+        r"Cannot bitcast data-type of size \d+ to data-type of size 1\b",
+        "`not` is for truths. For a number n that is 0 or 1 write `n ^ 1`.",
     ),
     (
         r"incompatible dimensions|Cannot make_shape_compatible|broadcast",
@@ -422,6 +476,10 @@ _TILES = (
         "power of two.",
     ),
     (
+        r"static_assert\(seed\.dtype\.is_int",
+        "`tl.rand(seed, offsets)`: the seed comes first, and is a whole number.",
+    ),
+    (
         r"not defined in both|is not defined in (?:then|else)",
         "A variable is set in one branch only.",
     ),
@@ -462,7 +520,8 @@ def own_words(error: BaseException) -> str:
 def said_of_error(error: BaseException) -> str | None:
     """One sentence for an error, or None."""
     steps = traceback.extract_tb(error.__traceback__)
-    file = os.path.basename(steps[-1].filename) if steps else ""
+    path = steps[-1].filename if steps else ""
+    file = f"{'torch/' if '/torch/' in path else ''}{os.path.basename(path)}"
     return said_of(f"{file} {type(error).__name__}: {own_words(error)}")
 
 

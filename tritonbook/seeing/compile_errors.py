@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 from typing import Any
 
@@ -64,14 +66,27 @@ def _sentence(innermost: BaseException) -> str:
     if found := said_of(words) or said_of(raw):
         return found
     if type(innermost).__name__ == "CompileTimeAssertionFailure":
-        return f"A `tl.static_assert` does not hold: {words.splitlines()[-1] if words else ''}"
+        said = [line.strip() for line in words.splitlines() if line.strip(" ^")]
+        return f"A `tl.static_assert` does not hold: {said[-1] if said else ''}"
     return (
         f"Triton cannot compile the kernel: {words.splitlines()[0] if words else 'no reason given'}"
     )
 
 
-def _caret(error: Any, innermost: BaseException) -> str:
-    """The kernel's line with a caret under the spot, the line before it, and Triton's words."""
+@functools.cache
+def _tritons_text() -> tuple[str, ...]:
+    """What Triton itself has written in its own language."""
+    from triton.language import random, standard
+
+    return tuple(map(inspect.getsource, (standard, random)))
+
+
+def _caret(compilation: Any, innermost: BaseException) -> str:
+    """The learner's line with a caret under the spot, the line before it, and Triton's words: the
+    innermost line of the chain that is none of Triton's own functions."""
+    chain = [each for each in causes(compilation) if getattr(each, "src", None)]
+    own = [each for each in chain if not any(each.src in text for text in _tritons_text())]
+    error: Any = (own or [compilation])[-1]
     node, source = getattr(error, "node", None), getattr(error, "src", None)
     lines = []
     if source and hasattr(node, "lineno"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ def float32_products(meter: Meter) -> list[tuple[str, str]]:
             "float32-product",
             f"`{launch.kernel}` multiplies two float32 tiles{_line(launch, launch.float32_dot)}, "
             "though all inputs are in half precision. Tensor cores take tiles of the inputs' "
-            "dtype: cast both before tl.dot.",
+            "dtype: leave out a cast to float32 before tl.dot, or cast back.",
         )
         for launch in meter.launches
         if launch.float32_dot is not None
@@ -143,8 +144,11 @@ def _outside(meter: Meter, bad: list[Touch], masking_helps: bool) -> str:
     programs = {t.access.program for t in bad}
     if len(programs) > 1:
         text += f" ({len(programs)} programs do so)"
+    text += _line(launch, first.access.line)
     masked, one = first.access.has_mask, where.endswith("(up to 1 element past its end)")
-    if first.access.addresses.size == 1:
+    if masked and _LOOSE.search(linecache.getline(launch.file, first.access.line)):
+        mend = "`&` binds tighter than a comparison: put each comparison of the mask in brackets."
+    elif first.access.addresses.size == 1:
         mend = "Is the address off, the tensor too small, or are there more programs than elements?"
     elif masking_helps and not masked and _repeated(meter, first.access):
         mend = "Those lanes need a mask, or the loop takes a step too many, or too long a one."
@@ -152,13 +156,17 @@ def _outside(meter: Meter, bad: list[Touch], masking_helps: bool) -> str:
         mend = "Those lanes need a mask."
     elif masking_helps and one:
         mend = "Its mask lets one lane too many through. Is it `<=` where `<` is meant?"
-    elif masking_helps and all(map(_before_the_start, bad)):
-        mend = "An index below 0 is an address too. Let the mask ask for `>= 0` as well."
+    elif masked and all(map(_before_the_start, bad)):
+        mend = "An index below 0 is an address too. Let the mask ask for `>= 0` as well"
+        mend += "." if masking_helps else f", {_EITHER}"
     elif masking_helps:
         mend = "Its mask lets them through: test each index against its own size, with `<`."
     else:
         mend = _MASK_OR_ADDRESS[masked]
-    return f"{text}{_line(launch, first.access.line)}. {mend}"
+    return f"{text}. {mend}"
+
+
+_LOOSE = re.compile(r"mask=\s*\w+ & \w+ *[<>]")
 
 
 def _before_the_start(touch: Touch) -> bool:
@@ -272,10 +280,12 @@ def _race_in(
             foreign = (owner[elements] >= 0) & (owner[elements] != me)
             if foreign.any():
                 element = int(elements[foreign][0])
+                wait = "Let the programs wait for each other before this load."
+                mend = wait if launch.together else "Use a second launch."
                 return (
                     f"Program {program_text(touch.access.program, launch)} of `{launch.kernel}` "
                     f"reads {cell_text(region, element)} of `{region.name}`, which another program "
-                    "of the same launch writes. Which comes first is luck. Use a second launch."
+                    f"of the same launch writes. Which comes first is luck. {mend}"
                 )
     return ""
 

@@ -38,6 +38,7 @@ class Launched:
     arguments: dict[str, int] = field(default_factory=dict)
     flops: int = 0
     locks: bool = False  # atomic compare-and-swap or exchange: programs may take turns
+    together: bool = False  # all programs are on the GPU at once, and may wait for each other
     float32_dot: int | None = None  # line of the first tl.dot of two float32 tiles
 
 
@@ -147,6 +148,7 @@ class Meter:
     def _around(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
         code = getattr(fn, "__code__", None)
         launch = Launched(fn.__name__, code.co_filename if code else "")
+        launch.together = bool(kwargs.get("launch_cooperative_grid"))
         for name, value in launch_arguments(fn, args, kwargs).items():
             value = tensor_of(value)
             if isinstance(value, torch.Tensor):

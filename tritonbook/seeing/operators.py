@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import logging
 import operator
 import re
 import uuid
@@ -111,12 +112,23 @@ def operator_fact(
         moved[0] = moved[0].t().contiguous().t()
     namespace = f"workbook_{uuid.uuid4().hex[:8]}"
     try:
-        with _watched_launches() as launches:
+        with _watched_launches() as launches, _no_log_of_fakes():
             made = _registered(register, namespace)
             gradient = gradient.to(device.DEVICE)
             return FACTS[what](_Asked(register, namespace, made, moved, gradient, launches))
     except Obstacle as obstacle:
         return str(obstacle)
+
+
+@contextlib.contextmanager
+def _no_log_of_fakes() -> Iterator[None]:
+    """PyTorch logs what a fake raises in some thirty lines, beside the error itself."""
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
 
 
 @contextlib.contextmanager

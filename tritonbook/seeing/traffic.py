@@ -88,7 +88,8 @@ class Traffic:
 
     def _summary(self) -> list[str]:
         several = "launch" if self.launches == 1 else "launches"
-        lines = [f"{self.programs:,} programs in {self.launches} {several}"]
+        programs = "program" if self.programs == 1 else "programs"
+        lines = [f"{self.programs:,} {programs} in {self.launches} {several}"]
         if self.masked:
             lines[0] += f", {self.masked:,} masked lanes"
         if self.flops:

@@ -1,0 +1,68 @@
+"""What the card says of errors and of a finding's place: each mistake provoked in a kernel."""
+
+import importlib.util
+import textwrap
+
+import pytest
+
+import tritonbook
+from tests.port.test_plain_words import MODULE
+from tritonbook.checking import Check, case, run_check, tensor
+
+pytestmark = pytest.mark.skipif(not tritonbook.INTERPRET, reason="the interpreter's words")
+
+LOAD = "x = tl.load(x_ptr + offs, mask=mask, other=0.0)"
+STORE = "tl.store(out_ptr + offs, 2 * x, mask=mask)"
+LAUNCH = "double_kernel[(triton.cdiv(n, 64),)](x, out, n, BLOCK=64)"
+CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], launches=1, copies=False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "launch", "code", "words"),
+    [
+        ("tl.atomic_xchg(out_ptr, 2.0)", LAUNCH, "raised", "floats take a GPU"),
+        ("y = x / 2 if mask else 0.0", LAUNCH, "does-not-compile", "`tl.where(c, a, b)` chooses"),
+        ("top, at = tl.max(x, axis=0)", LAUNCH, "does-not-compile", "return_indices=True"),
+        ("y = tl.rand(0.5, offs)", LAUNCH, "does-not-compile", "`tl.rand"),
+        (
+            "m = 1e-39\nfor i in range(n):\n    m = tl.max(x, axis=0)",
+            LAUNCH,
+            "",
+            "`m` is float32 in",
+        ),
+        ("def then(a, b):\n    return a", LAUNCH, "does-not-compile", "Define it above"),
+        (
+            "i = offs - 3\nx = tl.load(x_ptr + i, mask=mask & i >= 0)",
+            LAUNCH,
+            "reads-outside",
+            "put each comparison of the mask in brackets",
+        ),
+        (
+            "i = tl.where(offs < 9, -7, offs)\nx = tl.load(x_ptr + i, mask=mask & (i != -1))",
+            LAUNCH,
+            "reads-outside",
+            "Let the mask ask for `>= 0` as well, or the address is off",
+        ),
+        ("", f"exec('i_{{d}} = {{d}} n')\n    {LAUNCH}", "raised", "line `i_{d} = {d} n`: invalid"),
+        ("", f"torch.mm(print('', end=''), x)\n    {LAUNCH}", "raised", "`mm` was given None"),
+        ("", LAUNCH.replace("(x,", "(x.clone(),"), "copies", "Give the kernel the strides"),
+        (
+            "",
+            f"torch.library.custom_op('n.f', print, mutates_args=(), schema='()')\n    {LAUNCH}",
+            "raised",
+            "`namespace::name`",
+        ),
+        ("", f"torch.vmap(lambda i: 1 / 0)(x)\n    {LAUNCH}", "raised", "ZeroDivisionError"),
+        ("pass", f"out.zero_()\n    {LAUNCH}", "not-attempted", "line `pass` is still there"),
+    ],
+)
+def test_a_mistake_is_told_in_a_learners_words(lines, launch, code, words, tmp_path):
+    """Kills: Triton's own words, and a cause that is none, on a card."""
+    whole = lines if lines == "pass" else f"{LOAD}\n{lines}\n{STORE}"
+    path = tmp_path / "double.py"
+    path.write_text(MODULE.format(lines=textwrap.indent(whole, "    "), launch=launch))
+    spec = importlib.util.spec_from_file_location("_double", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = run_check(module.double, CHECK, "double").finding
+    assert found.code == (code or found.code) and words in found.sentence, found

@@ -1,0 +1,73 @@
+"""Where a result is wrong, in words: rows, columns, halves, the first wrong element."""
+
+from __future__ import annotations
+
+import torch
+
+from .compare import Difference
+
+AXES = {1: ("element",), 2: ("row", "column"), 4: ("batch", "head", "row", "column")}
+
+
+def where(bad: torch.Tensor) -> str:
+    """Where the wrong elements lie: what is certain without a cause."""
+    if bool(bad.all()):
+        return "everywhere"
+    names = AXES.get(bad.ndim) or [f"dimension {d} at" for d in range(bad.ndim)]
+    hits = [hit_along(bad, d) for d in range(bad.ndim)]
+    parts = [
+        f"{name} {some} of {hit.numel()}{_half(hit)}"
+        for name, hit in zip(names, hits, strict=True)
+        if not bool(hit.all()) and (some := _some(hit))
+    ]
+    share = f"in {int(bad.sum())} of {bad.numel()} elements"
+    return f"{share} ({', '.join(parts)})" if parts else share
+
+
+def hit_along(bad: torch.Tensor, dim: int) -> torch.Tensor:
+    """Which indices along a dimension have a wrong element."""
+    return bad.transpose(0, dim).reshape(bad.shape[dim], -1).any(dim=1)
+
+
+def _some(hit: torch.Tensor) -> str:
+    """`3`, `0, 2, 5`, `4 to 9`, `1, 3, ... (every second)`, `all but 0`; nothing for many that
+    lie scattered."""
+    places, size = [int(i) for i in hit.nonzero()], hit.numel()
+    missing = [i for i in range(size) if i not in set(places)] if size <= 4096 else []
+    if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
+        return f"{places[0]} to {places[-1]}"
+    if len(places) > 2 and places[0] < 2 and places == list(range(places[0], size, 2)):
+        return f"{places[0]}, {places[0] + 2}, ... (every second)"
+    if 0 < len(missing) <= 3 < len(places):
+        return f"all but {', '.join(map(str, missing))}"
+    return ", ".join(map(str, places)) if len(places) <= 6 else ""
+
+
+def _half(hit: torch.Tensor) -> str:
+    middle = hit.numel() // 2
+    sides = {"first": hit[:middle], "second": hit[middle:]}
+    whole = [side for side, part in sides.items() if bool(part.all())]
+    even = hit.numel() == 2 * middle > 2
+    alone = even and len(whole) == 1 and int(hit.sum()) == middle
+    return f", the {whole[0]} half" if alone else ""
+
+
+def cell(flat: int, like: torch.Tensor) -> str:
+    index = [int(i) for i in torch.unravel_index(torch.tensor(flat), like.shape)]
+    return str(index[0]) if len(index) == 1 else str(tuple(index))
+
+
+def first_bad(difference: Difference) -> str:
+    """Index, value and expected value of the first wrong element."""
+    spots = difference.bad.nonzero()
+    index = tuple(int(i) for i in spots[0])
+    shown = index[0] if len(index) == 1 else index
+    got = float(difference.got[index])
+    value = "never written" if bool(difference.unwritten[index]) else f"{got:.6g}"
+    return f"first at [{shown}]: got {value}, expected {float(difference.expected[index]):.6g}"
+
+
+def bad_strip(difference: Difference, parts: int = 32) -> list[float]:
+    """Share of wrong elements in `parts` equal stretches of the flattened output."""
+    flat = difference.bad.flatten().float()
+    return [float(chunk.mean()) for chunk in flat.chunk(min(parts, flat.numel()))]
