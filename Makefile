@@ -66,8 +66,10 @@ test-all: $(STAMP)  ## both with nothing shortened or kept, then the container's
 	@$(PYTEST) -n 3 -m "not gpu and not container" --thorough
 	@$(MAKE) --no-print-directory test-container
 
+# One process for each processor, and no more than share a GPU's memory. nproc obeys OMP_NUM_THREADS.
 test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this machine's GPU
-	@$(BIN)/python -m pytest -q -n 8 -m "gpu and not timed"
+	@n=$$(env -u OMP_NUM_THREADS nproc); \
+	$(BIN)/python -m pytest -q -n $$((n < 16 ? n : 16)) -m "gpu and not timed"
 	@$(BIN)/python -m pytest -q -m "gpu and timed"
 
 test-container: $(STAMP)  ## build the container's root for real, run the job scripts under Slurm (root)
