@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tritonbook import DEVICE, reference
+from tritonbook.course.exercises import load
 from tritonbook.port.device import INTERPRET
 
 NORMS = torch.nn.functional
@@ -51,3 +52,11 @@ def test_atomics_agree_within_noise_and_partials_to_the_bit(N):
     assert all(torch.equal(repeatable(x, w, 1e-6, 32), first) for _ in range(20))
     for _ in range(20):
         assert torch.allclose(split(x, w, 1e-6, 32), first, rtol=2e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(("N", "splits"), [(100, 3), (17, 5), (1, 2), (262_144, 33), (255, 1)])
+def test_pieces_cover_a_row(N, splits):
+    # Kills: columns in no piece, a tile that is too narrow for its piece.
+    size, block = load("11_rmsnorm_split").pieces(N, splits)
+    assert size * splits >= N and size % 16 == 0
+    assert block >= size and block & (block - 1) == 0
