@@ -332,7 +332,7 @@ def matmul(a, b, tile=None):
     require_product(a, b)
     (M, K), N = a.shape, b.shape[1]
     c = torch.empty((M, N), dtype=a.dtype, device=a.device)
-    tile = tile or matmul_tile(a.dtype)
+    tile = tile or matmul_tile(a.dtype, stages=4)
     # TODO: the grid, from tile["BLOCK_M"] and tile["BLOCK_N"] (1 line)
     ### BEGIN SOLUTION
     grid = (triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]))
@@ -398,13 +398,12 @@ for dtype in (torch.float16, torch.float32):
 # %% [markdown]
 # - **Tensor core instructions.** None in float32: that is `"ieee"` at work.
 # - **Registers.** In float16 `acc` has 128 × 256 numbers, and 8 warps of 32 threads share them: 128
-#   registers in each thread, of 255. Addresses and tiles take most others:
-#   twice the tile would spill.
+#   registers in each thread, of 255. Addresses and tiles take most others: twice the tile would spill.
 # - **Shared memory** is a small, fast memory in each multiprocessor. All warps of a program reach it,
 #   and tiles wait there for the tensor cores. A pair of tiles takes (128 + 256) · 64 · 2 = 49,152
 #   bytes. Memory answers late, so Triton asks for tiles some steps ahead: `num_stages=3` has three
 #   pairs under way. On an A100 two of them wait, and the third is in registers. An H100's tensor cores
-#   read from shared memory, so all three lie there.
+#   read from shared memory, so all three lie there. There is room for a fourth, and `matmul` takes it.
 #
 # An A100 has 166,912 bytes for a program. Five stages need four pairs there, and Triton refuses.
 
@@ -489,7 +488,7 @@ sizes.plot("tflops")
 # %% [markdown]
 # **Read it.** The three matrices of 8,192 × 8,192 hold 403 MB. At an H100's 2,966 GB/s they take 0.14
 # ms, the operations 1.62: the product is compute-bound, and what counts is that tensor cores never
-# wait. Divide the columns: that much of cuBLAS your loop reaches, with any strides and sizes. On the
+# wait. Divide the columns: that much of cuBLAS your loop reaches. On the
 # H100 it is 0.96, 1.02 and 0.89. What the largest lacks is the subject of page 21.
 #
 # ## Recap

@@ -136,7 +136,7 @@ VARIANTS = {
         Variant("cast_at_the_end", ("        b_ptrs += BLOCK_K * N\n", "        b_ptrs += BLOCK_K * N\n    acc = acc.to(c_ptr.dtype.element_ty)\n")),
     ],
     "matmul": [
-        Variant("own_tile", ('tile = tile or matmul_tile(a.dtype)', 'tile = tile or dict(BLOCK_M=32, BLOCK_N=32, BLOCK_K=16)'), (GRID, '(triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]))  # as given')),
+        Variant("own_tile", ('tile = tile or matmul_tile(a.dtype, stages=4)', 'tile = tile or dict(BLOCK_M=32, BLOCK_N=32, BLOCK_K=16)'), (GRID, '(triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]))  # as given')),
         Variant("counts_steps", (LOOP, "for step in range(0, tl.cdiv(K, BLOCK_K)):"), ("offs_k < K - k", "offs_k < K - step * BLOCK_K")),
         Variant("mask_from_k", ("mask_k = offs_k < K - k", "mask_k = k + offs_k < K")),
         Variant("dot_added_afterwards", (DOT, 'acc += tl.dot(a, b, input_precision="ieee")')),
