@@ -12,7 +12,7 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -154,12 +154,13 @@ def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> No
 
     Keys that the rows do not have keep what was written of them. course: all pages.
     """
-    pages, old = {exercise.slug: exercise for exercise in course}, _read(known)
+    old = _read(known)
     asked: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         asked.setdefault((row.exercise, row.key), []).append(row)
     found: dict[str, dict[str, Any]] = {}
-    for slug, exercise in pages.items():
+    for exercise in course:
+        slug = exercise.slug
         for key, check in checks(exercise).items():
             record = old.get(slug, {}).get(key, {})
             if (slug, key) in asked:
@@ -171,7 +172,19 @@ def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> No
             if record:
                 found.setdefault(slug, {})[key] = record
     known.parent.mkdir(parents=True, exist_ok=True)
-    known.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    # A line for each key: who mends one page changes few lines.
+    pages = {slug: _lines(records, _in_order) for slug, records in found.items()}
+    known.write_text(_lines(pages, str) + "\n", encoding="utf-8")
+
+
+def _in_order(record: dict[str, Any]) -> str:
+    return json.dumps(record, sort_keys=True)
+
+
+def _lines(entries: dict[str, Any], written: Callable[[Any], str]) -> str:
+    """A dict as JSON, a line for each of its entries."""
+    inside = ",\n".join(f"{json.dumps(name)}: {written(entries[name])}" for name in sorted(entries))
+    return f"{{\n{inside}\n}}"
 
 
 def _read(known: Path) -> dict[str, dict[str, Any]]:
