@@ -26,7 +26,7 @@ setup()
 # ## The idea
 #
 # PyTorch has hundreds of elementwise operators, and nobody writes hundreds of kernels. You write the
-# *formula* of one element, and a program writes the kernel around it, as PyTorch's compiler does. Then
+# *formula* of one element, and a program writes the kernel around it. Then
 # `x + y` in somebody's model shall reach your kernel, and not one line of the model changes.
 #
 # ## Source that writes source
@@ -98,8 +98,17 @@ out
 # | `stride_x_0`, `stride_x_1`, `stride_y_0`, ... | each dimension of each operand |
 # | `COMPUTE` | the dtype in which the formula is computed |
 #
-# Head and end are given. Write the middle, about 7 lines: the indices `i_1` and `i_0` (`rest` starts as
-# the element's number), then for each operand one line that loads it and converts it to `COMPUTE`.
+# Head and end are given. Write the middle, about 7 lines. For this kernel it must append
+#
+# ```python
+#     i_1 = rest % size_1
+#     rest = rest // size_1
+#     i_0 = rest
+#     x = tl.load(x_ptr + i_0 * stride_x_0 + i_1 * stride_x_1, mask=mask).to(COMPUTE)
+#     y = tl.load(y_ptr + i_0 * stride_y_0 + i_1 * stride_y_1, mask=mask).to(COMPUTE)
+# ```
+#
+# and the like for other ranks and operands.
 #
 # `pointwise`, below it, makes an operator of a formula: it broadcasts, asks PyTorch for the result's
 # dtype, and keeps one kernel for each rank. Contiguous tensors are a vector as far as memory goes: for
@@ -179,14 +188,13 @@ def pointwise_result(formula, layout, *tensors):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Write the kernel for two operands of rank 2 by hand, on paper. Which of its lines are there once for
-# each dimension, which once for each operand? Which dimension is different from the others?
+# Which of the five lines above are there once for each dimension, which once for each operand? Which
+# dimension is different from the others?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The table's second and third row are the first lines that you need. Each line of text begins with
-# four blanks. `" + ".join(...)` puts an address together. Print the text while you write.
+# With rank 3 the lines of `i_2` come first. Each line of text begins with four blanks. `" + ".join(...)` puts an address together. Print the text while you write.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -251,7 +259,8 @@ class Attention(torch.nn.Module):
 # One launch. Arithmetic and sum are float32. Rows have up to 16,384 elements, M may be 0. Everything
 # else raises `ValueError`.
 #
-# Kernel, grid and wrapper are yours. Begin with the wrapper: what must a program be told?
+# Kernel, grid and wrapper are yours. A program takes one row, in one tile, with one warp for 512 lanes as
+# on page 04: `num_warps=min(max(BLOCK_N // 512, 1), 16)`. dy and y have two strides each.
 
 # %% tags=["answer"] key="softmax_backward"
 def softmax_backward_ref(dy, y):
@@ -309,15 +318,13 @@ def softmax_backward(dy, y):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Every element of a row needs the same sum. So what does one program take? Which numbers does it need
-# to find its part of `dy` and of `y`, and are they the same?
+# Which numbers does a program need to find its row of `dy` and of `y`, and are they the same?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# Your `softmax` of page 04 has the wrapper: the grid, the tile's width, the warps. The rule of 512
-# lanes a warp holds here too. Two inputs with strides of their own have four strides. What do the
-# masked lanes have to hold, so that the sum does not change?
+# Your `softmax` of page 04 has the wrapper: the grid, the tile's width, the warps. What do the masked
+# lanes have to hold, so that the sum does not change?
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -472,7 +479,7 @@ errors = [float((a - b).norm() / b.norm()) for a, b in zip(ours, theirs, strict=
 print(f"largest relative difference of a gradient: {max(errors):.1e}")
 
 # %% [markdown]
-# Forward and backward ran on your kernels. The gradients agree up to the last digits of float32, where
+# The gradients agree up to the last digits of float32, where
 # another order of additions shows.
 
 # %% tags=["predict"]

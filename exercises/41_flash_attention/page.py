@@ -35,8 +35,7 @@ setup()
 # 4.4 trillion operations, 6 ms at 700 TFLOP/s.
 #
 # *Flash attention* (Dao and others, 2022) never writes S. One program takes a tile of queries and
-# walks over the keys, tile by tile. The scores of one tile live in registers. They are gone when
-# the next tile comes.
+# walks over the keys, tile by tile. The scores of one tile live in registers.
 
 # %%
 pictures("flash_attention").draw_one_step(tiles=5, step=2)
@@ -71,20 +70,20 @@ pictures("flash_attention").draw_running_max([0.5, -1.0, 1.2, 0.0, 2.5, 0.3, 3.5
 #
 # ## Task 1. In plain torch
 #
-# First without a kernel, about 12 lines: attention over tiles of `block` keys, all queries at once,
-# no mask. Any torch operation is allowed, but no tensor with all scores: the check
-# watches the size of everything you make.
+# First without a kernel: attention over tiles of `block` keys, all queries at once, no mask. Given are
+# m, l and acc before the first tile, and the division at the end. Write the walk, about 9 lines. Any
+# torch operation is allowed, but no tensor with all scores.
 
 # %% tags=["answer"] key="attention_tiled_torch"
 def attention_tiled_torch(q, k, v, block=16):
     """softmax(q k^T / sqrt(D)) v, for q (B, H, Lq, D) and k, v (B, H, Lk, D)."""
     scale = q.shape[-1] ** -0.5
-    # TODO: m, l and acc to begin with (3 lines); for each tile of keys the scores, the new m,
-    # the factor, l and acc (about 8 lines); the result (1 line)
-    ### BEGIN SOLUTION
     m = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device)
     l = torch.zeros_like(m)
     acc = torch.zeros_like(q)
+    # TODO: for each tile of keys the scores, the new m, the factor, the exponentials, then
+    # l, acc and m (about 9 lines)
+    ### BEGIN SOLUTION
     for start in range(0, k.shape[2], block):
         k_tile, v_tile = k[:, :, start : start + block], v[:, :, start : start + block]
         s = q @ k_tile.transpose(-1, -2) * scale
@@ -94,36 +93,34 @@ def attention_tiled_torch(q, k, v, block=16):
         l = l * alpha + p.sum(dim=-1)
         acc = acc * alpha[..., None] + p @ v_tile
         m = m_new
-    return acc / l[..., None]
     ### END SOLUTION
+    return acc / l[..., None]
 
 # %% [markdown] tags=["hint"] key="attention_tiled_torch"
 # #### Hints for attention_tiled_torch
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Before the first tile nothing has been seen. What is the largest of no scores? What is exp of
-# that, minus any number?
+# At the first tile m is minus infinity. What is the factor then, and what does it do to l and acc?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The three formulas above, in this order: m', then the factor, then l' and acc'. A slice `k[:, :,
-# start : start + block]` ends by itself where the tensor ends. `s.amax(dim=-1)` has one dimension
-# less than `s`; `[..., None]` gives it back.
+# The three formulas above, in this order: m', then the factor, then l' and acc'. `s.amax(dim=-1)`
+# has one dimension less than `s`; `[..., None]` gives it back. A slice `k[:, :, start : start + block]`
+# ends by itself where the tensor ends.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# # m: one minus infinity for each query; l and acc: zeros
 # for start in range(0, ..., block):
-#     # s: (B, H, Lq, block)
+#     k_tile, v_tile = ...
+#     s = ...  # (B, H, Lq, block)
 #     m_new = torch.maximum(...)
 #     # alpha and p: both are exponentials of a difference with m_new
 #     # l, then acc: what was there times alpha, plus what this tile adds
 #     m = m_new
-# return acc / ...
 # ```
 #
 # </details>
@@ -134,7 +131,7 @@ check(attention_tiled_torch)
 # %% [markdown]
 # ## A smaller kernel first
 #
-# Now Triton. In this kernel there is one head, and all keys fit in one tile, so nothing has to run.
+# Now Triton: one head, and all keys in one tile, so nothing has to run.
 
 
 # %%
@@ -236,9 +233,14 @@ def attention_tile(q):
 # %% [markdown]
 # ## Task 2. A blank page
 #
-# Write all of it: the kernel (about 30 lines) and the rest of the wrapper (5 lines). The kernel's loop
-# is your torch loop, with the names of the worked kernel. Masks are needed where L is not a
-# multiple of the tile. `attention_tile(q)` gives the tile as keyword arguments for the launch.
+# Write all of it: the kernel (about 30 lines) and the rest of the wrapper (5 lines). The loop is your
+# torch loop, with the names of the worked kernel. Its shapes:
+#
+# - `q` and `acc` are [BLOCK_M, D], `k` and `v` of one step [BLOCK_N, D], `s` and `p` [BLOCK_M, BLOCK_N].
+# - `m_i`, `l_i` and `alpha` are [BLOCK_M]: one number for each query.
+#
+# Rows of q and o are `pid_m * BLOCK_M + ...`, those of k and v `start + ...`. Masks are needed where L
+# is no multiple of the tile. The launch ends with `**attention_tile(q)`.
 
 # %% tags=["answer"] key="flash_fwd"
 # TODO: the kernel. Which tile and head, the queries, m_i, l_i and acc, the walk over the
@@ -297,14 +299,14 @@ def flash_fwd(q, k, v, causal=True):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Which of these are numbers, which are tiles, and of what shape: `pid_m`, the queries, m_i, l_i,
-# acc, the scores of one step, P, the factor alpha? Write the shapes down before the code.
+# The loop multiplies `acc` by `alpha` and subtracts a maximum from `s`. How does a tile [BLOCK_M] meet
+# one with columns? And which names change in the loop, so that they must exist before it?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The addresses are those of `one_tile_kernel`, with rows `pid_m * BLOCK_M + ...` for q and o and
-# `start + ...` for k and v. The loop is your Task 1, line by line: `s.amax(dim=-1)` becomes
+# The addresses are those of `one_tile_kernel`, `head * L * D` further on. The loop is your Task 1,
+# line by line: `s.amax(dim=-1)` becomes
 # `tl.max(s, axis=1)`, `@` becomes `tl.dot`, `[..., None]` becomes `[:, None]`. `tl.dot(a, b, c)`
 # adds to c. One comparison can serve both masks of the scores: which is the last key that a query
 # sees?
@@ -324,7 +326,7 @@ def flash_fwd(q, k, v, causal=True):
 # # o: acc over l_i. lse: from l_i, a plain sum, and m_i, which is in base 2
 # ```
 #
-# The wrapper's grid is `(tiles of queries, B * H)`, and its last argument `**attention_tile(q)`.
+# The wrapper's grid is `(tiles of queries, B * H)`.
 #
 # </details>
 
@@ -332,8 +334,8 @@ def flash_fwd(q, k, v, causal=True):
 check(flash_fwd)
 
 # %% [markdown]
-# **Count what you read.** 96 queries in tiles of 32: three programs. Each reads its queries once.
-# But every program reads keys: with all keys seen three times 96 rows of K, causally 32 + 64 + 96.
+# **Count what you read.** 96 queries in tiles of 32: three programs, and
+# each reads keys: with all keys seen three times 96 rows of K, causally 32 + 64 + 96.
 
 # %%
 q, k, v = torch.randn(3, 1, 1, 96, 16, device=DEVICE).unbind(0)
@@ -346,8 +348,7 @@ for causal in (False, True):
 #
 # ## Memory as L grows
 #
-# The scores need L × L numbers, `flash_fwd` its results alone: o, and four bytes of lse for each
-# query.
+# The scores need L × L numbers, `flash_fwd` o and four bytes of lse for each query.
 
 # %%
 print(" tokens   all scores     o and lse   (32 heads of 128, float16)")
@@ -356,8 +357,6 @@ for L in (1024, 4096, 16384, 65536):
     print(f"{L:7,} {scores / 1e6:9,.0f} MB {results / 1e6:10,.0f} MB")
 
 # %% [markdown]
-# Four times the tokens cost the scores sixteen times the memory, and the results four times.
-#
 # ## Predict, then measure
 #
 # Both kernels and torch compute the same two products: 2 × L × L × D operations each, halved by
@@ -436,10 +435,9 @@ predict(
 timed
 
 # %% [markdown]
-# **Read the table.** `flash_fwd` needs a tenth of the time of the first row. The scores alone cost
-# that row 4.3 ms, half of its time: 2.15 GB, written and read three times, are 12.9 GB, at 3,000 GB/s.
-# FlashAttention-2 was written for the GPU before the H100, cuDNN for the H100. cuDNN needs two thirds
-# of your kernel's time. A part of that third you win back on the next page.
+# **Read the table.** `flash_fwd` needs a tenth of the time of the first row, which writes and reads all
+# scores three times. FlashAttention-2 was written for the GPU before the H100, cuDNN for the H100: it
+# needs two thirds of your kernel's time. The next page wins a part of that back.
 #
 # What did the compiler make of it? `facts` compiles for an A100 without one. *Spills* must be 0:
 # registers that do not fit go to memory, and the loop waits for them. The products must run on

@@ -60,24 +60,23 @@ draw_tile_walk(queries=64, keys=112, block_m=32, block_n=16)
 #
 # ## Task 1. Where do the phases end?
 #
-# Write `walk_bounds`, about 5 lines. `first` and `last` are the first and the last query of a tile.
-# Full tiles are the keys 0 to full − 1, the masked walk goes from full to end − 1.
+# `first` and `last` are the first and the last query of a tile. Full tiles are the keys 0 to full − 1,
+# the masked walk goes from full to end − 1. Without `causal` each query sees what the last one sees,
+# as the given lines say. Write the rest, 3 lines.
 #
 # - `full` is a multiple of BLOCK_N, as large as possible.
 # - Both lie between 0 and Lk: `last` may be past the last query, and Lq may be larger than Lk. Then
-#   the first queries see nothing.
-# - Without `causal` each query sees what the last one sees.
+#   the first queries see nothing. `max(0, min(Lk, ...))` brings a number between 0 and Lk.
 #
-# It is plain Python, and will be part of a kernel: `triton.jit` takes a function of numbers as it
-# is, `min` and `max` included.
+# It is plain Python, and becomes part of a kernel: `triton.jit` takes such a function as it is.
 
 # %% tags=["answer"] key="walk_bounds"
 def walk_bounds(first, last, Lq, Lk, causal, BLOCK_N):
     """(full, end): where the full tiles of the queries first to last end, and where all keys."""
-    # TODO: the keys that the first and the last query see (about 5 lines)
-    ### BEGIN SOLUTION
     if not causal:
         first, last = Lq - 1, Lq - 1
+    # TODO: the keys that the first and the last query see, and the result (3 lines)
+    ### BEGIN SOLUTION
     fewest = max(0, min(Lk, first + 1 + Lk - Lq))
     most = max(0, min(Lk, last + 1 + Lk - Lq))
     return fewest // BLOCK_N * BLOCK_N, most
@@ -97,15 +96,12 @@ bounds = triton.jit(walk_bounds)  # the same function, for kernels
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The answer of the box above does it for one tile: 49 and 80, then 49 in whole tiles of 16. A
-# number is brought between two others by `max(0, min(Lk, ...))`.
+# The answer of the box above does it for one tile: 49 and 80, then 49 in whole tiles of 16.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# if not causal:
-#     first, last = ...  # each query is treated like which one?
 # fewest = ...  # keys that `first` sees, between 0 and Lk
 # most = ...
 # return ..., most
@@ -131,8 +127,8 @@ check(walk_bounds)
 # - **The longest walks start first.** The last programs see the most keys, and work that is long
 #   should not begin at the end.
 #
-# Fill the gaps: the update for one tile (8 lines, around the load of v), and the rest of the kernel
-# (8 lines). Inputs and results are those of page 41.
+# Write the update for one tile: 8 lines, around the load of v. The kernel is given: that of
+# page 41, with `attend` for its loop. In Task 3 you write such a kernel.
 
 # %% tags=["reference"]
 from tritonbook import target_arch
@@ -186,7 +182,7 @@ def attend(
                 inside = inside & (cols[:, None] < end)
             k = tl.load(k_ptr + k_tile, mask=inside, other=0.0)
             s = tl.dot(q, tl.trans(k), input_precision="ieee")
-            # TODO: minus infinity where MASKED; m_new, p and alpha; l_i (6 lines)
+            # TODO 1: minus infinity where MASKED; m_new, p, alpha and l_i (6 lines)
             ### BEGIN SOLUTION
             if MASKED:
                 s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))
@@ -196,7 +192,7 @@ def attend(
             l_i = l_i * alpha + tl.sum(p, axis=1)
             ### END SOLUTION
             v = tl.load(v_ptr + v_tile, mask=inside, other=0.0)
-            # TODO: acc and m_i (2 lines)
+            # TODO 2: acc and m_i (2 lines)
             ### BEGIN SOLUTION
             acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee")
             m_i = m_new
@@ -225,9 +221,6 @@ def flash_two_phases_kernel(
     rows = head * L * D + offs_m[:, None] * D + tl.arange(0, D)[None, :]
     q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=0.0)
 
-    # TODO: bounds(...) of this tile's queries, limit, attend with the strides of a
-    # contiguous head, both stores (about 8 lines)
-    ### BEGIN SOLUTION
     first = pid_m * BLOCK_M
     full, end = bounds(first, first + BLOCK_M - 1, L, L, CAUSAL, BLOCK_N)
     limit = offs_m + 1 if CAUSAL else offs_m * 0 + L
@@ -236,7 +229,6 @@ def flash_two_phases_kernel(
     )
     tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L)
     tl.store(o_ptr + rows, acc / l_i[:, None], mask=offs_m[:, None] < L)
-    ### END SOLUTION
 
 
 def flash_two_phases(q, k, v, causal=True):
@@ -253,33 +245,24 @@ def flash_two_phases(q, k, v, causal=True):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Page 41 had the scaled scores in `s`. Here `s` is the bare product. In which three places of the
-# update does that show?
+# Page 41 had the scaled scores in `s`. Here `s` is the bare product. In which two lines of the update
+# does that show?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The update is that of your page 41, with a mask under `if MASKED:` and `qk_scale` where m_new and
-# p are computed. m_i is in units of scaled scores, so the largest score of a row must be too. In
-# the kernel: which are the first and the last query of tile `pid_m`? A contiguous head has the
-# strides D and 1.
+# The lines are those of your page 41, with the mask under `if MASKED:` and `qk_scale` where m_new and
+# p are computed. m_i is in units of scaled scores, so the largest score of a row must be too.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# # in attend
 # if MASKED:
 #     s = ...  # cols against limit, as tiles of one shape
 # m_new = ...  # the largest score of the row, scaled
 # p = tl.exp2(...)  # a product and a difference
-# # alpha, l_i, acc, m_i as on page 41
-#
-# # in the kernel
-# full, end = bounds(...)
-# limit = ...  # one number for each row, also without CAUSAL
-# acc, m_i, l_i = attend(...)
-# # both stores as on page 41
+# # alpha, l_i, acc and m_i as on page 41
 # ```
 #
 # </details>
@@ -325,9 +308,10 @@ pictures("flash_gqa").draw_group_tile(group=4, rows=12, keys=8, offset=3)
 #
 # ## Task 3. Rows of a group
 #
-# The kernel with its addresses, about 17 lines. Given: which key head, its first key, the rows of
-# the tile. Yours: position and head of each row, q, the bounds, and both stores. `pid_m * BLOCK_M`
-# is a row. lse is contiguous: query i of query head h in batch b has element (b × H + h) × Lq + i.
+# The kernel of Task 2 for rows of a group, about 17 lines. Given: which key head, its first key, the
+# rows of the tile. Yours: position and head of each row, q, the bounds and `limit` by position, and
+# both stores. `pid_m * BLOCK_M` is a row. A row that saw nothing has l_i = 0: mind the division and the
+# logarithm. lse is contiguous: query i of query head h in batch b has element (b × H + h) × Lq + i.
 
 # %% tags=["answer"] key="flash_gqa"
 @triton.jit
@@ -353,8 +337,7 @@ def flash_gqa_kernel(
     offs_d = tl.arange(0, BLOCK_D)[None, :]
     mask_m = offs_m < Lq * GROUP
 
-    # TODO: position and query head of each row; q; first and last position, bounds,
-    # limit; attend; lse and o, safe where l_i is 0 (about 17 lines)
+    # TODO: position, head, q; full, end, limit; attend; lse and o (about 17 lines)
     ### BEGIN SOLUTION
     position, head = offs_m // GROUP, hk * GROUP + offs_m % GROUP
     at = position.to(tl.int64)
@@ -409,8 +392,7 @@ def flash_gqa(q, k, v, causal=False, scale=None):
 #
 # In an address a row becomes b, head and position, each times its stride. At the diagonal it
 # becomes the position: `limit`, and the first and the last position of the tile, which are numbers,
-# not tiles. In `mask_m` it stays a row. `hk * GROUP` is the first query head of this group. A row
-# that saw nothing has l_i = 0: mind the division and the logarithm.
+# not tiles. In `mask_m` it stays a row. `hk * GROUP` is the first query head of this group.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -551,8 +533,7 @@ timed
 # multiplication and the order of the programs change: 17 % of the time. `flash_gqa` takes any
 # group and any strides, and loses nothing by it. All four rows stay ahead of FlashAttention-2.
 #
-# **In the second** the products hardly matter: the cache is read, once or four times. Page 50 comes
-# back to it, where a single long text has too few programs to fill a GPU.
+# **In the second** the products hardly matter: the cache is read, once or four times.
 #
 # ## Recap
 #

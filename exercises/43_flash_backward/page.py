@@ -7,7 +7,7 @@
 #   requires: [42_flash_gqa]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
-#     - derive the gradients of attention, and check them against autograd
+#     - know the gradients of attention, and check them against autograd
 #     - make P again, tile by tile, from one number for each row
 #     - add up dQ in one kernel and dK and dV in another, so that nobody writes where others do
 #     - plug your kernels into autograd
@@ -40,28 +40,38 @@ setup()
 # ## The gradients
 #
 # dX is the gradient of the loss with respect to X, and has its shape. Autograd gives you dO. Go back
-# through the three steps of attention, the last one first.
+# through the three steps of attention, the last one first. Why the formulas hold is folded: you can
+# take them as they are.
 #
-# **O = P V** is $O_{id} = \sum_j P_{ij}V_{jd}$. So $V_{jd}$ is in $O_{id}$ with the factor $P_{ij}$, and
-# $P_{ij}$ with the factor $V_{jd}$. Add up over all places where each of them acts:
+# **O = P V** is a product of matrices:
 #
 # $$dV = P^TdO \qquad dP = dO\,V^T$$
 #
-# **The softmax.** $S_{ij}$ acts on all of row i of P. It makes $P_{ij}$ larger and the others smaller,
-# since the row sums to 1: $\partial P_{ik} / \partial S_{ij} = P_{ik} ([k = j] - P_{ij})$, where the
-# bracket is 1 if k is j, else 0. Times $dP_{ik}$, summed over k:
+# **The softmax** of a row: a score makes its own P larger and the others smaller.
 #
-# $$dS_{ij} = P_{ij}(dP_{ij}-\delta_i) \qquad \delta_i = \sum_k P_{ik}\,dP_{ik}$$
-#
-# **δ without P.** This $\delta_i$ needs all of row i before the first dS. But put in what dP is, and sum
-# over k first:
-#
-# $$\delta_i = \sum_k P_{ik}\sum_d dO_{id}V_{kd} = \sum_d dO_{id}\sum_k P_{ik}V_{kd} =
+# $$dS_{ij} = P_{ij}(dP_{ij}-\delta_i) \qquad \delta_i = \sum_k P_{ik}\,dP_{ik} =
 # \sum_d dO_{id}\,O_{id}$$
+#
+# The second form of δ needs no P: it is known before the first tile.
 #
 # **S = scale · Q Kᵀ** is a product again:
 #
 # $$dQ = \mathrm{scale}\cdot dS\,K \qquad dK = \mathrm{scale}\cdot dS^TQ$$
+#
+# <details><summary>Why?</summary>
+#
+# **Products.** $O_{id} = \sum_j P_{ij}V_{jd}$. So $V_{jd}$ is in $O_{id}$ with the factor $P_{ij}$, and
+# $P_{ij}$ with the factor $V_{jd}$. Add up over all places where each of them acts.
+#
+# **Softmax.** $S_{ij}$ acts on all of row i of P, which sums to 1: $\partial P_{ik} / \partial S_{ij} =
+# P_{ik} ([k = j] - P_{ij})$, where the bracket is 1 if k is j, else 0. Times $dP_{ik}$, summed over k.
+#
+# **δ without P.** Put in what dP is, and sum over k first:
+#
+# $$\delta_i = \sum_k P_{ik}\sum_d dO_{id}V_{kd} = \sum_d dO_{id}\sum_k P_{ik}V_{kd} =
+# \sum_d dO_{id}\,O_{id}$$
+#
+# </details>
 #
 # Here is one head in PyTorch, against autograd:
 
@@ -167,7 +177,7 @@ def tile_of(dtype, queries, keys, part):
 # ## Task 1. δ
 #
 # One number for each of M = B · H · Lq rows: the sum over d of o · do, in float32. Fill the gap, about
-# 6 lines.
+# 6 lines. Element d of row m is at m · D + d, and the mask has two conditions: m < M and d < D.
 
 # %% tags=["answer"] key="attention_delta"
 @triton.jit
@@ -210,14 +220,12 @@ def attention_delta(o, do):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Row m begins D elements after row m − 1. At which offset is element d of row m? And which lanes of a
-# tile of 32 rows and BLOCK_D columns are none of the M · D elements?
+# Two tiles go into one product and one sum. What must the lanes hold that the mask switches off?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `p_kernel` has the addresses of a tile. Here it needs a mask with two conditions, and `other=`,
-# since the masked lanes reach a sum. `tl.sum(x, axis=...)` removes that axis: which one must go?
+# `p_kernel` has the addresses of a tile. `tl.sum(x, axis=...)` removes that axis: which one must go?
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -253,7 +261,8 @@ pictures("flash_backward").draw_owners(tiles=5)
 #
 # ## Task 2. dQ
 #
-# Fill the gap: the walk and the store of dq, about 10 lines. Given are:
+# Fill the gap: the walk and the store of dq, about 10 lines. It is `by_hand`, tile by tile: load k and
+# v; then P as in `p_kernel`, dP, dS and dQ, one line each. Given are:
 #
 # - `load_rows(x_ptr, head, start, L, D, ROWS, BLOCK_D)`: ROWS rows of a head, from row `start` on, with
 #   zeros outside; `store_rows` stores such a tile. Keys are in `kv_head`.
@@ -344,14 +353,13 @@ def flash_bwd_dq(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# `by_hand` computes the same from whole matrices. Which of its quantities exist tile by tile, which
-# one grows during the walk, and which does not change?
+# Which quantities of `by_hand` exist tile by tile, which one grows during the walk, and which does not
+# change?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# P as in `p_kernel`, then the formulas for dP, dS and dQ, one line each. `lse`, `delta` and
-# `limit` have one number for each *row* of a tile. ds is float32, k may not be: `ds.to(k.dtype)`.
+# `lse`, `delta` and `limit` have one number for each *row* of a tile. ds is float32, k may not be: `ds.to(k.dtype)`.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -382,9 +390,9 @@ check(flash_bwd_dq)
 # $$S^T = \mathrm{scale}\cdot KQ^T \qquad dV\mathrel{+}=P^TdO \qquad dP^T = V\,dO^T \qquad
 # dK\mathrel{+}=dS^TQ$$
 #
-# Two gaps: the walk, about 13 lines, and the stores. lse and δ belong to queries, so you load them in
-# the walk, as the dQ kernel does before its own. `since[j]` is the first query that sees key j. Rows
-# past the end of Q and dO are zeros, and so is what they add: no mask.
+# Two gaps: the walk, about 13 lines, and the stores. The walk begins with the lines for `offs_m`, q, do,
+# lse and δ of your dQ kernel: copy them, with `start` for `first`. `since[j]` is the first query that
+# sees key j. Rows past the end of Q and dO are zeros, and so is what they add: no mask.
 
 # %% tags=["answer"] key="flash_bwd_dkdv"
 @triton.jit
@@ -465,8 +473,7 @@ def flash_bwd(do, q, k, v, o, lse, causal=False, scale=None):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# Your dQ kernel, line by line: what was loaded before the walk is loaded in it, and the other way
-# round. Query `start + cols` sees key j from `since[j]` on. Which of the two results takes the scale?
+# Your dQ kernel, line by line, with queries and keys exchanged. Query `start + cols` sees key j from `since[j]` on. Which of the two results takes the scale?
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>

@@ -225,11 +225,12 @@ def require_cache(q, k_cache, v_cache, table, lengths):
 
 
 def pieces_for(programs, tokens):
-    return min(triton.cdiv(2 * multiprocessors(), programs), triton.cdiv(tokens, 256))
+    return min(triton.cdiv(4 * multiprocessors(), programs), triton.cdiv(tokens, 256))
 
 # %% [markdown]
-# How many pieces? `pieces_for` takes enough for two programs on each multiprocessor, as on page 11, but none with less
-# than 256 tokens.
+# How many pieces? `pieces_for` takes enough for four programs on each multiprocessor, but none with less
+# than 256 tokens. Page 11 had two. Here a tile takes two loads, one after the other: page numbers, then
+# keys and values. More programs have more of them on their way.
 
 # %%
 pieces_for(programs=64, tokens=32768)
@@ -316,7 +317,7 @@ def paged_decode(q, k_cache, v_cache, table, lengths, pieces=None):
     decode_kernel[(B * HK, pieces)](
         q, k_cache, v_cache, table, lengths, parts, lses, table.stride(0), D**-0.5,
         HK=HK, GROUP=H // HK, D=D, PAGE=PAGE,
-        BLOCK_G=16, BLOCK_N=128 // q.element_size(), num_warps=4,
+        BLOCK_G=16, BLOCK_N=32, num_warps=4,
     )
     return merge_states(parts, lses, q.dtype).view(B, H, D)
 
@@ -427,12 +428,12 @@ predict(
     measured=[
         lambda: 2 * 32768 * 8 * 128 * 2 / 1e6,
         lambda: traffic(paged_decode, *small)["k_cache"].read,
-        lambda: -(-2 * 132 // 8),
+        lambda: -(-4 * 132 // 8),
     ],
     hints=[
         "Keys and values.",
         "100 tokens, 2 heads, 32 numbers of 4 bytes. How often is each read?",
-        "264 programs in all, and 8 for each piece.",
+        "528 programs in all, and 8 for each piece.",
     ],
 )
 
@@ -445,7 +446,7 @@ predict(
 # **Bytes.** 100 × 2 × 32 × 4 = 25,600: each byte once, as the next table says. The four query heads of
 # a group share the load.
 #
-# **Pieces.** 264 / 8 = 33.
+# **Pieces.** 528 / 8 = 66.
 #
 # </details>
 
@@ -456,13 +457,13 @@ traffic(paged_decode, *small)
 batches
 
 # %% [markdown]
-# **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 33, the same bytes
-# are asked for by all of them: on an H100 in a fourteenth of the time. With 32 sequences there are 256
-# programs anyway: two pieces are enough. 32 × 134 MB in 1.43 ms are 3,000 GB/s, as fast as a copy.
+# **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 66, the same bytes
+# are asked for by all of them: on an H100 in less than a tenth of the time. With 32 sequences there are
+# 256 programs anyway: three pieces are enough. 32 × 134 MB in 1.43 ms are 3,000 GB/s, as fast as a copy.
 #
-# One sequence gets 2,000 GB/s. Its 0.067 ms are short, and hold two launches.
+# One sequence gets about 2,000 GB/s. Its time is short, and holds two launches.
 #
-# *SDPA* has no table to look into, and is 3 to 4 % faster.
+# *SDPA* has no table to look into, and is 2 to 4 % faster.
 #
 # ## Was it the right number?
 
@@ -474,7 +475,7 @@ def by_pieces(pieces):
 
 bench_sweep(
     "pieces",
-    [1, 4, 16, 33, 64, 256] if DEVICE == "cuda" else [1, 2],
+    [1, 4, 16, 33, 66, 256] if DEVICE == "cuda" else [1, 2],
     by_pieces,
     title="One sequence, 32,768 tokens",
     stored="decode_pieces",
@@ -483,7 +484,7 @@ bench_sweep(
 # %% [markdown]
 # **Read it downwards.** Four pieces take a quarter of the time of one. From 33 on, where each
 # multiprocessor has two programs, little is left to gain. And each piece costs: its state, D + 1 float32
-# numbers, is written, read and merged. 256 pieces take 3 % longer than 33.
+# numbers, is written, read and merged. So 256 pieces take longer than 66.
 #
 # ## Recap
 #
@@ -501,8 +502,8 @@ bench_sweep(
 #
 # </details>
 #
-# vLLM's and SGLang's Triton decode kernels have these two stages, FlashAttention calls it split-KV, and
-# FlashInfer plans pieces of equal size for sequences of different lengths.
+# vLLM's and SGLang's Triton decode kernels have these two stages, and FlashAttention calls it split-KV.
+# FlashInfer, which was not measured here, plans pieces of equal size for sequences of different lengths.
 #
 # Next: [51_int_matmul](51_int_matmul.ipynb).
 

@@ -93,7 +93,7 @@ VARIANTS = {
     ],
     "paged_decode": [
         Variant("exp2", (P, "p = tl.exp2((s - m_new[:, None]) * 1.4426950408889634)")),
-        Variant("larger_tiles", ("128 // q.element_size()", "256 // q.element_size()")),
+        Variant("larger_tiles", ("BLOCK_N=32", "BLOCK_N=64")),
         Variant("sum_after", (ACC, 'acc = acc * alpha[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
         Variant("strides_by_hand", (TILE, "tile = slots[:, None] * HK * D + head * D + offs_d")),
         # Page 0 is read in the place of pages that do not exist, and `where` throws it away.

@@ -61,8 +61,7 @@ draw.draw_rounding(x=[0.80, -2.10, 0.05, 3.81])
 #
 # ## A smaller kernel first
 #
-# The way back. One program has one row, and one scale for it. An int8 tile times a float32 number
-# is a float32 tile.
+# The way back, one row a program. An int8 tile times a float32 number is a float32 tile.
 
 
 # %%
@@ -125,7 +124,8 @@ def tile_for(tokens, most):  # few tokens: small tiles, so that there are enough
 # ## Task 1. Quantise rows
 #
 # A program walks through its row twice, as on page 04: for the largest |x|, then for q. The first
-# walk lacks one line. Then write the scale, its store, and the second walk: about 7 lines.
+# walk lacks one line. Then write the scale, its store, and the second walk, with the offsets and the
+# load of the first: about 7 lines.
 #
 # `.to(tl.int8)` cuts off what is behind the point: 26.7 becomes 26, and -26.7 becomes -26. The
 # nearest whole number is `tl.floor(x + 0.5)`.
@@ -187,7 +187,7 @@ def quantize_rows(x, block=8192):
 # <details><summary>Hint 2: where to look</summary>
 #
 # Page 04 has a running maximum. `tl.abs` is the size of a number. `tl.where` takes single numbers
-# too: 0 / 0 must not happen. The loop of the second walk has the same offsets and the same load.
+# too: 0 / 0 must not happen.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -226,7 +226,8 @@ check(quantize_rows)
 #
 # `x_ptrs` and `w_ptrs` point at the first tiles. The second is a tile of w **transposed**, [BLOCK_K,
 # BLOCK_N]: k runs down, and lies side by side in memory. One step along K is thus BLOCK_K elements in
-# both. Write the accumulator, the loop, the scales, and the store: about 12 lines. Any sizes.
+# both, and the mask along K is `offs_k < K - k`. Write the accumulator, the loop, the scales, and the
+# store: about 12 lines. Any sizes.
 #
 # <details><summary>On a T4?</summary>
 #
@@ -298,9 +299,8 @@ def matmul_w8a8(xq, sx, wq, sw, dtype, tile=None):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The mask along K is `offs_k < K - k`, and masked lanes must be 0. Scales are two vectors:
-# `sx[:, None]` stands upright, one for each row of the tile, and `sw[None, :]` lies flat. The
-# wrapper's y is contiguous, [M, N].
+# Masked lanes must be 0. Scales are two vectors: `sx[:, None]` stands upright, one for each row of
+# the tile, and `sw[None, :]` lies flat. The wrapper's y is contiguous, [M, N].
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -359,7 +359,7 @@ quantize_int4(torch.tensor([[6.0, -3, 7, 1]]), group=4)  # -42 is 1101 0110, as 
 # A group's scale depends on k: it cannot wait for the end. But inside a group it is constant. So
 # let BLOCK_K divide `group`. Then a step along K lies in **one** group, number `k // GROUP`, and
 # its scale may multiply the step's product. The nibbles go into the dot as they are, in the dtype
-# of x.
+# of x. At step k, x begins k elements further on, and packed k / 2 bytes.
 #
 # K is a multiple of `group`, a power of two from 32 on; so K needs no mask. `packed_ptrs` points at
 # a tile [BLOCK_N, BLOCK_K / 2], `scales_ptrs` at the first scale of each of its rows. Write acc,
@@ -423,8 +423,8 @@ def matmul_w4a16(x, packed, scales, group, tile=None):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# From one step to the next x moves on by BLOCK_K elements. By how many bytes does `packed` move, and
-# in how many steps does `scales` move by one?
+# `interleave` makes [BLOCK_N, BLOCK_K] of the nibbles. Which shape does the dot want? And along which
+# side of its result do the scales lie?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
@@ -481,8 +481,7 @@ for group in (1024, 256, 128, 64, 32):
 # %% [markdown]
 # One outlier among 65,536 numbers spoils all tokens, unless each has its own scale. Four bits lose
 # about ten times as much as eight, and smaller groups less: their largest number is smaller. These
-# weights are random. For trained ones, GPTQ and AWQ look at activations, too, to choose q and s.
-# AWQ adds a zero point to each group.
+# weights are random; for trained ones, GPTQ and AWQ look at activations, too.
 #
 # ## Predict, then measure
 #
@@ -607,8 +606,7 @@ tokens
 # </details>
 #
 # vLLM has both in Triton: `triton_scaled_mm` for int8, and a kernel for AWQ's 4 bits, with
-# `tl.interleave` too. SGLang quantises rows as you do, in `int8_kernel.py`; another kernel there
-# has a scale for each block of weights, and so scales each step.
+# `tl.interleave` too. SGLang quantises rows as you do, in `int8_kernel.py`.
 #
 # Next: [52_moe_grouped](52_moe_grouped.ipynb).
 

@@ -211,8 +211,8 @@ check(route)
 #    the next one goes: the first of a tile to `place`, the second to `place + 1`. A cumulative sum of
 #    ones and zeros numbers them.
 #
-# Every choice is looked at E times. That is E · N loads, nearly all from the L2 cache: the price of a
-# sort that gives the same order in every run. Atomic counters would not.
+# Every choice is looked at E times, nearly always in the L2 cache: the price of the same order in every
+# run, which atomic counters would not give.
 
 # %% tags=["answer"] key="sort_by_expert"
 @triton.jit
@@ -326,15 +326,16 @@ draw.draw_tiles(order, offsets, BLOCK_M=3)
 #
 # ## Task 3. One product for all
 #
-# Program (t, n) takes tile t and columns block n. Three gaps in the kernel, and the grid.
+# Program (t, n) takes tile t and columns block n. Three gaps:
 #
 # 1. **The scheduler**, about 8 lines. For all experts at once: how many tiles each has, and their
 #    cumulative sum `tiles_to`, where an expert's tiles end. So the expert of a tile is the **number of
-#    experts whose tiles end at or before it**. `first` is the tile's first place in `order`, `end` the
+#    experts whose tiles end at or before it**. In the picture, experts have 2, 0, 2 and 1 tiles,
+#    `tiles_to` is 2, 2, 4, 5, and tile 2 is expert 2's: two entries are at most 2. `first` is the tile's first place in `order`, `end` the
 #    place where its expert ends.
 # 2. **The rows**, about 5 lines: choices in `order` from `first` on, as far as they are this expert's;
 #    the address of each choice's row of x; the address of the expert's matrix.
-# 3. **The store**, 2 lines: each row goes to its choice's row of y.
+# 3. **The grid**, 1 line. The store is given: each row goes to its choice's row of y.
 #
 # Rows and matrices may lie more than 2³¹ elements from the first: 64-bit numbers.
 
@@ -388,11 +389,8 @@ def grouped_matmul_kernel(
         w = tl.load(w_ptrs, mask=(offs_k < D)[:, None] & mask_n[None, :], other=0.0)
         acc = tl.dot(x, w, acc, input_precision="ieee")
 
-    # TODO 3: each row to its choice's row of y (about 2 lines)
-    ### BEGIN SOLUTION
     y_ptrs = y_ptr + choices[:, None].to(tl.int64) * F + offs_n[None, :]
     tl.store(y_ptrs, acc, mask=mask_m[:, None] & mask_n[None, :])
-    ### END SOLUTION
 
 
 def grouped_tile(N, E, dtype):
@@ -410,7 +408,7 @@ def grouped_matmul(x, w, order, offsets, k=1, tile=None):
         raise ValueError("contiguous (T, D), (E, D, F), (T * k,) and (E + 1,) are needed")
     y = torch.empty((N, F), dtype=x.dtype, device=x.device)
     tile = tile or grouped_tile(N, E, x.dtype)
-    # TODO 4: the grid, without looking at offsets (1 line)
+    # TODO 3: the grid, without looking at offsets (1 line)
     ### BEGIN SOLUTION
     grid = (N // tile["BLOCK_M"] + E, triton.cdiv(F, tile["BLOCK_N"]))
     ### END SOLUTION
@@ -424,8 +422,7 @@ def grouped_matmul(x, w, order, offsets, k=1, tile=None):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# In the picture, experts 0 to 3 have 2, 0, 2 and 1 tiles, so `tiles_to` is 2, 2, 4, 5. Whose is tile 2?
-# How many entries are at most 2? And which tile of its expert is tile 3?
+# In the picture, which tile of its expert is tile 3? How many tiles come before its expert's first?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
@@ -599,13 +596,11 @@ steps
 # - A cumulative sum that includes the own lane, where the places before were meant.
 # - A grid of `cdiv(N, BLOCK_M)`: right while tiles are full, too small when experts have few tokens.
 # - A sum over a comparison without `.to(tl.int32)`: Triton 3.2 adds bits, and 1 + 1 is 0.
-# - `c % T` for the token: right only where a token's choices stand T apart.
 #
 # </details>
 #
-# vLLM and SGLang go by this plan. Their `moe_align_block_size` sorts, pads each expert to whole tiles,
-# and writes down the expert of each tile. Their Triton kernel, `fused_moe_kernel`, looks it up, and
-# stores rows in the order of the choices, as yours does. FlagGems has both, too.
+# vLLM and SGLang go by this plan. Their `moe_align_block_size` sorts and writes down the expert of each
+# tile, and their Triton kernel, `fused_moe_kernel`, looks it up.
 #
 # Next: [53_scan](53_scan.ipynb).
 

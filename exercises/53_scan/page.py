@@ -126,8 +126,8 @@ def linear_attention_ref(q, k, v):
 draw.draw_carry()
 
 # %% [markdown]
-# Fill the gap, about 7 lines: load the tile in float32, its running sums plus `carry`, store, and the
-# carry for the next tile.
+# Fill the gap, 4 lines: load the tile in float32, its running sums plus `carry`, store, and the carry
+# for the next tile.
 
 # %% tags=["answer"] key="cumsum_rows"
 @triton.jit
@@ -141,15 +141,15 @@ def cumsum_kernel(x_ptr, y_ptr, N, stride_xm, stride_ym, BLOCK_N: tl.constexpr):
     x_row, y_row = x_ptr + pid_m * stride_xm, y_ptr + pid_m * stride_ym
 
     carry = 0.0
-    # TODO: for each tile load, scan, store, and the next carry (about 7 lines)
-    ### BEGIN SOLUTION
     for start in range(0, N, BLOCK_N):
         offs_n = start + tl.arange(0, BLOCK_N)
+        # TODO: load, scan, store, and the next carry (4 lines)
+        ### BEGIN SOLUTION
         x = tl.load(x_row + offs_n, mask=offs_n < N, other=0.0).to(tl.float32)
         y = carry + tl.cumsum(x, axis=0)
         tl.store(y_row + offs_n, y, mask=offs_n < N)
         carry += tl.sum(x, axis=0)
-    ### END SOLUTION
+        ### END SOLUTION
 
 
 def cumsum_rows(x, block=2048):
@@ -180,11 +180,10 @@ def cumsum_rows(x, block=2048):
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# for start in range(...):
-#     # offsets, load, to float32
-#     y = ...  # what came before, and the tile's own running sums
-#     # store
-#     carry += ...
+# x = ...  # to float32
+# y = ...  # what came before, and the tile's own running sums
+# # store
+# carry += ...
 # ```
 #
 # </details>
@@ -552,11 +551,10 @@ lengths
 # softmax.
 #
 # Yours has 64 × 2 programs, each with a long walk, whatever the length: with fewer heads, most of a GPU
-# is idle. The library computes the chunks' states first, stores them, and then works on all chunks at
-# once.
+# is idle. flash-linear-attention stores the chunks' states first, and then works on all chunks at once.
+# Its 0.4 to 0.5 ms, at every length, are mostly the launches of its kernels from Python.
 #
-# The chunk is a dial. C = 1 is a loop over tokens, C = T is all scores. With one slice of columns a
-# token costs 4 D (C + D) flops.
+# The chunk is a dial. C = 1 is a loop over tokens, C = T is all scores.
 #
 # ## Recap
 #

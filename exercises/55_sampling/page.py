@@ -229,10 +229,16 @@ print("dropped in both passes:", ((y == 0) == (x.grad == 0)).all().item())
 #
 # $$\mathrm{word} = \operatorname{argmax}_v\,(z_v + T g_v), \qquad g_v = -\log(-\log u_v)$$
 #
-# $g$ is **Gumbel noise**. Why does it give the softmax? Take T = 1. $-\log u$ is the waiting time for a
-# clock that rings once a second on average. Let the clock of word v run $e^{z_v}$ times as fast:
-# $t_v = -\log(u_v)\, e^{-z_v}$. The probability that a clock rings first is its speed over the sum of
-# all speeds. That is the softmax. And the smallest t is the largest $-\log t_v = z_v + g_v$.
+# $g$ is **Gumbel noise**: random numbers of just the kind with which the argmax draws from the softmax.
+#
+# <details><summary>Why the softmax?</summary>
+#
+# Take T = 1. $-\log u$ is the waiting time for a clock that rings once a second on average. Let the clock
+# of word v run $e^{z_v}$ times as fast: $t_v = -\log(u_v)\, e^{-z_v}$. The probability that a clock rings
+# first is its speed over the sum of all speeds. That is the softmax. And the smallest t is the largest
+# $-\log t_v = z_v + g_v$.
+#
+# </details>
 
 # %%
 draw = pictures("sampling")
@@ -245,9 +251,10 @@ draw.draw_scores(z=[2.0, 1.2, 0.4, 1.6, -0.5, 0.0], noise=[-0.4, 1.5, 0.3, -0.9,
 #
 # ## Task 2. Draw it, from a blank page
 #
-# One program = one row, in tiles of `min(block, next power of 2)` words. Keep two numbers: `best`, the
-# highest score so far, and its `word`. For a tile, `tl.max(scores, axis=0, return_indices=True)`
-# gives the highest score and its lane. Of equal scores the first word wins. About 25 lines.
+# One program = one row, in tiles of `min(block, next power of 2)` words; its walk is that of page 04.
+# Keep two numbers: `best`, the highest score so far, from minus infinity on, and its `word`. For a tile,
+# `top, lane = tl.max(scores, axis=0, return_indices=True)` are the highest score and its lane. Of equal
+# scores the first word wins. About 25 lines.
 
 # %% tags=["answer"] key="sample"
 # TODO: the kernel (about 15 lines)
@@ -308,8 +315,8 @@ def sample(logits, temperature, seed, block=4096):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The row's walk is that of page 04, and `other=` must not win here either. `best` can start at minus
-# infinity: nothing is subtracted from it. A word is replaced only by a **higher** score.
+# A masked lane must not win: which `other=` does that? `best` can start at minus infinity, since nothing
+# is subtracted from it. A word is replaced only by a **higher** score.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -364,11 +371,12 @@ draw.draw_bisection(z=[2.0, 1.2, 0.4, 1.6, -0.5, -1.7], p=0.8, width=8, steps=5)
 #
 # ## Task 3. Bisection for a sort
 #
-# The walk for `m_i` and `l_i` of page 04 is given. Two gaps.
+# The walks are given; the first, for `m_i` and `l_i`, is that of page 04. Three gaps.
 #
-# 1. **A step**, about 8 lines. `mass` is the sum of $e^{z - m_i}$ over the words with z ≥ mid. `l_i` is
-#    that sum over all words. Is `mass` enough for p? Then move `lo` or `hi`.
-# 2. **The result**, about 5 lines: a last walk. Which of `lo` and `hi` is the threshold?
+# 1. **The mass**, 1 line: the sum of `e`, $e^{z - m_i}$, over the words with z ≥ mid. `l_i` is that sum
+#    over all words.
+# 2. **The step**, 2 lines. Is `mass` enough for p? Then move `lo` or `hi`.
+# 3. **The result**, 2 lines. Which of `lo` and `hi` is the threshold?
 
 # %% tags=["answer"] key="top_p_filter"
 @triton.jit
@@ -399,26 +407,29 @@ def top_p_kernel(
     lo, hi = m_i - 32.0, m_i
     for _ in range(STEPS):
         mid = (lo + hi) / 2
-        # TODO 1: mass of the words from mid on; then move lo or hi (about 8 lines)
-        ### BEGIN SOLUTION
         mass = 0.0
         for start in range(0, V, BLOCK_V):
             offs_v = start + tl.arange(0, BLOCK_V)
             z = tl.load(row_ptr + offs_v, mask=offs_v < V, other=float("-inf"))
             e = tl.exp(z.to(tl.float32) - m_i)
+            # TODO 1: what this tile adds to mass (1 line)
+            ### BEGIN SOLUTION
             mass += tl.sum(tl.where(z >= mid, e, 0.0), axis=0)
+            ### END SOLUTION
+        # TODO 2: is it enough? Then move lo or hi (2 lines)
+        ### BEGIN SOLUTION
         enough = mass >= p * l_i
         lo, hi = tl.where(enough, mid, lo), tl.where(enough, hi, mid)
         ### END SOLUTION
 
-    # TODO 2: write the words that stay, and -inf for the others (about 5 lines)
-    ### BEGIN SOLUTION
     for start in range(0, V, BLOCK_V):
         offs_v = start + tl.arange(0, BLOCK_V)
         z = tl.load(row_ptr + offs_v, mask=offs_v < V)
+        # TODO 3: store the words that stay, and -inf for the others (2 lines)
+        ### BEGIN SOLUTION
         kept = tl.where(z >= lo, z, float("-inf"))
         tl.store(out_row_ptr + offs_v, kept, mask=offs_v < V)
-    ### END SOLUTION
+        ### END SOLUTION
 
 
 def top_p_filter(logits, p, block=8192):
@@ -445,17 +456,17 @@ def top_p_filter(logits, p, block=8192):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `mass` starts at 0 in each step. `mass / l_i` is a probability. `lo` is low enough all the time, `hi`
-# only at the very end, and not always then.
+# `mass / l_i` is a probability. `lo` is low enough all the time, `hi` only at the very end, and not
+# always then.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# mass = 0.0
-# for start in range(...):
-#     # offsets, load, exponentials
-#     mass += tl.sum(tl.where(..., ..., 0.0), axis=0)
+# mass += tl.sum(tl.where(..., ..., 0.0), axis=0)
+# ```
+#
+# ```python
 # if ...:
 #     # one of the two becomes mid
 # ```

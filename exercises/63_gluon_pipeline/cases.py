@@ -4,6 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, tensor
+from tritonbook.simulating import watch_products
 
 from .page import matmul_pipeline_ref, row_sums_ref
 
@@ -142,6 +143,36 @@ PRODUCT_MISTAKES = {
 }
 
 
+ORDERS = 4  # in which the simulator runs a launch
+
+
+def is_a_pipeline(seen, steps, along):
+    """Refuses waits for all copies, and steps that hold nothing. A real GPU notes nothing."""
+    counts = [count for _, count in seen]
+    assert not counts or max(counts) > 0, (
+        "The values are right, but each step waits for all copies, those that are ahead too, so "
+        "nothing is under way while a tile is used. Only this step's copies must have arrived."
+    )
+    taken = len(counts) // ORDERS
+    assert taken <= steps + 2, (
+        f"The values are right, but the loop has {taken} steps, and {along} has {steps} tiles: the "
+        "other steps add zeros."
+    )
+
+
+def sums_in_a_pipeline(fn):
+    with watch_products() as seen:
+        fn(torch.ones(16, 640, device=DEVICE), slots=4)
+    is_a_pipeline(seen, 5, "a row of 640")
+
+
+def product_in_a_pipeline(fn):
+    a, b = (torch.ones(shape, device=DEVICE).half() for shape in ((32, 80), (80, 32)))
+    with watch_products() as seen:
+        fn(a, b, tile=(32, 32, 16), slots=4)
+    is_a_pipeline(seen, 5, "K = 80")
+
+
 def rows_with_gaps(fn):
     """Matrices that are columns of wider ones."""
     a, b = torch.randn(40, 96).half()[:, :80], torch.randn(80, 112).half()[:, :48]
@@ -163,6 +194,7 @@ CHECKS = {
         launches=1,
         terms=1400,
         max_programs=lambda x, slots=4: -(-x.shape[0] // 16),
+        also=(sums_in_a_pipeline,),
         mistakes=SUM_MISTAKES,
     ),
     "matmul_pipeline": Check(
@@ -171,7 +203,7 @@ CHECKS = {
         hidden=HIDDEN_PRODUCTS,
         launches=1,
         terms=160,
-        also=(rows_with_gaps,),
+        also=(rows_with_gaps, product_in_a_pipeline),
         mistakes=PRODUCT_MISTAKES,
         programs=lambda a, b, tile=(128, 128, 32), slots=4: (
             -(-a.shape[0] // tile[0]) * -(-b.shape[1] // tile[1])

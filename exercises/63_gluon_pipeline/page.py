@@ -453,7 +453,8 @@ bench_sweep(
 # <details><summary>Common mistakes</summary>
 #
 # - `wait_group(SLOTS - 1)`: nothing is waited for.
-# - `wait_group(0)` in the loop: right, and all copies wait for each other. The pipeline is gone.
+# - `wait_group(0)` in the loop: the values are right, and each step waits for all copies. The pipeline
+#   is gone.
 # - The tile that is ahead goes to the slot that is still being read.
 # - A group for each copy: right, and it waits for copies that could still run.
 # - No new group at the end of a row: then the last tiles are not waited for.

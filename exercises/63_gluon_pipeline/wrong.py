@@ -18,6 +18,8 @@ COPY_B = "async_copy.async_copy_global_to_shared(b_slot, b_ptr + b_rows + offs_n
 MUTANTS = {
     "row_sums": [
         Mutant("never_waits", RACE, (WAIT, "")),
+        Mutant("all_are_waited_for", "property", (WAIT, "        async_copy.wait_group(0)\n")),
+        Mutant("a_step_for_each_number", ("property", "timeout"), ("range(gl.cdiv(N, 128))", "range(N)")),
         Mutant("one_group_too_few", RACE, (WAIT, WAIT.replace("- 2", "- 1"))),
         Mutant("waits_for_as_many_as_slots", RACE, (WAIT, WAIT.replace("SLOTS - 2", "SLOTS"))),
         Mutant("waits_after_the_load", RACE, (WAIT + LOAD, LOAD + WAIT)),
@@ -38,6 +40,8 @@ MUTANTS = {
     ],
     "matmul_pipeline": [
         Mutant("never_waits", RACE, (WAIT, "")),
+        Mutant("all_are_waited_for", "property", (WAIT, "        async_copy.wait_group(0)\n")),
+        Mutant("a_step_for_each_of_K", ("property", "timeout"), ("range(gl.cdiv(K, BLOCK_K))", "range(K)")),
         Mutant("one_group_too_few", RACE, (WAIT, WAIT.replace("- 2", "- 1"))),
         Mutant("group_not_closed", RACE, (CLOSE, "b_mask)")),
         Mutant("group_closed_too_early", RACE, (COPY_A + "\n    " + COPY_B + "\n    async_copy.commit_group()", COPY_A + "\n    async_copy.commit_group()\n    " + COPY_B)),
@@ -63,14 +67,12 @@ MUTANTS = {
 
 VARIANTS = {
     "row_sums": [
-        Variant("all_are_waited_for", (WAIT, "        async_copy.wait_group(0)\n")),
         Variant("order_first", (WAIT + LOAD + AHEAD, AHEAD + WAIT + LOAD)),
         Variant("order_last", (AHEAD + "        acc += x\n", "        acc += x\n" + AHEAD)),
         Variant("slot_kept", (LOAD, "        slot = tiles.index(number % SLOTS)\n        x = slot.load(ROWS)\n")),
         Variant("load_before_other_work", ("        acc += x\n", "        acc = acc + x\n")),
     ],
     "matmul_pipeline": [
-        Variant("all_are_waited_for", (WAIT, "        async_copy.wait_group(0)\n")),
         Variant("order_first", (WAIT + A + B + NEXT, NEXT + WAIT + A + B)),
         Variant("a_group_for_each_copy", (COPY_A + "\n", COPY_A + "\n    async_copy.commit_group()\n")),
         Variant("multiply_then_order", (NEXT + "        acc = mma_v2(a, b, acc)\n", "        acc = mma_v2(a, b, acc)\n" + NEXT)),
@@ -80,9 +82,6 @@ VARIANTS = {
 }
 
 EQUIVALENT = {
-    "row_sums": {
-        "for number in range(gl.cdiv(N, 128)): => for number in range(gl.cdiv(N, 1)):": "zeros are added for a long time: right, and slow",
-    },
     "matmul_pipeline": {
         "BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[2], SLOTS=slots, num_warps=4, => BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[0], SLOTS=slots, num_warps=4,": "a longer step along K: the same sums from more shared memory",
         "BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[2], SLOTS=slots, num_warps=4, => BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[1], SLOTS=slots, num_warps=4,": "a longer step along K: the same sums from more shared memory",

@@ -2,13 +2,14 @@
 # workbook:
 #   title: Below Triton, a matrix product in Gluon
 #   minutes: 60
+#   stretch: 25
 #   needs: gluon
 #   requires: [21_matmul_grouped, 22_autotune, 63_gluon_pipeline]
 #   limits: {sm_90: no spills}
 #   you_will:
 #     - order whole tiles from an H100's copy engine, and wait for them at a barrier
 #     - give warps different jobs, and hand tiles from one job to the other through a ring
-#     - let two groups of warps multiply and store side by side, and compare with cuBLAS
+#     - find out what still keeps the tensor cores waiting, and compare with cuBLAS
 # ---
 
 # %% tags=["setup"]
@@ -26,16 +27,16 @@ setup()
 #
 # On page 63 all warps of a program worked alike. Each ordered copies, thread by thread, and each
 # multiplied. An H100 has better: a **copy engine** that fetches a whole tile on one order, and tensor
-# cores that read it straight from shared memory. So few warps are needed to keep it busy, and they can
-# be given different **jobs**:
+# cores that read it straight from shared memory. So one warp can order all copies, and the others only
+# multiply. They have different **jobs**:
 
 # %%
 draw = pictures("gluon_matmul")
 draw.draw_jobs()
 
 # %% [markdown]
-# You build that in three steps: a ring with the copy engine, a warp of its own for loading, two groups
-# that multiply. Each step is timed against the one before.
+# You build that step by step: a ring with the copy engine, a warp of its own for loading and, as a
+# stretch, two groups that multiply.
 #
 # This page's kernels are for an H100 (sm_90). Without a GPU they are simulated, as on page 63, and
 # compiled all the same. With one, set `TRITON_INTERPRET=1` before you start, until your checks pass:
@@ -44,11 +45,13 @@ draw.draw_jobs()
 # ## New words
 #
 # - **Descriptor**: what the copy engine knows of a matrix: base, shape, strides, and shape of a tile.
-#   Beyond the matrix's edge zeros arrive, and nothing is stored. No masks.
+#   `describe` makes one. Beyond the matrix's edge zeros arrive, and nothing is stored. No masks.
 # - **Barrier**: 8 bytes in shared memory that count arrivals. `mbarrier.init(barrier, count=n)`: when n
 #   have arrived, a **phase** ends, and it counts afresh. Phases are called 0, 1, 0, 1, ...
 # - `mbarrier.expect(barrier, nbytes)` arrives once, and the phase does not end before so many bytes
 #   have come. `mbarrier.wait(barrier, phase)` returns when the phase of that name has ended.
+# - `tma.async_copy_global_to_shared(descriptor, [row, column], barrier, tile)` orders a tile. The
+#   barrier counts its bytes.
 # - `warpgroup_mma(a, b, acc, is_async=True)`: acc + a @ b, a and b in shared memory. It returns at
 #   once. `acc = warpgroup_mma_wait(n, deps=[acc])` waits until at most n products are unfinished. A
 #   **warp group** is four warps; they multiply together.
@@ -69,7 +72,7 @@ def one_tile_kernel(a_desc, b_desc, c_desc, PHASE: gl.constexpr):
 
     One program, one warp group.
     """
-    ACC: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])
+    ACC: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])  # how acc lies
     a_tile = gl.allocate_shared_memory(gl.float16, [64, 64], a_desc.layout)
     b_tile = gl.allocate_shared_memory(gl.float16, [64, 64], b_desc.layout)
     c_tile = gl.allocate_shared_memory(gl.float16, [64, 64], c_desc.layout)
@@ -120,7 +123,7 @@ if DEVICE == "cpu":
 # |---|---|---|
 # | `a`, `b` | (M, K) and (K, N), float16 or bfloat16, rows side by side | `a @ b`, dtype of a |
 #
-# M, N and K are 1 or more. N and the strides of rows are multiples of 8, 16 bytes: the copy engine
+# M, N and K are 1 or more. N and the strides of rows are multiples of 8 numbers, 16 bytes: the copy engine
 # asks for that. What does not fit raises `ValueError`.
 
 # %% tags=["reference"]
@@ -145,13 +148,13 @@ draw.draw_ring(loads=14, slots=4)
 # %% [markdown]
 # Fill two gaps.
 #
-# 1. **`order_step`**, about 5 lines: the slot's barrier expects the bytes of both tiles, and both are
+# 1. **`order_step`**, about 4 lines: the slot's barrier expects the bytes of both tiles, and both are
 #    ordered. All three calls take `pred=there`: where it is False, they do nothing.
 # 2. **The kernel**, about 10 lines: order the first SLOTS − 1 steps, as far as they exist. Then in each
 #    step wait for its tiles, multiply, wait until the product *before* is done, and order the step that
 #    is SLOTS − 1 ahead. At last wait for all products.
 #
-# Why `pred`, and not `if`? With branches between products, this compiler waits for each product.
+# Why `pred`, and not `if`? With a branch between products, this compiler waits for each of them.
 
 # %% tags=["answer"] key="matmul_ring"
 @gluon.jit
@@ -167,15 +170,14 @@ def tile_of(number, grid_m, grid_n):
 def order_step(a_desc, b_desc, ring, number, tile_m, tile_n, step, there):
     """Order load `number` of the ring: the tiles of A and B of one step along K."""
     a_tiles, b_tiles, full = ring
-    SLOTS: gl.constexpr = a_tiles.shape[0]
+    slot = number % a_tiles.shape[0]
     BLOCK_M: gl.constexpr = a_desc.block_type.shape[0]
     BLOCK_K: gl.constexpr = b_desc.block_type.shape[0]
     BLOCK_N: gl.constexpr = b_desc.block_type.shape[1]
     a_place = [tile_m * BLOCK_M, step * BLOCK_K]
     b_place = [step * BLOCK_K, tile_n * BLOCK_N]
-    # TODO 1: the barrier expects the bytes, then both copies; pred=there (about 5 lines)
+    # TODO 1: the slot's barrier expects the bytes, then both copies; pred=there (about 4 lines)
     ### BEGIN SOLUTION
-    slot = number % SLOTS
     arrived = full.index(slot)
     mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there)
     tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot), pred=there)
@@ -425,7 +427,49 @@ compare("gluon_jobs", matmul_ring, matmul_jobs)
 # **Read it.** On an H100 it is slower. The ring always had a product under way. Here the tensor cores
 # run dry in each step, and a full ring does not help them.
 #
-# ## Task 3. Two groups that go on
+# ## What the compiler made of it
+#
+# Look for 12 warps (the loading warp brings three idle ones), for no spills, and for not a single load:
+# the copy engine moves everything.
+
+# %%
+a, b = torch.randn(2, 4096, 4096, device=DEVICE).to(torch.float16)
+compiled = facts(matmul_jobs, a, b, arch=90)
+compiled
+
+# %% tags=["predict"]
+from tritonbook import predict
+
+predict(
+    {
+        "KB (1,024 bytes) of shared memory in a slot: tiles of 128 x 64 and 64 x 256 halves": None,
+        "KB of shared memory in a program: 3 slots and a tile of c, rounded down": None,
+        "slots that fit an H100's 227 KB beside the tile of c": None,
+    },
+    measured=[
+        lambda: (128 * 64 + 64 * 256) * 2 // 1024,
+        lambda: compiled[0].shared_bytes // 1024,
+        lambda: (227 - 128 * 256 * 2 // 1024) // 48,
+    ],
+    hints=[
+        "Both tiles, 2 bytes a number.",
+        "The tile of c has 128 x 256 halves.",
+        "What is left beside it, divided by a slot.",
+    ],
+)
+
+# %% [markdown]
+# <details><summary>Where the numbers come from</summary>
+#
+# **A slot.** (128 × 64 + 64 × 256) × 2 = 49,152 bytes, 48 KB.
+#
+# **A program.** The tile of c has 128 × 256 × 2 = 65,536 bytes, 64 KB; 3 × 48 + 64 = 208.
+#
+# **Slots.** (227 − 64) / 48 = 3.4, so 3. `matmul_ring` has four: its tile of c lies where the ring was.
+#
+# </details>
+#
+# ## Stretch: two groups that go on
 #
 # `multiply_all` waits twice: for each product, and for each tile of c to be stored. The cure:
 #
@@ -441,7 +485,7 @@ compare("gluon_jobs", matmul_ring, matmul_jobs)
 #    before; `mbarrier.arrive` takes `pred` too. After the last step one slot is still to be released.
 # 2. **The barriers**, about 3 lines: who arrives at each, and how often?
 
-# %% tags=["answer"] key="matmul_groups"
+# %% tags=["answer", "stretch"] key="matmul_groups"
 @gluon.jit
 def multiply_steps(GROUP: gl.constexpr, c_desc, ring, empty, c_tiles, grid_m, grid_n, steps):
     """The job of a warp group: its ROWS rows of each tile of c."""
@@ -546,63 +590,22 @@ def matmul_groups(a, b, tile=(128, 256, 64), slots=3, programs=None):
 #
 # </details>
 
-# %% tags=["check"] key="matmul_groups" points=5
+# %% tags=["check", "stretch"] key="matmul_groups" points=0
 check(matmul_groups)
 
 # %% [markdown]
-# ## What the compiler made of it
-#
-# With or without a GPU. Look for 12 warps (the loading warp brings three idle ones), for no spills, and
-# for not a single load: the copy engine moves everything.
-
-# %%
-a, b = torch.randn(2, 4096, 4096, device=DEVICE).to(torch.float16)
-compiled = facts(matmul_groups, a, b, arch=90)
-compiled
-
-# %% tags=["predict"]
-from tritonbook import predict
-
-predict(
-    {
-        "KB (1,024 bytes) of shared memory in a slot: tiles of 128 x 64 and 64 x 256 halves": None,
-        "KB of shared memory in a program: 3 slots and a tile of c, rounded down": None,
-        "slots that fit an H100's 227 KB beside the tile of c": None,
-    },
-    measured=[
-        lambda: (128 * 64 + 64 * 256) * 2 // 1024,
-        lambda: compiled[0].shared_bytes // 1024,
-        lambda: (227 - 128 * 256 * 2 // 1024) // 48,
-    ],
-    hints=[
-        "Both tiles, 2 bytes a number.",
-        "The tile of c has 128 x 256 halves.",
-        "What is left beside it, divided by a slot.",
-    ],
-)
-
-# %% [markdown]
-# <details><summary>Where the numbers come from</summary>
-#
-# **A slot.** (128 × 64 + 64 × 256) × 2 = 49,152 bytes, 48 KB.
-#
-# **A program.** The tile of c has 128 × 256 × 2 = 65,536 bytes, 64 KB; 3 × 48 + 64 = 208.
-#
-# **Slots.** (227 − 64) / 48 = 3.4, so 3. `matmul_ring` has four: its tile of c lies where the ring was.
-#
-# </details>
-#
 # ## What it brings
 
 # %%
+matmul_groups = mine("matmul_groups", quiet=True)  # the workbook's, if yours has not passed
 compare("gluon_groups", matmul_jobs, matmul_groups, matmul_tuned)
 
 # %% [markdown]
 # **Read it.** The groups are level with cuBLAS, or ahead. It took all three: tiles that arrive by
 # themselves, a loader that runs ahead across tiles, and a product that is always under way.
 #
-# A small product does not gain. The host makes three descriptors for each call, and that takes it
-# longer than 2048 × 2048 × 2048 takes an H100.
+# A small product does not gain: to make three descriptors takes the host longer than 2048 × 2048 × 2048
+# takes an H100.
 #
 # Where each program has one tile, nobody can load ahead into the next, and the ring will do. So the
 # benchmarks call this:

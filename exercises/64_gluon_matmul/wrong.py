@@ -47,7 +47,6 @@ MUTANTS = {
         Mutant("b_not_ordered", (*RACE, *STUCK), (COPY_B, "")),
         Mutant("a_twice", (*RACE, *STUCK, "size"), (COPY_B, COPY_A)),
         Mutant("b_over_a", ("size", *RACE), (COPY_B, COPY_B.replace("b_tiles", "a_tiles"))),
-        Mutant("slot_by_step_of_the_next", (*RACE, *STUCK), ("    slot = number % SLOTS\n    arrived", "    slot = (number + 1) % SLOTS\n    arrived")),
         Mutant("ordered_beyond_the_end", ("unfinished", *STEP), (EXPECT + COPY_A + COPY_B, (EXPECT + COPY_A + COPY_B).replace(", pred=there", ""))),
         Mutant("copies_beyond_the_end", "unfinished", (COPY_A + COPY_B, (COPY_A + COPY_B).replace(", pred=there", ""))),
         Mutant("whole_ring_as_a_tile", "size", (COPY_A, COPY_A.replace("a_tiles.index(slot)", "a_tiles"))),

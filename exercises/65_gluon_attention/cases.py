@@ -81,8 +81,8 @@ GROWING = {"values": shared.growing(60.0)}
 FALLING = {"values": lambda generator, shape: shared.growing(5.0)(generator, shape).flip(-2)}
 
 ATTENTION = [
+    attention_case("three tiles of keys", 300),  # first: all gaps are met
     attention_case("one tile of keys", 128),
-    attention_case("three tiles of keys", 300),
     attention_case("large scores in the last tile, which comes first", 300, k=GROWING),
     attention_case("large scores in the first tile, which comes last", 300, k=FALLING),
     attention_case("causal, five tiles", 520, causal=True, k=FALLING),
@@ -196,6 +196,10 @@ def two_under_way(fn):
         assert (2, 0) not in pairs, (
             f"{name} waits for both products at once, so nothing is under way while it computes "
             "its softmax. The first wait is for the scores alone: one product may be unfinished."
+        )
+        assert (2, 1, 0) not in zip(counts, counts[1:], counts[2:], strict=False), (
+            f"{name} waits for the output before its softmax, so nothing is under way meanwhile. "
+            "The softmax comes between the two waits."
         )
 
 

@@ -2,13 +2,14 @@
 # workbook:
 #   title: Below Triton, attention in Gluon
 #   minutes: 60
+#   stretch: 10
 #   needs: gluon
 #   requires: [41_flash_attention, 64_gluon_matmul]
 #   limits: {sm_90: no spills}
 #   you_will:
 #     - feed two groups of warps with keys and values, through rings with barriers
 #     - keep two products under way while a softmax is computed
-#     - let the groups take turns on the tensor cores, and keep up with cuDNN on an H100
+#     - find out what a softmax costs that hides behind products, and keep up with cuDNN on an H100
 # ---
 
 # %% tags=["setup"]
@@ -41,8 +42,8 @@ draw = pictures("gluon_attention")
 draw.draw_groups("alike", "turns")
 
 # %% [markdown]
-# You build this in three steps: first the products alone, without a softmax; then attention, with a
-# loop that is shifted by one; then groups that take turns.
+# You build this in two steps: first the products alone, without a softmax; then attention, with a
+# loop that is shifted by one. As a stretch, the groups take turns.
 #
 # The kernels are for an H100. Without one the simulator of page 63 runs them, in several orders, and
 # names races and deadlocks. *With* one, set `TRITON_INTERPRET=1` before you start the notebook, until
@@ -55,7 +56,7 @@ draw.draw_groups("alike", "turns")
 #
 # | barrier | who arrives | who waits |
 # |---|---|---|
-# | `full` | the copy engine, when all bytes are there | both groups |
+# | `full` | the loading warp, with the bytes that it orders | both groups |
 # | `empty` | each group, when it has used the tile | its loading warp |
 #
 # A barrier's phases are 0, 1, 0, 1, ... and `mbarrier.wait(barrier, phase)` returns when the phase of
@@ -109,7 +110,8 @@ def attention_ref(q, k, v, causal=False):
 # 2. **`take`**, for the groups: wait for a tile.
 # 3. **`release`**: this group needs the tile no longer.
 # 4. **`load_tiles`**: a loading warp puts tile after tile, from the *last* rows to the first. (So later
-#    only the first step needs a mask.) `share` query heads have one head of K and V.
+#    only the first step needs a mask.) A tile's place is [batch, head, row, 0]. `share` query heads
+#    have one head of K and V.
 #
 # The rest is given. Read `multiply`: the scores leave the tensor cores in the layout `SCORES`, and
 # return as their left operand, in a `DotOperandLayout`. They never leave the registers.
@@ -298,6 +300,9 @@ draw.draw_groups("ahead")
 #    output.
 # 3. **`settle`**: wait for the scores alone, release their keys, `softmax_step`; wait for the output,
 #    release its values, rescale acc. What follows is given.
+#
+# The loop itself stands in `attend`. The function that orders is given to it, as a constant:
+# `ORDER` is `order` here, and in the stretch another. `baton` is for then, too.
 
 # %% tags=["answer"] key="flash_ahead"
 @gluon.jit
@@ -334,7 +339,7 @@ def begin(GROUP: gl.constexpr, q, k_ring, tile, steps, L, scale, IS_CAUSAL: gl.c
 
 
 @gluon.jit
-def order(q, p, acc, k_ring, v_ring, number):
+def order(GROUP: gl.constexpr, q, p, acc, k_ring, v_ring, baton, number):
     """Order the scores of tile number + 1 and the output of tile `number`."""
     SCORES: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 128, 16])
     zeros = gl.zeros([64, 128], gl.float32, SCORES)
@@ -375,15 +380,46 @@ def end(GROUP: gl.constexpr, p, l, acc, o_desc, q, v_ring, tile, steps):
 
 
 @gluon.jit
-def attend(GROUP: gl.constexpr, o_desc, rings, tile, steps, L, scale, IS_CAUSAL: gl.constexpr):
-    """A warp group's job: attention of its 64 queries."""
+def attend(
+    GROUP: gl.constexpr, ORDER: gl.constexpr, o_desc, rings, baton, tile, steps, L, scale,
+    IS_CAUSAL: gl.constexpr,
+):
+    """A warp group's job: attention of its 64 queries. ORDER is the function that orders."""
     q_ring, k_ring, v_ring = rings
     q = take(q_ring, GROUP)
     p, m, l, acc = begin(GROUP, q, k_ring, tile, steps, L, scale, IS_CAUSAL)
     for number in range(steps - 1):
-        s, acc = order(q, p, acc, k_ring, v_ring, number)
+        s, acc = ORDER(GROUP, q, p, acc, k_ring, v_ring, baton, number)
         p, m, l, acc = settle(s, acc, p, m, l, k_ring, v_ring, number, scale)
     end(GROUP, p, l, acc, o_desc, q, v_ring, tile, steps)
+
+
+@gluon.jit
+def start_jobs(
+    ORDER: gl.constexpr, q_desc, k_desc, v_desc, o_desc, share, L, scale,
+    SLOTS: gl.constexpr, IS_CAUSAL: gl.constexpr,
+):
+    """A program: rings, baton, and the four jobs."""
+    q_ring = new_ring(q_desc, 2)
+    k_ring = new_ring(k_desc, SLOTS)
+    v_ring = new_ring(v_desc, SLOTS)
+    rings = (q_ring, k_ring, v_ring)
+    baton = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())
+    for group in gl.static_range(2):
+        mbarrier.init(baton.index(group), count=1)
+    tile = gl.num_programs(0) - 1 - gl.program_id(0)
+    steps = tile + 1 if IS_CAUSAL else gl.num_programs(0)
+    load_queries(q_desc, q_ring, tile)
+    gl.warp_specialize(
+        [
+            (attend, (0, ORDER, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL)),
+            (attend, (1, ORDER, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL)),
+            (load_tiles, (k_desc, k_ring, steps, share)),
+            (load_tiles, (v_desc, v_ring, steps, share)),
+        ],
+        [4, 1, 1],
+        [240, 24, 24],
+    )
 
 
 @gluon.jit
@@ -396,23 +432,7 @@ def flash_ahead_kernel(
     One program = 128 queries of one head, the longest of a head first.
     Assumes scale = log2(e) / sqrt(D).
     """
-    q_ring = new_ring(q_desc, 2)
-    k_ring = new_ring(k_desc, SLOTS)
-    v_ring = new_ring(v_desc, SLOTS)
-    rings = (q_ring, k_ring, v_ring)
-    tile = gl.num_programs(0) - 1 - gl.program_id(0)
-    steps = tile + 1 if IS_CAUSAL else gl.num_programs(0)
-    load_queries(q_desc, q_ring, tile)
-    gl.warp_specialize(
-        [
-            (attend, (0, o_desc, rings, tile, steps, L, scale, IS_CAUSAL)),
-            (attend, (1, o_desc, rings, tile, steps, L, scale, IS_CAUSAL)),
-            (load_tiles, (k_desc, k_ring, steps, share)),
-            (load_tiles, (v_desc, v_ring, steps, share)),
-        ],
-        [4, 1, 1],
-        [240, 24, 24],
-    )
+    start_jobs(order, q_desc, k_desc, v_desc, o_desc, share, L, scale, SLOTS, IS_CAUSAL)
 
 
 def flash_ahead(q, k, v, causal=False, slots=2):
@@ -456,112 +476,6 @@ def flash_ahead(q, k, v, causal=False, slots=2):
 check(flash_ahead)
 
 # %% [markdown]
-# ## Task 3. Taking turns
-#
-# Nothing keeps both groups from ordering products at the same moment, and from computing
-# exponentials at the same moment. So they pass a *baton*: a barrier for each group, and whoever
-# has the baton orders two products. Then the other group gets it:
-#
-# - `baton.index(GROUP)`: this group waits here for its turn. The *other* group arrives.
-# - Group 0 begins. Each group has one turn in each step, so turn `number` of a group is phase
-#   `number % 2` for the one, and the other phase for the one that begins.
-#
-# Two gaps:
-#
-# 1. **The loop**: wait for the turn, `order`, hand over, `settle`.
-# 2. **The kernel**: allocate the two barriers of the baton, as in `new_ring`, one arrival each; then
-#    the four jobs. Every argument stands in the list itself.
-
-# %% tags=["answer"] key="flash_gluon"
-@gluon.jit
-def take_turns(
-    GROUP: gl.constexpr, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL: gl.constexpr
-):
-    """A warp group's job: attention of its 64 queries; products are ordered in turns."""
-    q_ring, k_ring, v_ring = rings
-    q = take(q_ring, GROUP)
-    p, m, l, acc = begin(GROUP, q, k_ring, tile, steps, L, scale, IS_CAUSAL)
-    for number in range(steps - 1):
-        # TODO: wait for the turn, order, hand over, settle (about 4 lines)
-        ### BEGIN SOLUTION
-        mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2)
-        s, acc = order(q, p, acc, k_ring, v_ring, number)
-        mbarrier.arrive(baton.index(1 - GROUP), count=1)
-        p, m, l, acc = settle(s, acc, p, m, l, k_ring, v_ring, number, scale)
-        ### END SOLUTION
-    end(GROUP, p, l, acc, o_desc, q, v_ring, tile, steps)
-
-
-@gluon.jit
-def flash_gluon_kernel(
-    q_desc, k_desc, v_desc, o_desc, share, L, scale,
-    SLOTS: gl.constexpr, IS_CAUSAL: gl.constexpr,
-):
-    """As flash_ahead_kernel, in turns."""
-    q_ring = new_ring(q_desc, 2)
-    k_ring = new_ring(k_desc, SLOTS)
-    v_ring = new_ring(v_desc, SLOTS)
-    rings = (q_ring, k_ring, v_ring)
-    tile = gl.num_programs(0) - 1 - gl.program_id(0)
-    steps = tile + 1 if IS_CAUSAL else gl.num_programs(0)
-    load_queries(q_desc, q_ring, tile)
-    # TODO: the baton; four jobs, as in flash_ahead_kernel (about 13 lines)
-    ### BEGIN SOLUTION
-    baton = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())
-    for group in gl.static_range(2):
-        mbarrier.init(baton.index(group), count=1)
-    gl.warp_specialize(
-        [
-            (take_turns, (0, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL)),
-            (take_turns, (1, o_desc, rings, baton, tile, steps, L, scale, IS_CAUSAL)),
-            (load_tiles, (k_desc, k_ring, steps, share)),
-            (load_tiles, (v_desc, v_ring, steps, share)),
-        ],
-        [4, 1, 1],
-        [240, 24, 24],
-    )
-    ### END SOLUTION
-
-
-def flash_gluon(q, k, v, causal=False, slots=2):
-    """Attention of (B, H, L, D) and (B, HK, L, D); `slots` is the length of each ring."""
-    more = {"L": q.shape[2], "scale": q.shape[3] ** -0.5 * 1.4426950408889634}
-    return launch(flash_gluon_kernel, q, k, v, slots, **more, IS_CAUSAL=causal)
-
-# %% [markdown] tags=["hint"] key="flash_gluon"
-# #### Hints for flash_gluon
-#
-# <details><summary>Hint 1: a question</summary>
-#
-# Nobody has arrived at any barrier yet. For which phase must group 0 wait to get through at once? And
-# group 1, to be held until group 0 has handed over?
-#
-# </details>
-# <details><summary>Hint 2: where to look</summary>
-#
-# On a new barrier phase 1 counts as ended. Group 0 waits for 1, 0, 1, ... and group 1 for 0, 1, 0, ...
-# Hand over as soon as both products are ordered: what comes next is the softmax.
-#
-# </details>
-# <details><summary>Hint 3: the shape of the code</summary>
-#
-# ```python
-# mbarrier.wait(baton.index(...), (number + ...) % 2)
-# s, acc = order(...)
-# # the other group's turn
-# p, m, l, acc = settle(...)
-#
-# baton = gl.allocate_shared_memory(...)
-# # init both
-# # gl.warp_specialize([...], ...): both groups, keys, values
-# ```
-#
-# </details>
-
-# %% tags=["check"] key="flash_gluon" points=5
-check(flash_gluon)
-
-# %% [markdown]
 # ## What does the compiler make of it?
 #
 # It compiles for an H100, with or without one. Look for 12 warps (two more stand idle beside
@@ -569,7 +483,7 @@ check(flash_gluon)
 
 # %%
 q, k, v = torch.randn(3, 1, 2, 256, 128, device=DEVICE).to(torch.float16).unbind(0)
-compiled = facts(flash_gluon, q, k, v, arch=90)
+compiled = facts(flash_ahead, q, k, v, arch=90)
 compiled
 
 # %% tags=["predict"]
@@ -605,12 +519,85 @@ predict(
 #
 # </details>
 #
+# ## Stretch: taking turns
+#
+# Nothing keeps both groups from ordering products at the same moment, and from computing
+# exponentials at the same moment. So they pass a *baton*: whoever has it orders two products, and
+# hands it over. It is two barriers, one arrival each:
+#
+# - `baton.index(GROUP)`: this group waits here for its turn. The *other* group arrives.
+# - Group 0 begins: nobody has arrived, and it must get through. Group 1 is held until group 0 has
+#   handed over.
+#
+# Each group has one turn in each step, so its phase changes with every `number`. Which is the first
+# one for group 0, which for group 1?
+#
+# Write `order_in_turn`, about 4 lines: wait for the turn, `order`, hand over, return s and acc. Loop
+# and jobs are those of task 2.
+
+# %% tags=["answer", "stretch"] key="flash_gluon"
+@gluon.jit
+def order_in_turn(GROUP: gl.constexpr, q, p, acc, k_ring, v_ring, baton, number):
+    """As `order`, when it is this group's turn number `number`."""
+    # TODO: wait for the turn, order, hand over; return what order returns (about 4 lines)
+    ### BEGIN SOLUTION
+    mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2)
+    s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number)
+    mbarrier.arrive(baton.index(1 - GROUP), count=1)
+    return s, acc
+    ### END SOLUTION
+
+
+@gluon.jit
+def flash_gluon_kernel(
+    q_desc, k_desc, v_desc, o_desc, share, L, scale,
+    SLOTS: gl.constexpr, IS_CAUSAL: gl.constexpr,
+):
+    """As flash_ahead_kernel, in turns."""
+    start_jobs(order_in_turn, q_desc, k_desc, v_desc, o_desc, share, L, scale, SLOTS, IS_CAUSAL)
+
+
+def flash_gluon(q, k, v, causal=False, slots=2):
+    """Attention of (B, H, L, D) and (B, HK, L, D); `slots` is the length of each ring."""
+    more = {"L": q.shape[2], "scale": q.shape[3] ** -0.5 * 1.4426950408889634}
+    return launch(flash_gluon_kernel, q, k, v, slots, **more, IS_CAUSAL=causal)
+
+# %% [markdown] tags=["hint"] key="flash_gluon"
+# #### Hints for flash_gluon
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# Nobody has arrived at any barrier yet. For which phase must group 0 wait to get through at once? And
+# group 1, to be held until group 0 has handed over?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# On a new barrier phase 1 counts as ended. Group 0 waits for 1, 0, 1, ... and group 1 for 0, 1, 0, ...
+# Hand over as soon as both products are ordered: what comes next is the softmax.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# mbarrier.wait(..., (number + ...) % 2)  # what is added depends on GROUP
+# s, acc = order(...)
+# # the other group's turn, then return
+# ```
+#
+# </details>
+
+# %% tags=["check", "stretch"] key="flash_gluon" points=0
+check(flash_gluon)
+
+# %% [markdown]
 # ## Does it pay?
 
 # %%
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 flash_gqa = mine("flash_gqa")
+flash_gluon = mine("flash_gluon", quiet=True)  # the workbook's, if yours has not passed
 B, H, L, D = (1, 32, 8192, 128) if DEVICE == "cuda" else (1, 1, 128, 16)
 q, k, v = torch.randn(3, B, H, L, D, device=DEVICE).to(torch.float16).unbind(0)
 
@@ -631,10 +618,10 @@ bench(ways, flops=4 * B * H * L * L * D, baseline="flash_gqa", stored="flash_glu
 
 # %% [markdown]
 # **Read it.** `PyTorch` is NVIDIA's own cuDNN here. The last row is no attention: it has no softmax.
-# What lies between it and `flash_gluon` is what the softmax still costs, about a fifth of the products'
+# What lies between it and `flash_ahead` is what the softmax still costs, about a fifth of the products'
 # time on an H100, and not the half that was computed above. The shifted loop hides most of that. Turns
-# bring nothing here. For causal attention of 2 × 32 heads and 4,096 tokens an H100 took 0.485 ms
-# with turns, and 0.514 without.
+# bring little. For causal attention of 2 × 32 heads and 4,096 tokens an H100 took 0.512 ms with turns
+# and 0.513 without in one run, 0.485 and 0.514 in another.
 #
 # **What did it cost?** `flash_gqa` runs on every GPU from a T4 on, with heads of any size up to 128.
 # This is for one GPU. Write the first kind first, and go below when you have measured who waits.
@@ -649,10 +636,11 @@ bench(ways, flops=4 * B * H * L * L * D, baseline="flash_gqa", stored="flash_glu
 #
 # - The loading warp waits for the phase of `full`: on a new ring it waits for ever.
 # - Keys are released when their product is ordered. It has not read them yet.
-# - `warpgroup_mma_wait(0)` for the scores: right, but the softmax hides behind nothing of its own.
+# - `warpgroup_mma_wait(0)` for the scores, or both waits before the softmax: the values are right, and
+#   the softmax hides behind no product.
 # - acc is rescaled with the alpha of another step, or not at all.
 # - Both groups wait for the same phase of the baton. Nothing fails: both wait, for ever.
-# - `(number - 1) % 2` for number 0: a GPU's remainder is -1 there, and no phase.
+# - `(number - 1) % 2` for number 0: a GPU's remainder is -1 there, and phases are 0 and 1.
 #
 # </details>
 #

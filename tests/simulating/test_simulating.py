@@ -11,16 +11,19 @@ import torch
 from tritonbook.checking.errors import explain_error
 from tritonbook.course.exercises import get, load
 from tritonbook.gluon import (
+    describe,
     fence_async_shared,
     gl,
     gluon,
     mbarrier,
+    tma,
     warpgroup_mma,
     warpgroup_mma_wait,
 )
 from tritonbook.simulating import Fault, hear_of_products, simulate, watch_products
 from tritonbook.warp_jobs import triton_has_gluon
 
+import triton  # isort: skip
 import triton.language as tl  # isort: skip
 
 if not triton_has_gluon():
@@ -382,6 +385,16 @@ def of_triton_kernel(x_ptr):
     gl.store(x_ptr, tl.maximum(1, 2))
 
 
+@triton.jit
+def of_triton(x_ptr):
+    tl.store(x_ptr, 1)
+
+
+@gluon.jit
+def calls_triton_kernel(x_ptr):
+    of_triton(x_ptr)
+
+
 @gluon.jit
 def not_indexed_kernel():
     full = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())
@@ -392,11 +405,60 @@ def not_indexed_kernel():
     ("kernel", "kind", "said"),
     [
         (of_triton_kernel, "not-gluon", "calls tl.maximum"),
+        (calls_triton_kernel, "not-gluon", "every function has @gluon.jit"),
         (not_indexed_kernel, "no-index", r"full\.index\(slot\) is one"),
     ],
 )
 def test_a_slip_of_the_language_is_named(kernel, kind, said):
-    arguments = (torch.zeros(1),) if kernel is of_triton_kernel else ()
+    arguments = () if kernel is not_indexed_kernel else (torch.zeros(1),)
     with pytest.raises(Fault, match=said) as caught:
         simulate(kernel, 1, *arguments)
     assert caught.value.kind == kind
+
+
+@gluon.jit
+def copies_kernel(desc, SWAPPED: gl.constexpr, SLOTS: gl.constexpr):
+    tile = gl.allocate_shared_memory(gl.float16, [64, 64], desc.layout)
+    full = gl.allocate_shared_memory(gl.int64, [SLOTS, 1], mbarrier.MBarrierLayout())
+    first = full.index(0)
+    mbarrier.init(first, count=1)
+    mbarrier.expect(first, desc.block_type.nbytes)
+    if SWAPPED:
+        tma.async_copy_global_to_shared(desc, [0, 0], tile, first)
+    else:
+        tma.async_copy_global_to_shared(desc, [0, 0], full, tile)
+
+
+@pytest.mark.parametrize(
+    ("swapped", "kind", "said"),
+    [(True, "arguments", "barrier, tile, in this order"), (False, "no-index", r"in copies_kernel")],
+)
+def test_a_copy_with_wrong_arguments_is_named_where_it_is_ordered(swapped, kind, said):
+    """Kills: a fault that shows when the copy lands, at a line that is nobody's."""
+    desc = describe(torch.zeros(64, 64, dtype=torch.half), [64, 64])
+    with pytest.raises(Fault, match=said) as caught:
+        simulate(copies_kernel, 1, desc, swapped, SLOTS=2)
+    assert caught.value.kind == kind
+
+
+@gluon.jit
+def softmax_kernel(BETWEEN: gl.constexpr):
+    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 16, 16])
+    tile = gl.allocate_shared_memory(gl.float16, [64, 16], layout)
+    tile.store(gl.zeros([64, 16], gl.float16, layout))
+    fence_async_shared()
+    acc = gl.zeros([64, 16], gl.float32, layout)
+    acc = warpgroup_mma(tile, tile.slice(0, 16), acc, is_async=True)
+    if BETWEEN:
+        gl.exp2(gl.zeros([64], gl.float32, layout))
+    acc = warpgroup_mma_wait(0, deps=[acc])
+    if not BETWEEN:
+        gl.exp2(gl.zeros([64], gl.float32, layout))
+
+
+@pytest.mark.parametrize(("between", "counts"), [(True, [1, 1, 0]), (False, [1, 0, 0])])
+def test_who_watches_hears_what_is_under_way_while_exponentials_are_computed(between, counts):
+    """Kills: a softmax that nothing hides, taken for one that a product hides."""
+    with watch_products() as seen:
+        simulate(softmax_kernel, 1, between, orders=range(1))
+    assert [count for _, count in seen] == counts

@@ -173,8 +173,9 @@ class Language:
     ):
         self.machine, self.program, self.grid = machine, program, grid
         self.allocations: list[Allocation] = []
+        exponentials = {name: self._heard(_MATHS[name]) for name in ("exp", "exp2")}
         self.gl = Namespace(
-            **dict.fromkeys(_LAYOUTS, _Layout), **_TYPES, **_MATHS,
+            **dict.fromkeys(_LAYOUTS, _Layout), **_TYPES, **(_MATHS | exponentials),
             constexpr=lambda x: x,
             program_id=lambda axis=0: Whole(self.program[axis]),
             num_programs=lambda axis=0: Whole(self.grid[axis]),
@@ -203,6 +204,15 @@ class Language:
             commit_group=self.commit_group,
             wait_group=self.wait_group,
         )
+
+    def _heard(self, compute: Callable[..., Any]) -> Callable[..., Any]:
+        """Who watches products hears how many are under way while it is computed."""
+
+        def heard(*arguments: Any) -> Any:
+            self.machine.me().note_products()
+            return compute(*arguments)
+
+        return heard
 
     def _stepped(self, act: Callable[..., None]) -> Callable[..., None]:
         def stepped(*arguments: Any, pred: Any = True, **named: Any) -> None:
@@ -262,22 +272,25 @@ class Language:
         if not _is_on(pred):
             return
         self.machine.step()
+        _in_order("descriptor, place, barrier, tile", desc, tile)
         size = math.prod(desc.block_shape) * desc.base.element_size()
         _same_size(desc, tile)
-        desc.cut(place)  # a wrong place is named where it is given
+        desc.cut(place)  # a wrong place, or no single barrier, is named where it is given
+        landed = barrier.landed
 
         def finish(copy: Actor) -> None:
             part, there = desc.cut(place)
             values = torch.zeros(tuple(desc.block_shape), dtype=desc.dtype)
             values[there] = part
             tile.view.copy_(values.view(tile.view.shape))
-            barrier.landed(copy, size)
+            landed(copy, size)
 
         copy = self.machine.start("the copy", finish)
         tile.owner.touch(copy, tile.box, writes=True, engine=True)
 
     def tma_store(self, desc: Descriptor, place: Sequence[int], tile: Shared, **_: Any) -> None:
         self.machine.step()
+        _in_order("descriptor, place, tile", desc, tile)
         _same_size(desc, tile)
         desc.cut(place)
 
@@ -323,6 +336,7 @@ class Language:
         while len(groups) - 1 > num_outstanding:  # the last one is open
             self._await(groups[0], 0)
             groups.pop(0)
+        self.machine.me().note(len(groups) - 1)
 
     # --- tensor cores
     def warpgroup_mma(
@@ -383,6 +397,11 @@ def _is_on(pred: Any) -> bool:
     if type(pred) is int or isinstance(pred, Whole):
         raise Fault("pred", f"{here()}: pred is True or False, not the number {pred}")
     return bool(pred)
+
+
+def _in_order(order: str, desc: Any, tile: Any) -> None:
+    if not (isinstance(desc, Descriptor) and isinstance(tile, Shared)):
+        raise Fault("arguments", f"{here()}: the arguments are {order}, in this order")
 
 
 def _same_size(desc: Descriptor, tile: Shared) -> None:

@@ -98,8 +98,9 @@ _watchers: list[list[tuple[str, int]]] = []
 
 @contextlib.contextmanager
 def watch_products() -> Iterator[list[tuple[str, int]]]:
-    """Inside, asynchronous products are noted: who orders one or has waited, and how many of its
-    own may be under way then. Orders follow each other, each from beginning to end."""
+    """Inside, asynchronous products are noted: who orders one, has waited or computes exponentials,
+    and how many of its own may be under way then; and who has waited for copies of threads, and how
+    many groups of them may be. Orders follow each other, each from beginning to end."""
     seen: list[tuple[str, int]] = []
     _watchers.append(seen)
     try:
@@ -133,8 +134,11 @@ class Partition(Actor):
         self.stores: list[Actor] = []  # copies to global memory that are under way
 
     def note_products(self) -> None:
+        self.note(len(self.products))
+
+    def note(self, under_way: int) -> None:
         for seen in _watchers:
-            seen.append((self.name, len(self.products)))
+            seen.append((self.name, under_way))
 
 
 class Machine:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
-from triton.runtime.interpreter import GridExecutor
+from triton.runtime.interpreter import GridExecutor, InterpretedFunction
 
 from .language import Descriptor, Language, Whole
 from .machine import Fault, Machine, here
@@ -104,6 +104,8 @@ class _World:
             return ours
         if isinstance(each, triton.runtime.jit.JITFunction):
             return _Later(self, each.fn)
+        if isinstance(each, InterpretedFunction):
+            return _OfTriton(name)
         if isinstance(each, tl.constexpr):
             return each.value
         return _Triton(name) if each is tl else each
@@ -133,6 +135,20 @@ class _Triton:
         raise Fault(
             "not-gluon",
             f"{here()} calls {self._name}.{function}: that is Triton's, and Gluon's begin with gl",
+        )
+
+
+class _OfTriton:
+    """A function under @triton.jit. It would run in Triton's interpreter, which knows no Gluon."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __call__(self, *_: Any, **__: Any) -> None:
+        raise Fault(
+            "not-gluon",
+            f"{here()} calls {self._name}, which has @triton.jit above it: in a Gluon kernel every "
+            "function has @gluon.jit",
         )
 
 
