@@ -13,22 +13,19 @@ that was asked for: a file is data, wherever it came from.
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from ..judge.course import Course, GivenCell
-from ..judge.work import GradedCheck, ItemId, Record, Submission, Verdict
+from ..judge.work import Item, ItemId, Record, Verdict
 from ..walls import sandbox
-from .run import Item
 
 MAX_VERDICT_BYTES = 64 << 20
+_ITEMS = TypeAdapter(list[Item])
 
 
 class Wanted(Record):
@@ -99,7 +96,7 @@ class Batch:
             chunks=tuple(tuple(wanted(item) for item in chunk) for chunk in chunks),
         )
         for number, chunk in enumerate(chunks):
-            replace(folder / f"chunk-{number:04}.json", json.dumps(_packed(chunk)))
+            replace(folder / f"chunk-{number:04}.json", _ITEMS.dump_json(chunk).decode())
         replace(folder / "batch.json", plan.model_dump_json())
         return cls(folder, plan)
 
@@ -113,7 +110,7 @@ class Batch:
 
     def items(self, chunk: int) -> list[Item]:
         """The items of a chunk, with everything needed to run them."""
-        return _unpacked(json.loads((self.folder / f"chunk-{chunk:04}.json").read_bytes()))
+        return _ITEMS.validate_json((self.folder / f"chunk-{chunk:04}.json").read_bytes())
 
     def path(self, chunk: int, number: int) -> Path:
         """Where the verdict on one item lies."""
@@ -171,38 +168,6 @@ class Batch:
 
     def marked(self, name: str) -> bool:
         return (self.folder / name).exists()
-
-
-def _packed(chunk: Iterable[Item]) -> dict[str, Any]:
-    courses, work = {}, []
-    for item in chunk:
-        digest = item.course.digest
-        courses[digest] = dataclasses.asdict(item.course)
-        work.append(
-            {
-                "course": digest,
-                "submission": item.submission.model_dump(),
-                "exercise": item.exercise.model_dump(),
-                "attempt": item.attempt,
-            }
-        )
-    return {"courses": courses, "work": work}
-
-
-def _unpacked(body: dict[str, Any]) -> list[Item]:
-    courses = {
-        digest: Course(**{**fields, "cells": tuple(GivenCell(**cell) for cell in fields["cells"])})
-        for digest, fields in body["courses"].items()
-    }
-    return [
-        Item(
-            courses[one["course"]],
-            Submission.model_validate(one["submission"]),
-            GradedCheck.model_validate(one["exercise"]),
-            one["attempt"],
-        )
-        for one in body["work"]
-    ]
 
 
 def replace(path: Path, text: str) -> None:

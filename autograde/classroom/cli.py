@@ -10,6 +10,7 @@ autograde verify certificate.html      run the answers of a learner's certificat
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -25,27 +26,11 @@ from tritonbook.course.certify import BadCertificate
 
 from ..judge.course import BadCourse
 from ..judge.execute import Setting
-from ..walls import sandbox
+from ..walls import sandbox, visible
 from . import exam_sheet
 from . import verify as again
 from .ledger import LedgerBusy
 from .new_course import new_course
-from .options import (
-    CORES,
-    HERE,
-    Assignment,
-    CallSeconds,
-    Changes,
-    Force,
-    Image,
-    Keys,
-    Level,
-    Root,
-    Students,
-    WallSeconds,
-    Where,
-    Workers,
-)
 from .progress import run_open
 from .report import as_csv, as_text, class_report
 from .report_page import as_html
@@ -53,12 +38,17 @@ from .run import Session
 from .runners import LocalRunner
 from .slurm import SlurmError, SlurmRunner, read_settings
 from .statement import write_statements
-from .verify import NoWalls
 
 app = typer.Typer(add_completion=False, help=__doc__.splitlines()[0])
 # A sentence stays one line, for grep; what stands in brackets in it is no markup.
 console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
-EXPECTED = (BadCourse, BadCertificate, LedgerBusy, NoWalls, SlurmError, sandbox.Refused)
+Assignment = Annotated[str, typer.Argument(help="The assignment's name, such as 01_vector_add.")]
+Root = Annotated[Path, typer.Option("--course", help="The nbgrader course folder.")]
+SECONDS = {"min": 1, "max": 86400}
+LEVELS = "auto, or one of: " + ", ".join(sandbox.LEVELS)
+CORES = os.cpu_count() or 1
+HERE = Path(".")
+EXPECTED = (BadCourse, BadCertificate, LedgerBusy, SlurmError, sandbox.NoWalls)
 
 
 @contextlib.contextmanager
@@ -71,27 +61,20 @@ def sentences() -> Iterator[None]:
         raise typer.Exit(BAD_INPUT) from None
 
 
-def choose_level(level: str, image: Path | None, force: bool) -> str:
-    """The sandbox level to use. Exits with a sentence where there is none that may be used."""
-    with sentences():
-        return sandbox.choose(level, image, force)
-
-
 def make_runner(
     where: str, setting: Setting, workers: int, session: Session, changes: list[str], force: bool
 ) -> LocalRunner | SlurmRunner:
-    """What runs the items. Exits with a sentence where that cannot be."""
+    """What runs the items."""
     if where == "local" and not changes:
-        setting.level = choose_level(setting.level, setting.image, force)
+        setting.level = sandbox.choose(setting.level, setting.image, force)
         console.print(f"Sandbox: {setting.level}. {workers} exercises at a time.")
         return LocalRunner(setting, workers)
-    with sentences():
-        if where == "local":
-            raise SlurmError("--slurm is for --runner slurm; leave one out or add the other.")
-        if where != "slurm":
-            raise SlurmError(f"--runner {where!r}: write local or slurm.")
-        settings = read_settings(session.root, changes)
-        runner = SlurmRunner(session.folder / "slurm", setting, settings, force)
+    if where == "local":
+        raise SlurmError("--slurm is for --runner slurm; leave one out or add the other.")
+    if where != "slurm":
+        raise SlurmError(f"--runner {where!r}: write local or slurm.")
+    settings = read_settings(session.root, changes)
+    runner = SlurmRunner(session.folder / "slurm", setting, settings, force)
     console.print(
         f"Slurm: {settings.chunk} exercises a job, {settings.workers} at a time, at most "
         f"{settings.jobs_at_once} jobs at once."
@@ -110,7 +93,7 @@ def _session(
     some. look: read them only; nothing is written, no notes are told."""
     with sentences():
         for place in (root, root / "work"):
-            if seen := sandbox.shown_in(place):
+            if seen := visible.shown_in(place):
                 raise BadCourse(
                     f"The folder {place.resolve()} lies in {seen}, which students' code can read: "
                     "move it elsewhere."
@@ -134,22 +117,34 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
     def command(
         assignment: Assignment,
         course: Root = HERE,
-        workers: Workers = CORES,
-        level: Level = "auto",
-        image: Image = None,
-        force: Force = False,
-        call_seconds: CallSeconds = sandbox.Limits.call_seconds,
-        wall_seconds: WallSeconds = sandbox.Limits.wall_seconds,
-        where: Where = "local",
-        slurm: Changes = [],  # noqa: B006  (typer reads it and never changes it)
-        student: Students = [],  # noqa: B006
-        exercise: Keys = [],  # noqa: B006
+        workers: Annotated[int, typer.Option(help="Items that run at once.", min=1)] = CORES,
+        level: Annotated[str, typer.Option("--sandbox", help=LEVELS)] = "auto",
+        image: Annotated[Path | None, typer.Option(help="For --sandbox apptainer.")] = None,
+        force: Annotated[bool, typer.Option("--force", help="Run without any walls.")] = False,
+        call_seconds: Annotated[
+            float, typer.Option(help="Limit of one call of a student's function.", **SECONDS)
+        ] = sandbox.Limits.call_seconds,
+        wall_seconds: Annotated[
+            float, typer.Option(help="Limit of one exercise, all cases together.", **SECONDS)
+        ] = sandbox.Limits.wall_seconds,
+        where: Annotated[
+            str, typer.Option("--runner", help="local: this machine; slurm: jobs.")
+        ] = "local",
+        slurm: Annotated[
+            list[str], typer.Option(help="A Slurm setting, NAME=VALUE, on top of slurm.json.")
+        ] = [],  # noqa: B006  (typer reads it and never changes it)
+        student: Annotated[
+            list[str], typer.Option(help="Only this student's; may be given again.")
+        ] = [],  # noqa: B006
+        exercise: Annotated[
+            list[str], typer.Option(help="Only this exercise; may be given again.")
+        ] = [],  # noqa: B006
     ) -> None:
         session = _session(course, assignment, False, student or None, exercise or None)
         limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
         setting = Setting(level, limits, image)
-        runner = make_runner(where, setting, workers, session, slurm, force)
         with sentences():
+            runner = make_runner(where, setting, workers, session, slurm, force)
             work(session, lambda: run_open(session, runner, console))
 
     return command
@@ -192,19 +187,14 @@ def status(assignment: Assignment, course: Root = HERE) -> None:
 def retry(session: Session, go: Callable[[], None]) -> None:
     """Give items that the grader failed on another set of attempts, then record."""
     session.ledger.forget_failures()
-    go()
-    session.record()
-    _show(session)
+    _run_and_record(session, go)
 
 
 @runs_items
 def regrade(session: Session, go: Callable[[], None]) -> None:
     """Run again what has a verdict already (narrow it with --student, --exercise), then record."""
-    with sentences():
-        session.reopen()
-    go()
-    session.record()
-    _show(session)
+    session.reopen()
+    _run_and_record(session, go)
 
 
 @app.command()
@@ -219,9 +209,7 @@ def report(
 @runs_items
 def grade(session: Session, go: Callable[[], None]) -> None:
     """Ingest, run, record. Safe to interrupt and to repeat."""
-    go()
-    session.record()
-    _show(session)
+    _run_and_record(session, go)
     unfinished = set(session.summary()) & {"INFRA", "OPEN"}
     if session.students:  # the report is about the whole class, whoever was graded now
         session.read()
@@ -285,6 +273,12 @@ def verify(
         print(f"{'✓' if claim.holds else '✗'} {claim.key}: {claim.sentence}")
     if not claims or not all(claim.holds for claim in claims):
         raise typer.Exit(1)
+
+
+def _run_and_record(session: Session, go: Callable[[], None]) -> None:
+    go()
+    session.record()
+    _show(session)
 
 
 def _show(session: Session) -> None:

@@ -28,6 +28,7 @@ from tritonbook.course.exercises import Exercise, exercises, get
 from tritonbook.port.device import INTERPRET, describe
 
 from . import stock
+from .new_course import empty_course
 from .samples import Sample, material_of, sample_class
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,9 +74,8 @@ def clear(folder: Path) -> Path:
 def prepare(folder: Path, chosen: list[Exercise]) -> Path:
     """An empty course folder with the source notebooks of the chosen exercises."""
     course = clear(folder)
-    course.mkdir(parents=True)
+    empty_course(course)
     (course / MARK).touch()
-    shutil.copy(ROOT / "autograde" / "nbgrader_config.py", course)
     release = read_release(ROOT)
     for exercise in chosen:
         target = course / "source" / exercise.slug / f"{exercise.slug}.ipynb"
@@ -87,7 +87,7 @@ def prepare(folder: Path, chosen: list[Exercise]) -> Path:
 def release(course: Path, names: list[str], workers: int) -> None:
     """`nbgrader generate_assignment` for each notebook. Raises RuntimeError where one fails."""
 
-    def one(name: str) -> stock.Outcome:
+    def one(name: str) -> stock.Ended:
         return stock.nbgrader(course, "generate_assignment", name, "--create", "--force")
 
     outcomes = [one(names[0])]  # alone: it creates the gradebook
@@ -109,7 +109,7 @@ def submit(course: Path, name: str, samples: list[Sample]) -> None:
         nbformat.write(notebook, target)
 
 
-def write_feedback(course: Path, name: str) -> stock.Outcome:
+def write_feedback(course: Path, name: str) -> stock.Ended:
     return stock.nbgrader(course, "generate_feedback", name, "--force")
 
 

@@ -25,7 +25,7 @@ from tritonbook.course.exercises import Exercise, exercises, get
 from tritonbook.course.mutants import wrong_answers
 
 from ..judge.course import BadCourse
-from ..judge.lending import LENDING
+from ..judge.statements import LENDING, Statement, reached, statements
 
 # Diagnoses of values that any check may give, apart from the formulas of its page: those that say
 # where it is wrong, and those that say why. What is refused for another reason, such as a kernel
@@ -50,15 +50,6 @@ MANY_POINTS = 5  # of a page's task
 TRIES = 200
 
 
-@dataclass(frozen=True)
-class Statement:
-    """One statement of a page: the names that it gives a meaning, and all that it names."""
-
-    text: str
-    names: frozenset[str]
-    used: frozenset[str]
-
-
 @dataclass(frozen=True, eq=False)
 class Task:
     """A function that may be asked about. given: the statements of its page that it needs. own:
@@ -75,7 +66,7 @@ class Task:
         """Whether both can stand on one sheet, so that none gives what the other asks for."""
         pairs = ((self, other), (other, self))
         return self.own.isdisjoint(other.own) and all(
-            one.own.isdisjoint(each.names) for one, two in pairs for each in two.given
+            one.own.isdisjoint(each.gives) for one, two in pairs for each in two.given
         )
 
 
@@ -117,9 +108,9 @@ def tasks_of(page: Exercise) -> list[Task]:
         if not (asked.triton and kernel and functions == body) or "stretch" in check.tags:
             continue
         own = {*asked.beside, *filter(None, [asked.through])}
-        roots = {name for each in statements(right) for name in each.used}
+        roots = {name for each in statements(right) for name in each.names}
         given = _needed(page, key, roots | own | {asked.reference.__name__})
-        if any(not each.used.isdisjoint(LENDING) for each in given):
+        if any(not each.names.isdisjoint(LENDING) for each in given):
             continue
         own.update(function.name for function in functions)
         task = Task(page, key, right, given, frozenset(own))
@@ -145,27 +136,6 @@ def tasks_of(page: Exercise) -> list[Task]:
     return found
 
 
-def statements(text: str) -> list[Statement]:
-    """The statements of a cell, in order; one for each name of an import."""
-    lines, found = text.splitlines(), []
-    for node in ast.parse(text).body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                node.names = [alias]
-                name = alias.asname or alias.name.partition(".")[0]
-                found.append(Statement(ast.unparse(node), frozenset([name]), frozenset()))
-            continue
-        inner = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
-        names = {each.id for each in inner if isinstance(each.ctx, ast.Store)}
-        first = node.lineno
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            names = {node.name}
-            first = min([first, *(each.lineno for each in node.decorator_list)])
-        cut = "\n".join(lines[first - 1 : node.end_lineno])
-        found.append(Statement(cut, frozenset(names), frozenset(each.id for each in inner)))
-    return found
-
-
 def _needed(page: Exercise, key: str, roots: Iterable[str]) -> tuple[Statement, ...]:
     """The statements of a page, beside the answer `key`, that some names need, in order."""
     texts = []
@@ -174,12 +144,8 @@ def _needed(page: Exercise, key: str, roots: Iterable[str]) -> tuple[Statement, 
             texts.append(cell.source)
         elif cell.role == "answer" and cell.key != key:
             texts.append(page.cut(cell, gaps.solved_text))
-    every = [each for text in texts for each in statements(text)]
-    used, found = set(roots), set()
-    while more := [e for e in every if e not in found and not e.names.isdisjoint(used)]:
-        found.update(more)
-        used.update(*(each.used for each in more))
-    return tuple(each for each in every if each in found)
+    needed = reached(texts, roots)
+    return tuple(each for text in texts for each in statements(text) if each in needed)
 
 
 def yardstick(tasks: Sequence[Task], count: int) -> list[Question]:

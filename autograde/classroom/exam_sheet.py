@@ -19,6 +19,7 @@ from tritonbook.course import gaps
 from tritonbook.course.source import Cell
 
 from ..judge.course import BadCourse
+from ..judge.statements import statements
 from . import exam
 from .new_course import COURSE, empty_course
 
@@ -103,7 +104,7 @@ def _book(name: str, drawn: Sequence[Drawn], solved: bool) -> NotebookNode:
 def _renaming(task: exam.Task, known: dict[str, str]) -> Callable[[str], str]:
     """Gives a text of a task other names where a task above gives another meaning to one."""
     number = f"_{task.exercise.number:02}"
-    pairs = ((name, each.text) for each in task.given for name in sorted(each.names))
+    pairs = ((name, each.text) for each in task.given for name in sorted(each.gives))
     twice = [name for name, text in pairs if known.setdefault(name, text) != text]
     pattern = rf"\b({'|'.join(twice)})\b"
     return lambda text: re.sub(pattern, lambda found: found[0] + number, text) if twice else text
@@ -111,8 +112,8 @@ def _renaming(task: exam.Task, known: dict[str, str]) -> Callable[[str], str]:
 
 def _with_region(question: exam.Question) -> str:
     """The broken text, then a solution region with the functions that differ in the right one."""
-    broken = {each.text for each in exam.statements(question.broken)}
-    right = [each.text for each in exam.statements(question.task.right)]
+    broken = {each.text for each in statements(question.broken)}
+    right = [each.text for each in statements(question.task.right)]
     mended = "\n\n\n".join(text for text in right if text not in broken)
     region = "\n".join([gaps.BEGIN_SOLUTION, mended, gaps.END_SOLUTION])
     return f"{question.broken.rstrip()}\n\n\n{region}"

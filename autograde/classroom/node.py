@@ -70,7 +70,7 @@ def _run(batch: Batch, chunk: int) -> None:
     image = None if plan.image is None else Path(plan.image)
     try:
         level = sandbox.choose(plan.level, image, plan.force)
-    except sandbox.Refused as problem:
+    except sandbox.NoWalls as problem:
         batch.refuse(f"On the node {os.uname().nodename}: {problem}")
         return
     items = batch.items(chunk)

@@ -18,7 +18,7 @@ PAIRS_SHOWN = 100
 
 
 @dataclass
-class Outcome:
+class Ending:
     """One way that an exercise ended. `code`: "passed" or the mistake's; `sentence`: an example."""
 
     code: str
@@ -27,16 +27,16 @@ class Outcome:
 
 
 @dataclass
-class Task:
+class Tally:
     """One exercise: its points, and what came of it, by code."""
 
     points: float
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    endings: dict[str, Ending] = field(default_factory=dict)
 
     @property
-    def mistakes(self) -> list[Outcome]:
+    def mistakes(self) -> list[Ending]:
         """The most common first."""
-        found = [each for each in self.outcomes.values() if each.code != "passed"]
+        found = [each for each in self.endings.values() if each.code != "passed"]
         return sorted(found, key=lambda each: (-len(each.students), each.code))
 
 
@@ -48,7 +48,7 @@ class ClassReport:
     rows: dict[str, tuple[float, float, Counter[str]]] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)  # of the gradebook, without a hand-in
     marks: dict[str, Marks] = field(default_factory=dict)  # what the gradebook adds to the points
-    tasks: dict[str, Task] = field(default_factory=dict)
+    tasks: dict[str, Tally] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)  # items without a score
     for_a_person: list[str] = field(default_factory=list)  # items that a person should look at
     notes: list[str] = field(default_factory=list)  # odd hand-ins
@@ -112,7 +112,7 @@ def class_report(session: Session) -> ClassReport:
         for exercise in submission.exercises:
             verdict = verdicts.get(exercise.key)
             maximum += exercise.points
-            report.tasks.setdefault(exercise.key, Task(exercise.points))
+            report.tasks.setdefault(exercise.key, Tally(exercise.points))
             name = f"{submission.student} {submission.notebook} {exercise.key}"
             statuses[verdict.status if verdict else "OPEN"] += 1
             if verdict is None or verdict.points is None:
@@ -133,8 +133,8 @@ def _count(report: ClassReport, key: str, student: str, name: str, verdict: Verd
     if verdict.status in ("POLICY", "MISSING"):
         report.for_a_person.append(f"{name}: {verdict.status}")
     code = "passed" if verdict.status == "PASS" else verdict.code
-    outcome = Outcome(_line(code), _line(verdict.sentence))
-    report.tasks[key].outcomes.setdefault(code, outcome).students.append(student)
+    ending = Ending(_line(code), _line(verdict.sentence))
+    report.tasks[key].endings.setdefault(code, ending).students.append(student)
 
 
 def _line(text: str) -> str:

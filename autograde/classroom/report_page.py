@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from html import escape
 
-from .report import ClassReport, Outcome, Task, students
+from .report import ClassReport, Ending, Tally, students
 
 STYLE = """\
 :root{color-scheme:light dark;--ink:#1f2328;--soft:#57606a;--line:#d0d7de;--paper:#fff;
@@ -52,10 +52,10 @@ def _distribution(report: ClassReport) -> str:
     return f"<h2>Points</h2>\n<table>{''.join(rows)}</table>"
 
 
-def _task(key: str, task: Task) -> str:
+def _task(key: str, task: Tally) -> str:
     """How many passed, and a bar for each mistake, with its sentence and who made it."""
-    passed = task.outcomes.get("passed", Outcome("passed", ""))
-    most = max([len(each.students) for each in task.outcomes.values()], default=0)
+    passed = task.endings.get("passed", Ending("passed", ""))
+    most = max([len(each.students) for each in task.endings.values()], default=0)
     rows = [_bar("passed", len(passed.students), most, "", good=True)]
     rows += [
         _bar(

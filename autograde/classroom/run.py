@@ -7,35 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..judge.course import BadCourse, Course, read_course
-from ..judge.work import GradedCheck, ItemId, Submission, Verdict
+from ..judge.work import Item, Submission, Verdict
 from .ingest import find_submissions, ingest
 from .ledger import Ledger
 from .record import late_penalties, open_gradebook, write_notebook, write_scores
-
-
-@dataclass(frozen=True)
-class Item:
-    """One unit of work with everything that it needs."""
-
-    course: Course
-    submission: Submission
-    exercise: GradedCheck
-    attempt: int = 1
-
-    @property
-    def id(self) -> ItemId:
-        return ItemId(
-            student=self.submission.student,
-            assignment=self.submission.assignment,
-            notebook=self.submission.notebook,
-            key=self.exercise.key,
-        )
-
-    @property
-    def known(self) -> tuple[ItemId, str, str]:
-        """What the ledger knows it by."""
-        return self.id, self.submission.digest, self.course.digest
-
 
 # Takes items, yields their verdicts in any order. Local workers and Slurm both are one of these.
 Runner = Callable[[Iterable[Item]], Iterator[Verdict]]

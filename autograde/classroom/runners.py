@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from ..judge.execute import Executor, Setting
-from ..judge.work import Verdict
-from .run import Item
+from ..judge.work import Item, Verdict
 
 
 class LocalRunner:
@@ -27,7 +26,7 @@ class LocalRunner:
             while True:
                 # A few more than run at once: a long list is not handed over before it is needed.
                 while len(running) < 2 * self.workers and (item := next(waiting, None)):
-                    running.add(pool.submit(self._one, item))
+                    running.add(pool.submit(self.executor.run, item))
                 if not running:
                     return
                 done, running = wait(running, return_when=FIRST_COMPLETED)
@@ -35,9 +34,6 @@ class LocalRunner:
                     yield future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-
-    def _one(self, item: Item) -> Verdict:
-        return self.executor.run(item.course, item.submission, item.exercise, item.attempt)
 
     def close(self) -> None:
         self.executor.close()

@@ -39,7 +39,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Task:
+class Asked:
     """One graded key of an exercise, as far as the samples need it."""
 
     key: str
@@ -54,7 +54,7 @@ class Material:
     """What the samples of one notebook are made from."""
 
     name: str
-    tasks: tuple[Task, ...]
+    tasks: tuple[Asked, ...]
     reference_text: str
     variants: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # key -> Variant
     mutants: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # key -> Mutant
@@ -70,7 +70,7 @@ def material_of(exercise: Exercise) -> Material:
     for key, answer in exercise.answers().items():
         points, reference = exercise.checks()[key].points, asked[key].reference.__name__
         solution = gaps.solved_text(answer.source)
-        tasks.append(Task(key, points, reference, asked[key].triton, solution))
+        tasks.append(Asked(key, points, reference, asked[key].triton, solution))
     texts = [cell.source for cell in exercise.cells if cell.role == "reference"]
     wrong = wrong_answers(exercise)
     return Material(
@@ -96,7 +96,7 @@ def with_first_lines(text: str, function: str, lines: Iterable[str]) -> str:
     raise ValueError(f"the answer does not define {function}")
 
 
-def torch_instead(task: Task, reference_text: str) -> str:
+def torch_instead(task: Asked, reference_text: str) -> str:
     """The answer with the wrapper replaced by the PyTorch reference under the wrapper's name."""
     for node in ast.parse(reference_text).body:
         if isinstance(node, ast.FunctionDef) and node.name == task.reference:

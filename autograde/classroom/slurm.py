@@ -21,10 +21,9 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from ..judge.execute import Setting, not_run
-from ..judge.work import Record, Verdict
+from ..judge.work import Item, Record, Verdict
 from .batch import Batch, Wanted, wanted
 from .node import run_chunk
-from .run import Item
 
 ALIVE = {
     *("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING"),
@@ -227,18 +226,15 @@ class SlurmRunner:
             try:
                 verdict = one.batch.verdict(chunk, number)
             except ValueError as problem:
-                verdict = self._failed(item, f"The job's result was not taken: {problem}.")
+                verdict = not_run(item, f"The job's result was not taken: {problem}.")
             since = one.gone.get(chunk)
             if verdict is None and since and now - since >= self.settings.settle_seconds:
                 state = one.states.get(chunk, "not known to Slurm any more")
                 sentence = f"The Slurm job ended ({state}) before this exercise was done."
-                verdict = self._failed(item, sentence)
+                verdict = not_run(item, sentence)
             if verdict is not None:
                 one.open.discard((chunk, number))
                 yield verdict
-
-    def _failed(self, item: Item, sentence: str) -> Verdict:
-        return not_run(item.course, item.submission, item.exercise, item.attempt, sentence)
 
     def _over(self, one: _Followed) -> bool:
         if one.open:

@@ -24,7 +24,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Ended:
     """How one nbgrader command ended: its exit status and what it printed."""
 
     command: tuple[str, ...]
@@ -61,9 +61,7 @@ class Graded:
         return sum(check.maximum for check in self.checks)
 
 
-def nbgrader(
-    course: Path, *arguments: str, on_line: Callable[[str], None] | None = None
-) -> Outcome:
+def nbgrader(course: Path, *arguments: str, on_line: Callable[[str], None] | None = None) -> Ended:
     """Run one nbgrader command in a course folder; `on_line` sees each line as it is printed."""
     command = (sys.executable, "-m", "nbgrader", *arguments)
     environment = os.environ | {
@@ -90,7 +88,7 @@ def nbgrader(
         lines.append(line)
         if on_line:
             on_line(line)
-    return Outcome(command[2:], process.wait(), "\n".join(lines))
+    return Ended(command[2:], process.wait(), "\n".join(lines))
 
 
 def autograde(
@@ -98,14 +96,14 @@ def autograde(
     jobs: Iterable[tuple[str, str]],
     workers: int,
     on_submission: Callable[[str], None],
-) -> list[Outcome]:
+) -> list[Ended]:
     """`nbgrader autograde` for each (assignment, pattern of student names), `workers` at a time.
 
     The gradebook must exist: commands that create it at the same time fail.
     """
     lock = threading.Lock()
 
-    def one(job: tuple[str, str]) -> Outcome:
+    def one(job: tuple[str, str]) -> Ended:
         assignment, students = job
 
         def watch(line: str) -> None:
@@ -114,16 +112,16 @@ def autograde(
                     on_submission(assignment)
 
         chosen = (assignment, f"--student={students}", "--force")
-        outcome = nbgrader(course, "autograde", *chosen, on_line=watch)
-        if "Address already in use" in outcome.log:  # two kernels were given one TCP port
-            outcome = nbgrader(course, "autograde", *chosen)
-        return outcome
+        ended = nbgrader(course, "autograde", *chosen, on_line=watch)
+        if "Address already in use" in ended.log:  # two kernels were given one TCP port
+            ended = nbgrader(course, "autograde", *chosen)
+        return ended
 
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(one, jobs))
 
 
-def read_grades(course: Path, outcomes: Iterable[Outcome]) -> list[Graded]:
+def read_grades(course: Path, commands: Iterable[Ended]) -> list[Graded]:
     """Every submission with its points, from the gradebook, and its reasons, from the notebooks.
 
     nbgrader gives a notebook whose kernel died no score at all, and its CSV shows 0.0 for it, like
@@ -131,7 +129,7 @@ def read_grades(course: Path, outcomes: Iterable[Outcome]) -> list[Graded]:
     """
     from nbgrader.api import Gradebook
 
-    log = "\n".join(outcome.log for outcome in outcomes)
+    log = "\n".join(ended.log for ended in commands)
     found = []
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "triton-workbook") as book:
         for assignment in book.assignments:

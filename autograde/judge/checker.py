@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import time
+import socket
+import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tritonbook import checking
@@ -19,17 +19,20 @@ from tritonbook.checking import card
 from tritonbook.checking.report import CheckFailed, Finding, Report
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.course.exercises import machinery
-from tritonbook.port import source_file
-from tritonbook.seeing import compiled
+from tritonbook.port import device, source_file
+from tritonbook.timing import clock
 
+from ..walls import confine
 from ..walls.kernels import KernelLibrary
-from ..walls.wire import Line, ProcessEnded, Trouble
-from . import gate, proof
+from ..walls.wire import Line, ProcessEnded
+from . import proof
 from .course import Course, asked_of
-from .launcher import Launcher, LocalLauncher
+from .gate import Compiler, Gate
+from .launcher import EngineLauncher, LocalLauncher
 from .lending import Lending
 from .peer import Peer
-from .work import GradedCheck, Submission
+from .turns import Turns, this_gpu
+from .work import Item, Outcome, infra
 
 # Findings that say more than "wrong": each has a status of its own.
 _STATUS_OF_CODE = {
@@ -53,70 +56,102 @@ class CourseCellFailed(Exception):
     """A cell of the course's own does not run in the candidate: one sentence."""
 
 
-@dataclass
-class Outcome:
-    """What a check cell came to, before it is a Verdict."""
+def main(
+    line_end: socket.socket,
+    engine_end: socket.socket | None,
+    verdict_end: socket.socket,
+    item: Item,
+    lent: Lending,
+    limits: confine.Limits,
+) -> None:
+    """The checker's process: grade, send the outcome, end."""
+    confine.die_with_parent()  # a driver that was killed leaves none behind
+    ends = [line_end, verdict_end, *([engine_end] if engine_end else [])]
+    confine.close_other_files([end.fileno() for end in ends])
+    if device.INTERPRET:  # a submission's allocations are carried out here
+        confine.limit_memory(2 * limits.memory)
+    verdict = Line(verdict_end)
+    try:
 
-    status: str
-    code: str
-    sentence: str
-    reports: list[dict[str, Any]]
-    seconds: float
+        def compiler(request: dict[str, Any]) -> dict[str, Any]:
+            verdict.send({"compile": request})
+            return verdict.receive().body  # the driver bounds the wait, and ends this process
+
+        if not device.INTERPRET:
+            take_turns(Turns(this_gpu()), verdict)
+        engine = Line(engine_end) if engine_end else None
+        outcome = run_check(Line(line_end), engine, item, lent, limits.call_seconds, compiler)
+    except BaseException:  # noqa: BLE001  (whatever it was, the driver hears of it and retries)
+        outcome = infra(traceback.format_exc()[-3000:])
+    verdict.send(dataclasses.asdict(outcome))
 
 
-Compiler = Callable[[dict[str, Any]], dict[str, Any]]
+def take_turns(turns: Turns, verdict: Line) -> None:
+    """Share the GPU from now on, and have it alone from the first figure on until the end.
+
+    The driver hears of each wait, so that it costs the exercise none of its time.
+    """
+
+    def wait(for_what: Callable[[], None]) -> None:
+        verdict.send({"gpu": "waits"})
+        for_what()
+        verdict.send({"gpu": "works"})
+
+    def alone() -> None:
+        if not turns.is_alone:
+            wait(turns.alone)
+
+    wait(turns.share)
+    clock.wait_before_timing(alone)
 
 
 def run_check(
     line: Line,
     engine: Line | None,
-    course: Course,
-    submission: Submission,
-    exercise: GradedCheck,
+    item: Item,
     lent: Lending,
     call_seconds: float,
     compiler: Compiler | None = None,
 ) -> Outcome:
-    """Grade one exercise with the candidate at the other end of `line`.
+    """Grade one item with the candidate at the other end of `line`.
 
     engine: the line to the process that runs its kernels; None on a GPU, where the checker does.
     lent: what the course lends to the notebook's cells.
     compiler: answers compile requests as `tritonbook.seeing.worker` does; None: no compile gate.
     """
-    started = time.perf_counter()
+    course, check = item.course, item.exercise.check
     if course.asked != asked_of(course.notebook, course.keys()):
         raise RuntimeError(f"the page {course.notebook} here is another one than where it was read")
-    cells = [(cell.name, cell.source) for cell in submission.cells[: exercise.before]]
+    cells = [(cell.name, cell.source) for cell in item.submission.cells[: item.exercise.before]]
     library = KernelLibrary(cells)
-    launcher = Launcher(library, engine, call_seconds) if engine else LocalLauncher(library)
+    launcher = EngineLauncher(library, engine, call_seconds) if engine else LocalLauncher(library)
     peer = Peer(line, cells, library, launcher, call_seconds, lent)
     for other, who in ((line, "the candidate's process"), (engine, "the kernels' process")):
         if other is not None:
             other.wait_until_ready(who)
     names: dict[str, Any] = {"__name__": "__main__"}
-    for name, text in course.trusted_cells(exercise.check):
+    for name, text in course.trusted_cells(check):
         _execute(name, text, names)
-    checks = _Checks(peer, course, names, _Gate(peer, compiler))
+    checks = _Checks(peer, course, names, Gate(peer, compiler))
     names["check"] = checks.check
-    for function, on_tape in course.answer_names(exercise.check).items():
+    for function, on_tape in course.answer_names(check).items():
         names[function] = peer.function(function, on_tape)
     token = checking.seed_secret.set(course.secret)
     error: BaseException | None = None
     try:
         peer.run_cells()
-        _course_must_run(peer, course, exercise.check)
+        _course_must_run(peer, course, check)
         with launcher.serving():
-            _execute(exercise.check, course.check_text(exercise.check), names)
+            _execute(check, course.check_text(check), names)
     except (CheckFailed, CheckTimeout, ProcessEnded):
         error = None  # the report, or the peer's trouble, says why
     except CourseCellFailed as problem:
-        seconds = time.perf_counter() - started
-        return Outcome("INFRA", COURSE_CELL, str(problem), [], seconds)
+        return Outcome("INFRA", COURSE_CELL, str(problem))
     except Exception as problem:  # noqa: BLE001  (a bare assert in the cell, for instance)
         error = problem
     finally:
         checking.seed_secret.reset(token)
-    return _outcome(peer, checks, error, time.perf_counter() - started)
+    return _outcome(peer, checks, error)
 
 
 def _course_must_run(peer: Peer, course: Course, check: str) -> None:
@@ -141,54 +176,13 @@ def _execute(name: str, text: str, names: dict[str, Any]) -> None:
         exec(compile(text, filename, "exec", dont_inherit=True), names)
 
 
-class _Gate:
-    """Stands for `compile_gate`: compiles what a proxy's calls launched. It makes no call itself,
-    so that no kernel can be shown to it alone."""
-
-    def __init__(self, peer: Peer, compiler: Compiler | None):
-        self.peer, self.compiler = peer, compiler
-
-    def __call__(
-        self, fn: Any, args: Any, options: Any = None, arch: int = 80, **how: Any
-    ) -> compiled.CompileResult:
-        if self.compiler is None:
-            return compiled.CompileResult(None, "no compiler was given")
-        launches = self.peer.launched(fn.__name__, tuple(args), options or {})
-        request = {
-            "job": "compile",
-            "source": gate.program(self.peer.library, launches),
-            "entry": "replay",
-            "args": [],
-            "options": {},
-            "arch": arch,
-            "ptx": False,
-            "path": [],
-        }
-        answer = self.compiler(request)
-        if "too_long" in answer:
-            sentence = (
-                f"The compiler was not done with this kernel after {answer['too_long']:g} s. Has "
-                "a tl.static_range very many turns? The compiler writes out each of them."
-            )
-            return compiled.CompileResult(False, sentence, code="timeout")
-        if "unanswered" in answer:
-            return compiled.CompileResult(None, str(answer["unanswered"]))
-        kernels = [{**k, "grid": tuple(k["grid"])} for k in answer["kernels"]]
-        facts = tuple(compiled.KernelFacts(**kernel) for kernel in kernels)
-        error = answer.get("error")
-        if error is None:
-            return compiled.CompileResult(True, kernels=facts)
-        ok = False if error["code"] else None
-        return compiled.CompileResult(ok, error["message"], error["caret"], facts, error["code"])
-
-
 class _Checks:
     """Stands for `check` in the cell: same arguments, keeps the cards.
 
     names: of the cell, where the page's other functions are found.
     """
 
-    def __init__(self, peer: Peer, course: Course, names: dict[str, Any], gate: _Gate):
+    def __init__(self, peer: Peer, course: Course, names: dict[str, Any], gate: Gate):
         self.peer, self.names, self.gate = peer, names, gate
         self.asked = course.asks()
         self.reports: list[Report] = []
@@ -251,14 +245,14 @@ def _said(finding: Finding | None) -> Finding | None:
     return Finding(finding.code, sentence)
 
 
-def _outcome(peer: Peer, checks: _Checks, error: BaseException | None, seconds: float) -> Outcome:
-    found, reports = checks.cards, checks.reports
+def _outcome(peer: Peer, checks: _Checks, error: BaseException | None) -> Outcome:
+    found, reports = tuple(checks.cards), checks.reports
     trouble = peer.trouble
     if trouble is None and peer.refused is not None:
         code = peer.refused.code
-        trouble = Trouble(_STATUS_OF_CODE.get(code, "FAIL"), code, peer.refused.sentence)
+        trouble = Outcome(_STATUS_OF_CODE.get(code, "FAIL"), code, peer.refused.sentence)
     if trouble is not None:
-        return Outcome(trouble.status, trouble.code, trouble.sentence, found, seconds)
+        return dataclasses.replace(trouble, reports=found)
     failed = next((report for report in reports if not report.passed), None)
     if failed is not None and peer.wanted_gradients:
         # A tape has no backward pass: the failure may be the grader's. A person decides.
@@ -268,16 +262,16 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None, seconds: 
         code = finding.code if finding else "wrong-values"
         sentence = finding.sentence if finding else failed.headline
         sentence = _first_error(peer, code, sentence)
-        return Outcome(_STATUS_OF_CODE.get(code, "FAIL"), code, sentence, found, seconds)
+        return Outcome(_STATUS_OF_CODE.get(code, "FAIL"), code, sentence, found)
     if error is not None:
         if isinstance(error, AssertionError):
-            return Outcome("FAIL", "property", str(error) or "A test failed.", found, seconds)
+            return Outcome("FAIL", "property", str(error) or "A test failed.", found)
         raise error  # not the student's doing: INFRA
     if not reports:
         raise RuntimeError("the check cell ran no check")
     if peer.proof.idle() is not None:
-        return Outcome("FAIL", "right-without-kernel", proof.SENTENCE, found, seconds)
-    return Outcome("PASS", "passed", reports[-1].headline, found, seconds)
+        return Outcome("FAIL", "right-without-kernel", proof.SENTENCE, found)
+    return Outcome("PASS", "passed", reports[-1].headline, found)
 
 
 def _first_error(peer: Peer, code: str, sentence: str) -> str:

@@ -18,25 +18,21 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from tritonbook.port import device
-from tritonbook.timing import clock
 
-from ..walls import candidate, engine, sandbox
+from ..walls import candidate, engine, inside, sandbox, visible
 from ..walls.wire import Line, PeerGone, PeerSlow, WireError
 from . import checker
 from .compiler import Busy, shared
-from .course import Course
-from .lending import Lending, lending
-from .turns import Turns, this_gpu
-from .work import GradedCheck, ItemId, Submission, Verdict
+from .lending import lending
+from .work import Item, Outcome, Verdict, infra
 
 # Loaded once in the process that all others are forked from. None of it touches a GPU.
 PRELOAD = [
@@ -74,34 +70,23 @@ class Executor:
         self.judges: set[BaseProcess] = set()
         self.compiler = shared()
 
-    def run(
-        self, course: Course, submission: Submission, exercise: GradedCheck, attempt: int = 1
-    ) -> Verdict:
+    def run(self, item: Item) -> Verdict:
         """Grade one exercise of one submission. Never raises for what the student's code does."""
         started = time.monotonic()
-        answer = exercise.check.replace("check-", "answer-", 1)
-        if answer in submission.missing:
-            sentence = "The answer's cell was not handed in."
-            found: dict[str, Any] = {"status": "MISSING", "code": "missing", "sentence": sentence}
+        answer = item.exercise.check.replace("check-", "answer-", 1)
+        if answer in item.submission.missing:
+            found = Outcome("MISSING", "missing", "The answer's cell was not handed in.")
         else:
-            found = self._run(course, submission, exercise)
-            if found["code"] == checker.COURSE_CELL:
-                found = self._whose_fault(found, course, submission, exercise)
-        return _verdict(
-            found,
-            course,
-            submission,
-            exercise,
-            attempt,
-            self.setting.level,
-            time.monotonic() - started,
-        )
+            found = self._run(item)
+            if found.code == checker.COURSE_CELL:
+                found = self._whose_fault(found, item)
+        return _verdict(found, item, self.setting.level, time.monotonic() - started)
 
-    def _run(self, course: Course, submission: Submission, exercise: GradedCheck) -> dict[str, Any]:
+    def _run(self, item: Item) -> Outcome:
         try:
-            lent = lending(course, exercise.check)
+            lent = lending(item.course, item.exercise.check)
         except (OSError, ValueError) as problem:
-            return _infra(f"What the course lends to this notebook cannot be read: {problem}")
+            return infra(f"What the course lends to this notebook cannot be read: {problem}")
         folder = Path(tempfile.mkdtemp(prefix="workbook-"))
         os.chmod(folder, 0o755)
         ends = [end for _ in range(3) for end in socket.socketpair()]
@@ -113,7 +98,7 @@ class Executor:
             if device.INTERPRET:  # on a GPU the checker runs kernels itself
                 processes.append(self._start(engine, for_engine, folder / "engine"))
             lines = (to_candidate, to_engine if device.INTERPRET else None, verdict_out)
-            judge = self._fork(_check, (*lines, course, submission, exercise, lent, limits))
+            judge = self._fork(checker.main, (*lines, item, lent, limits))
             self.judges.add(judge)
             runners = list(processes)
             processes.append(judge)
@@ -122,7 +107,7 @@ class Executor:
             return self._await(Line(verdict_in), runners, judge)
         except (OSError, EOFError) as error:  # EOFError: the process that forks was killed
             problem = f"{type(error).__name__}: {error}"
-            return _infra(f"The grader could not start its processes: {problem}")
+            return infra(f"The grader could not start its processes: {problem}")
         finally:
             for end in ends:
                 end.close()
@@ -131,25 +116,21 @@ class Executor:
                 _stop(process)
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _whose_fault(
-        self,
-        found: dict[str, Any],
-        course: Course,
-        submission: Submission,
-        exercise: GradedCheck,
-    ) -> dict[str, Any]:
+    def _whose_fault(self, found: Outcome, item: Item) -> Outcome:
         """A cell of the course's own failed. Does it with the course's own answers too?"""
-        solved = {cell.name: cell.source for cell in course.answers()}
-        above = [cell for cell in submission.cells[: exercise.before] if cell.role != "extra"]
+        solved = {cell.name: cell.source for cell in item.course.answers()}
+        above = item.submission.cells[: item.exercise.before]
         cells = [
-            cell.model_copy(update={"source": solved.get(cell.name, cell.source)}) for cell in above
+            cell.model_copy(update={"source": solved.get(cell.name, cell.source)})
+            for cell in above
+            if cell.role != "extra"
         ]
-        own = submission.model_copy(update={"cells": tuple(cells)})
-        again = self._run(course, own, exercise.model_copy(update={"before": len(cells)}))
-        if again["status"] != "PASS":
+        own = item.submission.model_copy(update={"cells": tuple(cells)})
+        exercise = item.exercise.model_copy(update={"before": len(cells)})
+        if self._run(Item(item.course, own, exercise)).status != "PASS":
             return found
-        sentence = f"{found['sentence']}. Without your cells it runs: see what those above it do."
-        return {"status": "FAIL", "code": "raised", "sentence": sentence}
+        sentence = f"{found.sentence}. Without your cells it runs: see what those above it do."
+        return Outcome("FAIL", "raised", sentence)
 
     def _fork(self, target: Callable[..., None], arguments: tuple[Any, ...]) -> BaseProcess:
         """Start a process from the one that has everything loaded."""
@@ -171,29 +152,24 @@ class Executor:
         level, limits = self.setting.level, self.setting.limits
         folder.mkdir(mode=0o755)
         if level in ("namespaces", "plain"):
-            arguments = (end, level, folder, limits, module.main)
-            return self._fork(candidate.start_forked, arguments)
-        program = ["-m", module.__name__, json.dumps(dataclasses.asdict(limits))]
-        if level == "apptainer":
-            if self.setting.image is None:
-                raise OSError("the level apptainer needs an image")
-            waits = 0.0 if device.INTERPRET else 2 * GPU_WAIT_SECONDS
-            command = sandbox.container_command(self.setting.image, limits.wall_seconds + waits)
-            command += ["python3"]
-        else:
-            command = [*sandbox.bubblewrap_command(), sys.executable]
+            return self._fork(inside.start_forked, (end, level, folder, limits, module.main))
+        name = module.__name__.rpartition(".")[2]
+        program = ["-m", "autograde.walls.inside", name, json.dumps(dataclasses.asdict(limits))]
+        waits = 0.0 if device.INTERPRET else 2 * GPU_WAIT_SECONDS
+        seconds = limits.wall_seconds + waits
+        command = sandbox.python_command(level, self.setting.image, seconds)
         return subprocess.Popen(
             [*command, *program],
             stdin=end.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env=sandbox.environment() | {"PATH": os.environ.get("PATH", "/usr/bin:/bin")},
+            env=visible.environment() | {"PATH": os.environ.get("PATH", "/usr/bin:/bin")},
         )
 
     def _await(
         self, line: Line, runners: list[BaseProcess | subprocess.Popen], judge: BaseProcess
-    ) -> dict[str, Any]:
+    ) -> Outcome:
         """The checker's outcome; where there is none, what that means."""
         seconds = self.setting.limits.wall_seconds
         deadline = time.monotonic() + seconds
@@ -211,25 +187,23 @@ class Executor:
                     try:
                         line.receive(GPU_WAIT_SECONDS)
                     except PeerSlow:
-                        return _infra(f"The GPU was not free for {GPU_WAIT_SECONDS:g} s.")
+                        return infra(f"The GPU was not free for {GPU_WAIT_SECONDS:g} s.")
                 deadline += time.monotonic() - began
                 found = line.receive(max(0.1, deadline - time.monotonic())).body
         except PeerSlow:
-            return {
-                "status": "TIMEOUT",
-                "code": "timeout",
-                "sentence": f"Not done within {seconds:g} s, all cases together.",
-            }
+            sentence = f"Not done within {seconds:g} s, all cases together."
+            return Outcome("TIMEOUT", "timeout", sentence)
         except Busy as problem:
-            return _infra(str(problem))
+            return infra(str(problem))
         except (PeerGone, WireError):
-            return _infra(f"The checker's process ended with status {_exit_status(judge, 5)}.")
-        if found.get("status") == "CRASH" and any(map(_killed_for_memory, runners)):
-            found |= {"status": "OOM", "code": "out-of-memory"}
-            found["sentence"] = "The process was ended because it used too much memory."
-        elif found.get("status") != "INFRA" and _names_memory(str(found.get("sentence"))):
-            found |= {"status": "OOM", "code": "out-of-memory"}
-        return found
+            return infra(f"The checker's process ended with status {_exit_status(judge, 5)}.")
+        outcome = Outcome(**found)
+        if outcome.status == "CRASH" and any(map(_killed_for_memory, runners)):
+            sentence = "The process was ended because it used too much memory."
+            return replace(outcome, status="OOM", code="out-of-memory", sentence=sentence)
+        if outcome.status != "INFRA" and any(word in outcome.sentence for word in _OUT_OF_MEMORY):
+            return replace(outcome, status="OOM", code="out-of-memory")
+        return outcome
 
     def close(self) -> None:
         """End what still runs in other threads: it comes to INFRA."""
@@ -259,78 +233,9 @@ def _short_socket_path() -> None:
         tempfile.tempdir = before
 
 
-def _check(
-    line_end: socket.socket,
-    engine_end: socket.socket | None,
-    verdict_end: socket.socket,
-    course: Course,
-    submission: Submission,
-    exercise: GradedCheck,
-    lent: Lending,
-    limits: sandbox.Limits,
-) -> None:
-    """The checker's process: grade, send the outcome, end."""
-    sandbox.die_with_parent()  # a driver that was killed leaves none behind
-    ends = [line_end, verdict_end, *([engine_end] if engine_end else [])]
-    sandbox.close_other_files([end.fileno() for end in ends])
-    if device.INTERPRET:  # a submission's allocations are carried out here
-        sandbox.limit_memory(2 * limits.memory)
-    verdict = Line(verdict_end)
-    try:
-
-        def compiler(request: dict[str, Any]) -> dict[str, Any]:
-            verdict.send({"compile": request})
-            return verdict.receive().body  # the driver bounds the wait, and ends this process
-
-        if not device.INTERPRET:
-            _take_turns(Turns(this_gpu()), verdict)
-        engine_line = Line(engine_end) if engine_end else None
-        what = (course, submission, exercise, lent, limits.call_seconds, compiler)
-        outcome = checker.run_check(Line(line_end), engine_line, *what)
-        verdict.send(
-            {
-                "status": outcome.status,
-                "code": outcome.code,
-                "sentence": outcome.sentence,
-                "reports": outcome.reports,
-            }
-        )
-    except BaseException:  # noqa: BLE001  (whatever it was, the driver hears of it and retries)
-        verdict.send(_infra(traceback.format_exc()[-3000:]))
-
-
-def _take_turns(turns: Turns, verdict: Line) -> None:
-    """Share the GPU from now on, and have it alone from the first figure on until the end.
-
-    The driver hears of each wait, so that it costs the exercise none of its time.
-    """
-
-    def wait(for_what: Callable[[], None]) -> None:
-        verdict.send({"gpu": "waits"})
-        for_what()
-        verdict.send({"gpu": "works"})
-
-    def alone() -> None:
-        if not turns.is_alone:
-            wait(turns.alone)
-
-    wait(turns.share)
-    clock.wait_before_timing(alone)
-
-
-def not_run(
-    course: Course, submission: Submission, exercise: GradedCheck, attempt: int, sentence: str
-) -> Verdict:
+def not_run(item: Item, sentence: str) -> Verdict:
     """The verdict on an item that could not be run: INFRA, with the reason."""
-    return _verdict(_infra(sentence), course, submission, exercise, attempt, "none", 0.0)
-
-
-def _infra(sentence: str) -> dict[str, Any]:
-    return {"status": "INFRA", "code": "infra", "sentence": sentence}
-
-
-def _names_memory(sentence: str) -> bool:
-    return any(word in sentence for word in _OUT_OF_MEMORY)
+    return _verdict(infra(sentence), item, "none", 0.0)
 
 
 def _killed_for_memory(process: BaseProcess | subprocess.Popen) -> bool:
@@ -369,35 +274,24 @@ def _stop(process: BaseProcess | subprocess.Popen) -> None:
         process.close()
 
 
-def _verdict(
-    found: dict[str, Any],
-    course: Course,
-    submission: Submission,
-    exercise: GradedCheck,
-    attempt: int,
-    level: str,
-    seconds: float,
-) -> Verdict:
+def _verdict(found: Outcome, item: Item, level: str, seconds: float) -> Verdict:
+    points = {"INFRA": None, "PASS": item.exercise.points}.get(found.status, 0.0)
+    told = {
+        "code": found.code[:80],
+        "sentence": found.sentence[:4000],
+        "reports": found.reports,
+    }
     # What a student wrote may hold halves of characters, which no file can hold.
-    found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
-    status = found["status"]
-    points = None if status == "INFRA" else exercise.points if status == "PASS" else 0.0
+    told = json.loads(json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"))
     return Verdict(
-        item=ItemId(
-            student=submission.student,
-            assignment=submission.assignment,
-            notebook=submission.notebook,
-            key=exercise.key,
-        ),
-        digest=submission.digest,
-        course=course.digest,
-        attempt=attempt,
-        status=status,
+        item=item.id,
+        digest=item.submission.digest,
+        course=item.course.digest,
+        attempt=item.attempt,
+        status=found.status,
         points=points,
-        maximum=exercise.points,
-        code=str(found["code"])[:80],
-        sentence=str(found["sentence"])[:4000],
+        maximum=item.exercise.points,
         sandbox=level,
         seconds=round(seconds, 3),
-        reports=tuple(found.get("reports", ())),
+        **told,
     )

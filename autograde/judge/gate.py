@@ -8,12 +8,59 @@ needs of it is on the tape already: which kernel was launched on what.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from tritonbook.seeing import compiled
+
 from ..walls.kernels import KernelId, KernelLibrary
+from .peer import Peer
 from .player import Described, LaunchRecord, Layout, laid_out
+
+Compiler = Callable[[dict[str, Any]], dict[str, Any]]  # the answer to a request
+
+
+class Gate:
+    """Stands for `compile_gate`: compiles what a proxy's calls launched. It makes no call itself,
+    so that no kernel can be shown to it alone."""
+
+    def __init__(self, peer: Peer, compiler: Compiler | None):
+        self.peer, self.compiler = peer, compiler
+
+    def __call__(
+        self, fn: Any, args: Any, options: Any = None, arch: int = 80, **how: Any
+    ) -> compiled.CompileResult:
+        if self.compiler is None:
+            return compiled.CompileResult(None, "no compiler was given")
+        launches = self.peer.launched(fn.__name__, tuple(args), options or {})
+        request = {
+            "job": "compile",
+            "source": program(self.peer.library, launches),
+            "entry": "replay",
+            "args": [],
+            "options": {},
+            "arch": arch,
+            "ptx": False,
+            "path": [],
+        }
+        answer = self.compiler(request)
+        if "too_long" in answer:
+            sentence = (
+                f"The compiler was not done with this kernel after {answer['too_long']:g} s. Has "
+                "a tl.static_range very many turns? The compiler writes out each of them."
+            )
+            return compiled.CompileResult(False, sentence, code="timeout")
+        if "unanswered" in answer:
+            return compiled.CompileResult(None, str(answer["unanswered"]))
+        kernels = [{**k, "grid": tuple(k["grid"])} for k in answer["kernels"]]
+        facts = tuple(compiled.KernelFacts(**kernel) for kernel in kernels)
+        error = answer.get("error")
+        if error is None:
+            return compiled.CompileResult(True, kernels=facts)
+        ok = False if error["code"] else None
+        return compiled.CompileResult(ok, error["message"], error["caret"], facts, error["code"])
 
 
 def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:

@@ -27,8 +27,9 @@ from tritonbook.simulating import hear_of_products
 from ..walls.accesses import facts, unpacked
 from ..walls.kernels import KernelId, KernelLibrary
 from ..walls.tape import TapeError, describe, encode
-from ..walls.wire import BUFFERS_CAP, Line, PeerGone, PeerSlow, ProcessEnded, Trouble, WireError
+from ..walls.wire import BUFFERS_CAP, Line, PeerGone, PeerSlow, ProcessEnded, WireError
 from .replies import rebuilt
+from .work import Outcome
 
 MOST_MEMORY = BUFFERS_CAP // 2  # bytes of one launch's tensors: what a meter saw comes back too
 
@@ -38,7 +39,7 @@ class LocalLauncher:
 
     def __init__(self, library: KernelLibrary):
         self.library = library
-        self.trouble: Trouble | None = None
+        self.trouble: Outcome | None = None
         self.carried_out = 0  # launches that nobody who watches kept from running
 
     def vet(self, id: KernelId) -> None:
@@ -65,7 +66,7 @@ class LocalLauncher:
             yield
 
 
-class Launcher:
+class EngineLauncher:
     """Has kernels run by the process at the other end of `line`.
 
     call_seconds: the longest launch.
@@ -73,7 +74,7 @@ class Launcher:
 
     def __init__(self, library: KernelLibrary, line: Line, call_seconds: float):
         self.library, self.line, self.call_seconds = library, line, call_seconds
-        self.trouble: Trouble | None = None
+        self.trouble: Outcome | None = None
         self.carried_out = 0
         self._declared: dict[KernelId, tuple[FunctionType, list[str]]] = {}
         self._ids: dict[FunctionType, KernelId] = {}
@@ -203,7 +204,7 @@ class Launcher:
         return CheckTimeout(sentence)
 
     def _ended(self, status: str, code: str, sentence: str) -> ProcessEnded:
-        self.trouble = Trouble(status, code, sentence)
+        self.trouble = Outcome(status, code, sentence)
         self.line.close()
         return ProcessEnded(sentence)
 

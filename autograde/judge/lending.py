@@ -8,7 +8,6 @@ nothing of its own page.
 
 from __future__ import annotations
 
-import ast
 import functools
 import threading
 from collections.abc import Iterable
@@ -18,8 +17,7 @@ from tritonbook.course import exercises, gaps
 from tritonbook.course.exercises import Exercise
 
 from .course import Course
-
-LENDING = ("reference", "mine", "given")
+from .statements import reached, statements
 
 
 @dataclass(frozen=True)
@@ -61,14 +59,16 @@ def lending(course: Course, check: str) -> Lending:
 def _lending(course: Course, check: str) -> Lending:
     above = [cell for cell in course.above(check) if cell.kind == "code" and cell.role != "check"]
     own = {name for cell in course.answers() for name in _defined(cell.source)}
-    asked = {name for cell in above for part in _parts(cell.source) for name in part.asked} - own
+    asked = {
+        name for cell in above for part in statements(cell.source) for name in part.asked
+    } - own
     if not asked:
         return Lending()
     modules = _modules(asked)
     texts = [cell.source for cell in above if cell.role != "example"]
     answer = check.replace("check-", "answer-", 1)
     roots = {n for cell in above if cell.name == answer for n in _defined(cell.source)}
-    used = {name for part in _reached(texts, roots) for name in part.asked}
+    used = {name for part in reached(texts, roots) for name in part.asked}
     return Lending(modules, frozenset(lent.name for lent in _modules(used - own)))
 
 
@@ -81,7 +81,7 @@ def _modules(asked: Iterable[str]) -> tuple[Lent, ...]:
         if function in found or (home := _home(function)) is None:
             continue  # the course has none: the cell that asks says so
         found[function] = _lent(home, function)
-        waiting += [name for part in _parts(found[function].text) for name in part.asked]
+        waiting += [name for part in statements(found[function].text) for name in part.asked]
     return tuple(found[name] for name in sorted(found))
 
 
@@ -99,8 +99,10 @@ def _lent(exercise: Exercise, function: str) -> Lent:
     texts = [cell.source for cell in exercise.cells if cell.role in ("reference", "answer")]
     # What runs when the module is loaded is needed too.
     given = [cell.source for cell in exercise.cells if cell.role == "reference"]
-    loading = {name for text in given for part in _parts(text) if part.runs for name in part.names}
-    needed = {name for part in _reached(texts, {function} | loading) for name in part.bound}
+    loading = {
+        name for text in given for part in statements(text) if part.runs for name in part.names
+    }
+    needed = {name for part in reached(texts, {function} | loading) for name in part.gives}
     cut = {
         key: gaps.learner_text(cell.source)
         for key, cell in answers.items()
@@ -110,68 +112,7 @@ def _lent(exercise: Exercise, function: str) -> Lent:
     return Lent(function, exercises.module_name(exercise.slug, text), text)
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """One statement of a cell: names that it gives a value, names in it, functions that it asks the
-    course for; whether it does something when its cell runs, beyond a definition."""
-
-    bound: frozenset[str]
-    names: frozenset[str]
-    asked: frozenset[str]
-    runs: bool
-
-
-@functools.lru_cache(maxsize=1024)
-def _parts(text: str) -> tuple[_Part, ...]:
-    try:
-        return tuple(_part(statement) for statement in ast.parse(text).body)
-    except SyntaxError:
-        return ()  # an instructor's example with a magic in it
-
-
-def _part(statement: ast.stmt) -> _Part:
-    nodes = list(ast.walk(statement))
-    names = [node for node in nodes if isinstance(node, ast.Name)]
-    defines = isinstance(statement, (ast.FunctionDef, ast.ClassDef))
-    stored = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    return _Part(
-        frozenset({statement.name} if defines else stored),
-        frozenset(node.id for node in names),
-        frozenset(filter(None, map(_asked, nodes))),
-        not defines,
-    )
-
-
-def _asked(node: ast.AST) -> str | None:
-    """The function that a call asks the course for by name."""
-    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-        called = getattr(node.func, "id", getattr(node.func, "attr", ""))
-        if called in LENDING and isinstance(node.args[0].value, str):
-            record = any(
-                each.arg == "record" and getattr(each.value, "value", True)
-                for each in node.keywords
-            )
-            return node.args[0].value + "_record" * record
-    return None
-
-
-def _reached(texts: Iterable[str], roots: set[str]) -> set[_Part]:
-    """The statements of some cells that the names `roots` need, directly or through others."""
-    homes: dict[str, list[_Part]] = {}
-    for text in texts:
-        for part in _parts(text):
-            for name in part.bound:
-                homes.setdefault(name, []).append(part)
-    found: set[_Part] = set()
-    waiting = list(roots)
-    while waiting:
-        for part in homes.pop(waiting.pop(), ()):
-            found.add(part)
-            waiting += part.names
-    return found
-
-
 @functools.cache
 def _defined(text: str) -> frozenset[str]:
     """Functions and classes that a cell defines."""
-    return frozenset(name for part in _parts(text) if not part.runs for name in part.bound)
+    return frozenset(name for part in statements(text) if not part.runs for name in part.gives)

@@ -16,11 +16,12 @@ from tritonbook.checking.trial import CheckTimeout
 
 from ..walls.kernels import KernelLibrary
 from ..walls.tape import TapeError, decode, describe, encode, raw
-from ..walls.wire import Line, PeerGone, PeerSlow, ProcessEnded, Trouble, WireError
+from ..walls.wire import Line, PeerGone, PeerSlow, ProcessEnded, WireError
 from .lending import Lending
 from .player import Launcher, LaunchFailed, LaunchRecord, Player, tensor_from
 from .proof import Proof, Replay
 from .replies import callback_reference, rebuilt, returned, run_callback
+from .work import Outcome
 
 KEPT_ARGUMENTS = 32  # latest tensor arguments that both sides still know in later calls
 
@@ -61,7 +62,7 @@ class Peer:
         self.proof = Proof()
         self._launched: dict[str, dict[str, list[LaunchRecord]]] = {}  # by function and likeness
         self.wanted_gradients = False  # a check asked for what a tape cannot carry
-        self._trouble: Trouble | None = None
+        self._trouble: Outcome | None = None
         self.refused: Refused | None = None
         self.cell_errors: dict[str, dict[str, Any]] = {}
         self._numbers: OrderedDict[tuple, int] = OrderedDict()  # latest used last
@@ -86,7 +87,7 @@ class Peer:
         return stem
 
     @property
-    def trouble(self) -> Trouble | None:
+    def trouble(self) -> Outcome | None:
         """Why one of the two processes is listened to no more."""
         return self._trouble or self.launcher.trouble
 
@@ -246,10 +247,10 @@ class Peer:
                 self.line.send(run_callback(message.body, callbacks), (), self.call_seconds)
         except (PeerSlow, CheckTimeout):
             sentence = f"No answer within {seconds:g} s. Does every loop end?"
-            self._trouble = Trouble("TIMEOUT", "timeout", sentence)
+            self._trouble = Outcome("TIMEOUT", "timeout", sentence)
         except PeerGone:
             sentence = "The process ended while your code ran (os._exit, or a crash)."
-            self._trouble = Trouble("CRASH", "crashed", sentence)
+            self._trouble = Outcome("CRASH", "crashed", sentence)
         except (WireError, TapeError) as error:
             raise self._broken(str(error)) from None
         raise self._ended()
@@ -261,7 +262,7 @@ class Peer:
 
     def _broken(self, problem: str) -> BaseException:
         """The candidate sent what its program never sends: stop listening."""
-        self._trouble = Trouble("POLICY", "policy", f"The answer broke the protocol: {problem}.")
+        self._trouble = Outcome("POLICY", "policy", f"The answer broke the protocol: {problem}.")
         self.line.close()
         return ProcessEnded(self.trouble.sentence)
 

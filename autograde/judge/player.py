@@ -20,7 +20,8 @@ from tritonbook.descriptors import tensor_of
 
 from ..walls.kernels import KernelId, kernel_id
 from ..walls.tape import DTYPES, MAX_STEPS, TapeError, decode
-from ..walls.wire import ProcessEnded, Trouble
+from ..walls.wire import ProcessEnded
+from .work import Outcome
 
 
 class LaunchFailed(Exception):
@@ -91,7 +92,7 @@ class LaunchRecord:
 class Launcher(Protocol):
     """Carries out launches: `launcher.py` has one for the interpreter and one for a GPU."""
 
-    trouble: Trouble | None  # why it carries out no more
+    trouble: Outcome | None  # why it carries out no more
     carried_out: int  # launches that nobody who watches kept from running
 
     def vet(self, id: KernelId) -> None:
@@ -236,31 +237,24 @@ def tensor_from(description: Any, data: bytes) -> torch.Tensor:
 # Operators that the checker plays. Each is memory-safe for any arguments (torch checks them), so a
 # made-up tape can do no more than a wrong one. Whether an exercise allows an operator is decided by
 # the check; what is not here at all is refused as torch's work.
-_MAKE = (
-    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided zeros zeros_like "
-)
-_MAKE += "new_zeros full full_like new_full ones ones_like new_ones scalar_tensor arange linspace "
-_MAKE += "zero_ fill_ lift_fresh clone copy_ _to_copy contiguous "
-_VIEW = (
-    "view _unsafe_view reshape _reshape_alias as_strided transpose t permute expand slice select "
-)
-_VIEW += (
-    "squeeze unsqueeze detach alias unbind split split_with_sizes chunk unflatten flatten narrow "
-)
-_VIEW += "view_as is_same_size sym_size sym_stride sym_numel "
-_WORK = (
-    "add sub rsub mul div neg abs exp exp2 log log2 sqrt rsqrt reciprocal pow square sin cos tanh "
-)
-_WORK += (
-    "erf sigmoid relu silu gelu maximum minimum clamp where sum mean amax amin max min prod var "
-)
-_WORK += "var_mean std argmax argmin cumsum softmax _softmax log_softmax _log_softmax mm bmm addmm "
-_WORK += "baddbmm matmul dot mv linear native_layer_norm cat stack repeat tril triu masked_fill "
-_WORK += (
-    "masked_fill_ add_ sub_ mul_ div_ addmm_ exp_ sigmoid_ relu_ eq ne lt le gt ge logical_and "
-)
-_WORK += "logical_or logical_not isnan isfinite all any flip roll round floor ceil "
-_WORK += "_local_scalar_dense "
+_MAKE = """
+    empty empty_like empty_strided empty_permuted new_empty new_empty_strided zeros zeros_like
+    new_zeros full full_like new_full ones ones_like new_ones scalar_tensor arange linspace
+    zero_ fill_ lift_fresh clone copy_ _to_copy contiguous
+"""
+_VIEW = """
+    view _unsafe_view reshape _reshape_alias as_strided transpose t permute expand slice select
+    squeeze unsqueeze detach alias unbind split split_with_sizes chunk unflatten flatten narrow
+    view_as is_same_size sym_size sym_stride sym_numel
+"""
+_WORK = """
+    add sub rsub mul div neg abs exp exp2 log log2 sqrt rsqrt reciprocal pow square sin cos tanh
+    erf sigmoid relu silu gelu maximum minimum clamp where sum mean amax amin max min prod var
+    var_mean std argmax argmin cumsum softmax _softmax log_softmax _log_softmax mm bmm addmm
+    baddbmm matmul dot mv linear native_layer_norm cat stack repeat tril triu masked_fill
+    masked_fill_ add_ sub_ mul_ div_ addmm_ exp_ sigmoid_ relu_ eq ne lt le gt ge logical_and
+    logical_or logical_not isnan isfinite all any flip roll round floor ceil _local_scalar_dense
+"""
 OPERATORS = frozenset((_MAKE + _VIEW + _WORK).split())
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from .course import Course
 
 Status = Literal[
     "PASS",
@@ -76,6 +79,45 @@ class ItemId(Record):
 
     def __str__(self) -> str:
         return f"{self.assignment}/{self.student}/{self.notebook}/{self.key}"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One unit of work with everything that it needs."""
+
+    course: Course
+    submission: Submission
+    exercise: GradedCheck
+    attempt: int = 1
+
+    @property
+    def id(self) -> ItemId:
+        return ItemId(
+            student=self.submission.student,
+            assignment=self.submission.assignment,
+            notebook=self.submission.notebook,
+            key=self.exercise.key,
+        )
+
+    @property
+    def known(self) -> tuple[ItemId, str, str]:
+        """What the ledger knows it by."""
+        return self.id, self.submission.digest, self.course.digest
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check came to: a status, a code, a sentence, its cards. Becomes a Verdict."""
+
+    status: Status
+    code: str
+    sentence: str
+    reports: tuple[dict[str, Any], ...] = ()
+
+
+def infra(sentence: str) -> Outcome:
+    """The grader failed."""
+    return Outcome("INFRA", "infra", sentence)
 
 
 class Verdict(Record):

@@ -8,12 +8,9 @@ checker distrusts.
 from __future__ import annotations
 
 import contextlib
-import json
 import linecache
-import os
 import socket
 import sys
-import tempfile
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -26,11 +23,9 @@ from tritonbook.course import exercises
 from tritonbook.course.exercises import machinery
 from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
-from tritonbook.port.device import INTERPRET
 from tritonbook.port.dispatch import DispatchMode
 
-from . import sandbox
-from .tape import DTYPES, Recorder, TapeError, decode, describe, encode, raw
+from .tape import Recorder, TapeError, decode, describe, encode, laid_on, raw
 from .wire import Line, Message, PeerGone
 
 MAX_TEXT = 2000  # characters of an error message
@@ -147,8 +142,7 @@ class Candidate:
             if storage not in self.memory:
                 block = torch.full((tensor["bytes"],), 0x3C, dtype=torch.uint8)
                 self.memory[storage] = block.to(tensor["device"]).untyped_storage()
-            made = torch.empty(0, dtype=DTYPES[tensor["dtype"]], device=tensor["device"])
-            made.set_(self.memory[storage], tensor["offset"], tensor["shape"], tensor["strides"])
+            made = laid_on(self.memory[storage], tensor)
             self.stand_ins[tensor["number"]] = made
             self.recorder.adopt(made, tensor["number"])
         return self.stand_ins[tensor["number"]]
@@ -218,15 +212,7 @@ def _no_references(data: dict[str, Any]) -> Any:
 def _with_values(tensors: list[dict[str, Any]], buffers: list[bytes]) -> list[torch.Tensor]:
     """Tensors in the layout that is described, on memory with the given contents."""
     blocks = [torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8) for data in buffers]
-    return [
-        torch.empty(0, dtype=DTYPES[tensor["dtype"]]).set_(
-            blocks[tensor["storage"]].untyped_storage(),
-            tensor["offset"],
-            tensor["shape"],
-            tensor["strides"],
-        )
-        for tensor in tensors
-    ]
+    return [laid_on(blocks[each["storage"]].untyped_storage(), each) for each in tensors]
 
 
 def _resolver(
@@ -260,43 +246,3 @@ def _error(error: BaseException, folder: Path) -> dict[str, Any]:
             where = f"line {trace.tb_lineno}, in {trace.tb_frame.f_code.co_name}: {source}"[:300]
         trace = trace.tb_next
     return {"types": types_, "text": text, "where": where}
-
-
-def start_forked(
-    end: socket.socket,
-    level: str,
-    root: Path,
-    limits: sandbox.Limits,
-    serve: Callable[[socket.socket, Path], None] | None = None,
-) -> None:
-    """First thing in a process forked from one that has torch loaded: go behind the walls.
-
-    serve: what to do there (default: `main`).
-    """
-    inside = sandbox.environment()  # which keeps some of what is there now
-    os.environ.clear()
-    os.environ.update(inside | {"TRITON_INTERPRET": "1" if INTERPRET else "0"})
-    number = end.fileno()
-    sandbox.close_other_files([number])
-    if level == "namespaces":
-        sandbox.enter_namespaces(root, limits, gpu=not INTERPRET)
-        folder = Path("/tmp/cells")
-        folder.mkdir()
-    else:
-        os.environ.update(HOME=str(root), TMPDIR=str(root), TRITON_CACHE_DIR=str(root / "triton"))
-        os.setsid()
-        sandbox.limit_resources(limits, gpu=not INTERPRET)
-        folder = root
-        os.chdir(root)
-    tempfile.tempdir = None  # found again, under the new root
-    (serve or main)(end, folder)
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    # Started by bwrap or apptainer: the line to the checker is standard input, the run's limits are
-    # the one argument.
-    line_end = socket.socket(fileno=os.dup(0))
-    sandbox.close_other_files([line_end.fileno()])
-    sandbox.limit_resources(sandbox.Limits(**json.loads(sys.argv[1])), gpu=not INTERPRET)
-    main(line_end, Path(tempfile.mkdtemp()))

@@ -12,11 +12,15 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
+
+from . import visible
+from .confine import Limits
 
 # Where the workbook's own image has solutions: an empty folder is put over each.
 WITH_SOLUTIONS = ("exercises", "solutions", "autograde/source")
+# It has its own Python, libraries and locale.
+OF_THE_IMAGE = ("PATH", "HOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
 _CANNOT_LOAD = "cannot load the candidate (Python 3, torch, triton, numpy)"
 
 
@@ -25,27 +29,25 @@ def program() -> str | None:
     return shutil.which("apptainer") or shutil.which("singularity")
 
 
-def command(
-    image: Path, shown: Sequence[Path], variables: dict[str, str], gpu: bool, seconds: float
-) -> list[str]:
+def container_command(image: Path, seconds: float = Limits.wall_seconds) -> list[str]:
     """The start of a command line; the program to run in the image follows.
 
-    shown: files and folders to see in it, read-only, at their own paths. variables: on top of the
-    image's own environment. seconds: when the container is killed, whether or not anybody waits.
+    The container is killed after `seconds`, even where the grader no longer exists.
     """
     # The tool forgets the request to die with its parent, and a candidate that sleeps uses no time
     # of a processor's: without `timeout` it would outlive a grader that was killed by force.
-    parts = ["timeout", "--signal=KILL", f"{seconds:g}", program() or "apptainer"]
+    parts = ["timeout", "--signal=KILL", f"{seconds + 5:g}", program() or "apptainer"]
     parts += ["exec", "--containall", "--no-home", "--net", "--network", "none", "--cleanenv"]
     parts += ["--pwd", "/tmp"]
-    if gpu:
+    if any(path.name.startswith("nvidia") for path in visible.devices()):
         parts.append("--nv")
-    for path in shown:
+    for path in visible.SHOWN:
         parts += ["--bind", f"{path}:{path}:ro"]
     for name in WITH_SOLUTIONS:
         parts += ["--bind", f"{_empty_folder()}:/opt/workbook/{name}:ro"]
-    for name, value in variables.items():
-        parts += ["--env", f"{name}={value}"]
+    for name, value in visible.environment().items():
+        if name not in OF_THE_IMAGE:
+            parts += ["--env", f"{name}={value}"]
     return [*parts, str(image)]
 
 
@@ -57,8 +59,8 @@ def _empty_folder() -> str:
     return folder
 
 
-def trouble(image: Path | None, start: Sequence[str]) -> str | None:
-    """Why no candidate can run in the image (`start`: from `command`), in a sentence; or None."""
+def container_trouble(image: Path | None) -> str | None:
+    """Why no candidate can run in the image, in a sentence; None: it can."""
     if image is None:
         return "name the image with --image"
     if program() is None:
@@ -67,13 +69,13 @@ def trouble(image: Path | None, start: Sequence[str]) -> str | None:
         return f"there is no image {image}"
     if os.getuid() == 0:
         return "started by root it leaves root's rights to students' code; grade as another user"
-    return _tried(tuple(start))
+    return _tried(image)
 
 
 @functools.cache
-def _tried(start: tuple[str, ...]) -> str | None:
+def _tried(image: Path) -> str | None:
     """Load in the image what a candidate loads."""
-    tried = [*start, "python3", "-c", "import autograde.walls.candidate"]
+    tried = [*container_command(image), "python3", "-c", "import autograde.walls.candidate"]
     done = subprocess.run(tried, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode == 0:
         return None

@@ -10,11 +10,7 @@ is data that the checker distrusts.
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import socket
-import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +19,13 @@ import torch
 
 from tritonbook.port import source_file
 from tritonbook.port.compat import causes
-from tritonbook.port.device import INTERPRET
 from tritonbook.port.idle_lanes import hold_zero
 from tritonbook.seeing.meter import Meter, meter
 from tritonbook.simulating import watch_products
 
-from . import fence, sandbox
+from . import fence
 from .accesses import packed
-from .tape import DTYPES, decode
+from .tape import decode, laid_on
 from .wire import BUFFERS_CAP, Line, Message, PeerGone
 
 MAX_TEXT = 2000  # characters of an error message
@@ -57,7 +52,7 @@ class Engine:
         """The reply to one launch: memory as it is afterwards and, if asked for, what was seen."""
         body = message.body
         blocks = [_block(data) for data in message.buffers]
-        tensors = [_tensor(described, blocks) for described in body["tensors"]]
+        tensors = [laid_on(blocks[t["storage"]].untyped_storage(), t) for t in body["tensors"]]
 
         def resolve(data: dict[str, Any]) -> Any:
             if "t" in data:
@@ -102,13 +97,6 @@ def _block(data: bytes) -> torch.Tensor:
     return block
 
 
-def _tensor(described: dict[str, Any], blocks: list[torch.Tensor]) -> torch.Tensor:
-    """A view of a block: what the checker's tensor is of its storage."""
-    made = torch.empty(0, dtype=DTYPES[described["dtype"]])
-    storage = blocks[described["storage"]].untyped_storage()
-    return made.set_(storage, described["offset"], described["shape"], described["strides"])
-
-
 def _told(error: BaseException, file: str) -> dict[str, Any]:
     """An exception as data: its type's names, its text, its line in the kernel's file."""
     line, trace = 0, error.__traceback__
@@ -118,11 +106,3 @@ def _told(error: BaseException, file: str) -> dict[str, Any]:
         trace = trace.tb_next
     types = [kind.__name__[:80] for kind in type(error).__mro__]
     return {"types": types, "text": str(error)[:MAX_TEXT], "line": line}
-
-
-if __name__ == "__main__":
-    # Started by bwrap or apptainer, as the candidate is.
-    line_end = socket.socket(fileno=os.dup(0))
-    sandbox.close_other_files([line_end.fileno()])
-    sandbox.limit_resources(sandbox.Limits(**json.loads(sys.argv[1])), gpu=not INTERPRET)
-    main(line_end, Path(tempfile.mkdtemp()))

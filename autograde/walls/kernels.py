@@ -76,6 +76,7 @@ class KernelLibrary:
         self._texts: dict[str, str] = {}
         self._definitions: dict[str, dict[int, ast.FunctionDef]] = {}
         self._made: dict[KernelId, Any] = {}
+        self._sources: dict[KernelId, str] = {}  # each compile gate asks for them again
         for name, text in cells:
             self.add_module(name, text)
 
@@ -97,9 +98,11 @@ class KernelLibrary:
     def source(self, id: KernelId) -> str:
         """The text of a file that defines the kernel at `id`, without its helpers. Raises
         Refused."""
-        meanings, signature = json.loads(id.told)
-        told = [id.cell, id.line, meanings, dict(id.helpers), signature]
-        return module_text(self._texts[id.cell], self._node(id), told)
+        if id not in self._sources:
+            meanings, signature = json.loads(id.told)
+            told = [id.cell, id.line, meanings, dict(id.helpers), signature]
+            self._sources[id] = module_text(self._texts[id.cell], self._node(id), told)
+        return self._sources[id]
 
     def _node(self, id: KernelId) -> ast.FunctionDef:
         node = self._definitions.get(id.cell, {}).get(id.line)

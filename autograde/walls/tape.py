@@ -183,6 +183,12 @@ def describe(tensor: torch.Tensor) -> dict[str, Any]:
     }
 
 
+def laid_on(storage: torch.UntypedStorage, described: dict[str, Any]) -> torch.Tensor:
+    """A view of this memory, as `describe` tells it."""
+    made = torch.empty(0, dtype=DTYPES[described["dtype"]], device=storage.device)
+    return made.set_(storage, described["offset"], described["shape"], described["strides"])
+
+
 def raw(tensor: torch.Tensor) -> bytes:
     """The bytes of a dense tensor in this machine's memory."""
     return tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""

@@ -32,15 +32,6 @@ class PeerSlow(Exception):
     """The other side did not answer in time."""
 
 
-@dataclass(frozen=True)
-class Trouble:
-    """Why no verdict on the values was reached: a status, a code and a sentence."""
-
-    status: str
-    code: str
-    sentence: str
-
-
 class ProcessEnded(RuntimeError):
     """A process of the submission's is gone, or must not be listened to any more."""
 

@@ -63,7 +63,15 @@ def plain(mistakes):
     }
 
 
-NORMS = either(plain(ROW_MISTAKES), plain(ONE_TILE_MISTAKES))
+UNBIASED = {
+    "unbiased": (
+        lambda x, w, eps: (
+            x * torch.rsqrt(x.pow(2).sum(-1, True) / max(x.shape[-1] - 1, 1) + eps) * w
+        ),
+        "The sum of squares is divided by N - 1. Divide it by N.",
+    ),
+}
+NORMS = either(plain(ROW_MISTAKES) | UNBIASED, plain(ONE_TILE_MISTAKES))
 
 
 # --- rows in two tiles
@@ -107,7 +115,7 @@ def widest(x, w, b, eps, rows=4):
 
 def few_lanes(fn):
     """A row has no more lanes than two tiles need."""
-    for N, enough in ((33, 33), (96, 96), (100, 128), (1, 2)):
+    for N in (33, 96, 100, 1):
         seen = []
 
         def note(run, kernel, grid, args, kwargs, seen=seen):
@@ -116,14 +124,19 @@ def few_lanes(fn):
 
         with hook_launch(note):
             fn(torch.ones(2, N, device=DEVICE), torch.ones(N, device=DEVICE))
-        assert all(lanes <= enough for lanes in seen), (
+        assert all(lanes <= lanes_of(N) for lanes in seen), (
             f"The values are right, but a row of {N} stands in {seen[0]} lanes. The second tile is "
-            f"for what the first leaves over: {enough} lanes in all."
+            f"for what the first leaves over: {lanes_of(N)} lanes in all."
         )
 
 
 def first_half(N):
     return max(1 << (N - 1).bit_length() >> 1, 1)
+
+
+def lanes_of(N):
+    """Lanes of both tiles of a row."""
+    return first_half(N) + (1 << (max(N - first_half(N), 1) - 1).bit_length())
 
 
 def from_sums(change, layer=True):
@@ -161,9 +174,17 @@ def second_counts_padding(x, w, b, eps):
     if b is None:
         return norm_ref(x, w, b, eps)
     N = x.shape[-1]
-    A = first_half(N)
-    lanes = A + (1 << (max(N - A, 1) - 1).bit_length()) - N
-    return scaled(x, w, b, eps, mean_of(x), variance_of(x) + lanes / N * mean_of(x).pow(2))
+    idle = lanes_of(N) - N
+    return scaled(x, w, b, eps, mean_of(x), variance_of(x) + idle / N * mean_of(x).pow(2))
+
+
+def only_the_second_mean_divided(x, w, b, eps):
+    """sum of the first tile + sum of the second / N."""
+    if b is None:
+        return norm_ref(x, w, b, eps)
+    N, A = x.shape[-1], first_half(x.shape[-1])
+    mean = x[..., :A].sum(-1, keepdim=True) + x[..., A:].sum(-1, keepdim=True) / N
+    return scaled(x, w, b, eps, mean, (x - mean).pow(2).mean(-1, keepdim=True))
 
 
 ROW_PAIR_MISTAKES = NORMS | {
@@ -187,6 +208,10 @@ ROW_PAIR_MISTAKES = NORMS | {
         second_counts_padding,
         "Masked lanes of the second tile are counted: after the subtraction they hold minus the "
         "mean. Set them to 0 again.",
+    ),
+    "only-the-second-divided": (
+        only_the_second_mean_divided,
+        "For the mean only the second tile's sum is divided by N: brackets around both sums.",
     ),
 }
 
@@ -302,6 +327,15 @@ TOGETHER_MISTAKES = NORMS | {
         ),
         "The squared distance of a piece's mean counts once. It counts for n_s elements.",
     ),
+    "m2-times-n": (
+        from_pieces(
+            lambda n, mean, m2, N: (
+                weighted(n, mean, N),
+                (n * m2 + between(n, mean, weighted(n, mean, N))).sum(-1) / N,
+            )
+        ),
+        "m2 is multiplied by n_s, too. It is a sum already: n_s belongs to the squared distance.",
+    ),
     "distance-not-squared": (
         from_pieces(
             lambda n, mean, m2, N: (
@@ -388,6 +422,9 @@ SEEN = [
     (19, 110_000, 132),
     (2, 70_000, 132),
     (1 << 20, 1, 132),
+    (5, 25_000, 132),
+    (60, 24_000, 40),
+    (100, 60_000, 132),
 ]
 UNSEEN = [
     (500_000, 17, 108),
@@ -434,7 +471,7 @@ WHY = {
 
 
 def _fits(asked, M, N, num_sms, way, size, num_warps):
-    lanes = size * (1 << (N - 1).bit_length()) if way == "rows" else size
+    lanes = size * lanes_of(N) if way == "rows" else size
     each = lanes / (32 * num_warps)
     assert num_warps <= 32, f"{asked}: a program has at most 32 warps."
     assert each <= 64, (
@@ -468,6 +505,105 @@ def layernorm_too(fn, norm_plan, layernorm_record):
         got = layernorm_record(x.to(DEVICE), w.to(DEVICE), b.to(DEVICE), 1e-3)
         error = (got.double().cpu() - wanted).abs().max().item()
         assert error < 1e-4, f"layernorm_record of {M} rows of {N:,} is off by {error:.2g}."
+
+
+# --- softmax of rows in two tiles
+
+SOFTMAX = [
+    case("33 = 32 + 1, programs not full", x=tensor(70, 33)),
+    case("100 of 64 + 64 lanes, far below 0", x=tensor(5, 100, mean=-200.0)),
+    case("the largest in the second tile", x=tensor(4, 100, values="rising", scale=60.0)),
+    case("the largest in the first tile", x=tensor(4, 100, values="falling", scale=60.0)),
+    case("one element", x=tensor(3, 1)),
+    case("two elements", x=tensor(5, 2)),
+    case("rows with gaps", x=tensor(9, 33, layout="strided")),
+    case("transposed", x=tensor(13, 21, layout="transposed")),
+    case("half precision, large", x=tensor(5, 300, scale=400), dtype="float16"),
+    case("bfloat16, three dimensions", x=tensor(2, 5, 48), dtype="bfloat16"),
+    case("float16, long sums", x=tensor(3, 3000, values="uniform"), dtype="float16"),
+    case("a long row", x=tensor(1, 33_000)),
+    case("no rows", x=tensor(0, 64)),
+]
+HIDDEN_SOFTMAX = [
+    case("three elements", x=tensor(7, 3)),
+    case("rows of 700", x=tensor(7, 700), dtype="bfloat16"),
+    case("rising", x=tensor(6, 40, values="rising", scale=90.0)),
+    case("four dimensions", x=tensor(2, 3, 2, 24, layout="strided")),
+]
+
+
+def shares(x, total):
+    """Exponentials over total(exponentials, width of the first tile)."""
+    e = torch.exp(x - x.amax(-1, keepdim=True))
+    return e / total(e, first_half(x.shape[-1]))
+
+
+def padded_softmax(x):
+    """Masked lanes of the second tile count as zeros."""
+    N = x.shape[-1]
+    return torch.nn.functional.pad(x, (0, lanes_of(N) - N)).softmax(-1)[..., :N]
+
+
+LEFT_FLOAT32 = (
+    "An exponential left float32. From both tiles the largest number of the row is subtracted, and "
+    "that may stand in either tile."
+)
+
+
+def less(largest):
+    """Something else subtracted than the row's largest number, in float32 as the kernel has it."""
+
+    def wrong(x):
+        e = torch.exp(x.float() - largest(x.float(), first_half(x.shape[-1])))
+        return e / e.sum(-1, keepdim=True)
+
+    return wrong
+
+
+SOFTMAX_MISTAKES = {
+    "nan": (
+        lambda x: x * torch.nan,
+        "Does the row's largest number stand upright, `largest[:, None]`, and do masked lanes hold "
+        "minus infinity?",
+    ),
+    "first-largest": (less(lambda x, A: x[..., :A].amax(-1, keepdim=True)), LEFT_FLOAT32),
+    "nothing-subtracted": (
+        less(lambda x, A: 0.0),
+        "The exponentials left float32. Is the row's largest number subtracted, and can a zero win "
+        "it?",
+    ),
+    "first-tile-alone": (
+        lambda x: shares(x, lambda e, A: e[..., :A].sum(-1, keepdim=True)),
+        "The sum knows the first tile alone. A row's sum is that of both tiles.",
+    ),
+    "second-tile-alone": (
+        lambda x: shares(x, lambda e, A: e[..., A:].sum(-1, keepdim=True)),
+        "The sum knows the second tile alone. A row's sum is that of both tiles.",
+    ),
+    "each-tile-by-itself": (
+        lambda x: torch.cat(
+            [part.softmax(-1) for part in x.split(first_half(x.shape[-1]), -1)], -1
+        ),
+        "Each tile has a softmax of its own. Largest number and sum are those of the whole row.",
+    ),
+    "padding-counted": (
+        padded_softmax,
+        "Masked lanes took part as zeros. Which `other=` leaves a largest number and a sum of "
+        "exponentials unchanged?",
+    ),
+    "not-normalised": (
+        lambda x: shares(x, lambda e, A: torch.ones_like(e)),
+        "The exponentials are right, but they were not divided by their sum.",
+    ),
+    "multiplied": (
+        lambda x: shares(x, lambda e, A: 1.0 / e.sum(-1, keepdim=True)),
+        "The exponentials are multiplied by their sum. `scale` is one over it.",
+    ),
+    "base-two": (
+        lambda x: (x * 0.6931471805599453).softmax(-1),
+        "This is a softmax to base 2: `tl.exp`, not `tl.exp2`.",
+    ),
+}
 
 
 def a_program_a_piece(x, w, b, eps, piece=1024):
@@ -506,5 +642,14 @@ CHECKS = {
         before=[lambda fn, norm_plan, other: good_plans(norm_plan, SEEN)],
         also=[layernorm_too],
         hidden_also=[lambda fn, norm_plan, other: good_plans(norm_plan, UNSEEN)],
+    ),
+    "softmax_record": Check(
+        lambda x: x.softmax(-1),
+        SOFTMAX,
+        HIDDEN_SOFTMAX,
+        launches=1,
+        by_hand=("softmax",),
+        tolerance=rounded_once(terms=4096),
+        mistakes=SOFTMAX_MISTAKES,
     ),
 }

@@ -2,6 +2,7 @@
 # workbook:
 #   title: Norms, the last tenth
 #   minutes: 60
+#   stretch: 12
 #   needs: interpreter
 #   requires: [12_rmsnorm_choose, 13_layernorm]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -24,13 +25,11 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# A norm does next to no arithmetic: its bytes have to be moved, once. So a copy of x is the yardstick,
-# and page 12 chose among four schemes to come near it. How near, for shapes that nobody chose? Without
-# a GPU the tables of this page show the times of an H100.
+# A norm does next to no arithmetic: its bytes have to be moved, once. So a copy of x is the yardstick.
+# How near does page 12 come, for shapes that nobody chose? Without a GPU the tables show the times of
+# an H100.
 
 # %% tags=["reference"]
-import functools
-
 from tritonbook import multiprocessors
 from tritonbook.cache_hint import cache_hint
 from tritonbook.cooperative import arrival_counters, can_launch_cooperatively, wait_for_all
@@ -84,14 +83,14 @@ timed(peers, "norm_records_left", SHAPES)
 
 # %% [markdown]
 # **Read it** against the copy. Rows of 96 and of 4,096 are done: nothing is left. Rows of 33 and of 10,001
-# are far from it, and with 1,000 `torch.compile` is ahead. None of these is a multiple of 16, and some
-# fill little more than half of their tile. Rows of 131,072 fit no program: page 12 reads them twice.
+# are far from it, and with 1,000 `torch.compile` is ahead. None of these three is a multiple of 16, and
+# two fill little more than half of their tile. Rows of 131,072 fit no program: page 12 reads them twice.
 #
 # ## Step 1: tell the compiler the width
 #
 # `torch.compile` makes a program for *one* width. You may, too: declare `N: tl.constexpr`.
 #
-# A load of 16 bytes must begin at a multiple of 16. Rows of 1,000 halves do: 2,000 = 125 × 16. But of a
+# A load of 16 bytes must begin at a multiple of 16. Rows of 1,000 do: 2,000 bytes are 125 × 16. But of a
 # plain argument Triton knows only whether it is a multiple of 16, and 1,000 is not. So it loads 2
 # bytes at a time, and stores 2. Of a constant it knows everything. A copy, both ways:
 
@@ -130,8 +129,8 @@ ways = {"width known": copy, "width an argument": lambda x, w: copy(x, w, known=
 timed(ways, "norm_records_width", [(20_000, 1000), (20_000, 1024)])
 
 # %% [markdown]
-# **Read it.** 1,024 is a multiple of 16, and nothing changes. With 1,000 it does. The price: a kernel is
-# compiled for each width. A model has few.
+# **Read it.** 1,024 is a multiple of 16, and nothing changes. With 1,000 it does. The price: each
+# width is compiled anew. A model has few.
 #
 # **Predict.** The kernel walks over tiles. So programs may **stay** (they are called *persistent*): a few
 # for each multiprocessor instead of one for each tile. Starting programs costs time. Is it faster?
@@ -154,7 +153,7 @@ timed(stay, "norm_records_stay", [(200_000, 96), (1_048_576, 64), (100_000, 512)
 # ## Step 2: two tiles a row
 #
 # A tile's width is a power of two. A row of 33 stands in 64 lanes, and 31 hold nothing. They cost no
-# bytes, but registers and instructions. Where a load moves a single number, that takes the time.
+# bytes, but registers and instructions: that counts where a load moves a single number.
 #
 # Give the row two tiles: BLOCK_A is half the next power of two, BLOCK_B the rest, rounded up.
 
@@ -165,7 +164,7 @@ draw.draw_widths([33, 96, 100, 128])
 # %% [markdown]
 # ## The contract
 #
-# RMSNorm is LayerNorm without mean and bias: one kernel does both.
+# One kernel for both norms: `b` decides.
 #
 # | name | shape | dtype | role |
 # |---|---|---|---|
@@ -174,8 +173,7 @@ draw.draw_widths([33, 96, 100, 128])
 # | `b` | (N,), contiguous, or None | floating | bias; with it LayerNorm, without it RMSNorm |
 # | result | as `x`, contiguous | as `x` | new |
 #
-# All arithmetic is float32. LayerNorm subtracts the mean before it squares. `as_rows` gives x as M rows,
-# and refuses vectors that do not fit.
+# All arithmetic is float32.
 #
 # ## Task 1. Rows in two tiles
 #
@@ -184,7 +182,7 @@ draw.draw_widths([33, 96, 100, 128])
 # - **The kernel**, about 8 lines: load both tiles in float32, with `eviction_policy=KEEP` (step 3). With
 #   a bias subtract the mean of the *row* from both, masked lanes 0 again. Then `rstd`, one over the
 #   root, for each row.
-# - **The wrapper**, about 3 lines: `BLOCK_A` and `BLOCK_B`, each at least 1.
+# - **`tile_widths`**, about 2 lines: `BLOCK_A` and `BLOCK_B`, each at least 1.
 
 # %% tags=["answer"] key="norm_rows"
 @triton.jit
@@ -233,17 +231,21 @@ def norm_rows_kernel(
     scale_and_store(x_b, rstd, w_ptr, b_ptr, y_ptr, offs_m, offs_b, mask_b, N)
 
 
+def tile_widths(N):
+    """(BLOCK_A, BLOCK_B): lanes of the two tiles of a row of N elements."""
+    # TODO: each a power of two, at least 1 (about 2 lines)
+    ### BEGIN SOLUTION
+    BLOCK_A = max(triton.next_power_of_2(N) // 2, 1)
+    return BLOCK_A, triton.next_power_of_2(max(N - BLOCK_A, 1))
+    ### END SOLUTION
+
+
 def norm_rows(x, w, b=None, eps=1e-6, rows=4, num_warps=4, keep=""):
     """RMSNorm of the rows of x [..., N], with b LayerNorm; rows: of a program, a power of two."""
     x_rows = as_rows(x, w, b)
     M, N = x_rows.shape
     y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-    # TODO: BLOCK_A, BLOCK_B (about 3 lines)
-    ### BEGIN SOLUTION
-    half = triton.next_power_of_2(N) // 2
-    BLOCK_A = max(half, 1)
-    BLOCK_B = triton.next_power_of_2(max(N - BLOCK_A, 1))
-    ### END SOLUTION
+    BLOCK_A, BLOCK_B = tile_widths(N)
     norm_rows_kernel[(-(-M // rows),)](
         x_rows, w, b, y, M, eps, N=N, STRIDE_XM=x_rows.stride(0), KEEP=keep,
         BLOCK_M=rows, BLOCK_A=BLOCK_A, BLOCK_B=BLOCK_B, num_warps=num_warps,
@@ -322,8 +324,8 @@ predict(
         "bytes on their way to one multiprocessor, if all its programs load at once": None,
     },
     measured=[
-        lambda: 4096 + 1024,
-        lambda: 5120 // (8 * 32),
+        lambda: sum(tile_widths(5120)),
+        lambda: sum(tile_widths(5120)) // (8 * 32),
         lambda: eight.programs_per_sm * 2 * 5120,
     ],
     hints=[
@@ -354,13 +356,13 @@ timed(warps, "norm_records_warps", [(16_384, 2880), (5000, 5120), (6001, 10_001)
 
 # %% [markdown]
 # **Read it** along the lines. On many warps programs are large, and few fit: all load at the same time,
-# and then all compute. On too few a thread runs out of registers. About 32 lanes a thread lie in the
-# valley: lanes / 1024 warps, but at least 4.
+# and then all compute. On too few a thread runs out of registers. The least times have 24, 40 and 40
+# lanes a thread. So: 4 warps, doubled as long as a thread keeps 32 lanes.
 #
 # ## Step 3: a hint to the cache
 #
-# Half of the traffic is y, which pushes x out of the cache. `eviction_policy="evict_last"` asks the
-# cache to let other lines go first. `cache_hint(x)` gives it for x far larger than the cache.
+# `eviction_policy="evict_last"` asks the cache to let other lines go first. Each x is loaded once, so
+# it should not matter. `cache_hint(x)` gives it for x far larger than the cache.
 
 # %%
 def plain(x, w):
@@ -374,9 +376,8 @@ def hinted(x, w):
 timed({"no hint": plain, "hint": hinted}, "norm_records_hint", [(16_384, 4096)])
 
 # %% [markdown]
-# **Read it.** It brings a percent or so. At 67 MB it would cost 2 to 5.
-
-# %% [markdown]
+# **Read it.** It brings about a percent.
+#
 # ## Step 4: programs that wait for each other
 #
 # Few long rows have to be shared. On page 11 the programs of a row met at the end of a launch, and the
@@ -524,7 +525,7 @@ def norm_together(x, w, b=None, eps=1e-6, piece=1024, num_warps=4):
 check(norm_together)
 
 # %% [markdown]
-# One launch instead of two, and x is read once. Is it faster?
+# One launch, and x is read once: is it faster?
 
 # %%
 def in_pieces(piece):
@@ -538,37 +539,42 @@ few = {"page 12": rmsnorm} | {f"pieces of {n:,}": in_pieces(n) for n in (16_384,
 bench(few, x, w, bytes=4 * M * N, baseline="page 12", stored="norm_records_together")
 
 # %% [markdown]
-# **Read it.** For the GPU (`device ms`) it is a tie: 4 MB stay in the cache, and reading them twice is
-# cheap. The call (`ms`) has a launch less.
+# **Read it.** On the GPU (`device ms`) pieces of 16,384 tie: 4 MB stay in the cache, where reading twice
+# is cheap. Pieces of 32,768 leave half of the multiprocessors idle. The call (`ms`), the host's time,
+# scatters.
 #
 # ## Step 5: choose
 #
-# A **row that fits** goes to `norm_rows`: 2,048 lanes make a program worth its start, 32 lanes a thread
-# find registers. **Few long rows** leave multiprocessors idle: they are shared. For **many long rows**
-# everybody has work.
+# A **row that fits** goes to `norm_rows`: 2,048 lanes make a program worth its start. **Few long rows**
+# leave multiprocessors idle: they are shared. For **many long rows** everybody has work.
 #
 # ## Task 3. The record
 #
-# Write `norm_plan`, about 9 lines: how M rows of N elements are normalised.
+# Write `norm_plan`, about 11 lines: how M rows of N elements are normalised.
 #
 # - `("rows", rows, num_warps)`: by `norm_rows`. Rows of up to 16,384, and of up to 32,768 if there are
-#   at least `num_sms` of them.
+#   at least `num_sms` of them. `rows`: 2,048 lanes of single tiles, or one row. Warps: the rule above.
 # - `("together", piece, num_warps)`: by `norm_together`. `piece` is the smallest power of two from 256 to
 #   32,768 with which all programs run at the same time: at most `num_sms`. 512 lanes a warp, on 1 to
 #   16 warps.
 # - `("loop",)`: the pages' kernels, for the rest.
 
 # %% tags=["answer"] key="rmsnorm_record"
-@functools.cache  # asked at each call
+from functools import cache
+
+
+@cache  # asked at each call
 def norm_plan(M, N, num_sms):
     """How M rows of N are normalised: ("rows", rows, num_warps), ("together", piece, num_warps)
     or ("loop",)."""
-    lanes = triton.next_power_of_2(N)
-    # TODO: three rules (about 9 lines)
+    one_tile, two_tiles = triton.next_power_of_2(N), sum(tile_widths(N))  # lanes of a row
+    # TODO: three rules (about 11 lines)
     ### BEGIN SOLUTION
     if N <= 16384 or (N <= 32768 and M >= num_sms):
-        rows = max(1, 2048 // lanes)
-        return "rows", rows, min(max(rows * lanes // 1024, 4), 32)
+        num_warps = 4
+        while two_tiles // (2 * num_warps * 32) >= 32:
+            num_warps *= 2
+        return "rows", max(1, 2048 // one_tile), num_warps
     if M * -(-N // 32768) <= num_sms:  # pieces of 32,768 can run together
         piece = 256
         while M * -(-N // piece) > num_sms:
@@ -614,8 +620,10 @@ def layernorm_record(x, w, b, eps=1e-5):
 #
 # ```python
 # if ...:  # the row fits
-#     rows = ...  # lanes of a tile over lanes of a row, at least 1
-#     return "rows", rows, ...
+#     num_warps = 4
+#     while ...:  # on twice as many, lanes for each thread
+#         num_warps *= 2
+#     return "rows", ..., num_warps
 # if ...:  # multiprocessors would be idle
 #     piece = 256
 #     while ...:
@@ -636,12 +644,103 @@ timed(last, "norm_records_last", SHAPES)
 # %% [markdown]
 # **Read it** against the first table. Rows that no program holds are still read twice.
 #
+# ## Stretch: softmax
+#
+# Page 4's `softmax` starts a program for each row. Give it rows in two tiles, by the same plan (about 7
+# lines).
+
+# %% tags=["answer", "stretch"] key="softmax_record"
+softmax_online = mine("softmax_online", quiet=True)
+
+
+@triton.jit
+def softmax_rows_kernel(
+    x_ptr, y_ptr, M,
+    N: tl.constexpr, STRIDE_XM: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_A: tl.constexpr, BLOCK_B: tl.constexpr,
+):
+    """y = softmax of each row.
+
+    One program = BLOCK_M rows, in tiles of BLOCK_A and of BLOCK_B columns.
+    Assumes what norm_rows_kernel assumes.
+    """
+    pid_m = tl.program_id(axis=0).to(tl.int64)
+    offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_a = tl.arange(0, BLOCK_A)
+    offs_b = BLOCK_A + tl.arange(0, BLOCK_B)
+    mask_a = (offs_m < M)[:, None] & (offs_a < N)[None, :]
+    mask_b = (offs_m < M)[:, None] & (offs_b < N)[None, :]
+    x_rows, y_rows = x_ptr + offs_m[:, None] * STRIDE_XM, y_ptr + offs_m[:, None] * N
+    a_ptrs, b_ptrs = x_rows + offs_a[None, :], x_rows + offs_b[None, :]
+    # TODO: load; the row's largest number, exponentials, sum; store (about 7 lines)
+    ### BEGIN SOLUTION
+    x_a = tl.load(a_ptrs, mask=mask_a, other=float("-inf")).to(tl.float32)
+    x_b = tl.load(b_ptrs, mask=mask_b, other=float("-inf")).to(tl.float32)
+    largest = tl.maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1))
+    e_a, e_b = tl.exp(x_a - largest[:, None]), tl.exp(x_b - largest[:, None])
+    scale = 1.0 / (tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1))
+    tl.store(y_rows + offs_a[None, :], e_a * scale[:, None], mask=mask_a)
+    tl.store(y_rows + offs_b[None, :], e_b * scale[:, None], mask=mask_b)
+    ### END SOLUTION
+
+
+def softmax_record(x):
+    """Softmax over the last dimension of x [..., N], any strides."""
+    x_rows = as_rows(x)
+    M, N = x_rows.shape
+    way, *how = norm_plan(M, N, multiprocessors())
+    if way != "rows" or N > 16384:
+        return softmax_online(x_rows).view(x.shape)
+    y, (rows, num_warps) = torch.empty(x.shape, dtype=x.dtype, device=x.device), how
+    BLOCK_A, BLOCK_B = tile_widths(N)
+    softmax_rows_kernel[(-(-M // rows),)](
+        x_rows, y, M, N=N, STRIDE_XM=x_rows.stride(0),
+        BLOCK_M=rows, BLOCK_A=BLOCK_A, BLOCK_B=BLOCK_B, num_warps=num_warps,
+    )
+    return y
+
+# %% [markdown] tags=["hint"] key="softmax_record"
+# #### Hints for softmax_record
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# What must a masked lane hold, so that neither the largest number nor the sum of exponentials notices?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# Page 4 has the formula, task 1 the rows in two tiles. A number of the row meets a tile upright:
+# `[:, None]`.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# x_a = tl.load(a_ptrs, ...).to(tl.float32)
+# x_b = ...
+# largest = ...  # of the row
+# # exponentials of both tiles, one over their sum, two stores
+# ```
+#
+# </details>
+
+# %% tags=["check", "stretch"] key="softmax_record" points=0
+check(softmax_record)
+
+# %%
+softmax = mine("softmax", quiet=True)
+short = {"copy": lambda x, w: x.clone(), "page 4": lambda x, w: softmax(x)}
+short["record"] = lambda x, w: softmax_record(x)
+timed(short, "norm_records_softmax", [(300_000, 33), (200_000, 100), (20_000, 1000)])
+
+# %% [markdown]
+# **Read it.** Rows of 33 take a sixth of the time. With 1,000 the start of a program hardly counts.
+#
 # ## Recap
 #
 # - A width that the compiler knows: aligned loads.
 # - Two tiles waste fewer lanes than one.
 # - Programs of one launch may wait for each other, if all of them run at the same time.
-# - An idea is worth what it measures.
 #
 # <details><summary>Common mistakes</summary>
 #

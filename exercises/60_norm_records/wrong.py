@@ -10,9 +10,8 @@ CENTRE_A = "x_a = tl.where(mask_a, x_a - mean[:, None], 0.0)"
 CENTRE_B = CENTRE_A.replace("_a", "_b")
 SQUARES = "squares = tl.sum(x_a * x_a, axis=1) + tl.sum(x_b * x_b, axis=1)"
 RSTD = "rstd = tl.rsqrt(squares / N + eps)"
-HALF = "    half = triton.next_power_of_2(N) // 2\n"
-BLOCK_A = "    BLOCK_A = max(half, 1)\n"
-BLOCK_B = "    BLOCK_B = triton.next_power_of_2(max(N - BLOCK_A, 1))\n"
+BLOCK_A = "    BLOCK_A = max(triton.next_power_of_2(N) // 2, 1)\n"
+BLOCK_B = "    return BLOCK_A, triton.next_power_of_2(max(N - BLOCK_A, 1))\n"
 GRID = "norm_rows_kernel[(-(-M // rows),)]"
 SHORT = ("unwritten-tail", "unwritten", "wrong-tail", "wrong-values", "raised", "first-tile-alone")
 WIDE = "too-wide-a-tile"
@@ -32,8 +31,10 @@ EARLY = ("reads-unwritten", "race")  # what the memory held, or another program'
 
 # --- the rules
 FITS = """    if N <= 16384 or (N <= 32768 and M >= num_sms):
-        rows = max(1, 2048 // lanes)
-        return "rows", rows, min(max(rows * lanes // 1024, 4), 32)
+        num_warps = 4
+        while two_tiles // (2 * num_warps * 32) >= 32:
+            num_warps *= 2
+        return "rows", max(1, 2048 // one_tile), num_warps
 """
 PIECES = """        piece = 256
         while M * -(-N // piece) > num_sms:
@@ -42,6 +43,14 @@ PIECES = """        piece = 256
 """
 TOGETHER = "    if M * -(-N // 32768) <= num_sms:  # pieces of 32,768 can run together\n" + PIECES
 RULES = FITS + TOGETHER + '    return ("loop",)\n'
+
+# --- softmax
+X_A = 'x_a = tl.load(a_ptrs, mask=mask_a, other=float("-inf")).to(tl.float32)'
+X_B = X_A.replace("x_a", "x_b").replace("a_ptrs", "b_ptrs").replace("mask_a", "mask_b")
+LARGEST = "largest = tl.maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1))"
+E_A = "tl.exp(x_a - largest[:, None])"
+E_B = E_A.replace("_a", "_b")
+SCALE = "scale = 1.0 / (tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1))"
 
 
 def _rules(name, text, expected=("property",)):
@@ -60,6 +69,7 @@ MUTANTS = {
         Mutant("second_tile_not_centred", ("wrong-values", "second-tile-not-centred"), (CENTRE_B, "pass")),
         Mutant("first_tile_twice", ("off-by-row",), (SQUARES, SQUARES.replace("x_b * x_b", "x_a * x_a"))),
         Mutant("squares_of_the_sums", "off-by-row", (SQUARES, "both = tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1)\n    squares = both * both")),
+        Mutant("brackets_forgotten", "only-the-second-divided", (MEAN_OF_BOTH, "mean = tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1) / N")),
         # --- masks
         Mutant("padding_not_zeroed", ("padding-counted", "second-tile-padding"), (CENTRE_B, "x_b = x_b - mean[:, None]")),
         Mutant("load_without_mask", ("reads-outside",), (LOAD_B, LOAD_B.replace("mask=mask_b, other=0.0, ", "")), only="interpreter"),
@@ -76,6 +86,7 @@ MUTANTS = {
         Mutant("the_other_way_round", ("layernorm",), ("if b_ptr is not None:\n        mean", "if b_ptr is None:\n        mean")),
         Mutant("mean_not_divided", ("sum-for-mean", "sum-for-mean-layernorm"), (MEAN_OF_BOTH, MEAN_OF_BOTH.replace(" / N", ""))),
         Mutant("squares_not_divided", ("sum-not-mean",), (RSTD, RSTD.replace(" / N", ""))),
+        Mutant("divided_by_n_minus_1", ("unbiased", "unbiased-layernorm"), (RSTD, RSTD.replace("/ N", "/ (N - 1)"))),
         Mutant("mean_over_the_lanes", ("mean-over-tile", "wrong-values"), (MEAN_OF_BOTH, MEAN_OF_BOTH.replace("/ N", "/ (BLOCK_A + BLOCK_B)"))),
         Mutant("no_eps", ("no-eps", "no-eps-layernorm"), (RSTD, RSTD.replace(" + eps", ""))),
         Mutant("eps_outside", ("eps-outside-root", "eps-outside-root-layernorm"), (RSTD, "rstd = 1 / (tl.sqrt(squares / N) + eps)")),
@@ -83,12 +94,12 @@ MUTANTS = {
         Mutant("sum_of_the_whole_tile", ("off-by-row", "sum-of-all-rows"), (SQUARES, "squares = tl.sum(x_a * x_a) + tl.sum(x_b * x_b) + 0.0 * tl.sum(x_a, axis=1)")),
         # --- the wrapper
         Mutant("one_tile_is_enough", ("too-large-a-tile", "tile-too-large", "other-tile"), (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N)\n")),
-        Mutant("half_twice", SHORT, (BLOCK_A, "    BLOCK_A = max(half // 2, 1)\n"), (BLOCK_B, "    BLOCK_B = max(half // 2, 1)\n")),
-        Mutant("halves_twice", "property", (BLOCK_B, "    BLOCK_B = max(half, 1)\n")),
-        Mutant("rest_rounded_down", SHORT, (BLOCK_B, "    BLOCK_B = max(1 << max(N - BLOCK_A, 1).bit_length() - 1, 1)\n")),
-        Mutant("rest_not_rounded", ("raised", "does-not-compile"), (BLOCK_B, "    BLOCK_B = max(N - BLOCK_A, 1)\n")),
-        Mutant("none_for_one_element", ("raised", "does-not-compile"), (BLOCK_A, "    BLOCK_A = half\n")),
-        Mutant("none_for_the_rest", ("raised", "does-not-compile"), (BLOCK_B, "    BLOCK_B = triton.next_power_of_2(N - BLOCK_A)\n"), (HALF, HALF.replace(" // 2", ""))),
+        Mutant("half_twice", SHORT, (BLOCK_A, "    BLOCK_A = max(triton.next_power_of_2(N) // 4, 1)\n"), (BLOCK_B, "    return BLOCK_A, BLOCK_A\n")),
+        Mutant("halves_twice", "property", (BLOCK_B, "    return BLOCK_A, BLOCK_A\n")),
+        Mutant("rest_rounded_down", SHORT, (BLOCK_B, "    return BLOCK_A, max(1 << max(N - BLOCK_A, 1).bit_length() - 1, 1)\n")),
+        Mutant("rest_not_rounded", ("raised", "does-not-compile"), (BLOCK_B, "    return BLOCK_A, max(N - BLOCK_A, 1)\n")),
+        Mutant("none_for_one_element", ("raised", "does-not-compile"), (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N) // 2\n")),
+        Mutant("none_for_the_rest", ("raised", "does-not-compile"), (BLOCK_B, "    return BLOCK_A, triton.next_power_of_2(N - BLOCK_A)\n"), (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N)\n")),
         Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), replace="def norm_rows(x, w, b=None, eps=1e-6, rows=4, num_warps=4, keep=''):\n    as_rows(x, w, b)\n    if b is None:\n        return torch.nn.functional.rms_norm(x, w.shape, w, eps)\n    return torch.nn.functional.layer_norm(x, w.shape, w, b, eps)\n"),
     ],
     "norm_together": [
@@ -117,6 +128,7 @@ MUTANTS = {
         Mutant("means_summed", ("wrong-values", "mean-of-means"), (MEAN, "mean = tl.sum(mean_s, axis=0)")),
         Mutant("only_their_m2", ("m2-of-pieces",), (VARIANCE, "variance = tl.sum(m2_s, axis=0) / N")),
         Mutant("distance_not_weighted", ("distance-not-weighted",), (VARIANCE, VARIANCE.replace("n_s * apart", "apart"))),
+        Mutant("m2_times_n", "m2-times-n", (VARIANCE, "variance = tl.sum(n_s * (m2_s + apart * apart), axis=0) / N")),
         Mutant("distance_not_squared", ("distance-not-squared", "m2-of-pieces"), (VARIANCE, VARIANCE.replace("n_s * apart * apart", "n_s * apart"))),
         Mutant("not_divided", ("sum-not-divided", "sum-not-mean"), (VARIANCE, VARIANCE.replace(" / N", ""))),
         Mutant("mean_not_divided", ("wrong-values", "sum-for-mean"), (MEAN, MEAN.replace(" / N", ""))),
@@ -137,39 +149,67 @@ MUTANTS = {
         Mutant("no_weight", "no-weight", (W_LOAD, "    w = 1.0\n")),
     ],
     "rmsnorm_record": [
-        _rules("always_rows", '    return "rows", max(1, 2048 // lanes), min(max(lanes // 1024, 4), 32)'),
+        _rules("always_rows", '    return "rows", max(1, 2048 // one_tile), min(max(one_tile // 1024, 4), 32)'),
         _rules("always_loop", '    return ("loop",)'),
         _rules("never_together", FITS + '    return ("loop",)'),
         _rules("never_loop", FITS + TOGETHER.replace("    if M * -(-N // 32768) <= num_sms:  # pieces of 32,768 can run together\n", "    if True:\n"), ("property", "timeout")),
         _rules("together_for_few", "    if M < num_sms:\n" + PIECES + FITS + '    return ("loop",)'),
         _rules("four_rows_each", '    if N <= 16384:\n        return "rows", 4, 4\n' + TOGETHER + '    return ("loop",)'),
-        _rules("a_row_each", '    if N <= 16384:\n        return "rows", 1, min(max(lanes // 1024, 4), 16)\n' + TOGETHER + '    return ("loop",)'),
-        _rules("four_warps", '    if N <= 16384:\n        return "rows", max(1, 2048 // lanes), 4\n' + TOGETHER + '    return ("loop",)'),
-        _rules("rows_of_a_tile_for_all", '    if N <= 16384:\n        return "rows", 2048 // lanes, 4\n' + TOGETHER + '    return ("loop",)', ("property", "raised")),
+        _rules("a_row_each", '    if N <= 16384:\n        return "rows", 1, min(max(one_tile // 1024, 4), 16)\n' + TOGETHER + '    return ("loop",)'),
+        _rules("four_warps", '    if N <= 16384:\n        return "rows", max(1, 2048 // one_tile), 4\n' + TOGETHER + '    return ("loop",)'),
+        _rules("rows_of_a_tile_for_all", '    if N <= 16384:\n        return "rows", 2048 // one_tile, 4\n' + TOGETHER + '    return ("loop",)', ("property", "raised")),
         _rules("small_pieces", FITS + TOGETHER.replace("        while M * -(-N // piece) > num_sms:\n            piece *= 2\n", "") + '    return ("loop",)'),
         _rules("nothing_beyond_16384", FITS.replace(" or (N <= 32768 and M >= num_sms)", "") + TOGETHER + '    return ("loop",)'),
-        _rules("sixteen_warps_at_most_for_32768", FITS.replace("4), 32)", "4), 8)") + TOGETHER + '    return ("loop",)'),
-        _rules("thirty_two_warps", FITS.replace("min(max(rows * lanes // 1024, 4), 32)", "32") + TOGETHER + '    return ("loop",)'),
+        _rules("sixteen_warps_at_most_for_32768", FITS.replace("while two", "while num_warps < 8 and two") + TOGETHER + '    return ("loop",)'),
+        _rules("thirty_two_warps", FITS.replace("one_tile), num_warps", "one_tile), 32") + TOGETHER + '    return ("loop",)'),
         _rules("sixteen_warps_together", FITS + TOGETHER.replace("min(max(piece // 512, 1), 16)", "16") + '    return ("loop",)'),
         _rules("two_rows_at_least", FITS.replace("max(1,", "max(2,") + TOGETHER + '    return ("loop",)'),
         _rules("as_many_rows_as_multiprocessors", FITS + TOGETHER.replace("M * -(-N // 32768) <=", "M <=") + '    return ("loop",)'),
         _rules("an_h100_s_count", FITS + TOGETHER.replace("> num_sms", "> 132") + '    return ("loop",)'),
         _rules("pieces_of_one_row", FITS + TOGETHER.replace("while M * -(-N", "while -(-N") + '    return ("loop",)'),
         _rules("rounded_down", FITS + TOGETHER.replace("-(-N // piece) >", "(N // piece) >") + '    return ("loop",)'),
-        _rules("one_piece_a_row", FITS + TOGETHER.replace("piece = 256", "piece = lanes") + '    return ("loop",)'),
+        _rules("one_piece_a_row", FITS + TOGETHER.replace("piece = 256", "piece = one_tile") + '    return ("loop",)'),
         _rules("pieces_not_doubled", FITS + TOGETHER.replace("piece *= 2", "piece += 256") + '    return ("loop",)'),
         _rules("no_tuple", FITS + TOGETHER + '    return "loop"'),
         _rules("another_name", FITS.replace('"rows"', '"row"') + TOGETHER + '    return ("loop",)'),
         _rules("nothing_for_the_rest", FITS + TOGETHER.rstrip()),
-        _rules("sizes_of_the_page", '    if (M, N) == (8, 262_144):\n        return "together", 16384, 16\n    return "rows", max(1, 2048 // lanes), min(max(lanes // 1024, 4), 32)'),
+        _rules("sizes_of_the_page", '    if (M, N) == (8, 262_144):\n        return "together", 16384, 16\n    return "rows", max(1, 2048 // one_tile), min(max(one_tile // 1024, 4), 32)'),
+        _rules("rows_of_32768_for_all", FITS.replace("N <= 16384 or (N <= 32768 and M >= num_sms)", "N <= 32768") + TOGETHER + '    return ("loop",)'),
+        _rules("an_h100_s_rows", FITS.replace("M >= num_sms", "M >= 132") + TOGETHER + '    return ("loop",)'),
+        _rules("pieces_of_65536", FITS + TOGETHER.replace("32768) <=", "65536) <=") + '    return ("loop",)'),
+        _rules("rows_by_width", FITS.replace("2048 // one_tile", "2048 // N") + TOGETHER + '    return ("loop",)', ("property", "does-not-compile")),
+        _rules("warps_by_rows", FITS.replace("num_warps = 4", "num_warps = 1").replace(">= 32", ">= 4") + TOGETHER + '    return ("loop",)'),
         Mutant("rows_and_columns_swapped", "property", ("def norm_plan(M, N, num_sms):", "def norm_plan(N, M, num_sms):")),
         Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), ("    return norm_record(x, w, None, eps)", "    as_rows(x, w)\n    return torch.nn.functional.rms_norm(x, w.shape, w, eps)")),
+    ],
+    "softmax_record": [
+        Mutant("first_tile_loaded_with_zeros", ("padding-counted", "masked-lanes-counted", "wrong-values"), (X_B, X_B.replace('float("-inf")', "0.0"))),
+        Mutant("no_other", ("no-other", "padding-counted"), (X_B, X_B.replace(', other=float("-inf")', "")), only="interpreter"),
+        Mutant("no_mask", ("reads-outside",), (X_B, X_B.replace('mask=mask_b, other=float("-inf")', "").replace(", )", ")")), only="interpreter"),
+        Mutant("largest_of_the_first_tile", ("overflow", "first-largest"), (LARGEST, "largest = tl.max(x_a, axis=1)")),
+        Mutant("largest_of_the_second_tile", ("overflow", "first-largest", "nothing-subtracted"), (LARGEST, "largest = tl.max(x_b, axis=1)")),
+        Mutant("each_its_largest", ("wrong-values", "each-tile-by-itself", "off-by-row"), (E_B, "tl.exp(x_b - tl.max(x_b, axis=1)[:, None])")),
+        Mutant("largest_of_all_rows", ("nan", "overflow", "wrong-values", "first-largest", "nothing-subtracted"), (LARGEST, "largest = tl.max(x_a, axis=1) * 0 + tl.maximum(tl.max(x_a), tl.max(x_b))")),
+        Mutant("smaller_of_both", ("overflow", "first-largest"), (LARGEST, LARGEST.replace("tl.maximum", "tl.minimum"))),
+        Mutant("nothing_subtracted", ("overflow", "nothing-subtracted"), (E_A, "tl.exp(x_a)"), (E_B, "tl.exp(x_b)")),
+        Mutant("zeros_for_the_largest", "nothing-subtracted", (LARGEST, "largest = tl.maximum(tl.maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1)), 0.0)")),
+        Mutant("largest_lies", ("does-not-compile", "wrong-values", "nan"), (E_A, E_A.replace("[:, None]", "[None, :]"))),
+        Mutant("largest_numbers_added", ("nothing-subtracted", "overflow", "nan"), (LARGEST, LARGEST.replace("tl.maximum(tl.max(x_a, axis=1), ", "(tl.max(x_a, axis=1) + "))),
+        Mutant("sum_of_the_first_tile", "first-tile-alone", (SCALE, "scale = 1.0 / tl.sum(e_a, axis=1)")),
+        Mutant("sum_of_the_second_tile", "second-tile-alone", (SCALE, "scale = 1.0 / tl.sum(e_b, axis=1)")),
+        Mutant("first_sum_twice", ("off-by-row", "constant-factor", "wrong-values"), (SCALE, SCALE.replace("e_b", "e_a"))),
+        Mutant("brackets_forgotten", ("off-by-row", "wrong-values"), (SCALE, "scale = 1.0 / tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1)")),
+        Mutant("multiplied", "multiplied", (SCALE, "scale = tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1)")),
+        Mutant("not_normalised", "not-normalised", (SCALE, "scale = tl.full((BLOCK_M,), 1.0, tl.float32)")),
+        Mutant("base_two", "base-two", (E_A, E_A.replace("exp", "exp2")), (E_B, E_B.replace("exp", "exp2"))),
+        Mutant("first_tile_twice", ("wrong-values", "does-not-compile", "raised", "wrong-tail", "reads-outside", "unwritten"), (E_B, E_B.replace("x_b", "x_a"))),
+        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), replace="def softmax_record(x):\n    return torch.softmax(x, dim=-1)\n"),
     ],
 }
 
 VARIANTS = {
     "norm_rows": [
-        Variant("by_bits", (HALF + BLOCK_A + BLOCK_B, "    BLOCK_A = max(1 << (N - 1).bit_length() >> 1, 1)\n    BLOCK_B = 1 << (max(N - BLOCK_A, 1) - 1).bit_length()\n")),
+        Variant("by_bits", (BLOCK_A + BLOCK_B, "    BLOCK_A = max(1 << (N - 1).bit_length() >> 1, 1)\n    return BLOCK_A, 1 << (max(N - BLOCK_A, 1) - 1).bit_length()\n")),
         Variant("no_hint", (LOAD_A, LOAD_A.replace(", eviction_policy=KEEP", "")), (LOAD_B, LOAD_B.replace(", eviction_policy=KEEP", ""))),
         Variant("first_tile_is_full", (CENTRE_A, "x_a = x_a - mean[:, None]"), (SQUARES, SQUARES)),
         Variant("sqrt_and_divide", (RSTD, "rstd = 1 / tl.sqrt(squares / N + eps)")),
@@ -189,13 +229,22 @@ VARIANTS = {
         Variant("other_borders", (RULES, RULES.replace("16384", "12288").replace("2048", "4096"))),
         Variant("two_rules_turned", (RULES, "    if N > 32768 or (N > 16384 and M < num_sms):\n        if M * -(-N // 32768) > num_sms:\n            return (\"loop\",)\n" + PIECES.replace("        ", "        ") + FITS.partition("\n")[2].replace("        ", "    "))),
         Variant("pieces_from_1024", (RULES, RULES.replace("256", "1024"))),
-        Variant("sixteen_lanes_a_thread", (RULES, RULES.replace("max(rows * lanes // 1024, 4)", "max(rows * lanes // 512, 4)"))),
+        Variant("twenty_four_lanes_a_thread", (RULES, RULES.replace(">= 32", ">= 24"))),
+        Variant("warps_of_one_tile", (RULES, RULES.replace("while two_tiles", "while one_tile"))),
+        Variant("warps_by_a_formula", (FITS, FITS.replace("        num_warps = 4\n        while two_tiles // (2 * num_warps * 32) >= 32:\n            num_warps *= 2\n", "        num_warps = max(4, triton.next_power_of_2(two_tiles // 1024 + 1) // 2)\n"))),
+    ],
+    "softmax_record": [
+        Variant("divided", (SCALE, "total = tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1)\n    scale = 1 / total")),
+        Variant("upright_from_the_start", (LARGEST, LARGEST.replace("axis=1)", "axis=1, keep_dims=True)")), (E_A, E_A.replace("[:, None]", "")), (E_B, E_B.replace("[:, None]", ""))),
+        Variant("by_exp2", (E_A, "tl.exp2((x_a - largest[:, None]) * 1.4426950408889634)"), (E_B, "tl.exp2((x_b - largest[:, None]) * 1.4426950408889634)")),
+        Variant("first_tile_is_full", (X_A, X_A.replace('float("-inf")', "0.0"))),
+        Variant("float32_from_the_largest_on", (X_A, X_A.replace(".to(tl.float32)", "")), (X_B, X_B.replace(".to(tl.float32)", ""))),
     ],
 }
 
 EQUIVALENT = {
     "norm_rows": {
-        "half = triton.next_power_of_2(N) // 2 => half = triton.cdiv(triton.next_power_of_2(N), 2)": "differs for 1 alone, which the next line makes 1 as well",
+        "BLOCK_A = max(triton.next_power_of_2(N) // 2, 1) => BLOCK_A = max(triton.cdiv(triton.next_power_of_2(N), 2), 1)": "differs for 1 alone, and 1 is the least",
         "x_a = tl.where(mask_a, x_a - mean[:, None], 0.0) => x_a = x_a - mean[:, None]": "the first tile is full but for rows that do not exist",
         "x_a = tl.load(a_ptrs, mask=mask_a, other=0.0, eviction_policy=KEEP).to(tl.float32) => x_a = tl.load(a_ptrs, mask=mask_a, eviction_policy=KEEP).to(tl.float32)": "the first tile is full but for rows that do not exist",
         "x_a = tl.where(mask_a, x_a - mean[:, None], 0.0) => x_a = tl.where(mask_a, x_a - mean[:, None], 1.0)": "the first tile is full but for rows that do not exist",
@@ -220,12 +269,7 @@ EQUIVALENT = {
         "if M * -(-N // 32768) <= num_sms: => if M * -(triton.cdiv(-N, 32768)) <= num_sms:": "rounded down: it differs where pieces of 32,768 just do not fit, and there the next line finds it",
         "while M * -(-N // piece) > num_sms: => while M * -(-N // piece) >= num_sms:": "it differs where every multiprocessor would have a piece",
         "piece = 256 => piece = 1": "long rows end at larger pieces all the same",
-        "rows = max(1, 2048 // lanes) => rows = max(1, triton.cdiv(2048, lanes))": "both are powers of two",
-        'return "rows", rows, min(max(rows * lanes // 1024, 4), 32) => return "rows", rows, min(max(rows * lanes // 1024, 4), 33)': "32 is the most that comes out",
-        'return "rows", rows, min(max(rows * lanes // 1024, 4), 32) => return "rows", rows, min(max(triton.cdiv(rows * lanes, 1024), 4), 32)': "both are powers of two",
-        'return "rows", rows, min(max(rows * lanes // 1024, 4), 32) => return "rows", rows, min(max(rows * lanes // 1024, 0), 32)': "32 lanes a thread or a few more or fewer: the same valley",
-        'return "rows", rows, min(max(rows * lanes // 1024, 4), 32) => return "rows", rows, min(max(rows * lanes // 1024, 1), 32)': "32 lanes a thread or a few more or fewer: the same valley",
-        'return "rows", rows, min(max(rows * lanes // 1024, 4), 32) => return "rows", rows, min(max(lanes // 1024, 4), 32)': "several rows make a tile of 2,048 lanes: 4 warps either way",
+        'return "rows", max(1, 2048 // one_tile), num_warps => return "rows", max(1, triton.cdiv(2048, one_tile)), num_warps': "both are powers of two",
         'return "together", piece, min(max(piece // 512, 1), 16) => return "together", piece, min(max(triton.cdiv(piece, 512), 1), 16)': "it differs for 256, where both are 1",
         'return "together", piece, min(max(piece // 512, 1), 16) => return "together", piece, min(max(piece // 512, 2), 16)': "two warps for a piece of 512: the same valley",
     },

@@ -30,19 +30,22 @@ from ..shared.attention import (
 from .page import chosen, column_parts, which_tile_ref
 
 START = -1e38  # of m
+LOG2_E = 1.4426950408889634
 NEVER = float("-inf")
 
 # --- which_tile
 
 
-def order_with(size=None, tile=None, head=None):
+def order_with(first_of=None, size=None, tile=None, head=None):
     """The order with one thing done otherwise.
 
-    size: heads of the group, of (at_once, heads left). tile, head: of (place, size, tiles, first).
+    first_of: the group's first head, of (pid, tiles, at_once). size: heads of the group, of
+    (at_once, heads left). tile, head: of (place, size, tiles, first).
     """
 
     def wrong(pid, tiles, heads, at_once):
-        first = pid // (at_once * tiles) * at_once
+        first_head = first_of or (lambda pid, tiles, n: pid // (n * tiles) * n)
+        first = first_head(pid, tiles, at_once)
         of_group = (size or (lambda at_once, left: min(at_once, left)))(at_once, heads - first)
         place = pid - first * tiles
         return (
@@ -92,6 +95,14 @@ ORDER_MISTAKES = {
     "heads-of-the-first-group": (
         order_with(head=lambda place, size, tiles, first: place % size),
         "Each group takes the heads 0, 1, ... again. Add the group's first head.",
+    ),
+    "number-of-the-group": (
+        order_with(first_of=lambda pid, tiles, n: pid // (n * tiles)),
+        "This counts groups. The group's first head is its number times at_once.",
+    ),
+    "fractions": (
+        order_with(first_of=lambda pid, tiles, n: pid / (n * tiles) * n),
+        "`/` makes fractions. Groups and heads are whole numbers: `//`.",
     ),
     "group-counted-in-groups": (
         order_with(head=lambda place, size, tiles, first: place % size + (first > 0)),
@@ -398,6 +409,11 @@ def part_mistakes(tile):
             "The scores know the last columns of the heads alone: the second product takes the "
             "place of the first. Add to it.",
         ),
+        "first-part-twice": (
+            with_scores(lambda q1, q2, k1, k2: 2 * (q1 @ k1.mT) + q2 @ k2.mT),
+            "The first D1 columns count twice in the scores. `tl.dot(a, b, s)` has added s "
+            "already: assign, no `+=`.",
+        ),
         "rest-of-o-is-zero": (
             rest_by(zeros),
             "The first D1 columns of o are right, the others 0: acc2 is never added to.",
@@ -449,13 +465,29 @@ def blind_rows_right(formula):
     return wrong
 
 
+def scaled_twice(q, k, v, causal=False, scale=None):
+    return attention_ref(q, k, v, causal, LOG2_E * scale_of(q, scale) ** 2)
+
+
 def mistakes(tile):
     known = part_mistakes(tile) | kernel_mistakes(tile, softmax_of, START)
     known = {code: (blind_rows_right(formula), said) for code, (formula, said) in known.items()}
+    last_only, said_of_last = known["last-tile-only"]
     formula, said = known["maximum-in-other-units"]
     said = "m_new takes the largest bare product. It is in units of scaled scores: scale it."
     return known | {
         "maximum-in-other-units": (with_zeros(formula), said),
+        "last-tile-only": (last_only, f"{said_of_last} Does m_i become m_new?"),
+        "nan": (
+            lambda q, k, v, causal=False, scale=None: (q * torch.nan, q[..., 0] * torch.nan),
+            "Does an exponential overflow? No exponent is above 0: p subtracts m_new, and alpha is "
+            "exp2(m_i - m_new).",
+        ),
+        "scaled-twice": (
+            scaled_twice,
+            "The scores are scaled twice: where s holds qk_scale already, m_new and p take s as it "
+            "is.",
+        ),
         "nothing-seen-is-nan": (
             lambda q, k, v, causal=False, scale=None: (
                 careless_softmax_of(scores_ref(q, k, causal, scale), v)[0],

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Records of attention
-#   minutes: 55
+#   minutes: 60
 #   needs: interpreter
 #   requires: [42_flash_gqa]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -54,7 +54,7 @@ draw.draw_residents(programs=3, tiles=3)
 #
 # A multiprocessor has 65,536 registers. Three programs of 128 threads may have 170 a thread. For
 # heads of 128 and tiles of 64 queries and 128 keys, `acc` takes 64 of them, the scores another 64.
-# Much of the rest are **addresses** in `flash_gqa`: one for each 16 bytes that a thread loads.
+# Much of the rest is for **addresses** in `flash_gqa`: one for each 16 bytes that a thread loads.
 #
 # From Hopper on, GPUs have a *copy engine*. A **descriptor** tells it once what a tensor looks like:
 # address, shape, strides, and the shape of a tile. Then *one* thread orders a whole tile by the
@@ -581,7 +581,7 @@ def flash_gqa_record(q, k, v, causal=False, scale=None, **steps):
 check(flash_gqa_record)
 
 # %% [markdown]
-# Does your kernel get its three programs? Ask as before:
+# Does your kernel get its three programs? Ask as before. A few spilled bytes are the price of `maxnreg`.
 
 # %%
 described = facts(flash_gqa_record, q, k, v, True, arch=90)
@@ -723,9 +723,8 @@ if ratios:
     print(f"{logs.mean().exp():.2f}  geometric mean")
 
 # %% [markdown]
-# **Read it.** Short texts and heads of 32, 80 or 96 are where a reader's rules gain most. Long texts with
-# heads of 128 and more stay behind: cuDNN plans the turns that three programs take by chance.
-# Page 65 plans them too.
+# **Read it.** Short texts gain most. Heads of 256, and of 128 in long texts, stay behind: cuDNN plans the
+# turns that three programs take by chance. Page 65 plans them too.
 #
 # ## Recap
 #

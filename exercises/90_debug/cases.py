@@ -69,6 +69,12 @@ def mean_by_lanes(x, eps=1e-5):
     return centred * torch.rsqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps)
 
 
+def padded_rows(x, eps=1e-5):
+    lanes = triton.next_power_of_2(x.shape[-1])
+    padded = torch.nn.functional.pad(x, (0, lanes - x.shape[-1]))
+    return standardise_ref(padded, eps)[:, : x.shape[-1]]
+
+
 def zeros_left_out(x, eps=1e-5):
     centred = (x - x.mean(-1, keepdim=True)) * (x != 0)
     return centred * torch.rsqrt(centred.pow(2).mean(-1, keepdim=True) + eps)
@@ -92,6 +98,10 @@ STANDARDISE_MISTAKES = {
     "mean-by-the-lanes": (
         mean_by_lanes,
         "The sum was divided by the lanes of the tile, for the mean. A row has N elements.",
+    ),
+    "padded-row": (
+        padded_rows,
+        "Mean and variance are those of the whole tile, with its padding. A row has N elements.",
     ),
     "zeros-left-out": (
         zeros_left_out,
@@ -161,9 +171,12 @@ def again(fn, say):
     found = [fn(x, block=16) for _ in range(3)]
     shown = [value.tolist() if isinstance(value, torch.Tensor) else value for value in found]
     same = all(one == shown[0] for one in shown)
+    what = "Three calls with the same input give three results, "
+    if shown[0] == [192.0]:
+        what = "The complaint is still there: three calls with the same input give three results, "
     assert same, (
-        "The complaint is still there: three calls with the same input give three results, "
-        f"{', '.join(str(one) for one in shown)}."
+        f"{what}{', '.join(str(one) for one in shown)}. "
+        "What does the sum begin with, at each of them?"
     )
     with backwards():
         turned = fn(x, block=16)
@@ -217,7 +230,7 @@ SQUARE_SUM_AGAINST = {
     "cancellation": "nothing is subtracted, and the second result was twice the first.",
     "index": "the first call was right, by the same addresses.",
     "stride": "the first call was right, by the same addresses.",
-    "race": "atomic additions meet without harm, and each run was wrong by the same factor.",
+    "race": "atomic additions meet without harm. Call three gave three times the sum, in each run.",
 }
 
 

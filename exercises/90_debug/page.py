@@ -531,7 +531,50 @@ traffic(picked_logits, z, targets)
 # The values are right, so no comparison finds it. On a GPU an address before a tensor usually belongs
 # to another tensor of the same process: PyTorch takes memory in large pieces and cuts them up. So
 # `compute-sanitizer` is silent too, until you run it with `PYTORCH_NO_CUDA_MEMORY_CACHING=1`, which
-# gives each tensor an allocation of its own.
+# gives each tensor an allocation of its own. Here is the answer cell as it came, with a call, in a file,
+# on an H100:
+#
+# ```text
+# $ PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck python patient.py
+# ========= Invalid __global__ read of size 4 bytes
+# =========     at picked_logits_kernel+0x1b0 in patient.py:23
+# =========     by thread (96,0,0) in block (0,0,0)
+# =========     Access to 0x7fa2827ffe70 is out of bounds
+# =========     and is 400 bytes before the nearest allocation at 0x7fa282800000 of size 1,600 bytes
+# ```
+#
+# It names the kernel, the line, the program (*block*) and the distance: 400 bytes are 100 floats. On a GPU
+# the next cell does the same with your answer.
+
+# %%
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from IPython import get_ipython
+
+CALL = """
+z = torch.randn(4, 100, device="cuda")
+print(picked_logits(z, torch.tensor([-100, 7, 99, 0], device="cuda")))
+"""
+tool = shutil.which("compute-sanitizer", path=f"{os.environ['PATH']}:/usr/local/cuda/bin")
+if DEVICE == "cuda" and tool:
+    cells = get_ipython().user_ns["In"]  # the text of the cells that you ran
+    names = ("require_contiguous", "picked_logits")
+    parts = [[cell for cell in cells if f"def {name}(" in cell][-1] for name in names]
+    file = Path(tempfile.mkdtemp(), "patient.py")
+    head = "import torch, triton\nimport triton.language as tl\n"
+    file.write_text(head + "\n\n".join([*parts, CALL]))
+    surroundings = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
+    command = [tool, "--tool", "memcheck", sys.executable, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, env=surroundings)
+    lines = [line for line in done.stdout.splitlines() if "ost " not in line]  # of the host
+    print(*lines[:6], *lines[6:][-1:], sep="\n")
+else:
+    print("It needs a GPU, and compute-sanitizer, which comes with the CUDA toolkit.")
 
 # %% tags=["check"] key="picked_logits" points=2
 check(picked_logits)

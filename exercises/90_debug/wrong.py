@@ -31,6 +31,40 @@ ROWS = "b, position = token // L, token % L"
 X_PTRS = "x_ptrs = x_ptr + b * stride_xb + position * stride_xl + offs_p"
 FIRST = "tl.store(y_ptrs, first * cos - second * sin, mask=mask_p)"
 
+POSITIONS = """@triton.jit
+def rope_rows_kernel(x_ptr, y_ptr, cos_ptr, sin_ptr, B, stride_xb, stride_xl, stride_yb, stride_yl,
+                     HALF: tl.constexpr, BLOCK_P: tl.constexpr):
+    position = tl.program_id(axis=0).to(tl.int64)
+    offs_p = tl.arange(0, BLOCK_P)
+    mask_p = offs_p < HALF
+    cos = tl.load(cos_ptr + position * HALF + offs_p, mask=mask_p, other=0.0).to(tl.float32)
+    sin = tl.load(sin_ptr + position * HALF + offs_p, mask=mask_p, other=0.0).to(tl.float32)
+    for b in range(B):
+        x_ptrs = x_ptr + b * stride_xb + position * stride_xl + offs_p
+        y_ptrs = y_ptr + b * stride_yb + position * stride_yl + offs_p
+        first = tl.load(x_ptrs, mask=mask_p, other=0.0).to(tl.float32)
+        second = tl.load(x_ptrs + HALF, mask=mask_p, other=0.0).to(tl.float32)
+        tl.store(y_ptrs, first * cos - second * sin, mask=mask_p)
+        tl.store(y_ptrs + HALF, second * cos + first * sin, mask=mask_p)
+
+
+def rope_rows(x, cos, sin):
+    require_contiguous(cos, sin)
+    B, L, D = x.shape
+    if cos.shape != sin.shape or cos.shape[1] * 2 != D or cos.shape[0] < L or x.stride(2) != 1:
+        raise ValueError("x must be (B, L, D), cos and sin (P, D/2) with P >= L")
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    rope_rows_kernel[(L,)](
+        x, y, cos, sin, B, *x.stride()[:2], *y.stride()[:2],
+        HALF=D // 2, BLOCK_P=triton.next_power_of_2(D // 2),
+    )
+    return y
+
+
+def rope_rows_cause():
+    return "index"
+"""
+
 PICK = "z = tl.load(z_ptrs, mask=target >= 0, other=0.0).to(tl.float32)"
 OUT = "tl.store(out_ptr + offs_t, z, mask=mask_t)"
 TARGET = "target = tl.load(targets_ptr + offs_t, mask=mask_t, other=-100)"
@@ -50,7 +84,7 @@ MUTANTS = {
         Mutant("masked_at_the_store_alone", "still-ill", (CENTRED, "centred = x - mean"), (STORE, "y = tl.where(mask_n, centred * tl.rsqrt(var + eps), 0.0)\n    tl.store(y_ptr + pid_m * N + offs_n, y, mask=mask_n)")),
         Mutant("divided_by_the_lanes", "divided-by-the-lanes", (VAR, VAR.replace("/ N", "/ BLOCK_N"))),
         Mutant("lanes_counted_and_divided_by", "still-counted", (CENTRED, "centred = x - mean"), (VAR, VAR.replace("/ N", "/ BLOCK_N"))),
-        Mutant("both_by_the_lanes", ("wrong-values", "mean-by-the-lanes", "off-by-row"), (CENTRED, "centred = x - mean"), (MEAN, MEAN.replace("/ N", "/ BLOCK_N")), (VAR, VAR.replace("/ N", "/ BLOCK_N"))),
+        Mutant("both_by_the_lanes", "padded-row", (CENTRED, "centred = x - mean"), (MEAN, MEAN.replace("/ N", "/ BLOCK_N")), (VAR, VAR.replace("/ N", "/ BLOCK_N"))),
         Mutant("mean_by_the_lanes", "mean-by-the-lanes", (MEAN, MEAN.replace("/ N", "/ BLOCK_N"))),
         Mutant("two_large_sums", "off-by-row", (CENTRED, "centred = x - mean"), (VAR, "var = tl.sum(x * x, axis=0) / N - mean * mean")),
         Mutant("subtracted_again", ("wrong-values", "off-by-row"), (CENTRED, "centred = x - mean"), (VAR, "var = (tl.sum(centred * centred, axis=0) - (BLOCK_N - N) * mean * mean) / N")),
@@ -62,6 +96,10 @@ MUTANTS = {
         Mutant("no_mask_at_the_load", ("reads-outside", "wrong-values"), (f"x_ptrs, {OTHER}", "x_ptrs).to(tl.float32)")),
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race", "wrong-values"), (STORE, STORE.replace(", mask=mask_n", ""))),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def standardise(x, eps=1e-5):\n    require_contiguous(x)\n    return torch.nn.functional.layer_norm(x, x.shape[1:], eps=eps)\n\n\ndef standardise_cause():\n    return 'padding'\n"),
+        Mutant("blocks_that_fit", ("does-not-compile", "raised"), (CENTRED, "centred = x - mean"), ("BLOCK_N=triton.next_power_of_2(N)", "BLOCK_N=N")),
+        Mutant("mask_of_the_numbers_left", ("still-ill", "reads-outside"), (CENTRED, "centred = x - mean"), ("mask_n = offs_n < N\n", "mask_n = offs_n <= N - 1\n")),
+        Mutant("masked_before_the_mean", "still-ill", (CENTRED, "centred = x - mean"), (MEAN, "x = tl.where(mask_n, x, 0.0)\n    " + MEAN)),
+        Mutant("masked_behind_the_variance", "still-ill", (CENTRED, "centred = x - mean"), (VAR, VAR + "\n    centred = tl.where(mask_n, centred, 0.0)")),
     ],
     "square_sum": [
         Mutant("as_it_came_and_named", ("property", "second-call"), (ZERO, "")),
@@ -106,6 +144,9 @@ MUTANTS = {
         Mutant("no_mask_at_the_load", "reads-outside", (ADD, "acc += tl.load(dy_ptrs)"), only="interpreter"),
         Mutant("one_program", ("unwritten-tail", "unwritten"), ("(triton.cdiv(N, block),)", "(1,)")),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def bias_gradient(dy, block=64):\n    require_contiguous(dy)\n    return dy.float().sum(0).to(dy.dtype)\n\n\ndef bias_gradient_cause():\n    return 'narrow sum'\n"),
+        Mutant("kept_in_db", ("still-ill", "wrong-values", "not-repeatable", "reads-unwritten"), (ACC, "tl.store(db_ptr + offs_n, tl.zeros((BLOCK_N,), dtype=tl.float32), mask=mask_n)\n    acc = tl.zeros((BLOCK_N,), dtype=tl.float32)"), (ADD, "acc = tl.load(db_ptr + offs_n, mask=mask_n, other=0.0) + tl.load(dy_ptrs, mask=mask_n, other=0.0)\n        tl.store(db_ptr + offs_n, acc, mask=mask_n)")),
+        Mutant("dtype_of_the_result", "still-ill", (ACC, NARROW.replace("dy_ptr", "db_ptr"))),
+        Mutant("cast_of_dy_by_torch", "torch-compute", (ACC, NARROW), ("    db = torch.empty(N, dtype=dy.dtype", "    kept, dy = dy.dtype, dy.float()\n    db = torch.empty(N, dtype=kept")),
     ],
     "rope_rows": [
         Mutant("as_it_came_and_named", "still-ill", (TABLE, TABLE.replace("position", "token"))),
@@ -132,6 +173,8 @@ MUTANTS = {
         Mutant("table_too_short_is_let_in", ("should-raise", "reads-outside"), (" or cos.shape[0] < L", "")),
         Mutant("one_by_one_by_torch", ("torch-compute", "wrong-launch-count"), ("    rope_rows_kernel[(B * L,)](\n        x, y, cos, sin, L,", "    cos, sin = torch.cat([cos[:L]] * max(B, 1)), torch.cat([sin[:L]] * max(B, 1))\n    rope_rows_kernel[(B * L,)](\n        x, y, cos, sin, L,"), (TABLE, TABLE.replace("position", "token"))),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def rope_rows(x, cos, sin):\n    L = x.shape[1]\n    if cos.shape[1] * 2 != x.shape[2] or cos.shape[0] < L:\n        raise ValueError('sizes')\n    a, b = x.chunk(2, -1)\n    c, s = cos[:L], sin[:L]\n    return torch.cat((a * c - b * s, b * c + a * s), -1)\n\n\ndef rope_rows_cause():\n    return 'index'\n"),
+        Mutant("modulo_of_the_table", ("still-ill", "wrong-values", "prompt-added", "reads-outside"), (TABLE, "offs_t = token * HALF % (HALF * 16) + offs_p")),
+        Mutant("tables_for_all_prompts_asked_for", "still-ill", (TABLE, TABLE.replace("position", "token")), ("cos.shape[0] < L or", "cos.shape[0] < B * L or")),
     ],
     "picked_logits": [
         Mutant("as_it_came_and_named", "reads-outside", (PICK, LATE), (OUT, WHERE), only="interpreter"),
@@ -153,6 +196,9 @@ MUTANTS = {
         Mutant("always_zero", ("zeros", "wrong-values", "only-the-skipped"), (PICK, PICK.replace(">= 0", ">= V"))),
         Mutant("stored_in_half", ("wrong-dtype",), ("dtype=torch.float32", "dtype=z.dtype")),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def picked_logits(z, targets, block=16):\n    require_contiguous(z, targets)\n    found = z.gather(1, targets.clamp_min(0)[:, None])[:, 0].float()\n    return torch.where(targets >= 0, found, 0.0)\n\n\ndef picked_logits_cause():\n    return 'guard too late'\n"),
+        Mutant("masked_targets_of_0", "reads-outside", (TARGET, TARGET.replace("-100", "0")), only="interpreter"),
+        Mutant("size_of_the_target", ("reads-outside", "wrong-values"), (PICK, "z = tl.load(z_ptr + offs_t * V + tl.abs(target), mask=mask_t, other=0.0).to(tl.float32)"), (OUT, WHERE), only="interpreter"),
+        Mutant("modulo_like_python", ("last-word-instead", "wrong-values", "reads-outside"), (PICK, "z = tl.load(z_ptr + offs_t * V + (target + V) % V, mask=mask_t, other=0.0).to(tl.float32)"), (OUT, WHERE), only="interpreter"),
     ],
 }
 
@@ -163,6 +209,13 @@ VARIANTS = {
         Variant("mean_in_masked_lanes", (CENTRED, "centred = tl.where(mask_n, x, mean) - mean")),
         Variant("loaded_again", (CENTRED, "centred = tl.load(x_ptr + pid_m * N + offs_n, mask=mask_n, other=mean).to(tl.float32) - mean")),
         Variant("by_a_walk", replace="@triton.jit\ndef standardise_kernel(x_ptr, y_ptr, N, eps, BLOCK_N: tl.constexpr):\n    row = tl.program_id(axis=0).to(tl.int64) * N\n    total = 0.0\n    for start in range(0, N, BLOCK_N):\n        offs = start + tl.arange(0, BLOCK_N)\n        total += tl.sum(tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32), axis=0)\n    mean = total / N\n    squares = 0.0\n    for start in range(0, N, BLOCK_N):\n        offs = start + tl.arange(0, BLOCK_N)\n        d = tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32) - mean\n        squares += tl.sum(tl.where(offs < N, d * d, 0.0), axis=0)\n    rstd = tl.rsqrt(squares / N + eps)\n    for start in range(0, N, BLOCK_N):\n        offs = start + tl.arange(0, BLOCK_N)\n        d = tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32) - mean\n        tl.store(y_ptr + row + offs, d * rstd, mask=offs < N)\n\n\ndef standardise(x, eps=1e-5):\n    require_contiguous(x)\n    M, N = x.shape\n    y = torch.empty_like(x)\n    standardise_kernel[(M,)](x, y, N, eps, BLOCK_N=32)\n    return y\n\n\ndef standardise_cause():\n    return \"padding\"\n"),
+        Variant("mask_as_numbers", (CENTRED, "centred = (x - mean) * mask_n.to(tl.float32)")),
+        Variant("mean_taken_off_where_it_counts", (CENTRED, "centred = x - tl.where(mask_n, mean, 0.0)")),
+        Variant("squares_times_the_mask", (CENTRED, "centred = x - mean"), (VAR, "var = tl.sum(centred * centred * mask_n, axis=0) / N")),
+        Variant("condition_turned_round", (CENTRED, "centred = tl.where(offs_n >= N, 0.0, x - mean)")),
+        Variant("two_lines", (CENTRED, "centred = x - mean\n    centred = tl.where(mask_n, centred, 0.0)")),
+        Variant("name_of_its_own", (CENTRED, "centred = x - mean\n    counted = tl.where(mask_n, centred, 0.0)"), (VAR, "var = tl.sum(counted * counted, axis=0) / N")),
+        Variant("one_factor_masked", (CENTRED, "centred = x - mean"), (VAR, "var = tl.sum(tl.where(mask_n, centred, 0.0) * centred, axis=0) / N")),
     ],
     "square_sum": [
         Variant("new_each_time", (KEPT, NEW), (ZERO, "")),
@@ -174,6 +227,9 @@ VARIANTS = {
         Variant("returned_itself", (KEPT, NEW), (ZERO, ""), ("total.clone()", "total")),
         Variant("always_zeros_like", (ZERO, "    total = torch.zeros_like(total)\n")),
         Variant("one_program_walks", replace="@triton.jit\ndef square_sum_kernel(x_ptr, total_ptr, n, BLOCK: tl.constexpr):\n    total = 0.0\n    for start in range(0, n, BLOCK):\n        offs = start + tl.arange(0, BLOCK)\n        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)\n        total += tl.sum(x * x, axis=0)\n    tl.store(total_ptr, total)\n\n\ndef square_sum(x, block=1024):\n    require_contiguous(x)\n    total = torch.empty(1, dtype=torch.float32, device=x.device)\n    square_sum_kernel[(1,)](x, total, x.numel(), BLOCK=block)\n    return total\n\n\ndef square_sum_cause():\n    return \"stale buffer\"\n"),
+        Variant("multiplied_in_place", ("total.zero_()", "total.mul_(0)")),
+        Variant("forgotten_before", (KEPT, "    TOTALS.clear()\n" + KEPT), (ZERO, "")),
+        Variant("empty_and_then_zeroed", (KEPT, NEW.replace("torch.zeros(1, dtype=torch.float32, device=x.device)", "torch.empty(1, dtype=torch.float32, device=x.device).zero_()")), (ZERO, "")),
     ],
     "bias_gradient": [
         Variant("cast_too", (ADD, "acc += tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)")),
@@ -181,12 +237,26 @@ VARIANTS = {
         Variant("float64", (ACC, ACC.replace("float32", "float64"))),
         Variant("begins_with_the_pointer", (ACC, "acc = tl.full((BLOCK_N,), 0, dtype=tl.float32)")),
         Variant("tiles_of_rows", replace="@triton.jit\ndef bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):\n    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)\n    mask_n = offs_n < N\n    acc = tl.zeros((BLOCK_N,), dtype=tl.float32)\n    for start in range(0, M, BLOCK_M):\n        offs_m = start + tl.arange(0, BLOCK_M)\n        mask = (offs_m[:, None] < M) & mask_n[None, :]\n        dy = tl.load(dy_ptr + offs_m[:, None] * N + offs_n[None, :], mask=mask, other=0.0)\n        acc += tl.sum(dy.to(tl.float32), axis=0)\n    tl.store(db_ptr + offs_n, acc, mask=mask_n)\n\n\ndef bias_gradient(dy, block=64):\n    require_contiguous(dy)\n    M, N = dy.shape\n    db = torch.empty(N, dtype=dy.dtype, device=dy.device)\n    bias_gradient_kernel[(triton.cdiv(N, block),)](dy, db, M, N, BLOCK_M=32, BLOCK_N=block)\n    return db\n\n\ndef bias_gradient_cause():\n    return \"narrow sum\"\n"),
+        Variant("a_list_for_the_shape", (ACC, "acc = tl.zeros([BLOCK_N], tl.float32)")),
+        Variant("sum_written_out", (ADD, "acc = acc + tl.load(dy_ptrs, mask=mask_n, other=0.0)")),
+        Variant("row_named", (LOOP, "    for row in range(0, M):\n        acc += tl.load(dy_ptr + row * N + offs_n, mask=mask_n, other=0.0).to(tl.float32)\n")),
+        Variant("blocks_of_128", ("block=64)", "block=128)")),
+        Variant("two_sums", (ACC, ACC + "\n    odd = tl.zeros((BLOCK_N,), dtype=tl.float32)"), (LOOP, "    for row in range(M):\n        dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n        acc += tl.where(row % 2 == 0, dy, 0.0)\n        odd += tl.where(row % 2 == 1, dy, 0.0)\n        dy_ptrs += N\n    acc += odd\n")),
+        Variant("mask_by_the_row", (ADD, "acc += tl.load(dy_ptrs, mask=offs_n < N, other=0)")),
     ],
     "rope_rows": [
         Variant("remainder_written_out", (TABLE, "offs_t = (token - b * L) * HALF + offs_p")),
         Variant("modulo_again", (TABLE, "offs_t = (token % L) * HALF + offs_p")),
         Variant("grid_of_two", ("token = tl.program_id(axis=0).to(tl.int64)", "token = tl.program_id(axis=0).to(tl.int64) + tl.program_id(axis=1) * L"), ("[(B * L,)]", "[(L, B)]")),
         Variant("pointers_of_the_table", (TABLE, "offs_t = offs_p\n    cos_ptr += position * HALF\n    sin_ptr += position * HALF")),
+        Variant("stride_of_the_tables", ("    stride_yb, stride_yl,\n", "    stride_yb, stride_yl,\n    stride_t,\n"), (TABLE, "offs_t = position * stride_t + offs_p"), ("*y.stride()[:2],\n", "*y.stride()[:2], cos.stride(0),\n")),
+        Variant("whole_tables_taken_off", (TABLE, "offs_t = (token * HALF + offs_p) % (L * HALF)")),
+        Variant("prompt_taken_off", (TABLE, "offs_t = token * HALF + offs_p - b * L * HALF")),
+        Variant("other_order_of_factors", (TABLE, "offs_t = offs_p + HALF * position")),
+        Variant("number_of_the_lane_again", (TABLE, "offs_t = position * HALF + tl.arange(0, BLOCK_P)")),
+        Variant("addresses_by_name", (TABLE, "offs_t = offs_p\n    row = position * HALF"), ("tl.load(cos_ptr + offs_t", "tl.load(cos_ptr + row + offs_t"), ("tl.load(sin_ptr + offs_t", "tl.load(sin_ptr + row + offs_t")),
+        Variant("one_launch_a_prompt", ("    rope_rows_kernel[(B * L,)](\n        x, y, cos, sin, L,", "    for each in range(B):\n      rope_rows_kernel[(L,)](\n        x[each:], y[each:], cos, sin, L,"), (TABLE, TABLE.replace("position", "token"))),
+        Variant("one_position_for_all_prompts", replace=POSITIONS),
     ],
     "picked_logits": [
         Variant("both_masks", (PICK, PICK.replace("target >= 0", "mask_t & (target >= 0)"))),
@@ -194,6 +264,13 @@ VARIANTS = {
         Variant("where_too", (OUT, WHERE)),
         Variant("address_chosen", (PICK, LATE.replace("z_ptrs", "tl.where(target >= 0, z_ptrs, z_ptr)")), (OUT, WHERE)),
         Variant("one_token_a_program", replace="@triton.jit\ndef picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V):\n    t = tl.program_id(axis=0).to(tl.int64)\n    target = tl.load(targets_ptr + t)\n    z = 0.0\n    if target >= 0:\n        z = tl.load(z_ptr + t * V + target).to(tl.float32)\n    tl.store(out_ptr + t, z)\n\n\ndef picked_logits(z, targets, block=16):\n    require_contiguous(z, targets)\n    T, V = z.shape\n    out = torch.empty(T, dtype=torch.float32, device=z.device)\n    picked_logits_kernel[(T,)](z, targets, out, V)\n    return out\n\n\ndef picked_logits_cause():\n    return \"guard too late\"\n"),
+        Variant("greater_than_minus_1", (PICK, PICK.replace(">= 0", "> -1"))),
+        Variant("not_negative", (PICK, PICK.replace("target >= 0", "mask_t & ~(target < 0)"))),
+        Variant("times_the_condition", (PICK, "z = tl.load(z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t, other=0.0).to(tl.float32)"), (OUT, "tl.store(out_ptr + offs_t, z * (target >= 0), mask=mask_t)")),
+        Variant("word_0_by_where", (PICK, "z = tl.load(z_ptr + offs_t * V + tl.where(target < 0, 0, target), mask=mask_t, other=0.0).to(tl.float32)"), (OUT, WHERE)),
+        Variant("above_and_below", (PICK, PICK.replace("target >= 0", "(target >= 0) & (target < V)"))),
+        Variant("masked_targets_of_minus_1", (TARGET, TARGET.replace("-100", "-1"))),
+        Variant("condition_by_name", (PICK, "counts = mask_t & (target >= 0)\n    " + PICK.replace("target >= 0", "counts"))),
     ],
 }
 

@@ -5,6 +5,7 @@ import sys
 from unittest import mock
 
 import torch
+import triton
 from torch.overrides import TorchFunctionMode
 
 from tritonbook import DEVICE, backwards
@@ -100,13 +101,13 @@ def tall(note, M, N, block=16, layout="contiguous", **more):
     return case(note, x=x, options={"block": block} if block else {}, **more)
 
 
-SPLIT = "2,048 rows, the block as it is"
+SPLIT = "2,048 rows of 16 columns, the block as it is"
 TALL = [
     tall("600 rows", 600, 16),
     tall("600 rows of 21 columns", 600, 21),
     tall("one row more than two pieces", 1025, 8),
     tall("fewer rows than a tile", 7, 40),
-    tall(SPLIT, 2048, 64, block=None),
+    tall(SPLIT, 2048, 16, block=None),
     tall("half precision around 1", 700, 20, mean=1.0, dtype="float16"),
     tall("rows with gaps", 6, 8, layout="strided", raises=ValueError),
 ]
@@ -124,7 +125,7 @@ def enough_programs(kernels):
     programs = max(math.prod(kernel.grid) for kernel in kernels[SPLIT])
     assert programs >= 4, (
         f"The values are right, and most of the GPU still sleeps: {programs} "
-        f"{'program' if programs == 1 else 'programs'} for 2,048 rows of 64 columns. One for each "
+        f"{'program' if programs == 1 else 'programs'} for 2,048 rows of 16 columns. One for each "
         "512 rows would be 4, and for the owner's 131,072 rows of 512 columns 2,048."
     )
 
@@ -153,19 +154,45 @@ def any_order(fn, say):
     )
 
 
+def pieces(x):
+    """How many pieces of 512 rows the page makes, at most."""
+    return max(triton.cdiv(len(x), 512), 1)
+
+
+def in_pieces(x, taken):
+    """The sum of the rows taken(first, last) for each piece."""
+    rows = max(triton.cdiv(len(x), pieces(x)), 1)
+    return sum(
+        taken(first, min(first + rows, len(x))).sum(0) for first in range(0, max(len(x), 1), rows)
+    )
+
+
 TALL_MISTAKES = {
     "one-piece": (
-        lambda x: x[: -(-len(x) // max(-(-len(x) // 512), 1))].sum(0),
+        lambda x: x[: triton.cdiv(len(x), pieces(x))].sum(0),
         "Only the first piece of rows is in the sum.",
     ),
     "last-piece": (
-        lambda x: x.split(-(-len(x) // -(-len(x) // 512)))[-1].sum(0),
+        lambda x: x.split(triton.cdiv(len(x), pieces(x)))[-1].sum(0),
         "Only one piece of rows is in the sum: the others are overwritten. Several programs have a "
         "share in each result.",
     ),
+    "rest-left-out": (
+        lambda x: x[: len(x) // pieces(x) * pieces(x)].sum(0),
+        "The last rows are left out: M rows in equal pieces leave some over. Round up.",
+    ),
+    "a-row-of-each-piece": (
+        lambda x: in_pieces(x, lambda first, last: x[first : last - 1]),
+        "The last row of each piece is left out.",
+    ),
+    "into-the-next-piece": (
+        lambda x: in_pieces(x, lambda first, last: x[first : first - (first - last) // 32 * 32]),
+        "Rows are added twice: the last tile of a piece goes on into the next piece. The mask of "
+        "the rows ends with the piece.",
+    ),
     "mean": (lambda x: x.mean(0), "This is the mean of the rows. The sum is asked for."),
     "every-piece-whole": (
-        lambda x: x.sum(0) * -(-len(x) // 512),
+        lambda x: x.sum(0) * pieces(x),
         "Each program added all rows: the sum is there once for each piece.",
     ),
 }
@@ -230,18 +257,21 @@ def _shown(constant):
 
 
 AVERAGE_MISTAKES = {
-    "only-x": (lambda avg, x, step: x, "avg became x: nothing of it stayed."),
+    "only-x": (
+        lambda avg, x, step: x,
+        "avg became x: nothing of it stayed. Did the decay become 0, as a whole number?",
+    ),
     "one-decay": (
         lambda avg, x, step: average_step_ref(avg, x, 1),
         "The decay is that of step 1 at every step.",
     ),
+    "away-from-x": (
+        lambda avg, x, step: avg - (1 - (1 + step) / (10 + step)) * (x - avg),
+        "avg moved away from x: a sign is turned round.",
+    ),
     "decay-for-its-rest": (
         lambda avg, x, step: avg + (1 + step) / (10 + step) * (x - avg),
         "The decay says how much of avg stays: avg is moved by 1 - decay.",
-    ),
-    "whole-decay": (
-        lambda avg, x, step: avg + (x - avg),
-        "The decay became a whole number, 0, on its way to the kernel.",
     ),
 }
 

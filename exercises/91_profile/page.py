@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Find what is slow
-#   minutes: 50
+#   minutes: 55
 #   needs: interpreter
 #   requires: [90_debug, 02_measure, 11_rmsnorm_split]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -564,6 +564,91 @@ bench(
 )
 
 # %% [markdown]
+# ## The same patients, seen by Proton and by ncu
+#
+# **Proton** comes with Triton. You name *scopes*, and may say how many bytes a scope moves. Proton adds
+# up the time of the kernels in each. The patients on the H100, as they came and mended, the mean of five
+# calls:
+#
+# ```text
+# Proton, one call     as it came           mended
+# scale_columns        1,645 us   326 GB/s    187 us  2,875 GB/s
+# tall_sums            4,772 us    56 GB/s    104 us  2,571 GB/s
+# clip_gradient          4.0 us               3.9 us
+# ```
+#
+# **Predict.** Nothing changes in the last line, and the mend of patient D was real. What does Proton not
+# see?
+#
+# <details><summary>Answer</summary>
+#
+# Gaps. It adds up kernels, and these were short all the time. Nobody counts what lies between them. Copies
+# are no kernels either: a scope around `x.clone()` stays empty.
+#
+# </details>
+#
+# On a GPU the next cell measures your own mends.
+
+# %%
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from IPython import get_ipython
+
+CALLS = """
+import triton.profiler as proton
+
+x, w = torch.randn(8192, 8192, device="cuda"), torch.randn(8192, device="cuda")
+tall = torch.randn(2**17, 512, device="cuda")
+scale_columns(x, w), tall_sums(tall)  # compiled before anybody watches
+proton.start("patients")
+for _ in range(5):
+    with proton.scope("scale_columns", {"bytes": 2 * x.nbytes}):
+        scale_columns(x, w)
+    with proton.scope("tall_sums", {"bytes": tall.nbytes}):
+        tall_sums(tall)
+proton.finalize()
+"""
+if DEVICE == "cuda":
+    cells = get_ipython().user_ns["In"]  # the text of the cells that you ran
+    names = ("require_contiguous", "scale_columns", "tall_sums")
+    parts = [[cell for cell in cells if f"def {name}(" in cell][-1] for name in names]
+    folder = Path(tempfile.mkdtemp())
+    head = "import torch, triton\nimport triton.language as tl\n"
+    (folder / "patients.py").write_text(head + "\n\n".join([*parts, CALLS]))
+    subprocess.run([sys.executable, "patients.py"], cwd=folder, check=True)
+    tree = json.loads((folder / "patients.hatchet").read_text())[0]
+    for scope in tree["children"]:
+        found = [item for kernel in scope["children"] for item in kernel["metrics"].items()]
+        ns = sum(value for name, value in found if name.lower() == "time (ns)")
+        gb_s = scope["metrics"]["bytes"] / ns
+        print(f"{scope['frame']['name']:14} {ns / 5000:6.0f} us {gb_s:6.0f} GB/s")
+else:
+    print("Proton needs a GPU.")
+
+# %% [markdown]
+# It runs in a process of its own: two profilers cannot listen to one, and `torch.profiler` was here first.
+# (`proton-viewer -m time/us patients.hatchet` draws the whole tree, after `pip install llnl-hatchet`.)
+#
+# **ncu** runs a program and asks the hardware's counters about each kernel, with
+# `ncu --metrics gpu__time_duration.sum,lts__t_sectors.sum python patients.py` and so on. It said:
+#
+# ```text
+#                                         A as it came   mended   B as it came   mended
+# gpu__time_duration.sum                      1,643 us   182 us       4,762 us   107 us
+# launch__grid_size                             65,536   65,536              8    2,048
+# lts__t_sectors.sum (of 32 bytes), millions       190       26             13       13
+# sm__warps_active (of the most possible)         87 %     83 %            6 %     69 %
+# dram__throughput (of the most possible)         15 %     85 %            2 %     76 %
+# ```
+#
+# The profiles of A and B looked the same at the top of this page. Here each has a line of its own: A moves
+# seven times as many sectors, and B has 6 % of its warps. Some machines keep the counters for their
+# administrators. ncu then says `ERR_NVGPUCTRPERM`, and you have `facts` and `traffic`.
+#
 # ## Recap
 #
 # | patient | busy | fact | mended by |

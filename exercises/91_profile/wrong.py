@@ -56,6 +56,53 @@ def scale_columns_cause():
 """
 
 
+WALKS_DOWN = """@triton.jit
+def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    offs_n = tl.program_id(axis=0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs_n < N
+    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)
+    first = tl.program_id(axis=1).to(tl.int64) * ROWS
+    for m in range(first, tl.minimum(first + ROWS, M)):
+        x = tl.load(x_ptr + m * N + offs_n, mask=mask, other=0.0)
+        tl.store(y_ptr + m * N + offs_n, x * w, mask=mask)
+
+
+def scale_columns(x, w, block=1024):
+    require_contiguous(x, w)
+    M, N = x.shape
+    y = torch.empty_like(x)
+    grid = (triton.cdiv(N, block), triton.cdiv(M, 16))
+    scale_columns_kernel[grid](x, w, y, M, N, ROWS=16, BLOCK=block)
+    return y
+
+
+def scale_columns_cause():
+    return "uncoalesced"
+"""
+ROWS_AT_ONCE = """@triton.jit
+def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
+    offs_m = tl.program_id(axis=0).to(tl.int64) * 4 + tl.arange(0, 4)[:, None]
+    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)[None, :]
+    mask = (offs_m < M) & (offs_n < N)
+    w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
+    x = tl.load(x_ptr + offs_m * N + offs_n, mask=mask, other=0.0)
+    tl.store(y_ptr + offs_m * N + offs_n, x * w, mask=mask)
+
+
+def scale_columns(x, w, block=1024):
+    require_contiguous(x, w)
+    M, N = x.shape
+    y = torch.empty_like(x)
+    grid = (triton.cdiv(M, 4), triton.cdiv(N, block))
+    scale_columns_kernel[grid](x, w, y, M, N, BLOCK=block)
+    return y
+
+
+def scale_columns_cause():
+    return "uncoalesced"
+"""
+
+
 SPLIT = """    rows = tl.cdiv(M, tl.num_programs(axis=1))
     first = tl.program_id(axis=1) * rows
     last = tl.minimum(first + rows, M)
@@ -109,6 +156,10 @@ MUTANTS = {
         Mutant("row_by_m_rows", ("out-of-bounds-store", "reads-outside", "unwritten", "wrong-values", "race"), ("offs = m * N + offs_n", "offs = m * M + offs_n")),
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race", "wrong-values"), (STORE, STORE.replace(", mask=mask", ""))),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def scale_columns(x, w, block=1024):\n    require_contiguous(x, w)\n    return x * w\n\n\ndef scale_columns_cause():\n    return 'uncoalesced'\n"),
+        Mutant("transposed_first", ("torch-compute", "slow"), (WALK, DOWN.replace("offs_m * N + n", "n * M + offs_m")), (GRID, DOWN_GRID), (LAUNCH, LAUNCH.replace("(x, w, y,", "(x.t().contiguous(), w, y,")), ("    return y\n", "    return y.view(N, M).t().contiguous()\n")),
+        Mutant("axes_of_the_grid_alone_swapped", ("unwritten", "unwritten-tail", "reads-outside", "out-of-bounds-store", "wrong-values", "race"), (GRID, "grid = (triton.cdiv(N, block), M)")),
+        Mutant("column_times_rows", ("wrong-values", "out-of-bounds-store", "race", "unwritten", "reads-outside"), ("offs = m * N + offs_n", "offs = offs_n * M + m")),
+        Mutant("mask_forgotten_at_w", ("reads-outside", "wrong-values"), ("w_ptr + offs_n, mask=mask, other=0.0", "w_ptr + offs_n"), only="interpreter"),
     ],
     "tall_sums": [
         Mutant("as_it_came_and_named", "slow", *TALL_ILL),
@@ -126,15 +177,19 @@ MUTANTS = {
         Mutant("never_set_to_0", ("reads-unwritten", "nan", "unwritten", "wrong-values"), (ZEROS, EMPTY)),
         Mutant("set_to_0_by_program_0", "property", (ZEROS, EMPTY), (ADD, "if tl.program_id(axis=1) == 0:\n        tl.store(out_ptr + offs_n, 0.0, mask=mask_n)\n    " + ADD)),
         Mutant("one_piece_only", ("one-piece", "wrong-values"), ("first = tl.program_id(axis=1) * rows", "first = tl.program_id(axis=1) * M")),
-        Mutant("rows_beyond_the_piece", ("wrong-values", "not-repeatable"), (ROW_MASK, "(offs_m < M)[:, None]")),
-        Mutant("last_row_left_out", ("wrong-values",), ("last = tl.minimum(first + rows, M)", "last = tl.minimum(first + rows, M - 1)")),
+        Mutant("rows_beyond_the_piece", "into-the-next-piece", (ROW_MASK, "(offs_m < M)[:, None]")),
+        Mutant("last_row_left_out", ("a-row-of-each-piece", "wrong-values"), ("last = tl.minimum(first + rows, M)", "last = tl.minimum(first + rows, M - 1)")),
         Mutant("no_end", ("reads-outside", "wrong-values"), ("last = tl.minimum(first + rows, M)", "last = first + rows")),
-        Mutant("rounded_down", ("wrong-values",), ("tl.cdiv(M, tl.num_programs(axis=1))", "M // tl.num_programs(axis=1)")),
+        Mutant("rounded_down", "rest-left-out", ("tl.cdiv(M, tl.num_programs(axis=1))", "M // tl.num_programs(axis=1)")),
         Mutant("all_rows_in_the_first_piece", "slow", ("tl.num_programs(axis=1)", "tl.num_programs(axis=2)"), only="interpreter"),
         Mutant("a_program_a_row", "too-many-programs", (TALL_GRID, TALL_GRID.replace("512", "1"))),
         Mutant("pieces_of_the_wrong_axis", ("wrong-values", "one-piece", "every-piece-whole"), ("tl.num_programs(axis=1)", "tl.num_programs(axis=0)")),
         Mutant("mean", "mean", (ADD, "tl.atomic_add(out_ptr + offs_n, acc / M, mask=mask_n)")),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def tall_sums(x, block=64):\n    require_contiguous(x)\n    return x.float().sum(0)\n\n\ndef tall_sums_cause():\n    return 'few programs'\n"),
+        Mutant("parts_added_by_torch", "torch-compute", ("tl.atomic_add(out_ptr + offs_n, acc, mask=mask_n)", "tl.store(out_ptr + tl.program_id(axis=1) * N + offs_n, acc, mask=mask_n)"), (ZEROS + "\n", "\n"), (TALL_GRID, TALL_GRID + "\n    out = torch.zeros((grid[1], N), dtype=torch.float32, device=x.device)"), ("    return out\n", "    return out.sum(0)\n")),
+        Mutant("zeroed_after_the_launch", ("reads-unwritten", "zeros", "nan", "unwritten", "wrong-values"), (ZEROS, EMPTY), ("    return out\n", "    out.zero_()\n    return out\n")),
+        Mutant("column_pieces_instead", "slow", *TALL_ILL, ("block=64)", "block=16)")),
+        Mutant("rows_of_the_next_piece_too", ("wrong-values", "every-piece-whole", "not-repeatable"), ("last = tl.minimum(first + rows, M)", "last = tl.minimum(first + rows + BLOCK_M, M)")),
     ],
     "average_step": [
         Mutant("as_it_came_and_named", "slow", (SIGNATURE, "average_step_kernel(\n    avg_ptr, x_ptr, n: tl.constexpr, decay: tl.constexpr, BLOCK: tl.constexpr\n)")),
@@ -148,12 +203,18 @@ MUTANTS = {
         Mutant("not_specialised_and_still_constant", ("slow", "raised", "does-not-compile"), ("@triton.jit", '@triton.jit(do_not_specialize=["decay"])'), (SIGNATURE, SIGNATURE.replace("decay", "decay: tl.constexpr"))),
         Mutant("decay_rounded", "wrong-values", (SIGNATURE, SIGNATURE.replace("decay", "decay: tl.constexpr").replace(" n,", " n: tl.constexpr,")), (DECAY, DECAY.replace("(1 + step) / (10 + step)", "round((1 + step) / (10 + step), 1)"))),
         Mutant("decay_of_step_1", ("one-decay", "wrong-values"), (DECAY, DECAY.replace("(1 + step) / (10 + step)", "2 / 11"))),
-        Mutant("decay_as_a_whole_number", ("whole-decay", "wrong-values", "only-x"), (DECAY, DECAY.replace("(1 + step) /", "(1 + step) //"))),
+        Mutant("decay_as_a_whole_number", "only-x", (DECAY, DECAY.replace("(1 + step) /", "(1 + step) //"))),
         Mutant("other_way_round", "decay-for-its-rest", (MOVE, "x + (1 - decay) * (avg - x)")),
+        Mutant("difference_turned_round", "away-from-x", (MOVE, "avg + (1 - decay) * (avg - x)")),
         Mutant("decay_for_its_rest", "decay-for-its-rest", (MOVE, "avg + decay * (x - avg)")),
         Mutant("stored_to_x", ("input-changed", "wrong-values", "unwritten"), ("tl.store(avg_ptr", "tl.store(x_ptr")),
         Mutant("no_mask", ("out-of-bounds-store", "reads-outside"), ("mask = offs < n", "mask = offs < n + BLOCK")),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def average_step(avg, x, step, block=1024):\n    require_contiguous(avg, x)\n    avg.lerp_(x, 9 / (10 + step))\n\n\ndef average_step_cause():\n    return 'recompilation'\n"),
+        Mutant("no_casts", "wrong-values", (AVG_LOAD, AVG_LOAD.replace(".to(tl.float32)", "")), ("x = tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float32)", "x = tl.load(x_ptr + offs, mask=mask, other=0.0)")),
+        Mutant("block_as_large_as_the_tensor", "slow", (SIGNATURE, SIGNATURE.replace(" n,", " n: tl.constexpr,")), (STEP_LAUNCH, "(avg, x, n, decay, BLOCK=block)".replace("BLOCK=block", "BLOCK=triton.next_power_of_2(n)"))),
+        Mutant("decay_as_text_of_a_constant", "slow", (SIGNATURE, SIGNATURE.replace("decay", "decay: tl.constexpr")), (MOVE, "avg + (1.0 - decay) * (x - avg)")),
+        Mutant("step_for_decay", "unwritten", (STEP_LAUNCH, "(avg, x, n, step, BLOCK=block)")),
+        Mutant("arguments_in_another_order", ("raised", "does-not-compile", "wrong-values", "unwritten", "input-changed"), (STEP_LAUNCH, "(avg, x, decay, n, BLOCK=block)")),
     ],
     "clip_gradient": [
         Mutant("as_it_came_and_named", "property", SIGN, NUMBER, (CLIP, CLIP.replace("total", "total.item()"))),
@@ -178,6 +239,11 @@ MUTANTS = {
         Mutant("limit_squared", ("limit-squared", "wrong-values"), (CLIP, CLIP.replace("most", "most * most"))),
         Mutant("one_program", ("wrong-values", "wrong-tail"), (CLIP, CLIP.replace("[grid]", "[(1,)]"))),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def clip_gradient(x, most, block=1024):\n    require_contiguous(x)\n    x.mul_((most / (x.norm() + 1e-12)).clamp(max=1.0))\n\n\ndef clip_gradient_cause():\n    return 'host waits'\n"),
+        Mutant("factor_made_by_torch", ("torch-compute",), (SIGN[0], "clip_kernel(x_ptr, factor_ptr, most"), (FACTOR, "factor = tl.load(factor_ptr)"), (CLIP, "    factor = (most / (total.sqrt() + 1e-12)).clamp(max=1.0)\n    clip_kernel[grid](x, factor, most, n, BLOCK=block)\n")),
+        Mutant("asked_whether_it_is_above", "property", (CLIP, "    if (total > most * most).any():\n    " + CLIP)),
+        Mutant("read_as_a_number_type", "property", (CLIP, "    norm = math.sqrt(total)\n" + CLIP), ("def clip_gradient(", "import math\n\n\ndef clip_gradient(")),
+        Mutant("address_for_the_number", ("does-not-compile", "raised", "wrong-values"), (FACTOR, FACTOR.replace("tl.load(total_ptr)", "total_ptr"))),
+        Mutant("root_forgotten_in_the_comparison", ("wrong-values", "always-scaled", "never-scaled", "by-the-square"), (FACTOR, "total = tl.load(total_ptr)\n    factor = tl.where(total > most, most / tl.sqrt(total), 1.0)")),
     ],
 }
 
@@ -189,6 +255,14 @@ VARIANTS = {
         Variant("tiles_of_32_columns", replace=columns_at_once(32)),
         Variant("a_row_in_a_loop", replace="@triton.jit\ndef scale_columns_kernel(x_ptr, w_ptr, y_ptr, N, BLOCK: tl.constexpr):\n    row = tl.program_id(axis=0).to(tl.int64) * N\n    for start in range(0, N, BLOCK):\n        offs_n = start + tl.arange(0, BLOCK)\n        w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)\n        x = tl.load(x_ptr + row + offs_n, mask=offs_n < N, other=0.0)\n        tl.store(y_ptr + row + offs_n, x * w, mask=offs_n < N)\n\n\ndef scale_columns(x, w, block=1024):\n    require_contiguous(x, w)\n    M, N = x.shape\n    y = torch.empty_like(x)\n    scale_columns_kernel[(M,)](x, w, y, N, BLOCK=block)\n    return y\n\n\ndef scale_columns_cause():\n    return \"uncoalesced\"\n"),
         Variant("one_long_line", replace="@triton.jit\ndef scale_columns_kernel(x_ptr, w_ptr, y_ptr, n, N, BLOCK: tl.constexpr):\n    offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n    mask = offs < n\n    w = tl.load(w_ptr + offs % N, mask=mask, other=0.0)\n    x = tl.load(x_ptr + offs, mask=mask, other=0.0)\n    tl.store(y_ptr + offs, x * w, mask=mask)\n\n\ndef scale_columns(x, w, block=1024):\n    require_contiguous(x, w)\n    y = torch.empty_like(x)\n    scale_columns_kernel[(triton.cdiv(x.numel(), block),)](x, w, y, x.numel(), x.shape[1], BLOCK=block)\n    return y\n\n\ndef scale_columns_cause():\n    return \"uncoalesced\"\n"),
+        Variant("one_axis_of_programs", (WALK, WALK.replace("tl.program_id(axis=0).to(tl.int64)", "(tl.program_id(axis=0) // tl.cdiv(N, BLOCK)).to(tl.int64)").replace("tl.program_id(axis=1)", "(tl.program_id(axis=0) % tl.cdiv(N, BLOCK))")), (GRID, "grid = (M * triton.cdiv(N, block),)")),
+        Variant("no_lane_for_nothing", (GRID, "block = min(block, triton.next_power_of_2(N))\n    " + GRID)),
+        Variant("eight_warps", (LAUNCH, LAUNCH.replace("BLOCK=block", "BLOCK=block, num_warps=8"))),
+        Variant("pointers_moved_to_the_row", (WALK, WALK.replace("    offs = m * N + offs_n\n", "    x_ptr += m * N\n    y_ptr += m * N\n    offs = offs_n\n"))),
+        Variant("mask_of_rows_and_columns", ("mask = offs_n < N", "mask = (offs_n < N) & (m < M)")),
+        Variant("float32_in_between", (STORE, "tl.store(y_ptr + offs, (x.to(tl.float32) * w.to(tl.float32)).to(y_ptr.dtype.element_ty), mask=mask)")),
+        Variant("weights_stay_for_16_rows", replace=WALKS_DOWN),
+        Variant("four_rows_at_once", replace=ROWS_AT_ONCE),
     ],
     "tall_sums": [
         Variant("rows_of_256", (TALL_GRID, TALL_GRID.replace("512", "256"))),
@@ -197,6 +271,14 @@ VARIANTS = {
         Variant("pieces_by_turns", (SPLIT, "    first, last = tl.program_id(axis=1) * BLOCK_M, M\n"), ("range(first, last, BLOCK_M)", "range(first, last, BLOCK_M * tl.num_programs(axis=1))")),
         Variant("whole_tiles_a_piece", (SPLIT, SPLIT.replace("tl.cdiv(M, tl.num_programs(axis=1))", "tl.cdiv(tl.cdiv(M, BLOCK_M), tl.num_programs(axis=1)) * BLOCK_M"))),
         Variant("two_kernels", replace="@triton.jit\ndef parts_kernel(x_ptr, parts_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):\n    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)\n    offs_m = (tl.program_id(axis=1) * BLOCK_M + tl.arange(0, BLOCK_M)).to(tl.int64)\n    mask = (offs_m < M)[:, None] & (offs_n < N)[None, :]\n    x = tl.load(x_ptr + offs_m[:, None] * N + offs_n[None, :], mask=mask, other=0.0).to(tl.float32)\n    tl.store(parts_ptr + tl.program_id(axis=1) * N + offs_n, tl.sum(x, axis=0), mask=offs_n < N)\n\n\n@triton.jit\ndef join_kernel(parts_ptr, out_ptr, parts, N, BLOCK_N: tl.constexpr):\n    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)\n    acc = tl.zeros((BLOCK_N,), dtype=tl.float32)\n    for part in range(0, parts):\n        acc += tl.load(parts_ptr + part * N + offs_n, mask=offs_n < N, other=0.0)\n    tl.store(out_ptr + offs_n, acc, mask=offs_n < N)\n\n\ndef tall_sums(x, block=64):\n    require_contiguous(x)\n    M, N = x.shape\n    parts = triton.cdiv(M, 128)\n    partial = torch.empty((parts, N), dtype=torch.float32, device=x.device)\n    out = torch.empty(N, dtype=torch.float32, device=x.device)\n    parts_kernel[(triton.cdiv(N, block), parts)](x, partial, M, N, BLOCK_M=128, BLOCK_N=block)\n    join_kernel[(triton.cdiv(N, block),)](partial, out, parts, N, BLOCK_N=block)\n    return out\n\n\ndef tall_sums_cause():\n    return \"few programs\"\n"),
+        Variant("empty_and_then_zeroed", (ZEROS, EMPTY + "\n    out.zero_()")),
+        Variant("larger_tiles_of_rows", (TALL_LAUNCH, TALL_LAUNCH.replace("32", "64"))),
+        Variant("pieces_on_the_first_axis", (SPLIT, SPLIT.replace("axis=1", "axis=0")), ("offs_n = tl.program_id(axis=0)", "offs_n = tl.program_id(axis=1)"), (TALL_GRID, "grid = (triton.cdiv(M, 512), triton.cdiv(N, block))")),
+        Variant("one_axis_of_programs", ("offs_n = tl.program_id(axis=0) * BLOCK_N", "blocks = tl.cdiv(N, BLOCK_N)\n    offs_n = tl.program_id(axis=0) % blocks * BLOCK_N"), (SPLIT, "    rows = tl.cdiv(M, tl.num_programs(axis=0) // blocks)\n    first = tl.program_id(axis=0) // blocks * rows\n    last = tl.minimum(first + rows, M)\n"), (TALL_GRID, "grid = (triton.cdiv(N, block) * triton.cdiv(M, 512),)")),
+        Variant("always_512_rows", (SPLIT, "    first = tl.program_id(axis=1) * 512\n    last = tl.minimum(first + 512, M)\n")),
+        Variant("up_to_256_pieces", (TALL_GRID, TALL_GRID.replace("triton.cdiv(M, 512)", "min(triton.cdiv(M, 32), 256)"))),
+        Variant("summed_over_rows_at_the_end", ("acc = tl.zeros((BLOCK_N,), dtype=tl.float32)", "acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)"), ("acc += tl.sum(x.to(tl.float32), axis=0)", "acc += x.to(tl.float32)"), (ADD, ADD.replace("acc", "tl.sum(acc, axis=0)"))),
+        Variant("end_by_the_mask_alone", ("range(first, last, BLOCK_M)", "range(first, first + rows, BLOCK_M)")),
     ],
     "average_step": [
         Variant("block_of_128", ("block=1024", "block=128")),
@@ -205,6 +287,15 @@ VARIANTS = {
         Variant("not_specialised", ("@triton.jit", '@triton.jit(do_not_specialize=["n"])')),
         Variant("decay_in_memory", (MOVE, "avg + (1 - tl.load(decay)) * (x - avg)"), (STEP_LAUNCH, "(avg, x, n, torch.full((1,), decay, device=x.device), BLOCK=block)")),
         Variant("by_its_other_form", (MOVE, "decay * avg + (1 - decay) * x")),
+        Variant("what_remains_is_an_argument", (SIGNATURE, SIGNATURE.replace("decay", "rest")), (MOVE, "avg + rest * (x - avg)"), (STEP_LAUNCH, "(avg, x, n, 1 - decay, BLOCK=block)")),
+        Variant("arguments_by_name", (STEP_LAUNCH, "(avg_ptr=avg, x_ptr=x, n=n, decay=decay, BLOCK=block)")),
+        Variant("four_warps_by_name", (STEP_LAUNCH, "(avg, x, n, decay, BLOCK=block, num_warps=4)")),
+        Variant("nothing_specialised", ("@triton.jit", '@triton.jit(do_not_specialize=["n", "decay"])')),
+        Variant("fraction_in_two_arguments", (SIGNATURE, SIGNATURE.replace("decay", "up, down")), (MOVE, "avg + (1 - up / down) * (x - avg)"), (STEP_LAUNCH, "(avg, x, n, float(1 + step), float(10 + step), BLOCK=block)")),
+        Variant("decay_made_in_the_kernel", (SIGNATURE, SIGNATURE.replace("decay", "step")), (MOVE, "avg + (1 - (1.0 + step) / (10.0 + step)) * (x - avg)"), (STEP_LAUNCH, "(avg, x, n, step, BLOCK=block)")),
+        Variant("a_program_walks", ("    offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n    mask = offs < n\n", "    offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n    mask = (offs < n) & (n > 0)\n")),
+        Variant("flag_stays_a_constant", (SIGNATURE, SIGNATURE.replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr, WIDE: tl.constexpr = True"))),
+        Variant("masks_inline", ("tl.store(avg_ptr + offs, avg + (1 - decay) * (x - avg), mask=mask)", "tl.store(avg_ptr + offs, avg + (1 - decay) * (x - avg), mask=offs < n)")),
     ],
     "clip_gradient": [
         Variant("new_each_time", ("torch.zeros(1, dtype=torch.float32, device=x.device)", "torch.zeros((), dtype=torch.float32, device=x.device)")),
@@ -212,6 +303,15 @@ VARIANTS = {
         Variant("where", (FACTOR, "norm = tl.sqrt(tl.load(total_ptr))\n    factor = tl.where(norm > most, most / (norm + 1e-12), 1.0)")),
         Variant("looks_at_the_size_alone", (CLIP, "    if n > 0:\n    " + CLIP)),
         Variant("returns_nothing_by_name", (CLIP, CLIP + "    return None\n")),
+        Variant("empty_and_then_zeroed", ("torch.zeros(1, dtype=torch.float32, device=x.device)", "torch.empty(1, dtype=torch.float32, device=x.device).zero_()")),
+        Variant("larger_of_norm_and_limit", (FACTOR, "factor = most / tl.maximum(tl.sqrt(tl.load(total_ptr)), most)")),
+        Variant("squares_compared", (FACTOR, "total = tl.load(total_ptr)\n    factor = tl.where(total > most * most, most / tl.sqrt(total), 1.0)")),
+        Variant("norm_named_first", (FACTOR, "norm = tl.sqrt(tl.load(total_ptr))\n    factor = tl.minimum(1.0, most / (norm + 1e-12))")),
+        Variant("inverse_root", (FACTOR, "factor = tl.minimum(most * tl.rsqrt(tl.load(total_ptr) + 1e-24), 1.0)")),
+        Variant("returns_early", (FACTOR, "total = tl.load(total_ptr)\n    if total <= most * most:\n        return\n    factor = most / tl.sqrt(total)")),
+        Variant("block_of_256", ("block=1024", "block=256")),
+        Variant("float32_in_between", ("x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n    tl.store(x_ptr + offs, x * factor", "x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)\n    tl.store(x_ptr + offs, (x * factor).to(x_ptr.dtype.element_ty)")),
+        Variant("a_kernel_for_the_factor", (SIGN[0], "clip_kernel(x_ptr, factor_ptr, most"), (FACTOR, "factor = tl.load(factor_ptr)"), (CLIP, "    factor = torch.empty_like(total)\n    factor_kernel[(1,)](total, factor, most)\n    clip_kernel[grid](x, factor, most, n, BLOCK=block)\n"), ("def clip_gradient(", "@triton.jit\ndef factor_kernel(total_ptr, factor_ptr, most):\n    norm = tl.sqrt(tl.load(total_ptr))\n    tl.store(factor_ptr, tl.minimum(most / (norm + 1e-12), 1.0))\n\n\ndef clip_gradient(")),
     ],
 }
 

@@ -45,6 +45,11 @@ def any_order(fn, say):
     T, block = (70, 16) if DEVICE == "cpu" else (20_000, 64)
     given = torch.arange(float(T), device=DEVICE)[:, None].repeat(1, 4)
     want, dy = shift_gradient_ref(given, 0.5), given.clone()
+    if DEVICE == "cpu":
+        fn(dy, 0.5, block=block)
+        if not torch.equal(dy, want):
+            return  # wrong in the usual order too: the cases tell of it
+        dy = given.clone()
     with backwards():
         fn(dy, 0.5, block=block)
     wrong = [int(t) for t in (dy != want).any(1).nonzero()]
@@ -76,6 +81,20 @@ SHIFT_MISTAKES = {
         shifted_by(lambda dy: dy.roll(-1, 0)),
         "The last row got the first one. Nothing comes after it.",
     ),
+    "borders-left-out": (
+        lambda dy, a, *, block=16: (
+            dy
+            + a
+            * torch.cat((dy[1:], torch.zeros_like(dy[:1])))
+            * (torch.arange(1, len(dy) + 1) % block != 0)[:, None]
+        ),
+        "The last row of each piece got nothing. The row after it counts too, though it belongs to "
+        "another program.",
+    ),
+    "a-left-out": (
+        lambda dy, a: shift_gradient_ref(dy, 1.0),
+        "The row after it was added as it is: `a` is missing.",
+    ),
     "from-the-end": (
         lambda dy, a: _one_after_the_other(dy, a),
         "Each row got the new row after it, and not the old one.",
@@ -98,7 +117,7 @@ SHIFT_AGAINST = {
     "grid": "first to last, all rows were right: each had its program.",
     "padding": "columns are not added up, and row 15 was wrong in all columns that exist.",
     "stale buffer": "dy was made anew for each call, and no other buffer was kept.",
-    "narrow sum": "the numbers were small and whole, and each is the sum of two.",
+    "narrow sum": "each result is the sum of two small numbers, and far off where it is wrong.",
     "overflow": "the largest number was below 60.",
     "cancellation": "positive numbers were added.",
     "stride": "first to last, all rows were right, by the same addresses.",

@@ -177,6 +177,29 @@ check(shift_gradient)
 # "In place" is safe if each program reads nothing but what it writes itself: ask for it by name in a
 # review. And run kernels backwards in the tests, since it costs one line.
 #
+# `compute-sanitizer --tool racecheck` is no help with this one. It watches shared memory alone, and dy
+# lies in global memory. Of this patient, as it came, with 4,096 rows on an H100, it said:
+#
+# ```text
+# $ compute-sanitizer --tool racecheck python patient.py
+# wrong rows: 203 of 4096
+# ========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)
+# ```
+#
+# Where threads of one program share memory it is strong. A Gluon kernel (part 6) ordered a copy to shared
+# memory and did not wait for it. The values were right in this run, and the race was found:
+#
+# ```text
+# ========= Error: Race reported between Write access at double_kernel+0x210 in patient.py:15
+# =========     and Read access at double_kernel+0xbe0 in patient.py:19 [16 hazards]
+# =========     ...
+# wrong: 0 of 16384
+# ========= RACECHECK SUMMARY: 32 hazards displayed (32 errors, 0 warnings)
+# ```
+#
+# With the wait it found 0. But it does not follow `mbarrier`, by which the jobs of pages 64 and 65 wait
+# for each other: a small and right kernel of two such jobs got 2 errors.
+#
 # </details>
 #
 # ## Patient 7: NaN after a thousand tokens
@@ -374,7 +397,7 @@ check(row_squares)
 # owes one too: what did the others expect of it?
 #
 # On a GPU `initcheck` says it, with the values right. This is what it said of `row_squares` as it came, for
-# two rows of 100 ones, on an H100 (CUDA 13.0; the file has a short name here). `memcheck` found nothing: the memory is the kernel's own.
+# two rows of 100 ones, on an H100 (compute-sanitizer 2025.3). `memcheck` found nothing: the memory is the kernel's own.
 #
 # ```text
 # $ compute-sanitizer --tool initcheck python patient.py
@@ -396,8 +419,20 @@ check(row_squares)
 #
 # A GPU works behind Python's back: Python launches a kernel and goes on. An access outside all memory is
 # reported at some later call, whichever comes next. `CUDA_LAUNCH_BLOCKING=1` makes Python wait for each
-# kernel, and then the message comes from the line that did it. But most strays hit memory that exists,
-# and then nobody reports anything.
+# kernel, and then the message comes from the line that did it. Here is a slot far outside all memory, on an
+# H100, without it and with it:
+#
+# ```text
+# $ python patient.py
+#     b = a @ a
+# RuntimeError: CUDA error: CUBLAS_STATUS_INTERNAL_ERROR when calling `cublasCreate(handle)`
+#
+# $ CUDA_LAUNCH_BLOCKING=1 python patient.py
+#     cache_rows(cache, rows, slots)
+# RuntimeError: Triton Error [CUDA]: an illegal memory access was encountered
+# ```
+#
+# But most strays hit memory that exists, and then nobody reports anything.
 
 # %% tags=["answer"] key="cache_rows"
 @triton.jit
@@ -470,6 +505,16 @@ check(cache_rows)
 #
 # If a result is wrong and its kernel is right, ask who writes next to it in memory. And treat each number
 # that a kernel loads as an index as you would treat input from outside: check it, in the mask.
+#
+# If an index should never be negative, say so: `tl.device_assert(slot >= 0, "a slot is negative")`. It costs
+# nothing until somebody asks for it, and the interpreter passes it by. On the H100:
+#
+# ```text
+# $ TRITON_DEBUG=1 python patient.py
+# patient.py:8: unknown: block: [1,0,0], thread: [36,0,0] Assertion `a slot is negative` failed.
+# ...
+# torch.AcceleratorError: CUDA error: device-side assert triggered
+# ```
 #
 # </details>
 #

@@ -37,6 +37,74 @@ MASK = "mask = (offs < piece_size) & (offs_n < N)"
 PUT = "tl.store(cache_ptr + slot * D + offs_d, row, mask=mask_d & (slot >= 0))"
 SLOT = "slot = tl.load(slots_ptr + t)"
 
+ADDED_AT_ONCE = """@triton.jit
+def row_squares_kernel(x_ptr, out_ptr, N, piece_size, BLOCK_N: tl.constexpr):
+    row, piece = tl.program_id(axis=0).to(tl.int64), tl.program_id(axis=1)
+    offs = tl.arange(0, BLOCK_N)
+    offs_n = piece * piece_size + offs
+    mask = (offs < piece_size) & (offs_n < N)
+    x = tl.load(x_ptr + row * N + offs_n, mask=mask, other=0.0).to(tl.float32)
+    tl.atomic_add(out_ptr + row, tl.sum(x * x, axis=0))
+
+
+def row_squares(x, num_splits=8):
+    require_contiguous(x)
+    M, N = x.shape
+    piece_size = triton.cdiv(triton.cdiv(N, num_splits), 16) * 16
+    out = torch.zeros(M, dtype=torch.float32, device=x.device)
+    block = triton.next_power_of_2(piece_size)
+    row_squares_kernel[(M, num_splits)](x, out, N, piece_size, BLOCK_N=block)
+    return out
+
+
+def row_squares_cause():
+    return "uninitialised"
+"""
+ONE_PROGRAM = """@triton.jit
+def row_squares_kernel(x_ptr, out_ptr, N, BLOCK_N: tl.constexpr):
+    row = tl.program_id(axis=0).to(tl.int64)
+    total = 0.0
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        x = tl.load(x_ptr + row * N + offs_n, mask=offs_n < N, other=0.0).to(tl.float32)
+        total += tl.sum(x * x, axis=0)
+    tl.store(out_ptr + row, total)
+
+
+def row_squares(x, num_splits=8):
+    require_contiguous(x)
+    M, N = x.shape
+    out = torch.empty(M, dtype=torch.float32, device=x.device)
+    row_squares_kernel[(M,)](x, out, N, BLOCK_N=64)
+    return out
+
+
+def row_squares_cause():
+    return "uninitialised"
+"""
+IN_BLOCKS = """@triton.jit
+def cache_rows_kernel(rows_ptr, slots_ptr, cache_ptr, D, BLOCK_D: tl.constexpr):
+    t = tl.program_id(axis=0).to(tl.int64)
+    slot = tl.load(slots_ptr + t)
+    if slot >= 0:
+        for start in range(0, D, BLOCK_D):
+            offs_d = start + tl.arange(0, BLOCK_D)
+            row = tl.load(rows_ptr + t * D + offs_d, mask=offs_d < D, other=0.0)
+            tl.store(cache_ptr + slot * D + offs_d, row, mask=offs_d < D)
+
+
+def cache_rows(cache, rows, slots):
+    require_contiguous(cache, rows, slots)
+    T, D = rows.shape
+    if cache.shape[1] != D or slots.shape != (T,):
+        raise ValueError("it takes cache (S, D), rows (T, D) and slots (T,)")
+    cache_rows_kernel[(T,)](rows, slots, cache, D, BLOCK_D=16)
+
+
+def cache_rows_cause():
+    return "unchecked index"
+"""
+
 WHILE = "while row < end:"
 ADD = "acc += tl.sum(x, axis=0)"
 STEP = "row += BLOCK_M"
@@ -59,9 +127,12 @@ MUTANTS = {
         Mutant("last_row_reads_on", "reads-outside", (AFTER, AFTER.replace(" & (t + 1 < T)", ""))),
         Mutant("last_row_left_out", ("property", "wrong-values", "wrong-tail"), (SHIFT_GRID, "grid = (max(T // block, 1),)")),
         Mutant("row_kept", "rows-after-first", (ROW, "")),
-        Mutant("a_left_out", ("off-by-an-input", "wrong-values", "property"), (SHIFTED, SHIFTED.replace("a * after", "after"))),
+        Mutant("a_left_out", "a-left-out", (SHIFTED, SHIFTED.replace("a * after", "after"))),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def shift_gradient(dy, a, block=16):\n    require_contiguous(dy)\n    dy[:-1] += a * dy[1:]\n\n\ndef shift_gradient_cause():\n    return 'race'\n"),
         Mutant("returned_instead", "unwritten", (COPY, "x, y = dy, torch.empty_like(dy)"), ("    shift_gradient_kernel[grid](", "    global kept\n    kept = y\n    shift_gradient_kernel[grid](")),
+        Mutant("last_row_of_a_piece_left_out", "borders-left-out", (AFTER, AFTER.replace("t + 1 < T", "t + 1 < tl.minimum(first + BLOCK_T, T)"))),
+        Mutant("from_the_end_in_place", ("from-the-end", "property", "wrong-values"), (COPY, "x, y = dy, dy"), ("    offs = first * D + offs_d\n", "    offs = (tl.minimum(first + BLOCK_T, T) - 1) * D + offs_d\n"), ("    row = tl.load(x_ptr + offs, mask=mask_d, other=0.0)\n    for t in range(first, tl.minimum(first + BLOCK_T, T)):\n", "    for back in range(first, tl.minimum(first + BLOCK_T, T)):\n        t = first + tl.minimum(first + BLOCK_T, T) - 1 - back\n        row = tl.load(x_ptr + offs, mask=mask_d, other=0.0)\n"), (ROW, ""), ("        offs += D\n", "        offs -= D\n")),
+        Mutant("synchronised_before", "property", (COPY, "x, y = dy, dy\n    if dy.is_cuda:\n        torch.cuda.synchronize()")),
     ],
     "window_attend": [
         Mutant("as_it_came_and_named", "still-ill", (START, MINUS)),
@@ -81,6 +152,10 @@ MUTANTS = {
         Mutant("begins_unaligned_and_late", ("wrong-values", "one-key-too-few", "nan"), (START, MINUS), (WALK, "for start in range(tl.maximum(0, T - window + 1), T, BLOCK_T):")),
         Mutant("maximum_not_kept", ("wrong-values", "nan", "overflow"), ("        m_i = m_new\n", "")),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def window_attend(q, k, v, window, block=16):\n    T, D = k.shape\n    if window < 1 or D & (D - 1):\n        raise ValueError('window')\n    k, v = k[-window:].float(), v[-window:].float()\n    return ((k @ q.float() * D**-0.5).softmax(0) @ v).to(q.dtype)\n\n\ndef window_attend_cause():\n    return 'infinity'\n"),
+        Mutant("old_factor_alone_guarded", ("still-ill", "nan"), (START, MINUS), ("l_i = l_i * tl.exp(m_i - m_new)", "old = tl.where(m_i == m_new, 1.0, tl.exp(m_i - m_new))\n        l_i = l_i * old"), ("acc = acc * tl.exp(m_i - m_new)", "acc = acc * old")),
+        Mutant("new_exponentials_alone_guarded", ("still-ill", "nan"), (START, MINUS), ("p = tl.exp(s - m_new)", "p = tl.where(seen, tl.exp(s - m_new), 0.0)")),
+        Mutant("a_little_in_the_divisor", ("still-ill", "nan"), (START, MINUS), (ATTENDED, "tl.store(o_ptr + offs_d, acc / (l_i + 1e-20))")),
+        Mutant("starts_at_plus_infinity", ("wrong-values", "nan", "zeros", "maximum-from-above"), (START, 'm_i, l_i = float("inf"), 0.0')),
     ],
     "row_squares": [
         Mutant("as_it_came_and_named", "still-ill", (ZEROS, EMPTY)),
@@ -100,6 +175,9 @@ MUTANTS = {
         Mutant("not_squared", "not-squared", ("tl.sum(x * x, axis=0)", "tl.sum(x, axis=0)")),
         Mutant("squared_in_half", ("squared-in-half",), ("mask=mask, other=0.0).to(tl.float32)", "mask=mask, other=0.0)")),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def row_squares(x, num_splits=8):\n    require_contiguous(x)\n    return x.float().pow(2).sum(1)\n\n\ndef row_squares_cause():\n    return 'uninitialised'\n"),
+        Mutant("no_more_splits_than_sixteens", ("still-ill", "nan"), (ZEROS, "num_splits = max(min(num_splits, triton.cdiv(N, 16)), 1)\n    " + EMPTY)),
+        Mutant("pieces_not_rounded", ("still-ill", "nan", "reads-unwritten"), ("piece_size = triton.cdiv(triton.cdiv(N, num_splits), 16) * 16", "piece_size = triton.cdiv(N, num_splits)"), (ZEROS, EMPTY)),
+        Mutant("other_of_the_load", "still-ill", (ZEROS, EMPTY), (JOINED, JOINED.replace("other=0.0", "other=0.0, eviction_policy='evict_first'"))),
     ],
     "cache_rows": [
         Mutant("as_it_came_and_named", "out-of-bounds-store", (PUT, PUT.replace(" & (slot >= 0)", ""))),
@@ -119,6 +197,9 @@ MUTANTS = {
         Mutant("padding_refused", "torch-compute", (PUT, PUT.replace(" & (slot >= 0)", "")), ("    T, D = rows.shape\n", "    T, D = rows.shape\n    if bool((slots < 0).any()):\n        raise ValueError('padding')\n")),
         Mutant("sorted_out_by_torch", ("torch-compute",), ("    T, D = rows.shape\n", "    rows, slots = rows[slots >= 0], slots[slots >= 0]\n    T, D = rows.shape\n")),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def cache_rows(cache, rows, slots):\n    if cache.shape[1] != rows.shape[1]:\n        raise ValueError('width')\n    cache[slots[slots >= 0]] = rows[slots >= 0]\n\n\ndef cache_rows_cause():\n    return 'unchecked index'\n"),
+        Mutant("chosen_at_the_value", ("out-of-bounds-store",), (PUT, "tl.store(cache_ptr + slot * D + offs_d, tl.where(slot >= 0, row, tl.load(cache_ptr + slot * D + offs_d, mask=mask_d, other=0.0)), mask=mask_d)")),
+        Mutant("token_for_slot", ("out-of-bounds-store", "wrong-values", "unwritten", "race"), (PUT, PUT.replace("slot * D", "t * D"))),
+        Mutant("up_to_the_last_token", ("wrong-values", "nothing-stored", "unwritten", "wrong-tail", "unwritten-tail"), ("cache_rows_kernel[(T,)]", "cache_rows_kernel[(T - 1,)]")),
     ],
     "expert_sums": [
         Mutant("as_it_came_and_named", "timeout", (WHILE, "while row != end:")),
@@ -142,6 +223,9 @@ MUTANTS = {
         Mutant("last_tile_alone", "last-tile-only", (ADD, "acc = tl.sum(x, axis=0)")),
         Mutant("refuses_ragged_experts", ("timeout", "torch-compute"), ("    out = torch.empty((E, D)", "    if x.shape[0] % block:\n        raise ValueError('pad the experts')\n    out = torch.empty((E, D)"), (WHILE, "while row != end:")),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def expert_sums(x, ends, block=16):\n    require_contiguous(x, ends)\n    total = torch.cat((torch.zeros_like(x[:1], dtype=torch.float32), x.float().cumsum(0)))\n    total = total[ends]\n    return torch.cat((total[:1], total[1:] - total[:-1]))\n\n\ndef expert_sums_cause():\n    return 'endless loop'\n"),
+        Mutant("less_or_equal_and_no_mask", ("rounded-up-to-tiles", "reads-outside", "wrong-values"), (WHILE, "while row <= end:"), (EXPERT_MASK, "mask = offs_d < D + 0 * offs_m")),
+        Mutant("until_the_end_is_met_or_all_rows", ("timeout", "wrong-values"), (WHILE, "while (row != end) & (row != end + BLOCK_M):")),
+        Mutant("stops_after_a_thousand", "reads-outside", (WHILE, "while (row != end) & (row < 1000):"), (EXPERT_MASK, "mask = (offs_m < 1000) & (offs_d < D)")),
     ],
 }
 
@@ -152,6 +236,12 @@ VARIANTS = {
         Variant("names_of_its_own", (COPY, "before = dy.clone()\n    x, y = before, dy")),
         Variant("programs_of_columns", replace="@triton.jit\ndef shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):\n    offs_d = tl.program_id(axis=0) * BLOCK_D + tl.arange(0, BLOCK_D)\n    mask_d = offs_d < D\n    y_ptrs = y_ptr + offs_d\n    row = tl.load(y_ptrs, mask=mask_d & (T > 0), other=0.0)\n    for t in range(T):\n        after = tl.load(y_ptrs + D, mask=mask_d & (t + 1 < T), other=0.0)\n        tl.store(y_ptrs, row + a * after, mask=mask_d)\n        row = after\n        y_ptrs += D\n\n\ndef shift_gradient(dy, a, block=16):\n    require_contiguous(dy)\n    T, D = dy.shape\n    shift_gradient_kernel[(triton.cdiv(D, 4),)](dy, a, T, D, BLOCK_D=4)\n\n\ndef shift_gradient_cause():\n    return \"race\"\n"),
         Variant("tiles_from_a_copy", replace="@triton.jit\ndef shift_gradient_kernel(x_ptr, y_ptr, a, n, D, BLOCK: tl.constexpr):\n    offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n    after = tl.load(x_ptr + offs + D, mask=offs + D < n, other=0.0)\n    tl.store(y_ptr + offs, x + a * after, mask=offs < n)\n\n\ndef shift_gradient(dy, a, block=16):\n    require_contiguous(dy)\n    n = dy.numel()\n    shift_gradient_kernel[(triton.cdiv(n, 64),)](dy.clone(), dy, a, n, dy.shape[1], BLOCK=64)\n\n\ndef shift_gradient_cause():\n    return \"race\"\n"),
+        Variant("copied_by_torch_clone", (COPY, "x, y = torch.clone(dy), dy")),
+        Variant("detached_and_copied", (COPY, "x, y = dy.detach().clone(), dy")),
+        Variant("elements_copied", (COPY, "x, y = torch.empty_like(dy), dy\n    x[:] = dy")),
+        Variant("written_elsewhere_and_brought_back", (COPY, "x, y = dy, torch.empty_like(dy)"), ("BLOCK_T=block, BLOCK_D=triton.next_power_of_2(D)\n    )\n", "BLOCK_T=block, BLOCK_D=triton.next_power_of_2(D)\n    )\n    dy.copy_(y)\n")),
+        Variant("brought_back_by_a_slice", (COPY, "x, y = dy, torch.empty_like(dy)"), ("BLOCK_T=block, BLOCK_D=triton.next_power_of_2(D)\n    )\n", "BLOCK_T=block, BLOCK_D=triton.next_power_of_2(D)\n    )\n    dy[:] = y\n")),
+        Variant("only_the_borders_are_kept", (COPY, "x, y = dy, dy\n    borders = dy[block::block].clone()"), ("    x_ptr, y_ptr,\n    a,", "    x_ptr, y_ptr, borders_ptr,\n    a,"), (AFTER, "last = (t + 1) % BLOCK_T == 0\n        after = tl.load(x_ptr + offs + D, mask=mask_d & (t + 1 < T) & (not last), other=0.0)\n        border = tl.load(borders_ptr + ((t + 1) // BLOCK_T - 1) * D + offs_d, mask=mask_d & (t + 1 < T) & last, other=0.0)\n        after += border"), ("        x, y, a,", "        x, y, borders, a,")),
     ],
     "window_attend": [
         Variant("begins_at_the_window", (START, MINUS), (WALK, "for start in range(tl.maximum(0, T - window), T, BLOCK_T):")),
@@ -160,6 +250,12 @@ VARIANTS = {
         Variant("large_and_finite_scores", (START, "m_i, l_i = -1e30, 0.0"), ("axis=1), float(\"-inf\"))", "axis=1), -1e38)")),
         Variant("maximum_where_it_is_one", (START, MINUS), ("p = tl.exp(s - m_new)", "m_new = tl.where(m_new == float(\"-inf\"), -1e38, m_new)\n        p = tl.exp(s - m_new)")),
         Variant("exponentials_masked", (START, "m_i, l_i = -1e38, 0.0"), ("p = tl.exp(s - m_new)", "p = tl.where(seen, tl.exp(s - m_new), 0.0)")),
+        Variant("smallest_float32", (START, "m_i, l_i = -3.4e38, 0.0")),
+        Variant("keys_cut_by_the_wrapper", (START, MINUS), ("    o = torch.empty_like(q)\n", "    k, v = k[max(T - window, 0) :], v[max(T - window, 0) :]\n    T = len(k)\n    o = torch.empty_like(q)\n")),
+        Variant("one_tile_for_all", (START, MINUS), ("    o = torch.empty_like(q)\n", "    block = triton.next_power_of_2(T)\n    o = torch.empty_like(q)\n")),
+        Variant("both_factors_guarded", (START, MINUS), ("p = tl.exp(s - m_new)", 'p = tl.where(seen, tl.exp(s - m_new), 0.0)\n        old = tl.where(m_i == float("-inf"), 0.0, tl.exp(m_i - m_new))'), ("l_i = l_i * tl.exp(m_i - m_new)", "l_i = l_i * old"), ("acc = acc * tl.exp(m_i - m_new)", "acc = acc * old")),
+        Variant("finite_scores_alone", ("axis=1), float(\"-inf\"))", "axis=1), -1e38)")),
+        Variant("empty_tiles_jumped_by_if", (START, MINUS), ("        s = tl.where(seen, tl.sum(q[None, :] * k, axis=1), float(\"-inf\"))\n        m_new = tl.maximum(m_i, tl.max(s, axis=0))\n        p = tl.exp(s - m_new)\n        l_i = l_i * tl.exp(m_i - m_new) + tl.sum(p, axis=0)\n        acc = acc * tl.exp(m_i - m_new) + tl.sum(p[:, None] * v, axis=0)\n        m_i = m_new\n", "        if start + BLOCK_T > T - window:\n            s = tl.where(seen, tl.sum(q[None, :] * k, axis=1), float(\"-inf\"))\n            m_new = tl.maximum(m_i, tl.max(s, axis=0))\n            p = tl.exp(s - m_new)\n            l_i = l_i * tl.exp(m_i - m_new) + tl.sum(p, axis=0)\n            acc = acc * tl.exp(m_i - m_new) + tl.sum(p[:, None] * v, axis=0)\n            m_i = m_new\n")),
     ],
     "row_squares": [
         Variant("every_program_stores", (ZEROS, EMPTY), (IF + PART, PART.replace("        ", "    "))),
@@ -168,18 +264,38 @@ VARIANTS = {
         Variant("only_written_places_are_read", (ZEROS, EMPTY), ("def row_join_kernel(partials_ptr, out_ptr, num_splits, ", "def row_join_kernel(partials_ptr, out_ptr, num_splits, used, "), (JOINED, JOINED.replace("offs_s < num_splits", "offs_s < used")), ("(partials, out, num_splits, ", "(partials, out, num_splits, triton.cdiv(N, piece_size), ")),
         Variant("a_zero_is_stored_too", (ZEROS, EMPTY), (PART, PART + "    else:\n        tl.store(partials_ptr + row * tl.num_programs(axis=1) + piece, 0.0)\n")),
         Variant("no_more_programs_than_pieces", (ZEROS, "num_splits = triton.cdiv(N, piece_size)\n    " + EMPTY)),
+        Variant("zeroed_where_it_lies", (ZEROS, EMPTY + "\n    partials.zero_()")),
+        Variant("new_zeros_of_x", (ZEROS, "partials = x.new_zeros((M, num_splits), dtype=torch.float32)")),
+        Variant("places_with_columns_are_read", (ZEROS, EMPTY), ("def row_join_kernel(partials_ptr, out_ptr, num_splits, ", "def row_join_kernel(partials_ptr, out_ptr, N, piece_size, num_splits, "), (JOINED, JOINED.replace("offs_s < num_splits", "(offs_s < num_splits) & (offs_s * piece_size < N)")), ("(partials, out, num_splits, ", "(partials, out, N, piece_size, num_splits, ")),
+        Variant("zero_first_and_then_the_sum", (ZEROS, EMPTY), (IF, "    tl.store(partials_ptr + row * tl.num_programs(axis=1) + piece, 0.0)\n" + IF)),
+        Variant("added_to_the_result_at_once", replace=ADDED_AT_ONCE),
+        Variant("one_program_a_row", replace=ONE_PROGRAM),
     ],
     "cache_rows": [
         Variant("by_a_branch", (PUT, "if slot >= 0:\n        tl.store(cache_ptr + slot * D + offs_d, row, mask=mask_d)")),
         Variant("mask_of_its_own", (PUT, "kept = mask_d & (slot > -1)\n    tl.store(cache_ptr + slot * D + offs_d, row, mask=kept)")),
         Variant("row_loaded_for_slots_alone", ("rows_ptr + t * D + offs_d, mask=mask_d", "rows_ptr + t * D + offs_d, mask=mask_d & (slot >= 0)")),
         Variant("upper_end_too", ("slots_ptr, cache_ptr, D, ", "slots_ptr, cache_ptr, S, D, "), (PUT, PUT.replace("(slot >= 0)", "(slot >= 0) & (slot < S)")), ("(rows, slots, cache, D,", "(rows, slots, cache, cache.shape[0], D,")),
+        Variant("returns_early", (SLOT, SLOT + "\n    if slot < 0:\n        return"), (PUT, PUT.replace(" & (slot >= 0)", ""))),
+        Variant("not_negative", (PUT, PUT.replace("(slot >= 0)", "~(slot < 0)"))),
+        Variant("no_columns_for_nobody", (PUT, PUT.replace("mask_d & (slot >= 0)", "offs_d < tl.where(slot >= 0, D, 0)"))),
+        Variant("address_held_back_too", (PUT, PUT.replace("cache_ptr + slot * D", "cache_ptr + tl.maximum(slot, 0) * D"))),
+        Variant("mask_of_all", ("mask_d = offs_d < D", "mask_d = (offs_d < D) & (slot >= 0)"), (PUT, PUT.replace(" & (slot >= 0)", ""))),
+        Variant("pointer_moved", (PUT, "cache_ptr += slot * D\n    " + PUT.replace("slot * D + ", ""))),
+        Variant("columns_in_blocks", replace=IN_BLOCKS),
     ],
     "expert_sums": [
         Variant("by_range", (WHILE, "for row in range(row, end, BLOCK_M):"), (f"        {STEP}\n", "")),
         Variant("greater", (WHILE, "while end > row:")),
         Variant("one_turn_more", (WHILE, "while row <= end:")),
         Variant("count_of_tiles", (WHILE, "tiles = (end - row + BLOCK_M - 1) // BLOCK_M\n    for _ in range(tiles):")),
+        Variant("what_is_left", (WHILE, "while end - row > 0:")),
+        Variant("not_at_or_behind", (WHILE, "while not (row >= end):")),
+        Variant("last_step_is_shorter", (WHILE, "while row != end:"), (STEP, "row += tl.minimum(BLOCK_M, end - row)")),
+        Variant("end_is_met", (WHILE, "while row != end:"), (STEP, "row = tl.minimum(row + BLOCK_M, end)")),
+        Variant("end_of_the_tiles", (WHILE, "last = row + tl.cdiv(end - row, BLOCK_M) * BLOCK_M\n    while row != last:")),
+        Variant("summed_over_rows_at_the_end", ("acc = tl.zeros((BLOCK_D,), dtype=tl.float32)", "acc = tl.zeros((BLOCK_M, BLOCK_D), dtype=tl.float32)"), (ADD, "acc += x"), ("tl.store(out_ptr + e * D + offs_out, acc,", "tl.store(out_ptr + e * D + offs_out, tl.sum(acc, axis=0),")),
+        Variant("number_of_rows_counts", (WHILE, "for done in range(0, end - row, BLOCK_M):"), ("offs_m = row + tl.arange(0, BLOCK_M)[:, None]", "offs_m = row + done + tl.arange(0, BLOCK_M)[:, None]"), (f"        {STEP}\n", "")),
     ],
 }
 

@@ -91,7 +91,8 @@ def half_matmul_ref(a, b):
 
 
 def products(note, M, K, N, tile=32, dtype="float16", layout="contiguous", **more):
-    a, b = tensor(M, K, scale=0.5, layout=layout), tensor(K, N, scale=0.5)
+    scale = more.pop("scale", 0.5)
+    a, b = tensor(M, K, scale=scale, layout=layout), tensor(K, N, scale=0.5)
     return case(note, a=a, b=b, options={"tile": tile} if tile else {}, dtype=dtype, **more)
 
 
@@ -102,6 +103,7 @@ PRODUCTS = [
     products("many tiles along K", 16, 200, 20),
     products(ALIGNED, 128, 128, 128, tile=None),
     products("bfloat16", 40, 64, 48, dtype="bfloat16"),
+    products("bfloat16 beyond 65,504", 32, 32, 32, dtype="bfloat16", scale=1e5),
     products("rows with gaps", 32, 32, 32, layout="strided", raises=ValueError),
 ]
 
@@ -133,6 +135,15 @@ PRODUCT_MISTAKES = {
     "first-tile-only": (
         lambda a, b: a[:, :32] @ b[:32],
         "Only the first tile along K is in the product.",
+    ),
+    "bfloat16-tiles": (
+        lambda a, b: a.bfloat16().double() @ b.bfloat16().double(),
+        "The tiles were made bfloat16, and float16 has three more binary digits. Multiply them as "
+        "they are.",
+    ),
+    "float16-tiles": (
+        lambda a, b: a.half().double() @ b.half().double(),
+        "The tiles were made float16, and bfloat16 reaches further. Multiply them as they are.",
     ),
 }
 
@@ -208,6 +219,15 @@ GELU_MISTAKES = {
         gelu_with(root=float(torch.tensor(0.7978845608028654).bfloat16())),
         "The constant is in bfloat16 now: two digits are too few.",
     ),
+    "sign-of-the-exponent": (
+        lambda x: x - gelu_digits_ref(x),
+        "The sign of the exponent is turned round: what is far above 0 became 0, and what is far "
+        "below it stayed.",
+    ),
+    "half-the-exponent": (
+        gelu_with(root=0.7978845608028654 / 2),
+        "The exponent has half its size: it is -2 u.",
+    ),
     "quick": (
         lambda x: x * torch.sigmoid(1.702 * x),
         "This is the short formula, x * sigmoid(1.702 x). The contract has the one with tanh.",
@@ -276,6 +296,12 @@ def loads_keep_together(kernels):
     )
 
 
+def same_tile(a, tile):
+    """Where a row and a column of a [T, T] belong to one tile on the diagonal."""
+    tiles = torch.arange(len(a)) // tile
+    return tiles[:, None] == tiles
+
+
 TRIANGLE_MISTAKES = {
     "full-product": (
         lambda a, b: a @ b,
@@ -286,10 +312,22 @@ TRIANGLE_MISTAKES = {
         "The diagonal is left out: row t takes part in its own sum.",
     ),
     "tiles-before": (
-        lambda a, b, *, tile=64: (
-            (a * (torch.arange(len(a))[:, None] // tile > torch.arange(len(a)) // tile)) @ b
-        ),
+        lambda a, b, *, tile=64: (a.tril() * ~same_tile(a, tile)) @ b,
         "The loop ends before the tile on the diagonal: its rows are left out.",
+    ),
+    "diagonal-s-tile-alone": (
+        lambda a, b, *, tile=64: (a.tril() * same_tile(a, tile)) @ b,
+        "Only the tile on the diagonal is in the sum. The full tiles before it are left out, or "
+        "what they gave is thrown away.",
+    ),
+    "full-tiles-twice": (
+        lambda a, b, *, tile=64: (a.tril() + a.tril() * ~same_tile(a, tile)) @ b,
+        "The full tiles are in the sum twice. Where does the second loop begin?",
+    ),
+    "diagonal-s-tile-twice": (
+        lambda a, b, *, tile=64: (a.tril() + a * same_tile(a, tile)) @ b,
+        "The tile on the diagonal is in the sum twice, and once without its mask. Where does the "
+        "first loop end?",
     ),
     "upper": (
         lambda a, b: a.triu() @ b,

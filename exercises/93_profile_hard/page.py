@@ -161,7 +161,7 @@ check(softmax_wide)
 #
 # </details>
 #
-# ## Patient F: a product at an eighth of its speed
+# ## Patient F: a product at a seventh of its speed
 #
 # *"A matmul of half precision. To lose no digits we go to float32 before we multiply, and ask for exact
 # products. The values are as good as they get."* The result is `a @ b`. With 2,048 rows and columns it
@@ -506,6 +506,43 @@ bench(
 )
 
 # %% [markdown]
+# ## What the hardware counted
+#
+# `ncu --csv --page raw --metrics ... python patients.py` asked the counters of an H100 about each patient,
+# as it came and mended. Each counter is a column of the CSV. Their names are long, so here are short ones:
+#
+# | column | counter | counts |
+# |---|---|---|
+# | `ns` | `gpu__time_duration.sum` | nanoseconds |
+# | `local` | `l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum` and `_st.sum` | sectors of spilled values |
+# | `tensor` | `sm__inst_executed_pipe_tensor.sum` | tensor core instructions |
+# | `fp64` | `sm__inst_executed_pipe_fp64.sum` | float64 instructions, one for 32 lanes |
+# | `lsu` | `sm__inst_executed_pipe_lsu.sum` | loads and stores of all kinds |
+#
+# **Predict.** Which column, beside the time, changes most with each mend? Write down four names. Then run
+# the cell.
+
+# %%
+NCU = """patient,state,ns,local,tensor,fp64,lsu
+softmax_wide,came,946624,63553536,0,0,15810560
+softmax_wide,mended,176256,0,0,0,2818048
+half_matmul,came,449056,0,12288,0,30801920
+half_matmul,mended,60384,0,524288,0,2486272
+gelu_digits,came,185472,0,0,54526036,1310720
+gelu_digits,mended,173664,0,0,0,1310720
+lower_matmul,came,342880,0,1048576,0,15831040
+lower_matmul,mended,73952,0,532480,0,2744320
+"""
+for line in NCU.splitlines():
+    print("".join(f"{cell:>13}" for cell in line.split(",")))
+
+# %% [markdown]
+# - E: 64 million sectors of 32 bytes are 2 GB, beside the 0.5 GB of x and y.
+# - F: from next to none to half a million, for 2^33 multiplications: 16,384 each.
+# - G: 55 million for 2^26 numbers, 26 each: two more than the compiler's text has.
+# - H: half of the products are gone, and five of six loads and stores. The time fell to a fifth: it
+#   follows the loads.
+#
 # ## Recap
 #
 # | patient | the fact that speaks | what it should be |

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from grading import Grader
 
 from autograde.classroom import demo
 from autograde.classroom.samples import material_of, sample_class
@@ -52,3 +53,14 @@ def released(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Pa
             demo.submit(course, exercise.slug, sample_class(material_of(exercise)))
             (shared / "made").touch()
     return shared / "course"
+
+
+@pytest.fixture
+def course(released: Path, tmp_path: Path) -> Path:
+    """The same, for a test's own use."""
+    return Path(shutil.copytree(released, tmp_path / "course"))
+
+
+@pytest.fixture(scope="session")
+def grader(exercise: Exercise) -> Grader:
+    return Grader(exercise)

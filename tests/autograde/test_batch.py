@@ -10,22 +10,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from grading import course_of
+from grading import course_of, verdict
 
 from autograde.classroom import node, slurm
 from autograde.classroom.batch import Batch
 from autograde.classroom.ingest import rebuild
-from autograde.classroom.run import Item
 from autograde.classroom.slurm import SlurmError, SlurmRunner, SlurmSettings, read_settings
-from autograde.judge.execute import Setting, not_run
-from autograde.judge.work import Verdict
+from autograde.judge.execute import Setting
+from autograde.judge.work import Item, Verdict
 from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 
 
 @pytest.fixture
-def item(exercise: Exercise, tmp_path: Path) -> Item:
-    course = course_of(exercise, tmp_path)
+def item(exercise: Exercise) -> Item:
+    course = course_of(exercise)
     submission = rebuild(course, "ann", [], [])
     return Item(course, submission, submission.exercises[0])
 
@@ -34,12 +33,6 @@ def item(exercise: Exercise, tmp_path: Path) -> Item:
 def batch(item: Item, tmp_path: Path) -> Batch:
     made = Batch.create(tmp_path / "b", [[item]], "auto", False, None, 1, sandbox.Limits())
     return Batch.read(made.folder)
-
-
-def _verdict(item: Item, status: str = "PASS") -> Verdict:
-    verdict = not_run(item.course, item.submission, item.exercise, item.attempt, "x")
-    points = {"PASS": verdict.maximum, "INFRA": None}.get(status, 0.0)
-    return verdict.model_copy(update={"status": status, "points": points})
 
 
 def test_an_item_arrives_as_it_left(batch: Batch, item: Item) -> None:
@@ -83,7 +76,7 @@ def test_a_file_that_is_no_verdict_gives_no_points(batch: Batch, text: bytes | N
 def test_a_verdict_on_something_else_is_not_taken(batch: Batch, item: Item) -> None:
     """Kills: another student's, an older submission's or an earlier attempt's verdict taken; a
     maximum that the job made up."""
-    good = _verdict(item)
+    good = verdict(item, "PASS")
     batch.write(0, 0, good)
     assert batch.verdict(0, 0) == good
     other = item.id.model_copy(update={"student": "bob"})
@@ -94,7 +87,7 @@ def test_a_verdict_on_something_else_is_not_taken(batch: Batch, item: Item) -> N
         {"attempt": 2},
         {"maximum": 100.0, "points": 100.0},
     ):
-        batch.write(0, 0, _verdict(item).model_copy(update=change))
+        batch.write(0, 0, verdict(item, "PASS").model_copy(update=change))
         with pytest.raises(ValueError, match="not about"):
             batch.verdict(0, 0)
 
@@ -103,14 +96,14 @@ def test_a_verdict_counts_only_if_the_job_outlives_it(item: Item) -> None:
     """Kills: a candidate that Slurm killed first, graded as one that crashed by itself."""
 
     def verdicts() -> Iterator[Verdict]:
-        yield _verdict(item, "CRASH")
-        yield _verdict(item, "PASS")
+        yield verdict(item, "CRASH")
+        yield verdict(item, "PASS")
         time.sleep(0.4)
-        yield _verdict(item, "PASS")
+        yield verdict(item, "PASS")
 
     started, seen = time.monotonic(), []
-    for verdict in node.outlived(verdicts(), grace=0.3):
-        seen.append((verdict.status, time.monotonic() - started >= 0.3))
+    for found in node.outlived(verdicts(), grace=0.3):
+        seen.append((found.status, time.monotonic() - started >= 0.3))
     assert seen == [("PASS", False), ("PASS", True), ("CRASH", True)]
 
 
@@ -139,7 +132,7 @@ def test_a_controller_that_is_down_loses_no_job(
     def tell(text: str) -> None:
         polls.append(text)
         if len(polls) == 3:
-            batch.write(0, 0, _verdict(item))
+            batch.write(0, 0, verdict(item, "PASS"))
 
     runner.on_state = tell
     assert [verdict.status for verdict in runner([item])] == ["PASS"]

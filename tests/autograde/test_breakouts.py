@@ -8,9 +8,7 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,13 +17,12 @@ import numpy as np
 import pytest
 import torch
 from corpus import RIGHT, WRONG, answer
-from grading import Grader, solutions
+from grading import Grader
 
-from autograde.classroom.ingest import HandedCell, rebuild
 from autograde.judge import checker
 from autograde.judge.execute import Executor, Setting
-from autograde.judge.work import Verdict
-from autograde.walls import fence, sandbox
+from autograde.judge.work import Item, Verdict
+from autograde.walls import fence, sandbox, visible
 from autograde.walls.tape import TapeError, decode
 from autograde.walls.wire import Line, Message
 from tritonbook.build import matrix
@@ -37,15 +34,8 @@ pytestmark = pytest.mark.timeout(240)
 needs_walls = pytest.mark.skipif(not LEVELS, reason="no namespaces and no bubblewrap here")
 
 
-@pytest.fixture(scope="module")
-def grader(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    made = Grader(exercise, tmp_path_factory.mktemp("breakouts"))
-    yield made
-    made.close()
-
-
 def _double(grader: Grader, text: str) -> Verdict:
-    return grader.grade(solutions(grader.exercise) | {"double": text}, "double")
+    return grader.grade("double", double=text)
 
 
 @needs_walls
@@ -95,12 +85,10 @@ def test_a_kernel_cannot_print_hidden_inputs(grader: Grader) -> None:
 
 
 @needs_walls
-def test_a_cell_of_the_course_that_never_ran_is_nobodys_fault(
-    exercise: Exercise, tmp_path: Path
-) -> None:
+def test_a_cell_of_the_course_that_never_ran_is_nobodys_fault(exercise: Exercise) -> None:
     """Kills: a workbook that does not run in the candidate's process, taken for a student's
     doing because an added cell stands above."""
-    made = Grader(exercise, tmp_path)
+    made = Grader(exercise)
     cells = [
         dataclasses.replace(cell, source="import os\nassert os.getppid() > 1\n" + cell.source)
         if cell.role == "setup"
@@ -108,8 +96,7 @@ def test_a_cell_of_the_course_that_never_ran_is_nobodys_fault(
         for cell in made.course.cells
     ]  # a process behind walls has no parent; the checker has
     made.course = dataclasses.replace(made.course, cells=tuple(cells))
-    verdict = made.grade(solutions(exercise) | {"double": answer()}, "double", extra="a = 1")
-    made.close()
+    verdict = made.grade("double", extra="a = 1", double=answer())
     assert (verdict.status, verdict.points) == ("INFRA", None), verdict
     assert "setup" in verdict.sentence
 
@@ -143,23 +130,19 @@ FETCHED = {
 
 
 @needs_walls
-def test_no_solution_can_be_fetched(tmp_path: Path) -> None:
+def test_no_solution_can_be_fetched() -> None:
     """Kills: a solution that the candidate's process can get, of this page or of another; a lent
     kernel handed in as the answer; a rule so strict that a page cannot use what it lends."""
-    made = Grader(get("11"), tmp_path)
-    right = solutions(made.exercise)
+    made = Grader(get("11"))
     head = "from tritonbook.course import exercises\n\n\n"
     head += "def rmsnorm_split(x, w, eps, num_splits):\n    return "
     for way, code in FETCHED.items():
         borrowed = f"{head}{code}(x, w, eps)\n"
-        verdict = made.grade(right | {"rmsnorm_split": borrowed}, "rmsnorm_split")
+        verdict = made.grade("rmsnorm_split", rmsnorm_split=borrowed)
         assert (verdict.points, verdict.code) == (0, "raised"), (way, verdict)
         assert "LookupError" in verdict.sentence or "no exercise" in verdict.sentence, verdict
-    made.close()
     # What its own cells lend, a page's last task may launch.
-    made = Grader(get("12"), tmp_path)
-    assert made.grade(solutions(made.exercise), "rmsnorm").status == "PASS"
-    made.close()
+    assert Grader(get("12")).grade("rmsnorm").status == "PASS"
 
 
 LOOK = """
@@ -168,15 +151,15 @@ from tritonbook.course import exercises
 roots = [os.environ["TRITONBOOK_EXERCISES"], *sys.path, "/usr", "/opt", "/home", "/root", "/tmp"]
 roots += [os.path.dirname(os.path.dirname(exercises.__file__)) + "/.."]
 found = []
-for root in roots:
+for root in dict.fromkeys(map(os.path.realpath, roots)):
     for folder, _, files in os.walk(root):
         for name in files:
             if name.endswith((".py", ".ipynb")):
                 try:
-                    text = open(folder + "/" + name, errors="replace").read()
+                    text = open(folder + "/" + name, "rb").read()
                 except OSError:
                     continue
-                if "### BEGIN SOL" + "UTION" in text and "def rmsnorm_split" in text:
+                if b"### BEGIN SOL" + b"UTION" in text and b"def rmsnorm_split" in text:
                     found.append(folder + "/" + name)
 raise RuntimeError(f"found {found[:3]} in {os.environ}")
 """
@@ -186,11 +169,8 @@ raise RuntimeError(f"found {found[:3]} in {os.environ}")
 @pytest.mark.parametrize("level", LEVELS)
 def test_no_solution_lies_where_a_candidate_can_read(level: str, exercise: Exercise) -> None:
     """Kills: exercises, or an installed copy of them, inside the walls or named there."""
-    made = Grader(exercise, Path(tempfile.mkdtemp()), level)
-    verdict = made.grade(
-        solutions(exercise) | {"double": answer(LOOK.strip())}, "double", call_seconds=60.0
-    )
-    made.close()
+    made = Grader(exercise, level)
+    verdict = made.grade("double", call_seconds=60.0, double=answer(LOOK.strip()))
     assert "found [] in" in verdict.sentence, verdict.sentence
     assert "/exercises'" not in verdict.sentence
 
@@ -201,9 +181,9 @@ def test_solutions_inside_visible_folders_are_covered(
     """Kills: an installed workbook, which carries the exercises in its package."""
     packaged = tmp_path / "site-packages" / "tritonbook" / "_exercises"
     packaged.mkdir(parents=True)
-    monkeypatch.setattr(sandbox, "visible_folders", lambda: [tmp_path / "site-packages"])
-    monkeypatch.setattr(sandbox.exercises, "directory", lambda: packaged)
-    assert sandbox.covered_folders() == [packaged]
+    monkeypatch.setattr(visible, "visible_folders", lambda: [tmp_path / "site-packages"])
+    monkeypatch.setattr(visible.exercises, "directory", lambda: packaged)
+    assert visible.covered_folders() == [packaged]
     covered = sandbox.bubblewrap_command()
     assert covered[covered.index(str(packaged)) - 1] == "--tmpfs"
     image = sandbox.container_command(Path("x.sif"))
@@ -216,12 +196,12 @@ def test_solutions_inside_visible_folders_are_covered(
 import os
 from pathlib import Path
 
-from autograde.walls import sandbox
+from autograde.walls import confine, sandbox, visible
 
 packaged = Path({str(packaged)!r})
-sandbox.visible_folders = lambda: [packaged.parents[1]]
-sandbox.exercises.directory = lambda: packaged
-sandbox.enter_namespaces(Path({str(tmp_path / "root")!r}), sandbox.Limits())
+visible.visible_folders = lambda: [packaged.parents[1]]
+visible.exercises.directory = lambda: packaged
+confine.enter_namespaces(Path({str(tmp_path / "root")!r}), sandbox.Limits())
 os._exit(len(os.listdir(packaged)))
 """
     done = subprocess.run([sys.executable, "-c", inside], capture_output=True, text=True)
@@ -229,41 +209,37 @@ os._exit(len(os.listdir(packaged)))
 
 
 @needs_walls
-def test_the_solution_is_no_answer_where_no_kernel_shows_whose_it_is(tmp_path: Path) -> None:
+def test_the_solution_is_no_answer_where_no_kernel_shows_whose_it_is() -> None:
     """Kills: `reference` of the very task handed in, where the answer is plain Python."""
-    made = Grader(get("00"), tmp_path)
-    right = solutions(made.exercise)
+    made = Grader(get("00"))
     borrowed = "import tritonbook\n\ntile_ranges = tritonbook.reference('tile_ranges')\n"
-    verdict = made.grade(right | {"tile_ranges": borrowed}, "tile_ranges")
+    verdict = made.grade("tile_ranges", tile_ranges=borrowed)
     assert (verdict.status, verdict.points) == ("FAIL", 0), verdict
-    assert made.grade(right, "tile_ranges").status == "PASS"
-    made.close()
+    assert made.grade("tile_ranges").status == "PASS"
 
 
 @needs_walls
-def test_a_check_sees_how_large_a_tensor_an_answer_makes(tmp_path: Path) -> None:
+def test_a_check_sees_how_large_a_tensor_an_answer_makes() -> None:
     """Kills: attention in one piece, right in its values, where the task is to do it in tiles."""
-    made = Grader(get("41"), tmp_path)
+    made = Grader(get("41"))
     key = "attention_tiled_torch"
     (wrong,) = [
         attempt
         for attempt in matrix.attempts(made.exercise, key)
         if (attempt.kind, attempt.name) == ("mutant", "all_scores_at_once")
     ]
-    verdict = made.grade(solutions(made.exercise) | {key: wrong.text}, key)
+    verdict = made.grade(key, **{key: wrong.text})
     assert (verdict.status, verdict.code) == ("FAIL", "property"), verdict
-    assert made.grade(solutions(made.exercise), key).status == "PASS"
-    made.close()
+    assert made.grade(key).status == "PASS"
 
 
 @needs_walls
-def test_an_answer_may_be_compiled_by_torch(tmp_path: Path) -> None:
+def test_an_answer_may_be_compiled_by_torch() -> None:
     """Kills: a dispatch mode around each answer, below which torch.compile refuses to work."""
-    made = Grader(get("30"), tmp_path)
+    made = Grader(get("30"))
     for key in ("register_custom", "register_triton"):
-        verdict = made.grade(solutions(made.exercise), key)
+        verdict = made.grade(key)
         assert verdict.status == "PASS", verdict
-    made.close()
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -271,23 +247,20 @@ def test_a_candidate_has_the_runs_own_limits(level: str, grader: Grader) -> None
     """Kills: default limits where Python starts anew."""
     look = "import resource as r\nraise ValueError(str([r.getrlimit(n)[0] for n in "
     look += "(r.RLIMIT_NPROC, r.RLIMIT_FSIZE)]))"
-    answers = solutions(grader.exercise) | {"double": answer(look)}
-    handed = [HandedCell("code", f"answer-{key}", "", text) for key, text in answers.items()]
-    submission = rebuild(grader.course, "student", handed, [])
+    submission = grader.handed_in(double=answer(look))
     limits = dataclasses.replace(sandbox.Limits(), processes=9, files=5 << 20)
     executor = Executor(Setting(level, limits))
-    verdict = executor.run(grader.course, submission, submission.exercises[0])
-    executor.close()
+    verdict = executor.run(Item(grader.course, submission, submission.exercises[0]))
     assert f"[9, {5 << 20}]" in verdict.sentence, verdict.sentence
 
 
 FORKED = """
 import os, socket, sys
 from pathlib import Path
-from autograde.walls import candidate, sandbox
-candidate.main = lambda end, folder: print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
-sandbox.close_other_files = lambda kept: None
-candidate.start_forked(socket.socket(), "plain", Path(sys.argv[1]), sandbox.Limits())
+from autograde.walls import confine, inside, sandbox
+serve = lambda end, folder: print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
+confine.close_other_files = lambda kept: None
+inside.start_forked(socket.socket(), "plain", Path(sys.argv[1]), sandbox.Limits(), serve)
 """
 
 
@@ -319,7 +292,7 @@ def test_only_a_students_memory_costs_points(status: str, came_to: str) -> None:
     executor = Executor.__new__(Executor)
     executor.setting = Setting()
     runner = subprocess.Popen(["true"])
-    assert executor._await(Said(), [runner], None)["status"] == came_to
+    assert executor._await(Said(), [runner], None).status == came_to
 
 
 def test_a_process_that_forks_and_dies_is_the_graders_failure(
@@ -340,13 +313,11 @@ def test_a_process_that_forks_and_dies_is_the_graders_failure(
 @needs_walls
 def test_closing_ends_what_runs(grader: Grader) -> None:
     """Kills: an interrupt after which the command waits for a student's endless loop."""
-    answers = solutions(grader.exercise) | {"double": answer("while True: pass")}
-    handed = [HandedCell("code", f"answer-{key}", "", text) for key, text in answers.items()]
-    submission = rebuild(grader.course, "student", handed, [])
+    submission = grader.handed_in(double=answer("while True: pass"))
     executor = Executor(Setting(LEVELS[0], sandbox.Limits(call_seconds=100.0)))
     with ThreadPoolExecutor(1) as pool:
-        item = (grader.course, submission, submission.exercises[0])
-        running = pool.submit(executor.run, *item)
+        item = Item(grader.course, submission, submission.exercises[0])
+        running = pool.submit(executor.run, item)
         while not executor.judges:
             time.sleep(0.05)
         time.sleep(1.0)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from corpus import answer
+from grading import NAME, graded, solutions
 from test_run import LEVEL
 
 from autograde.classroom import demo
-from autograde.classroom.run import Session
 from autograde.classroom.runners import LocalRunner
 from autograde.classroom.samples import Sample
 from autograde.judge.execute import Setting
 from autograde.judge.work import Verdict
 from autograde.walls.sandbox import Limits
-from tritonbook.course import gaps
 from tritonbook.course.exercises import Exercise
 
-NAME = "90_doubling"
 LIMITS = Limits(call_seconds=3.0, wall_seconds=120.0)
 SPIN = answer("while True:\n    pass")
 PRINT = answer("print('x' * (20 << 20))")
@@ -26,21 +25,16 @@ PRINT = answer("print('x' * (20 << 20))")
 
 @pytest.mark.slow
 @pytest.mark.skipif(LEVEL == "plain", reason="no namespaces and no bubblewrap here")
-def test_nobody_pays_for_a_neighbour(exercise: Exercise, tmp_path: Path) -> None:
+def test_nobody_pays_for_a_neighbour(exercise: Exercise, course: Path) -> None:
     """Kills: points lost to 20 MB of output, or to more endless loops than workers, by those who
     are graded beside them. (For a compile bomb see `test_compiler.py`.)"""
-    right = {key: gaps.solved_text(cell.source) for key, cell in exercise.answers().items()}
+    right = solutions(exercise)
     doubles = {f"honest{n}": answer() for n in range(5)} | {f"spins{n}": SPIN for n in range(4)}
     doubles["prints"] = PRINT
-    course = demo.prepare(tmp_path, [exercise])
-    demo.release(course, [NAME], 1)
+    shutil.rmtree(course / "submitted")
     samples = [Sample(who, who, right | {"double": text}, {}) for who, text in doubles.items()]
     demo.submit(course, NAME, sorted(samples, key=lambda sample: hash(sample.student) % 97))
-    session = Session(course, NAME)
-    session.ingest()
-    runner = LocalRunner(Setting(LEVEL, LIMITS), 3)
-    session.run(runner)
-    runner.close()
+    session = graded(course, LocalRunner(Setting(LEVEL, LIMITS), 3))
     found: dict[str, Verdict] = {}
     for notebook, submission in session.submissions:
         verdicts = session.verdicts(notebook, submission)

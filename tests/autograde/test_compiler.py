@@ -7,17 +7,14 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from types import SimpleNamespace
+from dataclasses import asdict
 
 import pytest
 from corpus import RIGHT, answer
-from grading import Grader, solutions
+from grading import PASSED, Grader, awaited
 
-from autograde.judge import execute
 from autograde.judge.compiler import Busy, Compiler, cpu_seconds
 from autograde.walls import sandbox
-from autograde.walls.wire import PeerSlow
 from tritonbook.course.exercises import Exercise
 from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.process import WorkerError
@@ -29,49 +26,20 @@ BOMB = RIGHT.replace("    tl.store(", f"{TURNS}    tl.store(")
 
 @pytest.mark.skipif(sandbox.available() == ["plain"], reason="no walls here")
 @pytest.mark.skipif(not INTERPRET, reason="on a GPU each checker compiles for itself")
-def test_a_bomber_and_its_neighbour(exercise: Exercise, tmp_path: Path) -> None:
+def test_a_bomber_and_its_neighbour(exercise: Exercise) -> None:
     """Kills: a compile bomb that passes, because the gate came to nothing, and that takes an honest
     neighbour's points, who waited for the compiler."""
-    grader = Grader(exercise, tmp_path)
+    grader = Grader(exercise)
     grader.executor.compiler = Compiler(seconds=6.0)
-    right = solutions(exercise)
     with ThreadPoolExecutor(2) as pool:
-        bomber = pool.submit(grader.grade, right | {"double": answer(kernel=BOMB)}, "double")
+        bomber = pool.submit(grader.grade, "double", double=answer(kernel=BOMB))
         time.sleep(1.0)
-        honest = pool.submit(grader.grade, right, "double").result()
+        honest = pool.submit(grader.grade, "double").result()
         verdict = bomber.result()
     assert (verdict.status, verdict.code, verdict.points) == ("TIMEOUT", "timeout", 0), verdict
     assert "compiler" in verdict.sentence and "tl.static_range" in verdict.sentence
     assert (honest.status, honest.points) == ("PASS", 4), honest
     grader.executor.compiler.stop()
-    grader.close()
-
-
-class _Scripted:
-    """The driver's end of the line: what the checker says, each after some seconds."""
-
-    def __init__(self, *said: tuple[float, dict]):
-        self.said = list(said)
-
-    def receive(self, seconds: float) -> SimpleNamespace:
-        pause, body = self.said.pop(0)
-        time.sleep(min(pause, seconds))
-        if pause > seconds:
-            raise PeerSlow
-        return SimpleNamespace(body=body)
-
-    def send(self, *message: object) -> None:
-        """Takes everything."""
-
-
-PASS = {"status": "PASS", "code": "passed", "sentence": ""}
-
-
-def _awaited(compile_, *said: tuple[float, dict]) -> dict:
-    limits = sandbox.Limits(wall_seconds=0.4)
-    driver = SimpleNamespace(setting=execute.Setting(limits=limits))
-    driver.compiler = SimpleNamespace(ask=compile_)
-    return execute.Executor._await(driver, _Scripted(*said), [], None)
 
 
 def test_waiting_for_the_compiler_is_nobodys_time() -> None:
@@ -82,8 +50,8 @@ def test_waiting_for_the_compiler_is_nobodys_time() -> None:
         return {}
 
     asks = (0.1, {"compile": {}})
-    assert _awaited(slow, asks, (0.1, PASS)) == PASS
-    assert _awaited(slow, asks, (0.6, PASS))["status"] == "TIMEOUT"
+    assert awaited(asks, (0.1, asdict(PASSED)), compiler=slow) == PASSED
+    assert awaited(asks, (0.6, {}), compiler=slow).status == "TIMEOUT"
 
 
 def test_a_compiler_that_is_never_free_is_nobodys_fault() -> None:
@@ -92,8 +60,8 @@ def test_a_compiler_that_is_never_free_is_nobodys_fault() -> None:
     def busy(request: dict, wanted: object) -> dict:
         raise Busy("The compiler was not free for 1800 s.")
 
-    found = _awaited(busy, (0.0, {"compile": {}}))
-    assert found["status"] == "INFRA" and "not free" in found["sentence"]
+    found = awaited((0.0, {"compile": {}}), compiler=busy)
+    assert found.status == "INFRA" and "not free" in found.sentence
 
 
 class _Worker:

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from corpus import CHEATS, FAULTS, Item
-from grading import Grader, solutions
+from grading import Grader
 
 from autograde.walls import sandbox
-from tritonbook.course.exercises import Exercise
 
 pytestmark = [pytest.mark.timeout(240)]
 if sandbox.available() == ["plain"]:
     pytestmark.append(pytest.mark.skip(reason="no namespaces and no bubblewrap on this machine"))
 
 
-@pytest.fixture(scope="module")
-def grader(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    made = Grader(exercise, tmp_path_factory.mktemp("corpus"))
-    yield made
-    made.close()
-
-
-def _grade(grader: Grader, item: Item, key: str):
-    answers = solutions(grader.exercise) | {"double": item.text}
+def _grade(grader: Grader, item: Item):
     # What never ends burns all of its time; what ends needs some on a busy machine.
     seconds = 1.5 if item.statuses == ("TIMEOUT",) else 4.0
-    return grader.grade(answers, key, item.extra, call_seconds=seconds)
+    return grader.grade("double", seconds, item.extra, double=item.text)
 
 
 @pytest.mark.parametrize("item", FAULTS, ids=lambda item: item.name)
 def test_fault(grader: Grader, item: Item) -> None:
     """Kills: a fault that earns points, ends as another status, or ends the grader."""
-    verdict = _grade(grader, item, "double")
+    verdict = _grade(grader, item)
     assert verdict.status in item.statuses, verdict.sentence
     assert verdict.points == (None if verdict.status == "INFRA" else 4 * (verdict.status == "PASS"))
 
@@ -41,6 +30,6 @@ def test_fault(grader: Grader, item: Item) -> None:
 @pytest.mark.parametrize("item", CHEATS, ids=lambda item: item.name)
 def test_cheat(grader: Grader, item: Item) -> None:
     """Kills: a cheat that scores above the honest wrong answer, which has 0."""
-    verdict = _grade(grader, item, "double")
+    verdict = _grade(grader, item)
     assert verdict.points == 0, verdict.code
     assert verdict.status in item.statuses, verdict.sentence

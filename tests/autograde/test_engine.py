@@ -18,14 +18,14 @@ import numpy as np
 import pytest
 import torch
 from corpus import RIGHT, WRONG, answer
-from grading import Grader, solutions
+from grading import Grader
 from test_breakouts import OPENED, POKE
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde.judge import execute
 from autograde.judge.execute import Executor, Setting, _stop
-from autograde.judge.launcher import Launcher, LocalLauncher, _declared
-from autograde.walls import engine, fence, sandbox
+from autograde.judge.launcher import EngineLauncher, LocalLauncher, _declared
+from autograde.walls import engine, fence, sandbox, visible
 from autograde.walls.accesses import ROW, packed, unpacked
 from autograde.walls.kernels import KernelId, KernelLibrary
 from autograde.walls.tape import TapeError
@@ -33,7 +33,6 @@ from autograde.walls.wire import Line, PeerGone, ProcessEnded
 from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
 from tritonbook.checking.trial import CheckTimeout
-from tritonbook.course.exercises import Exercise
 from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.meter import Access, Bounds, watch_bounds
 
@@ -59,56 +58,51 @@ def _unfenced(end: socket.socket, folder: Path) -> None:
 
 
 @needs_walls
-def test_an_open_fence_reaches_no_verdict(
-    exercise: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_open_fence_reaches_no_verdict(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills: kernels played where verdicts are held. Every address is open to this kernel, and it
     overwrites the getter of the verdict, which lies there in every process of the grader's."""
     stand_in = SimpleNamespace(main=_unfenced, __name__="autograde.walls.engine")
     monkeypatch.setattr(execute, "engine", stand_in)
-    grader = Grader(exercise, tmp_path)
     if grader.level != "namespaces":
         pytest.skip("the other levels start the engine by its name")
-    right = solutions(exercise)
     poked = answer(POKE, kernel=f"{WRONG}\n{OPENED}")
-    verdict = grader.grade(right | {"double": poked}, "double")
+    verdict = grader.grade("double", double=poked)
     assert (verdict.status, verdict.points) == ("FAIL", 0), verdict
-    assert grader.grade(right, "double").status == "PASS"
-    grader.close()
+    assert grader.grade("double").status == "PASS"
 
 
-def _launcher(serve: Callable[[Line], None], seconds: float = 5.0) -> Launcher:
+def _launcher(serve: Callable[[Line], None], seconds: float = 5.0) -> EngineLauncher:
     ours, theirs = socket.socketpair()
     threading.Thread(target=serve, args=(Line(theirs),), daemon=True).start()
-    return Launcher(KernelLibrary([("cell", RIGHT)]), Line(ours), seconds)
+    return EngineLauncher(KernelLibrary([("cell", RIGHT)]), Line(ours), seconds)
 
 
 @pytest.fixture
-def started() -> Iterator[Callable[[str], Launcher]]:
+def started() -> Iterator[Callable[[str], EngineLauncher]]:
     """Launchers of a text's kernels, each with an engine that is ready."""
     executor = Executor(Setting())
     processes = []
 
-    def start(text: str) -> Launcher:
+    def start(text: str) -> EngineLauncher:
         ours, theirs = socket.socketpair()
         processes.append(executor._fork(engine.main, (theirs, Path())))
         theirs.close()
         line = Line(ours)
         line.wait_until_ready("the engine")
-        return Launcher(KernelLibrary([("cell", text)]), line, 5.0)
+        return EngineLauncher(KernelLibrary([("cell", text)]), line, 5.0)
 
     yield start
     for process in processes:
         _stop(process)
 
 
-def _run(launcher: Launcher, x: torch.Tensor, out: torch.Tensor) -> Bounds:
+def _run(launcher: EngineLauncher, x: torch.Tensor, out: torch.Tensor) -> Bounds:
     with launcher.serving(), watch_bounds() as bounds:
         launcher.launch(DOUBLE, (2,), [x, out, x.numel()], {"BLOCK_SIZE": 64})
     return bounds
 
 
-def test_memory_comes_back_at_its_place(started: Callable[[str], Launcher]) -> None:
+def test_memory_comes_back_at_its_place(started: Callable[[str], EngineLauncher]) -> None:
     """Kills: a result in another view, and storages that two tensors share sent twice."""
     memory = torch.arange(300.0)
     x, out = memory[200:].clone(), memory[50:150]
@@ -121,7 +115,7 @@ def test_memory_comes_back_at_its_place(started: Callable[[str], Launcher]) -> N
     assert launcher.carried_out == 2
 
 
-def test_what_a_meter_sees_there_is_known_here(started: Callable[[str], Launcher]) -> None:
+def test_what_a_meter_sees_there_is_known_here(started: Callable[[str], EngineLauncher]) -> None:
     """Kills: addresses of the other process taken for this one's."""
     x, out = torch.arange(100.0), torch.zeros(100)
     launcher = started(RIGHT.replace("offs < n", "offs < n + 3"))
@@ -143,7 +137,7 @@ def test_more_than_is_sent_is_not_sent() -> None:
     assert packed([lanes, lanes], most - 1) is None
 
 
-def test_an_error_keeps_its_line(started: Callable[[str], Launcher]) -> None:
+def test_an_error_keeps_its_line(started: Callable[[str], EngineLauncher]) -> None:
     """Kills: an error without the place in the student's kernel."""
     launcher = started(RIGHT.replace("mask = offs", "tl.arange(0, 7)\n    mask = offs"))
     with pytest.raises(Exception, match="power of 2") as raised:
@@ -231,7 +225,9 @@ def test_nothing_of_a_kernel_is_evaluated_in_the_checker() -> None:
     assert set(function.__globals__) - {"__builtins__"} == {"kernel", "helper"}
     assert function.__globals__["helper"].fn is helper
     with pytest.raises(Refused):
-        Launcher(KernelLibrary([("cell", WRONG.replace("= offs", "= open"))]), None, 1).vet(DOUBLE)
+        EngineLauncher(KernelLibrary([("cell", WRONG.replace("= offs", "= open"))]), None, 1).vet(
+            DOUBLE
+        )
 
 
 HELPED = """import triton
@@ -249,7 +245,7 @@ def kernel(x_ptr, DO: tl.constexpr):
 """
 
 
-def test_a_kernel_among_the_arguments(started: Callable[[str], Launcher]) -> None:
+def test_a_kernel_among_the_arguments(started: Callable[[str], EngineLauncher]) -> None:
     """Kills: a helper that does not come along, here or in the other process; launches that the
     check muted, counted as carried out."""
     tl = {"tl": {"path": "triton.language"}}
@@ -280,16 +276,16 @@ runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 def test_it_starts_with_the_files_that_it_is_shown(module: str, tmp_path: Path) -> None:
     """Kills: an import of what bubblewrap and apptainer do not show."""
     (tmp_path / "autograde").mkdir()
-    for path in sandbox.SHOWN:
-        (tmp_path / path.relative_to(sandbox.ROOT)).symlink_to(path)
+    for path in visible.SHOWN:
+        (tmp_path / path.relative_to(visible.ROOT)).symlink_to(path)
     ours, theirs = socket.socketpair()
     limits = json.dumps(asdict(sandbox.Limits()))
     process = subprocess.Popen(
-        [sys.executable, "-c", ALONE, f"autograde.walls.{module}", limits],
+        [sys.executable, "-c", ALONE, "autograde.walls.inside", module, limits],
         stdin=theirs.fileno(),
         stderr=subprocess.PIPE,
         cwd=tmp_path,
-        env=sandbox.environment() | {"PYTHONPATH": str(tmp_path), "TMPDIR": str(tmp_path)},
+        env=visible.environment() | {"PYTHONPATH": str(tmp_path), "TMPDIR": str(tmp_path)},
     )
     theirs.close()
     try:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from grading import Grader, solutions
+from grading import Grader
 from honest import REFUSED, STYLES, Style
 
 from autograde.walls import sandbox
@@ -19,19 +17,11 @@ needs_walls = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def grader(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    made = Grader(exercise, tmp_path_factory.mktemp("honest"))
-    yield made
-    made.close()
-
-
 @needs_walls
 @pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
 def test_the_grader_gives_full_marks(grader: Grader, style: Style) -> None:
     """Kills: 0 points for a way of writing Python that the notebook runs."""
-    answers = solutions(grader.exercise) | {"double": style.text}
-    verdict = grader.grade(answers, "double", style.extra)
+    verdict = grader.grade("double", extra=style.extra, double=style.text)
     assert (verdict.status, verdict.points) == ("PASS", 4), verdict.sentence
 
 
@@ -56,7 +46,7 @@ def test_what_the_grader_refuses_the_notebook_refuses(
     text, reason = REFUSED[name]
     module = exercises.load(exercise, {"double": text})
     finding = run_page_check(module, "double", hidden=False).finding
-    verdict = grader.grade(solutions(grader.exercise) | {"double": text}, "double")
+    verdict = grader.grade("double", double=text)
     assert reason in finding.sentence
     assert (verdict.points, verdict.code) == (0, finding.code)
     assert verdict.sentence == finding.sentence

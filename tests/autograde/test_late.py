@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import shutil
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from grading import NAME, by_status, graded
 
 from autograde.classroom import stock
-from autograde.classroom.run import Item, Session
+from autograde.classroom.record import open_gradebook, read_marks
 from autograde.judge.course import BadCourse
-from autograde.judge.work import Verdict
 
-NAME = "90_doubling"
 README = (Path(__file__).parents[2] / "autograde" / "README.md").read_text()
 SNIPPET = re.search(r"(?s)```python\n([^`]*AssignLatePenalties[^`]*)```", README)[1]
 HANDED_IN = {
@@ -28,70 +25,53 @@ HANDED_IN = {
 
 
 @pytest.fixture
-def course(released: Path, tmp_path: Path) -> Path:
+def course(course: Path) -> Path:
     """Five right answers, handed in at different times, due at noon UTC."""
-    course = Path(shutil.copytree(released, tmp_path / "course"))
     right = course / "submitted" / "s1_right"
     for student, when in HANDED_IN.items():
         folder = Path(shutil.copytree(right, right.with_name(student)))
         (folder / NAME / "timestamp.txt").write_text(when)
     for folder in (course / "submitted").glob("s*"):
         shutil.rmtree(folder)
-    due = "--duedate=2026-11-01T13:00+01:00"
-    done = stock.nbgrader(course, "db", "assignment", "add", NAME, due)
-    assert done.status == 0, done.log
+    with open_gradebook(course) as book:
+        book.update_or_create_assignment(NAME, duedate="2026-11-01T13:00+01:00")
     return course
 
 
-def _more_time(course: Path) -> None:
-    from nbgrader.api import Gradebook
+def test_a_due_date_is_written_as_the_readme_says(course: Path) -> None:
+    """Kills: a command of the README after which the assignment is due at another time."""
+    line = re.search(r"nbgrader (db assignment add) \S+ (--duedate=)\S+T23:59(\S+)", README)
+    *command, option, zone = *line[1].split(), line[2], line[3]
+    done = stock.nbgrader(course, *command, NAME, f"{option}2027-11-01T13:00{zone}")
+    assert done.status == 0, done.log
+    with open_gradebook(course) as book:
+        assert book.find_assignment(NAME).duedate.isoformat() == "2027-11-01T12:00:00"
 
-    with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "triton-workbook") as book:
+
+def _more_time(course: Path) -> None:
+    with open_gradebook(course) as book:
         book.update_or_create_student("eve")
         book.update_or_create_submission(NAME, "eve")
         book.grant_extension(NAME, "eve", days=3)
 
 
-def _pass(items: Iterable[Item]) -> Iterator[Verdict]:
-    for item in items:
-        yield Verdict(
-            item=item.id,
-            digest=item.submission.digest,
-            course=item.course.digest,
-            attempt=1,
-            status="PASS",
-            points=item.exercise.points,
-            maximum=item.exercise.points,
-            code="passed",
-            sentence="",
-            sandbox="none",
-            seconds=0.0,
-        )
+def _marks(course: Path) -> dict[str, tuple[float, float]]:
+    return {
+        student: (marks.late_penalty, marks.score)
+        for student, marks in read_marks(course, NAME).items()
+    }
 
 
 def _ours(course: Path) -> dict[str, tuple[float, float]]:
-    session = Session(course, NAME)
-    session.ingest()
-    session.run(_pass)
-    session.record()
-    return _exported(course)
+    graded(course, by_status(lambda item: "PASS"))
+    return _marks(course)
 
 
 def _stock(course: Path) -> dict[str, tuple[float, float]]:
     """Nothing is executed: a check without an output has full points."""
     done = stock.nbgrader(course, "autograde", NAME, "--no-execute")
     assert done.status == 0, done.log
-    return _exported(course)
-
-
-def _exported(course: Path) -> dict[str, tuple[float, float]]:
-    done = stock.nbgrader(course, "export", "--to", "grades.csv")
-    assert done.status == 0, done.log
-    with (course / "grades.csv").open() as file:
-        return {
-            row["student_id"]: (float(row["late_submission_penalty"] or 0), float(row["score"]))
-            for row in csv.DictReader(file)
-        }
+    return _marks(course)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -119,67 +117,3 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
         pass
     with Ledger(tmp_path / "l"):
         pass
-
-
-FIFTY_KILLS = """
-import os, random, signal, sys, time
-sys.path[:0] = {paths!r}
-from pathlib import Path
-from autograde.classroom.ledger import Ledger
-from test_ledger import _verdict
-
-def write(path, told):
-    with Ledger(path) as ledger:
-        os.write(told, b"r")
-        for number in range(40):
-            verdict = _verdict(f"s{{number:02}}", "PASS" if number % 3 else "FAIL")
-            if ledger.open(verdict.item, "d", "c"):
-                ledger.append(verdict)
-
-def start(path):
-    # A writer of its own, with what it imports imported already; returns once it has the ledger.
-    hears, told = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(hears)
-        write(path, told)
-        os._exit(0)
-    os.close(told)
-    assert os.read(hears, 1) == b"r"
-    os.close(hears)
-    return pid
-
-def end(pid):
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-folder = Path({folder!r})
-rng = random.Random(0)
-kills = ledgers = 0
-while kills < 50:
-    pid = start(folder / str(ledgers))
-    time.sleep(rng.uniform(0, 0.01))
-    os.kill(pid, signal.SIGKILL)
-    status = end(pid)
-    assert status in (0, -signal.SIGKILL), status
-    kills += status != 0
-    ledgers += status == 0  # it is whole: another one, so that kills meet a writer at work
-assert end(start(folder / str(ledgers))) == 0
-"""
-
-
-def test_killed_at_fifty_points_and_resumed(tmp_path: Path) -> None:
-    """Kills: a verdict lost, doubled or changed by kill -9 of the writer at any moment."""
-    here = Path(__file__).resolve()
-    text = FIFTY_KILLS.format(paths=[str(here.parent), str(here.parents[2])], folder=str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    expected = {}
-    for number in range(40):
-        verdict = _verdict(f"s{number:02}", "PASS" if number % 3 else "FAIL")
-        expected[verdict.item] = verdict
-    paths = list(tmp_path.iterdir())
-    assert paths
-    for path in paths:
-        ledger = Ledger(path)
-        assert {item: ledger.latest(item, "d", "c") for item in expected} == expected
-        assert len(path.read_bytes().splitlines()) - ledger.torn == len(expected)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
 import torch
 from corpus import RIGHT, answer, body
-from grading import Grader, solutions
+from grading import Grader
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde.judge.peer import Peer
@@ -18,7 +18,7 @@ from autograde.walls import sandbox
 from autograde.walls.kernels import KernelId
 from autograde.walls.tape import decode
 from tritonbook.checking.launches import watching
-from tritonbook.course.exercises import Exercise, get
+from tritonbook.course.exercises import get
 
 pytestmark = pytest.mark.timeout(240)
 needs_walls = pytest.mark.skipif(
@@ -71,10 +71,8 @@ SWALLOWED = """\
 
 
 @pytest.fixture(scope="module")
-def start_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    made = Grader(get("00"), tmp_path_factory.mktemp("proof"))
-    yield made
-    made.close()
+def start_here() -> Grader:
+    return Grader(get("00"))
 
 
 @needs_walls
@@ -89,17 +87,9 @@ def start_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 def test_no_other_kernel_is_shown_to_the_proof(start_here: Grader, text: str, code: str) -> None:
     """Kills: `x.clone()` for a copy, by an answer that knows the muted call, or the one without
     margins, from all others."""
-    right = solutions(start_here.exercise)
-    verdict = start_here.grade(right | {"copy": text}, "copy")
+    verdict = start_here.grade("copy", copy=text)
     assert (verdict.status, verdict.code, verdict.points) == ("FAIL", code, 0), verdict
-    assert start_here.grade(right, "copy").status == "PASS"
-
-
-@pytest.fixture(scope="module")
-def doubling(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    made = Grader(exercise, tmp_path_factory.mktemp("gate"))
-    yield made
-    made.close()
+    assert start_here.grade("copy").status == "PASS"
 
 
 # The interpreter knows `break`, the compiler does not.
@@ -109,15 +99,14 @@ LAUNCH = "[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_SIZE=64)"
 
 @needs_walls
 @pytest.mark.parametrize("shown", ["x.storage_offset() == 0", "x.numel() > 64"])
-def test_no_other_kernel_is_shown_to_the_compiler(doubling: Grader, shown: str) -> None:
+def test_no_other_kernel_is_shown_to_the_compiler(grader: Grader, shown: str) -> None:
     """Kills: a kernel that does not compile, by an answer that knows the gate's call by its memory
     without margins, or by its size."""
     lines = f"out = torch.empty_like(x)\nkernel = double_kernel if {shown} else broken_kernel\n"
     text = body(f"{lines}kernel{LAUNCH}\nreturn out", kernel=f"{RIGHT}\n\n{BROKEN}")
-    right = solutions(doubling.exercise)
-    verdict = doubling.grade(right | {"double": text}, "double")
+    verdict = grader.grade("double", double=text)
     assert (verdict.status, verdict.code, verdict.points) == ("FAIL", "does-not-compile", 0)
-    assert doubling.grade(right | {"double": answer()}, "double").status == "PASS"
+    assert grader.grade("double", double=answer()).status == "PASS"
 
 
 # --- one call at a time

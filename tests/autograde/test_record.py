@@ -6,56 +6,29 @@ import csv
 import io
 import re
 import shutil
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from grading import Grader, solutions
+from grading import NAME, Grader, by_status, graded, solutions
 
 from autograde.classroom import stock
 from autograde.classroom.record import open_gradebook
-from autograde.classroom.run import Item, Session
-from autograde.judge.work import Verdict
-from tritonbook.course.exercises import Exercise
-
-NAME = "90_doubling"
+from autograde.classroom.run import Session
+from autograde.judge.work import Item
 
 
 @pytest.fixture
-def course(released: Path, tmp_path: Path) -> Path:
+def course(course: Path) -> Path:
     """Two students: right answers, and wrong ones."""
-    course = Path(shutil.copytree(released, tmp_path / "course"))
     for folder in (course / "submitted").iterdir():
         if folder.name not in ("s1_right", "s4_no_mask"):
             shutil.rmtree(folder)
     return course
 
 
-def judge(items: Iterable[Item]) -> Iterator[Verdict]:
-    """A runner that runs nothing: s1 passes, others fail."""
-    for item in items:
-        passed = item.submission.student.startswith("s1")
-        yield Verdict(
-            item=item.id,
-            digest=item.submission.digest,
-            course=item.course.digest,
-            attempt=item.attempt,
-            status="PASS" if passed else "FAIL",
-            points=item.exercise.points if passed else 0.0,
-            maximum=item.exercise.points,
-            code="passed" if passed else "wrong-values",
-            sentence="All is well." if passed else "Tile 3 is wrong.",
-            sandbox="none",
-            seconds=0.0,
-        )
-
-
-def grade(course: Path) -> Session:
-    session = Session(course, NAME)
-    session.ingest()
-    session.run(judge)
-    session.record()
-    return session
+@by_status
+def judge(item: Item) -> str:
+    return "PASS" if item.submission.student.startswith("s1") else "FAIL"
 
 
 def test_notes_reach_the_student_as_text(course: Path) -> None:
@@ -64,7 +37,7 @@ def test_notes_reach_the_student_as_text(course: Path) -> None:
     folder = course / "submitted" / "s1_right" / NAME
     evil = "<img src=x onerror=alert(1)> [a](b) `c` ${d}$.ipynb"
     (folder / f"{NAME}.ipynb").rename(folder / evil)
-    grade(course)
+    graded(course, judge)
     done = stock.nbgrader(course, "generate_feedback", NAME)
     assert done.status == 0, done.log
     pages = {path.parts[-3]: path.read_text() for path in course.glob("feedback/*/*/*.html")}
@@ -77,7 +50,7 @@ def test_notes_reach_the_student_as_text(course: Path) -> None:
 def test_marks_by_hand_stay(course: Path) -> None:
     """Kills: a score, a comment or extra points that a person gave, lost when the assignment is
     recorded again, or graded again; a student who is asked about twice."""
-    grade(course)
+    graded(course, judge)
     with open_gradebook(course) as book:
         notebook = book.find_submission_notebook(NAME, NAME, "s4_no_mask")
         for grade_row in notebook.grades:
@@ -115,21 +88,14 @@ WRONG = {
 }
 
 
-def test_feedback_has_the_students_lines_and_none_of_the_graders(
-    exercise: Exercise, tmp_path: Path
-) -> None:
+def test_feedback_has_the_students_lines_and_none_of_the_graders(grader: Grader) -> None:
     """Kills: a card that shows where the grader stood in place of where the answer failed."""
-    grader = Grader(exercise, tmp_path)
-    right = solutions(exercise)
-    try:
-        for key, changes in WRONG.items():
-            for old, new, line in changes:
-                assert old in right[key]
-                answers = right | {key: right[key].replace(old, new)}
-                verdict = grader.grade(answers, key)
-                assert verdict.status == "FAIL"
-                shown = [told["text/plain"] for told in verdict.reports]
-                lines = re.findall(r"line \d+, in \S+: (.*)", "\n".join(shown))
-                assert set(lines) == ({line} if line else set())
-    finally:
-        grader.close()
+    right = solutions(grader.exercise)
+    for key, changes in WRONG.items():
+        for old, new, line in changes:
+            assert old in right[key]
+            verdict = grader.grade(key, **{key: right[key].replace(old, new)})
+            assert verdict.status == "FAIL"
+            shown = [told["text/plain"] for told in verdict.reports]
+            lines = re.findall(r"line \d+, in \S+: (.*)", "\n".join(shown))
+            assert set(lines) == ({line} if line else set())

@@ -13,15 +13,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from grading import NAME, graded, verdict
 
 from autograde.classroom import cli, stock
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import ClassReport, as_csv, as_text, class_report
 from autograde.classroom.report_page import as_html
-from autograde.classroom.run import Item, Session
-from autograde.judge.work import Verdict
+from autograde.judge.work import Item, Verdict
 
-NAME = "90_doubling"
 EVIL = "<script>alert(1)</script> & \"x\" 'y' \x1b[2J"
 
 
@@ -38,11 +37,6 @@ OWN = (
 )
 
 
-@pytest.fixture
-def course(released: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(released, tmp_path / "course"))
-
-
 def _judge(items: Iterable[Item]) -> Iterator[Verdict]:
     """s1 to s3 pass, s5 comes without its answer, others make a mistake."""
     for item in items:
@@ -54,31 +48,11 @@ def _judge(items: Iterable[Item]) -> Iterator[Verdict]:
             "MISSING": ("missing", "The answer's cell was not handed in."),
             "FAIL": ("wrong-values", f"In {item.exercise.key}: {EVIL}"),
         }[status]
-        yield Verdict(
-            item=item.id,
-            digest=item.submission.digest,
-            course=item.course.digest,
-            attempt=item.attempt,
-            status=status,
-            points=item.exercise.points if status == "PASS" else 0.0,
-            maximum=item.exercise.points,
-            code=code,
-            sentence=sentence,
-            sandbox="none",
-            seconds=0.0,
-        )
-
-
-def _graded(course: Path) -> Session:
-    session = Session(course, NAME)
-    session.ingest()
-    session.run(_judge)
-    session.record()
-    return session
+        yield verdict(item, status, code=code, sentence=sentence)
 
 
 def _report(course: Path) -> ClassReport:
-    return class_report(_graded(course))
+    return class_report(graded(course, _judge))
 
 
 def test_mistakes_are_told_by_exercise(course: Path) -> None:
@@ -114,7 +88,7 @@ def test_the_csv_has_what_the_gradebook_adds(course: Path) -> None:
     assert due.status == 0, due.log
     with (course / "nbgrader_config.py").open("a") as file:
         file.write("\nc.LateSubmissionPlugin.penalty_method = 'zero'\n")
-    session = _graded(course)
+    session = graded(course, _judge)
     with open_gradebook(course) as book:
         grade = book.find_grade("check-double", NAME, NAME, "s4_no_mask")
         grade.manual_score, grade.extra_credit = 1.5, 0.25

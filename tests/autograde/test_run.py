@@ -14,51 +14,29 @@ from pathlib import Path
 
 import psutil
 import pytest
-from grading import declared_scores
+from grading import NAME, by_status, declared_scores, graded, scores, verdict
 
 from autograde.classroom import stock
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import as_csv, as_text, class_report
-from autograde.classroom.run import Item, Session
+from autograde.classroom.run import Session
 from autograde.classroom.runners import LocalRunner
+from autograde.judge import checker
 from autograde.judge.execute import Executor, Setting
-from autograde.judge.work import Verdict
+from autograde.judge.work import Item, Verdict
 from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-NAME = "90_doubling"
 LEVEL = sandbox.available()[0]
 LIMITS = sandbox.Limits(call_seconds=3.0)
-
-
-@pytest.fixture
-def course(released: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(released, tmp_path / "course"))
 
 
 def _pretend(items: Iterable[Item]) -> Iterator[Verdict]:
     """A runner that runs nothing: right students pass, by name."""
     for item in items:
         time.sleep(0.002)
-        yield _made(item, "PASS" if item.submission.student < "s4" else "FAIL")
-
-
-def _made(item: Item, status: str) -> Verdict:
-    points = {"PASS": item.exercise.points, "INFRA": None}.get(status, 0.0)
-    return Verdict(
-        item=item.id,
-        digest=item.submission.digest,
-        course=item.course.digest,
-        attempt=item.attempt,
-        status=status,
-        points=points,
-        maximum=item.exercise.points,
-        code="x",
-        sentence="y",
-        sandbox="none",
-        seconds=0.0,
-    )
+        yield verdict(item, "PASS" if item.submission.student < "s4" else "FAIL")
 
 
 def _session(course: Path) -> Session:
@@ -67,28 +45,14 @@ def _session(course: Path) -> Session:
     return session
 
 
-def _scores(course: Path) -> dict[tuple[str, str], float | None]:
-    found = {}
-    with open_gradebook(course) as book:
-        for submission in book.assignment_submissions(NAME):
-            for notebook in submission.notebooks:
-                for grade in notebook.grades:
-                    found[submission.student.id, grade.cell.name] = grade.auto_score
-    return found
-
-
 def test_the_sample_class(course: Path, exercise: Exercise, tmp_path: Path) -> None:
     """Kills: a grade other than the declared one; hidden tests in what students get; stock tools
     that do not work on the result; a verdict that depends on what ran before it, or beside it."""
     if LEVEL == "plain":
         pytest.skip("no sandbox here")
     _same_in_another_order(Path(shutil.copytree(course, tmp_path / "other")), exercise)
-    session = _session(course)
-    runner = LocalRunner(Setting(LEVEL, LIMITS), 2)
-    session.run(runner)
-    runner.close()
-    session.record()
-    assert _scores(course) == declared_scores(exercise)
+    session = graded(course, LocalRunner(Setting(LEVEL, LIMITS), 2))
+    assert scores(course) == declared_scores(exercise)
     for path in (course / "autograded").glob("*/*/*.ipynb"):
         text = path.read_text()
         assert "hidden: 257" not in text and "HIDDEN TESTS" not in text
@@ -96,8 +60,6 @@ def test_the_sample_class(course: Path, exercise: Exercise, tmp_path: Path) -> N
     pages = list((course / "feedback").glob("*/*/*.html"))
     assert len(pages) == 8
     assert not any("hidden: 257" in page.read_text() for page in pages)
-    assert stock.nbgrader(course, "export", "--to", "grades.csv").status == 0
-    assert "s1_right" in (course / "grades.csv").read_text()
     report = class_report(session)
     assert "out-of-bounds-store" in as_text(report)
     assert "s1_right,6,6" in as_csv(report)
@@ -111,21 +73,19 @@ def _same_in_another_order(course: Path, exercise: Exercise) -> None:
     session.run(lambda items: runner(list(items)[::-1]))
     runner.close()
     session.record()
-    found = {at: score for at, score in _scores(course).items() if at[0] != "s8_endless"}
+    found = {at: score for at, score in scores(course).items() if at[0] != "s8_endless"}
     due = declared_scores(exercise)
     assert found == {at: score for at, score in due.items() if at[0] != "s8_endless"}
 
 
 def test_nothing_stale_survives(course: Path) -> None:
     """Kills: the score of an earlier submission that stays when the new one cannot be graded."""
-    session = _session(course)
-    session.run(_pretend)
-    session.record()
-    assert _scores(course)["s1_right", "check-double"] == 4
+    graded(course, _pretend)
+    assert scores(course)["s1_right", "check-double"] == 4
     path = course / "submitted" / "s1_right" / NAME / f"{NAME}.ipynb"
     path.write_text(path.read_text().replace("x + x", "x + x + 0"))
     session = _session(course)
-    assert _scores(course)["s1_right", "check-double"] is None
+    assert scores(course)["s1_right", "check-double"] is None
     assert [item.id.student for item in session.open_items()] == ["s1_right", "s1_right"]
 
 
@@ -140,13 +100,7 @@ def test_a_person_is_asked_once_and_about_each_new_answer(course: Path) -> None:
     """Kills: POLICY that asks again after a person has looked; a score given by hand that goes on
     to a later answer unseen."""
 
-    def policy(items: Iterable[Item]) -> Iterator[Verdict]:
-        for item in items:
-            yield _made(item, "POLICY")
-
-    session = _session(course)
-    session.run(policy)
-    session.record()
+    graded(course, by_status(lambda item: "POLICY"))
     for grade in _grades(course, "s1_right"):
         assert grade.needs_manual_grade and grade.auto_score == 0
         grade.manual_score, grade.needs_manual_grade = 3.0, False
@@ -156,9 +110,7 @@ def test_a_person_is_asked_once_and_about_each_new_answer(course: Path) -> None:
         assert not grade.needs_manual_grade
     path = course / "submitted" / "s1_right" / NAME / f"{NAME}.ipynb"
     path.write_text(path.read_text().replace("x + x", "x + x + 0"))
-    session = _session(course)
-    session.run(_pretend)
-    session.record()
+    graded(course, _pretend)
     for grade in _grades(course, "s1_right"):
         assert grade.auto_score == 4 and grade.needs_manual_grade
 
@@ -167,19 +119,15 @@ def test_the_graders_failure_is_never_a_zero(course: Path) -> None:
     """Kills: INFRA recorded as 0, or retried without end."""
     attempts: list[int] = []
 
-    def failing(items: Iterable[Item]) -> Iterator[Verdict]:
-        for item in items:
-            if item.submission.student == "s2_other_blocks" and item.exercise.key == "double":
-                attempts.append(item.attempt)
-                yield _made(item, "INFRA")
-            else:
-                yield _made(item, "PASS")
+    def failing(item: Item) -> str:
+        if item.submission.student == "s2_other_blocks" and item.exercise.key == "double":
+            attempts.append(item.attempt)
+            return "INFRA"
+        return "PASS"
 
-    session = _session(course)
-    session.run(failing)
-    session.record()
+    session = graded(course, by_status(failing))
     assert attempts == [1, 2, 3]
-    assert _scores(course)["s2_other_blocks", "check-double"] is None
+    assert scores(course)["s2_other_blocks", "check-double"] is None
     assert class_report(session).open == ["s2_other_blocks 90_doubling double"]
 
 
@@ -188,7 +136,8 @@ import json, os, random, shutil, signal, sys, time
 sys.path[:0] = {paths!r}
 from pathlib import Path
 import nbformat, nbgrader.api, nbgrader.preprocessors, sqlalchemy.orm
-from test_run import _pretend, _scores, _session
+from grading import scores
+from test_run import _pretend, _session
 
 COURSE, FOLDER = Path({course!r}), Path({folder!r})
 
@@ -209,17 +158,17 @@ def drive(course):
 def state(course):
     child, parent = os.pipe()
     if os.fork() == 0:  # SQLite must not be open in a process that forks
-        scores = sorted((*key, points) for key, points in _scores(course).items())
-        os.write(parent, json.dumps(scores).encode())
+        points = sorted((*key, points) for key, points in scores(course).items())
+        os.write(parent, json.dumps(points).encode())
         os._exit(0)
     os.close(parent)
     with os.fdopen(child) as stream:
-        scores = json.load(stream)
+        points = json.load(stream)
     os.wait()
     books = {{str(p.relative_to(course)): p.read_text() for p in course.glob("autograded/*/*/*")}}
     lines = (course / "work" / "90_doubling" / "ledger.jsonl").read_text().splitlines()
     whole = [json.loads(line) for line in lines if line.endswith("}}")]
-    return scores, books, sorted((v["item"]["student"], v["item"]["key"]) for v in whole)
+    return points, books, sorted((v["item"]["student"], v["item"]["key"]) for v in whole)
 
 def fresh(number):
     course = FOLDER / str(number)
@@ -270,6 +219,7 @@ ORPHANS = """
 import sys
 sys.path[:0] = {paths!r}
 from pathlib import Path
+from autograde.judge import checker
 from autograde.judge.execute import Executor, Setting
 from test_run import LEVEL, LIMITS, _session
 
@@ -278,7 +228,7 @@ if __name__ == "__main__":
     assert item.id.student == "s8_endless"
     executor = Executor(Setting(LEVEL, LIMITS))
     print("ready", flush=True)
-    executor.run(item.course, item.submission, item.exercise)
+    executor.run(item)
 """
 
 
@@ -331,13 +281,13 @@ def test_a_killed_checker_is_the_graders_failure(
 
     def kill(target, arguments):
         process = fork(target, arguments)
-        if target.__name__ == "_check":
+        if target is checker.main:
             os.kill(process.pid, signal.SIGKILL)
         return process
 
     monkeypatch.setattr(executor, "_fork", kill)
     item = _session(course).items()[0]
-    verdict = executor.run(item.course, item.submission, item.exercise)
+    verdict = executor.run(item)
     assert (verdict.status, verdict.points) == ("INFRA", None)
     executor.close()
 
@@ -346,13 +296,14 @@ LONG = """
 import os, sys, tempfile
 sys.path[:0] = {paths!r}
 from pathlib import Path
+from autograde.judge import checker
 from autograde.judge.execute import Executor, Setting
 from test_run import LEVEL, LIMITS, _session
 
 if __name__ == "__main__":
     item = _session(Path({course!r})).items()[1]
     executor = Executor(Setting(LEVEL, LIMITS))
-    print(executor.run(item.course, item.submission, item.exercise).status)
+    print(executor.run(item).status)
     executor.close()
     print([name for name in os.listdir(tempfile.gettempdir()) if name.startswith("workbook-")])
 """
@@ -391,7 +342,7 @@ def test_a_locked_gradebook_loses_nothing(course: Path) -> None:
         lock.execute("ROLLBACK")
     assert not _session(course).open_items()
     session.record()
-    assert _scores(course)["s1_right", "check-double"] == 4
+    assert scores(course)["s1_right", "check-double"] == 4
 
 
 def test_kept_submissions_are_plain_data(course: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from autograde.classroom import cli
-from autograde.walls import sandbox
+from autograde.walls import confine, sandbox, visible
 
 WALLS = [level for level in sandbox.available() if level in ("namespaces", "bubblewrap")]
 pytestmark = pytest.mark.skipif(not WALLS, reason="no namespaces and no bubblewrap here")
@@ -45,11 +45,11 @@ def _inside(level: str, text: str, folder: Path) -> dict:
     child = os.fork()
     if child == 0:
         try:
-            inside = sandbox.environment()
+            inside = visible.environment()
             os.environ.clear()
             os.environ.update(inside)
-            sandbox.close_other_files([writing])  # as a candidate does: files are limited inside
-            sandbox.enter_namespaces(root, sandbox.Limits())
+            confine.close_other_files([writing])  # as a candidate does: files are limited inside
+            confine.enter_namespaces(root, sandbox.Limits())
             names: dict = {}
             exec(text, names)
             os.write(writing, json.dumps(names["found"], default=str).encode())
@@ -82,8 +82,8 @@ def test_a_workbook_below_tmp_is_seen(
     package.mkdir()
     (package / "one.py").touch()
     assert package.is_relative_to("/tmp")
-    visible = sandbox.visible_folders()
-    monkeypatch.setattr(sandbox, "visible_folders", lambda: [*visible, package])
+    folders = visible.visible_folders()
+    monkeypatch.setattr(visible, "visible_folders", lambda: [*folders, package])
     text = f"import os\nfound = {{'names': os.listdir({str(package)!r})}}\n"
     text += "try:\n    open('/tmp/mine', 'w')\nexcept OSError as e:\n    found['error'] = str(e)\n"
     found = _inside(level, "import json\n" + text, tmp_path)
@@ -121,11 +121,11 @@ found["user"] = os.getuid()
 def test_hidden_tests_are_refused_without_walls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills: a machine without any sandbox that grades all the same, and says nothing."""
     monkeypatch.setattr(sandbox, "available", lambda image=None: ["plain"])
-    with pytest.raises(typer.Exit):
-        cli.choose_level("auto", None, force=False)
-    assert cli.choose_level("auto", None, force=True) == "plain"
-    with pytest.raises(typer.Exit):
-        cli.choose_level("bubblewrap", None, force=True)
+    with pytest.raises(sandbox.NoWalls, match="--force"):
+        sandbox.choose("auto", None, force=False)
+    assert sandbox.choose("auto", None, force=True) == "plain"
+    with pytest.raises(sandbox.NoWalls):
+        sandbox.choose("bubblewrap", None, force=True)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,6 @@ def test_an_image_that_cannot_serve_is_refused_before_anything_runs(
     sentence: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Kills: a level that counts as working because a program of that name is there, so that every
     exercise comes back as the grader's own failure; root's rights for students' code."""
@@ -155,11 +154,8 @@ def test_an_image_that_cannot_serve_is_refused_before_anything_runs(
     monkeypatch.setattr(os, "getuid", lambda: uid)
     monkeypatch.setattr(sandbox, "_namespaces_work", lambda: True)
     monkeypatch.setattr(sandbox, "_bubblewrap_works", lambda: True)
-    with pytest.raises(typer.Exit) as stop:
-        cli.choose_level("apptainer", image and tmp_path / image, force=False)
-    assert stop.value.exit_code == 2
-    said = capsys.readouterr().err
-    assert sentence in said and len(said.splitlines()) == 1
+    with pytest.raises(sandbox.NoWalls, match=sentence):
+        sandbox.choose("apptainer", image and tmp_path / image, force=False)
 
 
 def test_a_course_that_candidates_can_read_is_refused(
@@ -169,8 +165,8 @@ def test_a_course_that_candidates_can_read_is_refused(
     (tmp_path / "seen" / "course").mkdir(parents=True)
     (tmp_path / "course").mkdir()
     (tmp_path / "course" / "work").symlink_to(tmp_path / "seen")
-    assert sandbox.shown_in(tmp_path) is None
-    monkeypatch.setattr(sandbox, "visible_folders", lambda: [tmp_path / "seen"])
+    assert visible.shown_in(tmp_path) is None
+    monkeypatch.setattr(visible, "visible_folders", lambda: [tmp_path / "seen"])
     for course in (tmp_path / "seen" / "course", tmp_path / "course"):
         with pytest.raises(typer.Exit) as stop:
             cli._session(course, "x")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,10 +17,9 @@ import nbformat
 import one_node_slurm
 import psutil
 import pytest
-from grading import declared_scores
+from grading import NAME, declared_scores, scores
 
 from autograde.classroom import demo
-from autograde.classroom.record import open_gradebook
 from autograde.classroom.run import Session
 from autograde.classroom.slurm import SlurmError, SlurmRunner, SlurmSettings
 from autograde.judge.execute import Setting
@@ -37,7 +35,6 @@ pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"no Slurm here: {', '.join(MISSING)}"),
     pytest.mark.skipif(LEVEL == "plain", reason="no namespaces and no bubblewrap here"),
 ]
-NAME = "90_doubling"
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = sandbox.Limits(call_seconds=3.0)
 QUICK = {"workers": 1, "memory_gb": 1, "poll_seconds": 0.2, "settle_seconds": 1.0}
@@ -50,30 +47,15 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[one_node_slurm
 
 
 @pytest.fixture
-def course(
-    cluster: one_node_slurm.Slurm,
-    released: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Path:
+def course(cluster: one_node_slurm.Slurm, course: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SLURM_CONF", cluster.environment["SLURM_CONF"])
-    return Path(shutil.copytree(released, tmp_path / "course"))
+    return course
 
 
 def _session(course: Path, students: list[str] | None = None) -> Session:
     session = Session(course, NAME)
     session.ingest(students)
     return session
-
-
-def _scores(course: Path) -> dict[tuple[str, str], float | None]:
-    with open_gradebook(course) as book:
-        return {
-            (submission.student.id, grade.cell.name): grade.auto_score
-            for submission in book.assignment_submissions(NAME)
-            for notebook in submission.notebooks
-            for grade in notebook.grades
-        }
 
 
 def _wait(true, seconds: float = 60.0) -> None:
@@ -109,7 +91,7 @@ def test_the_driver_killed_and_resumed_gives_the_scores_of_this_machine(
     session.run(SlurmRunner(session.folder / "slurm", Setting(LEVEL, LIMITS), settings))
     session.record()
 
-    assert _scores(course) == declared_scores(exercise)
+    assert scores(course) == declared_scores(exercise)
     lines = _lines(course)
     assert len(lines) == 16 and all(line["attempt"] == 1 for line in lines)
     (batch,) = (course / "work" / NAME / "slurm").iterdir()
@@ -198,7 +180,7 @@ def test_a_lost_job_costs_nobody_points(course: Path, cluster: one_node_slurm.Sl
     assert found["t1", "double"] == found["t2", "double"] == [(1, "PASS")]
     assert found["t1", "halves"] == [(1, "INFRA"), (2, "PASS")]
     assert found["t2", "halves"] == [(1, "PASS")]  # the process itself was not hurt
-    assert {points for who, points in _scores(course).items() if who[0] in students} == {2.0, 4.0}
+    assert {points for who, points in scores(course).items() if who[0] in students} == {2.0, 4.0}
     plans = [json.loads(p.read_text())["chunks"] for p in course.glob("work/*/slurm/*/batch.json")]
     assert sorted(len(chunk) for plan in plans for chunk in plan) == [1, 2, 2]
     _wait(lambda: not cluster.output("squeue", "-h"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from grading import Grader, solutions
@@ -15,14 +14,9 @@ GRADED = [pytest.param(one, id=one.slug) for one in exercises() if one.answers()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", GRADED)
-def test_every_solution_passes(exercise: Exercise, tmp_path: Path) -> None:
+def test_every_solution_passes(exercise: Exercise) -> None:
     """Kills: torch operators and launch arguments that a page teaches and the grader does not
     know; kernels of two pages that get in each other's way."""
-    grader = Grader(exercise, tmp_path)
-    right = solutions(exercise)
-    try:
-        with ThreadPoolExecutor(2) as pool:
-            found = list(pool.map(lambda key: grader.grade(right, key), right))
-    finally:
-        grader.close()
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(Grader(exercise).grade, solutions(exercise)))
     assert [(f.status, f.sentence) for f in found if f.status != "PASS"] == []

@@ -61,7 +61,7 @@ def test_kernels_that_met_at_one_port_start_again(tmp_path, monkeypatch):
     logs = iter(["zmq.error.ZMQError: Address already in use", "graded"])
 
     def command(course, *arguments, on_line=None):
-        return stock.Outcome(arguments, 0, next(logs))
+        return stock.Ended(arguments, 0, next(logs))
 
     monkeypatch.setattr(stock, "nbgrader", command)
     (outcome,) = stock.autograde(tmp_path, [("01", "s*")], 1, print)

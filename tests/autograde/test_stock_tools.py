@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from grading import NAME
 
 from autograde.classroom import stock
 from autograde.walls import sandbox
 
-NAME = "90_doubling"
 STUDENTS = ("s1_right", "s4_no_mask")
 pytestmark = [
     pytest.mark.slow,

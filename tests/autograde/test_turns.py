@@ -4,14 +4,14 @@ import multiprocessing
 import os
 import signal
 import time
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import pytest
+from grading import PASSED, awaited
 
-from autograde.judge import execute
+from autograde.judge import checker, execute
 from autograde.judge.turns import Turns
-from autograde.walls import sandbox
-from autograde.walls.wire import PeerSlow
 from tritonbook.timing import clock
 
 SOON = 0.3  # seconds in which a free lock is taken
@@ -109,7 +109,7 @@ def test_once_alone_no_more_waiting(tmp_path, monkeypatch):
     said = []
     turns = Turns("gpu", tmp_path)
     monkeypatch.setattr(clock, "_gates", [])
-    execute._take_turns(turns, SimpleNamespace(send=lambda body: said.append(body["gpu"])))
+    checker.take_turns(turns, SimpleNamespace(send=lambda body: said.append(body["gpu"])))
     assert said == ["waits", "works"] and not turns.is_alone
     clock.before_timing()
     clock.before_timing()
@@ -135,42 +135,18 @@ def test_the_clock_of_a_gpu_asks_first(monkeypatch):
             figure()
 
 
-class Scripted:
-    """The driver's end of the line: what the checker says, each after some seconds."""
-
-    def __init__(self, *said):
-        self.said = list(said)
-
-    def receive(self, seconds):
-        pause, body = self.said.pop(0)
-        time.sleep(min(pause, seconds))
-        if pause > seconds:
-            raise PeerSlow
-        return SimpleNamespace(body=body)
-
-
-def awaited(*said, wall_seconds=0.4):
-    limits = sandbox.Limits(wall_seconds=wall_seconds)
-    driver = SimpleNamespace(setting=execute.Setting(limits=limits))
-    gone = SimpleNamespace(exitcode=0, join=lambda seconds: None)
-    return execute.Executor._await(driver, Scripted(*said), gone, gone)
-
-
-PASS = {"status": "PASS", "code": "passed", "sentence": ""}
-
-
 def test_waiting_costs_an_exercise_none_of_its_time():
     # Kills: a right answer that times out because others were on the GPU.
     waits, works = {"gpu": "waits"}, {"gpu": "works"}
-    assert awaited((0.1, waits), (0.8, works), (0.2, PASS)) == PASS
-    assert awaited((0.1, waits), (0.8, works), (0.6, PASS))["status"] == "TIMEOUT"
+    assert awaited((0.1, waits), (0.8, works), (0.2, asdict(PASSED))) == PASSED
+    assert awaited((0.1, waits), (0.8, works), (0.6, {})).status == "TIMEOUT"
 
 
 def test_a_gpu_that_is_never_free_is_nobodys_fault(monkeypatch):
     # Kills: a score of 0 for a wait that did not end.
     monkeypatch.setattr(execute, "GPU_WAIT_SECONDS", 0.1)
     found = awaited((0.0, {"gpu": "waits"}), (5.0, {"gpu": "works"}))
-    assert found["status"] == "INFRA" and "not free" in found["sentence"]
+    assert found.status == "INFRA" and "not free" in found.sentence
 
 
 def test_a_folder_that_others_may_write_is_refused(tmp_path, monkeypatch):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,6 +16,7 @@ from tritonbook.course.exercises import get
 PAGE = get("90_debug")
 PATIENTS = tuple(PAGE.answers())
 AS_IT_CAME = as_it_came(PAGE)
+MENDED = mended(PAGE)
 
 
 def lines(said: str, *words: str) -> list[str]:
@@ -61,7 +65,7 @@ def test_patient_5_is_right_and_reads_outside(capsys):
 
 @pytest.mark.parametrize("key", PATIENTS)
 def test_the_mended_patient_has_no_complaint(key: str, capsys):
-    said = symptom(PAGE, key, mended(PAGE)[key], capsys)
+    said = symptom(PAGE, key, MENDED[key], capsys)
     assert "wrong" not in said and "outside" not in said
     if key == "square_sum":
         assert "[1200.0, 1200.0, 1200.0]" in said
@@ -75,3 +79,40 @@ def test_the_arithmetic_of_patient_3():
     assert torch.tensor(2048.0).half() + 1 == 2048
     assert torch.tensor(3000.0).bfloat16() == 3008 and 3000 / 16 == 187.5
     assert torch.finfo(torch.float16).max == 65504
+
+
+def test_memcheck_s_400_bytes():
+    """The text of patient 5: a target of -100 in row 0 is 100 floats before the tensor."""
+    (text,) = [c.source for c in PAGE.cells if "is 400 bytes before" in c.source]
+    assert 100 * torch.tensor(0.0).element_size() == 400
+    assert f"of size {4 * 100 * 4:,} bytes" in text
+
+
+def test_the_file_for_memcheck_runs_by_itself(monkeypatch, capsys):
+    """The cell on a GPU: what it makes of the notebook's cells is a program with the answer."""
+    (cell,) = [c.source for c in PAGE.cells if "surroundings" in c.source]
+    helper = next(c.source for c in PAGE.cells if "def require_contiguous(" in c.source)
+    first, answer = AS_IT_CAME["picked_logits"], MENDED["picked_logits"]
+    typed = SimpleNamespace(user_ns={"In": ["", helper, first, answer, "check(x)", cell]})
+    run, asked = subprocess.run, []
+
+    def python_alone(command, env, **more):
+        asked.append((command, env))
+        text = Path(command[-1]).read_text()
+        assert answer in text and first not in text
+        Path(command[-1]).write_text(text.replace('"cuda"', '"cpu"'))
+        done = run(command[-2:], env=env | {"TRITON_INTERPRET": "1"}, check=True, **more)
+        lines = [f"line {n}" for n in range(9)]
+        return SimpleNamespace(stdout="\n".join([done.stdout.strip(), "= Host Frame: x", *lines]))
+
+    monkeypatch.setattr("IPython.get_ipython", lambda: typed)
+    monkeypatch.setattr("shutil.which", lambda name, path: f"/cuda/{name}")
+    monkeypatch.setattr("subprocess.run", python_alone)
+    exec(compile(cell, "cell", "exec"), {"DEVICE": "cuda"})
+
+    ((command, env),) = asked
+    assert command[:3] == ["/cuda/compute-sanitizer", "--tool", "memcheck"]
+    assert env["PYTORCH_NO_CUDA_MEMORY_CACHING"] == "1"
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].replace(" ", "").startswith("tensor([0.0000,")
+    assert shown[1:] == ["line 0", "line 1", "line 2", "line 3", "line 4", "line 8"]

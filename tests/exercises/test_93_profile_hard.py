@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 import torch
-from patients import as_it_came
+from patients import as_it_came, judged, mended
 
 from tritonbook import facts, traffic
 from tritonbook.course.exercises import get, load
 
 PAGE = get("93_profile_hard")
 AS_IT_CAME = as_it_came(PAGE)
+MENDED = mended(PAGE)
 
 
 def both(key: str):
@@ -75,3 +78,40 @@ def test_the_arithmetic_of_patient_g():
     assert each == pytest.approx(24, abs=2)
     assert 2**26 * each / (58 * 2 * 2e9) == pytest.approx(7e-3, rel=0.15)
     assert 2**26 * each / (132 * 64 * 1.7e9) == pytest.approx(0.11e-3, rel=0.15)
+
+
+def test_what_the_hardware_counted():
+    """Each sentence below ncu's table, from the table."""
+    (cell,) = [c.source for c in PAGE.cells if "NCU = " in c.source]
+    rows = list(csv.DictReader(cell.split('"""')[1].splitlines()))
+    found = {(row["patient"], row["state"]): row for row in rows}
+    for (patient, state), row in found.items():
+        for column, value in row.items():
+            if column not in ("patient", "state"):
+                found[patient, state][column] = int(value)
+    assert {patient for patient, _ in found} == set(PAGE.answers())
+
+    e, f, g, h = (
+        [found[patient, state] for state in ("came", "mended")]
+        for patient in ("softmax_wide", "half_matmul", "gelu_digits", "lower_matmul")
+    )
+    assert e[0]["local"] == pytest.approx(64e6, rel=0.01) and e[1]["local"] == 0
+    assert e[0]["local"] * 32 == pytest.approx(2e9, rel=0.02)
+    x_and_y = 2 * 4096 * 16384 * 4
+    assert x_and_y == pytest.approx(0.5e9, rel=0.08)
+    assert f[0]["tensor"] < 0.03 * f[1]["tensor"] and f[1]["tensor"] == 2**19
+    assert 2048**3 / f[1]["tensor"] == 2**33 / 2**19 == 16_384
+    assert g[0]["fp64"] == pytest.approx(55e6, rel=0.01) and g[1]["fp64"] == 0
+    assert g[0]["fp64"] * 32 / 2**26 == pytest.approx(26, abs=0.1)
+    assert h[1]["tensor"] == pytest.approx(h[0]["tensor"] / 2, rel=0.02)
+    assert h[1]["lsu"] == pytest.approx(h[0]["lsu"] / 6, rel=0.05)
+    assert h[1]["ns"] == pytest.approx(h[0]["ns"] / 5, rel=0.1)
+
+
+def test_halves_of_another_kind_are_refused():
+    """Kills: tiles made float16 whatever they are: bfloat16 reaches further."""
+    for dtype in ("float16", "bfloat16"):
+        text = MENDED["half_matmul"].replace(
+            "(a, b, acc)", f"(a.to(tl.{dtype}), b.to(tl.{dtype}), acc)"
+        )
+        assert judged(PAGE, "half_matmul", text).finding.code == f"{dtype}-tiles"

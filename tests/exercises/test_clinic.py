@@ -11,6 +11,7 @@ from patients import as_it_came, judged, mended, stub_and_cause, symptom
 from tritonbook import facts, traffic
 from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, get, load
+from tritonbook.course.mutants import wrong_answers
 
 SLUGS = ("90_debug", "91_profile", "92_debug_hard", "93_profile_hard")
 PAGES = [pytest.param(get(slug), id=slug) for slug in SLUGS]
@@ -145,3 +146,30 @@ def test_patient_8_needs_full_pieces():
     """The hint: 100 columns in 8 pieces of 16 leave one piece empty; 120 leave none."""
     pieces = {N: -(-N // (-(-(-(-N // 8)) // 16) * 16)) for N in (128, 100, 120, 90)}  # noqa: B002
     assert pieces == {128: 8, 100: 7, 120: 8, 90: 6}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_other_name_of_the_table_is_told_what_speaks_against_it(page: Exercise):
+    """Kills: a cause that is taken for the right one, or two that get the same answer."""
+    for key, check in checks(page).items():
+        names = [name for name in _known(check) if f'"{name}"' not in page.answers()[key].source]
+        told = set()
+        for name in names:
+            with pytest.raises(AssertionError, match=f"{name}' is not what ailed it: ") as error:
+                check.also[-1](None, lambda name=name: name)
+            told.add(str(error.value).partition("ailed it: ")[2])
+        assert len(names) in (9, 11)  # all of the table but one
+        assert all(sentence.endswith(".") for sentence in told), told
+
+
+def _known(check) -> list[str]:
+    with pytest.raises(AssertionError) as error:
+        check.before[0](None, lambda: "nothing")
+    return str(error.value).rpartition("They are: ")[2].rstrip(".").split(", ")
+
+
+@pytest.mark.parametrize(("page", "key"), PATIENTS)
+def test_ten_right_mends_and_twenty_wrong_ones(page: Exercise, key: str):
+    """The kill matrix drives them: each right one is accepted, each wrong one gets its cause."""
+    found = wrong_answers(page)
+    assert len(found.variants[key]) >= 10 and len(found.mutants[key]) >= 20
