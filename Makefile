@@ -52,22 +52,24 @@ lab: $(STAMP)  ## JupyterLab on notebooks/
 	@$(BIN)/jupyter lab --notebook-dir notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
 
 # --- tests
-# Three workers for two cores: endless loops mostly wait. One thread in each process: tensors are
-# small, and threads that wait for work take it from the others.
+# Four workers for two cores: graders, kernels and endless loops mostly wait. One thread in each
+# process: tensors are small, and threads that wait for work take it from the others.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
 test: $(STAMP)  ## the test suite, shortened where it can be (no GPU needed)
-	@$(PYTEST) -n 3 -m "not gpu and not container and not browser and not system"
+	@$(PYTEST) -n 4 -m "not gpu and not container and not browser and not system"
 
 test-system: $(STAMP)  ## with other programs: a real browser, stock nbgrader, Slurm
 	@$(PYTEST) -n 3 -m "browser or system"
 
 .PHONY: test-all
 test-all: $(STAMP)  ## both with nothing shortened or kept, then the container's tests
-	@$(PYTEST) -n 3 -m "not gpu and not container" --thorough
+	@$(PYTEST) -n 4 -m "not gpu and not container" --thorough
 	@$(MAKE) --no-print-directory test-container
 
+# One process for each processor, and no more than share a GPU's memory. nproc obeys OMP_NUM_THREADS.
 test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this machine's GPU
-	@$(BIN)/python -m pytest -q -n 8 -m "gpu and not timed"
+	@n=$$(env -u OMP_NUM_THREADS nproc); \
+	$(BIN)/python -m pytest -q -n $$((n < 16 ? n : 16)) -m "gpu and not timed"
 	@$(BIN)/python -m pytest -q -m "gpu and timed"
 
 test-container: $(STAMP)  ## build the container's root for real, run the job scripts under Slurm (root)

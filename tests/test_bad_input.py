@@ -29,7 +29,8 @@ LEARNER = """
 |nope|doctor extra|progress extra|progress --reset nope|progress --reset
 check|check 99|check nope|check {t}/none.ipynb|check {t}/text.ipynb|check {t}/list.ipynb
 check {t}/binary.ipynb|check {t}/folder.ipynb|check {t}/cells.ipynb|check {t}/source.ipynb
-check {t}/meta.ipynb|check {t}/other.json|check 01 --only nope|check 01 --only|check --nope 01
+check {t}/meta.ipynb|check {t}/other.json|check kernel.py|check vector_ad|check 01 --only nope
+check 01 --only|check --nope 01
 certify {t}|certify {t}/none/page.html|certify /dev/full|certify a b|certify --name
 facts|facts nope|facts 99|facts add --arch 33|facts add --arch x|facts tile_ranges
 """

@@ -87,41 +87,6 @@ def test_watch_checks_again_after_a_save(run, tmp_path, small_notebook):
     assert "1 of 1 checks passed" in log.read_text()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("check", "nowhere.ipynb"),
-        ("check", "kernel.py"),
-        ("check", "99"),
-        ("check", "vector_ad"),
-        ("check", "broken.ipynb"),
-        ("check", "list.ipynb"),
-        ("check", "a.ipynb", "--only", "nope"),
-        ("progress", "--reset", "nope"),
-        ("facts", "nope"),
-        ("facts", "tile_ranges"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_exit_2(
-    tmp_path, monkeypatch, capsys, arguments, small_notebook
-):
-    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "broken.ipynb").write_text("{")
-    (tmp_path / "list.ipynb").write_text('["cells"]')
-    small_notebook()
-    assert cli.main(arguments) == 2
-    said = capsys.readouterr()
-    assert said.out == "" and len(said.err.strip().splitlines()) == 1
-    assert said.err.strip().endswith((".", "?"))
-
-
-def test_an_unknown_verb_is_exit_2():
-    with pytest.raises(SystemExit) as stop:
-        cli.main(["frobnicate"])
-    assert stop.value.code == 2
-
-
 def test_leaving_at_once_loses_nothing(python):
     """Kills: output that stays in a buffer, or helpers that outlive the command."""
     text = "import atexit; from tritonbook.command import leave; atexit.register(print, 'end')"

@@ -88,6 +88,9 @@ def test_a_verdict_depends_on_package_and_versions(course, monkeypatch, tmp_path
         (package / name).write_text("A = 1\n")
     monkeypatch.setattr(kept, "PACKAGE", package)
 
+    found = {"torch": "2.11.0+cpu", "triton": "3.6.0", "gpu": "none", "numpy": "2.5.2"}
+    monkeypatch.setattr(kept, "versions", lambda: found)
+
     def digest() -> str:
         kept._package.cache_clear()
         return kept._package()
@@ -96,9 +99,11 @@ def test_a_verdict_depends_on_package_and_versions(course, monkeypatch, tmp_path
     for name in ("checking/judge.py", "build/worker.py"):
         (package / name).write_text("A = 2\n")
         seen.append(digest())
-    monkeypatch.setattr(kept, "versions", lambda: {"triton": "9.9"})
-    seen.append(digest())
-    assert len(set(seen)) == 4
+    for name in ("torch", "triton", "gpu"):
+        found[name] = "9.9"
+        seen.append(digest())
+    assert len(set(seen)) == 6
     (package / "build" / "sync.py").write_text("A = 2\n")
+    found |= {"torch": "9.9+cu130", "numpy": "9.9"}
     assert digest() == seen[-1]
     kept._package.cache_clear()

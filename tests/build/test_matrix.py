@@ -165,8 +165,11 @@ def test_the_short_way_refuses_what_the_long_way_refuses(exercise: Exercise, tmp
     wanted = [t for t in matrix.attempts(exercise) if t.kind == "solution" or t.name in LATE]
     matrix.remember([exercise], matrix.run(wanted), known)
     found = json.loads(known.read_text())
-    assert found == {exercise.slug: {"double": {"absolute": "below zero"}}}
-    found[exercise.slug]["double"] |= {"for_another_reason": "below zero", "unnoticed": "gone"}
+    assert found == {exercise.slug: {"double": {"refused_by": {"absolute": "below zero"}}}}
+    found[exercise.slug]["double"]["refused_by"] |= {
+        "for_another_reason": "below zero",
+        "unnoticed": "gone",
+    }
     known.write_text(json.dumps(found))
     asked.clear()
     short = [t for t in matrix.shortened(exercise, "double", known) if t.name in (*LATE, "sum")]
@@ -187,6 +190,63 @@ def test_the_short_way_refuses_what_the_long_way_refuses(exercise: Exercise, tmp
         "sum": "accepted",
         "three": "REFUSED",
     }
+
+
+EVERYTHING = [f"wrong_{number}" for number in range(12)] + ["sum", "half"]
+
+
+def _sound(exercise: Exercise) -> Exercise:
+    """The page with twelve mutants, one of them for this machine alone, and two variants."""
+    mutants = [f'Mutant("wrong_{n}", "wrong-values", ("2 * x", "{n + 3} * x"))' for n in range(11)]
+    mutants.append('Mutant("wrong_11", "wrong-values", ("2 * x", "-x"), only="interpreter")')
+    variants = 'Variant("sum", ("2 * x", "x + x")), Variant("half", ("2 * x", "4 * x // 2"))'
+    exercise.path.with_name("wrong.py").write_text(
+        "from tritonbook.course.mutants import Mutant, Variant\n"
+        f"MUTANTS = {{'double': [{', '.join(mutants)}]}}\nVARIANTS = {{'double': [{variants}]}}\n"
+    )
+    return Exercise(exercise.path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("cases", "x=-1", "x=-2"),
+        ("cases", "x=2)", "x=3)"),
+        ("page", "return 2 * x", "return  2 * x"),
+        ("wrong", "13 * x", "14 * x"),
+        ("wrong", "4 * x // 2", "6 * x // 3"),
+        None,
+    ],
+)
+def test_few_are_tried_of_a_key_about_which_nothing_changed(exercise, tmp_path, change):
+    """Kills: a mutant that is left out although its page, its case or itself is another; none left
+    out; a record that a bad row is part of."""
+    known, exercise = tmp_path / "known.json", _sound(exercise)
+
+    def tried(**how) -> list[str]:
+        found = matrix.shortened(Exercise(exercise.path), "double", known, **how)
+        return [attempt.name for attempt in found if attempt.kind != "untouched"]
+
+    assert tried() == EVERYTHING
+    rows = [
+        matrix.Row(exercise.slug, t.key, t.kind, t.name, t.expected, t.expected[0], "", "", 0.1)
+        for t in matrix.attempts(exercise)
+    ]
+    matrix.remember([exercise], [*rows[:-1], replace(rows[-1], got="wrong-values")], known)
+    assert tried() == EVERYTHING
+    matrix.remember([exercise], rows, known)
+    matrix.remember([exercise], [], known)  # another page was run: this one's record stays
+    assert tried() == ["wrong_0", "wrong_10", "sum"]
+    assert tried(one_in=1) == EVERYTHING
+    assert tried(one_in=4) == ["wrong_0", "wrong_4", "wrong_8", "wrong_11", "sum", "half"]
+    if change:
+        file, old, new = change
+        path = exercise.path.with_name(f"{file}.py")
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+        assert tried() == EVERYTHING
+    matrix.remember([], [], known)
+    assert json.loads(known.read_text()) == {}, "a page that is gone"
 
 
 def test_good_rows_are_kept_until_something_that_they_depend_on_changes(

@@ -12,9 +12,9 @@ from tritonbook.port.device import INTERPRET
 @pytest.fixture(scope="session")
 def worker():
     """What runs the kill matrices."""
-    # A mutant that spins for ever need not do so for 20 s. Said to this process alone: a grader's
-    # tests run in the same session, and to them 3 s may be too few.
-    with contextlib.closing(matrix.CheckProcess(call_seconds=3 if INTERPRET else None)) as shared:
+    # A mutant that waits for ever need not do so for 20 s; one that spins is stopped after 5 s of
+    # work. Said to this process alone: a grader's tests run in the same session.
+    with contextlib.closing(matrix.CheckProcess(call_seconds=10 if INTERPRET else None)) as shared:
         yield shared
 
 

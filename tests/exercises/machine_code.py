@@ -1,9 +1,12 @@
-"""Kernels compiled for an H100 in a process of their own: this one may be the interpreter's."""
+"""Kernels compiled for a GPU that need not be there, in another process: this one may be the
+interpreter's."""
 
 import os
 import subprocess
 import sys
 import textwrap
+
+from tritonbook.seeing.compiled import KernelFacts, compile_gate
 
 SCRIPT = """
 import tritonbook.port.device
@@ -36,3 +39,10 @@ def seen_after(slug: str, calls: str, look: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def compiled(fn, inputs, arch=90, options=None, ptx=False) -> tuple[KernelFacts, ...]:
+    """The kernels that a call launches."""
+    found = compile_gate(fn, inputs, options, arch, timeout=120, ptx=ptx)
+    assert found.ok, found.message
+    return found.kernels

@@ -17,6 +17,17 @@ def as_it_came(page: Exercise) -> dict[str, str]:
     return {key: gaps.learner_text(cell.source) for key, cell in page.answers().items()}
 
 
+def mended(page: Exercise) -> dict[str, str]:
+    """The same cells as solved."""
+    return {key: gaps.solved_text(cell.source) for key, cell in page.answers().items()}
+
+
+def stub_and_cause(page: Exercise, key: str) -> tuple[str, str]:
+    """The line of a patient's cell whose place the cause takes, and the line that names it."""
+    stub = f'raise NotImplementedError("TODO: fill in {key}_cause")'
+    return stub, mended(page)[key].rstrip().splitlines()[-1].strip()
+
+
 def symptom(page: Exercise, key: str, text: str, capsys) -> str:
     """What the symptom cell of a patient prints with this answer."""
     torch.manual_seed(0)

@@ -6,11 +6,11 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 import torch
+from machine_code import compiled
 
 from tritonbook import DEVICE, pictures
 from tritonbook.course.exercises import get, load
 from tritonbook.port.device import INTERPRET
-from tritonbook.seeing.compiled import compile_gate
 
 on_a_gpu = pytest.mark.skipif(INTERPRET, reason="there is no CUDA GPU here")
 LAYOUTS = ("contiguous", "nn.Linear")
@@ -21,7 +21,7 @@ def page():
     return load(get("23_fused_mlp"))
 
 
-def compiled(page, M, layout, arch):
+def layer(page, M, layout, arch):
     """gate_up_swiglu of M rows for Llama 3 8B."""
     D, H = 4096, 14336
     x = torch.empty(M, D, dtype=torch.bfloat16, device="meta")
@@ -29,9 +29,7 @@ def compiled(page, M, layout, arch):
         w = torch.empty(H, D, dtype=torch.bfloat16, device="meta").t()
     else:
         w = torch.empty(D, H, dtype=torch.bfloat16, device="meta")
-    found = compile_gate(page.gate_up_swiglu, (x, w, w), {}, arch, timeout=120)
-    assert found.ok, found.message
-    (kernel,) = found.kernels
+    (kernel,) = compiled(page.gate_up_swiglu, (x, w, w), arch)
     return kernel
 
 
@@ -40,7 +38,7 @@ def compiled(page, M, layout, arch):
 @pytest.mark.parametrize("M", [4096, 64, 16])
 def test_a_real_layer_is_loaded_in_wide_pieces_and_spills_nothing(page, M, arch, layout):
     """Kills: a tile with too many accumulators, weights loaded one at a time, no stages."""
-    kernel = compiled(page, M, layout, arch)
+    kernel = layer(page, M, layout, arch)
     assert kernel.spills == 0
     assert kernel.loads == kernel.wide_loads == kernel.async_copies > 0
     assert kernel.wgmma == (2 * 64 // 16 if arch == 90 and M == 4096 else kernel.wgmma)
@@ -50,7 +48,7 @@ def test_a_real_layer_is_loaded_in_wide_pieces_and_spills_nothing(page, M, arch,
 @pytest.mark.parametrize("M", [4096, 64])
 def test_smaller_gpus_have_room_for_it(page, M, arch):
     """Kills: a tile for few rows that fits into an A100's shared memory alone."""
-    assert compiled(page, M, "nn.Linear", arch).registers
+    assert layer(page, M, "nn.Linear", arch).registers
 
 
 def test_the_picture_says_what_it_shows():

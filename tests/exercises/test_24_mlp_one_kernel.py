@@ -7,10 +7,10 @@ import xml.etree.ElementTree as ElementTree
 import needs
 import pytest
 import torch
+from machine_code import compiled
 
 from tritonbook import pictures, traffic
 from tritonbook.course.exercises import get, load
-from tritonbook.seeing.compiled import compile_gate
 
 
 @pytest.fixture(scope="module")
@@ -18,26 +18,25 @@ def page():
     return load(get("24_mlp_one_kernel"))
 
 
+def layer(M, D):
+    shapes = [(M, D), (D, 4 * D), (4 * D, D)]
+    return [torch.empty(*shape, dtype=torch.bfloat16, device="meta") for shape in shapes]
+
+
 @pytest.mark.parametrize("arch", [80, 90])
 @pytest.mark.parametrize("D", [64, 128, 256, 1024])
 def test_no_width_spills(page, D, arch):
     """Kills: a tile with more accumulators than a thread has registers."""
-    shapes = [(65536, D), (D, 4 * D), (4 * D, D)]
-    inputs = [torch.empty(*shape, dtype=torch.bfloat16, device="meta") for shape in shapes]
-    found = compile_gate(page.mlp_gelu_fused, inputs, {}, arch, timeout=120)
-    assert found.ok, found.message
-    assert [kernel.spills for kernel in found.kernels] == [0]
+    (kernel,) = compiled(page.mlp_gelu_fused, layer(65536, D), arch)
+    assert kernel.spills == 0
 
 
 @pytest.mark.parametrize("D", [64, 128, 256])
 def test_a_narrow_layer_has_one_loop(page, D):
     """D is a constant to the compiler. Kills: a loop of one turn that stays, so that the loads of
     the next step along H cannot begin."""
-    shapes = [(4096, D), (D, 4 * D), (4 * D, D)]
-    inputs = [torch.empty(*shape, dtype=torch.bfloat16, device="meta") for shape in shapes]
-    found = compile_gate(page.mlp_gelu_fused, inputs, {}, 90, timeout=120, ptx=True)
-    assert found.ok, found.message
-    assert "Depth=2" not in found.kernels[0].ptx
+    (kernel,) = compiled(page.mlp_gelu_fused, layer(4096, D), ptx=True)
+    assert "Depth=2" not in kernel.ptx
 
 
 @needs.interpreter

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
+from machine_code import compiled
 from needs import copy_engine, descriptors, interpreter
 
 from tritonbook.course.exercises import get, load
 from tritonbook.port import compat
-from tritonbook.seeing.compiled import compile_gate
 
 
 @pytest.fixture(scope="module")
@@ -109,11 +109,10 @@ def empty(rows, columns, dtype=torch.float16, turned=False):
     return torch.empty(rows, columns, dtype=dtype, device="meta")
 
 
-def compiled(page, M, N, K, dtype=torch.float16, arch=90, turned=False):
+def product(page, M, N, K, dtype=torch.float16, arch=90, turned=False):
     a, b = empty(M, K, dtype, turned), empty(K, N, dtype, turned)
-    found = compile_gate(page.matmul_record, (a, b), {}, arch, timeout=120, ptx=True)
-    assert found.ok, found.message
-    return {kernel.name: kernel for kernel in found.kernels}
+    found = compiled(page.matmul_record, (a, b), arch, ptx=True)
+    return {kernel.name: kernel for kernel in found}
 
 
 @descriptors
@@ -123,7 +122,7 @@ def compiled(page, M, N, K, dtype=torch.float16, arch=90, turned=False):
 def test_an_h100_gets_tiles_from_its_copy_engine(M, N, K, dtype, turned, page):
     """Kills: loads through pointers, products without tensor cores, spills, tiles that are too
     large for shared memory."""
-    kernels = compiled(page, M, N, K, dtype, turned=turned)
+    kernels = product(page, M, N, K, dtype, turned=turned)
     for name in kernels.keys() - {"sum_kernel"}:
         kernel = kernels[name]
         assert kernel.spills == 0 and kernel.loads == kernel.async_copies == 0
@@ -134,7 +133,7 @@ def test_an_h100_gets_tiles_from_its_copy_engine(M, N, K, dtype, turned, page):
 @descriptors
 def test_float32_is_three_products_on_tensor_cores(page):
     """Kills: TF32, which cuts to three digits and needs no subtraction."""
-    (kernel,) = compiled(page, 4224, 4096, 512, torch.float32).values()
+    (kernel,) = product(page, 4224, 4096, 512, torch.float32).values()
     assert "wgmma.mma_async" in kernel.ptx and "sub" in kernel.ptx
 
 
@@ -142,7 +141,7 @@ def test_float32_is_three_products_on_tensor_cores(page):
 @pytest.mark.parametrize("arch", [80, 86])
 def test_older_gpus_get_pointers(arch, dtype, page):
     """Kills: descriptors where there is no copy engine, a tile that does not fit an A10."""
-    for kernel in compiled(page, 1000, 1000, 1000, dtype, arch).values():
+    for kernel in product(page, 1000, 1000, 1000, dtype, arch).values():
         assert "bulk.tensor" not in kernel.ptx
         assert kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[arch]
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from machine_code import compiled
 
 from tests.exercises.needs import copy_engine, descriptors, interpreter
 from tritonbook import descriptors as package
@@ -9,7 +10,6 @@ from tritonbook.course.cases import load_cases, pictures
 from tritonbook.course.exercises import get, load
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.device import DEVICE
-from tritonbook.seeing.compiled import compile_gate
 
 HALF = torch.float16
 
@@ -100,13 +100,11 @@ def test_older_gpus_get_addresses(page, monkeypatch, arch):
     assert not page.chosen(KEYS, KEYS, KEYS)["described"]
 
 
-def compiled(page, D, causal=True, kv_heads=8):
+def kernel_of(page, D, causal=True, kv_heads=8):
     """The kernel that is launched on an H100, compiled here."""
     q = torch.empty(2, 8, 2048, D, dtype=HALF, device="meta")
     k = torch.empty(2, kv_heads, 2048, D, dtype=HALF, device="meta")
-    found = compile_gate(page.flash_gqa_record, (q, k, k, causal), {}, 90, timeout=120)
-    assert found.ok, found.message
-    (kernel,) = found.kernels
+    (kernel,) = compiled(page.flash_gqa_record, (q, k, k, causal))
     return kernel
 
 
@@ -117,7 +115,7 @@ def compiled(page, D, causal=True, kv_heads=8):
 def test_three_programs_fit_on_a_multiprocessor(page, D, causal, kv_heads):
     """Kills: more registers or stages than leave room for three. A few numbers that are needed only
     after the loop may wait in memory."""
-    kernel = compiled(page, D, causal, kv_heads)
+    kernel = kernel_of(page, D, causal, kv_heads)
     assert kernel.programs_per_sm >= 3 and kernel.wgmma
     assert kernel.spills <= 64
 

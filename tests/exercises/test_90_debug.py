@@ -9,15 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from patients import as_it_came, symptom
+from patients import as_it_came, mended, symptom
 
-from tritonbook.course import gaps
 from tritonbook.course.exercises import get
 
 PAGE = get("90_debug")
 PATIENTS = tuple(PAGE.answers())
 AS_IT_CAME = as_it_came(PAGE)
-MENDED = {key: gaps.solved_text(cell.source) for key, cell in PAGE.answers().items()}
+MENDED = mended(PAGE)
 
 
 def lines(said: str, *words: str) -> list[str]:

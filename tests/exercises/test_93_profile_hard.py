@@ -6,20 +6,19 @@ import csv
 
 import pytest
 import torch
-from patients import as_it_came, judged
+from patients import as_it_came, judged, mended
 
 from tritonbook import facts, traffic
-from tritonbook.course import gaps
 from tritonbook.course.exercises import get, load
 
 PAGE = get("93_profile_hard")
 AS_IT_CAME = as_it_came(PAGE)
-MENDED = {key: gaps.solved_text(cell.source) for key, cell in PAGE.answers().items()}
+MENDED = mended(PAGE)
 
 
 def both(key: str):
     """The patient as it came, and mended."""
-    return [getattr(load(PAGE, {key: text[key]}), key) for text in (AS_IT_CAME, MENDED)]
+    return getattr(load(PAGE, {key: AS_IT_CAME[key]}), key), getattr(load(PAGE), key)
 
 
 def test_patient_e_spills():
@@ -70,15 +69,6 @@ def test_the_mask_of_patient_h_takes_its_loads_apart():
     )
     (kept,) = facts(load(PAGE, {"lower_matmul": earlier}).lower_matmul, *tiles)
     assert (kept.loads, kept.vector_loads) == (ill.loads, ill.vector_loads)
-
-
-@pytest.mark.parametrize("key", tuple(PAGE.answers()))
-def test_a_patient_s_values_are_right(key: str):
-    """Kills: a patient that is wrong, and not only slow."""
-    stub = f'raise NotImplementedError("TODO: fill in {key}_cause")'
-    named = AS_IT_CAME[key].replace(stub, MENDED[key].rstrip().splitlines()[-1].strip())
-    report = judged(PAGE, key, named)
-    assert report.state == "wrong" and report.finding.code in ("slow", "float32-product")
 
 
 def test_the_arithmetic_of_patient_g():

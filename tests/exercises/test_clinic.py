@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from patients import as_it_came, judged
+import torch
+from patients import as_it_came, judged, mended, stub_and_cause, symptom
 
-from tritonbook.course import gaps
+from tritonbook import facts, traffic
 from tritonbook.course.cases import checks
-from tritonbook.course.exercises import Exercise, get
+from tritonbook.course.exercises import Exercise, get, load
 from tritonbook.course.mutants import wrong_answers
 
 SLUGS = ("90_debug", "91_profile", "92_debug_hard", "93_profile_hard")
@@ -32,29 +33,119 @@ def test_the_page_s_table_names_what_the_checks_know(page: Exercise):
         )
 
 
+# What a slow patient may be refused for: its values are right.
+SLOW = {"91_profile": ("slow", "property"), "93_profile_hard": ("slow", "float32-product")}
+
+
 @pytest.mark.parametrize(("page", "key"), PATIENTS)
 def test_a_cause_counts_with_a_mended_kernel_alone(page: Exercise, key: str):
-    """Kills: a point for a guess. And a mended kernel whose cause nobody has named is told so."""
-    broken = as_it_came(page)[key]
-    stub = f'raise NotImplementedError("TODO: fill in {key}_cause")'
-    solved = gaps.solved_text(page.answers()[key].source)
-    named = solved.rstrip().splitlines()[-1].strip()
+    """Kills: a point for a guess; a slow patient that is wrong, and not only slow. And a mended
+    kernel whose cause nobody has named is told so."""
+    broken, solved, (stub, cause) = (
+        as_it_came(page)[key],
+        mended(page)[key],
+        stub_and_cause(page, key),
+    )
     assert judged(page, key, broken).state == "not attempted"
-    assert judged(page, key, broken.replace(stub, named)).state == "wrong"
-    assert judged(page, key, solved.replace(named, stub)).state == "not attempted"
+    report = judged(page, key, broken.replace(stub, cause))
+    assert report.state == "wrong"
+    assert report.finding.code in SLOW.get(page.slug, [report.finding.code])
+    assert judged(page, key, solved.replace(cause, stub)).state == "not attempted"
 
 
 @pytest.mark.parametrize(("page", "key"), PATIENTS)
 def test_a_wrong_cause_is_told_what_speaks_against_it(page: Exercise, key: str):
-    solved = gaps.solved_text(page.answers()[key].source)
-    named = solved.rstrip().splitlines()[-1].strip()
+    _, cause = stub_and_cause(page, key)
     other = "grid" if page.slug.partition("_")[2].startswith("debug") else "repeated loads"
-    report = judged(page, key, solved.replace(named, f'return "{other}"'))
+    report = judged(page, key, mended(page)[key].replace(cause, f'return "{other}"'))
     assert report.state == "wrong"
     assert report.finding.sentence.startswith(
         f"The kernel is mended. But '{other}' is not what ailed it: "
     )
     assert all(row.state == "passed" for row in report.cases)
+
+
+# What a patient's symptom cell prints, and what it prints once the patient is mended.
+COMPLAINTS = {
+    ("91_profile", "scale_columns"): (
+        ("asked for 33,280 bytes, moved 266,240", "0 of them vectors"),
+        ("asked for 49,152 bytes, moved 49,152", "4, 4 of them vectors"),
+    ),
+    ("91_profile", "tall_sums"): (("grid of programs          8\n",), ("8 × 256",)),
+    ("91_profile", "average_step"): (
+        ("{'n': 1000, 'decay': 0.18", "{'n': 1000, 'decay': 0.25", "{'n': 1001"),
+        ("step 1, 1000 numbers: compiled for {'BLOCK': 1024}", "1001 numbers: compiled for {'B"),
+    ),
+    ("91_profile", "clip_gradient"): (("read by Python: 1",), ("read by Python: 0",)),
+    ("92_debug_hard", "shift_gradient"): (
+        ("first to last: wrong rows []\nlast to first: wrong rows [15, 31]",),
+        ("last to first: wrong rows []",),
+    ),
+    ("92_debug_hard", "window_attend"): (
+        ("NaN at these numbers of keys: 64 to 99",),
+        ("NaN at these numbers of keys: none",),
+    ),
+    ("92_debug_hard", "row_squares"): (
+        (
+            "128 columns: [128.0, 128.0]\n100 columns: [nan, nan]\n"
+            "120 columns: [120.0, 120.0]\n90 columns: [nan, nan]",
+        ),
+        ("100 columns: [100.0, 100.0]",),
+    ),
+    ("92_debug_hard", "cache_rows"): (
+        ("layer 0: rows that changed: [3]\nlayer 1: rows that changed: [0, 2]",),
+        ("layer 0: rows that changed: []\nlayer 1: rows that changed: [0, 2]",),
+    ),
+    ("92_debug_hard", "expert_sums"): (
+        ("[32, 48] [32.0, 16.0]\nStopped after 2 s.",),
+        ("[20, 48] [20.0, 28.0]",),
+    ),
+}
+
+
+@pytest.mark.parametrize(("slug", "key"), COMPLAINTS)
+def test_the_complaint_is_there_and_goes_with_the_mend(slug: str, key: str, capsys):
+    page, (ill, well) = get(slug), COMPLAINTS[slug, key]
+    came = symptom(page, key, as_it_came(page)[key], capsys)
+    assert all(words in came for words in ill), came
+    said = symptom(page, key, mended(page)[key], capsys)
+    assert all(words in said for words in well), said
+    assert not any(words in said for words in (*ill, "nan", "Stopped")), said
+
+
+PROFILE, HARD = get("91_profile"), get("92_debug_hard")
+
+
+def test_eight_times_by_the_sector():
+    """The prediction of patient A: 32 bytes for each float32."""
+    fn = load(PROFILE, {"scale_columns": as_it_came(PROFILE)["scale_columns"]}).scale_columns
+    seen = traffic(fn, torch.randn(64, 64), torch.randn(64), block=32)
+    assert seen.moved == 8 * seen.bytes
+
+
+def test_two_kernels_for_all_lengths():
+    """The prediction of patient C: multiples of 16, and the others."""
+    fn = load(PROFILE).average_step
+    texts = set()
+    for n in (1000, 1001, 1007, 1008, 1024):
+        for step in (2, 3):
+            (kernel,) = facts(fn, torch.empty(n), torch.empty(n), step)
+            texts.add(kernel.ptx)
+    assert len(texts) == 2
+
+
+def test_patient_6_is_seen_by_traffic():
+    """The hint: a cell at which two programs meet, without running anything backwards."""
+    given = torch.randn(40, 4)
+    ill = load(HARD, {"shift_gradient": as_it_came(HARD)["shift_gradient"]}).shift_gradient
+    assert "another program" in str(traffic(ill, given, 0.5))
+    assert "another program" not in str(traffic(load(HARD).shift_gradient, given, 0.5))
+
+
+def test_patient_8_needs_full_pieces():
+    """The hint: 100 columns in 8 pieces of 16 leave one piece empty; 120 leave none."""
+    pieces = {N: -(-N // (-(-(-(-N // 8)) // 16) * 16)) for N in (128, 100, 120, 90)}  # noqa: B002
+    assert pieces == {128: 8, 100: 7, 120: 8, 90: 6}
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -10,7 +10,6 @@ from tritonbook.build import matrix
 from tritonbook.course.exercises import Exercise, exercises
 
 ROOT = Path(__file__).parents[2]
-KEPT = ROOT / "build" / "out" / "matrix"
 GRADED = [
     pytest.param(exercise, key, id=f"{exercise.slug}-{key}")
     for exercise in exercises()
@@ -29,6 +28,6 @@ def test_kill_matrix(
         rows = list(matrix.run(matrix.attempts(exercise, key), worker=worker))
     else:
         wanted = matrix.shortened(exercise, key, ROOT / matrix.KNOWN)
-        rows = list(matrix.run(wanted, worker=worker, kept=KEPT))
+        rows = list(matrix.run(wanted, worker=worker, kept=ROOT / matrix.KEPT))
     bad = [f"{row.kind} {row.name}: {row.verdict}, got {row.got}" for row in rows if not row.good]
     assert bad == []

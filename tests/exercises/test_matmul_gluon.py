@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from machine_code import seen_after
+from machine_code import compiled, seen_after
 
 from tritonbook import warp_jobs
 from tritonbook.checking import Tolerance, case, run, tensor
@@ -30,11 +30,7 @@ def _empty(rows, columns, dtype=torch.bfloat16, by_columns=False):
 @pytest.mark.parametrize("name", KERNELS)
 def test_it_uses_the_tensor_cores_of_an_h100_without_spills(page, name):
     """Kills: a ring that does not fit, more registers than a group has, a thread that loads."""
-    found = compile_gate(
-        getattr(page, name), (_empty(2048, 512), _empty(512, 2048)), {}, 90, timeout=120
-    )
-    assert found.ok, found.message
-    (kernel,) = found.kernels
+    (kernel,) = compiled(getattr(page, name), (_empty(2048, 512), _empty(512, 2048)))
     assert (kernel.name, kernel.warps, kernel.spills) == (f"{name}_kernel", KERNELS[name], 0)
     assert kernel.wgmma and not kernel.loads
     assert kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[90]
@@ -80,9 +76,8 @@ def test_products_follow_each_other_without_a_wait():
 def test_what_it_is_not_made_for_gets_the_plain_kernel(page, arch, made):
     b = _empty(64, **{"columns": 64, **made})
     a = _empty(64, 64, made.get("dtype", torch.bfloat16))
-    found = compile_gate(page.matmul_gluon, (a, b), {}, arch, timeout=120)
-    assert found.ok, found.message
-    assert found.kernels[0].name not in {f"{name}_kernel" for name in KERNELS}
+    kernel, *_ = compiled(page.matmul_gluon, (a, b), arch)
+    assert kernel.name not in {f"{name}_kernel" for name in KERNELS}
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tritonbook import DEVICE, reference
+from tritonbook.course.exercises import load
 from tritonbook.port.device import INTERPRET
 
 NORMS = torch.nn.functional
@@ -29,17 +30,6 @@ def test_layernorm_gradients_match_float64():
     assert [_relative(g, want) < 1e-4 for g, want in zip(got, wanted, strict=True)] == [True] * 3
 
 
-def test_rmsnorm_gradients_match_float64():
-    backward = reference("rmsnorm_backward")
-    x, dy = torch.randn(2, 9, 70, device=DEVICE).unbind(0)
-    w = torch.randn(70, device=DEVICE)
-    leaves = [value.double().requires_grad_() for value in (x, w)]
-    exact = NORMS.rms_norm(leaves[0], (70,), leaves[1], 1e-4)
-    wanted = torch.autograd.grad(exact, leaves, dy.double())
-    got = backward(dy, x, w, 1e-4, num_programs=4)
-    assert [_relative(g, want) < 1e-5 for g, want in zip(got, wanted, strict=True)] == [True] * 2
-
-
 @pytest.mark.gpu
 @pytest.mark.skipif(INTERPRET, reason="there is no CUDA GPU here")
 @pytest.mark.parametrize("N", [5000, 262_144])
@@ -51,3 +41,11 @@ def test_atomics_agree_within_noise_and_partials_to_the_bit(N):
     assert all(torch.equal(repeatable(x, w, 1e-6, 32), first) for _ in range(20))
     for _ in range(20):
         assert torch.allclose(split(x, w, 1e-6, 32), first, rtol=2e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(("N", "splits"), [(100, 3), (17, 5), (1, 2), (262_144, 33), (255, 1)])
+def test_pieces_cover_a_row(N, splits):
+    # Kills: columns in no piece, a tile that is too narrow for its piece.
+    size, block = load("11_rmsnorm_split").pieces(N, splits)
+    assert size * splits >= N and size % 16 == 0
+    assert block >= size and block & (block - 1) == 0

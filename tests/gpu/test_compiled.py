@@ -1,10 +1,19 @@
-"""On a real GPU: every solution, wrong answer and variant, compiled, in three dtypes."""
+"""On a real GPU: solutions, wrong answers and variants, compiled, in three dtypes.
+
+Each solution meets every case in every dtype, each variant some cases, and of the wrong answers one
+in `ONE_IN` its case, with all those that show on a GPU alone. `--thorough`: all on all, the wrong
+ones in half precision too.
+"""
 
 from __future__ import annotations
+
+import contextlib
+from pathlib import Path
 
 import pytest
 
 from tritonbook.build import matrix
+from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, exercises
 from tritonbook.port.device import INTERPRET
 
@@ -12,6 +21,8 @@ pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(INTERPRET, reason="there is no CUDA GPU here"),
 ]
+ROOT = Path(__file__).parents[2]
+ONE_IN = 4
 # Its check compares measured times, which other tests on the same GPU would spoil.
 TIMED = {"rmsnorm"}
 GRADED = [
@@ -19,11 +30,30 @@ GRADED = [
         exercise,
         key,
         id=f"{exercise.slug}-{key}",
-        marks=[pytest.mark.timed] if key in TIMED else [],
+        # Products of tiles take the compiler longest, and long tests come first.
+        marks=[pytest.mark.timed] * (key in TIMED)
+        + [pytest.mark.slow] * ("dot(" in exercise.path.read_text(encoding="utf-8")),
     )
     for exercise in exercises()
     for key in exercise.answers()
 ]
+
+
+@pytest.fixture(scope="session")
+def run():
+    """Rows of these attempts, from one process for the session: its imports take seconds."""
+    with contextlib.closing(matrix.CheckProcess()) as worker:
+        yield lambda wanted, dtype=None: list(matrix.run(wanted, dtype, worker=worker))
+
+
+@pytest.fixture
+def thorough(pytestconfig):
+    return pytestconfig.getoption("thorough")
+
+
+def _needs_a_kernel(exercise: Exercise, key: str) -> None:
+    if not checks(exercise)[key].triton:
+        pytest.skip("what launches no kernel has no dtype but that of its cases")
 
 
 def _bad(rows: list[matrix.Row]) -> list[str]:
@@ -35,24 +65,33 @@ def _bad(rows: list[matrix.Row]) -> list[str]:
 
 
 @pytest.mark.parametrize(("exercise", "key"), GRADED)
-def test_kill_matrix_compiled(exercise: Exercise, key: str):
+def test_kill_matrix_compiled(exercise: Exercise, key: str, run, thorough):
     """Cases in the dtypes that they name; wrong answers get their diagnosis on the GPU too."""
-    assert _bad(list(matrix.run(matrix.attempts(exercise, key)))) == []
+    wanted = list(matrix.attempts(exercise, key))
+    if not thorough:
+        short = matrix.shortened(exercise, key, ROOT / matrix.KNOWN, ONE_IN)
+        wanted = [*(each for each in wanted if each.kind == "solution"), *short]
+    assert _bad(run(wanted)) == []
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize(("exercise", "key"), GRADED)
-def test_right_answers_in_every_dtype(exercise: Exercise, key: str, dtype: str):
-    right = [t for t in matrix.attempts(exercise, key) if t.kind in ("solution", "variant")]
-    assert _bad(list(matrix.run(right, dtype=dtype))) == []
+def test_right_answers_in_every_dtype(exercise: Exercise, key: str, dtype: str, run, thorough):
+    _needs_a_kernel(exercise, key)
+    kinds = ("solution", "variant") if thorough else ("solution",)
+    right = [each for each in matrix.attempts(exercise, key) if each.kind in kinds]
+    assert _bad(run(right, dtype)) == []
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize(("exercise", "key"), GRADED)
-def test_wrong_answers_in_half_precision(exercise: Exercise, key: str, dtype: str):
+def test_wrong_answers_in_half_precision(exercise: Exercise, key: str, dtype: str, run, thorough):
     """Each mutant is refused, for whatever reason, unless this dtype alone cannot show it."""
-    wrong = [t for t in matrix.attempts(exercise, key) if t.kind == "mutant"]
-    survivors = [row for row in matrix.run(wrong, dtype=dtype) if row.got == "passed"]
+    if not thorough:
+        pytest.skip("with --thorough")
+    _needs_a_kernel(exercise, key)
+    wrong = [each for each in matrix.attempts(exercise, key) if each.kind == "mutant"]
+    survivors = [row for row in run(wrong, dtype) if row.got == "passed"]
     shown_elsewhere = {"wrong-dtype", "should-raise", "no-eps", "eps-outside-root"}
     shown_elsewhere |= {"squares-overflow"}  # bfloat16 has float32's range
     assert [r.name for r in survivors if not set(r.expected) & shown_elsewhere] == []

@@ -42,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     added.add_argument("--exercise", help="slug, name or number (default: all)")
     added.add_argument("--key", help="one graded key")
     added.add_argument("--dtype", help="run every case in this dtype")
+    added.add_argument("--short", action="store_true", help="as `make test`, with what it kept")
     added.add_argument("--timeout", type=float, default=matrix.SECONDS, help="seconds a check")
     added.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
     added = verbs.add_parser("mutate", help="change answers by machine, and see who notices")
@@ -149,13 +150,21 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     from rich.progress import track
 
     from ..checking.cases import DTYPES
+    from ..port.device import INTERPRET
 
+    course = chosen(folder=options.root / "exercises")
+    picked = chosen([options.exercise], options.root / "exercises") if options.exercise else course
+    known = options.root / matrix.KNOWN
     wanted = [
-        trial
-        for exercise in chosen(
-            [options.exercise] if options.exercise else [], options.root / "exercises"
+        attempt
+        for exercise in picked
+        for key in exercise.answers()
+        if options.key in (None, key)
+        for attempt in (
+            matrix.shortened(exercise, key, known, one_in=1)
+            if options.short
+            else matrix.attempts(exercise, key)
         )
-        for trial in matrix.attempts(exercise, options.key)
     ]
     if not wanted:
         raise LookupError(f"there is no graded key {options.key!r}")
@@ -164,15 +173,14 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     if options.dtype and options.dtype not in DTYPES:
         raise ValueError(f"dtype {options.dtype!r} is none of {', '.join(DTYPES)}")
     errors = Console(stderr=True)
-    rows = matrix.run(wanted, options.dtype, options.timeout)
+    kept = options.root / matrix.KEPT if options.short else None
+    rows = matrix.run(wanted, options.dtype, options.timeout, kept=kept)
     done = list(
         track(rows, total=len(wanted), description="checks", console=errors, transient=True)
     )
     Console(width=None if sys.stdout.isatty() else 160).print(matrix.table(done))
-    if not (options.exercise or options.key or options.dtype):
-        matrix.remember(
-            chosen(folder=options.root / "exercises"), done, options.root / matrix.KNOWN
-        )
+    if INTERPRET and not options.dtype:
+        matrix.remember(course, done, known)
     bad = [row for row in done if not row.good]
     killed = sum(row.verdict == "killed" and row.kind == "mutant" for row in done)
     mutants = sum(row.kind == "mutant" for row in done)

@@ -1,7 +1,7 @@
 """Verdicts kept in build/out/, so that what did not change is not asked again.
 
 A verdict holds for the text of the answer and for all that the check knows: the page and its cases,
-pages whose functions these name, exercises/shared/, the package, and the versions beside it.
+pages whose functions these name, exercises/shared/, the package, and torch and Triton beside it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..course.exercises import Exercise, exercises
 from ..port.device import versions
 
 PACKAGE = Path(__file__).resolve().parents[1]
+BESIDE = ("build", "health")  # rooms that no check runs through
 
 
 class Kept:
@@ -48,7 +49,7 @@ class Kept:
                 file.write(line + "\n")
 
     def _name(self, asked: Sequence[object]) -> str:
-        return _digest(self._digest, json.dumps(asked))
+        return digest(self._digest, json.dumps(asked))
 
 
 def knowledge(exercise: Exercise) -> str:
@@ -57,36 +58,52 @@ def knowledge(exercise: Exercise) -> str:
     shared = sorted(folder.parent.glob("shared/*.py"))
     own = [path for path in sorted(folder.glob("*.py")) if path.name not in ("page.py", "wrong.py")]
     texts = [path.read_text(encoding="utf-8") for path in [*own, *shared]]
-    texts += [page.module_text() for page in _named(exercise, "".join(texts))]
-    return _digest(_package(), exercise.module_text(), *texts)
+    own_text, _ = _module(exercise)
+    texts += [_module(page)[0] for page in _named(exercise, own_text + "".join(texts))]
+    return digest(_package(), own_text, *texts)
 
 
 def _named(exercise: Exercise, text: str) -> list[Exercise]:
     """Other pages whose functions a page, its cases or one of those pages names in quotes."""
     others = [page for page in exercises(exercise.path.parents[1]) if page != exercise]
     found: list[Exercise] = []
-    text += exercise.module_text()
-    while more := [page for page in others if page not in found and _names(text, page)]:
+    while more := _named_in(text, others):
         found += more
-        text = "".join(page.module_text() for page in more)
+        others = [page for page in others if page not in more]
+        text = "".join(_module(page)[0] for page in more)
     return sorted(found, key=lambda page: page.slug)
 
 
-def _names(text: str, page: Exercise) -> bool:
-    defined = re.findall(r"^(?:def|class) (\w+)", page.module_text(), re.MULTILINE)
-    return not set(defined).isdisjoint(re.findall(r"""["'](\w+)["']""", text))
+def _named_in(text: str, pages: list[Exercise]) -> list[Exercise]:
+    quoted = set(re.findall(r"""["'](\w+)["']""", text))
+    return [page for page in pages if not quoted.isdisjoint(_module(page)[1])]
+
+
+def _module(page: Exercise) -> tuple[str, frozenset[str]]:
+    """A page as a module, and the names that it defines."""
+    return _module_of(page.path.read_text(encoding="utf-8"), page)
+
+
+@functools.cache
+def _module_of(source: str, page: Exercise) -> tuple[str, frozenset[str]]:
+    """Kept by the page's text: each key of each page goes through the whole course."""
+    text = Exercise(page.path).module_text()
+    return text, frozenset(re.findall(r"^(?:def|class) (\w+)", text, re.MULTILINE))
 
 
 @functools.cache
 def _package() -> str:
-    """The package without what only builds, and the versions that it runs on."""
+    """The package's rooms that a check runs through, and what they run on."""
     paths = [
         path
         for path in sorted(PACKAGE.rglob("*.py"))
-        if path.parent.name != "build" or path.name in ("matrix.py", "worker.py")
+        if path.parent.name not in BESIDE or path.name in ("matrix.py", "worker.py")
     ]
-    return _digest(json.dumps(versions()), *(path.read_text(encoding="utf-8") for path in paths))
+    found = versions()
+    # torch 2.11.0+cpu and 2.11.0+cu130 are the same PyTorch to Triton's interpreter.
+    below = [found[name].partition("+")[0] for name in ("torch", "triton", "gpu")]
+    return digest(*below, *(path.read_text(encoding="utf-8") for path in paths))
 
 
-def _digest(*texts: str) -> str:
+def digest(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:24]

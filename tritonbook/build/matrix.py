@@ -12,7 +12,7 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,13 +22,15 @@ from ..course.cases import checks
 from ..course.exercises import Exercise
 from ..course.mutants import wrong_answers
 from ..port.device import INTERPRET
-from .kept import Kept
+from .kept import Kept, digest, knowledge
 
 PASSED = ("passed",)
 OPEN_GAP = ("not-attempted",)
 SECONDS = 120.0
 NO_VERDICT = "no verdict"  # so begins what is said where the check itself came to no end
-KNOWN = Path("tests/exercises/refused_by.json")  # which case refused a mutant: see `remember`
+KNOWN = Path("tests/exercises/kill_matrix.json")  # what the matrix found: see `remember`
+KEPT = Path("build/out/matrix")  # good rows of earlier runs, on this machine alone
+FEW = 10
 HERE = "interpreter" if INTERPRET else "gpu"
 
 
@@ -112,40 +114,88 @@ def attempts(exercise: Exercise, key: str | None = None) -> Iterator[Attempt]:
             yield Attempt(exercise, name, "variant", variant.name, PASSED, text)
 
 
-def shortened(exercise: Exercise, key: str, known: Path) -> Iterator[Attempt]:
+def shortened(
+    exercise: Exercise, key: str, known: Path, one_in: int | None = None
+) -> Iterator[Attempt]:
     """The attempts of one key at less cost. known: a file that `remember` wrote.
 
     A mutant meets the case first that refused it before; the others, in their order, only if that
     lets it through or says something else. The variants of a key share its cases: each meets some,
     each case meets one. The solution is left out: grader and notebooks try it on every case.
+    Where nothing changed that the record of a key stands on, one mutant and one variant in `FEW`
+    are tried. one_in: one in so many mutants, and every variant, whatever changed or did not;
+    mutants that show on this machine alone stay.
     """
-    found = json.loads(known.read_text(encoding="utf-8")) if known.is_file() else {}
-    refused_by = found.get(exercise.slug, {}).get(key, {})
+    wanted = list(attempts(exercise, key))
+    record = _read(known).get(exercise.slug, {}).get(key, {})
+    holds = one_in is None and record.get("stands_on") == _stands_on(exercise, wanted)
+    step = FEW if holds else 1
+    refused_by = record.get("refused_by", {})
     check = checks(exercise)[key]
     cases = [case for case in (*check.cases, *check.hidden) if case.only in (None, HERE)]
     notes = [case.note for case in cases]
     # The first one with a result is everybody's: on it a launch is proved.
     first = next((case.note for case in cases if case.raises is None), notes[0])
-    wanted = list(attempts(exercise, key))
-    variants = [attempt.name for attempt in wanted if attempt.kind == "variant"]
-    for attempt in wanted:
-        if attempt.kind == "variant":
-            share = notes[variants.index(attempt.name) :: len(variants)]
-            yield replace(attempt, notes=(first, *share))
-        elif refused_by.get(attempt.name) in notes:
-            yield replace(attempt, notes=(refused_by[attempt.name],))
-        elif attempt.kind != "solution":
-            yield attempt
+    mutants = [attempt for attempt in wanted if attempt.kind == "mutant"]
+    variants = [attempt for attempt in wanted if attempt.kind == "variant"]
+    yield from (attempt for attempt in wanted if attempt.kind == "untouched")
+    own = {mutant.name for mutant in wrong_answers(exercise).mutants.get(key, ()) if mutant.only}
+    for number, attempt in enumerate(mutants):
+        if number % (one_in or step) == 0 or (one_in and attempt.name in own):
+            note = refused_by.get(attempt.name)
+            yield replace(attempt, notes=(note,)) if note in notes else attempt
+    for number, attempt in list(enumerate(variants))[::step]:
+        yield replace(attempt, notes=(first, *notes[number :: len(variants)]))
 
 
 def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> None:
-    """Write down which case refused each mutant, where it is not the first of its check."""
-    first = {(e.slug, key): c.cases[0].note for e in course for key, c in checks(e).items()}
-    found: dict[str, dict[str, dict[str, str]]] = {}
+    """Write down of each key which case refused each mutant, where it is not the first of its
+    check, and, if every row is as it must be, all that the rows stand on.
+
+    Keys that the rows do not have keep what was written of them. course: all pages.
+    """
+    old = _read(known)
+    asked: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        if row.kind == "mutant" and row.good and row.case not in ("", first[row.exercise, row.key]):
-            found.setdefault(row.exercise, {}).setdefault(row.key, {})[row.name] = row.case
-    known.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        asked.setdefault((row.exercise, row.key), []).append(row)
+    found: dict[str, dict[str, Any]] = {}
+    for exercise in course:
+        slug = exercise.slug
+        for key, check in checks(exercise).items():
+            record = old.get(slug, {}).get(key, {})
+            if (slug, key) in asked:
+                first = ("", check.cases[0].note)
+                mutants = [row for row in asked[slug, key] if row.kind == "mutant" and row.good]
+                record = {"refused_by": {r.name: r.case for r in mutants if r.case not in first}}
+                if all(row.good for row in asked[slug, key]):
+                    record["stands_on"] = _stands_on(exercise, attempts(exercise, key))
+            if record:
+                found.setdefault(slug, {})[key] = record
+    known.parent.mkdir(parents=True, exist_ok=True)
+    # A line for each key: who mends one page changes few lines.
+    pages = {slug: _lines(records, _in_order) for slug, records in found.items()}
+    known.write_text(_lines(pages, str) + "\n", encoding="utf-8")
+
+
+def _in_order(record: dict[str, Any]) -> str:
+    return json.dumps(record, sort_keys=True)
+
+
+def _lines(entries: dict[str, Any], written: Callable[[Any], str]) -> str:
+    """A dict as JSON, a line for each of its entries."""
+    inside = ",\n".join(f"{json.dumps(name)}: {written(entries[name])}" for name in sorted(entries))
+    return f"{{\n{inside}\n}}"
+
+
+def _read(known: Path) -> dict[str, dict[str, Any]]:
+    """What `remember` wrote, by page and key; nothing where it never did."""
+    return json.loads(known.read_text(encoding="utf-8")) if known.is_file() else {}
+
+
+def _stands_on(exercise: Exercise, wanted: Iterable[Attempt]) -> str:
+    """A digest of all that can change what is said of a key: its attempts, and what they meet."""
+    texts = (json.dumps([t.kind, t.name, t.expected, t.text]) for t in wanted)
+    return digest(knowledge(exercise), *texts)
 
 
 def run(
