@@ -102,7 +102,7 @@ MUTANTS = {
         Mutant("tiles_of_choices_each", "too-many-programs", (GRID, GRID.replace('N // tile["BLOCK_M"] + E', "N"))),
         Mutant("every_expert_full_of_tiles", "too-many-programs", (GRID, GRID.replace('N // tile["BLOCK_M"] + E', 'triton.cdiv(N, tile["BLOCK_M"]) * E'))),
         Mutant("grid_from_offsets", "torch-compute", (GRID, 'grid = (int(((offsets[1:] - offsets[:-1] + tile["BLOCK_M"] - 1) // tile["BLOCK_M"]).sum()), triton.cdiv(F, tile["BLOCK_N"]))')),
-        Mutant("grid_from_a_list", "property", (GRID, 'at = offsets.tolist()\n    grid = (sum(triton.cdiv(b - a, tile["BLOCK_M"]) for a, b in zip(at, at[1:])), triton.cdiv(F, tile["BLOCK_N"]))')),
+        Mutant("grid_from_a_list", ("property", "torch-compute"), (GRID, 'at = offsets.tolist()\n    grid = (sum(triton.cdiv(b - a, tile["BLOCK_M"]) for a, b in zip(at, at[1:])), triton.cdiv(F, tile["BLOCK_N"]))')),
         Mutant("tiles_rounded_down", "tiles-rounded-down", (TILES, "tiles = (ends - begins) // BLOCK_M")),
         Mutant("choices_for_tiles", "choices-for-tiles", (TILES, "tiles = ends - begins")),
         Mutant("one_tile_an_expert", "unwritten", (TILES, "tiles = tl.full((BLOCK_E,), 1, tl.int32)")),
