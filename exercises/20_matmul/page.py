@@ -403,7 +403,7 @@ for dtype in (torch.float16, torch.float32):
 #   and tiles wait there for the tensor cores. A pair of tiles takes (128 + 256) · 64 · 2 = 49,152
 #   bytes. Memory answers late, so Triton asks for tiles some steps ahead: `num_stages=3` has three
 #   pairs under way. On an A100 two of them wait, and the third is in registers. An H100's tensor cores
-#   read from shared memory, so all three lie there. There is room for a fourth, and `matmul` takes it.
+#   read from shared memory, so all three lie there. `matmul` takes a fourth.
 #
 # An A100 has 166,912 bytes for a program. Five stages need four pairs there, and Triton refuses.
 
@@ -474,7 +474,7 @@ predict(
 # **Shared memory.** Three pairs of 49,152 bytes: 147,456.
 #
 # **Milliseconds.** 2 × 8192³ = 1.1e12 operations at 678 TFLOP/s: 1.62 ms. (The H100 of the table took
-# 1.75.) The data sheet's 989 TFLOP/s would give 1.11 ms. No large product gets there: the tensor cores
+# 1.80.) The data sheet's 989 TFLOP/s would give 1.11 ms. No large product gets there: the tensor cores
 # draw so much power that the GPU slows its clock.
 #
 # </details>
@@ -489,7 +489,7 @@ sizes.plot("tflops")
 # **Read it.** The three matrices of 8,192 × 8,192 hold 403 MB. At an H100's 2,966 GB/s they take 0.14
 # ms, the operations 1.62: the product is compute-bound, and what counts is that tensor cores never
 # wait. Divide the columns: that much of cuBLAS your loop reaches. On the
-# H100 it is 0.96, 1.02 and 0.89. What the largest lacks is the subject of page 21.
+# H100 it is 1.00, 1.16 and 0.97; by cuBLAS's best time the last is 0.87. Page 21 has the rest.
 #
 # ## Recap
 #

@@ -480,7 +480,7 @@ predict(
 # **Strips.** 108 / 6 = 18 columns of tiles: 6 strips of A and 18 of B, 24 in all.
 #
 # **The ratio.** 0.203 ms over 0.203 + 0.045 is 0.82, if your product is as fast as cuBLAS and every
-# trip goes to memory. That is a bound. The H100 of the table says 0.95.
+# trip goes to memory. That is a bound. The H100 of the table says 0.94.
 #
 # </details>
 
@@ -492,14 +492,15 @@ layer
 
 # %% [markdown]
 # **Read it.** At 2,048 there are 16 × 8 = 128 tiles, and an H100 runs them all at once: there is no
-# order to choose. At 4,096 and 8,192 `matmul_grouped` took 0.95 and 0.92 of `matmul`'s time there. The
+# order to choose. At 4,096 and 8,192 `matmul_grouped` took 0.99 and 0.95 of `matmul`'s time there, with
+# three pairs of tiles under way where `matmul` had four: what comes from near is waited for less. The
 # strips change only what comes from memory. Where that was not what a program waited for, a better
 # order gains nothing.
 #
 # The layer is another matter. The four trips are gone for certain, but they had cost less than you
 # counted: a matrix of 34 MB fits an H100's L2 cache of 50 MB, and after cuBLAS's 0.23 ms the other two
 # operators took 0.03. The `linear_act` of that table is the workbook's. It computes its addresses anew
-# in each step, and took 0.25 ms where `matmul_grouped` took 0.22. Yours may do better. What is saved
+# in each step, and took 0.25 ms where `matmul_grouped` took 0.21. Yours may do better. What is saved
 # for certain is a matrix in memory, and two launches.
 #
 # ## Recap

@@ -495,6 +495,7 @@ CHECKS = {
         BACKWARD_CASES,
         HIDDEN_BACKWARD_CASES,
         launches=1,
+        copies=False,
         max_tile=lambda dy, y: max(4096, 4 * triton.next_power_of_2(y.shape[1])),
         tolerance=rounded_once(terms=4096),
         mistakes=BACKWARD_MISTAKES,

@@ -54,6 +54,7 @@ MUTANTS = {
         Mutant("names_not_put_in", ("raised", "does-not-compile"), ('lines.append(f"    {x} = tl.load', 'lines.append("    {x} = tl.load')),
     ],
     "softmax_backward": [
+        Mutant("copied_first", "copies", ("    M, N = y.shape\n    dx =", "    dy, y = dy.contiguous(), y.contiguous()\n    M, N = y.shape\n    dx =")),
         Mutant("sum_left_out", "sum-left-out", (SUM, "dx = y * dy")),
         Mutant("brackets_left_out", "sum-outside", (SUM, "dx = y * dy - tl.sum(y * dy, axis=0)")),
         Mutant("one_for_dy", "one-for-dy", (SUM, "dx = y * (1 - tl.sum(y * dy, axis=0))")),

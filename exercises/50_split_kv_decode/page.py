@@ -461,9 +461,9 @@ batches
 # are asked for by all of them: on an H100 in less than a tenth of the time. With 32 sequences there are
 # 256 programs anyway: three pieces are enough. 32 × 134 MB in 1.43 ms are 3,000 GB/s, as fast as a copy.
 #
-# One sequence gets about 2,000 GB/s. Its time is short, and holds two launches.
+# One sequence gets 1,400 to 2,000 GB/s, from run to run: its time is short, and holds two launches.
 #
-# *SDPA* has no table to look into, and is 2 to 4 % faster.
+# *SDPA* has no table to look into, and one launch less. From 4 sequences on it is 3 % faster.
 #
 # ## Was it the right number?
 

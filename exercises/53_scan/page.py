@@ -551,8 +551,8 @@ lengths
 # softmax.
 #
 # Yours has 64 × 2 programs, each with a long walk, whatever the length: with fewer heads, most of a GPU
-# is idle. flash-linear-attention stores the chunks' states first, and then works on all chunks at once.
-# Its 0.4 to 0.5 ms, at every length, are mostly the launches of its kernels from Python.
+# is idle. flash-linear-attention stores the chunks' states first, then works on all chunks at once.
+# Its 0.13 to 0.3 ms are mostly launches from Python: 512 tokens take its kernels 0.010 ms, as yours.
 #
 # The chunk is a dial. C = 1 is a loop over tokens, C = T is all scores.
 #

@@ -295,7 +295,7 @@ timed({"page 12": rmsnorm, "two tiles": two_tiles}, "norm_records_two_tiles", pa
 
 # %% [markdown]
 # **Read it.** 33 and 10,001 gain most: they had the most lanes without a number, and loads of single
-# numbers. Rows of 96 load 16 bytes at a time: their empty lanes cost nothing, and a second tile 3 %.
+# numbers. Rows of 96 load 16 bytes at a time: their empty lanes cost nothing, and a second tile 4 %.
 #
 # ## Registers and warps
 #

@@ -286,7 +286,7 @@ bench_sweep("size", large, squares(**ways), stored="matmul_record_staying")
 
 # %% [markdown]
 # **Read it.** At 2,048 there are 128 tiles, and no program gets a second one: the last two columns have
-# the same work, and a loop around it costs. At 8,192 each program stays for 15 or 16, and takes 5 % less
+# the same work, and a loop around it costs. At 8,192 each program stays for 15 or 16, and takes 6 % less
 # time. Beginnings and ends cost more than addresses did.
 #
 # ## Task 2. The last wave in parts
