@@ -98,6 +98,13 @@ def test_an_output_twin_keeps_strides_and_contents_where_asked():
     assert bool(is_poison(blank.view).all())
 
 
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.complex64, torch.uint32, torch.bool])
+def test_an_output_of_a_rare_dtype_can_hold_large_numbers(dtype):
+    """Kills: a second trial that raises where the first one ran."""
+    twin = guard_output(torch.empty(4, dtype=dtype), keep=False, large=True)
+    assert not (twin.view.to(torch.complex64) == 0).any()
+
+
 def test_what_is_planted_in_an_expanded_tensor_is_in_all_of_it():
     """Kills: a reference that sees a planted value which the kernel's tensor cannot hold."""
     spec = tensor(3, 4, layout="expanded", planted={(0, 1): 9.0})

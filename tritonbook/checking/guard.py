@@ -86,8 +86,9 @@ def is_poison(values: torch.Tensor) -> torch.Tensor:
 
 
 def _fill_(buffer: torch.Tensor, fill: str) -> None:
-    if buffer.dtype.is_floating_point:
-        values = {"nan": math.nan, "large": _LARGE, "small": -_LARGE, "zero": 0, "least": -math.inf}
+    if buffer.dtype.is_floating_point or buffer.dtype.is_complex:
+        large = min(_LARGE, torch.finfo(buffer.dtype).max)
+        values = {"nan": math.nan, "large": large, "small": -large, "zero": 0, "least": -math.inf}
         buffer.fill_(values[fill])
     elif buffer.dtype == torch.bool:
         buffer.fill_(fill in ("nan", "large"))
