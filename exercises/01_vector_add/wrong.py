@@ -66,7 +66,7 @@ def add(x, y):
         Mutant("decoy_launch", "torch-compute", (RETURN, "    return torch.add(x, y)")),
         Mutant(
             "decoy_numpy",
-            "right-without-kernel",
+            ("right-without-kernel", "torch-compute"),
             (
                 RETURN,
                 "    import numpy\n\n"

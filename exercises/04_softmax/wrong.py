@@ -33,7 +33,7 @@ MUTANTS = {
         Mutant("other_forgotten", "padding-counted", (OTHER, ""), only="interpreter"),
         Mutant(
             "maximum_shifted_by_zeros",
-            "maximum-not-subtracted",
+            ("maximum-not-subtracted", "overflow"),
             (OTHER, ", other=0.0"),
             ("e = tl.exp(x - tl.max(x, axis=0))", "e = tl.where(mask_n, tl.exp(x - tl.max(x, axis=0)), 0.0)"),
         ),

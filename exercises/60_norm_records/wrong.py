@@ -192,7 +192,7 @@ MUTANTS = {
         Mutant("largest_of_all_rows", ("nan", "overflow", "wrong-values", "first-largest", "nothing-subtracted"), (LARGEST, "largest = tl.max(x_a, axis=1) * 0 + tl.maximum(tl.max(x_a), tl.max(x_b))")),
         Mutant("smaller_of_both", ("overflow", "first-largest"), (LARGEST, LARGEST.replace("tl.maximum", "tl.minimum"))),
         Mutant("nothing_subtracted", ("overflow", "nothing-subtracted"), (E_A, "tl.exp(x_a)"), (E_B, "tl.exp(x_b)")),
-        Mutant("zeros_for_the_largest", "nothing-subtracted", (LARGEST, "largest = tl.maximum(tl.maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1)), 0.0)")),
+        Mutant("zeros_for_the_largest", ("nothing-subtracted", "overflow"), (LARGEST, "largest = tl.maximum(tl.maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1)), 0.0)")),
         Mutant("largest_lies", ("does-not-compile", "wrong-values", "nan"), (E_A, E_A.replace("[:, None]", "[None, :]"))),
         Mutant("largest_numbers_added", ("nothing-subtracted", "overflow", "nan"), (LARGEST, LARGEST.replace("tl.maximum(tl.max(x_a, axis=1), ", "(tl.max(x_a, axis=1) + "))),
         Mutant("sum_of_the_first_tile", "first-tile-alone", (SCALE, "scale = 1.0 / tl.sum(e_a, axis=1)")),

@@ -175,7 +175,7 @@ MUTANTS = {
         Mutant("not_squared", "not-squared", ("tl.sum(x * x, axis=0)", "tl.sum(x, axis=0)")),
         Mutant("squared_in_half", ("squared-in-half",), ("mask=mask, other=0.0).to(tl.float32)", "mask=mask, other=0.0)")),
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def row_squares(x, num_splits=8):\n    require_contiguous(x)\n    return x.float().pow(2).sum(1)\n\n\ndef row_squares_cause():\n    return 'uninitialised'\n"),
-        Mutant("no_more_splits_than_sixteens", ("still-ill", "nan"), (ZEROS, "num_splits = max(min(num_splits, triton.cdiv(N, 16)), 1)\n    " + EMPTY)),
+        Mutant("no_more_splits_than_sixteens", ("still-ill", "nan", "reads-unwritten"), (ZEROS, "num_splits = max(min(num_splits, triton.cdiv(N, 16)), 1)\n    " + EMPTY)),
         Mutant("pieces_not_rounded", ("still-ill", "nan", "reads-unwritten"), ("piece_size = triton.cdiv(triton.cdiv(N, num_splits), 16) * 16", "piece_size = triton.cdiv(N, num_splits)"), (ZEROS, EMPTY)),
         Mutant("other_of_the_load", "still-ill", (ZEROS, EMPTY), (JOINED, JOINED.replace("other=0.0", "other=0.0, eviction_policy='evict_first'"))),
     ],

@@ -275,8 +275,9 @@ def _not_finite(e: Evidence) -> Finding | None:
         return Finding(
             "overflow",
             f"The result is {kind} where the inputs are large (up to {e.magnitude:.3g}). Some step "
-            "overflows: an exponential, or a square in half precision. Compute in float32, and "
-            "in a form where no infinity meets a zero or another infinity.",
+            "leaves the range of its numbers: a square or an exponential becomes infinite, or "
+            "exponentials that are all 0 divide. Compute in float32, in a form where no infinity "
+            "meets a zero or another infinity. In a softmax, subtract the row's largest number.",
         )
     own = next((suspect.sentence for suspect in e.mistakes if suspect.code == "nan"), "")
     if isnan:
