@@ -89,6 +89,16 @@ def solution(
     return Provider(load, ours=True)
 
 
+def fastest(name: str) -> Function:
+    """The record of a graded function, or the function where the course has no record of it."""
+    from tritonbook.course.exercises import reference
+
+    try:
+        return reference(name, record=True)
+    except LookupError:
+        return reference(name)
+
+
 def given(name: str) -> Provider:
     """A function of ours that a notebook gives ready-made: stretches, and kernels in Gluon."""
 

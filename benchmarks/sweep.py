@@ -22,13 +22,12 @@ from typing import Any
 import torch
 
 from tritonbook.command import BAD_INPUT, Parser
-from tritonbook.course.exercises import reference
 from tritonbook.port.device import INTERPRET, versions
 from tritonbook.timing import Ceilings
 from tritonbook.timing.clock import Clock, CudaClock
 
 from . import results
-from .op import Function, Missing, Op, Problem, all_ops
+from .op import Function, Missing, Op, Problem, all_ops, fastest
 from .runner import copied, measured_ceilings
 from .verify import exact_result, verify
 
@@ -192,14 +191,6 @@ def drawn(name: str, seed: int, count: int) -> list[Problem]:
     return [SWEEPS[name][1](rng) for _ in range(count)]
 
 
-def ours(name: str) -> Function:
-    """The record of a function, or the function where the course has no record of it."""
-    try:
-        return reference(name, record=True)
-    except LookupError:
-        return reference(name)
-
-
 # --- measuring
 
 
@@ -310,7 +301,7 @@ def run(names: list[str], seed: int, count: int, compiled: bool, out: Path) -> i
     wrong = False
     for name in names:
         op, rows = all_ops()[name], []
-        own = ours(SWEEPS[name][0])
+        own = fastest(SWEEPS[name][0])
         for problem in drawn(name, seed, count):
             torch.cuda.empty_cache()
             if compiled:

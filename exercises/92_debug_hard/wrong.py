@@ -167,7 +167,7 @@ MUTANTS = {
         Mutant("out_is_zeroed_instead", "still-ill", (ZEROS, EMPTY), ("out = torch.empty(M, dtype", "out = torch.zeros(M, dtype")),
         Mutant("zero_in_a_full_piece_alone", ("still-ill", "nan"), (ZEROS, EMPTY), (IF, "    if (piece + 1) * piece_size <= N + piece_size:\n")),
         Mutant("NaN_made_zero", ("reads-unwritten", "still-ill", "wrong-values", "zeros"), (ZEROS, EMPTY), ("tl.store(out_ptr + row, tl.sum(partials, axis=0))", "total = tl.sum(partials, axis=0)\n    tl.store(out_ptr + row, tl.where(total == total, total, 0.0))")),
-        Mutant("NaN_of_each_place_made_zero", "property", (ZEROS, EMPTY), ("    tl.store(out_ptr + row, tl.sum(", "    partials = tl.where(partials == partials, partials, 0.0)\n    tl.store(out_ptr + row, tl.sum(")),
+        Mutant("NaN_of_each_place_made_zero", ("property", "reads-unwritten"), (ZEROS, EMPTY), ("    tl.store(out_ptr + row, tl.sum(", "    partials = tl.where(partials == partials, partials, 0.0)\n    tl.store(out_ptr + row, tl.sum(")),
         Mutant("zeros_of_the_input_dtype", "squared-in-half", (ZEROS, ZEROS.replace("torch.float32", "x.dtype"))),
         Mutant("ones_instead", "ones-beside", (ZEROS, ZEROS.replace("zeros", "ones"))),
         Mutant("kept_and_never_cleared", ("still-ill", "property", "wrong-values", "nan"), (ZEROS, ZEROS.replace("zeros", "empty").replace("(M, num_splits)", "(M * 2, num_splits)"))),

@@ -148,13 +148,18 @@ def test_no_solution_can_be_fetched() -> None:
 LOOK = """
 import os, sys
 from tritonbook.course import exercises
-roots = [os.environ["TRITONBOOK_EXERCISES"], *sys.path, "/usr", "/opt", "/home", "/root", "/tmp"]
-roots += [os.path.dirname(os.path.dirname(exercises.__file__)) + "/.."]
-found = []
-for root in dict.fromkeys(map(os.path.realpath, roots)):
+package = os.path.dirname(os.path.dirname(exercises.__file__))
+read = [os.environ["TRITONBOOK_EXERCISES"], package, "/tmp"]  # each file, whatever its name
+named = [*sys.path, package + "/..", "/usr", "/opt", "/home", "/root"]  # some 50,000 files
+found, everything = [], list(map(os.path.realpath, read))
+for root in dict.fromkeys([*everything, *map(os.path.realpath, named)]):
     for folder, _, files in os.walk(root):
         for name in files:
-            if name.endswith((".py", ".ipynb")):
+            if root in everything:
+                asked = name.endswith((".py", ".ipynb"))
+            else:
+                asked = name == "page.py" or name.endswith(".ipynb") or "exercises" in folder
+            if asked:
                 try:
                     text = open(folder + "/" + name, "rb").read()
                 except OSError:
@@ -170,7 +175,7 @@ raise RuntimeError(f"found {found[:3]} in {os.environ}")
 def test_no_solution_lies_where_a_candidate_can_read(level: str, exercise: Exercise) -> None:
     """Kills: exercises, or an installed copy of them, inside the walls or named there."""
     made = Grader(exercise, level)
-    verdict = made.grade("double", call_seconds=60.0, double=answer(LOOK.strip()))
+    verdict = made.grade("double", call_seconds=200.0, double=answer(LOOK.strip()))
     assert "found [] in" in verdict.sentence, verdict.sentence
     assert "/exercises'" not in verdict.sentence
 
