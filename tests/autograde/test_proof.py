@@ -20,7 +20,6 @@ from autograde.walls.tape import decode
 from tritonbook.checking.launches import watching
 from tritonbook.course.exercises import get
 
-pytestmark = pytest.mark.timeout(240)
 needs_walls = pytest.mark.skipif(
     sandbox.available() == ["plain"], reason="no namespaces and no bubblewrap here"
 )

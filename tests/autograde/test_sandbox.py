@@ -36,7 +36,7 @@ def _inside(level: str, text: str, folder: Path) -> dict:
             "-c",
             text + "\nprint(json.dumps(found, default=str))",
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
     root = folder / "root"

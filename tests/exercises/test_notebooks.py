@@ -40,7 +40,7 @@ del gc, os, tritonbook"""
 def run_all(notebook: NotebookNode, home: Path, kernel: KernelManager) -> None:
     """Run every cell, also those after an error; outputs land in the notebook."""
     notebook.cells.insert(0, new_code_cell(FRESH.format(home=str(home))))
-    client = NotebookClient(notebook, km=kernel, timeout=300, allow_errors=True)
+    client = NotebookClient(notebook, km=kernel, timeout=800, allow_errors=True)
     try:
         client.execute()
     finally:
