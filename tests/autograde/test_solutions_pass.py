@@ -51,7 +51,9 @@ def test_every_solution_passes(
     exercise: Exercise, number: int, pytestconfig: pytest.Config
 ) -> None:
     """Kills: torch operators and launch arguments that a page teaches and the grader does not
-    know; kernels of two pages that get in each other's way.
+    know; kernels of two pages that get in each other's way; a dispatch mode around each answer,
+    below which torch.compile refuses to work (30); a rule by which a page's last task cannot launch
+    what its own cells lend (12); a wall that refuses the solution with the cheat (00, 41).
 
     As in the kill matrix, one page in ten is graded of those about which nothing changed.
     """
