@@ -108,11 +108,7 @@ FAULTS = [
         answer() + "\nwhile True: pass\n",
         cells_end=False,
     ),
-    Item(
-        "fork bomb",
-        ("FAIL", "TIMEOUT", "CRASH"),
-        answer("import os\nwhile True: os.fork()"),
-    ),
+    Item("fork bomb", ("FAIL", "TIMEOUT", "CRASH"), answer("import os\nwhile True: os.fork()")),
     Item(
         "threads without end",
         ("FAIL", "TIMEOUT", "CRASH", "OOM"),
