@@ -44,12 +44,13 @@ class KnownGood:
 
 
 def stands_on(exercise: Exercise, *more: str) -> str:
-    """A digest of the whole page, its cases, the package and its stored figures, torch and Triton,
+    """A digest of the whole page, its cases, all of the package that a page can run, torch and Triton,
     and of pages whose functions an example names."""
     page = exercise.path.read_text(encoding="utf-8")
     named = [each.module_text() for each in kept._named(exercise, page)]
-    stored = sorted((ROOT / "tritonbook").rglob("*.json"))
-    figures = [path.read_text(encoding="utf-8") for path in stored]
+    package = ROOT / "tritonbook"
+    beside = [*package.rglob("*.json"), *package.glob("health/*.py")]
+    figures = [path.read_text(encoding="utf-8") for path in sorted(beside)]
     versions = [importlib.metadata.version(name) for name in LIBRARIES]
     return kept.digest(kept.knowledge(exercise), page, *named, *figures, *versions, *more)
 
