@@ -119,7 +119,7 @@ tl.store(out_ptr + offs, 2 * x, mask=mask)""",
 x = tl.load(x_ptr + offs, mask=mask)
 tl.store(out_ptr + offs, torch.exp(x), mask=mask)""",
         LAUNCH,
-        "A kernel cannot call functions of torch, numpy or math. Look for its",
+        "`torch.exp(x)`: a kernel cannot call `torch.exp`, which is Python's. Use `tl.exp`.",
     ),
     "math_in_kernel": (
         """\
@@ -134,7 +134,7 @@ tl.store(out_ptr + offs, math.sqrt(x), mask=mask)""",
 x = tl.load(x_ptr + offs, mask=mask)
 tl.store(out_ptr + offs, sum(x), mask=mask)""",
         LAUNCH,
-        "Python's `sum` is not known in a kernel. Look for its namesake in `tl`.",
+        "`sum(x)`: Python's `sum` is not known in a kernel. Use `tl.sum`.",
     ),
     "if_tile": (
         """\
@@ -516,7 +516,7 @@ steps = triton.cdiv(n, BLOCK)
 x = tl.load(x_ptr + offs, mask=mask, other=0.0)
 tl.store(out_ptr + offs, steps * x, mask=mask)""",
         LAUNCH,
-        "A kernel's code ran as plain Python",
+        "`triton.cdiv(n, BLOCK)`: `triton.cdiv` takes numbers that are known before",
     ),
     "sum_of_comparisons": (
         """\

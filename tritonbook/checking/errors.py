@@ -63,6 +63,8 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
         said = f"`{name[0]}`{text[name.end() :]}" if name else f"{text[0].upper()}{text[1:]}"
         return Finding(cause.kind, f"{said}.")
     kind = type(error).__name__
+    if type(cause).__name__ == "NotInAKernel":  # by its name: it may come from another process
+        return Finding("does-not-compile", text, _last_lines(cause))
     if kind in ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct"):
         return Finding("does-not-compile", "Triton cannot compile the kernel.", str(error))
     if kind == "OutOfResources":

@@ -17,6 +17,7 @@ from .device import INTERPRET
 from .idle_lanes import hold_rubbish
 from .interpreter_types import keep_types
 from .lane_trees import combine_in_trees
+from .numbers_only import NAME, guard, refuse_foreign
 from .wrapped_kernels import trace_interpreted_kernels
 
 _installed = False
@@ -42,6 +43,7 @@ def install_interpreter_fixes() -> None:
     - lanes that a mask switches off hold zeros where no `other=` fills them (see `idle_lanes`).
     - `tl.associative_scan` and `tl.reduce` take one lane after the other (see `lane_trees`).
     - Python's `max` and `min` of a tile: the compiler takes them for tl.maximum and tl.minimum.
+    - functions of `math`, numpy and torch run in a kernel, of loaded numbers too (`numbers_only`).
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the
       cast to bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
     """
@@ -87,8 +89,10 @@ def _keep_what_was_written(rewriter: Any) -> None:
     import triton.language as tl
 
     original = rewriter._compile_and_exec
+    setattr(sys.modules[rewriter.__module__], NAME, guard)  # kernels get all that is there
 
     def compile_and_exec(self: Any, tree: Any) -> Any:
+        refuse_foreign(self.fn, tree)
         captured = inspect.getclosurevars(self.fn).nonlocals
         if captured:
             for key, value in vars(sys.modules[rewriter.__module__]).items():
