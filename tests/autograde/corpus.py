@@ -62,6 +62,9 @@ LAUNCH = "double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_
 
 FAULTS = [
     Item("right", ("PASS",), answer()),
+    Item("reads a number", ("FAIL",), answer("x[0].item()")),
+    Item("reads a list", ("FAIL",), answer("x.tolist()")),
+    Item("reads an array", ("FAIL",), answer(last="out.numpy()")),
     Item("os._exit", ("CRASH",), answer("import os\nos._exit(0)")),
     Item("os._exit(1)", ("CRASH",), answer("import os\nos._exit(1)")),
     Item("os._exit when the cell runs", ("CRASH",), "import os\nos._exit(0)"),
