@@ -13,6 +13,9 @@ from tritonbook.checking import Check, case, run_check, tensor
 from .triton_mistakes import MISTAKES
 
 MODULE = """\
+import math
+
+import numpy as np
 import tritonbook
 import torch
 import triton

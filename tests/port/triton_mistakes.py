@@ -213,7 +213,7 @@ tl.store(out_ptr + offs, y, mask=mask)""",
 x = tl.load(x_ptr + offs, mask=mask)
 tl.store(out_ptr + offs, x[0], mask=mask)""",
         LAUNCH,
-        "A tile cannot be indexed: only `[:, None]` and `[None, :]` exist.",
+        "One lane of a tile cannot be picked with `[...]`: only",
     ),
     "print_fstring": (
         """\
@@ -562,5 +562,259 @@ tl.store(out_ptr + offs, tl.associative_scan(x, 0, double), mask=mask)""",
         GOOD,
         "double_kernel(x, out, n, BLOCK=64, num_warps=4)",
         "`num_warps` belongs to a launch: `kernel[grid](...)`. Is `[grid]` missing?",
+    ),
+    "length_of_a_tile": (
+        """\
+x = tl.load(x_ptr + offs, mask=offs < len(x_ptr))
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "A kernel knows no `len`",
+    ),
+    "arange_from_below_zero": (
+        """\
+near = tl.arange(-8, 8)
+"""
+        + GOOD,
+        LAUNCH,
+        "`tl.arange` begins at 0 or later.",
+    ),
+    "arange_of_a_float": (
+        """\
+half = tl.arange(0, BLOCK / 2)
+"""
+        + GOOD,
+        LAUNCH,
+        "`/` makes a float, and `tl.arange` takes whole numbers",
+    ),
+    "or_between_masks": (
+        """\
+mask = (offs < n) or (offs == 0)
+"""
+        + GOOD,
+        LAUNCH,
+        "Python's `or` needs one truth value, and a mask has many: write `|`.",
+    ),
+    "and_under_another_name": (
+        """\
+inside = offs < n and offs >= 0
+x = tl.load(x_ptr + offs, mask=inside)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "Python's `and` needs one truth value, and a tile has many: write `&`, with brackets",
+    ),
+    "not_of_a_tile": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+negative = x < 0
+x = tl.where(not negative, x, x)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "Python's `not` needs one truth value, and a tile has many: write `~`.",
+    ),
+    "choice_of_python": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+x = x if x > 0 else x
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "Python's `if` needs one truth value, and a tile has many. `tl.where(",
+    ),
+    "while_of_a_tile": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+while x > 1e9:
+    x = x - 1
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "Python's `while` needs one truth value, and a tile has many.",
+    ),
+    "chained_comparison": (
+        """\
+mask = 0 <= offs < n
+"""
+        + GOOD,
+        LAUNCH,
+        "`&` binds tighter than `<`.",
+    ),
+    "larger_of_tile_and_product": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+x = tl.max(x, 0.0 * x)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "`tl.max` reduces one tile along an axis",
+    ),
+    "half_tile_in_a_loop": (
+        """\
+acc = tl.zeros([BLOCK], dtype=tl.float16)
+for i in range(2):
+    acc += tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, acc, mask=mask)""",
+        LAUNCH,
+        "`acc` is a tile of fp16 before the loop and of fp32 in it. Begin with fp32",
+    ),
+    "address_becomes_a_tile": (
+        """\
+acc = tl.zeros([BLOCK], dtype=tl.float32)
+for i in range(2):
+    acc += tl.load(x_ptr + 0 * offs)
+    x_ptr += offs
+tl.store(out_ptr + offs, acc, mask=mask)""",
+        LAUNCH,
+        "`x_ptr` is one address before the loop and a tile of addresses in it.",
+    ),
+    "fourth_axis": (
+        """\
+late = tl.program_id(3)
+"""
+        + GOOD,
+        LAUNCH,
+        "A grid has at most three axes",
+    ),
+    "text_for_a_number": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other='0')
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "The text `'0'` stands where a number is expected.",
+    ),
+    "dtype_as_text": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask).to('float32')
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "A kernel takes dtypes from `tl`: `tl.float32`, without quotation marks.",
+    ),
+    "turned_row": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+turned = x.T
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "`.T` and `tl.trans` turn a tile of two dimensions",
+    ),
+    "reshape_to_fewer": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+square = tl.reshape(x, (8, 4))
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "`tl.reshape` keeps the number of elements",
+    ),
+    "range_of_a_float": (
+        """\
+for i in range(n / BLOCK):
+    pid = pid + 0
+"""
+        + GOOD,
+        LAUNCH,
+        "`range` takes whole numbers. `/` makes a float",
+    ),
+    "range_of_a_tile": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+for i in range(offs):
+    x = x + 0
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "`range` takes numbers, and this is a tile.",
+    ),
+    "loop_over_a_tile": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+for value in x:
+    pid = pid + 0
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "A kernel's `for` goes over `range(...)`",
+    ),
+    "two_names_at_once": (
+        """\
+a = b = pid
+"""
+        + GOOD,
+        LAUNCH,
+        "A kernel cannot hold `a = b = ...`. Write two lines.",
+    ),
+    "print_without_text": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.device_print(x)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "In a kernel `print` begins with a text",
+    ),
+    "mean_of_a_tile": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, tl.mean(x, axis=0), mask=mask)""",
+        LAUNCH,
+        "There is no `tl.mean`. Divide `tl.sum(x, axis=0)`",
+    ),
+    "relu_of_a_tile": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, tl.relu(x), mask=mask)""",
+        LAUNCH,
+        "There is no `tl.relu`. `tl.maximum(x, 0.0)`",
+    ),
+    "pow_of_tl": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, tl.pow(x, 2), mask=mask)""",
+        LAUNCH,
+        "There is no `tl.pow`. Write the product, `x * x`.",
+    ),
+    "inf_of_tl": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=-tl.inf)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        'In a kernel it is `float("inf")`.',
+    ),
+    "inf_alone": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=-inf)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        'In a kernel it is `float("inf")`.',
+    ),
+    "last_lane": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, x[-1], mask=mask)""",
+        LAUNCH,
+        "One lane of a tile cannot be picked with `[...]`",
+    ),
+    "indices_without_axis": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+top = tl.max(x, return_indices=True)
+tl.store(out_ptr + offs, 2 * x, mask=mask)""",
+        LAUNCH,
+        "`return_indices=True` needs `axis=` too.",
+    ),
+    "del_in_kernel": (
+        """\
+spare = pid
+del spare
+"""
+        + GOOD,
+        LAUNCH,
+        "Triton's language has no `del`",
+    ),
+    "exp_of_math": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, math.exp(tl.max(x, axis=0)), mask=mask)""",
+        LAUNCH,
+        "`math.exp(tl.max(x, axis=0))`: `math.exp` takes numbers that are known before the launch",
+    ),
+    "maximum_of_numpy": (
+        """\
+x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+tl.store(out_ptr + offs, np.maximum(2 * x, 0.0), mask=mask)""",
+        LAUNCH,
+        "`np.maximum(2 * x, 0.0)`: a kernel cannot call `np.maximum`, which is",
     ),
 }

@@ -15,7 +15,9 @@ import ast
 import builtins
 import inspect
 import linecache
-from types import FunctionType, ModuleType
+import re
+import sys
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 _FOREIGN = ("numpy", "torch")
@@ -47,12 +49,63 @@ def refuse_foreign(fn: FunctionType, tree: ast.AST) -> None:
             said = _said_of_global(node.id, names)
         elif isinstance(node, ast.Call):
             said = _said_of_call(node, names)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            said = "A kernel cannot import. What it uses is imported above it, and comes from `tl`."
         if said:
             raise NotInAKernel(said, _line(fn, node))
         if isinstance(node, ast.Call) and _for_numbers(node.func, names):
             told = [ast.Constant(each) for each in (*_written(node), _line(fn, node))]
             guarded = ast.Call(ast.Name(NAME, ast.Load()), [node.func, *told], [])
             node.func = ast.fix_missing_locations(ast.copy_location(guarded, node.func))
+
+
+class TruthOfATile(NotInAKernel):
+    """A kernel asks Python whether a tile is true."""
+
+
+def no_truth(interp: Any) -> None:
+    """Let `if`, `and`, `or`, `not` refuse a tile, which they take for true in the interpreter.
+
+    The compiler refuses `if` and `while` too; of `and` and `or` it makes `&` and `|`, and says that
+    it will not for long. interp: the module `triton.runtime.interpreter`.
+    """
+    original = interp._patch_lang_tensor
+
+    def patch(tensor: Any, *rest: Any) -> Any:
+        result = original(tensor, *rest)
+        of_one = tensor.__bool__
+
+        def truth(self: Any) -> bool:
+            if self.handle.data.size > 1:
+                asks = sys._getframe(1)
+                if "/triton/" not in asks.f_code.co_filename.replace("\\", "/"):
+                    raise _truth_of_a_tile(asks)
+            return bool(of_one(self))
+
+        tensor.__bool__ = truth
+        return result
+
+    interp._patch_lang_tensor = patch
+
+
+def _truth_of_a_tile(asks: FrameType) -> TruthOfATile:
+    line = linecache.getline(asks.f_code.co_filename, asks.f_lineno).strip()
+    where = f"line {asks.f_lineno}, in {asks.f_code.co_name}: {line}"
+    word = re.search(r"^(if|elif|while)\b|\b(and|or|not)\b|\b(if)\b", line)
+    if word and word[2]:
+        sign = {"and": "&", "or": "|", "not": "~"}[word[2]]
+        said = f"Python's `{word[2]}` needs one truth value, and a tile has many: write `{sign}`"
+        said += "." if sign == "~" else ", with brackets around each comparison."
+    elif word:
+        said = (
+            f"Python's `{word[1] or word[3]}` needs one truth value, and a tile has many. "
+            "`tl.where(condition, a, b)` chooses lane by lane, a mask switches lanes off."
+        )
+    elif re.search(r"[<>]=?[^<>()&|]+[<>]", line):
+        said = "`a <= b < c` is two comparisons. Of tiles write `(a <= b) & (b < c)`."
+    else:
+        said = "One truth value is needed, and a tile has many. Use `tl.where`, `&`, `|`, `~`."
+    return TruthOfATile(said, where)
 
 
 def guard(function: Any, written: str, name: str, where: str) -> Any:
@@ -124,7 +177,8 @@ def _said_of_call(node: ast.Call, names: dict[str, Any]) -> str:
         return f"The kernel calls {name}, a plain Python function: put @triton.jit above it."
     for value in (*node.args, *(keyword.value for keyword in node.keywords)):
         home, dtype = _called(value, names) if isinstance(value, ast.Attribute) else ("", None)
-        if home == "torch" and type(dtype).__name__ == "dtype":
+        foreign = type(dtype).__name__ == "dtype" if home == "torch" else isinstance(dtype, type)
+        if home in _FOREIGN and foreign:
             right = f"tl.{ast.unparse(value).rpartition('.')[2]}"
             return f"A kernel takes dtypes from `tl`: `{right}`, not `{ast.unparse(value)}`."
     return ""
