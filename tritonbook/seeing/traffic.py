@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from .ledger import SECTOR, ledger
@@ -170,8 +170,3 @@ def summary(seen: Meter) -> Traffic:
         findings=tuple(book.findings),
         busiest=max(asked.values(), default=0),
     )
-
-
-def as_json(found: Traffic) -> dict[str, Any]:
-    """A Traffic as plain data, to be sent between processes."""
-    return asdict(found)
