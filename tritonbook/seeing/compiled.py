@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..course.closure import ExportError, export
+from ..export.writer import ExportError, export
 from .arguments import CannotSend, encode
 from .occupancy import LIMITS
 from .process import WorkerError, worker
