@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from grading import scores
 
-from autograde.classroom import cli, exam, exam_sheet, stock
+from autograde.classroom import cli, demo, exam, exam_sheet
 from autograde.classroom.run import Session
 from autograde.classroom.runners import LocalRunner
 from autograde.classroom.verify import verify
@@ -130,7 +130,7 @@ def test_an_exam_is_released_and_graded_like_a_page(
     made = key.read_bytes()
     assert cli.main(make) == 0 and key.read_bytes() == made  # the same seed, the same sheet
     assert cli.main([*make[:5], "2", *make[6:]]) == 2  # another one is not written over it
-    released = stock.nbgrader(course, "generate_assignment", "exam_7", "--create")
+    released = demo.nbgrader(course, "generate_assignment", "exam_7", "--create")
     assert released.status == 0, released.log
     (sheet,) = (course / "release" / "exam_7").iterdir()
     text = sheet.read_text()

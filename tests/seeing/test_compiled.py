@@ -127,9 +127,10 @@ def test_what_cannot_be_compiled_is_not_held_against_anyone():
 def test_worker_is_replaced_after_death_and_after_a_timeout():
     x = torch.ones(640)
     compile_gate(k.add, [x, x])
-    process = worker(interpret=False)._process
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    child = worker(interpret=False)._child
+    os.kill(child.pid, signal.SIGKILL)
+    while child.alive:
+        time.sleep(0.01)
     _remembered.cache_clear()
     assert compile_gate(k.add, [x, x]).ok
 
