@@ -295,7 +295,8 @@ def dq_like(
     """What flash_bwd_dq gives if some of its steps are other ones.
 
     default_scale: `scale` is ignored. stale: of these, each round takes the first tile; own: of
-    these, the one where the owner's tile begins. walk: where its tiles begin. before: (do, q, k, v, lse, delta) -> what is taken for them.
+    these, the one where the owner's tile begins. walk: where its tiles begin. before: (do, q, k,
+    v, lse, delta) -> what is taken for them.
     """
 
     def formula(do, q, k, v, lse, delta, causal=False, scale=None, *, tile=None):
@@ -377,11 +378,11 @@ def quotient(t):
     return torch.where(t.seen, p.to(t.s.dtype), 0.0)
 
 
-def of_p(like, who, word, owner, walked):
+def of_p(like, who, word, owner, sides):
     """Mistakes in P.
 
-    who: which gradients they spoil. word: how the seen keys are told. owner: the tensor that stays
-    in a program. walked: the letters of what the walk is over, down a tile or across it.
+    who: which gradients they spoil. word: how the seen keys are told. owner: the factor of the
+    scores that no round loads. sides: what goes down a tile of scores, and what across.
     """
     exp2 = torch.exp2
     return {
@@ -391,12 +392,12 @@ def of_p(like, who, word, owner, walked):
         ),
         "scores-crosswise": (
             like(s=crosswise),
-            f"{who}: the tile of the scores has rows and columns exchanged. {walked}",
+            f"{who}: the tile of the scores has rows and columns exchanged. {sides}",
         ),
         "scores-scaled-in-each-round": (
             like(s=lambda t: t.q @ t.k.mT * t.scale ** (t.round + 1)),
-            f"{who}: {owner} is multiplied by the scale again in each round, so the second tile has "
-            "it twice. Multiply the product.",
+            f"{who}: {owner} is multiplied by the scale again in each round, so the second tile "
+            "has it twice. Multiply the product.",
         ),
         "exponentials-divided": (
             like(p=quotient),
@@ -447,8 +448,8 @@ def of_p(like, who, word, owner, walked):
         ),
         "not-masked": (
             like(p=without_mask),
-            "P is not 0 where a query may not see a key. Set it to 0 there with tl.where, before any "
-            f"product takes it; `{word}` has one number for each row of the tile.",
+            "P is not 0 where a query may not see a key. Set it to 0 there with tl.where, before "
+            f"any product takes it; `{word}` has one number for each row of the tile.",
         ),
         "masked-scores-zero": (
             like(p=masked_scores(0.0)),
@@ -525,8 +526,8 @@ def of_walk(like, who, walked, side, wrong_side, length, wrong_length):
         ),
         "start-in-steps-of-one": (
             like(walk=lambda w: range(w.begin, w.end)),
-            f"{who}: `start` went up by 1 in each round, so the tiles overlap. It goes up by {side}: "
-            "the third argument of `range`.",
+            f"{who}: `start` went up by 1 in each round, so the tiles overlap. It goes up by "
+            f"{side}: the third argument of `range`.",
         ),
     }
 
@@ -750,8 +751,8 @@ DQ_SUSPECTS = (
         ),
         "tiles-of-first": (
             dq_like(own=("k", "v")),
-            "dQ: k and v are loaded from `first` on in each round. That is where the queries begin; "
-            "this round's keys begin at `start`.",
+            "dQ: k and v are loaded from `first` on in each round. That is where the queries "
+            "begin; this round's keys begin at `start`.",
         ),
         "k-of-first": (
             dq_like(own=("k",)),
@@ -1018,8 +1019,8 @@ DKDV_SUSPECTS = (
         ),
         "last-head-of-the-group": (
             dkdv_like(heads=slice(-1, None)),
-            "dK and dV: only the last query head of each group is counted. Do dk and dv start again "
-            "with each head?",
+            "dK and dV: only the last query head of each group is counted. Do dk and dv start "
+            "again with each head?",
         ),
     }
 )
