@@ -3,11 +3,10 @@
 import torch
 import triton
 
-from tritonbook import DEVICE, traffic
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.compare import derive_tolerance
-from tritonbook.seeing.tiles import CannotShow
 
+from ..shared.walks import whole_tiles
 from .page import cumsum_ref, gated_scan_ref, linear_attention_ref
 
 ABSURD = 1e30
@@ -243,26 +242,6 @@ ROW_MISTAKES = {
         "The tile was added up in half precision. Go to float32 before the scan and the sum.",
     ),
 }
-
-
-def whole_tiles(*names):
-    """Of the tensors `names`, a load takes many numbers at once, not one after the other."""
-
-    def taken(fn):
-        given = [torch.rand(2, 64, device=DEVICE) for _ in names]
-        try:
-            moved = traffic(fn, *given, block=16)
-        except CannotShow:
-            return
-        for name in names:
-            # A load of one number moves a sector of 32 bytes: eight times what it reads.
-            lone = moved[name].moved >= 4 * moved[name].read > 0
-            assert not lone, (
-                f"The values are right, but the loads of {name} take one number each: that is a "
-                "loop over the row, with one lane of a program at work. Load a tile, and scan it."
-            )
-
-    return taken
 
 
 # --- gated_scan
@@ -806,7 +785,7 @@ CHECKS = {
         max_tile=lambda x, block=2048: block,
         tolerance=running_sum,
         mistakes=ROW_MISTAKES,
-        also=[whole_tiles("x")],
+        also=[whole_tiles(ROWS[1], "x")],
     ),
     "gated_scan": Check(
         gated_scan_ref,
@@ -818,7 +797,7 @@ CHECKS = {
         results=("h", "last"),
         terms=200,
         mistakes=GATED_MISTAKES,
-        also=[whole_tiles("a", "b")],
+        also=[whole_tiles(GATES[1], "a", "b")],
     ),
     "linear_attention": Check(
         linear_attention_ref,
