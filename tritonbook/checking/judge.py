@@ -286,6 +286,12 @@ class Judge:
         if twice.error is None and all(d.ok for d in self.differences(twice, expected)):
             return None
         which = f"`{loads[0]}` needs" if len(loads) == 1 else f"One of the {len(loads)} loads needs"
+        if all("boundary_check" in load for load in loads):
+            return Finding(
+                "no-other",
+                "Lanes beyond the tensor's bounds reach the result. On a GPU they hold whatever "
+                f'was there before. {which} `padding_option="zero"`.',
+            )
         return Finding(
             "no-other",
             "Lanes that a mask switches off reach the result. On a GPU they hold whatever was "
