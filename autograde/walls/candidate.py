@@ -21,7 +21,7 @@ import torch
 from tritonbook.checking.launches import seeing_reads
 from tritonbook.checking.trial import time_limit
 from tritonbook.course import exercises
-from tritonbook.course.exercises import machinery
+from tritonbook.notebook import machinery
 from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode

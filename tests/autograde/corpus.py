@@ -50,14 +50,24 @@ def body(text: str, kernel: str = RIGHT) -> str:
 
 @dataclass(frozen=True)
 class Item:
-    """One submission of `double`. `statuses`: what it may come to. `extra`: a cell on top."""
+    """One submission of `double`. `statuses`: what it may come to. `extra`: a cell on top.
+    `cells_end`: its cells do, so that they burn none of their time."""
 
     name: str
     statuses: tuple[str, ...]
     text: str
     extra: str = ""
+    cells_end: bool = True
+
+    @property
+    def seconds(self) -> float:
+        """Of a call: what never ends burns all of them; what ends has enough on a busy machine."""
+        if "TIMEOUT" in self.statuses and self.statuses != BAD:
+            return 1.5 if self.statuses == ("TIMEOUT",) else 4.0
+        return 60.0 if self.cells_end else 9.0
 
 
+BAD = ("FAIL", "POLICY", "CRASH", "TIMEOUT")
 LAUNCH = "double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_SIZE=64)"
 
 FAULTS = [
@@ -95,12 +105,13 @@ FAULTS = [
         ),
     ),
     # As in a notebook: what the cell defined before its loop is there.
-    Item("endless loop when the cell runs", ("PASS",), answer() + "\nwhile True: pass\n"),
     Item(
-        "fork bomb",
-        ("FAIL", "TIMEOUT", "CRASH"),
-        answer("import os\nwhile True: os.fork()"),
+        "endless loop when the cell runs",
+        ("PASS",),
+        answer() + "\nwhile True: pass\n",
+        cells_end=False,
     ),
+    Item("fork bomb", ("FAIL", "TIMEOUT", "CRASH"), answer("import os\nwhile True: os.fork()")),
     Item(
         "threads without end",
         ("FAIL", "TIMEOUT", "CRASH", "OOM"),
@@ -185,6 +196,7 @@ FAULTS = [
         ("PASS", "FAIL"),
         answer(),
         extra="while True: pass",
+        cells_end=False,
     ),
     Item(
         "an added cell that breaks torch",
@@ -240,7 +252,6 @@ def forged(change: str) -> str:
     return FORGE.format(change=change.replace("\n", "\n    "))
 
 
-BAD = ("FAIL", "POLICY", "CRASH", "TIMEOUT")
 CHEATS = [
     Item(
         "A2 patched check",

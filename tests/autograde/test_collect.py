@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograde.classroom import stock
+from autograde.classroom import demo
 
 NAME = "90_doubling"
 WHEN = "2026-11-01 12:00:00.000000 UTC"
@@ -38,7 +38,7 @@ def test_links_and_pipes_stay_where_they_are(released: Path, tmp_path: Path, inb
     good = inbound / f"cem+{NAME}+{WHEN}"
     shutil.copytree(course / "release" / NAME, good / "sub")
     (good / "timestamp.txt").write_text(WHEN)
-    done = stock.nbgrader(course, "collect", NAME, f"--Exchange.root={inbound.parents[1]}")
+    done = demo.nbgrader(course, "collect", NAME, f"--Exchange.root={inbound.parents[1]}")
     assert done.status == 0, done.log
     files = sorted(p for p in (course / "submitted").rglob("*") if not p.is_dir())
     assert [str(path.relative_to(course / "submitted")) for path in files] == [

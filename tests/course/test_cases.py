@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tritonbook.course import cases, exercises
-from tritonbook.course.exercises import LOADING, Exercise
+from tritonbook.course.exercises import Exercise
 from tritonbook.course.source import SourceError
+from tritonbook.notebook import LOADING
 
 PAGE = """\
 # ---
@@ -48,7 +49,7 @@ check({name})
 """
 CASES = """\
 from tritonbook.checking import Check, case, tensor
-from tritonbook.course.exercises import LOADING
+from tritonbook.notebook import LOADING
 
 from ..shared import sizes
 from .page import {name}, {name}_ref
@@ -141,11 +142,7 @@ def test_cases_follow_a_changed_page(page: Exercise):
     ("old", "new", "said"),
     [
         ("CHECKS = {", "CHECKS = [", r"cases\.py, line \d+: this is not Python"),
-        (
-            "CHECKS = {",
-            "OTHER = {",
-            r"line 1: CHECKS is no dict of Check\(\.\.\.\); end the file",
-        ),
+        ("CHECKS = {", "OTHER = {", r"line 1: CHECKS is no dict of Check\(\.\.\.\); end the file"),
         ("tensor(7)", "tensor(7, values='odd')", r"line 22: the cases cannot be read \(ValueError"),
         ("import sizes", "import size", r"line 4: the cases cannot be read \(ImportError"),
     ],

@@ -1,63 +1,50 @@
-"""A process that runs checks on changed answers, one request after another (see `matrix`).
+"""What a process runs that tries changed answers, one after another (see `CheckProcess`).
 
 Wrong answers may crash the process, spoil the CUDA context or never end, so they run here and not
-in the process that judges them. Requests come as JSON lines on standard input, answers leave on the
-descriptor that was standard output; whatever the cells print is dropped.
+in the process that judges them.
 """
 
 from __future__ import annotations
 
-import gc
-import json
-import os
-import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 
-def main() -> None:
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
-    import tritonbook.checking  # noqa: F401  (torch and triton: before any clock runs)
-
-    gc.freeze()  # what was imported is not looked through for garbage again and again
-    answers.write("ready\n")
-    answers.flush()
-    for line in sys.stdin:
-        answer = run(json.loads(line))
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
-        if answer.get("spent"):
-            return  # the parent starts a fresh process
+from ..checking import CheckFailed, dtype_override, first_finding_only
+from ..course import cases, exercises
+from ..port.device import INTERPRET
 
 
-def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Run one check. request: path, key, text (None: as solved), dtype (None: as the cases say),
-    hidden (None: the visible cases and then the hidden ones), notes (of the cases; None: all).
+def run(
+    path: str,
+    key: str,
+    text: str | None,
+    dtype: str | None,
+    hidden: bool | None,
+    notes: Sequence[str] | None,
+) -> dict[str, Any]:
+    """Run one check. text: of the answer; None: as solved. dtype: None: as the cases say. hidden:
+    None: the visible cases and then the hidden ones. notes: of the cases; None: all.
 
-    Returns code ("passed", a diagnosis code, "error" or "load-error"), message, card, seconds, and
-    the note of the last case that was run.
+    Returns code ("passed", a diagnosis code, "error" or "load-error"), message, card, seconds, the
+    note of the last case that was run, and whether this process can run no more.
     """
-    from tritonbook.checking import CheckFailed, dtype_override, first_finding_only
-    from tritonbook.course import cases, exercises
-
     start = time.perf_counter()
-    key, text = request["key"], request["text"]
-    override = dtype_override.set(request["dtype"])
+    override = dtype_override.set(dtype)
     brief = first_finding_only.set(True)
     card = case = ""
     try:
         module = exercises.load(
-            exercises.Exercise(Path(request["path"])), {key: text} if text is not None else None
+            exercises.Exercise(Path(path)), {key: text} if text is not None else None
         )
     except Exception as error:
         code, message = "load-error", f"{type(error).__name__}: {error}"
     else:
         try:
-            report = cases.run_page_check(module, key, request["hidden"], request["notes"])
+            report = cases.run_page_check(module, key, hidden, notes)
         except Exception as error:
             code, message = "error", f"{type(error).__name__}: {error}"
         else:
@@ -76,10 +63,6 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
 def _gpu_is_spent() -> bool:
     """Has an illegal access ended this process's CUDA context?"""
-    import torch
-
-    from tritonbook import INTERPRET
-
     if INTERPRET:
         return False
     try:
@@ -87,7 +70,3 @@ def _gpu_is_spent() -> bool:
         return False
     except RuntimeError:
         return True
-
-
-if __name__ == "__main__":
-    main()

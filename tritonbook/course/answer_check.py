@@ -14,10 +14,10 @@ import torch
 from ..checking import CheckFailed, run_check
 from ..checking.card import show
 from ..checking.runner import called
-from ..notebook import is_stale
+from ..notebook import LOADING, is_stale
 from . import progress
 from .cases import NotAsked, find_check
-from .exercises import LOADING, Exercise
+from .exercises import Exercise
 from .gaps import solved_text
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from ..child import Child, Ended
 from ..port.device import versions
-from .certify_plots import progress_svg, speed_svg
+from .progress import COLOURS, SYMBOLS, WORDS
 from .records import DONE, entries
 
 FORMAT = 1
@@ -62,7 +62,6 @@ def certificate(name: str, exams: Sequence[Path] = ()) -> dict[str, Any]:
             kept = known.get(key, {}).get("passed")
             if kept:
                 row = {"notebook": exercise.slug, "key": key, "points": cell.points or 0, **kept}
-                row["speed"] = known[key].get("speed")
                 rows.append({**row, "stretch": "stretch" in cell.tags})
         counts.append({"slug": exercise.slug, "checks": len(exercise.checks())})
     return {
@@ -104,21 +103,45 @@ def _place(versions: dict[str, Any]) -> str:
     return f"{versions.get('gpu') or 'no GPU'}, {rest}"
 
 
-def _plots(data: dict[str, Any]) -> str:
-    """The drawings, from the same data as the table."""
-    columns, speeds = [], []
+def _picture(data: dict[str, Any]) -> str:
+    """A column for each notebook, a box for each check: filled with a sign, or open, as SVG."""
+    columns = []
     for each in data["notebooks"]:
         rows = [row for row in data["passes"] if row["notebook"] == each["slug"]]
         marks = ["slow" if row["state"] == DONE[1] else "passed" for row in rows]
-        marks += ["open"] * (each["checks"] - len(marks))
-        columns.append({"slug": each["slug"], "marks": marks})
-        speeds += [row["speed"] for row in rows if row["speed"]]
-    where = "; ".join(sorted({f"{each['gpu']}, {each['date']}" for each in speeds}))
-    caption = (
-        f'<p class="small">Timed on {html.escape(where)}. <code>autograde verify</code> runs '
-        "sources again, not timings.</p>"
+        columns.append((each["slug"], marks, each["checks"]))
+    if not columns:
+        return ""
+    box, wide, muted = 17, 680, "#57606a"
+    step = min(wide / len(columns), 3 * box)
+    floor = max(checks for *_, checks in columns) * box + 2
+
+    def words(x: float, y: float, text: str, colour: str = muted, anchor: str = "middle") -> str:
+        place = f'x="{x:.4g}" y="{y:.4g}" text-anchor="{anchor}" fill="{colour}"'
+        return f"<text {place}>{html.escape(text)}</text>"
+
+    parts, told = [], []
+    for column, (slug, marks, checks) in enumerate(columns):
+        told.append(f"{slug} {len(marks)} of {checks}")
+        x = column * step + (step - box) / 2
+        for place, mark in enumerate([*marks, *["open"] * (checks - len(marks))]):
+            y = floor - (place + 1) * box
+            fill, edge = (COLOURS[mark],) * 2 if mark != "open" else ("#fff", "#8c959f")
+            size = f'width="{box - 2}" height="{box - 2}" rx="3" fill="{fill}" stroke="{edge}"'
+            parts.append(f'<rect x="{x + 1:.4g}" y="{y + 1:g}" {size}/>')
+            if mark != "open":
+                sign = "✓" if mark == "passed" else SYMBOLS[mark]
+                parts.append(words(x + box / 2, y + 12.5, sign, "#fff"))
+        parts.append(words(x + box / 2, floor + 12, slug[:2]))
+    legend = f"a box is a check: ✓ passed, {SYMBOLS['slow']} {WORDS['slow']}, empty: open"
+    parts.append(words(0, floor + 26, f"notebooks; {legend}", anchor="start"))
+    title = "Checks passed, by notebook"
+    return (
+        f'<svg viewBox="0 0 {wide} {floor + 30:g}" role="img" style="width:100%;height:auto;'
+        'margin:2mm 0;break-inside:avoid" font-size="9" font-family="system-ui,sans-serif">'
+        f"<title>{title}</title><desc>{title}: {html.escape('; '.join(told))}.</desc>"
+        f"{''.join(parts)}</svg>"
     )
-    return progress_svg(columns) + speed_svg(speeds) + (caption if speeds else "")
 
 
 def _exams(data: dict[str, Any]) -> str:
@@ -152,7 +175,7 @@ def page(data: dict[str, Any]) -> str:
         f"<title>Triton Workbook: {html.escape(data['name'])}</title><style>{STYLE}</style></head>"
         f"<body><h1>Triton Workbook</h1><p><strong>{html.escape(data['name'])}</strong> passed "
         f"{len(data['passes'])} of {data['checks_in_course']} checks, {points} points.</p>"
-        f"{_plots(data)}{_exams(data)}"
+        f"{_picture(data)}{_exams(data)}"
         "<table><thead><tr><th>notebook</th><th>function</th><th>state</th><th>points</th>"
         f"<th>passed on</th><th>on</th><th>source</th></tr></thead><tbody>{rows}</tbody></table>"
         f'<p class="small">{where}</p>'

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from .closure_values import ExportError
+from .values import ExportError
 
 
 @dataclass(frozen=True)
