@@ -8,9 +8,22 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .diagnose import parsed
+from .report import Finding
 
 # The compiler's last words where it has none for the cause.
 WORDLESS = re.compile(r"PassManager::run failed|error encountered during parsing")
+_NO_WORDS = (
+    "Triton's compiler fails on this kernel and gives no reason. Take lines of the kernel out "
+    "until it compiles: the one that you took out last is the cause."
+)
+
+
+def put_into_words(finding: Finding, kernels: Iterable[Callable[..., Any]]) -> Finding:
+    """The finding; where the compiler has no words for it, what the kernels' texts show."""
+    if not WORDLESS.search(finding.sentence):
+        return finding
+    detail = finding.detail or finding.sentence
+    return Finding("does-not-compile", slip(kernels) or _NO_WORDS, detail)
 
 
 def slip(kernels: Iterable[Callable[..., Any]]) -> str | None:
