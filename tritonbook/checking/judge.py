@@ -501,7 +501,7 @@ class Judge:
             mistakes,
             contiguous_is_right if layouts - {"contiguous"} else None,
             fill_matters,
-            any(launch.programs == 0 for launch in trial.launches),
+            any(min(launch.grid, default=1) < 1 for launch in trial.launches),
             max(finite, default=0.0),
             unused if self.deterministic and trial.draw == 0 else list,
             {name: _as_float64(value) for name, value in trial.values.items()},
