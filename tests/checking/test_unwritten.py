@@ -238,3 +238,22 @@ def test_a_store_behind_its_loop_is_among_the_reasons():
 
     finding = run(double, lambda x: 2 * x, [case("rows", x=tensor(3, 60))]).finding
     assert "or the store stands behind its loop" in finding.sentence, finding
+
+
+@interpreted
+def test_of_several_empty_tensors_none_is_named():
+    """Kills: the store to an empty output that is said to leave the input."""
+
+    def double(x):
+        out = torch.empty_like(x)
+        store_kernel[(1,)](x, out, BLOCK=16)
+        return out
+
+    finding = run(double, lambda x: 2 * x, [case("nothing", x=tensor(0, 4))]).finding
+    assert finding.code == "out-of-bounds-store"
+    assert "writes outside a tensor that has no element" in finding.sentence, finding
+
+
+@triton.jit
+def store_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    tl.store(out_ptr + tl.arange(0, BLOCK), 0.0)
