@@ -257,3 +257,27 @@ def test_of_several_empty_tensors_none_is_named():
 @triton.jit
 def store_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
     tl.store(out_ptr + tl.arange(0, BLOCK), 0.0)
+
+
+@triton.jit
+def strided_kernel(x_ptr, out_ptr, N, stride_xm, stride_xn, BLOCK: tl.constexpr):
+    row, offs = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row + stride_xm + offs * stride_xn, mask=offs < N)
+    tl.store(out_ptr + row * N + offs, 2 * x, mask=offs < N)
+
+
+def test_a_stride_that_is_added_is_asked_about():
+    """Kills: "wrong everywhere", and no word of the + that stands for a *."""
+
+    def double(x):
+        out = torch.empty(x.shape, device=x.device)
+        strided_kernel[(x.shape[0],)](x, out, x.shape[1], *x.stride(), BLOCK=16)
+        return out
+
+    finding = run(
+        double, lambda x: 2 * x, [case("rows", x=tensor(5, 12, layout="strided"))]
+    ).finding
+    if finding.code == "wrong-values":
+        assert "`stride_xm` is added to an address" in finding.sentence, finding
+    else:
+        assert finding.code in ("reads-outside", "strided-only")

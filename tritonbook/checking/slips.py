@@ -43,6 +43,17 @@ def truth_of_tiles(kernels: Iterable[Callable[..., Any]]) -> str | None:
     return next((said for node in nodes if (said := _truth_of_tiles(node))), None)
 
 
+def added_stride(kernels: Iterable[Callable[..., Any]]) -> str:
+    """A question, where an address has a stride added to it that nothing multiplies; or nothing."""
+    for node in (node for kernel in kernels for node in ast.walk(parsed(kernel))):
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
+            continue
+        for side in (node.left, node.right):
+            if isinstance(side, ast.Name) and side.id.startswith("stride_"):
+                return f" `{side.id}` is added to an address: is an index to multiply it?"
+    return ""
+
+
 def _truth_of_tiles(node: ast.AST) -> str | None:
     if isinstance(node, ast.keyword):
         name = "mask" if node.arg == "mask" else ""
