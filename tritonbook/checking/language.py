@@ -60,7 +60,18 @@ _SMALL = (
 # Python's own functions that Triton's compiler knows.
 BUILTINS = ("range", "min", "max", "abs", "int", "float", "bool", "len", "print", "isinstance")
 # And those that one tries in a kernel by mistake.
-NAMESAKES = ("sum", "pow", "round", "divmod", "sorted", "all", "any", "enumerate", "zip", "map")
+NAMESAKES: tuple[str, ...] = (
+    "sum",
+    "pow",
+    "round",
+    "divmod",
+    "sorted",
+    "all",
+    "any",
+    "enumerate",
+    "zip",
+    "map",
+)
 NAMESAKES += ("list", "tuple", "set", "dict", "str", "reversed", "filter")
 # Attributes of values in a kernel beside tl.tensor's own methods. `handle` and `data` are not here:
 # in the interpreter they lead out of the language, to numpy.
