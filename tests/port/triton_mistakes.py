@@ -410,6 +410,45 @@ exp_of_math: `math.exp(tl.max(x, axis=0))`: `math.exp` takes numbers that are kn
 maximum_of_numpy: `np.maximum(2 * x, 0.0)`: a kernel cannot call `np.maximum`, which is
     LOAD
     tl.store(out_ptr + offs, np.maximum(2 * x, 0.0), mask=mask)
+grid_of_text: The grid is a tuple of numbers, `(n,)`.
+@ double_kernel['3'](x, out, n, BLOCK=64)
+grid_empty: The grid is an empty tuple.
+@ double_kernel[()](x, out, n, BLOCK=64)
+grid_of_four: A grid has at most three numbers.
+@ double_kernel[(3, 1, 1, 1)](x, out, n, BLOCK=64)
+grid_below_zero: The grid has no program at all for this size.
+@ double_kernel[(-1,)](x, out, n, BLOCK=64)
+grid_function_without_argument: A grid that is a function takes one argument
+@ double_kernel[lambda: (3,)](x, out, n, BLOCK=64)
+grid_function_with_a_dot: The function of a grid gets a dictionary: `meta["BLOCK"]`.
+@ double_kernel[lambda meta: (triton.cdiv(n, meta.BLOCK),)](x, out, n, BLOCK=64)
+grid_by_name: The grid stands in square brackets: `kernel[grid](...)`.
+@ double_kernel(x, out, n, BLOCK=64, grid=(3,))
+three_warps: `num_warps` is a power of two
+@ double_kernel[(3,)](x, out, n, BLOCK=64, num_warps=3)
+shape_called: `x.shape` is a tuple: `x.shape[0]`, in square brackets.
+@ double_kernel[(3,)](x, out, x.shape(0), BLOCK=64)
+kernel_of_triton: There is no `triton.double_kernel`.
+@ triton.double_kernel[(3,)](x, out, n, BLOCK=64)
+power_of_two_of_tl: There is no `tl.next_power_of_2`. It is `triton.next_power_of_2`
+@ double_kernel[(3,)](x, out, n, BLOCK=tl.next_power_of_2(64))
+constant_tensor: A tensor of torch's stands where a number is expected.
+@ double_kernel[(3,)](x, out, n, BLOCK=torch.tensor(64))
+constant_text: A text stands where a number or a tile is expected.
+@ double_kernel[(3,)](x, out, n, BLOCK='64')
+size_none: None stands where a number or a tile is expected.
+@ double_kernel[(3,)](x, out, None, BLOCK=64)
+size_tensor: A pointer can have whole numbers added to it
+@ double_kernel[(3,)](x, out, torch.full((1,), n), BLOCK=64)
+numpy_arg: A kernel takes tensors and numbers, and was given a numpy.ndarray.
+@ double_kernel[(3,)](np.zeros(150), out, n, BLOCK=64)
+id_not_called: A function is used as if it were its result.
+    offs = tl.program_id * BLOCK + tl.arange(0, BLOCK)
+    LOAD
+    STORE
+name_without_tl: `load` is not defined here: it is `tl.load`.
+    x = load(x_ptr + offs, mask=mask)
+    STORE
 """
 
 

@@ -286,6 +286,12 @@ class Judge:
         if twice.error is None and all(d.ok for d in self.differences(twice, expected)):
             return None
         which = f"`{loads[0]}` needs" if len(loads) == 1 else f"One of the {len(loads)} loads needs"
+        if all("boundary_check" in load for load in loads):
+            return Finding(
+                "no-other",
+                "Lanes beyond the tensor's bounds reach the result. On a GPU they hold whatever "
+                f'was there before. {which} `padding_option="zero"`.',
+            )
         return Finding(
             "no-other",
             "Lanes that a mask switches off reach the result. On a GPU they hold whatever was "
@@ -495,7 +501,7 @@ class Judge:
             mistakes,
             contiguous_is_right if layouts - {"contiguous"} else None,
             fill_matters,
-            any(launch.programs == 0 for launch in trial.launches),
+            any(min(launch.grid, default=1) < 1 for launch in trial.launches),
             max(finite, default=0.0),
             unused if self.deterministic and trial.draw == 0 else list,
             {name: _as_float64(value) for name, value in trial.values.items()},

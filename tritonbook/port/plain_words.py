@@ -36,7 +36,7 @@ _TUNER = (
 
 _LAUNCH = (
     (
-        r"'function' object is not subscriptable",
+        r"'(?:Script)?[Ff]unction' object is not subscriptable",
         "What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it, "
         "or, where a tuner is made, the kernel: `triton.autotune(...)(kernel)`?",
     ),
@@ -51,6 +51,76 @@ _LAUNCH = (
     (
         r"object of type 'int' has no len\(\)",
         "The grid is a tuple, also with one number in it: `(n,)`, with a comma.",
+    ),
+    (
+        r"'NoneType' object is not an iterator",
+        "A function under `@contextlib.contextmanager` has a `yield`, once, where its block runs.",
+    ),
+    (
+        r"can only concatenate str \(not \"tuple\"\)|'set' object is not subscriptable",
+        "The grid is a tuple of numbers, `(n,)`.",
+    ),
+    (
+        r"jit\.py IndexError: tuple index out of range",
+        "The grid is an empty tuple. It holds the number of programs: `(n,)`.",
+    ),
+    (
+        r"grid must have at most 3 dimensions",
+        "A grid has at most three numbers.",
+    ),
+    (
+        r"takes 0 positional arguments but 1 was given",
+        "A grid that is a function takes one argument, the launch's own: `lambda meta: (...)`.",
+    ),
+    (
+        r"'dict' object has no attribute '([A-Z]\w*)'",
+        r'The function of a grid gets a dictionary: `meta["\1"]`.',
+    ),
+    (
+        r"unexpected keyword argument 'grid'",
+        "The grid stands in square brackets: `kernel[grid](...)`.",
+    ),
+    (
+        r"num_warps must be a power of 2",
+        "`num_warps` is a power of two: 1, 2, 4, 8 or 16.",
+    ),
+    (
+        r"'torch\.Size' object is not callable",
+        "`x.shape` is a tuple: `x.shape[0]`, in square brackets.",
+    ),
+    (
+        r"module 'triton' has no attribute '(\w+)'",
+        r"There is no `triton.\1`. Is it `tl.\1`, or a name of your own?",
+    ),
+    (
+        r"no attribute 'next_power_of_2'",
+        "There is no `tl.next_power_of_2`. It is `triton.next_power_of_2`, in the wrapper.",
+    ),
+    (
+        r"failed to specialize argument of type:? tensor\b",
+        "A kernel is not launched in a kernel. A function that it calls has no `[grid]`: `f(x)`.",
+    ),
+    (
+        r"'builtin_function_or_method' object has no attribute 'scalar'",
+        "A tensor of torch's stands where a number is expected. Was one passed for a constant, or "
+        "is a pointer marked `tl.constexpr`?",
+    ),
+    (
+        r"'str' object has no attribute 'type'",
+        "A text stands where a number or a tile is expected. Are the quotation marks too much?",
+    ),
+    (
+        r"cannot convert None of type",
+        "None stands where a number or a tile is expected. Is a `return` missing in a function "
+        "that the kernel calls, or was None passed to the kernel?",
+    ),
+    (
+        r"cannot convert <class 'triton\.language\.core\.constexpr'>",
+        "A colon marks an argument, `BLOCK: tl.constexpr`. With `=` it is the argument's default.",
+    ),
+    (
+        r"unsupported operand type\(s\) for .*'function'",
+        "A function is used as if it were its result. Call it: `tl.program_id(0)`.",
     ),
     (
         r"can only concatenate list \(not \"tuple\"\) to list",
@@ -115,7 +185,7 @@ _LAUNCH = (
         r"A value does not fit its argument, which is \1. Are two arguments swapped?",
     ),
     (
-        r"failed to specialize argument of type:? (\w+)",
+        r"failed to specialize argument of type:? ([\w.]+)",
         r"A kernel takes tensors and numbers, and was given a \1.",
     ),
     (
@@ -279,6 +349,12 @@ _PYTHON = (
         r'In a kernel it is `float("\1\2")`.',
     ),
     (
+        r"NameError(?:: |\([\"'])(program_id|num_programs|arange|load|store|zeros|full|dot|exp|exp2"
+        r"|log|sqrt|rsqrt|where|maximum|minimum|cdiv|atomic_add|constexpr|float32|float16|int32)"
+        " is not defined",
+        r"`\1` is not defined here: it is `tl.\1`.",
+    ),
+    (
         r"NameError(?:: |\([\"'])(\w+) is not defined",
         r"`\1` is not defined where the kernel uses it. Is it set in one branch only, in a loop "
         "only, or misspelt?",
@@ -377,7 +453,7 @@ _TILES = (
     (
         r"arange's arguments must",
         "`tl.arange` takes compile-time constants (`tl.constexpr`). Add what is known later: "
-        "`start + tl.arange(0, BLOCK)`.",
+        "`start + tl.arange(0, BLOCK)`. It is one? Then it is no whole number: `/` makes a float.",
     ),
     (
         r"Shape element \d+ must have type `constexpr",
@@ -552,7 +628,7 @@ _TILES = (
     (
         r"invalid operands of type pointer",
         "A pointer can have whole numbers added to it, and nothing else done to it. Are two "
-        "arguments of the launch swapped?",
+        "arguments of the launch swapped, or was a tensor passed for a number?",
     ),
     (
         r"unsupported tensor index",
