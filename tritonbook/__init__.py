@@ -18,7 +18,7 @@ __version__ = "0.1.0"
 # Loaded when first used, so that `import tritonbook` stays quick.
 _HOMES = {
     "backwards": ".port.order",
-    "bench": ".timing.bench",
+    "bench": ".timing.measure",
     "check": ".course.answer_check",
     "doctor": ".health.doctor",
     "facts": ".seeing.compiled",
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from .seeing.prediction import predict, time_of
     from .seeing.tiles import show_tiles, traffic
     from .tile_sizes import matmul_tile
-    from .timing.bench import bench
+    from .timing.measure import bench
 
 
 def __getattr__(name: str) -> Any:
