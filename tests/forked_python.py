@@ -29,10 +29,7 @@ class ForkedPython:
         self._process: subprocess.Popen[str] | None = None
 
     def run(
-        self,
-        *arguments: object,
-        env: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
+        self, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Like `subprocess.run([python, *arguments], capture_output=True, text=True)`."""
         return self.run_all([arguments], env, cwd)[0]

@@ -91,7 +91,7 @@ class Slurm:
         self._run("munged", "--force", *(f"--{name}={path}" for name, path in munge.items()))
         self._run("slurmctld", "-c")
         self._run("slurmd")
-        end = time.monotonic() + 30
+        end = time.monotonic() + 200
         while "idle" not in self.output("sinfo", "-h", "-o", "%t"):
             if time.monotonic() > end:
                 raise RuntimeError((folder / "slurmctld.log").read_text()[-2000:])
@@ -132,7 +132,7 @@ class Slurm:
         words = self.output("scontrol", "-o", "show", "job", job).split()
         return dict(word.split("=", 1) for word in words if "=" in word)
 
-    def wait(self, job: str, seconds: float = 120) -> dict[str, str]:
+    def wait(self, job: str, seconds: float = 400) -> dict[str, str]:
         """Wait until the job has ended; its last state. Raises TimeoutError."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -114,7 +114,7 @@ def sleeps(mark: str) -> bool:
     return f"sleep {mark}" in lines.splitlines()
 
 
-def assert_gone(mark: str, seconds: float = 5.0) -> None:
+def assert_gone(mark: str, seconds: float = 120.0) -> None:
     """No process sleeps MARK any more, within `seconds`."""
     deadline = time.monotonic() + seconds
     while sleeps(mark):

@@ -50,18 +50,31 @@ def body(text: str, kernel: str = RIGHT) -> str:
 
 @dataclass(frozen=True)
 class Item:
-    """One submission of `double`. `statuses`: what it may come to. `extra`: a cell on top."""
+    """One submission of `double`. `statuses`: what it may come to. `extra`: a cell on top.
+    `cells_end`: its cells do, so that they burn none of their time."""
 
     name: str
     statuses: tuple[str, ...]
     text: str
     extra: str = ""
+    cells_end: bool = True
+
+    @property
+    def seconds(self) -> float:
+        """Of a call: what never ends burns all of them; what ends has enough on a busy machine."""
+        if "TIMEOUT" in self.statuses and self.statuses != BAD:
+            return 1.5 if self.statuses == ("TIMEOUT",) else 4.0
+        return 60.0 if self.cells_end else 9.0
 
 
+BAD = ("FAIL", "POLICY", "CRASH", "TIMEOUT")
 LAUNCH = "double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_SIZE=64)"
 
 FAULTS = [
     Item("right", ("PASS",), answer()),
+    Item("reads a number", ("FAIL",), answer("x[0].item()")),
+    Item("reads a list", ("FAIL",), answer("x.tolist()")),
+    Item("reads an array", ("FAIL",), answer(last="out.numpy()")),
     Item("os._exit", ("CRASH",), answer("import os\nos._exit(0)")),
     Item("os._exit(1)", ("CRASH",), answer("import os\nos._exit(1)")),
     Item("os._exit when the cell runs", ("CRASH",), "import os\nos._exit(0)"),
@@ -92,12 +105,13 @@ FAULTS = [
         ),
     ),
     # As in a notebook: what the cell defined before its loop is there.
-    Item("endless loop when the cell runs", ("PASS",), answer() + "\nwhile True: pass\n"),
     Item(
-        "fork bomb",
-        ("FAIL", "TIMEOUT", "CRASH"),
-        answer("import os\nwhile True: os.fork()"),
+        "endless loop when the cell runs",
+        ("PASS",),
+        answer() + "\nwhile True: pass\n",
+        cells_end=False,
     ),
+    Item("fork bomb", ("FAIL", "TIMEOUT", "CRASH"), answer("import os\nwhile True: os.fork()")),
     Item(
         "threads without end",
         ("FAIL", "TIMEOUT", "CRASH", "OOM"),
@@ -182,6 +196,7 @@ FAULTS = [
         ("PASS", "FAIL"),
         answer(),
         extra="while True: pass",
+        cells_end=False,
     ),
     Item(
         "an added cell that breaks torch",
@@ -237,7 +252,6 @@ def forged(change: str) -> str:
     return FORGE.format(change=change.replace("\n", "\n    "))
 
 
-BAD = ("FAIL", "POLICY", "CRASH", "TIMEOUT")
 CHEATS = [
     Item(
         "A2 patched check",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from grading import course_of, verdict
@@ -92,19 +92,23 @@ def test_a_verdict_on_something_else_is_not_taken(batch: Batch, item: Item) -> N
             batch.verdict(0, 0)
 
 
-def test_a_verdict_counts_only_if_the_job_outlives_it(item: Item) -> None:
+def test_a_verdict_counts_only_if_the_job_outlives_it(
+    item: Item, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kills: a candidate that Slurm killed first, graded as one that crashed by itself."""
 
     def verdicts() -> Iterator[Verdict]:
         yield verdict(item, "CRASH")
         yield verdict(item, "PASS")
-        time.sleep(0.4)
+        now.append(400.0)
         yield verdict(item, "PASS")
+        yield verdict(item, "FAIL")
 
-    started, seen = time.monotonic(), []
-    for found in node.outlived(verdicts(), grace=0.3):
-        seen.append((found.status, time.monotonic() - started >= 0.3))
-    assert seen == [("PASS", False), ("PASS", True), ("CRASH", True)]
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[-1], sleep=lambda s: now.append(now[-1] + s))
+    monkeypatch.setattr(node, "time", clock)
+    seen = [(found.status, now[-1]) for found in node.outlived(verdicts(), grace=300.0)]
+    assert seen == [("PASS", 0.0), ("PASS", 400.0), ("CRASH", 400.0), ("FAIL", 700.0)]
 
 
 @pytest.fixture

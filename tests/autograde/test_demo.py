@@ -18,7 +18,6 @@ from tritonbook.course.exercises import Exercise
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.system,
-    pytest.mark.timeout(900),
     pytest.mark.skipif(sandbox.available() == ["plain"], reason="no walls here"),
 ]
 SOME = ("s1_right", "s6_untouched", "s7_exit")  # test_run grades the whole class

@@ -11,7 +11,6 @@ from tritonbook.course import exercises
 from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import Exercise
 
-pytestmark = [pytest.mark.timeout(240)]
 needs_walls = pytest.mark.skipif(
     sandbox.available() == ["plain"], reason="no namespaces and no bubblewrap on this machine"
 )

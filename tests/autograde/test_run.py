@@ -27,9 +27,9 @@ from autograde.judge.work import Item, Verdict
 from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 LEVEL = sandbox.available()[0]
-LIMITS = sandbox.Limits(call_seconds=3.0)
+LIMITS = sandbox.Limits(call_seconds=6.0)
 
 
 def _pretend(items: Iterable[Item]) -> Iterator[Verdict]:
@@ -246,7 +246,7 @@ def test_a_killed_driver_leaves_no_candidate_behind(course: Path, tmp_path: Path
     )
     driver.stdout.readline()
     known = psutil.Process(driver.pid)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 200
     # The forkserver, the checker, the walls' handle and the candidate inside.
     while len(family := known.children(recursive=True)) < 4 and time.monotonic() < end:
         time.sleep(0.05)
@@ -257,7 +257,7 @@ def test_a_killed_driver_leaves_no_candidate_behind(course: Path, tmp_path: Path
     driver.wait()
     driver.stdout.close()
     # Where nobody reaps orphans (a container without an init), the dead stay listed as zombies.
-    end = time.monotonic() + 5
+    end = time.monotonic() + 120
     while (alive := [p for p in family if _runs(p)]) and time.monotonic() < end:
         time.sleep(0.05)
     assert not alive

@@ -6,12 +6,7 @@ import ast
 
 import pytest
 
-from autograde.classroom.samples import (
-    material_of,
-    sample_class,
-    torch_instead,
-    with_first_lines,
-)
+from autograde.classroom.samples import material_of, sample_class, torch_instead, with_first_lines
 from tritonbook.course.exercises import Exercise
 
 

@@ -36,7 +36,7 @@ def _inside(level: str, text: str, folder: Path) -> dict:
             "-c",
             text + "\nprint(json.dumps(found, default=str))",
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
     root = folder / "root"
@@ -138,11 +138,7 @@ def test_hidden_tests_are_refused_without_walls(monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_an_image_that_cannot_serve_is_refused_before_anything_runs(
-    image: str | None,
-    uid: int,
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    image: str | None, uid: int, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kills: a level that counts as working because a program of that name is there, so that every
     exercise comes back as the grader's own failure; root's rights for students' code."""

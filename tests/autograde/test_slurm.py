@@ -31,12 +31,11 @@ LEVEL = sandbox.available()[0]
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.system,
-    pytest.mark.timeout(300),
     pytest.mark.skipif(bool(MISSING), reason=f"no Slurm here: {', '.join(MISSING)}"),
     pytest.mark.skipif(LEVEL == "plain", reason="no namespaces and no bubblewrap here"),
 ]
 ROOT = Path(__file__).resolve().parents[2]
-LIMITS = sandbox.Limits(call_seconds=3.0)
+LIMITS = sandbox.Limits(call_seconds=6.0)
 QUICK = {"workers": 1, "memory_gb": 1, "poll_seconds": 0.2, "settle_seconds": 1.0}
 
 
@@ -58,7 +57,7 @@ def _session(course: Path, students: list[str] | None = None) -> Session:
     return session
 
 
-def _wait(true, seconds: float = 60.0) -> None:
+def _wait(true, seconds: float = 200.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not happen"
@@ -78,7 +77,7 @@ def test_the_driver_killed_and_resumed_gives_the_scores_of_this_machine(
     killed driver that are run again, or forgotten; a verdict that travels in a pickle; hidden
     tests left readable."""
     command = [sys.executable, "-m", "autograde", "grade", NAME, "--course", str(course)]
-    command += ["--runner", "slurm", "--call-seconds", "3", "--slurm", "chunk=8"]
+    command += ["--runner", "slurm", "--call-seconds", "6", "--slurm", "chunk=8"]
     for name, value in QUICK.items():
         command += ["--slurm", f"{name}={value}"]
     driver = subprocess.Popen(command, stderr=subprocess.DEVNULL)

@@ -371,8 +371,7 @@ def test_slower_than_stored_is_reported_and_noise_is_not(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "written"),
-    [([], 0, True), (["--check"], 1, False)],
+    ("arguments", "status", "written"), [([], 0, True), (["--check"], 1, False)]
 )
 def test_only_a_whole_run_replaces_the_stored_ratios(
     tmp_path, monkeypatch, capsys, arguments, status, written

@@ -38,10 +38,7 @@ FLAGS = [
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 ]
 SETTINGS = {
-    "@jupyterlab/apputils-extension:notification": {
-        "fetchNews": "false",
-        "checkForUpdates": False,
-    }
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}
 }
 
 
@@ -112,14 +109,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     finally:
         server.terminate()
         try:
-            server.wait(20)
+            server.wait(120)
         except subprocess.TimeoutExpired:
             server.kill()
         log.close()
 
 
 def _wait_for(port: int, server: subprocess.Popen, log: Path) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while time.monotonic() < end and server.poll() is None:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -146,7 +143,7 @@ def page(chromium, request) -> Iterator[object]:
     """A fresh page; a picture of it is kept when the test fails."""
     OUT.mkdir(exist_ok=True)
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(40_000)
+    context.set_default_timeout(120_000)
     opened = context.new_page()
     yield opened
     if getattr(request.node, "failed", False):

@@ -19,7 +19,7 @@ def test_the_environment_lowers_the_limit_of_a_call(monkeypatch):
     monkeypatch.setenv("TRITONBOOK_CALL_SECONDS", "0.3")
     began = time.monotonic()
     found = run(spins, lambda n: n, [case("one", n=1)], triton=False)
-    assert found.finding.code == "timeout" and time.monotonic() - began < 10
+    assert found.finding.code == "timeout" and time.monotonic() - began < 60
 
 
 def test_who_spins_is_stopped_within_five_seconds_and_told_where():

@@ -150,3 +150,28 @@ def test_rows_that_run_into_the_next_one_are_named_as_a_race():
     cases = [case("rows", x=tensor(5, 40))]
     report = run(double_, lambda x: 2 * x, cases, key="double_", inplace=("x",))
     assert report.finding.code == "race", report.finding
+
+
+@triton.jit
+def whole_kernel(x_ptr, out_ptr, n, ALL: tl.constexpr, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = (offs < n) if ALL else (offs < n) & (offs % 3 != 1)
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    tl.store(out_ptr + offs, tl.where(x < 0, 127, 5).to(tl.int8), mask=mask)
+
+
+@pytest.mark.parametrize("all_of_them", [True, False])
+def test_a_number_that_looks_like_never_written_may_have_been_written(all_of_them):
+    """Kills: "never written" of a stored 127, which marks fresh memory of int8."""
+
+    def saturate(x):
+        out = torch.empty(x.shape, dtype=torch.int8, device=x.device)
+        whole_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), all_of_them, BLOCK=64)
+        return out
+
+    def right(x):
+        return torch.where(x < 0, -127, 5).to(torch.int8)
+
+    found = run(saturate, right, [case("signs", x=tensor(150))]).finding
+    assert found.code == ("wrong-by-value" if all_of_them else "unwritten"), found
+    assert all_of_them or "element 1, 4" in found.sentence or "in 50 of 150" in found.sentence

@@ -20,7 +20,7 @@ from tritonbook.build.release import read_release
 ROOT = Path(__file__).resolve().parents[2]
 GIVEN = ("torch", "triton", "numpy", "matplotlib", "ipykernel")
 
-pytestmark = [pytest.mark.container, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.container
 
 
 @pytest.fixture(scope="module")

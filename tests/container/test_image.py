@@ -13,7 +13,7 @@ import real_apptainer
 from real_apptainer import build, definition_here, ran
 from worked_in_checkout import PRIVATE
 
-pytestmark = [pytest.mark.container, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.container
 OFFLINE = ("--cleanenv", "--no-home", "--net", "--network", "none")
 # What a module that is loaded and a batch system may have set in a user's shell.
 USERS_SHELL = {

@@ -18,7 +18,7 @@ from course_folder import NAME, course_with
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = [pytest.mark.container, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.container
 MISSING = one_node.missing_tools()
 needs_slurm = pytest.mark.skipif(bool(MISSING), reason=f"not here: {', '.join(MISSING)}")
 

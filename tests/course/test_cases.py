@@ -142,11 +142,7 @@ def test_cases_follow_a_changed_page(page: Exercise):
     ("old", "new", "said"),
     [
         ("CHECKS = {", "CHECKS = [", r"cases\.py, line \d+: this is not Python"),
-        (
-            "CHECKS = {",
-            "OTHER = {",
-            r"line 1: CHECKS is no dict of Check\(\.\.\.\); end the file",
-        ),
+        ("CHECKS = {", "OTHER = {", r"line 1: CHECKS is no dict of Check\(\.\.\.\); end the file"),
         ("tensor(7)", "tensor(7, values='odd')", r"line 22: the cases cannot be read \(ValueError"),
         ("import sizes", "import size", r"line 4: the cases cannot be read \(ImportError"),
     ],

@@ -57,11 +57,7 @@ def test_products_follow_each_other_without_a_wait():
     products of a step: 34 us instead of 29 on an H100 for 2048 x 2048 x 2048. And the wrong kernel
     where each program has one tile, or several."""
     seen = seen_after("64_gluon_matmul", CALLS, LOOK).splitlines()
-    assert seen == [
-        "matmul_ring_kernel 4 1",
-        "matmul_groups_kernel 8 2",
-        "matmul_jobs_kernel 4 1",
-    ]
+    assert seen == ["matmul_ring_kernel 4 1", "matmul_groups_kernel 8 2", "matmul_jobs_kernel 4 1"]
 
 
 @pytest.mark.parametrize(

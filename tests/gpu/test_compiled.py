@@ -17,10 +17,7 @@ from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, exercises
 from tritonbook.port.device import INTERPRET
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(INTERPRET, reason="there is no CUDA GPU here"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(INTERPRET, reason="there is no CUDA GPU here")]
 ROOT = Path(__file__).parents[2]
 ONE_IN = 4
 # Its check compares measured times, which other tests on the same GPU would spoil.

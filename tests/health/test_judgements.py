@@ -109,13 +109,7 @@ TABLE = {
         "Triton 3.7",
         "triton==3.7.*",
     ),
-    "unknown-torch": (
-        replace(LAPTOP, torch="2.99.0"),
-        "pair",
-        "note",
-        "not tested",
-        "pip install",
-    ),
+    "unknown-torch": (replace(LAPTOP, torch="2.99.0"), "pair", "note", "not tested", "pip install"),
     "no-triton": (replace(LAPTOP, triton=""), "pair", "problem", "not installed", "pip"),
     "variable-set-late": (
         replace(LAPTOP, library_interpreted=False),

@@ -5,11 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from tritonbook import pictures
-from tritonbook.seeing.pictures_attention import (
-    draw_rotation,
-    draw_tile_walk,
-    tile_states,
-)
+from tritonbook.seeing.pictures_attention import draw_rotation, draw_tile_walk, tile_states
 from tritonbook.seeing.svg import FILLS
 
 WALK, GROUP = pictures("41_flash_attention"), pictures("42_flash_gqa")

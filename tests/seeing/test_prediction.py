@@ -284,7 +284,7 @@ LEFT = {
             torch.randperm(7, device=DEVICE).view(1, 7).to(torch.int32),
             torch.tensor([100], device=DEVICE, dtype=torch.int32),
             4,
-        ),
+        )
     },
     "51_int_matmul": {
         "w": torch.empty(64, 128),
@@ -298,7 +298,7 @@ LEFT = {
             torch.tensor([1, 0], device=DEVICE, dtype=torch.int32),
             torch.tensor([0, 0, 0, 1, 1, 1, 2, 2, 2], device=DEVICE, dtype=torch.int32),
             2,
-        ),
+        )
     },
 }
 # What a cell above the box compiles, and its name there: function, and the shapes of its inputs.

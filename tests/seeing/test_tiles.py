@@ -90,9 +90,9 @@ def test_stray_store_between_padded_rows_is_drawn_at_the_rows_end():
 
 
 def test_large_pictures_are_cut_quickly_and_say_so():
-    start = time.perf_counter()
+    start = time.process_time()
     picture = show_tiles(k.norm, torch.randn(64, 512), torch.randn(512))
-    assert time.perf_counter() - start < 4  # two seconds, twice over for a busy machine
+    assert time.process_time() - start < 4
     assert len(picture.svg) < 60_000
     parsed(picture)
     assert "more rows, not drawn" in picture.svg

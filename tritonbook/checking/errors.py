@@ -15,6 +15,7 @@ from ..simulating.machine import Fault
 from .report import Finding
 from .trial import CheckTimeout, time_limit
 
+_REFUSED = {"NotInAKernel": "does-not-compile", "TruthOfATile": "truth-of-a-tile"}
 _NO_GPU = "Torch not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver"
 # This package, and the grader that runs the same checks; an installed copy is in site-packages.
 _ROOT = Path(__file__).resolve().parents[2]
@@ -63,6 +64,9 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
         said = f"`{name[0]}`{text[name.end() :]}" if name else f"{text[0].upper()}{text[1:]}"
         return Finding(cause.kind, f"{said}.")
     kind = type(error).__name__
+    # By its name: it may come from another process.
+    if code := _REFUSED.get(type(cause).__name__):
+        return Finding(code, text, _last_lines(cause))
     if kind in ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct"):
         return Finding("does-not-compile", "Triton cannot compile the kernel.", str(error))
     if kind == "OutOfResources":

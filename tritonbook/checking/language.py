@@ -203,6 +203,12 @@ def _plain_name(node: ast.AST) -> str:
         ast.Raise: "raise",
         ast.Global: "global",
         ast.FunctionDef: "function inside a function",
+        ast.Delete: "`del`",
+        ast.NamedExpr: "`:=`",
+        ast.Dict: "dictionary",
+        ast.DictComp: "comprehension",
+        ast.GeneratorExp: "comprehension",
+        ast.SetComp: "comprehension",
     }
     return next(
         (text for kind, text in names.items() if isinstance(node, kind)), type(node).__name__

@@ -176,20 +176,21 @@ def watching(
 ) -> Iterator[Watch]:
     """Watch everything that happens inside the block. The arguments are those of `Watch`."""
     watch = Watch(allow, mode, large)
-    with hook_launch(watch.around), _seeing_reads(watch), watch:
+    with hook_launch(watch.around), seeing_reads(lambda: watch.note(LOOK)), watch:
         yield watch
 
 
 @contextlib.contextmanager
-def _seeing_reads(watch: Watch) -> Iterator[None]:
-    """Methods that take the values of a tensor on the CPU away from PyTorch, which does not say."""
+def seeing_reads(note: Callable[[], None]) -> Iterator[None]:
+    """Call `note()` where a method takes the values of a tensor on the CPU away from PyTorch,
+    which does not say so."""
 
     def noted(name: str) -> Callable[..., Any]:
         original = getattr(torch.Tensor, name)
 
         @functools.wraps(original)
         def method(self: torch.Tensor, *args: Any, **options: Any) -> Any:
-            watch.note(LOOK)
+            note()
             return original(self, *args, **options)
 
         return method

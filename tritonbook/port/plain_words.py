@@ -123,6 +123,11 @@ _LAUNCH = (
         "A kernel takes tensors and numbers, and was given a tuple. Pass one size as a number.",
     ),
     (
+        r"core\.py TypeError: 'int' object is not iterable|tensor index: constexpr\[-?\d+\]",
+        "One lane of a tile cannot be picked with `[...]`: only `[:, None]` and `[None, :]` exist. "
+        "Choose it with a mask and a sum, `tl.sum(tl.where(lanes == i, tile, 0))`, or load it.",
+    ),
+    (
         r"'(?:int|float|bool)' object is not iterable",
         "One number stands where a list or a tuple is expected.",
     ),
@@ -139,6 +144,55 @@ _LAUNCH = (
 )
 
 _PYTHON = (
+    (
+        r"is defined under @triton\.jit$|'function' object has no attribute 'fn'",
+        "The function of a scan or a reduction needs `@triton.jit` above it. (A lambda will not "
+        "do.)",
+    ),
+    (
+        r"object of type 'tensor' has no len\(\)",
+        "A kernel knows no `len`: it gets addresses, and tiles whose size you chose. Pass the size "
+        "as an argument.",
+    ),
+    (
+        r"must be real number, not tensor|argument must be a string.* not 'tensor'",
+        "A function of Python's takes numbers that are known before the launch, and this value is "
+        "known only while the kernel runs. Look for its namesake in `tl`; `.to(...)` converts.",
+    ),
+    (
+        r"Simultaneous multiple assignment",
+        "A kernel cannot hold `a = b = ...`. Write two lines.",
+    ),
+    (
+        r"'(?:Name|Tuple|List|Attribute|Subscript|Constant)' object has no attribute 'func'|"
+        r"Only `range` and `static_range` iterators",
+        "A kernel's `for` goes over `range(...)` or `tl.static_range(...)`, not over a tile or a "
+        "list.",
+    ),
+    (
+        r"For loop bounds and step must all be ints",
+        "`range` takes whole numbers. `/` makes a float: use `//` or `tl.cdiv`.",
+    ),
+    (
+        r"For (?:lower bound|upper bound|step) must be a scalar",
+        "`range` takes numbers, and this is a tile.",
+    ),
+    (
+        r"\] is not string",
+        'In a kernel `print` begins with a text, and the values follow: `print("x", x)`.',
+    ),
+    (
+        r"cannot convert (\S+) of type <class 'str'>",
+        r"The text `'\1'` stands where a number is expected. Are the quotation marks too much?",
+    ),
+    (
+        r"'str' object has no attribute 'scalar'|type object '\S+' has no attribute 'scalar'",
+        "A kernel takes dtypes from `tl`: `tl.float32`, without quotation marks.",
+    ),
+    (
+        r"program_id axis must be 0, 1, or 2 but got (\S+)",
+        r"A grid has at most three axes: `tl.program_id` takes 0, 1 or 2, not \1.",
+    ),
     (
         r"^torch/(?:utils|library|custom_ops|_internal)\.py ValueError: .*values to unpack",
         "An operator's name is one text, `namespace::name`.",
@@ -220,6 +274,11 @@ _PYTHON = (
         r"Python's `\1` is not known in a kernel. Look for its namesake in `tl`.",
     ),
     (
+        r"NameError(?:: |\([\"'])(inf|nan) is not defined|"
+        r"module 'triton.language(?:\.\w+)*' has no attribute '(inf|nan)'",
+        r'In a kernel it is `float("\1\2")`.',
+    ),
+    (
         r"NameError(?:: |\([\"'])(\w+) is not defined",
         r"`\1` is not defined where the kernel uses it. Is it set in one branch only, in a loop "
         "only, or misspelt?",
@@ -231,6 +290,22 @@ _PYTHON = (
     (
         r"UnboundLocalError:.* local variable '(\w+)'|UnboundLocalError: local variable '(\w+)'",
         r"`\1\2` is used before it has a value. Is it set further down, or in one branch only?",
+    ),
+    (
+        r"module 'triton.language(?:\.\w+)*' has no attribute 'mean'",
+        "There is no `tl.mean`. Divide `tl.sum(x, axis=0)` by the number of elements.",
+    ),
+    (
+        r"module 'triton.language(?:\.\w+)*' has no attribute 'relu'",
+        "There is no `tl.relu`. `tl.maximum(x, 0.0)` is the larger of the two, lane by lane.",
+    ),
+    (
+        r"module 'triton.language(?:\.\w+)*' has no attribute '(pow|square)'",
+        r"There is no `tl.\1`. Write the product, `x * x`.",
+    ),
+    (
+        r"module 'triton.language(?:\.\w+)*' has no attribute '(matmul|mm|bmm|gemm)'",
+        r"There is no `tl.\1`. The product of two tiles is `tl.dot(a, b, acc)`.",
     ),
     (
         r"module 'triton.language(?:\.\w+)*' has no attribute '(\w+)'",
@@ -278,7 +353,8 @@ _PYTHON = (
 _TILES = (
     (
         r"simultaneous multiple comparison",
-        "`&` binds tighter than `<`. Put each comparison in brackets: `(i < n) & (j < m)`.",
+        "`&` binds tighter than `<`. Put each comparison in brackets: `(i < n) & (j < m)`. (Of "
+        "`a <= i < n` too: `(a <= i) & (i < n)`.)",
     ),
     (
         r"unexpected type (?:fp|bf)\d+",
@@ -308,6 +384,23 @@ _TILES = (
         "A tile's size is a compile-time constant (`tl.constexpr`), and a power of two.",
     ),
     (
+        r"assert isinstance\(idx, \(slice, builtins",
+        "Several values are picked by a whole number. (Where `return_indices=True` stands: it "
+        "needs `axis=` too.)",
+    ),
+    (
+        r"arange must fit in int32",
+        "`tl.arange` begins at 0 or later. Subtract afterwards: `tl.arange(0, BLOCK) - start`.",
+    ),
+    (
+        r"permute dims must have the same length",
+        "`.T` and `tl.trans` turn a tile of two dimensions, and this one has another number.",
+    ),
+    (
+        r"cannot change total number of elements",
+        "`tl.reshape` keeps the number of elements: the sizes multiply to the same number.",
+    ),
+    (
         r"arange's end argument must be greater",
         "`tl.arange(start, end)`: the end comes second, and is larger than the start.",
     ),
@@ -316,6 +409,17 @@ _TILES = (
         r"`\1` begins as one number and becomes a tile inside the loop. Is it to be a tile? Begin "
         r"with one: `\1 = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)`. A number? Then `tl.sum` "
         "what the loop adds.",
+    ),
+    (
+        r"Loop-carried variable (\w+) has initial type pointer<\w+> but is re-assigned to <",
+        r"`\1` is one address before the loop and a tile of addresses in it. Add the offsets "
+        r"before the loop, under another name: `x_ptrs = x_ptr + offs`.",
+    ),
+    (
+        r"Loop-carried variable (\w+) has initial type <(\[.*?\]), (\w+)> but is re-assigned to "
+        r"<\2, (\w+)>",
+        r"`\1` is a tile of \3 before the loop and of \4 in it. Begin with \4, or convert what "
+        "the loop gives it.",
     ),
     (
         r"Loop-carried variable (\w+) has initial type <.*> but is re-assigned to <",
@@ -369,8 +473,9 @@ _TILES = (
     (
         r"accumulator (?:shape|element type|dtype)|assert acc\.type",
         "`tl.dot(a, b, acc)` adds to a tile: begin with `acc = tl.zeros((BLOCK_M, BLOCK_N), "
-        "dtype=tl.float32)`, M the rows of a and N the columns of b. If acc has the right shape: "
-        "is a or b to be turned?",
+        "dtype=tl.float32)`, M the rows of a and N the columns of b. (Of int8 tiles: acc in "
+        "tl.int32, and `out_dtype=tl.int32`.) If acc has the right shape and dtype: is a or b to "
+        "be turned?",
     ),
     (
         r"invalid axis (-?\d+)|axis (-?\d+) out of bounds",
@@ -463,7 +568,7 @@ _TILES = (
         "The kernel uses a value as a pointer that is none.",
     ),
     (
-        r"scan_op\.verify|reduce_op\.verify",
+        r"scan_op\.verify|reduce_op\.verify|as many values as tiles go in",
         "The function of a scan or a reduction returns as many values as tiles go in, all scalars.",
     ),
     (
@@ -471,12 +576,12 @@ _TILES = (
         "`tl.cat` joins tiles of one dimension.",
     ),
     (
-        r"create_histogram\(\): incompatible",
+        r"create_histogram\(\): incompatible|ufunc 'isfinite' not supported",
         "The number of bins of `tl.histogram` is a compile-time constant (`tl.constexpr`), and a "
         "power of two.",
     ),
     (
-        r"static_assert\(seed\.dtype\.is_int",
+        r"(?:static_assert|tl\.core\.static_assert)\(seed\.dtype\.is_int",
         "`tl.rand(seed, offsets)`: the seed comes first, and is a whole number.",
     ),
     (
@@ -498,7 +603,15 @@ _LINES = (
         "mask=...)`.",
     ),
     (
-        r"\btl\.(max|min)\([^()=]*, *(?:\w+\.)*\w+\(",
+        r"\btl\.(?:max|min)\(\s*\w+\s*,\s*return_indices=",
+        "`return_indices=True` needs `axis=` too.",
+    ),
+    (
+        r"\btl\.arange\([^()]*[^/()]/(?!/)",
+        "`/` makes a float, and `tl.arange` takes whole numbers: use `//`.",
+    ),
+    (
+        r"\btl\.(max|min)\([^()=]*, *(?:(?:\w+\.)*\w+\(|\d+\.|[a-z]\w*\)|\w+ *[-+*/])",
         "`tl.max` reduces one tile along an axis: `tl.max(tile, axis=0)`. The larger of two "
         "numbers is `tl.maximum(a, b)`.",
     ),
@@ -514,7 +627,9 @@ def own_words(error: BaseException) -> str:
     text, steps = str(error).strip(), traceback.extract_tb(error.__traceback__)
     if text or not steps or not isinstance(error, AssertionError):
         return text
-    return steps[-1].line or ""
+    # The interpreter's own way to say `tl.static_assert(...)`: the line is the one above.
+    own = [step for step in steps if step.line != "assert cond, msg"]
+    return (own or steps)[-1].line or ""
 
 
 def said_of_error(error: BaseException) -> str | None:
