@@ -55,10 +55,16 @@ def of_the_first_row(parts, lses, dtype):
     return merge_ref(parts, lses.masked_fill(rows >= S, -INFINITY), dtype)
 
 
-def parts_apart(parts, lses, dtype):
-    R, S, D = parts.shape
-    begins = torch.arange(R * S)[:, None] * S + torch.arange(D)
-    return merge_ref(parts.flatten()[begins.clamp_max(R * S * D - 1)].view(R, S, D), lses, dtype)
+def parts_apart(step):
+    """A mistake: parts begin step(S) elements apart."""
+
+    def wrong(parts, lses, dtype):
+        R, S, D = parts.shape
+        begins = torch.arange(R * S)[:, None] * step(S) + torch.arange(D)
+        found = parts.flatten()[begins.clamp_max(R * S * D - 1)].view(R, S, D)
+        return merge_ref(found, lses, dtype)
+
+    return wrong
 
 
 MERGES = [
@@ -126,8 +132,18 @@ MERGE_MISTAKES = {
         "The mask compares `rows`, which count through all rows, with S. A piece is `offs_s`.",
     ),
     "parts-s-apart": (
-        parts_apart,
+        parts_apart(lambda S: S),
         "Parts were looked for S elements apart. Each has D.",
+    ),
+    "parts-one-apart": (
+        parts_apart(lambda S: 1),
+        "Parts were looked for one element apart. Each has D.",
+    ),
+    "one-sum-for-all-columns": (
+        lambda parts, lses, dtype: (
+            merge_ref(parts, lses, dtype).sum(1, keepdim=True).expand(-1, parts.shape[2])
+        ),
+        "All columns of a row hold one sum. Sum along the pieces alone: `axis=0`.",
     ),
     "base-two": (
         merged_by(lambda lses: torch.softmax(lses * 0.6931471805599453, -1)),

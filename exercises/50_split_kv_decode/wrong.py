@@ -38,6 +38,8 @@ MUTANTS = {
         Mutant("minus_lse", ("of-minus-lse", "nan", "overflow"), (E, "e = tl.exp(tl.min(lses, axis=0) - lses)")),
         Mutant("mask_by_rows", "masked-by-rows", (LSES, LSES.replace("offs_s < S", "rows < S"))),
         Mutant("parts_s_apart", "parts-s-apart", (PARTS_PTRS, PARTS_PTRS.replace("* D +", "* S +"))),
+        Mutant("parts_one_apart", "parts-one-apart", (PARTS_PTRS, PARTS_PTRS.replace(" * D +", " +"))),
+        Mutant("no_axis", "one-sum-for-all-columns", (OUT, OUT.replace(", axis=0", ""))),
         Mutant("no_weights", "sum-of-pieces", (OUT, "out = tl.sum(parts, axis=0)")),
         Mutant("summed_along_columns", ("raised", "does-not-compile"), (OUT, OUT.replace("axis=0", "axis=1"))),
         Mutant("lse_of_the_first_row", ("rows-after-first", "wrong-values", "wrong-tail"), (LSES, LSES.replace("rows", "offs_s"))),
