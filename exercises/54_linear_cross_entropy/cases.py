@@ -177,6 +177,44 @@ def of_the_tiles_so_far(logits, targets, losses, *, block=8192):
     return torch.where((targets >= 0)[:, None], torch.exp(logits - lse) - one, 0), found
 
 
+def one_tile_again_and_again(which):
+    """The second walk stays on one tile: what it has written there is read again."""
+
+    def wrong(logits, targets, losses, *, block=8192):
+        _, found = in_place_ref(logits, targets, losses)
+        tile = torch.arange(logits.shape[1]) // min(block, triton.next_power_of_2(logits.shape[1]))
+        here = tile == (tile.max() if which == "last" else 0)
+        one = (torch.arange(logits.shape[1]) == targets[:, None]).to(logits.dtype)
+        z, lse = logits, logits.logsumexp(1, keepdim=True)
+        for _ in range(int(tile.max()) + 1):
+            dz = torch.where((targets >= 0)[:, None], torch.exp(z - lse) - one, 0)
+            z = torch.where(here, dz, z)
+        return z, found
+
+    return wrong
+
+
+def not_loaded_again(logits, targets, losses, *, block=8192):
+    """All tiles of the second walk have the z that the first one ended with."""
+    V = logits.shape[1]
+    width = min(block, triton.next_power_of_2(V))
+    _, found = in_place_ref(logits, targets, losses)
+    padded = torch.nn.functional.pad(logits, (0, -V % width), value=-INFINITY)
+    z = padded[:, -width:].repeat(1, padded.shape[1] // width)[:, :V]
+    one = (torch.arange(V) == targets[:, None]).to(logits.dtype)
+    softmax = torch.exp(z - logits.logsumexp(1, keepdim=True))
+    return torch.where((targets >= 0)[:, None], softmax - one, 0), found
+
+
+def sum_not_shifted(z, block):
+    m, total = torch.full((z.shape[0],), -1e38), torch.zeros(z.shape[0])
+    for tile in z.split(min(block, triton.next_power_of_2(z.shape[1])), dim=1):
+        m_new = torch.maximum(m, tile.amax(1))
+        total = total * torch.exp(m - m_new) + torch.exp(tile).sum(1)
+        m = m_new
+    return m + total.log()
+
+
 def first_tile(z, block):
     return z[:, : min(block, triton.next_power_of_2(z.shape[1]))].logsumexp(-1)
 
@@ -303,6 +341,23 @@ ROW_MISTAKES = {
     "log-forgotten": (
         with_lse(lambda z, block: z.amax(1) + torch.exp(z - z.amax(1, keepdim=True)).sum(1)),
         "lse is m_i + l_i here. It is m_i plus the logarithm of l_i.",
+    ),
+    "sum-not-shifted": (
+        with_lse(sum_not_shifted),
+        "m_new is not subtracted from the exponents of the tile's own sum.",
+    ),
+    "last-tile-again": (
+        one_tile_again_and_again("last"),
+        "The second walk stays on the last tile, where the first one ended. It needs offsets of "
+        "its own.",
+    ),
+    "first-tile-again": (
+        one_tile_again_and_again("first"),
+        "The second walk stays on the first tile: its offsets lack `start`.",
+    ),
+    "not-loaded-again": (
+        not_loaded_again,
+        "The second walk has one z for all tiles, the last of the first walk. Load each one again.",
     ),
     "lse-of-the-tiles-so-far": (
         of_the_tiles_so_far,
@@ -602,7 +657,7 @@ CHECKS = {
         max_tile=lambda logits, targets, losses, block=8192: block,
         max_programs=lambda logits, targets, losses, block=8192: logits.shape[0],
         mistakes=ROW_MISTAKES,
-        also=[whole_tiles(ROWS[1], "logits")],
+        also=[whole_tiles(ROWS[1])],
     ),
     "linear_cross_entropy": Check(
         linear_ref,
