@@ -526,7 +526,7 @@ def picked_with(change):
 
 
 def a_number_at_least(fn, say):
-    """NaN among logits of ones: not from memory, which holds ones before z and where it is fresh."""
+    """NaN among ones: not from memory, which holds ones before z and where it is fresh."""
     z = torch.ones(48, 8, device=DEVICE)[32:]
     targets = torch.full((16,), -1, device=DEVICE)
     gone = [torch.ones(16, device=DEVICE) for _ in range(8)]
