@@ -41,9 +41,6 @@ check: $(STAMP)  ## generated files up to date, no leaks, stubs compile, types, 
 demo: $(STAMP)  ## release, submit, grade and print the sample class
 	@$(BIN)/python -m autograde.classroom.demo
 
-grade: $(STAMP)  ## grade the sample class with the workbook's own autograder
-	@$(BIN)/python -m autograde.classroom.demo --autograder
-
 exam: $(STAMP)  ## broken kernels to mend, and the key: make exam SEED=7 [TASKS=5 PAGES="0 1 20"]
 	@$(BIN)/python -m autograde exam $(SEED) --course exams $(if $(TASKS),--tasks $(TASKS)) --pages "$(PAGES)"
 
@@ -95,5 +92,5 @@ matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (3 GB to
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
 	@$(BIN)/python -m tritonbook.build.architectures
 
-.PHONY: help setup sync pages new execute check demo grade exam lab test test-system test-gpu test-container \
+.PHONY: help setup sync pages new execute check demo exam lab test test-system test-gpu test-container \
 	kill-matrix known-good mutate matrix matrix-oldest compile-check

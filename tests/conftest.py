@@ -17,7 +17,7 @@ TOGETHER = (
     "tests/autograde/test_slurm.py",
     "tests/autograde/test_stock_tools.py",
     "tests/browser/",
-    "tests/course/test_closure.py",
+    "tests/export/test_export.py",
     "tests/exercises/test_notebooks.py",
     "tests/exercises/test_30_register_op.py",
 )

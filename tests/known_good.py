@@ -44,7 +44,7 @@ class KnownGood:
 
 
 def stands_on(exercise: Exercise, *more: str) -> str:
-    """A digest of the whole page, its cases, all of the package that a page can run, torch and Triton,
+    """A digest of the whole page, its cases, all of the package that it can run, torch and Triton,
     and of pages whose functions an example names."""
     page = exercise.path.read_text(encoding="utf-8")
     named = [each.module_text() for each in kept._named(exercise, page)]

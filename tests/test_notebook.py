@@ -8,7 +8,7 @@ import pytest
 
 from tritonbook import __version__, notebook
 from tritonbook.course.cases import find_check
-from tritonbook.course.exercises import machinery
+from tritonbook.notebook import machinery
 
 
 @pytest.mark.parametrize("made_for", [None, __version__])

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import inspect
 import linecache
 import os
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from . import __version__
 from .port.device import INTERPRET, describe
+
+# True while cells run for the course's own machinery (tests, grader, `reference`) and not for a
+# learner in a notebook: set-up prints nothing then, and progress is not recorded.
+LOADING: contextvars.ContextVar[bool] = contextvars.ContextVar("LOADING", default=False)
+
+
+@contextlib.contextmanager
+def machinery() -> Iterator[None]:
+    """Cells that run inside are the course's own: see LOADING."""
+    token = LOADING.set(True)
+    try:
+        yield
+    finally:
+        LOADING.reset(token)
 
 
 def in_notebook() -> bool:
@@ -44,8 +61,6 @@ def setup(made_for: str | None = None) -> None:
     Called by the set-up cell. Does nothing when an exercise is loaded as a module.
     made_for: the version of the workbook that the notebook was made for; another one is named.
     """
-    from .course.exercises import LOADING
-
     if LOADING.get():
         return
     _use_writable_cache()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+from collections.abc import Sequence
 
 # JupyterLab, VS Code and Colab each name their colours; elsewhere the page's own show through.
 BACK = (
@@ -19,6 +20,7 @@ CELL = (
     "text-align:left;vertical-align:top;padding:4px 12px 4px 0;color:inherit;"
     f"background:transparent;border-top:1px solid {LINE}"
 )
+COLUMN, ROW = 'th scope="col"', 'th scope="row"'
 
 
 def badge(text: str, colour: str, title: str = "") -> str:
@@ -42,18 +44,35 @@ def image(data: bytes, kind: str, alt: str) -> str:
     )
 
 
-def table(rows: list[list[str]]) -> str:
-    """Rows of ready HTML cells."""
-    body = "".join(
-        '<tr style="background:transparent">'
-        + "".join(f'<td style="{CELL}">{cell}</td>' for cell in row)
-        + "</tr>"
-        for row in rows
-    )
+def table(rows: list[list[str]], head: Sequence[str] = (), right: bool = False) -> str:
+    """Rows of ready HTML cells. head: their headings, where the first cell names its row. right:
+    the other columns hold numbers."""
+
+    def cells(row: Sequence[str], name: str, first: str) -> str:
+        kinds = [first, *[name] * (len(row) - 1)]
+        looks = [CELL, *[CELL + ";text-align:right" * right] * (len(row) - 1)]
+        marked = zip(kinds, looks, row, strict=True)
+        return "".join(f'<{kind} style="{look}">{x}</{kind[:2]}>' for kind, look, x in marked)
+
+    plain = '<tr style="background:transparent">'
+    top = f"<thead>{plain}{cells(head, COLUMN, COLUMN)}</tr></thead>" if head else ""
+    body = "".join(f"{plain}{cells(row, 'td', ROW if head else 'td')}</tr>" for row in rows)
     return (
-        f'<table style="border-collapse:collapse;margin:6px 0;color:inherit"><tbody>{body}</tbody>'
-        "</table>"
+        f'<table style="border-collapse:collapse;margin:6px 0;color:inherit">{top}<tbody>{body}'
+        "</tbody></table>"
     )
+
+
+def columns(rows: Sequence[Sequence[str]], right: bool = False) -> list[str]:
+    """The rows of a table as lines of text. right: all but the first column hold numbers."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if right and number else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, wide, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def card(headline: str, *parts: str) -> str:

@@ -2,22 +2,24 @@
 
 A question is a wrong answer: one that a page knows (`MUTANTS` of its wrong.py), or a small change
 of the right one that a machine makes (as `make mutate` does). It has a hardness from 1 to 5, which
-is also its points on the sheet. Which hardnesses a sheet has follows from the pages and
-the number of tasks alone; the seed decides about functions and mistakes. So two sheets are equally
-hard. `exam_sheet.py` writes what is drawn here.
+is also its points on the sheet. Which hardnesses a sheet has follows from the pages and the number
+of tasks alone, and nearly so how many lines are to be read; the seed decides about functions and
+mistakes. So two sheets are equally hard. `exam_sheet.py` writes what is drawn here.
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import random
 import re
+import statistics
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tritonbook.build.matrix import SECONDS, Attempt, CheckProcess
-from tritonbook.build.mutations import mutations
+from tritonbook.build.mutations import Mutation, mutations
 from tritonbook.command import sentence
 from tritonbook.course import gaps
 from tritonbook.course.cases import checks
@@ -48,6 +50,7 @@ SEEN = {
 LONG = 40  # lines of an answer, from which on it is harder to read
 MANY_POINTS = 5  # of a page's task
 TRIES = 200
+AS_LONG = 0.1  # how far a sheet's lines to read may be from what its hardnesses usually have
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,10 @@ class Task:
     given: tuple[Statement, ...]
     own: frozenset[str]
     questions: list[Question] = field(default_factory=list)
+
+    @property
+    def lines(self) -> int:
+        return sum(bool(line.strip()) for line in self.right.splitlines())
 
     def fits(self, other: Task) -> bool:
         """Whether both can stand on one sheet, so that none gives what the other asks for."""
@@ -107,6 +114,8 @@ def tasks_of(page: Exercise) -> list[Task]:
         kernel = any(gaps.is_kernel(node) for node in functions)
         if not (asked.triton and kernel and functions == body) or "stretch" in check.tags:
             continue
+        if f"{key}_cause" in asked.beside:
+            continue  # a patient of the clinic: its cell names another cause than a sheet's mistake
         own = {*asked.beside, *filter(None, [asked.through])}
         roots = {name for each in statements(right) for name in each.names}
         given = _needed(page, key, roots | own | {asked.reference.__name__})
@@ -114,8 +123,7 @@ def tasks_of(page: Exercise) -> list[Task]:
             continue
         own.update(function.name for function in functions)
         task = Task(page, key, right, given, frozenset(own))
-        lines = sum(bool(line.strip()) for line in right.splitlines())
-        hardness = 1 + (check.points >= MANY_POINTS) + (page.number >= 20) + (lines > LONG)
+        hardness = 1 + (check.points >= MANY_POINTS) + (page.number >= 20) + (task.lines > LONG)
         allowed = {*PLACES, *CAUSES, *SEEN, *asked.mistakes}
         for mutant in wrong.mutants.get(key, ()):
             if mutant.only or mutant.replace is not None or not set(mutant.codes) <= allowed:
@@ -126,14 +134,32 @@ def tasks_of(page: Exercise) -> list[Task]:
         levels = (hardness, allowed - {*PLACES}), (hardness + 1, PLACES)
         same = wrong.equivalent.get(key, {})
         for change in mutations(cell.source):
-            if change.name not in same:  # what its check says decides about its hardness
+            text = "" if change.name in same else _as_by_hand(change, gaps.solved_text(cell.source))
+            if text:  # what its check says decides about its hardness
                 task.questions.extend(
-                    Question(task, change.name, codes, change.text, level, known=False)
+                    Question(task, change.name, codes, text, level, known=False)
                     for level, codes in levels
                 )
         if any(question.known for question in task.questions):
             found.append(task)
     return found
+
+
+def _as_by_hand(change: Mutation, right: str) -> str:
+    """A change by machine as somebody would have written it; empty where its looks give it away:
+    a `pass` beside statements, `if True`, a call that alone stands on one long line."""
+    broken, kept = change.text.splitlines(), right.splitlines()
+    after = change.name.partition(" => ")[2]
+    if after.split(" (")[0] == "pass":
+        at = next(i for i, (one, two) in enumerate(zip(broken, kept, strict=False)) if one != two)
+        text = "\n".join(broken[:at] + broken[at + 1 :])
+        try:
+            ast.parse(text)
+        except SyntaxError:  # the only statement of its block
+            return ""
+        return text
+    glaring = any(words in after for words in ("if True", "if False")) or len(broken) != len(kept)
+    return "" if glaring else change.text
 
 
 def _needed(page: Exercise, key: str, roots: Iterable[str]) -> tuple[Statement, ...]:
@@ -170,12 +196,29 @@ def draw(
 ) -> list[Question]:
     """The questions of a sheet, easy ones first. Raises BadCourse as `yardstick` does."""
     levels = sorted(question.hardness for question in yardstick(tasks, count))
+    due = sum(map(functools.partial(_usual_lines, tasks), levels))
     rng = random.Random(seed)
     attempts = (_attempt(rng, tasks, levels, without) for _ in range(TRIES))
-    found = next(filter(None, attempts), None)
-    if found is None:
+    best: list[Question] = []
+    for found in filter(None, attempts):
+        off = [abs(_lines(sheet) / due - 1) if sheet else 1e9 for sheet in (found, best)]
+        best = found if off[0] < off[1] else best
+        if off[0] <= AS_LONG:
+            break
+    if not best:
         raise BadCourse(f"No sheet of {count} tasks was found: ask for fewer, or name more pages.")
-    return found
+    return best
+
+
+def _usual_lines(tasks: Sequence[Task], level: int) -> float:
+    """The mean length of the answers that have questions of a hardness."""
+    return statistics.mean(
+        task.lines for task in tasks if any(each.hardness == level for each in task.questions)
+    )
+
+
+def _lines(sheet: Iterable[Question]) -> int:
+    return sum(question.task.lines for question in sheet)
 
 
 def _attempt(

@@ -29,13 +29,12 @@ class Expected:
 @dataclass(frozen=True)
 class Sample:
     """One submission of one notebook. `answers` maps keys to the text of the answer cell; a key
-    that is missing keeps the released gap. `crashes`: the whole notebook is lost."""
+    that is missing keeps the released gap."""
 
     student: str
     title: str
     answers: dict[str, str]
     expected: dict[str, Expected]
-    crashes: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,6 +131,7 @@ def sample_class(material: Material) -> list[Sample]:
     full = {task.key: Expected(task.points, PASSED) for task in material.tasks}
     first = material.tasks[0]
     zero_first = full | {first.key: Expected(0, ("timeout",))}
+    crash_first = full | {first.key: Expected(0, ("crashed",))}
 
     varied = dict(solved)
     for task in material.tasks:
@@ -158,7 +158,6 @@ def sample_class(material: Material) -> list[Sample]:
         first.key: with_first_lines(first.solution, first.key, ["while True:", "    pass"])
     }
     untouched = {task.key: Expected(0, ("not-attempted",)) for task in material.tasks}
-    lost = {task.key: Expected(0, ("crashed",)) for task in material.tasks}
 
     samples = [
         Sample("s1_right", "right", solved, full),
@@ -166,7 +165,7 @@ def sample_class(material: Material) -> list[Sample]:
         Sample("s3_warns", "right, warns on stderr", noisy, full),
         Sample("s5_torch", "PyTorch instead of Triton", cheated, refused),
         Sample("s6_untouched", "untouched", {}, untouched),
-        Sample("s7_exit", "crash by os._exit", crash, lost, crashes=True),
+        Sample("s7_exit", "crash by os._exit", crash, crash_first),
         Sample("s8_endless", "endless loop", endless, zero_first),
     ]
     missing = _missing_mask(material)

@@ -18,7 +18,7 @@ from tritonbook import checking
 from tritonbook.checking import card
 from tritonbook.checking.report import CheckFailed, Finding, Report
 from tritonbook.checking.trial import CheckTimeout
-from tritonbook.course.exercises import machinery
+from tritonbook.notebook import machinery
 from tritonbook.port import device, source_file
 from tritonbook.timing import clock
 

@@ -60,7 +60,7 @@ class Compiler:
     def _ask(self, request: dict[str, Any], wanted: Callable[[], bool]) -> dict[str, Any] | None:
         """None where the process ended, for whatever reason: the next one starts afresh."""
         try:
-            process = self._worker.ask({"job": "ping"}, 300.0)["pid"]
+            process = self._worker.ready(300.0)
         except WorkerError as problem:
             return {"unanswered": f"the compiler does not start: {problem}"}
         done, spent = threading.Event(), threading.Event()

@@ -126,6 +126,8 @@ class Player:
             kind, *rest = step
             if kind == "drop" and len(rest) == 1 and isinstance(rest[0], int):
                 self.tensors.pop(rest[0], None)
+            elif kind == "look" and not rest:
+                torch.zeros(()).item()  # the same for who watches: there the values are the peer's
             elif kind == "torch" and len(rest) == 4:
                 self._play_torch(*rest)
             elif kind == "launch" and len(rest) == 4:

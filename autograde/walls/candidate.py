@@ -18,9 +18,10 @@ from typing import Any
 
 import torch
 
+from tritonbook.checking.launches import seeing_reads
 from tritonbook.checking.trial import time_limit
 from tritonbook.course import exercises
-from tritonbook.course.exercises import machinery
+from tritonbook.notebook import machinery
 from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
@@ -121,7 +122,7 @@ class Candidate:
         try:
             function = self._function(body["function"])
             args, kwargs = decode(body["args"], resolve), decode(body["kwargs"], resolve)
-            with machinery(), hook_launch(recorder.launch), recorder:
+            with machinery(), hook_launch(recorder.launch), seeing_reads(recorder.look), recorder:
                 result = function(*args, **kwargs)
             reply = {"result": encode(result, recorder.reference)}
             # Taken while the result is alive: what is dropped from here on, the next tape says.

@@ -123,6 +123,22 @@ def of_the_element(k, indices, strides, shape):
     return address(found, strides[k])
 
 
+def first_index_by_the_last_size(k, indices, strides, shape):
+    """What is left for the first dimension, divided by the size of another."""
+    return address([indices[0] % shape[-1], *indices[1:]], strides[k])
+
+
+def sizes_of_the_dimension_before(k, indices, strides, shape):
+    """Each remainder by the size of the dimension before."""
+    rest = torch.arange(torch.Size(shape).numel())
+    found = [None] * len(shape)
+    for d in reversed(range(1, len(shape))):
+        found[d] = rest % shape[d - 1]
+        rest = rest // shape[d]
+    found[0] = rest
+    return address(found, strides[k])
+
+
 def in_half(what, layout, *tensors):
     """The formula in the dtype of the operands: each step is rounded."""
     return FORMULAS[what](*tensors).to(torch.result_type(tensors[0], tensors[-1])).contiguous()
@@ -177,6 +193,15 @@ SOURCE_MISTAKES = {
         generated(lambda k, i, strides, shape: address([0 * i[0], *i[1:]], strides[k])),
         "The first dimension's index is 0 everywhere. What is left in `rest` when its turn comes?",
     ),
+    "first-index-by-the-last-size": (
+        generated(first_index_by_the_last_size),
+        "The first dimension's index starts again too early: its remainder is by the size of the "
+        "last dimension. What is left in `rest` is the index itself.",
+    ),
+    "size-of-the-dimension-before": (
+        generated(sizes_of_the_dimension_before),
+        "The index of a dimension is the remainder by the size of the one before it.",
+    ),
     "not-in-compute": (
         in_half,
         "The formula was computed in the operands' dtype, and each step rounded to it. Convert "
@@ -202,6 +227,7 @@ SOURCE_CASES = [
     formula_case("a row for all rows", "x + y", (6, 200), (200,)),
     formula_case("a column and a row", "x * y", (9, 1), (1, 130)),
     formula_case("transposed and not", "x + y", (33, 40), (33, 40), layout="reversed"),
+    formula_case("more rows than columns", "x * y", (70, 6), (6,)),
     formula_case("three dimensions", "x + y", (3, 5, 7), (3, 5, 7), layout="reversed"),
     formula_case("every second element", "x * tl.sigmoid(x)", (20, 60), layout="every second"),
     formula_case(
@@ -242,6 +268,22 @@ BACKWARD_MISTAKES = {
     "one-for-dy": (
         lambda dy, y: y * (1 - (y * dy).sum(-1, keepdim=True)),
         "The sum is subtracted from dy, not from 1.",
+    ),
+    "y-at-the-sum-alone": (
+        lambda dy, y: dy - y * (y * dy).sum(-1, keepdim=True),
+        "y is a factor of both, y (dy - sum), and here of the sum alone.",
+    ),
+    "sum-of-squares": (
+        lambda dy, y: y * (dy - (y * y).sum(-1, keepdim=True)),
+        "The sum adds up y y. It is the sum of y dy.",
+    ),
+    "product-of-sums": (
+        lambda dy, y: y * (dy - y.sum(-1, keepdim=True) * dy.sum(-1, keepdim=True)),
+        "The sums of y and of dy are multiplied. It is the sum of the products y dy.",
+    ),
+    "softmax-of-y": (
+        lambda dy, y: softmax_backward_ref(dy, torch.softmax(y, dim=-1)),
+        "A softmax of y is taken. y is the result of one already.",
     ),
     "sum-not-weighted": (
         lambda dy, y: y * (dy - dy.sum(-1, keepdim=True)),
@@ -307,7 +349,7 @@ BACKWARD_MISTAKES = {
     ),
     "result-laid-out-like-y": (
         lambda dy, y: softmax_backward_ref(dy, y).reshape(y.shape[::-1]).t(),
-        "The kernel writes row after row, and the result is laid out like the transposed y. "
+        "The kernel writes row after row, and the result is laid out like a transposed input. "
         "Allocate it contiguous.",
     ),
     "sum-in-half-precision": (
@@ -367,27 +409,39 @@ HIDDEN_BACKWARD_CASES = [
 # --- the block
 
 
-def follow(story, restored="always", one_library=False, swallows=False, replaces=slice(None)):
+def follow(
+    story,
+    restored="always",
+    one_library=False,
+    one_name=False,
+    swallows=False,
+    refuses=False,
+    replaces=slice(None),
+):
     """What a story tells: which of sin, cos and exp are replaced at each "look".
 
     restored: "always", "never", "unless an error" comes, "unless refused" before the block began.
-    one_library: of all blocks, so that the end of one ends them all. swallows: errors stay inside.
-    replaces: which of the names.
+    one_library: of all blocks, so that the end of one ends them all. one_name: a global name holds
+    the library of the latest block, which each block closes at its end. swallows: errors stay
+    inside. refuses: no function can be put in its place. replaces: which of the names.
     """
     seen, now = [], []  # now: names replaced, with repetitions
+    latest = [0]  # how many blocks have begun
 
     def look():
         seen.append([name for name in ("sin", "cos", "exp") if name in now])
 
     def replace(names):
         for name in names:
-            if "::" in name:
+            if refuses or "::" in name:
                 raise RuntimeError
             if name in names[replaces]:
                 now.append(name)
 
     def block(names, inside):
         before = [] if one_library else list(now)
+        latest[0] += 1
+        number = latest[0]
         try:
             replace(names)
             steps(inside)
@@ -398,7 +452,7 @@ def follow(story, restored="always", one_library=False, swallows=False, replaces
             if not swallows:
                 raise
         else:
-            if restored != "never":
+            if restored != "never" and not (one_name and number != latest[0]):
                 now[:] = before
 
     def steps(some):
@@ -422,7 +476,7 @@ BLOCK_MISTAKES = {
     "not-replaced": (
         lambda story: follow(story, replaces=slice(0)),
         "Inside the block PyTorch's own operators run. Is each function put in its place before "
-        "the `yield`, and is the library still open there?",
+        'the `yield`, by `implement` and in the library of "aten", and is that still open there?',
     ),
     "not-restored-after-a-refusal": (
         lambda story: follow(story, restored="unless refused"),
@@ -441,7 +495,22 @@ BLOCK_MISTAKES = {
     ),
     "one-of-several": (
         lambda story: follow(story, replaces=slice(-1, None)),
-        "Of several operators only the last one was replaced.",
+        "Of several operators only the last one is replaced. Is each put in its place inside the "
+        "loop? A library that nobody holds any more may be gone.",
+    ),
+    "first-of-several": (
+        lambda story: follow(story, replaces=slice(1)),
+        "Of several operators only the first one is replaced. Does the loop go through all?",
+    ),
+    "refused-from-the-start": (
+        lambda story: follow(story, refuses=True),
+        'A RuntimeError comes before the block begins. Is the library of the kind "IMPL" and of '
+        '"aten"? Does `implement` get library, name and function, in this order?',
+    ),
+    "library-of-a-global-name": (
+        lambda story: follow(story, one_name=True),
+        "After a block in a block the outer one stays replaced: the inner one took its library's "
+        "name. Keep the library in a local variable.",
     ),
     "one-library-for-all": (
         lambda story: ["a closed library was used again"],
@@ -453,7 +522,8 @@ BLOCK_MISTAKES = {
     ),
     "yields-more-than-once": (
         lambda story: ["it yields more than once"],
-        "The function yields once for each operator. One `yield` comes after all of them.",
+        "The function yields more than once. One `yield` comes after all replacements, in no loop. "
+        "An error of the block comes out at it, and there is no second block to yield to.",
     ),
     "error-swallowed": (
         lambda story: follow(story, swallows=True),

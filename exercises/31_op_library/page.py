@@ -26,8 +26,8 @@ setup()
 # ## The idea
 #
 # PyTorch has hundreds of elementwise operators, and nobody writes hundreds of kernels. You write the
-# *formula* of one element, and a program writes the kernel around it. Then
-# `x + y` in somebody's model shall reach your kernel, and not one line of the model changes.
+# *formula* of one element, and Python writes the kernel around it. Then
+# `x + y` in somebody's model shall reach your kernel, without a change to the model.
 #
 # ## Source that writes source
 #
@@ -256,8 +256,8 @@ class Attention(torch.nn.Module):
 # | `dy`, `y` | `[M, N]` each, any strides | floating, the same | inputs, never changed |
 # | result | `[M, N]`, contiguous | as `y` | new |
 #
-# One launch. Arithmetic and sum are float32. Rows have up to 16,384 elements, M may be 0. Everything
-# else raises `ValueError`.
+# One launch. Arithmetic and sum are float32. Rows have up to 16,384 elements, M may be 0. Other
+# shapes and wider rows raise `ValueError`.
 #
 # Kernel, grid and wrapper are yours. A program takes one row, in one tile, with one warp for 512 lanes as
 # on page 04: `num_warps=min(max(BLOCK_N // 512, 1), 16)`. dy and y have two strides each.
@@ -441,7 +441,7 @@ check(use_kernels)
 # ## The model on your kernels
 #
 # Each replacement takes its operator's arguments. These are enough for matrices; a library for
-# everybody would look at `dim` and refuse what it cannot do.
+# everybody would look at `dim` too.
 
 # %%
 from tritonbook.seeing.dispatcher import called_operators, launches_by_operator, listed
@@ -527,7 +527,7 @@ print("left to PyTorch:", listed(rest))
 # **Predict.** A large product, element by element, waits for memory, yours as PyTorch's. What does a
 # small one wait for?
 #
-# First large tensors, contiguous and with gaps between their rows. Then a thousand small calls in a row:
+# First large tensors, contiguous and with gaps between rows. Then a thousand small calls:
 # read those milliseconds as microseconds of one call. Without a GPU you see an H100's times.
 
 # %%
@@ -562,7 +562,8 @@ bench_sweep("elements", sizes, small, title="1,000 calls", stored="pointwise_cal
 # %% [markdown]
 # **Read it.** In the first table `multiply` is as fast as `torch`, and with gaps 10 % faster. In the
 # second, go down a column. While the time hardly changes you pay for the call: some 10 µs in PyTorch's
-# C++, 50 to 75 in your wrapper and Triton's launch. Where it grows, memory decides.
+# C++, 50 to 75 in your wrapper and Triton's launch. Where it grows, memory
+# counts: in its last row `multiply` needs about the sum of both.
 #
 # `CUDA graph` recorded a thousand launches of `multiply` and replays them with one call. What is left is
 # what the GPU needs to start a kernel. So small calls get cheaper in two ways: record them, or make

@@ -2,19 +2,27 @@
 
 import torch
 
-from tritonbook import DEVICE
+from tritonbook import DEVICE, traffic
 from tritonbook.checking import Check, case, tensor
 from tritonbook.port.dispatch import DispatchMode
 
 from ..shared.attention import (
+    LN_2,
+    LOG2_E,
     Tile,
+    all_scores,
+    careless_softmax_of,
     close_enough,
+    counted,
     growing,
     hill,
     in_steps,
+    in_visited_tiles,
     kernel_mistakes,
     method_mistakes,
     other_arguments,
+    scale_of,
+    times_visited,
     without,
 )
 from .page import attention_ref, attention_tile
@@ -47,6 +55,16 @@ def keys_of(pick):
     return wrong
 
 
+def keys_counted(times):
+    """Each key counts times(keys, their number, block) times: 0, 1, 2, ..."""
+
+    def wrong(q, k, v, block=16):
+        number = times(torch.arange(k.shape[2]), k.shape[2], block).to(q.dtype)
+        return torch.softmax(all_scores(q, k) + torch.log(number), dim=-1) @ v
+
+    return wrong
+
+
 def keys_of_the_first_tiles(q, k, v, block=16):
     """As many tiles of keys as there are tiles of queries."""
     keys = -(-q.shape[2] // block) * block
@@ -61,9 +79,10 @@ def all_nan(q, k, v, causal=False):
 
 
 MINUS_INFINITY_MET = (
-    "Look at the minus infinity that m starts with. Is the new m the larger of the old one and the "
-    "scores? Is the factor exp(m_old - m_new), in this order? Does a query see any key of the "
-    "first tile?"
+    "Minus infinity minus itself is NaN, and so is 0 / 0. Is the new m the larger of the old one "
+    "and the scores? Is the factor exp(m_old - m_new), in this order, and do the weights subtract "
+    "the new m? Does a query see any key of the first tile? Is a tile visited at all, and nothing "
+    "but a score minus infinity?"
 )
 
 TILED_MISTAKES = {
@@ -108,6 +127,50 @@ TILED_MISTAKES = {
         keys_of(lambda n, block: slice(0, n // block * block)),
         "The last keys never take part: their number is not a multiple of `block`.",
     ),
+    "maximum-not-scaled": (
+        in_tiles_of_16(without("bare maximum", 16, None)),
+        "m is the largest bare product of q and k, and is subtracted from scaled scores: the "
+        "weights become 0, or infinite. Scale before the maximum.",
+    ),
+    "factor-not-scaled": (
+        in_tiles_of_16(without("bare factor", 16)),
+        "The weights are scaled, and the m in the factor is not. Scale before the maximum.",
+    ),
+    "keys-for-values": (
+        lambda q, k, v, block=16: attention_ref(q, k, k, False)[0],
+        "The weights are right, and what they weight is K instead of V.",
+    ),
+    "start-in-steps-of-one": (
+        keys_counted(lambda keys, n, block: times_visited(keys, torch.tensor(n), block)),
+        "Each step of the walk goes on by one key, so the tiles overlap: the third argument of "
+        "`range` is the step.",
+    ),
+    "start-counts-steps": (
+        keys_counted(
+            lambda keys, n, block: times_visited(keys, torch.tensor(-(-n // block)), block)
+        ),
+        "`start` counts 0, 1, 2 ... up to the number of tiles, so the tiles overlap. It is a "
+        "number of keys.",
+    ),
+    "start-counts-full-steps": (
+        keys_counted(lambda keys, n, block: times_visited(keys, torch.tensor(n // block), block)),
+        "`start` counts 0, 1, 2 ... up to the number of full tiles, so the tiles overlap. It is a "
+        "number of keys.",
+    ),
+    "tiles-without-end": (
+        keys_counted(lambda keys, n, block: keys // block + 1),
+        "Each tile goes on to the last key. It ends at start + block.",
+    ),
+    "tiles-one-short": (
+        keys_counted(lambda keys, n, block: (keys + 1) % block > 0),
+        "The last key of each tile is left out. The end of a slice does not belong to it: start + "
+        "block is right.",
+    ),
+    "tiles-one-long": (
+        keys_counted(lambda keys, n, block: 1 + ((keys % block == 0) & (keys > 0))),
+        "The first key of each tile belongs to the one before it too. The end of a slice does not "
+        "belong to it: start + block is right.",
+    ),
 }
 
 
@@ -140,6 +203,8 @@ TILED_CASES = [
     torch_case("three tiles and a rest", 1, 2, 20, 50, 8),
     torch_case("tiles of five", 1, 1, 4, 18, 8, block=5),
     torch_case("scores that grow", 2, 1, 9, 70, 16, values=growing(3.0)),
+    # Not so large that an exponential overflows without a maximum: a wrong maximum shows alone.
+    torch_case("scores of some hundreds", 1, 1, 9, 70, 16, values=growing(150.0)),
     torch_case("large scores that grow", 1, 1, 9, 70, 16, values=growing(2000.0)),
     torch_case("large scores, the largest in the middle", 1, 2, 6, 80, 8, values=hill(2000.0)),
     torch_case("all scores far below zero", 1, 1, 4, 40, 8, mean=-30.0, queries={"mean": 30.0}),
@@ -156,6 +221,12 @@ HIDDEN_TILED_CASES = [
 
 
 FAR_BELOW = {"queries": {"mean": 8.0}, "keys": {"mean": -8.0}}
+# A number that stands for minus infinity has to lie below these. They are equal, so that float32
+# has no say in the weights.
+ALIKE_FAR_BELOW = {
+    "queries": {"values": "zeros", "mean": 80.0},
+    "keys": {"values": "zeros", "mean": -80.0},
+}
 
 
 def heads(note, B, H, L, D, causal=True, **more):
@@ -179,6 +250,7 @@ CASES = [
         keys={"values": hill(150.0)},
     ),
     heads("all scores far below zero", 1, 1, 40, 16, **FAR_BELOW),
+    heads("all scores alike, at -25,600", 1, 1, 40, 16, **ALIKE_FAR_BELOW),
     heads("half precision, causal", 1, 2, 150, 64, dtype="float16"),
     heads("fewer tokens than a tile", 1, 3, 5, 16),
     case(
@@ -282,6 +354,137 @@ ADDRESS_MISTAKES = {
     ),
 }
 
+
+def in_the_tile(*of):
+    """The mask compares numbers within the tile, those of `of`: "rows", "cols", or both."""
+
+    def wrong(q, k, v, causal=True, *, dtype):
+        tile = tile_of(dtype)
+
+        def score(s, keys, seen):
+            rows = torch.arange(q.shape[2])[:, None]
+            row, key = (
+                rows % tile.M if "rows" in of else rows,
+                keys % tile.N if "cols" in of else keys,
+            )
+            return s.masked_fill((key > row) | (keys >= k.shape[2]), float("-inf"))
+
+        formula = in_visited_tiles(tile, score, careless_softmax_of) if causal else attention_ref
+        return formula(q, k, v, causal)
+
+    return wrong
+
+
+def one_key_too_far(q, k, v, causal=True, *, dtype):
+    """As "causal-one-too-far", with a mask at the end of the keys besides."""
+
+    def score(s, keys, seen):
+        return s.masked_fill((keys > seen) | (keys >= k.shape[2]), float("-inf"))
+
+    return in_visited_tiles(tile_of(dtype), score)(q, k, v, causal)
+
+
+def visited(times, causal_only=False):
+    """Each key counts times(keys, rows, tile, walk) times, as far as its query sees it."""
+
+    def wrong(q, k, v, causal=True, *, dtype):
+        tile, rows = tile_of(dtype), torch.arange(q.shape[2])[:, None]
+        formula = counted(
+            tile, lambda keys, seen, walk: times(keys, rows, tile, walk) * (keys < seen)
+        )
+        return (formula if causal or not causal_only else attention_ref)(q, k, v, causal)
+
+    return wrong
+
+
+def lse_of(change):
+    """lse from m, the log of l, and the scale."""
+
+    def wrong(q, k, v, causal=True):
+        o, lse = attention_ref(q, k, v, causal)
+        s = all_scores(q, k)
+        if causal:
+            s = s.masked_fill(torch.ones_like(s).triu(1) > 0, float("-inf"))
+        m = s.amax(dim=-1)
+        return o, change(m, lse - m, scale_of(q, None))
+
+    return wrong
+
+
+def rounded_query(q, k, v, causal=True, *, dtype):
+    """q times the scale in the dtype of q: Triton rounds the number to it, and the product."""
+    scale = LOG2_E * scale_of(q, None)
+    scaled = q.to(dtype) * torch.tensor(scale, dtype=dtype)
+    return attention_ref(scaled.to(q.dtype) * (LN_2 / scale_of(q, None)), k, v, causal)
+
+
+SLOPPY_MISTAKES = {
+    f"diagonal-in-the-tile-{'-'.join(of)}": (
+        in_the_tile(*of),
+        "The diagonal mask compares places within a tile, "
+        + " and ".join({"rows": "of the queries", "cols": "of the keys"}[each] for each in of)
+        + ". It compares positions in the text: a query's is pid_m * BLOCK_M + ..., a key's start "
+        "+ ....",
+    )
+    for of in (("rows",), ("cols",), ("rows", "cols"))
+} | {
+    "diagonal-one-too-far": (
+        one_key_too_far,
+        "The diagonal is one key too far to the right: query i sees key j only if j <= i.",
+    ),
+    "walk-ends-in-tiles-of-keys": (
+        visited(lambda keys, rows, tile, walk: keys < (rows // tile.M + 1) * tile.N, True),
+        "The walk of program pid_m ends at key (pid_m + 1) * BLOCK_N. Its last query is number "
+        "(pid_m + 1) * BLOCK_M - 1.",
+    ),
+    "rest-dropped": (
+        visited(lambda keys, rows, tile, walk: keys < walk().end // tile.N * tile.N),
+        "The walk drops the last keys, where they do not fill a tile. The mask is for them: round "
+        "up, not down.",
+    ),
+    "heads-transposed": (
+        other_arguments(
+            lambda q, k, v, causal: (q, *(in_steps(x, 1, x.shape[2]) for x in (k, v)), causal)
+        ),
+        "K and V are read as if a column were contiguous: element d of key j lies at j * D + d.",
+    ),
+    "lse-maximum-multiplied-by-log2e": (
+        lse_of(lambda m, log_l, scale: m * LOG2_E**2 + log_l),
+        "m is in base 2 and is multiplied by log2(e), or divided by ln(2), once more. ln(2) "
+        "times m is in base e.",
+    ),
+    "lse-natural-maximum-times-ln2": (
+        lse_of(lambda m, log_l, scale: m * LN_2 + log_l),
+        "The m in lse is multiplied by ln(2) once too often. Is it natural already, with exp for "
+        "exp2?",
+    ),
+    "lse-maximum-unscaled": (
+        lse_of(lambda m, log_l, scale: m / scale * LN_2 + log_l),
+        "The m in lse is the largest bare product of q and k times ln(2): the scale, with its "
+        "log2(e), is missing.",
+    ),
+    "lse-maximum-bare": (
+        lse_of(lambda m, log_l, scale: m / scale + log_l),
+        "The m in lse is the largest bare product of q and k: the scale is missing.",
+    ),
+    "lse-without-any-logarithm": (
+        lse_of(lambda m, log_l, scale: torch.exp(m + log_l)),
+        "lse holds the sum of exp(s) itself. It is the logarithm of that sum: m plus the log of l.",
+    ),
+    "factor-not-scaled": (
+        lambda q, k, v, causal=True, *, dtype: without("bare factor in base 2", tile_of(dtype).N)(
+            q, k, v, causal
+        ),
+        "The weights are scaled, and the m in the factor is not. Scale both, or the scores before "
+        "the maximum.",
+    ),
+    "rounded-early": (
+        rounded_query,
+        "The result is nearly right: something is rounded to half precision too early. Is it q "
+        "times the scale, or p before it is summed? Scores and sums stay in float32.",
+    ),
+}
+
 FLASH_MISTAKES = (
     {
         code: (on_this_tile(code), sentence)
@@ -293,6 +496,7 @@ FLASH_MISTAKES = (
         for width in (16, 128)
     }
     | ADDRESS_MISTAKES
+    | SLOPPY_MISTAKES
     | {"nan": (all_nan, MINUS_INFINITY_MET)}
 )
 
@@ -317,6 +521,57 @@ def stops_at_the_diagonal(fn):
     )
 
 
+LOST = 9  # tiles of 64 keys: enough for what each adds to get lost
+
+
+def acc_in_float32(fn):
+    """All keys weigh the same, those of the first tile have large values, and what each later tile
+    adds is less than half a step of float16 there: 0.45, where acc is 2,048 and a step is 2."""
+    q, k = torch.zeros(2, 1, 1, LOST * 64, 16, dtype=torch.float16).unbind(0)
+    v = torch.full_like(q, 0.45 / 64)
+    v[:, :, :64] = 32.0
+    v[..., 8:] = 1000.0  # and these columns of acc come to more than float16 holds
+    want = v.float().mean(dim=2, keepdim=True)
+    got = fn(q.to(DEVICE), k.to(DEVICE), v.to(DEVICE), False)[0].float().cpu()
+    errors = ((got - want).abs() / want).nan_to_num(nan=torch.inf)
+    error = errors[..., :8].max().item()
+    assert error < 2**-10, (
+        f"{LOST * 64} keys of one weight in float16: the result is {error:.1%} off. What each tile "
+        "adds is small beside what acc holds, and gets lost in half precision. Keep acc and l in "
+        "float32."
+    )
+    assert errors.max().item() < 2**-10, (
+        f"{LOST * 64} keys of one weight and values of 1,000 in float16: acc passes 65,504, the "
+        "largest number of float16, and the result is not 1,000. Divide by l in float32, then "
+        "convert."
+    )
+
+
+LONG = 512
+
+
+def reads_what_it_needs(fn):
+    """Rows of k that all programs read. P programs that walk over all keys read P times L; where
+    each has queries, its tile is smaller than L / (P - 1). 128: the largest tile of keys."""
+    q, k, v = (torch.zeros(1, 1, LONG, 16, dtype=torch.float16, device=DEVICE) for _ in range(3))
+    seen = [traffic(fn, q, k, v, causal) for causal in (False, True)]
+    for tensor_seen in seen[0].tensors:
+        times = tensor_seen.written / max(tensor_seen.written_distinct, 1)
+        assert times <= 1, (
+            f"`{tensor_seen.name}` is stored {times:.0f} times. The stores stand behind the loop."
+        )
+    every, causal = (each["k"].read // (16 * 2) for each in seen)
+    programs = max(every // LONG, 1)
+    tile = LONG / max(programs - 1, 1)
+    most = sum(min(LONG, (number + 1) * tile + 128) for number in range(programs))
+    assert causal <= most, (
+        f"For {LONG} queries your {programs} programs read {causal:,} rows of k with causal=True, "
+        f"and {every:,} without. If each has its share of the queries and stops at the diagonal, "
+        f"{int(most):,} are enough. Are there programs without queries (the grid is cdiv(L, "
+        "BLOCK_M)), or does a walk go on behind the diagonal?"
+    )
+
+
 CHECKS = {
     "attention_tiled_torch": Check(
         tiled_ref,
@@ -334,6 +589,6 @@ CHECKS = {
         tolerance=close_enough,
         mistakes=FLASH_MISTAKES,
         no_tf32=True,
-        also=[stops_at_the_diagonal],
+        also=[stops_at_the_diagonal, reads_what_it_needs, acc_in_float32],
     ),
 }

@@ -41,7 +41,7 @@ setup()
 pictures("flash_attention").draw_one_step(tiles=5, step=2)
 
 # %% [markdown]
-# There is one difficulty. A softmax needs the largest score and the sum over the *whole* row, and
+# But a softmax needs the largest score and the sum over the *whole* row, and
 # the row arrives in pieces. You solved that on page 04: keep a running maximum m and a running sum
 # l, and multiply l by exp(m_old − m_new) when m grows. Here is one row of scores in tiles of 2.
 
@@ -202,7 +202,7 @@ draw_tile_walk(queries=160, keys=160, block_m=32, block_n=32)
 #   in natural logarithms. `LN_2` brings you back from base 2, and kernels can see it.
 #   `LOG2_E` is for the wrapper.
 # - Anything else raises ValueError: `require_heads` does it.
-# - A causal program reads no tile of keys that lies wholly above the diagonal.
+# - Each program has queries. A causal one reads no tile of keys that lies wholly above the diagonal.
 
 # %% tags=["reference"]
 from tritonbook import target_arch
@@ -317,7 +317,7 @@ def flash_fwd(q, k, v, causal=True):
 # ```python
 # # which queries, which head; the tile q
 # m_i, l_i, acc = ...  # float32, as at the start of Task 1
-# end = ...  # L, or where the last query of this tile ends
+# end = ...  # L, or where the last query of this tile ends; tl.minimum takes the smaller
 # for start in range(0, end, BLOCK_N):
 #     cols = start + tl.arange(0, BLOCK_N)
 #     # tiles k and v, with zeros past the end
@@ -462,6 +462,8 @@ facts(flash_fwd, *torch.empty(3, 1, 2, 256, 128, dtype=torch.float16), arch=80)
 #   scores do not.
 # - Keys past the end get score 0 instead of minus infinity: they take part in the softmax.
 # - No `other=0.0` for v: a weight of 0 times NaN is NaN.
+# - acc in half precision: what a late tile adds is small beside it, and gets lost.
+# - A grid of `cdiv(L, BLOCK_N)`: programs without queries walk over all keys.
 # - lse = m + log(l) with m in base 2 and log to base e.
 #
 # </details>

@@ -12,6 +12,7 @@ T_ALPHA = "        alpha = torch.exp(m - m_new)\n"
 T_SUM = "l = l * alpha + p.sum(dim=-1)"
 T_ACC = "acc = acc * alpha[..., None] + p @ v_tile"
 T_RANGE = "range(0, k.shape[2], block)"
+T_SLICES = "k[:, :, start : start + block], v[:, :, start : start + block]"
 
 # --- flash_fwd
 
@@ -31,6 +32,8 @@ S_DOT = 's = tl.dot(q, tl.trans(k), input_precision="ieee") * qk_scale'
 O_STORE = "tl.store(o_ptr + rows, acc / l_i[:, None], mask=offs_m[:, None] < L)"
 LAUNCH = "flash_fwd_kernel[grid](q, k, v, o, lse, L, LOG2_E / D**0.5, causal, D, **tile)"
 START = 'tl.full([BLOCK_M], float("-inf"), tl.float32)'
+# The scores stay bare, and the exponent of the weights is scaled.
+BARE = ((S_DOT, S_DOT.replace(" * qk_scale", "")), (P, "p = tl.exp2((s - m_new[:, None]) * qk_scale)"))
 
 MUTANTS = {
     "attention_tiled_torch": [
@@ -73,6 +76,18 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("sum_counted_twice", "sum-counted-twice", (T_SUM, "l += l * alpha + p.sum(dim=-1)")),
         Mutant("acc_counted_twice", "acc-counted-twice", (T_ACC, "acc += acc * alpha[..., None] + p @ v_tile")),
         Mutant("m_starts_at_minus_100", "m-starts-at-zero", ('torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device)', "torch.full_like(q[..., 0], -100.0)")),
+        Mutant("start_in_steps_of_one", "start-in-steps-of-one", (T_RANGE, "range(0, k.shape[2])")),
+        Mutant("start_counts_tiles", "start-counts-steps", (T_RANGE, "range(-(-k.shape[2] // block))")),
+        Mutant("start_counts_full_tiles", "start-counts-full-steps", (T_RANGE, "range(k.shape[2] // block)")),
+        Mutant("tiles_without_end", "tiles-without-end", (T_SLICES, T_SLICES.replace("start : start + block", "start:"))),
+        Mutant("tiles_one_short", "tiles-one-short", (T_SLICES, T_SLICES.replace("+ block", "+ block - 1"))),
+        Mutant("tiles_one_long", "tiles-one-long", (T_SLICES, T_SLICES.replace("+ block", "+ block + 1"))),
+        Mutant("maximum_not_scaled", "maximum-not-scaled", (" * scale\n        m_new", "\n        m_new"), ("torch.exp(s - m_new", "torch.exp(s * scale - m_new")),
+        Mutant("factor_not_scaled", "factor-not-scaled", (" * scale\n        m_new", "\n        m_new"), ("torch.exp(s - m_new[..., None])", "torch.exp((s - m_new[..., None]) * scale)")),
+        Mutant("factor_of_two_exponentials", "no-maximum", ("torch.exp(m - m_new)", "torch.exp(m) / torch.exp(m_new)")),
+        Mutant("weights_with_the_old_maximum", "nan", ("torch.exp(s - m_new[..., None])", "torch.exp(s - m[..., None])")),
+        Mutant("keys_for_values", "keys-for-values", ("p @ v_tile", "p @ k_tile")),
+        Mutant("maximum_never_below_zero", "m-starts-at-zero", (T_MAX, T_MAX + ".clamp(min=0)")),
         Mutant("returns_the_sum_too", ("wrong-type", "wrong-values"), ("return acc / l[..., None]", "return acc / l[..., None], l")),
     ],
     "flash_fwd": [
@@ -134,7 +149,25 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("lse_without_max", "lse-without-max", (LSE, "tl.log(l_i)")),
         Mutant("lse_without_logarithm", "lse-without-logarithm", (LSE, "m_i * LN_2 + l_i")),
         Mutant("lse_is_the_sum", "lse-is-the-sum", (LSE, "l_i")),
+        Mutant("lse_maximum_scaled_twice", "lse-maximum-multiplied-by-log2e", (LSE, "m_i / LN_2 + tl.log(l_i)")),
+        Mutant("lse_of_a_natural_kernel_in_base_2", "lse-natural-maximum-times-ln2", ("LOG2_E / D**0.5", "1 / D**0.5"), (P, P.replace("exp2", "exp")), (ALPHA, ALPHA.replace("exp2", "exp")), (LSE, "m_i * LN_2 + tl.log(l_i)")),
+        Mutant("lse_maximum_unscaled", "lse-maximum-unscaled", *BARE, (ALPHA, ALPHA.replace("m_i - m_new", "(m_i - m_new) * qk_scale"))),
+        Mutant("lse_maximum_bare", "lse-maximum-bare", *BARE, (ALPHA, ALPHA.replace("m_i - m_new", "(m_i - m_new) * qk_scale")), (LSE, "m_i + tl.log(l_i)")),
+        Mutant("factor_not_scaled", "factor-not-scaled", *BARE, (LSE, "m_i * qk_scale * LN_2 + tl.log(l_i)")),
+        Mutant("lse_without_any_logarithm", "lse-without-any-logarithm", (LSE, "tl.exp2(m_i) * l_i")),
+        Mutant("query_rounded_after_scaling", "rounded-early", (S_DOT, S_DOT.replace(" * qk_scale", "").replace("dot(q,", "dot((q * qk_scale).to(k.dtype),"))),
+        Mutant("factor_of_two_exponentials", "overflow", (ALPHA, "        alpha = tl.exp2(m_i) / tl.exp2(m_new)\n")),
+        Mutant("m_starts_at_minus_1000", "m-starts-at-zero", (START, "tl.full([BLOCK_M], -1000.0, tl.float32)")),
         # masks
+        Mutant("forbidden_score_too_large", "score-zero", (WHERE, WHERE.replace('float("-inf")', "-1e4"))),
+        Mutant("diagonal_one_further", "diagonal-one-too-far", (WHERE, 's = tl.where((cols[None, :] <= last + (1 if CAUSAL else 0)) & (cols[None, :] < L), s, float("-inf"))')),
+        Mutant("walk_begins_at_the_own_queries", "last-tile-only", ("cols = start + tl.arange", "cols = (pid_m * BLOCK_M if CAUSAL else 0) + start + tl.arange")),
+        Mutant("diagonal_in_the_tile", "diagonal-in-the-tile-rows-cols", (LAST, "last = tl.arange(0, BLOCK_M)[:, None] if CAUSAL else L - 1"), (WHERE, WHERE.replace("cols[None, :] <=", "(cols[None, :] - start if CAUSAL else cols[None, :]) <="))),
+        Mutant("diagonal_of_rows_in_the_tile", "diagonal-in-the-tile-rows", (LAST, "last = tl.arange(0, BLOCK_M)[:, None] if CAUSAL else L - 1")),
+        Mutant("diagonal_of_columns_in_the_tile", "diagonal-in-the-tile-cols", (WHERE, 's = tl.where((cols[None, :] - (start if CAUSAL else 0) <= last) & (cols[None, :] < L), s, float("-inf"))')),
+        Mutant("walk_ends_in_tiles_of_keys", "walk-ends-in-tiles-of-keys", (END, END.replace("BLOCK_M", "BLOCK_N"))),
+        Mutant("rest_dropped", "rest-dropped", ("range(0, end, BLOCK_N)", "range(0, end // BLOCK_N * BLOCK_N, BLOCK_N)")),
+        Mutant("reads_k_behind_the_diagonal", "property", (END, "end = L"), (V_LOAD, V_LOAD.replace("cols[:, None] < L", "(cols[:, None] < L) & (start < (pid_m + 1) * BLOCK_M if CAUSAL else True)"))),
         Mutant("causal_ignored", "causal-ignored", (LAST, "last = L - 1"), (END, "end = L")),
         Mutant("always_causal", "always-causal", (LAST, "last = offs_m[:, None]"), (END, "end = tl.minimum(L, (pid_m + 1) * BLOCK_M)")),
         Mutant("diagonal_not_masked", "no-mask-on-scores", ("        " + LAST + "\n", ""), ("        " + WHERE + "\n", "")),
@@ -170,6 +203,8 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("values_alone_of_the_first_head", "v-of-head-times-0", (V_LOAD, V_LOAD.replace("v_ptr + head * L * D + tile", "v_ptr + tile"))),
         Mutant("heads_of_keys_overlap", "k-of-head-times-L", (K_LOAD, K_LOAD.replace("head * L * D", "head * L"))),
         Mutant("heads_of_both_overlap", "k-and-v-of-head-times-D", (K_LOAD, K_LOAD.replace("head * L * D", "head * D")), (V_LOAD, V_LOAD.replace("head * L * D", "head * D"))),
+        Mutant("heads_transposed", "heads-transposed", ("tile = cols[:, None] * D + offs_d", "tile = cols[:, None] + offs_d * L")),
+        Mutant("grid_in_tiles_of_keys", "property", ('triton.cdiv(L, tile["BLOCK_M"])', 'triton.cdiv(L, tile["BLOCK_N"])')),
         Mutant("rows_one_apart", "rows-one-apart", ("tile = cols[:, None] * D + offs_d", "tile = cols[:, None] + offs_d")),
         Mutant("start_forgotten", "first-tile-only", ("cols = start + tl.arange", "cols = tl.arange")),
         Mutant("always_the_first_tile", "first-tile-always", ("tile = cols[:, None] * D + offs_d", "tile = tl.arange(0, BLOCK_N)[:, None] * D + offs_d")),
@@ -183,7 +218,10 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("lse_never_stored", UNWRITTEN, ("    tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L)", "    l_i += 0")),
         # types
         Mutant("p_never_cast", ("raised", "does-not-compile"), ("p.to(v.dtype)", "p")),
-        Mutant("p_cast_before_the_sum", ("off-by-row", *VALUES), (P, P.replace("m_new[:, None])", "m_new[:, None]).to(q.dtype)"))),
+        Mutant("p_cast_before_the_sum", ("rounded-early", "off-by-row", *VALUES), (P, P.replace("m_new[:, None])", "m_new[:, None]).to(q.dtype)"))),
+        Mutant("converted_before_the_division", "property", ("acc / l_i[:, None]", "acc.to(q.dtype) / l_i.to(q.dtype)[:, None]")),
+        Mutant("stored_in_every_step", "property", ("        m_i = m_new\n", "        m_i = m_new\n        tl.store(o_ptr + rows, acc / l_i[:, None], mask=offs_m[:, None] < L)\n")),
+        Mutant("acc_in_half", "property", ("tl.zeros([BLOCK_M, D], tl.float32)", "tl.zeros([BLOCK_M, D], q.dtype)"), (ACC, 'acc = (acc * alpha[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")).to(q.dtype)')),
         Mutant("v_cast_up", "float32-product", (ACC, ACC.replace("p.to(v.dtype), v", "p, v.to(tl.float32)")), only="interpreter"),
         Mutant("lse_in_half", "wrong-dtype", ("dtype=torch.float32", "dtype=q.dtype")),
         Mutant("float32_result", "wrong-dtype", ("torch.empty_like(q)", "torch.empty_like(q, dtype=torch.float32)")),
@@ -228,6 +266,19 @@ VARIANTS = {
         Variant("flat_grid", ("tl.program_id(0), tl.program_id(1).to(tl.int64)", "tl.program_id(0) % tl.cdiv(L, BLOCK_M), (tl.program_id(0) // tl.cdiv(L, BLOCK_M)).to(tl.int64)"), ('(triton.cdiv(L, tile["BLOCK_M"]), B * H)', '(triton.cdiv(L, tile["BLOCK_M"]) * B * H,)')),
         Variant("divides_by_a_reciprocal", ("acc / l_i[:, None]", "acc * (1.0 / l_i)[:, None]")),
         Variant("last_tile_first", ("pid_m, head = tl.program_id(0),", "pid_m, head = tl.num_programs(0) - 1 - tl.program_id(0),")),
+        Variant("tiles_of_keys_wider", ("tile = attention_tile(q)", "tile = dict(BLOCK_M=32, BLOCK_N=128)")),
+        Variant("tiles_counted", ("for start in range(0, end, BLOCK_N):", "for step in range(tl.cdiv(end, BLOCK_N)):\n        start = step * BLOCK_N")),
+        Variant("while_loop", ("    for start in range(0, end, BLOCK_N):", "    start = 0\n    while start < end:"), ("        m_i = m_new\n", "        m_i = m_new\n        start += BLOCK_N\n")),
+        Variant("mask_added", (WHERE, 's += tl.where(cols[None, :] <= last, 0.0, float("-inf"))')),
+        Variant("mask_added_as_a_number", (WHERE, "s += tl.where(cols[None, :] <= last, 0.0, -1.0e6)")),
+        Variant("exponents_scaled", *BARE, (ALPHA, ALPHA.replace("m_i - m_new", "(m_i - m_new) * qk_scale")), (LSE, "(m_i * qk_scale + tl.log2(l_i)) * LN_2")),
+        Variant("grid_of_three", ("tl.program_id(1).to(tl.int64)", "(tl.program_id(1) * tl.num_programs(2) + tl.program_id(2)).to(tl.int64)"), ('tile["BLOCK_M"]), B * H)', 'tile["BLOCK_M"]), B, H)')),
+        Variant(
+            "block_pointers",
+            (K_LOAD, 'k = tl.load(tl.make_block_ptr(k_ptr + head * L * D, (L, D), (D, 1), (start, 0), (BLOCK_N, D), (1, 0)), boundary_check=(0,), padding_option="zero")'),
+            (V_LOAD, 'v = tl.load(tl.make_block_ptr(v_ptr + head * L * D, (L, D), (D, 1), (start, 0), (BLOCK_N, D), (1, 0)), boundary_check=(0,), padding_option="zero")'),
+            ("        tile = cols[:, None] * D + offs_d\n", ""),
+        ),
         Variant("no_other_for_k", (K_LOAD, K_LOAD.replace(", other=0.0", ""))),
     ],
 }
@@ -238,9 +289,6 @@ EQUIVALENT = {
     "attention_tiled_torch": {
         's = q @ k_tile.transpose(-1, -2) * scale => s = q @ k_tile.transpose(-1, 2) * scale': "of four dimensions, number 2 is the last but one",
         's = q @ k_tile.transpose(-1, -2) * scale => s = q @ k_tile.transpose(-2, -1) * scale': "the same two dimensions",
-        'm = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device) => m = torch.full(q.shape[:-1], float("-inf"), device=q.device)': "minus infinity is the same in float32, and the first step takes the dtype of the scores: float64 in each case",
-        'm = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device) => m = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype)': "all that this check hands over is on the CPU, the default; elsewhere PyTorch refuses it",
-        'm = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device) => m = torch.full(q.shape[:-0], float("-inf"), dtype=q.dtype, device=q.device)': "one minus infinity and one 0 for all queries: the first step makes them one for each",
     },
     "flash_fwd": {
         'q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=0.0) => q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L)': NEVER_STORED,

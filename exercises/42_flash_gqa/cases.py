@@ -5,10 +5,12 @@ import functools
 import inspect
 
 import torch
+import triton
 
 from tritonbook import DEVICE, INTERPRET
 from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.cases import arguments
+from tritonbook.checking.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
 
@@ -31,7 +33,7 @@ from ..shared.attention import (
     with_lse,
     without,
 )
-from .page import attention_tile
+from .page import attention_tile, flash_two_phases
 
 START = -1e38  # of m
 
@@ -81,6 +83,12 @@ BOUNDS_MISTAKES = {
         lambda first, last, Lq, Lk, causal, N: bounds_ref(first, last, Lq, Lk, True, N),
         "Without causal each query sees all Lk keys, wherever it stands.",
     ),
+    # before the next, which shows with a cache too
+    "offset-not-below-zero": (
+        bounds_with(seen=lambda p, Lq, Lk: p + 1 + max(0, Lk - Lq)),
+        "With more queries than keys, Lk - Lq is negative and has to stay so: query i sees i + 1 + "
+        "Lk - Lq keys, and the first queries see nothing.",
+    ),
     "no-offset": (
         bounds_with(seen=lambda p, Lq, Lk: p + 1),
         "The last query sees the last key: query i sees i + 1 + Lk - Lq keys, not i + 1.",
@@ -92,6 +100,10 @@ BOUNDS_MISTAKES = {
     "own-key-missing": (
         bounds_with(seen=lambda p, Lq, Lk: p + Lk - Lq),
         "A query sees its own key too: i + 1 + Lk - Lq of them, one more than here.",
+    ),
+    "end-one-key-too-many": (
+        bounds_with(end=lambda few, many, Lk, N: min(Lk, many + 1)),
+        "The walk ends one key too late: the last query sees i + 1 + Lk - Lq keys.",
     ),
     "end-without-own-key": (
         bounds_with(end=lambda few, many, Lk, N: max(0, many - 1)),
@@ -124,6 +136,10 @@ BOUNDS_MISTAKES = {
         bounds_with(full=lambda few, many, Lk, N: few // N),
         "`full` is a number of keys here and below. This counts tiles: multiply by BLOCK_N.",
     ),
+    "both-in-tiles": (
+        bounds_with(full=lambda few, many, Lk, N: few // N, end=lambda few, many, Lk, N: many // N),
+        "Both are numbers of keys. These are numbers of tiles.",
+    ),
     "full-one-key-too-many": (
         bounds_with(full=lambda few, many, Lk, N: min(Lk, few + 1) // N * N),
         "`full` counts one key too many for the first query: it sees i + 1 + Lk - Lq keys.",
@@ -151,6 +167,21 @@ BOUNDS_MISTAKES = {
         bounds_with(seen=lambda p, Lq, Lk: min(Lk, p + 1 + Lk - Lq), clamp=False),
         "A negative number of keys: with more queries than keys the first ones see nothing. At "
         "least 0.",
+    ),
+    "full-below-zero": (
+        bounds_with(
+            full=lambda few, many, Lk, N: min(Lk, few) // N * N,
+            end=lambda few, many, Lk, N: max(0, min(Lk, many)),
+            clamp=False,
+        ),
+        "`full` is negative: with more queries than keys the first ones see nothing. At least 0.",
+    ),
+    "end-at-most-the-queries": (
+        lambda first, last, Lq, Lk, causal, N: (
+            bounds_ref(first, last, Lq, Lk, causal, N)[0],
+            bounds_at_most_queries(first, last, Lq, Lk, causal, N)[1],
+        ),
+        "The walk goes over keys, so it ends at Lk at most. Here it ends at Lq at most.",
     ),
     "at-most-the-queries": (
         bounds_at_most_queries,
@@ -186,6 +217,7 @@ BOUNDS_CASES = [
     bounds_case("queries at the end of a cache", 0, 31, 64, 112),
     bounds_case("the last tile, past the last query", 64, 127, 70, 70, BLOCK_N=32),
     bounds_case("more queries than keys", 0, 31, 36, 22),
+    bounds_case("more queries than keys, a later tile", 32, 63, 64, 50),
     bounds_case("a tile that sees nothing", 0, 7, 40, 9),
     bounds_case("a first query just before the end of a tile", 30, 61, 160, 160),
     bounds_case("every key seen, a ragged end", 0, 31, 64, 100, False, 32),
@@ -200,6 +232,30 @@ HIDDEN_BOUNDS_CASES = [
     bounds_case("every key seen, past the end", 32, 63, 40, 40, False),
     bounds_case("one token", 0, 15, 1, 1),
 ]
+
+
+def works_in_a_kernel(fn):
+    """What is right in Python need not be Triton's language: a list comprehension, an `int(...)`.
+
+    The solution's kernel is compiled with this function for its bounds.
+    """
+    fn = inspect.unwrap(fn)
+    if getattr(getattr(fn, "__code__", None), "co_name", None) != getattr(fn, "__name__", ""):
+        return  # a stand-in, as a grader has: its text says nothing
+    says = "As a part of a kernel, where task 2 needs it, this does not work. "
+    refused = refusal(fn)  # by the oldest Triton's language; the compiler here may know more
+    assert refused is None, says + refused.sentence
+    names = flash_two_phases.__globals__
+    kept = {name: names[name] for name in ("walk_bounds", "bounds")}
+    names.update(walk_bounds=fn, bounds=triton.jit(fn))
+    try:
+        for causal in (True, False):
+            given = arguments(heads("", 1, 1, 64, 16, causal))
+            found = compile_gate(flash_two_phases, given, arch=80)
+            assert found.ok is not False, says + found.message
+    finally:
+        names.update(kept)
+
 
 # --- kernels
 
@@ -265,10 +321,11 @@ class Program:
         return (self.pid * self.tile.M + self.tile.M - 1) // self.group
 
 
-def phases(tile, full=None, end=None, limit=None, softmax=softmax_of, upside_down=False):
+def phases(tile, full=None, end=None, limit=None, softmax=softmax_of, mask=None):
     """What attend computes with other bounds. full, end, limit: numbers from a Program.
 
-    Keys that are not loaded are zeros, so their score is 0.
+    mask: what masked tiles let through, of (keys, limit, a Program). Keys that are not loaded are
+    zeros, so their score is 0.
     """
 
     def wrong(q, k, v, causal=False, scale=None):
@@ -280,7 +337,7 @@ def phases(tile, full=None, end=None, limit=None, softmax=softmax_of, upside_dow
         k, v = (torch.nn.functional.pad(x, (0, 0, 0, rest)) for x in (k, v))
         keys = torch.arange(k.shape[2])
         loaded = (keys < fulls) | (keys < ends)
-        masked = keys >= limits if upside_down else keys < limits
+        masked = mask(keys, limits, it) if mask else keys < limits
         counts = (keys < fulls) | (masked & (keys < tile.rounded_up(ends)))
         s = (all_scores(q, k, scale) * loaded).masked_fill(~counts, float("-inf"))
         lse = torch.logsumexp(s, dim=-1)
@@ -292,6 +349,18 @@ def phases(tile, full=None, end=None, limit=None, softmax=softmax_of, upside_dow
         return o, lse.float() if q.dtype != torch.float64 else lse
 
     return wrong
+
+
+def crosswise(keys, limit, it):
+    """Key number n of a tile as the row, and row m as the key, where heads do not share and both
+    sides of the tile are equal."""
+    M, N = it.tile
+    if M != N or it.group > 1:
+        return keys < limit
+    n = keys % N
+    return (
+        keys - n + it.row % M < it.pid * M + n + 1 if it.causal else keys - n + it.row % M < it.Lk
+    )
 
 
 def phase_mistakes(tile, empty):
@@ -321,7 +390,17 @@ def phase_mistakes(tile, empty):
         "limit-upside-down": of(
             "The comparison with limit is upside down: in masked tiles rows see the keys from "
             "limit on, not those below it.",
-            upside_down=True,
+            mask=lambda keys, limit, it: keys >= limit,
+        ),
+        "mask-crosswise": of(
+            "The mask has its axes exchanged: in `s` queries go down and keys across, so limit is "
+            "limit[:, None] and the keys are cols[None, :].",
+            mask=crosswise,
+        ),
+        "mask-of-the-first-tile": of(
+            "The mask compares a key's number in its tile, 0 to BLOCK_N - 1, with limit. `cols` "
+            "has the keys' own numbers.",
+            mask=lambda keys, limit, it: keys % it.tile.N < limit,
         ),
         "full-of-the-last-row": of(
             "Full tiles go by the last row of the tile. The first one sees fewer keys: it looks "
@@ -463,9 +542,21 @@ def group_mistakes(tile):
             "same keys.",
             limit=lambda it: it.row + 1 + it.offset if it.causal else it.seen(it.position),
         ),
+        "limit-of-the-last-row": of(
+            "limit is that of the tile's last row for all of its rows. It grows with the position.",
+            limit=lambda it: it.last + 1 + it.offset if it.causal else it.seen(it.position),
+        ),
+        # before the next, which shows with a cache too
+        "limit-not-below-zero": of(
+            "With more queries than keys, Lk - Lq is negative and has to stay so: position i sees "
+            "i + 1 + Lk - Lq keys, and the first ones see nothing.",
+            limit=lambda it: (
+                it.position + 1 + max(0, it.offset) if it.causal else it.seen(it.position)
+            ),
+        ),
         "diagonal-from-the-top-left": of(
-            "limit lacks the offset: the last query sees the last key, so position i sees "
-            "i + 1 + Lk - Lq keys.",
+            "limit lacks the offset, or has it with the wrong sign: the last query sees the last "
+            "key, so position i sees i + 1 + Lk - Lq keys.",
             limit=lambda it: it.position + 1 if it.causal else it.seen(it.position),
         ),
         "limit-without-queries": of(
@@ -519,6 +610,16 @@ def group_mistakes(tile):
             ),
             "A row that sees no key has an lse of minus infinity, the log of 0. Here it is what "
             "m_i starts with.",
+        ),
+        "nothing-seen-has-lse-0": (
+            with_lse(attention_ref, lambda lse: torch.where(lse == float("-inf"), 0.0, lse)),
+            "A row that sees no key has an lse of minus infinity, the log of 0. Here it is 0.",
+        ),
+        "scaled-before-attend": (
+            lambda q, k, v, causal=False, scale=None: attention_ref(
+                q, k, v, causal, (q.shape[-1] ** -0.5 if scale is None else scale) ** 2 / LN_2
+            ),
+            "The scores are multiplied by qk_scale twice: attend does it, so q goes in as it is.",
         ),
         "lse-of-nothing": (
             with_lse(
@@ -574,9 +675,38 @@ def scale_mistakes(tile):
     }
 
 
+def rescaled_after(tile):
+    """The factor meets what a tile adds to acc, too."""
+
+    def wrong(q, k, v, causal=False, scale=None):
+        s = scores_ref(q, k, causal, scale)
+        o, lse = softmax_of(s, v)
+        v = v.repeat_interleave(q.shape[1] // v.shape[1], dim=1)
+        m, acc = torch.full_like(s[..., :1], float("-inf")), torch.zeros_like(o)
+        for start in range(0, s.shape[-1], tile.N):
+            here = slice(start, start + tile.N)
+            m_new = torch.maximum(m, s[..., here].amax(-1, keepdim=True))
+            alpha = torch.where(m_new == m, 1.0, torch.exp(m - m_new))
+            p = torch.exp(s[..., here] - lse[..., None].to(s.dtype))  # divided by l already
+            acc, m = (acc + p @ v[:, :, here]) * alpha, m_new
+        return acc, lse
+
+    return wrong
+
+
+def of_acc(tile):
+    return {
+        "acc-rescaled-after": (
+            rescaled_after(tile),
+            "What a tile adds to acc is multiplied by alpha too, which is 0 in the first tile. "
+            "alpha is for what was there before.",
+        ),
+    }
+
+
 def of_two_phases(tile):
     known = kernel_mistakes(tile, careless_softmax_of, START)
-    return phase_mistakes(tile, careless_softmax_of) | scale_mistakes(tile) | known
+    return phase_mistakes(tile, careless_softmax_of) | scale_mistakes(tile) | of_acc(tile) | known
 
 
 def of_gqa(tile):
@@ -729,6 +859,27 @@ def full_tiles_have_no_mask(fn):
     )
 
 
+def rows_that_see_nothing(fn):
+    """In masked tiles alone, and with a limit of 0. Every row of this task sees its own key; in the
+    next one some see none, and attend is where that goes wrong."""
+
+    def nothing(attend, q, k_ptr, v_ptr, full, end, limit, *rest):
+        return attend(q, k_ptr, v_ptr, full * 0, end, limit * 0, *rest)
+
+    q, k, v = torch.randn(3, 1, 1, 40, 16).unbind(0)
+    found = with_attend(fn, nothing, q, k, v, True)
+    if found is None:
+        return
+    lse = found[1].flatten()[0].item()
+    assert lse == float("-inf"), "A row that sees no key has to leave attend with l_i = 0. " + (
+        "Here it is NaN: does m start at minus infinity? Minus infinity less itself is NaN; "
+        "m starts at -1e38, a number."
+        if lse != lse
+        else 'Here it is not: its masked scores count. Take float("-inf"), which is far below the '
+        "m that the row starts with; any other number can become its m, and exp2(0) is 1."
+    )
+
+
 def hands_on(group):
     """An assertion about the bounds that each program gives to attend, where they can be seen.
 
@@ -772,7 +923,12 @@ def hands_on(group):
 
 CHECKS = {
     "walk_bounds": Check(
-        bounds_ref, BOUNDS_CASES, HIDDEN_BOUNDS_CASES, triton=False, mistakes=BOUNDS_MISTAKES
+        bounds_ref,
+        BOUNDS_CASES,
+        HIDDEN_BOUNDS_CASES,
+        triton=False,
+        mistakes=BOUNDS_MISTAKES,
+        also=[works_in_a_kernel],
     ),
     "flash_two_phases": Check(
         attention_ref,
@@ -786,6 +942,7 @@ CHECKS = {
             compiles(TWO_PHASE_CASES[0]),
             hands_on(1),
             full_tiles_have_no_mask,
+            rows_that_see_nothing,
         ],
     ),
     "flash_gqa": Check(

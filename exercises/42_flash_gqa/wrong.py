@@ -83,6 +83,15 @@ MUTANTS = {
         Mutant("the_other_order", "in-the-other-order", (PAIR, "return most, fewest // BLOCK_N * BLOCK_N")),
         Mutant("returns_one_number", "wrong-values", (PAIR, "return most")),
         Mutant("not_causal_sees_the_tile", "wrong-values", ("first, last = Lq - 1, Lq - 1", "first, last = last, last")),
+        Mutant("offset_not_below_zero", "offset-not-below-zero", (FEWEST, "fewest = max(0, min(Lk, first + 1 + max(0, Lk - Lq)))"), (MOST, "most = max(0, min(Lk, last + 1 + max(0, Lk - Lq)))")),
+        Mutant("offset_not_below_zero_in_full", "offset-not-below-zero", (FEWEST, "fewest = max(0, min(Lk, first + 1 + max(0, Lk - Lq)))")),
+        Mutant("one_key_too_many", "end-one-key-too-many", (FEWEST, FEWEST.replace("first + 1", "first + 2")), (MOST, MOST.replace("last + 1", "last + 2"))),
+        Mutant("one_key_too_many_at_the_end", "end-one-key-too-many", (MOST, MOST.replace("last + 1", "last + 2"))),
+        Mutant("both_in_tiles", "both-in-tiles", (PAIR, "return fewest // BLOCK_N, most // BLOCK_N")),
+        Mutant("full_below_zero", "full-below-zero", (FEWEST, "fewest = min(Lk, first + 1 + Lk - Lq)")),
+        Mutant("end_at_most_the_queries", "end-at-most-the-queries", (MOST, MOST.replace("min(Lk", "min(Lq"))),
+        Mutant("comprehension_is_no_triton", "property", (FEWEST, "seen = [max(0, min(Lk, i + 1 + Lk - Lq)) for i in (first, last)]\n    fewest = seen[0]"), (MOST, "most = seen[1]")),
+        Mutant("int_is_no_triton", "property", (PAIR, "return int(fewest / BLOCK_N) * BLOCK_N, most")),
     ],
     "flash_two_phases": [
         Mutant("no_mask", ("no-mask-on-scores", "limit-is-everything"), (MASK, "")),
@@ -141,6 +150,12 @@ MUTANTS = {
         Mutant("first_by_the_keys_tile", "property", (BOUNDS, "first = pid_m * BLOCK_N\n    " + BOUNDS), only="interpreter"),
         Mutant("bounds_in_tiles_of_queries", "property", (BOUNDS, BOUNDS.replace("BLOCK_N)", "BLOCK_M)")), only="interpreter"),
         Mutant("limit_of_the_first_tile", "limit-of-the-first-tile", (LIMIT, LIMIT.replace("offs_m + 1", "tl.arange(0, BLOCK_M) + 1"))),
+        Mutant("mask_crosswise", "mask-crosswise", (WHERE, WHERE.replace("cols[None, :] < limit[:, None]", "cols[:, None] < limit[None, :]"))),
+        Mutant("mask_of_the_first_tile", "mask-of-the-first-tile", (WHERE, WHERE.replace("cols", "offs_n"))),
+        Mutant("acc_rescaled_after", "acc-rescaled-after", (ACC, 'acc = tl.dot(p.to(v.dtype), v, acc, input_precision="ieee") * alpha[:, None]')),
+        Mutant("masked_scores_a_number", "property", (WHERE, WHERE.replace('float("-inf")', "-1e6")), only="interpreter"),
+        Mutant("masked_scores_as_low_as_m", "property", (WHERE, WHERE.replace('float("-inf")', "-1e38")), only="interpreter"),
+        Mutant("m_starts_at_minus_infinity", "property", ("-1e38", 'float("-inf")'), only="interpreter"),
         Mutant("strides_swapped", "strides-swapped", (CALL, CALL.replace("D, 1, D, 1,", "1, D, 1, D,"))),
         Mutant("v_strides_swapped", "v-strides-swapped", (CALL, CALL.replace("D, 1, D, 1,", "D, 1, 1, D,"))),
         Mutant("k_and_v_swapped", "values-for-keys", (CALL, CALL.replace("k_ptr, v_ptr", "v_ptr, k_ptr"))),
@@ -167,6 +182,11 @@ MUTANTS = {
         Mutant("limit_without_queries", "limit-without-queries", (G_LIMIT, G_LIMIT.replace("Lk - Lq if", "Lk if"))),
         Mutant("diagonal_in_rows", "diagonal-in-rows", (G_LIMIT, G_LIMIT.replace("position + 1", "offs_m + 1"))),
         Mutant("diagonal_from_the_top_left", "diagonal-from-the-top-left", (G_LIMIT, "limit = position + 1 if CAUSAL else position * 0 + Lk")),
+        Mutant("offset_upside_down", "diagonal-from-the-top-left", (G_LIMIT, "limit = position + 1 + Lq - Lk if CAUSAL else position * 0 + Lk")),
+        Mutant("offset_not_below_zero", "limit-not-below-zero", (G_LIMIT, "limit = position + 1 + tl.maximum(Lk - Lq, 0) if CAUSAL else position * 0 + Lk")),
+        Mutant("limit_of_the_last_row", "limit-of-the-last-row", (G_LIMIT, "limit = last + 1 + Lk - Lq + position * 0 if CAUSAL else position * 0 + Lk")),
+        Mutant("scaled_before_attend", "scaled-before-attend", (Q_LOAD, Q_LOAD + "\n    q = (q * qk_scale).to(q.dtype)")),
+        Mutant("nothing_seen_has_lse_0", "nothing-seen-has-lse-0", (G_LSE, "lse = tl.where(l_i == 0.0, 0.0, (m_i + tl.log2(l_safe)) * LN_2)")),
         Mutant("limit_one_short", "limit-one-short", (G_LIMIT, G_LIMIT.replace("position + 1 + Lk", "position + Lk"))),
         Mutant("limit_one_too_far", "limit-one-too-far", (G_LIMIT, G_LIMIT.replace("position + 1 + Lk", "position + 2 + Lk"))),
         Mutant("limit_ignores_causal", "limit-ignores-causal", (G_LIMIT, "limit = position + 1 + Lk - Lq")),
@@ -219,7 +239,8 @@ MUTANTS = {
 
 VARIANTS = {
     "walk_bounds": [
-        Variant("keys_by_a_helper", (FEWEST, "seen = [max(0, min(Lk, i + 1 + Lk - Lq)) for i in (first, last)]\n    fewest = seen[0]"), (MOST, "most = seen[1]")),
+        Variant("by_comparisons", (FEWEST, "fewest = first + 1 + Lk - Lq\n    if fewest < 0:\n        fewest = 0\n    if fewest > Lk:\n        fewest = Lk")),
+        Variant("last_query_at_most", (MOST, "most = max(0, min(last, Lq - 1) + 1 + Lk - Lq)")),
         Variant("by_the_remainder", (PAIR, "return fewest - fewest % BLOCK_N, most")),
         Variant("all_keys_at_once", (NOT_CAUSAL, "    if not causal:\n        return Lk // BLOCK_N * BLOCK_N, Lk\n")),
         Variant("the_other_way_round", (FEWEST, "fewest = min(Lk, max(0, first + 1 + Lk - Lq))"), (MOST, "most = min(Lk, max(0, last + 1 + Lk - Lq))")),
@@ -242,6 +263,7 @@ VARIANTS = {
         Variant("limit_by_minimum", (G_LIMIT, "limit = tl.minimum(position + 1 + Lk - Lq, Lk) if CAUSAL else position * 0 + Lk")),
         Variant("head_counted_over_batches", (LSE_AT, "lse_ptr + (tl.program_id(1).to(tl.int64) * GROUP + offs_m % GROUP) * Lq + position")),
         Variant("contiguous_results", ("o, lse = torch.empty_like(q),", "o, lse = q.new_empty(q.shape),")),
+        Variant("bounds_from_the_positions", (FIRST_LAST, "first, last = tl.min(position), tl.max(position)")),
     ],
 }
 

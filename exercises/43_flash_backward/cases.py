@@ -39,6 +39,16 @@ def sums_of_columns(o, do):
     return tiles.reshape(-1, 32, 32).sum(1).flatten()[:rows].reshape(o.shape[:3])
 
 
+def sums_of_diagonals(o, do):
+    """What comes out if rows run across as columns do, where both sides have 32."""
+    rows, D = o.shape[:3].numel(), o.shape[3]
+    if D != 32:
+        return torch.full(o.shape[:3], NEVER, dtype=o.dtype)
+    tiles = torch.nn.functional.pad((o * do).reshape(rows, D), (0, 0, 0, -rows % 32))
+    sums = tiles.reshape(-1, 32, 32).diagonal(dim1=1, dim2=2).sum(-1)
+    return sums.repeat_interleave(32)[:rows].reshape(o.shape[:3])
+
+
 def sums_of_tiles(o, do):
     """Each row of a tile of 32 rows gets the sum of them all."""
     delta = (o * do).sum(dim=-1).flatten()
@@ -54,6 +64,13 @@ def rows_a_tile_apart(o, do):
     at = starts + torch.arange(D)
     flat = torch.cat(((o * do).flatten(), torch.full((1,), NEVER, dtype=o.dtype)))
     return flat[at.clamp_max(rows * D)].sum(-1).reshape(o.shape[:3])
+
+
+def rows_one_apart(o, do):
+    """Row m read from offset m on."""
+    rows, D = o.shape[:3].numel(), o.shape[3]
+    at = torch.arange(rows)[:, None] + torch.arange(D)
+    return (o * do).flatten()[at].sum(-1).reshape(o.shape[:3])
 
 
 def rows_below_d(o, do):
@@ -79,15 +96,25 @@ DELTA_SUSPECTS = {
     "minus-delta": (lambda o, do: -(o * do).sum(dim=-1), "This is minus delta."),
     "summed-over-rows": (
         sums_of_columns,
-        "Each tile was summed over its rows. Delta has one number for each row: sum over d.",
+        "Each number is the sum of a column of the tile. Delta has one for each row, over d: is "
+        "the sum over the other axis, or are rows and columns exchanged in the address?",
     ),
     "summed-over-the-tile": (
         sums_of_tiles,
         "Each tile was summed as a whole. Delta has one number for each row: axis=1.",
     ),
+    "rows-across": (
+        sums_of_diagonals,
+        "All rows of a tile got one number: in the address rows and columns both run across. Rows "
+        "go down: offs_m[:, None].",
+    ),
     "rows-a-tile-apart": (
         rows_a_tile_apart,
         "Row m was read from m * BLOCK_D on. Rows lie D elements apart, however wide the tile is.",
+    ),
+    "rows-one-apart": (
+        rows_one_apart,
+        "Row m was read from element m on. Rows lie D elements apart: m * D + d.",
     ),
     "rounded-to-half": (
         lambda o, do: (o * do).sum(dim=-1).half(),
@@ -151,6 +178,8 @@ class Tile:
     scale: float
     steps: dict
     acc: dict
+    round: int = 0  # how many rounds the owner has done
+    earlier: int = 0  # the sum of `start` over them
 
     def __getattr__(self, name):
         return self.steps[name](self)
@@ -173,6 +202,12 @@ def padded(x, block):
     return torch.nn.functional.pad(x, (0, 0, 0, -x.shape[-2] % block + block))
 
 
+def rows_of(x, start, size):
+    """Rows of x from `start` on, with zeros past its end."""
+    part = x[..., start : start + size, :]
+    return torch.nn.functional.pad(part, (0, 0, 0, size - part.shape[-2]))
+
+
 def tiles_of(do, q, k, v, lse, delta, causal, scale, tile, steps):
     """A function (first query, first key) -> Tile, for tensors of equally many heads."""
     M, N = tile
@@ -183,13 +218,11 @@ def tiles_of(do, q, k, v, lse, delta, causal, scale, tile, steps):
 
     def at(m, n, acc, start):
         rows, cols = torch.arange(m, m + M)[:, None], torch.arange(n, n + N)[None, :]
-        few, many = slice(m, m + M), slice(n, n + N)
         limit = rows + 1 + Lk - Lq if causal else torch.full_like(rows, Lk)
         since = cols - (Lk - Lq) if causal else torch.zeros_like(cols)
-        mine = (x[..., few, :] for x in (q, do))
-        theirs = (x[..., many, :] for x in (k, v))
-        (a, b), (c, d) = mine, theirs
-        numbers = lse[..., few], delta[..., few]
+        a, b = (rows_of(x, m, M) for x in (q, do))
+        c, d = (rows_of(x, n, N) for x in (k, v))
+        numbers = (rows_of(x[..., None], m, M)[..., 0] for x in (lse, delta))
         return Tile(a, c, d, b, *numbers, rows, cols, start, limit, since, scale, steps, acc)
 
     return at, M, N
@@ -216,7 +249,7 @@ def tile_by_tile(w):
     return range(w.begin, w.end, w.size)
 
 
-def walk_keys(given, causal, scale, tile, steps, result, stale, walk):
+def walk_keys(given, causal, scale, tile, steps, result, stale, own, walk):
     """dq as the dQ kernel adds it up."""
     do, q, k, v, lse, delta = given
     k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for x in (k, v))
@@ -226,22 +259,25 @@ def walk_keys(given, causal, scale, tile, steps, result, stale, walk):
     for m in range(0, Lq, M):
         acc = {"dq": torch.zeros(*q.shape[:2], M, q.shape[3], dtype=q.dtype)}
         end = min(Lk, m + M + Lk - Lq) if causal else Lk
-        for n in walk(Walk(0, end, N, M, m, Lq)):
+        starts = list(walk(Walk(0, end, N, M, m, Lq)))
+        for i, n in enumerate(starts):
             now = at(m, n, acc, n)
             vars(now).update({name: vars(at(m, 0, acc, n))[name] for name in stale})
+            vars(now).update({name: vars(at(m, m, acc, n))[name] for name in own})
+            now.round, now.earlier = i, sum(starts[:i])
             acc = {"dq": now.dq}
         parts.append(result(acc["dq"], scale))
     return torch.cat(parts, dim=2)[:, :, :Lq]
 
 
-def walk_queries(given, causal, scale, tile, steps, result, stale, walk, heads):
-    """(dk, dv) as the dK/dV kernel adds them up. heads: those of each group that it walks over."""
+def walk_queries(given, causal, scale, tile, steps, result, stale, own, walk, heads):
+    """(dk, dv) as the dK/dV kernel adds them up. heads: those of each group that count."""
     do, q, k, v, lse, delta = given
     group = q.shape[1] // k.shape[1]
     do, q, lse, delta = (x.unflatten(1, (k.shape[1], group)) for x in (do, q, lse, delta))
     Lq, Lk = q.shape[3], k.shape[2]
     ats = []
-    for g in range(group)[slice(heads)]:
+    for g in range(group)[heads]:
         queries, numbers = (x[:, :, g] for x in (do, q)), (x[:, :, g] for x in (lse, delta))
         at, M, N = tiles_of(*queries, k, v, *numbers, causal, scale, tile, STEPS | steps)
         ats.append(at)
@@ -250,11 +286,14 @@ def walk_queries(given, causal, scale, tile, steps, result, stale, walk, heads):
         nothing = torch.zeros(*k.shape[:2], N, k.shape[3], dtype=k.dtype)
         acc = {"dk": nothing, "dv": nothing}
         begin = max(0, n - (Lk - Lq)) // M * M if causal else 0
-        for at in ats:
-            for m in walk(Walk(begin, Lq, M, N, n, Lk)):
-                now = at(m, n, acc, m)
-                vars(now).update({name: vars(at(0, n, acc, m))[name] for name in stale})
-                acc = {"dk": now.dk, "dv": now.dv}
+        starts = list(walk(Walk(begin, Lq, M, N, n, Lk)))
+        rounds = [(at, m) for at in ats for m in starts]
+        for i, (at, m) in enumerate(rounds):
+            now = at(m, n, acc, m)
+            vars(now).update({name: vars(at(0, n, acc, m))[name] for name in stale})
+            vars(now).update({name: vars(at(n, n, acc, m))[name] for name in own})
+            now.round, now.earlier = i, sum(start for _, start in rounds[:i])
+            acc = {"dk": now.dk, "dv": now.dv}
         parts.append(result(acc["dk"], acc["dv"], scale))
     return tuple(torch.cat(part, dim=2)[:, :, :Lk] for part in zip(*parts, strict=True))
 
@@ -263,20 +302,22 @@ def dq_like(
     result=lambda dq, scale: dq * scale,
     default_scale=False,
     stale=(),
+    own=(),
     walk=tile_by_tile,
     before=unchanged,
     **steps,
 ):
     """What flash_bwd_dq gives if some of its steps are other ones.
 
-    default_scale: `scale` is ignored. stale: of these, each round takes the first tile. walk: where
-    its tiles begin. before: (do, q, k, v, lse, delta) -> what is taken for them.
+    default_scale: `scale` is ignored. stale: of these, each round takes the first tile; own: of
+    these, the one where the owner's tile begins. walk: where its tiles begin. before: (do, q, k,
+    v, lse, delta) -> what is taken for them.
     """
 
     def formula(do, q, k, v, lse, delta, causal=False, scale=None, *, tile=None):
         scale = q.shape[-1] ** -0.5 if scale is None or default_scale else scale
         given = before(do, q, k, v, lse, delta)
-        how = steps, result, stale, walk
+        how = steps, result, stale, own, walk
         return walk_keys(given, causal, scale, shape_of(tile), *how)
 
     return formula
@@ -286,9 +327,10 @@ def dkdv_like(
     result=lambda dk, dv, scale: (dk * scale, dv),
     default_scale=False,
     stale=(),
+    own=(),
     walk=tile_by_tile,
     before=unchanged,
-    heads=None,
+    heads=slice(None),
     **steps,
 ):
     """What flash_bwd_dkdv gives if some of its steps are other ones; see `dq_like`."""
@@ -296,7 +338,7 @@ def dkdv_like(
     def formula(do, q, k, v, lse, delta, causal=False, scale=None, *, tile=None):
         scale = q.shape[-1] ** -0.5 if scale is None or default_scale else scale
         given = before(do, q, k, v, lse, delta)
-        how = steps, result, stale, walk, heads
+        how = steps, result, stale, own, walk, heads
         return walk_queries(given, causal, scale, shape_of(tile), *how)
 
     return formula
@@ -338,13 +380,49 @@ def masked_scores(value):
     return p
 
 
-def of_p(like, who, word):
-    """Mistakes in P: `who` says which gradients they spoil, `word` how its seen keys are told."""
+def crosswise(t):
+    """Scores with rows and columns exchanged, where it runs: both sides are equal."""
+    s = t.k @ t.q.mT * t.scale
+    square = s.shape[-1] == s.shape[-2]
+    return s if square else torch.full((1, 1), NEVER, dtype=s.dtype)
+
+
+def quotient(t):
+    """exp(s) / exp(lse) in float32, where both can leave the range of its numbers."""
+    p = torch.exp(t.s).float() / torch.exp(t.lse).float()[..., None]
+    return torch.where(t.seen, p.to(t.s.dtype), 0.0)
+
+
+def of_p(like, who, word, owner, sides):
+    """Mistakes in P.
+
+    who: which gradients they spoil. word: how the seen keys are told. owner: the factor of the
+    scores that no round loads. sides: what goes down a tile of scores, and what across.
+    """
     exp2 = torch.exp2
     return {
         "lse-outside": (
             like(p=lambda t: torch.where(t.seen, torch.exp(t.s) - t.lse[..., None], 0.0)),
             f"{who}: lse is subtracted from the exponential. Subtract it from the score.",
+        ),
+        "scores-crosswise": (
+            like(s=crosswise),
+            f"{who}: the tile of the scores has rows and columns exchanged. {sides}",
+        ),
+        "scores-scaled-in-each-round": (
+            like(s=lambda t: t.q @ t.k.mT * t.scale ** (t.round + 1)),
+            f"{who}: {owner} is multiplied by the scale again in each round, so the second tile "
+            "has it twice. Multiply the product.",
+        ),
+        "exponentials-divided": (
+            like(p=quotient),
+            f"{who}: exp(s) / exp(lse) is exact on paper. Where scores are far from 0, both leave "
+            "the range of float32: subtract first.",
+        ),
+        "masked-exponent-zero": (
+            like(p=lambda t: torch.where(t.seen, STEPS["p"](t), 1.0)),
+            f"{who}: where a key is not seen P is 1. That is exp(0): set P itself to 0, with "
+            "tl.where around the exponential.",
         ),
         "unscaled-scores": (
             like(s=lambda t: t.q @ t.k.mT),
@@ -385,8 +463,8 @@ def of_p(like, who, word):
         ),
         "not-masked": (
             like(p=without_mask),
-            f"{who}: P is not 0 where a query may not see a key. Set it to 0 there with tl.where; "
-            f"`{word}` has one number for each row of the tile.",
+            "P is not 0 where a query may not see a key. Set it to 0 there with tl.where, before "
+            f"any product takes it; `{word}` has one number for each row of the tile.",
         ),
         "masked-scores-zero": (
             like(p=masked_scores(0.0)),
@@ -454,12 +532,17 @@ def of_walk(like, who, walked, side, wrong_side, length, wrong_length):
         ),
         "last-tile-left-out": (
             like(walk=lambda w: range(w.begin, w.end // w.size * w.size, w.size)),
-            f"{who}: the last, partly filled tile of {walked} was left out. Where does the walk "
-            "end?",
+            f"{who}: nothing of the last, partly filled tile of {walked} counts. Does the walk end "
+            "before it, or has a number that its mask takes been changed in an earlier round?",
         ),
         "start-counts-tiles": (
             like(walk=lambda w: range(w.begin, triton.cdiv(w.end, w.size))),
             f"{who}: `start` went up by 1 in each round. It goes up by {side}.",
+        ),
+        "start-in-steps-of-one": (
+            like(walk=lambda w: range(w.begin, w.end)),
+            f"{who}: `start` went up by 1 in each round, so the tiles overlap. It goes up by "
+            f"{side}: the third argument of `range`.",
         ),
     }
 
@@ -584,7 +667,7 @@ DQ_FIRST = {
 
 DQ_SUSPECTS = (
     DQ_FIRST
-    | of_p(dq_like, "dQ", "limit - start")
+    | of_p(dq_like, "dQ", "limit - start", "q", "Queries go down, keys across.")
     | of_ds(dq_like, "dQ")
     | of_walk(dq_like, "dQ", "keys", "BLOCK_N", "BLOCK_M", "`end`", "Lq")
     | {
@@ -634,6 +717,11 @@ DQ_SUSPECTS = (
             dq_like(lambda dq, scale: dq * scale * LOG2_E),
             "dQ has a factor log2(e) too many. It belongs to the exponent alone.",
         ),
+        "dq-scaled-in-each-round": (
+            dq_like(lambda dq, scale: dq, dq=lambda t: (t.acc["dq"] + t.ds @ t.k) * t.scale),
+            "dQ: the sum so far is multiplied by the scale again in each round. Once is enough, "
+            "after the walk.",
+        ),
         "dq-of-the-last-tile": (
             dq_like(dq=lambda t: t.ds @ t.k),
             "dQ holds what the last tile of keys gave: the sum so far was overwritten. Give dq to "
@@ -676,6 +764,19 @@ DQ_SUSPECTS = (
             dq_like(stale=("k", "v")),
             "dQ: each round takes the first tile of k and v. Load from `start` on.",
         ),
+        "tiles-of-first": (
+            dq_like(own=("k", "v")),
+            "dQ: k and v are loaded from `first` on in each round. That is where the queries "
+            "begin; this round's keys begin at `start`.",
+        ),
+        "k-of-first": (
+            dq_like(own=("k",)),
+            "dQ: k is loaded from `first` on in each round. This round's keys begin at `start`.",
+        ),
+        "v-of-first": (
+            dq_like(own=("v",)),
+            "dQ: v is loaded from `first` on in each round. This round's keys begin at `start`.",
+        ),
         "walk-begins-at-first": (
             dq_like(walk=lambda w: range(w.first, w.end, w.size)),
             "dQ: the walk begins at the number of the first query. It begins at key 0.",
@@ -684,6 +785,11 @@ DQ_SUSPECTS = (
             dq_like(seen=lambda t: t.cols - t.start < t.limit),
             "dQ: the mask is the first tile's in each round. Of a tile that begins at `start` a "
             "query sees the columns below `limit - start`.",
+        ),
+        "mask-moved-by-first": (
+            dq_like(seen=lambda t: t.cols - t.start < t.limit - t.rows[0]),
+            "dQ: the mask is moved by `first`, where the queries begin. The keys of this round "
+            "begin at `start`: the columns below `limit - start` count.",
         ),
     }
 )
@@ -700,7 +806,7 @@ DKDV_SUSPECTS = (
             "dV is all zeros: nothing was added up.",
         ),
     }
-    | of_p(dkdv_like, BOTH, "since - start")
+    | of_p(dkdv_like, BOTH, "since - start", "k", "In `st` keys go down, queries across.")
     | of_ds(dkdv_like, "dK")
     | of_walk(dkdv_like, BOTH, "queries", "BLOCK_M", "BLOCK_N", "Lq", "Lk")
     | {
@@ -749,6 +855,14 @@ DKDV_SUSPECTS = (
         "no-scale-at-all": (
             dkdv_like(lambda dk, dv, scale: (dk, dv), s=lambda t: t.q @ t.k.mT),
             "The scale is missing twice: in the scores, and in dK.",
+        ),
+        "dk-scaled-in-each-round": (
+            dkdv_like(
+                lambda dk, dv, scale: (dk, dv),
+                dk=lambda t: (t.acc["dk"] + t.ds.mT @ t.q) * t.scale,
+            ),
+            "dK: the sum so far is multiplied by the scale again in each round. Once is enough, "
+            "after the walk.",
         ),
         "dk-of-the-last-tile": (
             dkdv_like(dk=lambda t: t.ds.mT @ t.q),
@@ -848,6 +962,31 @@ DKDV_SUSPECTS = (
             dkdv_like(stale=("do",)),
             "dK and dV: each round takes the first tile of do. Load from `start` on.",
         ),
+        "queries-of-first": (
+            dkdv_like(own=("q", "do", "lse", "delta")),
+            "dK and dV: q, do, lse and delta are loaded from `first` on in each round. That is "
+            "where the keys begin; this round's queries begin at `start`.",
+        ),
+        "rows-of-first": (
+            dkdv_like(own=("q", "do")),
+            "dK and dV: q and do are loaded from `first` on in each round. This round's queries "
+            "begin at `start`.",
+        ),
+        "numbers-of-first": (
+            dkdv_like(own=("lse", "delta")),
+            "dK and dV: lse and delta are loaded from `first` on in each round. In `offs_m` the "
+            "queries begin at `start`.",
+        ),
+        "q-of-first": (
+            dkdv_like(own=("q",)),
+            "dK and dV: q is loaded from `first` on in each round. This round's queries begin at "
+            "`start`.",
+        ),
+        "do-of-first": (
+            dkdv_like(own=("do",)),
+            "dK and dV: do is loaded from `first` on in each round. This round's queries begin at "
+            "`start`.",
+        ),
         "first-tile-of-delta": (
             dkdv_like(stale=("delta",)),
             "dK: each round takes the delta of the first tile. Load it from `start` on.",
@@ -879,9 +1018,24 @@ DKDV_SUSPECTS = (
             "dK and dV: the mask is the first tile's in each round. Of a tile that begins at "
             "`start` the columns from `since - start` on see the key.",
         ),
+        "mask-moved-by-first": (
+            dkdv_like(seen=lambda t: t.rows - t.start >= t.since - t.cols[0, 0]),
+            "dK and dV: the mask is moved by `first`, where the keys begin. The queries of this "
+            "round begin at `start`: the columns from `since - start` on see the key.",
+        ),
+        "mask-moved-again": (
+            dkdv_like(seen=lambda t: t.rows >= t.since - t.earlier),
+            "dK and dV: `since` is changed in each round, and the next head of the group begins "
+            "with what is left of it. Leave `since` as it is: `since - start`.",
+        ),
         "one-head-of-the-group": (
-            dkdv_like(heads=1),
+            dkdv_like(heads=slice(1)),
             "dK and dV: only one query head of each group is counted.",
+        ),
+        "last-head-of-the-group": (
+            dkdv_like(heads=slice(-1, None)),
+            "dK and dV: only the last query head of each group is counted. Do dk and dv start "
+            "again with each head?",
         ),
     }
 )

@@ -11,6 +11,7 @@ from tritonbook.checking.trial import CheckTimeout
 from tritonbook.seeing.compiled import compile_gate
 
 from ..shared import products
+from .page import tile_for
 
 NEVER = 1e30  # no answer holds it: where a mistake would read what is unknown
 
@@ -42,7 +43,7 @@ def whole_steps(scales, zeros=()):
 
 
 POWERS = (0.0625, 2.0, 2.0**-9, 8.0, 0.25)
-OTHERS = (0.0123, 3.7, 0.0031, 21.0, 1.9)
+OTHERS = (0.0123, 3.7, 0.0031, 21.0, 1.9e6)  # the last: beyond float16
 
 
 def row_case(note, M, K, scales=POWERS, zeros=(), block=16, layout="contiguous", dtype="float32"):
@@ -136,6 +137,15 @@ ROW_MISTAKES = {
         rounded_by(lambda x: torch.trunc(torch.floor(x) + 0.5)),
         "Half a step was added after `tl.floor`. It comes before: `tl.floor(x / scale + 0.5)`.",
     ),
+    "half-added-after-the-cut": (
+        rounded_by(lambda x: torch.trunc(torch.trunc(x) + 0.5)),
+        "The digits behind the point were cut off, and half a step was added to what was left. "
+        "It comes before: `tl.floor(x / scale + 0.5)`.",
+    ),
+    "sign-lost": (
+        rounded_by(lambda x: torch.floor(x.abs() + 0.5)),
+        "q has no signs. `tl.abs` is for the largest number; q is x / scale, rounded.",
+    ),
     "rounded-before-division": (
         lambda x: quantized(
             torch.floor(x), scale_of(largest_of(x)), lambda x: torch.trunc(x + 0.5)
@@ -207,6 +217,20 @@ ROW_MISTAKES = {
         with_scale(lambda x: largest_of(x) / 127),
         "A row of zeros has the scale 0 here, and 0 / 0 is NaN. Its scale is 1.",
     ),
+    "scale-of-zeros-divided": (
+        with_scale(lambda x: torch.where(largest_of(x) > 0, largest_of(x), 1.0) / 127),
+        "A row of zeros has the scale 1 / 127 here. It is 1: divide inside `tl.where`.",
+    ),
+    "largest-at-least-one": (
+        with_scale(lambda x: largest_of(x).clamp_min(1) / 127),
+        "Rows whose numbers are all smaller than 1 got the scale 1 / 127. Only a row of zeros has "
+        "a scale of its own, which is 1; any other row divides its largest number by 127.",
+    ),
+    "scale-at-least-one": (
+        with_scale(lambda x: scale_of(largest_of(x)).clamp_min(1)),
+        "No scale is below 1 here. Only a row of zeros has the scale 1 for its own sake; any other "
+        "row divides its largest number by 127, however small that is.",
+    ),
     "tiny-scale": (
         with_scale(lambda x: largest_of(x).clamp_min(1e-10) / 127),
         "A row of zeros has the scale 1 by contract.",
@@ -219,6 +243,14 @@ ROW_MISTAKES = {
         with_scale(lambda x: torch.ones_like(largest_of(x))),
         "q is x itself, rounded: in steps of 1. Divide by the row's scale, which is max |x| / 127, "
         "and 1 for a row of zeros only.",
+    ),
+    "scale-of-one-and-clamped": (
+        lambda x: (
+            quantized(x.clamp(-127, 127), torch.ones_like(largest_of(x)))[0],
+            quantize_ref(x)[1],
+        ),
+        "q is x itself, rounded and cut to what int8 holds. Divide by the row's scale first; then "
+        "nothing is out of range.",
     ),
     "scale-upside-down": (
         lambda x: (quantize_ref(x)[0], 1 / quantize_ref(x)[1].double()),
@@ -331,6 +363,17 @@ def with_scales(formula):
     return wrong
 
 
+def stored_across(y):
+    """y as a store at offs_n * M + offs_m leaves it."""
+    return y.T.reshape(y.shape)
+
+
+ACROSS = (
+    "Rows and columns of y are swapped in the store's addresses: y[m, n] is at "
+    "`offs_m * N + offs_n`."
+)
+
+
 def wrapped(bits):
     half = 2 ** (bits - 1)
     return with_sums(lambda x, w, block: (x @ w.T + half) % (2 * half) - half)
@@ -404,6 +447,10 @@ def whole_product(xq, sx, wq, sw, dtype):
 
 
 PRODUCT_MISTAKES = {
+    "stored-across": (
+        lambda *given: stored_across(w8a8_ref(*given)),
+        ACROSS,
+    ),
     "scales-swapped": (
         with_scales(swapped),
         "The scales are swapped: sx belongs to the rows, `sx[:, None]`, and sw to the columns.",
@@ -665,7 +712,63 @@ def standing_still(x_moves, w_moves):
     return wrong
 
 
+def at_bytes(x, packed, scales, group, *, tile=None):
+    """x goes on by k // 2, as packed does."""
+    block = min(tile["BLOCK_K"] if tile else 128, group)
+    w = woven(*nibbles(packed)) * by_group(scales, group)
+    return sum(
+        x[:, k // 2 : k // 2 + block] @ w[:, k : k + block].T for k in range(0, x.shape[1], block)
+    )
+
+
+def group_of_bytes(x, packed, scales, group, *, tile=None):
+    block = min(tile["BLOCK_K"] if tile else 128, group)
+    parts = steps_of(x, woven(*nibbles(packed)), block)
+    scales = scales.double()
+    return sum(part * scales[:, step * block // 2 // group] for step, part in enumerate(parts))
+
+
+def reshaped(x, packed, scales, group, *, tile=None):
+    """A step's tile [BLOCK_N, BLOCK_K] read line by line as [BLOCK_K, BLOCK_N]."""
+    tile = tile or tile_for(len(x), 64)
+    block, wide = min(tile["BLOCK_K"], group), tile["BLOCK_N"]
+    w, N = woven(*nibbles(packed)), len(packed)
+    w = torch.nn.functional.pad(w, (0, 0, 0, -N % wide))
+    columns = []
+    for n in range(0, len(w), wide):
+        parts = (
+            x[:, k : k + block] @ w[n : n + wide, k : k + block].reshape(block, wide)
+            for k in range(0, x.shape[1], block)
+        )
+        columns.append(torch.stack(list(parts)))  # [steps, M, BLOCK_N]
+    steps = torch.cat(columns, dim=2)[:, :, :N]
+    return (steps * by_group(scales, group)[:, ::block].T[:, None]).sum(0)
+
+
 PACKED_MISTAKES = {
+    "x-cut-to-int8": (
+        lambda x, packed, scales, group: w4a16_ref(x.trunc(), packed, scales, group),
+        "x was cut to int8, and its fractions are lost. The dot wants one dtype: give the weights "
+        "that of x, `w.to(x.dtype)`.",
+    ),
+    "reshaped": (
+        reshaped,
+        "The tile of weights was reshaped, not turned: `tl.reshape` reads it on line by line. "
+        "`tl.trans` swaps rows and columns.",
+    ),
+    "x-moves-by-bytes": (
+        at_bytes,
+        "x goes on by k // 2. That is packed's step, in bytes. x has a number for each weight: k.",
+    ),
+    "group-of-bytes": (
+        group_of_bytes,
+        "The group's number was counted in bytes, and moves half as fast. k counts weights: "
+        "`k // GROUP`.",
+    ),
+    "stored-across": (
+        lambda *given: stored_across(w4a16_ref(*given)),
+        ACROSS,
+    ),
     "nibbles-swapped": (
         with_weights(lambda packed: woven(*nibbles(packed)[::-1])),
         "The nibbles are swapped: the low one holds the even k, and comes first.",

@@ -30,7 +30,14 @@ def spread(generator, shape):
     )
 
 
+def deep(generator, shape):
+    """Logits below what a careless "minus infinity" is, such as -1e9; 128 is one float32 step."""
+    return spread(generator, shape) / 120 * 128 - 1.5 * 2**30
+
+
 ROUTES = [
+    # of 2 too many a mistake would swap the weights, and be taken for another
+    route_case("4 of 8 experts", 5, 8, 4),
     route_case("2 of 8 experts", 5, 8, 2),
     route_case("3 of 6 experts", 4, 6, 3, mean=-4.0),
     route_case("the best one alone", 4, 5, 1),
@@ -39,6 +46,7 @@ ROUTES = [
     route_case("logits around 100: exponentials overflow", 3, 8, 2, mean=100.0, scale=4.0),
     route_case("logits around -200: exponentials vanish", 3, 8, 2, mean=-200.0, scale=4.0),
     route_case("logits far apart", 3, 6, 4, values=spread),
+    route_case("logits far below 0", 3, 6, 2, values=deep),
     route_case("half precision", 4, 12, 4, dtype="float16"),
     case("more than there are", logits=tensor(3, 4), k=5, raises=ValueError),
 ]
@@ -135,6 +143,15 @@ def with_arms_swapped(logits, k):
     return kept.softmax(1)[:, :k].to(torch.float32), experts
 
 
+def in_lane_of_the_expert(logits, k):
+    """`where(offs_k == expert, ...)`: lanes that no winner has stay minus infinity."""
+    best, experts = best_of(logits, k)
+    width = triton.next_power_of_2(k)
+    kept = torch.full((len(logits), max(width, logits.shape[1])), -torch.inf, dtype=logits.dtype)
+    kept = kept.scatter(1, experts.long(), best)[:, :width]
+    return kept.softmax(1)[:, :k].to(torch.float32), experts
+
+
 def of_numbers(logits, k):
     experts = best_of(logits, k)[1]
     return experts.to(logits.dtype).softmax(1).to(torch.float32), experts
@@ -159,11 +176,17 @@ ROUTE_MISTAKES = {
         of_vanished,
         "Small exponentials are all 0 in float32, and then equal. Take the best by their logits.",
     ),
-    "smallest": (chosen(lambda z: z), "These are the k smallest logits."),
+    "winner-made-small": (
+        removed_by(lambda z, winners: z.scatter(1, winners, -1e9)),
+        "A winner's lane became a small number, and logits may be smaller: then it wins again. "
+        "Make it minus infinity.",
+    ),
     "winner-made-zero": (
         removed_by(lambda z, winners: z.scatter(1, winners, 0)),
-        "A winner's lane became 0, and beats what is negative. Make it minus infinity.",
+        "A winner's lane became 0, or another number that beats smaller logits. Make it minus "
+        "infinity.",
     ),
+    "smallest": (chosen(lambda z: z), "These are the k smallest logits."),
     "equals-removed": (
         removed_by(lambda z, winners: z.masked_fill(z == z.gather(1, winners), -torch.inf)),
         "All lanes that equal the winner were removed. Only its own lane may go.",
@@ -219,6 +242,35 @@ ROUTE_MISTAKES = {
     "one-short": (
         weighted(one_short),
         "The last of the k best has no weight. Does the loop take k steps?",
+    ),
+    "first-left-out": (
+        weighted(lambda best, z: torch.nn.functional.pad(best[:, :-1].softmax(1), (1, 0))),
+        "The first of the k best has no weight. Does the loop begin with j = 0?",
+    ),
+    "last-kept-alone": (
+        weighted(lambda best, z: torch.eye(best.shape[1])[-1].expand(best.shape)),
+        "The last of the k best has all the weight: each step made the other lanes of `chosen` "
+        "minus infinity. They keep what they have: `tl.where(offs_k == j, ..., chosen)`.",
+    ),
+    "lane-of-the-expert": (
+        in_lane_of_the_expert,
+        "The logit of an expert went to the lane with the expert's number. `chosen` has a lane for "
+        "each of the k best: lane j in step j.",
+    ),
+    "softmax-twice": (
+        weighted(
+            lambda best, z: torch.exp(best - z.logsumexp(1, keepdim=True)).softmax(1),
+        ),
+        "The softmax was taken twice: over all experts, and again over the k best. Take it once, "
+        "of the k best logits.",
+    ),
+    "softmax-of-weights": (
+        weighted(lambda best, z: best.softmax(1).softmax(1)),
+        "The softmax was taken twice.",
+    ),
+    "sigmoid": (
+        weighted(lambda best, z: best.sigmoid()),
+        "These are sigmoids of the logits. Their softmax is asked for.",
     ),
 }
 
@@ -349,7 +401,8 @@ def places(order, experts, k, width):
 SORT_MISTAKES = {
     "padding-is-expert-0": (
         counted(padded_with(lambda E: 0)),
-        "Masked lanes were counted for expert 0. They need a bin that is no expert's, such as E.",
+        "More choices of expert 0 were counted than there are. Masked lanes need a bin that is no "
+        "expert's, such as E. Or does each step count the same tile? `offs_n` goes on by `start`.",
     ),
     "padding-is-the-last-expert": (
         counted(padded_with(lambda E: E - 1)),
@@ -429,13 +482,14 @@ def grouped_case(note, given, k, E, D, F, tile=TILE, dtype="float32"):
     )
 
 
-# Groups of different sizes: each mistake in the scheduling leaves other rows out.
-RAGGED = [[0] * 9, [1] * 40, [3] * 18, [5] * 3]
+# Groups of sizes for which each mistake in the scheduling leaves other rows out: none is taken for
+# another. (A grid of tokens is large enough here, and so is one of E programs.)
+RAGGED = [[0] * 9, [1] * 20, [3] * 40, [4] * 5]
 
 GROUPS = [
-    grouped_case("groups of 9, 40, 0, 18, 0, 3 and 0", sum(RAGGED, []), 2, 7, 32, 24),
+    grouped_case("groups of 9, 20, 0, 40, 5, 0 and 0", sum(RAGGED, []), 2, 7, 32, 24),
     grouped_case("one tile an expert", [0, 1, 1, 2, 2, 0, 1, 0], 2, 3, 16, 40),
-    grouped_case("experts of several tiles", 40, 2, 3, 16, 16),
+    grouped_case("experts of several tiles", 60, 2, 3, 16, 16),
     grouped_case("empty experts", [1, 4, 4, 1, 1, 2] * 7, 3, 6, 16, 16),
     grouped_case("all choose one expert", [2] * 40, 2, 4, 16, 16),
     grouped_case("few choices, many experts", [8, 1, 5, 0, 3, 6], 2, 9, 16, 16),
@@ -522,7 +576,7 @@ def rows_apart(step):
     return wrong
 
 
-def tiles_of(counts, rows):
+def tiles_of(counts, rows, begins=None):
     return (counts + rows - 1) // rows
 
 
@@ -540,7 +594,7 @@ def scheduled(
         if tile is None:
             return right
         N, (E, _, F), rows = len(order), w.shape, tile["BLOCK_M"]
-        tiles = tiles_of(offsets.diff(), rows)
+        tiles = tiles_of(offsets.diff(), rows, offsets[:-1])
         y = torch.full_like(right, torch.nan)
         width = tile["BLOCK_N"]
         for number in range(programs(N=N, E=E, rows=rows, T=len(x), F=F, width=width)):
@@ -571,6 +625,11 @@ GROUP_MISTAKES = {
         product(lambda choice, T, **_: choice % T),
         "Row `c % T` of x was taken for choice c. A token's k choices stand side by side: its "
         "number is `c // k`.",
+    ),
+    "slot-for-token": (
+        product(lambda choice, k, **_: choice % k),
+        "Row `c % k` of x was taken for choice c. That is which of its token's choices it is; the "
+        "token is `c // k`.",
     ),
     "order-forgotten": (
         product(lambda place, k, **_: place // k),
@@ -618,12 +677,33 @@ GROUP_MISTAKES = {
         "Rows of x were looked for F elements apart. Each has D elements.",
     ),
     "choices-for-tiles": (
-        scheduled(tiles_of=lambda counts, rows: counts),
+        scheduled(tiles_of=lambda counts, rows, begins: counts),
         "`tiles` holds the choices of each expert. BLOCK_M of them fill one tile.",
     ),
     "tiles-rounded-down": (
-        scheduled(tiles_of=lambda counts, rows: counts // rows),
+        scheduled(tiles_of=lambda counts, rows, begins: counts // rows),
         "Only full tiles were counted. An expert's last tile may be partly empty: round up.",
+    ),
+    "tiles-across-experts": (
+        scheduled(
+            tiles_of=lambda counts, rows, begins: (
+                tiles_of(begins + counts, rows) - tiles_of(begins, rows)
+            )
+        ),
+        "Tiles were counted as if they lay across experts: an end and a begin were rounded up, "
+        "each for itself. Count an expert's choices first, and round their number up.",
+    ),
+    "tiles-between-multiples": (
+        scheduled(tiles_of=lambda counts, rows, begins: (begins + counts) // rows - begins // rows),
+        "Tiles were counted as if they lay across experts: an end and a begin were rounded down, "
+        "each for itself. Count an expert's choices first, and round their number up.",
+    ),
+    "begin-for-tiles-before": (
+        scheduled(
+            first=lambda begin, tile, before, rows: begin + (tile - begin // rows) * rows,
+        ),
+        "The tiles before an expert were counted as if all were full. Some are not: sum `tiles` "
+        "of the smaller experts.",
     ),
     "ends-before": (
         scheduled(ends_by=torch.lt),
@@ -646,12 +726,17 @@ GROUP_MISTAKES = {
     ),
     "stops-at-e-tiles": (
         scheduled(programs=lambda N, E, rows, **_: min(E, N // rows + E)),
-        "Tiles from number E on were left out. A program returns when the *expert* that it "
-        "found is none.",
+        "Tiles from number E on were left out. Has the grid only E programs for them, or does a "
+        "program return by its own number? It returns when the *expert* that it found is none.",
     ),
     "grid-of-full-tiles": (scheduled(programs=lambda N, rows, **_: N // rows), TOO_FEW),
     "grid-of-cdiv": (scheduled(programs=lambda N, rows, **_: tiles_of(N, rows)), TOO_FEW),
     "grid-of-one-more": (scheduled(programs=lambda N, rows, **_: tiles_of(N, rows) + 1), TOO_FEW),
+    "grid-of-the-larger": (
+        scheduled(programs=lambda N, E, rows, **_: max(N // rows, E)),
+        "The grid has too few programs. It needs one for each full tile *and* one for each expert, "
+        "not the larger of the two numbers.",
+    ),
     "grid-of-tokens": (
         scheduled(programs=lambda T, E, rows, **_: T // rows + E),
         "The grid counts tokens. Each token has k choices, and choices fill the tiles.",

@@ -6,6 +6,7 @@ import triton
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.compare import derive_tolerance
 
+from ..shared.walks import whole_tiles
 from .page import cumsum_ref, gated_scan_ref, linear_attention_ref
 
 ABSURD = 1e30
@@ -50,13 +51,14 @@ ROWS = [
     row_case("half precision, a large number first", 2, 640, block=16, dtype="float16", **LOUD),
     row_case("half precision, one tile", 2, 300, block=512, dtype="float16", mean=4.0),
     row_case("fewer numbers than a tile", 2, 5, block=64),
+    row_case("the block as it is", 1, 2100, block=2048),
     case("columns side by side", x=tensor(6, 4, layout="transposed"), raises=ValueError),
 ]
 
 HIDDEN_ROWS = [
     row_case("a thousand numbers", 3, 1000, block=64),
     row_case("one number", 1, 1),
-    row_case("the block as it is", 2, 3000, block=2048),
+    row_case("the block as it is, 3000 numbers", 2, 3000, block=2048),
     row_case("bfloat16", 3, 130, block=32, dtype="bfloat16", mean=1.0),
     row_case("bfloat16, a large number first", 2, 400, block=16, dtype="bfloat16", **LOUD),
     row_case("no rows", 0, 20),
@@ -119,6 +121,25 @@ def half_tiles(x, *, block=2048, dtype=torch.float32):
     return rounded(torch.cat(out, dim=1), dtype)  # as the store does: other mistakes lie near
 
 
+def carry_scanned(x, *, block=2048):
+    """The carry enters the scan with every lane."""
+    return torch.cat([(tile + carry).cumsum(1) for carry, tile in before_each(x, block)], dim=1)
+
+
+def lanes_carried(keep):
+    """The carry is a tile: each lane hands its own number to the same lane of the next tile."""
+
+    def wrong(x, *, block=2048):
+        carry, out = torch.zeros_like(x[:, :1]), []
+        for tile in tiles_of(x, block):
+            out.append(carry[:, : tile.shape[1]] + tile.cumsum(1))
+            if tile.shape[1] == width(x.shape[1], block):
+                carry = keep * carry + out[-1]
+        return torch.cat(out, dim=1)
+
+    return wrong
+
+
 def steps_of_one(x, *, block=2048):
     """A tile begins at every number; the last one to write n begins there."""
     wide, carry, out = width(x.shape[1], block), torch.zeros_like(x[:, :1]), []
@@ -179,6 +200,19 @@ ROW_MISTAKES = {
         lambda x: x.flip(1).cumsum(1).flip(1),
         "These are sums from the right end. Scan from the left, without `reverse`.",
     ),
+    "carry-in-each-lane": (
+        carry_scanned,
+        "The carry was added to every lane before the scan, which adds it up again and again. "
+        "Scan x alone, and add the carry then.",
+    ),
+    "carry-is-a-tile": (
+        lanes_carried(0),
+        "Each lane carries its own y on to the next tile. A carry is one number: the total so far.",
+    ),
+    "carry-adds-a-tile": (
+        lanes_carried(1),
+        "Each lane adds its own y to a carry of its own. A carry is one number: the total so far.",
+    ),
     "carry-subtracted": (
         with_carries(lambda carry, tile, y: carry - total(tile)),
         "The carry is subtracted. Add it.",
@@ -194,6 +228,14 @@ ROW_MISTAKES = {
             [before + total(tile).expand_as(tile) for before, tile in before_each(x, block)], dim=1
         ),
         "Every lane has the tile's total. `tl.cumsum` keeps the totals on the way.",
+    ),
+    "loaded-in-float16": (
+        lambda x: rounded(x, torch.float16).cumsum(1),
+        "x was rounded to float16. Go to float32.",
+    ),
+    "stored-in-float16": (
+        lambda x: rounded(x.cumsum(1), torch.float16),
+        "y was rounded to float16, though it has the dtype of x. The store casts by itself.",
     ),
     "carry-in-half": (
         half_carry,
@@ -241,7 +283,9 @@ GATES = [
     gated_case("half precision, a large number first", 1, 200, dtype="float16", **LOUD_STEP),
     gated_case("bfloat16", 2, 21, dtype="bfloat16"),
     case("two shapes", a=tensor(2, 8), b=tensor(2, 9), raises=ValueError),
-    case("memory with gaps", a=tensor(2, 8, layout="strided"), b=tensor(2, 8), raises=ValueError),
+    case("a row too many", a=tensor(3, 8), b=tensor(2, 8), raises=ValueError),
+    case("a with gaps", a=tensor(2, 8, layout="strided"), b=tensor(2, 8), raises=ValueError),
+    case("b with gaps", a=tensor(2, 8), b=tensor(2, 8, layout="strided"), raises=ValueError),
 ]
 
 HIDDEN_GATES = [
@@ -251,7 +295,13 @@ HIDDEN_GATES = [
     gated_case("half precision", 2, 27, dtype="float16"),
     gated_case("gates of 1/100", 1, 40, block=32, a={"values": all_of(0.01)}),
     gated_case("no rows", 0, 12),
-    case("b with gaps", a=tensor(2, 8), b=tensor(2, 8, layout="strided"), raises=ValueError),
+    case(
+        "columns side by side",
+        a=tensor(4, 6),
+        b=tensor(4, 6, layout="transposed"),
+        raises=ValueError,
+    ),
+    case("as many numbers", a=tensor(4, 6), b=tensor(3, 8), raises=ValueError),
 ]
 
 
@@ -322,6 +372,30 @@ def divided(a, b):
     return finite(h), finite(h[:, -1]).to(torch.float32)
 
 
+def one_carry(a, b, *, block=2048):
+    """The carry reaches the second tile, and is 0 from there on."""
+    wide, h, out = width(b.shape[1], block), torch.zeros_like(b[:, 0]), []
+    for t in range(b.shape[1]):
+        h = a[:, t] * (0 * h if t % wide == 0 and t > wide else h) + b[:, t]
+        out.append(h)
+    last = h if b.shape[1] <= wide else 0 * h
+    return torch.stack(out, dim=1), last.to(torch.float32)
+
+
+def gated_steps_of_one(a, b, *, block=2048):
+    """A tile begins at every step, and hands on what its last lane holds."""
+    length = b.shape[1]
+    wide, carry, out = width(length, block), torch.zeros_like(b[:, 0]), []
+    for t in range(length):
+        h = carry
+        for step in range(t, min(t + wide, length)):
+            h = a[:, step] * h + b[:, step]
+            if step == t:
+                out.append(h)
+        carry = h
+    return torch.stack(out, dim=1), carry.to(torch.float32)
+
+
 def last_of_padding(fill_a, fill_b):
     """`last` after the masked lanes have taken their steps too."""
 
@@ -361,6 +435,19 @@ GATED_MISTAKES = {
         by_steps(lambda h: 0 * h),
         "Every tile begins at 0 again: the carry is missing, or it is 0. Does `tl.where` keep the "
         "last lane of the tile?",
+    ),
+    "carry-is-the-largest": (
+        pairs(carried=lambda h, B: h.amax(1, keepdim=True)),
+        "The carry is the largest h of the tile. It needs the last one.",
+    ),
+    "steps-of-one": (
+        gated_steps_of_one,
+        "The loop steps by 1, so tiles overlap and steps are taken many times. Step by the tile.",
+    ),
+    "arguments-mixed": (
+        pairs(lambda a1, a2, b1, b2: (a2 * a1, a2 * b1 + b2)),
+        "`then` gets a1, b1, a2, b2: a pair, then the next pair. Its arguments stand in another "
+        "order.",
     ),
     "carry-not-gated": (
         pairs(use=lambda A, B, carry, a, b: carry + B),
@@ -437,12 +524,17 @@ GATED_MISTAKES = {
     ),
     "division-by-gates": (
         divided,
-        "This is the form with two cumulative products. It divides by a product of gates, which "
+        "This is the form with a cumulative product and a sum. It divides by the product, which "
         "becomes 0. Scan the pairs.",
     ),
     "last-gate-of-padding": (
         last_of_padding(0.0, 0.0),
         "`last` is 0: masked lanes hold the gate 0, which forgets everything. Which gate keeps h?",
+    ),
+    "carry-of-one-tile": (
+        one_carry,
+        "The carry reaches the second tile and no other: it is 0 from then on. The lanes of a tile "
+        "are 0 to BLOCK - 1 in every tile. Which one is the last?",
     ),
     "last-input-of-padding": (
         last_of_padding(1.0, 1.0),
@@ -493,7 +585,8 @@ LOUD_TOKEN = {
 } | {"q": {"values": "ones"}}
 
 HEADS = [
-    heads("one chunk", 1, 2, 16, 16),
+    # As many tokens as columns would let a product turned the wrong way fit.
+    heads("one chunk", 1, 2, 32, 16, chunk=32),
     heads("three chunks and a rest", 2, 2, 55, 32),
     heads("fewer tokens than a chunk", 1, 2, 5, 16, chunk=32),
     heads("two slices of columns", 1, 1, 70, 64, chunk=32),
@@ -545,6 +638,22 @@ def below(scores):
     return scores.tril()
 
 
+def counted_on(turned):
+    """The mask has `start` in one of its sides. turned: in that of the keys."""
+
+    def wrong(q, k, v, *, chunk=64):
+        out, S = [], torch.zeros_like(k.mT @ v)
+        for start in range(0, q.shape[2], chunk):
+            part = slice(start, start + chunk)
+            q_c, k_c, v_c = q[:, :, part], k[:, :, part], v[:, :, part]
+            scores = q_c @ k_c.mT
+            out.append(scores.tril(-start if turned else start) @ v_c + q_c @ S)
+            S = S + k_c.mT @ v_c
+        return torch.cat(out, dim=2), S.to(torch.float32)
+
+    return wrong
+
+
 def half_matrix(q, k, v, *, chunk=64, dtype=torch.float32):
     return in_chunks(below, grown=lambda S, k, v: rounded(S + k.mT @ v, dtype))(
         q, k, v, chunk=chunk
@@ -560,6 +669,16 @@ HEAD_MISTAKES = {
     "future-of-the-chunk": (
         in_chunks(lambda scores: scores),
         "Tokens see the later ones of their chunk. Mask the scores.",
+    ),
+    "mask-from-the-start": (
+        counted_on(False),
+        "From the second chunk on, tokens see the later ones of their chunk. The mask has `start` "
+        "on one of its sides alone: count both rows and columns from the chunk's first token.",
+    ),
+    "mask-without-a-past": (
+        counted_on(True),
+        "From the second chunk on, a token sees none of its own chunk. The mask has `start` on one "
+        "of its sides alone: count both rows and columns from the chunk's first token.",
     ),
     "past-masked": (
         in_chunks(lambda scores: scores.triu()),
@@ -674,6 +793,7 @@ CHECKS = {
         max_tile=lambda x, block=2048: block,
         tolerance=running_sum,
         mistakes=ROW_MISTAKES,
+        also=[whole_tiles(ROWS[1])],
     ),
     "gated_scan": Check(
         gated_scan_ref,
@@ -685,6 +805,7 @@ CHECKS = {
         results=("h", "last"),
         terms=200,
         mistakes=GATED_MISTAKES,
+        also=[whole_tiles(GATES[1])],
     ),
     "linear_attention": Check(
         linear_attention_ref,

@@ -25,6 +25,28 @@ BEFORE = 'o = tl.dot(q, state.to(q.dtype), o, input_precision="ieee")'
 STORE_O = "tl.store(o_ptrs, o, mask=mask)"
 GROW = 'state = tl.dot(tl.trans(k), v, state, input_precision="ieee")'
 
+STEP_BY_STEP = """@triton.jit
+def gated_scan_kernel(a_ptr, b_ptr, h_ptr, last_ptr, T):
+    row = tl.program_id(0).to(tl.int64) * T
+    h = 0.0
+    for t in range(0, T):
+        a = tl.load(a_ptr + row + t).to(tl.float32)
+        h = a * h + tl.load(b_ptr + row + t).to(tl.float32)
+        tl.store(h_ptr + row + t, h)
+    tl.store(last_ptr + tl.program_id(0), h)
+
+
+def gated_scan(a, b, block=2048):
+    if a.shape != b.shape or not a.is_contiguous() or not b.is_contiguous():
+        raise ValueError("a and b must be contiguous, and of one shape (M, T)")
+    M, T = b.shape
+    h = torch.empty_like(b)
+    last = torch.empty(M, dtype=torch.float32, device=b.device)
+    if M > 0:
+        gated_scan_kernel[(M,)](a, b, h, last, T)
+    return h, last
+"""
+
 BADLY = ("wrong-values", "wrong-tail", "rows-after-first")
 
 MUTANTS = {
@@ -38,6 +60,13 @@ MUTANTS = {
         Mutant("carry_is_the_last_number", "carry-is-a-number", (CARRY, "carry += tl.sum(tl.where(tl.arange(0, BLOCK_N) == BLOCK_N - 1, x, 0.0), axis=0)")),
         Mutant("carry_is_the_maximum", "carry-is-the-maximum", (CARRY, "carry += tl.max(x, axis=0)")),
         Mutant("carry_is_the_largest_y", "carry-is-the-largest-y", (CARRY, "carry = tl.max(y, axis=0)")),
+        Mutant("loaded_in_float16", "loaded-in-float16", (LOAD, LOAD.replace("float32", "float16")), (SCAN, f"x = x.to(tl.float32)\n        {SCAN}")),
+        Mutant("stored_in_float16", "stored-in-float16", (STORE, STORE.replace(" y,", " y.to(tl.float16),"))),
+        Mutant("carry_inside_the_scan", "carry-in-each-lane", (SCAN, "y = tl.cumsum(x + carry, axis=0)")),
+        Mutant("carry_is_a_tile", ("carry-is-a-tile", "does-not-compile", "raised"), (CARRY, "carry = y")),
+        Mutant("carry_adds_a_tile", ("carry-adds-a-tile", "does-not-compile", "raised"), (CARRY, "carry += y")),
+        Mutant("all_pairs_of_lanes", ("raised", "does-not-compile"), (SCAN, "i = tl.arange(0, BLOCK_N)\n        y = carry + tl.sum(tl.where(i[:, None] >= i[None, :], x[None, :], 0.0), axis=1)")),
+        Mutant("number_by_number", "property", (f"        x = {LOAD[4:]}\n        {SCAN}\n        {STORE}\n        {CARRY}\n", "        for n in range(start, tl.minimum(start + BLOCK_N, N)):\n            carry += tl.load(x_row + n).to(tl.float32)\n            tl.store(y_row + n, carry)\n"), only="interpreter"),
         Mutant("carry_sums_y", "carry-sums-y", (CARRY, "carry += tl.sum(y, axis=0)")),
         Mutant("steps_of_one", "steps-of-one", ("range(0, N, BLOCK_N)", "range(0, N)")),
         Mutant("never_float32", "tile-in-half", (LOAD, LOAD.replace(".to(tl.float32)", ""))),
@@ -65,6 +94,14 @@ MUTANTS = {
         Mutant("carry_before_b", "carry-before-B", (H, "h = A * (carry + B)")),
         Mutant("b_for_B", "b-for-B", (H, "h = A * carry + b")),
         Mutant("lane_of_the_row", "carry-forgotten", (NEXT, NEXT.replace("BLOCK_T", "T"))),
+        Mutant("lane_of_the_first_tile", "carry-of-one-tile", (NEXT, NEXT.replace("lanes ==", "start + lanes =="))),
+        Mutant("carry_is_the_largest", ("carry-is-the-largest", "wrong-values"), (NEXT, "carry = tl.max(h, axis=0)")),
+        Mutant("steps_of_one", "steps-of-one", (WALK, "for start in range(0, T):")),
+        Mutant("arguments_mixed", "arguments-mixed", ("def then(a1, b1, a2, b2)", "def then(a1, a2, b1, b2)")),
+        Mutant("step_by_step", "property", replace=STEP_BY_STEP, only="interpreter"),
+        Mutant("b_unchecked", "should-raise", (" or not b.is_contiguous()", "")),
+        Mutant("a_unchecked", "should-raise", (" or not a.is_contiguous()", "")),
+        Mutant("lengths_compared_alone", "should-raise", ("a.shape != b.shape", "a.shape[1] != b.shape[1]")),
         Mutant("where_swapped", "all-lanes-but-the-last", (NEXT, NEXT.replace("h, 0.0", "0.0, h"))),
         Mutant("a_and_b_swapped", "a-and-b-swapped", ("](a, b, h, last, T", "](b, a, h, last, T")),
         Mutant("gate_of_the_second", "gate-of-the-second", (THEN, "return a2 * a1, a2 * b2 + b1")),
@@ -109,6 +146,11 @@ MUTANTS = {
         Mutant("no_mask", "future-of-the-chunk", (MASK, "")),
         Mutant("mask_turned_round", "past-masked", (MASK, "        scores = tl.where(tl.trans(causal), scores, 0.0)\n")),
         Mutant("branches_swapped", "future-only", (MASK, MASK.replace("scores, 0.0", "0.0, scores"))),
+        Mutant("mask_from_the_start", "mask-from-the-start", (MASK, "        scores = tl.where((start + offs_t)[:, None] >= offs_t[None, :], scores, 0.0)\n")),
+        Mutant("mask_without_a_past", "mask-without-a-past", (MASK, "        scores = tl.where(offs_t[:, None] >= (start + offs_t)[None, :], scores, 0.0)\n")),
+        Mutant("state_k_v", ("raised", "does-not-compile"), (GROW, GROW.replace("tl.trans(k)", "k"))),
+        Mutant("values_transposed", ("raised", "does-not-compile"), (GROW, GROW.replace("tl.trans(k), v", "k, tl.trans(v)"))),
+        Mutant("keys_left_transposed", ("raised", "does-not-compile"), (SCORES, f"k = tl.trans(k)\n        {SCORES.replace('tl.trans(k)', 'k')}")),
         Mutant("diagonal_missing", "diagonal-missing", (MASK, "        scores = tl.where(offs_t[:, None] > offs_t[None, :], scores, 0.0)\n")),
         Mutant("state_forgotten", "state-forgotten", (BEFORE, "pass")),
         Mutant("state_of_one_chunk", "state-of-one-chunk", (GROW, GROW.replace("v, state,", "v,"))),

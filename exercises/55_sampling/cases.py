@@ -8,6 +8,7 @@ import triton
 
 from tritonbook.checking import Check, case, rounded_once, tensor
 
+from ..shared.walks import whole_tiles
 from . import page
 from .page import top_p_ref
 
@@ -283,8 +284,8 @@ def draw_case(note, B, V, temperature=1.0, seed=42, block=16, layout="contiguous
 
 # All words but one forbidden.
 ONE_WORD = forbidden(0, range(6)) | {(0, 3): 5.0}
-# The noise of word 3 is -3.1 for a u of 1e-10, and -1.9 for one of 1e-3.
-TWO_WORDS = forbidden(0, range(6)) | {(0, 0): 0.0, (0, 3): 3.25}
+# The noise of word 0 is 0.68. That of word 3 is -3.14 for a u of 1e-10, and -2.91 for one of 1e-8.
+TWO_WORDS = forbidden(0, range(6)) | {(0, 0): 0.0, (0, 3): 3.625}
 # The highest logit is there twice: in one tile, and in two.
 TWICE = {(0, 2): 12.0, (0, 5): 12.0, (1, 4): 12.0, (1, 20): 12.0}
 
@@ -316,6 +317,8 @@ DRAWS = [
         fixed={(0, 3): 9.0},
     ),
     draw_case("half precision", 4, 50, block=32, dtype="float16"),
+    # Numbers around 60 are 1/4 apart in bfloat16: scores that are rounded to it are often equal.
+    draw_case("bfloat16, logits around 60", 8, 40, dtype="bfloat16", mean=60.0),
     draw_case("rows with gaps", 3, 21, layout="strided"),
     seeded("temperature below 0", 1, logits=tensor(2, 8), temperature=-1.0, raises=ValueError),
     seeded(
@@ -415,6 +418,10 @@ def higher_than_before(logits, temperature, seed, *, block=4096):
     return from_tile(last_rise)(logits, temperature, seed, block=block)
 
 
+def scores_in_half(logits, temperature, seed, *, dtype=torch.float32):
+    return scores_of(logits, temperature, seed).to(dtype).double().argmax(-1)
+
+
 def replaced_by_lower(logits, temperature, seed, *, block=4096):
     """The word is replaced where the tile's score is no higher than the best so far."""
     wide = width(logits.shape[1], block)
@@ -487,6 +494,10 @@ DRAW_MISTAKES = {
     "counters-from-padding": (
         with_counters(lambda b, v, V, wide: b * wide + v),
         "The rows' counters are a tile apart. They are V apart: b V + v.",
+    ),
+    "start-twice": (
+        with_counters(lambda b, v, V, wide: b * V + v + v // wide * wide),
+        "The counters have `start` in them twice. Word v of row b has the counter b V + v.",
     ),
     "counters-by-words": (
         with_counters(lambda b, v, V, wide: b + v * (int(b.max()) + 1)),
@@ -609,6 +620,17 @@ DRAW_MISTAKES = {
         replaced_by_lower,
         "The word is replaced by lower scores, and kept before higher ones. Turn the `tl.where` "
         "round.",
+    ),
+    "word-of-all-rows": (
+        lambda logits, temperature, seed: (
+            exact_sample(logits, temperature, seed) + torch.arange(len(logits)) * logits.shape[1]
+        ),
+        "This is the word's counter, b V + v. The result is v, its number in its own row.",
+    ),
+    "scores-in-half": (
+        scores_in_half,
+        "The scores were rounded to half precision, and the highest ones became equal. Compute "
+        "them in float32.",
     ),
     "tile-for-word": (
         lambda logits, temperature, seed, *, block=4096: (
@@ -738,6 +760,17 @@ def compared(left):
     return bisected(enough)
 
 
+def mass_from_lo(logits, p):
+    """The mass is taken from `lo` on, and not from mid."""
+    hi = logits.amax(1, keepdim=True)
+    lo = hi - 32
+    for _ in range(24):
+        mid = (lo + hi) / 2
+        moved = mass(logits, lo) >= p
+        lo, hi = torch.where(moved, mid, lo), torch.where(moved, hi, mid)
+    return kept(logits, logits >= lo)
+
+
 def hi_stands_still(logits, p):
     hi = logits.amax(1, keepdim=True)
     lo = hi - 32
@@ -818,8 +851,9 @@ FILTER_MISTAKES = {
     ),
     "hi-moves-always": (
         bisected(lambda z, mid, p: mass(z, mid) < 0),
-        "Every word stays, or nearly: does `hi` move in every step? Where the mass of the words "
-        "from mid on reaches p times `l_i`, `lo` becomes mid. The last walk compares with `lo`.",
+        "Every word stays, or nearly, as if the mass were never enough: does `hi` move in every "
+        "step? `mass` is one number, the sum over all words from mid on. Where it reaches p times "
+        "`l_i`, `lo` becomes mid. The last walk compares with `lo`.",
     ),
     "only-the-best": (
         bisected(lambda z, mid, p: mass(z, mid) > 0),
@@ -846,9 +880,21 @@ FILTER_MISTAKES = {
         compared(lambda z, highest, e: z - highest),
         "z - m_i was compared with mid. mid is a logit: compare z.",
     ),
-    "finite-for-the-others": (
-        lambda logits, p: kept(logits, right_keep(logits, p), -1e9),
-        "The words that go have -1e9. The contract asks for minus infinity.",
+    **{
+        f"{value:g}-for-the-others": (
+            lambda logits, p, value=value: kept(logits, right_keep(logits, p), value),
+            f"The words that go have {value:g}. The contract asks for minus infinity.",
+        )
+        for value in (-1e4, -1e9, -1e10, -1e30, -1e38, -3.4e38)
+    },
+    "mass-from-lo": (
+        mass_from_lo,
+        "The mass is that of the words from `lo` on. It decides about mid: take the words from "
+        "mid on.",
+    ),
+    "turned-round": (
+        lambda logits, p: kept(logits, logits <= lowest_kept(logits, p)),
+        "The comparison of the last walk is turned round: words with z >= lo stay.",
     ),
     "both-moved": (
         lambda logits, p: kept(logits, logits >= logits.amax(1, keepdim=True) - 16),
@@ -966,6 +1012,7 @@ CHECKS = {
         programs=lambda logits, temperature, seed, block=4096: logits.shape[0],
         max_tile=lambda logits, temperature, seed, block=4096: block,
         mistakes=DRAW_MISTAKES,
+        also=[whole_tiles(DRAWS[0])],
     ),
     "top_p_filter": Check(
         top_p_ref,

@@ -26,6 +26,29 @@ KEPT = 'kept = tl.where(z >= lo, z, float("-inf"))'
 STORE_Z = "tl.store(out_row_ptr + offs_v, kept, mask=offs_v < V)"
 WALK = '        mass = 0.0\n        for start in range(0, V, BLOCK_V):'
 
+WORD_BY_WORD = """@triton.jit
+def sample_kernel(z_ptr, words_ptr, V, stride_zb, temperature, seed):
+    pid_b = tl.program_id(axis=0)
+    row_ptr = z_ptr + pid_b.to(tl.int64) * stride_zb
+    best, word = float("-inf"), 0
+    for v in range(0, V):
+        u = tl.maximum(tl.rand(seed, pid_b * V + v), 1e-10)
+        score = tl.load(row_ptr + v).to(tl.float32) - temperature * tl.log(-tl.log(u))
+        word = tl.where(score > best, v, word)
+        best = tl.maximum(best, score)
+    tl.store(words_ptr + pid_b, word)
+
+
+def sample(logits, temperature, seed, block=4096):
+    if logits.ndim != 2 or logits.stride(1) != 1 or temperature < 0:
+        raise ValueError("logits must be (B, V), words side by side; temperature at least 0")
+    B, V = logits.shape
+    words = torch.empty(B, dtype=torch.int64, device=logits.device)
+    if B > 0:
+        sample_kernel[(B,)](logits, words, V, logits.stride(0), temperature, seed)
+    return words
+"""
+
 BADLY = ("wrong-values", "wrong-tail", "rows-after-first")
 
 MUTANTS = {
@@ -92,6 +115,13 @@ MUTANTS = {
         Mutant("start_times_block", "start-times-block", (WORD, WORD.replace("start + lane", "start * BLOCK_V + lane"))),
         Mutant("where_turned_round", "replaced-by-lower", (WORD, "word = tl.where(top > best, word, start + lane)")),
         Mutant("lower_wins", "replaced-by-lower", (WORD, "word = tl.where(best > top, start + lane, word)")),
+        Mutant("u_cut_at_1e_6", "u-cut-too-high", (U, U.replace("1e-10", "1e-6"))),
+        Mutant("u_plus_1e_8", "u-cut-too-high", (U, "u = tl.rand(seed, pid_b * V + offs_v) + 1e-8")),
+        Mutant("start_twice", "start-twice", (U, U.replace("offs_v", "start + offs_v"))),
+        Mutant("word_of_all_rows", "word-of-all-rows", (WORD, WORD.replace("start + lane", "pid_b * V + start + lane"))),
+        Mutant("counters_by_words", "counters-by-words", (U, U.replace("pid_b * V + offs_v", "offs_v * tl.num_programs(0) + pid_b"))),
+        Mutant("scores_in_half", "scores-in-half", (SCORES, SCORES.replace("scores = ", "scores = (") + ").to(z.dtype)")),
+        Mutant("word_by_word", "property", replace=WORD_BY_WORD, only="interpreter"),
         Mutant("u_cut_at_1e_3", "u-cut-too-high", (U, U.replace("1e-10", "1e-3"))),
         Mutant("best_of_the_tile_before", "higher-than-before", (BEST, "best = top")),
         Mutant("lane_for_word", "lane-for-word", (WORD, WORD.replace("start + lane", "lane"))),
@@ -139,7 +169,12 @@ MUTANTS = {
         Mutant("e_compared", "e-for-z", (MASS, MASS.replace("z >= mid", "e >= mid"))),
         Mutant("distance_compared", "distance-for-z", (MASS, MASS.replace("z >= mid", "z - m_i >= mid"))),
         Mutant("moved_in_the_walk", "moved-after-each-tile", (f"        {ENOUGH}\n        {MOVE}", f"            {ENOUGH}\n            {MOVE}")),
-        Mutant("not_forbidden", "finite-for-the-others", (KEPT, KEPT.replace('float("-inf")', "-1e9"))),
+        Mutant("not_forbidden", "-1e+09-for-the-others", (KEPT, KEPT.replace('float("-inf")', "-1e9"))),
+        Mutant("lowest_number_for_infinity", "-3.4e+38-for-the-others", (KEPT, KEPT.replace('float("-inf")', "-3.4e38"))),
+        Mutant("mass_from_lo", "mass-from-lo", (MASS, MASS.replace("z >= mid", "z >= lo"))),
+        Mutant("at_most_lo", "turned-round", (KEPT, KEPT.replace(">=", "<="))),
+        Mutant("mid_for_the_threshold", "upper-end", (KEPT, KEPT.replace("z >= lo", "z >= mid"))),
+        Mutant("sum_forgotten", ("hi-moves-always", "does-not-compile", "raised"), (MASS, "mass += tl.where(z >= mid, e, 0.0)")),
         Mutant("never_moves_hi", "hi-stands-still", (MOVE, "lo = tl.where(enough, mid, lo)")),
         Mutant("never_moves_lo", "hi-moves-always", (MOVE, "hi = tl.where(enough, hi, mid)")),
         Mutant("one_moves_always", "both-moved", (MOVE, "lo, hi = tl.where(enough, mid, lo), mid")),
@@ -180,6 +215,8 @@ VARIANTS = {
         Variant("mask_after_the_noise", (LOAD_Z, LOAD_Z.replace('float("-inf")', "0.0")), (TOP, f'scores = tl.where(offs_v < V, scores, float("-inf"))\n        {TOP}')),
         Variant("one_warp", ("num_warps=8", "num_warps=1")),
         Variant("two_small_numbers", (U, "u = tl.rand(seed, pid_b * V + offs_v)"), (SCORES, SCORES.replace("-tl.log(u)", "-tl.log(u + 1e-20) + 1e-20"))),
+        Variant("added_1e_9", (U, "u = tl.rand(seed, pid_b * V + offs_v)"), (SCORES, SCORES.replace("-tl.log(u)", "-tl.log(u + 1e-9) + 1e-9"))),
+        Variant("best_of_each_lane", (START, 'best = tl.full([BLOCK_V], float("-inf"), tl.float32)\n    words = tl.zeros([BLOCK_V], tl.int32)'), (f"        {TOP}\n        {WORD}\n        {BEST}\n", "        words = tl.where(scores > best, offs_v, words)\n        best = tl.maximum(best, scores)\n"), ("    tl.store(words_ptr + pid_b, word)", "    word = tl.min(tl.where(best == tl.max(best, axis=0), words, V), axis=0)\n    tl.store(words_ptr + pid_b, word)")),
         Variant("added_1e_10", (U, "u = tl.rand(seed, pid_b * V + offs_v) + 1e-10")),
     ],
     "top_p_filter": [
@@ -209,7 +246,6 @@ EQUIVALENT = {
         "scores = z.to(tl.float32) - temperature * tl.log(-tl.log(u)) => scores = z.to(tl.float32) - temperature * tl.log(-tl.log2(u))": "the waiting times in another unit: the same number is added to all scores of a row",
     },
     "top_p_filter": {
-        "e = tl.exp(z.to(tl.float32) - m_i) => e = tl.exp(z - m_i)": "float32 all the same: m_i is",
         "enough = mass >= p * l_i => enough = mass > p * l_i": "both are equal by chance of rounding alone",
         "mass += tl.sum(tl.where(z >= mid, e, 0.0), axis=0) => mass += tl.sum(tl.where(z >= mid, e, 0.0))": "a tile of one dimension has one axis",
         "mass += tl.sum(tl.where(z >= mid, e, 0.0), axis=0) => mass += tl.sum(tl.where(z > mid, e, 0.0), axis=0)": "a word just at mid counts in the next steps: they come as close to it from below",

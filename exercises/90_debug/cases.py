@@ -29,7 +29,7 @@ ROWS = [
     rows("60 columns around 3", 4, 60, mean=3.0),
     rows("33 columns: nearly half of the lanes are masked", 3, 33, mean=-2.0),
     rows("one column more than a power of two, around 200", 3, 65, mean=200.0),
-    rows("a 0 among the numbers", 2, 40, mean=2.0, planted={(0, 0): 0.0, (1, 7): 0.0}),
+    rows("0 among the numbers", 2, 40, mean=2.0, planted={(0, 0): 0, (0, 5): 0, (1, 7): 0}),
     rows("small numbers, a large eps", 2, 40, scale=0.1, eps=0.5),
     rows("half precision", 3, 100, mean=1.0, dtype="float16"),
     rows("a matrix with gaps between its rows", 3, 20, layout="strided", raises=ValueError),
@@ -107,6 +107,15 @@ STANDARDISE_MISTAKES = {
         zeros_left_out,
         "A number of the row that is 0 was taken for a masked lane. Ask the mask, not the value.",
     ),
+    "numbers-that-are-not-0-counted": (
+        with_variance(
+            lambda x, N, lanes: (
+                (x - x.mean(-1, keepdim=True)).pow(2).sum(-1, keepdim=True)
+                / (x != 0).sum(-1, keepdim=True)
+            )
+        ),
+        "The variance was divided by the count of numbers that are not 0. A 0 counts too.",
+    ),
     "one-less": (
         with_variance(lambda x, N, lanes: x.var(-1, keepdim=True) if N > 1 else 0 * x),
         "The variance was divided by N - 1. LayerNorm divides by N.",
@@ -183,6 +192,13 @@ def again(fn, say):
     assert not isinstance(turned, torch.Tensor) or turned.tolist() == shown[0], (
         f"If the last program runs first, the result is {turned.tolist()}, and not {shown[0]}. A "
         "GPU promises no order: nobody waits until program 0 has done something."
+    )
+    fn(x * torch.inf, block=16)
+    after = fn(x, block=16)
+    assert not isinstance(after, torch.Tensor) or after.tolist() == shown[0], (
+        f"After a call whose sum was infinite the result is {after.tolist()}, and not {shown[0]}. "
+        "Infinity times 0, or less itself, is NaN, and stays it: set the buffer to 0, or make it "
+        "anew."
     )
     fn(x + 1, block=16)
     kept = found[0].tolist() if isinstance(found[0], torch.Tensor) else shown[0]
@@ -371,6 +387,18 @@ def by_position(position):
     return wrong
 
 
+def one_table_mended(of_cos, of_sin):
+    """A mistake: one table goes by the position, and one still by the token: of_cos, of_sin."""
+
+    def wrong(x, cos, sin):
+        B, L, _ = x.shape
+        position = torch.arange(L).expand(B, L)
+        token = torch.arange(B * L).reshape(B, L).clamp_max(max(len(cos) - 1, 0))
+        return turned(x, cos[token if of_cos else position], sin[token if of_sin else position])
+
+    return wrong
+
+
 def by_address(step):
     """A mistake: position * step(L, HALF) where the table's row begins, up to the table's end."""
 
@@ -389,6 +417,14 @@ ROPE_MISTAKES = {
     STILL: (
         by_position(lambda b, t, L: b * L + t),
         "The complaint is still there: the first prompt is right, all others go on counting.",
+    ),
+    "sin-still-ill": (
+        one_table_mended(False, True),
+        "The angles of cos are right now. Those of sin go on counting from prompt to prompt.",
+    ),
+    "cos-still-ill": (
+        one_table_mended(True, False),
+        "The angles of sin are right now. Those of cos go on counting from prompt to prompt.",
     ),
     "prompt-for-position": (
         by_position(lambda b, t, L: b + 0 * t),
@@ -489,6 +525,19 @@ def picked_with(change):
     return wrong
 
 
+def a_number_at_least(fn, say):
+    """NaN among ones: not from memory, which holds ones before z and where it is fresh."""
+    z = torch.ones(48, 8, device=DEVICE)[32:]
+    targets = torch.full((16,), -1, device=DEVICE)
+    gone = [torch.ones(16, device=DEVICE) for _ in range(8)]
+    del gone
+    found = fn(z, targets, block=16)
+    assert not isinstance(found, torch.Tensor) or not bool(found.isnan().all()), (
+        "A token that does not count gets NaN, though all numbers around are ones. Does `other=` "
+        "say so? Its result is 0."
+    )
+
+
 PICKED_MISTAKES = {
     "word-0-skipped": (
         picked_with(lambda found, targets, z: torch.where(targets > 0, found, 0)),
@@ -509,6 +558,17 @@ PICKED_MISTAKES = {
     "other-is-infinite": (
         picked_with(lambda found, targets, z: torch.where(targets >= 0, found, -torch.inf)),
         "A token that does not count got minus infinity, as `other=` says. Its result is 0.",
+    ),
+    "rows-before": (
+        picked_with(
+            lambda found, targets, z: torch.where(
+                (places := torch.arange(len(z)) * z.shape[1] + targets) >= 0,
+                z.flatten()[places.clamp_min(0)],
+                0,
+            )
+        ),
+        "A token that does not count got a number of a row before its own: that address is in the "
+        "tensor, and still nobody's. Ask the target, not the address.",
     ),
     "only-the-skipped": (
         picked_with(lambda found, targets, z: torch.where(targets < 0, found, 0)),
@@ -545,7 +605,7 @@ CHECKS = {
         NUMBERS,
         HIDDEN_NUMBERS,
         deterministic=False,
-        allow=("copy_", "mul_"),  # total[0] = 0, total *= 0
+        allow=("copy_",),  # total[0] = 0
         terms=lambda x: x.numel(),
         mistakes=SQUARE_SUM_MISTAKES,
         **diagnosis("square_sum", "stale buffer", SQUARE_SUM_AGAINST, first=[again]),
@@ -571,6 +631,6 @@ CHECKS = {
         TOKENS,
         HIDDEN_TOKENS,
         mistakes=PICKED_MISTAKES,
-        **diagnosis("picked_logits", "guard too late", PICKED_AGAINST),
+        **diagnosis("picked_logits", "guard too late", PICKED_AGAINST, first=[a_number_at_least]),
     ),
 }

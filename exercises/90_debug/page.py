@@ -84,7 +84,7 @@ compare("a row of rubbish:", torch.tensor([[1.0, 2.0], [1.0, 9.0]]), torch.tenso
 # | `"grid"` | part of the work has no program |
 # | `"padding"` | lanes past the end take part in a sum or a maximum |
 # | `"guard too late"` | an address is read first, and its value is thrown away afterwards |
-# | `"stale buffer"` | memory still holds what an earlier call left there |
+# | `"stale buffer"` | a buffer that is kept still holds what the last call left there |
 # | `"uninitialised"` | memory is read that nobody has written |
 # | `"changed input"` | a call writes to its own input |
 # | `"narrow sum"` | a running sum has too few digits |

@@ -1,5 +1,6 @@
 """What the checks of 91_profile try, and what speaks against each wrong cause."""
 
+import contextlib
 import math
 import sys
 from unittest import mock
@@ -52,8 +53,8 @@ def moves_what_it_asks_for(seen, x, w, block=1024):
     times = seen.moved / max(seen.bytes, 1)
     assert seen.bytes < 40_000 or times < 2, (
         f"The values are right, and the call is still slow: it asks for {seen.bytes:,} bytes and "
-        f"moves {seen.moved:,}, {times:.1f} times as many, in sectors of 32 bytes. What the lanes "
-        "of a program read at once does not lie side by side."
+        f"moves {seen.moved:,}, {times:.1f} times as many, in sectors of 32 bytes. Too little of "
+        "what a program reads at once lies side by side."
     )
 
 
@@ -139,6 +140,25 @@ def shared_out(seen, x, block=64):
     assert seen.bytes < 40_000 or seen.moved < 2 * seen.bytes, (
         f"There are more programs now, and each uses a part of what it moves: {seen.bytes:,} bytes "
         f"asked for, {seen.moved:,} moved in sectors of 32 bytes. Leave a program its 64 columns."
+    )
+    times = seen.bytes / max(4 * x.numel(), 1)
+    assert x.shape[0] < 2048 or times < 2, (
+        f"There are more programs now, and together they ask for {times:.1f} times the bytes of x. "
+        "Does each walk over rows that others walk over, too?"
+    )
+
+
+def nothing_stays(fn, say):
+    """A buffer that is kept, as patient 2 had one: each call adds to what the last one left."""
+    x = torch.ones(1100, 8, device=DEVICE)
+    shown = []
+    for _ in range(3):
+        with fence():
+            found = fn(x)
+        shown.append(found.tolist() if isinstance(found, torch.Tensor) else found)
+    assert shown[0] != [1100.0] * 8 or shown[2] == shown[0], (
+        f"Three calls with 1,100 rows of ones give sums of {shown[0][0]:g}, {shown[1][0]:g} and "
+        f"{shown[2][0]:g}. Each begins with what the last one left."
     )
 
 
@@ -242,13 +262,17 @@ HIDDEN_AVERAGES = [
 
 def one_kernel_for_all_steps(kernels):
     """Only what differs between the calls counts: a block may be chosen as one likes."""
-    found = {note: launched[0].constants for note, launched in kernels.items() if launched}
+    found = {
+        note: launched[0].constants | {"num_warps": launched[0].warps}
+        for note, launched in kernels.items()
+        if launched
+    }
     (noted, first), *others = found.items()
     for note, constants in others:
         for name, value in constants.items():
             assert value == first.get(name), (
-                f"The values are right, and calls still compile anew: `{name}` is a constant of "
-                f"the kernel, {_shown(first.get(name))} ({noted}) and {_shown(value)} ({note})."
+                f"The values are right, and calls still compile anew: `{name}` is a constant to "
+                f"the compiler, {_shown(first.get(name))} ({noted}) and {_shown(value)} ({note})."
             )
 
 
@@ -340,8 +364,12 @@ class HostReads(TorchFunctionMode):
 def nobody_waits(fn, say):
     """The complaint itself: below the limit and above it, does Python read what the GPU wrote?"""
     reads = HostReads(getattr(fn, "__globals__", None))
-    waits = mock.patch("torch.cuda.synchronize", lambda *args: reads.found.append("synchronize"))
-    with fence(), reads, waits:
+    with fence(), reads, contextlib.ExitStack() as waits:
+        for place in ("", ".Stream", ".Event"):
+            noted = mock.patch(
+                f"torch.cuda{place}.synchronize", lambda *args: reads.found.append("synchronize")
+            )
+            waits.enter_context(noted)
         for most in (100.0, 0.1):
             fn(torch.ones(48, device=DEVICE), most, block=16)
     said = {"__bool__": "`if` or `bool()`", "__float__": "`float()`", "__int__": "`int()`"}
@@ -381,7 +409,7 @@ GRADIENT_AGAINST = {
     "masked loop": "hardly a lane was masked.",
     "float64": "all numbers were float32.",
     "repeated loads": "the two kernels took microseconds, and x stays in the cache.",
-    "many launches": "there are two with the mend, too. They take long, and nobody stops for them.",
+    "many launches": "there are two, as before, with the mend. Python launches them and goes on.",
 }
 
 
@@ -419,7 +447,9 @@ CHECKS = {
             name="x.sum(0)",
             required=True,
         ),
-        **diagnosis("tall_sums", "few programs", TALL_AGAINST, then=[any_order]),
+        **diagnosis(
+            "tall_sums", "few programs", TALL_AGAINST, first=[nothing_stays], then=[any_order]
+        ),
     ),
     "average_step": Check(
         average_step_ref,

@@ -5,6 +5,7 @@ import triton
 
 from tritonbook import DEVICE, backwards
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
+from tritonbook.checking.trial import fence
 
 from ..shared.clinic import diagnosis
 
@@ -46,11 +47,12 @@ def any_order(fn, say):
     given = torch.arange(float(T), device=DEVICE)[:, None].repeat(1, 4)
     want, dy = shift_gradient_ref(given, 0.5), given.clone()
     if DEVICE == "cpu":
-        fn(dy, 0.5, block=block)
+        with fence():
+            fn(dy, 0.5, block=block)
         if not torch.equal(dy, want):
             return  # wrong in the usual order too: the cases tell of it
         dy = given.clone()
-    with backwards():
+    with backwards(), fence():
         fn(dy, 0.5, block=block)
     wrong = [int(t) for t in (dy != want).any(1).nonzero()]
     # Other rows, or the last one, are wrong for other reasons: the cases tell of these.
@@ -95,6 +97,14 @@ SHIFT_MISTAKES = {
         lambda dy, a: shift_gradient_ref(dy, 1.0),
         "The row after it was added as it is: `a` is missing.",
     ),
+    "taken-off": (
+        lambda dy, a: shift_gradient_ref(dy, -a),
+        "The row after it was taken off, and not added: a sign is turned round.",
+    ),
+    "a-on-the-row-itself": (
+        lambda dy, a: a * dy + torch.cat((dy[1:], torch.zeros_like(dy[:1]))),
+        "`a` stands at the row itself. It belongs to the row after it.",
+    ),
     "from-the-end": (
         lambda dy, a: _one_after_the_other(dy, a),
         "Each row got the new row after it, and not the old one.",
@@ -119,7 +129,7 @@ SHIFT_AGAINST = {
     "stale buffer": "dy was made anew for each call, and no other buffer was kept.",
     "narrow sum": "each result is the sum of two small numbers, and far off where it is wrong.",
     "overflow": "the largest number was below 60.",
-    "cancellation": "positive numbers were added.",
+    "deadlock": "no program waits for another one, and it ended.",
     "stride": "first to last, all rows were right, by the same addresses.",
 }
 
@@ -183,6 +193,26 @@ def padded_window(q, k, v, window, *, block=16):
     return s.exp() @ v[-window:] / total
 
 
+def tile_by_tile(of_sum, of_acc):
+    """A mistake: what earlier tiles gave is not brought to the new maximum. of_sum, of_acc: where
+    it is."""
+
+    def wrong(q, k, v, window, *, block=16):
+        T, m, total = len(k), -1e38, 0.0
+        acc = torch.zeros_like(window_attend_ref(q, k, v, window))
+        for start in range(0, T, block):
+            first = max(start, T - window)
+            s = k[first : start + block] @ q * q.shape[0] ** -0.5
+            if len(s):
+                new = max(m, s.max().item())
+                p, old = (s - new).exp(), torch.exp(torch.tensor(m - new, dtype=s.dtype))
+                total = total * (old if of_sum else 1) + p.sum()
+                acc, m = acc * (old if of_acc else 1) + p @ v[first : start + block], new
+        return acc / total
+
+    return wrong
+
+
 def from_zero(q, k, v, window):
     """float32, as a kernel has it: the exponentials vanish."""
     s = (k[-window:] @ q * q.shape[0] ** -0.5).float()
@@ -216,6 +246,20 @@ WINDOW_MISTAKES = {
         "All scores are far below 0 here, and below the number with which the maximum begins. So "
         "it stays where it is, and the exponentials vanish.",
     ),
+    "sum-not-brought-along": (
+        tile_by_tile(False, True),
+        "The sum of earlier tiles belongs to their maximum. Where a tile brings a larger one, "
+        "`l_i` is multiplied by exp(m_i - m_new) first.",
+    ),
+    "values-not-brought-along": (
+        tile_by_tile(True, False),
+        "What earlier tiles gave belongs to their maximum. Where a tile brings a larger one, `acc` "
+        "is multiplied by exp(m_i - m_new) first.",
+    ),
+    "first-keys": (
+        lambda q, k, v, window: window_attend_ref(q, k[:window], v[:window], window),
+        "The query sees the first `window` keys. It sees the last ones.",
+    ),
     "zero-for-NaN": (
         lambda q, k, v, window, *, block=16: (
             window_attend_ref(q, k, v, window) * (len(k) - window < block)
@@ -234,7 +278,7 @@ WINDOW_AGAINST = {
     "stale buffer": "the same 64 keys alone give NaN too, at a first call.",
     "narrow sum": "the sums are in float32, and 63 keys were right.",
     "overflow": "the scores were of the size of 1. No exponential of them is too large.",
-    "cancellation": "lost digits give a wrong number, and no NaN from one key to the next.",
+    "deadlock": "there is one program, and it ended.",
     "stride": "63 keys were right, by the same addresses.",
 }
 
@@ -264,6 +308,7 @@ MATRICES = [
     matrix("the last piece is empty", 3, 100),
     matrix("six of eight pieces are empty", 4, 20),
     matrix("three pieces", 2, 50, num_splits=3),
+    matrix("pieces of 48 columns, in tiles of 64", 2, 140, num_splits=3),
     matrix("half precision, squares beyond 65,504", 2, 70, dtype="float16", scale=400.0),
     matrix("rows with gaps", 3, 40, layout="strided", raises=ValueError),
 ]
@@ -299,6 +344,32 @@ def without_pieces(which):
     return wrong
 
 
+def into_the_next(x, *, num_splits=8):
+    """Each piece as long as its tile, up to the end of the row."""
+    piece = piece_of(x, num_splits)
+    lanes = triton.next_power_of_2(piece)
+    parts = (x[:, first : first + lanes] for first in range(0, x.shape[1], max(piece, 1)))
+    return sum(map(row_squares_ref, parts), row_squares_ref(x[:, :0]))
+
+
+def nothing_stays(fn, say):
+    """`partials` that is kept from call to call holds the pieces of an earlier, longer row."""
+    before = torch.are_deterministic_algorithms_enabled()
+    warned = torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)  # fresh memory is full of NaN
+    try:
+        with fence():
+            fn(torch.ones(3, 128, device=DEVICE))
+            found = fn(torch.ones(3, 100, device=DEVICE))
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warned)
+    shown = found.tolist() if isinstance(found, torch.Tensor) else found
+    assert shown != [116.0] * 3, (
+        "After a call with 128 ones a row, rows of 100 ones give 116: a piece of the earlier call "
+        "is still there. Memory that is kept has to be cleared at each call."
+    )
+
+
 def any_memory(fn, say):
     """What fresh memory holds may be a number, too: that of a tensor which is gone."""
     x = torch.ones(3, 100, device=DEVICE)
@@ -325,6 +396,11 @@ ROWS_MISTAKES = {
     "last-piece-left-out": (
         without_pieces(lambda pieces: pieces[:-1]),
         "The last piece with columns is not in the sum.",
+    ),
+    "into-the-next-piece": (
+        into_the_next,
+        "The last lanes of a tile take columns of the next piece, which counts them too. The mask "
+        "ends with the piece.",
     ),
     "full-pieces-only": (
         without_pieces(lambda pieces: [p for p in pieces if p.shape[1] == pieces[0].shape[1]]),
@@ -359,7 +435,7 @@ ROWS_AGAINST = {
     "stale buffer": "no buffer outlives a call. What was read belonged to nobody of this page.",
     "narrow sum": "the sums are in float32, and 128 ones were right.",
     "overflow": "the right result is 100.",
-    "cancellation": "nothing is subtracted.",
+    "deadlock": "every call ended.",
     "stride": "128 columns were right, and the NaN of fresh memory is nowhere in x.",
 }
 
@@ -446,7 +522,7 @@ CACHE_AGAINST = {
     "stale buffer": "one call was enough, on memory full of zeros.",
     "narrow sum": "nothing is summed.",
     "overflow": "no number was larger than 1.",
-    "cancellation": "nothing is subtracted.",
+    "deadlock": "each token was on its own, and the call ended.",
     "stride": "slots 0 and 2 were hit by the same formula.",
 }
 
@@ -472,6 +548,7 @@ def experts(note, ends, D, block=16, layout="contiguous", **more):
 
 
 EXPERTS = [
+    experts("32 and 16 rows", (32, 48), 8),
     experts("16 rows each", (16, 32), 8),
     experts("20 and 12 rows", (20, 32), 5),
     experts("an expert without rows", (7, 7, 40), 8),
@@ -509,6 +586,10 @@ EXPERT_MISTAKES = {
     "whole-tiles-only": (
         of_the_parts(lambda rows, block: rows[: len(rows) // block * block]),
         "A last tile that is not full is left out. It counts as far as it goes.",
+    ),
+    "last-tile-left-out": (
+        of_the_parts(lambda rows, block: rows[: max(len(rows) - 1, 0) // block * block]),
+        "The last tile of each expert is left out, whether it is full or not.",
     ),
     "last-row-left-out": (
         of_the_parts(lambda rows, block: rows[:-1]),
@@ -551,7 +632,7 @@ EXPERT_AGAINST = {
     "stale buffer": "no buffer was kept, and the first call hangs.",
     "narrow sum": "a sum without digits is wrong. It does not hang.",
     "overflow": "the rows were ones. No number was large.",
-    "cancellation": "nothing is subtracted.",
+    "deadlock": "one expert alone hangs too: there is no program that it could wait for.",
     "stride": "[32, 48] was right, by the same addresses.",
 }
 
@@ -582,7 +663,13 @@ CHECKS = {
         deterministic=False,
         terms=lambda x: x.shape[1],
         mistakes=ROWS_MISTAKES,
-        **diagnosis("row_squares", "uninitialised", ROWS_AGAINST, then=[any_memory]),
+        **diagnosis(
+            "row_squares",
+            "uninitialised",
+            ROWS_AGAINST,
+            first=[nothing_stays],
+            then=[any_memory],
+        ),
     ),
     "cache_rows": Check(
         cache_rows_ref,

@@ -66,10 +66,10 @@ pictures("debug_hard").draw_orders()
 # | `"endless loop"` | a loop steps over its end |
 # | `"grid"` | part of the work has no program |
 # | `"padding"` | lanes past the end take part in a sum or a maximum |
-# | `"stale buffer"` | memory still holds what an earlier call left there |
+# | `"stale buffer"` | a buffer that is kept still holds what the last call left there |
 # | `"narrow sum"` | a running sum has too few digits |
 # | `"overflow"` | a number is too large for its dtype |
-# | `"cancellation"` | large, nearly equal numbers are subtracted |
+# | `"deadlock"` | a program waits for another one that cannot go on |
 # | `"stride"` | an address goes by the stride of another tensor or dimension |
 
 # %% tags=["reference"]

@@ -228,6 +228,15 @@ GELU_MISTAKES = {
         gelu_with(root=0.7978845608028654 / 2),
         "The exponent has half its size: it is -2 u.",
     ),
+    "erf": (
+        torch.nn.functional.gelu,
+        "This is GELU by its formula with erf. The contract has the one with tanh.",
+    ),
+    "ten-times-the-cube": (
+        gelu_with(cube=0.44715),
+        "The factor of the cube is 0.44715 here. It is 0.044715.",
+    ),
+    "no-cube": (gelu_with(cube=0.0), "The cube is missing: u is more than a multiple of x."),
     "quick": (
         lambda x: x * torch.sigmoid(1.702 * x),
         "This is the short formula, x * sigmoid(1.702 x). The contract has the one with tanh.",
@@ -302,6 +311,16 @@ def same_tile(a, tile):
     return tiles[:, None] == tiles
 
 
+def by_tiles(seen):
+    """A mistake: a[t, k] counts where seen(t, k, first row of t's tile, rows of a tile)."""
+
+    def wrong(a, b, *, tile=64):
+        t, k = torch.arange(len(a))[:, None], torch.arange(len(a))[None, :]
+        return (a * seen(t, k, t // tile * tile, tile)) @ b
+
+    return wrong
+
+
 TRIANGLE_MISTAKES = {
     "full-product": (
         lambda a, b: a @ b,
@@ -319,6 +338,14 @@ TRIANGLE_MISTAKES = {
         lambda a, b, *, tile=64: (a.tril() * same_tile(a, tile)) @ b,
         "Only the tile on the diagonal is in the sum. The full tiles before it are left out, or "
         "what they gave is thrown away.",
+    ),
+    "rows-of-a-tile-alike": (
+        by_tiles(lambda t, k, first, tile: k <= first),
+        "All rows of a tile sum up to the tile's first row. Each sums up to itself.",
+    ),
+    "one-step-on-the-diagonal": (
+        by_tiles(lambda t, k, first, tile: (k <= t) & (k < first + min(tile, 32))),
+        "The second loop takes one step of BLOCK_K. The tile on the diagonal is BLOCK_T long.",
     ),
     "full-tiles-twice": (
         lambda a, b, *, tile=64: (a.tril() + a.tril() * ~same_tile(a, tile)) @ b,

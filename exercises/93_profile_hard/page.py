@@ -49,13 +49,13 @@ setup()
 # | `"spills"` | values find no register, and go to memory |
 # | `"no tensor cores"` | tiles are multiplied without the units made for it |
 # | `"masked loop"` | a loop pays at each turn for a mask that few turns need |
-# | `"float64"` | arithmetic has more digits than its numbers |
+# | `"float64"` | arithmetic is done in float64, though no input has it |
 # | `"uncoalesced"` | neighbouring lanes read addresses that are far apart |
 # | `"few programs"` | there are fewer programs than multiprocessors |
 # | `"recompilation"` | a kernel is compiled for each call anew |
 # | `"host waits"` | Python stops in the middle of a call until the GPU is done |
 # | `"repeated loads"` | a program loads the same bytes again and again |
-# | `"many launches"` | launching takes longer than the kernels do |
+# | `"many launches"` | one job is cut into many short kernels |
 
 # %% tags=["reference"]
 def require_contiguous(*tensors):
@@ -64,7 +64,7 @@ def require_contiguous(*tensors):
         raise ValueError("the tensors must be contiguous")
 
 # %% [markdown]
-# ## Patient E: it moves more than it loads and stores
+# ## Patient E: as fast as a copy, up to 4,096 columns
 #
 # *"Softmax of rows with 16,384 columns. Each row is loaded once and stored once. A row is one job, so it
 # gets one warp. Up to 4,096 columns it is as fast as a copy."* The result is `x.softmax(-1)`.
@@ -550,7 +550,7 @@ for line in NCU.splitlines():
 # | E | spilled bytes per thread | none |
 # | F | tensor core instructions | some, on half precision |
 # | G | float64 instructions | none |
-# | H | vectors among the loads, FLOPs | nearly all, those of the formula |
+# | H | vectors among the loads, FLOPs | all in the long loop, half of the full product's |
 #
 # Each of them could have been seen on a laptop, before anybody rented a GPU.
 #

@@ -147,7 +147,7 @@ def without(part, block, work=torch.float32):
         for start in range(0, s.shape[-1], block):
             here = slice(start, start + block)
             late = LOG2_E * scale_of(q, scale)  # what scales scores again that are scaled
-            units = LN_2 / scale_of(q, scale) if part == "units" else 1
+            units = _UNITS.get(part, 1) / (scale_of(q, scale) if part in _UNITS else 1)
             units = late if part.startswith("scaled") else units
             m, total, acc = _step(part, m, total, acc, s[..., here], v[:, :, here], units)
         divisor = {"division": 1, "each": 1, "product": 1 / total[..., None]}
@@ -157,20 +157,24 @@ def without(part, block, work=torch.float32):
     return wrong
 
 
-_OVERFLOWS = ("maximum", "running", "start", "units", "p", "sign", "scaled m")
+_OVERFLOWS = ("maximum", "running", "start", "units", "bare maximum", "p", "sign", "scaled m")
+# Where a number of the walk is a bare product of q and k, what it is times the scale: in base 2 it
+# counts LN_2 of that in the exponent, in base e all of it.
+_UNITS = {"units": LN_2, "bare maximum": 1, "bare factor": 1, "bare factor in base 2": LN_2}
 
 
 def _step(part, m, total, acc, s, v, units):
     """One tile of the walk: the new m, l and acc."""
     again = {part: units} if part.startswith("scaled") else {}
     top = s.amax() if part == "top of all" else s.amax(dim=-1)
-    top = top * units if part == "units" else top
+    top = top * units if part in ("units", "bare maximum") else top
     m_new = top if part == "running" else torch.maximum(m * again.get("scaled m", 1), top)
     m_new = torch.where(top == NEVER, m, m_new)  # a tile that no program visits
     m_new = torch.zeros_like(m) if part == "maximum" else m_new
     base = torch.where(m_new == NEVER, 0.0, m_new)
     p = torch.exp(s - {"p": 0, "sign": -1, "scaled p": units}.get(part, 1) * base[..., None])
-    alpha = torch.exp((m - base) * (LOG2_E if part == "base" else again.get("scaled alpha", 1)))
+    late = units if part.startswith("bare factor") else again.get("scaled alpha", 1)
+    alpha = torch.exp((m - base) * (LOG2_E if part == "base" else late))
     alpha = torch.ones_like(alpha) if part in ("maximum", "both") else alpha
     old, old_acc = total, acc
     added = {"sum": 0 * total, "sum of all": p.sum()}.get(part, p.sum(dim=-1))
@@ -357,7 +361,8 @@ def method_mistakes(block: int, work=torch.float32) -> Mistakes:
         ),
         "no-maximum": (
             without("maximum", block, work),
-            "The exponentials overflow where scores are large: no running maximum is subtracted.",
+            "An exponential overflows where scores are large. Is the running maximum subtracted in "
+            "each: exp(s - m_new) for the weights, exp(m_old - m_new) for the factor?",
         ),
         "weights-without-maximum": (
             without("p", block, work),
@@ -446,7 +451,7 @@ def _units(tile: Tile) -> Mistakes:
         "maximum-in-other-units": (
             without("units", tile.N),
             "m is the largest bare product of q and k, and is subtracted from scaled scores: the "
-            "exponentials overflow. Scale it too.",
+            "weights become 0, or infinite. Scale it too.",
         ),
     }
 
@@ -484,8 +489,8 @@ def _masks(tile: Tile, empty: Callable) -> Mistakes:
         ),
         "score-zero": (
             in_visited_tiles(tile, lambda s, keys, seen: torch.where(keys < seen, s, 0.0)),
-            "Scores that a query must not see are 0 and take part in the softmax: exp(0) is 1. "
-            "They have to be minus infinity.",
+            "Scores that a query must not see take part in the softmax: they are 0 (exp(0) is 1), "
+            "or another number that is not far below the others. They have to be minus infinity.",
         ),
         "no-mask-on-scores": (
             in_visited_tiles(tile, lambda s, keys, seen: s),
@@ -508,7 +513,8 @@ def _walks(tile: Tile, empty: Callable, start: float) -> Mistakes:
     return {
         "last-tile-only": (
             last_tile,
-            "Only the last tile of the walk counts: l and acc start again with each tile.",
+            "Only the last tile of the walk counts. Do l and acc start again with each tile, or "
+            "does the walk begin at the program's own queries, not at key 0?",
         ),
         "maximum-not-kept": (
             with_lse(last_tile, lambda lse: torch.full_like(lse, start * LN_2)),
@@ -540,7 +546,7 @@ def _walks(tile: Tile, empty: Callable, start: float) -> Mistakes:
             counted(
                 tile,
                 lambda keys, seen, walk: (
-                    _times_visited(keys, -(-walk().end // tile.N), tile.N) * (keys < seen)
+                    times_visited(keys, -(-walk().end // tile.N), tile.N) * (keys < seen)
                 ),
             ),
             "`start` counts 0, 1, 2 ... up to the number of tiles, so the tiles overlap. It is a "
@@ -549,7 +555,7 @@ def _walks(tile: Tile, empty: Callable, start: float) -> Mistakes:
         "start-in-steps-of-one": (
             counted(
                 tile,
-                lambda keys, seen, walk: _times_visited(keys, walk().end, tile.N) * (keys < seen),
+                lambda keys, seen, walk: times_visited(keys, walk().end, tile.N) * (keys < seen),
             ),
             "Each step of the walk goes on by one key, so the tiles overlap: range(0, end, "
             "BLOCK_N).",
@@ -577,7 +583,7 @@ def _walks(tile: Tile, empty: Callable, start: float) -> Mistakes:
     } | _axes(tile)
 
 
-def _times_visited(keys, starts, width):
+def times_visited(keys, starts, width):
     """How many of the tiles that begin at 0, 1, ... starts - 1 hold each key."""
     return (torch.minimum(keys, starts - 1) - (keys - width).clamp(min=-1)).clamp(min=0)
 

@@ -102,6 +102,9 @@ FAULTS = _items(
             "the line closed": answer("import os\nos.closerange(0, 4096)"),
         },
         ("FAIL",): {
+            "reads a number": answer("x[0].item()"),
+            "reads a list": answer("x.tolist()"),
+            "reads an array": answer(last="out.numpy()"),
             "sys.exit": answer("import sys\nsys.exit(0)"),
             "sys.exit when the cell runs": "import sys\nsys.exit(0)",
             "KeyboardInterrupt": answer("raise KeyboardInterrupt"),

@@ -162,10 +162,8 @@ def scores(course: Path, assignment: str = NAME) -> dict[tuple[str, str], float 
 
 def declared_scores(exercise: Exercise) -> dict[tuple[str, str], float]:
     """The same, as the sample class of the small course declares them."""
-    points = {
+    return {
         (sample.student, f"check-{key}"): due.points
         for sample in sample_class(material_of(exercise))
         for key, due in sample.expected.items()
     }
-    points["s7_exit", "check-halves"] = 2  # here a crash costs the exercise, not the notebook
-    return points

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from grading import scores
 
-from autograde.classroom import cli, exam, exam_sheet, stock
+from autograde.classroom import cli, demo, exam, exam_sheet
 from autograde.classroom.run import Session
 from autograde.classroom.runners import LocalRunner
 from autograde.classroom.verify import verify
@@ -43,6 +43,30 @@ def test_every_seed_gives_a_sheet_as_hard_as_the_others(pages: tuple[str, ...], 
     for sheet in sheets:
         drawn = [question.task for question in sheet]
         assert all(one is two or one.fits(two) for one in drawn for two in drawn)
+
+
+def test_sheets_have_nearly_as_many_lines_to_read() -> None:
+    """Kills: one student who reads 136 lines, and another one who reads 260 for as many points."""
+    tasks = _tasks("0", "1", "4", "5")
+    read = [sum(q.task.lines for q in exam.draw(tasks, 5, str(seed))) for seed in range(20)]
+    assert max(read) <= 1.25 * min(read)
+
+
+def test_a_patient_of_the_clinic_is_no_task() -> None:
+    """Kills: a cell that names a cause, and another mistake in it."""
+    assert _tasks("90_debug", "91_profile", "92_debug_hard", "93_profile_hard") == []
+
+
+def test_a_change_by_machine_does_not_show() -> None:
+    """Kills: `pass` or `if True` in place of what is missing; the one call on one long line."""
+    made = [q for task in _tasks("0", "10", "14", "22") for q in task.questions if not q.known]
+    texts = [[line.strip() for line in question.broken.splitlines()] for question in made]
+    assert made and not any("pass" in lines or "if True:" in lines for lines in texts)
+    longest = max(len(line) for task in _tasks("14") for line in task.right.splitlines())
+    of_14 = [question for question in made if question.task.exercise.number == 14]
+    assert max(len(line) for q in of_14 for line in q.broken.splitlines()) < longest + 20
+    left_out = [question for question in made if "=> pass" in question.name]
+    assert left_out and all("pass" not in question.broken.split() for question in left_out)
 
 
 def test_the_same_seed_gives_the_same_sheet() -> None:
@@ -129,8 +153,8 @@ def test_an_exam_is_released_and_graded_like_a_page(
     made = key.read_bytes()
     assert cli.main(make) == 0 and key.read_bytes() == made  # the same seed, the same sheet
     assert cli.main([*make[:5], "2", *make[6:]]) == 2  # another one is not written over it
-    released = stock.nbgrader(course, "generate_assignment", "exam_7", "--create")
-    assert released.status == 0, released.log
+    released = demo.nbgrader(course, "generate_assignment", "exam_7", "--create")
+    assert released.returncode == 0, released.stdout
     (sheet,) = (course / "release" / "exam_7").iterdir()
     text = sheet.read_text()
     assert "SOLUTION" not in text and "HIDDEN" not in text and "warps_for_10(" in text

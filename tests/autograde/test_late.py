@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from grading import NAME, by_status, graded
 
-from autograde.classroom import stock
+from autograde.classroom import demo
 from autograde.classroom.record import open_gradebook, read_marks
 from autograde.judge.course import BadCourse
 
@@ -42,8 +42,8 @@ def test_a_due_date_is_written_as_the_readme_says(course: Path) -> None:
     """Kills: a command of the README after which the assignment is due at another time."""
     line = re.search(r"nbgrader (db assignment add) \S+ (--duedate=)\S+T23:59(\S+)", README)
     *command, option, zone = *line[1].split(), line[2], line[3]
-    done = stock.nbgrader(course, *command, NAME, f"{option}2027-11-01T13:00{zone}")
-    assert done.status == 0, done.log
+    done = demo.nbgrader(course, *command, NAME, f"{option}2027-11-01T13:00{zone}")
+    assert done.returncode == 0, done.stdout
     with open_gradebook(course) as book:
         assert book.find_assignment(NAME).duedate.isoformat() == "2027-11-01T12:00:00"
 
@@ -69,8 +69,8 @@ def _ours(course: Path) -> dict[str, tuple[float, float]]:
 
 def _stock(course: Path) -> dict[str, tuple[float, float]]:
     """Nothing is executed: a check without an output has full points."""
-    done = stock.nbgrader(course, "autograde", NAME, "--no-execute")
-    assert done.status == 0, done.log
+    done = demo.nbgrader(course, "autograde", NAME, "--no-execute")
+    assert done.returncode == 0, done.stdout
     return _marks(course)
 
 

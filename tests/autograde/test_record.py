@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from grading import NAME, Grader, by_status, graded, solutions
 
-from autograde.classroom import stock
+from autograde.classroom import demo
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.run import Session
 from autograde.judge.work import Item
@@ -38,8 +38,8 @@ def test_notes_reach_the_student_as_text(course: Path) -> None:
     evil = "<img src=x onerror=alert(1)> [a](b) `c` ${d}$.ipynb"
     (folder / f"{NAME}.ipynb").rename(folder / evil)
     graded(course, judge)
-    done = stock.nbgrader(course, "generate_feedback", NAME)
-    assert done.status == 0, done.log
+    done = demo.nbgrader(course, "generate_feedback", NAME)
+    assert done.returncode == 0, done.stdout
     pages = {path.parts[-3]: path.read_text() for path in course.glob("feedback/*/*/*.html")}
     assert "How your hand-in was read" in pages["s1_right"]
     assert "&lt;img src=x onerror=alert(1)&gt; [a](b) `c` ${d}$.ipynb" in pages["s1_right"]
@@ -65,8 +65,8 @@ def test_marks_by_hand_stay(course: Path) -> None:
     assert len(session.open_items()) == 4
     session.run(judge)
     session.record()
-    stock_export = stock.nbgrader(course, "export", "--to", "grades.csv")
-    assert stock_export.status == 0, stock_export.log
+    stock_export = demo.nbgrader(course, "export", "--to", "grades.csv")
+    assert stock_export.returncode == 0, stock_export.stdout
     rows = {
         r["student_id"]: r for r in csv.DictReader(io.StringIO((course / "grades.csv").read_text()))
     }

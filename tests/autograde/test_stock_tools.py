@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from grading import NAME
 
-from autograde.classroom import stock
+from autograde.classroom import demo
 from autograde.walls import sandbox
 
 STUDENTS = ("s1_right", "s4_no_mask")
@@ -44,8 +44,8 @@ def graded(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _exported(course: Path) -> dict[str, float]:
-    done = stock.nbgrader(course, "export", "--to", "grades.csv")
-    assert done.status == 0, done.log
+    done = demo.nbgrader(course, "export", "--to", "grades.csv")
+    assert done.returncode == 0, done.stdout
     with (course / "grades.csv").open() as file:
         return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
 
@@ -58,8 +58,8 @@ def test_export(graded: Path) -> None:
 def test_feedback(graded: Path) -> None:
     """Kills: an autograded notebook that nbgrader cannot render; feedback without the reason, or
     with a hidden test."""
-    done = stock.nbgrader(graded, "generate_feedback", NAME)
-    assert done.status == 0, done.log
+    done = demo.nbgrader(graded, "generate_feedback", NAME)
+    assert done.returncode == 0, done.stdout
     pages = {path.parts[-3]: path.read_text() for path in graded.glob("feedback/*/*/*.html")}
     assert sorted(pages) == sorted(STUDENTS)
     assert "writes outside" in pages["s4_no_mask"]
@@ -69,8 +69,8 @@ def test_feedback(graded: Path) -> None:
 def test_the_assignment_can_be_made_again(graded: Path, tmp_path: Path) -> None:
     """Kills: a gradebook after which `generate_assignment` fails, or forgets the scores."""
     course = Path(shutil.copytree(graded, tmp_path / "course"))
-    done = stock.nbgrader(course, "generate_assignment", NAME, "--force")
-    assert done.status == 0, done.log
+    done = demo.nbgrader(course, "generate_assignment", NAME, "--force")
+    assert done.returncode == 0, done.stdout
     assert _exported(course) == {"s1_right": 6.0, "s4_no_mask": 2.0}
 
 

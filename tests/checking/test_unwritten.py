@@ -150,3 +150,134 @@ def test_rows_that_run_into_the_next_one_are_named_as_a_race():
     cases = [case("rows", x=tensor(5, 40))]
     report = run(double_, lambda x: 2 * x, cases, key="double_", inplace=("x",))
     assert report.finding.code == "race", report.finding
+
+
+@triton.jit
+def whole_kernel(x_ptr, out_ptr, n, ALL: tl.constexpr, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = (offs < n) if ALL else (offs < n) & (offs % 3 != 1)
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    tl.store(out_ptr + offs, tl.where(x < 0, 127, 5).to(tl.int8), mask=mask)
+
+
+@pytest.mark.parametrize("all_of_them", [True, False])
+def test_a_number_that_looks_like_never_written_may_have_been_written(all_of_them):
+    """Kills: "never written" of a stored 127, which marks fresh memory of int8."""
+
+    def saturate(x):
+        out = torch.empty(x.shape, dtype=torch.int8, device=x.device)
+        whole_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), all_of_them, BLOCK=64)
+        return out
+
+    def right(x):
+        return torch.where(x < 0, -127, 5).to(torch.int8)
+
+    found = run(saturate, right, [case("signs", x=tensor(150))]).finding
+    assert found.code == ("wrong-by-value" if all_of_them else "unwritten"), found
+    assert all_of_them or "element 1, 4" in found.sentence or "in 50 of 150" in found.sentence
+
+
+@triton.jit
+def tile_kernel(x_ptr, out_ptr, M, N, BLOCK: tl.constexpr):
+    rows = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)[:, None]
+    columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)[None, :]
+    mask = (rows < M) & (columns < N)
+    x = tl.load(x_ptr + rows * N + columns, mask=mask)
+    tl.store(out_ptr + rows * N + columns, 2 * x, mask=mask)
+
+
+@triton.jit
+def row_kernel(x_ptr, out_ptr, M, N, BLOCK: tl.constexpr):
+    row, batch = tl.program_id(1), tl.program_id(0)
+    at = (batch * M + row) * N + tl.arange(0, BLOCK)
+    mask = tl.arange(0, BLOCK) < N
+    tl.store(out_ptr + at, 2 * tl.load(x_ptr + at, mask=mask), mask=mask)
+
+
+@interpreted
+@pytest.mark.parametrize("right", [True, False])
+def test_swapped_axes_of_the_grid_are_named_after_a_trial(right):
+    """Kills: "the grid has too few programs", or a mask that is blamed, where the grid's two
+    numbers are exchanged."""
+
+    def by_tiles(x):
+        out, (M, N) = torch.empty_like(x), x.shape
+        grid = (triton.cdiv(M, 16), triton.cdiv(N, 16))
+        tile_kernel[grid[::-1] if right else grid](x, out, M, N, BLOCK=16)
+        return out
+
+    def by_rows(x):
+        out, (B, M, N) = torch.empty_like(x), x.shape
+        row_kernel[(B, M) if right else (M, B)](x, out, M, N, BLOCK=16)
+        return out
+
+    for answer, shape in ((by_tiles, (20, 70)), (by_rows, (2, 5, 11))):
+        finding = run(answer, lambda x: 2 * x, [case("ragged", x=tensor(*shape))]).finding
+        if right:
+            assert finding is None
+        else:
+            assert finding.sentence.startswith("Axes 0 and 1 of the grid are swapped"), finding
+
+
+@triton.jit
+def last_tile_kernel(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    row, offs = tl.program_id(0) * N, tl.arange(0, BLOCK)
+    x = tl.zeros([BLOCK], dtype=tl.float32)
+    for start in range(0, N, BLOCK):
+        offs = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row + offs, mask=offs < N)
+    tl.store(out_ptr + row + offs, 2 * x, mask=offs < N)
+
+
+@interpreted
+def test_a_store_behind_its_loop_is_among_the_reasons():
+    def double(x):
+        out, (M, N) = torch.empty_like(x), x.shape
+        last_tile_kernel[(M,)](x, out, N, BLOCK=16)
+        return out
+
+    finding = run(double, lambda x: 2 * x, [case("rows", x=tensor(3, 60))]).finding
+    assert "or the store stands behind its loop" in finding.sentence, finding
+
+
+@interpreted
+def test_of_several_empty_tensors_none_is_named():
+    """Kills: the store to an empty output that is said to leave the input."""
+
+    def double(x):
+        out = torch.empty_like(x)
+        store_kernel[(1,)](x, out, BLOCK=16)
+        return out
+
+    finding = run(double, lambda x: 2 * x, [case("nothing", x=tensor(0, 4))]).finding
+    assert finding.code == "out-of-bounds-store"
+    assert "writes outside a tensor that has no element" in finding.sentence, finding
+
+
+@triton.jit
+def store_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    tl.store(out_ptr + tl.arange(0, BLOCK), 0.0)
+
+
+@triton.jit
+def strided_kernel(x_ptr, out_ptr, N, stride_xm, stride_xn, BLOCK: tl.constexpr):
+    row, offs = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row + stride_xm + offs * stride_xn, mask=offs < N)
+    tl.store(out_ptr + row * N + offs, 2 * x, mask=offs < N)
+
+
+def test_a_stride_that_is_added_is_asked_about():
+    """Kills: "wrong everywhere", and no word of the + that stands for a *."""
+
+    def double(x):
+        out = torch.empty(x.shape, device=x.device)
+        strided_kernel[(x.shape[0],)](x, out, x.shape[1], *x.stride(), BLOCK=16)
+        return out
+
+    finding = run(
+        double, lambda x: 2 * x, [case("rows", x=tensor(5, 12, layout="strided"))]
+    ).finding
+    if finding.code == "wrong-values":
+        assert "`stride_xm` is added to an address" in finding.sentence, finding
+    else:
+        assert finding.code in ("reads-outside", "strided-only")

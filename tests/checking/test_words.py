@@ -60,7 +60,7 @@ def test_a_mistake_is_told_in_a_learners_words(lines, launch, code, words, tmp_p
     """Kills: Triton's own words, and a cause that is none, on a card."""
     whole = lines if lines == "pass" else f"{LOAD}\n{lines}\n{STORE}"
     path = tmp_path / "double.py"
-    path.write_text(MODULE.format(lines=textwrap.indent(whole, "    "), launch=launch))
+    path.write_text(MODULE.format(lines="\n" + textwrap.indent(whole, "    "), launch=launch))
     spec = importlib.util.spec_from_file_location("_double", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -10,7 +10,7 @@ from tritonbook import notebook
 from tritonbook.checking import CheckFailed
 from tritonbook.course import answer_check, records
 from tritonbook.course.cases import NotAsked, find_check
-from tritonbook.course.exercises import machinery
+from tritonbook.notebook import machinery
 
 import torch  # isort: skip
 import triton  # isort: skip

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tritonbook.course import cases, exercises
-from tritonbook.course.exercises import LOADING, Exercise
+from tritonbook.course.exercises import Exercise
 from tritonbook.course.source import SourceError
+from tritonbook.notebook import LOADING
 
 PAGE = """\
 # ---
@@ -48,7 +49,7 @@ check({name})
 """
 CASES = """\
 from tritonbook.checking import Check, case, tensor
-from tritonbook.course.exercises import LOADING
+from tritonbook.notebook import LOADING
 
 from ..shared import sizes
 from .page import {name}, {name}_ref

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tritonbook.course import cases, exercises
-from tritonbook.course.exercises import LOADING, Exercise
+from tritonbook.course.exercises import Exercise
 from tritonbook.course.source import SourceError
+from tritonbook.notebook import LOADING
 
 TEXT = """\
 # ---
@@ -23,7 +24,7 @@ TEXT = """\
 # ---
 
 # %% tags=["setup"]
-from tritonbook.course.exercises import LOADING
+from tritonbook.notebook import LOADING
 
 seen = []
 

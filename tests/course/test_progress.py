@@ -1,6 +1,5 @@
 """The course map and `mine`, against a small made-up course."""
 
-import contextvars
 import re
 import sys
 import types
@@ -10,6 +9,7 @@ import pytest
 
 from tritonbook.course import progress as pg
 from tritonbook.course import records
+from tritonbook.notebook import machinery
 
 
 @dataclass
@@ -51,7 +51,6 @@ def course(tmp_path, monkeypatch):
     fake = types.ModuleType("tritonbook.course.exercises")
     fake.exercises = lambda: COURSE
     fake.reference = lambda name: the_workbooks
-    fake.LOADING = contextvars.ContextVar("LOADING", default=False)
     monkeypatch.setitem(sys.modules, "tritonbook.course.exercises", fake)
 
 
@@ -154,6 +153,6 @@ def test_mine_survives_a_kept_source_that_no_longer_imports(capsys):
 def test_the_courses_own_runs_do_not_depend_on_whose_machine_it_is(capsys):
     """Kills: a test or a benchmark of the workbook that runs somebody's own kernel."""
     records.record("add", "passed", "def add(x):\n    return x + 1\n")
-    sys.modules["tritonbook.course.exercises"].LOADING.set(True)
-    assert pg.mine("add") is the_workbooks
+    with machinery():
+        assert pg.mine("add") is the_workbooks
     assert capsys.readouterr().out == ""

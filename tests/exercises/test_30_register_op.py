@@ -13,8 +13,8 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.course.cases import call, pictures
-from tritonbook.course.closure import export_source
 from tritonbook.course.exercises import get, load
+from tritonbook.export.writer import export_source
 
 KEYS = ("register_custom", "register_library", "register_triton")
 

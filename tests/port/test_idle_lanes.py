@@ -125,3 +125,44 @@ def test_a_maximum_shows_it_too():
 def test_who_sorts_the_lanes_out_needs_no_other():
     """Kills: refusing an honest kernel that never uses its idle lanes."""
     assert run_check(rows(count_kernel), CHECK, "total").passed
+
+
+@triton.jit
+def block_sum_kernel(x_ptr, out_ptr, N, PADDED: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    block = tl.make_block_ptr(x_ptr + row * N, (N,), (1,), (0,), (BLOCK,), (0,))
+    if PADDED:
+        x = tl.load(block, boundary_check=(0,), padding_option="zero")
+    else:
+        x = tl.load(block, boundary_check=(0,))
+        x = tl.where(tl.arange(0, BLOCK) < N, x, 0.0)
+    tl.store(out_ptr + row, tl.sum(x, axis=0))
+
+
+@triton.jit
+def careless_block_kernel(x_ptr, out_ptr, N, PADDED: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    block = tl.make_block_ptr(x_ptr + row * N, (N,), (1,), (0,), (BLOCK,), (0,))
+    tl.store(out_ptr + row, tl.sum(tl.load(block, boundary_check=(0,)), axis=0))
+
+
+@pytest.mark.skipif(not hasattr(tl, "make_block_ptr"), reason="block pointers are gone")
+def test_a_block_without_padding_is_like_a_mask_without_other():
+    """Kills: an AttributeError of the interpreter's in an honest kernel; zeros in lanes that no GPU
+    fills."""
+
+    def sums(kernel, padded):
+        def row_sums(x):
+            out = x.new_empty(x.shape[0])
+            kernel[(x.shape[0],)](x, out, x.shape[1], padded, BLOCK=16)
+            return out
+
+        return run_check(row_sums, CHECK_BLOCKS, "row_sums").finding
+
+    assert sums(block_sum_kernel, True) is sums(block_sum_kernel, False) is None
+    if tritonbook.INTERPRET:
+        found = sums(careless_block_kernel, False)
+        assert found.code == "no-other" and 'padding_option="zero"' in found.sentence
+
+
+CHECK_BLOCKS = Check(lambda x: x.sum(1), [case("a ragged row", x=tensor(3, 11))], terms=11)

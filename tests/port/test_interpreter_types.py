@@ -124,6 +124,22 @@ def test_a_float64_is_rounded_to_bfloat16():
     assert out.item() == 3.0
 
 
+@triton.jit
+def whole_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs)
+    tl.store(out_ptr + offs, x.to(tl.bfloat16) + (x > 3).to(tl.bfloat16))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32])
+def test_whole_numbers_and_truths_become_bfloat16(dtype):
+    """Kills: 3 taken for the bits of 4e-45, and a mask for zeros."""
+    x = torch.arange(-4, 12, dtype=dtype, device=DEVICE)
+    out = torch.empty(16, dtype=torch.bfloat16, device=DEVICE)
+    whole_kernel[(1,)](x, out, BLOCK=16)
+    torch.testing.assert_close(out, x.bfloat16() + (x > 3).bfloat16())
+
+
 @pytest.mark.skipif(not tritonbook.INTERPRET, reason="compiled kernels replace nothing")
 def test_triton_s_own_functions_are_back_after_each_launch():
     """Kills: a replacement that outlives its launch, also one that fails, or that the second

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,9 @@ from tritonbook.checking import Check, case, run_check, tensor
 from .triton_mistakes import MISTAKES
 
 MODULE = """\
+import math
+
+import numpy as np
 import tritonbook
 import torch
 import triton
@@ -47,3 +52,43 @@ def test_a_learner_reads_one_sentence_and_not_tritons(name: str, tmp_path: Path)
     assert found.sentence.startswith(mistake.sentence), found
     for words in ("Error", "dynamic_func", "PassManager", "constexpr["):
         assert words not in found.sentence
+
+
+COMPILED = """\
+import os, sys
+os.environ["TRITON_INTERPRET"] = "0"
+import torch
+sys.path.insert(0, {folder!r})
+from tritonbook.checking.errors import explain_error
+from tritonbook.checking.slips import put_into_words
+from tritonbook.port.compat import fake_gpu
+for name in {names!r}:
+    module = __import__(name)
+    try:
+        with fake_gpu(80):
+            module.double(torch.randn(150))
+    except Exception as error:
+        found = put_into_words(explain_error(error, 1.0), [module.double_kernel.fn])
+        print(name, found.code, found.sentence, sep="|")
+"""
+ON_A_GPU = (
+    "pow",
+    "shape_mismatch",
+    "return_value",
+    "index_store",
+    "larger_of_two_tiles",
+    "if_tile",
+)
+
+
+def test_on_a_gpu_the_compiler_is_told_in_the_same_words(tmp_path: Path):
+    """Kills: "Triton cannot compile the kernel." alone, where the run itself compiles."""
+    for name in ON_A_GPU:
+        text = MODULE.format(lines=MISTAKES[name].lines, launch=MISTAKES[name].launch)
+        (tmp_path / f"{name}.py").write_text(text)
+    script = COMPILED.format(folder=str(tmp_path), names=ON_A_GPU)
+    asked = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    told = dict(line.split("|", 1) for line in asked.stdout.splitlines())
+    for name in ON_A_GPU:
+        said = told.get(name, asked.stderr)
+        assert said.startswith(f"does-not-compile|{MISTAKES[name].sentence}"), said

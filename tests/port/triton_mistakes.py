@@ -40,19 +40,19 @@ block_twice: `BLOCK` is given twice, by its place and by its name.
 block_not_pow2: `tl.arange` needs a power of two. Round up with
 @ double_kernel[(triton.cdiv(n, 60),)](x, out, n, BLOCK=60)
 return_value: A kernel returns nothing, and `return 2 * x` does. Use `tl.store`.
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     return 2 * x
 pow: `**` does not work on a tile. Write the product, `x * x`.
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, x**2, mask=mask)
 index_store: A pointer is an address, not an array, and cannot be indexed. Read with
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     out_ptr[offs] = 2 * x
 store_value_first: What `tl.store` gets first must be addresses: a pointer plus offsets.
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     tl.store(2 * x, out_ptr + offs, mask=mask)
 store_no_value: The call leaves out 'value'. Compare its arguments with the function's,
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, mask=mask)
 load_offsets_only: What `tl.load` gets first must be addresses: a pointer plus offsets.
     x = tl.load(offs, mask=mask)
@@ -61,23 +61,24 @@ scalar_pointer_tile_mask: The mask is a tile and the address one number. Are the
     x = tl.load(x_ptr, mask=mask)
     STORE
 store_scalar_pointer: A tile of values and one address: nobody knows where they go. Are the
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + pid, 2 * x, mask=mask)
 typo_tl: There is no `tl.laod`. Is it misspelt?
     x = tl.laod(x_ptr + offs, mask=mask)
     STORE
-torch_in_kernel: A kernel cannot call functions of torch, numpy or math. Look for its
-    LOAD
+torch_in_kernel: `torch.exp(x)`: a kernel cannot call `torch.exp`, which is Python's. Use
+> `tl.exp`.
+    x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, torch.exp(x), mask=mask)
 math_in_kernel: A kernel cannot import. What it uses is imported above it, and comes
     import math
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, math.sqrt(x), mask=mask)
-python_sum: Python's `sum` is not known in a kernel. Look for its namesake in `tl`.
-    LOAD
+python_sum: `sum(x)`: Python's `sum` is not known in a kernel. Use `tl.sum`.
+    x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, sum(x), mask=mask)
 if_tile: `if`, `and`, `or` and `not` need one truth value, and a tile has many.
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     if x > 0:
         x = 2 * x
     tl.store(out_ptr + offs, x, mask=mask)
@@ -93,37 +94,37 @@ arange_one: The call leaves out 'end'. Compare its arguments with the function's
     x = tl.load(x_ptr + o, mask=mask)
     tl.store(out_ptr + o, 2 * x, mask=mask)
 zeros_int: A tile's shape is a list: `tl.zeros([BLOCK], dtype=tl.float32)`.
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     acc = tl.zeros(BLOCK, dtype=tl.float32)
     tl.store(out_ptr + offs, 2 * x + acc, mask=mask)
 zeros_torch_dtype: A kernel takes dtypes from `tl`: `tl.float32`, not `torch.float32`.
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     acc = tl.zeros([BLOCK], dtype=torch.float32)
     tl.store(out_ptr + offs, 2 * x + acc, mask=mask)
 zeros_runtime: A tile's size is a compile-time constant (`tl.constexpr`), and a power
     acc = tl.zeros([n], dtype=tl.float32)
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     STORE
 shape_mismatch: Two shapes do not fit: tiles must have the same size, or size 1, in
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     y = x + tl.arange(0, 32)
     tl.store(out_ptr + offs, y, mask=mask)
 broadcast_2d: The values have another shape than the addresses.
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     y = x[:, None] + x
     tl.store(out_ptr + offs, y, mask=mask)
-index_tile: A tile cannot be indexed: only `[:, None]` and `[None, :]` exist.
-    LOAD
+index_tile: One lane of a tile cannot be picked with `[...]`: only
+    x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, x[0], mask=mask)
 print_fstring: Compiled kernels print with `tl.device_print("x", x)`, not with an
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     print(f'x is {x}')
     STORE
 keyword_typo: There is no argument called `masks`. Look at how the function spells
     x = tl.load(x_ptr + offs, masks=mask)
     STORE
 sum_no_axis_kw: There is no argument called `dim`. Look at how the function spells it.
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     s = tl.sum(x, dim=0)
     tl.store(out_ptr + offs, 2 * x + 0 * s, mask=mask)
 axis_1: The tile has no axis 1. A tile of one dimension has `axis=0` alone.
@@ -131,7 +132,7 @@ axis_1: The tile has no axis 1. A tile of one dimension has `axis=0` alone.
     s = tl.sum(x, axis=1)
     tl.store(out_ptr + offs, 2 * x + 0 * s, mask=mask)
 dot_1d: `tl.dot` multiplies tiles of two dimensions: [M, K] by [K, N].
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     s = tl.dot(x, x)
     STORE
 dot_small: `tl.dot` needs tiles of at least 16 in every dimension.
@@ -141,21 +142,21 @@ dot_small: `tl.dot` needs tiles of at least 16 in every dimension.
     STORE
 loop_type_change: `acc` changes its type inside the loop, from int32 to fp32. Start it as
     acc = 0
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     for i in range(0, n, BLOCK):
         acc = acc + tl.sum(x, axis=0)
     tl.store(out_ptr + offs, 2 * x + 0 * acc, mask=mask)
 one_branch: `y` is not defined where the kernel uses it. Is it set in one branch
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     if pid == 0:
         y = 2 * x
     tl.store(out_ptr + offs, y, mask=mask)
 lambda_in_kernel: A kernel cannot contain this kind of Python (Lambda).
     f = lambda v: 2 * v
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, f(x), mask=mask)
 atomic_blockwise: `tl.atomic_add(out_ptr, ...)` has one address and a mask of many lanes.
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     tl.atomic_add(out_ptr, 2 * x, mask=mask)
 cast_torch: A kernel takes dtypes from `tl`: `tl.float32`, not `torch.float32`.
     x = tl.load(x_ptr + offs, mask=mask).to(torch.float32)
@@ -180,7 +181,7 @@ float_offsets: Offsets must be whole numbers, and these are floats. `/` makes a 
     x = tl.load(x_ptr + o, mask=mask)
     STORE
 cpu_item: A kernel works on tiles and addresses; methods of tensors do not exist
-    LOAD
+    x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, 2 * x.item(), mask=mask)
 cdiv_in_grid_list: The grid is a tuple, `(n,)`, no list.
 @ double_kernel[[triton.cdiv(n, 64)]](x, out, n, BLOCK=64)
@@ -190,13 +191,13 @@ list_arg: A kernel takes tensors and numbers, and was given a list.
 @ double_kernel[(4,)](x, out, [n], BLOCK=64)
 shape_arg: A kernel takes tensors and numbers, and was given the tuple (150,). Pass one
 @ double_kernel[(4,)](x, out, x.shape, BLOCK=64)
-stride_arg: A kernel takes tensors and numbers, and was given the tuple (1,). Pass one
-> number, `x.stride(0)`, or all of them with a star: `*x.stride()`.
+stride_arg: A kernel takes tensors and numbers, and was given the tuple (1,). Pass one number,
+> `x.stride(0)`, or all of them with a star: `*x.stride()`.
 @ double_kernel[(4,)](x, out, x.stride(), BLOCK=64)
 stride_not_called: A kernel was given `.stride` itself, which is a method. Call it: `x.stride(0)`.
 @ double_kernel[(4,)](x, out, x.stride, BLOCK=64)
-number_becomes_a_tile: `acc` begins as one number and becomes a tile inside the loop.
-> Is it to be a tile?
+number_becomes_a_tile: `acc` begins as one number and becomes a tile inside the loop. Is it to be
+> a tile?
     acc = 0.0
     for i in range(0, n, BLOCK):
         tile = tl.full([BLOCK, BLOCK], 1.0, tl.float32)
@@ -247,15 +248,15 @@ floats_with_two_slashes: `//` and `%` are for whole numbers
 tiles_without_a_tuple: Too many arguments for a function of `tl`, or a list.
     LOAD
     tl.store(out_ptr + offs, tl.reduce(x, x, x, 0, double_kernel), mask=mask)
-atomic_at_one_address: `tl.atomic_add(out_ptr + pid, 2 * x)`: has it one address and a
-> tile of values?
+atomic_at_one_address: `tl.atomic_add(out_ptr + pid, 2 * x)`: has it one address and a tile of
+> values?
     LOAD
     tl.atomic_add(out_ptr + pid, 2 * x)
 one_lane_is_set: One lane of a tile cannot be set.
     LOAD
     x[0] = 1.0
     STORE
-cdiv_of_triton: A kernel's code ran as plain Python
+cdiv_of_triton: `triton.cdiv(n, BLOCK)`: `triton.cdiv` takes numbers that are known before
     steps = triton.cdiv(n, BLOCK)
     LOAD
     tl.store(out_ptr + offs, steps * x, mask=mask)
@@ -281,6 +282,173 @@ scan_with_a_plain_function: A kernel cannot call the Python function `double`
     tl.store(out_ptr + offs, tl.associative_scan(x, 0, double), mask=mask)
 no_grid_but_warps: `num_warps` belongs to a launch: `kernel[grid](...)`. Is `[grid]` missing?
 @ double_kernel(x, out, n, BLOCK=64, num_warps=4)
+length_of_a_tile: A kernel knows no `len`
+    x = tl.load(x_ptr + offs, mask=offs < len(x_ptr))
+    STORE
+arange_from_below_zero: `tl.arange` begins at 0 or later.
+    near = tl.arange(-8, 8)
+    LOAD
+    STORE
+arange_of_a_float: `/` makes a float, and `tl.arange` takes whole numbers
+    half = tl.arange(0, BLOCK / 2)
+    LOAD
+    STORE
+or_between_masks: Python's `or` needs one truth value, and a mask has many: write `|`.
+    mask = (offs < n) or (offs == 0)
+    LOAD
+    STORE
+and_under_another_name: Python's `and` needs one truth value, and a tile has many: write `&`, with
+> brackets
+    inside = offs < n and offs >= 0
+    x = tl.load(x_ptr + offs, mask=inside)
+    STORE
+not_of_a_tile: Python's `not` needs one truth value, and a tile has many: write `~`.
+    LOAD
+    negative = x < 0
+    x = tl.where(not negative, x, x)
+    STORE
+choice_of_python: Python's `if` needs one truth value, and a tile has many. `tl.where(
+    LOAD
+    x = x if x > 0 else x
+    STORE
+while_of_a_tile: Python's `while` needs one truth value, and a tile has many.
+    LOAD
+    while x > 1e9:
+        x = x - 1
+    STORE
+chained_comparison: `&` binds tighter than `<`.
+    mask = 0 <= offs < n
+    LOAD
+    STORE
+larger_of_tile_and_product: `tl.max` reduces one tile along an axis
+    LOAD
+    x = tl.max(x, 0.0 * x)
+    STORE
+half_tile_in_a_loop: `acc` is a tile of fp16 before the loop and of fp32 in it. Begin with fp32
+    acc = tl.zeros([BLOCK], dtype=tl.float16)
+    for i in range(2):
+        acc += tl.load(x_ptr + offs, mask=mask, other=0.0)
+    tl.store(out_ptr + offs, acc, mask=mask)
+address_becomes_a_tile: `x_ptr` is one address before the loop and a tile of addresses in it.
+    acc = tl.zeros([BLOCK], dtype=tl.float32)
+    for i in range(2):
+        acc += tl.load(x_ptr + 0 * offs)
+        x_ptr += offs
+    tl.store(out_ptr + offs, acc, mask=mask)
+fourth_axis: A grid has at most three axes
+    late = tl.program_id(3)
+    LOAD
+    STORE
+text_for_a_number: The text `'0'` stands where a number is expected.
+    x = tl.load(x_ptr + offs, mask=mask, other='0')
+    STORE
+dtype_as_text: A kernel takes dtypes from `tl`: `tl.float32`, without quotation marks.
+    x = tl.load(x_ptr + offs, mask=mask).to('float32')
+    STORE
+turned_row: `.T` and `tl.trans` turn a tile of two dimensions
+    LOAD
+    turned = x.T
+    STORE
+reshape_to_fewer: `tl.reshape` keeps the number of elements
+    LOAD
+    square = tl.reshape(x, (8, 4))
+    STORE
+range_of_a_float: `range` takes whole numbers. `/` makes a float
+    for i in range(n / BLOCK):
+        pid = pid + 0
+    LOAD
+    STORE
+range_of_a_tile: `range` takes numbers, and this is a tile.
+    LOAD
+    for i in range(offs):
+        x = x + 0
+    STORE
+loop_over_a_tile: A kernel's `for` goes over `range(...)`
+    LOAD
+    for value in x:
+        pid = pid + 0
+    STORE
+two_names_at_once: A kernel cannot hold `a = b = ...`. Write two lines.
+    a = b = pid
+    LOAD
+    STORE
+print_without_text: In a kernel `print` begins with a text
+    LOAD
+    tl.device_print(x)
+    STORE
+mean_of_a_tile: There is no `tl.mean`. Divide `tl.sum(x, axis=0)`
+    LOAD
+    tl.store(out_ptr + offs, tl.mean(x, axis=0), mask=mask)
+relu_of_a_tile: There is no `tl.relu`. `tl.maximum(x, 0.0)`
+    LOAD
+    tl.store(out_ptr + offs, tl.relu(x), mask=mask)
+pow_of_tl: There is no `tl.pow`. Write the product, `x * x`.
+    LOAD
+    tl.store(out_ptr + offs, tl.pow(x, 2), mask=mask)
+inf_of_tl: In a kernel it is `float("inf")`.
+    x = tl.load(x_ptr + offs, mask=mask, other=-tl.inf)
+    STORE
+inf_alone: In a kernel it is `float("inf")`.
+    x = tl.load(x_ptr + offs, mask=mask, other=-inf)
+    STORE
+last_lane: One lane of a tile cannot be picked with `[...]`
+    LOAD
+    tl.store(out_ptr + offs, x[-1], mask=mask)
+indices_without_axis: `return_indices=True` needs `axis=` too.
+    LOAD
+    top = tl.max(x, return_indices=True)
+    STORE
+del_in_kernel: Triton's language has no `del`
+    spare = pid
+    del spare
+    LOAD
+    STORE
+exp_of_math: `math.exp(tl.max(x, axis=0))`: `math.exp` takes numbers that are known before the
+> launch
+    LOAD
+    tl.store(out_ptr + offs, math.exp(tl.max(x, axis=0)), mask=mask)
+maximum_of_numpy: `np.maximum(2 * x, 0.0)`: a kernel cannot call `np.maximum`, which is
+    LOAD
+    tl.store(out_ptr + offs, np.maximum(2 * x, 0.0), mask=mask)
+grid_of_text: The grid is a tuple of numbers, `(n,)`.
+@ double_kernel['3'](x, out, n, BLOCK=64)
+grid_empty: The grid is an empty tuple.
+@ double_kernel[()](x, out, n, BLOCK=64)
+grid_of_four: A grid has at most three numbers.
+@ double_kernel[(3, 1, 1, 1)](x, out, n, BLOCK=64)
+grid_below_zero: The grid has no program at all for this size.
+@ double_kernel[(-1,)](x, out, n, BLOCK=64)
+grid_function_without_argument: A grid that is a function takes one argument
+@ double_kernel[lambda: (3,)](x, out, n, BLOCK=64)
+grid_function_with_a_dot: The function of a grid gets a dictionary: `meta["BLOCK"]`.
+@ double_kernel[lambda meta: (triton.cdiv(n, meta.BLOCK),)](x, out, n, BLOCK=64)
+grid_by_name: The grid stands in square brackets: `kernel[grid](...)`.
+@ double_kernel(x, out, n, BLOCK=64, grid=(3,))
+three_warps: `num_warps` is a power of two
+@ double_kernel[(3,)](x, out, n, BLOCK=64, num_warps=3)
+shape_called: `x.shape` is a tuple: `x.shape[0]`, in square brackets.
+@ double_kernel[(3,)](x, out, x.shape(0), BLOCK=64)
+kernel_of_triton: There is no `triton.double_kernel`.
+@ triton.double_kernel[(3,)](x, out, n, BLOCK=64)
+power_of_two_of_tl: There is no `tl.next_power_of_2`. It is `triton.next_power_of_2`
+@ double_kernel[(3,)](x, out, n, BLOCK=tl.next_power_of_2(64))
+constant_tensor: A tensor of torch's stands where a number is expected.
+@ double_kernel[(3,)](x, out, n, BLOCK=torch.tensor(64))
+constant_text: A text stands where a number or a tile is expected.
+@ double_kernel[(3,)](x, out, n, BLOCK='64')
+size_none: None stands where a number or a tile is expected.
+@ double_kernel[(3,)](x, out, None, BLOCK=64)
+size_tensor: A pointer can have whole numbers added to it
+@ double_kernel[(3,)](x, out, torch.full((1,), n), BLOCK=64)
+numpy_arg: A kernel takes tensors and numbers, and was given a numpy.ndarray.
+@ double_kernel[(3,)](np.zeros(150), out, n, BLOCK=64)
+id_not_called: A function is used as if it were its result.
+    offs = tl.program_id * BLOCK + tl.arange(0, BLOCK)
+    LOAD
+    STORE
+name_without_tl: `load` is not defined here: it is `tl.load`.
+    x = load(x_ptr + offs, mask=mask)
+    STORE
 """
 
 

@@ -17,11 +17,11 @@ from tritonbook.gluon import (
     gluon,
     mbarrier,
     tma,
+    triton_has_gluon,
     warpgroup_mma,
     warpgroup_mma_wait,
 )
 from tritonbook.simulating import Fault, hear_of_products, simulate, watch_products
-from tritonbook.warp_jobs import triton_has_gluon
 
 import triton  # isort: skip
 import triton.language as tl  # isort: skip

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .. import style
 from ..course import gaps
 from ..course.exercises import Exercise
 from ..course.source import Cell, SourceError
@@ -155,7 +156,4 @@ def table(course: list[Exercise], release: Release) -> str:
             minutes += f" + {exercise.stretch_minutes}"
         counts = (str(getattr(page, name)) for name in names)
         rows.append((exercise.slug, *counts, minutes, "; ".join(over)))
-    wide = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(w) for cell, w in zip(row, wide, strict=True)).rstrip() for row in rows
-    )
+    return "\n".join(style.columns(rows))

@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any, NamedTuple
 
+from ..child import Child, Ended, TooSlow
 from ..course import gaps
 from ..course.cases import checks
 from ..course.exercises import Exercise
@@ -31,6 +30,7 @@ NO_VERDICT = "no verdict"  # so begins what is said where the check itself came 
 KNOWN = Path("tests/exercises/kill_matrix.json")  # what the matrix found: see `remember`
 KEPT = Path("build/out/matrix")  # good rows of earlier runs, on this machine alone
 FEW = 10
+TRY = "tritonbook.course.tried:try_answer"
 HERE = "interpreter" if INTERPRET else "gpu"
 
 
@@ -238,7 +238,7 @@ class CheckProcess:
     """
 
     def __init__(self, call_seconds: float | None = None) -> None:
-        self._process: subprocess.Popen[str] | None = None
+        self._child: Child | None = None
         self._environment = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
         if call_seconds is not None:
             self._environment["TRITONBOOK_CALL_SECONDS"] = f"{call_seconds:g}"
@@ -247,28 +247,17 @@ class CheckProcess:
         self, attempt: Attempt, dtype: str | None, seconds: float, hidden: bool | None = None
     ) -> Answer:
         """What the check says of one attempt. hidden: as `run_page_check` takes it."""
-        process = self._running()
-        request = {
-            "path": str(attempt.exercise.path),
-            "key": attempt.key,
-            "text": attempt.text,
-            "dtype": dtype,
-            "hidden": hidden,
-            "notes": attempt.notes,
-        }
-        process.stdin.write(json.dumps(request) + "\n")
-        process.stdin.flush()
-        ready, _, _ = select.select([process.stdout], [], [], seconds)
-        if not ready:
+        page = str(attempt.exercise.path)
+        try:
+            answer = self._running().ask(
+                page, attempt.key, attempt.text, dtype, hidden, attempt.notes, seconds=seconds
+            )
+        except TooSlow as reason:
             self.close()
-            said = f"{NO_VERDICT}: the check was stopped after {seconds:g} s"
-            return Answer("timeout", said, seconds=seconds)
-        line = process.stdout.readline()
-        if not line:
-            status = process.wait()
+            return Answer("timeout", f"{NO_VERDICT}: the check was {reason}", seconds=seconds)
+        except Ended as reason:
             self.close()
-            return Answer("crashed", f"{NO_VERDICT}: the process ended with status {status}")
-        answer = json.loads(line)
+            return Answer("crashed", f"{NO_VERDICT}: {reason}")
         spent = answer.pop("spent")
         stopped = answer["code"] == "timeout" and "timeout" not in attempt.expected
         if spent or stopped:
@@ -278,29 +267,16 @@ class CheckProcess:
         return Answer(**answer)
 
     def close(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            with contextlib.suppress(OSError):  # what was not sent has no reader any more
-                self._process.stdin.close()
-            self._process.stdout.close()
-            self._process = None
+        if self._child is not None:
+            self._child.close()
+            self._child = None
 
-    def _running(self) -> subprocess.Popen[str]:
+    def _running(self) -> Child:
         # A wrong answer may end the process after its verdict: in a thread, or at a late fault.
-        if self._process is not None and self._process.poll() is not None:
+        if self._child is None or not self._child.alive:
             self.close()
-        if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tritonbook.build.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env=os.environ | self._environment,
-            )
-            if self._process.stdout.readline() != "ready\n":
-                raise RuntimeError("the process that runs checks cannot start; import tritonbook?")
-        return self._process
+            self._child = Child(TRY, output=DEVNULL, **self._environment)
+        return self._child
 
 
 def table(rows: Iterable[Row]) -> Any:

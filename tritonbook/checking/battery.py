@@ -34,6 +34,8 @@ _VALUE_CODES = (
     "overflow",
 )
 _UNWRITTEN = ("unwritten", "unwritten-tail")
+# Findings that programs in wrong places lead to, beside wrong values.
+_ASTRAY_CODES = ("out-of-bounds-store", "race", "reads-unwritten", "zeros", "rows-moved")
 _SECOND_CALL = Finding(
     "second-call",
     "The first call is right, the next one is wrong. Something is kept from one call to the "
@@ -78,7 +80,7 @@ class Battery(PlainJudge):
         expected = self.expected(case, 0)
         astray, crashes, metered = self._metered(case)
         if crashes:
-            return astray
+            return self._or_swapped(case, metered, astray)
         # The metered trial serves as the first one, unless the meter kept lanes from their address.
         first = self.trial(case) if metered is None or astray else metered
         finding = self.judge(first, expected, row)
@@ -100,7 +102,7 @@ class Battery(PlainJudge):
             early = self._bounds.reads_unwritten(metered.watch.outputs)
             finding = Finding("reads-unwritten", early) if early else finding
         if finding or not thorough:
-            return finding
+            return self._or_swapped(case, first, finding)
         return (
             self._again_elsewhere(case, first, expected)
             or self._again_with_new_data(case, first)
@@ -147,6 +149,30 @@ class Battery(PlainJudge):
             if code != "race" or not self.overlap:
                 return Finding(code, sentence), bounds.left_all_memory, trial
         return None, False, trial
+
+    def _or_swapped(
+        self, case: Case, trial: Trial | None, finding: Finding | None
+    ) -> Finding | None:
+        """What is wrong; where the grid's axes are exchanged, that, which is tried out."""
+        if not (finding and trial and trial.error is None and device.INTERPRET):
+            return finding
+        if finding.code not in (*_VALUE_CODES, *_ASTRAY_CODES):
+            return finding
+        for one, two in ((0, 1), (0, 2), (1, 2)):
+            if all(launch.swapped(one, two) == launch.grid for launch in trial.launches):
+                continue
+            with fence():
+                again = self.trial(case, mode=f"swapped {one} {two}")
+            if again.error is None and all(
+                difference.ok for difference in self.differences(again, self.expected(case, 0))
+            ):
+                said = (
+                    f"Axes {one} and {two} of the grid are swapped: with these two numbers of the "
+                    "grid exchanged the result is right. `tl.program_id(0)` counts along the "
+                    "grid's first number, `tl.program_id(1)` along its second."
+                )
+                return Finding(finding.code, said, finding.detail)
+        return finding
 
     def _right_where_harmless(self, case: Case) -> bool:
         """Whether lanes without an element of their own are all that is wrong: they find what a

@@ -99,8 +99,16 @@ def _stores_in_a_loop(kernels: Iterable[Callable[..., Any]]) -> bool:
     )
 
 
+def _loops_without_store(kernels: Iterable[Callable[..., Any]]) -> bool:
+    """Whether there is a loop, and none around a store."""
+    trees = [parsed(function) for function in _with_callees(kernels)]
+    loops = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.For)]
+    return bool(loops) and not _stores_in_a_loop(kernels)
+
+
 def loads_without_other(kernels: Iterable[Callable[..., Any]]) -> list[str]:
-    """The calls of `load` that have a mask and do not say what masked lanes hold, as written."""
+    """The calls of `load` that have a mask, or check a block's bounds, and do not say what the
+    lanes beyond hold, as written."""
     calls = [
         node
         for function in _with_callees(kernels)
@@ -110,8 +118,8 @@ def loads_without_other(kernels: Iterable[Callable[..., Any]]) -> list[str]:
     found = []
     for call in calls:
         named = {keyword.arg for keyword in call.keywords}
-        masked = "mask" in named or len(call.args) > 1
-        if masked and "other" not in named and len(call.args) < 3:
+        masked = named & {"mask", "boundary_check"} or len(call.args) > 1
+        if masked and not named & {"other", "padding_option"} and len(call.args) < 3:
             found.append(ast.unparse(call))
     return list(dict.fromkeys(found))
 
@@ -247,6 +255,9 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
             first = int(columns.nonzero()[0])
             what = f"Column {first} and all columns after it were never written."
             return Finding("unwritten-tail", f"{what} {look}")
+    missed = hole.reshape(-1, hole.shape[-1]).any(dim=0)
+    if bool(missed[0]) and not bool(missed[-1]) and _loops_without_store(e.kernels.values()):
+        look = f"{look[:-1]}, or the store stands behind its loop and runs for the last tile alone."
     return Finding("unwritten", f"Part of the output was never written: {where(hole)}. {look}")
 
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from ..port.compat import causes
 from ..port.plain_words import own_words, said_of_error, said_of_lines
+from ..seeing.compile_errors import explain
 from ..simulating.machine import Fault
 from .report import Finding
 from .trial import CheckTimeout, time_limit
 
+_REFUSED = {"NotInAKernel": "does-not-compile", "TruthOfATile": "truth-of-a-tile"}
 _NO_GPU = "Torch not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver"
 # This package, and the grader that runs the same checks; an installed copy is in site-packages.
 _ROOT = Path(__file__).resolve().parents[2]
@@ -63,8 +65,14 @@ def explain_error(error: BaseException, timeout: float) -> Finding:
         said = f"`{name[0]}`{text[name.end() :]}" if name else f"{text[0].upper()}{text[1:]}"
         return Finding(cause.kind, f"{said}.")
     kind = type(error).__name__
-    if kind in ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct"):
-        return Finding("does-not-compile", "Triton cannot compile the kernel.", str(error))
+    # By its name: it may come from another process.
+    if code := _REFUSED.get(type(cause).__name__):
+        return Finding(code, text, _last_lines(cause))
+    if any(each.__name__ == "CompilationError" for each in type(error).__mro__):  # on a GPU
+        told = explain(error, launched=True, arch=0)
+        return Finding(
+            "does-not-compile", said_of_lines(told["caret"]) or told["message"], told["caret"]
+        )
     if kind == "OutOfResources":
         return Finding("out-of-resources", _out_of_resources(text), str(error))
     if isinstance(cause, SystemExit):

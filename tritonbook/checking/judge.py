@@ -233,6 +233,7 @@ class Judge:
         wrong = next((d for d in differences if not d.ok), None)
         if wrong is None:
             return self._judge_aliasing(trial)
+        self._not_by_chance(trial, wrong, differences.index(wrong))
         if wrong.bad is not None:
             row.first_bad, row.bad_strip = first_bad(wrong), bad_strip(wrong)
         return self._judge_idle_lanes(trial, expected) or self._cause(trial, differences)
@@ -277,18 +278,43 @@ class Judge:
                 return None
             differences = self.differences(again, expected)
             if any(not d.ok for d in differences):
+                wrong = next(d for d in differences if not d.ok)
+                self._not_by_chance(again, wrong, differences.index(wrong))
                 return self._cause(again, differences)
         # Right by the zeros, or because it was called once more?
         twice = self.trial(trial.case, draw=trial.draw, fill=trial.fill)
         if twice.error is None and all(d.ok for d in self.differences(twice, expected)):
             return None
         which = f"`{loads[0]}` needs" if len(loads) == 1 else f"One of the {len(loads)} loads needs"
+        if all("boundary_check" in load for load in loads):
+            return Finding(
+                "no-other",
+                "Lanes beyond the tensor's bounds reach the result. On a GPU they hold whatever "
+                f'was there before. {which} `padding_option="zero"`.',
+            )
         return Finding(
             "no-other",
             "Lanes that a mask switches off reach the result. On a GPU they hold whatever was "
             f"there before. {which} `other=`: 0 before a sum or a product of tiles, minus "
             "infinity before a maximum.",
         )
+
+    def _not_by_chance(self, trial: Trial, wrong: Difference, position: int) -> None:
+        """Whole numbers have no bits to spare: what marks them as never written (127 in int8) is a
+        value too. Where a tensor that held something else before holds the same now, it was
+        written."""
+        if wrong.bad is None or not bool((wrong.unwritten & wrong.bad).any()):
+            return
+        if self.outputs(trial)[position].is_floating_point():
+            return
+        again = self.trial(
+            trial.case, draw=trial.draw, fill=trial.fill, large=not trial.watch.large
+        )
+        results = [] if again.error else self.outputs(again)
+        if len(results) > position and getattr(results[position], "shape", None) == wrong.got.shape:
+            other = results[position].detach().cpu().to(torch.float64)
+            wrong.unwritten = wrong.unwritten & (other != wrong.got)
+            wrong.untouched = wrong.untouched and bool(wrong.unwritten.all())
 
     def _open_gap(self, trial: Trial, differences: list[Difference]) -> Finding | None:
         blank = [d for d in differences if d.unwritten is not None and d.unwritten.numel()]
@@ -475,7 +501,7 @@ class Judge:
             mistakes,
             contiguous_is_right if layouts - {"contiguous"} else None,
             fill_matters,
-            any(launch.programs == 0 for launch in trial.launches),
+            any(min(launch.grid, default=1) < 1 for launch in trial.launches),
             max(finite, default=0.0),
             unused if self.deterministic and trial.draw == 0 else list,
             {name: _as_float64(value) for name, value in trial.values.items()},

@@ -19,7 +19,7 @@ import textwrap
 from types import FunctionType
 from typing import Any, cast
 
-from ..course import closure_text
+from ..export import texts
 from .language import BUILTINS, Refused, allow_path, is_literal, is_module, vet, walk_body
 from .meanings import RECURSIVE, chains, free_names, place
 
@@ -64,7 +64,7 @@ def language_names(fn: FunctionType, around: tuple[FunctionType, ...] = ()) -> s
     found = {part.attr for part in walk_body(node) if isinstance(part, ast.Attribute)}
     lines = [each for each in ast.parse(text).body if isinstance(each, ast.ImportFrom)]
     imported = {alias.asname or alias.name: alias.name for each in lines for alias in each.names}
-    home = closure_text.namespace(fn)
+    home = texts.namespace(fn)
     _, _, meanings, *_ = place(fn)
     for name in free_names(node):
         inner = getattr(home.get(name), "fn", None)

@@ -59,6 +59,20 @@ _SMALL = (
 )
 # Python's own functions that Triton's compiler knows.
 BUILTINS = ("range", "min", "max", "abs", "int", "float", "bool", "len", "print", "isinstance")
+# And those that one tries in a kernel by mistake.
+NAMESAKES: tuple[str, ...] = (
+    "sum",
+    "pow",
+    "round",
+    "divmod",
+    "sorted",
+    "all",
+    "any",
+    "enumerate",
+    "zip",
+    "map",
+)
+NAMESAKES += ("list", "tuple", "set", "dict", "str", "reversed", "filter")
 # Attributes of values in a kernel beside tl.tensor's own methods. `handle` and `data` are not here:
 # in the interpreter they lead out of the language, to numpy.
 _ATTRIBUTES = {"shape", "dtype", "type", "element_ty", "scalar", "value", "numel", "T"}
@@ -203,6 +217,12 @@ def _plain_name(node: ast.AST) -> str:
         ast.Raise: "raise",
         ast.Global: "global",
         ast.FunctionDef: "function inside a function",
+        ast.Delete: "`del`",
+        ast.NamedExpr: "`:=`",
+        ast.Dict: "dictionary",
+        ast.DictComp: "comprehension",
+        ast.GeneratorExp: "comprehension",
+        ast.SetComp: "comprehension",
     }
     return next(
         (text for kind, text in names.items() if isinstance(node, kind)), type(node).__name__
@@ -222,7 +242,8 @@ def _vet_name(
         return
     allowed = {*BUILTINS, *aliases, *known}
     if hasattr(builtins, node.id) and node.id not in allowed:
-        raise Refused("policy", f"The kernel uses Python's {node.id}.")
+        code = "does-not-compile" if node.id in NAMESAKES else "policy"
+        raise Refused(code, f"The kernel uses Python's {node.id}, which Triton does not know.")
     if node.id in aliases and not in_chain and is_module(aliases[node.id]):
         raise Refused("policy", f"The kernel passes the module {node.id} around.")
 
@@ -270,7 +291,8 @@ def _allow_values(names: list[str]) -> None:
         tensor_method = public and hasattr(tl.tensor, name)
         dtype_method = public and name.startswith("is_") and hasattr(tl.dtype, name)
         if not (tensor_method or dtype_method or name in _ATTRIBUTES | _OF_DESCRIPTORS):
-            raise Refused("policy", f"The kernel uses .{name}, which is not Triton's language.")
+            code = "does-not-compile" if public else "policy"
+            raise Refused(code, f"The kernel uses .{name}, which is not Triton's language.")
 
 
 def allow_path(path: str) -> None:
@@ -292,7 +314,8 @@ def allow_path(path: str) -> None:
     if not good:
         if module == "triton.language" and not hasattr(tl, name):
             raise Refused("raised", f"AttributeError: triton.language has no {name!r}.")
-        raise Refused("policy", f"The kernel uses {path}, which is not part of Triton's language.")
+        code = "does-not-compile" if path.partition(".")[0] in ("numpy", "torch") else "policy"
+        raise Refused(code, f"The kernel uses {path}, which is not part of Triton's language.")
 
 
 def _is_function(path: str) -> bool:

@@ -77,6 +77,13 @@ class Launch:
     def programs(self) -> int:
         return math.prod(self.grid)
 
+    def swapped(self, one: int, two: int) -> tuple[int, ...]:
+        """The grid with two of its numbers exchanged; as it is where it has fewer."""
+        sizes = list(self.grid)
+        if max(one, two) < len(sizes):
+            sizes[one], sizes[two] = sizes[two], sizes[one]
+        return tuple(sizes)
+
     @property
     def from_library(self) -> bool:
         return "site-packages" in self.file or "dist-packages" in self.file
@@ -93,7 +100,8 @@ class Watch(DispatchMode):
         self.large = large  # what nobody has written yet holds large numbers in place of the poison
         self.allowed = _VIEWS | {name.removeprefix("aten.") for name in allow}
         # record | mute (launches do nothing) | sabotage (launches raise) | wider (in the
-        # interpreter: one more program along each axis of the grid)
+        # interpreter: one more program along each axis of the grid) | swapped 0 1 (there: the
+        # grid's numbers 0 and 1 exchanged)
         self.mode = mode
         self.launches: list[Launch] = []
         self.compute: list[str] = []
@@ -150,6 +158,8 @@ class Watch(DispatchMode):
         try:
             if self.mode == "wider":
                 return call(tuple(size + 1 for size in self.launches[-1].grid))
+            if self.mode.startswith("swapped"):
+                return call(self.launches[-1].swapped(*map(int, self.mode.split()[1:])))
             return call()
         finally:
             self._inside_launch -= 1
@@ -176,20 +186,21 @@ def watching(
 ) -> Iterator[Watch]:
     """Watch everything that happens inside the block. The arguments are those of `Watch`."""
     watch = Watch(allow, mode, large)
-    with hook_launch(watch.around), _seeing_reads(watch), watch:
+    with hook_launch(watch.around), seeing_reads(lambda: watch.note(LOOK)), watch:
         yield watch
 
 
 @contextlib.contextmanager
-def _seeing_reads(watch: Watch) -> Iterator[None]:
-    """Methods that take the values of a tensor on the CPU away from PyTorch, which does not say."""
+def seeing_reads(note: Callable[[], None]) -> Iterator[None]:
+    """Call `note()` where a method takes the values of a tensor on the CPU away from PyTorch,
+    which does not say so."""
 
     def noted(name: str) -> Callable[..., Any]:
         original = getattr(torch.Tensor, name)
 
         @functools.wraps(original)
         def method(self: torch.Tensor, *args: Any, **options: Any) -> Any:
-            watch.note(LOOK)
+            note()
             return original(self, *args, **options)
 
         return method

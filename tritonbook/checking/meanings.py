@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ..course import closure_text
-from ..course.closure_values import ExportError
+from ..export import texts
+from ..export.values import ExportError
 from .language import COURSE_FUNCTIONS, bound_names, walk_body
 
 DEEPEST = 16  # helpers of helpers
@@ -34,7 +34,7 @@ def place(fn: FunctionType, around: tuple[FunctionType, ...] = ()) -> list[Any]:
     of each kernel that it calls. signature: by argument [type or "", default's meaning or None].
     """
     fn = inspect.unwrap(fn)  # the interpreter rewrites what was written
-    home = closure_text.namespace(fn)
+    home = texts.namespace(fn)
     meanings: dict[str, Any] = {}
     helpers: dict[str, Any] = {}
     names, dotted = _mentions(fn)
@@ -71,7 +71,7 @@ def _attribute(value: Any, name: str) -> Any:
 def _mentions(fn: FunctionType) -> tuple[list[str], list[str]]:
     """Names, and whole dotted names, in a kernel that it does not bind itself."""
     try:
-        node: Any = ast.parse(closure_text.definition(fn).text).body[0]
+        node: Any = ast.parse(texts.definition(fn).text).body[0]
     except ExportError:  # no source is known: whoever needs it will say so
         return [], []
     return free_names(node), list(dict.fromkeys(text for text, _ in chains(node)))

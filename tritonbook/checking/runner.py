@@ -21,7 +21,7 @@ from .cases import Case
 from .checks import Check, Mistakes
 from .gates import Facts, Speed, compile_ahead, judge_facts, measure_speed
 from .report import CaseResult, Finding, Report
-from .slips import WORDLESS, slip, truth_of_tiles
+from .slips import WORDLESS, added_stride, put_into_words, slip, truth_of_tiles
 
 # Set where nobody reads the card (the kill matrix): one finding is enough, and saves the rest.
 first_finding_only: contextvars.ContextVar[bool] = contextvars.ContextVar(
@@ -75,11 +75,14 @@ def _finish(
         if row.finding and (brief or row.finding.code in _STOPS):
             break
     if finding and finding.code == "wrong-values":
-        finding = replace(finding, sentence=finding.sentence + _first_wrong(rows))
+        ask = added_stride(battery.launched.values()) or _first_wrong(rows)
+        finding = replace(finding, sentence=finding.sentence + ask)
     if finding is None and all(row.state == "not run" for row in rows):
         finding = Finding("not-run", "No case of this check can run on this machine.")
     if finding and device.INTERPRET and (said := truth_of_tiles(battery.launched.values())):
         finding = Finding("truth-of-a-tile", said, finding.detail)
+    if finding:  # on a GPU the compiler speaks here
+        finding = put_into_words(finding, battery.launched.values())
     # Whether it is fast comes before what a page asks beside the function, as for a cause.
     late: dict[str, str] = {}
     measured: dict[str, Any] = {}
@@ -95,11 +98,8 @@ def _finish(
             battery.fn, cases, compile_gate, no_tf32, arch
         )
         if compile_finding and WORDLESS.search(compile_finding.sentence):
-            said = slip(battery.launched.values())
-            if said or not finding:
-                compile_finding = replace(
-                    compile_finding, sentence=said or compile_finding.sentence
-                )
+            if slip(battery.launched.values()) or not finding:
+                compile_finding = put_into_words(compile_finding, battery.launched.values())
             else:
                 compile_finding = None  # the compiler has no words for it, and the values have
         # Rounded factors are no reason for wrong values; what does not compile is.

@@ -8,9 +8,22 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .diagnose import parsed
+from .report import Finding
 
 # The compiler's last words where it has none for the cause.
 WORDLESS = re.compile(r"PassManager::run failed|error encountered during parsing")
+_NO_WORDS = (
+    "Triton's compiler fails on this kernel and gives no reason. Take lines of the kernel out "
+    "until it compiles: the one that you took out last is the cause."
+)
+
+
+def put_into_words(finding: Finding, kernels: Iterable[Callable[..., Any]]) -> Finding:
+    """The finding; where the compiler has no words for it, what the kernels' texts show."""
+    if not WORDLESS.search(finding.sentence):
+        return finding
+    detail = finding.detail or finding.sentence
+    return Finding("does-not-compile", slip(kernels) or _NO_WORDS, detail)
 
 
 def slip(kernels: Iterable[Callable[..., Any]]) -> str | None:
@@ -28,6 +41,17 @@ def truth_of_tiles(kernels: Iterable[Callable[..., Any]]) -> str | None:
     """One sentence where a mask is made with Python's `and`, `or` or `not`, or None."""
     nodes = (node for kernel in kernels for node in ast.walk(parsed(kernel)))
     return next((said for node in nodes if (said := _truth_of_tiles(node))), None)
+
+
+def added_stride(kernels: Iterable[Callable[..., Any]]) -> str:
+    """A question, where an address has a stride added to it that nothing multiplies; or nothing."""
+    for node in (node for kernel in kernels for node in ast.walk(parsed(kernel))):
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
+            continue
+        for side in (node.left, node.right):
+            if isinstance(side, ast.Name) and side.id.startswith("stride_"):
+                return f" `{side.id}` is added to an address: is an index to multiply it?"
+    return ""
 
 
 def _truth_of_tiles(node: ast.AST) -> str | None:

@@ -21,7 +21,8 @@ from typing import Any
 from ..checking import Check, Report, run_check
 from ..checking.cases import Case, elements
 from ..checking.runner import called
-from .exercises import Exercise, exercises, get, load, machinery
+from ..notebook import machinery
+from .exercises import Exercise, exercises, get, load
 from .source import SourceError
 
 

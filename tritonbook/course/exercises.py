@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import ast
 import atexit
-import contextlib
-import contextvars
 import difflib
 import functools
 import hashlib
@@ -21,19 +19,16 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..notebook import machinery
 from ..port import source_file
 from . import gaps
 from .source import Cell, Source, SourceError, parse
-
-# True while cells run for the course's own machinery (tests, grader, `reference`) and not for a
-# learner in a notebook: set-up prints nothing then, and progress is not recorded.
-LOADING: contextvars.ContextVar[bool] = contextvars.ContextVar("LOADING", default=False)
 
 _NAME = re.compile(r"\d\d_[a-z0-9_]+")
 _loaded: dict[tuple[Exercise, str], ModuleType] = {}
@@ -266,16 +261,6 @@ def _parsed(text: str, path: Path) -> Source:
 def _defined(source: str) -> tuple[str, ...]:
     """Names of the functions and classes that a cell defines; kept for the same reason."""
     return tuple(node.name for node in ast.parse(source).body if hasattr(node, "name"))
-
-
-@contextlib.contextmanager
-def machinery() -> Iterator[None]:
-    """Cells that run inside are the course's own: see LOADING."""
-    token = LOADING.set(True)
-    try:
-        yield
-    finally:
-        LOADING.reset(token)
 
 
 def _without_setup_call(text: str) -> str:

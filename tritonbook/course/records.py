@@ -18,7 +18,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,7 +151,7 @@ def enabled() -> bool:
 
 
 def entries() -> dict[str, dict[str, Any]]:
-    """What is known of each check key: state, reason, runs, last, passed (or None), speed."""
+    """What is known of each check key: state, reason, runs, last, passed (or None)."""
     return _read(path())["checks"] if enabled() else {}
 
 
@@ -159,7 +159,7 @@ def _source_text(source: Any) -> str | None:
     """`source` as text: text stays, a function is exported with all that it uses."""
     if source is None or isinstance(source, str):
         return source
-    from .closure import export_source
+    from ..export.writer import export_source
 
     return export_source(source)
 
@@ -199,29 +199,6 @@ def record(key: str, state: str, source: Any = None, *, reason: str = "") -> Non
 
     try:
         _update(change)
-    except OSError as problem:
-        _say_once(f"Your progress could not be written ({problem}); your result stands.")
-
-
-def note_speeds(rows: Sequence[dict[str, Any]]) -> None:
-    """Keep the latest times of functions that have passed, for the certificate.
-
-    rows: {"key", "ms", "percent", "ratio", "baseline", "gpu", "date"}. Rows of other names are
-    ignored. Raises nothing over a file that cannot be written.
-    """
-    if not enabled():
-        return
-    try:
-        known = entries()
-        wanted = [row for row in rows if known.get(row["key"], {}).get("passed")]
-
-        def change(data: dict[str, Any]) -> None:
-            for row in wanted:
-                if row["key"] in data["checks"]:
-                    data["checks"][row["key"]]["speed"] = dict(row)
-
-        if wanted:
-            _update(change)
     except OSError as problem:
         _say_once(f"Your progress could not be written ({problem}); your result stands.")
 

@@ -61,13 +61,18 @@ def _rubbish(kind: str, dtype: np.dtype) -> tuple[Any, ...]:
     return known or (_LARGE[dtype.itemsize],)
 
 
+def lanes_of(mask: Any) -> np.ndarray:
+    """A mask's lanes. Block pointers and descriptors give a bare array as mask."""
+    return mask if isinstance(mask, np.ndarray) else mask.data
+
+
 def hold_rubbish(interp: Any) -> None:
     """Make it so for every load of the interpreter."""
     original = interp.InterpreterBuilder.create_masked_load
 
     def load(self: Any, pointers: Any, mask: Any, other: Any, *rest: Any, **named: Any) -> Any:
-        if other is None and not mask.data.all():
-            other = filled(interp, pointers, mask.data)
+        if other is None and not (lanes := lanes_of(mask)).all():
+            other = filled(interp, pointers, lanes)
         return original(self, pointers, mask, other, *rest, **named)
 
     interp.InterpreterBuilder.create_masked_load = load

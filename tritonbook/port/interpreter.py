@@ -17,6 +17,7 @@ from .device import INTERPRET
 from .idle_lanes import hold_rubbish
 from .interpreter_types import keep_types
 from .lane_trees import combine_in_trees
+from .numbers_only import NAME, guard, no_truth, refuse_foreign
 from .wrapped_kernels import trace_interpreted_kernels
 
 _installed = False
@@ -42,8 +43,12 @@ def install_interpreter_fixes() -> None:
     - lanes that a mask switches off hold zeros where no `other=` fills them (see `idle_lanes`).
     - `tl.associative_scan` and `tl.reduce` take one lane after the other (see `lane_trees`).
     - Python's `max` and `min` of a tile: the compiler takes them for tl.maximum and tl.minimum.
+    - functions of `math`, numpy and torch run in a kernel, of loaded numbers too (`numbers_only`).
+    - `if`, `and`, `or` and `not` take a tile for true.
+    - `tl.histogram` drops numbers beyond its bins: NVIDIA's GPUs count them by their low bits.
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the
-      cast to bfloat16 must go through float32 with round-to-nearest-even, as the hardware does.
+      cast to bfloat16, of whole numbers too, must go through float32 with round-to-nearest-even,
+      as the hardware does.
     """
     global _installed
     if _installed or not INTERPRET:
@@ -66,6 +71,7 @@ def install_interpreter_fixes() -> None:
     if triton_version() < (3, 7):
         _allow_runtime_loop_bounds(interp)
     keep_types(interp)
+    no_truth(interp)
     hold_rubbish(interp)
     combine_in_trees(interp)
     _patch_language_once_a_launch(interp)
@@ -73,6 +79,7 @@ def install_interpreter_fixes() -> None:
     _let_a_single_lane_be_off()
     _keep_what_was_written(interp.FunctionRewriter)
     _compute_bfloat16_in_float32(interp)
+    _count_by_low_bits(interp)
     trace_interpreted_kernels()
 
 
@@ -87,8 +94,10 @@ def _keep_what_was_written(rewriter: Any) -> None:
     import triton.language as tl
 
     original = rewriter._compile_and_exec
+    setattr(sys.modules[rewriter.__module__], NAME, guard)  # kernels get all that is there
 
     def compile_and_exec(self: Any, tree: Any) -> Any:
+        refuse_foreign(self.fn, tree)
         captured = inspect.getclosurevars(self.fn).nonlocals
         if captured:
             for key, value in vars(sys.modules[rewriter.__module__]).items():
@@ -209,6 +218,20 @@ def _allow_runtime_loop_bounds(interp: Any) -> None:
     interp._patch_lang_tensor = patch
 
 
+def _count_by_low_bits(interp: Any) -> None:
+    builder, handle = interp.InterpreterBuilder, interp.TensorHandle
+    count = getattr(builder, "create_histogram", None)
+    if count is None:
+        return
+
+    def create_histogram(self: Any, data: Any, bins: Any, *mask: Any) -> Any:
+        if isinstance(bins, int):  # else the error is Triton's
+            data = handle(data.data & (bins - 1), data.dtype)
+        return count(self, data, bins, *mask)
+
+    builder.create_histogram = create_histogram
+
+
 def _compute_bfloat16_in_float32(interp: Any) -> None:
     import triton.language as tl
 
@@ -243,7 +266,8 @@ def _compute_bfloat16_in_float32(interp: Any) -> None:
         return handle(to_bfloat16_bits(result.data), tl.bfloat16)
 
     def cast(self: Any, value: Any, to: Any) -> Any:
-        if scalar(value) in (tl.float32, tl.float64) and to.scalar == tl.bfloat16:
+        whole = value.data.dtype.kind in "biu" and scalar(value) != tl.bfloat16
+        if to.scalar == tl.bfloat16 and (whole or scalar(value) in (tl.float32, tl.float64)):
             return handle(to_bfloat16_bits(value.data), tl.bfloat16)
         return cast_impl(self, value, to)
 

@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+_NOT_JITTED = "the function of a scan or a reduction is defined under @triton.jit"
+_AS_MANY = "the function of a scan or a reduction returns as many values as tiles go in"
+
 
 def combine_in_trees(interp: Any) -> None:
     """Make it so for the interpreter. interp: `triton.runtime.interpreter`."""
@@ -54,9 +57,14 @@ def _combined(self: Any, inputs: Any, left: Any, right: Any) -> list[np.ndarray]
     """The function's results for arrays of left and of right arguments."""
     dtypes = [each.dtype for each in inputs] * 2
     tiles = [self.to_tensor(*each) for each in zip((*left, *right), dtypes, strict=True)]
+    combine = getattr(self.combine_fn, "fn", None)
+    if combine is None:
+        raise TypeError(_NOT_JITTED)
     with np.errstate(all="ignore"):  # lanes whose result is not kept
-        made = self.combine_fn.fn(*tiles)
+        made = combine(*tiles)
     made = made if isinstance(made, tuple) else (made,)
+    if len(made) != len(left):
+        raise TypeError(f"{len(left)} tiles and {len(made)} values: {_AS_MANY}")
     return [
         np.broadcast_to(getattr(getattr(new, "handle", None), "data", new), old.shape).astype(
             old.dtype

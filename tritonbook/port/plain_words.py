@@ -36,7 +36,7 @@ _TUNER = (
 
 _LAUNCH = (
     (
-        r"'function' object is not subscriptable",
+        r"'(?:Script)?[Ff]unction' object is not subscriptable",
         "What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it, "
         "or, where a tuner is made, the kernel: `triton.autotune(...)(kernel)`?",
     ),
@@ -51,6 +51,76 @@ _LAUNCH = (
     (
         r"object of type 'int' has no len\(\)",
         "The grid is a tuple, also with one number in it: `(n,)`, with a comma.",
+    ),
+    (
+        r"'NoneType' object is not an iterator",
+        "A function under `@contextlib.contextmanager` has a `yield`, once, where its block runs.",
+    ),
+    (
+        r"can only concatenate str \(not \"tuple\"\)|'set' object is not subscriptable",
+        "The grid is a tuple of numbers, `(n,)`.",
+    ),
+    (
+        r"jit\.py IndexError: tuple index out of range",
+        "The grid is an empty tuple. It holds the number of programs: `(n,)`.",
+    ),
+    (
+        r"grid must have at most 3 dimensions",
+        "A grid has at most three numbers.",
+    ),
+    (
+        r"takes 0 positional arguments but 1 was given",
+        "A grid that is a function takes one argument, the launch's own: `lambda meta: (...)`.",
+    ),
+    (
+        r"'dict' object has no attribute '([A-Z]\w*)'",
+        r'The function of a grid gets a dictionary: `meta["\1"]`.',
+    ),
+    (
+        r"unexpected keyword argument 'grid'",
+        "The grid stands in square brackets: `kernel[grid](...)`.",
+    ),
+    (
+        r"num_warps must be a power of 2",
+        "`num_warps` is a power of two: 1, 2, 4, 8 or 16.",
+    ),
+    (
+        r"'torch\.Size' object is not callable",
+        "`x.shape` is a tuple: `x.shape[0]`, in square brackets.",
+    ),
+    (
+        r"module 'triton' has no attribute '(\w+)'",
+        r"There is no `triton.\1`. Is it `tl.\1`, or a name of your own?",
+    ),
+    (
+        r"no attribute 'next_power_of_2'",
+        "There is no `tl.next_power_of_2`. It is `triton.next_power_of_2`, in the wrapper.",
+    ),
+    (
+        r"failed to specialize argument of type:? tensor\b",
+        "A kernel is not launched in a kernel. A function that it calls has no `[grid]`: `f(x)`.",
+    ),
+    (
+        r"'builtin_function_or_method' object has no attribute 'scalar'",
+        "A tensor of torch's stands where a number is expected. Was one passed for a constant, or "
+        "is a pointer marked `tl.constexpr`?",
+    ),
+    (
+        r"'str' object has no attribute 'type'",
+        "A text stands where a number or a tile is expected. Are the quotation marks too much?",
+    ),
+    (
+        r"cannot convert None of type",
+        "None stands where a number or a tile is expected. Is a `return` missing in a function "
+        "that the kernel calls, or was None passed to the kernel?",
+    ),
+    (
+        r"cannot convert <class 'triton\.language\.core\.constexpr'>",
+        "A colon marks an argument, `BLOCK: tl.constexpr`. With `=` it is the argument's default.",
+    ),
+    (
+        r"unsupported operand type\(s\) for .*'function'",
+        "A function is used as if it were its result. Call it: `tl.program_id(0)`.",
     ),
     (
         r"can only concatenate list \(not \"tuple\"\) to list",
@@ -115,12 +185,17 @@ _LAUNCH = (
         r"A value does not fit its argument, which is \1. Are two arguments swapped?",
     ),
     (
-        r"failed to specialize argument of type:? (\w+)",
+        r"failed to specialize argument of type:? ([\w.]+)",
         r"A kernel takes tensors and numbers, and was given a \1.",
     ),
     (
         r"cannot convert \[.*\] of type .*tuple",
         "A kernel takes tensors and numbers, and was given a tuple. Pass one size as a number.",
+    ),
+    (
+        r"core\.py TypeError: 'int' object is not iterable|tensor index: constexpr\[-?\d+\]",
+        "One lane of a tile cannot be picked with `[...]`: only `[:, None]` and `[None, :]` exist. "
+        "Choose it with a mask and a sum, `tl.sum(tl.where(lanes == i, tile, 0))`, or load it.",
     ),
     (
         r"'(?:int|float|bool)' object is not iterable",
@@ -139,6 +214,55 @@ _LAUNCH = (
 )
 
 _PYTHON = (
+    (
+        r"is defined under @triton\.jit$|'function' object has no attribute 'fn'",
+        "The function of a scan or a reduction needs `@triton.jit` above it. (A lambda will not "
+        "do.)",
+    ),
+    (
+        r"object of type 'tensor' has no len\(\)",
+        "A kernel knows no `len`: it gets addresses, and tiles whose size you chose. Pass the size "
+        "as an argument.",
+    ),
+    (
+        r"must be real number, not tensor|argument must be a string.* not 'tensor'",
+        "A function of Python's takes numbers that are known before the launch, and this value is "
+        "known only while the kernel runs. Look for its namesake in `tl`; `.to(...)` converts.",
+    ),
+    (
+        r"Simultaneous multiple assignment",
+        "A kernel cannot hold `a = b = ...`. Write two lines.",
+    ),
+    (
+        r"'(?:Name|Tuple|List|Attribute|Subscript|Constant)' object has no attribute 'func'|"
+        r"Only `range` and `static_range` iterators",
+        "A kernel's `for` goes over `range(...)` or `tl.static_range(...)`, not over a tile or a "
+        "list.",
+    ),
+    (
+        r"For loop bounds and step must all be ints",
+        "`range` takes whole numbers. `/` makes a float: use `//` or `tl.cdiv`.",
+    ),
+    (
+        r"For (?:lower bound|upper bound|step) must be a scalar",
+        "`range` takes numbers, and this is a tile.",
+    ),
+    (
+        r"\] is not string",
+        'In a kernel `print` begins with a text, and the values follow: `print("x", x)`.',
+    ),
+    (
+        r"cannot convert (\S+) of type <class 'str'>",
+        r"The text `'\1'` stands where a number is expected. Are the quotation marks too much?",
+    ),
+    (
+        r"'str' object has no attribute 'scalar'|type object '\S+' has no attribute 'scalar'",
+        "A kernel takes dtypes from `tl`: `tl.float32`, without quotation marks.",
+    ),
+    (
+        r"program_id axis must be 0, 1, or 2 but got (\S+)",
+        r"A grid has at most three axes: `tl.program_id` takes 0, 1 or 2, not \1.",
+    ),
     (
         r"^torch/(?:utils|library|custom_ops|_internal)\.py ValueError: .*values to unpack",
         "An operator's name is one text, `namespace::name`.",
@@ -220,6 +344,17 @@ _PYTHON = (
         r"Python's `\1` is not known in a kernel. Look for its namesake in `tl`.",
     ),
     (
+        r"NameError(?:: |\([\"'])(inf|nan) is not defined|"
+        r"module 'triton.language(?:\.\w+)*' has no attribute '(inf|nan)'",
+        r'In a kernel it is `float("\1\2")`.',
+    ),
+    (
+        r"NameError(?:: |\([\"'])(program_id|num_programs|arange|load|store|zeros|full|dot|exp|exp2"
+        r"|log|sqrt|rsqrt|where|maximum|minimum|cdiv|atomic_add|constexpr|float32|float16|int32)"
+        " is not defined",
+        r"`\1` is not defined here: it is `tl.\1`.",
+    ),
+    (
         r"NameError(?:: |\([\"'])(\w+) is not defined",
         r"`\1` is not defined where the kernel uses it. Is it set in one branch only, in a loop "
         "only, or misspelt?",
@@ -231,6 +366,22 @@ _PYTHON = (
     (
         r"UnboundLocalError:.* local variable '(\w+)'|UnboundLocalError: local variable '(\w+)'",
         r"`\1\2` is used before it has a value. Is it set further down, or in one branch only?",
+    ),
+    (
+        r"module 'triton.language(?:\.\w+)*' has no attribute 'mean'",
+        "There is no `tl.mean`. Divide `tl.sum(x, axis=0)` by the number of elements.",
+    ),
+    (
+        r"module 'triton.language(?:\.\w+)*' has no attribute 'relu'",
+        "There is no `tl.relu`. `tl.maximum(x, 0.0)` is the larger of the two, lane by lane.",
+    ),
+    (
+        r"module 'triton.language(?:\.\w+)*' has no attribute '(pow|square)'",
+        r"There is no `tl.\1`. Write the product, `x * x`.",
+    ),
+    (
+        r"module 'triton.language(?:\.\w+)*' has no attribute '(matmul|mm|bmm|gemm)'",
+        r"There is no `tl.\1`. The product of two tiles is `tl.dot(a, b, acc)`.",
     ),
     (
         r"module 'triton.language(?:\.\w+)*' has no attribute '(\w+)'",
@@ -278,7 +429,8 @@ _PYTHON = (
 _TILES = (
     (
         r"simultaneous multiple comparison",
-        "`&` binds tighter than `<`. Put each comparison in brackets: `(i < n) & (j < m)`.",
+        "`&` binds tighter than `<`. Put each comparison in brackets: `(i < n) & (j < m)`. (Of "
+        "`a <= i < n` too: `(a <= i) & (i < n)`.)",
     ),
     (
         r"unexpected type (?:fp|bf)\d+",
@@ -301,11 +453,28 @@ _TILES = (
     (
         r"arange's arguments must",
         "`tl.arange` takes compile-time constants (`tl.constexpr`). Add what is known later: "
-        "`start + tl.arange(0, BLOCK)`.",
+        "`start + tl.arange(0, BLOCK)`. It is one? Then it is no whole number: `/` makes a float.",
     ),
     (
         r"Shape element \d+ must have type `constexpr",
         "A tile's size is a compile-time constant (`tl.constexpr`), and a power of two.",
+    ),
+    (
+        r"assert isinstance\(idx, \(slice, builtins",
+        "Several values are picked by a whole number. (Where `return_indices=True` stands: it "
+        "needs `axis=` too.)",
+    ),
+    (
+        r"arange must fit in int32",
+        "`tl.arange` begins at 0 or later. Subtract afterwards: `tl.arange(0, BLOCK) - start`.",
+    ),
+    (
+        r"permute dims must have the same length",
+        "`.T` and `tl.trans` turn a tile of two dimensions, and this one has another number.",
+    ),
+    (
+        r"cannot change total number of elements",
+        "`tl.reshape` keeps the number of elements: the sizes multiply to the same number.",
     ),
     (
         r"arange's end argument must be greater",
@@ -316,6 +485,17 @@ _TILES = (
         r"`\1` begins as one number and becomes a tile inside the loop. Is it to be a tile? Begin "
         r"with one: `\1 = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)`. A number? Then `tl.sum` "
         "what the loop adds.",
+    ),
+    (
+        r"Loop-carried variable (\w+) has initial type pointer<\w+> but is re-assigned to <",
+        r"`\1` is one address before the loop and a tile of addresses in it. Add the offsets "
+        r"before the loop, under another name: `x_ptrs = x_ptr + offs`.",
+    ),
+    (
+        r"Loop-carried variable (\w+) has initial type <(\[.*?\]), (\w+)> but is re-assigned to "
+        r"<\2, (\w+)>",
+        r"`\1` is a tile of \3 before the loop and of \4 in it. Begin with \4, or convert what "
+        "the loop gives it.",
     ),
     (
         r"Loop-carried variable (\w+) has initial type <.*> but is re-assigned to <",
@@ -369,8 +549,9 @@ _TILES = (
     (
         r"accumulator (?:shape|element type|dtype)|assert acc\.type",
         "`tl.dot(a, b, acc)` adds to a tile: begin with `acc = tl.zeros((BLOCK_M, BLOCK_N), "
-        "dtype=tl.float32)`, M the rows of a and N the columns of b. If acc has the right shape: "
-        "is a or b to be turned?",
+        "dtype=tl.float32)`, M the rows of a and N the columns of b. (Of int8 tiles: acc in "
+        "tl.int32, and `out_dtype=tl.int32`.) If acc has the right shape and dtype: is a or b to "
+        "be turned?",
     ),
     (
         r"invalid axis (-?\d+)|axis (-?\d+) out of bounds",
@@ -447,7 +628,7 @@ _TILES = (
     (
         r"invalid operands of type pointer",
         "A pointer can have whole numbers added to it, and nothing else done to it. Are two "
-        "arguments of the launch swapped?",
+        "arguments of the launch swapped, or was a tensor passed for a number?",
     ),
     (
         r"unsupported tensor index",
@@ -463,7 +644,7 @@ _TILES = (
         "The kernel uses a value as a pointer that is none.",
     ),
     (
-        r"scan_op\.verify|reduce_op\.verify",
+        r"scan_op\.verify|reduce_op\.verify|as many values as tiles go in",
         "The function of a scan or a reduction returns as many values as tiles go in, all scalars.",
     ),
     (
@@ -471,12 +652,12 @@ _TILES = (
         "`tl.cat` joins tiles of one dimension.",
     ),
     (
-        r"create_histogram\(\): incompatible",
+        r"create_histogram\(\): incompatible|ufunc 'isfinite' not supported",
         "The number of bins of `tl.histogram` is a compile-time constant (`tl.constexpr`), and a "
         "power of two.",
     ),
     (
-        r"static_assert\(seed\.dtype\.is_int",
+        r"(?:static_assert|tl\.core\.static_assert)\(seed\.dtype\.is_int",
         "`tl.rand(seed, offsets)`: the seed comes first, and is a whole number.",
     ),
     (
@@ -498,7 +679,15 @@ _LINES = (
         "mask=...)`.",
     ),
     (
-        r"\btl\.(max|min)\([^()=]*, *(?:\w+\.)*\w+\(",
+        r"\btl\.(?:max|min)\(\s*\w+\s*,\s*return_indices=",
+        "`return_indices=True` needs `axis=` too.",
+    ),
+    (
+        r"\btl\.arange\([^()]*[^/()]/(?!/)",
+        "`/` makes a float, and `tl.arange` takes whole numbers: use `//`.",
+    ),
+    (
+        r"\btl\.(max|min)\([^()=]*, *(?:(?:\w+\.)*\w+\(|\d+\.|[a-z]\w*\)|\w+ *[-+*/])",
         "`tl.max` reduces one tile along an axis: `tl.max(tile, axis=0)`. The larger of two "
         "numbers is `tl.maximum(a, b)`.",
     ),
@@ -514,7 +703,9 @@ def own_words(error: BaseException) -> str:
     text, steps = str(error).strip(), traceback.extract_tb(error.__traceback__)
     if text or not steps or not isinstance(error, AssertionError):
         return text
-    return steps[-1].line or ""
+    # The interpreter's own way to say `tl.static_assert(...)`: the line is the one above.
+    own = [step for step in steps if step.line != "assert cond, msg"]
+    return (own or steps)[-1].line or ""
 
 
 def said_of_error(error: BaseException) -> str | None:

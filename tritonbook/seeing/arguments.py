@@ -34,7 +34,7 @@ def encode(value: Any, folder: Path | None = None) -> Any:
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {key: encode(item, folder) for key, item in value.items()}}
     if callable(value):
-        from ..course.closure import export
+        from ..export.writer import export
 
         exported = export(value)
         return {"function": [exported.text, exported.entry]}

@@ -23,7 +23,7 @@ from ..port.compat import (
 )
 from .compile_errors import explain
 from .occupancy import occupancy
-from .worker import PretendCuda
+from .pretend import PretendCuda
 
 name_triton_quickly()
 

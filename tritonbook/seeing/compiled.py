@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..course.closure import ExportError, export
+from .. import style
+from ..export.writer import ExportError, export
 from .arguments import CannotSend, encode
 from .occupancy import LIMITS
 from .process import WorkerError, worker
@@ -111,25 +112,18 @@ class FactsList(list):
         super().__init__(kernels)
         self.problem = problem
 
-    def _table(self) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    def _table(self) -> list[list[str]]:
+        """A column for each kernel; the headings first."""
         heads = [f"{kernel.name} (sm_{kernel.arch})" for kernel in self]
         labels = dict.fromkeys(label for kernel in self for label, _ in kernel.rows())
         found = [dict(kernel.rows()) for kernel in self]
-        return heads, [(label, [row.get(label, "0") for row in found]) for label in labels]
+        rows = [[label, *(row.get(label, "0") for row in found)] for label in labels]
+        return [["", *heads], *rows]
 
     def __str__(self) -> str:
         if not self:
             return self.problem or "No kernel was launched."
-        heads, rows = self._table()
-        width = max((len(label) for label, _ in rows), default=0)
-        cells = [max(map(len, column)) for column in zip(heads, *(r for _, r in rows), strict=True)]
-        lines = [
-            " " * width + "  " + "  ".join(h.ljust(w) for h, w in zip(heads, cells, strict=True))
-        ]
-        for label, values in rows:
-            texts = (value.ljust(w) for value, w in zip(values, cells, strict=True))
-            lines.append(f"{label.ljust(width)}  {'  '.join(texts)}")
-        return "\n".join(line.rstrip() for line in [*lines, self.problem] if line)
+        return "\n".join(line for line in [*style.columns(self._table()), self.problem] if line)
 
     __repr__ = __str__
 
@@ -137,16 +131,9 @@ class FactsList(list):
         problem = html.escape(self.problem).replace("\n", "<br>")
         if not self:
             return f"<p>{problem or 'No kernel was launched.'}</p>"
-        heads, rows = self._table()
-        cell = 'style="text-align:left;padding:2px 14px 2px 0;vertical-align:top"'
-        out = ['<table style="border-collapse:collapse;font-size:13px"><thead><tr><th></th>']
-        out += [f'<th {cell} scope="col"><code>{html.escape(head)}</code></th>' for head in heads]
-        out.append("</tr></thead><tbody>")
-        for label, values in rows:
-            out.append(f'<tr><th {cell} scope="row">{label}</th>')
-            out += [f"<td {cell}>{html.escape(value)}</td>" for value in values]
-            out.append("</tr>")
-        return "".join(out) + f"</tbody></table>{f'<p>{problem}</p>' if problem else ''}"
+        (_, *heads), *rows = [[html.escape(cell) for cell in row] for row in self._table()]
+        table = style.table(rows, ["", *(f"<code>{head}</code>" for head in heads)])
+        return table + (f"<p>{problem}</p>" if problem else "")
 
 
 @dataclass(frozen=True)
@@ -208,9 +195,8 @@ def compile_gate(
     return _answer(json.dumps(request), timeout)
 
 
-@functools.lru_cache(maxsize=64)
-def _remembered(request: str, timeout: float) -> CompileResult:
-    answer = worker(interpret=False).ask(json.loads(request), timeout)
+def compile_result(answer: dict[str, Any]) -> CompileResult:
+    """What the helper process found."""
     kernels = tuple(
         KernelFacts(**{**kernel, "grid": tuple(kernel["grid"])}) for kernel in answer["kernels"]
     )
@@ -219,6 +205,11 @@ def _remembered(request: str, timeout: float) -> CompileResult:
         return CompileResult(True, kernels=kernels)
     ok = False if error["code"] else None
     return CompileResult(ok, error["message"], error["caret"], kernels, error["code"])
+
+
+@functools.lru_cache(maxsize=64)
+def _remembered(request: str, timeout: float) -> CompileResult:
+    return compile_result(worker(interpret=False).ask(json.loads(request), timeout))
 
 
 def _answer(request: str, timeout: float) -> CompileResult:

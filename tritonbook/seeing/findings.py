@@ -201,6 +201,8 @@ def _place(meter: Meter, touch: Touch) -> str:
         region = meter.regions[min(nearest)[1]]
         if min(nearest)[0] > 1 << 24:
             return "every tensor of this call"
+        if not region.size:  # all of these have one address, 0
+            return "a tensor that has no element"
     distance = region.distance(outside)
     past, before = distance[distance > 0], -distance[distance < 0]
     name = f"`{region.name}`"

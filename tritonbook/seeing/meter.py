@@ -18,7 +18,7 @@ import torch
 
 from ..descriptors import tensor_of
 from ..port.compat import hook_launch, launch_arguments
-from ..port.idle_lanes import filled
+from ..port.idle_lanes import filled, lanes_of
 from .regions import Region
 
 LOAD, STORE, ATOMIC = "load", "store", "atomic"
@@ -257,7 +257,7 @@ def _patched(seen: Meter) -> Iterator[None]:
     def load(self: Any, pointers: Any, mask: Any, other: Any, *rest: Any, **named: Any) -> Any:
         safe = only(self, LOAD, pointers, mask)
         if other is None and not safe.data.all():
-            other = filled(interpreter, pointers, mask.data)
+            other = filled(interpreter, pointers, lanes_of(mask))
         return originals["create_masked_load"](self, pointers, safe, other, *rest, **named)
 
     def store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:

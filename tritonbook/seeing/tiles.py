@@ -127,7 +127,7 @@ def _elsewhere(
     fn: Callable[..., Any], args: Iterable[Any], options: dict[str, Any], extra: dict[str, Any]
 ) -> dict[str, Any]:
     """On a GPU: the same in a process of its own that has the interpreter."""
-    from ..course.closure import ExportError, export
+    from ..export.writer import ExportError, export
     from .process import WorkerError, worker
 
     with tempfile.TemporaryDirectory(prefix="tritonbook-") as folder:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from .. import style
 from .ledger import SECTOR, ledger
 from .meter import Meter
 from .tile_picture import size_text
@@ -99,32 +100,14 @@ class Traffic:
         return lines + [f"! {sentence}" for _, sentence in self.findings]
 
     def __str__(self) -> str:
-        rows = self.table()
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = []
-        for row in rows:
-            cells = [row[0].ljust(widths[0])]
-            cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join([*lines, *self._summary()])
+        return "\n".join([*style.columns(self.table(), right=True), *self._summary()])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        def cells(row: tuple[str, ...], tag: str) -> str:
-            style = "padding:2px 12px 2px 0;text-align:"
-            return "".join(
-                f'<{tag} style="{style}{"right" if i else "left"}">{html.escape(cell)}</{tag}>'
-                for i, cell in enumerate(row)
-            )
-
-        head, *rows = self.table()
-        body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+        head, *rows = [[html.escape(cell) for cell in row] for row in self.table()]
         below = "".join(f"<div>{html.escape(line)}</div>" for line in self._summary())
-        return (
-            '<table style="border-collapse:collapse;font-size:13px"><thead><tr>'
-            f"{cells(head, 'th')}</tr></thead><tbody>{body}</tbody></table>{below}"
-        )
+        return style.table(rows, head, right=True) + below
 
 
 def _times(moved: int, distinct: int) -> str:
@@ -170,8 +153,3 @@ def summary(seen: Meter) -> Traffic:
         findings=tuple(book.findings),
         busiest=max(asked.values(), default=0),
     )
-
-
-def as_json(found: Traffic) -> dict[str, Any]:
-    """A Traffic as plain data, to be sent between processes."""
-    return asdict(found)

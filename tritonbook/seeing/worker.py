@@ -1,89 +1,28 @@
-"""The child process: runs exported functions in the mode that the notebook's process is not in.
+"""What the helper process runs: exported functions, in the mode that the notebook's is not in.
 
-Started as `python -m tritonbook.seeing.worker` with TRITON_INTERPRET set to 0 (compile for a GPU
-that need not be there) or 1 (interpret and measure). Reads one JSON request a line, answers with
-one JSON line; what the functions print goes to stderr. Ends when its input ends.
+With TRITON_INTERPRET=0 it compiles for a GPU that need not be there, with 1 it interprets and
+measures (see `process`).
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import json
-import os
-import shutil
-import signal
 import sys
-import threading
-import time
 import traceback
-from collections.abc import Callable
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
-
-import torch
-from torch.overrides import TorchFunctionMode
 
 from ..port import source_file
 from .arguments import decode
+from .pretend import PretendCuda, serve_operators_on_the_cpu
+
+serve_operators_on_the_cpu()
+_loaded: dict[str, Any] = {}
 
 
-class PretendCuda(TorchFunctionMode):
-    """CPU tensors stand for a GPU's: `is_cuda` is true, device="cuda" allocates on the CPU."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = dict(kwargs or {})
-        if func == torch.Tensor.is_cuda.__get__:  # a new object at each look: equal, not identical
-            return True
-        if func is torch.Tensor.cuda:
-            return args[0]
-        if _is_cuda(kwargs.get("device")):
-            kwargs["device"] = "cpu"
-        if func is torch.Tensor.to:
-            args = tuple("cpu" if _is_cuda(arg) else arg for arg in args)
-        return func(*args, **kwargs)
-
-
-def _serve_operators_on_the_cpu() -> None:
-    """What is registered for CUDA must run: there too CPU tensors stand for the GPU's."""
-    original = torch.library.Library.impl
-
-    @functools.wraps(original)
-    def impl(self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> Any:
-        key = "CPU" if dispatch_key == "CUDA" else dispatch_key
-        return original(self, op_name, fn, key, **options)
-
-    torch.library.Library.impl = impl
-
-
-def _is_cuda(device: Any) -> bool:
-    if isinstance(device, torch.device):
-        return device.type == "cuda"
-    return isinstance(device, str) and device.split(":")[0] == "cuda"
-
-
-class Loader:
-    """Exported source becomes a module from a real file: Triton reads kernels from their file."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-
-    def __call__(self, text: str, entry: str) -> Any:
-        name = "exported_" + hashlib.sha256(text.encode()).hexdigest()[:16]
-        path = self.folder / f"{name}.py"
-        if not path.exists():
-            path.write_text(text, encoding="utf-8")
-        return eval(entry, vars(source_file.imported(path, name)))
-
-
-def _work(request: dict[str, Any], load: Loader) -> dict[str, Any]:
-    if request["job"] == "ping":
-        return {"pid": os.getpid()}
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """What `compile_all` or `measure` answers, or {"crash": why there is no answer}."""
     sys.path += [place for place in request["path"] if place not in sys.path]
-    if request["job"] == "compile":
-        from .compile_job import compile_all as job
-    else:
-        from .meter_job import measure as job
 
     def call() -> Any:
         with PretendCuda():
@@ -92,38 +31,36 @@ def _work(request: dict[str, Any], load: Loader) -> dict[str, Any]:
             options = {name: decode(value, load) for name, value in request["options"].items()}
             return fn, args, options
 
-    return job(call, request)
+    try:
+        if request["job"] == "compile":
+            from .compile_job import compile_all as job
+        else:
+            job = measure
+        return job(call, request)
+    except (Exception, SystemExit) as error:
+        traceback.print_exc()
+        return {"crash": f"{type(error).__name__}: {error}"}
 
 
-def _serve(receive: Any, send: Callable[[str], Any], load: Loader) -> None:
-    for line in receive:
-        request = json.loads(line)
-        try:
-            answer = _work(request, load)
-        except (Exception, SystemExit) as error:
-            answer = {"crash": f"{type(error).__name__}: {error}"}
-            traceback.print_exc()
-        send(json.dumps({"id": request["id"], **answer}) + "\n")
+def load(text: str, entry: str) -> Any:
+    """What `entry` names in exported source, which is run once."""
+    name = "exported_" + hashlib.sha256(text.encode()).hexdigest()[:16]
+    if name not in _loaded:
+        _loaded[name] = source_file.module_of(text, f"<{name}>", name, {})
+    return eval(entry, vars(_loaded[name]))
 
 
-def _end_with_parent(parent: int, folder: Path) -> None:
-    """A function that never returns must not outlive the notebook."""
-    while os.getppid() == parent:
-        time.sleep(2)
-    shutil.rmtree(folder, ignore_errors=True)
-    os._exit(1)
+def measure(prepare: Any, request: dict[str, Any]) -> dict[str, Any]:
+    """Run a call under the meter: {"svg", "text", "traffic"} or {"problem": sentence}."""
+    from .tiles import CannotShow, picture, watch
+    from .traffic import summary
 
-
-def main() -> None:
-    """Serve requests from stdin until it is closed. Argument: a folder for exported files."""
-    folder = Path(sys.argv[1])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the notebook's interrupt is not meant for it
-    threading.Thread(target=_end_with_parent, args=(os.getppid(), folder), daemon=True).start()
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
-    os.dup2(2, 1)  # a function's prints must not mix with the answers
-    _serve_operators_on_the_cpu()
-    _serve(sys.stdin, lambda text: (answers.write(text), answers.flush()), Loader(folder))
-
-
-if __name__ == "__main__":
-    main()
+    try:
+        seen = watch(*prepare())
+    except CannotShow as problem:
+        return {"problem": str(problem)}
+    found: dict[str, Any] = {"traffic": asdict(summary(seen))}
+    if "title" in request:
+        drawn = picture(seen, request["title"], request["tensors"])
+        found |= {"svg": drawn.svg, "text": drawn.text}
+    return found

@@ -7,8 +7,8 @@ import html
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tritonbook.port.device import versions
-
+from .. import style
+from ..port.device import versions
 from .ceiling import Ceilings
 
 if TYPE_CHECKING:
@@ -81,13 +81,8 @@ class BenchResult:
     def table(self) -> str:
         """Plain text: one line per row, notes below."""
         head, body = self._cells()
-        widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
         lines = [self.title] if self.title else []
-        for line in [head, *body]:
-            first = line[0].ljust(widths[0])
-            rest = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
-            lines.append("  ".join([first, *rest]).rstrip())
-        lines.append(self.label)
+        lines += [*style.columns([head, *body], right=True), self.label]
         if self.peaks:
             lines.append(
                 f"ceilings of {self.peaks.gpu}, measured: copy {self.peaks.copy_gbps:.0f} GB/s, "
@@ -143,18 +138,15 @@ class BenchResult:
 
     def _repr_html_(self) -> str:
         head, body = self._cells()
-        cells = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in head)
-        lines = [f"<tr>{cells}</tr>"]
-        for line in body:
-            rest = "".join(f"<td>{html.escape(cell)}</td>" for cell in line[1:])
-            lines.append(f"<tr><th scope='row'>{html.escape(line[0])}</th>{rest}</tr>")
+        rows = [[html.escape(cell) for cell in line] for line in body]
         below = [self.label, *(f"note: {note}" for note in self.notes)]
         if self.peaks:
             copy, product = self.peaks.copy_gbps, self.peaks.fp16_tflops
             below.insert(1, f"ceilings: copy {copy:.0f} GB/s, fp16 matmul {product:.0f} TFLOP/s")
         title = f"<b>{html.escape(self.title)}</b>" if self.title else ""
         small = "<br>".join(html.escape(line) for line in below)
-        return f"{title}<table>{''.join(lines)}</table><small>{small}</small>"
+        table = style.table(rows, [html.escape(cell) for cell in head], right=True)
+        return f"{title}{table}<small>{small}</small>"
 
 
 @dataclass
@@ -184,11 +176,7 @@ class Sweep:
         for value, result in zip(self.values, self.results, strict=True):
             times = {row.name: f"{row.ms:.4f}" for row in result.rows}
             body.append([str(value), *(times.get(name, "") for name in names)])
-        widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
-        text = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-            for line in [head, *body]
-        ]
+        text = style.columns([head, *body], right=True)
         return "\n".join([*([self.title] if self.title else []), *text, self.results[0].label])
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import types
 import pytest
 
 import tritonbook  # noqa: F401  (decides about the interpreter before triton is imported)
-from tritonbook.course.closure import ExportError, export, export_source
+from tritonbook.export.writer import ExportError, export, export_source
 
 import torch  # isort: skip
 import triton  # isort: skip

@@ -82,26 +82,7 @@ def bench(
     )
     if stored:
         keep(stored, result)
-    if result.on_gpu:
-        _remember(result)
     return result
-
-
-def _remember(result: BenchResult) -> None:
-    """Note the times of the learner's own passed functions, by their names, in their progress."""
-    from ..course.exercises import LOADING
-    from ..course.records import note_speeds
-
-    if LOADING.get():  # tests, benchmarks and the grader time on nobody's account
-        return
-    where = {"gpu": result.machine["gpu"], "date": result.date, "baseline": result.baseline}
-    rows = []
-    for row in result.rows:
-        ratio = None if row.name == result.baseline else result.ratio(row.name)
-        percent = None if row.percent is None else round(row.percent, 1)
-        figures = {"ms": row.ms, "percent": percent, "ratio": ratio}
-        rows.append({"key": row.name, **figures, **where})
-    note_speeds(rows)
 
 
 def _kept(name: str | None, kind: type[Kind], timer: Clock) -> Kind | None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from . import closure_text as text_of
-from .closure_values import ExportError, expression, importable, unwrap
+from . import texts as text_of
+from .values import ExportError, expression, importable, unwrap
 
 __all__ = ["Export", "ExportError", "export", "export_source"]
 

@@ -1,35 +1,20 @@
-"""Run stock nbgrader commands and read back what they decided.
-
-Nothing here changes a grade: the commands are the ones an instructor types, started from Python so
-that two can run at once and so that their progress shows.
-"""
+"""Grade with stock nbgrader, and read back what it decided, and why."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import nbformat
 
+from autograde.classroom.demo import nbgrader
+
 REPORT_TYPE = "application/vnd.tritonbook.report+json"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How one nbgrader command ended: its exit status and what it printed."""
-
-    command: tuple[str, ...]
-    status: int
-    log: str
 
 
 @dataclass(frozen=True)
@@ -52,76 +37,17 @@ class Graded:
     notebook: str
     checks: list[CheckOutcome] = field(default_factory=list)
 
-    @property
-    def points(self) -> float:
-        return sum(check.points or 0.0 for check in self.checks)
 
-    @property
-    def maximum(self) -> float:
-        return sum(check.maximum for check in self.checks)
-
-
-def nbgrader(course: Path, *arguments: str, on_line: Callable[[str], None] | None = None) -> Ended:
-    """Run one nbgrader command in a course folder; `on_line` sees each line as it is printed."""
-    command = (sys.executable, "-m", "nbgrader", *arguments)
-    environment = os.environ | {
-        # One thread each: two commands share the cores, and small kernels gain nothing from more.
-        "OMP_NUM_THREADS": "1",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-        # nbgrader starts alembic by name to create its database.
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-        # What the sample class passes is nobody's progress.
-        "TRITONBOOK_HOME": str(course / ".home"),
-    }
-    process = subprocess.Popen(
-        command,
-        cwd=course,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
-    lines = []
-    for line in process.stdout:
-        line = _ANSI.sub("", line.rstrip("\n"))
-        lines.append(line)
-        if on_line:
-            on_line(line)
-    return Ended(command[2:], process.wait(), "\n".join(lines))
+def autograde(course: Path, assignment: str, students: str = "*") -> CompletedProcess[str]:
+    """`nbgrader autograde` for the students whose names fit. The gradebook must exist."""
+    chosen = (assignment, f"--student={students}", "--force")
+    ended = nbgrader(course, "autograde", *chosen)
+    if "Address already in use" in ended.stdout:  # two kernels were given one TCP port
+        ended = nbgrader(course, "autograde", *chosen)
+    return ended
 
 
-def autograde(
-    course: Path,
-    jobs: Iterable[tuple[str, str]],
-    workers: int,
-    on_submission: Callable[[str], None],
-) -> list[Ended]:
-    """`nbgrader autograde` for each (assignment, pattern of student names), `workers` at a time.
-
-    The gradebook must exist: commands that create it at the same time fail.
-    """
-    lock = threading.Lock()
-
-    def one(job: tuple[str, str]) -> Ended:
-        assignment, students = job
-
-        def watch(line: str) -> None:
-            if "] Autograding " in line:
-                with lock:
-                    on_submission(assignment)
-
-        chosen = (assignment, f"--student={students}", "--force")
-        ended = nbgrader(course, "autograde", *chosen, on_line=watch)
-        if "Address already in use" in ended.log:  # two kernels were given one TCP port
-            ended = nbgrader(course, "autograde", *chosen)
-        return ended
-
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(one, jobs))
-
-
-def read_grades(course: Path, commands: Iterable[Ended]) -> list[Graded]:
+def read_grades(course: Path, commands: Iterable[CompletedProcess[str]]) -> list[Graded]:
     """Every submission with its points, from the gradebook, and its reasons, from the notebooks.
 
     nbgrader gives a notebook whose kernel died no score at all, and its CSV shows 0.0 for it, like
@@ -129,7 +55,7 @@ def read_grades(course: Path, commands: Iterable[Ended]) -> list[Graded]:
     """
     from nbgrader.api import Gradebook
 
-    log = "\n".join(ended.log for ended in commands)
+    log = "\n".join(ended.stdout for ended in commands)
     found = []
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "triton-workbook") as book:
         for assignment in book.assignments:

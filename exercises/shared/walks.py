@@ -1,0 +1,32 @@
+"""What the checks of kernels that walk through rows share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tritonbook.checking.cases import Case, arguments
+from tritonbook.seeing.tiles import CannotShow, traffic
+
+# A load or store of one float32 moves a sector of 32 bytes: eight times what is asked for. A tile
+# that begins anywhere moves at most twice that, and a row has few numbers beside its tiles.
+LONE = 4
+
+
+def whole_tiles(of: Case) -> Callable[..., None]:
+    """An assertion that the answer, on this float32 case, takes its rows in tiles.
+
+    It looks at all tensors together, as a grader's have other names.
+    """
+
+    def taken(fn: Any) -> None:
+        try:
+            moved = traffic(fn, *arguments(of), **of.options)
+        except CannotShow:
+            return
+        assert moved.moved < LONE * max(1, moved.bytes), (
+            "The values are right, but a row is taken one number at a time: a loop over the row, "
+            "with one lane of a program at work. Load a tile at once."
+        )
+
+    return taken

@@ -1,0 +1,1 @@
+"""A function of a notebook, with all that it needs, as the text of one file."""

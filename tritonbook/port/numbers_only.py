@@ -1,0 +1,220 @@
+"""What Python lets through in a kernel, and Triton's compiler refuses: functions of `math`, numpy
+and torch, plain functions, plain globals.
+
+The interpreter runs a kernel as Python. There `math.exp(-m)` of a number that was loaded gives a
+result, even a wrong one (the number is cut to a whole one first), and `np.maximum(x, 0)` works on
+tiles; a GPU's compiler refuses both. So the interpreter refuses them here, in the same words for a
+cell that launches a kernel and for a check.
+
+Numbers that are known before the launch stay free: `math.sqrt(BLOCK)`, `math.inf`, `np.pi`.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import re
+import sys
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+_FOREIGN = ("numpy", "torch")
+_OF_PYTHON = {"int": "int32", "float": "float32", "bool": "int1"}
+_UNKNOWN = ("sum", "pow", "round", "divmod", "sorted", "all", "any", "enumerate", "zip", "map")
+_OF_TRITON = ("cdiv", "next_power_of_2")
+NAME = "_triton_numbers_only"  # what a kernel's globals call the guard below
+
+
+class NotInAKernel(TypeError):
+    """A kernel holds what has no place there. `where`: the line, as a card shows it."""
+
+    def __init__(self, sentence: str, where: str):
+        super().__init__(sentence)
+        self.where = where
+
+
+def refuse_foreign(fn: FunctionType, tree: ast.AST) -> None:
+    """Raise NotInAKernel where a kernel calls or reads what the compiler does not know, and put a
+    guard around what is for numbers alone. tree: the kernel as the interpreter is about to run it;
+    it is changed."""
+    function = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    names = {**vars(builtins), **fn.__globals__, **inspect.getclosurevars(fn).nonlocals}
+    for name in _bound(function):
+        names.pop(name, None)
+    for node in [each for part in function.body for each in ast.walk(part)]:
+        said = ""
+        if isinstance(node, ast.Name):
+            said = _said_of_global(node.id, names)
+        elif isinstance(node, ast.Call):
+            said = _said_of_call(node, names)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            said = "A kernel cannot import. What it uses is imported above it, and comes from `tl`."
+        if said:
+            raise NotInAKernel(said, _line(fn, node))
+        if isinstance(node, ast.Call) and _for_numbers(node.func, names):
+            told = [ast.Constant(each) for each in (*_written(node), _line(fn, node))]
+            guarded = ast.Call(ast.Name(NAME, ast.Load()), [node.func, *told], [])
+            node.func = ast.fix_missing_locations(ast.copy_location(guarded, node.func))
+
+
+class TruthOfATile(NotInAKernel):
+    """A kernel asks Python whether a tile is true."""
+
+
+def no_truth(interp: Any) -> None:
+    """Let `if`, `and`, `or`, `not` refuse a tile, which they take for true in the interpreter.
+
+    The compiler refuses `if` and `while` too; of `and` and `or` it makes `&` and `|`, and says that
+    it will not for long. interp: the module `triton.runtime.interpreter`.
+    """
+    original = interp._patch_lang_tensor
+
+    def patch(tensor: Any, *rest: Any) -> Any:
+        result = original(tensor, *rest)
+        of_one = tensor.__bool__
+
+        def truth(self: Any) -> bool:
+            if self.handle.data.size > 1:
+                asks = sys._getframe(1)
+                if "/triton/" not in asks.f_code.co_filename.replace("\\", "/"):
+                    raise _truth_of_a_tile(asks)
+            return bool(of_one(self))
+
+        tensor.__bool__ = truth
+        return result
+
+    interp._patch_lang_tensor = patch
+
+
+def _truth_of_a_tile(asks: FrameType) -> TruthOfATile:
+    line = linecache.getline(asks.f_code.co_filename, asks.f_lineno).strip()
+    where = f"line {asks.f_lineno}, in {asks.f_code.co_name}: {line}"
+    word = re.search(r"^(if|elif|while)\b|\b(and|or|not)\b|\b(if)\b", line)
+    if word and word[2]:
+        sign = {"and": "&", "or": "|", "not": "~"}[word[2]]
+        said = f"Python's `{word[2]}` needs one truth value, and a tile has many: write `{sign}`"
+        said += "." if sign == "~" else ", with brackets around each comparison."
+    elif word:
+        said = (
+            f"Python's `{word[1] or word[3]}` needs one truth value, and a tile has many. "
+            "`tl.where(condition, a, b)` chooses lane by lane, a mask switches lanes off."
+        )
+    elif re.search(r"[<>]=?[^<>()&|]+[<>]", line):
+        said = "`a <= b < c` is two comparisons. Of tiles write `(a <= b) & (b < c)`."
+    else:
+        said = "One truth value is needed, and a tile has many. Use `tl.where`, `&`, `|`, `~`."
+    return TruthOfATile(said, where)
+
+
+def guard(function: Any, written: str, name: str, where: str) -> Any:
+    """`function` for numbers alone: of a tile, or of what was loaded, it raises NotInAKernel."""
+    import triton.language as tl
+
+    def of_numbers(*values: Any, **options: Any) -> Any:
+        if any(isinstance(value, tl.tensor) for value in (*values, *options.values())):
+            raise NotInAKernel(
+                f"`{written}`: `{name}` takes numbers that are known before the launch, and this "
+                f"value is known only while the kernel runs. {_instead(name)}",
+                where,
+            )
+        return function(*values, **options)
+
+    return of_numbers
+
+
+def _bound(function: ast.FunctionDef) -> set[str]:
+    """Arguments, and names that are assigned in the function."""
+    given = function.args
+    found = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    return {argument.arg for argument in found if argument} | stored
+
+
+def _called(func: ast.expr, names: dict[str, Any]) -> tuple[str, Any]:
+    """The library that a dotted name comes from, and what it stands for there; None where it leads
+    through something else than modules."""
+    chain: list[str] = []
+    while isinstance(func, ast.Attribute):
+        chain.insert(0, func.attr)
+        func = func.value
+    found = names.get(func.id) if isinstance(func, ast.Name) else None
+    library = getattr(found, "__name__" if chain else "__module__", None)
+    if chain and not isinstance(found, ModuleType):
+        return "", None
+    for attribute in chain:
+        found = getattr(found, attribute, None)
+    return str(library).partition(".")[0], found
+
+
+def _for_numbers(func: ast.expr, names: dict[str, Any]) -> bool:
+    _, found = _called(func, names)
+    if isinstance(func, ast.Name):
+        return func.id in _OF_PYTHON and found is getattr(builtins, func.id)
+    if not (isinstance(func, ast.Attribute) and callable(found)):
+        return False
+    if not isinstance(func.value, ast.Name):  # `triton.language.cdiv` is for kernels
+        return False
+    home = names[func.value.id].__name__
+    return home == "math" or (home == "triton" and func.attr in _OF_TRITON)
+
+
+def _said_of_call(node: ast.Call, names: dict[str, Any]) -> str:
+    library, found = _called(node.func, names)
+    written, name = _written(node)
+    if callable(found) and library in _FOREIGN:
+        return f"`{written}`: a kernel cannot call `{name}`, which is Python's. {_instead(name)}"
+    if callable(found) and library == "math" and isinstance(node.func, ast.Name):
+        return (
+            f"`{written}`: a kernel cannot call `{name}`, which is Python's. {_instead(name)} (Of "
+            f"numbers that are known before the launch `math.{name}` may stand there.)"
+        )
+    if name in _UNKNOWN and found is getattr(builtins, name):
+        return f"`{written}`: Python's `{name}` is not known in a kernel. {_instead(name)}"
+    if isinstance(found, FunctionType) and not library.startswith(("triton", "builtins")):
+        return f"The kernel calls {name}, a plain Python function: put @triton.jit above it."
+    for value in (*node.args, *(keyword.value for keyword in node.keywords)):
+        home, dtype = _called(value, names) if isinstance(value, ast.Attribute) else ("", None)
+        foreign = type(dtype).__name__ == "dtype" if home == "torch" else isinstance(dtype, type)
+        if home in _FOREIGN and foreign:
+            right = f"tl.{ast.unparse(value).rpartition('.')[2]}"
+            return f"A kernel takes dtypes from `tl`: `{right}`, not `{ast.unparse(value)}`."
+    return ""
+
+
+def _said_of_global(name: str, names: dict[str, Any]) -> str:
+    if type(names.get(name)) not in (int, float, str) or name.startswith("__"):
+        return ""
+    return (
+        f"A kernel cannot read the global `{name}`. Pass it as an argument, or make it a "
+        "`tl.constexpr`."
+    )
+
+
+def _written(node: ast.Call) -> tuple[str, str]:
+    """A call, and what it calls, as they stand in the kernel."""
+    return ast.unparse(node), ast.unparse(node.func)
+
+
+def _instead(name: str) -> str:
+    """What to write in place of a function that a kernel cannot call."""
+    import triton.language as tl
+
+    last = name.rpartition(".")[2]
+    if dtype := _OF_PYTHON.get(name):
+        return f"Convert with `.to(tl.{dtype})`."
+    if isinstance(getattr(tl, last, None), tl.dtype):
+        return f"Write the number itself; `.to(tl.{last})` converts a tile."
+    for home, place in (("tl", tl), ("tl.math", tl.math)):
+        if callable(namesake := getattr(place, last, None)) and not isinstance(namesake, type):
+            return f"Use `{home}.{last}`."
+    if last in _OF_TRITON:
+        return "Compute it before the launch, and pass it."
+    return "Look for its namesake in `tl`."
+
+
+def _line(fn: FunctionType, node: Any) -> str:
+    text = linecache.getline(fn.__code__.co_filename, node.lineno).strip()
+    return f"line {node.lineno}, in {fn.__name__}: {text}"
