@@ -22,7 +22,7 @@ class KnownGood:
     `make known-good` copies over it."""
 
     def __init__(self, name: str):
-        self.committed = ROOT / "tests" / "known_good" / f"{name}.json"
+        self.committed = ROOT / "tests" / "good" / f"{name}.json"
         self.found = ROOT / "build" / "out" / f"{name}.json"
 
     def is_tried(self, exercise: Exercise, stands_on: str, config: pytest.Config) -> bool:
