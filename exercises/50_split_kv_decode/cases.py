@@ -473,7 +473,8 @@ DECODE_MISTAKES = {
     ),
     "slot-forgotten": (
         addressed(lambda page, head, PAGE, HK, D, **_: (page * PAGE * HK + head) * D),
-        "All tokens of a page were read from one slot. Add the remainder, `offs_n % PAGE`.",
+        "Only the first slot of a page counts. Is the remainder, `offs_n % PAGE`, in the address? "
+        "Or does a mask hide the other positions?",
     ),
     "position-for-slot": (
         addressed(lambda page, p, head, PAGE, HK, D, **_: ((page * PAGE + p) * HK + head) * D),

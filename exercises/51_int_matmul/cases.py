@@ -99,6 +99,10 @@ def rounded_by(formula):
     return lambda x: quantized(x, scale_of(largest_of(x)), formula)
 
 
+def clamped(x):
+    return torch.floor(x + 0.5).clamp(-128, 127)
+
+
 def width(x, block):
     return min(block, triton.next_power_of_2(x.shape[1]))
 
@@ -131,7 +135,8 @@ def sum_of_tiles(x, *, block=8192):
 ROW_MISTAKES = {
     "scale-plus-epsilon": (
         with_scale(lambda x: largest_of(x) / 127 + 1e-8),
-        "The scale is max |x| / 127 alone, and 1 for a row of zeros. Nothing is added to it.",
+        "The scale is max |x| / 127 alone, and 1 for a row of zeros. Nothing is added to it, and "
+        "no small number stands in for 0.",
     ),
     "half-added-afterwards": (
         rounded_by(lambda x: torch.trunc(torch.floor(x) + 0.5)),
@@ -166,6 +171,17 @@ ROW_MISTAKES = {
     "steps-of-128": (
         with_scale(lambda x: scale_of(largest_of(x)) * 127 / 128),
         "The largest number becomes 128, and int8 ends at 127. Divide by 127.",
+    ),
+    "steps-of-128-clamped": (
+        lambda x: (
+            quantized(x, scale_of(largest_of(x)) * 127 / 128, clamped)[0],
+            (scale_of(largest_of(x)) * 127 / 128)[:, 0].to(torch.float32),
+        ),
+        "The largest number becomes 128, and is cut to 127. Divide by 127: then nothing is cut.",
+    ),
+    "scale-of-255": (
+        with_scale(lambda x: scale_of(largest_of(x)) * 127 / 255),
+        "The scale is max |x| / 255 here: the largest number becomes 255, and int8 ends at 127.",
     ),
     "steps-of-255": (
         with_scale(lambda x: scale_of(largest_of(x)) * 254 / 255),
@@ -268,7 +284,8 @@ ROW_MISTAKES = {
 
 # --- matmul_w8a8
 
-TILE = {"BLOCK_M": 32, "BLOCK_N": 16, "BLOCK_K": 32}
+# three sizes: one block is not taken for another
+TILE = {"BLOCK_M": 16, "BLOCK_N": 64, "BLOCK_K": 32}
 LONG = TILE | {"BLOCK_K": 128}
 
 
@@ -311,7 +328,7 @@ def int_case(note, M, N, K, tile=TILE, dtype=torch.float32, x=None, w=None, scal
 
 PRODUCTS = [
     int_case("less than a tile", 5, 7, 9),
-    int_case("two by two tiles, three steps", 64, 32, 96),
+    int_case("two by two tiles, three steps", 32, 128, 96),
     int_case("ragged everywhere", 37, 45, 70),
     int_case("as many rows as outputs", 40, 40, 40),
     int_case(
@@ -416,6 +433,17 @@ def starting_at(starts):
     )
 
 
+def other_block(name):
+    """The walk's step is another block's size."""
+
+    def wrong(xq, sx, wq, sw, dtype, *, tile=None):
+        tile = tile or tile_for(len(xq), 128)
+        steps = starting_at(lambda K, block: range(0, K, tile[name]))
+        return steps(xq, sx, wq, sw, dtype, tile=tile)
+
+    return wrong
+
+
 def all_but_the_last(x, w, block):
     parts = steps_of(x, w, block)
     return sum(parts) - parts[-1]
@@ -512,6 +540,16 @@ PRODUCT_MISTAKES = {
         scaled_in_the_loop,
         "Each step was scaled, and the sum of the steps is rounded each time. Sum the integers, "
         "and apply the scales once, after the loop.",
+    ),
+    "steps-of-rows": (
+        other_block("BLOCK_M"),
+        "The loop goes on by BLOCK_M, and its tiles have BLOCK_K numbers along K: "
+        "`range(0, K, BLOCK_K)`.",
+    ),
+    "steps-of-columns": (
+        other_block("BLOCK_N"),
+        "The loop goes on by BLOCK_N, and its tiles have BLOCK_K numbers along K: "
+        "`range(0, K, BLOCK_K)`.",
     ),
     "one-element-a-step": (
         starting_at(lambda K, block: range(K)),

@@ -36,6 +36,8 @@ MUTANTS = {
     "quantize_rows": [
         Mutant("steps_of_128", "steps-of-128", (SCALE, SCALE.replace("127", "128"))),
         Mutant("steps_of_255", "steps-of-255", (SCALE, SCALE.replace("largest / 127", "2 * largest / 255"))),
+        Mutant("steps_of_128_clamped", "steps-of-128-clamped", (SCALE, SCALE.replace("127", "128")), (Q, "q = tl.minimum(tl.floor(x / scale + 0.5), 127.0)")),
+        Mutant("scale_of_255", "scale-of-255", (SCALE, SCALE.replace("127", "255"))),
         Mutant("cut_off", "cut-off", (Q, "q = x / scale")),
         Mutant("half_added_and_cut", "half-added-and-cut", (Q, "q = x / scale + 0.5")),
         Mutant("rounded_down", "rounded-down", (Q, "q = tl.floor(x / scale)")),
@@ -104,6 +106,8 @@ MUTANTS = {
         Mutant("w_never_moves", "w-stands-still", (W, W.replace("w_ptrs + k", "w_ptrs"))),
         Mutant("nothing_moves", "both-stand-still", (X, X.replace("x_ptrs + k", "x_ptrs")), (W, W.replace("w_ptrs + k", "w_ptrs"))),
         Mutant("one_element_a_step", "one-element-a-step", (LOOP, LOOP.replace("range(0, K, BLOCK_K)", "range(0, K)"))),
+        Mutant("steps_of_rows", "steps-of-rows", (LOOP, LOOP.replace("range(0, K, BLOCK_K)", "range(0, K, BLOCK_M)"))),
+        Mutant("steps_of_columns", "steps-of-columns", (LOOP, LOOP.replace("range(0, K, BLOCK_K)", "range(0, K, BLOCK_N)"))),
         Mutant("k_counts_steps", "k-counts-steps", (LOOP, LOOP.replace("range(0, K, BLOCK_K)", "range(0, tl.cdiv(K, BLOCK_K))"))),
         Mutant("w_moves_by_rows", OUTSIDE, (W, W.replace("w_ptrs + k", "w_ptrs + k * K"))),
         Mutant("w_moves_by_n", OUTSIDE, (W, W.replace("w_ptrs + k", "w_ptrs + k * N"))),

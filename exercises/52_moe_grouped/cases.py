@@ -464,7 +464,8 @@ SORT_MISTAKES = {
 
 # --- grouped_matmul
 
-TILE = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 16, "num_warps": 4, "num_stages": 2}
+# three sizes: one block is not taken for another
+TILE = {"BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 64, "num_warps": 4, "num_stages": 2}
 
 
 def grouped_case(note, given, k, E, D, F, tile=TILE, dtype="float32"):
@@ -487,7 +488,7 @@ def grouped_case(note, given, k, E, D, F, tile=TILE, dtype="float32"):
 RAGGED = [[0] * 9, [1] * 20, [3] * 40, [4] * 5]
 
 GROUPS = [
-    grouped_case("groups of 9, 20, 0, 40, 5, 0 and 0", sum(RAGGED, []), 2, 7, 32, 24),
+    grouped_case("groups of 9, 20, 0, 40, 5, 0 and 0", sum(RAGGED, []), 2, 7, 48, 40),
     grouped_case("one tile an expert", [0, 1, 1, 2, 2, 0, 1, 0], 2, 3, 16, 40),
     grouped_case("experts of several tiles", 60, 2, 3, 16, 16),
     grouped_case("empty experts", [1, 4, 4, 1, 1, 2] * 7, 3, 6, 16, 16),
