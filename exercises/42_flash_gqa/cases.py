@@ -423,8 +423,9 @@ def phase_mistakes(tile, empty):
             end=lambda it: it.seen((it.mirrored * it.tile.M + it.tile.M - 1) // it.group),
         ),
         "limit-of-the-first-tile": of(
-            "limit goes by the row of the tile, 0 to BLOCK_M - 1, as if each tile were the first "
-            "one: it is a matter of positions in the text.",
+            "The keys are compared with the row of the tile, 0 to BLOCK_M - 1, as if each tile "
+            "were the first one. limit and `cols` both count from the first key of the text: take "
+            "nothing off.",
             limit=lambda it: (
                 it.row % it.tile.M // it.group + 1 + it.offset
                 if it.causal
@@ -449,7 +450,8 @@ def phase_mistakes(tile, empty):
             end=lambda it: it.seen(it.last, False),
         ),
         "second-phase-lost": of(
-            "The keys of the masked tiles never take part.",
+            "The keys of the masked tiles never take part: either the walk ends before them, or "
+            "limit shuts them out.",
             end=lambda it: it.full(it.first),
         ),
         "first-phase-lost": (
@@ -730,6 +732,32 @@ def all_of(mistakes, rows):
     }
 
 
+def sum_of_rounded_weights(q, k, v, causal=False, scale=None, *, dtype):
+    """P is rounded to half precision before l is summed, not only for the product."""
+    s = scores_ref(q, k, causal, scale)
+    v = v.repeat_interleave(q.shape[1] // v.shape[1], dim=1)
+    width = tile_of(dtype, q.shape[2] * q.shape[1] // k.shape[1]).N
+    m, total, acc = torch.full_like(s[..., :1], START), 0.0, torch.zeros_like(q)
+    for start in range(0, s.shape[-1], width):
+        here = slice(start, start + width)
+        m_new = torch.maximum(m, s[..., here].amax(-1, keepdim=True))
+        p, alpha = torch.exp(s[..., here] - m_new).to(dtype).to(s.dtype), torch.exp(m - m_new)
+        total = total * alpha + p.sum(dim=-1, keepdim=True)
+        acc, m = acc * alpha + p @ v[:, :, here], m_new
+    return acc / total, (m + torch.log(total))[..., 0].to(
+        torch.promote_types(q.dtype, torch.float32)
+    )
+
+
+ROUNDED = {
+    "sum-of-rounded-weights": (
+        sum_of_rounded_weights,
+        "l adds up weights that are rounded to half precision. Round p only for the product: m, l "
+        "and acc are float32.",
+    ),
+}
+
+
 # --- what is tried
 
 
@@ -742,6 +770,7 @@ TWO_PHASE_CASES = [
         "large scores, the largest in the middle", 1, 1, 96, 16, False, keys={"values": hill(150.0)}
     ),
     heads("half precision, causal", 1, 2, 150, 64, dtype="float16"),
+    heads("bfloat16, causal", 1, 1, 40, 16, dtype="bfloat16"),
     heads("fewer tokens than a tile", 1, 3, 5, 16),
 ]
 HIDDEN_TWO_PHASE_CASES = [
@@ -936,7 +965,7 @@ CHECKS = {
         HIDDEN_TWO_PHASE_CASES,
         launches=1,
         tolerance=close_enough,
-        mistakes=all_of(of_two_phases, lambda q, k: q.shape[2]),
+        mistakes=all_of(of_two_phases, lambda q, k: q.shape[2]) | ROUNDED,
         no_tf32=True,
         also=[
             compiles(TWO_PHASE_CASES[0]),

@@ -65,8 +65,8 @@ draw_tile_walk(queries=64, keys=112, block_m=32, block_n=16)
 # as the given lines say. Write the rest, 3 lines.
 #
 # - `full` is a multiple of BLOCK_N, as large as possible.
-# - Both lie between 0 and Lk: `last` may be past the last query, and Lq may be larger than Lk. Then
-#   the first queries see nothing. `max(0, min(Lk, ...))` brings a number between 0 and Lk.
+# - Both lie between 0 and Lk: `last` may be past the last query. Where Lq is larger than Lk, the first
+#   queries see nothing. `max(0, min(Lk, ...))` brings a number between 0 and Lk.
 #
 # It is plain Python, and `triton.jit` makes it part of a kernel: so no `int(...)`, no comprehension.
 

@@ -150,6 +150,9 @@ MUTANTS = {
         Mutant("first_by_the_keys_tile", "property", (BOUNDS, "first = pid_m * BLOCK_N\n    " + BOUNDS), only="interpreter"),
         Mutant("bounds_in_tiles_of_queries", "property", (BOUNDS, BOUNDS.replace("BLOCK_N)", "BLOCK_M)")), only="interpreter"),
         Mutant("limit_of_the_first_tile", "limit-of-the-first-tile", (LIMIT, LIMIT.replace("offs_m + 1", "tl.arange(0, BLOCK_M) + 1"))),
+        Mutant("limit_less_start", "limit-of-the-first-tile", (WHERE, WHERE.replace("limit[:, None]", "limit[:, None] - start"))),
+        Mutant("weights_rounded_before_the_sum", "sum-of-rounded-weights", (SUM, SUM.replace("tl.sum(p,", "tl.sum(p.to(q.dtype).to(tl.float32),"))),
+        Mutant("weights_in_half_precision", ("sum-of-rounded-weights", *VALUES), (P, "p = tl.exp2(s * qk_scale - m_new[:, None]).to(q.dtype)")),
         Mutant("mask_crosswise", "mask-crosswise", (WHERE, WHERE.replace("cols[None, :] < limit[:, None]", "cols[:, None] < limit[None, :]"))),
         Mutant("mask_of_the_first_tile", "mask-of-the-first-tile", (WHERE, WHERE.replace("cols", "offs_n"))),
         Mutant("acc_rescaled_after", "acc-rescaled-after", (ACC, 'acc = tl.dot(p.to(v.dtype), v, acc, input_precision="ieee") * alpha[:, None]')),
@@ -252,6 +255,7 @@ VARIANTS = {
         Variant("last_row_by_the_next_tile", (BOUNDS, BOUNDS.replace("first + BLOCK_M - 1", "(pid_m + 1) * BLOCK_M - 1"))),
         Variant("acc_rescaled_by_itself", (ACC, 'acc = acc * alpha[:, None]\n            acc += tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
         Variant("m_starts_elsewhere", ("-1e38", "-1e30")),
+        Variant("mask_the_other_way_round", (WHERE, 's = tl.where(cols[None, :] >= limit[:, None], float("-inf"), s)')),
         Variant("o_first", ("    tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L)\n", ""), (O_STORE, O_STORE + "\n    tl.store(lse_ptr + head * L + offs_m, m_i * LN_2 + tl.log(l_i), mask=offs_m < L)")),
     ],
     "flash_gqa": [
@@ -263,6 +267,7 @@ VARIANTS = {
         Variant("limit_by_minimum", (G_LIMIT, "limit = tl.minimum(position + 1 + Lk - Lq, Lk) if CAUSAL else position * 0 + Lk")),
         Variant("head_counted_over_batches", (LSE_AT, "lse_ptr + (tl.program_id(1).to(tl.int64) * GROUP + offs_m % GROUP) * Lq + position")),
         Variant("contiguous_results", ("o, lse = torch.empty_like(q),", "o, lse = q.new_empty(q.shape),")),
+        Variant("log_of_nothing", (G_LSE, "lse = (m_i + tl.log2(l_i)) * LN_2")),
         Variant("bounds_from_the_positions", (FIRST_LAST, "first, last = tl.min(position), tl.max(position)")),
     ],
 }
