@@ -275,7 +275,8 @@ def stored() -> list[Path]:
     """The results files that the workbook keeps, one for each GPU."""
     found = []
     for path in sorted(results.DIRECTORY.glob("*.json")):
-        if "ops" in json.loads(path.read_text(encoding="utf-8")):
+        swept = path.name.startswith("sweep_")
+        if not swept and "ops" in json.loads(path.read_text(encoding="utf-8")):
             found.append(path)
     return found
 

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import nbformat
 
-from autograde.classroom.demo import Ended, nbgrader
+from autograde.classroom.demo import nbgrader
 
 REPORT_TYPE = "application/vnd.tritonbook.report+json"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -37,16 +38,16 @@ class Graded:
     checks: list[CheckOutcome] = field(default_factory=list)
 
 
-def autograde(course: Path, assignment: str, students: str = "*") -> Ended:
+def autograde(course: Path, assignment: str, students: str = "*") -> CompletedProcess[str]:
     """`nbgrader autograde` for the students whose names fit. The gradebook must exist."""
     chosen = (assignment, f"--student={students}", "--force")
     ended = nbgrader(course, "autograde", *chosen)
-    if "Address already in use" in ended.log:  # two kernels were given one TCP port
+    if "Address already in use" in ended.stdout:  # two kernels were given one TCP port
         ended = nbgrader(course, "autograde", *chosen)
     return ended
 
 
-def read_grades(course: Path, commands: Iterable[Ended]) -> list[Graded]:
+def read_grades(course: Path, commands: Iterable[CompletedProcess[str]]) -> list[Graded]:
     """Every submission with its points, from the gradebook, and its reasons, from the notebooks.
 
     nbgrader gives a notebook whose kernel died no score at all, and its CSV shows 0.0 for it, like
@@ -54,7 +55,7 @@ def read_grades(course: Path, commands: Iterable[Ended]) -> list[Graded]:
     """
     from nbgrader.api import Gradebook
 
-    log = "\n".join(ended.log for ended in commands)
+    log = "\n".join(ended.stdout for ended in commands)
     found = []
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "triton-workbook") as book:
         for assignment in book.assignments:

@@ -18,12 +18,12 @@ __version__ = "0.1.0"
 # Loaded when first used, so that `import tritonbook` stays quick.
 _HOMES = {
     "backwards": ".port.order",
-    "bench": ".timing.bench",
+    "bench": ".timing.measure",
     "check": ".course.answer_check",
     "doctor": ".health.doctor",
     "facts": ".seeing.compiled",
     "hook_launch": ".port.compat",
-    "matmul_tile": ".kernels.tiles",
+    "matmul_tile": ".tile_sizes",
     "mine": ".course.progress",
     "multiprocessors": ".port.device",
     "predict": ".seeing.prediction",
@@ -75,7 +75,6 @@ if TYPE_CHECKING:
     from .course.exercises import reference
     from .course.progress import mine, progress
     from .health.doctor import doctor
-    from .kernels.tiles import matmul_tile
     from .notebook import setup
     from .port.compat import hook_launch, shared_memory_limit, target_arch, triton_version
     from .port.device import multiprocessors
@@ -83,7 +82,8 @@ if TYPE_CHECKING:
     from .seeing.compiled import facts
     from .seeing.prediction import predict, time_of
     from .seeing.tiles import show_tiles, traffic
-    from .timing.bench import bench
+    from .tile_sizes import matmul_tile
+    from .timing.measure import bench
 
 
 def __getattr__(name: str) -> Any:

@@ -41,18 +41,19 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _progress(options: argparse.Namespace) -> int:
-    from .course import progress as pg
+    from .course import records
+    from .course.progress import progress
 
     if options.reset is not None:
         key = None if options.reset == "all" else options.reset
-        forgotten = pg.reset(key)
+        forgotten = records.reset(key)
         if not forgotten and key:
             raise BadInput(
                 f"There is no record of {key!r}; `tritonbook progress` lists the checks."
             )
         print(f"Forgot {forgotten} check{'s' * (forgotten != 1)}.")
         return 0
-    _show(pg.progress(), options.json)
+    _show(progress(), options.json)
     return 0
 
 

@@ -1,8 +1,8 @@
 """Gluon, Triton's lower level, for the pages of part 6: the names that their kernels use, and the
 descriptors that their wrappers make.
 
-They live in `triton.experimental.gluon`. Where `triton_has_gluon` of `warp_jobs` says no, stand-ins
-have these names, and the kernels are defined but never compiled.
+They live in `triton.experimental.gluon`. Where `triton_has_gluon` says no, stand-ins have these
+names, and the kernels are defined but never compiled.
 """
 
 from __future__ import annotations
@@ -18,9 +18,22 @@ import triton
 import triton.language as tl
 
 from .descriptors import describable
-from .port.compat import target_arch
+from .port.compat import target_arch, triton_version
 from .port.device import INTERPRET
-from .warp_jobs import can_run_gluon, triton_has_gluon
+
+
+def triton_has_gluon() -> bool:
+    """Has this Triton a Gluon whose functions have the names and signatures of pages 63 to 65?
+
+    Versions 3.6 to 3.8 do. Before, they are others or absent; 3.9 renamed one.
+    """
+    return (3, 6) <= triton_version() < (3, 9)
+
+
+def can_run_gluon() -> bool:
+    """Can the Gluon kernels that are made for sm_90 run, or be compiled, here?"""
+    return triton_has_gluon() and not INTERPRET and target_arch() == 90
+
 
 if triton_has_gluon():
     from triton.experimental.gluon import jit as _jit

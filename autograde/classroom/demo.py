@@ -15,6 +15,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import nbformat
 from rich.console import Console
@@ -37,16 +38,7 @@ CALL_SECONDS = 8 if INTERPRET else 12  # on a GPU first calls compile
 MARK = ".sample-class"  # a file in course folders that were made here
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How one nbgrader command ended: its exit status and what it printed."""
-
-    command: tuple[str, ...]
-    status: int
-    log: str
-
-
-def nbgrader(course: Path, *arguments: str) -> Ended:
+def nbgrader(course: Path, *arguments: str) -> CompletedProcess[str]:
     """Run one nbgrader command in a course folder."""
     environment = os.environ | {
         # One thread each: two commands share the cores, and small kernels gain nothing from more.
@@ -66,8 +58,8 @@ def nbgrader(course: Path, *arguments: str) -> Ended:
         text=True,
         errors="replace",
     )
-    log = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)  # colours
-    return Ended(("nbgrader", *arguments), done.returncode, log)
+    done.stdout = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)  # colours
+    return done
 
 
 @dataclass(frozen=True)
@@ -113,15 +105,15 @@ def prepare(folder: Path, chosen: list[Exercise]) -> Path:
 def release(course: Path, names: list[str], workers: int) -> None:
     """`nbgrader generate_assignment` for each notebook. Raises RuntimeError where one fails."""
 
-    def one(name: str) -> Ended:
+    def one(name: str) -> CompletedProcess[str]:
         return nbgrader(course, "generate_assignment", name, "--create", "--force")
 
     outcomes = [one(names[0])]  # alone: it creates the gradebook
     with ThreadPoolExecutor(workers) as pool:
         outcomes += pool.map(one, names[1:])
     for outcome in outcomes:
-        if outcome.status:
-            raise RuntimeError(f"{' '.join(outcome.command)} failed:\n{outcome.log}")
+        if outcome.returncode:
+            raise RuntimeError(f"{' '.join(outcome.args[1:])} failed:\n{outcome.stdout}")
 
 
 def submit(course: Path, name: str, samples: list[Sample]) -> None:
@@ -135,7 +127,7 @@ def submit(course: Path, name: str, samples: list[Sample]) -> None:
         nbformat.write(notebook, target)
 
 
-def write_feedback(course: Path, name: str) -> Ended:
+def write_feedback(course: Path, name: str) -> CompletedProcess[str]:
     return nbgrader(course, "generate_feedback", name, "--force")
 
 

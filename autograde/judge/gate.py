@@ -54,13 +54,7 @@ class Gate:
             return compiled.CompileResult(False, sentence, code="timeout")
         if "unanswered" in answer:
             return compiled.CompileResult(None, str(answer["unanswered"]))
-        kernels = [{**k, "grid": tuple(k["grid"])} for k in answer["kernels"]]
-        facts = tuple(compiled.KernelFacts(**kernel) for kernel in kernels)
-        error = answer.get("error")
-        if error is None:
-            return compiled.CompileResult(True, kernels=facts)
-        ok = False if error["code"] else None
-        return compiled.CompileResult(ok, error["message"], error["caret"], facts, error["code"])
+        return compiled.compile_result(answer)
 
 
 def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:

@@ -96,7 +96,7 @@ for test, said in torch.library.opcheck(double_op, (x,), raise_exception=False).
 # %% [markdown]
 # **`opcheck` is the test for every operator.** It takes the operator and arguments, calls it in four
 # ways, and says what does not fit. Here answer 3 is missing: what is the result for a fake tensor?
-# A fake gets fake tensors and returns one. It allocates and computes nothing.
+# A fake gets fake tensors and returns one. It allocates the result and computes nothing.
 
 # %%
 from tritonbook.seeing.operators import graph_of
@@ -512,7 +512,7 @@ calls
 #
 # Sources: PyTorch documentation, *Custom Python Operators* and *torch.library* (2025).
 #
-# Next: [31_op_library](31_op_library.ipynb), where a program writes kernels, and a model runs on
+# Next: [31_op_library](31_op_library.ipynb), where Python writes kernels, and a model runs on
 # yours without knowing it.
 
 # %%

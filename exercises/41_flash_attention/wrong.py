@@ -150,6 +150,7 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("lse_without_logarithm", "lse-without-logarithm", (LSE, "m_i * LN_2 + l_i")),
         Mutant("lse_is_the_sum", "lse-is-the-sum", (LSE, "l_i")),
         Mutant("lse_maximum_scaled_twice", "lse-maximum-multiplied-by-log2e", (LSE, "m_i / LN_2 + tl.log(l_i)")),
+        Mutant("lse_of_a_natural_kernel_in_base_2", "lse-natural-maximum-times-ln2", ("LOG2_E / D**0.5", "1 / D**0.5"), (P, P.replace("exp2", "exp")), (ALPHA, ALPHA.replace("exp2", "exp")), (LSE, "m_i * LN_2 + tl.log(l_i)")),
         Mutant("lse_maximum_unscaled", "lse-maximum-unscaled", *BARE, (ALPHA, ALPHA.replace("m_i - m_new", "(m_i - m_new) * qk_scale"))),
         Mutant("lse_maximum_bare", "lse-maximum-bare", *BARE, (ALPHA, ALPHA.replace("m_i - m_new", "(m_i - m_new) * qk_scale")), (LSE, "m_i + tl.log(l_i)")),
         Mutant("factor_not_scaled", "factor-not-scaled", *BARE, (LSE, "m_i * qk_scale * LN_2 + tl.log(l_i)")),
@@ -159,6 +160,8 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("m_starts_at_minus_1000", "m-starts-at-zero", (START, "tl.full([BLOCK_M], -1000.0, tl.float32)")),
         # masks
         Mutant("forbidden_score_too_large", "score-zero", (WHERE, WHERE.replace('float("-inf")', "-1e4"))),
+        Mutant("diagonal_one_further", "diagonal-one-too-far", (WHERE, 's = tl.where((cols[None, :] <= last + (1 if CAUSAL else 0)) & (cols[None, :] < L), s, float("-inf"))')),
+        Mutant("walk_begins_at_the_own_queries", "last-tile-only", ("cols = start + tl.arange", "cols = (pid_m * BLOCK_M if CAUSAL else 0) + start + tl.arange")),
         Mutant("diagonal_in_the_tile", "diagonal-in-the-tile-rows-cols", (LAST, "last = tl.arange(0, BLOCK_M)[:, None] if CAUSAL else L - 1"), (WHERE, WHERE.replace("cols[None, :] <=", "(cols[None, :] - start if CAUSAL else cols[None, :]) <="))),
         Mutant("diagonal_of_rows_in_the_tile", "diagonal-in-the-tile-rows", (LAST, "last = tl.arange(0, BLOCK_M)[:, None] if CAUSAL else L - 1")),
         Mutant("diagonal_of_columns_in_the_tile", "diagonal-in-the-tile-cols", (WHERE, 's = tl.where((cols[None, :] - (start if CAUSAL else 0) <= last) & (cols[None, :] < L), s, float("-inf"))')),
@@ -216,6 +219,8 @@ def attention_tiled_torch(q, k, v, block=16):
         # types
         Mutant("p_never_cast", ("raised", "does-not-compile"), ("p.to(v.dtype)", "p")),
         Mutant("p_cast_before_the_sum", ("rounded-early", "off-by-row", *VALUES), (P, P.replace("m_new[:, None])", "m_new[:, None]).to(q.dtype)"))),
+        Mutant("converted_before_the_division", "property", ("acc / l_i[:, None]", "acc.to(q.dtype) / l_i.to(q.dtype)[:, None]")),
+        Mutant("stored_in_every_step", "property", ("        m_i = m_new\n", "        m_i = m_new\n        tl.store(o_ptr + rows, acc / l_i[:, None], mask=offs_m[:, None] < L)\n")),
         Mutant("acc_in_half", "property", ("tl.zeros([BLOCK_M, D], tl.float32)", "tl.zeros([BLOCK_M, D], q.dtype)"), (ACC, 'acc = (acc * alpha[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")).to(q.dtype)')),
         Mutant("v_cast_up", "float32-product", (ACC, ACC.replace("p.to(v.dtype), v", "p, v.to(tl.float32)")), only="interpreter"),
         Mutant("lse_in_half", "wrong-dtype", ("dtype=torch.float32", "dtype=q.dtype")),
@@ -284,9 +289,6 @@ EQUIVALENT = {
     "attention_tiled_torch": {
         's = q @ k_tile.transpose(-1, -2) * scale => s = q @ k_tile.transpose(-1, 2) * scale': "of four dimensions, number 2 is the last but one",
         's = q @ k_tile.transpose(-1, -2) * scale => s = q @ k_tile.transpose(-2, -1) * scale': "the same two dimensions",
-        'm = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device) => m = torch.full(q.shape[:-1], float("-inf"), device=q.device)': "minus infinity is the same in float32, and the first step takes the dtype of the scores: float64 in each case",
-        'm = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device) => m = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype)': "all that this check hands over is on the CPU, the default; elsewhere PyTorch refuses it",
-        'm = torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device) => m = torch.full(q.shape[:-0], float("-inf"), dtype=q.dtype, device=q.device)': "one minus infinity and one 0 for all queries: the first step makes them one for each",
     },
     "flash_fwd": {
         'q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=0.0) => q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L)': NEVER_STORED,

@@ -68,7 +68,7 @@ draw_tile_walk(queries=64, keys=112, block_m=32, block_n=16)
 # - Both lie between 0 and Lk: `last` may be past the last query, and Lq may be larger than Lk. Then
 #   the first queries see nothing. `max(0, min(Lk, ...))` brings a number between 0 and Lk.
 #
-# It is plain Python, and becomes part of a kernel: `triton.jit` takes such a function as it is.
+# It is plain Python, and `triton.jit` makes it part of a kernel: so no `int(...)`, no comprehension.
 
 # %% tags=["answer"] key="walk_bounds"
 def walk_bounds(first, last, Lq, Lk, causal, BLOCK_N):
@@ -252,7 +252,8 @@ def flash_two_phases(q, k, v, causal=True):
 # <details><summary>Hint 2: where to look</summary>
 #
 # The lines are those of your page 41, with the mask under `if MASKED:` and `qk_scale` where m_new and
-# p are computed. m_i is in units of scaled scores, so the largest score of a row must be too.
+# p are computed. m_i is in units of scaled scores, so the largest score of a row must be too. A masked
+# score is `float("-inf")`: a number, however low, could become the m of a row that sees no key.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -392,7 +393,8 @@ def flash_gqa(q, k, v, causal=False, scale=None):
 #
 # In an address a row becomes b, head and position, each times its stride. At the diagonal it
 # becomes the position: `limit`, and the first and the last position of the tile, which are numbers,
-# not tiles. In `mask_m` it stays a row. `hk * GROUP` is the first query head of this group.
+# not tiles. In `mask_m` it stays a row. `hk * GROUP` is the first query head of this group. A position
+# times its stride can pass 2^31, as in `attend`: `position.to(tl.int64)` in the addresses.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -540,7 +542,7 @@ timed
 # - A tile is full if its *first* query sees all of its keys. The walk ends where its *last* query
 #   ends.
 # - The last query sees the last key: i + 1 + Lk − Lq keys for query i.
-# - Two copies of a loop, with and without mask, cost compile time and nothing else.
+# - Two copies of a loop, with and without mask, leave no `if` at run time.
 # - With shared heads, rows are (position, head) pairs. Addresses need both; the diagonal needs the
 #   position, and so do the bounds of the tile.
 #

@@ -39,6 +39,16 @@ def sums_of_columns(o, do):
     return tiles.reshape(-1, 32, 32).sum(1).flatten()[:rows].reshape(o.shape[:3])
 
 
+def sums_of_diagonals(o, do):
+    """What comes out if rows run across as columns do, where both sides have 32."""
+    rows, D = o.shape[:3].numel(), o.shape[3]
+    if D != 32:
+        return torch.full(o.shape[:3], NEVER, dtype=o.dtype)
+    tiles = torch.nn.functional.pad((o * do).reshape(rows, D), (0, 0, 0, -rows % 32))
+    sums = tiles.reshape(-1, 32, 32).diagonal(dim1=1, dim2=2).sum(-1)
+    return sums.repeat_interleave(32)[:rows].reshape(o.shape[:3])
+
+
 def sums_of_tiles(o, do):
     """Each row of a tile of 32 rows gets the sum of them all."""
     delta = (o * do).sum(dim=-1).flatten()
@@ -92,6 +102,11 @@ DELTA_SUSPECTS = {
     "summed-over-the-tile": (
         sums_of_tiles,
         "Each tile was summed as a whole. Delta has one number for each row: axis=1.",
+    ),
+    "rows-across": (
+        sums_of_diagonals,
+        "All rows of a tile got one number: in the address rows and columns both run across. Rows "
+        "go down: offs_m[:, None].",
     ),
     "rows-a-tile-apart": (
         rows_a_tile_apart,

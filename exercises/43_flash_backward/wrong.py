@@ -60,6 +60,7 @@ MUTANTS = {
         Mutant("over_the_rows", "summed-over-rows", (DELTA, DELTA.replace("axis=1", "axis=0"))),
         Mutant("rows_a_tile_apart", ("rows-a-tile-apart", "reads-outside"), ("offs_m[:, None] * D +", "offs_m[:, None] * BLOCK_D +")),
         Mutant("rows_all_the_same", ("wrong-values", "rows-after-first"), ("offs_m[:, None] * D +", "0 * offs_m[:, None] * D +")),
+        Mutant("rows_across", "rows-across", ("offs_m[:, None] * D +", "offs_m[None, :] * D +")),
         Mutant("rows_one_apart", "rows-one-apart", ("offs_m[:, None] * D +", "offs_m[:, None] +")),
         Mutant("rows_and_columns_exchanged", "summed-over-rows", ("offs_m[:, None] * D + offs_d[None, :]", "offs_m[:, None] + offs_d[None, :] * M")),
         Mutant("no_column_mask", "reads-outside", (MASK, "mask = (offs_m[:, None] < M) & (offs_d[None, :] >= 0)")),

@@ -121,14 +121,16 @@ CASES = [
     both("equal heads, two texts", B=2, L=7, heads=2, kv_heads=2),
     both("four heads share two", B=1, L=11),
     both("one token, a large eps", B=3, L=1, eps=0.3),
-    both("three heads share one, wide tables", B=1, L=7, heads=3, kv_heads=1, positions=9),
+    both(
+        "three heads share one, tables (P, d)", B=1, L=7, heads=3, kv_heads=1, positions=9, copies=2
+    ),
     both("half precision", B=1, L=9, dtype="float16"),
 ]
 
 HIDDEN_CASES = [
     both("eight heads share two", B=1, L=7, heads=8, kv_heads=2),
     both("odd widths", B=2, L=5, D=40, F=70),
-    both("wide tables", B=1, L=4, positions=9),
+    both("long tables, (P, d)", B=1, L=4, positions=9, copies=2),
     both("bfloat16", B=1, L=12, heads=6, kv_heads=2, dtype="bfloat16"),
     both("more tokens", B=1, L=33, heads=2, kv_heads=1, dtype="float16"),
 ]

@@ -446,8 +446,8 @@ timed.plot()
 # - RoPE taken back costs most, 0.30 ms, three times what its bytes say. One reason: PyTorch's result lies head by
 #   head in memory, so that o has to be copied before the last product. Strides are worth something.
 # - The norms cost 0.07 ms, the gate 0.05.
-# - With PyTorch's attention the layer is *faster*, 2.96 ms. It calls a library's kernel that was written for this
-#   GPU. Part 6 is about this last tenth.
+# - With PyTorch's attention it takes 2.96 ms, no more. PyTorch chooses among the kernels of libraries, cuDNN's
+#   among them. Part 6 is about this last tenth.
 #
 # **Why not the fused kernel of page 23?** `gate_up_swiglu` makes both products and the gate at once: gate and
 # up are never written, four matrices less to move. But then its products must keep up with cuBLAS.

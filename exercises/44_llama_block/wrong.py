@@ -45,6 +45,9 @@ MUTANTS = {
         Mutant("not_causal", "not-causal", (ATTEND, ATTEND.replace(", True", ""))),
         Mutant("heads_cut_across_tokens", "heads-cut-across-tokens", (PARTS, ".view(B, heads + 2 * kv_heads, L, -1)\n")),
         Mutant("never_transposed", "tokens-and-heads-swapped", (PARTS, ".view(B, L, heads + 2 * kv_heads, -1)\n"), (SPLIT, SPLIT.replace("dim=1", "dim=2")), (ROWS, "    o = o.reshape(B * L, -1)\n")),
+        Mutant("size_from_the_tables", "raised", (PARTS, PARTS.replace("-1", "2 * cos.shape[1]"))),
+        Mutant("rope_by_heads", "rope-missing", (TURN, "    q, k = (t.transpose(1, 2) for t in ops.rope(q.transpose(1, 2), k.transpose(1, 2), cos, sin))\n")),
+        Mutant("o_transposed_elsewhere", "another-transposition-of-o", (ROWS, ROWS.replace("1, 2", "2, 3"))),
         Mutant("o_not_transposed", "heads-not-brought-together", (ROWS, "    o = o.reshape(B * L, -1)\n")),
         Mutant("both_results_of_attention", "raised", (ATTEND, ATTEND.replace("o, _", "o"))),
         Mutant("product_of_x", "first-product-of-x", ("(normed @ w_qkv)", "(x @ w_qkv)")),
@@ -134,6 +137,8 @@ VARIANTS = {
         Variant("size_by_hand", (PARTS, PARTS.replace("-1", "w_o.shape[0] // heads"))),
         Variant("three_products", ("    parts = (normed @ w_qkv)" + PARTS, "    n, m = w_o.shape[0], w_qkv.shape[1] - w_o.shape[0]\n"), (SPLIT, "    a, b, c = normed @ w_qkv[:, :n], normed @ w_qkv[:, n : n + m // 2], normed @ w_qkv[:, n + m // 2 :]\n    q, k, v = (t.view(B, L, -1, n // heads).transpose(1, 2) for t in (a, b, c))\n")),
         Variant("contiguous_rows", (ROWS, "    o = o.transpose(1, 2).contiguous().view(B * L, -1)\n")),
+        Variant("einsum", ("(normed @ w_qkv)", 'torch.einsum("bld,de->ble", normed, w_qkv)')),
+        Variant("turned_in_place_alone", (TURN, "    ops.rope(q, k, cos, sin, out=(q, k))\n")),
         Variant("keyword", (ATTEND, ATTEND.replace(", True", ", causal=True"))),
     ],
     "llama_block": [

@@ -85,6 +85,11 @@ DECODE_MISTAKES = {
         "RoPE's offset is where the new tokens end. It is where they begin: `position`.",
         offset=lambda position, L: position + L,
     ),
+    "offset-twice": _(
+        "The tokens stand at twice their position. Where the tables are cut at `position`, "
+        "`pos_offset` must not count it again.",
+        offset=lambda position, L: 2 * position,
+    ),
     "offset-short": _(
         "The tokens are turned one position short. The first of them stands at `position`.",
         offset=lambda position, L: max(position - 1, 0),
@@ -114,6 +119,11 @@ DECODE_MISTAKES = {
         "new token.",
         fresh=True,
     ),
+    "as-many-as-are-new": _(
+        "Attention reads as many tokens of the cache as are new, the first ones. The filled part "
+        "ends at `position + L`.",
+        read=lambda position, L: slice(0, L),
+    ),
     "new-tokens-not-seen": _(
         "Attention reads the tokens before `position` alone. A token sees itself too.",
         read=lambda position, L: slice(0, position),
@@ -131,6 +141,12 @@ DECODE_MISTAKES = {
         "The cache was read where nothing was written. Do both k and v go into it, all the new "
         "tokens, from `position` on?",
         stored="",
+    ),
+    # its sentence is for NaN of no known reason: the formula is the right one, and fits nothing
+    "nan": (
+        decode_ref,
+        "Until something is written, a cache of this check holds NaN. Do k and v go into it, all "
+        "the new tokens, before attention reads it?",
     ),
     "keys-kept-for-values": _("cache_v holds the keys. It has to hold v.", kept_values="k"),
     "values-kept-for-keys": _("cache_k holds the values. It has to hold k.", kept_keys="v"),
@@ -196,7 +212,8 @@ def silu_mul_backward_by(dhidden, gate, up, s):
 GATE_MISTAKES = {
     "results-swapped": (
         lambda *a: silu_mul_backward_ref(*a)[::-1],
-        "The two results have changed places: dgate comes first.",
+        "What is stored as dgate is dup. Have the two changed places, or do both stores go to one "
+        "tensor?",
     ),
     "gate-and-up-swapped": (
         lambda dhidden, gate, up: silu_mul_backward_ref(dhidden, up, gate),

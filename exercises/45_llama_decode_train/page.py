@@ -515,8 +515,9 @@ print(curves.text if curves else "")
 # rounded in another order. They need not agree in every digit for long, because training makes small differences
 # grow. After 1,000 steps they are at 0.293 and 0.299.
 #
-# 1,000 steps of 32 × 256 bytes read the text about 30 times, and the model knows much of it by heart. On text that it
-# never saw its loss is 1.94. That is still far below 5.545: read the sample. Nobody taught this model a word.
+# 1,000 steps of 32 × 256 bytes are 8 million, the text many times over, and the model knows much of it by
+# heart. On text that it never saw its loss is 1.94. That is still far below 5.545: read the sample. Nobody
+# taught this model a word.
 #
 # ## Recap
 #

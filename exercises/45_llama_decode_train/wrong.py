@@ -49,6 +49,9 @@ MUTANTS = {
         Mutant("last_token_not_seen", "last-token-not-seen", (ATTEND, ATTEND.replace(":end", ": end - 1"))),
         Mutant("read_from_position", "attends-to-the-new-alone", (ATTEND, ATTEND.replace(":end", "position:end"))),
         Mutant("not_causal", "not-causal", (ATTEND, ATTEND.replace(", True", ""))),
+        Mutant("offset_twice", "offset-twice", (TURN, "    q, k = rope(q, k, cos[position:], sin[position:], pos_offset=position)\n")),
+        Mutant("as_many_as_are_new", "as-many-as-are-new", (ATTEND, ATTEND.replace(":end", ":L"))),
+        Mutant("kept_after_attention", ("nan", "reads-unwritten"), (KEEP_K, ""), (KEEP_V, ""), (ATTEND, ATTEND + KEEP_K + KEEP_V)),
         Mutant("caches_swapped", "caches-swapped", (ATTEND, ATTEND.replace("cache_k", "C").replace("cache_v", "cache_k").replace("C", "cache_v"))),
         Mutant("keys_and_values_kept_crosswise", "caches-swapped", (KEEP_K, KEEP_K.replace("= k", "= v")), (KEEP_V, KEEP_V.replace("= v", "= k"))),
         Mutant("keys_kept_twice", "keys-kept-for-values", (KEEP_V, KEEP_V.replace("= v", "= k"))),
@@ -58,6 +61,7 @@ MUTANTS = {
     ],
     "silu_mul_backward": [
         Mutant("results_swapped", "results-swapped", (STORE_GATE, STORE_GATE.replace("dgate_ptr", "dup_ptr")), (STORE_UP, STORE_UP.replace("dup_ptr", "dgate_ptr"))),
+        Mutant("both_stored_as_dgate", "results-swapped", (STORE_UP, STORE_UP.replace("dup_ptr", "dgate_ptr"))),
         Mutant("gate_and_up_swapped", "gate-and-up-swapped", (LOAD_GATE, LOAD_GATE.replace("gate_ptr", "up_ptr")), (LOAD_UP, LOAD_UP.replace("up_ptr", "gate_ptr"))),
         Mutant("second_term_missing", "second-term-missing", (DGATE, "dhidden * up * s")),
         Mutant("first_term_missing", "first-term-missing", (DGATE, "dhidden * up * gate * s * (1 - s)")),

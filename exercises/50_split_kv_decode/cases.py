@@ -1,10 +1,12 @@
 """What the checks of 50_split_kv_decode try: cases, references, mistakes that have a name."""
 
+import dataclasses
+
 import torch
 
-from tritonbook.checking import Check, Tolerance, case, tensor
+from tritonbook.checking import Check, Tolerance, case, derive_tolerance, tensor
 
-from ..shared.attention import all_scores, attention_ref, method_mistakes, softmax_of
+from ..shared.attention import all_scores, attention_ref, method_mistakes, shared, softmax_of
 from .page import paged_decode_ref, scaled_dot_product_attention
 
 INFINITY = float("inf")
@@ -53,10 +55,16 @@ def of_the_first_row(parts, lses, dtype):
     return merge_ref(parts, lses.masked_fill(rows >= S, -INFINITY), dtype)
 
 
-def parts_apart(parts, lses, dtype):
-    R, S, D = parts.shape
-    begins = torch.arange(R * S)[:, None] * S + torch.arange(D)
-    return merge_ref(parts.flatten()[begins.clamp_max(R * S * D - 1)].view(R, S, D), lses, dtype)
+def parts_apart(step):
+    """A mistake: parts begin step(S) elements apart."""
+
+    def wrong(parts, lses, dtype):
+        R, S, D = parts.shape
+        begins = torch.arange(R * S)[:, None] * step(S) + torch.arange(D)
+        found = parts.flatten()[begins.clamp_max(R * S * D - 1)].view(R, S, D)
+        return merge_ref(found, lses, dtype)
+
+    return wrong
 
 
 MERGES = [
@@ -65,7 +73,7 @@ MERGES = [
     merge_case("very different lse", 3, 6, 16, scale=8.0),
     merge_case("lse around 120: exponentials overflow", 3, 3, 16, mean=120.0),
     merge_case("lse around -150: exponentials vanish", 3, 3, 16, mean=-150.0),
-    merge_case("empty pieces", 2, 4, 16, empty=((0, 1), (1, 2), (1, 3))),
+    merge_case("empty pieces", 2, 4, 16, empty=((0, 0), (1, 2), (1, 3))),
     merge_case("one piece", 2, 1, 64),
     merge_case("result in half precision", 2, 3, 32, dtype=torch.float16),
     case(
@@ -83,6 +91,18 @@ HIDDEN_MERGES = [
     merge_case("first piece empty", 2, 5, 16, empty=((0, 0), (1, 0))),
     merge_case("one row", 1, 9, 32, mean=100.0, scale=3.0),
 ]
+
+
+def of_states(dtype):
+    """A weight may be e^(lse - total), with the total's lse rounded to float32: half a step of it
+    is |total| / 2^24 at most, and |total| is below 160 here."""
+    whole = derive_tolerance(dtype, 8)
+    return dataclasses.replace(
+        whole,
+        relative=whole.relative + 160 * 2.0**-24,
+        because=f"{whole.because}, a float32 rounding of an lse up to 160",
+    )
+
 
 MERGE_MISTAKES = {
     "mean-of-pieces": (
@@ -112,12 +132,26 @@ MERGE_MISTAKES = {
         "The mask compares `rows`, which count through all rows, with S. A piece is `offs_s`.",
     ),
     "parts-s-apart": (
-        parts_apart,
+        parts_apart(lambda S: S),
         "Parts were looked for S elements apart. Each has D.",
+    ),
+    "parts-one-apart": (
+        parts_apart(lambda S: 1),
+        "Parts were looked for one element apart. Each has D.",
+    ),
+    "one-sum-for-all-columns": (
+        lambda parts, lses, dtype: (
+            merge_ref(parts, lses, dtype).sum(1, keepdim=True).expand(-1, parts.shape[2])
+        ),
+        "All columns of a row hold one sum. Sum along the pieces alone: `axis=0`.",
     ),
     "base-two": (
         merged_by(lambda lses: torch.softmax(lses * 0.6931471805599453, -1)),
         "The weights have base 2. An lse in natural logarithms goes with `tl.exp`.",
+    ),
+    "logarithms-of-weights": (
+        merged_by(lambda lses: lses.log_softmax(-1)),
+        "These are the logarithms of the weights. Take `tl.exp` of them.",
     ),
     "of-minus-lse": (
         merged_by(lambda lses: torch.softmax(-lses, -1)),
@@ -187,6 +221,10 @@ DECODES = [
     paged_case("two pieces", [70], 4, 2, 16, 16),
     paged_case("sequences of different lengths", [41, 3, 90], 4, 2, 16, 8, pieces=3),
     paged_case("more pieces than tokens", [2, 5], 2, 1, 16, 4, pieces=4),
+    # page 0, which masked lanes read where the table is masked, belongs to nobody
+    paged_case(
+        "two pieces, free slots are not numbers", [37], 2, 1, 16, 16, spare=1, free=float("nan")
+    ),
     paged_case("large keys first, then small ones", [100], 2, 1, 16, 16, pieces=1, first=100.0),
     paged_case("keys so large that exponentials overflow", [90], 2, 1, 16, 16, scale=60.0),
     paged_case("all scores far below zero", [40], 2, 1, 16, 16, scale=60.0, negative=True),
@@ -247,17 +285,23 @@ def pages_in_order(given):
     return torch.arange(given["table"].shape[1]).expand(given["table"].shape).clone()
 
 
+BLOCK_N = 32  # of float32, on the page
+
+
 def addressed(begin):
     """A mistake in the offsets: begin(page, p, head, b, PAGE, HK, D) is where a token's numbers
     begin, p its position. What lies outside the cache is no number."""
 
-    def wrong(q, k_cache, v_cache, table, lengths):
+    def wrong(q, k_cache, v_cache, table, lengths, *, pieces=None):
         _, PAGE, HK, D = k_cache.shape
         outs = []
         for b, length in enumerate(lengths.tolist()):
             p = torch.arange(length)[:, None]
+            size = -(-length // (pieces or 1))
+            of_piece = p % size  # its number in the piece, and in the tile
             page, head = table[b, p // PAGE].long(), torch.arange(HK)
-            first = begin(page=page, p=p, head=head, b=b, PAGE=PAGE, HK=HK, D=D)
+            places = {"of_piece": of_piece, "of_tile": of_piece % BLOCK_N, "entries": table[b]}
+            first = begin(page=page, p=p, head=head, b=b, PAGE=PAGE, HK=HK, D=D, **places)
             at = first.expand(length, HK)[..., None] + torch.arange(D)
             inside = at < k_cache.numel()
             at = at.clamp_max(k_cache.numel() - 1)
@@ -309,7 +353,15 @@ def free_slots_counted(q, k_cache, v_cache, table, lengths):
     return right * torch.nan if v_cache.isnan().any() else right
 
 
-BLOCK_N = 32  # of float32, on the page
+def looked_up(page_of, slot_of=lambda p, **_: p):
+    """A mistake in which entry of the table, or which slot: functions of the position p, of its
+    number in the piece and in the tile, of_piece and of_tile."""
+
+    def begin(entries, head, PAGE, HK, D, **places):
+        page = entries[page_of(**places) // PAGE].long()
+        return ((page * PAGE + slot_of(**places) % PAGE) * HK + head) * D
+
+    return addressed(begin)
 
 
 def on_this_page(formula):
@@ -325,6 +377,36 @@ def masked_keys(most):
         return attention_ref(q, k, v)
 
     return walked(formula)
+
+
+def maximum_of_more(q, k, v):
+    """The maximum also of lanes and rows that are nothing, whose scores are 0, in float32."""
+    s = all_scores(q, k)
+    top = s.amax().clamp_min(0)
+    p = torch.exp((s - top).float())
+    total = p.sum(-1)
+    o = p @ shared(v, s.shape[1]).float() / torch.where(total > 0, total, 1.0)[..., None]
+    return o.double(), top + total.log()
+
+
+def unscaled_in_lse(q, k, v):
+    """m_i in scores that are not scaled, which p and the factor scale."""
+    s = all_scores(q, k)
+    o, lse = softmax_of(s, v)
+    m = s.amax(-1)
+    return o, lse - m + m * q.shape[-1] ** 0.5
+
+
+def factor_in_base_two(q, k, v):
+    s, v = all_scores(q, k), shared(v, q.shape[1])
+    m, l, acc = -1e38, 0.0, 0.0
+    for start in range(0, s.shape[-1], BLOCK_N):
+        now = s[..., start : start + BLOCK_N]
+        m_new = now.amax(-1, keepdim=True).clamp_min(m)
+        alpha, p = torch.exp2(m - m_new), torch.exp(now - m_new)
+        l = l * alpha + p.sum(-1, keepdim=True)
+        acc, m = acc * alpha + p @ v[:, :, start : start + BLOCK_N], m_new
+    return acc / l, (m + torch.log(l))[..., 0]
 
 
 def in_base_two(q, k, v):
@@ -361,6 +443,20 @@ WALK_MISTAKES = {
         "Positions past `last` count where they lie before `length`. They belong to the next "
         "piece.",
     ),
+    "maximum-of-more": (
+        on_this_page(maximum_of_more),
+        "The maximum is too large where all scores are far below 0. It is that of one row, over "
+        "its keys: make masked scores minus infinity first, then `tl.max(s, axis=1)`.",
+    ),
+    "unscaled-in-lse": (
+        on_this_page(unscaled_in_lse),
+        "Each piece is right, and its lse is not: m_i is in scores without qk_scale. Scale s at "
+        "once, before the maximum.",
+    ),
+    "factor-in-base-two": (
+        on_this_page(factor_in_base_two),
+        "The factor alpha has base 2, and p has not. Natural exponentials in both: `tl.exp`.",
+    ),
     "base-two": (
         on_this_page(in_base_two),
         "The weights have base 2. Natural exponentials are asked for: `tl.exp`.",
@@ -373,7 +469,7 @@ DECODE_MISTAKES = {
         free_slots_counted,
         "A free slot may hold NaN, and 0 · NaN is NaN: mask the load of v (`other=0.0`), and the "
         "scores of positions past `last`. Or an exponential overflows: p is exp(s - m_new), the "
-        "factor is exp(m_i - m_new).",
+        "factor is exp(m_i - m_new). Or l_i ends as 0: the factor belongs to the old l_i alone.",
     ),
     "slot-forgotten": (
         addressed(lambda page, head, PAGE, HK, D, **_: (page * PAGE * HK + head) * D),
@@ -383,6 +479,30 @@ DECODE_MISTAKES = {
         addressed(lambda page, p, head, PAGE, HK, D, **_: ((page * PAGE + p) * HK + head) * D),
         "The whole position was added to the page's begin. Its slot is the remainder, "
         "`offs_n % PAGE`.",
+    ),
+    "page-of-the-tile": (
+        looked_up(lambda p, of_tile, **_: p - of_tile),
+        "All positions of a tile were read from the page of its first one. Each position has a "
+        "page of its own: `offs_n // PAGE` is a tile of numbers.",
+    ),
+    "page-counted-from-the-piece": (
+        looked_up(lambda of_piece, **_: of_piece),
+        "Pages were counted from where the piece begins. `offs_n` are positions in the sequence, "
+        "and so are the table's entries.",
+    ),
+    "page-counted-from-the-tile": (
+        looked_up(lambda of_tile, **_: of_tile),
+        "Pages were counted from where the tile begins. `offs_n` are positions in the sequence, "
+        "and so are the table's entries.",
+    ),
+    "slot-counted-anew": (
+        looked_up(lambda p, **_: p, lambda of_piece, **_: of_piece),
+        "Slots were counted from where the piece or the tile begins, which is seldom where a page "
+        "begins. Positions in the sequence count: `offs_n % PAGE`.",
+    ),
+    "first-tokens-again": (
+        looked_up(lambda of_piece, **_: of_piece, lambda of_piece, **_: of_piece),
+        "Each piece read the first tokens of the sequence. Its positions begin at `first`.",
     ),
     "page-number-for-slot": (
         addressed(
@@ -432,6 +552,11 @@ DECODE_MISTAKES = {
         changed(q=lambda g: g["q"] * g["q"].shape[2] ** 0.5),
         "The scores were not scaled: multiply by qk_scale.",
     ),
+    "scale-for-base-two": (
+        changed(q=lambda g: g["q"] * 1.4426950408889634),
+        "The scores were multiplied by log2(e). That goes with `tl.exp2`, and here with natural "
+        "exponentials: no factor.",
+    ),
     "scale-upside-down": (
         changed(q=lambda g: g["q"] * g["q"].shape[2]),
         "The scores were divided by qk_scale. Multiply by it.",
@@ -470,7 +595,7 @@ CHECKS = {
         MERGES,
         HIDDEN_MERGES,
         launches=1,
-        terms=lambda parts, lses, dtype: parts.shape[1],
+        tolerance=of_states,
         programs=lambda parts, lses, dtype: parts.shape[0],
         mistakes=MERGE_MISTAKES,
     ),

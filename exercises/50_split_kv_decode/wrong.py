@@ -23,6 +23,9 @@ ALPHA = "alpha = tl.exp(m_i - m_new)"
 L_I = "l_i = l_i * alpha + tl.sum(p, axis=1)"
 ACC = 'acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee")'
 
+# a GPU may take numbers near the least float for 0
+MORE = ("maximum-of-more", "wrong-values", "zeros", "nan", "off-by-row")
+
 MUTANTS = {
     "merge_states": [
         Mutant("mean", "mean-of-pieces", (WEIGHTS, "weights = (lses > -1e38).to(tl.float32) / S")),
@@ -32,9 +35,14 @@ MUTANTS = {
         Mutant("masked_lanes_are_zero", "padding-counted", (LSES, LSES.replace('float("-inf")', "0.0"))),
         Mutant("other_forgotten", ("padding-counted", "no-other"), (LSES, LSES.replace(', other=float("-inf")', "")), only="interpreter"),
         Mutant("base_two", "base-two", (E, E.replace("tl.exp(", "tl.exp2("))),
+        Mutant("first_for_the_maximum", ("nan", "overflow"), (E, "e = tl.exp(lses - tl.load(lses_ptr + pid_r * S))")),
+        Mutant("logarithms_of_weights", "logarithms-of-weights", (WEIGHTS, "weights = lses - tl.max(lses, axis=0) - tl.log(tl.sum(e, axis=0))\n    weights = tl.where(offs_s < S, weights, 0.0)")),
+        Mutant("half_precision_weights", ("wrong-values", "property"), (WEIGHTS, "weights = (e / tl.sum(e, axis=0)).to(tl.float16)")),
         Mutant("minus_lse", ("of-minus-lse", "nan", "overflow"), (E, "e = tl.exp(tl.min(lses, axis=0) - lses)")),
         Mutant("mask_by_rows", "masked-by-rows", (LSES, LSES.replace("offs_s < S", "rows < S"))),
         Mutant("parts_s_apart", "parts-s-apart", (PARTS_PTRS, PARTS_PTRS.replace("* D +", "* S +"))),
+        Mutant("parts_one_apart", "parts-one-apart", (PARTS_PTRS, PARTS_PTRS.replace(" * D +", " +"))),
+        Mutant("no_axis", "one-sum-for-all-columns", (OUT, OUT.replace(", axis=0", ""))),
         Mutant("no_weights", "sum-of-pieces", (OUT, "out = tl.sum(parts, axis=0)")),
         Mutant("summed_along_columns", ("raised", "does-not-compile"), (OUT, OUT.replace("axis=0", "axis=1"))),
         Mutant("lse_of_the_first_row", ("rows-after-first", "wrong-values", "wrong-tail"), (LSES, LSES.replace("rows", "offs_s"))),
@@ -51,6 +59,20 @@ MUTANTS = {
         Mutant("slot_forgotten", "slot-forgotten", (SLOTS, SLOTS.replace(" + offs_n % PAGE", ""))),
         Mutant("slot_without_remainder", ("pages-in-order", "reads-outside", "nan", "wrong-values"), (SLOTS, SLOTS.replace("offs_n % PAGE", "offs_n"))),
         Mutant("page_for_slot", "slot-forgotten", (SLOTS, SLOTS.replace("offs_n %", "offs_n //"))),
+        Mutant("page_of_the_tile", "page-of-the-tile", (PAGES, "pages = tl.load(table_ptrs + start // PAGE)")),
+        Mutant("page_from_the_piece", "page-counted-from-the-piece", (PAGES, PAGES.replace("offs_n // PAGE", "(offs_n - first) // PAGE"))),
+        Mutant("page_from_the_tile", "page-counted-from-the-tile", (PAGES, PAGES.replace("offs_n // PAGE", "tl.arange(0, BLOCK_N) // PAGE"))),
+        Mutant("slot_from_the_piece", "slot-counted-anew", (SLOTS, SLOTS.replace("offs_n % PAGE", "(offs_n - first) % PAGE"))),
+        Mutant("slot_from_the_tile", "slot-counted-anew", (SLOTS, SLOTS.replace("offs_n % PAGE", "tl.arange(0, BLOCK_N) % PAGE"))),
+        Mutant("piece_from_the_first_token", "first-tokens-again", (PAGES, PAGES.replace("offs_n // PAGE", "(offs_n - first) // PAGE")), (SLOTS, SLOTS.replace("offs_n % PAGE", "(offs_n - first) % PAGE"))),
+        Mutant("tile_from_the_first_token", "page-counted-from-the-tile", (PAGES, PAGES.replace("offs_n // PAGE", "tl.arange(0, BLOCK_N) // PAGE")), (SLOTS, SLOTS.replace("offs_n % PAGE", "tl.arange(0, BLOCK_N) % PAGE"))),
+        Mutant("values_masked_by_the_length", "nan", (V, V.replace("mask_n[:, None]", "(offs_n < length)[:, None]"))),
+        Mutant("scale_for_base_two", "scale-for-base-two", (S, S + " * 1.4426950408889634")),
+        Mutant("maximum_before_the_mask", MORE, (WHERE + "\n        " + M_NEW, M_NEW + "\n        " + WHERE)),
+        Mutant("maximum_of_all_rows", MORE, (M_NEW, "m_new = tl.maximum(m_i, tl.max(s))")),
+        Mutant("scaled_after_the_maximum", "unscaled-in-lse", (S, S.replace(" * qk_scale", "")), (P, "p = tl.exp((s - m_new[:, None]) * qk_scale)"), (ALPHA, "alpha = tl.exp((m_i - m_new) * qk_scale)")),
+        Mutant("factor_in_base_two", "factor-in-base-two", (ALPHA, ALPHA.replace("tl.exp(", "tl.exp2("))),
+        Mutant("new_sum_times_the_factor", "nan", (L_I, "l_i = (l_i + tl.sum(p, axis=1)) * alpha")),
         Mutant("pages_one_slot_apart", "pages-one-slot-apart", (SLOTS, SLOTS.replace("pages.to(tl.int64) * PAGE", "pages.to(tl.int64)"))),
         Mutant("slots_without_heads", "slots-without-heads", (TILE, "tile = ((slots + head) * D)[:, None] + offs_d")),
         Mutant("head_by_one_number", "head-by-one-number", (TILE, "tile = (slots * HK * D + head)[:, None] + offs_d")),
@@ -90,11 +112,19 @@ VARIANTS = {
         Variant("wider_tile", ("triton.next_power_of_2(S)", "2 * triton.next_power_of_2(S)")),
         Variant("large_negative", (LSES, LSES.replace('float("-inf")', "-1e38"))),
         Variant("cast_at_the_store", (STORE, STORE.replace("out)", "out.to(out_ptr.dtype.element_ty))"))),
+        Variant("lse_of_the_whole", (WEIGHTS, "weights = tl.exp(lses - (tl.max(lses, axis=0) + tl.log(tl.sum(e, axis=0))))")),
+        Variant("pieces_in_a_loop", ("    " + PARTS_PTRS + "\n    " + PARTS + "\n    " + OUT + "\n", "    top, total = tl.max(lses, axis=0), tl.sum(e, axis=0)\n    out = tl.zeros((D,), tl.float32)\n    for s in range(0, S):\n        weight = tl.exp(tl.load(lses_ptr + pid_r * S + s) - top) / total\n        out += weight * tl.load(parts_ptr + (pid_r * S + s) * D + offs_d)\n"), (WEIGHTS + "\n", "weights = e\n")),
+        Variant("turned", (OUT, "out = tl.sum(tl.trans(parts) * weights[None, :], axis=1)")),
     ],
     "paged_decode": [
         Variant("exp2", (P, "p = tl.exp2((s - m_new[:, None]) * 1.4426950408889634)")),
         Variant("larger_tiles", ("BLOCK_N=32", "BLOCK_N=64")),
         Variant("sum_after", (ACC, 'acc = acc * alpha[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
+        Variant("keys_loaded_turned", (K, "k = tl.load(k_ptr + tl.trans(tile), mask=mask_n[None, :], other=0.0)"), (S, S.replace("tl.trans(k)", "k"))),
+        Variant("masked_by_adding", (WHERE, 's += tl.where(mask_n, 0.0, float("-inf"))[None, :]')),
+        Variant("last_page_again", (PAGES, "pages = tl.load(table_ptrs + tl.minimum(offs_n, length - 1) // PAGE)")),
+        Variant("table_to_the_length", (PAGES, PAGES.replace("mask=mask_n", "mask=offs_n < length"))),
+        Variant("two_warps", ("num_warps=4", "num_warps=2")),
         Variant("strides_by_hand", (TILE, "tile = slots[:, None] * HK * D + head * D + offs_d")),
         # Page 0 is read in the place of pages that do not exist, and `where` throws it away.
         Variant("no_mask_for_keys", (K, K.replace(", mask=mask_n[:, None], other=0.0", ""))),

@@ -55,7 +55,7 @@ draw.draw_rounding(x=[0.80, -2.10, 0.05, 3.81])
 # <details><summary>Answer</summary>
 #
 # Shared, s = 127 / 127 = 1: every number of row 0 becomes -1, 0 or 1. With its own, row 0 has the
-# scale 0.01, and 255 steps.
+# scale 0.01, and 255 values.
 #
 # </details>
 #
@@ -338,7 +338,7 @@ draw.draw_nibbles(low=6, high=-3)
 #   `packed << 4 >> 4`.
 # - `tl.interleave(a, b)` shuffles two tiles together along their last dimension: a₀ b₀ a₁ b₁ ...
 #
-# Fifteen steps, -7 to 7, are few for a row of thousands. So each **group** of, say, 128 neighbours
+# Fifteen values, -7 to 7, are few for a row of thousands. So each **group** of, say, 128 neighbours
 # has a scale of its own.
 
 

@@ -278,9 +278,10 @@ def sort_by_expert(experts, E, block=4096):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The worked kernel has the histogram; `other=` needs another number there. `(a == b).to(tl.int32)` makes
-# ones and zeros. `tl.store` takes a tile of addresses, in any order; its mask says which lanes store.
-# A choice's number is its place in `experts`.
+# The worked kernel has the histogram; `other=` needs another number there, one that has a bin: a GPU
+# counts numbers past the last bin in some other one. `(a == b).to(tl.int32)` makes ones and zeros.
+# `tl.store` takes a tile of addresses, in any order; its mask says which lanes store. A choice's number
+# is its place in `experts`.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>

@@ -215,7 +215,6 @@ EQUIVALENT = {
         "expert = tl.sum((tiles_to <= tile).to(tl.int32), axis=0) => expert = tl.sum((tiles_to <= tile).to(tl.int32))": ONE_AXIS,
         "tiles_before = tl.sum(tl.where(offs_e < expert, tiles, 0), axis=0) => tiles_before = tl.sum(tl.where(offs_e < expert, tiles, 0))": ONE_AXIS,
         "x_rows = x_ptr + (choices // k).to(tl.int64) * D => x_rows = x_ptr + choices // k * D": FAR,
-        "y_ptrs = y_ptr + choices[:, None].to(tl.int64) * F + offs_n[None, :] => y_ptrs = y_ptr + choices[:, None] * F + offs_n[None, :]": FAR,
         "w_e = w_ptr + expert.to(tl.int64) * D * F => w_e = w_ptr + expert * D * F": FAR,
         "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0) => choices = tl.load(order_ptr + offs_m, mask=mask_m)": MASKED,
         "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0) => choices = tl.load(order_ptr + offs_m, mask=mask_m, other=1)": MASKED,

@@ -229,6 +229,14 @@ ROW_MISTAKES = {
         ),
         "Every lane has the tile's total. `tl.cumsum` keeps the totals on the way.",
     ),
+    "loaded-in-float16": (
+        lambda x: rounded(x, torch.float16).cumsum(1),
+        "x was rounded to float16. Go to float32.",
+    ),
+    "stored-in-float16": (
+        lambda x: rounded(x.cumsum(1), torch.float16),
+        "y was rounded to float16, though it has the dtype of x. The store casts by itself.",
+    ),
     "carry-in-half": (
         half_carry,
         "The carry is kept in half precision, and small numbers vanish in it. Carry float32.",
@@ -785,7 +793,7 @@ CHECKS = {
         max_tile=lambda x, block=2048: block,
         tolerance=running_sum,
         mistakes=ROW_MISTAKES,
-        also=[whole_tiles(ROWS[1], "x")],
+        also=[whole_tiles(ROWS[1])],
     ),
     "gated_scan": Check(
         gated_scan_ref,
@@ -797,7 +805,7 @@ CHECKS = {
         results=("h", "last"),
         terms=200,
         mistakes=GATED_MISTAKES,
-        also=[whole_tiles(GATES[1], "a", "b")],
+        also=[whole_tiles(GATES[1])],
     ),
     "linear_attention": Check(
         linear_attention_ref,

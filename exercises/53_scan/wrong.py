@@ -60,6 +60,8 @@ MUTANTS = {
         Mutant("carry_is_the_last_number", "carry-is-a-number", (CARRY, "carry += tl.sum(tl.where(tl.arange(0, BLOCK_N) == BLOCK_N - 1, x, 0.0), axis=0)")),
         Mutant("carry_is_the_maximum", "carry-is-the-maximum", (CARRY, "carry += tl.max(x, axis=0)")),
         Mutant("carry_is_the_largest_y", "carry-is-the-largest-y", (CARRY, "carry = tl.max(y, axis=0)")),
+        Mutant("loaded_in_float16", "loaded-in-float16", (LOAD, LOAD.replace("float32", "float16")), (SCAN, f"x = x.to(tl.float32)\n        {SCAN}")),
+        Mutant("stored_in_float16", "stored-in-float16", (STORE, STORE.replace(" y,", " y.to(tl.float16),"))),
         Mutant("carry_inside_the_scan", "carry-in-each-lane", (SCAN, "y = tl.cumsum(x + carry, axis=0)")),
         Mutant("carry_is_a_tile", ("carry-is-a-tile", "does-not-compile", "raised"), (CARRY, "carry = y")),
         Mutant("carry_adds_a_tile", ("carry-adds-a-tile", "does-not-compile", "raised"), (CARRY, "carry += y")),

@@ -1,11 +1,15 @@
 """What the checks of 54_linear_cross_entropy try: cases, references, mistakes that have a name."""
 
+import weakref
+
 import torch
 import triton
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, tensor
 from tritonbook.port.dispatch import DispatchMode
+
+from ..shared.walks import whole_tiles
 
 INFINITY = float("inf")
 
@@ -26,7 +30,7 @@ def in_place_ref(logits, targets, losses):
 
 def some_targets(T, V, skipped=(), none=-100):
     """Targets that meet the first and the last word; those of the tokens `skipped` are `none`."""
-    given = [(0, V - 1, *range(1, V, 3))[t % (2 + len(range(1, V, 3)))] for t in range(T)]
+    given = [(V - 1, 0, *range(1, V, 3))[t % (2 + len(range(1, V, 3)))] for t in range(T)]
     return {t: none if t in skipped else word for t, word in enumerate(given)}
 
 
@@ -58,7 +62,7 @@ ROWS = [
     row_case("half precision", 4, 100, block=32, dtype="float16"),
     row_case("rows with gaps", 3, 33, layout="strided"),
     row_case("a forbidden word", 3, 21, planted={(0, 5): -INFINITY, (1, 7): -INFINITY}),
-    row_case("the first tile forbidden", 2, 40, planted={(1, v): -INFINITY for v in range(16)}),
+    row_case("the first tile forbidden", 2, 40, planted={(0, v): -INFINITY for v in range(16)}),
     case(
         "targets for another number of tokens",
         logits=tensor(4, 8),
@@ -161,6 +165,54 @@ def padded_with_zeros(z, block):
 
 def last_tile(z, block):
     return z.split(min(block, triton.next_power_of_2(z.shape[1])), dim=1)[-1].logsumexp(-1)
+
+
+def of_the_tiles_so_far(logits, targets, losses, *, block=8192):
+    """Each tile's gradient has the lse of the tiles up to it: what the first walk knows there."""
+    width = min(block, triton.next_power_of_2(logits.shape[1]))
+    _, found = in_place_ref(logits, targets, losses)
+    last = torch.arange(logits.shape[1]) // width * width + width - 1
+    lse = logits.logcumsumexp(1)[:, last.clamp(max=logits.shape[1] - 1)]
+    one = (torch.arange(logits.shape[1]) == targets[:, None]).to(logits.dtype)
+    return torch.where((targets >= 0)[:, None], torch.exp(logits - lse) - one, 0), found
+
+
+def one_tile_again_and_again(which):
+    """The second walk stays on one tile: what it has written there is read again."""
+
+    def wrong(logits, targets, losses, *, block=8192):
+        _, found = in_place_ref(logits, targets, losses)
+        tile = torch.arange(logits.shape[1]) // min(block, triton.next_power_of_2(logits.shape[1]))
+        here = tile == (tile.max() if which == "last" else 0)
+        one = (torch.arange(logits.shape[1]) == targets[:, None]).to(logits.dtype)
+        z, lse = logits, logits.logsumexp(1, keepdim=True)
+        for _ in range(int(tile.max()) + 1):
+            dz = torch.where((targets >= 0)[:, None], torch.exp(z - lse) - one, 0)
+            z = torch.where(here, dz, z)
+        return z, found
+
+    return wrong
+
+
+def not_loaded_again(logits, targets, losses, *, block=8192):
+    """All tiles of the second walk have the z that the first one ended with."""
+    V = logits.shape[1]
+    width = min(block, triton.next_power_of_2(V))
+    _, found = in_place_ref(logits, targets, losses)
+    padded = torch.nn.functional.pad(logits, (0, -V % width), value=-INFINITY)
+    z = padded[:, -width:].repeat(1, padded.shape[1] // width)[:, :V]
+    one = (torch.arange(V) == targets[:, None]).to(logits.dtype)
+    softmax = torch.exp(z - logits.logsumexp(1, keepdim=True))
+    return torch.where((targets >= 0)[:, None], softmax - one, 0), found
+
+
+def sum_not_shifted(z, block):
+    m, total = torch.full((z.shape[0],), -1e38), torch.zeros(z.shape[0])
+    for tile in z.split(min(block, triton.next_power_of_2(z.shape[1])), dim=1):
+        m_new = torch.maximum(m, tile.amax(1))
+        total = total * torch.exp(m - m_new) + torch.exp(tile).sum(1)
+        m = m_new
+    return m + total.log()
 
 
 def first_tile(z, block):
@@ -286,6 +338,39 @@ ROW_MISTAKES = {
         ),
         "The sum was taken with `tl.exp2`. The softmax has base e: `tl.exp`.",
     ),
+    "log-forgotten": (
+        with_lse(lambda z, block: z.amax(1) + torch.exp(z - z.amax(1, keepdim=True)).sum(1)),
+        "lse is m_i + l_i here. It is m_i plus the logarithm of l_i.",
+    ),
+    "sum-not-shifted": (
+        with_lse(sum_not_shifted),
+        "m_new is not subtracted from the exponents of the tile's own sum.",
+    ),
+    "last-tile-again": (
+        one_tile_again_and_again("last"),
+        "The second walk stays on the last tile, where the first one ended. It needs offsets of "
+        "its own.",
+    ),
+    "first-tile-again": (
+        one_tile_again_and_again("first"),
+        "The second walk stays on the first tile: its offsets lack `start`.",
+    ),
+    "not-loaded-again": (
+        not_loaded_again,
+        "The second walk has one z for all tiles, the last of the first walk. Load each one again.",
+    ),
+    "lse-of-the-tiles-so-far": (
+        of_the_tiles_so_far,
+        "A tile's gradient was made in the first walk, when lse knew the tiles up to it alone. It "
+        "needs a second walk.",
+    ),
+    "nan": (
+        lambda logits, targets, losses: tuple(
+            torch.full_like(part, torch.nan) for part in (logits, losses)
+        ),
+        "Look at the exponents first. z - m_new and m_i - m_new are never positive, so their "
+        "exponentials never overflow.",
+    ),
     "log-base-two": (
         with_lse(
             lambda z, block: z.amax(1) + torch.log2(torch.exp(z - z.amax(1, keepdim=True)).sum(1))
@@ -339,6 +424,21 @@ ROW_MISTAKES = {
     "ones-elsewhere": (
         ones_elsewhere,
         "1 is subtracted at every word but the target: the branches of `tl.where` are swapped.",
+    ),
+    "one-everywhere": (
+        lambda logits, targets, losses: (
+            torch.where((targets >= 0)[:, None], logits.softmax(-1) - 1, 0),
+            in_place_ref(logits, targets, losses)[1],
+        ),
+        "1 is subtracted at every word. Subtract it at the target alone.",
+    ),
+    "mean-of-losses": (
+        loss_of(lambda lse, z_target, total: (lse - z_target) / len(lse)),
+        "The losses are divided by the number of tokens. The contract asks for each token's own.",
+    ),
+    "target-overwritten": (
+        loss_of(lambda lse, z_target, total: lse - torch.exp(z_target - lse) + 1),
+        "The target's logit was read after the second walk: by then the gradient stands there.",
     ),
     "target-added": (
         loss_of(lambda lse, z_target, total: lse + z_target),
@@ -458,27 +558,42 @@ def of_the_logits(parts, dz, x, w, dx, dw):
 
 
 def fewer_logits(fn):
-    """No operator may make as many numbers as all logits have."""
+    """No more logits may be in memory than those of two pieces.
+
+    Two, as Python makes the new ones before the old ones lose their name.
+    """
     T, D, V, piece = 50, 8, 21, 10
     x, w = torch.randn(T, D, device=DEVICE), torch.randn(V, D, device=DEVICE)
-    with Largest() as made:
+    with Alive(lambda shape: V in shape and D not in shape) as logits:
         fn(x, w, torch.arange(T, device=DEVICE) % V, piece=piece)
-    assert made.numel < T * V, (
-        f"With {T} tokens in pieces of {piece} an operator makes the logits of all {T} at once. "
-        "Make those of a piece, inside the loop."
+    rows = logits.most // V
+    assert rows <= 2 * piece, (
+        f"The values are right, but with {T} tokens in pieces of {piece} the logits of {rows} "
+        "tokens are in memory at once. Make those of a piece inside the loop, and keep no others."
     )
 
 
-class Largest(DispatchMode):
-    """How many numbers the largest result of an operator has."""
+class Alive(DispatchMode):
+    """How many numbers tensors of the shapes `wanted` held together, at the highest point."""
 
-    numel = 0
+    def __init__(self, wanted):
+        super().__init__()
+        self.wanted, self.made, self.most = wanted, [], 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
-        if isinstance(result, torch.Tensor):
-            self.numel = max(self.numel, result.numel())
+        if isinstance(result, torch.Tensor) and result.ndim == 2 and self.wanted(result.shape):
+            self.made.append(weakref.ref(result))
+        tensors = [tensor for made in self.made if (tensor := made()) is not None]
+        sizes = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
+        bytes_each = tensors[0].element_size() if tensors else 1
+        self.most = max(self.most, sum(sizes.values()) // bytes_each)
         return result
+
+
+def a_row_too_many(parts, dz, x, w, dx, dw):
+    longer = [slice(part.start, part.stop + 1) for part in parts]
+    return dx, sum(dz[part].T @ x[part] for part in longer)
 
 
 LAYER_MISTAKES = {
@@ -489,6 +604,10 @@ LAYER_MISTAKES = {
     "nan": (
         lambda x, w, targets: tuple(torch.full_like(part, torch.nan) for part in (x, x, w)),
         "Was fresh memory added to? `dx` is made empty: write into it. `dw` begins at 0.",
+    ),
+    "a-row-too-many": (
+        of_pieces(a_row_too_many),
+        "Each piece ends one token too late: the first token of the next one counts twice in dw.",
     ),
     "last-piece-only": (
         _only(-1),
@@ -538,13 +657,13 @@ CHECKS = {
         max_tile=lambda logits, targets, losses, block=8192: block,
         max_programs=lambda logits, targets, losses, block=8192: logits.shape[0],
         mistakes=ROW_MISTAKES,
+        also=[whole_tiles(ROWS[1])],
     ),
     "linear_cross_entropy": Check(
         linear_ref,
         LAYERS,
         HIDDEN_LAYERS,
         results=("losses", "dx", "dw"),
-        max_programs=lambda x, w, targets, piece=256: piece,
         also=[fewer_logits],
         allow=("mm", "addmm_", "add_", "copy_"),
         tolerance=half_products,

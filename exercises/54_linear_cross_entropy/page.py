@@ -37,9 +37,9 @@ draw = pictures("linear_cross_entropy")
 draw.draw_memory(T=8192, D=4096, V=128256)
 
 # %% [markdown]
-# The logits are 31 times as large as x. And they are only the beginning: PyTorch makes a float32
-# copy, then its logarithm of the softmax, then the gradient of the logits. No other tensor of a
-# training step is nearly as large.
+# The logits are 31 times as large as x. And they are only the beginning: PyTorch makes the logarithm
+# of their softmax, and on the way back two gradients of that size. Trainers that go to float32 first
+# pay twice as much. The next largest tensor here, w, has half as many numbers.
 #
 # All that for one number per token. Its **loss** says how surprised the model is by the word that
 # really comes next, the **target**:
@@ -53,7 +53,7 @@ draw.draw_memory(T=8192, D=4096, V=128256)
 # $$\frac{\partial\, \mathrm{loss}_t}{\partial z_{tv}} = \frac{e^{z_{tv}}}{\sum_k e^{z_{tk}}}
 # - [v = \mathrm{target}_t]$$
 #
-# Two things follow.
+# The bracket is 1 where v is the target, and 0 elsewhere. Two things follow.
 #
 # - **A token needs its own row of logits and no other.** So take a piece of the tokens, say 256,
 #   make their logits, use them up, and let the next piece use the same memory.
@@ -268,8 +268,8 @@ traffic(cross_entropy_in_place, z, targets, torch.empty(8, device=DEVICE))
 # `dw` gets a share from **every** piece.
 #
 # Leave the products to PyTorch. `torch.mm(a, b)` is `a @ b`; `torch.mm(a, b, out=c)` writes into c, a
-# slice of rows too; `c.addmm_(a, b)` adds `a @ b` to c. At no time may more than `piece` rows of
-# logits exist. About 8 lines.
+# slice of rows too; `c.addmm_(a, b)` adds `a @ b` to c. Keep the logits of one piece
+# only. About 8 lines.
 
 # %% tags=["answer"] key="linear_cross_entropy"
 def linear_cross_entropy(x, w, targets, piece=256):
@@ -449,7 +449,7 @@ predict(
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# **Logits.** 4,096 × 128,256 × 2 = 1,051 MB. Pieces of 256 rows need 66 MB, always the same 66.
+# **Logits.** 4,096 × 128,256 × 2 = 1,051 MB. A piece of 256 rows has 66 MB.
 #
 # **Bytes.** 6 × 500 × 4 = 12,000, read in both walks: 24,000.
 #
@@ -466,9 +466,13 @@ if memory:
 
 # %% [markdown]
 # **Read it.** Results alone, dx and dw, are 542 MB: what every way needs. What is above that is the
-# price of the logits: 2.6 GB for torch, 0.5 GB in pieces of 1,024, which are faster than torch all the
-# same. Then read the times downwards. Small pieces pay twice: a product of 64 rows has too few tiles
-# for the GPU, and `dw`, 525 MB, is read and written once for **each** piece.
+# price of the logits. For torch it is 2.6 GB: at its highest point it holds three tensors of 1,051 MB,
+# and no results yet. In pieces of 1,024 it is 0.5 GB, faster all the same. Those are the logits of
+# *two* pieces: Python makes the new ones before `z` lets go of the old ones. With `del z` at the end of
+# the loop it is one.
+#
+# Then read the times downwards. **Each** piece reads w twice, for its logits and for dx, and reads and
+# writes `dw`: four times 525 MB. In pieces of 64 that is 134 GB: 45 ms at the speed of a copy.
 #
 # So a piece should be as large as you can bear. Liger-Kernel's rule makes the piece's logits about as
 # large as x: `piece = T * D / V`, here 65 tokens, rounded up to 128.
@@ -495,7 +499,7 @@ for piece in (512, 128, 32):
 #
 # - The logits are the largest tensor of a training step, and each row of them is needed once.
 # - Loss and gradient come from the same two walks. The gradient takes the place of the logits.
-# - Pieces bound the memory. Too small a piece starves the products and writes `dw` too often.
+# - Pieces bound the memory. Small pieces read w and write `dw` too often.
 #
 # <details><summary>Common mistakes</summary>
 #
@@ -507,9 +511,9 @@ for piece in (512, 128, 32):
 #
 # </details>
 #
-# Liger-Kernel goes by this plan; vLLM needs it for the scores of prompts. *Cut cross-entropy* (Apple,
-# 2024) goes one step further: tiles of logits live in registers only, as the scores of page 41 do,
-# and are computed again for the gradient.
+# Liger-Kernel goes by this plan; vLLM takes the logits of a prompt's words in chunks too. *Cut
+# cross-entropy* (Apple, 2024) goes one step further: tiles of logits live in registers only, as the
+# scores of page 41 do, and are computed again for the gradient.
 #
 # Next: [55_sampling](55_sampling.ipynb).
 

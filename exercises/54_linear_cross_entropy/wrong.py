@@ -19,6 +19,33 @@ KERNEL = "cross_entropy_in_place(z, targets[rows], losses[rows])"
 DX = "torch.mm(z, w, out=dx[rows])"
 DW = "dw.addmm_(z.T, x[rows])"
 
+WORD_BY_WORD = """@triton.jit
+def cross_entropy_kernel(z_ptr, targets_ptr, losses_ptr, V, stride_zt):
+    pid_t = tl.program_id(axis=0).to(tl.int64)
+    target = tl.load(targets_ptr + pid_t)
+    row_ptr = z_ptr + pid_t * stride_zt
+    counts = target >= 0
+    m_i, l_i, z_target = -1e38, 0.0, 0.0
+    for v in range(0, V):
+        z = tl.load(row_ptr + v).to(tl.float32)
+        m_new = tl.maximum(m_i, z)
+        l_i = l_i * tl.exp(m_i - m_new) + tl.exp(z - m_new)
+        m_i = m_new
+        z_target += tl.where(v == target, z, 0.0)
+    lse = m_i + tl.log(l_i)
+    tl.store(losses_ptr + pid_t, tl.where(counts, lse - z_target, 0.0))
+    for v in range(0, V):
+        dz = tl.exp(tl.load(row_ptr + v).to(tl.float32) - lse) - tl.where(v == target, 1.0, 0.0)
+        tl.store(row_ptr + v, tl.where(counts, dz, 0.0))
+
+
+def cross_entropy_in_place(logits, targets, losses, block=8192):
+    require_rows(logits, targets, losses)
+    T, V = logits.shape
+    if T > 0:
+        cross_entropy_kernel[(T,)](logits, targets, losses, V, logits.stride(0))
+"""
+
 MUTANTS = {
     "cross_entropy_in_place": [
         Mutant("lse_without_maximum", "lse-without-maximum", (LSE, "lse = tl.log(l_i)")),
@@ -42,6 +69,18 @@ MUTANTS = {
         Mutant("exponent_turned_round", "exponent-backwards", (DZ, DZ.replace("z - lse", "lse - z"))),
         Mutant("minus_infinity_beside_it", "minus-infinity-beside-the-target", (PICK, PICK.replace("z, 0.0", 'z, float("-inf")'))),
         Mutant("last_tile_left_out", "wrong-values", (FIRST, FIRST.replace("range(0, V", "range(0, V - BLOCK_V + 1"))),
+        Mutant("logarithm_forgotten", "log-forgotten", (LSE, "lse = m_i + l_i")),
+        Mutant("gradient_in_the_first_walk", "lse-of-the-tiles-so-far", (PICK, f"{PICK}\n        {DZ.replace('tl.exp(z - lse)', 'tl.exp(z - m_i) / l_i')}\n        tl.store(row_ptr + offs_v, tl.where(target >= 0, dz, 0.0), mask=offs_v < V)"), (f"{SECOND}\n        {DZ}\n        {STORE}\n", "")),
+        Mutant("rescaled_the_wrong_way", "nan", (SUM, SUM.replace("m_i - m_new)", "m_new - m_i)", 1))),
+        Mutant("one_everywhere", "one-everywhere", (DZ, "dz = tl.exp(z - lse) - 1.0")),
+        Mutant("one_up_to_the_target", "wrong-values", (DZ, DZ.replace("offs_v == target", "offs_v <= target"))),
+        Mutant("mean_of_losses", "mean-of-losses", (LOSS, LOSS.replace("lse - z_target", "(lse - z_target) / tl.num_programs(0)"))),
+        Mutant("target_read_after_the_walk", "target-overwritten", (LOSS, "pass"), (STORE, f"{STORE}\n    z_target = tl.load(row_ptr + target, mask=counts, other=0.0).to(tl.float32)\n    {LOSS}")),
+        Mutant("word_by_word", "property", replace=WORD_BY_WORD, only="interpreter"),
+        Mutant("sum_not_shifted", "sum-not-shifted", (SUM, SUM.replace("z - m_new", "z"))),
+        Mutant("offsets_of_the_first_walk", "last-tile-again", (SECOND, SECOND.replace("        offs_v = start + tl.arange(0, BLOCK_V)\n", ""))),
+        Mutant("offsets_without_start", "first-tile-again", (SECOND, SECOND.replace("start + tl.arange", "tl.arange"))),
+        Mutant("not_loaded_again", "not-loaded-again", (f"        z = {AGAIN}\n", "")),
         Mutant("log2", "log-base-two", (LSE, LSE.replace("tl.log(", "tl.log2("))),
         Mutant("everybody_counts", "everybody-counts", ("counts = target >= 0", "counts = target >= -1000")),
         Mutant("word_0_does_not_count", "zeros", ("counts = target >= 0", "counts = target > 0")),
@@ -67,8 +106,13 @@ MUTANTS = {
         Mutant("only_the_last_piece", "last-piece-only", (DW, "torch.mm(z.T, x[rows], out=dw)")),
         Mutant("first_rows_of_x", "first-rows-of-x", (DW, "dw.addmm_(z.T, x[: len(z)])")),
         Mutant("products_before_the_kernel", "products-of-logits", (f"        {KERNEL}\n", ""), (DW, f"{DW}\n        {KERNEL}")),
-        Mutant("all_logits_at_once", "too-many-programs", (f"    for start in range(0, T, piece):\n        rows = slice(start, start + piece)\n        {LOGITS}\n        {KERNEL}\n        {DX}\n        {DW}\n", f"    rows = slice(0, T)\n    {LOGITS}\n    {KERNEL}\n    {DX}\n    {DW}\n")),
+        Mutant("all_logits_at_once", "property", (f"    for start in range(0, T, piece):\n        rows = slice(start, start + piece)\n        {LOGITS}\n        {KERNEL}\n        {DX}\n        {DW}\n", f"    rows = slice(0, T)\n    {LOGITS}\n    {KERNEL}\n    {DX}\n    {DW}\n")),
         Mutant("all_logits_first", "property", ("    for start in range(0, T, piece):\n", "    logits = torch.mm(x, w.T)\n    for start in range(0, T, piece):\n"), (LOGITS, "z = logits[rows]")),
+        Mutant("all_pieces_first", "property", ("    for start in range(0, T, piece):\n", "    logits = [torch.mm(part, w.T) for part in x.split(piece)]\n    for start in range(0, T, piece):\n"), (LOGITS, "z = logits[start // piece]")),
+        Mutant("pieces_kept", "property", ("    for start in range(0, T, piece):\n", "    kept = []\n    for start in range(0, T, piece):\n"), (LOGITS, f"{LOGITS}\n        kept.append(z)")),
+        Mutant("piece_ignored", "property", ("range(0, T, piece)", "range(0, T, 256)"), ("start + piece", "start + 256")),
+        Mutant("a_row_too_many", "a-row-too-many", ("start + piece", "start + piece + 1")),
+        Mutant("gradient_of_a_copy", "products-of-logits", (KERNEL, KERNEL.replace("(z,", "(z.clone(),"))),
         Mutant("a_piece_at_every_token", "at-every-token", ("range(0, T, piece)", "range(0, T)")),
         Mutant("added_to_fresh_memory", "nan", (DX, "dx[rows].addmm_(z, w)")),
         Mutant("last_piece_left_out", ("wrong-values", "unwritten-tail", "unwritten"), ("range(0, T, piece)", "range(0, T - piece + 1, piece)")),
@@ -91,6 +135,7 @@ VARIANTS = {
         Variant("one_by_cast", (DZ, "dz = tl.exp(z - lse) - (offs_v == target).to(tl.float32)")),
         Variant("counts_by_product", (STORE, "tl.store(row_ptr + offs_v, dz * counts.to(tl.float32), mask=offs_v < V)")),
         Variant("target_by_its_address", (PICK, "pass"), (LSE, LSE + "\n    z_target = tl.load(row_ptr + target, mask=target >= 0, other=0.0).to(tl.float32)")),
+        Variant("target_by_a_maximum", ("z_target = -1e38, 0.0, 0.0", "z_target = -1e38, 0.0, -1e38"), (PICK, "z_target = tl.maximum(z_target, tl.max(tl.where(offs_v == target, z, -1e38), axis=0))")),
         Variant("returns_early", ("    m_i, l_i, z_target = -1e38, 0.0, 0.0", "    m_i, l_i, z_target = -1e38, 0.0, 0.0  # nothing else")),
         Variant("small_tiles", ("block=8192", "block=64")),
         Variant("other_in_the_second_walk", (AGAIN, AGAIN.replace("mask=offs_v < V", "mask=offs_v < V, other=0.0"))),
@@ -99,6 +144,9 @@ VARIANTS = {
         Variant("logits_by_operator", (LOGITS, "z = x[rows] @ w.T")),
         Variant("dx_by_copy", (DX, "dx[rows] = z @ w")),
         Variant("dw_by_operator", (DW, "dw += z.T @ x[rows]")),
+        Variant("one_memory_for_all", ("    for start in range(0, T, piece):\n", "    memory = torch.empty((piece, w.shape[0]), dtype=x.dtype, device=x.device)\n    for start in range(0, T, piece):\n"), (LOGITS, "z = torch.mm(x[rows], w.T, out=memory[: min(piece, T - start)])")),
+        Variant("old_piece_let_go", (DW, f"{DW}\n        del z")),
+        Variant("dw_in_float32", ("    for start in range(0, T, piece):\n", "    wide = torch.zeros(w.shape, dtype=torch.float32, device=w.device)\n    for start in range(0, T, piece):\n"), (f"        {DW}\n", "        wide += torch.mm(z.T, x[rows])\n    dw.copy_(wide)\n")),
         Variant("end_by_min", ("slice(start, start + piece)", "slice(start, min(start + piece, T))")),
     ],
 }

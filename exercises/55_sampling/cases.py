@@ -1012,7 +1012,7 @@ CHECKS = {
         programs=lambda logits, temperature, seed, block=4096: logits.shape[0],
         max_tile=lambda logits, temperature, seed, block=4096: block,
         mistakes=DRAW_MISTAKES,
-        also=[whole_tiles(DRAWS[0], "logits")],
+        also=[whole_tiles(DRAWS[0])],
     ),
     "top_p_filter": Check(
         top_p_ref,

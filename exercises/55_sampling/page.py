@@ -341,7 +341,8 @@ check(sample)
 # %% [markdown]
 # **Is it the softmax?** 500 rows with the same five logits are 500 draws. For each word the table
 # compares how often it came with how often it should. The sum of (came - expected)² / expected is
-# called **chi-square**. With five words it is about 4 by chance, and above 13.3 once in a hundred times.
+# called **chi-square**. With five words it is about 4 by chance, and above 13.3 about once in a hundred
+# times.
 
 # %%
 logits = torch.tensor([2.0, 1.0, 0.5, 0.0, -1.0], device=DEVICE)
@@ -477,6 +478,9 @@ def top_p_filter(logits, p, block=8192):
 check(top_p_filter)
 
 # %% [markdown]
+# **Top-k** keeps the k most likely words. The same bisection finds them: count words instead of adding
+# up `e`, and ask whether k are there.
+#
 # ## Predict, then measure
 #
 # The cell takes 64 rows of 128,256 words, the vocabulary of Llama 3, and shows nothing yet. Two ways draw

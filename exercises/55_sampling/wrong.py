@@ -246,7 +246,6 @@ EQUIVALENT = {
         "scores = z.to(tl.float32) - temperature * tl.log(-tl.log(u)) => scores = z.to(tl.float32) - temperature * tl.log(-tl.log2(u))": "the waiting times in another unit: the same number is added to all scores of a row",
     },
     "top_p_filter": {
-        "e = tl.exp(z.to(tl.float32) - m_i) => e = tl.exp(z - m_i)": "float32 all the same: m_i is",
         "enough = mass >= p * l_i => enough = mass > p * l_i": "both are equal by chance of rounding alone",
         "mass += tl.sum(tl.where(z >= mid, e, 0.0), axis=0) => mass += tl.sum(tl.where(z >= mid, e, 0.0))": "a tile of one dimension has one axis",
         "mass += tl.sum(tl.where(z >= mid, e, 0.0), axis=0) => mass += tl.sum(tl.where(z > mid, e, 0.0), axis=0)": "a word just at mid counts in the next steps: they come as close to it from below",

@@ -548,6 +548,7 @@ def experts(note, ends, D, block=16, layout="contiguous", **more):
 
 
 EXPERTS = [
+    experts("32 and 16 rows", (32, 48), 8),
     experts("16 rows each", (16, 32), 8),
     experts("20 and 12 rows", (20, 32), 5),
     experts("an expert without rows", (7, 7, 40), 8),

@@ -64,7 +64,7 @@ def require_contiguous(*tensors):
         raise ValueError("the tensors must be contiguous")
 
 # %% [markdown]
-# ## Patient E: five copies long, and only when it is wide
+# ## Patient E: as fast as a copy, up to 4,096 columns
 #
 # *"Softmax of rows with 16,384 columns. Each row is loaded once and stored once. A row is one job, so it
 # gets one warp. Up to 4,096 columns it is as fast as a copy."* The result is `x.softmax(-1)`.

@@ -101,7 +101,7 @@ MUTANTS = {
         Mutant("operands_swapped", ("wrong-values", "does-not-compile", "raised"), (DOT, DOT.replace("tl.dot(a, b, acc)", "tl.dot(b, a, acc)"))),
         Mutant("product_in_half", "wrong-values", ("acc = tl.dot(a, b, acc)", "acc += tl.dot(a, b, out_dtype=tl.float16)")),
         Mutant("summed_by_hand", "slow", ("acc = tl.dot(a, b, acc)", "acc += tl.sum(a[:, :, None].to(tl.float32) * b[None, :, :].to(tl.float32), axis=1)")),
-        Mutant("one_tile_cast", "does-not-compile", ("acc = tl.dot(a, b, acc)", "acc = tl.dot(a, b.to(tl.float32), acc)")),
+        Mutant("one_tile_cast", ("does-not-compile", "raised"), ("acc = tl.dot(a, b, acc)", "acc = tl.dot(a, b.to(tl.float32), acc)")),
         Mutant("both_tiles_cast", "float32-product", ("acc = tl.dot(a, b, acc)", "acc = tl.dot(a.to(tl.float32), b.to(tl.float32), acc)")),
         Mutant("acc_rounded_each_turn", "wrong-values", ("acc = tl.dot(a, b, acc)", "acc = tl.dot(a, b, acc).to(a_ptr.dtype.element_ty).to(tl.float32)")),
         Mutant("acc_overwritten", "last-tile-only", ("acc = tl.dot(a, b, acc)", "acc = tl.dot(a, b)")),

@@ -513,7 +513,8 @@ def _walks(tile: Tile, empty: Callable, start: float) -> Mistakes:
     return {
         "last-tile-only": (
             last_tile,
-            "Only the last tile of the walk counts: l and acc start again with each tile.",
+            "Only the last tile of the walk counts. Do l and acc start again with each tile, or "
+            "does the walk begin at the program's own queries, not at key 0?",
         ),
         "maximum-not-kept": (
             with_lse(last_tile, lambda lse: torch.full_like(lse, start * LN_2)),

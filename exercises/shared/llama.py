@@ -143,7 +143,7 @@ _ = functools.partial(_steps, attention_ref)
 ATTENTION_MISTAKES = {
     "rope-missing": _(
         "Queries and keys are not turned by their positions. `rope` returns both: go on with what "
-        "it returns.",
+        "it returns. It takes (B, heads, L, d), so a token's position is in the third place.",
         turned=lambda q, k, v, cos, sin: (q, k, v),
     ),
     "keys-not-turned": _(
@@ -216,6 +216,11 @@ ATTENTION_MISTAKES = {
         "o is (B, heads, L, d), and was made into rows as it is: each row holds several tokens of "
         "one head. `.transpose(1, 2)` first, so that a row holds all heads of one token.",
         joined=_plain_rows,
+    ),
+    "another-transposition-of-o": _(
+        "o is (B, heads, L, d), and L and d were exchanged before it was made into rows. Exchange "
+        "heads and L: `.transpose(1, 2)`.",
+        joined=lambda o: o.transpose(2, 3).reshape(o.shape[0], o.shape[2], -1),
     ),
     "first-product-of-x": _(
         "The product with w_qkv takes x itself. It has to take the normalised x.",
@@ -348,14 +353,23 @@ def angles(generator, shape):
     return torch.arange(P)[:, None] * 100.0 ** (-torch.arange(half) / half)
 
 
-def _table(function):
-    return lambda generator, shape: function(angles(generator, shape))
+def _table(function, copies):
+    def values(generator, shape):
+        P, width = shape
+        return function(angles(generator, (P, width // copies))).repeat(1, copies)
+
+    return values
 
 
-def block_arguments(B, L, D=32, F=48, heads=4, kv_heads=2, size=16, positions=None, eps=None):
-    """Specs of all arguments of a layer; weights keep the size of what they multiply."""
+def block_arguments(
+    B, L, D=32, F=48, heads=4, kv_heads=2, size=16, positions=None, eps=None, copies=1
+):
+    """Specs of all arguments of a layer; weights keep the size of what they multiply.
+
+    copies: of each number in a row of the tables, which are (P, size / 2) or (P, size).
+    """
     wide, more = (heads + 2 * kv_heads) * size, {} if eps is None else {"eps": eps}
-    rows = positions or L
+    table = positions or L, size // 2 * copies
 
     def weight(rows, columns):  # as nn.Linear keeps it, (out, in), seen through .t()
         return tensor(rows, columns, scale=rows**-0.5, layout="transposed")
@@ -369,8 +383,8 @@ def block_arguments(B, L, D=32, F=48, heads=4, kv_heads=2, size=16, positions=No
         "w_gate": weight(D, F),
         "w_up": weight(D, F),
         "w_down": weight(F, D),
-        "cos": tensor(rows, size // 2, values=_table(torch.cos)),
-        "sin": tensor(rows, size // 2, values=_table(torch.sin)),
+        "cos": tensor(*table, values=_table(torch.cos, copies)),
+        "sin": tensor(*table, values=_table(torch.sin, copies)),
         "heads": heads,
         "kv_heads": kv_heads,
         **more,

@@ -1,12 +1,10 @@
 # ruff: noqa: E501
 """Sixty honest answers to the task `double`, each written in another style: all are right.
 
-`extra` is a cell that the student put on top.
+Where there are two texts, the second is a cell that the student put on top.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 HEAD = """\
 import torch
@@ -56,177 +54,113 @@ def capped(before: str, by: str) -> str:
     return changed(("x * 2.0", f"tl.maximum(x * 2.0, {by})"), before=before)
 
 
-@dataclass(frozen=True)
-class Style:
-    name: str
-    text: str
-    extra: str = ""
-
-
 SIGNATURE = "def double_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):"
 LAUNCH = "double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_SIZE=64)"
 TWICE = "@triton.jit\ndef twice(v):\n    return v + v\n"
 
-STYLES = [
-    Style("plain", PLAIN),
-    Style(
-        "triton imported as tr",
-        PLAIN.replace("triton", "tr").replace(
-            "import tr\nimport tr.language as tl",
-            "import triton as tr\nimport triton.language as tl",
-        ),
+_STYLES = {
+    "plain": PLAIN,
+    "triton imported as tr": PLAIN.replace("triton", "tr").replace(
+        "import tr\nimport tr.language as tl",
+        "import triton as tr\nimport triton.language as tl",
     ),
-    Style(
-        "tl imported under another name",
-        PLAIN.replace("tl.", "lang.").replace("language as tl", "language as lang"),
+    "tl imported under another name": PLAIN.replace("tl.", "lang.").replace(
+        "language as tl", "language as lang"
     ),
-    Style("triton.language written out", PLAIN.replace("tl.", "triton.language.")),
-    Style(
-        "from triton import language",
-        PLAIN.replace("import triton.language as tl", "from triton import language as tl"),
+    "triton.language written out": PLAIN.replace("tl.", "triton.language."),
+    "from triton import language": PLAIN.replace(
+        "import triton.language as tl", "from triton import language as tl"
     ),
-    Style(
-        "names from triton.language",
-        PLAIN.replace("tl.", "").replace(
-            "import triton.language as tl",
-            "from triton.language import arange, constexpr, load, program_id, store",
-        ),
+    "names from triton.language": PLAIN.replace("tl.", "").replace(
+        "import triton.language as tl",
+        "from triton.language import arange, constexpr, load, program_id, store",
     ),
-    Style(
-        "everything from triton.language",
-        PLAIN.replace("tl.", "").replace(
-            "import triton.language as tl", "from triton.language import *"
-        ),
+    "everything from triton.language": PLAIN.replace("tl.", "").replace(
+        "import triton.language as tl", "from triton.language import *"
     ),
-    Style(
-        "jit imported as kernel",
-        changed(("@triton.jit", "@kernel"), before="from triton import jit as kernel"),
+    "jit imported as kernel": changed(
+        ("@triton.jit", "@kernel"), before="from triton import jit as kernel"
     ),
-    Style(
-        "jit imported from the runtime",
-        changed(("@triton.jit", "@jit"), before="from triton.runtime.jit import jit"),
+    "jit imported from the runtime": changed(
+        ("@triton.jit", "@jit"), before="from triton.runtime.jit import jit"
     ),
-    Style("jit in brackets", changed(("@triton.jit", "@triton.jit()"))),
-    Style("jit with options", changed(("@triton.jit", "@triton.jit(do_not_specialize=['n'])"))),
-    Style(
-        "jit called",
-        changed(
-            ("@triton.jit\ndef double_kernel", "def _double"),
-            ("\n\ndef double(x)", "\n\ndouble_kernel = triton.jit(_double)\n\n\ndef double(x)"),
-        ),
+    "jit in brackets": changed(("@triton.jit", "@triton.jit()")),
+    "jit with options": changed(("@triton.jit", "@triton.jit(do_not_specialize=['n'])")),
+    "jit called": changed(
+        ("@triton.jit\ndef double_kernel", "def _double"),
+        ("\n\ndef double(x)", "\n\ndouble_kernel = triton.jit(_double)\n\n\ndef double(x)"),
     ),
-    Style(
-        "annotated with torch.Tensor",
-        changed(
-            (SIGNATURE, SIGNATURE.replace("_ptr,", "_ptr: torch.Tensor,").replace("n,", "n: int,"))
-        ),
+    "annotated with torch.Tensor": changed(
+        (SIGNATURE, SIGNATURE.replace("_ptr,", "_ptr: torch.Tensor,").replace("n,", "n: int,"))
     ),
-    Style(
-        "annotated with strings",
-        changed(
-            (
-                SIGNATURE,
-                SIGNATURE.replace("x_ptr,", "x_ptr: 'torch.Tensor',").replace(
-                    "tl.constexpr", "'tl.constexpr'"
-                ),
+    "annotated with strings": changed(
+        (
+            SIGNATURE,
+            SIGNATURE.replace("x_ptr,", "x_ptr: 'torch.Tensor',").replace(
+                "tl.constexpr", "'tl.constexpr'"
             ),
-            ("def double(x):", 'def double(x: "torch.Tensor") -> "torch.Tensor":'),
         ),
+        ("def double(x):", 'def double(x: "torch.Tensor") -> "torch.Tensor":'),
     ),
-    Style(
-        "constexpr imported by name",
-        changed(
-            ("BLOCK_SIZE: tl.constexpr", "BLOCK_SIZE: constexpr"),
-            before="from triton.language import constexpr",
+    "constexpr imported by name": changed(
+        ("BLOCK_SIZE: tl.constexpr", "BLOCK_SIZE: constexpr"),
+        before="from triton.language import constexpr",
+    ),
+    "a return annotation": changed(("tl.constexpr):", "tl.constexpr) -> None:")),
+    "a docstring and comments": changed(
+        (
+            "    offs =",
+            '    """out = 2 x. One program = one tile."""\n\n    # which tile\n    offs =',
+        )
+    ),
+    "two constants at once": scaled("A, SCALE = tl.constexpr(1), tl.constexpr(2.0)"),
+    "an annotated constant": scaled("SCALE: tl.constexpr = tl.constexpr(2.0)"),
+    "a constant in if and else": scaled(
+        "if torch.cuda.is_available():\n    SCALE = tl.constexpr(2.0)\nelse:\n    SCALE = tl.constexpr(2)"
+    ),
+    "a constant made by a function": scaled(
+        "def scale():\n    return tl.constexpr(1.0 + 1.0)\n\n\nSCALE = scale()"
+    ),
+    "a constant of a class": scaled(
+        "class Setting:\n    SCALE = tl.constexpr(2.0)\n\n\nSCALE = Setting.SCALE"
+    ),
+    "a constant in a loop": scaled(
+        "SCALE = 0\nfor _ in range(2):\n    SCALE += 1\nSCALE = tl.constexpr(SCALE)"
+    ),
+    "a constant of numpy": scaled("import numpy as np\n\nSCALE = tl.constexpr(np.log2(4.0))"),
+    "a constant of math": scaled("import math\n\nSCALE = tl.constexpr(math.log(math.e) * 2)"),
+    "a constant of os": scaled(
+        'import os\n\nSCALE = tl.constexpr(float(os.environ.get("SCALE", "2")))'
+    ),
+    "a constant of torch": capped("LOW = tl.constexpr(torch.finfo(torch.float32).min)", "LOW"),
+    "minus infinity of torch": capped("LOW = tl.constexpr(-torch.inf)", "LOW"),
+    "minus infinity of numpy": capped("import numpy as np\n\nLOW = tl.constexpr(-np.inf)", "LOW"),
+    "minus infinity of float": capped("", "-float('inf')"),
+    "a constant from a constant": scaled(
+        "HALF = tl.constexpr(0.5)\nSCALE = tl.constexpr(1 / HALF.value)"
+    ),
+    "a dtype as a constant": changed(
+        (
+            "x = tl.load(x_ptr + offs, mask=mask)",
+            "x = tl.load(x_ptr + offs, mask=mask).to(ACC)",
         ),
+        before="ACC = tl.constexpr(tl.float32)",
     ),
-    Style("a return annotation", changed(("tl.constexpr):", "tl.constexpr) -> None:"))),
-    Style(
-        "a docstring and comments",
-        changed(
-            (
-                "    offs =",
-                '    """out = 2 x. One program = one tile."""\n\n    # which tile\n    offs =',
-            )
-        ),
-    ),
-    Style("two constants at once", scaled("A, SCALE = tl.constexpr(1), tl.constexpr(2.0)")),
-    Style("an annotated constant", scaled("SCALE: tl.constexpr = tl.constexpr(2.0)")),
-    Style(
-        "a constant in if and else",
-        scaled(
-            "if torch.cuda.is_available():\n    SCALE = tl.constexpr(2.0)\nelse:\n    SCALE = tl.constexpr(2)"
-        ),
-    ),
-    Style(
-        "a constant made by a function",
-        scaled("def scale():\n    return tl.constexpr(1.0 + 1.0)\n\n\nSCALE = scale()"),
-    ),
-    Style(
-        "a constant of a class",
-        scaled("class Setting:\n    SCALE = tl.constexpr(2.0)\n\n\nSCALE = Setting.SCALE"),
-    ),
-    Style(
-        "a constant in a loop",
-        scaled("SCALE = 0\nfor _ in range(2):\n    SCALE += 1\nSCALE = tl.constexpr(SCALE)"),
-    ),
-    Style(
-        "a constant of numpy", scaled("import numpy as np\n\nSCALE = tl.constexpr(np.log2(4.0))")
-    ),
-    Style(
-        "a constant of math", scaled("import math\n\nSCALE = tl.constexpr(math.log(math.e) * 2)")
-    ),
-    Style(
-        "a constant of os",
-        scaled('import os\n\nSCALE = tl.constexpr(float(os.environ.get("SCALE", "2")))'),
-    ),
-    Style(
-        "a constant of torch", capped("LOW = tl.constexpr(torch.finfo(torch.float32).min)", "LOW")
-    ),
-    Style("minus infinity of torch", capped("LOW = tl.constexpr(-torch.inf)", "LOW")),
-    Style(
-        "minus infinity of numpy",
-        capped("import numpy as np\n\nLOW = tl.constexpr(-np.inf)", "LOW"),
-    ),
-    Style("minus infinity of float", capped("", "-float('inf')")),
-    Style(
-        "a constant from a constant",
-        scaled("HALF = tl.constexpr(0.5)\nSCALE = tl.constexpr(1 / HALF.value)"),
-    ),
-    Style(
-        "a dtype as a constant",
-        changed(
-            (
-                "x = tl.load(x_ptr + offs, mask=mask)",
-                "x = tl.load(x_ptr + offs, mask=mask).to(ACC)",
-            ),
-            before="ACC = tl.constexpr(tl.float32)",
-        ),
-    ),
-    Style("a helper without tl", changed(("x * 2.0", "twice(x)"), before=TWICE)),
-    Style(
-        "a helper under another name",
-        changed(("x * 2.0", "op(x)"), before=TWICE + "\n\nop = twice"),
-    ),
-    Style(
-        "a helper of a helper in another cell",
+    "a helper without tl": changed(("x * 2.0", "twice(x)"), before=TWICE),
+    "a helper under another name": changed(("x * 2.0", "op(x)"), before=TWICE + "\n\nop = twice"),
+    "a helper of a helper in another cell": (
         changed(("x * 2.0", "thrice(x) - x")),
-        extra=HEAD + TWICE + "\n\n@triton.jit\ndef thrice(v):\n    return twice(v) + v\n",
+        HEAD + TWICE + "\n\n@triton.jit\ndef thrice(v):\n    return twice(v) + v\n",
     ),
-    Style(
-        "a helper passed as a constexpr",
-        changed(
-            ("x * 2.0", "OP(x)"),
-            ("n, BLOCK_SIZE: tl", "n, OP: tl.constexpr, BLOCK_SIZE: tl"),
-            ("x.numel(), BLOCK", "x.numel(), OP=twice, BLOCK"),
-            before=TWICE,
-        ),
+    "a helper passed as a constexpr": changed(
+        ("x * 2.0", "OP(x)"),
+        ("n, BLOCK_SIZE: tl", "n, OP: tl.constexpr, BLOCK_SIZE: tl"),
+        ("x.numel(), BLOCK", "x.numel(), OP=twice, BLOCK"),
+        before=TWICE,
     ),
-    Style(
-        "a kernel made by a function",
-        HEAD
-        + TWICE
-        + """
+    "a kernel made by a function": HEAD
+    + TWICE
+    + """
 
 def made(op):
     @triton.jit
@@ -240,174 +174,121 @@ def made(op):
 
 double_kernel = made(twice)
 """
-        + WRAPPER,
-    ),
-    Style(
-        "every argument by keyword",
-        changed(
-            (
-                LAUNCH,
-                "double_kernel[(triton.cdiv(x.numel(), 64),)](x_ptr=x, out_ptr=out, n=x.numel(), BLOCK_SIZE=64, num_warps=2)",
-            )
-        ),
-    ),
-    Style(
-        "a lambda as a grid",
-        changed(
-            (
-                LAUNCH,
-                "grid = lambda meta: (triton.cdiv(x.numel(), meta['BLOCK_SIZE']),)\n    double_kernel[grid](x, out, x.numel(), BLOCK_SIZE=64)",
-            )
-        ),
-    ),
-    Style(
-        "a default argument",
-        changed(
-            ("BLOCK_SIZE: tl.constexpr)", "BLOCK_SIZE: tl.constexpr = 64)"),
-            (", BLOCK_SIZE=64)", ")"),
-        ),
-    ),
-    Style(
-        "a default that is a constant",
-        changed(
-            ("BLOCK_SIZE: tl.constexpr)", "BLOCK_SIZE: tl.constexpr = BLOCK)"),
-            (", BLOCK_SIZE=64)", ")"),
-            before="BLOCK = 64",
-        ),
-    ),
-    Style(
-        "a data class of sizes",
-        changed(
-            ("BLOCK_SIZE=64", "BLOCK_SIZE=SIZES.block"),
-            ("x.numel(), 64)", "x.numel(), SIZES.block)"),
-            before="from dataclasses import dataclass\n\n\n@dataclass(frozen=True)\nclass Sizes:\n    block: int = 64\n\n\nSIZES = Sizes()",
-        ),
-    ),
-    Style(
-        "assertions with f-strings",
-        changed(
-            (
-                "    out = torch",
-                "    assert x.ndim == 1, f'{x.shape} is not a vector'\n    out = torch",
-            ),
-            (
-                "    offs =",
-                "    tl.static_assert(BLOCK_SIZE >= 16, f'a tile of {BLOCK_SIZE}')\n    offs =",
-            ),
-        ),
-    ),
-    Style(
-        "autotuned",
-        changed(
-            (
-                "@triton.jit",
-                "@triton.autotune(configs=[triton.Config({'BLOCK_SIZE': b}, num_warps=w) for b in (64, 128) for w in (2, 4)], key=['n'])\n@triton.jit",
-            ),
-            (
-                LAUNCH,
-                "double_kernel[lambda m: (triton.cdiv(x.numel(), m['BLOCK_SIZE']),)](x, out, x.numel())",
-            ),
-        ),
-    ),
-    Style(
-        "heuristics",
-        changed(
-            (
-                "@triton.jit",
-                "@triton.heuristics({'BLOCK_SIZE': lambda args: 64 if args['n'] < 1000 else 128})\n@triton.jit",
-            ),
-            (
-                LAUNCH,
-                "double_kernel[lambda m: (triton.cdiv(x.numel(), m['BLOCK_SIZE']),)](x, out, x.numel())",
-            ),
-        ),
-    ),
-    Style(
-        "a grid-stride loop",
-        changed(
-            (
-                "    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)\n    mask = offs < n\n    x = tl.load(x_ptr + offs, mask=mask)\n    tl.store(out_ptr + offs, x * 2.0, mask=mask)\n",
-                "    first, step = tl.program_id(0), tl.num_programs(0)\n    for start in range(first * BLOCK_SIZE, n, step * BLOCK_SIZE):\n        offs = start + tl.arange(0, BLOCK_SIZE)\n        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n        tl.store(out_ptr + offs, x * 2.0, mask=offs < n)\n",
-            )
-        ),
-    ),
-    Style(
-        "a branch on a flag",
-        changed(
-            (
-                "    tl.store(out_ptr + offs, x * 2.0, mask=mask)",
-                "    if ADD:\n        y = x + x\n    else:\n        y = 2 * x\n    tl.store(out_ptr + offs, y, mask=mask)",
-            ),
-            ("n, BLOCK_SIZE: tl", "n, BLOCK_SIZE: tl.constexpr, ADD: tl"),
-            ("BLOCK_SIZE=64", "BLOCK_SIZE=64, ADD=x.numel() > 64"),
-        ),
-    ),
-    Style(
-        "a table of kernels",
-        changed(
-            (
-                LAUNCH,
-                "KERNELS['double'][(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_SIZE=64)",
-            ),
-            ("\n\ndef double(x)", "\n\nKERNELS = {'double': double_kernel}\n\n\ndef double(x)"),
-        ),
-    ),
-    Style(
-        "a wrapper in a wrapper",
-        PLAIN.replace(
-            "def double(x)", "def _launch(x: torch.Tensor, *, block: int = 64) -> torch.Tensor"
+    + WRAPPER,
+    "every argument by keyword": changed(
+        (
+            LAUNCH,
+            "double_kernel[(triton.cdiv(x.numel(), 64),)](x_ptr=x, out_ptr=out, n=x.numel(), BLOCK_SIZE=64, num_warps=2)",
         )
-        + "\n\ndouble = lambda x: _launch(x, block=64)\n",
     ),
-    Style(
-        "a function object",
-        PLAIN.replace("def double(x)", "def _launch(x)")
-        + "\n\nclass Double:\n    def __call__(self, x):\n        return _launch(x)\n\n\ndouble = Double()\n",
+    "a lambda as a grid": changed(
+        (
+            LAUNCH,
+            "grid = lambda meta: (triton.cdiv(x.numel(), meta['BLOCK_SIZE']),)\n    double_kernel[grid](x, out, x.numel(), BLOCK_SIZE=64)",
+        )
     ),
-    Style("postponed annotations", "from __future__ import annotations\n\n" + PLAIN),
-    Style("magics and a shell line", "%matplotlib inline\n!nvidia-smi\n" + PLAIN),
-    Style("min and max of Python", changed(("x * 2.0", "x * max(1, min(2, 3))"))),
-    Style("minus infinity of torch in the kernel", capped("", "-torch.inf")),
-    Style("a number of numpy in the kernel", capped("import numpy as np", "-np.inf")),
-    Style(
-        "a number of an object in the kernel",
-        changed(("x * 2.0", "x * math.floor(math.e)"), before="import math"),
+    "a default argument": changed(
+        ("BLOCK_SIZE: tl.constexpr)", "BLOCK_SIZE: tl.constexpr = 64)"),
+        (", BLOCK_SIZE=64)", ")"),
     ),
-    Style(
-        "a helper called like a function of Python",
-        changed(("x * 2.0", "sum(x)"), before=TWICE.replace("twice", "sum")),
+    "a default that is a constant": changed(
+        ("BLOCK_SIZE: tl.constexpr)", "BLOCK_SIZE: tl.constexpr = BLOCK)"),
+        (", BLOCK_SIZE=64)", ")"),
+        before="BLOCK = 64",
     ),
-    Style(
-        "a name of Python's as a variable",
-        changed(("mask = offs < n", "id = offs\n    mask = id < n")),
+    "a data class of sizes": changed(
+        ("BLOCK_SIZE=64", "BLOCK_SIZE=SIZES.block"),
+        ("x.numel(), 64)", "x.numel(), SIZES.block)"),
+        before="from dataclasses import dataclass\n\n\n@dataclass(frozen=True)\nclass Sizes:\n    block: int = 64\n\n\nSIZES = Sizes()",
     ),
-    Style(
-        "a print in the kernel",
-        changed(("    mask =", "    tl.static_print(f'a tile of {BLOCK_SIZE}')\n    mask =")),
-    ),
-    Style(
-        "a table of sizes",
-        changed(
-            ("BLOCK_SIZE=64", "BLOCK_SIZE=SIZES['block']"),
-            before="SIZES = {'block': 64, 'warps': 4}",
+    "assertions with f-strings": changed(
+        (
+            "    out = torch",
+            "    assert x.ndim == 1, f'{x.shape} is not a vector'\n    out = torch",
+        ),
+        (
+            "    offs =",
+            "    tl.static_assert(BLOCK_SIZE >= 16, f'a tile of {BLOCK_SIZE}')\n    offs =",
         ),
     ),
-    Style(
-        "kernel and wrapper in a class",
-        HEAD
-        + "class Double:\n    block = 64\n\n    @staticmethod\n    def run(x):\n        out = torch.empty_like(x)\n        Double.kernel[(triton.cdiv(x.numel(), Double.block),)](x, out, x.numel(), BLOCK_SIZE=Double.block)\n        return out\n\n    @triton.jit\n    def kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):\n        offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)\n        x = tl.load(x_ptr + offs, mask=offs < n)\n        tl.store(out_ptr + offs, x + x, mask=offs < n)\n\n\ndouble = Double.run\n",
-    ),
-    Style(
-        "a kernel inside the wrapper",
-        PLAIN.replace(KERNEL, "").replace(
-            "def double(x):\n",
-            "def double(x):\n"
-            + "".join("    " + line + "\n" for line in KERNEL.splitlines())
-            + "\n",
+    "autotuned": changed(
+        (
+            "@triton.jit",
+            "@triton.autotune(configs=[triton.Config({'BLOCK_SIZE': b}, num_warps=w) for b in (64, 128) for w in (2, 4)], key=['n'])\n@triton.jit",
+        ),
+        (
+            LAUNCH,
+            "double_kernel[lambda m: (triton.cdiv(x.numel(), m['BLOCK_SIZE']),)](x, out, x.numel())",
         ),
     ),
-    Style("a tuple of constants", scaled("SCALES = tl.constexpr((1.0, 2.0))", "SCALES[1]")),
-]
+    "heuristics": changed(
+        (
+            "@triton.jit",
+            "@triton.heuristics({'BLOCK_SIZE': lambda args: 64 if args['n'] < 1000 else 128})\n@triton.jit",
+        ),
+        (
+            LAUNCH,
+            "double_kernel[lambda m: (triton.cdiv(x.numel(), m['BLOCK_SIZE']),)](x, out, x.numel())",
+        ),
+    ),
+    "a grid-stride loop": changed(
+        (
+            "    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)\n    mask = offs < n\n    x = tl.load(x_ptr + offs, mask=mask)\n    tl.store(out_ptr + offs, x * 2.0, mask=mask)\n",
+            "    first, step = tl.program_id(0), tl.num_programs(0)\n    for start in range(first * BLOCK_SIZE, n, step * BLOCK_SIZE):\n        offs = start + tl.arange(0, BLOCK_SIZE)\n        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n        tl.store(out_ptr + offs, x * 2.0, mask=offs < n)\n",
+        )
+    ),
+    "a branch on a flag": changed(
+        (
+            "    tl.store(out_ptr + offs, x * 2.0, mask=mask)",
+            "    if ADD:\n        y = x + x\n    else:\n        y = 2 * x\n    tl.store(out_ptr + offs, y, mask=mask)",
+        ),
+        ("n, BLOCK_SIZE: tl", "n, BLOCK_SIZE: tl.constexpr, ADD: tl"),
+        ("BLOCK_SIZE=64", "BLOCK_SIZE=64, ADD=x.numel() > 64"),
+    ),
+    "a table of kernels": changed(
+        (
+            LAUNCH,
+            "KERNELS['double'][(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_SIZE=64)",
+        ),
+        ("\n\ndef double(x)", "\n\nKERNELS = {'double': double_kernel}\n\n\ndef double(x)"),
+    ),
+    "a wrapper in a wrapper": PLAIN.replace(
+        "def double(x)", "def _launch(x: torch.Tensor, *, block: int = 64) -> torch.Tensor"
+    )
+    + "\n\ndouble = lambda x: _launch(x, block=64)\n",
+    "a function object": PLAIN.replace("def double(x)", "def _launch(x)")
+    + "\n\nclass Double:\n    def __call__(self, x):\n        return _launch(x)\n\n\ndouble = Double()\n",
+    "postponed annotations": "from __future__ import annotations\n\n" + PLAIN,
+    "magics and a shell line": "%matplotlib inline\n!nvidia-smi\n" + PLAIN,
+    "min and max of Python": changed(("x * 2.0", "x * max(1, min(2, 3))")),
+    "minus infinity of torch in the kernel": capped("", "-torch.inf"),
+    "a number of numpy in the kernel": capped("import numpy as np", "-np.inf"),
+    "a number of an object in the kernel": changed(
+        ("x * 2.0", "x * math.floor(math.e)"), before="import math"
+    ),
+    "a helper called like a function of Python": changed(
+        ("x * 2.0", "sum(x)"), before=TWICE.replace("twice", "sum")
+    ),
+    "a name of Python's as a variable": changed(
+        ("mask = offs < n", "id = offs\n    mask = id < n")
+    ),
+    "a print in the kernel": changed(
+        ("    mask =", "    tl.static_print(f'a tile of {BLOCK_SIZE}')\n    mask =")
+    ),
+    "a table of sizes": changed(
+        ("BLOCK_SIZE=64", "BLOCK_SIZE=SIZES['block']"),
+        before="SIZES = {'block': 64, 'warps': 4}",
+    ),
+    "kernel and wrapper in a class": HEAD
+    + "class Double:\n    block = 64\n\n    @staticmethod\n    def run(x):\n        out = torch.empty_like(x)\n        Double.kernel[(triton.cdiv(x.numel(), Double.block),)](x, out, x.numel(), BLOCK_SIZE=Double.block)\n        return out\n\n    @triton.jit\n    def kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):\n        offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)\n        x = tl.load(x_ptr + offs, mask=offs < n)\n        tl.store(out_ptr + offs, x + x, mask=offs < n)\n\n\ndouble = Double.run\n",
+    "a kernel inside the wrapper": PLAIN.replace(KERNEL, "").replace(
+        "def double(x):\n",
+        "def double(x):\n" + "".join("    " + line + "\n" for line in KERNEL.splitlines()) + "\n",
+    ),
+    "a tuple of constants": scaled("SCALES = tl.constexpr((1.0, 2.0))", "SCALES[1]"),
+}
+
+STYLES = {name: (each, "") if isinstance(each, str) else each for name, each in _STYLES.items()}
 
 # What the grader does not run, and a word of the sentence that says so.
 REFUSED = {

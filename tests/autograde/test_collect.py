@@ -39,13 +39,13 @@ def test_links_and_pipes_stay_where_they_are(released: Path, tmp_path: Path, inb
     shutil.copytree(course / "release" / NAME, good / "sub")
     (good / "timestamp.txt").write_text(WHEN)
     done = demo.nbgrader(course, "collect", NAME, f"--Exchange.root={inbound.parents[1]}")
-    assert done.status == 0, done.log
+    assert done.returncode == 0, done.stdout
     files = sorted(p for p in (course / "submitted").rglob("*") if not p.is_dir())
     assert [str(path.relative_to(course / "submitted")) for path in files] == [
         f"ann/{NAME}/timestamp.txt",
         f"cem/{NAME}/sub/{NAME}.ipynb",
         f"cem/{NAME}/timestamp.txt",
     ]
-    assert "pipe.ipynb is no plain file" in done.log and "is a link" in done.log
+    assert "pipe.ipynb is no plain file" in done.stdout and "is a link" in done.stdout
     handed_in = (good / "sub" / f"{NAME}.ipynb").stat().st_mtime_ns
     assert files[1].stat().st_mtime_ns == handed_in  # the newest of several is still the newest

@@ -30,7 +30,7 @@ def test_a_bomber_and_its_neighbour(exercise: Exercise) -> None:
     """Kills: a compile bomb that passes, because the gate came to nothing, and that takes an honest
     neighbour's points, who waited for the compiler."""
     grader = Grader(exercise)
-    grader.executor.compiler = Compiler(seconds=6.0)
+    grader.executor.compiler = Compiler(seconds=4.0)
     with ThreadPoolExecutor(2) as pool:
         bomber = pool.submit(grader.grade, "double", double=answer(kernel=BOMB))
         time.sleep(1.0)

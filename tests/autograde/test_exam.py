@@ -154,7 +154,7 @@ def test_an_exam_is_released_and_graded_like_a_page(
     assert cli.main(make) == 0 and key.read_bytes() == made  # the same seed, the same sheet
     assert cli.main([*make[:5], "2", *make[6:]]) == 2  # another one is not written over it
     released = demo.nbgrader(course, "generate_assignment", "exam_7", "--create")
-    assert released.status == 0, released.log
+    assert released.returncode == 0, released.stdout
     (sheet,) = (course / "release" / "exam_7").iterdir()
     text = sheet.read_text()
     assert "SOLUTION" not in text and "HIDDEN" not in text and "warps_for_10(" in text

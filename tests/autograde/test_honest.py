@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from grading import Grader
-from honest import REFUSED, STYLES, Style
+from honest import REFUSED, STYLES
 
 from autograde.walls import sandbox
 from tritonbook.course import exercises
@@ -16,19 +16,22 @@ needs_walls = pytest.mark.skipif(
 )
 
 
+styles = pytest.mark.parametrize(("text", "extra"), STYLES.values(), ids=STYLES)
+
+
 @needs_walls
-@pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
-def test_the_grader_gives_full_marks(grader: Grader, style: Style) -> None:
+@styles
+def test_the_grader_gives_full_marks(grader: Grader, text: str, extra: str) -> None:
     """Kills: 0 points for a way of writing Python that the notebook runs."""
-    verdict = grader.grade("double", extra=style.extra, double=style.text)
+    verdict = grader.grade("double", extra=extra, double=text)
     assert (verdict.status, verdict.points) == ("PASS", 4), verdict.sentence
 
 
-@pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
-def test_the_visible_check_passes(exercise: Exercise, style: Style) -> None:
+@styles
+def test_the_visible_check_passes(exercise: Exercise, text: str, extra: str) -> None:
     """Kills: a rule of the notebook's check that is stricter than Python."""
-    text = f"{style.extra}\n\n{style.text}"
-    lines = [line for line in text.splitlines() if not line.startswith(("%", "!"))]
+    lines = f"{extra}\n\n{text}".splitlines()
+    lines = [line for line in lines if not line.startswith(("%", "!"))]
     future = [line for line in lines if line.startswith("from __future__")]
     lines = [line for line in lines if line not in future]
     module = exercises.load(exercise, {"double": "\n".join(lines)})

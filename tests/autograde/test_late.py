@@ -43,7 +43,7 @@ def test_a_due_date_is_written_as_the_readme_says(course: Path) -> None:
     line = re.search(r"nbgrader (db assignment add) \S+ (--duedate=)\S+T23:59(\S+)", README)
     *command, option, zone = *line[1].split(), line[2], line[3]
     done = demo.nbgrader(course, *command, NAME, f"{option}2027-11-01T13:00{zone}")
-    assert done.status == 0, done.log
+    assert done.returncode == 0, done.stdout
     with open_gradebook(course) as book:
         assert book.find_assignment(NAME).duedate.isoformat() == "2027-11-01T12:00:00"
 
@@ -70,7 +70,7 @@ def _ours(course: Path) -> dict[str, tuple[float, float]]:
 def _stock(course: Path) -> dict[str, tuple[float, float]]:
     """Nothing is executed: a check without an output has full points."""
     done = demo.nbgrader(course, "autograde", NAME, "--no-execute")
-    assert done.status == 0, done.log
+    assert done.returncode == 0, done.stdout
     return _marks(course)
 
 

@@ -42,7 +42,9 @@ def _keep(slug: str, stands_on: str) -> None:
         pages = {page.slug for page in exercises()}
         found = {name: held for name, held in _read(KEPT).items() if name in pages}
         text = json.dumps(found | {slug: stands_on}, indent=0, sort_keys=True)
-        KEPT.write_text(text + "\n", encoding="utf-8")
+        new = KEPT.with_suffix(".new")
+        new.write_text(text + "\n", encoding="utf-8")
+        new.replace(KEPT)  # whole for whoever reads it meanwhile
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 import stock_nbgrader
@@ -31,7 +32,7 @@ def test_every_grade_is_as_declared(exercise: Exercise, tmp_path: Path, monkeypa
     samples.append(_nan(samples[0]))
     demo.submit(course, exercise.slug, samples)
     log = stock_nbgrader.autograde(course, exercise.slug)
-    assert demo.write_feedback(course, exercise.slug).status == 0
+    assert demo.write_feedback(course, exercise.slug).returncode == 0
     found = {
         (graded.student, check.key.removeprefix("check-")): (check.points or 0.0, check.code)
         for graded in stock_nbgrader.read_grades(course, [log])
@@ -109,7 +110,7 @@ def test_kernels_that_met_at_one_port_start_again(tmp_path, monkeypatch):
     logs = iter(["zmq.error.ZMQError: Address already in use", "graded"])
 
     def command(course, *arguments):
-        return demo.Ended(arguments, 0, next(logs))
+        return CompletedProcess(arguments, 0, next(logs))
 
     monkeypatch.setattr(stock_nbgrader, "nbgrader", command)
-    assert stock_nbgrader.autograde(tmp_path, "01").log == "graded" and next(logs, None) is None
+    assert stock_nbgrader.autograde(tmp_path, "01").stdout == "graded" and next(logs, None) is None

@@ -45,7 +45,7 @@ def graded(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _exported(course: Path) -> dict[str, float]:
     done = demo.nbgrader(course, "export", "--to", "grades.csv")
-    assert done.status == 0, done.log
+    assert done.returncode == 0, done.stdout
     with (course / "grades.csv").open() as file:
         return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
 
@@ -59,7 +59,7 @@ def test_feedback(graded: Path) -> None:
     """Kills: an autograded notebook that nbgrader cannot render; feedback without the reason, or
     with a hidden test."""
     done = demo.nbgrader(graded, "generate_feedback", NAME)
-    assert done.status == 0, done.log
+    assert done.returncode == 0, done.stdout
     pages = {path.parts[-3]: path.read_text() for path in graded.glob("feedback/*/*/*.html")}
     assert sorted(pages) == sorted(STUDENTS)
     assert "writes outside" in pages["s4_no_mask"]
@@ -70,7 +70,7 @@ def test_the_assignment_can_be_made_again(graded: Path, tmp_path: Path) -> None:
     """Kills: a gradebook after which `generate_assignment` fails, or forgets the scores."""
     course = Path(shutil.copytree(graded, tmp_path / "course"))
     done = demo.nbgrader(course, "generate_assignment", NAME, "--force")
-    assert done.status == 0, done.log
+    assert done.returncode == 0, done.stdout
     assert _exported(course) == {"s1_right": 6.0, "s4_no_mask": 2.0}
 
 

@@ -13,9 +13,9 @@ from autograde.walls import fence
 from autograde.walls.tape import TapeError, decode, encode
 from tritonbook import gluon
 from tritonbook.descriptors import describe
+from tritonbook.gluon import triton_has_gluon
 from tritonbook.port.compat import triton_version
 from tritonbook.port.device import INTERPRET
-from tritonbook.warp_jobs import triton_has_gluon
 
 pytestmark = pytest.mark.skipif(
     triton_version() < (3, 6), reason="tensor descriptors want Triton 3.6"

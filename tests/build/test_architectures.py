@@ -1,7 +1,5 @@
 """Solutions compiled for GPUs that are not here, and the limits that they must keep."""
 
-import json
-
 import pytest
 
 from tritonbook.build import architectures, limits
@@ -195,16 +193,6 @@ def test_the_table_has_a_row_a_kernel_and_a_column_a_gpu():
     text = architectures.markdown(found, "2026-01-01", {"triton": "3.7.1"})
     row = next(line for line in text.splitlines() if "add_kernel" in line)
     assert row.count("|") == 9 and "32 r, 2 KiB, t 8" in row
-
-
-def test_the_results_file_is_json_with_a_line_for_each_compile(tmp_path, monkeypatch):
-    monkeypatch.setattr(architectures, "RESULTS", tmp_path / "new" / "a.json")
-    architectures.write_results([compiled(75), compiled(80)], "2026-01-01", {"triton": "3.7.1"})
-    text = architectures.RESULTS.read_text()
-    found = json.loads(text)
-    assert found["date"] == "2026-01-01" and found["versions"] == {"triton": "3.7.1"}
-    assert [one["arch"] for one in found["compiled"]] == [75, 80] and text.count('"key"') == 2
-    assert all(line.count('"key"') < 2 for line in text.splitlines())
 
 
 def test_what_a_check_calls_is_known_without_running_it():

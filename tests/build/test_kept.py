@@ -83,7 +83,7 @@ def test_a_line_cut_off_costs_itself_alone(course, tmp_path):
 def test_a_verdict_depends_on_package_and_versions(course, monkeypatch, tmp_path):
     """Kills: verdicts of an older check, or of another Triton."""
     package = tmp_path / "package"
-    for name in ("checking/judge.py", "build/worker.py", "build/sync.py"):
+    for name in ("checking/judge.py", "build/matrix.py", "build/sync.py"):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text("A = 1\n")
     monkeypatch.setattr(kept, "PACKAGE", package)
@@ -96,7 +96,7 @@ def test_a_verdict_depends_on_package_and_versions(course, monkeypatch, tmp_path
         return kept._package()
 
     seen = [digest()]
-    for name in ("checking/judge.py", "build/worker.py"):
+    for name in ("checking/judge.py", "build/matrix.py"):
         (package / name).write_text("A = 2\n")
         seen.append(digest())
     for name in ("torch", "triton", "gpu"):

@@ -83,7 +83,11 @@ def exercise(tmp_path: Path) -> Exercise:
 def test_every_verdict(exercise: Exercise):
     """Kills: a worker that dies with its first crash, an endless loop that hangs the matrix, a
     matrix that calls a wrong answer killed for whatever reason."""
-    rows = {row.name: row for row in matrix.run(matrix.attempts(exercise), seconds=4)}
+    wanted = list(matrix.attempts(exercise))
+    (endless,) = (attempt for attempt in wanted if attempt.name == "endless")
+    wanted.remove(endless)
+    rows = {row.name: row for row in matrix.run(wanted)}
+    rows |= {row.name: row for row in matrix.run([endless], seconds=1)}
     assert {name: (row.got, row.verdict) for name, row in rows.items()} == {
         "as solved": ("passed", "accepted"),
         "open gap": ("not-attempted", "recognised"),
@@ -138,6 +142,13 @@ def test_a_limit_of_one_worker_is_nobody_else_s(monkeypatch):
     assert "TRITONBOOK_CALL_SECONDS" not in os.environ
 
 
+@pytest.fixture(scope="module")
+def worker():
+    """One that no wrong answer of its tests ends."""
+    with contextlib.closing(matrix.CheckProcess()) as shared:
+        yield shared
+
+
 @pytest.fixture
 def asked(monkeypatch):
     """The names of the attempts that a worker was asked, and on which cases."""
@@ -151,12 +162,14 @@ def asked(monkeypatch):
     return seen
 
 
-def test_the_short_way_refuses_what_the_long_way_refuses(exercise: Exercise, tmp_path, asked):
+def test_the_short_way_refuses_what_the_long_way_refuses(
+    exercise: Exercise, tmp_path, asked, worker
+):
     """Kills: a mutant that passes because its case is gone, a diagnosis that nobody looked at; a
     variant that meets no case, a case that meets no variant."""
     known = tmp_path / "known.json"
     wanted = [t for t in matrix.attempts(exercise) if t.kind == "solution" or t.name in LATE]
-    matrix.remember([exercise], matrix.run(wanted), known)
+    matrix.remember([exercise], matrix.run(wanted, worker=worker), known)
     found = json.loads(known.read_text())
     assert found == {exercise.slug: {"double": {"refused_by": {"absolute": "below zero"}}}}
     found[exercise.slug]["double"]["refused_by"] |= {
@@ -166,7 +179,7 @@ def test_the_short_way_refuses_what_the_long_way_refuses(exercise: Exercise, tmp
     known.write_text(json.dumps(found))
     asked.clear()
     short = [t for t in matrix.shortened(exercise, "double", known) if t.name in (*LATE, "sum")]
-    rows = {row.name: row.verdict for row in matrix.run(short)}
+    rows = {row.name: row.verdict for row in matrix.run(short, worker=worker)}
     assert asked == [
         ("absolute", ("below zero",)),
         ("for_another_reason", ("below zero",)),
@@ -243,14 +256,14 @@ def test_few_are_tried_of_a_key_about_which_nothing_changed(exercise, tmp_path, 
 
 
 def test_good_rows_are_kept_until_something_that_they_depend_on_changes(
-    exercise: Exercise, tmp_path, asked
+    exercise: Exercise, tmp_path, asked, worker
 ):
     """Kills: a failure that is gone at the next run; a row of an older page, case or package."""
 
     def run() -> list[str]:
         asked.clear()
         attempts = [t for t in matrix.attempts(Exercise(exercise.path)) if t.name in LATE]
-        names = [row.name for row in matrix.run(attempts, kept=tmp_path / "kept")]
+        names = [row.name for row in matrix.run(attempts, worker=worker, kept=tmp_path / "kept")]
         assert sorted(names) == sorted(LATE)
         return [name for name, _ in asked]
 

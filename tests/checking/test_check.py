@@ -22,7 +22,7 @@ def double_ref(x):
 
 
 def report(fn, cases=CASES, **options):
-    seconds = 2 if fn in (answers.never_ends, answers.never_ends_and_swallows) else 60
+    seconds = 1 if fn in (answers.never_ends, answers.never_ends_and_swallows) else 60
     return run(fn, double_ref, cases, key="double", timeout=seconds, **options)
 
 

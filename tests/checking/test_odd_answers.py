@@ -201,7 +201,7 @@ def timed(monkeypatch):
     class Result:
         rows = [_Row("torch", 1.0), _Row("double", 1.0)]
 
-    module = importlib.import_module("tritonbook.timing.bench")
+    module = importlib.import_module("tritonbook.timing.measure")
     monkeypatch.setattr(module, "bench", lambda calls, baseline: Result)
     return Speed(case("large", x=tensor(4096)), lambda x: 2 * x)
 

@@ -100,7 +100,7 @@ def test_a_required_ratio_is_no_pass(monkeypatch):
     class Result:
         rows = [Row("copy", 1.0), Row("doubled", 4.0)]
 
-    module = importlib.import_module("tritonbook.timing.bench")
+    module = importlib.import_module("tritonbook.timing.measure")
     monkeypatch.setattr(module, "bench", lambda calls, baseline: Result)
     timed = case("large", x=tensor(4096))
     for required in (False, True):

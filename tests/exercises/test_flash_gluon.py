@@ -4,7 +4,7 @@ import pytest
 import torch
 from machine_code import compiled
 
-from tritonbook import DEVICE, warp_jobs
+from tritonbook import DEVICE, gluon
 from tritonbook.checking import run_check
 from tritonbook.course.cases import checks, load_cases
 from tritonbook.course.exercises import get, load
@@ -12,7 +12,7 @@ from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.simulating import watch_products
 
-if not warp_jobs.triton_has_gluon():
+if not gluon.triton_has_gluon():
     pytest.skip("this Triton's Gluon has other words", allow_module_level=True)
 
 NAMES = ("two_products", "flash_ahead", "flash_gluon")
@@ -90,7 +90,7 @@ def test_heads_side_by_side_in_memory_are_taken_as_they_are(page):
     torch.testing.assert_close(got.double(), wanted, rtol=1e-2, atol=1e-2)
 
 
-@pytest.mark.skipif(warp_jobs.can_run_gluon(), reason="a GPU tells nobody of its products")
+@pytest.mark.skipif(gluon.can_run_gluon(), reason="a GPU tells nobody of its products")
 def test_the_simulator_tells_turns_from_products_that_are_ordered_freely(page):
     """Kills: a check of turns that every answer passes, or that one kernel in 20 orders fails."""
     cases = load_cases("65_gluon_attention")
@@ -104,7 +104,7 @@ def test_the_simulator_tells_turns_from_products_that_are_ordered_freely(page):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not warp_jobs.can_run_gluon(), reason="needs an H100 and Triton 3.6")
+@pytest.mark.skipif(not gluon.can_run_gluon(), reason="needs an H100 and Triton 3.6")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("hidden", [False, True])
 def test_an_h100_agrees(page, name, hidden):
@@ -114,7 +114,7 @@ def test_an_h100_agrees(page, name, hidden):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not warp_jobs.can_run_gluon(), reason="needs an H100 and Triton 3.6")
+@pytest.mark.skipif(not gluon.can_run_gluon(), reason="needs an H100 and Triton 3.6")
 def test_two_hundred_calls_agree_to_the_bit(page):
     """Kills: a slot that is overwritten before both groups have read it, now and then."""
     q, k, v = torch.randn(3, 2, 16, 2048, 128, device="cuda", dtype=HALF).unbind(0)

@@ -4,16 +4,16 @@ import pytest
 import torch
 from machine_code import compiled, seen_after
 
-from tritonbook import warp_jobs
+from tritonbook import gluon
 from tritonbook.checking import Tolerance, case, run, tensor
 from tritonbook.course.exercises import get, load
 from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate
 
 pytestmark = pytest.mark.skipif(
-    not warp_jobs.triton_has_gluon(), reason="this Triton's Gluon has other words"
+    not gluon.triton_has_gluon(), reason="this Triton's Gluon has other words"
 )
-no_h100 = pytest.mark.skipif(not warp_jobs.can_run_gluon(), reason="needs an H100 and Triton 3.6")
+no_h100 = pytest.mark.skipif(not gluon.can_run_gluon(), reason="needs an H100 and Triton 3.6")
 KERNELS = {"matmul_ring": 8, "matmul_jobs": 12, "matmul_groups": 12}  # with their warps
 
 

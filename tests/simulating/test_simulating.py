@@ -17,11 +17,11 @@ from tritonbook.gluon import (
     gluon,
     mbarrier,
     tma,
+    triton_has_gluon,
     warpgroup_mma,
     warpgroup_mma_wait,
 )
 from tritonbook.simulating import Fault, hear_of_products, simulate, watch_products
-from tritonbook.warp_jobs import triton_has_gluon
 
 import triton  # isort: skip
 import triton.language as tl  # isort: skip
@@ -89,208 +89,145 @@ def test_the_attention_of_page_65_passes_in_every_order(orders, causal: bool):
         torch.testing.assert_close(given[3].base.float(), wanted, rtol=1e-2, atol=1e-2)
 
 
-WAIT_EMPTY = "        mbarrier.wait(empty.index(slot), phase ^ 1)\n"
-WAIT_FULL = "        mbarrier.wait(full.index(slot), phase)\n"
-EXPECT = "mbarrier.expect(full.index(slot), a_desc.block_type.nbytes + b_desc.block_type.nbytes)"
-WAIT_PRODUCT = "        acc = warpgroup_mma_wait(0, deps=[acc])\n"
-WALK = (
-    "    for number in range(steps):\n        slot, phase = number % SLOTS, number // SLOTS % 2\n"
-    + WAIT_FULL
-)
-ARRIVE = "        mbarrier.arrive(empty.index(slot), count=1)\n"
-JOBS = {
-    "the loader waits for the phase that it is in": (
-        "phase ^ 1",
-        "phase",
-        "deadlock",
-        "waits for phase 0 of empty[0]",
-    ),
-    "a new slot is not waited for": (
-        WAIT_EMPTY,
-        "",
-        "overwritten|too-many-arrivals",
-        "it has to end before the next one begins",
-    ),
-    "an old phase is waited for": (
-        "full.index(slot), phase)",
-        "full.index(slot), phase ^ 1)",
-        "early-read|unwritten|phase-twice",
-        "a_tiles[0]",
-    ),
-    "a tile is not waited for": (WAIT_FULL, "", "early-read|unwritten", "a_tiles[0]"),
-    "the phase never changes": (
-        "number % SLOTS, number // SLOTS % 2",
-        "number % SLOTS, 0",
-        "deadlock|phase-twice|early-read|overwritten",
-        "[0]",
-    ),
-    "the phase changes with every tile": (
-        "number % SLOTS, number // SLOTS % 2",
-        "number % SLOTS, number % 2",
-        "deadlock|early-read|unwritten",
-        "",
-    ),
-    "a slot is given back before its product has read it": (
-        WAIT_PRODUCT + ARRIVE,
-        ARRIVE + WAIT_PRODUCT,
-        "overwritten",
-        "may still read it",
-    ),
-    "a product is never waited for": (WAIT_PRODUCT, "", "early-use|overwritten", ""),
-    "a slot is never given back": (ARRIVE, "", "deadlock", "waits for phase 0 of empty[0]"),
-    "one group gives a slot back": (
-        ARRIVE,
-        "        if GROUP == 0:\n    " + ARRIVE,
-        "deadlock",
-        "lacks 1 of 2 arrivals",
-    ),
-    "one arrival gives a slot back": (
-        "init(empty.index(slot), count=2)",
-        "init(empty.index(slot), count=1)",
-        "overwritten|too-many-arrivals",
-        "",
-    ),
-    "three arrivals are expected": (
-        "init(empty.index(slot), count=2)",
-        "init(empty.index(slot), count=3)",
-        "deadlock",
-        "lacks 1 of 3 arrivals",
-    ),
-    "bytes of one tile are expected": (
-        EXPECT,
-        "mbarrier.expect(full.index(slot), a_desc.block_type.nbytes)",
-        "deadlock|early-read",
-        "",
-    ),
-    "a tile goes to the whole ring": (
-        "full.index(slot), a_tiles.index(slot)",
-        "full.index(slot), a_tiles",
-        "size",
-        "the descriptor's tile is [16, 16], the memory [3, 16, 16]",
-    ),
-    "a group multiplies the rows of both": (
-        "a_tiles.index(slot).slice(GROUP * 8, 8)",
-        "a_tiles.index(slot)",
-        "size",
-        "the shapes [[16, 16], [16, 16], [8, 16]]",
-    ),
-    "a number says whether somebody arrives": (
-        "arrive(empty.index(slot), count=1)",
-        "arrive(empty.index(slot), count=1, pred=number)",
-        "pred",
-        "not the number 0",
-    ),
-    "no bytes are expected": (
-        EXPECT,
-        "mbarrier.arrive(full.index(slot), count=1)",
-        "deadlock|early-read|unwritten",
-        "",
-    ),
-    "more bytes are expected than come": (
-        EXPECT,
-        "mbarrier.expect(full.index(slot), 4 * a_desc.block_type.nbytes)",
-        "deadlock",
-        "bytes",
-    ),
-    "the groups give back another slot": (
-        "arrive(empty.index(slot)",
-        "arrive(empty.index((number + 1) % SLOTS)",
-        "overwritten|too-many-arrivals|deadlock",
-        "",
-    ),
-    "the ring has no slot of that number": (
-        "slot, phase = number % SLOTS,",
-        "slot, phase = number,",
-        "outside",
-        "takes number 3",
-    ),
-    "a barrier without a count": (
-        "        mbarrier.init(full.index(slot), count=1)\n",
-        "",
-        "not-initialised",
-        "full[0]",
-    ),
-    "one group takes a tile less": (
-        WALK,
-        WALK.replace("range(steps)", "range(steps - GROUP)"),
-        "wrong|deadlock",
-        "",
-    ),
-    "the copy engine does not see the result": (
-        "        fence_async_shared()\n",
-        "",
-        "no-fence",
-        "c_tiles[",
-    ),
-    "the next result overwrites one that is being stored": (
-        "        tma.store_wait(0)\n        c_tile",
-        "        c_tile",
-        "overwritten",
-        "overwrites c_tiles[",
-    ),
-    "the program ends before its result is stored": (
-        "    tma.store_wait(0)\n\n",
-        "\n",
-        "unfinished",
-        "the copy of `tma.async_copy_shared_to_global",
-    ),
-}
-LOAD_A = "        a = a_tiles.index(slot).load(gl.DotOperandLayout(0, ACC, 2))\n"
-PIPELINE = {
-    "one group too few is waited for": (
-        "async_copy.wait_group(SLOTS - 2)",
-        "async_copy.wait_group(SLOTS - 1)",
-        "early-read",
-        "a_tiles[0]",
-    ),
-    "a group is not closed": (
-        "        )\n        async_copy.commit_group()\n        acc",
-        "        )\n        acc",
-        "early-read",
-        "a_tiles[1]",
-    ),
-    "nothing is waited for": (
-        "        async_copy.wait_group(SLOTS - 2)\n",
-        "",
-        "early-read",
-        "a_tiles[0]",
-    ),
-    "tiles go to the slot that is read": (
-        "ahead % SLOTS",
-        "step % SLOTS",
-        "wrong|early-read|unwritten",
-        "",
-    ),
-    "the ring is filled one slot too far": (
-        "slot, ahead = step % SLOTS, step + SLOTS - 1",
-        "slot, ahead = step % SLOTS, step + SLOTS",
-        "early-read|two-writers|unwritten|wrong",
-        "",
-    ),
-    "addresses beyond the matrix": (", mask=b_there", "", "outside", "address outside its tensor"),
-}
+# What is planted, the kinds of fault that it may be called (`wrong`: wrong values without any race)
+# and what the sentence says; the lines or parts of lines that go, and those that come.
+JOBS = """\
+the loader waits for the phase that it is in => deadlock: waits for phase 0 of empty[0]
+- phase ^ 1
++ phase
+a slot is not waited for => overwritten|too-many-arrivals: it has to end before the next one begins
+-         mbarrier.wait(empty.index(slot), phase ^ 1)
+an old phase is waited for => early-read|unwritten|phase-twice: a_tiles[0]
+- full.index(slot), phase)
++ full.index(slot), phase ^ 1)
+a tile is not waited for => early-read|unwritten: a_tiles[0]
+-         mbarrier.wait(full.index(slot), phase)
+the phase never changes => deadlock|phase-twice|early-read|overwritten: [0]
+- number % SLOTS, number // SLOTS % 2
++ number % SLOTS, 0
+the phase changes with every tile => deadlock|early-read|unwritten:
+- number % SLOTS, number // SLOTS % 2
++ number % SLOTS, number % 2
+a slot is given back before its product has read it => overwritten: may still read it
+-         acc = warpgroup_mma_wait(0, deps=[acc])
+-         mbarrier.arrive(empty.index(slot), count=1)
++         mbarrier.arrive(empty.index(slot), count=1)
++         acc = warpgroup_mma_wait(0, deps=[acc])
+a product is never waited for => early-use|overwritten:
+-         acc = warpgroup_mma_wait(0, deps=[acc])
+a slot is never given back => deadlock: waits for phase 0 of empty[0]
+-         mbarrier.arrive(empty.index(slot), count=1)
+one group gives a slot back => deadlock: lacks 1 of 2 arrivals
+-         mbarrier.arrive(empty.index(slot), count=1)
++         if GROUP == 0:
++             mbarrier.arrive(empty.index(slot), count=1)
+one arrival gives a slot back => overwritten|too-many-arrivals:
+- init(empty.index(slot), count=2)
++ init(empty.index(slot), count=1)
+three arrivals are expected => deadlock: lacks 1 of 3 arrivals
+- init(empty.index(slot), count=2)
++ init(empty.index(slot), count=3)
+bytes of one tile are expected => deadlock|early-read:
+- mbarrier.expect(full.index(slot), a_desc.block_type.nbytes + b_desc.block_type.nbytes)
++ mbarrier.expect(full.index(slot), a_desc.block_type.nbytes)
+a tile goes to the whole ring => size: the descriptor's tile is [16, 16], the memory [3, 16, 16]
+- full.index(slot), a_tiles.index(slot)
++ full.index(slot), a_tiles
+a group multiplies the rows of both => size: the shapes [[16, 16], [16, 16], [8, 16]]
+- a_tiles.index(slot).slice(GROUP * 8, 8)
++ a_tiles.index(slot)
+a number says whether somebody arrives => pred: not the number 0
+- arrive(empty.index(slot), count=1)
++ arrive(empty.index(slot), count=1, pred=number)
+no bytes are expected => deadlock|early-read|unwritten:
+- mbarrier.expect(full.index(slot), a_desc.block_type.nbytes + b_desc.block_type.nbytes)
++ mbarrier.arrive(full.index(slot), count=1)
+more bytes are expected than come => deadlock: bytes
+- mbarrier.expect(full.index(slot), a_desc.block_type.nbytes + b_desc.block_type.nbytes)
++ mbarrier.expect(full.index(slot), 4 * a_desc.block_type.nbytes)
+the groups give back another slot => overwritten|too-many-arrivals|deadlock:
+- arrive(empty.index(slot)
++ arrive(empty.index((number + 1) % SLOTS)
+the ring has no slot of that number => outside: takes number 3
+- slot, phase = number % SLOTS,
++ slot, phase = number,
+a barrier without a count => not-initialised: full[0]
+-         mbarrier.init(full.index(slot), count=1)
+one group takes a tile less => wrong|deadlock:
+-     for number in range(steps):
+-         slot, phase = number % SLOTS, number // SLOTS % 2
+-         mbarrier.wait(full.index(slot), phase)
++     for number in range(steps - GROUP):
++         slot, phase = number % SLOTS, number // SLOTS % 2
++         mbarrier.wait(full.index(slot), phase)
+the copy engine does not see the result => no-fence: c_tiles[
+-         fence_async_shared()
+the next result overwrites one that is being stored => overwritten: overwrites c_tiles[
+-         tma.store_wait(0)
+-         c_tile
++         c_tile
+the program ends before its store => unfinished: the copy of `tma.async_copy_shared_to_global
+-     tma.store_wait(0)
+-
+-
++
++
+"""
+PIPELINE = """\
+one group too few is waited for => early-read: a_tiles[0]
+- async_copy.wait_group(SLOTS - 2)
++ async_copy.wait_group(SLOTS - 1)
+a group is not closed => early-read: a_tiles[1]
+-         )
+-         async_copy.commit_group()
+-         acc
++         )
++         acc
+nothing is waited for => early-read: a_tiles[0]
+-         async_copy.wait_group(SLOTS - 2)
+tiles go to the slot that is read => wrong|early-read|unwritten:
+- ahead % SLOTS
++ step % SLOTS
+the ring is filled one slot too far => early-read|two-writers|unwritten|wrong:
+- slot, ahead = step % SLOTS, step + SLOTS - 1
++ slot, ahead = step % SLOTS, step + SLOTS
+addresses beyond the matrix => outside: address outside its tensor
+- , mask=b_there
+"""
 
 
-@pytest.mark.parametrize("name", JOBS)
-def test_a_planted_fault_is_named(tmp_path: Path, name: str):
-    old, new, kinds, said = JOBS[name]
-    refused(
-        lambda: kernels.run_jobs(broken(tmp_path, old, new).jobs_kernel, range(20)), kinds, said
-    )
+def planted(table: str) -> list:
+    """The parameters of a test: old text, new text, kinds, sentence."""
+    found = []
+    for line in table.splitlines():
+        mark, text = line[:1], line[2:]
+        if mark in "-+":
+            found[-1]["-+".index(mark)].append(text)
+        else:
+            name, _, said = line.partition(" => ")
+            found.append(([], [], *said.split(":", 1), name))
+    return [
+        pytest.param("\n".join(old), "\n".join(new), kinds, said.strip(), id=name)
+        for old, new, kinds, said, name in found
+    ]
 
 
-@pytest.mark.parametrize("name", PIPELINE)
-def test_a_planted_fault_of_copies_by_threads_is_named(tmp_path: Path, name: str):
-    old, new, kinds, said = PIPELINE[name]
-    refused(
-        lambda: kernels.run_pipeline(broken(tmp_path, old, new).pipeline_kernel, range(20)),
-        kinds,
-        said,
-    )
+@pytest.mark.parametrize(("old", "new", "kinds", "said"), planted(JOBS))
+def test_a_planted_fault_is_named(tmp_path: Path, old: str, new: str, kinds: str, said: str):
+    kernel = broken(tmp_path, old, new).jobs_kernel
+    refused(lambda: kernels.run_jobs(kernel, range(20)), kinds, said)
+
+
+@pytest.mark.parametrize(("old", "new", "kinds", "said"), planted(PIPELINE))
+def test_a_planted_fault_of_copies_by_threads_is_named(
+    tmp_path: Path, old: str, new: str, kinds: str, said: str
+):
+    kernel = broken(tmp_path, old, new).pipeline_kernel
+    refused(lambda: kernels.run_pipeline(kernel, range(20)), kinds, said)
 
 
 def refused(run, kinds: str, said: str) -> None:
-    """One of the kinds, and the sentence; `wrong`: wrong values without any race."""
+    """One of the kinds, and the sentence."""
     try:
         error = run()
     except Fault as fault:

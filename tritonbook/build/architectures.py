@@ -10,11 +10,10 @@ What must hold is declared in each exercise's header: see `limits`.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from ..seeing.compiled import CompileResult
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "benchmarks" / "matrix" / "architectures.json"
 TABLE = ROOT / "benchmarks" / "architectures.md"
 
 
@@ -213,14 +211,6 @@ def _cell(found: list[tuple[Compiled, dict[str, Any]]]) -> str:
     return ", ".join(parts)
 
 
-def write_results(compiled: Iterable[Compiled], date: str, versions: dict[str, str]) -> None:
-    """The results file: JSON with one line for each compile, so that changes can be read."""
-    lines = ",\n".join(json.dumps(asdict(one)) for one in compiled)
-    head = json.dumps({"date": date, "versions": versions}, indent=1).removesuffix("\n}")
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(f'{head},\n "compiled": [\n{lines}\n]}}\n', encoding="utf-8")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(
         prog="python -m tritonbook.build.architectures", description=__doc__.splitlines()[0]
@@ -242,7 +232,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(broken) if broken else f"{len(compiled)} compiled, every limit is kept")
     if not (options.slugs or options.arch):
         date = time.strftime("%Y-%m-%d")
-        write_results(compiled, date, versions())
         TABLE.write_text(markdown(compiled, date, versions()), encoding="utf-8")
     return int(bool(broken))
 

@@ -97,7 +97,7 @@ def _package() -> str:
     paths = [
         path
         for path in sorted(PACKAGE.rglob("*.py"))
-        if path.parent.name not in BESIDE or path.name in ("matrix.py", "worker.py")
+        if path.parent.name not in BESIDE or path.name == "matrix.py"
     ]
     found = versions()
     # torch 2.11.0+cpu and 2.11.0+cu130 are the same PyTorch to Triton's interpreter.

@@ -30,6 +30,7 @@ NO_VERDICT = "no verdict"  # so begins what is said where the check itself came 
 KNOWN = Path("tests/exercises/kill_matrix.json")  # what the matrix found: see `remember`
 KEPT = Path("build/out/matrix")  # good rows of earlier runs, on this machine alone
 FEW = 10
+TRY = "tritonbook.course.tried:try_answer"
 HERE = "interpreter" if INTERPRET else "gpu"
 
 
@@ -274,7 +275,7 @@ class CheckProcess:
         # A wrong answer may end the process after its verdict: in a thread, or at a late fault.
         if self._child is None or not self._child.alive:
             self.close()
-            self._child = Child("tritonbook.build.worker:run", output=DEVNULL, **self._environment)
+            self._child = Child(TRY, output=DEVNULL, **self._environment)
         return self._child
 
 

@@ -29,7 +29,6 @@ from typing import Any
 
 from ..command import BAD_INPUT, Parser, sentence
 from ..course.exercises import chosen, get
-from ..warp_jobs import triton_has_gluon
 from . import matrix
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -119,6 +118,8 @@ def run_here(slugs: Sequence[str], mutants: int = 1) -> dict[str, Any]:
     import numpy
     import torch
     import triton
+
+    from ..gluon import triton_has_gluon
 
     start = time.monotonic()
     # Late notebooks take longest, so they come first.

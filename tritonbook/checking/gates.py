@@ -148,7 +148,7 @@ def measure_speed(
         return finding, "not run: there is no GPU here", {}
     if finding is not None:
         return finding, "not run: the values are not right yet", {}
-    from ..timing.bench import bench
+    from ..timing.measure import bench
 
     inputs = arguments(speed.case, device.DEVICE)
     calls: dict[str, Callable[[], Any]] = {

@@ -15,7 +15,7 @@ from ..checking import CheckFailed, run_check
 from ..checking.card import show
 from ..checking.runner import called
 from ..notebook import LOADING, is_stale
-from . import progress
+from . import records
 from .cases import NotAsked, find_check
 from .exercises import Exercise
 from .gaps import solved_text
@@ -43,7 +43,7 @@ def check(fn: Callable[..., Any], *, hidden: bool = False) -> None:
     report = run_check(fn, asked, name, hidden=hidden)
     if not LOADING.get():
         reason = report.finding.sentence if report.finding else ""
-        progress.record(name, report.state, called(fn, asked), reason=reason)
+        records.record(name, report.state, called(fn, asked), reason=reason)
         show(report, solved_text(exercise.answers()[name].source) if report.passed else "")
     if not report.passed:
         raise CheckFailed(report)

@@ -12,9 +12,7 @@ from typing import Any
 from .. import style
 from ..notebook import LOADING
 from ..port import source_file
-from .records import DONE, entries, home, path, record, reset
-
-__all__ = ["CourseMap", "course_map", "entries", "mine", "path", "progress", "record", "reset"]
+from .records import DONE, entries, home, path
 
 # One symbol, one word and one colour for each mark: colour never stands alone.
 SYMBOLS = {"passed": "●", "slow": "◉", "tried": "◐", "open": "○"}
@@ -153,8 +151,8 @@ def _mark(key: str, cell: Any, entry: dict[str, Any]) -> Mark:
     )
 
 
-def course_map() -> CourseMap:
-    """The course in order with your marks, as data."""
+def progress() -> CourseMap:
+    """Your course map: put it last in a cell to see it, or `print(progress())`."""
     from .exercises import exercises
 
     known = entries()
@@ -169,11 +167,6 @@ def course_map() -> CourseMap:
         for exercise in exercises()
     ]
     return CourseMap(rows, str(path()))
-
-
-def progress() -> CourseMap:
-    """Your course map: put it last in a cell to see it, or `print(progress())`."""
-    return course_map()
 
 
 def _import_kept(name: str, text: str, digest: str) -> Any:

@@ -137,7 +137,7 @@ def _makes(node: ast.stmt, name: str) -> bool:
 
 def local_decorators(value: Any, text: str) -> bool:
     """Do the decorators in `text` use names of the function around it, which no closure keeps?"""
-    (node,) = ast.parse(text).body
+    node: Any = ast.parse(text).body[0]
     parts = [part for decorator in node.decorator_list for part in ast.walk(decorator)]
     used = {part.id for part in parts if isinstance(part, ast.Name)}
     return not used <= {*namespace(value), *vars(builtins)}

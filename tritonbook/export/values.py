@@ -53,7 +53,7 @@ def unwrap(value: Any) -> tuple[Any, int]:
 def importable(value: Any, name: str) -> tuple[str, str] | None:
     """(module, attribute) from which any process can import `value`; None for user code."""
     inner = unwrap(value)[0]
-    attribute = getattr(inner, "__qualname__", None) or getattr(inner, "__name__", name)
+    attribute: str = getattr(inner, "__qualname__", "") or getattr(inner, "__name__", name)
     for module in dict.fromkeys((getattr(inner, "__module__", None), *_HOMES)):
         if not isinstance(module, str) or not _is_library(module):
             continue
@@ -120,12 +120,14 @@ def _call(name: str, arguments: list[Expression], needs: str) -> Expression:
 def _config(config: Any) -> Expression | None:
     if config.pre_hook is not None:
         return None
-    parts = [expression(dict(config.kwargs))]
+    if (settings := expression(dict(config.kwargs))) is None:
+        return None
+    parts = [settings]
     for option in ("num_warps", "num_stages", "num_ctas", "maxnreg"):
         setting = getattr(config, option, None)
         if setting is not None and not (option == "num_ctas" and setting == 1):
             parts.append(Expression(f"{option}={setting!r}"))
-    return None if parts[0] is None else _call("triton.Config", parts, "import triton")
+    return _call("triton.Config", parts, "import triton")
 
 
 def _collection(value: Any) -> Expression | None:
@@ -133,10 +135,10 @@ def _collection(value: Any) -> Expression | None:
         flat = [part for item in value.items() for part in item]
     else:
         flat = list(value)
-    parts = [expression(part) for part in flat]
-    if any(part is None for part in parts):
+    parts = [part for part in map(expression, flat) if part is not None]
+    if len(parts) < len(flat):
         return None
-    imports = frozenset().union(*(part.imports for part in parts))
+    imports: frozenset[str] = frozenset().union(*(part.imports for part in parts))
     texts = [part.text for part in parts]
     if isinstance(value, dict):
         pairs = zip(texts[::2], texts[1::2], strict=True)

@@ -191,9 +191,8 @@ def compile_gate(
     return _answer(json.dumps(request), timeout)
 
 
-@functools.lru_cache(maxsize=64)
-def _remembered(request: str, timeout: float) -> CompileResult:
-    answer = worker(interpret=False).ask(json.loads(request), timeout)
+def compile_result(answer: dict[str, Any]) -> CompileResult:
+    """What the helper process found."""
     kernels = tuple(
         KernelFacts(**{**kernel, "grid": tuple(kernel["grid"])}) for kernel in answer["kernels"]
     )
@@ -202,6 +201,11 @@ def _remembered(request: str, timeout: float) -> CompileResult:
         return CompileResult(True, kernels=kernels)
     ok = False if error["code"] else None
     return CompileResult(ok, error["message"], error["caret"], kernels, error["code"])
+
+
+@functools.lru_cache(maxsize=64)
+def _remembered(request: str, timeout: float) -> CompileResult:
+    return compile_result(worker(interpret=False).ask(json.loads(request), timeout))
 
 
 def _answer(request: str, timeout: float) -> CompileResult:

@@ -1,8 +1,8 @@
 """Timing: one clock for all, measured ceilings, plots, and a simulated GPU to learn on."""
 
-from .bench import bench, bench_sweep
 from .ceiling import Ceilings, ceilings
 from .fake import SimulatedGPU, SimulatedKernel, gpu, simulated_bench, simulated_gpu
+from .measure import bench, bench_sweep
 from .result import BenchResult, Row, Sweep
 from .trace import profiled, record_trace, timeline
 

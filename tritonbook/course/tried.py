@@ -1,7 +1,6 @@
-"""What a process runs that tries changed answers, one after another (see `CheckProcess`).
+"""Try an answer in the place of a page's own: run in a process apart, through `Child`.
 
-Wrong answers may crash the process, spoil the CUDA context or never end, so they run here and not
-in the process that judges them.
+Somebody else's answer may crash the process, spoil the CUDA context or never end.
 """
 
 from __future__ import annotations
@@ -14,20 +13,21 @@ from typing import Any
 import torch
 
 from ..checking import CheckFailed, dtype_override, first_finding_only
-from ..course import cases, exercises
 from ..port.device import INTERPRET
+from .cases import run_page_check
+from .exercises import Exercise, get, load
 
 
-def run(
-    path: str,
+def try_answer(
+    page: str,
     key: str,
     text: str | None,
-    dtype: str | None,
-    hidden: bool | None,
-    notes: Sequence[str] | None,
+    dtype: str | None = None,
+    hidden: bool | None = None,
+    notes: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Run one check. text: of the answer; None: as solved. dtype: None: as the cases say. hidden:
-    None: the visible cases and then the hidden ones. notes: of the cases; None: all.
+    """Run one check. page: its slug, or the path of its page.py. text: of the answer; None: as
+    solved. dtype: None: as the cases say. hidden, notes: as `run_page_check` takes them.
 
     Returns code ("passed", a diagnosis code, "error" or "load-error"), message, card, seconds, the
     note of the last case that was run, and whether this process can run no more.
@@ -37,14 +37,13 @@ def run(
     brief = first_finding_only.set(True)
     card = case = ""
     try:
-        module = exercises.load(
-            exercises.Exercise(Path(path)), {key: text} if text is not None else None
-        )
+        exercise = Exercise(Path(page)) if page.endswith(".py") else get(page)
+        module = load(exercise, {key: text} if text is not None else None)
     except Exception as error:
         code, message = "load-error", f"{type(error).__name__}: {error}"
     else:
         try:
-            report = cases.run_page_check(module, key, hidden, notes)
+            report = run_page_check(module, key, hidden, notes)
         except Exception as error:
             code, message = "error", f"{type(error).__name__}: {error}"
         else:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tritonbook import warp_jobs
+from tritonbook import gluon
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from tritonbook import warp_jobs
     ],
 )
 def test_the_gluon_kernels_are_for_one_gpu(triton, arch, interpreted, says, monkeypatch):
-    monkeypatch.setattr(warp_jobs, "triton_version", lambda: triton)
-    monkeypatch.setattr(warp_jobs, "target_arch", lambda: arch)
-    monkeypatch.setattr(warp_jobs, "INTERPRET", interpreted)
-    assert warp_jobs.can_run_gluon() is says
+    monkeypatch.setattr(gluon, "triton_version", lambda: triton)
+    monkeypatch.setattr(gluon, "target_arch", lambda: arch)
+    monkeypatch.setattr(gluon, "INTERPRET", interpreted)
+    assert gluon.can_run_gluon() is says
