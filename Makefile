@@ -78,9 +78,10 @@ mutate: $(STAMP)  ## machine-made mistakes that a check accepts: [SLUG=04_softma
 kill-matrix: $(STAMP)  ## every wrong kernel, its diagnosis, and which case refused it
 	@$(BIN)/python -m tritonbook.build kill-matrix
 
-marks: $(STAMP)  ## what the solutions' marks stand on; grades pages about which something changed
-	@$(PYTEST) -n 4 tests/autograde/test_solutions_pass.py
-	@cp build/out/solutions.json tests/autograde/solutions.json
+known-good: $(STAMP)  ## run and grade all notebooks about which something changed; note that they are good
+	@$(PYTEST) -n 4 tests/autograde/test_solutions_pass.py tests/exercises/test_notebooks.py
+	@mkdir -p tests/good
+	@cp build/out/marks.json build/out/untouched.json build/out/solved.json tests/good
 
 matrix: $(STAMP)  ## the course on four pairs of torch and Triton; writes the README's table
 	@$(BIN)/python -m tritonbook.build.versions
@@ -92,4 +93,4 @@ compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: regis
 	@$(BIN)/python -m tritonbook.build.architectures
 
 .PHONY: help setup sync pages new execute check demo exam lab test test-system test-gpu test-container \
-	kill-matrix marks mutate matrix matrix-oldest compile-check
+	kill-matrix known-good mutate matrix matrix-oldest compile-check

@@ -30,7 +30,7 @@ def test_it_reaches_the_load_of_x(key, vectors, arch):
     hints = []
     for rows in (524288, 524288 // 4):
         arguments = (_empty(rows, N), *(_empty(N) for _ in range(vectors)))
-        found = compile_gate(record, arguments, {}, arch, timeout=120, ptx=True)
+        found = compile_gate(record, arguments, {}, arch, ptx=True)
         assert found.ok, found.message
         (kernel,) = found.kernels
         hints.append("evict_last" in kernel.ptx)

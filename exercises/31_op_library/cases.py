@@ -356,7 +356,19 @@ BACKWARD_MISTAKES = {
         lambda dy, y, *, dtype: (y * (dy - half_sum(y * dy, dtype))).to(dtype),
         "The sum was rounded to half precision. Convert what you load to float32.",
     ),
+} | {
+    f"sum-of-{width}-elements": (
+        lambda dy, y, width=width: sum_of_each_piece(dy, y, width),
+        f"Each {width} elements of a row have a sum of their own. It runs over the whole row: a "
+        "tile that holds it, or a loop that has added up before anything is stored.",
+    )
+    for width in (64, 128, 256, 512, 1024, 2048, 4096)
 }
+
+
+def sum_of_each_piece(dy, y, width):
+    pieces = zip(dy.split(width, dim=1), y.split(width, dim=1), strict=True)
+    return torch.cat([softmax_backward_ref(*piece) for piece in pieces], dim=1)
 
 
 def padding(y):

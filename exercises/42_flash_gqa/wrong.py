@@ -268,21 +268,10 @@ VARIANTS = {
 }
 
 # Changes by machine (`make mutate`) that are no mistakes.
-ALL_KEYS = "it comes to Lk keys or more, and `min` makes that Lk"
 A_NUMBER = "a number stands for as many rows as the tile has"
 EQUIVALENT = {
     "walk_bounds": {
         'fewest = max(0, min(Lk, first + 1 + Lk - Lq)) => fewest = max(1, min(Lk, first + 1 + Lk - Lq))': "0 keys and 1 key are both no full tile: a tile has 16 keys or more",
-        'first, last = Lq - 1, Lq - 1 => first, last = Lq, Lq - 1': ALL_KEYS,
-        'first, last = Lq - 1, Lq - 1 => first, last = Lq + 1, Lq - 1': ALL_KEYS,
-        'first, last = Lq - 1, Lq - 1 => first, last = Lq - 0, Lq - 1': ALL_KEYS,
-        'first, last = Lq - 1, Lq - 1 => first, last = Lq - 1, Lq': ALL_KEYS,
-        'first, last = Lq - 1, Lq - 1 => first, last = Lq - 1, Lq + 1': ALL_KEYS,
-        'first, last = Lq - 1, Lq - 1 => first, last = Lq - 1, Lq - 0': ALL_KEYS,
-    },
-    "flash_two_phases": {
-        'limit = offs_m + 1 if CAUSAL else offs_m * 0 + L => limit = offs_m + 1 if CAUSAL else L': A_NUMBER,
-        'limit = offs_m + 1 if CAUSAL else offs_m * 0 + L => limit = offs_m + 1 if CAUSAL else 0 + L': A_NUMBER,
     },
     "flash_gqa": {
         'at = position.to(tl.int64) => at = position': "it shows beyond 2^31 elements only, which no case has",

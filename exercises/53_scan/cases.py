@@ -477,6 +477,10 @@ GATED_MISTAKES = {
         lambda a, b: gated_scan_ref(b, a),
         "a and b have changed places: in the launch, at the loads, or in the scan.",
     ),
+    "returned-backwards": (
+        pairs(lambda a1, b1, a2, b2: (a2 * b1 + b2, a1 * a2)),
+        "`then` returns its two values in the other order. The gate comes first, as in (a, b).",
+    ),
     "gates-not-multiplied": (
         pairs(lambda a1, b1, a2, b2: (a2, a2 * b1 + b2)),
         "A is the last gate alone. The first value of `then` is the product of both gates.",
@@ -739,6 +743,10 @@ HEAD_MISTAKES = {
     "state-transposed": (
         in_chunks(below, old=lambda q, S, k, v: q @ S.mT),
         "o took the state transposed.",
+    ),
+    "keys-for-queries": (
+        in_chunks(below, old=lambda q, S, k, v: k @ S),
+        "k times the state was added. The state is asked by q.",
     ),
     "state-from-the-right-side": (
         in_chunks(below, grown=lambda S, k, v: S + v.mT @ k),

@@ -313,7 +313,7 @@ def gated_scan(a, b, block=2048):
 check(gated_scan)
 
 # %% [markdown]
-# **Is yours associative?** A GPU groups the lanes as in the first picture. So does the interpreter here:
+# **Is yours associative?** A GPU groups lanes much as in the first picture. So does the interpreter here:
 # a `then` that is right only step after step gives wrong values.
 #
 # ## Attention without a softmax

@@ -519,7 +519,8 @@ DRAW_MISTAKES = {
     ),
     "no-noise": (
         by_scores(lambda z, T, u: z),
-        "This is the most likely word, whatever the temperature. Add the noise.",
+        "This is the most likely word, whatever the temperature. Add the noise, which is another "
+        "number for each word.",
     ),
     "noise-alone": (
         by_scores(lambda z, T, u: u),

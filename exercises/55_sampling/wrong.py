@@ -115,6 +115,7 @@ MUTANTS = {
         Mutant("start_times_block", "start-times-block", (WORD, WORD.replace("start + lane", "start * BLOCK_V + lane"))),
         Mutant("where_turned_round", "replaced-by-lower", (WORD, "word = tl.where(top > best, word, start + lane)")),
         Mutant("lower_wins", "replaced-by-lower", (WORD, "word = tl.where(best > top, start + lane, word)")),
+        Mutant("u_never_above_1e_10", "no-noise", (U, U.replace("tl.maximum", "tl.minimum"))),
         Mutant("u_cut_at_1e_6", "u-cut-too-high", (U, U.replace("1e-10", "1e-6"))),
         Mutant("u_plus_1e_8", "u-cut-too-high", (U, "u = tl.rand(seed, pid_b * V + offs_v) + 1e-8")),
         Mutant("start_twice", "start-twice", (U, U.replace("offs_v", "start + offs_v"))),

@@ -1,4 +1,4 @@
-"""Drawings of page 93: the tiles of a triangle, and which of them are worth a product."""
+"""Drawings of page 93: the tiles of a triangle. They show where a is 0, and not what to do."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def draw_triangle(tiles: int = 6) -> Picture:
     parts.append(svg.words(74, 11, "tiles of a, from k = 0 on", svg.SMALL))
     needed, right = tiles * (tiles + 1) // 2, 74 + tiles * SIDE + 26
     lines = (
-        (svg.FILLS[2], f"{needed - tiles} tiles are full: no mask needed"),
-        (svg.FILLS[1], f"{tiles} tiles lie on the diagonal: masked"),
-        (svg.EMPTY, f"{tiles * tiles - needed} tiles are all 0: products with nothing"),
+        (svg.FILLS[2], f"{needed - tiles} tiles lie below the diagonal: full"),
+        (svg.FILLS[1], f"{tiles} tiles lie on the diagonal: in part 0"),
+        (svg.EMPTY, f"{tiles * tiles - needed} tiles lie above it: all 0"),
     )
     for number, (fill, said) in enumerate(lines):
         y = 40 + number * 28
@@ -34,4 +34,4 @@ def draw_triangle(tiles: int = 6) -> Picture:
         f"A triangle in {tiles} by {tiles} tiles: {needed - tiles} are full, {tiles} lie on the "
         f"diagonal, and {tiles * tiles - needed} above it hold nothing but 0."
     )
-    return svg.titled(right + 290, 24 + tiles * SIDE, "Which tiles count?", text, parts)
+    return svg.titled(right + 290, 24 + tiles * SIDE, "Where is a.tril() 0?", text, parts)

@@ -43,6 +43,6 @@ def seen_after(slug: str, calls: str, look: str) -> str:
 
 def compiled(fn, inputs, arch=90, options=None, ptx=False) -> tuple[KernelFacts, ...]:
     """The kernels that a call launches."""
-    found = compile_gate(fn, inputs, options, arch, timeout=120, ptx=ptx)
+    found = compile_gate(fn, inputs, options, arch, ptx=ptx)
     assert found.ok, found.message
     return found.kernels

@@ -57,7 +57,7 @@ def test_a_longer_ring_fits_for_heads_of_128(page):
     """Kills: what the page derives, three slots and no fourth."""
     q = _empty(1, 1, 1000, 128)
     for slots, fits in ((3, True), (4, False)):
-        found = compile_gate(page.flash_gluon, (q, q, q), {"slots": slots}, 90, timeout=120)
+        found = compile_gate(page.flash_gluon, (q, q, q), {"slots": slots}, 90)
         assert found.ok is fits
 
 

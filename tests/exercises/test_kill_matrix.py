@@ -25,9 +25,9 @@ def test_kill_matrix(
 ):
     """Names the mutants that survive, those killed for another reason, and variants refused."""
     if pytestconfig.getoption("thorough"):
-        rows = list(matrix.run(matrix.attempts(exercise, key), worker=worker))
+        wanted, kept = matrix.attempts(exercise, key), None
     else:
-        wanted = matrix.shortened(exercise, key, ROOT / matrix.KNOWN)
-        rows = list(matrix.run(wanted, worker=worker, kept=ROOT / matrix.KEPT))
+        wanted, kept = matrix.shortened(exercise, key, ROOT / matrix.KNOWN), ROOT / matrix.KEPT
+    rows = list(matrix.run(wanted, seconds=600, worker=worker, kept=kept))
     bad = [f"{row.kind} {row.name}: {row.verdict}, got {row.got}" for row in rows if not row.good]
     assert bad == []

@@ -89,8 +89,9 @@ def mutations(answer: str) -> list[Mutation]:
         rows = edit.end[0] - edit.begin[0] + 1 + len(changed) - len(lines)
         after = _squeezed(changed[edit.begin[0] - 1 : edit.begin[0] - 1 + rows])
         whole = "\n".join(changed)
+        first, last = _around(tree, edit)
         try:
-            ast.parse(whole)
+            ast.parse("\n".join(changed[first - 1 : last + len(changed) - len(lines)]))
             text = gaps.solved_text(whole)
         except (SyntaxError, gaps.GapError):
             continue
@@ -100,6 +101,16 @@ def mutations(answer: str) -> list[Mutation]:
             names.append(name)
             found[text] = Mutation(f"{name} ({times + 1})" if times else name, text)
     return list(found.values())
+
+
+def _around(tree: ast.Module, edit: _Edit) -> tuple[int, int]:
+    """The lines of the function that an edit is in: enough to ask whether it is still Python."""
+    for node in tree.body:
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+        last = node.end_lineno or node.lineno
+        if first <= edit.begin[0] and edit.end[0] <= last:
+            return first, last
+    return 1, tree.body[-1].end_lineno or 1
 
 
 def _within(edit: _Edit, node: ast.expr) -> bool:

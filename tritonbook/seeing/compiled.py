@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import html
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -164,14 +165,17 @@ def compile_gate(
     options: dict[str, Any] | None = None,
     arch: int = 80,
     *,
-    timeout: float = 60.0,
+    timeout: float | None = None,
     ptx: bool = False,
 ) -> CompileResult:
     """Compile every kernel that `fn(*args, **options)` launches for compute capability `arch`.
 
     Only shapes, strides, dtypes and alignment of tensors count. Raises nothing: what stands in the
     way (a source that cannot be exported, a wrapper that reads results) makes `ok` None.
+    timeout: seconds for the answer; None: 60, or the environment's TRITONBOOK_COMPILE_SECONDS.
     """
+    if timeout is None:
+        timeout = float(os.environ.get("TRITONBOOK_COMPILE_SECONDS", "60"))
     try:
         exported = export(fn)
         request = {
