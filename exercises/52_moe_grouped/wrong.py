@@ -74,7 +74,7 @@ MUTANTS = {
     ],
     "sort_by_expert": [
         Mutant("masked_lanes_are_expert_0", "padding-is-expert-0", (LOAD, LOAD.replace("other=E", "other=0"))),
-        Mutant("other_forgotten", "property", (LOAD, LOAD.replace(", other=E", "")), only="interpreter"),
+        Mutant("other_forgotten", ("property", "unwritten", "unwritten-tail"), (LOAD, LOAD.replace(", other=E", "")), only="interpreter"),
         Mutant("first_tile_again_and_again", "padding-is-expert-0", (WALK + LOAD, (WALK + LOAD).replace("start + tl.arange", "tl.arange"))),
         Mutant("last_expert_gets_them", "padding-is-the-last-expert", (LOAD, LOAD.replace("other=E", "other=E - 1"))),
         Mutant("last_tile_alone", "last-tile-counted", (COUNT, "counts = tl.histogram(experts, BLOCK_E)")),

@@ -33,6 +33,7 @@ def found(got, unused=()):
         (torch.where(W > 3, 0, X * W), "zeros", "(column 3 to 5 of 6, the second half)"),
         (X * 1.5, "off-by-column", "its weight or bias"),
         (3 * X * W, "constant-factor", "Every element is 3 times the right value."),
+        (3 * X * W, "constant-factor", "Which constant is missing"),
         (X * W - 0.5, "constant-summand", "Every element is 0.5 too small."),
         (X * W * (1 + 1e-4 * X[:, :1]), "off-by-row", "(in row 0: 1.0001)"),
         (X * W + X**2 * W.flip(0), "wrong-values", "wrong everywhere"),
@@ -128,3 +129,11 @@ def test_two_results_of_which_none_came_back():
 def test_a_name_stays_as_it_is_written(text, said):
     """Kills: "Sum_kernel at", "Tiles[3] is read"."""
     assert explain_error(Fault("early-read", text), 1).sentence == said
+
+
+def test_of_one_row_a_constant_may_be_the_row_s_own():
+    """Kills: "which constant?" of a result of one row that is not divided by its sum."""
+    row = torch.arange(1.0, 13.0, dtype=torch.float64)
+    difference = compare_values(row / row.sum(), row, Tolerance(1e-6))
+    said = diagnose(Evidence(difference, {}, [], None, lambda: False, False, 1.0, list)).sentence
+    assert "or sum or maximum of the whole row" in said

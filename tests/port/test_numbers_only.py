@@ -103,3 +103,14 @@ def test_the_interpreter_refuses_what_the_compiler_refuses(used: str, tmp_path: 
 @pytest.mark.parametrize("used", HONEST)
 def test_what_is_known_before_the_launch_may_stand_in_a_kernel(used: str, tmp_path: Path):
     assert run_check(_answer(used, tmp_path), CHECK, "double").passed
+
+
+def test_a_function_in_a_kernel_is_named_by_the_interpreter_too(tmp_path: Path):
+    """Kills: "'return' outside function", where the interpreter began at the inner `def`."""
+    inner = MODULE.replace("    pid = ", "    def then(a):\n        return a\n\n    pid = ")
+    (tmp_path / "inner.py").write_text(inner.format(used="then(x)"))
+    spec = importlib.util.spec_from_file_location("_inner", tmp_path / "inner.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = run_check(module.double, CHECK, "double", compile_gate=_no_compiler).finding
+    assert found.sentence.startswith("A kernel cannot define a function."), found

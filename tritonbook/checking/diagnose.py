@@ -325,10 +325,12 @@ def _constant(e: Evidence) -> Finding | None:
     large = want.abs() > 1e-3 * want.abs().max()
     factor = float((got[large] / want[large]).median()) if bool(large.any()) else 0.0
     summand = float((got - want).median())
+    lone = got.numel() == got.shape[-1]  # one row: a sum of it is a constant here
+    which = "constant (or sum or maximum of the whole row)" if lone else "constant"
     if factor not in (0.0, 1.0) and _explains(e.difference, got / factor):
         return Finding(
             "constant-factor",
-            f"Every element is {factor:.6g} times the right value. Which constant is missing or "
+            f"Every element is {factor:.6g} times the right value. Which {which} is missing or "
             "counted twice?",
         )
     if summand and _explains(e.difference, got - summand):

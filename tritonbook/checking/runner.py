@@ -21,7 +21,7 @@ from .cases import Case
 from .checks import Check, Mistakes
 from .gates import Facts, Speed, compile_ahead, judge_facts, measure_speed
 from .report import CaseResult, Finding, Report
-from .slips import WORDLESS, added_stride, put_into_words, slip, truth_of_tiles
+from .slips import VAGUE, WORDLESS, put_into_words, seen_in_addresses, slip, truth_of_tiles
 
 # Set where nobody reads the card (the kill matrix): one finding is enough, and saves the rest.
 first_finding_only: contextvars.ContextVar[bool] = contextvars.ContextVar(
@@ -75,8 +75,10 @@ def _finish(
         if row.finding and (brief or row.finding.code in _STOPS):
             break
     if finding and finding.code == "wrong-values":
-        ask = added_stride(battery.launched.values()) or _first_wrong(rows)
-        finding = replace(finding, sentence=finding.sentence + ask)
+        finding = replace(finding, sentence=finding.sentence + _first_wrong(rows))
+    if finding and finding.code in VAGUE:
+        odd = seen_in_addresses(battery.launched.values())
+        finding = replace(finding, sentence=finding.sentence + odd)
     if finding is None and all(row.state == "not run" for row in rows):
         finding = Finding("not-run", "No case of this check can run on this machine.")
     if finding and device.INTERPRET and (said := truth_of_tiles(battery.launched.values())):

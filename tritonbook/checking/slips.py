@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 from .diagnose import parsed
 from .report import Finding
@@ -43,15 +43,70 @@ def truth_of_tiles(kernels: Iterable[Callable[..., Any]]) -> str | None:
     return next((said for node in nodes if (said := _truth_of_tiles(node))), None)
 
 
-def added_stride(kernels: Iterable[Callable[..., Any]]) -> str:
-    """A question, where an address has a stride added to it that nothing multiplies; or nothing."""
-    for node in (node for kernel in kernels for node in ast.walk(parsed(kernel))):
+# Findings that say where it is wrong, and not why.
+VAGUE: tuple[str, ...] = (
+    "wrong-values",
+    "reads-outside",
+    "out-of-bounds-store",
+    "strided-only",
+    "race",
+)
+VAGUE += ("rows-after-first", "rows-moved", "unwritten", "unwritten-tail", "wrong-tail")
+
+
+def seen_in_addresses(kernels: Iterable[Callable[..., Any]]) -> str:
+    """What is odd about the strides in the kernels' texts, to be said after what is certain."""
+    functions = [
+        node
+        for kernel in kernels
+        for node in ast.walk(parsed(kernel))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    for look in (_unused_stride, _stride_of_another, _added_stride):
+        if said := next((said for function in functions if (said := look(function))), ""):
+            return f" {said}"
+    return ""
+
+
+def _unused_stride(function: ast.FunctionDef) -> str:
+    used = {node.id for part in function.body for node in ast.walk(part) if _is_name(node)}
+    idle = [name for name in _strides(function) if name not in used]
+    return f"`{function.name}` takes `{idle[0]}`, and does nothing with it." if idle else ""
+
+
+def _stride_of_another(function: ast.FunctionDef) -> str:
+    """`b_ptr + offs * stride_ak`, where there is a `stride_bk`."""
+    known = _strides(function)
+    for node in (each for part in function.body for each in ast.walk(part)):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
             continue
-        for side in (node.left, node.right):
-            if isinstance(side, ast.Name) and side.id.startswith("stride_"):
-                return f" `{side.id}` is added to an address: is an index to multiply it?"
+        names = [each.id for each in ast.walk(node) if _is_name(each)]
+        tensors = {name[:-4] for name in names if name.endswith("_ptr")}
+        if len(tensors) != 1 or "_" in (tensor := tensors.pop()):
+            continue
+        its = (f"stride_{tensor}", f"stride_{tensor[0]}")
+        others = [name for name in names if name in known and not name.startswith(its)]
+        if others and any(name.startswith(its) for name in known):
+            return f"`{others[0]}` stands beside `{tensor}_ptr`: is that stride another tensor's?"
     return ""
+
+
+def _added_stride(function: ast.FunctionDef) -> str:
+    for node in (each for part in function.body for each in ast.walk(part)):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            for side in (node.left, node.right):
+                if isinstance(side, ast.Name) and side.id in _strides(function):
+                    return f"`{side.id}` is added to an address: is an index to multiply it?"
+    return ""
+
+
+def _strides(function: ast.FunctionDef) -> list[str]:
+    given = (*function.args.args, *function.args.kwonlyargs)
+    return [argument.arg for argument in given if argument.arg.startswith("stride_")]
+
+
+def _is_name(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name)
 
 
 def _truth_of_tiles(node: ast.AST) -> str | None:

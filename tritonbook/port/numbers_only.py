@@ -39,7 +39,12 @@ def refuse_foreign(fn: FunctionType, tree: ast.AST) -> None:
     """Raise NotInAKernel where a kernel calls or reads what the compiler does not know, and put a
     guard around what is for numbers alone. tree: the kernel as the interpreter is about to run it;
     it is changed."""
-    function = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    function = functions[0]
+    # The interpreter begins at the last `def` that it finds.
+    if len(functions) > 1 or function.name != fn.__name__:
+        said = "A kernel cannot define a function. Define it above, under `@triton.jit`."
+        raise NotInAKernel(said, f"in {fn.__name__}: def {functions[-1].name}(...)")
     names = {**vars(builtins), **fn.__globals__, **inspect.getclosurevars(fn).nonlocals}
     for name in _bound(function):
         names.pop(name, None)
