@@ -308,10 +308,10 @@ REFUSED = {
     "a dictionary": (scaled("TABLE = {'scale': 2.0}", "TABLE['scale']"), "an object of type dict"),
     "a call of torch": (
         capped("", "torch.finfo(torch.float32).min"),
-        "torch, which is not part of Triton's language",
+        "a kernel cannot call `torch.finfo`",
     ),
-    "numpy": (scaled("import numpy as np", "np.log2(4.0)"), "numpy, which is not part"),
-    "Python's own": (changed(("x * 2.0", "x * pow(2, 1)")), "Python's pow"),
+    "numpy": (scaled("import numpy as np", "np.log2(4.0)"), "a kernel cannot call `np.log2`"),
+    "Python's own": (changed(("x * 2.0", "x * pow(2, 1)")), "Python's `pow`"),
     "a list comprehension": (scaled("", "[2.0 for _ in range(1)][0]"), "list comprehension"),
     "behind the interpreter": (
         changed(("    mask =", "    print(offs.handle)\n    mask =")),
