@@ -128,7 +128,7 @@ MUTANTS = {
         Mutant("count_of_b_lost", "count-of-a", ("    return n, mean, m2", "    return n_a, mean, m2")),
         Mutant("results_swapped", "results-swapped", ("    return n, mean, m2", "    return n, m2, mean")),
         Mutant("two_results", ("raised", "does-not-compile"), ("    return n, mean, m2", "    return mean, m2")),
-        Mutant("an_if_for_tiles", ("raised", "does-not-compile", "wrong-values", "two-empty-parts", "constant-summand"), ("    delta = ", "    if n == 0:\n        n = n + 1.0\n    delta = ")),
+        Mutant("an_if_for_tiles", ("truth-of-a-tile", "raised", "does-not-compile", "wrong-values", "two-empty-parts", "constant-summand"), ("    delta = ", "    if n == 0:\n        n = n + 1.0\n    delta = ")),
         Mutant("n_minus_one", ("wrong-values", "constant-summand"), ("n = n_a + n_b", "n = n_a + n_b - 1.0")),
     ],
     "layernorm_welford": [
