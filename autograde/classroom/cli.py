@@ -3,7 +3,7 @@
 autograde new-course DIR               a course folder to release, collect and grade in
 autograde grade 01_vector_add          ingest, run, record, report; again after an interrupt
 autograde status 01_vector_add         what is done, open, failed
-autograde sign exam_7                  statements of grades, for students' certificates
+autograde sign exam_7                  statements of who passed, for certificates
 autograde verify certificate.html      run the answers of a learner's certificate again
 """
 
@@ -253,11 +253,17 @@ def make_exam(
 
 
 @app.command()
-def sign(assignment: Assignment, course: Root = HERE) -> None:
-    """Write a signed statement of each student's points, for `tritonbook certify --exam`."""
+def sign(
+    assignment: Assignment,
+    course: Root = HERE,
+    pass_mark: Annotated[
+        float, typer.Option(help="Percent of the points that pass.", min=0, max=100)
+    ] = 50,
+) -> None:
+    """Write a signed statement for each student who passed, for `tritonbook certify --exam`."""
     with sentences():
-        paths = write_statements(course, assignment)
-    print(f"{paths[0].parent}: {len(paths)} statements, one for each graded student")
+        paths, graded = write_statements(course, assignment, pass_mark)
+    print(f"{course / 'signed' / assignment}: {len(paths)} of {graded} passed")
 
 
 @app.command()

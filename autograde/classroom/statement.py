@@ -1,4 +1,4 @@
-"""Signed statements: what a student earned in an exam, for a certificate to name.
+"""Signed statements: that a student passed an exam, and with what, for a certificate to name.
 
 The signature is made with the course's secret, so only a holder of the course folder can make or
 check one (HMAC, RFC 2104). It says that the points stand in that course's gradebook.
@@ -21,10 +21,11 @@ from .record import open_gradebook
 NAMES = ("exam", "student", "score", "of", "date")
 
 
-def write_statements(root: Path, assignment: str) -> list[Path]:
-    """Write signed/ASSIGNMENT/STUDENT.json for each graded student of a course; returns the paths.
+def write_statements(root: Path, assignment: str, pass_mark: float) -> tuple[list[Path], int]:
+    """Write signed/ASSIGNMENT/STUDENT.json for each student who passed, and for nobody else.
 
-    Raises BadCourse where nobody is graded, or the gradebook cannot be read.
+    pass_mark: the least share of the points, in percent. Returns the paths, and how many students
+    are graded. Raises BadCourse where nobody is, or the gradebook cannot be read.
     """
     from nbgrader.api import MissingEntry
 
@@ -38,16 +39,19 @@ def write_statements(root: Path, assignment: str) -> list[Path]:
         for submission in found:
             score = max(0.0, submission.score - (submission.late_submission_penalty or 0.0))
             of = float(submission.max_score)
+            path = root / "signed" / assignment / f"{submission.student.id}.json"
+            if score < of * pass_mark / 100:
+                path.unlink(missing_ok=True)  # of an earlier grade, or mark
+                continue
             told = (assignment, submission.student.id, float(score), of, today)
             statement = dict(zip(NAMES, told, strict=True))
             statement["signature"] = signature(statement, secret)
-            path = root / "signed" / assignment / f"{submission.student.id}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(statement, indent=1) + "\n", encoding="utf-8")
             paths.append(path)
-    if not paths:
+    if not found:
         raise BadCourse(f"{root} has no grades of {assignment!r}: grade it first.")
-    return paths
+    return paths, len(found)
 
 
 def graded(submission: Any) -> bool:

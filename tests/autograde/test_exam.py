@@ -189,10 +189,12 @@ def test_an_exam_is_released_and_graded_like_a_page(
 
 
 def _certificates_name_it(course: Path, tmp_path: Path, most: float) -> None:
-    """Kills: a certificate with somebody's own points; one that another course may sign."""
-    assert cli.main(["sign", "exam_7", "--course", str(course)]) == 0
+    """Kills: a certificate with somebody's own points; one that another course may sign; an exam
+    that was not passed."""
+    sign = ["sign", "exam_7", "--course", str(course)]
     signed = course / "signed" / "exam_7" / "key.json"
-    assert len(list(signed.parent.iterdir())) == 4
+    assert cli.main([*sign, "--pass-mark", "0"]) == 0 and len(list(signed.parent.iterdir())) == 4
+    assert cli.main(sign) == 0 and list(signed.parent.iterdir()) == [signed]
     page = tmp_path / "certificate.html"
     certify.write(page, "Ada", [signed])
     assert f"exam_7: {most:g} of {most:g} points (key, " in page.read_text()
