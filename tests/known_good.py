@@ -26,9 +26,9 @@ class KnownGood:
         self.found = ROOT / "build" / "out" / f"{name}.json"
 
     def is_tried(self, exercise: Exercise, stands_on: str, config: pytest.Config) -> bool:
-        course = exercises()
+        course = [each.slug for each in exercises()]  # the grader's tests have copies of the pages
         held = [_read(path).get(exercise.slug) for path in (self.committed, self.found)]
-        few = exercise not in course or course.index(exercise) % matrix.FEW == 0
+        few = exercise.slug not in course or course.index(exercise.slug) % matrix.FEW == 0
         return few or stands_on not in held or config.getoption("thorough")
 
     def keep(self, exercise: Exercise, stands_on: str) -> None:
