@@ -152,7 +152,6 @@ VARIANTS = {
     "softmax_backward": [
         Variant("four_warps", ("num_warps=min(max(BLOCK_N // 512, 1), 16)", "num_warps=4")),
         Variant("warps_not_chosen", (", num_warps=min(max(BLOCK_N // 512, 1), 16)", "")),
-        Variant("block_pointer", (LOAD_DY, 'dy = tl.load(tl.make_block_ptr(dy_ptr + pid_m * stride_dm, (N,), (stride_dn,), (0,), (BLOCK_N,), (0,)), boundary_check=(0,), padding_option="zero").to(tl.float32)'), ("    dy_ptrs = dy_ptr + pid_m * stride_dm + offs_n * stride_dn\n", "")),
         Variant("dtypes_checked_too", (REFUSED, REFUSED + " or dy.dtype != y.dtype or not y.is_floating_point()")),
         Variant("nothing_to_do_for_no_rows", ("    M, N = y.shape\n", "    M, N = y.shape\n    if M == 0:\n        return y.new_empty(M, N)\n")),
         Variant("last_row_first", ("pid_m = tl.program_id(axis=0).to(tl.int64)", "pid_m = (tl.num_programs(0) - 1 - tl.program_id(axis=0)).to(tl.int64)")),

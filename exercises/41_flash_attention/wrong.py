@@ -273,12 +273,6 @@ VARIANTS = {
         Variant("mask_added_as_a_number", (WHERE, "s += tl.where(cols[None, :] <= last, 0.0, -1.0e6)")),
         Variant("exponents_scaled", *BARE, (ALPHA, ALPHA.replace("m_i - m_new", "(m_i - m_new) * qk_scale")), (LSE, "(m_i * qk_scale + tl.log2(l_i)) * LN_2")),
         Variant("grid_of_three", ("tl.program_id(1).to(tl.int64)", "(tl.program_id(1) * tl.num_programs(2) + tl.program_id(2)).to(tl.int64)"), ('tile["BLOCK_M"]), B * H)', 'tile["BLOCK_M"]), B, H)')),
-        Variant(
-            "block_pointers",
-            (K_LOAD, 'k = tl.load(tl.make_block_ptr(k_ptr + head * L * D, (L, D), (D, 1), (start, 0), (BLOCK_N, D), (1, 0)), boundary_check=(0,), padding_option="zero")'),
-            (V_LOAD, 'v = tl.load(tl.make_block_ptr(v_ptr + head * L * D, (L, D), (D, 1), (start, 0), (BLOCK_N, D), (1, 0)), boundary_check=(0,), padding_option="zero")'),
-            ("        tile = cols[:, None] * D + offs_d\n", ""),
-        ),
         Variant("no_other_for_k", (K_LOAD, K_LOAD.replace(", other=0.0", ""))),
     ],
 }
