@@ -155,6 +155,11 @@ STAYING = [
     ),
     tiled("B transposed", a=tensor(40, 48), b=tensor(48, 72, layout="transposed")),
     tiled("rows with gaps", a=tensor(40, 48, layout="strided"), b=tensor(48, 40, layout="strided")),
+    tiled(
+        "A transposed, B with gaps, odd sizes",
+        a=tensor(37, 45, layout="transposed"),
+        b=tensor(45, 38, layout="strided"),
+    ),
     tiled("float32", dtype="float32", a=tensor(40, 56), b=tensor(56, 72)),
     tiled(
         "a long sum of one sign",
@@ -369,6 +374,7 @@ SPLIT = [
     tiled("more parts than steps", WIDE, 4, 3, a=tensor(16, 24), b=tensor(24, 24)),
     tiled("full waves", WIDE, 2, 3, a=tensor(32, 48), b=tensor(48, 64)),
     tiled("nothing is cut", WIDE, 3, 1, a=tensor(16, 48), b=tensor(48, 160)),
+    tiled("one tile that is not cut", WIDE, 3, 1, a=tensor(16, 48), b=tensor(48, 32)),
     tiled(
         "float32, two of five tiles",
         HIGH,
@@ -385,6 +391,14 @@ SPLIT = [
         2,
         a=tensor(40, 40, layout="transposed"),
         b=tensor(40, 40, layout="transposed"),
+    ),
+    tiled(
+        "A transposed, B with gaps, odd sizes",
+        HIGH,
+        4,
+        2,
+        a=tensor(37, 45, layout="transposed"),
+        b=tensor(45, 38, layout="strided"),
     ),
     tiled(
         "a long sum of one sign",

@@ -171,3 +171,12 @@ VARIANTS = {
         Variant("sum_in_two_steps", (CUTS, "last += CUT\n            last += tail * parts * BLOCK_M * BLOCK_N / SUMMED")),
     ],
 }
+
+EQUIVALENT = {
+    "matmul_staying": {
+        "put(c, acc, m, n, M, N, stride_cm, BLOCK_M, BLOCK_N, C_HOW) => put(c, acc, m, n, M, stride_cm, N, BLOCK_M, BLOCK_N, C_HOW)": "the wrapper makes c without gaps: its rows are N apart",
+    },
+    "matmul_split": {
+        'put(c_ptr, acc, m + row, n, M, N, stride_cm, ROWS, BLOCK_N, "pointers") => put(c_ptr, acc, m + row, n, M, stride_cm, N, ROWS, BLOCK_N, "pointers")': "the wrapper makes c without gaps: its rows are N apart",
+    },
+}
