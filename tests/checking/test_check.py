@@ -170,6 +170,12 @@ def test_what_comes_before_the_cases_can_end_the_check():
     assert report(answers.right, before=[lambda fn: None]).passed
 
 
+def test_what_comes_before_the_cases_is_fenced():
+    """Kills: a store outside every tensor that ends the process, since no case has found it yet."""
+    found = report(answers.looks_over_the_edge, before=[lambda fn: fn(torch.ones(150))])
+    assert (found.finding.code, found.cases) == ("reads-outside", [])
+
+
 def test_warnings_are_kept_and_do_not_reach_stderr(capfd):
     found = report(answers.with_warning)
     assert found.passed and "look at me" in found.stderr and "and at me" in found.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
@@ -274,16 +275,24 @@ class Battery(PlainJudge):
         return None
 
     def asserted(self, assertions: Sequence[Callable[..., None]]) -> Finding | None:
-        """What the first of these assertions says of the function, if one fails."""
+        """What the first of these assertions says of the function, if one fails. Those that come
+        before the cases are fenced: nobody knows yet where its kernels store."""
         for assertion in assertions:
-            with captured_stderr() as noise:
+            failed = None
+            guard = fence() if assertions is self.before else contextlib.nullcontext(list)
+            with captured_stderr() as noise, guard as strays:
                 try:
                     with time_limit(self.timeout):
                         assertion(self.fn)
                 except AssertionError as error:
-                    return Finding("property", str(error) or "A required property does not hold.")
+                    said = str(error) or "A required property does not hold."
+                    failed = Finding("property", said)
                 except (Exception, CheckTimeout, SystemExit) as error:
-                    return explain_error(error, self.timeout)
+                    failed = explain_error(error, self.timeout)
+            for code, sentence in strays():
+                return Finding(code, sentence)
+            if failed:
+                return failed
             self.noise.extend(noise)
         return None
 
