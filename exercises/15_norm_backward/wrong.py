@@ -43,7 +43,7 @@ MUTANTS = {
         Mutant("rows_are_a_tile_apart", ("reads-outside", "rows-a-tile-apart"), (PTRS, PTRS.replace("* N", "* BLOCK_N"))),
         Mutant("transposed", ("reads-outside", "wrong-values"), (PTRS, "partials_ptrs = partials_ptr + offs_g[:, None] + offs_n[None, :] * G")),
         Mutant("no_mask_for_rows", ("reads-outside",), (MASK, "mask = mask_n[None, :] & (offs_g >= 0)[:, None]")),
-        Mutant("no_mask_for_columns", ("reads-outside", "out-of-bounds-store"), (MASK, "mask = (offs_g < G)[:, None] & (offs_n >= 0)[None, :]")),
+        Mutant("no_mask_for_columns", ("reads-outside", "out-of-bounds-store"), (MASK, "mask = (offs_g < G)[:, None] & (offs_n >= 0)[None, :]"), only="interpreter"),
         Mutant("no_mask_at_all", "reads-outside", (ADD, "acc += tl.load(partials_ptrs)")),
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (SUM_STORE, SUM_STORE.replace(", mask=mask_n", ""))),
         Mutant("other_forgotten", "no-other", (ADD, ADD.replace(", other=0.0", "")), only="interpreter"),

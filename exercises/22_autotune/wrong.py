@@ -89,6 +89,7 @@ MUTANTS = {
         Mutant("torch_stand_in", "no-kernel-launched", ("    return launch(tuned_kernel(), a, b)", "    return a @ b")),
     ],
     "scale_inplace_tuned": [
+        Mutant("in_half_precision", "scaled-in-half-precision", (SCALED, "scaled = x * s.to(x.dtype)")),
         Mutant("nothing_restored", "not-restored", (TUNE_SCALE, 'key=["n_elements"]')),
         Mutant("reset_for_restored", "zeroed", ("restore_value=", "reset_to_zero=")),
         Mutant("both_restored_and_reset", "zeroed", (TUNE_SCALE, TUNE_SCALE + ', reset_to_zero=["x_ptr"]')),
@@ -101,7 +102,6 @@ MUTANTS = {
         Mutant("a_new_tuner_each_time", "property", ("@functools.cache\ndef tuned_scale_kernel():", "def tuned_scale_kernel():")),
         Mutant("one_config", "property", ("configs=sizes", "configs=sizes[:1]")),
         Mutant("not_stored", ("unscaled", "not-attempted", "unwritten"), (SCALE_STORE, "tl.store(x_ptr + offs * stride_xn, x, mask=mask)")),
-        Mutant("in_half_precision", "scaled-in-half-precision", (SCALED, "scaled = x * s")),
         Mutant("squared", "off-by-an-input", (SCALED, "scaled = (x.to(tl.float32) * x * s).to(x.dtype)")),
         Mutant("added", "added", (SCALED, "scaled = (x.to(tl.float32) + s).to(x.dtype)")),
         Mutant("no_store_mask", ("out-of-bounds-store",), (SCALE_STORE, "tl.store(x_ptr + offs * stride_xn, scaled)")),
@@ -137,6 +137,7 @@ VARIANTS = {
     ],
     "scale_inplace_tuned": [
         Variant("other_order", ("(x.to(tl.float32) * s).to(x.dtype)", "(s * x.to(tl.float32)).to(x.dtype)")),
+        Variant("float32_by_s", (SCALED, "scaled = x * s")),
         Variant("masked_lanes_read_zero", ("mask=mask)\n    scaled", "mask=mask, other=0.0)\n    scaled")),
         Variant("key_with_the_stride", ('key=["n_elements"]', 'key=["n_elements", "stride_xn"]')),
         Variant("cast_by_the_store", (SCALED, "scaled = x.to(tl.float32) * s")),

@@ -386,7 +386,7 @@ CHECKS = {
         speed=Speed(
             case("2,048 by 16,384", x=tensor(2048, 16384)),
             lambda x: x.softmax(-1),
-            at_least=0.7,
+            at_least=0.5,
             name="torch.softmax",
             required=True,
         ),

@@ -164,3 +164,18 @@ def test_triton_s_own_functions_are_back_after_each_launch():
         assert tl.load is load
     with pytest.raises(Exception, match="_semantic|_builder"):
         tl.arange(0, 4)  # outside a kernel it still refuses
+
+
+@triton.jit
+def scale_kernel(x_ptr, out_ptr, factor, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    tl.store(out_ptr + offs, tl.load(x_ptr + offs) * factor)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_factor_makes_half_precision_float32(dtype):
+    """Kills: a run-time number that takes the tile's dtype, where a GPU multiplies in float32."""
+    x = torch.linspace(-3, 3, 16, device=DEVICE).to(dtype)
+    out = torch.empty_like(x, dtype=torch.float32)
+    scale_kernel[(1,)](x, out, 0.3333, BLOCK=16)
+    torch.testing.assert_close(out, x.float() * 0.3333, rtol=1e-6, atol=0)

@@ -30,6 +30,8 @@ NO_VERDICT = "no verdict"  # so begins what is said where the check itself came 
 KNOWN = Path("tests/exercises/kill_matrix.json")  # what the matrix found: see `remember`
 KEPT = Path("build/out/matrix")  # good rows of earlier runs, on this machine alone
 FEW = 10
+# Only the interpreter's meter sees an address or an unused lane, so nobody else gives these codes.
+METERED = {"reads-outside", "reads-unwritten", "race", "no-other", "tile-too-large"}
 TRY = "tritonbook.course.tried:try_answer"
 HERE = "interpreter" if INTERPRET else "gpu"
 
@@ -96,6 +98,7 @@ def attempts(exercise: Exercise, key: str | None = None) -> Iterator[Attempt]:
     """All that the checks of an exercise must decide here. Raises MutantError for a stale edit.
 
     Mutants whose mistake shows only in the interpreter, or only on a GPU, are left out elsewhere.
+    On a GPU so are kernels that never end: nothing but the end of their process stops them.
     """
     wrong = wrong_answers(exercise)
     for name, cell in exercise.answers().items():
@@ -105,11 +108,14 @@ def attempts(exercise: Exercise, key: str | None = None) -> Iterator[Attempt]:
         untouched = exercise.cut(cell, gaps.learner_text)
         yield Attempt(exercise, name, "untouched", "open gap", OPEN_GAP, untouched)
         for mutant in wrong.mutants.get(name, ()):
-            if mutant.only not in (None, HERE):
+            unseen = set(mutant.codes) <= METERED or "timeout" in mutant.codes
+            if mutant.only not in (None, HERE) or (unseen and not INTERPRET):
                 continue
             text = wrong.text(name, mutant)
             yield Attempt(exercise, name, "mutant", mutant.name, mutant.codes, text)
         for variant in wrong.variants.get(name, ()):
+            if variant.only not in (None, HERE):
+                continue
             text = wrong.text(name, variant)
             yield Attempt(exercise, name, "variant", variant.name, PASSED, text)
 

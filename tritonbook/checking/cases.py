@@ -48,6 +48,11 @@ class TensorSpec:
     low: int = 0
     high: int = 10
 
+    def plain(self) -> bool:
+        """Are the values such that every dtype holds them?"""
+        known = isinstance(self.values, str)
+        return known and not self.planted and (self.mean, self.scale) == (0.0, 1.0)
+
     def describe(self, default_dtype: str) -> str:
         size = "x".join(map(str, self.shape)) or "scalar"
         parts = [size, self.dtype or default_dtype]
@@ -148,7 +153,10 @@ class Case:
     only: str | None = None
 
     def effective_dtype(self) -> str:
-        return dtype_override.get() or self.dtype
+        """The override's, unless values are made for the case's own: large, planted, drawn."""
+        other = dtype_override.get()
+        plain = all(spec.plain() for spec in self.specs().values())
+        return other if other and plain else self.dtype
 
     def describe(self) -> str:
         """Shapes, dtypes and options on one line, for the card."""

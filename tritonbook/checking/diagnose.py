@@ -397,9 +397,10 @@ def _like(values: torch.Tensor, got: torch.Tensor) -> torch.Tensor | None:
 def _multiple(
     difference: Difference, error: torch.Tensor, x: torch.Tensor, large: torch.Tensor
 ) -> float:
-    """How many times x the error is; 0 where it is no multiple."""
+    """How many times x the error is; 0 where it is no multiple that somebody would write."""
     times = float((error[large] / x[large]).median())
-    return times if times and _explains(difference, difference.got - times * x) else 0.0
+    plausible = 0.01 < abs(times) < 100
+    return times if plausible and _explains(difference, difference.got - times * x) else 0.0
 
 
 def _factor_of_a_row(e: Evidence) -> Finding | None:

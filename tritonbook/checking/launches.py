@@ -108,6 +108,8 @@ class Watch(DispatchMode):
         self.copies = 0
         self.outputs: list[Guarded] = []
         self.kernels: dict[str, Callable[..., Any]] = {}
+        # Is this kernel one that must not run?
+        self.forbids: Callable[[Callable[..., Any]], bool] = lambda fn: False
         self.odd = ""  # what is wrong with an argument of the latest launch, by its kind
         self.sources: dict[int, FunctionType] = {}  # kernels launched or handed to one, by id
         self._inside_launch = 0
@@ -152,6 +154,8 @@ class Watch(DispatchMode):
         self.sources |= {id(each): each for each in (fn, *handed) if each is not None}
         if self.mode == "mute":
             return None
+        if self.forbids(fn):
+            raise RuntimeError("its gap is open")
         if self.mode == "sabotage":
             raise SabotageError("launch refused on purpose")
         self._inside_launch += 1

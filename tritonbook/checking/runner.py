@@ -95,7 +95,10 @@ def _finish(
     finding = finding or battery.asserted(battery.also)
     gates = {"values": "failed" if finding and finding.code != "slow" else "passed"}
     facts: list[dict[str, Any]] = []
-    if battery.triton and (finding is None or (not brief and finding.code not in _STOPS)):
+    # On a GPU TF32 shows in the values, and what is compiled tells the cause.
+    code = finding.code if finding else "passed"
+    rounded = no_tf32 and not device.INTERPRET and code == "wrong-values"
+    if battery.triton and (rounded or not finding or (not brief and code not in _STOPS)):
         compile_finding, gates["compile"], facts = compile_ahead(
             battery.fn, cases, compile_gate, no_tf32, arch
         )
@@ -104,8 +107,8 @@ def _finish(
                 compile_finding = put_into_words(compile_finding, battery.launched.values())
             else:
                 compile_finding = None  # the compiler has no words for it, and the values have
-        # Rounded factors are no reason for wrong values; what does not compile is.
-        compiles = compile_finding is None or compile_finding.code == "tf32"
+        # Without a GPU rounded factors are no reason for wrong values; what does not compile is.
+        compiles = compile_finding is None or (compile_finding.code == "tf32" and not rounded)
         finding = (finding or compile_finding) if compiles else compile_finding
     if speed is not None and not speed.required:
         finding, late["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)

@@ -18,6 +18,7 @@ import torch
 
 from ..port import device
 from .cases import Case, TensorSpec
+from .diagnose import gap_left
 from .guard import Guarded, fresh
 from .launches import Launch, Watch, watching
 
@@ -149,6 +150,8 @@ def run_trial(
     arguments = [inputs[n].view if n in inputs else plain[n] for n in case.arguments]
     with captured_stderr() as noise, watching(allow, mode, large) as watch:
         trial = Trial(case, draw, fill, values, inputs, watch, plain)
+        if not device.INTERPRET:  # there an open gap between barriers waits for ever
+            watch.forbids = lambda kernel: gap_left([kernel])
         start = time.perf_counter()
         try:
             with time_limit(timeout, WORK * max(1.0, timeout / 20) if device.INTERPRET else 0.0):

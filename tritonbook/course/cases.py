@@ -72,11 +72,13 @@ def run_page_check(
     key: str,
     hidden: bool | None = None,
     notes: Container[str] | None = None,
+    timed: bool = True,
 ) -> Report:
     """Run the check `key` on a module that `exercises.load` gave; returns the Report.
 
     hidden: the hidden cases alone (True), the visible ones alone (False), or these and then, if
-    they pass, those. notes: only the cases with one of these notes.
+    they pass, those. notes: only the cases with one of these notes. timed: False where others
+    use the same GPU.
     """
     exercise: Exercise = module.__exercise__
     known = checks(exercise)
@@ -86,6 +88,8 @@ def run_page_check(
     if notes is not None:
         chosen = [[c for c in each if c.note in notes] for each in (check.cases, check.hidden)]
         check = replace(check, cases=chosen[0], hidden=chosen[1])
+    if not timed:
+        check = replace(check, speed=None)
     turns = [False] * bool(check.cases) + [True] * bool(check.hidden)
     with machinery():
         for turn in turns if hidden is None else [hidden]:

@@ -32,11 +32,18 @@ class MutantError(ValueError):
 class Variant:
     """Another right answer, such as other block sizes or another legal algorithm.
 
-    It is an answer cell changed by edits (old text, new text), or replaced whole.
+    It is an answer cell changed by edits (old text, new text), or replaced whole. only:
+    "interpreter" or "gpu" where it is right (a mutant: where its mistake shows) in one of them
+    alone: atomics give other last bits each time on a GPU, and an unmasked load whose lanes are
+    dropped again is seen by the interpreter's meter.
     """
 
-    def __init__(self, name: str, *edits: Edit, replace: str | None = None):
-        self.name, self.edits, self.replace = name, edits, replace
+    def __init__(
+        self, name: str, *edits: Edit, replace: str | None = None, only: str | None = None
+    ):
+        if only not in (None, "interpreter", "gpu"):
+            raise MutantError(f"{name!r}: only={only!r} must be 'interpreter' or 'gpu'")
+        self.name, self.edits, self.replace, self.only = name, edits, replace, only
 
     def apply(self, answer: str) -> str:
         """The changed text of an answer cell (as solved, without markers). Raises MutantError."""
@@ -59,11 +66,7 @@ class Variant:
 
 
 class Mutant(Variant):
-    """A wrong answer: its name, the diagnosis codes that it may get, and how to make it.
-
-    only: "interpreter" or "gpu" where the mistake shows in one of them alone (an unmasked load
-    whose lanes are dropped again is seen by the interpreter's meter, not by a GPU).
-    """
+    """A wrong answer: its name, the diagnosis codes that it may get, and how to make it."""
 
     def __init__(
         self,
@@ -73,11 +76,8 @@ class Mutant(Variant):
         replace: str | None = None,
         only: str | None = None,
     ):
-        super().__init__(name, *edits, replace=replace)
-        if only not in (None, "interpreter", "gpu"):
-            raise MutantError(f"{name!r}: only={only!r} must be 'interpreter' or 'gpu'")
+        super().__init__(name, *edits, replace=replace, only=only)
         self.codes = (codes,) if isinstance(codes, str) else tuple(codes)
-        self.only = only
 
 
 @dataclass(frozen=True)

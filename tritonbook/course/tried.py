@@ -43,7 +43,7 @@ def try_answer(
         code, message = "load-error", f"{type(error).__name__}: {error}"
     else:
         try:
-            report = run_page_check(module, key, hidden, notes)
+            report = run_page_check(module, key, hidden, notes, timed=False)
         except Exception as error:
             code, message = "error", f"{type(error).__name__}: {error}"
         else:
@@ -61,11 +61,13 @@ def try_answer(
 
 
 def _gpu_is_spent() -> bool:
-    """Has an illegal access ended this process's CUDA context?"""
+    """Has an illegal access ended this process's CUDA context? If not, unused memory goes back:
+    others work on the same GPU."""
     if INTERPRET:
         return False
     try:
         torch.cuda.synchronize()
+        torch.cuda.empty_cache()
         return False
     except RuntimeError:
         return True

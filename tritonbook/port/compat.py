@@ -222,7 +222,8 @@ def hook_launch(around: Callable[..., Any]) -> Iterator[None]:
                 self.grid = other
             return original(self, *args, **kwargs)
 
-        return around(call, self.fn, grid, args, kwargs)
+        given = {key: value for key, value in kwargs.items() if key not in ("grid", "warmup")}
+        return around(call, self.fn, grid, args, given)
 
     setattr(owner, name, wrapped)
     try:

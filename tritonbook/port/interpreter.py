@@ -40,6 +40,8 @@ def install_interpreter_fixes() -> None:
     - names imported from `triton.language` (`from triton.language import load`) stay what they are
       outside kernels, and a kernel that sees no module called `triton.language` is refused.
     - Triton up to 3.4 takes the mask of a single lane that is off for no mask, and stores.
+    - a run-time float stays Python's, which takes the dtype of the tile that it meets: on a GPU it
+      is float32, and makes a product with half precision float32.
     - lanes that a mask switches off hold zeros where no `other=` fills them (see `idle_lanes`).
     - `tl.associative_scan` and `tl.reduce` take one lane after the other (see `lane_trees`).
     - Python's `max` and `min` of a tile: the compiler takes them for tl.maximum and tl.minimum.
@@ -79,6 +81,7 @@ def install_interpreter_fixes() -> None:
     _let_a_single_lane_be_off()
     _keep_what_was_written(interp.FunctionRewriter)
     _compute_bfloat16_in_float32(interp)
+    _make_floats_float32(interp)
     _count_by_low_bits(interp)
     trace_interpreted_kernels()
 
@@ -216,6 +219,21 @@ def _allow_runtime_loop_bounds(interp: Any) -> None:
         return result
 
     interp._patch_lang_tensor = patch
+
+
+def _make_floats_float32(interp: Any) -> None:
+    import triton.language as tl
+
+    original = interp._implicit_cvt
+
+    def convert(argument: Any) -> Any:
+        if not isinstance(argument, float):
+            return original(argument)
+        with np.errstate(over="ignore"):  # what float32 does not hold is infinite there too
+            data = np.array([argument], dtype=np.float32)
+        return tl.tensor(interp.TensorHandle(data, tl.float32), tl.float32)
+
+    interp._implicit_cvt = convert
 
 
 def _count_by_low_bits(interp: Any) -> None:
