@@ -556,8 +556,8 @@ predict(
 timed
 
 # %% [markdown]
-# **Read it.** On the H100 the ratio is 4.1, near the 4.5 of the products: they decide. FlashAttention-2
-# has five products for your seven, and takes 1.13 times as long. It was written for the A100.
+# **Read it.** On the H100 the ratio is 4.5, that of the products: they decide. FlashAttention-2
+# has five products for your seven, and takes 1.14 times as long. It was written for the A100.
 #
 # ## Stretch: into autograd
 #

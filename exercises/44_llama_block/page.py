@@ -423,7 +423,7 @@ predict(
 #
 # **Milliseconds.** The five matrices hold 4096 × (6144 + 4096 + 3 × 14336) = 218 million weights.
 # With 4,096 tokens that is 2 × 218e6 × 4096 = 1.79e12 operations. Attention adds 0.07e12. At 700 TFLOP/s: 2.66
-# ms. Two norms, the turn and the gate move 134 + 84 + 352 = 570 MB, 0.19 ms more: 2.85. An H100 took 3.00.
+# ms. Two norms, the turn and the gate move 134 + 84 + 352 = 570 MB, 0.19 ms more: 2.85. An H100 took 2.91.
 #
 # **What costs most, taken back?** Count the bytes. The matrix behind `silu_mul` has 4096 × 14336 numbers, 117 MB.
 # Your kernel moves three of them. PyTorch moves five: silu reads one and writes one, the product reads two and
@@ -439,14 +439,14 @@ timed
 timed.plot()
 
 # %% [markdown]
-# **Read it.** On the H100 your layer takes 3.00 ms, PyTorch's operators 3.31. The five products alone need 2.56
+# **Read it.** On the H100 your layer takes 2.91 ms, PyTorch's operators 3.32. The five products alone need 2.56
 # at the rate above, so no kernel of yours can halve a layer. What you save lies between the products: numbers that
 # are not written to memory only to be read again.
 #
-# - RoPE taken back costs most, 0.30 ms, three times what its bytes say. One reason: PyTorch's result lies head by
-#   head in memory, so that o has to be copied before the last product. Strides are worth something.
-# - The norms cost 0.07 ms, the gate 0.05.
-# - With PyTorch's attention it takes 2.96 ms, no more. PyTorch chooses among the kernels of libraries, cuDNN's
+# - RoPE taken back costs most, 0.37 ms, four times what its bytes say. PyTorch's result lies head by head in
+#   memory: o has to be copied before the last product.
+# - The gate costs 0.26 ms, the norms 0.12. A GPU at full power changes its clock: do not add these up.
+# - With PyTorch's attention it takes 2.93 ms. PyTorch chooses among the kernels of libraries, cuDNN's
 #   among them. Part 6 is about this last tenth.
 #
 # **Why not the fused kernel of page 23?** `gate_up_swiglu` makes both products and the gate at once: gate and
