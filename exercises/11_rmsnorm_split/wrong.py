@@ -129,7 +129,7 @@ MUTANTS = {
         Mutant("sums_in_the_dtype_of_x", ("sums-in-half-precision", "squares-overflow", "sum-in-half-precision", "overflow", "nan", "raised", "does-not-compile"), (ZEROS, ZEROS.replace("torch.float32", "x.dtype"))),
         Mutant("first_kernel_left_open", "sums-stay-zero", (ATOMIC, "pass")),
         Mutant("buffer_for_one_row", ("out-of-bounds-store", "reads-outside"), (ZEROS, ZEROS.replace("(M,", "(1,"))),
-        Mutant("store_instead_of_add", ("last-piece-only", "race", "first-piece-only", "off-by-row"), (ATOMIC, ATOMIC.replace("atomic_add", "store"))),
+        Mutant("store_instead_of_add", ("last-piece-only", "race", "first-piece-only"), (ATOMIC, ATOMIC.replace("atomic_add", "store")), on_gpu=("off-by-row",)),
         Mutant("load_add_store", "race", (ATOMIC, "tl.store(sums_ptr + row, tl.load(sums_ptr + row) + tl.sum(x * x, axis=0))"), only="interpreter"),
         Mutant("one_sum_for_all_rows", "sum-of-all-rows", (ATOMIC, ATOMIC.replace("sums_ptr + row", "sums_ptr")), ("tl.load(sums_ptr + row)", "tl.load(sums_ptr)")),
         Mutant("sum_of_row_zero", "first-row-for-all", ("tl.load(sums_ptr + row)", "tl.load(sums_ptr)")),

@@ -78,7 +78,7 @@ MUTANTS = {
         Mutant("interleaved_one_too_far", ("out-of-bounds-store", "reads-outside"), (INTERLEAVED, "first, second = 2 * offs_p + 1, 2 * offs_p + 2")),
         Mutant("heads_forgotten", "rows-moved", (LOAD_A, LOAD_A.replace("x_rows", "x_ptr")), (LOAD_B, LOAD_B.replace("x_rows", "x_ptr"))),
         Mutant("heads_added_twice", "reads-outside", (LOAD_A, LOAD_A.replace("x_rows", "x_rows + offs_h * stride_xh")), (LOAD_B, LOAD_B.replace("x_rows", "x_rows + offs_h * stride_xh"))),
-        Mutant("in_half_precision", ("in-half-precision", "wrong-values"), (LOAD_A, LOAD_A.replace(".to(tl.float32)", "")), (LOAD_B, LOAD_B.replace(".to(tl.float32)", "")), (FIRST, FIRST.replace("cos", "cos.to(a.dtype)").replace("sin", "sin.to(a.dtype)")), (SECOND, SECOND.replace("cos", "cos.to(a.dtype)").replace("sin", "sin.to(a.dtype)"))),
+        Mutant("in_half_precision", "in-half-precision", (LOAD_A, LOAD_A.replace(".to(tl.float32)", "")), (LOAD_B, LOAD_B.replace(".to(tl.float32)", "")), (FIRST, FIRST.replace("cos", "cos.to(a.dtype)").replace("sin", "sin.to(a.dtype)")), (SECOND, SECOND.replace("cos", "cos.to(a.dtype)").replace("sin", "sin.to(a.dtype)")), on_gpu=("wrong-values",)),
         Mutant("loads_without_column_stride", ("strided-only", "reads-outside"), (LOAD_A, LOAD_A.replace(" * stride_xd", "")), (LOAD_B, LOAD_B.replace(" * stride_xd", ""))),
         Mutant("stores_without_column_stride", ("strided-only", "out-of-bounds-store", "race"), (FIRST, FIRST.replace(" * stride_yd", "")), (SECOND, SECOND.replace(" * stride_yd", ""))),
         Mutant("stores_with_the_stride_of_x", "property", (FIRST, FIRST.replace("stride_yd", "stride_xd")), (SECOND, SECOND.replace("stride_yd", "stride_xd"))),

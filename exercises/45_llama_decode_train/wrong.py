@@ -38,7 +38,7 @@ MUTANTS = {
         Mutant("turned_after_the_keeping", "keys-kept-before-the-turn", (TURN, ""), (ATTEND, TURN + ATTEND)),
         Mutant("cache_read_to_its_end", "cache-read-to-its-end", (ATTEND, "    o, _ = flash_gqa(q, cache_k, cache_v, True)\n")),
         Mutant("values_not_kept", ("reads-unwritten", "nothing-written"), (KEEP_V, "")),
-        Mutant("keys_not_kept", ("reads-unwritten", "nothing-written", "nan"), (KEEP_K, "")),
+        Mutant("keys_not_kept", ("reads-unwritten", "nothing-written"), (KEEP_K, ""), on_gpu=("nan",)),
         Mutant("written_at_the_start", "written-at-the-start", (KEEP_K, KEEP_K.replace("position:end", ":L")), (KEEP_V, KEEP_V.replace("position:end", ":L"))),
         Mutant("one_token_written", ("reads-unwritten", "nothing-written"), (KEEP_K, "    cache_k[:, :, position] = k[:, :, 0]\n"), (KEEP_V, "    cache_v[:, :, position] = v[:, :, 0]\n")),
         Mutant("slices_in_the_wrong_dimension", "raised", (KEEP_K, KEEP_K.replace(":, :, ", ":, ")), (KEEP_V, KEEP_V.replace(":, :, ", ":, "))),

@@ -147,7 +147,7 @@ MUTANTS = {
         Mutant("no_scales", "no-scales", (ADD, ADD.replace(" * scales[None, :]", ""))),
         Mutant("scales_twice", "scales-twice", (ADD, ADD.replace("w.to(x.dtype)", "(w * scales[:, None]).to(x.dtype)"))),
         Mutant("first_group", "first-group", (SCALES, SCALES.replace(" + k // GROUP", ""))),
-        Mutant("scales_at_the_end", ("last-group", "does-not-compile"), (ADD, ADD.replace(" * scales[None, :]", "")), ("    y_ptrs = y_ptr", "    acc = acc * scales[None, :]\n    y_ptrs = y_ptr")),
+        Mutant("scales_at_the_end", "last-group", (ADD, ADD.replace(" * scales[None, :]", "")), ("    y_ptrs = y_ptr", "    acc = acc * scales[None, :]\n    y_ptrs = y_ptr"), on_gpu=("does-not-compile",)),
         Mutant("step_for_group", ("step-for-group", *OUTSIDE), (SCALES, SCALES.replace("GROUP", "BLOCK_K"))),
         Mutant("k_for_group", OUTSIDE, (SCALES, SCALES.replace("k // GROUP", "k"))),
         Mutant("sum_scaled_again", "sum-scaled-again", (ADD, "acc = tl.dot(x, tl.trans(w.to(x.dtype)), acc) * scales[None, :]")),

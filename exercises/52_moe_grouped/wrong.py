@@ -101,7 +101,7 @@ MUTANTS = {
     ],
     "grouped_matmul": [
         Mutant("masked_by_all_choices", "race", (END, "end = tl.load(offsets_ptr + E)")),
-        Mutant("not_masked", ("out-of-bounds-store", "crashed"), (MASK, "mask_m = offs_m >= 0")),
+        Mutant("not_masked", "out-of-bounds-store", (MASK, "mask_m = offs_m >= 0"), on_gpu=("crashed",)),
         Mutant("mask_of_the_tile", "out-of-bounds-store", (MASK, "mask_m = tl.arange(0, BLOCK_M) < end")),
         Mutant("one_row_too_many", "out-of-bounds-store", (MASK, "mask_m = offs_m <= end")),
         Mutant("grid_too_small", "grid-of-full-tiles", (GRID, GRID.replace(" + E,", ","))),
@@ -141,7 +141,7 @@ MUTANTS = {
         Mutant("order_forgotten", "order-forgotten-in-both", (CHOICES, "choices = offs_m")),
         Mutant("order_forgotten_for_x", "order-forgotten", (X_ROWS, "x_rows = x_ptr + offs_m // k * D")),
         Mutant("rows_left_sorted", "rows-left-sorted", (Y_PTRS, "y_ptrs = y_ptr + offs_m[:, None] * F + offs_n[None, :]")),
-        Mutant("stored_by_token", ("race", "stored-by-token", "unwritten-tail"), (Y_PTRS, "y_ptrs = y_ptr + (choices // k)[:, None] * F + offs_n[None, :]")),
+        Mutant("stored_by_token", ("race", "stored-by-token"), (Y_PTRS, "y_ptrs = y_ptr + (choices // k)[:, None] * F + offs_n[None, :]"), on_gpu=("unwritten-tail",)),
         Mutant("first_matrix", "first-matrix", (W_E, "w_e = w_ptr")),
         Mutant("matrix_of_the_tile", "matrix-of-the-tile", (W_E, "w_e = w_ptr + tile.to(tl.int64) * D * F")),
         Mutant("rows_of_matrices", "rows-for-matrices", (W_E, "w_e = w_ptr + expert.to(tl.int64) * D")),

@@ -78,7 +78,7 @@ MUTANTS = {
         Mutant("target_read_after_the_walk", "target-overwritten", (LOSS, "pass"), (STORE, f"{STORE}\n    z_target = tl.load(row_ptr + target, mask=counts, other=0.0).to(tl.float32)\n    {LOSS}")),
         Mutant("word_by_word", "property", replace=WORD_BY_WORD, only="interpreter"),
         Mutant("sum_not_shifted", "sum-not-shifted", (SUM, SUM.replace("z - m_new", "z"))),
-        Mutant("offsets_of_the_first_walk", ("last-tile-again", "does-not-compile"), (SECOND, SECOND.replace("        offs_v = start + tl.arange(0, BLOCK_V)\n", ""))),
+        Mutant("offsets_of_the_first_walk", "last-tile-again", (SECOND, SECOND.replace("        offs_v = start + tl.arange(0, BLOCK_V)\n", "")), on_gpu=("does-not-compile",)),
         Mutant("offsets_without_start", "first-tile-again", (SECOND, SECOND.replace("start + tl.arange", "tl.arange"))),
         Mutant("not_loaded_again", "not-loaded-again", (f"        z = {AGAIN}\n", "")),
         Mutant("log2", "log-base-two", (LSE, LSE.replace("tl.log(", "tl.log2("))),

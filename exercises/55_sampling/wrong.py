@@ -153,7 +153,7 @@ MUTANTS = {
         Mutant("lo_and_hi_swapped", "hi-moves-always", (MOVE, "lo, hi = tl.where(enough, lo, mid), tl.where(enough, mid, hi)")),
         Mutant("not_normalised", "only-the-best", (ENOUGH, "enough = mass >= p")),
         Mutant("divided_twice", ("hi-moves-always", *BADLY), (ENOUGH, "enough = mass / l_i >= p * l_i")),
-        Mutant("p_forgotten", ("l-i-without-p", "wrong-values"), (ENOUGH, "enough = mass >= l_i")),
+        Mutant("p_forgotten", "l-i-without-p", (ENOUGH, "enough = mass >= l_i"), on_gpu=("wrong-values",)),
         Mutant("complement", "complement", (ENOUGH, "enough = mass >= (1 - p) * l_i")),
         Mutant("maximum_not_subtracted", "maximum-not-subtracted", (E, "e = tl.exp(z.to(tl.float32))")),
         Mutant("mid_subtracted", "mid-subtracted", (E, "e = tl.exp(z.to(tl.float32) - mid)")),

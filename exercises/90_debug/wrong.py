@@ -119,7 +119,7 @@ MUTANTS = {
         Mutant("race_named", "property", cause("stale buffer", "race")),
         Mutant("zeroed_after_the_launch", "cleared-at-the-end", (ZERO, ""), ("    return total.clone()", "    total.zero_()\n    return total.clone()")),
         Mutant("zeroed_at_the_first_call", ("property", "second-call"), (ZERO, ""), ("device=x.device)\n    total", "device=x.device)\n        TOTALS[x.device].zero_()\n    total")),
-        Mutant("zeroed_by_every_program", ("last-block-only", "wrong-values"), (ZERO, ""), ("    tl.atomic_add(", "    tl.store(total_ptr, 0.0)\n    tl.atomic_add(")),
+        Mutant("zeroed_by_every_program", "last-block-only", (ZERO, ""), ("    tl.atomic_add(", "    tl.store(total_ptr, 0.0)\n    tl.atomic_add("), on_gpu=("wrong-values",)),
         Mutant("zeroed_by_program_0", "property", (ZERO, ""), ("    tl.atomic_add(", "    if tl.program_id(axis=0) == 0:\n        tl.store(total_ptr, 0.0)\n    tl.atomic_add(")),
         Mutant("empty_instead", ("reads-unwritten", "property", "unwritten", "nan", "wrong-values"), (KEPT, NEW.replace("zeros", "empty")), (ZERO, "")),
         Mutant("stored_instead", ("property", "race", "last-block-only"), (SQUARES, SQUARES.replace("atomic_add", "store"))),

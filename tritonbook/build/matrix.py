@@ -108,11 +108,12 @@ def attempts(exercise: Exercise, key: str | None = None) -> Iterator[Attempt]:
         untouched = exercise.cut(cell, gaps.learner_text)
         yield Attempt(exercise, name, "untouched", "open gap", OPEN_GAP, untouched)
         for mutant in wrong.mutants.get(name, ()):
-            unseen = set(mutant.codes) <= METERED or "timeout" in mutant.codes
+            codes = mutant.codes if INTERPRET else mutant.codes + mutant.on_gpu
+            unseen = set(codes) <= METERED or "timeout" in codes
             if mutant.only not in (None, HERE) or (unseen and not INTERPRET):
                 continue
             text = wrong.text(name, mutant)
-            yield Attempt(exercise, name, "mutant", mutant.name, mutant.codes, text)
+            yield Attempt(exercise, name, "mutant", mutant.name, codes, text)
         for variant in wrong.variants.get(name, ()):
             if variant.only not in (None, HERE):
                 continue

@@ -66,7 +66,11 @@ class Variant:
 
 
 class Mutant(Variant):
-    """A wrong answer: its name, the diagnosis codes that it may get, and how to make it."""
+    """A wrong answer: its name, the diagnosis codes that it may get, and how to make it.
+
+    on_gpu: codes that it may get on a GPU alone, where no meter sees addresses, programs run at the
+    same time, and the compiler speaks first.
+    """
 
     def __init__(
         self,
@@ -75,9 +79,11 @@ class Mutant(Variant):
         *edits: Edit,
         replace: str | None = None,
         only: str | None = None,
+        on_gpu: tuple[str, ...] = (),
     ):
         super().__init__(name, *edits, replace=replace, only=only)
         self.codes = (codes,) if isinstance(codes, str) else tuple(codes)
+        self.on_gpu = on_gpu
 
 
 @dataclass(frozen=True)
