@@ -106,6 +106,25 @@ def test_every_verdict(exercise: Exercise):
     assert not rows["unnoticed"].good and not rows["three"].good and rows["endless"].good
 
 
+def test_on_a_gpu_nobody_asks_for_what_the_meter_alone_sees(exercise: Exercise, monkeypatch):
+    """Kills: a suite on a GPU that waits for endless kernels, or for a code that nobody gives
+    there; codes of a GPU that weaken those of the interpreter."""
+    wrong = exercise.path.with_name("wrong.py")
+    two = '"wrong-values", ("2 * x", "2 * abs(x)"), on_gpu=("nan",)'
+    text = WRONG.replace('"wrong-values", ("2 * x", "2 * abs(x)")', two)
+    unseen = '"race", ("2 * x", "x + x")'
+    wrong.write_text(text.replace('"wrong-values", ("2 * x", "x + x")', unseen))
+
+    def mutants():
+        return {a.name: a.expected for a in matrix.attempts(exercise) if a.kind == "mutant"}
+
+    here = mutants()
+    monkeypatch.setattr(matrix, "INTERPRET", False)
+    there = mutants()
+    assert set(here) - set(there) == {"endless", "unnoticed"}
+    assert (here["absolute"], there["absolute"]) == (("wrong-values",), ("wrong-values", "nan"))
+
+
 def test_a_worker_that_ends_between_two_trials_is_replaced(exercise: Exercise):
     """Kills: a broken pipe that ends the matrix, after a wrong answer that crashes late."""
     solution = next(matrix.attempts(exercise))

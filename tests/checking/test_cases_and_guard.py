@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tritonbook.checking import case, seed_secret, tensor
+from tritonbook.checking import case, dtype_override, seed_secret, tensor
 from tritonbook.checking.cases import LAYOUTS
 from tritonbook.checking.guard import FILLS, Guarded, guard_output, is_poison, poison_
 
@@ -21,6 +21,17 @@ def test_values_depend_on_seed_draw_and_secret_alone():
         assert not torch.equal(public, one.sample()["x"])
     finally:
         seed_secret.reset(token)
+
+
+def test_another_dtype_is_asked_only_of_values_that_it_holds():
+    """Kills: a case made for float32's range that a right answer fails in half precision."""
+    token = dtype_override.set("float16")
+    try:
+        assert case("plain", x=tensor(4)).sample()["x"].dtype == torch.float16
+        for special in ({"scale": 1e5}, {"mean": 100.0}, {"planted": {0: 1e6}}):
+            assert case("made for it", x=tensor(4, **special)).sample()["x"].dtype == torch.float32
+    finally:
+        dtype_override.reset(token)
 
 
 def test_two_arguments_never_hold_the_same_values():

@@ -137,3 +137,11 @@ def test_of_one_row_a_constant_may_be_the_row_s_own():
     difference = compare_values(row / row.sum(), row, Tolerance(1e-6))
     said = diagnose(Evidence(difference, {}, [], None, lambda: False, False, 1.0, list)).sentence
     assert "or sum or maximum of the whole row" in said
+
+
+@pytest.mark.parametrize(("times", "code"), [(2.0, True), (4e-3, False)])
+def test_an_input_is_added_a_number_of_times_that_somebody_would_write(times, code):
+    """Kills: rounding of an input of many sizes called "the right result less 5e-07 times x"."""
+    difference = compare_values(X * W + times * X, X * W, Tolerance(1e-6))
+    said = diagnose(Evidence(difference, {}, [], None, lambda: False, False, 1.0, list, {"x": X}))
+    assert (said.code == "off-by-an-input") == code, said.sentence

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import tritonbook
-from tritonbook.checking import Speed, Tolerance, case, gates, run, tensor
-from tritonbook.port import device
+from tritonbook.checking import Speed, Tolerance, case, gates, launches, run, tensor
+from tritonbook.port import compat, device
 from tritonbook.port.compat import causes
 
 import numpy as np  # isort: skip
@@ -295,3 +295,23 @@ def test_the_line_of_an_open_gap_is_quoted():
         'The gap is still open: its line `raise NotImplementedError("TODO: fill in filled")` is '
         "still there. Yours take its place."
     )
+
+
+def test_the_grid_is_no_argument_of_a_compiled_kernel(monkeypatch):
+    """Kills: a launch on a GPU whose grid, the tuple (1, 1), is named as what does not compile."""
+    kernel = triton.runtime.jit.JITFunction(with_default_block)
+    monkeypatch.setattr(compat, "INTERPRET", False)
+    with launches.watching(mode="mute") as watch:
+        kernel.run(3, grid=(1, 1), warmup=False, size=(4, 5))
+    assert watch.launches[0].grid == (1, 1)
+    assert "the tuple (4, 5)" in watch.odd
+
+
+def test_a_kernel_that_must_not_run_is_stopped_before_it_runs():
+    """Kills: an open gap between barriers that a GPU waits at for ever."""
+    x = torch.ones(8)
+    with launches.watching() as watch:
+        watch.forbids = lambda kernel: kernel.__name__ == "double_kernel"
+        with pytest.raises(RuntimeError, match="gap"):
+            with_default_block(x)
+    assert list(watch.kernels) == ["double_kernel"]
