@@ -7,8 +7,9 @@ from nbgrader's default says which failure it prevents.
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
-c = get_config()  # noqa: F821  (nbgrader defines it when it reads this file)
+c = get_config()  # type: ignore[name-defined]  # noqa: F821  (nbgrader defines it)
 HERE = Path(__file__).resolve().parent
 
 c.CourseDirectory.course_id = "triton-workbook"
@@ -27,7 +28,7 @@ CHECK_SECONDS = int(os.environ.get("WORKBOOK_CHECK_SECONDS", "180"))
 OTHER_SECONDS = int(os.environ.get("WORKBOOK_CELL_SECONDS", "60"))
 
 
-def seconds_for(cell):
+def seconds_for(cell: dict[str, Any] | None) -> int:
     """The time limit of one cell: nbclient asks before it runs the cell."""
     graded = cell is not None and cell.get("metadata", {}).get("nbgrader", {}).get("grade")
     return CHECK_SECONDS if graded else OTHER_SECONDS

@@ -12,7 +12,6 @@ that was asked for: a file is data, wherever it came from.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import secrets
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from ..judge.work import Item, ItemId, Record, Verdict
-from ..walls import sandbox
+from ..walls.confine import Limits
 
 MAX_VERDICT_BYTES = 64 << 20
 _ITEMS = TypeAdapter(list[Item])
@@ -46,7 +45,7 @@ class Plan(Record):
     force: bool
     image: str | None
     workers: int
-    limits: dict[str, int | float]
+    limits: Limits
     chunks: tuple[tuple[Wanted, ...], ...]
 
 
@@ -77,7 +76,7 @@ class Batch:
         force: bool,
         image: Path | None,
         workers: int,
-        limits: sandbox.Limits,
+        limits: Limits,
     ) -> Batch:
         """Write a new batch below `parent`. It is complete on the disk when this returns."""
         name = f"autograde-{secrets.token_hex(6)}"
@@ -92,11 +91,11 @@ class Batch:
             force=force,
             image=None if image is None else str(image.resolve()),
             workers=workers,
-            limits=dataclasses.asdict(limits),
+            limits=limits,
             chunks=tuple(tuple(wanted(item) for item in chunk) for chunk in chunks),
         )
         for number, chunk in enumerate(chunks):
-            replace(folder / f"chunk-{number:04}.json", _ITEMS.dump_json(chunk).decode())
+            replace(folder / f"chunk-{number:04}.json", _ITEMS.dump_json(list(chunk)).decode())
         replace(folder / "batch.json", plan.model_dump_json())
         return cls(folder, plan)
 
@@ -105,8 +104,8 @@ class Batch:
         """Raises OSError or ValidationError for a folder that holds no whole batch."""
         return cls(folder, Plan.model_validate_json((folder / "batch.json").read_bytes()))
 
-    def limits(self) -> sandbox.Limits:
-        return sandbox.Limits(**self.plan.limits)
+    def limits(self) -> Limits:
+        return self.plan.limits
 
     def items(self, chunk: int) -> list[Item]:
         """The items of a chunk, with everything needed to run them."""

@@ -26,7 +26,7 @@ from tritonbook.course.certify import BadCertificate
 
 from ..judge.course import BadCourse
 from ..judge.execute import Setting
-from ..walls import sandbox, visible
+from ..walls import confine, sandbox, visible
 from . import exam_sheet
 from . import verify as again
 from .ledger import LedgerBusy
@@ -123,10 +123,10 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
         force: Annotated[bool, typer.Option("--force", help="Run without any walls.")] = False,
         call_seconds: Annotated[
             float, typer.Option(help="Limit of one call of a student's function.", **SECONDS)
-        ] = sandbox.Limits.call_seconds,
+        ] = confine.Limits.call_seconds,
         wall_seconds: Annotated[
             float, typer.Option(help="Limit of one exercise, all cases together.", **SECONDS)
-        ] = sandbox.Limits.wall_seconds,
+        ] = confine.Limits.wall_seconds,
         where: Annotated[
             str, typer.Option("--runner", help="local: this machine; slurm: jobs.")
         ] = "local",
@@ -141,7 +141,7 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
         ] = [],  # noqa: B006
     ) -> None:
         session = _session(course, assignment, False, student or None, exercise or None)
-        limits = sandbox.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
+        limits = confine.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
         setting = Setting(level, limits, image)
         with sentences():
             runner = make_runner(where, setting, workers, session, slurm, force)

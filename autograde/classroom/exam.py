@@ -125,7 +125,9 @@ def tasks_of(page: Exercise) -> list[Task]:
             continue
         own.update(function.name for function in functions)
         task = Task(page, key, right, given, frozenset(own))
-        hardness = 1 + (check.points >= MANY_POINTS) + (page.number >= 20) + (task.lines > LONG)
+        hardness = (
+            1 + ((check.points or 0) >= MANY_POINTS) + (page.number >= 20) + (task.lines > LONG)
+        )
         allowed = {*PLACES, *CAUSES, *SEEN, *asked.mistakes}
         for mutant in wrong.mutants.get(key, ()):
             if mutant.only or mutant.replace is not None or not set(mutant.codes) <= allowed:

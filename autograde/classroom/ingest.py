@@ -61,15 +61,14 @@ def rebuild(
     answers, extras = match(course, handed or [], notes)
     cells: list[Cell] = []
     exercises: list[GradedCheck] = []
-    missing = []
+    missing: list[str] = []
     for source in extras.get("", []):
         cells.append(_extra(len(cells), source))
     for given in course.cells:
         if given.kind == "code" and given.role in ("setup", "reference"):
             cells.append(Cell(name=given.name, role="given", source=given.source))
         elif given.role == "example":
-            text = definitions_only(given.source)
-            cells.append(Cell(name=given.name, role="given", source=text))
+            cells.append(Cell(name=given.name, role="given", source=definitions_only(given.source)))
         elif given.role == "answer":
             text = answers.get(given.name)
             if text is None:

@@ -28,7 +28,7 @@ class Ledger:
 
     def __init__(self, path: Path):
         self.path = path
-        self._file: int | None = None
+        self._file = -1  # not open
         self._latest: dict[ItemId, Verdict] = {}
         self._attempts: dict[Key, int] = {}
         self._again: set[Key] = set()  # to be run once more
@@ -62,7 +62,7 @@ class Ledger:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self._file)
-            self._file = None
+            self._file = -1
             raise LedgerBusy(f"another run writes {self.path}") from None
         if self.path.stat().st_size and not self.path.read_bytes().endswith(b"\n"):
             os.write(self._file, b"\n")  # end the torn line, so that the next one is whole
@@ -70,7 +70,7 @@ class Ledger:
 
     def __exit__(self, *error: object) -> None:
         os.close(self._file)
-        self._file = None
+        self._file = -1
 
     def append(self, verdict: Verdict) -> None:
         """Write one verdict; it is on the disk when this returns."""

@@ -18,7 +18,6 @@ from .cells import (
     HandedCell,
     defined,
     digest,
-    parsed,
     statements,
     targets,
     without_magics,
@@ -124,14 +123,14 @@ def match(
     parts = {name: _own(name, handed, names, stubs, notes) for name in stubs.names}
     serves = _elsewhere(handed, names, parts, stubs, texts, notes)
     given = _statements(course) if serves else set()
-    for number, answers in serves.items():
+    for number, held in serves.items():
         source, own = handed[number].source, names[number]
         if own in stubs.names and parts[own] and number in parts[own]:
-            answers = [own, *answers]
-        if own or len(answers) > 1 or handed[number].kind == "script":
-            pieces = _split(source, sorted(answers, key=stubs.names.index), stubs, given)
+            held = [own, *held]
+        if own or len(held) > 1 or handed[number].kind == "script":
+            pieces = _split(source, sorted(held, key=stubs.names.index), stubs, given)
         else:
-            pieces = {answers[0]: source}
+            pieces = {held[0]: source}
         for name, text in pieces.items():
             parts[name][number] = text
     answers = {
@@ -153,9 +152,9 @@ def _own(
     that an earlier one does replaces it; else the two are one answer, split."""
     found = {number: handed[number].source for number, own in enumerate(names) if own == name}
     worked = {n: text for n, text in found.items() if not stubs.untouched(name, text)} or found
-    *earlier, last = [*sorted(worked)] or [None]
-    if last is None or not earlier:
+    if len(worked) < 2:
         return worked
+    *earlier, last = sorted(worked)
     kept = {last: worked[last]}
     for number in reversed(earlier):
         later = {function for text in kept.values() for function in defined(text)}
@@ -221,9 +220,9 @@ def _split(source: str, answers: list[str], stubs: Stubs, given: set[str]) -> di
     helpers: list[str] = []
     last = ""
     end = 0
-    for node in parsed(source).body:
+    for node in ast.parse(source).body:  # it defines an answer, so it is Python
         text = "\n".join(lines[end : node.end_lineno])
-        end = node.end_lineno
+        end = node.end_lineno or end
         owner = next((owners[name] for name in targets(node) if name in owners), "")
         if not owner and (isinstance(node, ast.Expr) or digest(node) in given):
             continue

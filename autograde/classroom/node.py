@@ -6,6 +6,7 @@ A job may be killed at any moment and started again: what has its file is not ru
 
 from __future__ import annotations
 
+import functools
 import multiprocessing.util
 import os
 import shutil
@@ -58,7 +59,7 @@ def _leave_at_once(scratch: Path) -> None:
 
     for number in ENDING:
         before = signal.getsignal(number) if number == signal.SIGUSR2 else None
-        signal.signal(number, lambda n, frame, before=before: leave(n, frame, before))
+        signal.signal(number, functools.partial(leave, then=before))
 
 
 def _run(batch: Batch, chunk: int) -> None:

@@ -219,7 +219,7 @@ def _insert_extras(cells: list[dict[str, Any]], submission: Submission) -> None:
         if cell.role != "extra":
             last = places.get(cell.name, last)
             continue
-        made = {
+        made: dict[str, Any] = {
             "cell_type": "code",
             "id": f"{cell.name}",
             "metadata": {},

@@ -159,8 +159,8 @@ def as_text(report: ClassReport) -> str:
         lines += ["## Common mistakes", ""]
         for key, task in report.tasks.items():
             for each in task.mistakes[:5]:
-                count = students(len(each.students))
-                lines.append(f"- {key}: {each.code}, {count}. {each.sentence}")
+                many = students(len(each.students))
+                lines.append(f"- {key}: {each.code}, {many}. {each.sentence}")
         lines.append("")
     for title, names in report.lists:
         lines += [f"## {title}", "", *(f"- {name}" for name in names), ""]

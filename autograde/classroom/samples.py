@@ -67,7 +67,7 @@ def material_of(exercise: Exercise) -> Material:
     tasks = []
     asked = checks(exercise)
     for key, answer in exercise.answers().items():
-        points, reference = exercise.checks()[key].points, asked[key].reference.__name__
+        points, reference = exercise.checks()[key].points or 0, asked[key].reference.__name__
         solution = gaps.solved_text(answer.source)
         tasks.append(Asked(key, points, reference, asked[key].triton, solution))
     texts = [cell.source for cell in exercise.cells if cell.role == "reference"]

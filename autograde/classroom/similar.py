@@ -92,8 +92,8 @@ def pairs_of(submissions: Iterable[tuple[Course, Submission]]) -> list[Pair]:
                 mine[submission.student] = f"{mine.get(submission.student, '')}\n{cell.source}"
     found = []
     for name, answers in texts.items():
-        cell = courses.get(name)
-        given, solution = (stub_text(cell), solution_text(cell)) if cell else ("", "")
+        own = courses.get(name)
+        given, solution = (stub_text(own), solution_text(own)) if own else ("", "")
         found += compare(name.removeprefix("answer-"), answers, given, solution)
     return found
 

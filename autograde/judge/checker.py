@@ -32,10 +32,10 @@ from .launcher import EngineLauncher, LocalLauncher
 from .lending import Lending
 from .peer import Peer
 from .turns import Turns, this_gpu
-from .work import Item, Outcome, infra
+from .work import Item, Outcome, Status, infra
 
 # Findings that say more than "wrong": each has a status of its own.
-_STATUS_OF_CODE = {
+_STATUS_OF_CODE: dict[str, Status] = {
     "timeout": "TIMEOUT",
     "crashed": "CUDA_FAULT",
     "policy": "POLICY",

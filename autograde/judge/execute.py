@@ -27,7 +27,7 @@ from typing import Any
 
 from tritonbook.port import device
 
-from ..walls import candidate, engine, inside, sandbox, visible
+from ..walls import candidate, confine, engine, inside, sandbox, visible
 from ..walls.wire import Line, PeerGone, PeerSlow, WireError
 from . import checker
 from .compiler import Busy, shared
@@ -52,7 +52,7 @@ class Setting:
     """How items are run on this machine."""
 
     level: str = "plain"
-    limits: sandbox.Limits = sandbox.Limits()
+    limits: confine.Limits = confine.Limits()
     image: Path | None = None
 
 
@@ -92,7 +92,7 @@ class Executor:
         ends = [end for _ in range(3) for end in socket.socketpair()]
         for_candidate, to_candidate, for_engine, to_engine, verdict_out, verdict_in = ends
         limits = self.setting.limits
-        processes: list[BaseProcess | subprocess.Popen] = []
+        processes: list[BaseProcess | subprocess.Popen[bytes]] = []
         try:
             processes.append(self._start(candidate, for_candidate, folder / "candidate"))
             if device.INTERPRET:  # on a GPU the checker runs kernels itself
@@ -106,8 +106,8 @@ class Executor:
                 end.close()
             return self._await(Line(verdict_in), runners, judge)
         except (OSError, EOFError) as error:  # EOFError: the process that forks was killed
-            problem = f"{type(error).__name__}: {error}"
-            return infra(f"The grader could not start its processes: {problem}")
+            what = f"{type(error).__name__}: {error}"
+            return infra(f"The grader could not start its processes: {what}")
         finally:
             for end in ends:
                 end.close()
@@ -147,7 +147,7 @@ class Executor:
 
     def _start(
         self, module: types.ModuleType, end: socket.socket, folder: Path
-    ) -> BaseProcess | subprocess.Popen:
+    ) -> BaseProcess | subprocess.Popen[bytes]:
         """A process behind walls that serves `end` as the module's `main` does."""
         level, limits = self.setting.level, self.setting.limits
         folder.mkdir(mode=0o755)
@@ -168,7 +168,7 @@ class Executor:
         )
 
     def _await(
-        self, line: Line, runners: list[BaseProcess | subprocess.Popen], judge: BaseProcess
+        self, line: Line, runners: list[BaseProcess | subprocess.Popen[bytes]], judge: BaseProcess
     ) -> Outcome:
         """The checker's outcome; where there is none, what that means."""
         seconds = self.setting.limits.wall_seconds
@@ -238,7 +238,7 @@ def not_run(item: Item, sentence: str) -> Verdict:
     return _verdict(infra(sentence), item, "none", 0.0)
 
 
-def _killed_for_memory(process: BaseProcess | subprocess.Popen) -> bool:
+def _killed_for_memory(process: BaseProcess | subprocess.Popen[bytes]) -> bool:
     """Whether a process that ended was killed from outside: the kernel does that for memory."""
     if isinstance(process, subprocess.Popen):
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -254,7 +254,7 @@ def _exit_status(process: BaseProcess, seconds: float) -> int | None:
         return process.exitcode
 
 
-def _stop(process: BaseProcess | subprocess.Popen) -> None:
+def _stop(process: BaseProcess | subprocess.Popen[bytes]) -> None:
     """Kill a process and its session; the walls take the rest of its tree along."""
     if process.pid is None:
         return

@@ -29,7 +29,7 @@ from ..walls.kernels import KernelId, KernelLibrary
 from ..walls.tape import TapeError, describe, encode
 from ..walls.wire import BUFFERS_CAP, Line, PeerGone, PeerSlow, ProcessEnded, WireError
 from .replies import rebuilt
-from .work import Outcome
+from .work import Outcome, Status
 
 MOST_MEMORY = BUFFERS_CAP // 2  # bytes of one launch's tensors: what a meter saw comes back too
 
@@ -45,7 +45,9 @@ class LocalLauncher:
     def vet(self, id: KernelId) -> None:
         self.library.get(id)
 
-    def launch(self, id: KernelId, grid: tuple[int, ...], args: list, options: dict) -> None:
+    def launch(
+        self, id: KernelId, grid: tuple[int, ...], args: list[Any], options: dict[str, Any]
+    ) -> None:
         named = {name: self._real(value) for name, value in options.items()}
         self.library.get(id)[grid](*map(self._real, args), **named)
 
@@ -82,7 +84,9 @@ class EngineLauncher:
     def vet(self, id: KernelId) -> None:
         self._declaration(id)
 
-    def launch(self, id: KernelId, grid: tuple[int, ...], args: list, options: dict) -> None:
+    def launch(
+        self, id: KernelId, grid: tuple[int, ...], args: list[Any], options: dict[str, Any]
+    ) -> None:
         announce_launch(self._declaration(id)[0], grid, args, options)
 
     @contextlib.contextmanager
@@ -137,7 +141,12 @@ class EngineLauncher:
             raise raised
 
     def _message(
-        self, id: KernelId, grid: Sequence[int], args: list, options: dict, metered: bool
+        self,
+        id: KernelId,
+        grid: Sequence[int],
+        args: list[Any],
+        options: dict[str, Any],
+        metered: bool,
     ) -> tuple[dict[str, Any], list[np.ndarray]]:
         kernels: list[Any] = []
         numbers: dict[KernelId, int] = {}
@@ -178,11 +187,13 @@ class EngineLauncher:
         }
         return body, blocks
 
-    def _ask(self, body: dict, blocks: list[np.ndarray]) -> tuple[dict[str, Any], list[bytes]]:
+    def _ask(
+        self, body: dict[str, Any], blocks: list[np.ndarray]
+    ) -> tuple[dict[str, Any], list[bytes]]:
         if self.trouble is not None:
             raise ProcessEnded(self.trouble.sentence)
         try:
-            self.line.send(body, blocks, self.call_seconds)
+            self.line.send(body, [block.data for block in blocks], self.call_seconds)
             message = self.line.receive(self.call_seconds)
         except PeerSlow:
             raise self._too_slow() from None
@@ -203,7 +214,7 @@ class EngineLauncher:
         self._ended("TIMEOUT", "timeout", sentence)
         return CheckTimeout(sentence)
 
-    def _ended(self, status: str, code: str, sentence: str) -> ProcessEnded:
+    def _ended(self, status: Status, code: str, sentence: str) -> ProcessEnded:
         self.trouble = Outcome(status, code, sentence)
         self.line.close()
         return ProcessEnded(sentence)
@@ -222,7 +233,7 @@ def _declared(
         for argument in filter(None, every):
             argument.annotation = None
     names: dict[str, Any] = {}
-    exec(compile(ast.Module(functions, []), file, "exec"), names)
+    exec(compile(ast.Module([*functions], []), file, "exec"), names)
     for alias, helper in helpers.items():  # as `triton.jit` would hold them: the check looks there
         names[alias] = SimpleNamespace(fn=helper)
     return names[name]
@@ -256,5 +267,5 @@ def _raised_at(error: BaseException, line: Any, name: str, file: str) -> BaseExc
         try:
             exec(code, {"error": error})
         except type(error):
-            error.__traceback__ = error.__traceback__.tb_next
+            error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
     return error

@@ -65,7 +65,7 @@ class Peer:
         self._trouble: Outcome | None = None
         self.refused: Refused | None = None
         self.cell_errors: dict[str, dict[str, Any]] = {}
-        self._numbers: OrderedDict[tuple, int] = OrderedDict()  # latest used last
+        self._numbers: OrderedDict[tuple[Any, ...], int] = OrderedDict()  # latest used last
         self._homes: dict[tuple[int, int], int] = {}
         self._count = itertools.count(1)
 
@@ -109,7 +109,9 @@ class Peer:
         proxy.__name__ = proxy.__qualname__ = name
         return proxy
 
-    def launched(self, name: str, args: tuple, kwargs: dict) -> list[LaunchRecord]:
+    def launched(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[LaunchRecord]:
         """What the latest call like this one launched, and each variant that only others did.
 
         No call is made for it: what is compiled is what was judged.
@@ -125,7 +127,7 @@ class Peer:
 
     # --- calls
 
-    def _call_on_tape(self, name: str, args: tuple, kwargs: dict) -> Any:
+    def _call_on_tape(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensors: list[dict[str, Any]] = []
         callbacks: list[Callable[..., Any]] = []
 
@@ -192,7 +194,7 @@ class Peer:
         except Exception:  # noqa: BLE001
             return None
 
-    def _call_values(self, name: str, args: tuple, kwargs: dict) -> Any:
+    def _call_values(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given: list[torch.Tensor] = []
         callbacks: list[Callable[..., Any]] = []
 
@@ -237,7 +239,7 @@ class Peer:
     ) -> tuple[dict[str, Any], list[bytes]]:
         seconds = seconds or self.call_seconds
         if self.trouble is not None:
-            raise self._ended()
+            raise _ended(self.trouble)
         try:
             self.line.send(body, buffers, seconds)
             while True:
@@ -253,18 +255,13 @@ class Peer:
             self._trouble = Outcome("CRASH", "crashed", sentence)
         except (WireError, TapeError) as error:
             raise self._broken(str(error)) from None
-        raise self._ended()
-
-    def _ended(self) -> BaseException:
-        if self.trouble.status == "TIMEOUT":
-            return CheckTimeout(self.trouble.sentence)
-        return ProcessEnded(self.trouble.sentence)
+        raise _ended(self._trouble)
 
     def _broken(self, problem: str) -> BaseException:
         """The candidate sent what its program never sends: stop listening."""
         self._trouble = Outcome("POLICY", "policy", f"The answer broke the protocol: {problem}.")
         self.line.close()
-        return ProcessEnded(self.trouble.sentence)
+        return ProcessEnded(self._trouble.sentence)
 
     # --- which of our tensors the candidate has stand-ins for
 
@@ -304,7 +301,7 @@ _SWALLOWED = (
 )
 
 
-def _likeness(args: tuple, kwargs: dict) -> str:
+def _likeness(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """What two calls have in common where shapes, dtypes and plain arguments are the same."""
 
     def reference(value: Any) -> dict[str, Any]:
@@ -313,6 +310,11 @@ def _likeness(args: tuple, kwargs: dict) -> str:
         return {"callback": 0}
 
     return json.dumps([encode(list(args), reference), encode(kwargs, reference)])
+
+
+def _ended(trouble: Outcome) -> BaseException:
+    kind = CheckTimeout if trouble.status == "TIMEOUT" else ProcessEnded
+    return kind(trouble.sentence)
 
 
 def _stem(file: str) -> str:

@@ -98,7 +98,9 @@ class Launcher(Protocol):
     def vet(self, id: KernelId) -> None:
         """Raises Refused where the kernel holds more than Triton's language."""
 
-    def launch(self, id: KernelId, grid: tuple[int, ...], args: list, options: dict) -> None:
+    def launch(
+        self, id: KernelId, grid: tuple[int, ...], args: list[Any], options: dict[str, Any]
+    ) -> None:
         """Run a vetted kernel; one among the arguments is its KernelId. Raises what it raises."""
 
 
@@ -133,7 +135,7 @@ class Player:
             elif kind == "launch" and len(rest) == 4:
                 self._play_launch(*rest)
             elif kind == "constant" and len(rest) == 3:
-                self._play_constant(*rest, constants)
+                self._play_constant(constants, *rest)
             else:
                 raise TapeError("unknown step")
 
@@ -201,7 +203,9 @@ class Player:
         except Exception as error:
             raise LaunchFailed(len(self.launched) - 1, error) from error
 
-    def _play_constant(self, number: Any, description: Any, at: Any, constants: list) -> None:
+    def _play_constant(
+        self, constants: list[bytes], number: Any, description: Any, at: Any
+    ) -> None:
         if not (isinstance(number, int) and isinstance(at, int) and 0 <= at < len(constants)):
             raise TapeError("not a constant")
         with _disable_current_modes():  # not the submission's doing: no watch sees it
@@ -216,7 +220,7 @@ def tensor_from(description: Any, data: bytes) -> torch.Tensor:
     """A dense tensor from raw bytes. Raises TapeError where size, shape and dtype disagree."""
     if not isinstance(description, dict):
         raise TapeError("not a tensor")
-    shape, dtype = description.get("shape"), DTYPES.get(description.get("dtype"))
+    shape, dtype = description.get("shape"), DTYPES.get(str(description.get("dtype")))
     device = description.get("device", "cpu")
     if (
         dtype is None

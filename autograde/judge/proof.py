@@ -75,7 +75,7 @@ class Proof:
         return min(self._idle - self._computes, default=None)
 
 
-class _Copies(dict):
+class _Copies(dict[int, torch.Tensor]):
     """Tensors by number, copied from `source` when they are first asked for; views of one memory
     stay so."""
 

@@ -44,16 +44,16 @@ def _statements(node: ast.stmt, lines: list[str]) -> Iterable[Statement]:
     names = [each for each in nodes if isinstance(each, ast.Name)]
     gives = {each.id for each in names if isinstance(each.ctx, ast.Store)}
     first = node.lineno
-    defines = isinstance(node, (ast.FunctionDef, ast.ClassDef))
-    if defines:
-        gives = {node.name}
+    runs = True
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        gives, runs = {node.name}, False
         first = min([first, *(each.lineno for each in node.decorator_list)])
     yield Statement(
         "\n".join(lines[first - 1 : node.end_lineno]),
         frozenset(gives),
         frozenset(each.id for each in names),
         frozenset(filter(None, map(_asked, nodes))),
-        not defines,
+        runs,
     )
 
 

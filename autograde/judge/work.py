@@ -64,7 +64,7 @@ class Submission(Record):
     @property
     def digest(self) -> str:
         """Changes when anything that runs changes, or what stands above which check."""
-        told = [[cell.name, cell.role, cell.source] for cell in self.cells]
+        told: list[list[str | float]] = [[cell.name, cell.role, cell.source] for cell in self.cells]
         told += [[task.check, task.points, task.before] for task in self.exercises]
         return hashlib.sha256(json.dumps([told, self.missing]).encode()).hexdigest()[:32]
 
@@ -134,7 +134,7 @@ class Verdict(Record):
     sentence: str = Field(max_length=4000)
     sandbox: str = Field(max_length=40)
     seconds: float = Field(ge=0)
-    reports: tuple[dict, ...] = ()
+    reports: tuple[dict[str, Any], ...] = ()
 
     @field_validator("points")
     @classmethod

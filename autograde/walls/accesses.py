@@ -21,7 +21,7 @@ def packed(accesses: list[Access], most: int) -> list[np.ndarray] | None:
     """Rows, addresses and masks of what a meter saw, as bytes; None: more than `most`."""
     if sum(8 * ROW + 9 * access.addresses.size for access in accesses) > most:
         return None
-    rows = np.zeros((len(accesses), ROW), dtype=np.int64)
+    rows: np.ndarray = np.zeros((len(accesses), ROW), dtype=np.int64)
     for row, access in zip(rows, accesses, strict=True):
         rank = len(access.shape)
         if rank > MAX_RANK:
@@ -31,7 +31,7 @@ def packed(accesses: list[Access], most: int) -> list[np.ndarray] | None:
         row[8 : 8 + rank] = access.shape
     addresses = [access.addresses for access in accesses]
     masks = [access.mask for access in accesses if access.mask is not None]
-    empty = np.zeros(0, dtype=np.int64)
+    empty: np.ndarray = np.zeros(0, dtype=np.int64)
     parts = (rows.reshape(-1), np.concatenate([empty, *addresses]), np.concatenate([[], *masks]))
     kinds = (np.int64, np.int64, np.bool_)
     return [

@@ -29,6 +29,7 @@ from tritonbook.port.dispatch import DispatchMode
 from .tape import Recorder, TapeError, decode, describe, encode, laid_on, raw
 from .wire import Line, Message, PeerGone
 
+Reply = tuple[dict[str, Any], list[bytes]]  # with its buffers
 MAX_TEXT = 2000  # characters of an error message
 
 
@@ -83,7 +84,7 @@ class Candidate:
 
     # --- cells
 
-    def run_cells(self, body: dict[str, Any], buffers: list[bytes]) -> tuple[dict, list[bytes]]:
+    def run_cells(self, body: dict[str, Any], buffers: list[bytes]) -> Reply:
         """Run cells in order. An error ends its own cell only, as in a notebook."""
         errors = {}
         exercises.LENT = body["lent"]
@@ -112,7 +113,7 @@ class Candidate:
 
     # --- a call whose values stay with the checker
 
-    def call_on_tape(self, body: dict[str, Any], buffers: list[bytes]) -> tuple[dict, list[bytes]]:
+    def call_on_tape(self, body: dict[str, Any], buffers: list[bytes]) -> Reply:
         """Call a function on stand-ins; reply with the tape of what it did."""
         recorder = self.recorder
         recorder.fail_at = body["fail_at"]
@@ -157,7 +158,7 @@ class Candidate:
 
     # --- a call with values, for plain Python functions
 
-    def call_values(self, body: dict[str, Any], buffers: list[bytes]) -> tuple[dict, list[bytes]]:
+    def call_values(self, body: dict[str, Any], buffers: list[bytes]) -> Reply:
         """Call a function on real values; reply with its result and the arguments' memory."""
         tensors = _with_values(body["tensors"], buffers)
         resolve = _resolver(tensors, self._callback)

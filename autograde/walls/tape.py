@@ -61,7 +61,7 @@ def encode(value: Any, reference: Callable[[Any], Any], depth: int = 0) -> Any:
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, torch.SymInt):
-        return value if type(value) in (int, float) else type(value).__base__(value)
+        return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, torch.dtype):
         return {"dtype": str(value).removeprefix("torch.")}
     if isinstance(value, torch.device):
@@ -71,8 +71,8 @@ def encode(value: Any, reference: Callable[[Any], Any], depth: int = 0) -> Any:
     if isinstance(value, (torch.memory_format, torch.layout)):
         return {"torch": str(value).removeprefix("torch.")}
     if isinstance(value, (list, tuple, torch.Size)):
-        kind = "list" if isinstance(value, list) else "tuple"
-        return {kind: [encode(item, reference, depth + 1) for item in value]}
+        name = "list" if isinstance(value, list) else "tuple"
+        return {name: [encode(item, reference, depth + 1) for item in value]}
     if isinstance(value, dict):
         pairs = [[encode(part, reference, depth + 1) for part in pair] for pair in value.items()]
         return {"dict": pairs}
@@ -118,7 +118,7 @@ def decode(data: Any, resolve: Callable[[dict[str, Any]], Any], depth: int = 0) 
                 raise TapeError("not a key")
             found[key] = decode(pair[1], resolve, depth + 1)
         return found
-    if kind == "dtype" and body in DTYPES:
+    if kind == "dtype" and isinstance(body, str) and body in DTYPES:
         return DTYPES[body]
     if kind == "device" and body in ("cpu", "cuda", "cuda:0"):
         return torch.device(body)

@@ -55,7 +55,10 @@ class Line:
         self.socket = end
 
     def send(
-        self, body: dict[str, Any], buffers: Sequence[bytes] = (), seconds: float | None = None
+        self,
+        body: dict[str, Any],
+        buffers: Sequence[bytes | memoryview] = (),
+        seconds: float | None = None,
     ) -> None:
         """Send one message. Raises PeerGone, or PeerSlow when it is not taken in `seconds`."""
         text = json.dumps(body, separators=(",", ":")).encode()
