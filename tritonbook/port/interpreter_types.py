@@ -17,11 +17,24 @@ def keep_types(interp: Any) -> None:
     """Install all of it. interp: the module `triton.runtime.interpreter`."""
     import triton.language.core as core
 
+    _types_are_known_by_name(core)
     _one_block_type_of_a_kind(core)
     _shape_of_a_tensor_from_its_type(core)
     _tiles_of_one_shape_need_no_broadcast(interp)
+    _operands_of_one_type_need_no_cast(interp, core)
     _numpy_dtype_by_name(interp)
     _search_for_builtins_once(interp, core)
+    _arguments_stay_on_the_host(interp)
+
+
+def _types_are_known_by_name(core: Any) -> None:
+    """`float32 == float32` asks for names alone: constants are unwrapped where there is one."""
+    kind, same = core.dtype, core.dtype.__eq__
+
+    def equal(self: Any, other: Any) -> bool:
+        return self.name == other.name if isinstance(other, kind) else same(self, other)
+
+    kind.__eq__ = equal
 
 
 def _one_block_type_of_a_kind(core: Any) -> None:
@@ -30,6 +43,7 @@ def _one_block_type_of_a_kind(core: Any) -> None:
     initialise, unwrap = kind.__init__, core._unwrap_if_constexpr
     known: dict[Any, Any] = {}
     shapes: dict[Any, Any] = {}
+    whole = {int}
 
     def make(cls: type, *args: Any, **kwargs: Any) -> Any:
         if cls is not kind or len(args) != 2:
@@ -38,9 +52,11 @@ def _one_block_type_of_a_kind(core: Any) -> None:
         try:
             # A pointer's name leaves out its address space.
             space = getattr(element, "address_space", None)
-            sizes = (*[unwrap(size) for size in shape],)
-            if any(type(size) is not int for size in sizes):  # 64.0 would find the type of 64
-                return object.__new__(cls)
+            sizes = shape if type(shape) is tuple else (*shape,)
+            if not whole.issuperset(map(type, sizes)):
+                sizes = (*map(unwrap, sizes),)
+                if not whole.issuperset(map(type, sizes)):  # 64.0 would find the type of 64
+                    return object.__new__(cls)
             key = (element.name, space, sizes)
             found = known.get(key)
         except (AttributeError, TypeError):  # no type, no sizes: `initialise` says so
@@ -56,7 +72,15 @@ def _one_block_type_of_a_kind(core: Any) -> None:
         if type(self) is not kind or "name" not in vars(self):
             initialise(self, *args, **kwargs)
 
-    kind.__new__, kind.__init__ = make, set_up
+    in_ir = kind.to_ir
+
+    def to_ir(self: Any, builder: Any) -> Any:
+        found = vars(self).get("_in_ir")
+        if found is None:
+            found = self._in_ir = in_ir(self, builder)
+        return found
+
+    kind.__new__, kind.__init__, kind.to_ir = make, set_up, to_ir
 
 
 def _shape_of_a_tensor_from_its_type(core: Any) -> None:
@@ -90,6 +114,24 @@ def _tiles_of_one_shape_need_no_broadcast(interp: Any) -> None:
         return original(self, one, other)
 
     semantic.broadcast_impl_value = broadcast
+
+
+def _operands_of_one_type_need_no_cast(interp: Any, core: Any) -> None:
+    """Two tiles of float32 give float32. Quotients are Triton's to decide: those of halves are not
+    halves."""
+    semantic = getattr(interp, "TritonSemantic", None)
+    if semantic is None:  # as above
+        return
+    original, kind = semantic.binary_op_type_checking_impl, core.tensor
+
+    def check_types(self: Any, one: Any, other: Any, *rules: Any, **named: Any) -> Any:
+        if type(one) is kind and type(other) is kind and not (named or len(rules) > 3):
+            scalar = one.type.scalar
+            if scalar is other.type.scalar and not scalar.is_ptr():
+                return self.broadcast_impl_value(one, other)
+        return original(self, one, other, *rules, **named)
+
+    semantic.binary_op_type_checking_impl = check_types
 
 
 def _numpy_dtype_by_name(interp: Any) -> None:
@@ -130,9 +172,33 @@ def _search_for_builtins_once(interp: Any, core: Any) -> None:
         if owner not in known:  # nothing is replaced yet, or it would not be found
             members = inspect.getmembers(owner)
             known[owner] = [name for name, member in members if core.is_builtin(member)]
+        own = vars(owner)
         for name in known[owner]:
-            member = getattr(owner, name)
+            member = own[name] if name in own else getattr(owner, name)
             if core.is_builtin(member):
                 patch_attr(owner, name, member, *rest)
 
     interp._patch_builtin = patch_builtin
+
+
+def _arguments_stay_on_the_host(interp: Any) -> None:
+    """A launch makes a second tensor of each argument in the same memory, copies that memory to
+    itself afterwards, and keeps it until Python looks for circles."""
+    executor = interp.GridExecutor
+    take, give_back = executor._init_args_hst, executor._restore_args_dev
+
+    def on_the_host(value: Any) -> bool:
+        tensor = getattr(value, "base", value)  # a descriptor's
+        plain = not isinstance(value, tuple) and not hasattr(value, "data_ptr")
+        return getattr(tensor, "is_cpu", plain)
+
+    def init(self: Any, arguments: Any, named: Any) -> Any:
+        if all(map(on_the_host, (*arguments, *named.values()))):
+            return arguments, named
+        return take(self, arguments, named)
+
+    def restore(self: Any, arguments: Any, taken: Any, named: Any, named_taken: Any) -> None:
+        if taken is not arguments:
+            give_back(self, arguments, taken, named, named_taken)
+
+    executor._init_args_hst, executor._restore_args_dev = init, restore
