@@ -168,9 +168,8 @@ def compare_values(got: torch.Tensor, expected: torch.Tensor, tolerance: Toleran
     bound = tolerance.bound(want)
     error = (value - want).abs()
     same = (value == want) | (value.isnan() & want.isnan() & ~unwritten)
-    within = value.isfinite() & want.isfinite() & (error <= bound)
-    bad = ~(same | within)
     finite = value.isfinite() & want.isfinite()
+    bad = ~(same | (finite & (error <= bound)))
     ratio = torch.where(same, 0.0, error / bound.clamp_min(1e-300))
     difference = Difference(
         got=value, expected=want, bad=bad, unwritten=unwritten, tolerance=tolerance

@@ -200,9 +200,10 @@ class Guarded:
     def _changed_within(self, inside: bool) -> bool:
         """Whether the stretch that the view spans changed, on its elements or in its gaps."""
         first, end = self._span()
-        changed = bits(self.buffer[first:end]) != bits(self.before[first:end])
-        if not bool(changed.any()):
+        now, before = bits(self.buffer[first:end]), bits(self.before[first:end])
+        if torch.equal(now, before):
             return False
+        changed = now != before
         mine = torch.zeros_like(changed)
         mine.as_strided(self.view.shape, self.view.stride(), 0).fill_(True)
         return bool((changed & (mine if inside else ~mine)).any())
@@ -217,12 +218,11 @@ class Guarded:
         Positive: that many elements past the end; negative: before the start; 0: between rows.
         """
         first, end = self._span()
-        past = bits(self.buffer[end:]) != bits(self.before[end:])
-        if bool(past.any()):
-            return int(past.nonzero()[0]) + 1
-        ahead = bits(self.buffer[:first]) != bits(self.before[:first])
-        if bool(ahead.any()):
-            return int(ahead.nonzero()[-1]) - first
+        now, before = bits(self.buffer), bits(self.before)
+        if not torch.equal(now[end:], before[end:]):
+            return int((now[end:] != before[end:]).nonzero()[0]) + 1
+        if not torch.equal(now[:first], before[:first]):
+            return int((now[:first] != before[:first]).nonzero()[-1]) - first
         gaps = end - first > self.view.numel()
         return 0 if gaps and self._changed_within(inside=False) else None
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import dis
+import functools
 import textwrap
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -90,22 +91,24 @@ def _left_over(exercise: Exercise, fn: Any) -> str | None:
     code = [cell for cell in exercise.cells if cell.kind == "code"]
     shown = [cell.source for cell in code if cell.role in (None, "predict")]
     own = [cell.source for cell in code if cell.role in ("setup", "reference", "answer")]
-    left = set(_bound(shown)) - set(_bound(own))
-    for function, name in _globals_read(fn):
+    left = _bound(tuple(shown)) - _bound(tuple(own))
+    for function, name in _globals_read(fn) if left else ():
         if name in left and isinstance(function.__globals__.get(name), PLAIN):
             return name
     return None
 
 
-def _bound(cells: Iterable[str]) -> Iterator[str]:
+@functools.lru_cache(maxsize=64)
+def _bound(cells: tuple[str, ...]) -> frozenset[str]:
     """Names that cells set at their top level."""
-    for cell in cells:
-        for statement in ast.parse(cell).body:
-            if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-                continue
-            for node in ast.walk(statement):
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    yield node.id
+    return frozenset(
+        node.id
+        for cell in cells
+        for statement in ast.parse(cell).body
+        if not isinstance(statement, (ast.FunctionDef, ast.ClassDef))
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
 
 
 def _globals_read(fn: Any) -> Iterator[tuple[types.FunctionType, str]]:
@@ -116,12 +119,18 @@ def _globals_read(fn: Any) -> Iterator[tuple[types.FunctionType, str]]:
         if not isinstance(function, types.FunctionType) or function.__code__ in seen:
             continue
         seen.add(function.__code__)
-        for step in dis.get_instructions(function):
-            if step.opname == "LOAD_GLOBAL":
-                yield function, step.argval
-                value = function.__globals__.get(step.argval)
-                if getattr(value, "__globals__", None) is function.__globals__:
-                    waiting.append(value)
+        for name in _globals_of(function.__code__):
+            yield function, name
+            value = function.__globals__.get(name)
+            if getattr(value, "__globals__", None) is function.__globals__:
+                waiting.append(value)
+
+
+@functools.lru_cache(maxsize=256)
+def _globals_of(code: types.CodeType) -> list[str]:
+    """The global names that a function's code reads."""
+    steps = dis.get_instructions(code)
+    return [step.argval for step in steps if step.opname == "LOAD_GLOBAL"]
 
 
 def _name(fn: Any) -> str:

@@ -57,14 +57,15 @@ class NotAsked(LookupError):
 
 def find_check(name: str) -> tuple[Exercise, Check]:
     """The page that asks for a function called `name`, and its check. Raises NotAsked."""
-    asked = {key: exercise for exercise in exercises() for key in exercise.checks()}
-    if name not in asked:
-        cells = {key: exercise.answers()[key].source for key, exercise in asked.items()}
-        beside = [key for key, cell in cells.items() if f"def {name}(" in cell]  # its kernel
-        close = beside or difflib.get_close_matches(name, asked, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise NotAsked(f"No page of the course asks for a function called {name!r}.{hint}")
-    return asked[name], checks(asked[name])[name]
+    course = exercises()
+    for exercise in course:
+        if name in exercise.checks():
+            return exercise, checks(exercise)[name]
+    cells = {key: each.answers()[key].source for each in course for key in each.checks()}
+    beside = [key for key, cell in cells.items() if f"def {name}(" in cell]  # its kernel
+    close = beside or difflib.get_close_matches(name, cells, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise NotAsked(f"No page of the course asks for a function called {name!r}.{hint}")
 
 
 def run_page_check(

@@ -39,8 +39,8 @@ def definition(value: Any) -> Definition:
         raise ExportError(f"The source of `{value.__name__}` is not known (it was not in a file).")
     if isinstance(value, FunctionType) and value.__name__ == "<lambda>":
         return Definition(_lambda(tree, value), is_lambda=True)
-    for node in ast.walk(tree):
-        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name != value.__name__:
+    for node in _definitions(tree):
+        if node.name != value.__name__:
             continue
         first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
         if isinstance(node, ast.ClassDef):
@@ -53,6 +53,11 @@ def definition(value: Any) -> Definition:
                 raise ExportError(f"`{value.__name__}` cannot be cut out of the code around it.")
             return Definition(text, decorators=len(node.decorator_list))
     raise ExportError(f"The definition of `{value.__name__}` has changed since it was run.")
+
+
+@functools.lru_cache(maxsize=16)
+def _definitions(tree: ast.Module) -> list[ast.FunctionDef | ast.ClassDef]:
+    return [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
 
 
 def _code(value: Any) -> Any:
