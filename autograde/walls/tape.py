@@ -116,7 +116,11 @@ def decode(data: Any, resolve: Callable[[dict[str, Any]], Any], depth: int = 0) 
             key = decode(pair[0], resolve, depth + 1)
             if not isinstance(key, (str, int, float, bool, tuple, type(None))):
                 raise TapeError("not a key")
-            found[key] = decode(pair[1], resolve, depth + 1)
+            value = decode(pair[1], resolve, depth + 1)
+            try:
+                found[key] = value
+            except TypeError as error:  # a tuple that holds a list
+                raise TapeError("not a key") from error
         return found
     if kind == "dtype" and isinstance(body, str) and body in DTYPES:
         return DTYPES[body]
