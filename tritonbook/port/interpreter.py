@@ -116,6 +116,8 @@ def _keep_what_was_written(rewriter: Any) -> None:
             name: tl.constexpr if isinstance(kind, str) and "constexpr" in kind else kind
             for name, kind in self.fn.__annotations__.items()
         }
+        # Asked for at each launch.
+        made.__signature__ = inspect.signature(made, follow_wrapped=False)
         return made
 
     rewriter._compile_and_exec = compile_and_exec
@@ -130,17 +132,22 @@ def _patch_language_once_a_launch(interp: Any) -> None:
     added: list[tuple[dict[str, Any], str]] = []  # and to take away
     of_tiles = {"max": _of_tiles(max, "maximum"), "min": _of_tiles(min, "minimum")}
     functions = {id(value): name for name, value in vars(tl).items() if callable(value)}
-    only_tl = types.SimpleNamespace(__globals__={"tl": tl})
 
     @functools.cache
     def modules_of(fn: Any) -> frozenset[int]:
         return frozenset(id(v) for v in fn.__globals__.values() if v is tl or v is tl.core)
 
+    @functools.cache
+    def seeing(modules: frozenset[int]) -> Any:
+        """What sees these modules, of `triton.language` at least one, and nothing else."""
+        names = {module.__name__: module for module in (tl, tl.core) if id(module) in modules}
+        return types.SimpleNamespace(__globals__=names or {"tl": tl})
+
     def patch_what_is_not(fn: Any) -> Any:
         modules, home = modules_of(fn), fn.__globals__
         scope = _NothingToRestore()
         if not patched or not modules <= patched:
-            scope = patch_lang(fn if modules else only_tl)
+            scope = patch_lang(seeing(modules))
             patched.update(modules or {id(tl)})
         if id(home) not in patched:
             patched.add(id(home))

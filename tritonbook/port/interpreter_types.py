@@ -9,6 +9,7 @@ them takes a quarter off the time of a check (all of 13 and 20: 2.3 s of process
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any
 
@@ -17,6 +18,7 @@ def keep_types(interp: Any) -> None:
     """Install all of it. interp: the module `triton.runtime.interpreter`."""
     import triton.language.core as core
 
+    _tensors_are_no_constants(core)
     _types_are_known_by_name(core)
     _one_block_type_of_a_kind(core)
     _shape_of_a_tensor_from_its_type(core)
@@ -25,6 +27,16 @@ def keep_types(interp: Any) -> None:
     _numpy_dtype_by_name(interp)
     _search_for_builtins_once(interp, core)
     _arguments_stay_on_the_host(interp)
+
+
+def _tensors_are_no_constants(core: Any) -> None:
+    """Each operand is asked whether it is a list, a tuple or a constant to be unwrapped."""
+    unwrap, kind = core._unwrap_if_constexpr, core.tensor
+
+    def unwrap_others(value: Any) -> Any:
+        return value if type(value) is kind else unwrap(value)
+
+    core._unwrap_if_constexpr = unwrap_others
 
 
 def _types_are_known_by_name(core: Any) -> None:
@@ -149,34 +161,35 @@ def _numpy_dtype_by_name(interp: Any) -> None:
 
 def _search_for_builtins_once(interp: Any, core: Any) -> None:
     """Each launch looks through all of `triton.language` for what it has to replace."""
-    known: dict[Any, list[str]] = {}
-    replaced: dict[Any, Any] = {}
+    known: dict[
+        Any, list[tuple[str, Any, Any]]
+    ] = {}  # name, what Triton has there, what replaces it
     semantic = getattr(interp, "interpreter_semantic", None)
-
-    def replace(owner: Any, name: str, member: Any, builder: Any, scope: Any) -> None:
-        if member not in replaced:
-            direct = getattr(member, "__wrapped__", member)  # the wrapper asks for `_semantic`
-
-            def interpreted(*args: Any, **named: Any) -> Any:
-                named["_semantic"] = semantic
-                return direct(*args, **named)
-
-            replaced[member] = interpreted
-        scope.set_attr(owner, name, replaced[member])
-
     # Older versions of Triton have no scope, or no semantic: there as Triton does it.
     scoped = len(inspect.signature(interp._patch_attr).parameters) == 5 and semantic is not None
-    patch_attr = replace if scoped else interp._patch_attr
+
+    @functools.cache
+    def replacement(member: Any) -> Any:
+        direct = getattr(member, "__wrapped__", member)  # the wrapper asks for `_semantic`
+
+        def interpreted(*args: Any, **named: Any) -> Any:
+            named["_semantic"] = semantic
+            return direct(*args, **named)
+
+        return interpreted
 
     def patch_builtin(owner: Any, *rest: Any) -> None:
         if owner not in known:  # nothing is replaced yet, or it would not be found
-            members = inspect.getmembers(owner)
-            known[owner] = [name for name, member in members if core.is_builtin(member)]
+            members = inspect.getmembers(owner, core.is_builtin)
+            known[owner] = [(name, each, replacement(each)) for name, each in members]
         own = vars(owner)
-        for name in known[owner]:
-            member = own[name] if name in own else getattr(owner, name)
-            if core.is_builtin(member):
-                patch_attr(owner, name, member, *rest)
+        for name, member, new in known[owner]:
+            found = own.get(name)
+            if scoped and found is member:
+                rest[-1]._changes.append((owner, name, member))
+                setattr(owner, name, new)
+            elif found is not new and core.is_builtin(member := getattr(owner, name)):
+                interp._patch_attr(owner, name, member, *rest)
 
     interp._patch_builtin = patch_builtin
 
