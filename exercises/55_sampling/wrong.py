@@ -78,7 +78,7 @@ MUTANTS = {
         Mutant("dropped_to_infinity", "dropped-to-minus-infinity", (Y, Y.replace("0.0", 'float("-inf")'))),
         Mutant("half_p", "zeros", (KEEP, "keep = 0.5 * tl.rand(seed, offs) >= p")),
         Mutant("same_tile_again", ("unwritten-tail", "wrong-values", "race"), (OFFS, "offs = tl.arange(0, BLOCK)")),
-        Mutant("computed_in_half", ("low-precision", "wrong-values", "precision"), (LOAD_X, LOAD_X.replace(".to(tl.float32)", "")), (Y, "y = tl.where(keep, x * (1 / (1 - p)), 0.0)")),
+        Mutant("computed_in_half", ("low-precision", "wrong-values", "precision"), (LOAD_X, LOAD_X.replace(".to(tl.float32)", "")), (Y, "y = tl.where(keep, x * (1 / (1 - p)).to(x.dtype), 0.0)")),
         Mutant("no_mask_at_the_store", "out-of-bounds-store", (STORE_Y, "tl.store(y_ptr + offs, y)")),
         Mutant("no_mask_at_the_load", "reads-outside", (LOAD_X, "x = tl.load(x_ptr + offs).to(tl.float32)"), only="interpreter"),
         Mutant("stored_into_x", ("input-changed", "unwritten"), (STORE_Y, "tl.store(x_ptr + offs, y, mask=mask)")),
@@ -198,6 +198,7 @@ MUTANTS = {
 
 VARIANTS = {
     "dropout": [
+        Variant("float32_by_p", (LOAD_X, LOAD_X.replace(".to(tl.float32)", ""))),
         Variant("product_with_the_mask", (Y, "y = x * keep.to(tl.float32) / (1 - p)")),
         Variant("divided_at_the_end", (Y, "y = tl.where(keep, x, 0.0) / (1 - p)")),
         Variant("factor_first", (Y, "y = tl.where(keep, x * (1 / (1 - p)), 0.0)")),
