@@ -152,5 +152,6 @@ EQUIVALENT = {
     },
     "scale_inplace_tuned": {
         f"{SCALED} => scaled = x.to(tl.float32) * s": "a store rounds by itself",
+        f"{SCALED} => scaled = (x * s).to(x.dtype)": "s is float32, so the product is",
     },
 }
