@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from forked_python import ForkedPython
+from small_page import page_of
 
 # So busy may a machine be before the compiler's silence says something. Children inherit it.
 os.environ.setdefault("TRITONBOOK_COMPILE_SECONDS", "600")
@@ -67,17 +68,7 @@ def python():
         yield forked
 
 
-PAGE = """\
-# ---
-# workbook:
-#   title: Double
-#   minutes: 5
-#   needs: interpreter
-#   requires: []
-#   you_will:
-#     - double
-# ---
-
+PAGE = page_of("""\
 # %% tags=["setup"]
 import torch
 
@@ -89,7 +80,7 @@ def double(x):
 
 # %% tags=["check"] key="double" points=3
 check(double)
-"""
+""")
 CASES = """\
 from tritonbook.checking import Check, case, tensor
 

@@ -38,8 +38,6 @@ AUTHOR = """
 |nope|sync nope|check 99|execute nope|execute nope --allow-interpreter
 new|new nope|new 17|new 01_vector_add|new ../x|new 17_Scan|new 17_scan extra
 kill-matrix extra|kill-matrix --exercise nope|kill-matrix --exercise 01 --key nope
-kill-matrix --exercise 01 --dtype floaty|kill-matrix --timeout x
-kill-matrix --exercise 00 --json {t}/none/rows.json|kill-matrix --exercise 00 --json {t}
 --root {t}/none sync|--root {t}/folder.ipynb check|--root {t}/other.json sync
 """
 MEASURER = """

@@ -99,6 +99,7 @@ def test_doctor_says_the_same_in_text_and_json(run):
     found = json.loads(data.stdout)
     assert text.returncode == data.returncode == int(not found["healthy"])
     assert all(f["name"] in text.stdout for f in found["judgements"])
+    assert found["machine"]["system"] == "Linux"
 
 
 def test_progress_in_text_and_json(run, tmp_path, small_notebook):

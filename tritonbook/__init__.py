@@ -4,6 +4,8 @@ Importing this package decides between GPU and interpreter before Triton is load
 before `import triton` (the set-up cell of each notebook does that).
 """
 
+# ruff: noqa: F401  (what is imported here is for others)
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -40,35 +42,9 @@ _HOMES = {
     "traffic": ".seeing.tiles",
     "triton_version": ".port.compat",
 }
-__all__ = [
-    "DEVICE",
-    "INTERPRET",
-    "backwards",
-    "bench",
-    "check",
-    "doctor",
-    "facts",
-    "hook_launch",
-    "matmul_tile",
-    "mine",
-    "multiprocessors",
-    "predict",
-    "progress",
-    "reference",
-    "pictures",
-    "setup",
-    "shared_memory_limit",
-    "show_cases",
-    "show_tiles",
-    "stop_after",
-    "target_arch",
-    "time_of",
-    "traffic",
-    "triton_version",
-    "versions",
-]
+__all__ = ["DEVICE", "INTERPRET", "versions", *_HOMES]
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the same again, for editors
     from .checking.errors import stop_after
     from .course.answer_check import check, show_cases
     from .course.cases import pictures

@@ -43,7 +43,7 @@ class Plan(Record):
     name: str  # of the Slurm jobs, and of the folder
     level: str  # of the sandbox; "auto": the best one on the node
     force: bool
-    image: str | None
+    image: Path | None
     workers: int
     limits: Limits
     chunks: tuple[tuple[Wanted, ...], ...]
@@ -89,7 +89,7 @@ class Batch:
             name=name,
             level=level,
             force=force,
-            image=None if image is None else str(image.resolve()),
+            image=image and image.resolve(),
             workers=workers,
             limits=limits,
             chunks=tuple(tuple(wanted(item) for item in chunk) for chunk in chunks),
@@ -103,9 +103,6 @@ class Batch:
     def read(cls, folder: Path) -> Batch:
         """Raises OSError or ValidationError for a folder that holds no whole batch."""
         return cls(folder, Plan.model_validate_json((folder / "batch.json").read_bytes()))
-
-    def limits(self) -> Limits:
-        return self.plan.limits
 
     def items(self, chunk: int) -> list[Item]:
         """The items of a chunk, with everything needed to run them."""

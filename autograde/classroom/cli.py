@@ -309,7 +309,3 @@ def main(arguments: list[str] | None = None) -> int:
         console.print(f"autograde: {message}; see autograde --help.")
         return BAD_INPUT
     return found if isinstance(found, int) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

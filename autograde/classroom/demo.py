@@ -30,7 +30,7 @@ from tritonbook.port.device import INTERPRET, describe
 from ..judge.work import Verdict
 from .new_course import empty_course
 from .run import Session
-from .samples import Sample, material_of, sample_class
+from .samples import Sample, sample_class
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = ("00_start_here", "01_vector_add", "10_rmsnorm_rows")
@@ -181,7 +181,7 @@ def run(folder: Path, chosen: list[Exercise], workers: int, console: Console) ->
     """The whole demonstration; True when every sample got the grade that it declares."""
     started = time.perf_counter()
     names = [exercise.slug for exercise in chosen]
-    classes = {exercise.slug: sample_class(material_of(exercise)) for exercise in chosen}
+    classes = {exercise.slug: sample_class(exercise) for exercise in chosen}
 
     def say(doing: str) -> None:
         console.print(f"{time.perf_counter() - started:4.0f} s  {doing}", highlight=False)

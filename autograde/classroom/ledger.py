@@ -32,7 +32,6 @@ class Ledger:
         self._latest: dict[ItemId, Verdict] = {}
         self._attempts: dict[Key, int] = {}
         self._again: set[Key] = set()  # to be run once more
-        self.torn = 0
         if path.exists():
             self._read()
 
@@ -41,8 +40,7 @@ class Ledger:
             try:
                 verdict = Verdict.model_validate_json(line)
             except ValidationError:
-                self.torn += 1  # a line that was being written when its writer was killed
-                continue
+                continue  # a line that was being written when its writer was killed
             self._take(verdict)
 
     def _take(self, verdict: Verdict) -> None:

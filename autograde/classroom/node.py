@@ -68,16 +68,15 @@ def _run(batch: Batch, chunk: int) -> None:
     from .runners import LocalRunner
 
     plan = batch.plan
-    image = None if plan.image is None else Path(plan.image)
     try:
-        level = sandbox.choose(plan.level, image, plan.force)
+        level = sandbox.choose(plan.level, plan.image, plan.force)
     except sandbox.NoWalls as problem:
         batch.refuse(f"On the node {os.uname().nodename}: {problem}")
         return
     items = batch.items(chunk)
     numbers = {item.id: number for number, item in enumerate(items)}
     waiting = [item for item in items if not batch.path(chunk, numbers[item.id]).exists()]
-    runner = LocalRunner(Setting(level, batch.limits(), image), plan.workers)
+    runner = LocalRunner(Setting(level, plan.limits, plan.image), plan.workers)
     try:
         for verdict in outlived(runner(waiting)):
             batch.write(chunk, numbers[verdict.item], verdict)

@@ -150,7 +150,7 @@ def read_marks(root: Path, assignment: str) -> dict[str, Marks]:
 
 def write_notebook(
     root: Path, course: Course, submission: Submission, verdicts: dict[str, Verdict]
-) -> Path:
+) -> None:
     """The autograded notebook: the student's answers, each check with its card, nothing hidden."""
     released = root / "release" / course.assignment / f"{course.notebook}.ipynb"
     book = json.loads(released.read_text(encoding="utf-8"))
@@ -172,7 +172,7 @@ def write_notebook(
     folder.mkdir(parents=True, exist_ok=True)
     if submission.timestamp:
         (folder / "timestamp.txt").write_text(submission.timestamp, encoding="utf-8")
-    return _replace(folder / f"{course.notebook}.ipynb", json.dumps(book, indent=1) + "\n")
+    _replace(folder / f"{course.notebook}.ipynb", json.dumps(book, indent=1) + "\n")
 
 
 def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None) -> None:
@@ -232,9 +232,8 @@ def _insert_extras(cells: list[dict[str, Any]], submission: Submission) -> None:
         last = made
 
 
-def _replace(path: Path, text: str) -> Path:
+def _replace(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old one or the new one, never half."""
-    draft = path.with_suffix(".tmp")
+    draft = path.with_suffix(".tmp")  # the same each time: what a killed run left is written over
     draft.write_text(text, encoding="utf-8")
     os.replace(draft, path)
-    return path

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tritonbook.course import gaps
 from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise
-from tritonbook.course.mutants import wrong_answers
+from tritonbook.course.mutants import WrongAnswers, wrong_answers
 
 
 @dataclass(frozen=True)
@@ -48,33 +48,18 @@ class Asked:
     solution: str
 
 
-@dataclass(frozen=True)
-class Material:
-    """What the samples of one notebook are made from."""
-
-    name: str
-    tasks: tuple[Asked, ...]
-    reference_text: str
-    variants: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # key -> Variant
-    mutants: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # key -> Mutant
-
-
 PASSED = ("passed",)
 
 
-def material_of(exercise: Exercise) -> Material:
-    """Read an exercise, what its checks ask and its wrong answers."""
+def tasks_of(exercise: Exercise) -> list[Asked]:
+    """What an exercise asks, in order."""
     tasks = []
     asked = checks(exercise)
     for key, answer in exercise.answers().items():
         points, reference = exercise.checks()[key].points or 0, asked[key].reference.__name__
         solution = gaps.solved_text(answer.source)
         tasks.append(Asked(key, points, reference, asked[key].triton, solution))
-    texts = [cell.source for cell in exercise.cells if cell.role == "reference"]
-    wrong = wrong_answers(exercise)
-    return Material(
-        exercise.slug, tuple(tasks), "\n\n\n".join(texts), wrong.variants, wrong.mutants
-    )
+    return tasks
 
 
 def with_first_lines(text: str, function: str, lines: Iterable[str]) -> str:
@@ -113,51 +98,53 @@ def _first(candidates: tuple[Any, ...], words: tuple[str, ...]) -> Any:
     return (named or candidates or [None])[0]
 
 
-def _missing_mask(material: Material) -> tuple[str, Any] | None:
-    for key, mutants in material.mutants.items():
+def _missing_mask(wrong: WrongAnswers) -> tuple[str, Any] | None:
+    for key, mutants in wrong.mutants.items():
         for mutant in mutants:
             if "mask" in mutant.name and "store" in mutant.name:
                 return key, mutant
-    for key, mutants in material.mutants.items():
+    for key, mutants in wrong.mutants.items():
         for mutant in mutants:
             if "mask" in mutant.name or "out-of-bounds-store" in mutant.codes:
                 return key, mutant
     return None
 
 
-def sample_class(material: Material) -> list[Sample]:
+def sample_class(exercise: Exercise) -> list[Sample]:
     """The submissions of one notebook: at least seven, eight where it has a mask to forget."""
-    solved = {task.key: task.solution for task in material.tasks}
-    full = {task.key: Expected(task.points, PASSED) for task in material.tasks}
-    first = material.tasks[0]
+    tasks, wrong = tasks_of(exercise), wrong_answers(exercise)
+    texts = [cell.source for cell in exercise.cells if cell.role == "reference"]
+    reference_text = "\n\n\n".join(texts)
+    solved = {task.key: task.solution for task in tasks}
+    full = {task.key: Expected(task.points, PASSED) for task in tasks}
+    first = tasks[0]
     zero_first = full | {first.key: Expected(0, ("timeout",))}
     crash_first = full | {first.key: Expected(0, ("crashed",))}
 
     varied = dict(solved)
-    for task in material.tasks:
-        variant = _first(material.variants.get(task.key, ()), ("loop", "block"))
+    for task in tasks:
+        variant = _first(wrong.variants.get(task.key, ()), ("loop", "block"))
         if variant is not None:
             varied[task.key] = variant.apply(task.solution)
 
     cheated = {
-        t.key: torch_instead(t, material.reference_text) if t.uses_triton else t.solution
-        for t in material.tasks
+        t.key: torch_instead(t, reference_text) if t.uses_triton else t.solution for t in tasks
     }
     refused = {
         task.key: Expected(0, ("no-kernel-launched", "torch-compute", "right-without-kernel"))
         if task.uses_triton
         else Expected(task.points, PASSED)
-        for task in material.tasks
+        for task in tasks
     }
     noise = ["import sys, warnings", "warnings.warn('slow path')", "print('note', file=sys.stderr)"]
-    noisy = {t.key: with_first_lines(t.solution, t.key, noise) for t in material.tasks}
+    noisy = {t.key: with_first_lines(t.solution, t.key, noise) for t in tasks}
     crash = solved | {
         first.key: with_first_lines(first.solution, first.key, ["import os", "os._exit(3)"])
     }
     endless = solved | {
         first.key: with_first_lines(first.solution, first.key, ["while True:", "    pass"])
     }
-    untouched = {task.key: Expected(0, ("not-attempted",)) for task in material.tasks}
+    untouched = {task.key: Expected(0, ("not-attempted",)) for task in tasks}
 
     samples = [
         Sample("s1_right", "right", solved, full),
@@ -168,7 +155,7 @@ def sample_class(material: Material) -> list[Sample]:
         Sample("s7_exit", "crash by os._exit", crash, crash_first),
         Sample("s8_endless", "endless loop", endless, zero_first),
     ]
-    missing = _missing_mask(material)
+    missing = _missing_mask(wrong)
     if missing is not None:
         key, mutant = missing
         samples.append(

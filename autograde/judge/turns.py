@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 class Turns:
-    """One process's place on one GPU. Outside at first; `share`, perhaps `alone`, then `leave`."""
+    """One process's place on one GPU. Outside at first; `share`, perhaps `alone`, until it ends."""
 
     def __init__(self, name: str, folder: Path | None = None):
         """name: the GPU. folder: where the lock files are (default: this user's own in /tmp)."""
@@ -31,7 +31,7 @@ class Turns:
         fcntl.flock(self._door, fcntl.LOCK_UN)
 
     def alone(self) -> None:
-        """Wait until the others have left, and stay alone until `leave`. Again: at no cost."""
+        """Wait until the others have left, and stay alone. Again: at no cost."""
         if self.is_alone:
             return
         # Out first: two that kept their place while they wait for each other would wait for ever.
@@ -39,12 +39,6 @@ class Turns:
         fcntl.flock(self._door, fcntl.LOCK_EX)
         fcntl.flock(self._room, fcntl.LOCK_EX)
         self.is_alone = True
-
-    def leave(self) -> None:
-        """Make room for the next."""
-        fcntl.flock(self._room, fcntl.LOCK_UN)
-        fcntl.flock(self._door, fcntl.LOCK_UN)
-        self.is_alone = False
 
 
 def this_gpu() -> str:

@@ -23,9 +23,8 @@ from . import visible
 from .confine import PIVOT_ROOT, Limits, enter_namespaces
 from .container import container_command, container_trouble
 
-LEVELS = ("apptainer", "bubblewrap", "namespaces", "plain")
 # With equal walls the one that starts fastest comes first.
-ORDER = ("namespaces", "bubblewrap", "apptainer", "plain")
+LEVELS = ("namespaces", "bubblewrap", "apptainer", "plain")
 
 
 class NoWalls(RuntimeError):
@@ -40,7 +39,7 @@ def available(image: Path | None = None) -> list[str]:
         "apptainer": image is not None and container_trouble(image) is None,
         "plain": True,
     }
-    return [level for level in ORDER if works[level]]
+    return [level for level in LEVELS if works[level]]
 
 
 def choose(level: str, image: Path | None, force: bool) -> str:

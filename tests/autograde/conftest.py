@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from grading import Grader
 
 from autograde.classroom import demo
-from autograde.classroom.samples import material_of, sample_class
+from autograde.classroom.samples import sample_class
+from tritonbook.build import views
+from tritonbook.build.release import read_release
 from tritonbook.course.exercises import Exercise
 
 HERE = Path(__file__).parent
@@ -36,6 +40,12 @@ def exercise(pages: Path) -> Exercise:
     return Exercise(pages / "90_doubling" / "page.py")
 
 
+@pytest.fixture
+def blank(exercise: Exercise) -> dict[str, Any]:
+    """The learner's notebook of it as it is given out, as JSON."""
+    return json.loads(views.to_bytes(views.learner(exercise, read_release(ROOT))))
+
+
 @pytest.fixture(scope="session")
 def released(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A course folder with the sample class handed in, not graded. Copy it before use.
@@ -50,7 +60,7 @@ def released(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Pa
         if not (shared / "made").exists():
             course = demo.prepare(shared, [exercise])
             demo.release(course, [exercise.slug], 1)
-            demo.submit(course, exercise.slug, sample_class(material_of(exercise)))
+            demo.submit(course, exercise.slug, sample_class(exercise))
             (shared / "made").touch()
     return shared / "course"
 

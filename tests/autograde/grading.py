@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -10,12 +11,14 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+import pytest
+
+from autograde.classroom import demo
 from autograde.classroom.cells import HandedCell
-from autograde.classroom.demo import ROOT
 from autograde.classroom.ingest import rebuild
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.run import Session
-from autograde.classroom.samples import material_of, sample_class
+from autograde.classroom.samples import sample_class
 from autograde.judge import execute
 from autograde.judge.course import Course, asked_of, read_cells
 from autograde.judge.execute import Executor, Setting
@@ -29,12 +32,16 @@ from tritonbook.course.exercises import Exercise
 
 NAME = "90_doubling"
 SECRET = "secret of the tests"
+LEVEL = sandbox.available()[0]
+needs_walls = pytest.mark.skipif(
+    LEVEL == "plain", reason="no namespaces and no bubblewrap on this machine"
+)
 
 
 def course_of(exercise: Exercise) -> Course:
     """The instructor's view of an exercise, without nbgrader."""
     with tempfile.NamedTemporaryFile() as file:
-        file.write(views.to_bytes(views.instructor(exercise, read_release(ROOT))))
+        file.write(views.to_bytes(views.instructor(exercise, read_release(demo.ROOT))))
         file.flush()
         cells = read_cells(Path(file.name))
     return Course(exercise.slug, exercise.slug, cells, SECRET, asked_of(exercise.slug))
@@ -51,7 +58,7 @@ class Grader:
     def __init__(self, exercise: Exercise, level: str | None = None):
         self.exercise = exercise
         self.course = course_of(exercise)
-        self.level = level or sandbox.available()[0]
+        self.level = level or LEVEL
         self.executor = Executor(Setting(self.level))
         self.parsing = threading.Lock()  # Python 3.11's parser now and then fails beside another
 
@@ -140,10 +147,16 @@ def by_status(status_of: Callable[[Item], str]) -> Judge:
     return lambda items: (verdict(item, status_of(item)) for item in items)
 
 
+def ingested(course: Path, students: list[str] | None = None) -> Session:
+    """The small class of a course folder, or some students of it, read and not graded."""
+    session = Session(course, NAME)
+    session.ingest(students)
+    return session
+
+
 def graded(course: Path, runner: Judge) -> Session:
     """The small class of a course folder: ingested, run, recorded."""
-    session = Session(course, NAME)
-    session.ingest()
+    session = ingested(course)
     session.run(runner)
     session.record()
     return session
@@ -160,10 +173,18 @@ def scores(course: Path, assignment: str = NAME) -> dict[tuple[str, str], float 
         }
 
 
+def exported(course: Path) -> dict[str, float]:
+    """Scores by student, as nbgrader's own export has them."""
+    done = demo.nbgrader(course, "export", "--to", "grades.csv")
+    assert done.returncode == 0, done.stdout
+    with (course / "grades.csv").open() as file:
+        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+
+
 def declared_scores(exercise: Exercise) -> dict[tuple[str, str], float]:
     """The same, as the sample class of the small course declares them."""
     return {
         (sample.student, f"check-{key}"): due.points
-        for sample in sample_class(material_of(exercise))
+        for sample in sample_class(exercise)
         for key, due in sample.expected.items()
     }

@@ -1,5 +1,8 @@
 # ruff: noqa: E501
-"""Sixty honest answers to the task `double`, each written in another style: all are right.
+"""Honest answers to the task `double`, each written in another style: all are right.
+
+Where a constant's value comes from makes no style: `tritonbook.checking.meanings` looks at the
+value alone.
 
 Where there are two texts, the second is a cell that the student put on top.
 """
@@ -113,32 +116,16 @@ _STYLES = {
             '    """out = 2 x. One program = one tile."""\n\n    # which tile\n    offs =',
         )
     ),
-    "two constants at once": scaled("A, SCALE = tl.constexpr(1), tl.constexpr(2.0)"),
-    "an annotated constant": scaled("SCALE: tl.constexpr = tl.constexpr(2.0)"),
     "a constant in if and else": scaled(
         "if torch.cuda.is_available():\n    SCALE = tl.constexpr(2.0)\nelse:\n    SCALE = tl.constexpr(2)"
     ),
     "a constant made by a function": scaled(
         "def scale():\n    return tl.constexpr(1.0 + 1.0)\n\n\nSCALE = scale()"
     ),
-    "a constant of a class": scaled(
-        "class Setting:\n    SCALE = tl.constexpr(2.0)\n\n\nSCALE = Setting.SCALE"
-    ),
-    "a constant in a loop": scaled(
-        "SCALE = 0\nfor _ in range(2):\n    SCALE += 1\nSCALE = tl.constexpr(SCALE)"
-    ),
     "a constant of numpy": scaled("import numpy as np\n\nSCALE = tl.constexpr(np.log2(4.0))"),
-    "a constant of math": scaled("import math\n\nSCALE = tl.constexpr(math.log(math.e) * 2)"),
-    "a constant of os": scaled(
-        'import os\n\nSCALE = tl.constexpr(float(os.environ.get("SCALE", "2")))'
-    ),
     "a constant of torch": capped("LOW = tl.constexpr(torch.finfo(torch.float32).min)", "LOW"),
     "minus infinity of torch": capped("LOW = tl.constexpr(-torch.inf)", "LOW"),
-    "minus infinity of numpy": capped("import numpy as np\n\nLOW = tl.constexpr(-np.inf)", "LOW"),
     "minus infinity of float": capped("", "-float('inf')"),
-    "a constant from a constant": scaled(
-        "HALF = tl.constexpr(0.5)\nSCALE = tl.constexpr(1 / HALF.value)"
-    ),
     "a dtype as a constant": changed(
         (
             "x = tl.load(x_ptr + offs, mask=mask)",
@@ -190,11 +177,6 @@ double_kernel = made(twice)
     "a default argument": changed(
         ("BLOCK_SIZE: tl.constexpr)", "BLOCK_SIZE: tl.constexpr = 64)"),
         (", BLOCK_SIZE=64)", ")"),
-    ),
-    "a default that is a constant": changed(
-        ("BLOCK_SIZE: tl.constexpr)", "BLOCK_SIZE: tl.constexpr = BLOCK)"),
-        (", BLOCK_SIZE=64)", ")"),
-        before="BLOCK = 64",
     ),
     "a data class of sizes": changed(
         ("BLOCK_SIZE=64", "BLOCK_SIZE=SIZES.block"),
@@ -274,10 +256,6 @@ double_kernel = made(twice)
     ),
     "a print in the kernel": changed(
         ("    mask =", "    tl.static_print(f'a tile of {BLOCK_SIZE}')\n    mask =")
-    ),
-    "a table of sizes": changed(
-        ("BLOCK_SIZE=64", "BLOCK_SIZE=SIZES['block']"),
-        before="SIZES = {'block': 64, 'warps': 4}",
     ),
     "kernel and wrapper in a class": HEAD
     + "class Double:\n    block = 64\n\n    @staticmethod\n    def run(x):\n        out = torch.empty_like(x)\n        Double.kernel[(triton.cdiv(x.numel(), Double.block),)](x, out, x.numel(), BLOCK_SIZE=Double.block)\n        return out\n\n    @triton.jit\n    def kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):\n        offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)\n        x = tl.load(x_ptr + offs, mask=offs < n)\n        tl.store(out_ptr + offs, x + x, mask=offs < n)\n\n\ndouble = Double.run\n",

@@ -41,7 +41,7 @@ def test_an_item_arrives_as_it_left(batch: Batch, item: Item) -> None:
     assert arrived == item
     assert arrived.submission.digest == item.submission.digest
     assert arrived.course.digest == item.course.digest
-    limits = batch.limits()
+    limits = batch.plan.limits
     assert limits == sandbox.Limits() and isinstance(limits.files, int)  # a mount option
 
 

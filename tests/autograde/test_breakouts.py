@@ -17,20 +17,18 @@ import numpy as np
 import pytest
 import torch
 from corpus import RIGHT, WRONG, answer
-from grading import Grader
+from grading import Grader, awaited, needs_walls
 
 from autograde.judge import checker
 from autograde.judge.execute import Executor, Setting
 from autograde.judge.work import Item, Verdict
 from autograde.walls import fence, sandbox, visible
 from autograde.walls.tape import TapeError, decode
-from autograde.walls.wire import Line, Message
 from tritonbook.build import matrix
 from tritonbook.checking.report import Finding
 from tritonbook.course.exercises import Exercise, get
 
 LEVELS = [level for level in sandbox.available() if level in ("namespaces", "bubblewrap")]
-needs_walls = pytest.mark.skipif(not LEVELS, reason="no namespaces and no bubblewrap here")
 
 
 def _double(grader: Grader, text: str) -> Verdict:
@@ -272,18 +270,8 @@ def test_a_forked_candidate_keeps_its_gpu(tmp_path: Path) -> None:
 )
 def test_only_a_students_memory_costs_points(status: str, came_to: str) -> None:
     """Kills: a checker that found no memory taken for a student's fault, and scored 0."""
-
-    class Said(Line):
-        def __init__(self) -> None:
-            """Says one outcome."""
-
-        def receive(self, seconds: float | None = None) -> Message:
-            return Message({"status": status, "code": "x", "sentence": "MemoryError"}, [])
-
-    executor = Executor.__new__(Executor)
-    executor.setting = Setting()
-    runner = subprocess.Popen(["true"])
-    assert executor._await(Said(), [runner], None).status == came_to
+    said = {"status": status, "code": "x", "sentence": "MemoryError"}
+    assert awaited((0.0, said)).status == came_to
 
 
 def test_a_process_that_forks_and_dies_is_the_graders_failure(
@@ -303,7 +291,8 @@ def test_a_process_that_forks_and_dies_is_the_graders_failure(
 
 @needs_walls
 def test_closing_ends_what_runs(grader: Grader) -> None:
-    """Kills: an interrupt after which the command waits for a student's endless loop."""
+    """Kills: an interrupt after which the command waits for a student's endless loop; a checker
+    that dies taken for a wrong answer."""
     submission = grader.handed_in(double=answer("while True: pass"))
     executor = Executor(Setting(LEVELS[0], sandbox.Limits(call_seconds=600.0, wall_seconds=800.0)))
     with ThreadPoolExecutor(1) as pool:
@@ -313,7 +302,8 @@ def test_closing_ends_what_runs(grader: Grader) -> None:
             time.sleep(0.05)
         time.sleep(1.0)
         executor.close()
-        assert running.result(timeout=200).status == "INFRA"
+        verdict = running.result(timeout=200)
+    assert (verdict.status, verdict.points) == ("INFRA", None)
     assert not executor.judges
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from corpus import answer
-from grading import NAME, graded, solutions
-from test_run import LEVEL
+from grading import LEVEL, NAME, graded, needs_walls, solutions
 
 from autograde.classroom import demo
 from autograde.classroom.runners import LocalRunner
@@ -24,7 +23,7 @@ PRINT = answer("print('x' * (20 << 20))")
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(LEVEL == "plain", reason="no namespaces and no bubblewrap here")
+@needs_walls
 def test_nobody_pays_for_a_neighbour(exercise: Exercise, course: Path) -> None:
     """Kills: points lost to 20 MB of output, or to more endless loops than workers, by those who
     are graded beside them. (For a compile bomb see `test_compiler.py`.)"""

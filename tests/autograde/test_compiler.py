@@ -11,11 +11,10 @@ from dataclasses import asdict
 
 import pytest
 from corpus import RIGHT, answer
-from grading import PASSED, Grader, awaited
+from grading import PASSED, Grader, awaited, needs_walls
 
 from autograde.judge import execute
 from autograde.judge.compiler import Busy, Compiler, cpu_seconds
-from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.process import WorkerError
@@ -24,7 +23,7 @@ TURNS = "    if n < 0:\n        for i in tl.static_range(200000):\n            x
 BOMB = RIGHT.replace("    tl.store(", f"{TURNS}    tl.store(")
 
 
-@pytest.mark.skipif(sandbox.available() == ["plain"], reason="no walls here")
+@needs_walls
 @pytest.mark.skipif(not INTERPRET, reason="on a GPU each checker compiles for itself")
 def test_a_bomber_and_its_neighbour(exercise: Exercise) -> None:
     """Kills: a compile bomb that passes, because the gate came to nothing, and that takes an honest

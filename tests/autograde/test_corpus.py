@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 from corpus import CHEATS, FAULTS, Item
-from grading import Grader
+from grading import Grader, needs_walls
 
 from autograde.judge.work import Verdict
-from autograde.walls import sandbox
 
-pytestmark = pytest.mark.skipif(
-    sandbox.available() == ["plain"], reason="no namespaces and no bubblewrap on this machine"
-)
+pytestmark = needs_walls
 
 
 def _grade(grader: Grader, item: Item) -> Verdict:

@@ -8,18 +8,14 @@ import re
 from pathlib import Path
 
 import pytest
+from grading import needs_walls
 from rich.console import Console
 
 from autograde.classroom import demo
-from autograde.classroom.samples import material_of, sample_class
-from autograde.walls import sandbox
+from autograde.classroom.samples import sample_class
 from tritonbook.course.exercises import Exercise
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.system,
-    pytest.mark.skipif(sandbox.available() == ["plain"], reason="no walls here"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.system, needs_walls]
 SOME = ("s1_right", "s6_untouched", "s7_exit")  # test_run grades the whole class
 
 
@@ -27,9 +23,9 @@ SOME = ("s1_right", "s6_untouched", "s7_exit")  # test_run grades the whole clas
 def shown(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> tuple[bool, str, Path]:
     folder = tmp_path_factory.mktemp("demo")
     text = io.StringIO()
-    some = [each for each in sample_class(material_of(exercise)) if each.student in SOME]
+    some = [each for each in sample_class(exercise) if each.student in SOME]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "sample_class", lambda material: some)
+        patch.setattr(demo, "sample_class", lambda exercise: some)
         declared = demo.run(folder, [exercise], 2, Console(file=text, width=140))
     return declared, text.getvalue(), folder / "course"
 
@@ -55,7 +51,7 @@ def test_another_grade_than_declared_is_noticed(
     shown: tuple[bool, str, Path], exercise: Exercise
 ) -> None:
     """Kills: an exit status that says nothing; a submission without a verdict that passes."""
-    samples = [s for s in sample_class(material_of(exercise)) if s.student in SOME]
+    samples = [s for s in sample_class(exercise) if s.student in SOME]
     line, *_ = demo.graded(shown[2], exercise.slug, samples)
     assert line.as_declared and line.verdict is not None
     lower = line.verdict.model_copy(update={"points": 0.0})

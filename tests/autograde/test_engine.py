@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import torch
 from corpus import RIGHT, WRONG, answer
-from grading import Grader
+from grading import Grader, needs_walls
 from test_breakouts import OPENED, POKE
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
@@ -34,12 +34,9 @@ from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.port.device import INTERPRET
-from tritonbook.seeing.meter import Access, Bounds, watch_bounds
+from tritonbook.seeing.meter import Access, Meter, meter
 
 pytestmark = pytest.mark.skipif(not INTERPRET, reason="on a GPU the checker runs kernels itself")
-needs_walls = pytest.mark.skipif(
-    sandbox.available() == ["plain"], reason="no namespaces and no bubblewrap here"
-)
 TOLD = [
     {"triton": {"path": "triton"}, "tl": {"path": "triton.language"}},
     {"BLOCK_SIZE": ["constexpr", None]},
@@ -93,10 +90,10 @@ def started() -> Iterator[Callable[[str], EngineLauncher]]:
         _stop(process)
 
 
-def _run(launcher: EngineLauncher, x: torch.Tensor, out: torch.Tensor) -> Bounds:
-    with launcher.serving(), watch_bounds() as bounds:
+def _run(launcher: EngineLauncher, x: torch.Tensor, out: torch.Tensor) -> Meter:
+    with launcher.serving(), meter(record_only=True) as seen:
         launcher.launch(DOUBLE, (2,), [x, out, x.numel()], {"BLOCK_SIZE": 64})
-    return bounds
+    return seen
 
 
 def test_memory_comes_back_at_its_place(started: Callable[[str], EngineLauncher]) -> None:
@@ -116,14 +113,14 @@ def test_what_a_meter_sees_there_is_known_here(started: Callable[[str], EngineLa
     """Kills: addresses of the other process taken for this one's."""
     x, out = torch.arange(100.0), torch.zeros(100)
     launcher = started(RIGHT.replace("offs < n", "offs < n + 3"))
-    bounds = _run(launcher, x, out)
-    found = bounds.seen.findings()
+    seen = _run(launcher, x, out)
+    found = seen.findings()
     assert [code for code, _ in found] == ["out-of-bounds-store", "reads-outside"]
     assert "`out` (up to 3 elements past its end)" in found[0][1], found
     assert "tl.store(out_ptr + offs, x + x, mask=mask)" in found[0][1]
-    assert bounds.left_all_memory
-    bounds = _run(started(FAR), x, out)
-    assert "every tensor of this call" in bounds.seen.findings()[0][1]
+    assert seen.left_all_memory
+    seen = _run(started(FAR), x, out)
+    assert "every tensor of this call" in seen.findings()[0][1]
 
 
 def test_more_than_is_sent_is_not_sent() -> None:

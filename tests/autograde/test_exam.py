@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from grading import scores
+from grading import LEVEL, needs_walls, scores
 
 from autograde.classroom import cli, demo, exam, exam_sheet
 from autograde.classroom.run import Session
@@ -18,9 +18,6 @@ from autograde.judge.course import BadCourse, asked_of
 from autograde.judge.execute import Setting
 from autograde.walls import sandbox
 from tritonbook.course import certify
-
-LEVEL = sandbox.available()[0]
-
 
 tasks_of = functools.cache(exam.tasks_of)
 
@@ -154,13 +151,12 @@ def test_an_exam_is_about_the_pages_of_its_checks() -> None:
 
 
 @pytest.mark.slow
+@needs_walls
 def test_an_exam_is_released_and_graded_like_a_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kills: points for what was given out, for another task, for a cheat; a key that fails; a
     sheet that shows its answers; a helper of one page that stands in for another page's."""
-    if LEVEL == "plain":
-        pytest.skip("no sandbox here")
     course = tmp_path / "course"
     make = ["exam", "7", "--course", str(course), "--tasks", "3", "--pages", "04 10"]
     assert cli.main(make) == 0

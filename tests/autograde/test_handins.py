@@ -15,15 +15,12 @@ from typing import Any
 import pytest
 from forked_python import ForkedPython
 from grading import Grader
-from test_ingest import ANSWER, ROOT, _cell
+from test_ingest import ANSWER, _cell
 
 from autograde.classroom import handins
 from autograde.classroom.ingest import ingest
 from autograde.judge.course import Course
 from autograde.judge.work import Item, Submission
-from tritonbook.build import views
-from tritonbook.build.release import read_release
-from tritonbook.course.exercises import Exercise
 
 Book = dict[str, Any]
 NAME = "90_doubling"
@@ -42,12 +39,6 @@ DOUBLE = f"{KERNEL}\n\n\n{WRAPPER}"
 @pytest.fixture(scope="module")
 def course(grader: Grader) -> Course:
     return grader.course
-
-
-@pytest.fixture
-def blank(exercise: Exercise) -> Book:
-    """The learner's notebook as it is given out."""
-    return json.loads(views.to_bytes(views.learner(exercise, read_release(ROOT))))
 
 
 @pytest.fixture

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from grading import Grader
+from grading import Grader, needs_walls
 from honest import REFUSED, STYLES
 
-from autograde.walls import sandbox
 from tritonbook.course import exercises
 from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import Exercise
-
-needs_walls = pytest.mark.skipif(
-    sandbox.available() == ["plain"], reason="no namespaces and no bubblewrap on this machine"
-)
-
 
 styles = pytest.mark.parametrize(("text", "extra"), STYLES.values(), ids=STYLES)
 

@@ -8,21 +8,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 from corpus import RIGHT, body
-from grading import Grader
+from grading import Grader, needs_walls
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde.judge.peer import Peer
 from autograde.judge.player import Player
 from autograde.judge.proof import Proof, Replay
-from autograde.walls import sandbox
 from autograde.walls.kernels import KernelId
 from autograde.walls.tape import decode
 from tritonbook.checking.launches import watching
 from tritonbook.course.exercises import get
-
-needs_walls = pytest.mark.skipif(
-    sandbox.available() == ["plain"], reason="no namespaces and no bubblewrap here"
-)
 
 # Each shape is called three times; the first shape once more without its kernel, and once, or where
 # a launch fails twice, with a launch that fails.

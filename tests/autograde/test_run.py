@@ -14,21 +14,28 @@ from pathlib import Path
 
 import psutil
 import pytest
-from grading import NAME, by_status, declared_scores, graded, scores, verdict
+from grading import (
+    LEVEL,
+    NAME,
+    by_status,
+    declared_scores,
+    graded,
+    ingested,
+    needs_walls,
+    scores,
+    verdict,
+)
 
 from autograde.classroom import demo
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import as_csv, as_text, class_report
-from autograde.classroom.run import Session
 from autograde.classroom.runners import LocalRunner
-from autograde.judge import checker
-from autograde.judge.execute import Executor, Setting
+from autograde.judge.execute import Setting
 from autograde.judge.work import Item, Verdict
 from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 
 pytestmark = pytest.mark.slow
-LEVEL = sandbox.available()[0]
 LIMITS = sandbox.Limits(call_seconds=6.0)
 
 
@@ -39,17 +46,11 @@ def _pretend(items: Iterable[Item]) -> Iterator[Verdict]:
         yield verdict(item, "PASS" if item.submission.student < "s4" else "FAIL")
 
 
-def _session(course: Path) -> Session:
-    session = Session(course, NAME)
-    session.ingest()
-    return session
-
-
+@needs_walls
 def test_the_sample_class(course: Path, exercise: Exercise, tmp_path: Path) -> None:
-    """Kills: a grade other than the declared one; hidden tests in what students get; stock tools
-    that do not work on the result; a verdict that depends on what ran before it, or beside it."""
-    if LEVEL == "plain":
-        pytest.skip("no sandbox here")
+    """Kills: a grade other than the declared one; hidden tests in what students get, or no reason;
+    stock tools that do not work on the result; a verdict that depends on what ran before it, or
+    beside it."""
     _same_in_another_order(Path(shutil.copytree(course, tmp_path / "other")), exercise)
     session = graded(course, LocalRunner(Setting(LEVEL, LIMITS), 2))
     assert scores(course) == declared_scores(exercise)
@@ -57,9 +58,10 @@ def test_the_sample_class(course: Path, exercise: Exercise, tmp_path: Path) -> N
         text = path.read_text()
         assert "hidden: 257" not in text and "HIDDEN TESTS" not in text
     assert demo.nbgrader(course, "generate_feedback", NAME).returncode == 0
-    pages = list((course / "feedback").glob("*/*/*.html"))
+    pages = {path.parts[-3]: path.read_text() for path in course.glob("feedback/*/*/*.html")}
     assert len(pages) == 8
-    assert not any("hidden: 257" in page.read_text() for page in pages)
+    assert "writes outside" in pages["s4_no_mask"]
+    assert not any("hidden: 257" in page for page in pages.values())
     report = class_report(session)
     assert "out-of-bounds-store" in as_text(report)
     assert "s1_right,6,6" in as_csv(report)
@@ -67,7 +69,7 @@ def test_the_sample_class(course: Path, exercise: Exercise, tmp_path: Path) -> N
 
 def _same_in_another_order(course: Path, exercise: Exercise) -> None:
     """Graded backwards by three workers; all but the endless one, whose time is known already."""
-    session = _session(course)
+    session = ingested(course)
     session.submissions = [s for s in session.submissions if s[1].student != "s8_endless"]
     runner = LocalRunner(Setting(LEVEL, LIMITS), 3)
     session.run(lambda items: runner(list(items)[::-1]))
@@ -84,7 +86,7 @@ def test_nothing_stale_survives(course: Path) -> None:
     assert scores(course)["s1_right", "check-double"] == 4
     path = course / "submitted" / "s1_right" / NAME / f"{NAME}.ipynb"
     path.write_text(path.read_text().replace("x + x", "x + x + 0"))
-    session = _session(course)
+    session = ingested(course)
     assert scores(course)["s1_right", "check-double"] is None
     assert [item.id.student for item in session.open_items()] == ["s1_right", "s1_right"]
 
@@ -104,7 +106,7 @@ def test_a_person_is_asked_once_and_about_each_new_answer(course: Path) -> None:
     for grade in _grades(course, "s1_right"):
         assert grade.needs_manual_grade and grade.auto_score == 0
         grade.manual_score, grade.needs_manual_grade = 3.0, False
-    session = _session(course)
+    session = ingested(course)
     session.record()
     for grade in _grades(course, "s1_right"):
         assert not grade.needs_manual_grade
@@ -136,8 +138,8 @@ import json, os, random, shutil, signal, sys, time
 sys.path[:0] = {paths!r}
 from pathlib import Path
 import nbformat, nbgrader.api, nbgrader.preprocessors, sqlalchemy.orm
-from grading import scores
-from test_run import _pretend, _session
+from grading import ingested, scores
+from test_run import _pretend
 
 COURSE, FOLDER = Path({course!r}), Path({folder!r})
 
@@ -150,7 +152,7 @@ def drive(course):
     pid = os.fork()
     if pid:
         return pid
-    session = _session(course)
+    session = ingested(course)
     session.run(_pretend)
     session.record()
     os._exit(0)
@@ -219,36 +221,39 @@ def test_the_driver_killed_at_many_points_and_resumed(
     assert kills >= wanted and scores == 6
 
 
-ORPHANS = """
-import sys
+# A driver that runs one item of the class, of the number that it is given.
+DRIVER = """
+import os, sys, tempfile
 sys.path[:0] = {paths!r}
 from pathlib import Path
-from autograde.judge import checker
 from autograde.judge.execute import Executor, Setting
-from test_run import LEVEL, LIMITS, _session
+from grading import LEVEL, ingested
+from test_run import LIMITS
 
 if __name__ == "__main__":
-    item = _session(Path({course!r})).items()[-2]
-    assert item.id.student == "s8_endless"
+    item = ingested(Path({course!r})).items()[int(sys.argv[1])]
+    print(item.id.student, flush=True)
     executor = Executor(Setting(LEVEL, LIMITS))
-    print("ready", flush=True)
-    executor.run(item)
+    print(executor.run(item).status)
+    executor.close()
+    print([name for name in os.listdir(tempfile.gettempdir()) if name.startswith("workbook-")])
 """
 
 
+def _driver(course: Path, folder: Path, number: int) -> list[str]:
+    here = Path(__file__).resolve()
+    path = folder / "driver.py"
+    paths = [str(here.parent), str(here.parents[2])]
+    path.write_text(DRIVER.format(paths=paths, course=str(course)))
+    return [sys.executable, str(path), str(number)]
+
+
+@needs_walls
 def test_a_killed_driver_leaves_no_candidate_behind(course: Path, tmp_path: Path) -> None:
     """Kills: a student's endless loop that outlives the driver that was to end it."""
-    if LEVEL == "plain":
-        pytest.skip("no sandbox here")
-    here = Path(__file__).resolve()
-    path = tmp_path / "orphans.py"
-    path.write_text(
-        ORPHANS.format(paths=[str(here.parent), str(here.parents[2])], course=str(course))
-    )
-    driver = subprocess.Popen(
-        [sys.executable, str(path)], stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    driver.stdout.readline()
+    command = _driver(course, tmp_path, -2)
+    driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert driver.stdout.readline() == "s8_endless\n"
     known = psutil.Process(driver.pid)
     end = time.monotonic() + 200
     # The forkserver, the checker, the walls' handle and the candidate inside.
@@ -274,84 +279,40 @@ def _runs(process: psutil.Process) -> bool:
         return False
 
 
-def test_a_killed_checker_is_the_graders_failure(
-    course: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Kills: a checker that dies taken for a wrong answer."""
-    if LEVEL == "plain":
-        pytest.skip("no sandbox here")
-    executor = Executor(Setting(LEVEL, LIMITS))
-    fork = executor._fork
-
-    def kill(target, arguments):
-        process = fork(target, arguments)
-        if target is checker.main:
-            os.kill(process.pid, signal.SIGKILL)
-        return process
-
-    monkeypatch.setattr(executor, "_fork", kill)
-    item = _session(course).items()[0]
-    verdict = executor.run(item)
-    assert (verdict.status, verdict.points) == ("INFRA", None)
-    executor.close()
-
-
-LONG = """
-import os, sys, tempfile
-sys.path[:0] = {paths!r}
-from pathlib import Path
-from autograde.judge import checker
-from autograde.judge.execute import Executor, Setting
-from test_run import LEVEL, LIMITS, _session
-
-if __name__ == "__main__":
-    item = _session(Path({course!r})).items()[1]
-    executor = Executor(Setting(LEVEL, LIMITS))
-    print(executor.run(item).status)
-    executor.close()
-    print([name for name in os.listdir(tempfile.gettempdir()) if name.startswith("workbook-")])
-"""
-
-
+@needs_walls
 def test_a_long_tmpdir_is_no_obstacle(course: Path, tmp_path: Path) -> None:
     """Kills: sockets below TMPDIR whose address does not fit into 107 bytes; folders that stay
     behind there."""
-    if LEVEL == "plain":
-        pytest.skip("no sandbox here")
     folder = tmp_path / ("a" * 60) / ("b" * 60)
     folder.mkdir(parents=True)
-    here = Path(__file__).resolve()
-    text = LONG.format(paths=[str(here.parent), str(here.parents[2])], course=str(course))
-    path = tmp_path / "long.py"
-    path.write_text(text)
     done = subprocess.run(
-        [sys.executable, str(path)],
+        _driver(course, tmp_path, 1),
         env=os.environ | {"TMPDIR": str(folder)},
         capture_output=True,
         text=True,
     )
-    assert done.stdout.split() == ["PASS", "[]"], done.stderr[-2000:]
+    assert done.stdout.split() == ["s1_right", "PASS", "[]"], done.stderr[-2000:]
 
 
 def test_a_locked_gradebook_loses_nothing(course: Path) -> None:
     """Kills: verdicts that are gone when the gradebook cannot be written."""
     import sqlite3
 
-    session = _session(course)
+    session = ingested(course)
     session.run(_pretend)
     with sqlite3.connect(course / "gradebook.db", isolation_level=None) as lock:
         lock.execute("BEGIN EXCLUSIVE")
         with pytest.raises(Exception, match="locked"):
             session.record()
         lock.execute("ROLLBACK")
-    assert not _session(course).open_items()
+    assert not ingested(course).open_items()
     session.record()
     assert scores(course)["s1_right", "check-double"] == 4
 
 
 def test_kept_submissions_are_plain_data(course: Path) -> None:
     """Kills: a record of what was run that only this program can read."""
-    session = _session(course)
+    session = ingested(course)
     path = session.folder / "submissions" / "s1_right" / f"{NAME}.json"
     kept = json.loads(path.read_text())
     assert [cell["role"] for cell in kept["cells"]].count("answer") == 2

@@ -6,13 +6,13 @@ import ast
 
 import pytest
 
-from autograde.classroom.samples import material_of, sample_class, torch_instead, with_first_lines
+from autograde.classroom.samples import sample_class, tasks_of, torch_instead, with_first_lines
 from tritonbook.course.exercises import Exercise
 
 
 def test_every_kind_of_submission_is_there(exercise: Exercise) -> None:
     """Kills: a kind that is dropped when an exercise is unusual."""
-    samples = {sample.student: sample for sample in sample_class(material_of(exercise))}
+    samples = {sample.student: sample for sample in sample_class(exercise)}
     assert list(samples) == [
         "s1_right",
         "s2_other_blocks",
@@ -32,16 +32,15 @@ def test_every_kind_of_submission_is_there(exercise: Exercise) -> None:
 
 def test_the_variant_is_applied(exercise: Exercise) -> None:
     """Kills: the honest variant that is the solution again."""
-    samples = {sample.student: sample for sample in sample_class(material_of(exercise))}
+    samples = {sample.student: sample for sample in sample_class(exercise)}
     assert "BLOCK_SIZE=32" in samples["s2_other_blocks"].answers["double"]
     assert "BLOCK_SIZE=64" in samples["s1_right"].answers["double"]
 
 
 def test_torch_instead_takes_tuning_knobs(exercise: Exercise) -> None:
     """Kills: a stand-in that fails on an unknown argument before it can be found out."""
-    material = material_of(exercise)
     names: dict = {}
-    text = torch_instead(material.tasks[0], material.reference_text)
+    text = torch_instead(tasks_of(exercise)[0], "def double_ref(x):\n    return 2 * x")
     exec(ast.unparse(ast.parse(text).body[-1]), names)
     assert names["double"](3, block=7) == 6
 

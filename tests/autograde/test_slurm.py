@@ -17,22 +17,20 @@ import nbformat
 import one_node_slurm
 import psutil
 import pytest
-from grading import NAME, declared_scores, scores
+from grading import LEVEL, NAME, declared_scores, ingested, needs_walls, scores
 
 from autograde.classroom import demo
-from autograde.classroom.run import Session
 from autograde.classroom.slurm import SlurmError, SlurmRunner, SlurmSettings
 from autograde.judge.execute import Setting
 from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 
 MISSING = one_node_slurm.missing_tools()
-LEVEL = sandbox.available()[0]
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.system,
     pytest.mark.skipif(bool(MISSING), reason=f"no Slurm here: {', '.join(MISSING)}"),
-    pytest.mark.skipif(LEVEL == "plain", reason="no namespaces and no bubblewrap here"),
+    needs_walls,
 ]
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = sandbox.Limits(call_seconds=6.0)
@@ -49,12 +47,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[one_node_slurm
 def course(cluster: one_node_slurm.Slurm, course: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SLURM_CONF", cluster.environment["SLURM_CONF"])
     return course
-
-
-def _session(course: Path, students: list[str] | None = None) -> Session:
-    session = Session(course, NAME)
-    session.ingest(students)
-    return session
 
 
 def _wait(true, seconds: float = 200.0) -> None:
@@ -85,7 +77,7 @@ def test_the_driver_killed_and_resumed_gives_the_scores_of_this_machine(
     os.kill(driver.pid, signal.SIGKILL)
     driver.wait()
     assert 0 < len(_lines(course)) < 16
-    session = _session(course)
+    session = ingested(course)
     settings = SlurmSettings(chunk=8, **QUICK)
     session.run(SlurmRunner(session.folder / "slurm", Setting(LEVEL, LIMITS), settings))
     session.record()
@@ -136,7 +128,7 @@ def test_a_lost_job_costs_nobody_points(course: Path, cluster: one_node_slurm.Sl
     job had done run again; a retry in the company of others; a job left in the queue."""
     students = ["t1", "t2"]
     _slow(course, students)
-    session = _session(course, students)
+    session = ingested(course, students)
     settings = SlurmSettings(chunk=2, **QUICK)
     runner = SlurmRunner(session.folder / "slurm", Setting(LEVEL, LIMITS), settings)
     failure: list[BaseException] = []
@@ -218,7 +210,7 @@ def test_a_job_runs_in_the_image(
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     monkeypatch.setenv("WORKBOOK_IMAGE", str(tools))
     monkeypatch.setenv("WORKBOOK_COURSE", str(course))
-    session = _session(course, ["s1_right"])
+    session = ingested(course, ["s1_right"])
     settings = SlurmSettings(python=str(ROOT / "singularity" / "python.sh"), **QUICK)
     session.run(SlurmRunner(session.folder / "slurm", Setting("auto", LIMITS), settings))
     logs = "".join(path.read_text() for path in course.glob("work/*/slurm/*/submitit/*.err"))
@@ -228,7 +220,7 @@ def test_a_job_runs_in_the_image(
 
 def test_what_slurm_refuses_is_one_sentence(course: Path) -> None:
     """Kills: a traceback of sbatch's; items that count as tried although no job was taken."""
-    session = _session(course, ["s1_right"])
+    session = ingested(course, ["s1_right"])
     settings = SlurmSettings(partition="nowhere")
     runner = SlurmRunner(session.folder / "slurm", Setting(LEVEL, LIMITS), settings)
     with pytest.raises(SlurmError, match=r"^Slurm took no job: .*partition"):

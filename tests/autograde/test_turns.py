@@ -32,7 +32,6 @@ class Other:
             getattr(turns, step)()
         self.inside.set()
         self.go.wait(600)
-        turns.leave()
 
     def is_in(self, seconds=120.0):
         return self.inside.wait(seconds)
@@ -114,7 +113,6 @@ def test_once_alone_no_more_waiting(tmp_path, monkeypatch):
     clock.before_timing()
     clock.before_timing()
     assert said == ["waits", "works"] * 2 and turns.is_alone
-    turns.leave()
 
 
 def test_the_clock_of_a_gpu_asks_first(monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 import stock_nbgrader
 
 from autograde.classroom import demo
-from autograde.classroom.samples import material_of, sample_class
+from autograde.classroom.samples import sample_class
 from tritonbook.course.exercises import Exercise
 
 from .conftest import SMALL, Lab
@@ -37,7 +37,7 @@ def patch() -> Iterator[pytest.MonkeyPatch]:
 def graded(lab: Lab, patch: pytest.MonkeyPatch) -> Lab:
     """Two submissions of a small assignment, released and autograded in the lab's folder."""
     patch.setenv("TRITONBOOK_EXERCISES", str(SMALL.parents[1]))  # where its page is
-    samples = [s for s in sample_class(material_of(Exercise(SMALL))) if s.student in CLASS]
+    samples = [s for s in sample_class(Exercise(SMALL)) if s.student in CLASS]
     demo.release(lab.folder, [NAME], workers=1)
     demo.submit(lab.folder, NAME, samples)
     outcome = stock_nbgrader.autograde(lab.folder, NAME)

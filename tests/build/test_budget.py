@@ -47,26 +47,25 @@ def test_a_page_over_its_budget_is_named(course, old: str, new: str, sentence: s
     assert any(sentence in text for text in said(course)), said(course)
 
 
-def test_at_most_three_tasks(course):
-    text = course.path.read_text()
+def with_more_tasks(text: str, count: int) -> str:
+    """The template's page with its task again, under `count` other names."""
     start, stop = text.index('# %% tags=["answer"]'), text.index("# %% [markdown]\n# ## Recap")
-    task = text[start:stop]
-    more = "".join(task.replace("twice", f"twice_{i}") for i in range(3))
-    course.path.write_text(text[:stop] + more + text[stop:])
+    more = "".join(text[start:stop].replace("twice", f"twice_{i}") for i in range(count))
+    return text[:stop] + more + text[stop:]
+
+
+def test_at_most_three_tasks(course):
+    course.path.write_text(with_more_tasks(course.path.read_text(), 3))
     assert any("tasks: 4, and 3 is the most" in sentence for sentence in said(course))
 
 
 def test_a_page_of_the_clinic_may_have_six_patients(course):
     text = course.path.read_text()
-    start, stop = text.index('# %% tags=["answer"]'), text.index("# %% [markdown]\n# ## Recap")
-    task = text[start:stop]
-    more = "".join(task.replace("twice", f"twice_{i}") for i in range(6))
-    clinic = course.path.parent.with_name("97_twice")
-    clinic.mkdir()
-    page = clinic / "page.py"
+    page = course.path.parent.with_name("97_twice") / "page.py"
+    page.parent.mkdir()
     page.write_text(text)
     assert list(budget.problems(Exercise(page), RELEASE)) == []
-    (clinic / "page.py").write_text(text[:stop] + more + text[stop:])
+    page.write_text(with_more_tasks(text, 6))
     problems = [str(error) for error in budget.problems(Exercise(page), RELEASE)]
     assert any("tasks: 7, and 6 is the most" in sentence for sentence in problems)
 

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from small_page import page_of
 
 from tritonbook.build import kept
 from tritonbook.course.exercises import Exercise
 
-PAGE = """\
-# ---
-# workbook:
-#   title: {name}
-#   minutes: 5
-#   needs: interpreter
-#   requires: []
-#   you_will:
-#     - see
-# ---
-
+PAGE = page_of("""\
 # %% [markdown]
 # Words.
 
@@ -26,7 +17,7 @@ def {name}(x):
     ### BEGIN SOLUTION
     return {body}
     ### END SOLUTION
-"""
+""")
 
 
 @pytest.fixture

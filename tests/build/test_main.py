@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import re
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -93,11 +92,6 @@ def test_a_new_exercise_keeps_every_rule(course, run):
     assert run("check") == (0, "2 exercises: rules kept, 6 files up to date\n", "")
 
 
-def test_an_unknown_exercise_is_said(course, run):
-    code, _, err = run("sync", "19_none")
-    assert code == 2 and err.startswith("There is no exercise '19_none' in ")
-
-
 def test_an_open_gap_that_does_not_compile_is_said(course, run):
     """Kills: a stub that leaves a name undefined which the rest of the kernel uses."""
     store = "    tl.store(out_ptr + offs, 2 * x, mask=mask)\n"
@@ -110,18 +104,11 @@ def test_an_open_gap_that_does_not_compile_is_said(course, run):
     assert len(err.splitlines()) == 1
 
 
-def test_the_kill_matrix_of_the_template(course, run, tmp_path: Path):
-    rows = tmp_path / "rows.json"
-    code, out, _ = run("kill-matrix", "--exercise", "17", "--json", str(rows))
-    found = json.loads(rows.read_text())
+def test_the_kill_matrix_of_the_template(course, run):
+    code, out, _ = run("kill-matrix", "--exercise", "17")
     assert code == 0, out
-    assert [row["verdict"] for row in found] == [
-        "accepted",
-        "recognised",
-        "killed",
-        "killed",
-        "accepted",
-    ]
+    verdicts = ["accepted", "recognised", "killed", "killed", "accepted"]
+    assert re.findall("|".join({*verdicts}), out.partition("2 of 2")[0]) == verdicts
     assert "2 of 2 wrong answers killed, 2 right ones accepted" in out
 
 

@@ -4,12 +4,10 @@ import ctypes
 import os
 import sys
 
-import tritonbook  # noqa: F401  (decides between GPU and interpreter before triton loads)
-
-import numpy as np  # isort: skip
-import torch  # isort: skip
-import triton  # isort: skip
-import triton.language as tl  # isort: skip
+import numpy as np
+import torch
+import triton
+import triton.language as tl
 
 
 @triton.jit
@@ -48,23 +46,23 @@ def sum_neighbours_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     tl.store(out_ptr + offs, 2 * x, mask=mask)
 
 
-def _launch(kernel, x, block=64, grid=None):
+def launch(kernel, x, block=64, grid=None):
     out = torch.empty_like(x)
     kernel[grid or (triton.cdiv(x.numel(), block),)](x, out, x.numel(), BLOCK_SIZE=block)
     return out
 
 
 def right(x):
-    return _launch(scale_kernel, x)
+    return launch(scale_kernel, x)
 
 
 def nan_from_five_on(x):
     """x below 5, NaN from there on."""
-    return _launch(root_kernel, x)
+    return launch(root_kernel, x)
 
 
 def right_other_block(x):
-    return _launch(scale_kernel, x, block=256)
+    return launch(scale_kernel, x, block=256)
 
 
 def with_warning(x):
@@ -74,7 +72,7 @@ def with_warning(x):
 
 
 def open_gap(x):
-    return _launch(gap_kernel, x)
+    return launch(gap_kernel, x)
 
 
 def open_gap_in_wrapper(x):
@@ -82,19 +80,19 @@ def open_gap_in_wrapper(x):
 
 
 def writes_nothing(x):
-    return _launch(nothing_kernel, x)
+    return launch(nothing_kernel, x)
 
 
 def first_tile_only(x):
-    return _launch(scale_kernel, x, grid=(1,))
+    return launch(scale_kernel, x, grid=(1,))
 
 
 def grid_rounds_down(x):
-    return _launch(scale_kernel, x, grid=(x.numel() // 64,))
+    return launch(scale_kernel, x, grid=(x.numel() // 64,))
 
 
 def looks_over_the_edge(x):
-    return _launch(sum_neighbours_kernel, x)
+    return launch(sum_neighbours_kernel, x)
 
 
 def torch_only(x):

@@ -1,14 +1,15 @@
 """Right values on a CPU, and no A100 could run the kernel: the card says so, without a GPU."""
 
 import pytest
+import torch
+import triton
+import triton.language as tl
 
 import tritonbook
 from tritonbook.checking import Facts, card, case, run, tensor
 from tritonbook.seeing.compiled import CompileResult
 
-import torch  # isort: skip
-import triton  # isort: skip
-import triton.language as tl  # isort: skip
+from . import answers
 
 pytestmark = pytest.mark.skipif(
     not tritonbook.INTERPRET, reason="on a GPU the launch itself fails; tests/gpu has that"
@@ -26,13 +27,6 @@ def product_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, K: tl.constexpr, BLOCK_
     tl.store(c_ptr + offs_m[:, None] * M + offs_m[None, :], acc.to(c_ptr.dtype.element_ty))
 
 
-@triton.jit
-def huge_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
-    offs = tl.arange(0, BLOCK_SIZE)
-    mask = offs < n_elements
-    tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
-
-
 def product(a, b, block_k):
     M, K = a.shape
     c = torch.empty((M, M), dtype=a.dtype, device=a.device)
@@ -47,12 +41,6 @@ def of_200_kilobytes(a, b):
 
 def of_modest_tiles(a, b):
     return product(a, b, 32)
-
-
-def of_two_million_elements(x):
-    out = torch.empty_like(x)
-    huge_kernel[(1,)](x, out, x.numel(), BLOCK_SIZE=2**21)
-    return out
 
 
 def product_report(fn):
@@ -77,7 +65,8 @@ def test_the_same_kernel_with_modest_tiles_passes():
 
 
 def test_a_tile_that_no_compiler_takes_is_told_so_on_a_cpu():
-    found = run(of_two_million_elements, lambda x: 2 * x, [case("c", x=tensor(1000))], key="double")
+    huge = lambda x: answers.launch(answers.scale_kernel, x, block=2**21)  # noqa: E731
+    found = run(huge, lambda x: 2 * x, [case("c", x=tensor(1000))], key="double")
     assert found.state == "does not compile", found.text()
     assert "1,048,576 elements" in found.text()
 

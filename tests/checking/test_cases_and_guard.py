@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tritonbook.checking import case, dtype_override, seed_secret, tensor
 from tritonbook.checking.cases import LAYOUTS
-from tritonbook.checking.guard import FILLS, Guarded, guard_output, is_poison, poison_
+from tritonbook.checking.guard import Guarded, guard_output, is_poison, poison_
 
 
 def test_values_depend_on_seed_draw_and_secret_alone():
@@ -45,7 +45,7 @@ def test_a_misspelt_description_is_refused(bad):
         tensor(4, **bad)
 
 
-@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("fill", ["nan", "large", "small", "zero", "least"])
 @given(
     shape=st.lists(st.integers(0, 9), min_size=1, max_size=3),
     layout=st.sampled_from(LAYOUTS),

@@ -16,10 +16,11 @@ W = torch.arange(1.0, 7.0, dtype=torch.float64)
 ODD_ROWS = torch.tensor([[False], [True], [False], [True]])
 
 
-def found(got, unused=()):
-    difference = compare_values(got, X * W, Tolerance(1e-6))
+def found(got, want=X * W, unused=(), **inputs):
+    difference = compare_values(got, want, Tolerance(1e-6))
+    unused_inputs = lambda: list(unused)  # noqa: E731
     return diagnose(
-        Evidence(difference, {}, [], None, lambda: False, False, 1.0, lambda: list(unused))
+        Evidence(difference, {}, [], None, lambda: False, False, 1.0, unused_inputs, inputs)
     )
 
 
@@ -53,12 +54,7 @@ def test_the_axis_from_which_on_all_is_wrong_is_named(dim, name):
     want = torch.rand(4, 4, 4, 4, dtype=torch.float64) + 1
     noise, got = torch.rand(4, 4, 4, 4, dtype=torch.float64), want.clone()
     got.narrow(dim, 2, 2).add_(noise.narrow(dim, 2, 2))
-    said = diagnose(
-        Evidence(
-            compare_values(got, want, Tolerance(1e-6)), {}, [], None, lambda: False, False, 1.0
-        )
-    )
-    assert said.sentence == f"Right before {name} 2, wrong from there on."
+    assert found(got, want).sentence == f"Right before {name} 2, wrong from there on."
 
 
 def test_an_input_that_never_gets_in_is_named():
@@ -127,21 +123,19 @@ def test_two_results_of_which_none_came_back():
     ],
 )
 def test_a_name_stays_as_it_is_written(text, said):
-    """Kills: "Sum_kernel at", "Tiles[3] is read"."""
-    assert explain_error(Fault("early-read", text), 1).sentence == said
+    """Kills: "Sum_kernel at", "Tiles[3] is read", "It raised Fault"."""
+    found = explain_error(Fault("early-read", text), 1)
+    assert (found.code, found.sentence) == ("early-read", said)
 
 
 def test_of_one_row_a_constant_may_be_the_row_s_own():
     """Kills: "which constant?" of a result of one row that is not divided by its sum."""
     row = torch.arange(1.0, 13.0, dtype=torch.float64)
-    difference = compare_values(row / row.sum(), row, Tolerance(1e-6))
-    said = diagnose(Evidence(difference, {}, [], None, lambda: False, False, 1.0, list)).sentence
-    assert "or sum or maximum of the whole row" in said
+    assert "or sum or maximum of the whole row" in found(row / row.sum(), row).sentence
 
 
 @pytest.mark.parametrize(("times", "code"), [(2.0, True), (4e-3, False)])
 def test_an_input_is_added_a_number_of_times_that_somebody_would_write(times, code):
     """Kills: rounding of an input of many sizes called "the right result less 5e-07 times x"."""
-    difference = compare_values(X * W + times * X, X * W, Tolerance(1e-6))
-    said = diagnose(Evidence(difference, {}, [], None, lambda: False, False, 1.0, list, {"x": X}))
+    said = found(X * W + times * X, x=X)
     assert (said.code == "off-by-an-input") == code, said.sentence

@@ -1,6 +1,5 @@
 """An open gap is seen wherever it stands. Kills: looking at the launched kernel's own body only."""
 
-import tritonbook  # noqa: F401, I001  (chooses the interpreter before triton is imported)
 import pytest
 import torch
 import triton
@@ -56,14 +55,6 @@ def test_a_row_that_ends_too_early(kernel, words):
     assert words in found.sentence, found.sentence
 
 
-def test_a_gap_in_the_kernel_itself():
-    assert has_open_gap([open_helper.fn])
-
-
-def test_a_gap_in_a_function_that_the_kernel_calls():
-    assert has_open_gap([calls_open.fn])
-
-
 @triton.jit
 def filled_above_its_pass(x_ptr, n):
     # YOUR CODE HERE
@@ -77,11 +68,16 @@ def as_the_page_left(x_ptr, n):
     pass
 
 
-def test_a_pass_below_filled_lines_is_no_gap():
+@pytest.mark.parametrize(
+    ("kernel", "is_open"),
+    [
+        (open_helper, True),
+        (calls_open, True),
+        (as_the_page_left, True),
+        (filled_above_its_pass, False),
+        (calls_full, False),
+    ],
+)
+def test_an_open_gap(kernel, is_open):
     """Kills: "the gap is still open" said of a store whose mask is never true."""
-    assert has_open_gap([as_the_page_left.fn])
-    assert not has_open_gap([filled_above_its_pass.fn])
-
-
-def test_no_gap():
-    assert not has_open_gap([calls_full.fn])
+    assert has_open_gap([kernel.fn]) is is_open

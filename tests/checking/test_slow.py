@@ -1,16 +1,16 @@
 """Right values, and slow: what a check asks of compiled facts, of bytes, and of time."""
 
 import importlib
+from types import SimpleNamespace
 
 import pytest
+import torch
+import triton
+import triton.language as tl
 
 import tritonbook
 from tritonbook.checking import Facts, Speed, case, gates, run, tensor
 from tritonbook.port import device
-
-import torch  # isort: skip
-import triton  # isort: skip
-import triton.language as tl  # isort: skip
 
 
 @triton.jit
@@ -89,23 +89,47 @@ def test_facts_come_before_what_is_asked_beside_the_values():
     assert found.finding.sentence == "slow"
 
 
-def test_a_required_ratio_is_no_pass(monkeypatch):
-    """Kills: 'correct but slow', which counts as passed, where a page is about speed."""
+@pytest.fixture
+def timed(monkeypatch):
+    """The gate as on a GPU, by a clock on which `copy` takes a millisecond, `doubled` as told."""
+    module = importlib.import_module("tritonbook.timing.measure")
     monkeypatch.setattr(device, "INTERPRET", False)
 
-    class Row:
-        def __init__(self, name, ms):
-            self.name, self.ms = name, ms
+    def gate(fn=lambda x: 2 * x, baseline=lambda x: x, ms=1.0, required=False):
+        rows = [SimpleNamespace(name="copy", ms=1.0), SimpleNamespace(name="doubled", ms=ms)]
+        monkeypatch.setattr(module, "bench", lambda calls, baseline: SimpleNamespace(rows=rows))
+        speed = Speed(case("large", x=tensor(4096)), baseline, 0.5, "copy", required=required)
+        return gates.measure_speed(fn, "doubled", speed, None)
 
-    class Result:
-        rows = [Row("copy", 1.0), Row("doubled", 4.0)]
+    return gate
 
-    module = importlib.import_module("tritonbook.timing.measure")
-    monkeypatch.setattr(module, "bench", lambda calls, baseline: Result)
-    timed = case("large", x=tensor(4096))
+
+def fails(x):
+    raise RuntimeError("too large for me")
+
+
+def test_a_required_ratio_is_no_pass(timed):
+    """Kills: 'correct but slow', which counts as passed, where a page is about speed."""
     for required in (False, True):
-        speed = Speed(timed, lambda x: x, 0.5, "copy", required=required)
-        finding, gate, figures = gates.measure_speed(lambda x: 2 * x, "doubled", speed, None)
+        finding, gate, figures = timed(ms=4.0, required=required)
         assert gate == "failed" and figures["ratio"] == 0.25
         assert (finding is not None) is required
     assert finding.code == "slow" and "0.25 times the speed of copy" in finding.sentence
+
+
+def test_an_answer_that_is_fast_enough_passes_the_gate(timed):
+    finding, gate, figures = timed(ms=2.0, required=True)
+    assert (finding, gate, figures["ratio"]) == (None, "passed", 0.5)
+
+
+def test_an_answer_that_breaks_on_the_timed_case_gets_a_card(timed):
+    """Kills: a traceback in place of the card, and no record, where only the timed case fails."""
+    finding, gate, figures = timed(fails)
+    assert gate == "failed" and not figures
+    assert finding.sentence.startswith("On the timed case (x 4096 float32)")
+    assert "too large for me" in finding.sentence
+
+
+def test_a_baseline_that_breaks_is_not_held_against_the_answer(timed):
+    finding, gate, _ = timed(baseline=fails)
+    assert finding is None and gate == "not run: copy raised RuntimeError here"

@@ -1,22 +1,16 @@
 """What was not written, or read too early: who is to blame is tried out, not guessed."""
 
 import pytest
+import torch
+import triton
+import triton.language as tl
 
 import tritonbook
 from tritonbook.checking import case, run, tensor
 
-import torch  # isort: skip
-import triton  # isort: skip
-import triton.language as tl  # isort: skip
+from .answers import scale_kernel
 
 interpreted = pytest.mark.skipif(not tritonbook.INTERPRET, reason="the meter sees it")
-
-
-@triton.jit
-def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offs < n
-    tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
 
 
 @triton.jit
@@ -53,7 +47,7 @@ def throws_nan_away_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 def answer(kernel, make=torch.empty_like, grid=lambda n: triton.cdiv(n, 64)):
     def double(x):
         out = make(x)
-        kernel[(grid(x.numel()),)](x, out, x.numel(), BLOCK=64)
+        kernel[(grid(x.numel()),)](x, out, x.numel(), 64)
         return out
 
     return double
@@ -87,7 +81,7 @@ def test_what_begins_with_zeros_may_be_read(kernel, make):
 
 def test_a_result_of_another_shape_is_the_cause_of_stores_outside():
     """Kills: a mask or an address blamed where the tensor was made too small."""
-    said = found(answer(double_kernel, lambda x: torch.empty(100, device=x.device)))
+    said = found(answer(scale_kernel, lambda x: torch.empty(100, device=x.device)))
     assert said.code == "wrong-shape" and "got (100,)" in said.sentence
 
 
@@ -107,7 +101,7 @@ def test_a_mask_that_is_one_too_short_is_still_asked_for():
 @pytest.mark.parametrize("n", [65, 130])
 def test_a_grid_that_is_rounded_down_is_named(n):
     """Kills: "is the mask one too short?" where the last program is missing."""
-    said = found(answer(double_kernel, grid=lambda n: n // 64), n)
+    said = found(answer(scale_kernel, grid=lambda n: n // 64), n)
     assert said.code == "unwritten-tail"
     assert "with one more the result is right" in said.sentence, said
 

@@ -1,14 +1,13 @@
 """A task that asks for one way of doing it: another way, right in its values, is not an answer."""
 
-import tritonbook  # noqa: F401  (decides between GPU and interpreter before triton loads)
+import pytest
+import torch
+import triton
+import triton.language as tl
+from triton.language import softmax as ready
+
 from tritonbook.checking import case, run, tensor
 from tritonbook.port.device import INTERPRET
-
-import pytest  # isort: skip
-import torch  # isort: skip
-import triton  # isort: skip
-import triton.language as tl  # isort: skip
-from triton.language import softmax as ready  # isort: skip
 
 
 @triton.jit
@@ -92,6 +91,11 @@ def dressed(x):
     return tl.softmax(x)
 
 
+@triton.jit
+def renamed(x):
+    return ready(x)
+
+
 def answer(op):
     @triton.jit
     def kernel(x_ptr, out_ptr, N, BLOCK_N: tl.constexpr):
@@ -108,23 +112,9 @@ def answer(op):
     return wrapper
 
 
-@triton.jit
-def ready_kernel(x_ptr, out_ptr, N, BLOCK_N: tl.constexpr):
-    cols = tl.arange(0, BLOCK_N)
-    at = tl.program_id(0) * N + cols
-    x = tl.load(x_ptr + at, mask=cols < N, other=-float("inf"))
-    tl.store(out_ptr + at, ready(x), mask=cols < N)
-
-
-def imported(x):
-    out = torch.empty_like(x)
-    ready_kernel[(x.shape[0],)](x, out, x.shape[1], BLOCK_N=triton.next_power_of_2(x.shape[1]))
-    return out
-
-
 @pytest.mark.parametrize(
     ("fn", "expected"),
-    [(answer(softmax), None), (answer(dressed), "not-by-hand"), (imported, "not-by-hand")],
+    [(answer(softmax), None), (answer(dressed), "not-by-hand"), (answer(renamed), "not-by-hand")],
     ids=["written", "in a helper", "imported under another name"],
 )
 def test_tritons_own_softmax_is_not_written_by_hand(fn, expected):

@@ -1,19 +1,18 @@
 """What the card says of errors and of a finding's place: each mistake provoked in a kernel."""
 
-import importlib.util
 import textwrap
 
 import pytest
 
 import tritonbook
-from tests.port.test_plain_words import MODULE
+from tests.port.test_plain_words import double_with
+from tests.port.triton_mistakes import LAUNCH
 from tritonbook.checking import Check, case, run_check, tensor
 
 pytestmark = pytest.mark.skipif(not tritonbook.INTERPRET, reason="the interpreter's words")
 
 LOAD = "x = tl.load(x_ptr + offs, mask=mask, other=0.0)"
 STORE = "tl.store(out_ptr + offs, 2 * x, mask=mask)"
-LAUNCH = "double_kernel[(triton.cdiv(n, 64),)](x, out, n, BLOCK=64)"
 CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], launches=1, copies=False)
 
 
@@ -56,13 +55,9 @@ CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], launches=1, copi
         ("pass", f"out.zero_()\n    {LAUNCH}", "not-attempted", "line `pass` is still there"),
     ],
 )
-def test_a_mistake_is_told_in_a_learners_words(lines, launch, code, words, tmp_path):
+def test_a_mistake_is_told_in_a_learners_words(lines, launch, code, words):
     """Kills: Triton's own words, and a cause that is none, on a card."""
     whole = lines if lines == "pass" else f"{LOAD}\n{lines}\n{STORE}"
-    path = tmp_path / "double.py"
-    path.write_text(MODULE.format(lines="\n" + textwrap.indent(whole, "    "), launch=launch))
-    spec = importlib.util.spec_from_file_location("_double", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = run_check(module.double, CHECK, "double").finding
+    double = double_with("\n" + textwrap.indent(whole, "    "), launch)
+    found = run_check(double, CHECK, "double").finding
     assert found.code == (code or found.code) and words in found.sentence, found

@@ -1,15 +1,10 @@
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
 import psutil
 import pytest
-
-# The preparation of Apptainer is a module beside the tests.
-sys.path.insert(0, str(Path(__file__).parent))
-
 import real_apptainer
 import worked_in_checkout
 

@@ -48,7 +48,7 @@ def inside(image, text):
 
 def test_a_right_and_a_wrong_submission_get_their_grades(image, tmp_path):
     """Kills: a candidate started with a Python that has no torch; a level that lets torch do it."""
-    course = course_with(tmp_path / "course", "alice", bob=TORCH_ONLY)
+    course = course_with(tmp_path, "alice", bob=TORCH_ONLY)
     grade = [*AS_USER, sys.executable, "-m", "autograde", "grade", NAME, "--course", course]
     grade += ["--sandbox", "apptainer", "--image", image, "--workers", "1"]
     done = subprocess.run(

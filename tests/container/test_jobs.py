@@ -185,7 +185,7 @@ def test_slurm_takes_the_sites_settings(cluster, tmp_path):
 @needs_slurm
 def test_a_course_is_graded_in_the_image(cluster, submit, tmp_path):
     """Kills: walls that cannot be built inside the container."""
-    course = course_with(tmp_path / "course", "alice")
+    course = course_with(tmp_path, "alice")
     job = submit("grade.sbatch", NAME, WORKBOOK_COURSE=str(course))
     state = cluster.wait(job, seconds=300)
     text = (tmp_path / f"workbook-grade-{job}.log").read_text()
@@ -198,7 +198,7 @@ def test_a_course_is_graded_in_the_image(cluster, submit, tmp_path):
 @needs_slurm
 def test_the_slurm_runner_starts_the_images_python(cluster, tool, image, tmp_path):
     """Kills: a node's own Python; a course folder or a variable that the image does not get."""
-    course = course_with(tmp_path / "course", "alice")
+    course = course_with(tmp_path, "alice")
     script = ROOT / "singularity" / "python.sh"
     command = [sys.executable, "-m", "autograde", "grade", NAME, "--course", course]
     command += ["--runner", "slurm", "--slurm", f"python={script}"]

@@ -7,23 +7,14 @@ import os
 from pathlib import Path
 
 import pytest
+from small_page import page_of
 
 from tritonbook.course import cases, exercises
 from tritonbook.course.exercises import Exercise
 from tritonbook.course.source import SourceError
 from tritonbook.notebook import LOADING
 
-PAGE = """\
-# ---
-# workbook:
-#   title: {name}
-#   minutes: 5
-#   needs: interpreter
-#   requires: []
-#   you_will:
-#     - see
-# ---
-
+PAGE = page_of("""\
 # %% tags=["setup"]
 import torch
 
@@ -46,7 +37,7 @@ def {name}(x):
 
 # %% tags=["check"] key="{name}" points=1
 check({name})
-"""
+""")
 CASES = """\
 from tritonbook.checking import Check, case, tensor
 from tritonbook.notebook import LOADING
@@ -161,17 +152,7 @@ def test_a_page_without_cases_is_named(page: Exercise):
         cases.checks(page)
 
 
-def test_a_check_is_found_by_the_name_of_its_function(page: Exercise):
-    exercise, check = cases.find_check("treble")
-    assert exercise.slug == "04_treble" and check.reference.__name__ == "treble_ref"
-
-
-def test_a_function_that_no_page_asks_for_gets_the_nearest_name(page: Exercise):
-    with pytest.raises(LookupError) as caught:
-        cases.find_check("tripel")
-    assert str(caught.value) == (
-        "No page of the course asks for a function called 'tripel'. Did you mean 'triple'?"
-    )
+def test_a_name_that_is_like_no_other_gets_no_suggestion(page: Exercise):
     with pytest.raises(LookupError, match=r"called 'zzz'\.$"):
         cases.find_check("zzz")
 

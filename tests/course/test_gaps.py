@@ -159,14 +159,6 @@ def test_gaps_in_the_middle_of_a_host_function(ending: str):
     assert as_nbgrader_cuts(gaps.instructor_text(text)) == gaps.learner_text(text)
 
 
-def test_a_gap_in_a_block_of_a_host_function_is_refused():
-    """Kills: a region that cannot go on to the function's end."""
-    text = "def f(x):\n    for i in x:\n        ### BEGIN SOLUTION\n        i = 1\n"
-    text += "        ### END SOLUTION"
-    with pytest.raises(gaps.GapError, match="inside a block"):
-        gaps.gaps(text)
-
-
 def test_the_grader_gets_a_region_of_hidden_cases():
     """Kills: a check cell of the instructor's notebook that tries the visible cases alone."""
     with_hidden = gaps.with_hidden("check(add)")

@@ -52,12 +52,6 @@ def test_wrong_answers_of_an_exercise(files):
     assert all("SOLUTION" not in text and "TODO" not in text for text in texts)
 
 
-def test_an_exercise_without_wrong_answers_has_none(files):
-    exercise, path = files
-    path.unlink()
-    assert wrong_answers(exercise).mutants == {}
-
-
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

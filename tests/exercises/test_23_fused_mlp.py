@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
-
+import needs
 import pytest
 import torch
 from machine_code import compiled
 
-from tritonbook import DEVICE, pictures
+from tritonbook import DEVICE
 from tritonbook.course.exercises import get, load
-from tritonbook.port.device import INTERPRET
 
-on_a_gpu = pytest.mark.skipif(INTERPRET, reason="there is no CUDA GPU here")
 LAYOUTS = ("contiguous", "nn.Linear")
 
 
@@ -51,16 +48,7 @@ def test_smaller_gpus_have_room_for_it(page, M, arch):
     assert layer(page, M, "nn.Linear", arch).registers
 
 
-def test_the_picture_says_what_it_shows():
-    """Kills: a picture without words, text that is not escaped."""
-    drawing = pictures("fused_mlp").draw_gate_up()
-    root = ElementTree.fromstring(drawing._repr_svg_())
-    shown = [node.text for node in root.iter() if node.tag.endswith("}text")]
-    assert {"gate", "up", "silu(gate) * up", "w_gate: D × H", "w_up: D × H"} <= set(shown)
-    assert shown.count("never in memory") == 2
-
-
-@on_a_gpu
+@needs.gpu
 @pytest.mark.gpu
 @pytest.mark.parametrize("layouts", [(a, b) for a in LAYOUTS for b in LAYOUTS])
 @pytest.mark.parametrize(("M", "D", "H"), [(300, 512, 640), (5, 1000, 600), (129, 70, 91)])

@@ -1,15 +1,13 @@
-"""Page 24: what becomes of the loop along D, the ledger against the meter, the pictures."""
+"""Page 24: what becomes of the loop along D, the ledger against the meter."""
 
 from __future__ import annotations
-
-import xml.etree.ElementTree as ElementTree
 
 import needs
 import pytest
 import torch
 from machine_code import compiled
 
-from tritonbook import pictures, traffic
+from tritonbook import traffic
 from tritonbook.course.exercises import get, load
 
 
@@ -51,11 +49,3 @@ def test_the_ledgers_weights_are_what_the_meter_counts(page, M, D, H, monkeypatc
     seen = traffic(page.mlp_gelu_fused, x, w1, w2)
     asked = sum(each.read for each in (seen["w1"], seen["w2"]))
     assert asked == page.traffic_ledger(M, D, H)["fused"]["asked"]
-
-
-@pytest.mark.parametrize(("fused", "says"), [(False, "in memory:"), (True, "never in memory")])
-def test_the_pictures_say_where_the_hidden_values_are(fused, says):
-    """Kills: two pictures that are the same."""
-    drawing = pictures("mlp_one_kernel").draw_mlp(fused)
-    root = ElementTree.fromstring(drawing._repr_svg_())
-    assert says in [node.text for node in root.iter() if node.tag.endswith("}text")]

@@ -1,11 +1,9 @@
-"""Page 43: gradients of attention as a layer asks for them, and the picture of the two walks."""
-
-import xml.etree.ElementTree as ElementTree
+"""Page 43: gradients of attention as a layer asks for them."""
 
 import pytest
 import torch
 
-from tritonbook.course.cases import load_cases, pictures
+from tritonbook.course.cases import load_cases
 from tritonbook.course.exercises import get, load
 from tritonbook.port.device import DEVICE
 
@@ -41,14 +39,3 @@ def test_a_query_that_sees_nothing_has_no_gradient(page):
     _, dq, dk, dv = page.attention_gradients(q, k, v, do, True)
     assert (dq[0, 0, :15] == 0).all() and (dq[0, 0, 16:] != 0).any()
     assert torch.isfinite(dk).all() and torch.isfinite(dv).all() and (dv != 0).all()
-
-
-def test_the_picture_counts_both_walks():
-    """Kills: a walk that leaves the causal triangle, or one that is a tile short."""
-    drawing = pictures("flash_backward").draw_owners(tiles=6)
-    assert "owns tile 4 of the queries walks along 5 tiles" in repr(drawing)
-    assert "owns tile 1 of the keys walks down 5 tiles" in repr(drawing)
-    root = ElementTree.fromstring(drawing.svg)
-    assert root.find("{http://www.w3.org/2000/svg}desc").text == repr(drawing)
-    with pytest.raises(ValueError, match="row 0 and column 1 do not meet"):
-        pictures("flash_backward").draw_owners(tiles=6, row=0)

@@ -3,9 +3,8 @@
 import pytest
 import torch
 from machine_code import compiled
+from needs import copy_engine, descriptors, interpreter
 
-from tests.exercises.needs import copy_engine, descriptors, interpreter
-from tritonbook import descriptors as package
 from tritonbook.course.cases import load_cases, pictures
 from tritonbook.course.exercises import get, load
 from tritonbook.port.compat import hook_launch
@@ -90,14 +89,6 @@ def test_so_does_little_work(page, rows, keys):
     assert not page.chosen(
         KEYS[:, :, :1].expand(1, 2, rows, 64), *[KEYS[:, :, :1].repeat(1, 1, keys, 1)] * 2
     )["described"]
-
-
-@pytest.mark.parametrize("arch", [75, 80, 89])
-def test_older_gpus_get_addresses(page, monkeypatch, arch):
-    """Kills: descriptors where there is no engine."""
-    monkeypatch.setattr(package, "INTERPRET", False)
-    monkeypatch.setattr(package, "target_arch", lambda: arch)
-    assert not page.chosen(KEYS, KEYS, KEYS)["described"]
 
 
 def kernel_of(page, D, causal=True, kv_heads=8):

@@ -20,17 +20,19 @@ PATIENTS = [
 ]
 
 
+def _known(check) -> list[str]:
+    with pytest.raises(AssertionError, match="no name of the table") as error:
+        check.before[0](None, lambda: "nothing")
+    return str(error.value).rpartition("They are: ")[2].rstrip(".").split(", ")
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_page_s_table_names_what_the_checks_know(page: Exercise):
     """Kills: a cause that a check calls unknown, or one that no table shows."""
     (table,) = [c.source for c in page.cells if "| name | cause |" in c.source]
     shown = set(re.findall(r'^\| `"([^"]+)"` \|', table, flags=re.MULTILINE))
     for key, check in checks(page).items():
-        with pytest.raises(AssertionError, match="no name of the table") as error:
-            check.before[0](None, lambda: "nothing")
-        assert set(str(error.value).rpartition("They are: ")[2].rstrip(".").split(", ")) == shown, (
-            key
-        )
+        assert set(_known(check)) == shown, key
 
 
 # What a slow patient may be refused for: its values are right.
@@ -142,12 +144,6 @@ def test_patient_6_is_seen_by_traffic():
     assert "another program" not in str(traffic(load(HARD).shift_gradient, given, 0.5))
 
 
-def test_patient_8_needs_full_pieces():
-    """The hint: 100 columns in 8 pieces of 16 leave one piece empty; 120 leave none."""
-    pieces = {N: -(-N // (-(-(-(-N // 8)) // 16) * 16)) for N in (128, 100, 120, 90)}  # noqa: B002
-    assert pieces == {128: 8, 100: 7, 120: 8, 90: 6}
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_every_other_name_of_the_table_is_told_what_speaks_against_it(page: Exercise):
     """Kills: a cause that is taken for the right one, or two that get the same answer."""
@@ -160,12 +156,6 @@ def test_every_other_name_of_the_table_is_told_what_speaks_against_it(page: Exer
             told.add(str(error.value).partition("ailed it: ")[2])
         assert len(names) in (9, 11)  # all of the table but one
         assert all(sentence.endswith(".") for sentence in told), told
-
-
-def _known(check) -> list[str]:
-    with pytest.raises(AssertionError) as error:
-        check.before[0](None, lambda: "nothing")
-    return str(error.value).rpartition("They are: ")[2].rstrip(".").split(", ")
 
 
 @pytest.mark.parametrize(("page", "key"), PATIENTS)

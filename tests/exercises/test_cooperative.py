@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import needs
 import pytest
 import torch
 import triton
@@ -11,11 +12,8 @@ from machine_code import compiled
 from tritonbook import DEVICE, cooperative
 from tritonbook.cooperative import arrival_counters, wait_for_all
 from tritonbook.course.exercises import load
-from tritonbook.port.device import INTERPRET
 
 NORMS = torch.nn.functional
-on_a_gpu = pytest.mark.skipif(INTERPRET, reason="there is no CUDA GPU here")
-on_a_cpu = pytest.mark.skipif(not INTERPRET, reason="shows what happens without a GPU")
 has_it = pytest.mark.skipif(
     not cooperative.TRITON_HAS_IT, reason="this Triton has no cooperative launches"
 )
@@ -59,13 +57,13 @@ def test_who_waits_finds_what_the_others_stored(rows, count):
         )
 
 
-@on_a_cpu
+@needs.interpreter
 def test_who_does_not_wait_finds_nothing():
     """Kills: an interpreter in which a forgotten wait goes well."""
     assert _share(1, 4, wait=False).tolist() == [[-1, -1, -1, 0]]
 
 
-@on_a_cpu
+@needs.interpreter
 def test_a_wait_for_ever_is_an_error():
     """Kills: an interpreter that hangs."""
     with pytest.raises(Exception, match="would wait for ever"):
@@ -150,7 +148,7 @@ def test_a_piece_stands_in_registers(page, arch):
         assert (kernel.name, kernel.spills) == ("norm_together_kernel", 0)
 
 
-@on_a_gpu
+@needs.gpu
 @has_it
 @pytest.mark.gpu
 class TestOnAGpu:

@@ -1,5 +1,6 @@
 """The Gluon kernels of page 65: machine code here, values and bits on an H100."""
 
+import needs
 import pytest
 import torch
 from machine_code import compiled
@@ -104,7 +105,7 @@ def test_the_simulator_tells_turns_from_products_that_are_ordered_freely(page):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not gluon.can_run_gluon(), reason="needs an H100 and Triton 3.6")
+@needs.gluon
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("hidden", [False, True])
 def test_an_h100_agrees(page, name, hidden):
@@ -114,7 +115,7 @@ def test_an_h100_agrees(page, name, hidden):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not gluon.can_run_gluon(), reason="needs an H100 and Triton 3.6")
+@needs.gluon
 def test_two_hundred_calls_agree_to_the_bit(page):
     """Kills: a slot that is overwritten before both groups have read it, now and then."""
     q, k, v = torch.randn(3, 2, 16, 2048, 128, device="cuda", dtype=HALF).unbind(0)

@@ -62,25 +62,6 @@ def test_no_two_mistakes_are_the_same(page, key):
         assert not all(map(_same, ours, theirs)), (one, other)
 
 
-def test_padding_is_what_unmasked_lanes_would_add():
-    x, w, b = torch.randn(4, 17).double() + 2, torch.randn(17).double(), torch.randn(17).double()
-    mean = x.mean(-1, keepdim=True)
-    padded = torch.cat((x - mean, -mean.expand(4, 15)), dim=1)  # 32 lanes
-    variance = padded.pow(2).sum(-1, keepdim=True) / 17
-    expected = (x - mean) * torch.rsqrt(variance + 1e-6) * w + b
-    formula, _ = load_cases(LAYER).ONE_TILE_MISTAKES["padding-counted"]
-    assert torch.allclose(formula(x, w, b, 1e-6), expected, rtol=1e-12)
-
-
-def test_merging_is_what_the_whole_gives():
-    """Kills: a reference that holds the learner to a wrong formula."""
-    a, b = torch.tensor([1.0, 2.0, 6.0]).double(), torch.tensor([9.0, 3.0]).double()
-    column = lambda v: torch.tensor([[len(v)], [v.mean()], [(v - v.mean()).pow(2).sum()]]).double()  # noqa: E731
-    found = load_cases(LAYER).combine_ref(column(a), column(b))
-    wanted = column(torch.cat((a, b)))[:, 0]
-    assert torch.allclose(torch.stack([each[0] for each in found]), wanted)
-
-
 @pytest.mark.parametrize("key", ["layernorm", "rmsnorm"])
 def test_the_gradients_are_those_of_autograd(key):
     """Kills: a slip in the formulas that the checks compare with."""

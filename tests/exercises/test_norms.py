@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import needs
 import pytest
 import torch
 
 from tritonbook import DEVICE, reference
 from tritonbook.course.exercises import load
-from tritonbook.port.device import INTERPRET
 
 NORMS = torch.nn.functional
 
@@ -31,7 +31,7 @@ def test_layernorm_gradients_match_float64():
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(INTERPRET, reason="there is no CUDA GPU here")
+@needs.gpu
 @pytest.mark.parametrize("N", [5000, 262_144])
 def test_atomics_agree_within_noise_and_partials_to_the_bit(N):
     # Kills: atomics in the version that must repeat; a race that costs more than rounding.

@@ -1,4 +1,4 @@
-"""The drawings of pages 11, 13 to 15, 20, 21, 64 and 65."""
+"""The drawings of pages 11, 13 to 15, 20, 21, 23, 24, 43, 64 and 65."""
 
 from __future__ import annotations
 
@@ -153,6 +153,28 @@ def test_tiles_outside_are_counted_and_not_drawn():
     drawing = orders.draw_tile_order(full, grid_m=8, grid_n=8, running=16)
     drawn = [box for box in shapes(drawing, "rect") if box.get("width") == "22"]
     assert len(drawn) == 64 - 5 and "5 tiles lie outside C" in drawing.text
+
+
+def test_gate_and_up_share_a_tile_that_stays_out_of_memory():
+    found = texts(pictures("fused_mlp").draw_gate_up())
+    assert {"gate", "up", "silu(gate) * up", "w_gate: D × H", "w_up: D × H"} <= set(found)
+    assert found.count("never in memory") == 2
+
+
+@pytest.mark.parametrize(("fused", "says"), [(False, "in memory:"), (True, "never in memory")])
+def test_the_pictures_say_where_the_hidden_values_are(fused, says):
+    """Kills: two pictures that are the same."""
+    assert says in texts(pictures("mlp_one_kernel").draw_mlp(fused))
+
+
+def test_the_owners_walk_as_far_as_the_causal_triangle():
+    """Kills: a walk that leaves the triangle, or one that is a tile short."""
+    drawing = pictures("flash_backward").draw_owners(tiles=6)
+    assert shapes(drawing, "rect")
+    assert "owns tile 4 of the queries walks along 5 tiles" in repr(drawing)
+    assert "owns tile 1 of the keys walks down 5 tiles" in repr(drawing)
+    with pytest.raises(ValueError, match="row 0 and column 1 do not meet"):
+        pictures("flash_backward").draw_owners(tiles=6, row=0)
 
 
 def test_a_ring_shows_slot_and_phase_of_each_load():

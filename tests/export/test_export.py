@@ -64,15 +64,19 @@ CELLS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def notebook():
+def run_cells(cells: list[str], kernel: int) -> dict:
     """A namespace like a notebook's: one linecache file per cell, `In`, module `__main__`."""
-    space = {"__name__": "__main__", "In": ["", *CELLS]}
-    for number, cell in enumerate(CELLS):
-        name = f"/tmp/ipykernel_0/{number}.py"
+    space = {"__name__": "__main__", "In": ["", *cells]}
+    for number, cell in enumerate(cells):
+        name = f"/tmp/ipykernel_{kernel}/{number}.py"
         linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
         exec(compile(cell, name, "exec", dont_inherit=True), space)
     return space
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    return run_cells(CELLS, 0)
 
 
 @pytest.fixture
@@ -206,12 +210,7 @@ MAKERS = [
 def test_objects_that_a_decorator_made_and_operators_that_a_function_made(run):
     """Kills: a definition copied without the names of the function around it; a decorated object
     that nobody can write down. Both are how an operator library is written."""
-    space = {"__name__": "__main__", "In": MAKERS}
-    for number, cell in enumerate(MAKERS):
-        name = f"/tmp/ipykernel_1/{number}.py"
-        linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
-        exec(compile(cell, name, "exec", dont_inherit=True), space)
-    text = export_source(space["both"])
+    text = export_source(run_cells(MAKERS, 1)["both"])
     assert run(text, "print(both(torch.ones(3)).sum().item())") == "-12.0"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from tritonbook.port import compat
 
@@ -40,6 +41,16 @@ print([name for name in read if "libtriton" in name])
 """
 
 
+def printed(script: str, folder: Path, **variables: str) -> str:
+    """What a script that compiles prints; it is a file, since Triton reads kernels from files."""
+    path = folder / "script.py"
+    path.write_text(script)
+    environment = {**os.environ, "TRITON_INTERPRET": "0", **variables}
+    done = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_the_interpreter_stands_for_an_a100():
     """Exercises choose their tiles by these. Kills: asking torch for a GPU that is not there."""
     if compat.INTERPRET:
@@ -48,24 +59,15 @@ def test_the_interpreter_stands_for_an_a100():
         assert compat.target_arch() >= 70 and compat.shared_memory_limit() >= 48 * 1024
 
 
-def test_each_fake_gpu_answers_for_itself():
+def test_each_fake_gpu_answers_for_itself(tmp_path):
     """Kills: a remembered limit that ignores the change of GPU."""
-    environment = {**os.environ, "TRITON_INTERPRET": "0"}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["75", "65536", "90", "232448", "80", "166912", "90", "232448"]
+    wanted = "75 65536 90 232448 80 166912 90 232448"
+    assert printed(SCRIPT, tmp_path).split() == wanted.split()
 
 
 def test_to_compile_reads_no_whole_library(tmp_path):
     """Kills: 0.6 s of hashing in each process that compiles for `facts` and the A100's gate."""
-    place = {"TRITON_INTERPRET": "0", "TRITON_CACHE_DIR": str(tmp_path)}
-    path = tmp_path / "compiles.py"  # kernels are read from files
-    path.write_text(QUICK)
-    done = subprocess.run(
-        [sys.executable, path], env={**os.environ, **place}, capture_output=True, text=True
-    )
-    assert (done.stdout, done.stderr) == ("[]\n", "")
+    assert printed(QUICK, tmp_path, TRITON_CACHE_DIR=str(tmp_path)) == "[]\n"
 
 
 KEPT = """
@@ -96,14 +98,5 @@ print(seen)
 def test_launches_of_a_kernel_that_was_kept_are_seen(tmp_path):
     """As in Triton's tutorial on softmax. Kills: an honest answer called "no kernel launched", and
     one that hides its launches from the proof."""
-    path = tmp_path / "keeps.py"
-    path.write_text(KEPT)
-    done = subprocess.run(
-        [sys.executable, path],
-        env={**os.environ, "TRITON_INTERPRET": "0"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
     wanted = [("fill", (2,), 3), ("fill", (4, 1, 1), 5), ("fill", (6, 1, 1), 7)]
-    assert done.stdout.strip() == str(wanted)
+    assert printed(KEPT, tmp_path).strip() == str(wanted)

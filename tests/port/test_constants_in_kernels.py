@@ -1,7 +1,5 @@
 """A global `tl.constexpr` in a kernel: the interpreter gets it wrong from Triton 3.7 on."""
 
-import tritonbook  # noqa: F401  isort: skip
-
 import pytest
 import torch
 import triton

@@ -1,11 +1,11 @@
 """Lanes that a mask switches off: rubbish, as on a GPU, and named where it reaches a result."""
 
-import tritonbook  # noqa: F401, I001  (chooses the interpreter before triton is imported)
 import pytest
 import torch
 import triton
 import triton.language as tl
 
+import tritonbook
 from tritonbook.checking import Check, case, run_check, tensor
 from tritonbook.port.idle_lanes import hold_zero
 from tritonbook.seeing.meter import meter

@@ -3,9 +3,6 @@
 On a GPU nothing is kept, and Triton's own answers are what is tested.
 """
 
-import tritonbook  # noqa: F401  isort: skip
-
-
 import numpy as np
 import pytest
 import torch
@@ -13,6 +10,7 @@ import triton
 import triton.language as tl
 from triton.runtime import interpreter
 
+import tritonbook
 from tritonbook import DEVICE
 
 

@@ -1,6 +1,5 @@
 """Scans and reductions by one's own function: in trees, with the results of the loop."""
 
-import tritonbook  # noqa: F401, I001  (chooses the interpreter before triton is imported)
 import pytest
 import torch
 import triton

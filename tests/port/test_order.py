@@ -1,6 +1,5 @@
 """Programs from last to first, in the interpreter."""
 
-import tritonbook  # noqa: F401, I001  (chooses the interpreter before triton is imported)
 import pytest
 import torch
 import triton

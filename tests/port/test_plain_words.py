@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tritonbook.checking import Check, case, run_check, tensor
+from tritonbook.port.source_file import module_of
 
-from .triton_mistakes import MISTAKES
+from .triton_mistakes import LAUNCH, MISTAKES
 
 MODULE = """\
-import math
-
 import numpy as np
 import tritonbook
 import torch
@@ -39,16 +39,17 @@ def double(x):
 CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], launches=1)
 
 
+def double_with(lines: str, launch: str = LAUNCH, above: str = "") -> Callable[..., Any]:
+    """The answer with these lines in its kernel, this launch, and `above` before the kernel."""
+    text = above + MODULE.format(lines=lines, launch=launch)
+    return module_of(text, "double.py", "_double", {}).double
+
+
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_learner_reads_one_sentence_and_not_tritons(name: str, tmp_path: Path):
+def test_a_learner_reads_one_sentence_and_not_tritons(name: str):
     """Kills: `int has no len()`, "PassManager::run failed" and their like on a card."""
     mistake = MISTAKES[name]
-    path = tmp_path / f"{name}.py"
-    path.write_text(MODULE.format(lines=mistake.lines, launch=mistake.launch))
-    spec = importlib.util.spec_from_file_location(f"_mistake_{name}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = run_check(module.double, CHECK, "double").finding
+    found = run_check(double_with(mistake.lines, mistake.launch), CHECK, "double").finding
     assert found.sentence.startswith(mistake.sentence), found
     for words in ("Error", "dynamic_func", "PassManager", "constexpr["):
         assert words not in found.sentence

@@ -100,13 +100,6 @@ def open_gap(x):
 
 
 @triton.jit
-def shifted_kernel(x_ptr, out_ptr, n, B: tl.constexpr):
-    offs = tl.program_id(0) * B + tl.arange(0, B)
-    mask = offs < n  # true of every lane
-    tl.store(out_ptr + offs, tl.load(x_ptr + 3 + offs, mask=mask), mask=mask)
-
-
-@triton.jit
 def unmasked_kernel(x_ptr, out_ptr, n, LOAD: tl.constexpr, STORE: tl.constexpr, B: tl.constexpr):
     offs = tl.program_id(0) * B + tl.arange(0, B)
     mask = offs < n
@@ -122,19 +115,6 @@ def unmasked(x, load=False, store=False, block=64):
     out = torch.empty_like(x)
     grid = (triton.cdiv(x.numel(), block),)
     unmasked_kernel[grid](x, out, x.numel(), LOAD=load, STORE=store, B=block)
-    return out
-
-
-@triton.jit
-def wrongly_masked_kernel(x_ptr, out_ptr, n, B: tl.constexpr):
-    offs = tl.program_id(0) * B + tl.arange(0, B)
-    x = tl.load(x_ptr + offs, mask=tl.arange(0, B) < n)
-    tl.store(out_ptr + offs, x, mask=offs < n)
-
-
-def wrongly_masked(x, block=64):
-    out = torch.empty_like(x)
-    wrongly_masked_kernel[(triton.cdiv(x.numel(), block),)](x, out, x.numel(), B=block)
     return out
 
 

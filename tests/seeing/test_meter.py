@@ -6,7 +6,7 @@ import pytest
 import torch
 from triton.runtime.errors import InterpreterError
 
-from tritonbook.seeing.meter import meter, watch_bounds
+from tritonbook.seeing.meter import meter
 from tritonbook.seeing.regions import Region
 
 from . import kernels as k
@@ -47,7 +47,7 @@ def test_stray_load_is_found_although_the_value_is_right():
     ((code, sentence),) = seen.findings()
     assert code == "reads-outside"
     assert "`x`" in sentence and "28 elements past its end" in sentence and "Program 1" in sentence
-    assert "tl.load(x_ptr + offs)" in sentence
+    assert "tl.load(x_ptr + offs)" in sentence and "It has no mask." in sentence
 
 
 def test_lanes_before_the_start_are_told_apart():
@@ -57,18 +57,6 @@ def test_lanes_before_the_start_are_told_apart():
         k.delayed(x, 8)
     found = seen.findings(masking_helps=lambda: True)
     assert "Let the mask ask for `>= 0` as well." in dict(found)["reads-outside"]
-
-
-def test_a_mask_that_lets_lanes_through_is_not_called_missing():
-    """Kills: "Those lanes need a mask" said of an access that has one, and tests other offsets."""
-    x = inner_view(100)
-    sentences = []
-    for call in (lambda: k.unmasked(x, load=True), lambda: k.wrongly_masked(x)):
-        with meter({"x": x}, record_only=True) as seen:
-            call()
-        sentences.append(dict(seen.findings())["reads-outside"])
-    assert "It has no mask." in sentences[0] and "lets them through" not in sentences[0]
-    assert "lets them through" in sentences[1] and "need a mask" not in sentences[1]
 
 
 def test_stray_lane_raises_before_it_is_carried_out():
@@ -121,16 +109,19 @@ def test_a_loop_may_take_a_step_too_many():
         ("<=", True, "Its mask lets one lane too many through. Is it `<=` where `<` is meant?"),
         ("other size", True, "test each index against its own size, with `<`."),
         ("other size", False, "tensors in another order at the launch."),
+        ("every lane", False, "tensors in another order at the launch."),
     ],
 )
 def test_what_is_said_of_a_mask(how, helps, ends):
     """Kills: a mask asked for that is there, and `<=` blamed for a mask of another size."""
-    limit = {"none": None, "<=": 101, "other size": 120}[how]
+    limit = {"none": None, "<=": 101, "other size": 120, "every lane": 128}[how]
     with meter({"x": inner_view(100)}, record_only=True) as seen:
         k.read_up_to(next(iter(seen.regions)).tensor, limit)
     ((_, sentence),) = seen.findings(lambda: helps)
     assert sentence.endswith(ends), sentence
     assert ("It has no mask." in sentence) == (how == "none" and not helps)
+    assert ("need a mask" in sentence) == (how == "none" and helps)
+    assert ("Its mask lets them through" in sentence) == (how in ("other size", "every lane"))
 
 
 def test_one_number_needs_no_mask():
@@ -171,11 +162,11 @@ class Guarded:
 def products(*dtypes, cast=True, **more):
     """What a check says of a product of two tiles; `more`: inputs that take no part."""
     a, b = (torch.ones(16, 16, dtype=dtype) for dtype in dtypes)
-    with watch_bounds() as bounds:
+    with meter(record_only=True) as seen:
         c = k.product(a, b, cast)
     inputs = {"a": a, "b": b} | more
     guarded = {name: Guarded(tensor) for name, tensor in inputs.items()}
-    return bounds.findings(guarded, [Guarded(c)])
+    return seen.findings_of_call(guarded, [Guarded(c)])
 
 
 @pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
@@ -219,7 +210,7 @@ def test_late_registration_names_and_bounds_an_output():
     assert code == "out-of-bounds-store" and "`mine`" in sentence
 
 
-def test_watch_bounds_answers_when_outputs_are_known():
+def test_a_call_is_judged_when_outputs_are_known():
     x, made = inner_view(100), []
 
     def call():
@@ -227,22 +218,12 @@ def test_watch_bounds_answers_when_outputs_are_known():
         made.append(Guarded(out))
         k.unmasked_kernel[(2,)](x, out, 100, LOAD=True, STORE=True, B=64)
 
-    with watch_bounds() as bounds:
+    with meter(record_only=True) as seen:
         call()
-    codes = dict(bounds.findings({"x": Guarded(x)}, made, masking_helps=lambda: True))
+    codes = dict(seen.findings_of_call({"x": Guarded(x)}, made, masking_helps=lambda: True))
     assert set(codes) == {"out-of-bounds-store", "reads-outside"}
-    assert "`out`" in codes["out-of-bounds-store"] and not bounds.left_all_memory
+    assert "`out`" in codes["out-of-bounds-store"] and not seen.left_all_memory
     assert codes["out-of-bounds-store"].endswith("Those lanes need a mask.")
-
-
-def test_a_mask_that_is_there_is_not_asked_for():
-    """Kills: "need a mask" said of a masked load whose address is wrong."""
-    x, out = inner_view(128), inner_view(128)
-    with watch_bounds() as bounds:
-        k.shifted_kernel[(2,)](x, out, 128, B=64)
-    ((code, sentence),) = bounds.findings({"x": Guarded(x)}, [Guarded(out)])
-    assert code == "reads-outside" and "need a mask" not in sentence
-    assert "Its mask lets them through" in sentence
 
 
 def test_builder_is_restored():

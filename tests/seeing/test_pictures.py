@@ -13,7 +13,8 @@ from tritonbook.seeing.pictures import draw_mask, draw_rows, draw_tiling
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def texts(picture) -> list[str]:
+def texts(picture: svg.Picture) -> list[str]:
+    """The texts in a picture that is whole, has words, and fetches and runs nothing."""
     root = ElementTree.fromstring(picture.svg)
     assert root.find(f"{SVG}title").text
     assert root.find(f"{SVG}desc").text == picture.text == repr(picture)

@@ -1,12 +1,12 @@
 """Pictures of the attention notebooks. Kills: a causal diagonal that is off by one tile."""
 
-import xml.etree.ElementTree as ElementTree
-
 import pytest
 
 from tritonbook import pictures
 from tritonbook.seeing.pictures_attention import draw_rotation, draw_tile_walk, tile_states
 from tritonbook.seeing.svg import FILLS
+
+from .test_pictures import texts
 
 WALK, GROUP = pictures("41_flash_attention"), pictures("42_flash_gqa")
 
@@ -39,9 +39,7 @@ def test_without_a_causal_mask_only_the_ragged_tile_is_masked():
     ],
 )
 def test_every_picture_is_xml_with_words(drawing):
-    root = ElementTree.fromstring(drawing.svg)
-    assert root.find("{http://www.w3.org/2000/svg}title").text
-    assert root.find("{http://www.w3.org/2000/svg}desc").text == repr(drawing)
+    assert texts(drawing)
 
 
 def test_the_running_sum_ends_at_the_softmax_denominator():

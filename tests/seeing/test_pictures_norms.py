@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
-
 from tritonbook.seeing.pictures_norms import draw_schemes
 
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def texts(picture) -> list[str]:
-    root = ElementTree.fromstring(picture.svg)
-    assert root.find(f"{SVG}desc").text == picture.text
-    return [node.text for node in root.iter(f"{SVG}text")]
+from .test_pictures import texts
 
 
 def test_every_scheme_names_its_programs():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import xml.etree.ElementTree as ElementTree
 
 import pytest
 import torch
@@ -13,15 +12,7 @@ from tritonbook.seeing.tile_picture import size_text as _text
 from tritonbook.seeing.tiles import CannotShow
 
 from . import kernels as k
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def parsed(picture) -> ElementTree.Element:
-    root = ElementTree.fromstring(picture.svg)
-    assert root.find(f"{SVG}title").text and root.find(f"{SVG}desc").text == picture.text
-    assert "<script" not in picture.svg and "href" not in picture.svg
-    return root
+from .test_pictures import texts
 
 
 def test_add_moves_three_vectors():
@@ -64,22 +55,20 @@ def test_inputs_stay_as_they_are():
 
 def test_picture_of_a_good_kernel():
     picture = show_tiles(k.add, torch.ones(10), torch.ones(10), block=4)
-    root = parsed(picture)
-    texts = [node.text for node in root.iter(f"{SVG}text")]
-    assert "program 0" in texts and "2 of 12 lanes masked" in texts
+    found = texts(picture)
+    assert "program 0" in found and "2 of 12 lanes masked" in found
     assert "x (10), loads: program 0 0 to 3, program 1 4 to 7, program 2 8 to 9" in picture.text
     assert "url(#tb-masked)" in picture.svg and "✗" not in picture.svg
 
 
 def test_stray_lanes_and_shared_stores_are_marked():
     # Kills: pictures that draw only what went well.
-    stray = parsed(show_tiles(k.unmasked, torch.ones(10), load=True, block=4))
-    texts = [node.text for node in stray.iter(f"{SVG}text")]
-    assert "✗" in texts and "✗ 2 lanes outside" in texts
-    assert any(text.startswith("! Program 2 of unmasked_kernel reads outside x") for text in texts)
-    shared = [n.text for n in parsed(show_tiles(k.total, torch.ones(200), atomic=False)).iter()]
+    stray = texts(show_tiles(k.unmasked, torch.ones(10), load=True, block=4))
+    assert "✗" in stray and "✗ 2 lanes outside" in stray
+    assert any(text.startswith("! Program 2 of unmasked_kernel reads outside x") for text in stray)
+    shared = texts(show_tiles(k.total, torch.ones(200), atomic=False))
     assert "!4" in shared and "! 1 shared store" in shared
-    added = [n.text for n in parsed(show_tiles(k.total, torch.ones(200))).iter()]
+    added = texts(show_tiles(k.total, torch.ones(200)))
     assert "+4" in added and "!4" not in added
 
 
@@ -94,7 +83,7 @@ def test_large_pictures_are_cut_quickly_and_say_so():
     picture = show_tiles(k.norm, torch.randn(64, 512), torch.randn(512))
     assert time.process_time() - start < 4
     assert len(picture.svg) < 60_000
-    parsed(picture)
+    assert texts(picture)
     assert "more rows, not drawn" in picture.svg
     many = show_tiles(k.add, torch.ones(5000), torch.ones(5000), block=16)
     assert "4,936 more elements, not drawn" in many.svg and len(many.svg) < 60_000

@@ -6,7 +6,6 @@ import torch
 
 from tritonbook.gluon import (
     async_copy,
-    barrier,
     fence_async_shared,
     gl,
     gluon,
@@ -17,17 +16,6 @@ from tritonbook.gluon import (
     warpgroup_mma_wait,
 )
 from tritonbook.simulating import simulate
-
-_ = (
-    async_copy,
-    barrier,
-    fence_async_shared,
-    mbarrier,
-    mma_v2,
-    tma,
-    warpgroup_mma,
-    warpgroup_mma_wait,
-)
 
 
 @gluon.jit
@@ -157,6 +145,3 @@ def run_pipeline(kernel, orders, steps: int = 7, slots: int = 3) -> float:
     a, b, c = torch.randn(16, K).half(), torch.randn(K, 16).half(), torch.zeros(16, 16)
     simulate(kernel, 1, a, b, c, K, SLOTS=slots, orders=orders)
     return float((c - a.float() @ b.float()).abs().max())
-
-
-__all__ = ["jobs_kernel", "pipeline_kernel", "run_jobs", "run_pipeline"]

@@ -1,14 +1,12 @@
 """Right kernels pass in every order; each planted fault is named, with its place."""
 
-import importlib.util
-import itertools
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import torch
+import triton
+import triton.language as tl
 
-from tritonbook.checking.errors import explain_error
 from tritonbook.course.exercises import get, load
 from tritonbook.gluon import (
     describe,
@@ -21,10 +19,8 @@ from tritonbook.gluon import (
     warpgroup_mma,
     warpgroup_mma_wait,
 )
+from tritonbook.port.source_file import module_of
 from tritonbook.simulating import Fault, hear_of_products, simulate, watch_products
-
-import triton  # isort: skip
-import triton.language as tl  # isort: skip
 
 if not triton_has_gluon():
     pytest.skip("this Triton has no Gluon of the course's form", allow_module_level=True)
@@ -32,24 +28,12 @@ if not triton_has_gluon():
 from . import kernels
 
 GOOD = Path(kernels.__file__).read_text()
-_numbers = itertools.count()
 
 
 @pytest.fixture
 def orders(request):
     """How many orders a right kernel has to pass."""
     return range(1000 if request.config.getoption("--thorough") else 60)
-
-
-def broken(folder: Path, old: str, new: str) -> ModuleType:
-    """The module of both kernels with one text in place of another."""
-    assert GOOD.count(old) >= 1, old
-    path = folder / f"broken_{next(_numbers)}.py"
-    path.write_text(GOOD.replace(old, new))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize(("steps", "slots"), [(7, 3), (1, 3), (6, 2), (2, 4)])
@@ -196,8 +180,8 @@ addresses beyond the matrix => outside: address outside its tensor
 """
 
 
-def planted(table: str) -> list:
-    """The parameters of a test: old text, new text, kinds, sentence."""
+def planted(which: str, table: str) -> list:
+    """The parameters of a test: which kernel, old text, new text, kinds, sentence."""
     found = []
     for line in table.splitlines():
         mark, text = line[:1], line[2:]
@@ -207,40 +191,27 @@ def planted(table: str) -> list:
             name, _, said = line.partition(" => ")
             found.append(([], [], *said.split(":", 1), name))
     return [
-        pytest.param("\n".join(old), "\n".join(new), kinds, said.strip(), id=name)
+        pytest.param(which, "\n".join(old), "\n".join(new), kinds, said.strip(), id=name)
         for old, new, kinds, said, name in found
     ]
 
 
-@pytest.mark.parametrize(("old", "new", "kinds", "said"), planted(JOBS))
-def test_a_planted_fault_is_named(tmp_path: Path, old: str, new: str, kinds: str, said: str):
-    kernel = broken(tmp_path, old, new).jobs_kernel
-    refused(lambda: kernels.run_jobs(kernel, range(20)), kinds, said)
-
-
-@pytest.mark.parametrize(("old", "new", "kinds", "said"), planted(PIPELINE))
-def test_a_planted_fault_of_copies_by_threads_is_named(
-    tmp_path: Path, old: str, new: str, kinds: str, said: str
-):
-    kernel = broken(tmp_path, old, new).pipeline_kernel
-    refused(lambda: kernels.run_pipeline(kernel, range(20)), kinds, said)
-
-
-def refused(run, kinds: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("which", "old", "new", "kinds", "said"),
+    [*planted("jobs", JOBS), *planted("pipeline", PIPELINE)],
+)
+def test_a_planted_fault_is_named(which: str, old: str, new: str, kinds: str, said: str):
     """One of the kinds, and the sentence."""
+    assert GOOD.count(old) >= 1, old
+    module = module_of(GOOD.replace(old, new), "broken.py", "broken", {})
+    run, kernel = getattr(kernels, f"run_{which}"), getattr(module, f"{which}_kernel")
     try:
-        error = run()
+        error = run(kernel, range(20))
     except Fault as fault:
         assert fault.kind in kinds.split("|"), fault
         assert said in str(fault) and ("`" in str(fault) or not said), fault
     else:
         assert "wrong" in kinds.split("|") and not error < 1e-2
-
-
-def test_a_fault_on_a_card_is_its_own_cause():
-    """Kills: a race that reads `It raised Fault`."""
-    found = explain_error(Fault("deadlock", "everybody waits"), 1.0)
-    assert (found.code, found.sentence) == ("deadlock", "Everybody waits.")
 
 
 def test_a_notebook_shows_one_line_of_a_fault():

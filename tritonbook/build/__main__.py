@@ -7,14 +7,14 @@ broken or the command cannot run.
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..command import BAD_INPUT, Parser, sentence, writable
-from ..course.exercises import Exercise, chosen
+from ..command import BAD_INPUT, Parser, sentence
+from ..course.exercises import Exercise, chosen, exercises
 from ..course.mutants import MutantError
 from ..course.source import SourceError
 from . import budget, contract, matrix, mutate, stubs, sync, template
@@ -27,29 +27,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="python -m tritonbook.build", description=__doc__)
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     verbs = parser.add_subparsers(dest="verb", required=True)
-    for verb, does in (
-        ("sync", "write notebooks/, solutions/ and autograde/source/"),
-        ("check", "compare them with what exercises/ gives, and check every rule"),
-        ("execute", "run solutions and keep their outputs"),
-    ):
-        added = verbs.add_parser(verb, help=does)
-        added.add_argument("slugs", nargs="*", help="exercises (default: all)")
-        if verb == "execute":
-            added.add_argument("--allow-interpreter", action="store_true", help="run without a GPU")
+    verbs.add_parser("sync", help="write notebooks/, solutions/ and autograde/source/")
+    verbs.add_parser("check", help="compare them with what exercises/ gives, and check every rule")
+    added = verbs.add_parser("execute", help="run solutions and keep their outputs")
+    added.add_argument("slugs", nargs="*", help="exercises (default: all)")
+    added.add_argument("--allow-interpreter", action="store_true", help="run without a GPU")
     verbs.add_parser("pages", help="how much of everything stands on each page")
     verbs.add_parser("new", help="write a template exercise").add_argument("slug", help="NN_name")
     added = verbs.add_parser("kill-matrix", help="run every wrong answer and honest variant")
     added.add_argument("--exercise", help="slug, name or number (default: all)")
     added.add_argument("--key", help="one graded key")
-    added.add_argument("--dtype", help="run every case in this dtype")
     added.add_argument("--short", action="store_true", help="as `make test`, with what it kept")
-    added.add_argument("--timeout", type=float, default=matrix.SECONDS, help="seconds a check")
-    added.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
     added = verbs.add_parser("mutate", help="change answers by machine, and see who notices")
     added.add_argument("slugs", nargs="*", help="exercises (default: all)")
     added.add_argument("--key", help="one graded key")
     added.add_argument("--all", action="store_true", help="print what is refused, too")
-    added.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
     options = parser.parse_args(arguments)
     verb: Callable[[argparse.Namespace], int] = {
         "sync": _sync,
@@ -74,7 +66,7 @@ def _chosen(options: argparse.Namespace) -> list[Exercise]:
 
 
 def _sync(options: argparse.Namespace) -> int:
-    built = sync.build(options.root, options.slugs)
+    built = sync.build(options.root)
     for error in built.broken:
         print(error, file=sys.stderr)
     for path in sync.write(built):
@@ -86,15 +78,15 @@ def _sync(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    built = sync.build(options.root, options.slugs)
+    built = sync.build(options.root)
     release = read_release(options.root)
-    course = _chosen(options)
+    course = exercises(options.root / "exercises")
     unread = {error.path for error in built.broken}
     sound = [exercise for exercise in course if exercise.path not in unread]
     errors = [*built.broken]
     for exercise in sound:
         errors += contract.problems(exercise, release)
-    if built.complete and not unread:
+    if not unread:
         errors += contract.course_problems(sound)
     broken = {error.path for error in errors}
     errors += stubs.problems([exercise for exercise in sound if exercise.path not in broken])
@@ -114,7 +106,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _pages(options: argparse.Namespace) -> int:
-    print(budget.table(chosen(folder=options.root / "exercises"), read_release(options.root)))
+    print(budget.table(exercises(options.root / "exercises"), read_release(options.root)))
     return 0
 
 
@@ -149,10 +141,9 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import track
 
-    from ..checking.cases import DTYPES
     from ..port.device import INTERPRET
 
-    course = chosen(folder=options.root / "exercises")
+    course = exercises(options.root / "exercises")
     picked = chosen([options.exercise], options.root / "exercises") if options.exercise else course
     known = options.root / matrix.KNOWN
     wanted = [
@@ -168,18 +159,14 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     ]
     if not wanted:
         raise LookupError(f"there is no graded key {options.key!r}")
-    if options.json:
-        writable(options.json)
-    if options.dtype and options.dtype not in DTYPES:
-        raise ValueError(f"dtype {options.dtype!r} is none of {', '.join(DTYPES)}")
     errors = Console(stderr=True)
     kept = options.root / matrix.KEPT if options.short else None
-    rows = matrix.run(wanted, options.dtype, options.timeout, kept=kept)
+    rows = matrix.run(wanted, kept=kept)
     done = list(
         track(rows, total=len(wanted), description="checks", console=errors, transient=True)
     )
     Console(width=None if sys.stdout.isatty() else 160).print(matrix.table(done))
-    if INTERPRET and not options.dtype:
+    if INTERPRET:
         matrix.remember(course, done, known)
     bad = [row for row in done if not row.good]
     killed = sum(row.verdict == "killed" and row.kind == "mutant" for row in done)
@@ -187,8 +174,6 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     accepted = sum(row.verdict == "accepted" for row in done)
     print(f"{killed} of {mutants} wrong answers killed, {accepted} right ones accepted", end="")
     print(f"; {len(bad)} not as intended" if bad else "")
-    if options.json:
-        options.json.write_text(json.dumps([row.to_dict() for row in done], indent=1) + "\n")
     return 1 if bad else 0
 
 
@@ -197,10 +182,8 @@ def _mutate(options: argparse.Namespace) -> int:
     from rich.progress import track
 
     course = _chosen(options)
-    if options.json:
-        writable(options.json)
     errors = Console(stderr=True)
-    found = mutate.sweep(course, options.root, mutate.processors(), options.key)
+    found = mutate.sweep(course, options.root, len(os.sched_getaffinity(0)), options.key)
     results = []
     for result in track(found, description="changes", console=errors, transient=True):
         results.append(result)
@@ -212,8 +195,6 @@ def _mutate(options: argparse.Namespace) -> int:
     print(f"{len(results)} changes: {counts}")
     for line in (stale := mutate.stale(course)):
         print(f"no longer a change of the answer: {line}")
-    if options.json:
-        options.json.write_text(json.dumps([vars(each) for each in results], indent=1) + "\n")
     return 1 if stale or any(verdict.isupper() for verdict in verdicts) else 0
 
 

@@ -47,7 +47,7 @@ class Compiled:
     op: str = ""
 
 
-def compile_course(slugs: Iterable[str] = (), archs: Iterable[int] = tuple(GPUS)) -> list[Compiled]:
+def compile_course(slugs: Iterable[str], archs: Iterable[int]) -> list[Compiled]:
     """Compile the solutions of the chosen exercises (default: all) for each capability."""
     from ..course.cases import call
 
@@ -225,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LookupError as error:
         print(sentence(error), file=sys.stderr)
         return BAD_INPUT
-    compiled = compile_course([exercise.slug for exercise in wanted], options.arch or tuple(GPUS))
+    compiled = compile_course([exercise.slug for exercise in wanted], options.arch or GPUS)
     print(file=sys.stderr)
     declared = {exercise.slug: limits.read(exercise.limits) for exercise in wanted}
     broken = problems(compiled, declared)

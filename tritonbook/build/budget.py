@@ -70,8 +70,8 @@ def size(exercise: Exercise, release: Release) -> Size:
         folded=sum(
             len(_BLOCK.sub("", fold).split()) for part in text for fold in _FOLDED.findall(part)
         ),
-        code=sum(len(_lines(cell.source)) for cell in code),
-        plumbing=sum(len(_lines(cell.source)) for cell in given),
+        code=sum(len(_lines(cell.source.splitlines())) for cell in code),
+        plumbing=sum(len(_lines(cell.source.splitlines())) for cell in given),
         to_write=sum(_written(cell) for cell in tasks),
         largest_gap=max((_written(cell) for cell in filled), default=0),
         blank_page=max(blank, default=0),
@@ -126,20 +126,14 @@ def _gap_lines(source: str) -> list[tuple[int, bool]]:
     lines = source.splitlines()
     return [
         (
-            sum(
-                not line.lstrip().startswith("#") for line in _lines_of(lines[gap.begin : gap.end])
-            ),
+            sum(not line.lstrip().startswith("#") for line in _lines(lines[gap.begin : gap.end])),
             gap.in_kernel,
         )
         for gap in gaps.gaps(source)
     ]
 
 
-def _lines(text: str) -> list[str]:
-    return _lines_of(text.splitlines())
-
-
-def _lines_of(lines: list[str]) -> list[str]:
+def _lines(lines: list[str]) -> list[str]:
     return [line for line in lines if line.strip()]
 
 

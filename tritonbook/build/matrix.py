@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any, NamedTuple
@@ -62,7 +62,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a attempt."""
+    """What became of an attempt."""
 
     exercise: str
     key: str
@@ -89,9 +89,6 @@ class Row:
         if not self.good:
             return "MISDIAGNOSED"
         return "recognised" if self.kind == "untouched" else "killed"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "verdict": self.verdict, "good": self.good}
 
 
 def attempts(exercise: Exercise, key: str | None = None) -> Iterator[Attempt]:

@@ -6,9 +6,8 @@ Results are kept, so that a sweep that was stopped goes on where it was.
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +57,6 @@ def sweep(
     root: Path,
     processes: int,
     key: str | None = None,
-    pick: Callable[[list[Mutation]], list[Mutation]] = list,
 ) -> Iterator[Result]:
     """Results of all mutations of the exercises' answers, as they come."""
     wanted = [
@@ -66,7 +64,7 @@ def sweep(
         for exercise in course
         for name, cell in exercise.answers().items()
         if key in (None, name)
-        for mutation in pick(mutations(cell.source))
+        for mutation in mutations(cell.source)
     ]
     workers = threading.local()
     started: list[CheckProcess] = []
@@ -111,8 +109,3 @@ def stale(course: Sequence[Exercise]) -> list[str]:
             names = {mutation.name for mutation in mutations(cell.source)} if cell else set()
             found += [f"{exercise.slug}, {key}: {name}" for name in entries if name not in names]
     return found
-
-
-def processors() -> int:
-    """Processes that this machine runs at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..course.cases import checks
-from ..course.exercises import chosen
+from ..course.exercises import exercises
 from ..course.source import SourceError
 from . import outputs, readme, views
 from .release import read_release
@@ -21,7 +20,6 @@ class Built:
     files: dict[Path, bytes] = field(default_factory=dict)
     broken: list[SourceError] = field(default_factory=list)
     dropped: dict[Path, list[str]] = field(default_factory=dict)  # outputs gone stale, by notebook
-    complete: bool = True  # every exercise was built, so other generated files are left over
 
     def differing(self) -> list[Path]:
         """Generated files that are missing or hold other bytes."""
@@ -33,7 +31,7 @@ class Built:
 
     def left_over(self) -> list[Path]:
         """Notebooks in the generated folders that no exercise file gives."""
-        if not self.complete or self.broken:
+        if self.broken:
             return []
         patterns = ("notebooks/*.ipynb", "solutions/*.ipynb", "autograde/source/*/*.ipynb")
         present = {path for pattern in patterns for path in self.root.glob(pattern)}
@@ -43,19 +41,15 @@ class Built:
 def paths(root: Path, slug: str) -> tuple[Path, Path, Path]:
     """Where the learner's, the solved and the instructor's notebook of an exercise lie."""
     name = f"{slug}.ipynb"
-    return root / "notebooks" / name, root / "solutions" / name, source_path(root, slug)
+    source = root / "autograde" / "source" / slug / name
+    return root / "notebooks" / name, root / "solutions" / name, source
 
 
-def source_path(root: Path, slug: str) -> Path:
-    return root / "autograde" / "source" / slug / f"{slug}.ipynb"
-
-
-def build(root: Path, slugs: Iterable[str] = ()) -> Built:
+def build(root: Path) -> Built:
     """Generate every notebook in memory. Exercises that cannot be built are listed in `broken`."""
     release = read_release(root)
-    slugs = list(slugs)
-    built = Built(root, complete=not slugs)
-    for exercise in chosen(slugs, root / "exercises"):
+    built = Built(root)
+    for exercise in exercises(root / "exercises"):
         learner_path, solution_path, instructor_path = paths(root, exercise.slug)
         try:
             learner = views.learner(exercise, release)
@@ -71,7 +65,7 @@ def build(root: Path, slugs: Iterable[str] = ()) -> Built:
         built.files[instructor_path] = views.to_bytes(instructor)
         if dropped:
             built.dropped[solution_path] = dropped
-    if built.complete and not built.broken and (root / "README.md").is_file():
+    if not built.broken:
         built.files.update(readme.generated(root))
     return built
 

@@ -49,8 +49,7 @@ class Battery(PlainJudge):
     """Judges whole cases. `proven`: the proof that the kernel does the work was given once."""
 
     proven: bool = False
-    _widest: int = 0  # elements of the largest tile that the metered trial loaded or stored
-    _bounds: Any = None  # what the meter saw of the latest metered trial
+    _seen: Any = None  # the meter of the latest metered trial
 
     # --- one case
 
@@ -99,8 +98,8 @@ class Battery(PlainJudge):
         vague |= bool(astray and finding and astray.code == "race" and finding.code in by_race)
         if finding is None or (astray and (vague or astray.code == finding.code)):
             finding = astray  # the meter names program and line
-        elif self._bounds and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
-            early = self._bounds.reads_unwritten(metered.watch.outputs)
+        elif self._seen and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
+            early = self._seen.reads_unwritten(metered.watch.outputs)
             finding = Finding("reads-unwritten", early) if early else finding
         if finding or not thorough:
             return self._or_swapped(case, first, finding)
@@ -137,18 +136,19 @@ class Battery(PlainJudge):
         """
         if not device.INTERPRET:
             return None, False, None
-        from ..seeing.meter import watch_bounds
+        from ..seeing.meter import meter
 
-        with watch_bounds() as bounds:
+        with meter(record_only=True) as seen:
             trial = self.trial(case)
-        self._bounds = bounds
-        self._widest = max((math.prod(each.shape) for each in bounds.seen.accesses), default=0)
+        self._seen = seen
         if trial.error is not None:
             return self.explained(trial, trial.error), True, trial
         masking_helps = functools.partial(self._right_where_harmless, case)
-        for code, sentence in bounds.findings(trial.inputs, trial.watch.outputs, masking_helps):
+        for code, sentence in seen.findings_of_call(
+            trial.inputs, trial.watch.outputs, masking_helps
+        ):
             if code != "race" or not self.overlap:
-                return Finding(code, sentence), bounds.left_all_memory, trial
+                return Finding(code, sentence), seen.left_all_memory, trial
         return None, False, trial
 
     def _or_swapped(
@@ -160,7 +160,7 @@ class Battery(PlainJudge):
         if finding.code not in (*_VALUE_CODES, *_ASTRAY_CODES):
             return finding
         for one, two in ((0, 1), (0, 2), (1, 2)):
-            if all(launch.swapped(one, two) == launch.grid for launch in trial.launches):
+            if all(launch.swapped(one, two) == launch.grid for launch in trial.watch.launches):
                 continue
             with fence():
                 again = self.trial(case, mode=f"swapped {one} {two}")
@@ -191,22 +191,25 @@ class Battery(PlainJudge):
 
     def _tiles(self, trial: Trial) -> Finding | None:
         """In the interpreter: does the kernel take pieces as small as the task asks for?"""
-        if self.max_tile is None or self._widest <= (most := self.asked(self.max_tile, trial)):
+        if self.max_tile is None or self._seen is None:
+            return None
+        widest = max((math.prod(each.shape) for each in self._seen.accesses), default=0)
+        if widest <= (most := self.asked(self.max_tile, trial)):
             return None
         return Finding(
             "tile-too-large",
-            f"One load or store takes {self._widest} elements at once. This task asks for pieces "
+            f"One load or store takes {widest} elements at once. This task asks for pieces "
             f"of at most {most}, one after the other.",
         )
 
     def _moved(self, trial: Trial) -> Finding | None:
         """In the interpreter: what the task asks of the bytes and products of a call."""
-        if self.traffic is None or self._bounds is None:
+        if self.traffic is None or self._seen is None:
             return None
         from ..seeing.traffic import summary
 
         try:
-            self.asked(functools.partial(self.traffic, summary(self._bounds.seen)), trial)
+            self.asked(functools.partial(self.traffic, summary(self._seen)), trial)
         except AssertionError as error:
             return Finding("slow", str(error))
         return None
@@ -217,7 +220,7 @@ class Battery(PlainJudge):
         finding = self.judge(second, expected, _spare(case))
         if finding is None and (not self.deterministic or self.same_bits(first, second)):
             return None
-        if self._bounds and (early := self._bounds.reads_unwritten(first.watch.outputs)):
+        if self._seen and (early := self._seen.reads_unwritten(first.watch.outputs)):
             return Finding("reads-unwritten", early)
         if finding and finding.code not in _VALUE_CODES:
             return finding

@@ -51,9 +51,9 @@ _TF32 = Finding(
 def compile_ahead(
     fn: Callable[..., Any],
     cases: Sequence[Case],
-    compile_gate: Callable[..., Any] | None = None,
-    no_tf32: bool = False,
-    arch: int = 80,
+    compile_gate: Callable[..., Any],
+    no_tf32: bool,
+    arch: int,
 ) -> tuple[Finding | None, str, list[dict[str, Any]]]:
     """Without a GPU: compile for `arch`, an A100. On a GPU the run itself compiled everything.
 
@@ -66,12 +66,6 @@ def compile_ahead(
         if not no_tf32:
             return None, "passed", []
         cases = [case for case in cases if _all_float32(case)]
-    compiled: Callable[..., Any]
-    if compile_gate is None:
-        from ..seeing.compiled import compile_gate as compiled
-    else:
-        compiled = compile_gate
-
     usable = [c for c in cases if c.raises is None and c.only != "gpu"]
     if not usable:
         return None, "not run: no case to compile", []
@@ -81,7 +75,7 @@ def compile_ahead(
         largest.setdefault(dtypes, case)
     facts: list[dict[str, Any]] = []
     for case in largest.values():
-        outcome = compiled(fn, arguments(case), case.options, arch=arch)
+        outcome = compile_gate(fn, arguments(case), case.options, arch=arch)
         if outcome.ok is None:
             return None, f"not run: {outcome.message}", []
         if not outcome.ok:
@@ -101,21 +95,16 @@ def judge_facts(
     fn: Callable[..., Any],
     cases: Sequence[Case],
     facts: Facts,
-    compile_gate: Callable[..., Any] | None = None,
+    compile_gate: Callable[..., Any],
 ) -> tuple[Finding | None, str]:
     """What a check's facts say of an answer whose values are right, and the gate's outcome.
 
     Among hidden cases there is none of the notes: then nothing is asked.
     """
-    compiled: Callable[..., Any]
-    if compile_gate is None:
-        from ..seeing.compiled import compile_gate as compiled
-    else:
-        compiled = compile_gate
     found = {}
     for case in cases:
         if case.note in facts.notes:
-            outcome = compiled(fn, arguments(case), case.options, arch=80)
+            outcome = compile_gate(fn, arguments(case), case.options, arch=80)
             if outcome.ok is None:
                 return None, f"not run: {outcome.message}"
             if not outcome.ok:

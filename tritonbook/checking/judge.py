@@ -56,16 +56,16 @@ class Judge:
     key: str
     triton: bool = True
     launches: int | None = None
-    allow: tuple[str, ...] = ()
-    results: tuple[str, ...] = ()
+    allow: Sequence[str] = ()
+    results: Sequence[str] = ()
     deterministic: bool = True
-    inplace: tuple[str, ...] = ()
+    inplace: Sequence[str] = ()
     copies: bool = True
     overlap: bool = False
     max_programs: Callable[..., int] | None = None
     programs: Callable[..., int] | None = None
     max_tile: Callable[..., int] | None = None
-    by_hand: tuple[str, ...] = ()
+    by_hand: Sequence[str] = ()
     traffic: Callable[..., None] | None = None
     terms: Terms = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
@@ -78,21 +78,19 @@ class Judge:
     kernels: list[str] = field(default_factory=list)
     launched: dict[int, Any] = field(default_factory=dict)  # the kernels' functions, by id
     noise: list[str] = field(default_factory=list)
-    # By case (its id, and the case so that the id stays its own): what each of its trials asks for.
-    _dtypes: dict[int, tuple[Case, list[torch.dtype]]] = field(default_factory=dict)
-    _terms: dict[int, tuple[Case, int]] = field(default_factory=dict)
     _allowed: set[int] = field(default_factory=set)  # kernels that hold the language alone, by id
     _named: dict[int, set[str]] = field(default_factory=dict)  # names in a kernel's text, by its id
-    # The latest case and its values, by draw.
-    _drawn_for: Case | None = None
+    # The latest case, its values by draw, and the dtypes of its results.
+    _latest: Case | None = None
     _drawn: dict[int, dict[str, torch.Tensor]] = field(default_factory=dict)
+    _dtypes: list[torch.dtype] = field(default_factory=list)
 
     # --- the reference
 
     def values(self, case: Case, draw: int = 0) -> dict[str, torch.Tensor]:
         """`case.sample(draw)`, drawn once for all trials of a case: only to be read."""
-        if self._drawn_for is not case:
-            self._drawn_for, self._drawn = case, {}
+        if self._latest is not case:
+            self._latest, self._drawn, self._dtypes = case, {}, []
         if draw not in self._drawn:
             self._drawn[draw] = case.sample(draw)
         return self._drawn[draw]
@@ -123,17 +121,17 @@ class Judge:
 
     def output_dtypes(self, case: Case) -> list[torch.dtype]:
         """Dtypes of the results: those that the reference gives for the case's own dtypes."""
-        if id(case) not in self._dtypes:
-            self._dtypes[id(case)] = case, self._run_for_dtypes(case)
-        return self._dtypes[id(case)][1]
+        values = self.values(case)
+        if not self._dtypes:
+            self._dtypes = self._run_for_dtypes(case, values)
+        return self._dtypes
 
-    def _run_for_dtypes(self, case: Case) -> list[torch.dtype]:
+    def _run_for_dtypes(self, case: Case, values: dict[str, torch.Tensor]) -> list[torch.dtype]:
         """Run it on the CPU where cases are small: a tensor without data makes PyTorch import its
         compiler, over a second in each process that checks anything.
 
         Cases on a GPU may be large, and the CPU lacks some operators for some dtypes: then without.
         """
-        values = self.values(case)
         copies = {name: value.clone() for name, value in values.items()}
         without_data = {
             name: torch.empty(value.shape, dtype=value.dtype, device="meta")
@@ -152,15 +150,11 @@ class Judge:
     def tolerance_for(self, case: Case, dtype: torch.dtype) -> Tolerance:
         if self.tolerance is not None:
             return self.tolerance(dtype) if callable(self.tolerance) else self.tolerance
-        if id(case) not in self._terms:
-            self._terms[id(case)] = case, self._count_terms(case)
-        return derive_tolerance(dtype, self._terms[id(case)][1])
-
-    def _count_terms(self, case: Case) -> int:
         if not callable(self.terms):
-            return int(self.terms)
+            return derive_tolerance(dtype, int(self.terms))
         values = self.values(case)
-        return int(self.terms(*[values.get(name, v) for name, v in case.arguments.items()]))
+        terms = self.terms(*[values.get(name, v) for name, v in case.arguments.items()])
+        return derive_tolerance(dtype, int(terms))
 
     # --- one trial
 
@@ -327,7 +321,7 @@ class Judge:
         if not self.triton:
             return None
         watch = trial.watch
-        own = [launch for launch in trial.launches if not launch.from_library]
+        own = [launch for launch in watch.launches if not launch.from_library]
         for launch in own:
             if launch.name not in self.kernels:
                 self.kernels.append(launch.name)
@@ -353,7 +347,7 @@ class Judge:
             )
         if not own and not is_empty(trial):
             instead = f" The work was done by {operators}." if operators else ""
-            library = " The kernel launched is a library's." if trial.launches else ""
+            library = " The kernel launched is a library's." if watch.launches else ""
             return Finding(
                 "no-kernel-launched", f"No Triton kernel of yours was launched.{library}{instead}"
             )
@@ -501,7 +495,7 @@ class Judge:
             mistakes,
             contiguous_is_right if layouts - {"contiguous"} else None,
             fill_matters,
-            any(min(launch.grid, default=1) < 1 for launch in trial.launches),
+            any(min(launch.grid, default=1) < 1 for launch in trial.watch.launches),
             max(finite, default=0.0),
             unused if self.deterministic and trial.draw == 0 else list,
             {name: _as_float64(value) for name, value in trial.values.items()},

@@ -11,7 +11,6 @@ import builtins
 import copy
 import functools
 import inspect
-import json
 import linecache
 import math
 import re
@@ -39,18 +38,12 @@ def refusal(fn: FunctionType) -> Refused | None:
 
 
 def _vet_place(told: list[Any]) -> None:
-    _vet_once("".join(linecache.getlines(told[0])), json.dumps(told))
+    text = "".join(linecache.getlines(told[0]))
+    node = definitions(text).get(told[1])
+    if node is not None:  # a kernel without a source: Triton itself has said so
+        module_text(text, node, told)
     for helper in told[3].values():
         _vet_place(helper)
-
-
-@functools.lru_cache(maxsize=256)
-def _vet_once(text: str, told: str) -> None:
-    """The same text with the same meanings need not be vetted at the next check."""
-    kernel = json.loads(told)
-    node = definitions(text).get(kernel[1])
-    if node is not None:  # a kernel without a source: Triton itself has said so
-        module_text(text, node, kernel)
 
 
 def language_names(fn: FunctionType, around: tuple[FunctionType, ...] = ()) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -57,7 +57,6 @@ _VIEWS = {
 _READS = ("tolist", "numpy")
 LOOK = "_local_scalar_dense"  # the operator behind `.item()`
 
-
 NO_MEMORY = "a tensor on the device 'meta' has no memory: allocate on the input's device"
 
 
@@ -95,7 +94,7 @@ class Watch(DispatchMode):
     allow: names of further torch operators that the exercise permits ("mm", "copy_").
     """
 
-    def __init__(self, allow: tuple[str, ...] = (), mode: str = "record", large: bool = False):
+    def __init__(self, allow: Sequence[str] = (), mode: str = "record", large: bool = False):
         super().__init__()
         self.large = large  # what nobody has written yet holds large numbers in place of the poison
         self.allowed = _VIEWS | {name.removeprefix("aten.") for name in allow}
@@ -186,7 +185,7 @@ def _grid_size(fn: Any, grid: Any, args: Any, kwargs: Any) -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def watching(
-    allow: tuple[str, ...] = (), mode: str = "record", large: bool = False
+    allow: Sequence[str] = (), mode: str = "record", large: bool = False
 ) -> Iterator[Watch]:
     """Watch everything that happens inside the block. The arguments are those of `Watch`."""
     watch = Watch(allow, mode, large)

@@ -67,7 +67,7 @@ def first_bad(difference: Difference) -> str:
     return f"first at [{shown}]: got {value}, expected {float(difference.expected[index]):.6g}"
 
 
-def bad_strip(difference: Difference, parts: int = 32) -> list[float]:
-    """Share of wrong elements in `parts` equal stretches of the flattened output."""
+def bad_strip(difference: Difference) -> list[float]:
+    """Share of wrong elements in 32 equal stretches of the flattened output."""
     flat = difference.bad.flatten().float()
-    return [float(chunk.mean()) for chunk in flat.chunk(min(parts, flat.numel()))]
+    return [float(chunk.mean()) for chunk in flat.chunk(min(32, flat.numel()))]

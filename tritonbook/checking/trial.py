@@ -9,8 +9,7 @@ import signal
 import sys
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +19,7 @@ from ..port import device
 from .cases import Case, TensorSpec
 from .diagnose import gap_left
 from .guard import Guarded, fresh
-from .launches import Launch, Watch, watching
+from .launches import Watch, watching
 
 # Seconds of a processor's time that a call may take in the interpreter, where a page does not ask
 # for a longer limit. On a GPU a call may have a compiler's work to do.
@@ -116,8 +115,6 @@ class Trial:
     result: Any = None
     error: BaseException | None = None
     stderr: str = ""
-    seconds: float = 0.0
-    launches: list[Launch] = field(default_factory=list)
 
 
 def run_trial(
@@ -129,7 +126,7 @@ def run_trial(
     fill: str = "nan",
     large: bool = False,
     mode: str = "record",
-    allow: tuple[str, ...] = (),
+    allow: Sequence[str] = (),
     timeout: float = 60.0,
     reuse: dict[str, Guarded] | None = None,
 ) -> Trial:
@@ -152,7 +149,6 @@ def run_trial(
         trial = Trial(case, draw, fill, values, inputs, watch, plain)
         if not device.INTERPRET:  # there an open gap between barriers waits for ever
             watch.forbids = lambda kernel: gap_left([kernel])
-        start = time.perf_counter()
         try:
             with time_limit(timeout, WORK * max(1.0, timeout / 20) if device.INTERPRET else 0.0):
                 trial.result = fn(*arguments, **case.options)
@@ -160,7 +156,5 @@ def run_trial(
                     torch.cuda.synchronize()
         except (Exception, CheckTimeout, SystemExit) as error:
             trial.error = error
-        trial.seconds = time.perf_counter() - start
     trial.stderr = "".join(noise)
-    trial.launches = watch.launches
     return trial

@@ -170,7 +170,7 @@ def get(slug: str | int, folder: Path | None = None) -> Exercise:
     raise LookupError(f"There is no exercise {wanted!r} in {folder or directory()}; {hint}")
 
 
-def chosen(slugs: Iterable[str | int] = (), folder: Path | None = None) -> list[Exercise]:
+def chosen(slugs: Iterable[str | int], folder: Path) -> list[Exercise]:
     """The exercises that `get` gives for these; none: all. Raises LookupError."""
     return [get(slug, folder) for slug in slugs] or exercises(folder)
 

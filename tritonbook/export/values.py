@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import sys
 from dataclasses import dataclass
@@ -102,8 +101,6 @@ def expression(value: Any) -> Expression | None:
         return name and Expression(f"triton.language.{name}", frozenset({"import triton.language"}))
     if isinstance(value, triton.Config):
         return _config(value)
-    if isinstance(value, functools.partial):
-        return None
     if type(value) in (list, tuple, dict):
         return _collection(value)
     return None

@@ -41,7 +41,7 @@ class Diagnosis:
         return {
             "healthy": self.healthy,
             "judgements": judgements,
-            "machine": self.machine.to_dict(),
+            "machine": asdict(self.machine),
         }
 
     def text(self) -> str:

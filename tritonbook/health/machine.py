@@ -13,9 +13,8 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "lustre", "gpfs", "beegfs", "cifs", "smb3", "ceph", "panfs")
 
@@ -77,9 +76,6 @@ class Machine:
     def on_gpu(self) -> bool:
         """Kernels are compiled and run on a GPU here."""
         return not self.interpreting
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def _version(package: str) -> str:

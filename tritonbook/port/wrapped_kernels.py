@@ -6,23 +6,15 @@ import functools
 import logging
 from typing import Any
 
-from .device import INTERPRET
-
-_installed = False
-
 
 def trace_interpreted_kernels() -> None:
-    """Let `wrap_triton` show an interpreted kernel to whoever traces. Does nothing on a GPU.
+    """Let `wrap_triton` show an interpreted kernel to whoever traces.
 
     torch knows a kernel by Triton's class JITFunction, and the interpreter's kernels are of another
     one. An operator made by `triton_op` could be called there, and that was all: no fake result, no
     graph, no opcheck. A stand-in of the right class is traced, and where it is launched the
     interpreter runs.
     """
-    global _installed
-    if _installed or not INTERPRET:
-        return
-    _installed = True
     import torch
     import torch._library.triton as library
     from triton.runtime.interpreter import InterpretedFunction

@@ -19,6 +19,7 @@ import torch
 from ..descriptors import tensor_of
 from ..port.compat import hook_launch, launch_arguments
 from ..port.idle_lanes import filled, lanes_of
+from .findings import find, float32_products, reads_unwritten
 from .regions import Region
 
 LOAD, STORE, ATOMIC = "load", "store", "atomic"
@@ -75,22 +76,9 @@ class Meter:
         self.record_only = record_only
         self.strays_only = strays_only
         self.left_all_memory = False  # a lane was kept from an address outside every storage
-        self._regions: list[Region] = []
+        self.regions: list[Region] = []
         for name, tensor in (tensors or {}).items():
             self.register(name, tensor)
-
-    @property
-    def regions(self) -> list[Region]:
-        return self._regions
-
-    @property
-    def flops(self) -> int:
-        """Floating-point operations of all `tl.dot`s: 2 M N K each."""
-        return sum(launch.flops for launch in self.launches)
-
-    @property
-    def programs(self) -> int:
-        return sum(int(np.prod(launch.grid)) for launch in self.launches)
 
     def register(self, name: str, tensor: torch.Tensor) -> None:
         """Give `tensor`'s memory a name and bounds: the view's own elements, not its storage's.
@@ -98,14 +86,44 @@ class Meter:
         May be called late, also after the `with` block; it replaces what a launch had told.
         """
         region = Region(name, tensor)
-        self._regions = [r for r in self._regions if not (r.guessed and r.start == region.start)]
-        self._regions.append(region)
+        self.regions = [r for r in self.regions if not (r.guessed and r.start == region.start)]
+        self.regions.append(region)
 
     def findings(self, masking_helps: Callable[[], bool] | None = None) -> list[tuple[str, str]]:
-        """(code, sentence) for out-of-bounds-store, reads-outside, race; worst first."""
-        from .findings import find
+        """(code, sentence) for out-of-bounds-store, reads-outside, race; worst first.
 
+        masking_helps: see `findings.find`.
+        """
         return find(self, masking_helps)
+
+    def findings_of_call(
+        self,
+        inputs: dict[str, Any],
+        outputs: list[Any],
+        masking_helps: Callable[[], bool] | None = None,
+    ) -> list[tuple[str, str]]:
+        """The same, told afterwards which tensors were inputs and outputs of the call.
+
+        They are guarded inputs by name and guarded allocations of the call, objects with a `.view`;
+        an output is named after the kernel's parameter.
+        """
+        names = {p: name for launch in self.launches for name, p in launch.arguments.items()}
+        for name, guarded in inputs.items():
+            self.register(name, guarded.view)
+        for guarded in outputs:
+            name = names.get(guarded.view.data_ptr(), "output").removesuffix("_ptr")
+            self.register(name, guarded.view)
+        found = self.findings(masking_helps)
+        kinds = {guarded.view.dtype for guarded in inputs.values()}
+        kinds = {kind for kind in kinds if kind.is_floating_point}
+        if kinds and kinds <= {torch.float16, torch.bfloat16}:
+            found += float32_products(self)
+        return found
+
+    def reads_unwritten(self, outputs: list[Any]) -> str:
+        """One sentence where a kernel reads what nobody wrote; after `findings_of_call`."""
+        blank = {each.view.data_ptr(): each.blank().numpy() for each in outputs}
+        return reads_unwritten(self, blank)
 
     def add(
         self,
@@ -139,7 +157,7 @@ class Meter:
     def _in_no_tensor(self, access: Access, lanes: np.ndarray) -> np.ndarray:
         """Its addresses, where those of `lanes` do not fall into another tensor by chance."""
         held = np.zeros(lanes.shape, dtype=bool)
-        for region in self._regions:
+        for region in self.regions:
             held |= region.holds(access.addresses, access.itemsize)
         return np.where(lanes & held, 0, access.addresses)
 
@@ -161,8 +179,8 @@ class Meter:
         """A tensor that nobody registered: take the bounds of the whole tensor it is a view of."""
         base = tensor if tensor._base is None else tensor._base
         region = Region(name.removesuffix("_ptr"), base, guessed=True)
-        if all(region.start != known.start for known in self._regions):
-            self._regions.append(region)
+        if all(region.start != known.start for known in self.regions):
+            self.regions.append(region)
 
     def _note(
         self, builder: Any, kind: str, pointers: Any, mask: Any, has_mask: bool = False
@@ -185,7 +203,7 @@ class Meter:
             has_mask=has_mask,
         )
         safe = np.zeros(flat.shape, dtype=bool)
-        for region in self._regions:
+        for region in self.regions:
             if self.record_only:
                 safe |= region.holds(flat, access.itemsize)
             else:
@@ -296,57 +314,6 @@ def _patched(seen: Meter) -> Iterator[None]:
         _running.pop()
         for name, original in originals.items():
             setattr(Builder, name, original)
-
-
-@dataclass
-class Bounds:
-    """A meter that is told afterwards which tensors were inputs and outputs of the call."""
-
-    seen: Meter
-
-    @property
-    def left_all_memory(self) -> bool:
-        """Whether the same call, unwatched, would touch memory that is nobody's."""
-        return self.seen.left_all_memory
-
-    def findings(
-        self,
-        inputs: dict[str, Any],
-        outputs: list[Any],
-        masking_helps: Callable[[], bool] | None = None,
-    ) -> list[tuple[str, str]]:
-        """The meter's findings, given guarded inputs by name and guarded allocations of the call.
-
-        Both are objects with a `.view`; an output is named after the kernel's parameter.
-        masking_helps: see `findings.find`.
-        """
-        names = {p: name for launch in self.seen.launches for name, p in launch.arguments.items()}
-        for name, guarded in inputs.items():
-            self.seen.register(name, guarded.view)
-        for guarded in outputs:
-            name = names.get(guarded.view.data_ptr(), "output").removesuffix("_ptr")
-            self.seen.register(name, guarded.view)
-        kinds = {guarded.view.dtype for guarded in inputs.values()}
-        kinds = {kind for kind in kinds if kind.is_floating_point}
-        if not kinds or not kinds <= {torch.float16, torch.bfloat16}:
-            return self.seen.findings(masking_helps)
-        from .findings import float32_products
-
-        return self.seen.findings(masking_helps) + float32_products(self.seen)
-
-    def reads_unwritten(self, outputs: list[Any]) -> str:
-        """One sentence where a kernel reads what nobody wrote; to be asked after `findings`."""
-        from .findings import reads_unwritten
-
-        blank = {each.view.data_ptr(): each.blank().numpy() for each in outputs}
-        return reads_unwritten(self.seen, blank)
-
-
-@contextlib.contextmanager
-def watch_bounds() -> Iterator[Bounds]:
-    """For the check: record now, ask afterwards, when inputs and outputs are known."""
-    with meter(record_only=True) as seen:
-        yield Bounds(seen)
 
 
 @contextlib.contextmanager

@@ -54,7 +54,7 @@ def draw_tiling(
         label = f"tile {tile}" if wide >= 46 else str(tile)
         if wide >= 12:
             parts.append(svg.words(x + wide / 2, top - 9, label, svg.SMALL, "middle", svg.MUTED))
-        parts += _tile(x, top, cell, tile * block, block, n, owner)
+        parts += _tile(x, top, cell, _HIGH, tile * block, block, n, owner)
     first = 0
     for tile, owner in enumerate(owners):  # one brace for neighbouring tiles of one program
         if tile + 1 < len(owners) and owners[tile + 1] == owner:
@@ -86,20 +86,31 @@ def draw_tiling(
     return svg.card(width, bottom + 4, title, text, parts)
 
 
-def _tile(x: float, y: float, cell: float, first: int, block: int, n: int, owner: int) -> list[str]:
-    """One tile: cells with their element numbers, hatched where there is no element."""
+def _tile(
+    x: float,
+    y: float,
+    cell: float,
+    high: float,
+    first: int,
+    block: int,
+    n: int,
+    owner: int,
+    size: float = 12,
+) -> list[str]:
+    """One tile: cells with their element numbers, hatched where there is no element.
+
+    first: the tile's first element. n: of how many. size: that of the numbers.
+    """
     parts = []
     for lane in range(block):
-        element = first + lane
-        left = x + lane * cell
-        if element < n:
-            parts.append(svg.rect(left, y, cell, _HIGH, svg.fill_of(owner), "#8b949e"))
-            if cell >= 17:
-                middle = left + cell / 2
-                parts.append(svg.words(middle, y + _HIGH / 2 + 4.5, str(element), 12, "middle"))
-        else:
-            parts.append(svg.rect(left, y, cell, _HIGH, svg.MASKED, "#8b949e", dash="3 2"))
-    parts.append(svg.rect(x, y, cell * block, _HIGH, "none", svg.INK, 1.6))
+        element, left = first + lane, x + lane * cell
+        inside = element < n
+        fill = svg.fill_of(owner) if inside else svg.MASKED
+        parts.append(svg.rect(left, y, cell, high, fill, "#8b949e", dash="" if inside else "3 2"))
+        if inside and cell >= 17:
+            baseline = y + high / 2 + (size - 3) / 2  # half of what a digit is high
+            parts.append(svg.words(left + cell / 2, baseline, str(element), size, "middle"))
+    parts.append(svg.rect(x, y, cell * block, high, "none", svg.INK, 1.6))
     return parts
 
 
@@ -194,9 +205,8 @@ def draw_rows(M: int, N: int, block: int, scheme: str = "row") -> Picture:
         y = top + row * (high + gap)
         parts.append(svg.words(left - 10, y + 18.5, f"pid {row}", 12, "end", bold=True))
         for piece in range(pieces):
-            parts += _row_tile(
-                left + piece * block * cell, y, cell, high, piece * block, block, N, row
-            )
+            x, first = left + piece * block * cell, piece * block
+            parts += _tile(x, y, cell, high, first, block, N, row, svg.SMALL)
     y = top + M * (high + gap)
     lines = ["The number in a cell is its column."] if cell >= 17 else []
     if lanes > N:
@@ -208,18 +218,3 @@ def draw_rows(M: int, N: int, block: int, scheme: str = "row") -> Picture:
     wide = [svg.text_width(text, svg.SMALL) for text in lines] + [svg.text_width(title, 16)]
     text = " ".join([f"{title}. Program p takes row p.", *lines])
     return svg.card(max(left + lanes * cell, *wide), y + 16 * len(lines), title, text, parts)
-
-
-def _row_tile(
-    x: float, y: float, cell: float, high: float, first: int, block: int, n: int, owner: int
-) -> list[str]:
-    parts = []
-    for lane in range(block):
-        column, left = first + lane, x + lane * cell
-        inside = column < n
-        fill = svg.fill_of(owner) if inside else svg.MASKED
-        parts.append(svg.rect(left, y, cell, high, fill, "#8b949e", dash="" if inside else "3 2"))
-        if inside and cell >= 17:
-            parts.append(svg.words(left + cell / 2, y + high / 2 + 4, str(column), 11, "middle"))
-    parts.append(svg.rect(x, y, cell * block, high, "none", svg.INK, 1.6))
-    return parts

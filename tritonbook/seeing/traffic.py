@@ -34,8 +34,7 @@ class Traffic:
     """The ledger of one call: bytes per tensor, and what went wrong.
 
     Bytes are what the programs ask for; a GPU's caches may serve repeats. flops: of `tl.dot` only.
-    masked, outside: lanes. shared_stores: elements stored by several programs without atomics.
-    busiest: bytes of the program that asks for most.
+    masked: lanes that a mask switches off. busiest: bytes of the program that asks for most.
     """
 
     tensors: tuple[TensorTraffic, ...]
@@ -43,8 +42,6 @@ class Traffic:
     programs: int
     launches: int
     masked: int
-    outside: int
-    shared_stores: int
     findings: tuple[tuple[str, str], ...] = ()
     busiest: int = 0
 
@@ -148,8 +145,6 @@ def summary(seen: Meter) -> Traffic:
         programs=len(book.programs),
         launches=len(seen.launches),
         masked=sum(use.masked for use in book.uses),
-        outside=sum(use.outside for use in book.uses),
-        shared_stores=sum(use.clashes for use in book.uses),
         findings=tuple(book.findings),
         busiest=max(asked.values(), default=0),
     )
