@@ -165,8 +165,8 @@ bench(
 # launch. It costs the host 4 to 20 microseconds, and a better kernel changes nothing. Such work is
 # **launch-bound**.
 #
-# Below 20 microseconds `bench` therefore gives a second figure, *device*. Ten calls are recorded
-# once and replayed together with a single launch (a *CUDA graph*), so the host no longer counts.
+# A Triton kernel in a wrapper costs it up to 50. Below, `bench` gives a second figure, *device*.
+# Ten calls are recorded, then replayed with one launch (a *CUDA graph*): without the host.
 #
 # ## Task 2. Operations per byte
 #

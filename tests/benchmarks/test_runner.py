@@ -33,7 +33,7 @@ class ScriptedClock:
     def __init__(self, *ms):
         """Times of double and eager; the same again in each turn, unless more turns are given.
 
-        A pair is a call's time and the device's share of it, for calls of less than 20 us.
+        A pair is a call's time and the device's share of it, for calls of less than 50 us.
         """
         self.ms, self.calls, self.device = list(ms), 0, None
 

@@ -96,16 +96,16 @@ def test_arithmetic_sets_the_floor_when_it_takes_longer():
     assert PEAKS.limit(1e6, 5e10) == "arithmetic" and PEAKS.limit(1e9, 1e6) == "memory"
 
 
-def test_below_twenty_microseconds_two_figures():
+def test_a_short_call_has_two_figures():
     # Kills: one figure for tiny kernels; a graph replay for every kernel.
-    result, timer = run({"slow": 0.030, "fast": 0.012}, {"fast": 0.004})
+    result, timer = run({"slow": 0.060, "fast": 0.040}, {"fast": 0.004})
     assert timer.replayed == ["fast"]
     assert result["fast"].device_ms == 0.004 and result["slow"].device_ms is None
     assert "device ms" in result.table() and "CUDA graph" in result.table()
     assert result.device_ratio("fast") is None  # only one of the two rows has the figure
 
 
-def test_two_figures_where_the_bytes_take_less_than_twenty_microseconds():
+def test_two_figures_where_the_bytes_could_be_moved_in_a_short_call():
     # Kills: no device figure for a short kernel behind a busy host.
     result, timer = run({"slow": 1.6, "fast": 0.080}, {"fast": 0.004, "slow": 0.7}, bytes=4e6)
     assert timer.replayed == ["slow", "fast"]
@@ -113,7 +113,7 @@ def test_two_figures_where_the_bytes_take_less_than_twenty_microseconds():
 
 
 def test_no_second_figure_and_no_note_above():
-    result, timer = run({"slow": 0.030, "fast": 0.020})
+    result, timer = run({"slow": 0.060, "fast": 0.050})
     assert timer.replayed == [] and "device" not in result.table()
 
 
@@ -213,6 +213,14 @@ def test_sweep_keeps_one_result_per_value(tmp_path, monkeypatch):
     )
     assert [result["slow"].gbps for result in sweep.results] == pytest.approx([51.2, 102.4])
     assert sweep.table().splitlines()[2].split() == ["64", "1.0000"]
+
+
+def test_a_sweep_has_a_line_for_the_gpu_alone_where_calls_are_short():
+    timer = ScriptedClock({"slow": 0.060, "fast": 0.040}, {"fast": 0.007})
+    fns = {"slow": slow, "fast": fast}
+    sweep = bench_sweep("n", [8], lambda n: {"fns": fns, "args": (X,)}, timer=timer, peaks=PEAKS)
+    lines = [line.split() for line in sweep.table().splitlines()]
+    assert lines[1:3] == [["8", "0.0600", "0.0400"], ["GPU", "alone", "0.0070"]]
 
 
 @pytest.mark.gpu

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-# Below this many milliseconds do_bench measures the host's launch path more than the kernel.
-LAUNCH_BOUND_MS = 0.020
+# Below this many milliseconds do_bench may measure the host: a wrapper in Python and Triton's
+# launch take 15 to 50 us.
+LAUNCH_BOUND_MS = 0.050
 
 
 _gates: list[Callable[[], None]] = []

@@ -30,8 +30,8 @@ def bench(
     """Time `fn(*args)` for each named function and set it against what this GPU can do.
 
     On a GPU the figure is the median of `triton.testing.do_bench` (CUDA events, L2 flushed before
-    each call), with the 20 % and 80 % quantiles. Where the call takes less than 20 us, or by its
-    bytes and flops could, a second figure, `device`, is given: there do_bench times the host's
+    each call), with the 20 % and 80 % quantiles. Where the call takes less than 50 us, or by its
+    bytes and flops could, a second figure, `device`, is given: there do_bench may time the host's
     launch path, so the call is replayed from a CUDA graph as well.
     In the interpreter the figure is wall clock, labelled so, without rates or ceilings.
 
@@ -66,7 +66,7 @@ def bench(
         rows.append(_row(name, partial(fn, *args), timer, warmup, rep, bytes, flops, peaks))
     if timer.on_gpu and any(row.device_ms for row in rows):
         notes.append(
-            "small work: 'ms' is the call as your program pays it (mostly the host's launch), "
+            "small work: 'ms' is the call as your program pays it (often the host's launch), "
             "'device' the GPU's share alone, replayed from a CUDA graph with warm caches"
         )
     result = BenchResult(

@@ -169,13 +169,17 @@ class Sweep:
         return lines(self, metric)
 
     def table(self) -> str:
-        """Plain text: axis value, then milliseconds for each function."""
+        """Plain text: axis value, then milliseconds for each function; below them, for short calls,
+        those of the GPU alone."""
         names = list(dict.fromkeys(row.name for result in self.results for row in result.rows))
         head = [self.axis, *(f"{name} ms" for name in names)]
         body = []
         for value, result in zip(self.values, self.results, strict=True):
             times = {row.name: f"{row.ms:.4f}" for row in result.rows}
             body.append([str(value), *(times.get(name, "") for name in names)])
+            alone = {row.name: _text(row.device_ms, ".4f") for row in result.rows}
+            if any(alone.values()):
+                body.append(["GPU alone", *(alone.get(name, "") for name in names)])
         text = style.columns([head, *body], right=True)
         return "\n".join([*([self.title] if self.title else []), *text, self.results[0].label])
 
