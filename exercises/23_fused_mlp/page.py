@@ -125,7 +125,7 @@ def gate_up_tile(M, dtype):
     tile = matmul_tile(dtype) | dict(num_stages=4)
     if M <= 64 < tile["BLOCK_N"]:
         low = max(16, triton.next_power_of_2(M))
-        tile |= dict(BLOCK_M=low, BLOCK_N=64, BLOCK_K=128, num_warps=4)
+        tile |= dict(BLOCK_M=low, BLOCK_N=128, BLOCK_K=64, num_warps=4)
     room = shared_memory_limit() // (4 * tile["BLOCK_K"] * dtype.itemsize)
     tile["BLOCK_N"] //= 2
     while tile["BLOCK_M"] + 2 * tile["BLOCK_N"] > room:
@@ -222,8 +222,8 @@ check(silu_mul)
 #
 # `gate_up_tile` chooses the tile. Two accumulators take the registers of one that is twice as wide, so
 # it halves what `matmul_tile` gives, and halves again where three tiles in four stages do not fit into
-# shared memory. With at most 64 rows the weights are nearly all that moves. Then it takes the row for
-# few rows of page 22: narrow, so that many programs share the weights.
+# shared memory. With at most 64 rows the weights are nearly all that moves. Then the tile is low, and
+# narrow enough for many programs to share the weights.
 #
 # Weights are laid out so that `x @ w` works. A `torch.nn.Linear` keeps the transpose: pass
 # `layer.weight.T`, and the strides do the rest. A model may keep one weight so and the other so.
