@@ -200,20 +200,27 @@ def matmul_staying_kernel(
     ### END SOLUTION
 
 
-def how_to_read(x, *block):
-    """x for a kernel, and how to fetch a tile from it: the first of three ways that x allows."""
-    for how, view in ("rows", x), ("columns", x.T):
-        row_bytes = view.stride(0) * x.element_size()
-        aligned = row_bytes % 16 == 0 and x.data_ptr() % 16 == 0
-        if can_describe() and aligned and row_bytes and view.stride(1) == 1 and x.numel():
-            return describe(view, list(block if how == "rows" else block[::-1])), how
-    return x, "pointers"
+def how_to_read(x):
+    """How to fetch tiles of x: the first of three ways that x allows."""
+    if can_describe() and x.numel() and x.data_ptr() % 16 == 0:
+        for how, (step, beside) in ("rows", x.stride()), ("columns", x.stride()[::-1]):
+            if beside == 1 and step and step * x.element_size() % 16 == 0:
+                return how
+    return "pointers"
+
+
+def for_kernel(x, *block):
+    """x as a kernel takes it, for tiles of shape `block`, and how it fetches them."""
+    how = how_to_read(x)
+    if how == "columns":
+        return describe(x.T, list(block[::-1])), how
+    return describe(x, list(block)) if how == "rows" else x, how
 
 
 def operands(a, b, tile):
     """What the kernels of this page get: a and b as they take them, and keywords."""
-    a, A_HOW = how_to_read(a, tile["BLOCK_M"], tile["BLOCK_K"])
-    b, B_HOW = how_to_read(b, tile["BLOCK_K"], tile["BLOCK_N"])
+    a, A_HOW = for_kernel(a, tile["BLOCK_M"], tile["BLOCK_K"])
+    b, B_HOW = for_kernel(b, tile["BLOCK_K"], tile["BLOCK_N"])
     return a, b, tile | dict(A_HOW=A_HOW, B_HOW=B_HOW, PRECISION="tf32x3")
 
 
@@ -221,11 +228,11 @@ def matmul_staying(a, b, tile=None, programs=None):
     """a @ b, [M, N]; tile: as `matmul_tile` gives it. programs: how many stay at most."""
     require_product(a, b)
     (M, K), N = a.shape, b.shape[1]
-    c = torch.empty((M, N), dtype=a.dtype, device=a.device)
+    c = a.new_empty(M, N)
     tile = tile or matmul_tile(a.dtype)
     tiles = triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"])
     x, y, told = operands(a, b, tile)
-    z, C_HOW = how_to_read(c, tile["BLOCK_M"], tile["BLOCK_N"])
+    z, C_HOW = for_kernel(c, tile["BLOCK_M"], tile["BLOCK_N"])
     matmul_staying_kernel[(min(tiles, programs or multiprocessors()),)](
         x, y, z, M, N, K, tiles, *a.stride(), *b.stride(), c.stride(0), C_HOW=C_HOW, **told
     )
@@ -358,7 +365,7 @@ def matmul_split(a, b, parts, tile=None, programs=None):
     """a @ b, [M, N], each tile of the last wave in `parts` parts; 1: none is cut."""
     require_product(a, b)
     (M, K), N = a.shape, b.shape[1]
-    c = torch.empty((M, N), dtype=a.dtype, device=a.device)
+    c = a.new_empty(M, N)
     tile, programs = tile or matmul_tile(a.dtype), programs or multiprocessors()
     tiles = triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"])
     # TODO 3: tail, the tiles that are cut, and whole, those that go before (2 lines)
@@ -368,14 +375,12 @@ def matmul_split(a, b, parts, tile=None, programs=None):
     ### END SOLUTION
     (x, y, told), (BLOCK_M, BLOCK_N) = operands(a, b, tile), (tile["BLOCK_M"], tile["BLOCK_N"])
     if whole:
-        z, C_HOW = how_to_read(c, BLOCK_M, BLOCK_N)
+        z, C_HOW = for_kernel(c, BLOCK_M, BLOCK_N)
         matmul_staying_kernel[(min(whole, programs),)](
             x, y, z, M, N, K, whole, *a.stride(), *b.stride(), c.stride(0), C_HOW=C_HOW, **told
         )
     if tail:
-        parts_of_c = torch.empty(
-            (tail, parts, BLOCK_M, BLOCK_N), dtype=torch.float32, device=a.device
-        )
+        parts_of_c = a.new_empty(tail, parts, BLOCK_M, BLOCK_N, dtype=torch.float32)
         part_kernel[(tail * parts,)](
             x, y, parts_of_c, M, N, K, whole, parts, *a.stride(), *b.stride(), **told
         )
@@ -584,7 +589,7 @@ def plan(M, N, K, element_size, odd=False, programs=None, shared_limit=None):
 
 def is_odd(x):
     """Is there a copy engine that cannot read x?"""
-    return can_describe() and x.numel() > 0 and how_to_read(x, 16, 16)[1] == "pointers"
+    return can_describe() and x.numel() > 0 and how_to_read(x) == "pointers"
 
 
 def matmul_record(a, b):
