@@ -4,11 +4,18 @@ import dataclasses
 
 import torch
 
-from tritonbook import DEVICE, hook_launch
+from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.cooperative import can_launch_cooperatively
 
-from ..shared.norms import ONE_TILE_MISTAKES, mean_of, parts_of, scaled, variance_of
+from ..shared.norms import (
+    ONE_TILE_MISTAKES,
+    mean_of,
+    parts_of,
+    scaled,
+    survives_a_large_mean,
+    variance_of,
+)
 from ..shared.rmsnorm import ROW_MISTAKES
 from .page import norm_ref
 
@@ -71,7 +78,14 @@ UNBIASED = {
         "The sum of squares is divided by N - 1. Divide it by N.",
     ),
 }
-NORMS = either(plain(ROW_MISTAKES) | UNBIASED, plain(ONE_TILE_MISTAKES))
+NO_ROOT = {
+    "no-root": (
+        ROW_MISTAKES["no-root"][0],
+        "This divides by the mean square, not by its root. Is the root missing, or was x "
+        "multiplied by `rstd` already? `scale_and_store` does it.",
+    ),
+}
+NORMS = either(plain(ROW_MISTAKES) | UNBIASED | NO_ROOT, plain(ONE_TILE_MISTAKES))
 
 
 # --- rows in two tiles
@@ -113,20 +127,20 @@ def widest(x, w, b, eps, rows=4):
     return rows * half
 
 
-def few_lanes(fn):
-    """A row has no more lanes than two tiles need."""
-    for N in (33, 96, 100, 1):
-        seen = []
-
-        def note(run, kernel, grid, args, kwargs, seen=seen):
-            seen.append(kwargs.get("BLOCK_A", 0) + kwargs.get("BLOCK_B", 0))
-            return run()
-
-        with hook_launch(note):
-            fn(torch.ones(2, N, device=DEVICE), torch.ones(N, device=DEVICE))
-        assert all(lanes <= lanes_of(N) for lanes in seen), (
-            f"The values are right, but a row of {N} stands in {seen[0]} lanes. The second tile is "
-            f"for what the first leaves over: {lanes_of(N)} lanes in all."
+def good_widths(fn, tile_widths):
+    """Raise AssertionError for two tiles that do not hold a row, or hold more than they need."""
+    for N in (1, 2, 3, 33, 96, 100, 1000):
+        found = tile_widths(N)
+        asked = f"tile_widths({N}) is {found!r}"
+        pair = isinstance(found, tuple) and len(found) == 2
+        assert pair, f"{asked}: it has to be (BLOCK_A, BLOCK_B)."
+        assert all(isinstance(n, int) and n > 0 and n & (n - 1) == 0 for n in found), (
+            f"{asked}: both are powers of two, 1 at least."
+        )
+        assert sum(found) >= N, f"{asked}: {sum(found)} lanes do not hold a row of {N}."
+        assert found == (first_half(N), lanes_of(N) - first_half(N)), (
+            f"{asked}. The first tile is half of the next power of two, and the second is for what "
+            f"that leaves over: {lanes_of(N)} lanes in all."
         )
 
 
@@ -218,8 +232,8 @@ ROW_PAIR_MISTAKES = NORMS | {
 # --- programs that wait for each other
 
 TOGETHER = [
+    norm("4 pieces, the last one short", 3, 100, piece=32, mean=1.0),
     norm("4 pieces that fit", 2, 64, piece=16),
-    norm("3 pieces, the last one short", 3, 100, piece=32, mean=1.0),
     norm("LayerNorm of them", 3, 100, piece=32, mean=2.0, bias=True),
     norm("a rising row, LayerNorm", 2, 70, piece=16, values="rising", scale=4.0, bias=True),
     norm("a last piece of 1", 2, 65, piece=16, bias=True, mean=5.0),
@@ -301,8 +315,8 @@ def _first_row(x, w, b, eps):
 TOGETHER_MISTAKES = NORMS | {
     "nan": (
         lambda x, w, b, eps: x * torch.nan,
-        "Was something loaded before the others had stored it? First both stores, then the wait, "
-        "then the loads.",
+        "A number below 0 has no root: m2 knows the mean already, so nothing is subtracted from "
+        "it. Or was something loaded before the others had stored it?",
     ),
     "m2-of-pieces": (
         from_pieces(lambda n, mean, m2, N: (weighted(n, mean, N), m2.sum(-1) / N)),
@@ -362,6 +376,15 @@ TOGETHER_MISTAKES = NORMS | {
             )
         ),
         "The sum of squares is not divided by N.",
+    ),
+    "divided-by-pieces": (
+        from_pieces(
+            lambda n, mean, m2, N: (
+                weighted(n, mean, N),
+                (m2 + between(n, mean, weighted(n, mean, N))).mean(-1),
+            )
+        ),
+        "The sum of squares is divided by the number of pieces. Divide it by N, the elements.",
     ),
     "mean-kept": (
         lambda x, w, b, eps: norm_ref(x, w, b, eps) if b is None else norm_ref(x, w, None, eps) + b,
@@ -598,7 +621,7 @@ SOFTMAX_MISTAKES = {
     ),
     "multiplied": (
         lambda x: shares(x, lambda e, A: 1.0 / e.sum(-1, keepdim=True)),
-        "The exponentials are multiplied by their sum. `scale` is one over it.",
+        "The exponentials are multiplied by their sum. They have to be divided by it.",
     ),
     "base-two": (
         lambda x: (x * 0.6931471805599453).softmax(-1),
@@ -621,7 +644,9 @@ CHECKS = {
         max_tile=widest,
         tolerance=rounded_once(terms=1024),
         mistakes=ROW_PAIR_MISTAKES,
-        also=[few_lanes],
+        beside=("tile_widths",),
+        before=[good_widths],
+        also=[lambda fn, tile_widths: survives_a_large_mean(fn)],
     ),
     "norm_together": Check(
         norm_ref,
@@ -631,6 +656,7 @@ CHECKS = {
         programs=a_program_a_piece if can_launch_cooperatively() else None,
         tolerance=rounded_once(terms=1024),
         mistakes=TOGETHER_MISTAKES,
+        also=[lambda fn: survives_a_large_mean(fn, 64)],
     ),
     "rmsnorm_record": Check(
         rms_ref,

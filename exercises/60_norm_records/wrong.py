@@ -13,7 +13,6 @@ RSTD = "rstd = tl.rsqrt(squares / N + eps)"
 BLOCK_A = "    BLOCK_A = max(triton.next_power_of_2(N) // 2, 1)\n"
 BLOCK_B = "    return BLOCK_A, triton.next_power_of_2(max(N - BLOCK_A, 1))\n"
 GRID = "norm_rows_kernel[(-(-M // rows),)]"
-SHORT = ("unwritten-tail", "unwritten", "wrong-tail", "wrong-values", "raised", "first-tile-alone")
 WIDE = "too-wide-a-tile"
 
 # --- norm_together
@@ -92,15 +91,18 @@ MUTANTS = {
         Mutant("eps_outside", ("eps-outside-root", "eps-outside-root-layernorm"), (RSTD, "rstd = 1 / (tl.sqrt(squares / N) + eps)")),
         Mutant("root_for_its_inverse", ("root-for-its-inverse",), (RSTD, RSTD.replace("tl.rsqrt", "tl.sqrt"))),
         Mutant("sum_of_the_whole_tile", ("off-by-row", "sum-of-all-rows"), (SQUARES, "squares = tl.sum(x_a * x_a) + tl.sum(x_b * x_b) + 0.0 * tl.sum(x_a, axis=1)")),
+        Mutant("digits_lost", "property", (MEAN_OF_BOTH, MEAN_OF_BOTH + "\n        raw = tl.sum(x_a * x_a, axis=1) + tl.sum(x_b * x_b, axis=1) - N * mean * mean"), (SQUARES, SQUARES + "\n    if b_ptr is not None:\n        squares = raw")),
+        Mutant("rstd_twice", "no-root", (RSTD, RSTD + "\n    x_a *= rstd[:, None]\n    x_b *= rstd[:, None]")),
         # --- the wrapper
-        Mutant("one_tile_is_enough", ("too-large-a-tile", "tile-too-large", "other-tile"), (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N)\n")),
-        Mutant("half_twice", SHORT, (BLOCK_A, "    BLOCK_A = max(triton.next_power_of_2(N) // 4, 1)\n"), (BLOCK_B, "    return BLOCK_A, BLOCK_A\n")),
+        Mutant("one_tile_is_enough", "property", (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N)\n")),
+        Mutant("half_twice", "property", (BLOCK_A, "    BLOCK_A = max(triton.next_power_of_2(N) // 4, 1)\n"), (BLOCK_B, "    return BLOCK_A, BLOCK_A\n")),
         Mutant("halves_twice", "property", (BLOCK_B, "    return BLOCK_A, BLOCK_A\n")),
-        Mutant("rest_rounded_down", SHORT, (BLOCK_B, "    return BLOCK_A, max(1 << max(N - BLOCK_A, 1).bit_length() - 1, 1)\n")),
-        Mutant("rest_not_rounded", ("raised", "does-not-compile"), (BLOCK_B, "    return BLOCK_A, max(N - BLOCK_A, 1)\n")),
-        Mutant("none_for_one_element", ("raised", "does-not-compile"), (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N) // 2\n")),
-        Mutant("none_for_the_rest", ("raised", "does-not-compile"), (BLOCK_B, "    return BLOCK_A, triton.next_power_of_2(N - BLOCK_A)\n"), (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N)\n")),
-        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), replace="def norm_rows(x, w, b=None, eps=1e-6, rows=4, num_warps=4, keep=''):\n    as_rows(x, w, b)\n    if b is None:\n        return torch.nn.functional.rms_norm(x, w.shape, w, eps)\n    return torch.nn.functional.layer_norm(x, w.shape, w, b, eps)\n"),
+        Mutant("rest_rounded_down", "property", (BLOCK_B, "    return BLOCK_A, max(1 << max(N - BLOCK_A, 1).bit_length() - 1, 1)\n")),
+        Mutant("rest_not_rounded", "property", (BLOCK_B, "    return BLOCK_A, max(N - BLOCK_A, 1)\n")),
+        Mutant("widths_swapped", "property", (BLOCK_B, "    return triton.next_power_of_2(max(N - BLOCK_A, 1)), BLOCK_A\n")),
+        Mutant("none_for_one_element", "property", (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N) // 2\n")),
+        Mutant("none_for_the_rest", "property", (BLOCK_B, "    return BLOCK_A, triton.next_power_of_2(N - BLOCK_A)\n"), (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N)\n")),
+        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), replace="def tile_widths(N):\n" + BLOCK_A + BLOCK_B + "\n\ndef norm_rows(x, w, b=None, eps=1e-6, rows=4, num_warps=4, keep=''):\n    as_rows(x, w, b)\n    if b is None:\n        return torch.nn.functional.rms_norm(x, w.shape, w, eps)\n    return torch.nn.functional.layer_norm(x, w.shape, w, b, eps)\n"),
     ],
     "norm_together": [
         # --- the order
@@ -127,6 +129,9 @@ MUTANTS = {
         Mutant("mean_of_means", ("mean-of-means",), (MEAN, "mean = tl.sum(mean_s, axis=0) / PIECES")),
         Mutant("means_summed", ("wrong-values", "mean-of-means"), (MEAN, "mean = tl.sum(mean_s, axis=0)")),
         Mutant("only_their_m2", ("m2-of-pieces",), (VARIANCE, "variance = tl.sum(m2_s, axis=0) / N")),
+        Mutant("divided_by_pieces", "divided-by-pieces", (VARIANCE, VARIANCE.replace("/ N", "/ PIECES"))),
+        Mutant("mean_subtracted_again", "nan", (VARIANCE, "variance = tl.sum(m2_s, axis=0) / N - mean * mean")),
+        Mutant("digits_lost", "property", (VARIANCE, "variance = (tl.sum(m2_s + n_s * mean_s * mean_s, axis=0) - N * mean * mean) / N")),
         Mutant("distance_not_weighted", ("distance-not-weighted",), (VARIANCE, VARIANCE.replace("n_s * apart", "apart"))),
         Mutant("m2_times_n", "m2-times-n", (VARIANCE, "variance = tl.sum(n_s * (m2_s + apart * apart), axis=0) / N")),
         Mutant("distance_not_squared", ("distance-not-squared", "m2-of-pieces"), (VARIANCE, VARIANCE.replace("n_s * apart * apart", "n_s * apart"))),

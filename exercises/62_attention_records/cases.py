@@ -68,7 +68,8 @@ ORDER_MISTAKES = {
     ),
     "one-tile-too-far": (
         order_with(tile=lambda place, size, tiles, first: tiles - place // size),
-        "The last tile has the number tiles - 1.",
+        "A tile number is one too high. The last is tiles - 1, and it goes down by one for each "
+        "whole group of heads: divide the place by the heads of the group.",
     ),
     "last-group-not-smaller": (
         order_with(size=lambda at_once, left: at_once),

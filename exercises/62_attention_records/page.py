@@ -232,16 +232,15 @@ bench(
 )
 
 # %% [markdown]
-# **Read it.** Descriptors alone bring nothing. But they spare registers, and three programs fit: 9 %,
-# although tiles of 64 queries read all keys twice as often as those of 128.
+# **Read it.** Descriptors, and the order of step 2, bring nothing. But they spare registers, and three
+# programs fit: 9 %, although tiles of 64 queries read all keys twice as often.
 #
 # ## Step 2. The order
 #
 # Programs start in the order of their numbers, 396 at a time on an H100. Who should run together?
 #
-# - **Heads that fit in the cache.** Each program of a head reads its K and V from the beginning. An H100's
-#   L2 cache holds 50 MB. K and V of one head of 16,384 keys have 8.4 MB. So take a few heads at a
-#   time: as many as have 8 MB together, at least one.
+# - **Heads that fit in the cache.** Each program of a head reads its K and V from the beginning. K and V of
+#   a head of 16,384 keys have 8.4 MB, and an H100's L2 cache holds 50. So take a few heads at a time.
 # - **The longest walks first**, as on page 42. Work that is long should not begin at the end.
 
 # %% tags=["reference"]
@@ -260,9 +259,9 @@ draw.draw_order(which_tile_ref, tiles=4, heads=5, at_once=2)
 # %% [markdown]
 # ## Task 2. Which tile?
 #
-# Write `which_tile`, about 4 lines, without loops: it becomes part of the kernel, as `walk_bounds` did.
-# `tiles` is the number of tiles of queries in each head. Colours of the picture are groups of
-# `at_once` heads. The last group may have fewer.
+# Write `which_tile`, about 4 lines, of what Python and kernels share: `//`, `%`, `min`. `tiles` is the
+# number of tiles of queries in each head. Each group of `at_once` heads has a colour. The last may have
+# fewer.
 
 # %% tags=["answer"] key="which_tile"
 def which_tile(pid, tiles, heads, at_once):
@@ -309,7 +308,7 @@ tile_and_head = triton.jit(which_tile)  # the same function, for kernels
 check(which_tile)
 
 # %% [markdown]
-# A long text shows what the order is worth. All 32 heads at once, as a plain grid has them, then fewer:
+# A long text shows what the order is worth. All 32 heads at once, then fewer:
 
 # %%
 B, H, L, D = 1, 32, 16384, 128
@@ -327,8 +326,8 @@ bench(
 )
 
 # %% [markdown]
-# **Read it** downwards. All heads at once take a third longer than 8; fewer change little. `chosen`, the
-# rule that task 3 is given, asks for 8 MB.
+# **Read it** downwards. All heads at once take a third longer than 8; fewer change little, and page 42's
+# one at a time takes 3 % longer than two. `chosen`, given in task 3, takes as many as have 8 MB together.
 #
 # ## Step 3. Heads of any size
 #
@@ -344,7 +343,7 @@ draw.draw_columns(96, {"one tile": (128,), "two tiles": (64, 32)})
 # <details><summary>Answer</summary>
 #
 # 80 = 64 + 16 and 160 = 128 + 32. For 112 a first tile of 64 leaves 48 columns: another 64. That is
-# 128 together, and one tile of 128 does it with half of the products.
+# 128 together, and one tile of 128 does it with half as many `tl.dot`s.
 #
 # </details>
 #
@@ -680,7 +679,7 @@ bench(
 
 # %% [markdown]
 # **Read both columns.** On the device the three differ little, and PyTorch takes half as long again. As
-# called, descriptors take three times as long as addresses. In a CUDA graph, or behind other work, the
+# called, descriptors take 3.5 times as long as addresses. In a CUDA graph, or behind other work, the
 # device's time counts.
 #
 # ## Shapes that nobody chose
@@ -723,7 +722,7 @@ if ratios:
     print(f"{logs.mean().exp():.2f}  geometric mean")
 
 # %% [markdown]
-# **Read it.** Short texts gain most. Heads of 256, and of 128 in long texts, stay behind: cuDNN plans the
+# **Read it.** Short texts gain most. Heads of 256, and of 128 in longer ones, stay behind: cuDNN plans the
 # turns that three programs take by chance. Page 65 plans them too.
 #
 # ## Recap

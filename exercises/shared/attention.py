@@ -527,7 +527,9 @@ def _walks(tile: Tile, empty: Callable, start: float) -> Mistakes:
                 lambda keys, seen, walk: (keys < walk().full) & (keys < seen),
                 empty,
             ),
-            "The walk ends before the tile that holds the diagonal, or the last keys.",
+            "The keys of the tile that holds the diagonal, or of the last one, never take part: "
+            "either the walk ends before it, or its mask shuts them out. Row i sees i + 1 + Lk - "
+            "Lq keys.",
         ),
         "walk-ends-at-the-first-query": (
             counted(

@@ -26,7 +26,7 @@ class Suspect:
     code: str
     sentence: str
     value: torch.Tensor
-    confirmed: Callable[[], bool] = lambda: True
+    confirmed: Callable[[], bool]
 
 
 @dataclass
@@ -350,9 +350,9 @@ def _zeros(e: Evidence) -> Finding | None:
         return OPEN_GAP
     return Finding(
         "zeros",
-        f"The result is 0 {where(bad)}, where it should not be. What makes 0: a sum to which "
-        "nothing was added, a factor 0, the other branch of a `tl.where`, an exponential that "
-        "underflows.",
+        f"The result is 0 {where(bad)}, where it should not be. What makes 0: a mask that "
+        "lets nothing in, a sum to which nothing was added, a factor 0, the other branch of a "
+        "`tl.where`, an exponential that underflows.",
     )
 
 

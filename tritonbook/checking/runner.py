@@ -18,7 +18,7 @@ from ..port import device
 from . import report as states
 from .battery import Battery
 from .cases import Case
-from .checks import Check, Mistakes
+from .checks import Check
 from .gates import Facts, Speed, compile_ahead, judge_facts, measure_speed
 from .report import CaseResult, Finding, Report
 from .slips import VAGUE, WORDLESS, put_into_words, seen_in_addresses, slip, truth_of_tiles
@@ -98,7 +98,12 @@ def _finish(
     # On a GPU TF32 shows in the values, and what is compiled tells the cause.
     code = finding.code if finding else "passed"
     rounded = no_tf32 and not device.INTERPRET and code == "wrong-values"
-    if battery.triton and (rounded or not finding or (not brief and code not in _STOPS)):
+    known = code == "property" and not rows  # a rule beside the kernel: compiling tells nothing
+    if (
+        battery.triton
+        and not known
+        and (rounded or not finding or (not brief and code not in _STOPS))
+    ):
         compile_finding, gates["compile"], facts = compile_ahead(
             battery.fn, cases, compile_gate, no_tf32, arch
         )
@@ -141,10 +146,6 @@ def run(
     cases: Sequence[Case],
     *,
     key: str | None = None,
-    allow: Sequence[str] = (),
-    inplace: Sequence[str] = (),
-    by_hand: Sequence[str] = (),
-    mistakes: Mistakes | None = None,
     no_tf32: bool = False,
     speed: Speed | None = None,
     arch: int = 80,
@@ -172,18 +173,10 @@ def run(
             device.versions(),
             0.0,
         )
+    if compile_gate is None:
+        from ..seeing.compiled import compile_gate
     options["timeout"] = min(options.get("timeout", Battery.timeout), _most_seconds_a_call())
-    battery = Battery(
-        fn,
-        reference,
-        name,
-        allow=tuple(allow),
-        inplace=tuple(inplace),
-        by_hand=tuple(by_hand),
-        mistakes=dict(mistakes or {}),
-        cases=cases,
-        **options,
-    )
+    battery = Battery(fn, reference, name, cases=cases, **options)
     return _finish(battery, list(cases), speed, compile_gate, no_tf32, arch, facts)
 
 

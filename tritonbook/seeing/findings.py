@@ -89,7 +89,8 @@ def reads_unwritten(meter: Meter, blank: dict[int, np.ndarray]) -> str:
     blank: by the address of a tensor's first element, which of its elements hold nothing.
     """
     blank = {address: left.copy() for address, left in blank.items()}
-    for touch in resolve(meter):
+    touches = resolve(meter)
+    for number, touch in enumerate(touches):
         left = blank.get(touch.region.first) if touch.region is not None else None
         if left is None:
             continue
@@ -100,6 +101,11 @@ def reads_unwritten(meter: Meter, blank: dict[int, np.ndarray]) -> str:
                 "load": ("reads", "Is another tensor meant, or has an earlier launch to write it?"),
                 "atomic": ("updates", "Begin with `torch.zeros`."),
             }[touch.access.kind]
+            if launch.together and _stored_later(touches[number:], int(early[0])):
+                mend = (
+                    "A program of this launch stores it later. First come its stores, then the "
+                    "wait for all who store, at the counter that they share, then this load."
+                )
             return (
                 f"Program {program_text(touch.access.program, launch)} of `{launch.kernel}` {does} "
                 f"{cell_text(touch.region, int(early[0]))} of `{touch.region.name}`"
@@ -108,6 +114,18 @@ def reads_unwritten(meter: Meter, blank: dict[int, np.ndarray]) -> str:
             )
         left[elements] = False
     return ""
+
+
+def _stored_later(touches: list[Touch], element: int) -> bool:
+    """Whether the launch of the first of them stores this element of its tensor, too."""
+    first = touches[0]
+    return any(
+        touch.access.kind == "store"
+        and touch.access.launch == first.access.launch
+        and touch.region is first.region
+        and element in touch.elements
+        for touch in touches
+    )
 
 
 def float32_products(meter: Meter) -> list[tuple[str, str]]:
