@@ -419,11 +419,11 @@ predict(
 # **Bytes.** 3 × 64 × 500 × 4 = 384,000.
 #
 # **Milliseconds.** Three weights of 4096 × 14336 in bfloat16 are 352 MB. At 2,965 GB/s that is 0.119
-# ms. An H100 took 0.156. The 5.6 GFLOP take 0.008 ms. So 16 tokens are bound by memory, and 4096 tokens, with 256 times
+# ms. An H100 took 0.155. The 5.6 GFLOP take 0.008 ms. So 16 tokens are bound by memory, and 4096 tokens, with 256 times
 # the operations on the same weights, by arithmetic.
 #
 # **The ratio.** At most 1.1: see the first prediction. Here all products are cuBLAS's. An H100 gained
-# 1.02.
+# 1.05.
 #
 # </details>
 
@@ -437,11 +437,11 @@ timed
 # **Read the two tables.** They have the same code and two bounds.
 #
 # - 4096 tokens: compare `gate fused` with `torch`, then `mlp_swiglu` with `gate fused`. The first
-#   step saves bytes and leaves the products to cuBLAS: 1.02 times as fast on an H100. The second saves
-#   more bytes, but its products are yours. On that H100 they lost more than the bytes gained: 0.90
+#   step saves bytes and leaves the products to cuBLAS: 1.05 times as fast on an H100. The second saves
+#   more bytes, but its products are yours. On that H100 they lost more than the bytes gained: 0.93
 #   of the speed of `torch`.
 # - 16 tokens: the hidden values are 0.1 % of the bytes. Nothing is left to save but launches, and the
-#   three ways lie within 6 % of each other, at three quarters of the speed of a copy.
+#   three ways lie within 8 % of each other, at 77 to 83 % of the speed of a copy.
 #
 # ## Recap
 #

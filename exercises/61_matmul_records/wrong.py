@@ -74,6 +74,9 @@ MUTANTS = {
     "matmul_split": [
         Mutant("every_part_walks_all", "every-part-walks-all", (STEPS, "for step in range(0, steps):")),
         Mutant("rest_left_out", "rest-left-out", (STEPS, "for step in range(steps // parts * part, steps // parts * (part + 1)):")),
+        Mutant("nothing_is_divided", "property", (STEPS, "for step in range(steps * (part // parts), steps * ((part + 1) // parts)):")),
+        Mutant("all_in_the_first_part", "property", (STEPS, "for step in range(0, steps if part == 0 else 0):")),
+        Mutant("rest_to_the_last", "property", (STEPS, "each = steps // parts\n    for step in range(each * part, steps if part == parts - 1 else each * (part + 1)):")),
         Mutant("part_after", "first-part-missing", (STEPS, "for step in range(steps * (part + 1) // parts, steps * (part + 2) // parts):")),
         Mutant("from_the_start", "from-the-start", (STEPS, "for step in range(0, steps * (part + 1) // parts):")),
         Mutant("to_the_end", "to-the-end", (STEPS, "for step in range(steps * part // parts, steps):")),
