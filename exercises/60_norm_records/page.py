@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Norms, the last tenth
-#   minutes: 60
+#   minutes: 70
 #   stretch: 12
 #   needs: interpreter
 #   requires: [12_rmsnorm_choose, 13_layernorm]

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Records of attention
-#   minutes: 60
+#   minutes: 70
 #   needs: interpreter
 #   requires: [42_flash_gqa]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
