@@ -74,7 +74,8 @@ def _wait_in_turn(arrived_ptr: Any, count: Any) -> None:
         if not launch.run_another():
             raise RuntimeError(
                 f"A program waits for {goal - arrived} more to arrive, and all have begun: it "
-                "would wait for ever. (Without a GPU a program can wait once, no more.)"
+                "would wait for ever. `count` is how many programs call this with their counter. "
+                "(Without a GPU a program can wait once, no more.)"
             )
         arrived = _number(tl.atomic_add(arrived_ptr, 0))
 

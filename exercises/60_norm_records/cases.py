@@ -488,7 +488,8 @@ def good_plans(norm_plan, sizes):
 
 
 WHY = {
-    "rows": "The row fits one program, and there are rows enough: nobody has to wait.",
+    "rows": "A row of up to 16,384 goes to one program, and one of up to 32,768 where there are as "
+    "many rows as multiprocessors.",
     "together": "Few long rows leave multiprocessors idle, and their pieces can all run at once.",
     "loop": "No program holds such a row, and pieces of 32,768 are too many to run at once.",
 }

@@ -103,8 +103,9 @@ def reads_unwritten(meter: Meter, blank: dict[int, np.ndarray]) -> str:
             }[touch.access.kind]
             if launch.together and _stored_later(touches[number:], int(early[0])):
                 mend = (
-                    "A program of this launch stores it later. First come its stores, then the "
-                    "wait for all who store, at the counter that they share, then this load."
+                    "A program of this launch stores it later. Are these the places meant? Then "
+                    "its stores come first, then the wait for all who store, at the counter that "
+                    "they share, then this load."
                 )
             return (
                 f"Program {program_text(touch.access.program, launch)} of `{launch.kernel}` {does} "
