@@ -4,7 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, tensor
-from tritonbook.simulating import watch_products
+from tritonbook.simulating import watch_overlaps, watch_products
 
 
 def matmul_ref(a, b):
@@ -98,6 +98,34 @@ def always_under_way(fn):
     )
 
 
+def overlaps_of(fn):
+    """What the simulator notes of four tiles of five steps by one program; a real GPU notes
+    nothing."""
+    a, b = torch.randn(160, 80).half().to(DEVICE), torch.randn(80, 64).half().to(DEVICE)
+    with watch_overlaps() as seen:
+        fn(a, b, tile=SMALL, slots=3, programs=1)
+    return seen
+
+
+def loads_run_ahead(fn):
+    """Refuses a job that loads, and waits for what it loads."""
+    waits = [each for each in overlaps_of(fn) if each.endswith("waits for its copies")]
+    assert not waits, (
+        f"The values are right. But {waits[0]}: so nothing is loaded ahead. The job that loads "
+        "waits for slots to be empty, and the other job for the copies."
+    )
+
+
+def stores_run_on(fn):
+    """Refuses a store that is waited for before the next tile's products are ordered."""
+    with watch_products() as simulated_here:
+        seen = overlaps_of(fn)
+    assert not simulated_here or any("while it stores" in each for each in seen), (
+        "The values are right. But each store is waited for before the next tile is multiplied. "
+        "Wait for it when c_tile is to be written again."
+    )
+
+
 def tiles_of(a, b, tile):
     return -(-a.shape[0] // tile[0]) * -(-b.shape[1] // tile[1])
 
@@ -116,8 +144,15 @@ CHECKS = {
         programs=lambda a, b, tile=PAGE, slots=4: tiles_of(a, b, tile),
         **RULES,
     ),
-    "matmul_jobs": Check(matmul_ref, JOBS, HIDDEN_JOBS, programs=_stays, **RULES),
+    "matmul_jobs": Check(
+        matmul_ref, JOBS, HIDDEN_JOBS, also=(loads_run_ahead,), programs=_stays, **RULES
+    ),
     "matmul_groups": Check(
-        matmul_ref, JOBS, HIDDEN_JOBS, also=(always_under_way,), programs=_stays, **RULES
+        matmul_ref,
+        JOBS,
+        HIDDEN_JOBS,
+        also=(always_under_way, loads_run_ahead, stores_run_on),
+        programs=_stays,
+        **RULES,
     ),
 }

@@ -154,7 +154,7 @@ draw.draw_ring(loads=14, slots=4)
 #    step wait for its tiles, multiply, wait until the product *before* is done, and order the step that
 #    is SLOTS − 1 ahead. At last wait for all products.
 #
-# Why `pred`, and not `if`? With a branch between products, this compiler waits for each of them.
+# `number` counts loads, `step` is a place along K: equal here, not in task 2.
 
 # %% tags=["answer"] key="matmul_ring"
 @gluon.jit

@@ -78,6 +78,7 @@ MUTANTS = {
         Mutant("product_by_torch", ("torch-compute", "no-kernel-launched"), replace="def matmul_ring(a, b, tile=(128, 256, 64), slots=4):\n    new_product(a, b, tile)\n    if b.shape[1] % 8:\n        raise ValueError('b')\n    return a @ b\n"),
     ],
     "matmul_jobs": [
+        Mutant("waits_for_its_own_copies", "property", (ORDER, ORDER + "            mbarrier.wait(ring[2].index(number % SLOTS), number // SLOTS % 2)\n")),
         Mutant("waits_for_its_own_phase", STUCK, ("number // SLOTS % 2 ^ 1", "number // SLOTS % 2")),
         Mutant("never_waits", (*RACE, "too-many-arrivals"), (EMPTY, "")),
         Mutant("waits_after_the_order", (*RACE, *STEP), (EMPTY + ORDER, ORDER + EMPTY)),
@@ -135,6 +136,8 @@ MUTANTS = {
         Mutant("counts_tiles", (*RACE, *STEP), (NEXT, "        number += 1\n        acc")),
         Mutant("last_product_not_waited_for", ("early-use", "overwritten"), (LAST, "        mbarrier")),
         Mutant("result_overwrites_the_last", "overwritten", (STORED, "        c_tile")),
+        Mutant("store_waited_for_before_the_walk", "property", ("        for step in range(steps):\n            slot = number % SLOTS\n            mbarrier.wait(full.index(slot), number // SLOTS % 2)\n            a = a_tiles.index(slot).slice(", "        tma.store_wait(0)\n        for step in range(steps):\n            slot = number % SLOTS\n            mbarrier.wait(full.index(slot), number // SLOTS % 2)\n            a = a_tiles.index(slot).slice(")),
+        Mutant("store_waited_for_at_once", "property", ("        tma.async_copy_shared_to_global(c_desc, c_place, c_tile)\n    ", "        tma.async_copy_shared_to_global(c_desc, c_place, c_tile)\n        tma.store_wait(0)\n    ")),
         Mutant("result_before_the_store_is_done", "overwritten", (STORED + ".store(acc.to(c_desc.dtype))\n", "        c_tile.store(acc.to(c_desc.dtype))\n        tma.store_wait(0)\n")),
         Mutant("no_fence", "no-fence", ("        fence_async_shared()\n        tma.async_copy_shared_to_global(c_desc, c_place", "        tma.async_copy_shared_to_global(c_desc, c_place")),
         Mutant("fence_before_the_store", "no-fence", ("        c_tile.store(acc.to(c_desc.dtype))\n        fence_async_shared()\n        tma.async_copy_shared_to_global(c_desc, c_place", "        fence_async_shared()\n        c_tile.store(acc.to(c_desc.dtype))\n        tma.async_copy_shared_to_global(c_desc, c_place")),
@@ -169,7 +172,6 @@ VARIANTS = {
         Variant("released_in_the_next_tile", ("pred=step > 0", "pred=number > 0"), (FINAL, "")),
         Variant("if_not_the_first", (RELEASE, "            if step > 0:\n    " + RELEASE.replace(", pred=step > 0", ""))),
         Variant("stored_before_the_release", (LAST + FINAL[8:].removeprefix("mbarrier") + "        tma.store_wait(0)\n        c_tile.store(acc.to(c_desc.dtype))\n", "        acc = warpgroup_mma_wait(0, deps=[acc])\n        tma.store_wait(0)\n        c_tile.store(acc.to(c_desc.dtype))\n" + FINAL)),
-        Variant("store_waited_for_at_once", ("        tma.async_copy_shared_to_global(c_desc, c_place, c_tile)\n    ", "        tma.async_copy_shared_to_global(c_desc, c_place, c_tile)\n        tma.store_wait(0)\n    ")),
         Variant("two_loops_of_init", ("        mbarrier.init(full.index(slot), count=1)\n        mbarrier.init(empty.index(slot), count=2)", "        mbarrier.init(full.index(slot), count=1)\n    for slot in gl.static_range(SLOTS):\n        mbarrier.init(empty.index(slot), count=2)")),
     ],
 }

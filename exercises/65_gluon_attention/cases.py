@@ -42,7 +42,7 @@ PRODUCTS = [
     products_case("five tiles, two slots", 520),
     products_case("four tiles, three slots", 400, slots=3),
     products_case("no tile is full", 40),
-    products_case("two batches, four heads share two", 130, B=2, H=4, HK=2, D=32),
+    products_case("two batches, six heads share two", 130, B=2, H=6, HK=2, D=32),
     products_case("bfloat16", 150, dtype="bfloat16"),
 ]
 HIDDEN_PRODUCTS = [
@@ -88,7 +88,7 @@ ATTENTION = [
     attention_case("causal, five tiles", 520, causal=True, k=FALLING),
     attention_case("causal, three slots", 520, causal=True, slots=3),
     attention_case("no tile is full, causal", 40, causal=True),
-    attention_case("two batches, four heads share two", 130, B=2, H=4, HK=2, D=32, causal=True),
+    attention_case("two batches, six heads share two", 130, B=2, H=6, HK=2, D=32, causal=True),
     attention_case("bfloat16", 150, dtype="bfloat16"),
 ]
 HIDDEN_ATTENTION = [

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Below Triton, attention in Gluon
-#   minutes: 60
+#   minutes: 65
 #   stretch: 10
 #   needs: gluon
 #   requires: [41_flash_attention, 64_gluon_matmul]
@@ -108,7 +108,7 @@ def attention_ref(q, k, v, causal=False):
 # 1. **`put`**, for the loading warps: wait until the slot is empty, let its `full` expect
 #    `desc.block_type.nbytes` bytes, order the copy.
 # 2. **`take`**, for the groups: wait for a tile.
-# 3. **`release`**: this group needs the tile no longer.
+# 3. **`release`**: this group needs the tile no longer. (`tiles.shape[0]` is SLOTS.)
 # 4. **`load_tiles`**: a loading warp puts tile after tile, from the *last* rows to the first. (So later
 #    only the first step needs a mask.) A tile's place is [batch, head, row, 0]. `share` query heads
 #    have one head of K and V.
@@ -619,8 +619,8 @@ bench(ways, flops=4 * B * H * L * L * D, baseline="flash_gqa", stored="flash_glu
 # %% [markdown]
 # **Read it.** `PyTorch` is NVIDIA's own cuDNN here. The last row is no attention: it has no softmax.
 # What lies between it and `flash_ahead` is what the softmax still costs, about a fifth of the products'
-# time on an H100, and not the half that was computed above. The shifted loop hides most of that. Turns
-# bring little. For causal attention of 2 × 32 heads and 4,096 tokens an H100 took 0.512 ms with turns
+# time on an H100, and not the half that was computed above. Two groups and the shifted loop hide the rest.
+# Turns bring little here. For causal attention of 2 × 32 heads and 4,096 tokens an H100 took 0.512 ms with turns
 # and 0.513 without in one run, 0.485 and 0.514 in another.
 #
 # **What did it cost?** `flash_gqa` runs on every GPU from a T4 on, with heads of any size up to 128.
@@ -636,8 +636,8 @@ bench(ways, flops=4 * B * H * L * L * D, baseline="flash_gqa", stored="flash_glu
 #
 # - The loading warp waits for the phase of `full`: on a new ring it waits for ever.
 # - Keys are released when their product is ordered. It has not read them yet.
-# - `warpgroup_mma_wait(0)` for the scores, or both waits before the softmax: the values are right, and
-#   the softmax hides behind no product.
+# - `warpgroup_mma_wait(0)` for the scores, or both waits before the softmax: the softmax hides behind no
+#   product.
 # - acc is rescaled with the alpha of another step, or not at all.
 # - Both groups wait for the same phase of the baton. Nothing fails: both wait, for ever.
 # - `(number - 1) % 2` for number 0: a GPU's remainder is -1 there, and phases are 0 and 1.

@@ -154,6 +154,7 @@ VARIANTS = {
         Variant("keys_released_after_the_softmax", (FREE_K + SOFTMAX, SOFTMAX + FREE_K)),
         Variant("values_released_last", (FREE_V + RESCALE, RESCALE + FREE_V)),
         Variant("all_deps_each_time", (WAIT_S, "    s, acc, p = warpgroup_mma_wait(1, deps=[s, acc, p])\n")),
+        Variant("max_as_a_method", (M_NEW, M_NEW.replace("gl.max(s, axis=1)", "s.max(axis=1)"))),
         Variant("scaled_first", (M_NEW, "    s = s * scale\n    m_new = gl.maximum(m, gl.max(s, axis=1))\n"), (P, P.replace("s * scale", "s"))),
         Variant("l_before_p_is_named", (P + L, "    p = gl.exp2(s * scale - m_new[:, None])\n    l = gl.sum(p, axis=1) + alpha * l\n")),
     ],

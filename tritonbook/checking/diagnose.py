@@ -351,8 +351,8 @@ def _zeros(e: Evidence) -> Finding | None:
     return Finding(
         "zeros",
         f"The result is 0 {where(bad)}, where it should not be. What makes 0: a mask that "
-        "lets nothing in, a sum to which nothing was added, a factor 0, the other branch of a "
-        "`tl.where`, an exponential that underflows.",
+        "lets nothing in, a place outside a descriptor's tensor, a sum to which nothing was added, "
+        "a factor 0, the other branch of a `tl.where`, an exponential that underflows.",
     )
 
 

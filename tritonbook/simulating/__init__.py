@@ -4,7 +4,7 @@
 that a kernel uses, `run.py` takes a kernel through many orders.
 """
 
-from .machine import Fault, hear_of_products, watch_products
+from .machine import Fault, hear_of_products, watch_overlaps, watch_products
 from .run import simulate
 
-__all__ = ["Fault", "hear_of_products", "simulate", "watch_products"]
+__all__ = ["Fault", "hear_of_products", "simulate", "watch_overlaps", "watch_products"]

@@ -32,6 +32,9 @@ class Value(torch.Tensor):
     def reshape(self, *shape: Any) -> Value:
         return super().reshape(*(map(int, shape[0]) if len(shape) == 1 else shape))
 
+    def max(self, axis: int | None = None, **_: Any) -> Value:  # type: ignore[override]
+        return self.amax() if axis is None else self.amax(axis)
+
     def permute(self, *order: Any) -> Value:
         return super().permute(*(order[0] if len(order) == 1 else order))
 
@@ -192,7 +195,7 @@ class Language:
             invalidate=lambda barrier: None,
             expect=self._stepped(lambda barrier, size: barrier.expect(size)),
             arrive=self._stepped(lambda barrier, count=1: barrier.arrive(count)),
-            wait=self._stepped(lambda barrier, phase, deps=(): barrier.wait(phase)),
+            wait=self._stepped(self._wait_at),
         )
         self.tma = Namespace(
             async_copy_global_to_shared=self.tma_load,
@@ -260,6 +263,12 @@ class Language:
         )
 
     # --- the copy engine
+    def _wait_at(self, barrier: Barrier, phase: int, deps: Sequence[Any] = ()) -> None:
+        barrier.wait(phase)
+        me = self.machine.me()
+        if barrier.name in me.ordered:
+            me.note_overlap("waits for its copies")
+
     def tma_load(
         self,
         desc: Descriptor,
@@ -277,6 +286,7 @@ class Language:
         _same_size(desc, tile)
         desc.cut(place)  # a wrong place, or no single barrier, is named where it is given
         landed = barrier.landed
+        self.machine.me().ordered.add(barrier.name)
 
         def finish(copy: Actor) -> None:
             part, there = desc.cut(place)
@@ -363,6 +373,8 @@ class Language:
             if isinstance(operand, Shared):
                 operand.owner.touch(actor, operand.box, writes=False, engine=True)
         me.products.append(actor)
+        if me.stores:
+            me.note_overlap("multiplies while it stores")
         if not is_async:
             self._await(me.products, 0)
             return made.result
@@ -383,7 +395,9 @@ class Language:
                 raise Fault(
                     "operand",
                     f"{here()} waits for the product of {product.place}, and what it multiplies "
-                    "from registers is not among the deps: its registers may be used again before",
+                    "from registers is not among the deps: its registers may be used again before. "
+                    "Is that the product to wait for first, and does the name in deps still hold "
+                    "what it multiplies?",
                 )
         done = tuple(_finished(each) for each in deps)
         return done[0] if len(done) == 1 else done

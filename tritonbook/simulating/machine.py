@@ -109,6 +109,22 @@ def watch_products() -> Iterator[list[tuple[str, int]]]:
         _watchers.remove(seen)
 
 
+_overlaps: list[list[str]] = []
+
+
+@contextlib.contextmanager
+def watch_overlaps() -> Iterator[list[str]]:
+    """Inside, two things are noted with who did them: `NAME waits for its copies`, at a barrier of
+    copies that it ordered itself, and `NAME multiplies while it stores`. Of kernels that another
+    process runs nothing is heard."""
+    seen: list[str] = []
+    _overlaps.append(seen)
+    try:
+        yield seen
+    finally:
+        _overlaps.remove(seen)
+
+
 def hear_of_products(told: list[list[Any]]) -> None:
     """Note what another process has seen. Raises ValueError where that is something else."""
     for name, count in told:
@@ -132,9 +148,14 @@ class Partition(Actor):
         self.operands: dict[int, Any] = {}  # by product: the tile in registers that it reads
         self.groups: list[list[Actor]] = [[]]  # asynchronous copies; the last group is open
         self.stores: list[Actor] = []  # copies to global memory that are under way
+        self.ordered: set[str] = set()  # names of barriers at which its own copies arrive
 
     def note_products(self) -> None:
         self.note(len(self.products))
+
+    def note_overlap(self, what: str) -> None:
+        for seen in _overlaps:
+            seen.append(f"{self.name} {what}")
 
     def note(self, under_way: int) -> None:
         for seen in _watchers:
