@@ -373,8 +373,7 @@ class Language:
             if isinstance(operand, Shared):
                 operand.owner.touch(actor, operand.box, writes=False, engine=True)
         me.products.append(actor)
-        if me.stores:
-            me.note_overlap("multiplies while it stores")
+        me.note_overlap("multiplies while it stores" if me.stores else "multiplies")
         if not is_async:
             self._await(me.products, 0)
             return made.result

@@ -114,9 +114,9 @@ _overlaps: list[list[str]] = []
 
 @contextlib.contextmanager
 def watch_overlaps() -> Iterator[list[str]]:
-    """Inside, two things are noted with who did them: `NAME waits for its copies`, at a barrier of
-    copies that it ordered itself, and `NAME multiplies while it stores`. Of kernels that another
-    process runs nothing is heard."""
+    """Inside, it is noted who does what: `NAME waits for its copies`, at a barrier of copies that
+    it ordered itself, and `NAME multiplies`, or `NAME multiplies while it stores`. Of kernels that
+    another process runs nothing is heard."""
     seen: list[str] = []
     _overlaps.append(seen)
     try:
