@@ -119,72 +119,55 @@ def by_one(step, d):
     return step
 
 
-def walked(gate=right, up=right, x=right):
-    """A loop whose pointers go their own ways: where each begins its tile in a step."""
+def walked(w=right, x=right):
+    """A loop whose pointers go their own ways: where x and both weights begin a tile in a step."""
 
-    def product(a, w, dtype, moves):
+    def product(a, weight, dtype):
         return sum(
-            a[:, x(i, d) :][:, :n] @ w[moves(i, d) :][:n]
+            a[:, x(i, d) :][:, :n] @ weight[w(i, d) :][:n]
             for i, (d, n) in enumerate(steps(a, dtype))
         )
 
+    return of_both(product)
+
+
+def of_both(product):
+    """The formula with another product of x and a weight."""
+
     def formula(x, w_gate, w_up, *, dtype):
-        return silu_mul_ref(product(x, w_gate, dtype, gate), product(x, w_up, dtype, up))
+        return silu_mul_ref(product(x, w_gate, dtype), product(x, w_up, dtype))
 
     return formula
 
 
-def sideways(gate=False, up=False):
-    """A loop in which a weight's pointers move by BLOCK_K elements, not rows."""
-
-    def product(x, w, dtype, wrong):
-        D, H = w.shape
-        flat = torch.cat([w.flatten(), w.new_full((D,), float("nan"))])
-        return sum(
-            x[:, d : d + n] @ (flat[d : d + n * H].view(n, H) if wrong else w[d : d + n])
-            for d, n in steps(x, dtype)
-        )
-
-    def formula(x, w_gate, w_up, *, dtype):
-        return silu_mul_ref(product(x, w_gate, dtype, gate), product(x, w_up, dtype, up))
-
-    return formula
+def sideways(x, w, dtype):
+    """A weight's pointers move by BLOCK_K elements, not rows."""
+    D, H = w.shape
+    flat = torch.cat([w.flatten(), w.new_full((D,), float("nan"))])
+    return sum(x[:, d : d + n] @ flat[d : d + n * H].view(n, H) for d, n in steps(x, dtype))
 
 
-def cut(which_gate, which_up):
-    """Each product over some of its steps alone: "all", "last", "first", "whole"."""
+def cut(which):
+    """Products over some of their steps alone: "last", "first", "whole"."""
 
-    def part(x, w, dtype, which):
+    def part(x, w, dtype):
         every = steps(x, dtype)
-        size = every[0][1]
         chosen = {
-            "all": every,
             "first": every[:1],
             "last": every[-1:],
-            "whole": [step for step in every if step[1] == size],
+            "whole": [step for step in every if step[1] == every[0][1]],
         }[which]
         return sum((x[:, d : d + n] @ w[d : d + n] for d, n in chosen), 0 * (x @ w))
 
-    def formula(x, w_gate, w_up, *, dtype):
-        gate = part(x, w_gate, dtype, which_gate)
-        return silu_mul_ref(gate, part(x, w_up, dtype, which_up))
-
-    return formula
+    return of_both(part)
 
 
-def doubled(gate=False, up=False):
-    """A loop that adds a sum so far to what tl.dot has added it to already."""
-
-    def product(x, w, dtype, twice):
-        total = 0
-        for d, n in steps(x, dtype):
-            total = total * (2 if twice else 1) + x[:, d : d + n] @ w[d : d + n]
-        return total
-
-    def formula(x, w_gate, w_up, *, dtype):
-        return silu_mul_ref(product(x, w_gate, dtype, gate), product(x, w_up, dtype, up))
-
-    return formula
+def doubled(x, w, dtype):
+    """A sum so far is added to what tl.dot has added it to already."""
+    total = 0
+    for d, n in steps(x, dtype):
+        total = 2 * total + x[:, d : d + n] @ w[d : d + n]
+    return total
 
 
 def in_each_step(x, w_gate, w_up, *, dtype):
@@ -207,21 +190,8 @@ def rounded_sums(x, w_gate, w_up, *, dtype):
     return silu_mul_ref(rounded(x @ w_gate, dtype), rounded(x @ w_up, dtype)).to(dtype)
 
 
-TWICE = (
-    "The sum so far is added twice in each step, in {}. `tl.dot(a, b, acc, ...)` has added acc "
-    "already: assign, no `+=`."
-)
-LAST_STEP = (
-    "Only the last step of the loop counts in {}. `tl.dot(a, b, acc, ...)` adds to acc; without "
-    "acc it starts from zero."
-)
 ONE_STRIDE = "{} was read as if it lay in memory as {} does. Each weight has strides of its own."
 BY_ONE = "{} moves on by one {} in each step. A step is BLOCK_K long."
-SIDEWAYS = (
-    "{} moves on by BLOCK_K elements in each step. Along D its elements lie a stride apart: "
-    "multiply by that stride, its own."
-)
-STANDS = "{} stands still: every step multiplies its first tile. Advance its pointers along D."
 
 GATE_UP_MISTAKES = {
     "gate-and-up-swapped": (lambda x, w_gate, w_up: gate_up_ref(x, w_up, w_gate), SWAPPED),
@@ -253,42 +223,44 @@ GATE_UP_MISTAKES = {
     ),
     "added": (lambda x, w_gate, w_up: silu(x @ w_gate) + x @ w_up, ADDED),
     "nothing-advances": (
-        walked(still, still, still),
-        "Every step multiplies the same tiles. Advance the pointers of x and of both weights along "
+        walked(still, still),
+        "Every step multiplies the same tiles. Advance the pointers of x and of the weights along "
         "D.",
     ),
-    "x-stands-still": (walked(x=still), STANDS.format("x")),
-    "gate-stands-still": (walked(gate=still), STANDS.format("w_gate")),
-    "up-stands-still": (walked(up=still), STANDS.format("w_up")),
+    "x-stands-still": (
+        walked(x=still),
+        "x stands still: every step multiplies its first tile. Advance its pointers along D.",
+    ),
     "weights-stand-still": (
-        walked(still, still),
-        "Both weights stand still: every step multiplies their first tiles. Advance their "
-        "pointers along D.",
+        walked(still),
+        "The weights stand still: every step multiplies their first tile. Advance their pointers "
+        "along D.",
     ),
     "x-advances-by-one": (walked(x=by_one), BY_ONE.format("x", "column")),
-    "gate-advances-by-one": (walked(gate=by_one), BY_ONE.format("w_gate", "row")),
-    "up-advances-by-one": (walked(up=by_one), BY_ONE.format("w_up", "row")),
-    "weights-advance-by-one": (walked(by_one, by_one), BY_ONE.format("Each weight", "row")),
-    "all-advance-by-one": (
-        walked(by_one, by_one, by_one),
-        BY_ONE.format("Each pointer", "row or column"),
+    "weights-advance-by-one": (walked(by_one), BY_ONE.format("The tile of weights", "row")),
+    "all-advance-by-one": (walked(by_one, by_one), BY_ONE.format("Each pointer", "row or column")),
+    "weights-move-sideways": (
+        of_both(sideways),
+        "The weights move on by BLOCK_K elements in each step. Along D their elements lie a stride "
+        "apart: multiply by that stride, each weight's own.",
     ),
-    "gate-moves-sideways": (sideways(gate=True), SIDEWAYS.format("w_gate")),
-    "up-moves-sideways": (sideways(up=True), SIDEWAYS.format("w_up")),
-    "weights-move-sideways": (sideways(gate=True, up=True), SIDEWAYS.format("Each weight")),
-    "last-step-only": (cut("last", "last"), LAST_STEP.format("both products")),
-    "last-step-of-gate": (cut("last", "all"), LAST_STEP.format("the product with w_gate")),
-    "last-step-of-up": (cut("all", "last"), LAST_STEP.format("the product with w_up")),
-    "sums-added-twice": (doubled(True, True), TWICE.format("both products")),
-    "gate-added-twice": (doubled(gate=True), TWICE.format("the product with w_gate")),
-    "up-added-twice": (doubled(up=True), TWICE.format("the product with w_up")),
+    "last-step-only": (
+        cut("last"),
+        "Only the last step of the loop counts. `tl.dot(x, w, both, ...)` adds to both; without it "
+        "each step starts from zero.",
+    ),
+    "sums-added-twice": (
+        of_both(doubled),
+        "The sum so far is added twice in each step. `tl.dot(x, w, both, ...)` has added both "
+        "already: assign, no `+=`.",
+    ),
     "first-step-only": (
-        cut("first", "first"),
+        cut("first"),
         "Only the first step of the loop counts. Does the loop reach D, and does its mask let the "
         "later steps through?",
     ),
     "tail-left-out": (
-        cut("whole", "whole"),
+        cut("whole"),
         "The last columns of x never entered the sums: D is not a multiple of BLOCK_K here. Loop "
         "over range(0, D, BLOCK_K) and mask the last step.",
     ),

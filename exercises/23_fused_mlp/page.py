@@ -7,7 +7,7 @@
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - fuse the gate of a SwiGLU layer, first as a small kernel of its own
-#     - compute two products in one loop, with the gate in the epilogue
+#     - compute two products as one wide product, with the gate in the epilogue
 #     - say how much a fusion can save before you write it, for many tokens and for few
 # ---
 
@@ -111,7 +111,7 @@ print("largest error:", (out - x * s[:, None]).abs().max().item())
 # `ValueError`. Fill the gap, about 6 lines. `tl.sigmoid` takes float32.
 
 # %% tags=["reference"]
-from tritonbook import matmul_tile, shared_memory_limit
+from tritonbook import matmul_tile
 
 matmul_tuned = mine("matmul_tuned", quiet=True)
 
@@ -121,16 +121,18 @@ def mlp_swiglu_ref(x, w_gate, w_up, w_down):
 
 
 def gate_up_tile(M, dtype):
-    """Sizes from matmul_tile, low for few rows; as wide as four stages of three tiles can be."""
-    tile = matmul_tile(dtype) | dict(num_stages=4)
+    """Sizes from matmul_tile, low for few rows; BLOCK_N is half of the wide tile."""
+    tile = matmul_tile(dtype)
     if M <= 64 < tile["BLOCK_N"]:
         low = max(16, triton.next_power_of_2(M))
-        tile |= dict(BLOCK_M=low, BLOCK_N=128, BLOCK_K=64, num_warps=4)
-    room = shared_memory_limit() // (4 * tile["BLOCK_K"] * dtype.itemsize)
-    tile["BLOCK_N"] //= 2
-    while tile["BLOCK_M"] + 2 * tile["BLOCK_N"] > room:
-        tile["BLOCK_N"] //= 2
-    return tile
+        tile |= dict(BLOCK_M=low, BLOCK_N=128, BLOCK_K=64, num_warps=4, num_stages=4)
+    return tile | dict(BLOCK_N=tile["BLOCK_N"] // 2)
+
+
+@triton.jit
+def halves(both, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    """Left and right half of a tile [BLOCK_M, 2 BLOCK_N]."""
+    return tl.split(both.reshape(BLOCK_M, 2, BLOCK_N).permute(0, 2, 1))
 
 # %% tags=["answer"] key="silu_mul"
 @triton.jit
@@ -215,21 +217,25 @@ check(silu_mul)
 # | `w_gate`, `w_up` | (D, H), any strides, **each its own** | weights |
 # | returned | (M, H), contiguous, dtype of `x` | `silu(x @ w_gate) * (x @ w_up)` |
 #
-# A program owns one tile of the result. It walks along D as in a product, with **two accumulators**.
-# Each step loads one tile of x and one of each weight, and both dots use the same tile of x. After the
-# loop gate and up are in registers, in float32. The gate is the **epilogue**: computed there, rounded
-# once, stored. The two hidden matrices never exist in memory.
+# Put the columns of `w_up` beside those of `w_gate`: x @ [w_gate | w_up] is **one** product, twice as
+# wide. So the loop is that of a single product. A program takes BLOCK_N columns of `w_gate` and the same
+# ones of `w_up` as one tile, `2 * BLOCK_N` wide. After the loop its left half is gate, its right half up,
+# both in registers, in float32. The gate is the **epilogue**: computed there, rounded once, stored. The
+# two hidden matrices never exist in memory.
 #
-# `gate_up_tile` chooses the tile. Two accumulators take the registers of one that is twice as wide, so
-# it halves what `matmul_tile` gives, and halves again where three tiles in four stages do not fit into
-# shared memory. With at most 64 rows the weights are nearly all that moves. Then the tile is low, and
-# narrow enough for many programs to share the weights.
+# Two things are given. The weights stay where they are: `tl.where` picks for each column of the tile
+# which matrix it comes from, and by which strides. And `tl.swizzle2d` takes programs in groups of 16 rows
+# of tiles, as on page 21.
 #
 # Weights are laid out so that `x @ w` works. A `torch.nn.Linear` keeps the transpose: pass
-# `layer.weight.T`, and the strides do the rest. A model may keep one weight so and the other so.
+# `layer.weight.T`, and the strides do the rest. A model may keep one weight so and the other so. Then the
+# tile comes in small pieces, since what lies side by side in one weight does not in the other.
 #
-# Fill the gap, about 14 lines: the loop, the gate, the store. `input_precision="ieee"` in each
-# `tl.dot`, so that float32 stays float32.
+# `gate_up_tile` takes the tile of `matmul_tile`. With at most 64 rows the weights are nearly all that
+# moves. Then the tile is low, and narrow enough for many programs to share the weights.
+#
+# Fill the gap, about 11 lines: the loop, the gate, the store. `halves(both, BLOCK_M, BLOCK_N)` takes the
+# wide sum apart. `input_precision="ieee"` in `tl.dot`, so that float32 stays float32.
 
 # %% tags=["answer"] key="gate_up_swiglu"
 @triton.jit
@@ -247,31 +253,38 @@ def gate_up_kernel(
     One program = one tile of out, [BLOCK_M, BLOCK_N].
     Any strides, any M, H, D; sums and gate are float32.
     """
-    offs_m = tl.program_id(0).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
-    offs_h = tl.program_id(1).to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
+    pid_m, pid_h = tl.swizzle2d(
+        tl.program_id(1), tl.program_id(0), tl.num_programs(1), tl.num_programs(0), 16
+    )
+    offs_m = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_h = pid_h.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
     offs_d = tl.arange(0, BLOCK_K)
     mask_m, mask_h = offs_m[:, None] < M, offs_h[None, :] < H
     x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_d[None, :] * stride_xd
-    gate_ptrs = gate_ptr + offs_d[:, None] * stride_gd + offs_h[None, :] * stride_gh
-    up_ptrs = up_ptr + offs_d[:, None] * stride_ud + offs_h[None, :] * stride_uh
     out_ptrs = out_ptr + offs_m[:, None] * stride_om + offs_h[None, :] * stride_oh
 
-    gate = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    up = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    # TODO: walk along D: load x and both weights, two dots, advance; then gate, store
-    # (about 14 lines)
+    # the wide tile: columns of w_gate, then the same ones of w_up
+    side = tl.arange(0, 2 * BLOCK_N)
+    of_gate = side[None, :] < BLOCK_N
+    offs_w = pid_h.to(tl.int64) * BLOCK_N + side % BLOCK_N
+    mask_w = offs_w[None, :] < H
+    w_ptr = tl.where(of_gate, gate_ptr, up_ptr)
+    stride_wd = tl.where(of_gate, stride_gd, stride_ud)
+    stride_wh = tl.where(of_gate, stride_gh, stride_uh)
+    w_ptrs = w_ptr + offs_d[:, None] * stride_wd + offs_w[None, :] * stride_wh
+
+    both = tl.zeros((BLOCK_M, 2 * BLOCK_N), dtype=tl.float32)
+    # TODO: walk along D: load x and w, one dot, advance; then halves, gate, store (about 11 lines)
     ### BEGIN SOLUTION
     for d in range(0, D, BLOCK_K):
-        rest = offs_d < D - d
+        rest = d + offs_d < D
+        w = tl.load(w_ptrs, mask=rest[:, None] & mask_w, other=0.0)
         x = tl.load(x_ptrs, mask=mask_m & rest[None, :], other=0.0)
-        w_gate = tl.load(gate_ptrs, mask=rest[:, None] & mask_h, other=0.0)
-        w_up = tl.load(up_ptrs, mask=rest[:, None] & mask_h, other=0.0)
-        gate = tl.dot(x, w_gate, gate, input_precision="ieee")
-        up = tl.dot(x, w_up, up, input_precision="ieee")
+        both = tl.dot(x, w, both, input_precision="ieee")
         x_ptrs += BLOCK_K * stride_xd
-        gate_ptrs += BLOCK_K * stride_gd
-        up_ptrs += BLOCK_K * stride_ud
+        w_ptrs += BLOCK_K * stride_wd
 
+    gate, up = halves(both, BLOCK_M, BLOCK_N)
     out = gate / (1.0 + tl.exp(-gate)) * up
     tl.store(out_ptrs, out, mask=mask_m & mask_h)
     ### END SOLUTION
@@ -285,7 +298,7 @@ def gate_up_swiglu(x, w_gate, w_up):
     H = w_gate.shape[1]
     out = torch.empty((M, H), dtype=x.dtype, device=x.device)
     tile = gate_up_tile(M, x.dtype)
-    grid = (triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(H, tile["BLOCK_N"]))
+    grid = (triton.cdiv(H, tile["BLOCK_N"]), triton.cdiv(M, tile["BLOCK_M"]))
     gate_up_kernel[grid](
         x, w_gate, w_up, out, M, H, D,
         *x.stride(), *w_gate.stride(), *w_up.stride(), *out.stride(), **tile,
@@ -297,25 +310,26 @@ def gate_up_swiglu(x, w_gate, w_up):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# What does the loop of a single product load and advance in each step? Which of it is here once,
-# and which twice? By how much does each pointer move?
+# Say that `w_ptrs` were the addresses of one matrix, twice as wide. Which loop would you write? Which
+# lanes of its tile lie outside?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `matmul_tiles_kernel` of page 22 has the loop for one product, with the mask along K. After the loop
-# you have the gate of Task 1, on tiles that are float32 already.
+# `matmul_tiles_kernel` of page 22 has the loop, with the mask along K. The mask of a wide row is
+# `mask_w`. After the loop you have the gate of Task 1, on tiles that are float32 already, and the
+# result is as wide as one half.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
 # for d in range(0, D, BLOCK_K):
-#     # load a tile of x and one of each weight: which lanes lie past D?
-#     gate = tl.dot(...)
-#     up = tl.dot(...)
-#     # three pointers move on
+#     # load a tile of x and a tile of w: which lanes lie past D?
+#     both = tl.dot(...)
+#     # two pointers move on, each by its own stride
 #
+# gate, up = halves(...)
 # out = ...
 # # store
 # ```
@@ -446,14 +460,14 @@ timed
 # ## Recap
 #
 # - Count before you fuse: bytes saved, and the share of the time that they are.
-# - Two products of the same input: one loop, two accumulators, each tile of x loaded once.
+# - Two products of the same input are one product, twice as wide: each tile of x is loaded once.
 # - An epilogue works on float32 accumulators and rounds once.
 # - Few rows need another tile than many.
 #
 # <details><summary>Common mistakes</summary>
 #
 # - SiLU on `up` instead of `gate`: the two are easily swapped.
-# - The strides of `w_gate` used for `w_up`: right until a model keeps one of them transposed.
+# - The step of `w_gate` taken for both weights: right until a model keeps one of them transposed.
 # - x not advanced: every step multiplies the first columns of x again.
 # - The sums rounded to half precision before the gate.
 #

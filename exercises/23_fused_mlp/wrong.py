@@ -12,16 +12,15 @@ OUTSIDE = ("reads-outside", "out-of-bounds-load")
 STRIDES = ("strided-only", "reads-outside")
 
 LOAD_X = "x = tl.load(x_ptrs, mask=mask_m & rest[None, :], other=0.0)"
-LOAD_GATE = "w_gate = tl.load(gate_ptrs, mask=rest[:, None] & mask_h, other=0.0)"
-LOAD_UP = "w_up = tl.load(up_ptrs, mask=rest[:, None] & mask_h, other=0.0)"
-DOT_GATE = 'gate = tl.dot(x, w_gate, gate, input_precision="ieee")'
-DOT_UP = 'up = tl.dot(x, w_up, up, input_precision="ieee")'
+LOAD_W = "w = tl.load(w_ptrs, mask=rest[:, None] & mask_w, other=0.0)"
+DOT = 'both = tl.dot(x, w, both, input_precision="ieee")'
 STEP_X = "        x_ptrs += BLOCK_K * stride_xd\n"
-STEP_GATE = "        gate_ptrs += BLOCK_K * stride_gd\n"
-STEP_UP = "        up_ptrs += BLOCK_K * stride_ud\n"
-REST = "rest = offs_d < D - d"
+STEP_W = "        w_ptrs += BLOCK_K * stride_wd\n"
+HALVES = "    gate, up = halves(both, BLOCK_M, BLOCK_N)\n"
+REST = "rest = d + offs_d < D"
 LOOP = "range(0, D, BLOCK_K)"
 OUT = "    out = gate / (1.0 + tl.exp(-gate)) * up\n"
+BOTH = "    both = tl.zeros((BLOCK_M, 2 * BLOCK_N), dtype=tl.float32)\n"
 STORE = "tl.store(out_ptrs, out, mask=mask_m & mask_h)"
 LAYER = "    hidden = gate_up_swiglu(x, w_gate, w_up)\n    return matmul_tuned(hidden, w_down)"
 
@@ -62,53 +61,45 @@ MUTANTS = {
         Mutant("sigmoid_for_silu", "sigmoid-for-silu", (OUT, "    out = tl.sigmoid(gate) * up\n")),
         Mutant("up_forgotten", "no-up", (OUT, "    out = gate * tl.sigmoid(gate)\n")),
         Mutant("silu_of_both", "silu-of-both", (OUT, "    out = gate * tl.sigmoid(gate) * up * tl.sigmoid(up)\n")),
-        Mutant("gate_weight_twice", "gate-weight-twice", (DOT_UP, DOT_UP.replace("w_up", "w_gate"))),
-        Mutant("up_weight_twice", "up-weight-twice", (DOT_GATE, DOT_GATE.replace("w_gate", "w_up"))),
-        Mutant("up_loaded_from_gate", "gate-weight-twice", (LOAD_UP, LOAD_UP.replace("up_ptrs", "gate_ptrs"))),
-        Mutant("both_into_one_sum", "zeros", (DOT_UP, 'gate = tl.dot(x, w_up, gate, input_precision="ieee")')),
+        Mutant("gate_taken_twice", "gate-weight-twice", (OUT, OUT.replace("* up", "* gate"))),
+        Mutant("up_taken_twice", "up-weight-twice", (OUT, OUT.replace("gate", "up"))),
+        Mutant("halves_taken_the_wrong_way_round", "gate-and-up-swapped", (HALVES, HALVES.replace("gate, up", "up, gate"))),
         Mutant("x_never_advances", "x-stands-still", (STEP_X, "")),
-        Mutant("gate_never_advances", "gate-stands-still", (STEP_GATE, "")),
-        Mutant("up_never_advances", "up-stands-still", (STEP_UP, "")),
-        Mutant("weights_never_advance", "weights-stand-still", (STEP_GATE, ""), (STEP_UP, "")),
-        Mutant("nothing_advances", "nothing-advances", (STEP_X, ""), (STEP_GATE, ""), (STEP_UP, "")),
+        Mutant("weights_never_advance", "weights-stand-still", (STEP_W, "")),
+        Mutant("nothing_advances", "nothing-advances", (STEP_X, ""), (STEP_W, "")),
         Mutant("x_advances_by_one", "x-advances-by-one", (STEP_X, "        x_ptrs += stride_xd\n")),
-        Mutant("gate_advances_by_one", "gate-advances-by-one", (STEP_GATE, "        gate_ptrs += stride_gd\n")),
-        Mutant("up_advances_by_one", "up-advances-by-one", (STEP_UP, "        up_ptrs += stride_ud\n")),
-        Mutant("weights_advance_by_one", "weights-advance-by-one", (STEP_GATE, "        gate_ptrs += stride_gd\n"), (STEP_UP, "        up_ptrs += stride_ud\n")),
-        Mutant("all_advance_by_one", "all-advance-by-one", (STEP_X, "        x_ptrs += stride_xd\n"), (STEP_GATE, "        gate_ptrs += stride_gd\n"), (STEP_UP, "        up_ptrs += stride_ud\n")),
-        Mutant("gate_advances_without_its_stride", "gate-moves-sideways", (STEP_GATE, "        gate_ptrs += BLOCK_K\n")),
-        Mutant("up_advances_without_its_stride", "up-moves-sideways", (STEP_UP, "        up_ptrs += BLOCK_K\n")),
+        Mutant("weights_advance_by_one", "weights-advance-by-one", (STEP_W, "        w_ptrs += stride_wd\n")),
+        Mutant("all_advance_by_one", "all-advance-by-one", (STEP_X, "        x_ptrs += stride_xd\n"), (STEP_W, "        w_ptrs += stride_wd\n")),
         Mutant("sign_of_the_exponential", "sign-of-the-exponential", (OUT, "    out = gate / (1.0 + tl.exp(gate)) * up\n")),
         Mutant("exp2_without_factor", "base-two", (OUT, "    out = gate / (1.0 + tl.exp2(-gate)) * up\n")),
         Mutant("silu_added", "added", (OUT, "    out = gate * tl.sigmoid(gate) + up\n")),
         Mutant("x_advances_without_its_stride", ("strided-only", "reads-outside"), (STEP_X, "        x_ptrs += BLOCK_K\n")),
-        Mutant("weights_advance_without_strides", "weights-move-sideways", (STEP_GATE, "        gate_ptrs += BLOCK_K\n"), (STEP_UP, "        up_ptrs += BLOCK_K\n")),
-        Mutant("up_advances_like_gate", ("strided-only", "reads-outside"), (STEP_UP, STEP_UP.replace("stride_ud", "stride_gd"))),
-        Mutant("one_pointer_tile_for_both", ("up-with-strides-of-gate", "up-turned-like-gate"), ("up_ptrs = up_ptr + offs_d[:, None] * stride_ud + offs_h[None, :] * stride_uh", "up_ptrs = up_ptr + offs_d[:, None] * stride_gd + offs_h[None, :] * stride_gh"), (STEP_UP, STEP_UP.replace("stride_ud", "stride_gd"))),
-        Mutant("gate_read_as_up", ("gate-with-strides-of-up", "gate-turned-like-up"), ("gate_ptrs = gate_ptr + offs_d[:, None] * stride_gd + offs_h[None, :] * stride_gh", "gate_ptrs = gate_ptr + offs_d[:, None] * stride_ud + offs_h[None, :] * stride_uh"), (STEP_GATE, STEP_GATE.replace("stride_gd", "stride_ud"))),
+        Mutant("weights_advance_without_strides", "weights-move-sideways", (STEP_W, "        w_ptrs += BLOCK_K\n")),
+        Mutant("up_advances_like_gate", ("strided-only", "reads-outside"), (STEP_W, STEP_W.replace("stride_wd", "stride_gd"))),
+        Mutant("one_pointer_tile_for_both", ("up-with-strides-of-gate", "up-turned-like-gate"), ("tl.where(of_gate, stride_gd, stride_ud)", "stride_gd"), ("tl.where(of_gate, stride_gh, stride_uh)", "stride_gh")),
+        Mutant("gate_read_as_up", ("gate-with-strides-of-up", "gate-turned-like-up"), ("tl.where(of_gate, stride_gd, stride_ud)", "stride_ud"), ("tl.where(of_gate, stride_gh, stride_uh)", "stride_uh")),
         Mutant("columns_of_x_side_by_side", ("strided-only", "reads-outside"), ("offs_d[None, :] * stride_xd", "offs_d[None, :]"), (STEP_X, "        x_ptrs += BLOCK_K\n")),
-        Mutant("accumulators_replaced", "last-step-only", (DOT_GATE, DOT_GATE.replace(", gate,", ",")), (DOT_UP, DOT_UP.replace(", up,", ","))),
-        Mutant("gate_replaced", "last-step-of-gate", (DOT_GATE, DOT_GATE.replace(", gate,", ","))),
-        Mutant("up_replaced", "last-step-of-up", (DOT_UP, DOT_UP.replace(", up,", ","))),
-        Mutant("stored_in_the_loop", "property", (STEP_UP, STEP_UP + "    " + OUT + "        " + STORE + "\n"), (OUT + "    " + STORE, "    pass")),
-        Mutant("both_accumulated_twice", "sums-added-twice", (DOT_GATE, DOT_GATE.replace("gate = ", "gate += ")), (DOT_UP, DOT_UP.replace("up = ", "up += "))),
-        Mutant("accumulated_twice", "gate-added-twice", (DOT_GATE, DOT_GATE.replace("gate = ", "gate += "))),
+        Mutant("sum_replaced", "last-step-only", (DOT, DOT.replace(", both,", ","))),
+        Mutant("stored_in_the_loop", "property", (STEP_W, STEP_W + "    " + HALVES + "    " + OUT + "        " + STORE + "\n"), (HALVES + OUT + "    " + STORE, "    pass")),
+        Mutant("accumulated_twice", "sums-added-twice", (DOT, DOT.replace("both = ", "both += "))),
         Mutant("first_step_only", "first-step-only", (LOOP, "range(0, min(D, BLOCK_K), BLOCK_K)")),
         Mutant("last_step_dropped", "tail-left-out", (LOOP, "range(0, D - BLOCK_K + 1, BLOCK_K)")),
         Mutant("loop_over_h", ("tail-left-out", "first-step-only"), (LOOP, "range(0, H, BLOCK_K)")),
-        Mutant("gate_applied_in_the_loop", "wrong-values", (STEP_X, "        gate = gate * tl.sigmoid(gate)\n" + STEP_X), (OUT, "    out = gate * up\n")),
-        Mutant("gated_in_each_step", "gated-in-each-step", (DOT_GATE, 'part = tl.dot(x, w_gate, input_precision="ieee")'), (DOT_UP, 'up += part * tl.sigmoid(part) * tl.dot(x, w_up, input_precision="ieee")'), (OUT, "    out = up\n")),
-        Mutant("no_mask_along_d", (*OUTSIDE, "nan"), (LOAD_X, LOAD_X.replace(" & rest[None, :]", "")), (LOAD_GATE, LOAD_GATE.replace("rest[:, None] & ", "")), (LOAD_UP, LOAD_UP.replace("rest[:, None] & ", ""))),
+        Mutant("sum_gated_in_the_loop", "wrong-values", (STEP_X, "        both = both * tl.sigmoid(both)\n" + STEP_X)),
+        Mutant("gated_in_each_step", "gated-in-each-step", (BOTH, BOTH + "    out = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n"), (DOT, 'gate, up = halves(tl.dot(x, w, input_precision="ieee"), BLOCK_M, BLOCK_N)\n        out += gate * tl.sigmoid(gate) * up'), (HALVES + OUT, "")),
+        Mutant("no_mask_along_d", (*OUTSIDE, "nan"), (LOAD_X, LOAD_X.replace(" & rest[None, :]", "")), (LOAD_W, LOAD_W.replace("rest[:, None] & ", ""))),
+        Mutant("weights_not_masked_past_h", (*OUTSIDE, "nan"), (LOAD_W, LOAD_W.replace(" & mask_w", ""))),
+        Mutant("mask_of_one_half", ("does-not-compile", "raised"), (LOAD_W, LOAD_W.replace("mask_w", "mask_h"))),
+        Mutant("not_taken_apart", ("does-not-compile", "raised"), (HALVES, "    gate = up = both\n")),
         Mutant("no_mask_of_x_along_d", (*OUTSIDE, "nan"), (LOAD_X, LOAD_X.replace(" & rest[None, :]", ""))),
         Mutant("mask_never_moves", (*OUTSIDE, "nan"), (REST, "rest = offs_d < D")),
         Mutant("mask_of_all_steps", "first-step-only", (REST, "rest = offs_d + d < BLOCK_K")),
-        Mutant("mask_one_too_many", (*OUTSIDE, "nan", "wrong-values"), (REST, "rest = offs_d <= D - d")),
-        Mutant("other_forgotten", "no-other", (LOAD_X, LOAD_X.replace(", other=0.0", "")), (LOAD_GATE, LOAD_GATE.replace(", other=0.0", "")), (LOAD_UP, LOAD_UP.replace(", other=0.0", "")), only="interpreter"),
-        Mutant("sums_rounded_before_the_gate", "rounded-on-the-way", (OUT, f"    gate, up = gate.to({HALF}).to(tl.float32), up.to({HALF}).to(tl.float32)\n{OUT}")),
+        Mutant("mask_one_too_many", (*OUTSIDE, "nan", "wrong-values"), (REST, "rest = d + offs_d <= D")),
+        Mutant("other_forgotten", "no-other", (LOAD_X, LOAD_X.replace(", other=0.0", "")), (LOAD_W, LOAD_W.replace(", other=0.0", "")), only="interpreter"),
+        Mutant("sums_rounded_before_the_gate", "rounded-on-the-way", (HALVES, f"    both = both.to({HALF}).to(tl.float32)\n{HALVES}")),
         Mutant("up_rounded_before_the_gate", ("rounded-on-the-way", "wrong-values"), (OUT, f"    up = up.to({HALF}).to(tl.float32)\n{OUT}")),
-        Mutant("no_input_precision", "tf32", (DOT_GATE, DOT_GATE.replace(', input_precision="ieee"', "")), (DOT_UP, DOT_UP.replace(', input_precision="ieee"', ""))),
-        Mutant("no_input_precision_in_one", "tf32", (DOT_UP, DOT_UP.replace(', input_precision="ieee"', ""))),
-        Mutant("tf32", "tf32", (DOT_UP, DOT_UP.replace("ieee", "tf32"))),
+        Mutant("no_input_precision", "tf32", (DOT, DOT.replace(', input_precision="ieee"', ""))),
+        Mutant("tf32", "tf32", (DOT, DOT.replace("ieee", "tf32"))),
         Mutant("no_store_mask", "out-of-bounds-store", (STORE, "tl.store(out_ptrs, out)")),
         Mutant("store_mask_of_rows", "out-of-bounds-store", (STORE, "tl.store(out_ptrs, out, mask=mask_m)")),
         Mutant("not_stored", UNWRITTEN + ("not-attempted",), ("    " + STORE, "    out = out")),
@@ -150,12 +141,20 @@ VARIANTS = {
     ],
     "gate_up_swiglu": [
         Variant("tiles_of_32", ("    tile = gate_up_tile(M, x.dtype)\n", "    tile = dict(BLOCK_M=32, BLOCK_N=32, BLOCK_K=16, num_warps=4, num_stages=2)\n")),
-        Variant("dots_added_afterwards", (DOT_GATE, 'gate += tl.dot(x, w_gate, input_precision="ieee")'), (DOT_UP, 'up += tl.dot(x, w_up, input_precision="ieee")')),
+        Variant("dot_added_afterwards", (DOT, 'both += tl.dot(x, w, input_precision="ieee")')),
         Variant("silu_by_sigmoid", (OUT, "    out = gate * tl.sigmoid(gate) * up\n")),
         Variant("cast_before_the_store", (STORE, f"tl.store(out_ptrs, out.to({HALF}), mask=mask_m & mask_h)")),
-        Variant("steps_counted", ("for d in range(0, D, BLOCK_K):\n        rest = offs_d < D - d", "for step in range(0, tl.cdiv(D, BLOCK_K)):\n        rest = offs_d < D - step * BLOCK_K")),
+        Variant("steps_counted", ("for d in range(0, D, BLOCK_K):\n        rest = d + offs_d < D", "for step in range(0, tl.cdiv(D, BLOCK_K)):\n        rest = offs_d < D - step * BLOCK_K")),
         Variant("pointers_by_d", (LOAD_X, LOAD_X.replace("x_ptrs", "x_ptrs + d * stride_xd")), (STEP_X, "")),
-        Variant("up_first", ("        " + DOT_GATE + "\n        " + DOT_UP, "        " + DOT_UP + "\n        " + DOT_GATE)),
+        Variant("halves_by_split", (HALVES, "    gate, up = tl.split(tl.trans(both.reshape(BLOCK_M, 2, BLOCK_N), 0, 2, 1))\n")),
+        Variant(
+            "two_sums",
+            (BOTH, "".join(f"    {name} = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n    {name}_ptrs = {name}_ptr + offs_d[:, None] * stride_{name[0]}d + offs_h[None, :] * stride_{name[0]}h\n" for name in ("gate", "up"))),
+            (LOAD_W, "wide = rest[:, None] & mask_h"),
+            (DOT, "\n        ".join(f'{name} = tl.dot(x, tl.load({name}_ptrs, mask=wide, other=0.0), {name}, input_precision="ieee")' for name in ("gate", "up"))),
+            (STEP_W, "        gate_ptrs += BLOCK_K * stride_gd\n        up_ptrs += BLOCK_K * stride_ud\n"),
+            (HALVES, ""),
+        ),
         Variant("zero_weights_are_enough", (LOAD_X, LOAD_X.replace(" & rest[None, :]", " & rest[None, :] & (offs_d[None, :] >= 0)"))),
     ],
     "mlp_swiglu": [
@@ -172,6 +171,6 @@ EQUIVALENT = {
         f"{GATE_STORE} => {GATE_STORE.replace('offs_n * stride_on', 'offs_n')}": "out is contiguous, so its columns lie side by side",
     },
     "gate_up_swiglu": {
-        f"{load} => {load.replace('0.0', '1.0')}": ONE_FACTOR for load in (LOAD_X, LOAD_GATE, LOAD_UP)
+        f"{load} => {load.replace('0.0', '1.0')}": ONE_FACTOR for load in (LOAD_X, LOAD_W)
     },
 }

@@ -317,7 +317,7 @@ def paged_decode(q, k_cache, v_cache, table, lengths, pieces=None):
     decode_kernel[(B * HK, pieces)](
         q, k_cache, v_cache, table, lengths, parts, lses, table.stride(0), D**-0.5,
         HK=HK, GROUP=H // HK, D=D, PAGE=PAGE,
-        BLOCK_G=16, BLOCK_N=32, num_warps=4,
+        BLOCK_G=16, BLOCK_N=128 // q.element_size(), num_warps=4, num_stages=2,
     )
     return merge_states(parts, lses, q.dtype).view(B, H, D)
 
