@@ -225,12 +225,13 @@ def require_cache(q, k_cache, v_cache, table, lengths):
 
 
 def pieces_for(programs, tokens):
-    return min(triton.cdiv(4 * multiprocessors(), programs), triton.cdiv(tokens, 256))
+    return max(1, min(4 * multiprocessors() // programs, triton.cdiv(tokens, 256)))
 
 # %% [markdown]
-# How many pieces? `pieces_for` takes enough for four programs on each multiprocessor, but none with less
+# How many pieces? `pieces_for` takes as many as fill four places on each multiprocessor, but none with less
 # than 256 tokens. Page 11 had two. Here a tile takes two loads, one after the other: page numbers, then
-# keys and values. More programs have more of them on their way.
+# keys and values. More programs have more of them on their way. One program too many would wait until a
+# place is free, and all others for it.
 
 # %%
 pieces_for(programs=64, tokens=32768)

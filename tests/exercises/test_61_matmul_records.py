@@ -126,14 +126,14 @@ def test_an_h100_gets_tiles_from_its_copy_engine(M, N, K, dtype, turned, page):
     for name in kernels.keys() - {"sum_kernel"}:
         kernel = kernels[name]
         assert kernel.spills == 0 and kernel.loads == kernel.async_copies == 0
-        assert kernel.wgmma and "cp.async.bulk.tensor.2d.shared" in kernel.ptx
+        assert kernel.tensor_cores and "cp.async.bulk.tensor.2d.shared" in kernel.ptx
         assert kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[90]
 
 
 @descriptors
 def test_float32_is_three_products_on_tensor_cores(page):
     """Kills: TF32, which cuts to three digits and needs no subtraction."""
-    (kernel,) = product(page, 4224, 4096, 512, torch.float32).values()
+    kernel = product(page, 4224, 4096, 512, torch.float32)["matmul_staying_kernel"]
     assert "wgmma.mma_async" in kernel.ptx and "sub" in kernel.ptx
 
 
