@@ -1,12 +1,13 @@
 """What the checks of 65_gluon_attention try. Races and deadlocks are named by the simulator."""
 
+import itertools
 import math
 
 import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, tensor
-from tritonbook.simulating import watch_products
+from tritonbook.simulating import watch_overlaps, watch_products
 
 from ..shared import attention as shared
 from .page import attention_ref, two_products_ref
@@ -65,6 +66,90 @@ def from_the_last_rows(fn):
     )
 
 
+def overlaps_of(fn):
+    """What the simulator notes of three tiles of keys; a real GPU notes nothing."""
+    q, k, v = (torch.ones(1, 1, 300, 16, dtype=torch.float16, device=DEVICE) for _ in range(3))
+    with watch_overlaps() as seen:
+        fn(q, k, v)
+    return seen
+
+
+def loads_run_ahead(fn):
+    """Refuses a job that loads, and waits for what it loads."""
+    waits = [each for each in overlaps_of(fn) if each.endswith("waits for its copies")]
+    assert not waits, (
+        f"The values are right. But {waits[0]}: so its next copy is not under way meanwhile. `put` "
+        "waits for an empty slot, and who takes the tile waits for the copy."
+    )
+
+
+def rows_from(row):
+    """The sum over tiles of 128 rows of K and V that begin at `row(tile, tiles)`."""
+
+    def wrong(q, k, v):
+        pad = (0, 0, 0, 2 * TILE)
+        tiles, total = -(-q.shape[2] // TILE), torch.zeros_like(q)
+        k, v = (shared.shared(torch.nn.functional.pad(x, pad), q.shape[1]) for x in (k, v))
+        for tile in range(tiles):
+            rows = slice(row(tile, tiles), row(tile, tiles) + TILE)
+            total = total + q @ k[:, :, rows].transpose(-2, -1) @ v[:, :, rows]
+        return total
+
+    return wrong
+
+
+def heads_by(place):
+    """Query head h of batch b with the head of K and V at `place(b, h, share)`, or zeros."""
+
+    def wrong(q, k, v):
+        result = torch.zeros_like(q)
+        for b, h in itertools.product(*map(range, q.shape[:2])):
+            batch, head = place(b, h, q.shape[1] // k.shape[1])
+            if batch < k.shape[0] and head < k.shape[1]:
+                result[b, h] = q[b, h] @ k[batch, head].T @ v[batch, head]
+        return result
+
+    return wrong
+
+
+WHICH_HEAD = "Query heads 0 to share - 1 have head 0 of K and V, the next ones head 1: "
+PLACES = {
+    "tile-for-row": (
+        rows_from(lambda tile, tiles: tile),
+        "Tiles are loaded from rows 0, 1, 2, ... and overlap. Tile t begins at row 128 * t.",
+    ),
+    "rows-too-close": (
+        rows_from(lambda tile, tiles: tile * TILE // 2),
+        "Each tile begins 64 rows after the one before it. A tile of keys or values has 128.",
+    ),
+    "one-tile-too-far": (
+        rows_from(lambda tile, tiles: (tile + 1) * TILE),
+        "Rows 0 to 127 are never loaded, and zeros from beyond the last row are. Step 0 wants tile "
+        "steps - 1.",
+    ),
+    "same-rows": (
+        rows_from(lambda tile, tiles: (tiles - 1) * TILE),
+        "The last tile is loaded in every step.",
+    ),
+    "heads-not-shared": (
+        heads_by(lambda b, h, share: (b, h)),
+        WHICH_HEAD + "here each one has a head of its own number.",
+    ),
+    "heads-by-remainder": (
+        heads_by(lambda b, h, share: (b, h % share)),
+        WHICH_HEAD + "here it is the remainder.",
+    ),
+    "batch-for-head": (
+        heads_by(lambda b, h, share: (h // share, b)),
+        "Batch and head are exchanged: a place is [batch, head, row, 0].",
+    ),
+    "one-batch": (
+        heads_by(lambda b, h, share: (0, h // share)),
+        "Each batch gets the keys and values of batch 0.",
+    ),
+}
+
+
 def attention_case(note, L, B=1, H=1, HK=1, D=16, causal=False, dtype="float16", k=None, **options):
     return case(
         note,
@@ -112,16 +197,26 @@ def backwards(part):
             m_new = top if part == "running" else torch.maximum(m, top)
             m_new = torch.where(top == -math.inf, m, m_new)  # no program visits it
             m_new = torch.zeros_like(m) if part == "maximum" else m_new
+            if part == "raw":  # the maximum of q @ k.T, taken for one of s * scale
+                m_new = torch.maximum(m, top * q.shape[-1] ** 0.5 / shared.LOG2_E)
+                m_new = torch.where(top == -math.inf, m, m_new)
             base = torch.where(m_new == -math.inf, 0.0, m_new)
             p = torch.exp(here - (0 if part == "p" else base[..., None]))
             alpha = torch.exp(m - base)
             alpha = torch.ones_like(alpha) if part == "maximum" else alpha
             alpha = 1 / alpha if part == "upside down" else alpha
-            factor = {"acc": torch.ones_like(alpha), "late": before}.get(part, alpha)
+            first = m == -math.inf
+            factor = {
+                "acc": torch.ones_like(alpha),
+                "late": before,
+                "new acc": alpha if start == 0 else torch.zeros_like(alpha),  # `end` adds
+                "divided": torch.where(first, 0.0, 1 / alpha),
+            }.get(part, alpha)
             kept = {"l": 1, "new l": torch.where(top == -math.inf, 1.0, 0.0)}.get(part, alpha)
             total = total * kept + p.sum(-1)
+            p = p.half().float() if part == "raw" else p
             acc = acc * factor[..., None] + p @ v[:, :, start : start + TILE]
-            m, before = m_new, alpha
+            m, before = torch.where(first, m_new, m) if part == "first" else m_new, alpha
         return acc / total[..., None]
 
     return wrong
@@ -134,13 +229,30 @@ def other_scale(factor):
 MISTAKES = {
     "nan": (
         lambda q, k, v, causal=False: q * math.nan,
-        "Before the first tile m is -inf and l is 0. The new m is the larger one of m and of the "
-        "maximum of each row, so it is finite, and l gets the sum of each row of p.",
+        "Before the first tile m is -inf and l is 0. The new m is finite, the larger one of m and "
+        "of the maximum of each row. alpha is 2 to the power of m less the new m, so 0; p takes "
+        "off the new m, and l gets the sum of each row of p.",
     ),
     "acc-not-rescaled": (
         backwards("acc"),
         "acc still belongs to the old maximum when the next output is added. Once it is finished, "
         "multiply it by alpha.",
+    ),
+    "output-forgotten": (
+        backwards("new acc"),
+        "The outputs of all steps but the last two are lost: each product is added to acc.",
+    ),
+    "acc-divided": (
+        backwards("divided"),
+        "acc is divided by alpha. It is multiplied by it, as l is.",
+    ),
+    "m-not-kept": (
+        backwards("first"),
+        "m stays the maximum of the first tile. softmax_step returns the new one: keep it.",
+    ),
+    "maximum-not-scaled": (
+        backwards("raw"),
+        "The maximum of s is taken for m without `scale`. m is in units of s * scale.",
     ),
     "l-not-rescaled": (
         backwards("l"),
@@ -227,6 +339,12 @@ def in_turns(fn):
         "A group hands over only when its softmax is done, so the other one never multiplies "
         "meanwhile. Hand over as soon as both products are ordered."
     )
+    turns = [each for each in overlaps_of(fn) if " arrives at baton" in each]
+    late = [each for each in turns if not each.endswith(", 2 products under way")]
+    assert not late, (
+        f"The values are right. But {late[0]}: it has waited before it hands over. Hand over as "
+        "soon as both products are ordered."
+    )
 
 
 def overlaps(seen):
@@ -247,7 +365,8 @@ CHECKS = {
         launches=1,
         tolerance=shared.close_enough,
         programs=lambda q, k, v, slots=2: -(-q.shape[2] // TILE) * q.shape[1] * q.shape[0],
-        also=(from_the_last_rows,),
+        mistakes=PLACES,
+        also=(from_the_last_rows, loads_run_ahead),
         arch=90,
     ),
     "flash_ahead": Check(

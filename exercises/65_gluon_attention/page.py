@@ -60,7 +60,7 @@ draw.draw_groups("alike", "turns")
 # | `empty` | each group, when it has used the tile | its loading warp |
 #
 # A barrier's phases are 0, 1, 0, 1, ... and `mbarrier.wait(barrier, phase)` returns when the phase of
-# that parity has ended. On a new barrier phase 1 counts as ended. This allocates a ring for the tiles
+# that name has ended. On a new barrier phase 1 counts as ended. This allocates a ring for the tiles
 # of a descriptor:
 
 # %% tags=["reference"]
@@ -106,7 +106,7 @@ def attention_ref(q, k, v, causal=False):
 # Four gaps. A tile's `number` counts from 0 in each ring.
 #
 # 1. **`put`**, for the loading warps: wait until the slot is empty, let its `full` expect
-#    `desc.block_type.nbytes` bytes, order the copy.
+#    `desc.block_type.nbytes` bytes, order the copy and go on.
 # 2. **`take`**, for the groups: wait for a tile.
 # 3. **`release`**: this group needs the tile no longer. (`tiles.shape[0]` is SLOTS.)
 # 4. **`load_tiles`**: a loading warp puts tile after tile, from the *last* rows to the first. (So later
@@ -289,17 +289,17 @@ draw.draw_groups("ahead")
 
 # %% [markdown]
 # `warpgroup_mma(..., is_async=True)` orders a product and returns. Products finish in their order.
-# `warpgroup_mma_wait(n, deps=[x, y])` waits until at most n are unfinished. It returns what the names
-# in `deps` hold now, and nothing may touch them earlier: not acc, and not p, which is being read.
+# `warpgroup_mma_wait(n, deps=[x, y])` waits until at most n are unfinished, and returns x and y as
+# they are then. Before that nothing may change them: not acc, and not p, which is being read.
 #
 # Three gaps:
 #
-# 1. **`softmax_step`**: page 41's online softmax. `m` is in units of `s * scale`, and
-#    `scale` has the log2(e) that makes powers of 2 of powers of e.
+# 1. **`softmax_step`**: page 41's online softmax, in powers of 2: `scale` is 1/√D times log2(e). `m`
+#    is a maximum of `s * scale`.
 # 2. **`order`**: take keys `number + 1` and order the scores; take values `number` and order the
 #    output.
 # 3. **`settle`**: wait for the scores alone, release their keys, `softmax_step`; wait for the output,
-#    release its values, rescale acc. What follows is given.
+#    release its values, rescale acc by alpha. What follows is given.
 #
 # The loop itself stands in `attend`. The function that orders is given to it, as a constant:
 # `ORDER` is `order` here, and in the stretch another. `baton` is for then, too.

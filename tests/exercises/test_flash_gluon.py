@@ -9,9 +9,10 @@ from tritonbook import DEVICE, gluon
 from tritonbook.checking import run_check
 from tritonbook.course.cases import checks, load_cases
 from tritonbook.course.exercises import get, load
+from tritonbook.course.mutants import wrong_answers
 from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate
-from tritonbook.simulating import watch_products
+from tritonbook.simulating import Fault, watch_products
 
 if not gluon.triton_has_gluon():
     pytest.skip("this Triton's Gluon has other words", allow_module_level=True)
@@ -102,6 +103,68 @@ def test_the_simulator_tells_turns_from_products_that_are_ordered_freely(page):
             cases.in_turns(page.flash_ahead)
     with pytest.raises(AssertionError, match="never has two"), watch_products():
         cases.two_under_way(lambda q, k, v: page.two_products(q, k, v))
+
+
+IN_RELEASE = "`mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1)` in release"
+
+
+@pytest.mark.skipif(gluon.can_run_gluon(), reason="a GPU tells nobody of its waits")
+@pytest.mark.parametrize(
+    ("key", "wrong", "said"),
+    [
+        (
+            "two_products",
+            "releases_twice",
+            f"Arrivals in that phase: 2 of multiply 0 ({IN_RELEASE}",
+        ),
+        ("two_products", "releases_for_both", "count=2)` in release"),
+        ("two_products", "takes_without_waiting", "multiply 0 has never waited for q_ring.full[0]"),
+        ("two_products", "takes_the_phase_before", "`mbarrier.wait(full.index(number % SLOTS)"),
+        ("two_products", "releases_full", "`mbarrier.arrive(full.index(number % tiles.shape[0])"),
+        (
+            "two_products",
+            "the_loader_releases",
+            "`mbarrier.arrive(empty.index(slot), count=1)` in put",
+        ),
+        ("flash_ahead", "output_before_scores", "which was ordered after it"),
+        ("flash_ahead", "keys_of_this_tile", "called by `k = take(k_ring, number)` in order"),
+        (
+            "flash_ahead",
+            "values_of_the_next_tile",
+            "had waited for the other copy, at v_ring.full[0]",
+        ),
+        ("flash_ahead", "keys_released_when_ordered", "by `release(k_ring, number + 1)` in order"),
+        (
+            "flash_ahead",
+            "released_in_both_gaps",
+            "in order and by `release(k_ring, number + 1)` in settle",
+        ),
+        (
+            "flash_ahead",
+            "other_keys_released",
+            "in begin and by `release(k_ring, number)` in settle",
+        ),
+        ("flash_ahead", "releases_swapped", "by `release(k_ring, number)` in settle"),
+        (
+            "flash_ahead",
+            "values_never_released",
+            "v_ring.empty[0], which is in phase 0 and lacks 2",
+        ),
+        ("flash_ahead", "two_may_be_unfinished", "`s = warpgroup_mma_wait(2, deps=[s])` in settle"),
+        ("flash_gluon", "hands_over_twice", "and counts 2: its phase lacks 1 of 1 arrivals"),
+        ("flash_gluon", "nobody_begins", "lacks 1 of 1 arrivals (nobody has arrived there)"),
+    ],
+)
+def test_a_fault_is_told_with_the_line_of_the_gap(key, wrong, said):
+    """Kills: a sentence that names given code alone where the mistake is in a gap."""
+    answers = wrong_answers("65_gluon_attention")
+    (mutant,) = (each for each in answers.mutants[key] if each.name == wrong)
+    broken = getattr(load(get("65_gluon_attention"), {key: answers.text(key, mutant)}), key)
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, 1, 1, 520, 16).half().unbind(0)
+    with pytest.raises(Fault) as caught:
+        broken(q, k, v)
+    assert said in str(caught.value), caught.value
 
 
 @pytest.mark.gpu

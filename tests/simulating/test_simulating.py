@@ -20,7 +20,13 @@ from tritonbook.gluon import (
     warpgroup_mma_wait,
 )
 from tritonbook.port.source_file import module_of
-from tritonbook.simulating import Fault, hear_of_products, simulate, watch_products
+from tritonbook.simulating import (
+    Fault,
+    hear_of_products,
+    simulate,
+    watch_overlaps,
+    watch_products,
+)
 
 if not triton_has_gluon():
     pytest.skip("this Triton has no Gluon of the course's form", allow_module_level=True)
@@ -81,10 +87,10 @@ the loader waits for the phase that it is in => deadlock: waits for phase 0 of e
 + phase
 a slot is not waited for => overwritten|too-many-arrivals: it has to end before the next one begins
 -         mbarrier.wait(empty.index(slot), phase ^ 1)
-an old phase is waited for => early-read|unwritten|phase-twice: a_tiles[0]
+an old phase is waited for => early-read|unwritten: on a new barrier phase 1 counts as ended
 - full.index(slot), phase)
 + full.index(slot), phase ^ 1)
-a tile is not waited for => early-read|unwritten: a_tiles[0]
+a tile is not waited for => early-read|unwritten: has waited at no barrier
 -         mbarrier.wait(full.index(slot), phase)
 the phase never changes => deadlock|phase-twice|early-read|overwritten: [0]
 - number % SLOTS, number // SLOTS % 2
@@ -92,14 +98,14 @@ the phase never changes => deadlock|phase-twice|early-read|overwritten: [0]
 the phase changes with every tile => deadlock|early-read|unwritten:
 - number % SLOTS, number // SLOTS % 2
 + number % SLOTS, number % 2
-a slot is given back before its product has read it => overwritten: may still read it
+a slot is given back before its product has read it => overwritten: and had not waited
 -         acc = warpgroup_mma_wait(0, deps=[acc])
 -         mbarrier.arrive(empty.index(slot), count=1)
 +         mbarrier.arrive(empty.index(slot), count=1)
 +         acc = warpgroup_mma_wait(0, deps=[acc])
 a product is never waited for => early-use|overwritten:
 -         acc = warpgroup_mma_wait(0, deps=[acc])
-a slot is never given back => deadlock: waits for phase 0 of empty[0]
+a slot is never given back => deadlock: lacks 2 of 2 arrivals (nobody has arrived there)
 -         mbarrier.arrive(empty.index(slot), count=1)
 one group gives a slot back => deadlock: lacks 1 of 2 arrivals
 -         mbarrier.arrive(empty.index(slot), count=1)
@@ -108,6 +114,18 @@ one group gives a slot back => deadlock: lacks 1 of 2 arrivals
 one arrival gives a slot back => overwritten|too-many-arrivals:
 - init(empty.index(slot), count=2)
 + init(empty.index(slot), count=1)
+one group gives a slot back for both => overwritten|early-read: 2 of multiply
+- arrive(empty.index(slot), count=1)
++ arrive(empty.index(slot), count=2)
+more arrivals at once than a phase has => too-many-arrivals: counts 3: its phase lacks 2 of 2
+- arrive(empty.index(slot), count=1)
++ arrive(empty.index(slot), count=3)
+the loader waits for its own copies => overwritten|early-read: 1 of load_tiles
+- mbarrier.wait(empty.index(slot), phase ^ 1)
++ mbarrier.wait(full.index(slot), phase ^ 1)
+groups arrive where tiles do => deadlock: `mbarrier.arrive(full.index(slot), count=1)` in multiply)
+- arrive(empty.index(slot)
++ arrive(full.index(slot)
 three arrivals are expected => deadlock: lacks 1 of 3 arrivals
 - init(empty.index(slot), count=2)
 + init(empty.index(slot), count=3)
@@ -260,6 +278,84 @@ def test_an_operand_in_registers_is_kept_until_its_product_has_been_waited_for()
     with pytest.raises(Fault, match="not among the deps") as caught:
         simulate(two_products_kernel, 1, KEPT=False)
     assert caught.value.kind == "operand"
+
+
+@gluon.jit
+def in_order_kernel(FIRST: gl.constexpr, LEFT: gl.constexpr, NAMED: gl.constexpr):
+    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 16, 16])
+    tile = gl.allocate_shared_memory(gl.float16, [16, 16], layout)
+    tile.store(gl.zeros([16, 16], gl.float16, layout))
+    fence_async_shared()
+    p = gl.zeros([64, 16], gl.float16, layout)
+    acc, s = gl.zeros([64, 16], gl.float32, layout), gl.zeros([16, 16], gl.float32, layout)
+    if FIRST == "acc":
+        acc = warpgroup_mma(p, tile, acc, is_async=True)
+    s = warpgroup_mma(tile, tile, s, is_async=True)
+    if FIRST == "s":
+        acc = warpgroup_mma(p, tile, acc, is_async=True)
+    if NAMED:
+        s = warpgroup_mma_wait(LEFT, deps=[s])
+    else:
+        warpgroup_mma_wait(LEFT, deps=[s])
+    s = s + 1
+    acc, p = warpgroup_mma_wait(0, deps=[acc, p])
+
+
+@pytest.mark.parametrize(
+    ("first", "left", "named", "kind", "said"),
+    [
+        ("acc", 1, True, "operand", "which was ordered after it. Products finish in their order"),
+        (
+            "s",
+            2,
+            True,
+            "early-use",
+            "`s = warpgroup_mma_wait(LEFT, deps=[s])` in in_order_kernel lets 2",
+        ),
+        ("s", 1, False, "early-use", "returns for a name in deps: that is the result"),
+        ("s", 0, True, "operand", "Is that the product to wait for first"),
+    ],
+)
+def test_a_wait_that_does_not_fit_is_named_with_what_it_waits_for(first, left, named, kind, said):
+    """Kills: `warpgroup_mma_wait comes first` where there is one, of the wrong products."""
+    simulate(in_order_kernel, 1, FIRST="s", LEFT=1, NAMED=True)
+    with pytest.raises(Fault) as caught:
+        simulate(in_order_kernel, 1, FIRST=first, LEFT=left, NAMED=named)
+    assert caught.value.kind == kind and said in str(caught.value)
+
+
+@gluon.jit
+def waits_kernel(TURN: gl.constexpr):
+    baton = gl.allocate_shared_memory(gl.int64, [3, 1], mbarrier.MBarrierLayout())
+    for each in gl.static_range(3):
+        mbarrier.init(baton.index(each), count=1)
+    gl.warp_specialize([(turns, (0, baton, TURN)), (turns, (1, baton, TURN))], [4], [24])
+
+
+@gluon.jit
+def turn(baton, which, phase):
+    mbarrier.wait(baton.index(which), phase)
+
+
+@gluon.jit
+def turns(GROUP: gl.constexpr, baton, TURN: gl.constexpr):
+    turn(baton, GROUP, 1)
+    mbarrier.arrive(baton.index(GROUP), count=1)
+    turn(baton, TURN, 0)
+
+
+def test_a_helper_is_told_with_the_call_and_waits_that_are_alike_once():
+    """Kills: a line that is right, said of a call that is wrong; the same wait told twice."""
+    told = "called by `turn(baton, TURN, 0)` in turns) wait for phase 0 of baton[2]"
+    with pytest.raises(Fault) as caught:
+        simulate(waits_kernel, 1, TURN=2)
+    assert "turns 0 and turns 1 (" in str(caught.value) and told in str(caught.value)
+
+
+def test_who_watches_hears_of_arrivals():
+    with watch_overlaps() as seen, pytest.raises(Fault):
+        simulate(waits_kernel, 1, TURN=2, orders=[0])
+    assert "turns 0 arrives at baton[0], 0 products under way" in seen
 
 
 def test_who_watches_hears_how_many_products_are_under_way():

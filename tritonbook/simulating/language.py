@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from .machine import Actor, Fault, Machine, here
+from .machine import Actor, Awaited, Fault, Machine, here
 from .memory import Allocation, Barrier, Barriers, Pointer, Shared, name_of_allocation
 
 
@@ -98,10 +98,16 @@ class Unfinished:
         raise self._early()
 
     def _early(self, *_: Any) -> Fault:
+        me, late = self.actor.by, "which may not be finished: warpgroup_mma_wait comes first"
+        wait = me.awaited if me is not None else None
+        if wait is not None and self.actor in wait.left:
+            late = f"which may not be finished: {wait.place} lets {len(wait.left)} be unfinished"
+            if wait.finished:
+                late += f", and the one that it waits for is that of {wait.finished[-1].place}"
+        elif wait is not None and self.actor in wait.finished:
+            late = f"and not what {wait.place} returns for a name in deps: that is the result"
         return Fault(
-            "early-use",
-            f"{here()} uses the result of the product of {self.actor.place}, which may not be "
-            "finished: warpgroup_mma_wait comes first",
+            "early-use", f"{here()} uses the result of the product of {self.actor.place}, {late}"
         )
 
 
@@ -194,7 +200,7 @@ class Language:
             init=lambda barrier, count: barrier.init(count),
             invalidate=lambda barrier: None,
             expect=self._stepped(lambda barrier, size: barrier.expect(size)),
-            arrive=self._stepped(lambda barrier, count=1: barrier.arrive(count)),
+            arrive=self._stepped(self._arrive_at),
             wait=self._stepped(self._wait_at),
         )
         self.tma = Namespace(
@@ -263,6 +269,11 @@ class Language:
         )
 
     # --- the copy engine
+    def _arrive_at(self, barrier: Barrier, count: int = 1) -> None:
+        me = self.machine.me()
+        me.note_overlap(f"arrives at {barrier.name}, {len(me.products)} products under way")
+        barrier.arrive(count)
+
     def _wait_at(self, barrier: Barrier, phase: int, deps: Sequence[Any] = ()) -> None:
         barrier.wait(phase)
         me = self.machine.me()
@@ -296,6 +307,7 @@ class Language:
             landed(copy, size)
 
         copy = self.machine.start("the copy", finish)
+        copy.lands = barrier
         tile.owner.touch(copy, tile.box, writes=True, engine=True)
 
     def tma_store(self, desc: Descriptor, place: Sequence[int], tile: Shared, **_: Any) -> None:
@@ -387,10 +399,21 @@ class Language:
         me = self.machine.me()
         finished = me.products[: max(0, len(me.products) - int(num_outstanding))]
         self._await(me.products, num_outstanding)
+        me.awaited = Awaited(here(), tuple(finished), tuple(me.products))
         me.note_products()
         for product in finished:
             operand = me.operands.pop(product.number, None)
             if operand is not None and not any(operand is each for each in deps):
+                later = [
+                    d.actor for d in deps if isinstance(d, Unfinished) and d.actor in me.products
+                ]
+                if later:
+                    raise Fault(
+                        "operand",
+                        f"{here()} waits for the product of {product.place}, and deps has the "
+                        f"result of the product of {later[0].place}, which was ordered after it. "
+                        "Products finish in their order: what is needed first is ordered first",
+                    )
                 raise Fault(
                     "operand",
                     f"{here()} waits for the product of {product.place}, and what it multiplies "

@@ -18,9 +18,10 @@ import linecache
 import random
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 _ROOM = str(Path(__file__).parent)
@@ -50,21 +51,50 @@ class Place:
     function: str
     line: int
     file: str = ""
+    caller: Place | None = None
+    calls: frozenset[Any] | set[Any] = field(default=frozenset(), compare=False)  # all of them
 
     def __str__(self) -> str:
         text = linecache.getline(self.file, self.line).strip() or f"line {self.line}"
         return f"`{text if len(text) < 70 else text[:67] + '...'}` in {self.function}"
 
+    def whole(self) -> str:
+        """With the call, where there are several: one of them may be what is wrong."""
+        return f"{self}, called by {self.caller}" if len(self.calls) > 1 else str(self)
 
-def here() -> Place:
-    """The kernel's line that is being executed: the innermost one outside this folder."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_ROOM):
+
+def together(places: Iterable[Place]) -> str:
+    """Several places, with each line said once."""
+    told: dict[str, list[str]] = {}
+    for place in dict.fromkeys(places):
+        calls = told.setdefault(str(place), [])
+        calls += [str(place.caller)] if len(place.calls) > 1 else []
+    return " and ".join(
+        f"{line}, called by {' and by '.join(calls)}" if calls else line
+        for line, calls in told.items()
+    )
+
+
+def _kernel_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame outside this folder, from `frame` outwards; None at a partition's end."""
+    while frame is not None and frame.f_code.co_filename.startswith(_ROOM):
+        if frame.f_code is Machine._live.__code__:
+            return None
         frame = frame.f_back
+    return frame
+
+
+def _place(frame: FrameType) -> Place:
     return Place(frame.f_code.co_name, frame.f_lineno, frame.f_code.co_filename)
 
 
-@dataclass
+def here() -> Place:
+    """The kernel's line that is being executed: the innermost one outside this folder."""
+    frame = _kernel_frame(sys._getframe(1))
+    return _place(frame) if frame is not None else Place("a job", 0)
+
+
+@dataclass(eq=False)  # each is itself alone
 class Actor:
     """One partition, copy or product. `name` is said in sentences: `multiply 0`, `the copy`."""
 
@@ -73,6 +103,9 @@ class Actor:
     place: Place
     clock: Clock = field(default_factory=dict)
     finish: Callable[[], None] | None = None  # of a late actor, until it has finished
+    by: Partition | None = None  # who ordered a late actor
+    passed: Passed | None = None  # the barrier that it waited for last before it did
+    lands: Any = None  # the barrier at which a copy arrives
 
     def act(self) -> tuple[int, int]:
         """The stamp of an act: later ones of this actor have another."""
@@ -91,6 +124,36 @@ class Actor:
         told = dict(self.clock)
         self.clock[self.number] += 1
         return told
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Who has arrived at a barrier, how often, where, and when by its own clock."""
+
+    who: Partition
+    count: int
+    place: Place
+    time: int
+    expects: bool  # bytes, by mbarrier.expect
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A wait at a barrier that is over: how many phases had ended, and with which arrivals."""
+
+    barrier: Any
+    place: Place
+    ended: int
+    arrivals: tuple[Arrival, ...]
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """A wait for products that is over: which it waited for, which it left under way."""
+
+    place: Place
+    finished: tuple[Actor, ...]
+    left: tuple[Actor, ...]
 
 
 _watchers: list[list[tuple[str, int]]] = []
@@ -115,8 +178,8 @@ _overlaps: list[list[str]] = []
 @contextlib.contextmanager
 def watch_overlaps() -> Iterator[list[str]]:
     """Inside, it is noted who does what: `NAME waits for its copies`, at a barrier of copies that
-    it ordered itself, and `NAME multiplies`, or `NAME multiplies while it stores`. Of kernels that
-    another process runs nothing is heard."""
+    it ordered itself, `NAME multiplies`, or `NAME multiplies while it stores`, and `NAME arrives at
+    BARRIER, 2 products under way`. Of kernels that another process runs nothing is heard."""
     seen: list[str] = []
     _overlaps.append(seen)
     try:
@@ -149,6 +212,9 @@ class Partition(Actor):
         self.groups: list[list[Actor]] = [[]]  # asynchronous copies; the last group is open
         self.stores: list[Actor] = []  # copies to global memory that are under way
         self.ordered: set[str] = set()  # names of barriers at which its own copies arrive
+        self.waited: dict[int, Passed] = {}  # the last wait at each barrier, by its id
+        self.awaited: Awaited | None = None  # the last wait for products
+        self.passed: Passed | None = None
 
     def note_products(self) -> None:
         self.note(len(self.products))
@@ -175,6 +241,8 @@ class Machine:
         self.error: BaseException | None = None
         self.now: Partition | None = None
         self.numbers = itertools.count(1)
+        self.barriers = False  # whether there are any
+        self.calls: dict[Any, set[tuple[str, int]]] = {}  # by a function's code: where it is called
 
     # --- what partitions call
     def me(self) -> Partition:
@@ -189,14 +257,24 @@ class Machine:
     def wait(self, ready: Callable[[], bool], told: Callable[[], str]) -> None:
         """Go on when `ready()` is true; `told()` says what is waited for."""
         me = self.me()
-        me.blocked, me.waits_for, me.place = ready, told, here()
+        me.blocked, me.waits_for, me.place = ready, told, self.place()
         self._go_on(me)
         me.blocked = None
+
+    def place(self) -> Place:
+        """As `here`, with the call of the function in which that line stands."""
+        frame = _kernel_frame(sys._getframe(1))
+        outer = _kernel_frame(frame.f_back) if frame is not None else None
+        if frame is None or outer is None:
+            return here()
+        calls = self.calls.setdefault(frame.f_code, set())
+        calls.add((outer.f_code.co_filename, outer.f_lineno))
+        return replace(_place(frame), caller=_place(outer), calls=calls)
 
     def start(self, name: str, finish: Callable[[Actor], None]) -> Actor:
         """A late actor that begins now; `finish` is called once, at some time from now on."""
         me = self.me()
-        actor = Actor(next(self.numbers), name, here())
+        actor = Actor(next(self.numbers), name, here(), by=me, passed=me.passed)
         actor.clock = me.tell() | {actor.number: 1}
         actor.finish = lambda: finish(actor)
         self.late.append(actor)
@@ -262,7 +340,13 @@ class Machine:
 
     def _who_waits(self) -> str:
         stuck = [p for p in self.partitions if not p.over and p.waits_for() != "its partitions"]
-        each = [f"{p.name} ({p.place}) waits for {p.waits_for()}" for p in stuck]
+        alike: dict[tuple[str, str], list[str]] = {}
+        for p in stuck:
+            alike.setdefault((p.place.whole(), p.waits_for()), []).append(p.name)
+        each = [
+            f"{' and '.join(names)} ({place}) {'wait' if len(names) > 1 else 'waits'} for {told}"
+            for (place, told), names in alike.items()
+        ]
         return "everybody waits, and nobody can end it: " + "; ".join(each)
 
     def _leftovers(self) -> None:

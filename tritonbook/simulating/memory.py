@@ -7,6 +7,7 @@ ones that it could disturb, by something that the kernel waited for; else it is 
 from __future__ import annotations
 
 import linecache
+import math
 import re
 import sys
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from typing import Any
 
 import torch
 
-from .machine import Actor, Clock, Fault, Machine, Place, here
+from .machine import Actor, Arrival, Clock, Fault, Machine, Partition, Passed, Place, here, together
 
 Box = tuple[tuple[int, int], ...]  # from, to in each dimension of an allocation
 
@@ -66,7 +67,8 @@ class Allocation:
         if not writes and not self.written[_slices(box)].all():
             raise Fault(
                 "unwritten",
-                f"{self.part(box)} is read at {place}, and nothing has been put there yet",
+                f"{self.part(box)} is read at {place}, and nothing has been put there yet"
+                f"{_waited_last(actor, self.machine.barriers)}",
             )
         if writes:  # what this one covers, and comes after, cannot be met any more
             inside = [other for other in self.accesses if not _covers(box, other.box)]
@@ -90,19 +92,88 @@ class Allocation:
             return Fault(
                 "early-read",
                 f"{actor.name} at {place} reads {part}, and has not waited for what "
-                f"{other.actor.name} of {other.place} puts there",
+                f"{other.actor.name} of {other.place} puts there{_not_seen(actor, other.actor)}",
             )
         if writes and not other.writes:
             return Fault(
                 "overwritten",
                 f"{actor.name} at {place} overwrites {part} while {other.actor.name} of "
-                f"{other.place} may still read it",
+                f"{other.place} may still read it{_let_through(actor, other.actor)}",
             )
         return Fault(
             "two-writers",
             f"{actor.name} at {place} and {other.actor.name} of {other.place} write {part} in "
-            "no certain order",
+            f"no certain order{_let_through(actor, other.actor)}",
         )
+
+
+def _waited_last(reader: Actor, barriers: bool) -> str:
+    """Where who reads has waited last. barriers: whether the program has any."""
+    who = reader if isinstance(reader, Partition) else reader.by
+    if who is None or not barriers:
+        return ""
+    if who.passed is None:
+        return f". {who.name} has waited at no barrier"
+    new = ", and on a new barrier phase 1 counts as ended" if who.passed.ended == 0 else ""
+    where = who.passed.place.whole()
+    return f". {who.name} waited last for {who.passed.barrier.name} at {where}{new}"
+
+
+def _not_seen(reader: Actor, copy: Actor) -> str:
+    """Whether who reads has waited where the copy arrives, and for which phase."""
+    who = reader if isinstance(reader, Partition) else reader.by
+    if who is None or copy.lands is None:
+        return ""
+    name = copy.lands.name
+    seen = who.waited.get(id(copy.lands))
+    if seen is None:
+        return f". {who.name} has never waited for {name}, where that copy arrives"
+    if seen.ended == 0:
+        wait = seen.place.whole()
+        return f". {who.name} waited at {wait}, and on a new barrier phase 1 counts as ended"
+    why = _let_through(copy, reader) if copy.passed and copy.passed.ended else ""
+    place = "" if why else f" ({seen.place.whole()})"
+    return f". {who.name} has waited for an earlier phase of {name}{place}{why}"
+
+
+def _let_through(writer: Actor, missed: Actor) -> str:
+    """Which barrier let a copy be ordered too early, and whose arrivals ended its phase.
+
+    missed: who still reads there, or writes. Where one partition orders both, no barrier is to
+    blame: a wait of its own is missing.
+    """
+    who = missed if isinstance(missed, Partition) else missed.by
+    by, passed, reads = writer.by, writer.passed, missed.lands is None
+    if who is None or by is None or passed is None or (who is by and reads):
+        return ""
+    name = passed.barrier.name
+    if passed.ended == 0:
+        return f". {passed.place.whole()} let it through, and no phase of {name} had ended yet"
+    started = missed.clock[who.number] if reads and missed is not who else math.inf
+    for each in passed.arrivals:
+        if each.who is who and each.time > started:
+            late = missed.name.removeprefix("the ")
+            return (
+                f". Before the copy, {by.name} waited for {name}. {who.name} arrived there, and "
+                f"had not waited for that {late}: {each.place.whole()}"
+            )
+    alike: dict[str, dict[str, int]] = {}
+    for one in dict.fromkeys(each.who for each in passed.arrivals):
+        own = [each for each in passed.arrivals if each.who is one]
+        names = alike.setdefault(together(each.place for each in own), {})
+        names[one.name] = sum(each.count for each in own)
+    told = [
+        f"{' and '.join(f'{count} of {one}' for one, count in names.items())} ({places})"
+        for places, names in alike.items()
+    ]
+    if reads and all(each.who is not who for each in passed.arrivals):
+        told.append(f"none of {who.name}")
+    said = (
+        f". Before the copy, {by.name} waited for {name}. Arrivals in that phase: {', '.join(told)}"
+    )
+    if reads:
+        return said
+    return f"{said}. None of them had waited for the other copy, at {missed.lands.name}"
 
 
 def _covers(box: Box, other: Box) -> bool:
@@ -216,9 +287,12 @@ class Barrier:
         self.ended = 0  # phases that have ended
         self.clock: Clock = {}
         self.seen: dict[int, int] = {}  # by partition: up to which ended phase it has waited
+        self.arrivals: list[Arrival] = []  # of the phase that goes on
+        self.before: tuple[Arrival, ...] = ()  # of the one that ended last
 
     def init(self, count: int) -> None:
         self.count = self.missing = int(count)
+        self.machine.barriers = True
 
     def _check(self) -> None:
         if not self.count:
@@ -226,18 +300,23 @@ class Barrier:
 
     def expect(self, size: int) -> None:
         self.bytes += int(size)
-        self.arrive(1)
+        self.arrive(1, expects=True)
 
-    def arrive(self, count: int) -> None:
+    def arrive(self, count: int, expects: bool = False) -> None:
         self._check()
         me = self.machine.me()
+        place = self.machine.place()
         if self.missing < count:
+            had = f"its phase has all of its {self.count} arrivals: it has to end before the next"
+            had += " one begins"
+            if self.missing:
+                had = f"counts {count}: its phase lacks {self.missing} of {self.count} arrivals"
             raise Fault(
                 "too-many-arrivals",
-                f"{me.name} arrives at {self.name} at {here()}, and its phase has all of its "
-                f"{self.count} arrivals: it has to end before the next one begins",
+                f"{me.name} arrives at {self.name} at {place.whole()}, and {had}",
             )
         self.missing -= int(count)
+        self.arrivals.append(Arrival(me, int(count), place, me.clock[me.number], expects))
         self._learn(me.tell())
 
     def landed(self, copy: Actor, size: int) -> None:
@@ -251,6 +330,7 @@ class Barrier:
         if self.missing == 0 and self.bytes == 0:
             self.ended += 1
             self.missing = self.count
+            self.before, self.arrivals = tuple(self.arrivals), []
 
     def wait(self, phase: int) -> None:
         """Go on when a phase of this parity has ended last; the one before the first is odd."""
@@ -265,14 +345,19 @@ class Barrier:
         if self.seen.get(me.number) == self.ended:
             raise Fault(
                 "phase-twice",
-                f"{me.name} waits at {here()} for phase {phase} of {self.name}, which it has "
-                "waited for before: nothing new has arrived since",
+                f"{me.name} waits at {me.place.whole()} for phase {phase} of {self.name}, which "
+                "it has waited for before: nothing new has arrived since",
             )
         self.seen[me.number] = self.ended
+        me.passed = me.waited[id(self)] = Passed(self, me.place, self.ended, self.before)
         me.learn(self.clock)
 
     def _told(self, phase: int) -> str:
-        still = f"{self.missing} of {self.count} arrivals" if self.missing else ""
+        last = (*self.before, *self.arrivals)[-1:]
+        who = f"the last was {last[0].who.name}'s" if last else "nobody has arrived there"
+        if last and not last[0].expects:
+            who += f": {last[0].place.whole()}"
+        still = f"{self.missing} of {self.count} arrivals ({who})" if self.missing else ""
         if self.bytes > 0:
             still += (" and " if still else "") + f"{self.bytes} bytes"
         said = f"phase {phase} of {self.name}, which is in phase {self.ended % 2}"
