@@ -274,7 +274,8 @@ def gate_up_kernel(
     w_ptrs = w_ptr + offs_d[:, None] * stride_wd + offs_w[None, :] * stride_wh
 
     both = tl.zeros((BLOCK_M, 2 * BLOCK_N), dtype=tl.float32)
-    # TODO: walk along D: load x and w, one dot, advance; then halves, gate, store (about 11 lines)
+    # TODO: walk along D: load x and w, one dot, advance; then halves, gate, store
+    # (about 11 lines)
     ### BEGIN SOLUTION
     for d in range(0, D, BLOCK_K):
         rest = d + offs_d < D
