@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tritonbook.seeing.meter import ATOMIC, LOAD, STORE, Access
+from tritonbook.seeing.record import ATOMIC, LOAD, STORE, Access
 
 from .tape import TapeError
 

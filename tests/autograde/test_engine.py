@@ -34,7 +34,8 @@ from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.port.device import INTERPRET
-from tritonbook.seeing.meter import Access, Meter, meter
+from tritonbook.seeing.meter import Meter, meter
+from tritonbook.seeing.record import Access
 
 pytestmark = pytest.mark.skipif(not INTERPRET, reason="on a GPU the checker runs kernels itself")
 TOLD = [

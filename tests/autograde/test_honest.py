@@ -6,6 +6,7 @@ import pytest
 from grading import Grader, needs_walls
 from honest import REFUSED, STYLES
 
+from tritonbook.checking import card
 from tritonbook.course import exercises
 from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import Exercise
@@ -30,7 +31,7 @@ def test_the_visible_check_passes(exercise: Exercise, text: str, extra: str) -> 
     lines = [line for line in lines if line not in future]
     module = exercises.load(exercise, {"double": "\n".join(lines)})
     report = run_page_check(module, "double", hidden=False)
-    assert report.passed, report.text()
+    assert report.passed, card.as_text(report)
 
 
 @needs_walls

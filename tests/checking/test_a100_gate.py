@@ -54,21 +54,21 @@ def test_a_kernel_of_more_shared_memory_than_an_a100_has_is_told_so_on_a_cpu():
     found = product_report(of_200_kilobytes)
     assert found.gates == {"values": "passed", "compile": "failed"}
     assert (found.state, found.finding.code) == ("does not compile", "out-of-resources")
-    for form in (found.text(), card.as_html(found)):
+    for form in (card.as_text(found), card.as_html(found)):
         assert "262,144 bytes of shared memory; the A100 (sm_80) has 166,912" in form, form
 
 
 def test_the_same_kernel_with_modest_tiles_passes():
     """Kills: a gate that refuses whatever it is asked about."""
     found = product_report(of_modest_tiles)
-    assert found.state == "passed" and found.gates["compile"] == "passed", found.text()
+    assert found.state == "passed" and found.gates["compile"] == "passed", card.as_text(found)
 
 
 def test_a_tile_that_no_compiler_takes_is_told_so_on_a_cpu():
     huge = lambda x: answers.launch(answers.scale_kernel, x, block=2**21)  # noqa: E731
     found = run(huge, lambda x: 2 * x, [case("c", x=tensor(1000))], key="double")
-    assert found.state == "does not compile", found.text()
-    assert "1,048,576 elements" in found.text()
+    assert found.state == "does not compile", card.as_text(found)
+    assert "1,048,576 elements" in card.as_text(found)
 
 
 def test_a_check_may_ask_for_another_gpu():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import tritonbook
-from tritonbook.checking import Check, CheckFailed, case, run, run_check, tensor
+from tritonbook.checking import Check, CheckFailed, card, case, run, run_check, tensor
 
 from . import answers
 
@@ -29,7 +29,7 @@ def report(fn, cases=CASES, **options):
 @pytest.mark.parametrize("fn", [answers.right, answers.right_other_block, answers.with_warning])
 def test_right_answers_pass(fn):
     found = report(fn, launches=1)
-    assert (found.state, found.finding) == ("passed", None), found.text()
+    assert (found.state, found.finding) == ("passed", None), card.as_text(found)
     assert found.kernels == ["scale_kernel"]
     assert found.gates["values"] == "passed"
 
@@ -64,8 +64,8 @@ def test_right_answers_pass(fn):
 )
 def test_wrong_answers_get_their_finding(fn, state, code):
     found = report(fn)
-    assert found.finding is not None, found.text()
-    assert (found.state, found.finding.code) == (state, code), found.text()
+    assert found.finding is not None, card.as_text(found)
+    assert (found.state, found.finding.code) == (state, code), card.as_text(found)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -79,7 +79,7 @@ def test_values_are_drawn_once_and_a_reference_may_spoil_its_copies(dtype):
 
     cases = [case("spoilt", x=tensor(150, dtype=dtype, values=counted))]
     found = run(answers.right, lambda x: x.mul_(2), cases, key="double")
-    assert found.passed, found.text()
+    assert found.passed, card.as_text(found)
     # First values, other values, values for the proof; without a GPU the first again, to compile.
     assert len(drawn) == 3 + (tritonbook.DEVICE == "cpu")
 
@@ -194,7 +194,7 @@ def test_a_traceback_on_the_card_names_lines_of_the_answer_alone():
 def test_half_precision_is_checked_in_its_own_dtype():
     cases = [case("half", dtype="float16", x=tensor(300)), case("b", dtype="bfloat16", x=tensor(9))]
     found = report(answers.right, cases)
-    assert found.passed, found.text()
+    assert found.passed, card.as_text(found)
     assert "float16" in found.cases[0].tolerance
 
 
@@ -246,7 +246,7 @@ def test_an_answer_is_looked_at_through_another_and_beside_others(hidden):
     """Kills: cases that call the answer itself, and assertions that get other functions."""
     shown = []
     found = run_check(lists, sees_all(shown), "lists", hidden=hidden)
-    assert found.passed and found.key == "lists", found.text()
+    assert found.passed and found.key == "lists", card.as_text(found)
     assert [row.note for row in found.cases] == [["seven", "eight"][hidden]]
     assert shown == [(*["hidden"] * hidden, through_it, neighbour, other)]
 

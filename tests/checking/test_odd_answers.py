@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 
 import tritonbook
-from tritonbook.checking import Tolerance, case, launches, run, tensor
+from tritonbook.checking import Tolerance, card, case, launches, run, tensor
 from tritonbook.port import compat
 from tritonbook.port.compat import causes
 
@@ -52,7 +52,7 @@ def test_a_grid_may_use_the_default_of_a_constant():
     """Kills: a launch whose grid function gets the written arguments alone, and KeyError for it;
     facts without the constant and the grid of that launch."""
     found = run(with_default_block, lambda x: 2 * x, CASES, key="double")
-    assert found.state == "passed", found.text()
+    assert found.state == "passed", card.as_text(found)
     if tritonbook.INTERPRET:
         assert found.gates["compile"] == "passed"
         (facts,) = found.kernel_facts
@@ -62,7 +62,7 @@ def test_a_grid_may_use_the_default_of_a_constant():
 def test_a_wrong_result_beside_nothing_is_judged():
     """Kills: AttributeError out of the check where the diagnosis compares two calls' results."""
     found = run(lambda x: (with_default_block(x), None), lambda x: (3 * x + 1, x), CASES, key="two")
-    assert (found.state, found.finding.code) == ("wrong", "wrong-values"), found.text()
+    assert (found.state, found.finding.code) == ("wrong", "wrong-values"), card.as_text(found)
 
 
 def test_a_formula_that_cannot_take_a_case_names_no_cause():
@@ -74,9 +74,9 @@ def test_a_formula_that_cannot_take_a_case_names_no_cause():
 
     wrong = {"beyond": (beyond, "It goes beyond the end.")}
     found = run(with_default_block, lambda x: 3 * x, CASES, key="double", mistakes=wrong)
-    assert found.finding.code == "constant-factor", found.text()
+    assert found.finding.code == "constant-factor", card.as_text(found)
     found = plain(lambda n: 2, 3, mistakes={"beyond": (lambda n: [][n], "It goes beyond.")})
-    assert found.finding.code == "wrong-values", found.text()
+    assert found.finding.code == "wrong-values", card.as_text(found)
 
 
 def test_an_error_raised_from_itself_is_explained():

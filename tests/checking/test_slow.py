@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 import tritonbook
-from tritonbook.checking import Facts, Speed, case, gates, run, tensor
+from tritonbook.checking import Facts, Speed, card, case, gates, run, tensor
 from tritonbook.port import device
 
 
@@ -64,7 +64,7 @@ def test_compiled_facts_are_judged_by_the_case_s_note():
     assert found.finding.code == "slow" and found.finding.sentence.startswith("no vectors")
     assert found.gates["facts"] == "failed" and found.gates["values"] == "passed"
     wide = report(in_blocks_of_512, facts=asked)
-    assert wide.finding is None and wide.gates["facts"] == "passed", wide.text()
+    assert wide.finding is None and wide.gates["facts"] == "passed", card.as_text(wide)
     elsewhere = report(scattered, facts=Facts(vectors, ("a hidden case",)))
     assert elsewhere.finding is None and elsewhere.gates["facts"].startswith("not run")
 

@@ -80,12 +80,6 @@ class Report:
         """JSON-ready: no NaN, no tensors."""
         return _finite(dataclasses.asdict(self))
 
-    def text(self) -> str:
-        """The card for a terminal."""
-        from .card import as_text
-
-        return as_text(self)
-
 
 def count(number: int, what: str) -> str:
     """`1 element`, `2 elements`."""

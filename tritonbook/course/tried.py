@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ..checking import CheckFailed, dtype_override, first_finding_only
+from ..checking.card import as_text
 from ..port.device import INTERPRET
 from .cases import run_page_check
 from .exercises import Exercise, get, load
@@ -51,7 +52,7 @@ def try_answer(
             case = report.cases[-1].note if report.cases else ""
             if not report.passed:
                 code = report.finding.code if report.finding else report.state
-                message, card = str(CheckFailed(report)), report.text()
+                message, card = str(CheckFailed(report)), as_text(report)
     finally:
         dtype_override.reset(override)
         first_finding_only.reset(brief)

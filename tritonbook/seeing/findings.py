@@ -7,14 +7,11 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .record import Access, Launched, Record
 from .regions import Region
-
-if TYPE_CHECKING:
-    from .meter import Access, Launched, Meter
 
 
 @dataclass
@@ -28,11 +25,11 @@ class Touch:
     lanes: np.ndarray  # positions in the access
 
 
-def resolve(meter: Meter) -> list[Touch]:
+def resolve(record: Record) -> list[Touch]:
     """Attribute every active lane of every access to a tensor, in order of time."""
-    regions = meter.regions
+    regions = record.regions
     touches = []
-    for access in meter.accesses:
+    for access in record.accesses:
         lanes = np.arange(access.addresses.size)
         if access.mask is not None:
             lanes = lanes[access.mask]
@@ -65,36 +62,36 @@ def _owners(regions: list[Region], addresses: np.ndarray) -> list[Region]:
     return [r for r in regions if r.start <= high and low < r.end]
 
 
-def find(meter: Meter, masking_helps: Callable[[], bool] | None = None) -> list[tuple[str, str]]:
+def find(record: Record, masking_helps: Callable[[], bool] | None = None) -> list[tuple[str, str]]:
     """(code, sentence) of each kind of trouble: first stores, then loads, then races.
 
     masking_helps: finds out whether the result is right where lanes without an element are
     harmless.
     """
-    touches = resolve(meter)
+    touches = resolve(record)
     stray = [t for t in touches if (t.elements < 0).any()]
     helps = bool(stray and masking_helps and masking_helps())
     found = []
     for kinds, code in ((("store", "atomic"), "out-of-bounds-store"), (("load",), "reads-outside")):
         bad = [t for t in stray if t.access.kind in kinds]
         if bad:
-            found.append((code, _outside(meter, bad, helps)))
-    race = _race(meter, touches)
+            found.append((code, _outside(record, bad, helps)))
+    race = _race(record, touches)
     return [*found, ("race", race)] if race else found
 
 
-def reads_unwritten(meter: Meter, blank: dict[int, np.ndarray]) -> str:
+def reads_unwritten(record: Record, blank: dict[int, np.ndarray]) -> str:
     """The first load or update of what nobody had written yet.
 
     blank: by the address of a tensor's first element, which of its elements hold nothing.
     """
     blank = {address: left.copy() for address, left in blank.items()}
-    touches = resolve(meter)
+    touches = resolve(record)
     for number, touch in enumerate(touches):
         left = blank.get(touch.region.first) if touch.region is not None else None
         if left is None:
             continue
-        elements, launch = touch.elements[touch.elements >= 0], meter.launches[touch.access.launch]
+        elements, launch = touch.elements[touch.elements >= 0], record.launches[touch.access.launch]
         early = elements[left[elements]]
         if touch.access.kind != "store" and early.size:
             does, mend = {
@@ -129,7 +126,7 @@ def _stored_later(touches: list[Touch], element: int) -> bool:
     )
 
 
-def float32_products(meter: Meter) -> list[tuple[str, str]]:
+def float32_products(record: Record) -> list[tuple[str, str]]:
     """(code, sentence) of each launch that multiplied two float32 tiles; for half inputs only."""
     return [
         (
@@ -138,7 +135,7 @@ def float32_products(meter: Meter) -> list[tuple[str, str]]:
             "though all inputs are in half precision. Tensor cores take tiles of the inputs' "
             "dtype: leave out a cast to float32 before tl.dot, or cast back.",
         )
-        for launch in meter.launches
+        for launch in record.launches
         if launch.float32_dot is not None
     ]
 
@@ -149,13 +146,13 @@ def program_text(program: tuple[int, int, int], launch: Launched) -> str:
     return str(program[0]) if used == 1 else f"({', '.join(map(str, program[:used]))})"
 
 
-def _outside(meter: Meter, bad: list[Touch], masking_helps: bool) -> str:
+def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
     first = bad[0]
-    launch = meter.launches[first.access.launch]
+    launch = record.launches[first.access.launch]
     lanes = int((first.elements < 0).sum())
     verb = {"load": "reads", "store": "writes", "atomic": "updates"}[first.access.kind]
     program = program_text(first.access.program, launch)
-    where = _place(meter, first)
+    where = _place(record, first)
     several = f"{lanes} lanes" if lanes > 1 else "1 lane"
     text = f"Program {program} of `{launch.kernel}` {verb} outside {where}"
     if first.access.addresses.size > 1:
@@ -169,7 +166,7 @@ def _outside(meter: Meter, bad: list[Touch], masking_helps: bool) -> str:
         mend = "`&` binds tighter than a comparison: put each comparison of the mask in brackets."
     elif first.access.addresses.size == 1:
         mend = "Is the address off, the tensor too small, or are there more programs than elements?"
-    elif masking_helps and not masked and _repeated(meter, first.access):
+    elif masking_helps and not masked and _repeated(record, first.access):
         mend = "Those lanes need a mask, or the loop takes a step too many, or too long a one."
     elif masking_helps and not masked:
         mend = "Those lanes need a mask."
@@ -193,10 +190,10 @@ def _before_the_start(touch: Touch) -> bool:
     return touch.region is not None and bool((outside < touch.region.first).all())
 
 
-def _repeated(meter: Meter, access: Access) -> bool:
+def _repeated(record: Record, access: Access) -> bool:
     """Whether the program came to this line more than once: it stands in a loop."""
     same = (access.launch, access.program, access.line)
-    return sum((a.launch, a.program, a.line) == same for a in meter.accesses) > 1
+    return sum((a.launch, a.program, a.line) == same for a in record.accesses) > 1
 
 
 _EITHER = (
@@ -209,15 +206,17 @@ _MASK_OR_ADDRESS = {
 }
 
 
-def _place(meter: Meter, touch: Touch) -> str:
+def _place(record: Record, touch: Touch) -> str:
     """ "`x`, 3 elements past its end", from the nearest tensor."""
     outside = touch.addresses[touch.elements < 0]
     region = touch.region
     if region is None:
-        nearest = [(int(np.abs(r.distance(outside)).min()), i) for i, r in enumerate(meter.regions)]
+        nearest = [
+            (int(np.abs(r.distance(outside)).min()), i) for i, r in enumerate(record.regions)
+        ]
         if not nearest:
             return "every tensor of this call"
-        region = meter.regions[min(nearest)[1]]
+        region = record.regions[min(nearest)[1]]
         if min(nearest)[0] > 1 << 24:
             return "every tensor of this call"
         if not region.size:  # all of these have one address, 0
@@ -239,14 +238,14 @@ def _line(launch: Launched, line: int) -> str:
     return f" at `{text if len(text) <= 70 else text[:67] + '...'}`" if text else ""
 
 
-def _race(meter: Meter, touches: list[Touch]) -> str:
+def _race(record: Record, touches: list[Touch]) -> str:
     """The first address that two programs of one launch use in a way that depends on order."""
     by_launch: dict[int, list[Touch]] = defaultdict(list)
     for touch in touches:
         if touch.region is not None:
             by_launch[touch.access.launch].append(touch)
     for number, group in by_launch.items():
-        launch = meter.launches[number]
+        launch = record.launches[number]
         if launch.locks:
             continue
         atomics = any(t.access.kind == "atomic" for t in group)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .findings import Touch, find, resolve
-from .meter import Access, Meter
+from .record import Access, Record
 from .regions import Region
 
 Program = tuple[int, int, int]
@@ -72,13 +72,13 @@ def matrix_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     return int(np.prod(shape[:-1], dtype=np.int64)), shape[-1]
 
 
-def ledger(meter: Meter, launch: int | None = None) -> Ledger:
+def ledger(record: Record, launch: int | None = None) -> Ledger:
     """Sum up the record, tensor by tensor, in the order in which they were first touched."""
-    touches = resolve(meter)
+    touches = resolve(record)
     if launch is not None:
         touches = [t for t in touches if t.access.launch == launch]
-    chosen = meter.launches if launch is None else [meter.launches[launch]]
-    accesses = [a for a in meter.accesses if launch is None or a.launch == launch]
+    chosen = record.launches if launch is None else [record.launches[launch]]
+    accesses = [a for a in record.accesses if launch is None or a.launch == launch]
     order = dict.fromkeys((access.launch, access.program) for access in accesses)
     numbers = {key: number for number, key in enumerate(order)}
     programs = [program for _, program in order]
@@ -88,7 +88,7 @@ def ledger(meter: Meter, launch: int | None = None) -> Ledger:
     for touch in touches:
         access = touch.access
         number = numbers[access.launch, access.program]
-        region = touch.region or _nearest(meter.regions, touch.addresses)
+        region = touch.region or _nearest(record.regions, touch.addresses)
         if region is None:
             continue
         direction = "loads" if access.kind == "load" else "stores"
@@ -100,8 +100,8 @@ def ledger(meter: Meter, launch: int | None = None) -> Ledger:
         steps[number] += 1
         _add(use, touch, number, steps[number], seen)
         _add_strays(use, touch, number)
-    _add_silent(meter.regions, [a for a in accesses if not a.active.size], uses, numbers)
-    return Ledger(list(uses.values()), programs, sum(x.flops for x in chosen), find(meter))
+    _add_silent(record.regions, [a for a in accesses if not a.active.size], uses, numbers)
+    return Ledger(list(uses.values()), programs, sum(x.flops for x in chosen), find(record))
 
 
 def _nearest(regions: list[Region], addresses: np.ndarray) -> Region | None:

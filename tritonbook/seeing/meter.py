@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,50 +19,16 @@ from ..descriptors import tensor_of
 from ..port.compat import hook_launch, launch_arguments
 from ..port.idle_lanes import filled, lanes_of
 from .findings import find, float32_products, reads_unwritten
+from .record import ATOMIC, LOAD, STORE, Access, Launched, Record
 from .regions import Region
-
-LOAD, STORE, ATOMIC = "load", "store", "atomic"
 
 
 class OutOfBounds(IndexError):
     """A lane that is not masked points outside its tensor."""
 
 
-@dataclass
-class Launched:
-    """One kernel launch. `arguments`: data pointers by parameter name. `flops`: of its dots."""
-
-    kernel: str
-    file: str
-    grid: tuple[int, ...] = (1,)
-    arguments: dict[str, int] = field(default_factory=dict)
-    flops: int = 0
-    locks: bool = False  # atomic compare-and-swap or exchange: programs may take turns
-    together: bool = False  # all programs are on the GPU at once, and may wait for each other
-    float32_dot: int | None = None  # line of the first tl.dot of two float32 tiles
-
-
-@dataclass
-class Access:
-    """One load, store or atomic of one program. `addresses`: bytes, flat; `shape`: the tile's."""
-
-    launch: int
-    program: tuple[int, int, int]
-    kind: str
-    itemsize: int
-    addresses: np.ndarray
-    mask: np.ndarray | None  # True: the lane is active; None: all are
-    line: int  # in the kernel's file; 0 when unknown
-    shape: tuple[int, ...] = ()
-    has_mask: bool = False  # the kernel gives one, though it may let every lane through
-
-    @property
-    def active(self) -> np.ndarray:
-        return self.addresses if self.mask is None else self.addresses[self.mask]
-
-
-class Meter:
-    """What was seen. Regions: the registered tensors, and those that kernels were launched with."""
+class Meter(Record):
+    """Fills its record while kernels run, and says what it shows to be wrong."""
 
     def __init__(
         self,
@@ -71,23 +36,10 @@ class Meter:
         record_only: bool = False,
         strays_only: bool = False,
     ):
-        self.launches: list[Launched] = []
-        self.accesses: list[Access] = []
+        super().__init__(tensors)
         self.record_only = record_only
         self.strays_only = strays_only
         self.left_all_memory = False  # a lane was kept from an address outside every storage
-        self.regions: list[Region] = []
-        for name, tensor in (tensors or {}).items():
-            self.register(name, tensor)
-
-    def register(self, name: str, tensor: torch.Tensor) -> None:
-        """Give `tensor`'s memory a name and bounds: the view's own elements, not its storage's.
-
-        May be called late, also after the `with` block; it replaces what a launch had told.
-        """
-        region = Region(name, tensor)
-        self.regions = [r for r in self.regions if not (r.guessed and r.start == region.start)]
-        self.regions.append(region)
 
     def findings(self, masking_helps: Callable[[], bool] | None = None) -> list[tuple[str, str]]:
         """(code, sentence) for out-of-bounds-store, reads-outside, race; worst first.

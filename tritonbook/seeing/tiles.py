@@ -17,6 +17,7 @@ from .arguments import CannotSend, encode
 from .ledger import ledger
 from .memory import RoomyAllocations, roomy
 from .meter import Meter, meter
+from .record import Record
 from .svg import Picture
 from .tile_picture import draw
 from .traffic import TensorTraffic, Traffic, summary
@@ -63,7 +64,7 @@ def traffic(fn: Callable[..., Any], *args: Any, **options: Any) -> Traffic:
     return summary(watch(fn, args, options))
 
 
-def picture(seen: Meter, title: str, wanted: list[str] | None = None) -> Picture:
+def picture(seen: Record, title: str, wanted: list[str] | None = None) -> Picture:
     """Draw what a meter saw: one section for each kind of launch, at most three."""
     kinds: dict[tuple, int] = {}
     for number, launch in enumerate(seen.launches):

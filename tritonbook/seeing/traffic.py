@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import style
 from .ledger import SECTOR, ledger
-from .meter import Meter
+from .record import Record
 from .tile_picture import size_text
 
 
@@ -111,7 +111,7 @@ def _times(moved: int, distinct: int) -> str:
     return f"{moved / distinct:.3g}×" if distinct else ""
 
 
-def summary(seen: Meter) -> Traffic:
+def summary(seen: Record) -> Traffic:
     """Sum up what a meter saw, over all launches."""
     book = ledger(seen)
     rows: dict[int, dict[str, Any]] = {}

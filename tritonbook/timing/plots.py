@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -16,21 +17,12 @@ from matplotlib.figure import Figure
 from .. import style
 from .ceiling import Ceilings
 
-if TYPE_CHECKING:
-    from .result import BenchResult, Sweep
-
 CARD, INK, FAINT = "#fbfbf8", "#1b1f24", "#8a9099"
 # Okabe and Ito's palette, ordered so that neighbours also differ in lightness.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#4d4d4d", "#f0e442")
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "ooo", "++")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
-METRICS = {
-    "gbps": "GB/s",
-    "tflops": "TFLOP/s",
-    "ms": "milliseconds",
-    "percent": "% of this GPU's measured ceiling",
-}
 
 
 class Plot:
@@ -63,9 +55,18 @@ class Plot:
         return self.alt
 
 
-def bars(result: BenchResult) -> Plot:
-    """Horizontal bars of milliseconds, the fastest possible marked by a line where it is known."""
-    rows = result.rows
+class Bar(NamedTuple):
+    """Milliseconds, the ends of their spread, and how many times as fast as the baseline."""
+
+    name: str
+    ms: float
+    low: float
+    high: float
+    ratio: float | None
+
+
+def bars(rows: Sequence[Bar], title: str, label: str, floor: float | None) -> Plot:
+    """Horizontal bars, with a line at `floor`, the fastest possible, where it is known."""
     figure, axes = card(7.2, 1.5 + 0.42 * len(rows))
     for i, row in enumerate(rows):
         axes.barh(
@@ -78,16 +79,14 @@ def bars(result: BenchResult) -> Plot:
             xerr=[[max(0.0, row.ms - row.low)], [max(0.0, row.high - row.ms)]],
             error_kw={"ecolor": INK, "capsize": 3, "linewidth": 1},
         )
-        ratio = result.ratio(row.name)
         ms = f"{row.ms:#.3g}".rstrip(".")  # three digits, zeros among them
-        label = f"  {ms} ms" + (f"  ({ratio:.2f}x)" if ratio else "")
-        axes.text(max(row.ms, row.high), i, label, va="center", color=INK, fontsize=9)
+        text = f"  {ms} ms" + (f"  ({row.ratio:.2f}x)" if row.ratio else "")
+        axes.text(max(row.ms, row.high), i, text, va="center", color=INK, fontsize=9)
     axes.set_yticks(range(len(rows)), [row.name for row in rows])
     axes.invert_yaxis()
     axes.set_xlim(0, 1.35 * max(max(row.ms, row.high) for row in rows))
     axes.set_xlabel("milliseconds (shorter is faster)")
-    if result.peaks and (result.bytes or result.flops):
-        floor = result.peaks.floor_ms(result.bytes or 0, result.flops or 0)
+    if floor is not None:
         axes.axvline(floor, color=INK, linestyle="--", linewidth=1.2)
         axes.annotate(
             f"floor {floor:.3g} ms",
@@ -98,29 +97,22 @@ def bars(result: BenchResult) -> Plot:
             fontsize=8,
             color=INK,
         )
-    caption(figure, axes, result.title, result.label)
+    caption(figure, axes, title, label)
     figures = "; ".join(f"{row.name} {row.ms:.4g} ms" for row in rows)
-    return Plot(figure, f"Bar chart: {result.title or 'time per call'}. {figures}. {result.label}.")
+    return Plot(figure, f"Bar chart: {title or 'time per call'}. {figures}. {label}.")
 
 
-def lines(sweep: Sweep, metric: str = "gbps") -> Plot:
-    """One line per function over the sweep's axis."""
-    if metric not in METRICS:
-        raise ValueError(f"metric {metric!r} is not one of {', '.join(METRICS)}")
-    if metric != "ms" and not sweep.results[0].on_gpu:
-        metric = "ms"  # wall clock of the interpreter has no rates
-    names = list(dict.fromkeys(row.name for result in sweep.results for row in result.rows))
+def lines(
+    series: Mapping[str, Sequence[tuple[Any, float]]],
+    axis_names: tuple[str, str],
+    title: str,
+    label: str,
+    roof: float | None = None,
+) -> Plot:
+    """One line for each name, through its points. roof: the copy bandwidth, if rates are drawn."""
     figure, axes = card(7.2, 4.0)
     said = []
-    for i, name in enumerate(names):
-        points = [
-            (value, getattr(row, metric))
-            for value, result in zip(sweep.values, sweep.results, strict=True)
-            for row in result.rows
-            if row.name == name and getattr(row, metric) is not None
-        ]
-        if not points:
-            continue
+    for i, (name, points) in enumerate(series.items()):
         axes.plot(
             [x for x, _ in points],
             [y for _, y in points],
@@ -132,26 +124,21 @@ def lines(sweep: Sweep, metric: str = "gbps") -> Plot:
             linewidth=1.8,
         )
         said.append(f"{name} from {points[0][1]:.4g} to {points[-1][1]:.4g}")
-    peaks = sweep.results[0].peaks
-    if metric == "gbps" and peaks:
-        axes.axhline(peaks.copy_gbps, color=INK, linestyle="--", linewidth=1)
+    values = sorted({x for points in series.values() for x, _ in points})
+    if roof is not None:
+        axes.axhline(roof, color=INK, linestyle="--", linewidth=1)
         right = {"ha": "right", "va": "bottom", "fontsize": 8, "color": INK}
-        axes.text(sweep.values[-1], peaks.copy_gbps, "measured copy", **right)
-    if (
-        len(sweep.values) > 1
-        and min(sweep.values) > 0
-        and max(sweep.values) >= 16 * min(sweep.values)
-    ):
+        axes.text(values[-1], roof, "measured copy", **right)
+    if len(values) > 1 and values[0] > 0 and values[-1] >= 16 * values[0]:
         axes.set_xscale("log", base=2)
     axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
-    axes.set_xlabel(sweep.axis)
-    axes.set_ylabel(METRICS[metric])
+    axes.set_xlabel(axis_names[0])
+    axes.set_ylabel(axis_names[1])
     axes.grid(color=FAINT, alpha=0.35, linewidth=0.6)
     axes.legend(frameon=False, fontsize=9, labelcolor=INK)
-    label = sweep.results[0].label
-    caption(figure, axes, sweep.title, label)
-    over = f"{METRICS[metric]} over {sweep.axis} {sweep.values[0]} to {sweep.values[-1]}"
-    return Plot(figure, f"Line chart: {sweep.title}. {over}: {'; '.join(said)}. {label}.")
+    caption(figure, axes, title, label)
+    over = f"{axis_names[1]} over {axis_names[0]} {values[0]} to {values[-1]}"
+    return Plot(figure, f"Line chart: {title}. {over}: {'; '.join(said)}. {label}.")
 
 
 def roofline(points: dict[str, tuple[float, float, float]], peaks: Ceilings) -> Plot:

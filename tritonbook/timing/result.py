@@ -14,6 +14,13 @@ from .ceiling import Ceilings
 if TYPE_CHECKING:
     from .plots import Plot
 
+METRICS = {
+    "gbps": "GB/s",
+    "tflops": "TFLOP/s",
+    "ms": "milliseconds",
+    "percent": "% of this GPU's measured ceiling",
+}
+
 
 @dataclass
 class Row:
@@ -111,9 +118,13 @@ class BenchResult:
 
     def plot(self) -> Plot:
         """Bars of time, one per row, with the floor drawn where it is known."""
-        from .plots import bars
+        from .plots import Bar, bars
 
-        return bars(self)
+        rows = [Bar(r.name, r.ms, r.low, r.high, self.ratio(r.name)) for r in self.rows]
+        floor = None
+        if self.peaks and (self.bytes or self.flops):
+            floor = self.peaks.floor_ms(self.bytes or 0, self.flops or 0)
+        return bars(rows, self.title, self.label, floor)
 
     def roofline(self) -> Plot:
         """The rows on this GPU's roofline. Needs `bytes`, `flops` and a GPU's ceilings."""
@@ -166,7 +177,18 @@ class Sweep:
         """One line per function over the axis; `metric` is "gbps", "tflops", "ms" or "percent"."""
         from .plots import lines
 
-        return lines(self, metric)
+        if metric not in METRICS:
+            raise ValueError(f"metric {metric!r} is not one of {', '.join(METRICS)}")
+        first = self.results[0]
+        if not first.on_gpu:
+            metric = "ms"  # wall clock of the interpreter has no rates
+        series: dict[str, list[tuple[Any, float]]] = {}
+        for value, result in zip(self.values, self.results, strict=True):
+            for row in result.rows:
+                if getattr(row, metric) is not None:
+                    series.setdefault(row.name, []).append((value, getattr(row, metric)))
+        roof = first.peaks.copy_gbps if metric == "gbps" and first.peaks else None
+        return lines(series, (self.axis, METRICS[metric]), self.title, first.label, roof)
 
     def table(self) -> str:
         """Plain text: axis value, then milliseconds for each function; below them, for short calls,

@@ -1,0 +1,65 @@
+"""What the meter writes down: launches, the addresses of every access, whose memory they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from .regions import Region
+
+LOAD, STORE, ATOMIC = "load", "store", "atomic"
+
+
+@dataclass
+class Launched:
+    """One kernel launch. `arguments`: data pointers by parameter name. `flops`: of its dots."""
+
+    kernel: str
+    file: str
+    grid: tuple[int, ...] = (1,)
+    arguments: dict[str, int] = field(default_factory=dict)
+    flops: int = 0
+    locks: bool = False  # atomic compare-and-swap or exchange: programs may take turns
+    together: bool = False  # all programs are on the GPU at once, and may wait for each other
+    float32_dot: int | None = None  # line of the first tl.dot of two float32 tiles
+
+
+@dataclass
+class Access:
+    """One load, store or atomic of one program. `addresses`: bytes, flat; `shape`: the tile's."""
+
+    launch: int
+    program: tuple[int, int, int]
+    kind: str
+    itemsize: int
+    addresses: np.ndarray
+    mask: np.ndarray | None  # True: the lane is active; None: all are
+    line: int  # in the kernel's file; 0 when unknown
+    shape: tuple[int, ...] = ()
+    has_mask: bool = False  # the kernel gives one, though it may let every lane through
+
+    @property
+    def active(self) -> np.ndarray:
+        return self.addresses if self.mask is None else self.addresses[self.mask]
+
+
+class Record:
+    """What was seen. Regions: the registered tensors, and those that kernels were launched with."""
+
+    def __init__(self, tensors: dict[str, torch.Tensor] | None = None):
+        self.launches: list[Launched] = []
+        self.accesses: list[Access] = []
+        self.regions: list[Region] = []
+        for name, tensor in (tensors or {}).items():
+            self.register(name, tensor)
+
+    def register(self, name: str, tensor: torch.Tensor) -> None:
+        """Give `tensor`'s memory a name and bounds: the view's own elements, not its storage's.
+
+        May be called late, also after the `with` block; it replaces what a launch had told.
+        """
+        region = Region(name, tensor)
+        self.regions = [r for r in self.regions if not (r.guessed and r.start == region.start)]
+        self.regions.append(region)
