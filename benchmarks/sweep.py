@@ -7,6 +7,7 @@ is one) is checked against float64 and timed beside every peer that takes the sh
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import math
@@ -15,12 +16,14 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from tritonbook.child import Child, Ended
 from tritonbook.command import BAD_INPUT, Parser
 from tritonbook.port.device import INTERPRET, versions
 from tritonbook.timing import Ceilings
@@ -31,6 +34,7 @@ from .op import Function, Missing, Op, Problem, all_ops, fastest
 from .runner import copied, measured_ceilings
 from .verify import exact_result, verify
 
+ROOT = Path(__file__).resolve().parents[1]
 DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 SHORT_MS = 0.020  # below, a call is also timed with its host's part
 HOST_MS = 0.250  # below, the host may be slower than the GPU: its share is timed from a CUDA graph
@@ -246,6 +250,35 @@ def peers(op: Op, compiled: bool) -> dict[str, Function]:
     return found
 
 
+def compile_share(name: str, seed: int, count: int, with_compile: bool, first: int, of: int) -> int:
+    """Call every function on each `of`-th problem from `first` on, so that what it compiles is in
+    the caches on disk, whence the timing process takes it. Returns how many calls came to an end;
+    what fails here fails again where it is timed, and is told there."""
+    from tritonbook.port.device import DEVICE
+
+    op, own, ended = all_ops()[name], fastest(SWEEPS[name][0]), 0
+    for problem in drawn(name, seed, count)[first::of]:
+        args = problem.make(DEVICE)
+        if with_compile:
+            torch._dynamo.reset()
+        for fn in (own, *peers(op, with_compile).values()):
+            with contextlib.suppress(Exception):
+                fn(*(copied(arg) for arg in args))
+                ended += 1
+    return ended
+
+
+def compile_ahead(name: str, seed: int, count: int, with_compile: bool, workers: int) -> None:
+    """`compile_share` in so many processes: compiling takes longer than all timing."""
+
+    def work(first: int) -> None:
+        with contextlib.suppress(Ended), Child(f"{__name__}:compile_share", folder=ROOT) as child:
+            child.ask(name, seed, count, with_compile, first, workers)
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, range(workers)))
+
+
 def summary(name: str, rows: list[Row]) -> str:
     """Geometric means, and the ten worst shapes."""
     timed = [row for row in rows if row.ratio]
@@ -276,6 +309,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--compile", action="store_true", help="torch.compile's static programs too (seconds each)"
     )
+    parser.add_argument(
+        "--workers", type=int, default=8, help="processes that compile before one times; 0: none"
+    )
     parser.add_argument("--out", type=Path, default=results.DIRECTORY, help="folder of the file")
     options = parser.parse_args(arguments)
     for name in options.names:
@@ -287,10 +323,11 @@ def main(arguments: Sequence[str]) -> int:
         print("The sweep needs a CUDA GPU.", file=sys.stderr)
         return BAD_INPUT
     names = options.names or list(SWEEPS)
-    return run(names, options.seed, options.shapes, options.compile, options.out)
+    drawing = (options.seed, options.shapes, options.compile)
+    return run(names, *drawing, options.workers, options.out)
 
 
-def run(names: list[str], seed: int, count: int, compiled: bool, out: Path) -> int:
+def run(names: list[str], seed: int, count: int, compiled: bool, workers: int, out: Path) -> int:
     """Sweep the operations, print a summary of each and keep all in sweep_<gpu>.json of `out`.
 
     Returns 1 where a result of ours was wrong.
@@ -302,6 +339,8 @@ def run(names: list[str], seed: int, count: int, compiled: bool, out: Path) -> i
     for name in names:
         op, rows = all_ops()[name], []
         own = fastest(SWEEPS[name][0])
+        if workers > 0:
+            compile_ahead(name, seed, count, compiled, workers)
         for problem in drawn(name, seed, count):
             torch.cuda.empty_cache()
             if compiled:

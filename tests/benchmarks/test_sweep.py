@@ -63,6 +63,24 @@ def test_wrong_results_have_no_time():
     assert "off by" in found.problem
 
 
+def test_shares_make_up_the_whole(monkeypatch):
+    """Kills: a problem that no process compiles, and one that all do; a peer that ends the rest."""
+    seen = []
+
+    def note(x):
+        seen.append(len(x))
+
+    def broken(x):
+        raise ValueError("too wide")
+
+    problems = [Problem(f"{n}", lambda device, n=n: (torch.ones(n),), 8) for n in (1, 2, 3, 4, 5)]
+    monkeypatch.setattr(sweep, "drawn", lambda *drawing: problems)
+    monkeypatch.setattr(sweep, "fastest", lambda name: note)
+    monkeypatch.setattr(sweep, "peers", lambda op, compiled: {"broken": broken, "eager": note})
+    ended = [sweep.compile_share("softmax", 7, 5, False, first, 2) for first in (0, 1)]
+    assert seen == [1, 1, 3, 3, 5, 5, 2, 2, 4, 4] and ended == [6, 4]
+
+
 def test_the_summary():
     rows = [
         row({"ours": 1.0, "torch": 2.0, "liger": 4.0}),
