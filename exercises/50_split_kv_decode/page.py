@@ -463,7 +463,7 @@ batches
 # %% [markdown]
 # **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 66, the same bytes
 # are asked for by all of them: on an H100 in less than a tenth of the time. With 32 sequences there are
-# 256 programs anyway: three pieces are enough. 32 × 134 MB in 1.43 ms are 3,000 GB/s, as fast as a copy.
+# 256 programs anyway: two pieces are enough. 32 × 134 MB in 1.43 ms are 3,000 GB/s, as fast as a copy.
 #
 # One sequence is over so soon that its call is mostly Python and two launches. *GPU alone* is without
 # them: 0.053 ms, where reading takes 0.051.
