@@ -34,6 +34,8 @@ NO_SILU = "This is gate * up, without the SiLU."
 SIGMOID = "This is sigmoid(gate) * up. SiLU is gate * sigmoid(gate)."
 SIGN = "This is gate / (1 + exp(gate)) * up. The exponent of the sigmoid is -gate."
 BASE_TWO = "The exponential has base 2. `tl.exp2` needs the factor log2(e) in its exponent."
+NO_ONE = "This is gate / exp(-gate) * up. The sigmoid is 1 / (1 + exp(-gate))."
+OF_THE_PRODUCT = "The SiLU was taken of gate * up. It belongs to gate alone."
 LN_2 = 0.6931471805599453
 ADDED = "This is silu(gate) + up. The two are multiplied."
 NO_UP = "This is silu(gate): up is missing."
@@ -54,10 +56,11 @@ GATE_MISTAKES = {
     ),
     "silu-of-the-product": (
         lambda gate, up: silu(gate * up),
-        "The SiLU was taken of gate * up. It belongs to gate alone.",
+        OF_THE_PRODUCT,
     ),
     "sign-of-the-exponential": (lambda gate, up: gate * torch.sigmoid(-gate) * up, SIGN),
     "base-two": (lambda gate, up: gate * torch.sigmoid(gate * LN_2) * up, BASE_TWO),
+    "one-forgotten": (lambda gate, up: gate * torch.exp(gate) * up, NO_ONE),
     "rounded-on-the-way": (
         lambda gate, up, *, dtype: (rounded(silu(gate), dtype) * up).to(dtype),
         ROUNDED,
@@ -117,6 +120,11 @@ def still(step, d):
 
 def by_one(step, d):
     return step
+
+
+def by_d(step, d):
+    """Where pointers are that move by d in each step."""
+    return d * max(step - 1, 0) // 2
 
 
 def walked(w=right, x=right):
@@ -186,11 +194,55 @@ def as_if_turned(w):
     return w.reshape(w.shape[::-1]).T
 
 
+def like_the_other(moves, turned):
+    """One weight, "gate" or "up", moves on by the other's stride. turned: which is transposed."""
+
+    def formula(x, w_gate, w_up, *, dtype):
+        weights = {"gate": w_gate, "up": w_up}
+        (D, H), w = w_gate.shape, weights[moves]
+        memory, down, across, step = (w.T, 1, D, H) if moves == turned else (w, H, 1, 1)
+        places = torch.arange(D)[:, None] * down + torch.arange(H) * across
+        room = torch.cat([memory.flatten(), w.new_full((D * H,), float("nan"))])
+        total = sum(x[:, d : d + n] @ room[d * step + places[:n]] for d, n in steps(x, dtype))
+        products = {name: x @ weight for name, weight in weights.items()} | {moves: total}
+        return silu_mul_ref(products["gate"], products["up"])
+
+    return formula
+
+
+def halves_by_turns(x, w_gate, w_up, *, dtype):
+    """Of the wide tile's columns the even ones are taken for gate, the odd ones for up."""
+    gate, up = x @ w_gate, x @ w_up
+    size, H = gate_up_tile(x.shape[0], dtype)["BLOCK_N"], gate.shape[1]
+    found = []
+    for n in range(0, H, size):
+        left, right = (
+            torch.nn.functional.pad(m[:, n : n + size], (0, max(0, n + size - H)))
+            for m in (gate, up)
+        )
+        wide = torch.cat([left, right], dim=1)
+        found.append(silu_mul_ref(wide[:, ::2], wide[:, 1::2]))
+    return torch.cat(found, dim=1)[:, :H]
+
+
+def rounded_steps(half):
+    """The product of each step is rounded before it is added."""
+
+    def product(x, w, dtype):
+        kind = dtype if half is None else half
+        return sum(rounded(x[:, d : d + n] @ w[d : d + n], kind) for d, n in steps(x, dtype))
+
+    return of_both(product)
+
+
 def rounded_sums(x, w_gate, w_up, *, dtype):
     return silu_mul_ref(rounded(x @ w_gate, dtype), rounded(x @ w_up, dtype)).to(dtype)
 
 
 ONE_STRIDE = "{} was read as if it lay in memory as {} does. Each weight has strides of its own."
+OTHER_STEP = "{} moves on by the stride of {}. Each column takes its own: `stride_wd`."
+BY_D = "{} on by d in each step. A step is BLOCK_K long, and pointers keep where they have got to."
+STEPS_ROUNDED = "The product of each step was rounded to float16 before it was added."
 BY_ONE = "{} moves on by one {} in each step. A step is BLOCK_K long."
 
 GATE_UP_MISTAKES = {
@@ -222,6 +274,29 @@ GATE_UP_MISTAKES = {
         "Both products use w_up.",
     ),
     "added": (lambda x, w_gate, w_up: silu(x @ w_gate) + x @ w_up, ADDED),
+    "silu-of-the-product": (
+        lambda x, w_gate, w_up: silu((x @ w_gate) * (x @ w_up)),
+        OF_THE_PRODUCT,
+    ),
+    "one-forgotten": (
+        lambda x, w_gate, w_up: (x @ w_gate) * torch.exp(x @ w_gate) * (x @ w_up),
+        NO_ONE,
+    ),
+    "halves-by-turns": (
+        halves_by_turns,
+        "Neighbouring columns were told apart, not the two halves. `halves` does that.",
+    ),
+    "step-of-the-other": (like_the_other("up", "up"), OTHER_STEP.format("w_up", "w_gate")),
+    "up-like-gate-turned": (like_the_other("up", "gate"), OTHER_STEP.format("w_up", "w_gate")),
+    "gate-like-up": (like_the_other("gate", "gate"), OTHER_STEP.format("w_gate", "w_up")),
+    "gate-like-up-turned": (like_the_other("gate", "up"), OTHER_STEP.format("w_gate", "w_up")),
+    "x-moves-by-d": (walked(x=by_d), BY_D.format("x moves")),
+    "weights-move-by-d": (walked(by_d), BY_D.format("The tile of weights moves")),
+    "steps-rounded": (
+        rounded_steps(None),
+        "The product of each step was rounded to half precision before it was added.",
+    ),
+    "steps-rounded-to-float16": (rounded_steps(torch.float16), STEPS_ROUNDED),
     "nothing-advances": (
         walked(still, still),
         "Every step multiplies the same tiles. Advance the pointers of x and of the weights along "
@@ -261,8 +336,8 @@ GATE_UP_MISTAKES = {
     ),
     "tail-left-out": (
         cut("whole"),
-        "The last columns of x never entered the sums: D is not a multiple of BLOCK_K here. Loop "
-        "over range(0, D, BLOCK_K) and mask the last step.",
+        "The last columns of x never entered the sums. The loop goes to D, range(0, D, BLOCK_K), "
+        "and a mask cuts its last step.",
     ),
     "gated-in-each-step": (
         in_each_step,
@@ -289,17 +364,21 @@ GATE_UP_MISTAKES = {
 }
 
 
-def kernels_of(fn, *call):
-    """The Python functions of the kernels that one call launches."""
+def launches_of(fn, *call):
+    """What each launch of one call was given, as a list."""
     seen = []
 
-    def note(run, kernel, *launch):
-        seen.append(kernel)
+    def note(run, kernel, grid, given, named):
+        seen.append([*given, *named.values()])
         return run()
 
     with hook_launch(note):
         fn(*call)
     return seen
+
+
+def launched_with(fn, *call):
+    return [value for launch in launches_of(fn, *call) for value in launch]
 
 
 def stored_once(fn):
@@ -311,8 +390,8 @@ def stored_once(fn):
         return
     times = sum(tensor.written for tensor in moved) / (8 * 16 * 4)
     assert times <= 1, (
-        f"The values are right, but each element is stored {times:.3g} times. Gate and store come "
-        "after the loop, when the sums are whole."
+        f"The values are right, but each element is stored {times:.3g} times. Store out alone, "
+        "once, after the loop, when the sums are whole."
     )
 
 
@@ -335,6 +414,7 @@ GATE_UP_CASES = [
     case("x transposed", **turned("x", **gate_and_up(20, 70, 40))),
     case("few rows, float16", dtype="float16", **gate_and_up(3, 300, 70)),
     case("many rows, float16", dtype="float16", **gate_and_up(140, 100, 40)),
+    case("strong gates", **gate_and_up(20, 40, 24) | {"x": tensor(20, 40, scale=60.0)}),
     case("unequal weights", **gate_and_up(9, 16, 16) | {"w_up": tensor(16, 17)}, raises=ValueError),
 ]
 
@@ -352,7 +432,7 @@ HIDDEN_GATE_UP_CASES = [
     case("bfloat16", dtype="bfloat16", **gate_and_up(65, 64, 40)),
     case("64 rows, bfloat16", dtype="bfloat16", **gate_and_up(64, 200, 40)),
     case("odd addresses", dtype="float16", **gate_and_up(20, 64, 64, "offset")),
-    case("strong gates", **gate_and_up(20, 40, 40) | {"x": tensor(20, 40, scale=60.0)}),
+    case("stronger gates", **gate_and_up(20, 40, 40) | {"x": tensor(20, 40, scale=90.0)}),
     case("no rows", **gate_and_up(0, 16, 16)),
     case("x does not fit", **gate_and_up(16, 16, 16) | {"x": tensor(16, 15)}, raises=ValueError),
 ]
@@ -393,12 +473,30 @@ def layer(M, D, H, layout="contiguous"):
     return dict(**gate_and_up(M, D, H, layout), w_down=w_down)
 
 
+def without_copies(*weights):
+    """A property: kernels get the weights at these places of the arguments where they lie."""
+
+    def property(fn):
+        x = torch.ones(8, 40, device=DEVICE)
+        turned = [torch.ones(24, 40, device=DEVICE).T for _ in range(2)]
+        call = [x, *turned, torch.ones(40, 24, device=DEVICE).T][: max(weights) + 1]
+        read = {value.data_ptr() for value in launched_with(fn, *call) if torch.is_tensor(value)}
+        names = ("x", "w_gate", "w_up", "w_down")
+        copied = [names[i] for i in weights if call[i].data_ptr() not in read]
+        assert not copied, (
+            f"The values are right, but no kernel reads {copied[0]} where it lies: it was copied. "
+            "Pass it as it is, with its strides."
+        )
+
+    return property
+
+
 def two_launches(fn):
     """Once the product has been tuned."""
     sizes = [(5, 20), (20, 30), (20, 30), (30, 20)]
     call = [torch.ones(*size, device=DEVICE) for size in sizes]
     fn(*call)
-    launched = len(kernels_of(fn, *call))
+    launched = len(launches_of(fn, *call))
     assert launched == 2, (
         f"{launched} kernel launches in one call; this task asks for 2: the two products with the "
         "gate, then the last product."
@@ -409,6 +507,9 @@ MLP_CASES = [
     case("few rows, float16", dtype="float16", **layer(5, 64, 90)),
     case("ragged", dtype="float16", **layer(20, 45, 70)),
     case("weights as nn.Linear keeps them", dtype="float16", **layer(3, 40, 64, "transposed")),
+    case(
+        "w_up alone as nn.Linear keeps it", dtype="float16", **turned("w_up", **layer(3, 150, 64))
+    ),
 ]
 
 HIDDEN_MLP_CASES = [
@@ -438,7 +539,7 @@ CHECKS = {
         tolerance=two_products,
         mistakes=GATE_UP_MISTAKES,
         no_tf32=True,
-        also=[stored_once],
+        also=[stored_once, without_copies(1, 2)],
     ),
     "mlp_swiglu": Check(
         mlp_swiglu_ref,
@@ -448,7 +549,7 @@ CHECKS = {
         mistakes=MLP_MISTAKES,
         # The product that is tuned may choose another order for its sums.
         deterministic=False,
-        also=[two_launches],
+        also=[two_launches, without_copies(1, 2, 3)],
         timeout=120.0,
     ),
 }

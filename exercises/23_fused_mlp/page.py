@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Fused MLP
-#   minutes: 44
+#   minutes: 43
 #   needs: interpreter
 #   requires: [22_autotune]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -55,16 +55,16 @@ pictures("fused_mlp").draw_gate_up()
 # 2. gate and up written; both read, hidden written; hidden read: 6 matrices, 705 MB.
 # 3. hidden written; hidden read: 2 matrices, 235 MB.
 #
-# At 3 TB/s, what an H100 copies, 705 MB less are 0.23 ms. The three products take 1.44e12 operations,
-# so at 700 TFLOP/s 2.1 ms. **With 4096 tokens no fusion of the gate can save more than a tenth.**
+# At 3 TB/s, what an H100 copies, the 235 MB that plan 2 saves are 0.08 ms, and the 705 MB that plan 3
+# saves 0.23. The three products take 1.44e12 operations, so at 700 TFLOP/s 2.1 ms. **With 4096 tokens no
+# fusion of the gate can save more than a tenth.**
 #
 # </details>
 #
 # ## A smaller kernel first
 #
 # It multiplies each row of a matrix by a number of its own. Look at the grid. It has one dimension,
-# and neighbouring programs take neighbouring columns of the same row. What runs together then lies
-# together in memory.
+# and neighbouring programs take neighbouring columns of the same row.
 
 
 # %%
@@ -109,30 +109,6 @@ print("largest error:", (out - x * s[:, None]).abs().max().item())
 #
 # Everything between load and store is float32: one rounding, at the store. Shapes that differ raise
 # `ValueError`. Fill the gap, about 6 lines. `tl.sigmoid` takes float32.
-
-# %% tags=["reference"]
-from tritonbook import matmul_tile
-
-matmul_tuned = mine("matmul_tuned", quiet=True)
-
-
-def mlp_swiglu_ref(x, w_gate, w_up, w_down):
-    return (torch.nn.functional.silu(x @ w_gate) * (x @ w_up)) @ w_down
-
-
-def gate_up_tile(M, dtype):
-    """Sizes from matmul_tile, low for few rows; BLOCK_N is half of the wide tile."""
-    tile = matmul_tile(dtype)
-    if M <= 64 < tile["BLOCK_N"]:
-        low = max(16, triton.next_power_of_2(M))
-        tile |= dict(BLOCK_M=low, BLOCK_N=128, BLOCK_K=64, num_warps=4, num_stages=4)
-    return tile | dict(BLOCK_N=tile["BLOCK_N"] // 2)
-
-
-@triton.jit
-def halves(both, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    """Left and right half of a tile [BLOCK_M, 2 BLOCK_N]."""
-    return tl.split(both.reshape(BLOCK_M, 2, BLOCK_N).permute(0, 2, 1))
 
 # %% tags=["answer"] key="silu_mul"
 @triton.jit
@@ -220,22 +196,45 @@ check(silu_mul)
 # Put the columns of `w_up` beside those of `w_gate`: x @ [w_gate | w_up] is **one** product, twice as
 # wide. So the loop is that of a single product. A program takes BLOCK_N columns of `w_gate` and the same
 # ones of `w_up` as one tile, `2 * BLOCK_N` wide. After the loop its left half is gate, its right half up,
-# both in registers, in float32. The gate is the **epilogue**: computed there, rounded once, stored. The
-# two hidden matrices never exist in memory.
+# both in registers, in float32. What follows is the **epilogue**: `silu(gate) * up`, rounded once, stored.
+# The matrices gate and up never exist in memory.
 #
-# Two things are given. The weights stay where they are: `tl.where` picks for each column of the tile
-# which matrix it comes from, and by which strides. And `tl.swizzle2d` takes programs in groups of 16 rows
-# of tiles, as on page 21.
+# Two things are given. The weights stay where they are, without copies: `tl.where` picks for each column
+# of the tile which matrix it comes from, and by which strides. And `tl.swizzle2d` takes programs in groups
+# of 16 rows of tiles, Triton's own form of page 21's `swizzle`.
 #
 # Weights are laid out so that `x @ w` works. A `torch.nn.Linear` keeps the transpose: pass
-# `layer.weight.T`, and the strides do the rest. A model may keep one weight so and the other so. Then the
-# tile comes in small pieces, since what lies side by side in one weight does not in the other.
+# `layer.weight.T`, and the strides do the rest. A model may keep one weight so and the other not.
 #
 # `gate_up_tile` takes the tile of `matmul_tile`. With at most 64 rows the weights are nearly all that
-# moves. Then the tile is low, and narrow enough for many programs to share the weights.
+# moves. Then the tile is low, and narrow, so that many programs divide the weights among them.
 #
-# Fill the gap, about 11 lines: the loop, the gate, the store. `halves(both, BLOCK_M, BLOCK_N)` takes the
+# Fill the gap, about 10 lines: the loop, the epilogue, the store. `halves(both, BLOCK_M, BLOCK_N)` takes the
 # wide sum apart. `input_precision="ieee"` in `tl.dot`, so that float32 stays float32.
+
+# %% tags=["reference"]
+from tritonbook import matmul_tile
+
+matmul_tuned = mine("matmul_tuned", quiet=True)
+
+
+def mlp_swiglu_ref(x, w_gate, w_up, w_down):
+    return (torch.nn.functional.silu(x @ w_gate) * (x @ w_up)) @ w_down
+
+
+def gate_up_tile(M, dtype):
+    """Sizes from matmul_tile, low for few rows; BLOCK_N is half of the wide tile."""
+    tile = matmul_tile(dtype)
+    if M <= 64 < tile["BLOCK_N"]:  # where shared memory has room for a wide one
+        low = max(16, triton.next_power_of_2(M))
+        tile |= dict(BLOCK_M=low, BLOCK_N=128, BLOCK_K=64, num_warps=4, num_stages=4)
+    return tile | dict(BLOCK_N=tile["BLOCK_N"] // 2)
+
+
+@triton.jit
+def halves(both, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    """Left and right half of a tile [BLOCK_M, 2 BLOCK_N]."""
+    return tl.split(both.reshape(BLOCK_M, 2, BLOCK_N).permute(0, 2, 1))
 
 # %% tags=["answer"] key="gate_up_swiglu"
 @triton.jit
@@ -274,8 +273,8 @@ def gate_up_kernel(
     w_ptrs = w_ptr + offs_d[:, None] * stride_wd + offs_w[None, :] * stride_wh
 
     both = tl.zeros((BLOCK_M, 2 * BLOCK_N), dtype=tl.float32)
-    # TODO: walk along D: load x and w, one dot, advance; then halves, gate, store
-    # (about 11 lines)
+    # TODO: walk along D: load x and w, one dot, advance; then halves, SiLU, store
+    # (about 10 lines)
     ### BEGIN SOLUTION
     for d in range(0, D, BLOCK_K):
         rest = d + offs_d < D
@@ -382,15 +381,11 @@ check(mlp_swiglu)
 # %% [markdown]
 # ## Predict, then measure
 #
-# The next cell times the gate alone, then the layer of Llama 3 8B for 4096 tokens and for 16, and
-# shows nothing yet. Without a GPU it fetches the times of an H100, which copies about 3,000 GB/s.
+# The next cell times the layer of Llama 3 8B in three ways, for 4096 tokens and for 16, and shows
+# nothing yet. Without a GPU it fetches the times of an H100, which copies about 3,000 GB/s.
 
 
 # %%
-def torch_mlp(x, w_gate, w_up, w_down):
-    return (torch.nn.functional.silu(x @ w_gate) * (x @ w_up)) @ w_down
-
-
 def gate_fused(x, w_gate, w_up, w_down):
     return silu_mul(x @ w_gate, x @ w_up) @ w_down
 
@@ -399,7 +394,7 @@ def timed_layer(M, stored):
     D, H = (4096, 14336) if DEVICE == "cuda" else (32, 64)
     shapes = [(M, D), (D, H), (D, H), (H, D)]
     args = [torch.randn(*shape, device=DEVICE).bfloat16() * 0.02 for shape in shapes]
-    ways = {"torch": torch_mlp, "gate fused": gate_fused, "mlp_swiglu": mlp_swiglu}
+    ways = {"torch": mlp_swiglu_ref, "gate fused": gate_fused, "mlp_swiglu": mlp_swiglu}
     moved = 2 * (2 * M * D + 3 * D * H)
     return bench(ways, *args, bytes=moved, flops=6 * M * D * H, baseline="torch", stored=stored)
 
@@ -424,7 +419,7 @@ predict(
     hints=[
         "Two matrices are read, one is written.",
         "For 16 tokens the three weights are nearly all that moves: 2 bytes each, read once.",
-        "The prediction box at the top has the bytes saved, and the time of the products.",
+        "The answer to the first prediction has the time saved, and that of the products.",
     ],
 )
 
@@ -437,8 +432,7 @@ predict(
 # ms. An H100 took 0.155. The 5.6 GFLOP take 0.008 ms. So 16 tokens are bound by memory, and 4096 tokens, with 256 times
 # the operations on the same weights, by arithmetic.
 #
-# **The ratio.** At most 1.1: see the first prediction. Here all products are cuBLAS's. An H100 gained
-# 1.05.
+# **The ratio.** 0.08 ms of 2.2: about 1.04. Here all products are cuBLAS's. An H100 gained 1.05.
 #
 # </details>
 
@@ -456,13 +450,13 @@ timed
 #   more bytes, but its products are yours. The stored table is of a kernel with two sums, each half as
 #   wide, in one loop. They lost more than the bytes gained: 0.93 of the speed of `torch`. The wide tile
 #   keeps tensor cores busier: an H200 took 1.60 ms for gate and up, and 1.93 with two sums.
-# - 16 tokens: the hidden values are 0.1 % of the bytes. Nothing is left to save but launches, and the
+# - 16 tokens: a hidden matrix is 0.1 % of the bytes. Nothing is left to save but launches, and the
 #   three ways lie within 8 % of each other, at 77 to 83 % of the speed of a copy.
 #
 # ## Recap
 #
 # - Count before you fuse: bytes saved, and the share of the time that they are.
-# - Two products of the same input are one product, twice as wide: each tile of x is loaded once.
+# - Two products of the same input are one product, twice as wide: a tile of x is loaded once for both.
 # - An epilogue works on float32 accumulators and rounds once.
 # - Few rows need another tile than many.
 #

@@ -12,8 +12,8 @@ COLUMN, COLUMNS = 40.0, 40.0
 
 
 def draw_gate_up() -> Picture:
-    """One program of gate_up_swiglu: a strip of x, two strips of weights, two sums, one tile."""
-    title = "One program: one walk along D, two sums, one tile of the result"
+    """One program of gate_up_swiglu: a strip of x, two of weights, both halves of a sum, a tile."""
+    title = "One program: one walk along D, a sum of two halves, one tile of the result"
     top, left = 26.0, DEEP + 34
     low = top + DEEP + 14
     gate_x, up_x, out_x = left, left + WIDE + 44, left + 2 * WIDE + 194
@@ -46,12 +46,12 @@ def draw_gate_up() -> Picture:
         svg.line(up_x + COLUMN + COLUMNS, over, tile - 5, over, tip=True),
         svg.words(out_x - 75, over - 10, "silu(gate) * up", anchor="middle", mono=True),
     ]
-    legend = "The numbers are the steps of the loop. Each tile of x is loaded once, for both sums."
+    legend = "The numbers are the steps of the loop. A tile of x is loaded once, for both halves."
     bottom = low + TALL + 46
     parts.append(svg.words(0, bottom, legend, svg.SMALL, colour=svg.MUTED))
     text = (
-        f"{title}. In each step it loads one tile of x, one of w_gate and one of w_up, and adds "
-        "to the sums gate and up, which are in registers. After the last step it stores "
+        f"{title}. In each step it loads one tile of x, and one of w_gate beside one of w_up, and "
+        "adds to a sum in registers, whose halves are gate and up. After the last step it stores "
         "silu(gate) * up."
     )
     return svg.titled(out_x + WIDE, bottom + 4, title, text, parts)

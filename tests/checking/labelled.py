@@ -42,7 +42,7 @@ PLACES = {
         "tile-too-large",
     ),
 }
-BLAMES_A_MASK = re.compile(r"need a mask\.|one lane too many|test each index")
+BLAMES_A_MASK = re.compile(r"need a mask\.|one lane too many|test each index|test the index")
 NO_PLACE = re.compile(r"wrong (everywhere|in \d+ of \d+ elements)\.")
 A_PLACE = re.compile(r"In `|In result|The cases before")
 

@@ -6,7 +6,7 @@ import triton
 import triton.language as tl
 
 from tritonbook.checking.compare import Difference
-from tritonbook.checking.diagnose import Evidence, diagnose, has_open_gap
+from tritonbook.checking.diagnose import Evidence, diagnose, open_gap
 
 
 @triton.jit
@@ -80,4 +80,4 @@ def as_the_page_left(x_ptr, n):
 )
 def test_an_open_gap(kernel, is_open):
     """Kills: "the gap is still open" said of a store whose mask is never true."""
-    assert has_open_gap([kernel.fn]) is is_open
+    assert bool(open_gap([kernel.fn])) is is_open

@@ -17,9 +17,11 @@ ABOVE = """\
 import math
 from math import sqrt
 import numpy as np
+import torch
 import triton.language as tl
 
 HALF = 0.5
+PLANE = torch.ones(2, 2)
 LOG2E = tl.constexpr(math.log2(math.e))
 TWO = tl.constexpr(np.exp2(1.0))
 
@@ -47,6 +49,7 @@ REFUSED = {
     "before the launch, and this value is known only while the kernel runs. Use `tl.cdiv`.",
     "sum(x)": "`sum(x)`: Python's `sum` is not known in a kernel. Use `tl.sum`.",
     "plain(x)": "a plain Python function: put @triton.jit above it",
+    "PLANE": "`PLANE` gets no value in this kernel, and the notebook has a tensor of that name.",
     "HALF": "A kernel cannot read the global `HALF`.",
 }
 HONEST = (

@@ -101,6 +101,15 @@ def test_a_loop_may_take_a_step_too_many():
     )
 
 
+def test_a_mask_may_stand_still_while_a_loop_moves():
+    """Kills: "test each index against its own size" where it is, at each step the same."""
+    with meter({"x": inner_view(64)}, record_only=True) as seen:
+        k.steps(next(iter(seen.regions)).tensor, steps=3, masked=True)
+    ((code, sentence),) = seen.findings(lambda: True)
+    assert code == "reads-outside"
+    assert sentence.endswith("test the index that moves, as far as it has moved by then?")
+
+
 @pytest.mark.parametrize(
     ("how", "helps", "ends"),
     [

@@ -107,6 +107,7 @@ class Difference:
     error: float = 0.0  # largest error in units of the tolerance (1.0 is just allowed)
     absolute_error: float = 0.0
     tolerance: Any = None
+    dtype: torch.dtype | None = None  # of the result
     untouched: bool = False  # it holds what it held before the call
 
     @property
@@ -172,7 +173,7 @@ def compare_values(got: torch.Tensor, expected: torch.Tensor, tolerance: Toleran
     bad = ~(same | (finite & (error <= bound)))
     ratio = torch.where(same, 0.0, error / bound.clamp_min(1e-300))
     difference = Difference(
-        got=value, expected=want, bad=bad, unwritten=unwritten, tolerance=tolerance
+        got=value, expected=want, bad=bad, unwritten=unwritten, tolerance=tolerance, dtype=raw.dtype
     )
     difference.untouched = bool(unwritten.numel() and unwritten.all())
     if finite.any():

@@ -50,28 +50,28 @@ class Evidence:
     wider_is_right: Callable[[], bool] = lambda: False
 
 
-OPEN_GAP = Finding(
-    "not-attempted", "The gap in the kernel is still open: its line `pass` is still there."
-)
+def still_open(name: str, detail: str = "") -> Finding:
+    """name: of the function whose gap it is, which may belong to an earlier task."""
+    return Finding("not-attempted", f"The gap in `{name}` is still open.", detail)
 
 
-def has_open_gap(kernels: Iterable[Callable[..., Any]]) -> bool:
-    """Whether a kernel, or a jitted function that it calls, holds a gap's bare `pass`. One that is
+def open_gap(kernels: Iterable[Callable[..., Any]]) -> Finding | None:
+    """Says which kernel, or jitted function that one calls, holds a gap's bare `pass`. One that is
     left below lines of the learner's is none."""
-    return any(
-        _as_the_page_left(function)
-        or ("# YOUR CODE HERE" not in _text(function) and _passes(function))
-        for function in _with_callees(kernels)
-    )
+    for function in _with_callees(kernels):
+        passes = "# YOUR CODE HERE" not in _text(function) and _passes(function)
+        if passes or _as_the_page_left(function):
+            return still_open(function.__name__)
+    return None
 
 
-def gap_left(kernels: Iterable[Callable[..., Any]]) -> bool:
-    """Whether a kernel, or a jitted function that it calls, holds a gap as the page left it, or
-    `...` in its place."""
-    return any(
-        _as_the_page_left(function) or any(map(_is_ellipsis, ast.walk(parsed(function))))
-        for function in _with_callees(kernels)
-    )
+def gap_left(kernels: Iterable[Callable[..., Any]]) -> str:
+    """The kernel, or jitted function that one calls, that holds a gap as the page left it, or
+    `...` in its place; else an empty name."""
+    for function in _with_callees(kernels):
+        if _as_the_page_left(function) or any(map(_is_ellipsis, ast.walk(parsed(function)))):
+            return function.__name__
+    return ""
 
 
 def _as_the_page_left(function: Callable[..., Any]) -> bool:
@@ -170,8 +170,8 @@ def diagnose(evidence: Evidence) -> Finding:
 def _nothing_written(e: Evidence) -> Finding | None:
     if not e.difference.untouched:
         return None
-    if has_open_gap(e.kernels.values()):
-        return OPEN_GAP
+    if found := open_gap(e.kernels.values()):
+        return found
     if e.empty_grid:
         return Finding(
             "unwritten-tail",
@@ -214,6 +214,23 @@ def makes_a_difference(difference: Difference, value: torch.Tensor) -> bool:
     """Whether a mistake's result is none that would be accepted."""
     bound = difference.tolerance.bound(value) + 1e-300
     return not bool(((difference.expected - value).abs() <= bound).all())
+
+
+def _half_digits(e: Evidence) -> Finding | None:
+    """A float32 result that is right to the digits of half precision, and has no others."""
+    got, want = e.difference.got, e.difference.expected
+    if e.difference.dtype != torch.float32 or not bool(got.isfinite().all()):
+        return None
+    for half, name in ((torch.bfloat16, "bfloat16"), (torch.float16, "float16")):
+        digits = got.to(half).double() == got
+        near = (got - want).abs() <= 2 * torch.finfo(half).eps * want.abs() + 1e-6
+        if int(got.count_nonzero()) >= 8 and bool((digits & near).all()):
+            return Finding(
+                "half-digits",
+                f"The result has only numbers of {name}, which has fewer digits than float32: what "
+                "is stored was rounded to it.",
+            )
+    return None
 
 
 def _strided_only(e: Evidence) -> Finding | None:
@@ -278,8 +295,8 @@ def _not_finite(e: Evidence) -> Finding | None:
     if not bool(strange.any()):
         return None
     # What an open gap leaves empty, another kernel of the page divides by.
-    if has_open_gap(e.kernels.values()):
-        return OPEN_GAP
+    if found := open_gap(e.kernels.values()):
+        return found
     isnan = bool(got[strange].isnan().any())
     kind = "NaN" if isnan else "infinity"
     if e.magnitude > 30:
@@ -346,8 +363,8 @@ def _zeros(e: Evidence) -> Finding | None:
     got, bad = e.difference.got, e.difference.bad
     if int(bad.sum()) < 4 or not bool((got[bad] == 0).all()):
         return None
-    if has_open_gap(e.kernels.values()):
-        return OPEN_GAP
+    if found := open_gap(e.kernels.values()):
+        return found
     return Finding(
         "zeros",
         f"The result is 0 {where(bad)}, where it should not be. What makes 0: a mask that "
@@ -532,6 +549,7 @@ def _location(e: Evidence) -> Finding | None:
 _RULES = (
     _nothing_written,
     _known_mistake,
+    _half_digits,
     _strided_only,
     _partly_unwritten,
     _moved,

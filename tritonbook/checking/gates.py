@@ -43,8 +43,8 @@ class Facts:
 
 _TF32 = Finding(
     "tf32",
-    "Compiled for an A100, your kernel multiplies float32 tiles on the tensor cores, which cut "
-    'them to TF32, three decimal digits. Ask for float32 in `tl.dot`: input_precision="ieee".',
+    "Compiled for an A100, your kernel multiplies float32 tiles on the tensor cores, which take "
+    'TF32 alone, three decimal digits. Ask for float32 in `tl.dot`: input_precision="ieee".',
 )
 
 

@@ -20,7 +20,6 @@ from .checks import Mistakes
 from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
 from .diagnose import (
     NEAR,
-    OPEN_GAP,
     Evidence,
     Suspect,
     diagnose,
@@ -28,6 +27,7 @@ from .diagnose import (
     how_far,
     loads_without_other,
     makes_a_difference,
+    still_open,
 )
 from .errors import explain_error
 from .guard import changed, same_bits
@@ -238,8 +238,8 @@ class Judge:
         simulated = isinstance(causes(error)[-1], Fault)
         if not simulated and found.code not in ("raised", "does-not-compile"):
             return found
-        if gap_left(trial.watch.kernels.values()):
-            return Finding("not-attempted", "The gap in the kernel is still open.", found.detail)
+        if name := gap_left(trial.watch.kernels.values()):
+            return still_open(name, found.detail)
         if trial.watch.odd and not simulated:
             return Finding("does-not-compile", trial.watch.odd, found.detail)
         return found
@@ -248,8 +248,8 @@ class Judge:
         wrong = next(d for d in differences if not d.ok)
         if wrong.bad is None:
             return Finding(str(wrong.code), wrong.sentence)
-        if gap_left(trial.watch.kernels.values()):
-            return OPEN_GAP
+        if name := gap_left(trial.watch.kernels.values()):
+            return still_open(name)
         found = diagnose(self._evidence(trial, wrong, differences.index(wrong)))
         if len(differences) > 1:
             names = [self.name_of(i, len(differences)) for i in range(len(differences))]

@@ -20,6 +20,8 @@ import sys
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
+import torch
+
 _FOREIGN = ("numpy", "torch")
 _OF_PYTHON = {"int": "int32", "float": "float32", "bool": "int1"}
 _UNKNOWN = ("sum", "pow", "round", "divmod", "sorted", "all", "any", "enumerate", "zip", "map")
@@ -190,7 +192,13 @@ def _said_of_call(node: ast.Call, names: dict[str, Any]) -> str:
 
 
 def _said_of_global(name: str, names: dict[str, Any]) -> str:
-    if type(names.get(name)) not in (int, float, str) or name.startswith("__"):
+    found = names.get(name)
+    if isinstance(found, torch.Tensor):
+        return (
+            f"`{name}` gets no value in this kernel, and the notebook has a tensor of that name. "
+            "Was what the kernel computes given another name? A tensor is passed as an argument."
+        )
+    if type(found) not in (int, float, str) or name.startswith("__"):
         return ""
     return (
         f"A kernel cannot read the global `{name}`. Pass it as an argument, or make it a "

@@ -175,6 +175,11 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
     elif masked and all(map(_before_the_start, bad)):
         mend = "An index below 0 is an address too. Let the mask ask for `>= 0` as well"
         mend += "." if masking_helps else f", {_EITHER}"
+    elif masking_helps and not any(_first_time(record, touch.access) for touch in bad):
+        mend = (
+            "Its mask lets them through, and only in later steps of the loop: does it test the "
+            "index that moves, as far as it has moved by then?"
+        )
     elif masking_helps:
         mend = "Its mask lets them through: test each index against its own size, with `<`."
     else:
@@ -194,6 +199,13 @@ def _repeated(record: Record, access: Access) -> bool:
     """Whether the program came to this line more than once: it stands in a loop."""
     same = (access.launch, access.program, access.line)
     return sum((a.launch, a.program, a.line) == same for a in record.accesses) > 1
+
+
+def _first_time(record: Record, access: Access) -> bool:
+    """Whether the program has not come to this line before."""
+    same = (access.launch, access.program, access.line)
+    first = next(a for a in record.accesses if (a.launch, a.program, a.line) == same)
+    return first is access
 
 
 _EITHER = (
