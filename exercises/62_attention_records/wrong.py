@@ -62,12 +62,12 @@ MUTANTS = {
         Mutant("heads_not_subtracted", "last-group-not-smaller", (SIZE, "size = min(at_once, heads)")),
     ],
     "take_columns": [
+        Mutant("first_columns_of_addresses", "first-columns-always", (OFFS_D, "offs_d = tl.arange(0, WIDTH)[None, :]")),
         Mutant("batch_and_head_swapped", "heads-and-batches-swapped", (LOAD, LOAD.replace("b, h", "h, b"))),
         Mutant("row_and_column_swapped", "rows-for-columns", (LOAD, LOAD.replace("start, FIRST", "FIRST, start"))),
         Mutant("first_batch_described", "first-batch-only", (LOAD, LOAD.replace("b, h", "0, h"))),
         Mutant("first_head_described", "one-head-for-all", (LOAD, LOAD.replace("b, h", "0, 0"))),
         Mutant("first_columns_again", "first-columns-always", (LOAD, LOAD.replace("FIRST", "0"))),
-        Mutant("first_columns_of_addresses", "first-columns-always", (OFFS_D, "offs_d = tl.arange(0, WIDTH)[None, :]")),
         Mutant("first_tile_always", "first-rows-always", (LOAD, LOAD.replace("start", "0"))),
         Mutant("start_in_tiles", VALUES, (LOAD, LOAD.replace("start", "start // BLOCK_N"))),
         Mutant("four_dimensions", BROKEN, (LOAD, LOAD.replace(".reshape(BLOCK_N, WIDTH)", ""))),
