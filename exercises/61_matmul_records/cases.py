@@ -6,7 +6,7 @@ import torch
 
 from tritonbook import DEVICE, multiprocessors
 from tritonbook.checking import Check, case, tensor
-from tritonbook.descriptors import can_describe
+from tritonbook.descriptors import can_describe, tensor_of
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.tiles import CannotShow, traffic
 
@@ -210,6 +210,11 @@ STAYING_MISTAKES = OF_THE_WALK | {
         "Each program's first tile is missing, and all others are right: the loop begins with tile "
         "`pid`.",
     ),
+    "turns-rounded-down": (
+        computed(lambda programs, tiles: slice(tiles - tiles % max(1, min(programs, tiles)))),
+        "The tiles of the last wave are missing: how many a program takes is rounded down. A "
+        "`range` from `pid` to `tiles` needs no number of turns.",
+    ),
     "last-tile-left-out": (
         computed(lambda programs, tiles: slice(tiles - 1)),
         "The last tile alone is missing. A `range` ends before its second number: `tiles`.",
@@ -319,6 +324,9 @@ FLOAT32 = (
 )
 
 
+MULTIPLY = ("matmul_staying_kernel", "part_kernel")
+
+
 def keeps_float32(fn, **options):
     """Looked at where it can be: a grader's answers run in another process."""
     a, b = torch.empty(64, 64, device=DEVICE), torch.empty(64, 64, device=DEVICE)
@@ -327,6 +335,10 @@ def keeps_float32(fn, **options):
     for kernel in found.kernels if found.ok else ():
         cut = kernel.tensor_cores and "sub.f32" not in kernel.ptx and "sub.rn.f32" not in kernel.ptx
         assert not cut, FLOAT32
+        assert kernel.tensor_cores or kernel.name not in MULTIPLY, (
+            f"The values are right. But `{kernel.name}` multiplies float32 on the ordinary units: "
+            "take `input_precision=PRECISION`. A later step of the page is about it."
+        )
 
 
 # --- the last wave in parts
@@ -417,6 +429,18 @@ def by_columns(a, b, steps, parts, width):
     )
 
 
+def steps_of_the_pid(a, b, *, dtype, tile=None, programs=132, parts=1):
+    """Part `pid` of all, not of its tile: past the last step there are zeros."""
+    tile, c = products.tile_of(tile, dtype), a @ b
+    places, width = corners(a, b, tile), tile["BLOCK_K"]
+    steps = products.ceil_div(a.shape[1], width)
+    cut = places[len(places) - (len(places) % programs if parts > 1 else 0) :]
+    for t, (m, n) in enumerate(cut):
+        ends = [right(t * parts + part, parts, steps) for part in range(parts)]
+        c[m, n] = torch.stack([walk(a[m], b[:, n], *end, width) for end in ends]).sum(0)
+    return c
+
+
 def rounded_sum(a, b, steps, parts, width):
     acc = torch.zeros_like(a @ b)
     for part in range(parts):
@@ -476,6 +500,18 @@ SPLIT_MISTAKES = {
         "Part p has all steps from p on. Its own are every `parts`-th of these, or those from "
         "`steps * p // parts` to the next part's.",
     ),
+    "steps-of-the-pid": (
+        steps_of_the_pid,
+        "The steps of a part come from its number in the tile, `part`, not from `pid`.",
+    ),
+    "parts-as-long-as-their-number": (
+        of_parts(lambda part, parts, steps: (part * parts, (part + 1) * parts)),
+        "A part has `parts` steps here. It has about `steps / parts` of them.",
+    ),
+    "sum-in-float16": (
+        of_tail(lambda a, b, steps, parts, width: walk(a, b, 0, steps, width).half().double()),
+        "The sum was rounded to float16 before `put`, which rounds to c's own dtype.",
+    ),
     "columns-divided": (
         of_tail(by_columns),
         "Where a part ends within a step, columns count twice: a step is BLOCK_K wide. Divide the "
@@ -534,8 +570,8 @@ SPLIT_MISTAKES = {
     ),
     "rest-left-out": (
         of_parts(lambda part, parts, steps: (steps // parts * part, steps // parts * (part + 1))),
-        "The last steps along K belong to no part where `parts` does not divide `steps`. Round up, "
-        "or let part p begin at `steps * p // parts`.",
+        "The last step along K is in no part: something is rounded down. Let part p begin at "
+        "`steps * p // parts`, and end where the next one begins.",
     ),
     "first-part-missing": (
         of_parts(lambda part, parts, steps: right(part + 1, parts, steps)),
@@ -595,7 +631,7 @@ SPLIT_MISTAKES = {
 SPLIT_MISTAKES |= {
     name: mistake
     for name, mistake in STAYING_MISTAKES.items()
-    if not name.startswith(("first-tiles-", "last-tile-", "corner-", "put-", "strides-"))
+    if not name.startswith(("first-tiles-", "last-tile-", "turns-", "corner-", "put-", "strides-"))
 }
 SPLIT_MISTAKES |= {
     f"{name}-in-the-tail": (in_the_tail(STAYING_MISTAKES[name][0]), STAYING_MISTAKES[name][1])
@@ -624,18 +660,18 @@ SPLIT = [
     tiled("nothing is cut", WIDE, 3, 1, a=tensor(16, 48), b=tensor(48, 160)),
     tiled("one tile that is not cut", WIDE, 3, 1, a=tensor(16, 48), b=tensor(48, 32)),
     tiled(
-        "float32, two of five tiles",
+        "float32, two of six tiles",
         HIGH,
-        3,
+        4,
         2,
         dtype="float32",
         a=tensor(40, 56),
         b=tensor(56, 36),
     ),
     tiled(
-        "both transposed",
+        "both transposed, two of six tiles",
         WIDE,
-        3,
+        4,
         2,
         a=tensor(40, 40, layout="transposed"),
         b=tensor(40, 40, layout="transposed"),
@@ -669,7 +705,7 @@ SPLIT = [
 HIDDEN_SPLIT = [
     tiled("odd sizes", HIGH, 4, 2, a=tensor(75, 75), b=tensor(75, 27)),
     tiled("one tile in five parts", WIDE, 7, 5, a=tensor(9, 200), b=tensor(200, 30)),
-    tiled("eleven rows of tiles, four left", WIDE, 9, 2, a=tensor(170, 40), b=tensor(40, 70)),
+    tiled("eleven rows of tiles, six left", WIDE, 9, 2, a=tensor(170, 40), b=tensor(40, 70)),
     tiled("prime sizes", HIGH, 5, 2, a=tensor(67, 71), b=tensor(71, 41)),
     tiled(
         "B transposed",
@@ -712,7 +748,8 @@ def computes_each_tile_once(fn, **parts):
     step = 2 * 16 * 32 * 16
     assert flops == 7 * 4 * step, (
         f"The values are right. But 7 tiles of 4 steps are 28 products of tiles, and "
-        f"{flops // step} were made: a tile is computed more than once, or one that c has not."
+        f"{flops // step} were made: a tile is computed more than once, or one that c has not. (Or "
+        "the loop of Task 1 goes on behind the first `tiles` tiles.)"
     )
 
 
@@ -727,6 +764,37 @@ def parts_share_the_steps(fn):
     assert ledger.busiest < 3 * step + stored, (
         "The values are right. But of 7 steps in 4 parts one part has 3 or more, and the last wave "
         "takes as long as its longest part: none needs more than 2."
+    )
+
+
+class FewerTiles:
+    """Stands where the kernel stands: launches it for one tile less, with NaN in all of c."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def __getitem__(self, grid):
+        def launch(a, b, c, M, N, K, tiles, *rest, **named):
+            tensor_of(c).fill_(torch.nan)
+            return self.kernel[grid](a, b, c, M, N, K, tiles - 1, *rest, **named)
+
+        return launch
+
+
+def takes_the_first_tiles_alone(fn):
+    """Looked at where it can be: a grader's answers run in another process."""
+    names, name = getattr(inspect.unwrap(fn), "__globals__", {}), "matmul_staying_kernel"
+    if name not in names:
+        return
+    kernel, a = names[name], torch.ones(16, 16, dtype=torch.float16, device=DEVICE)
+    names[name] = FewerTiles(kernel)
+    try:
+        c = fn(a, torch.ones(16, 96, dtype=torch.float16, device=DEVICE), tile=WIDE, programs=2)
+    finally:
+        names[name] = kernel
+    assert bool(c[:, 64:].isnan().all()), (
+        "The values are right. But the kernel's argument `tiles` says how many tiles it computes, "
+        "and here it computed more: Task 2 leaves the last ones to another kernel."
     )
 
 
@@ -869,6 +937,7 @@ def estimated(
     waves=divmod,
     full=lambda waves, steps, step, ends: waves * (steps * step + ends),
     none_left=0,
+    tried=lambda parts: True,
     choose=min,
 ):
     """The formula of the page; each keyword is a place where it can be wrong."""
@@ -879,7 +948,7 @@ def estimated(
     if tail == 0:
         return before + none_left * (steps * step + ends), 1
     found = [(before + steps * step + ends, 1)] if uncut else []
-    for parts in range(2 if uncut else 1, max(most(programs, tail, steps), 1) + 1):
+    for parts in filter(tried, range(2 if uncut else 1, max(most(programs, tail, steps), 1) + 1)):
         time = before + last(longest(steps, parts), step, ends, parts) + cut(parts)
         found.append((time + summed(tail, parts, BLOCK_M * BLOCK_N), parts))
     return choose(found)
@@ -944,6 +1013,10 @@ ESTIMATE_MISTAKES = [
     (
         "All parts together fit one wave: `tail * parts` is `programs` at most.",
         dict(most=lambda programs, tail, steps: programs),
+    ),
+    (
+        "All numbers of parts are tried, 3 and 5 too.",
+        dict(tried=lambda parts: parts & (parts - 1) == 0),
     ),
     (
         "All parts together fit one wave: `programs // tail` is rounded down.",
@@ -1040,6 +1113,8 @@ def estimates(estimate, sizes):
         assert isinstance(got, (tuple, list)) and len(got) == 2, (
             f"{asked} is {got!r}: it returns a pair, nanoseconds and parts."
         )
+        numbers = all(isinstance(each, (int, float)) for each in got)
+        assert numbers, f"{asked} is {got!r}: both are numbers. Where nothing is cut, parts is 1."
         assert got[0] > got[1], f"{asked} is {got!r}: the time comes first, then the parts."
         assert same(got, right), (
             f"{asked} is ({got[0]:,.1f}, {got[1]}), and the formula gives "
@@ -1131,7 +1206,12 @@ CHECKS = {
         ),
         tolerance=products.tolerance,
         mistakes=STAYING_MISTAKES,
-        also=[keeps_float32, products.stores_once(STAYING[0]), computes_each_tile_once],
+        also=[
+            keeps_float32,
+            products.stores_once(STAYING[0]),
+            computes_each_tile_once,
+            takes_the_first_tiles_alone,
+        ],
     ),
     "matmul_split": Check(
         matmul_ref,

@@ -24,8 +24,8 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# Page 22's `matmul_tuned` keeps up with cuBLAS at 4,096 and 8,192. Those sizes are kind. Each
-# multiprocessor takes one tile at a time, so tiles go in **waves**: as many at once as there are
+# Page 22's `matmul_tuned` keeps up with cuBLAS at 4,096 and 8,192. Those sizes are kind. A
+# multiprocessor works on one tile at a time (page 21), so tiles go in **waves**: as many at once as there are
 # multiprocessors. The last wave is seldom full.
 
 # %%
@@ -126,8 +126,9 @@ if can_describe():
 #   (row, column), zeros past the edges: by descriptor, of x or of its transpose, else by pointers.
 # - `put` stores a tile.
 #
-# `operands` asks `how_to_read` which of the three ways each matrix can have. Write the loop, about 8
-# lines: for each tile its corner, the walk along K, the store.
+# In the kernel a matrix is a descriptor or a pointer: `operands` asks `how_to_read` which of the three ways
+# it can have. Write the loop, about 8 lines: for each tile its corner, the walk along K with
+# `input_precision=PRECISION`, the store.
 
 # %% tags=["answer"] key="matmul_staying"
 @triton.jit
@@ -248,7 +249,8 @@ def matmul_staying(a, b, tile=None, programs=None):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `described_kernel` has the body of your loop, for one tile. A tile of A is [BLOCK_M, BLOCK_K], from row
+# `described_kernel` has the body of your loop, for one tile, with `.load` and `.store` for `fetch` and
+# `put`. A tile of A is [BLOCK_M, BLOCK_K], from row
 # m and column k on, in a matrix of M rows and K columns. And a tile of B?
 #
 # </details>
@@ -292,9 +294,10 @@ ways["matmul_staying"] = matmul_staying
 bench_sweep("size", large, squares(**ways), stored="matmul_record_staying")
 
 # %% [markdown]
-# **Read it** for 2,048 in the line *GPU alone*: Python takes longer for descriptors and launch than the
-# GPU for the product. No program gets a second tile, and the loop costs 6 %. At 8,192 each program stays for
-# 15 or 16, and takes 2 % less time than without staying: as much as page 22's, whose tiles come by pointers.
+# **Read it** for 2,048 in the line *GPU alone*: for three descriptors, their choice and a launch Python takes
+# longer than the GPU for the product. No program gets a second tile, and the loop costs 6 %. At 4,096 both
+# new ones are 5 % faster than page 22's. At 8,192 each program stays for 15 or 16 tiles, and is 2 % faster
+# than without staying, and as fast as page 22's, whose tiles come by pointers.
 #
 # ## Task 2. The last wave in parts
 #
@@ -306,7 +309,7 @@ bench_sweep("size", large, squares(**ways), stored="matmul_record_staying")
 # Three gaps:
 #
 # 1. **A part**, about 8 lines: which steps along K? K has `steps` of them, and `parts` need not divide
-#    `steps`. Every step belongs to exactly one part.
+#    `steps`. Every step belongs to exactly one part. `offs` are places within one tile of parts.
 # 2. **The sum**, about 4 lines: `ROWS` rows of one tile.
 # 3. **The wrapper**, 2 lines: how many tiles are left for the last wave, and how many go before. In 1
 #    part none is cut: all go before.
@@ -402,8 +405,8 @@ def matmul_split(a, b, parts, tile=None, programs=None):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The walk is that of Task 1, with another first and last step. `offs` are places within one tile of
-# parts. Program `pid` has the pid-th of them, and each has `BLOCK_M * BLOCK_N` numbers. `put` takes the
+# The walk is that of Task 1, with another first and last step. Program `pid` has the pid-th of all parts,
+# and each has `BLOCK_M * BLOCK_N` numbers. `put` takes the
 # row where it begins: that of the tile and `row` within it.
 #
 # </details>
@@ -440,14 +443,14 @@ bench_sweep("size", bad, ways, stored="matmul_record_split")
 
 # %% [markdown]
 # **Read it.** 5,120 is 800 tiles: six full waves, and 8 tiles left for a seventh. There parts save a third
-# of a wave. At 3,072 there are two waves and 24 tiles: 12 %. At 1,000 there are 32 tiles in all, and on the
-# GPU two more launches cost more than the parts save. So parts must be chosen, and with care. But first
-# the matrices that have no descriptor.
+# of a wave. At 3,072 there are two waves and 24 tiles: 12 %. At 1,000 there are 32 tiles in all, all of them
+# cut, and on the GPU the second launch and the sums cost more than the parts save. So parts must be chosen,
+# and with care. cuBLAS is ahead at all three sizes. But first the matrices that have no descriptor.
 #
 # ## What the engine cannot read
 #
-# Rows of 1,001 halves begin at odd multiples of 2 bytes: no descriptor, and pointers load 2 bytes at a
-# time. A copy with a gap behind each row costs one read and one write of the matrix. The product needs
+# Rows of 1,001 halves begin at odd multiples of 2 bytes. Such **odd rows**, which do not begin at multiples
+# of 16 bytes, have no descriptor, and pointers load 2 bytes at a time. A copy with a gap behind each row costs one read and one write of the matrix. The product needs
 # each element many times.
 
 # %% tags=["reference"]
@@ -523,10 +526,10 @@ bench_sweep("size", sizes, float32s, stored="matmul_record_float32")
 # of a step along K, and `ends`, those of a wave's beginning and end.
 #
 # - A full wave takes `steps * step + ends`.
-# - So does the last wave, if `tail` tiles are left for it. If none is left, there is no last wave.
+# - So does the last wave of `tail` tiles, uncut. If no tile is left, there is no last wave, and parts is 1.
 # - In p parts, p from 2 on, it takes as many steps as the longest part has, and `ends`, and `CUT` for two
-#   more launches, and the numbers of all parts go to memory and back: that takes a nanosecond for `SUMMED`
-#   of them. The parts of all `tail` tiles must fit one wave.
+#   more launches. And the numbers of all parts, each counted once, go to memory and back, `SUMMED` of them a
+#   nanosecond. The parts of all `tail` tiles must fit one wave.
 #
 # Write `estimate`, about 11 lines: the least time, and with how many parts. Of equal times take fewer
 # parts. `plan` asks it about each tile, and `matmul_record`, given, about copies too.
@@ -679,7 +682,8 @@ predict(
 # ## Sizes that nobody chose
 #
 # A record is easy for sizes that one has tuned. These are drawn: M, N, K from 64 to 8,192, each octave
-# as likely as the next, a third of them odd, with transposed matrices and three dtypes.
+# as likely as the next, two thirds of them rounded up to multiples of 8, with transposed matrices and three
+# dtypes.
 
 # %%
 import math
@@ -725,15 +729,15 @@ if len(ratios) > 1:
 
 # %% [markdown]
 # **Read it.** As called, cuBLAS is ahead nearly everywhere: Python plans, describes and launches for longer
-# than a small product takes. On the GPU alone the record reaches 0.89 of cuBLAS, in half precision 0.94.
-# Its best are odd rows in half precision, up to 2.5 times as fast. It is weak on products of a few
-# microseconds, on float32, and on large half-precision matrices whose rows begin at multiples of 16 bytes,
-# but not of 128, a cache line: each row of a tile then lies in two lines.
+# than a small product takes. On the GPU alone the record reaches 0.89 of cuBLAS, in half precision 0.94, in
+# float32 0.76 (the stored table is of smaller float32 tiles than those above, and of this page's older
+# numbers for them). Its best are odd rows in half precision, up to 2.5 times as fast. It is weak on products
+# of a few microseconds, and on float32.
 #
 # ## Recap
 #
 # - Tiles go in waves. The last one is cut into parts, so that it is as short as the others are full.
-# - Programs stay, and a copy engine computes the addresses: the tensor cores have to wait less.
+# - Programs stay, and a copy engine computes the addresses: threads are free for the product.
 # - A formula with two measured numbers for each tile chooses for sizes that nobody has seen.
 #
 # <details><summary>Common mistakes</summary>

@@ -148,7 +148,7 @@ def run_trial(
     with captured_stderr() as noise, watching(allow, mode, large) as watch:
         trial = Trial(case, draw, fill, values, inputs, watch, plain)
         if not device.INTERPRET:  # there an open gap between barriers waits for ever
-            watch.forbids = lambda kernel: gap_left([kernel])
+            watch.forbids = lambda kernel: bool(gap_left([kernel]))
         try:
             with time_limit(timeout, WORK * max(1.0, timeout / 20) if device.INTERPRET else 0.0):
                 trial.result = fn(*arguments, **case.options)

@@ -398,6 +398,10 @@ _PYTHON = (
         "return_indices=True)` gives two tiles.) Or are two arguments swapped?",
     ),
     (
+        r"'tensor' object has no attribute '(load|store)'",
+        r"Only a descriptor has `.\1`, and this is a pointer or a tile: `tl.\1` takes pointers.",
+    ),
+    (
         r"'(?:tensor|TensorHandle)' object has no attribute '(\w+)'",
         r"A tile has no `.\1`. Look for a function of `tl`.",
     ),
