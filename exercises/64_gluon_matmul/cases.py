@@ -1,5 +1,7 @@
 """What the checks of 64_gluon_matmul try."""
 
+import re
+
 import torch
 
 from tritonbook import DEVICE
@@ -98,27 +100,50 @@ def always_under_way(fn):
     )
 
 
-def overlaps_of(fn):
-    """What the simulator notes of four tiles of five steps by one program; a real GPU notes
-    nothing."""
+def overlaps_of(fn, **options):
+    """What the simulator notes of four tiles of five steps; a real GPU notes nothing."""
     a, b = torch.randn(160, 80).half().to(DEVICE), torch.randn(80, 64).half().to(DEVICE)
     with watch_overlaps() as seen:
-        fn(a, b, tile=SMALL, slots=3, programs=1)
+        fn(a, b, tile=SMALL, **{"slots": 3, **options})
     return seen
 
 
+def ahead_of_products(seen):
+    """(number of a product, steps that had been ordered when it was), two copies a step."""
+    noted = [re.search(r"orders product (\d+), (\d+) copies", each) for each in seen]
+    return [(int(each[1]), int(each[2]) // 2) for each in noted if each]
+
+
+def ring_runs_ahead(fn):
+    """Refuses a loop that orders its steps later than the ring allows."""
+    for number, ordered in ahead_of_products(overlaps_of(fn, slots=4)):
+        due = min(5, number + 3)
+        assert ordered >= due, (
+            f"The values are right. But with 4 slots and 5 steps the product of step {number} was "
+            f"ordered when {ordered} of the steps' tiles had been, and {due} could have been: fill "
+            "SLOTS - 1 slots first, then order the step that is SLOTS - 1 ahead."
+        )
+
+
 def loads_run_ahead(fn):
-    """Refuses a job that loads, and waits for what it loads."""
-    waits = [each for each in overlaps_of(fn) if each.endswith("waits for its copies")]
+    """Refuses a job that loads, and waits for what it loads, or for more than its slot."""
+    seen = overlaps_of(fn, programs=1)
+    waits = [each for each in seen if each.endswith("waits for its copies")]
     assert not waits, (
         f"The values are right. But {waits[0]}: so nothing is loaded ahead. The job that loads "
         "waits for slots to be empty, and the other job for the copies."
+    )
+    ahead = [ordered - number for number, ordered in ahead_of_products(seen)]
+    assert not ahead or max(ahead) == 3, (
+        f"The values are right. But of 3 slots at most {max(ahead)} are ever loaded ahead, however "
+        "late the products are. Wait for the slot that is filled next, and for the phase in which "
+        "its last load was used."
     )
 
 
 def stores_run_on(fn):
     """Refuses a store that is waited for before the next tile's products are ordered."""
-    seen = overlaps_of(fn)
+    seen = overlaps_of(fn, programs=1)
     assert not seen or any(each.endswith("multiplies while it stores") for each in seen), (
         "The values are right. But each store is waited for before the next tile is multiplied. "
         "Wait for it when c_tile is to be written again."
@@ -139,7 +164,7 @@ CHECKS = {
         matmul_ref,
         RING,
         HIDDEN_RING,
-        also=(rows_with_gaps, always_under_way),
+        also=(rows_with_gaps, always_under_way, ring_runs_ahead),
         programs=lambda a, b, tile=PAGE, slots=4: tiles_of(a, b, tile),
         **RULES,
     ),

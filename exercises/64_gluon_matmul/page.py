@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Below Triton, a matrix product in Gluon
-#   minutes: 60
+#   minutes: 65
 #   stretch: 25
 #   needs: gluon
 #   requires: [21_matmul_grouped, 22_autotune, 63_gluon_pipeline]
@@ -39,8 +39,8 @@ draw.draw_jobs()
 # stretch, two groups that multiply.
 #
 # This page's kernels are for an H100 (sm_90). Without a GPU they are simulated, as on page 63, and
-# compiled all the same. With one, set `TRITON_INTERPRET=1` before you start, until your checks pass:
-# the simulator names a deadlock, and a GPU just hangs.
+# compiled all the same. With one, start Jupyter with `TRITON_INTERPRET=1` until your checks pass: the
+# simulator names a deadlock, and a GPU just hangs.
 #
 # ## New words
 #
@@ -49,7 +49,7 @@ draw.draw_jobs()
 # - **Barrier**: 8 bytes in shared memory that count arrivals. `mbarrier.init(barrier, count=n)`: when n
 #   have arrived, a **phase** ends, and it counts afresh. Phases are called 0, 1, 0, 1, ...
 # - `mbarrier.expect(barrier, nbytes)` arrives once, and the phase does not end before so many bytes
-#   have come. `mbarrier.wait(barrier, phase)` returns when the phase of that name has ended.
+#   have come. `mbarrier.wait(barrier, phase)` returns when the newest phase of that name has ended.
 # - `tma.async_copy_global_to_shared(descriptor, [row, column], barrier, tile)` orders a tile. The
 #   barrier counts its bytes.
 # - `warpgroup_mma(a, b, acc, is_async=True)`: acc + a @ b, a and b in shared memory. It returns at
@@ -121,10 +121,10 @@ if DEVICE == "cpu":
 #
 # | arguments | shape | result |
 # |---|---|---|
-# | `a`, `b` | (M, K) and (K, N), float16 or bfloat16, rows side by side | `a @ b`, dtype of a |
+# | `a`, `b` | (M, K) and (K, N), float16 or bfloat16, a row's numbers side by side | `a @ b`, dtype of a |
 #
-# M, N and K are 1 or more. N and the strides of rows are multiples of 8 numbers, 16 bytes: the copy engine
-# asks for that. What does not fit raises `ValueError`.
+# M and K are 1 or more. N and the strides of rows are multiples of 8 numbers, 16 bytes: the copy engine asks
+# for that. What does not fit raises `ValueError`. A ring has 2 slots or more.
 
 # %% tags=["reference"]
 def new_product(a, b, tile):
@@ -283,8 +283,8 @@ matmul_tuned = mine("matmul_tuned")
 compare("gluon_ring", matmul_tuned, matmul_ring)
 
 # %% [markdown]
-# **Read it.** Same tiles, same tensor cores as `matmul_tuned`, and one tile for each program. What
-# differs is who fetches: no thread computes an address any more.
+# **Read it.** Same tiles, same tensor cores as `matmul_tuned`, and one tile for each program. What differs
+# most is who fetches. (From run to run `matmul_tuned` moves by 10 %, too.)
 #
 # ## Task 2. A warp that only loads
 #
@@ -305,8 +305,8 @@ compare("gluon_ring", matmul_tuned, matmul_ring)
 # loader through?
 #
 # The other job is given. It waits for each product before it arrives at `empty`. `warp_specialize`
-# starts the jobs: the first in the program's own warps, the other in one more. A loading thread needs
-# 24 registers.
+# starts the jobs: the first in the program's own warps, the other in one more. `maxnreg` and the last list
+# share out registers: a loading thread needs 24.
 
 # %% tags=["answer"] key="matmul_jobs"
 @gluon.jit
@@ -429,8 +429,8 @@ compare("gluon_jobs", matmul_ring, matmul_jobs)
 #
 # ## What the compiler made of it
 #
-# Look for 12 warps (the loading warp brings three idle ones), for no spills, and for not a single load:
-# the copy engine moves everything.
+# Look for 12 warps (the loading warp brings three idle ones; the stages beside it mean nothing here), for no
+# spills, and for not a single load: the copy engine moves everything.
 
 # %%
 a, b = torch.randn(2, 4096, 4096, device=DEVICE).to(torch.float16)
@@ -465,7 +465,7 @@ predict(
 #
 # **A program.** The tile of c has 128 × 256 × 2 = 65,536 bytes, 64 KB; 3 × 48 + 64 = 208.
 #
-# **Slots.** (227 − 64) / 48 = 3.4, so 3. `matmul_ring` has four: its tile of c lies where the ring was.
+# **Slots.** (227 − 64) / 48 = 3.4, so 3. `matmul_ring` has four: the compiler lays its tile of c where the ring was.
 #
 # </details>
 #
@@ -601,14 +601,13 @@ matmul_groups = mine("matmul_groups", quiet=True)  # the workbook's, if yours ha
 compare("gluon_groups", matmul_jobs, matmul_groups, matmul_tuned)
 
 # %% [markdown]
-# **Read it.** The groups are level with cuBLAS, or ahead. It took all three: tiles that arrive by
-# themselves, a loader that runs ahead across tiles, and a product that is always under way.
+# **Read it.** The groups are ahead of cuBLAS at this size. They have what the jobs have, and what the ring
+# had: a product that is always under way.
 #
-# A small product does not gain: to make three descriptors takes the host longer than 2048 × 2048 × 2048
-# takes an H100.
+# A small product does not gain (page 61): to make three descriptors takes the host longer than 2048 × 2048 ×
+# 2048 takes an H100.
 #
-# Where each program has one tile, nobody can load ahead into the next, and the ring will do. So the
-# benchmarks call this:
+# Where each program has one tile the ring will do. So the benchmarks call this:
 
 # %% tags=["reference"]
 def matmul_gluon(a, b):
@@ -619,8 +618,8 @@ def matmul_gluon(a, b):
     return (matmul_ring if tiles <= multiprocessors() else matmul_groups)(a, b)
 
 # %% [markdown]
-# **What did it cost?** `matmul_tuned` runs on every GPU, in float32 too, with any strides. This is for
-# one. Go below Triton when you have measured that waiting is what is left.
+# **What did it cost?** `matmul_tuned` runs on every GPU, in float32 too. This is for one. Go below Triton when
+# you have measured that waiting is what is left.
 #
 # ## Recap
 #

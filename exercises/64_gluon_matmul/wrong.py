@@ -71,6 +71,8 @@ MUTANTS = {
         Mutant("ordered_before_the_product_is_done", "overwritten", (ONE + "        ahead = step + SLOTS - 1\n" + AHEAD, "        ahead = step + SLOTS - 1\n" + AHEAD + ONE)),
         Mutant("one_slot_too_far", (*RACE, *STEP), ("ahead = step + SLOTS - 1", "ahead = step + SLOTS")),
         Mutant("orders_the_next", (*RACE, *STEP), ("ahead = step + SLOTS - 1", "ahead = step + 1")),
+        Mutant("orders_this_step_in_it", "property", (FILL, ""), (WAIT, "        order_step(a_desc, b_desc, ring, step, tile_m, tile_n, step, True)\n" + WAIT), ("        ahead = step + SLOTS - 1\n" + AHEAD, "")),
+        Mutant("one_step_ahead_in_any_ring", "property", (FILL, "    order_step(a_desc, b_desc, ring, 0, tile_m, tile_n, 0, True)\n"), ("ahead = step + SLOTS - 1", "ahead = step + 1")),
         Mutant("each_product_waited_for", "property", (ONE, ONE.replace("(1", "(0"))),
         Mutant("products_that_are_not_asynchronous", "property", (MULTIPLY, MULTIPLY.replace(", is_async=True", ""))),
         Mutant("last_product_not_waited_for", ("early-use", "unfinished"), (ALL, "    c_tile = gl")),
@@ -78,6 +80,8 @@ MUTANTS = {
         Mutant("product_by_torch", ("torch-compute", "no-kernel-launched"), replace="def matmul_ring(a, b, tile=(128, 256, 64), slots=4):\n    new_product(a, b, tile)\n    if b.shape[1] % 8:\n        raise ValueError('b')\n    return a @ b\n"),
     ],
     "matmul_jobs": [
+        Mutant("waits_for_the_load_before", "property", (EMPTY, "            if number > 0:\n                mbarrier.wait(empty.index((number - 1) % SLOTS), (number - 1) // SLOTS % 2)\n")),
+        Mutant("waits_one_slot_further", "property", (EMPTY, "            mbarrier.wait(empty.index((number + 1) % SLOTS), (number + 1) // SLOTS % 2 ^ 1)\n")),
         Mutant("waits_for_its_own_copies", "property", (ORDER, ORDER + "            mbarrier.wait(ring[2].index(number % SLOTS), number // SLOTS % 2)\n")),
         Mutant("waits_for_its_own_phase", STUCK, ("number // SLOTS % 2 ^ 1", "number // SLOTS % 2")),
         Mutant("never_waits", (*RACE, "too-many-arrivals"), (EMPTY, "")),

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Below Triton, attention in Gluon
-#   minutes: 65
+#   minutes: 70
 #   stretch: 10
 #   needs: gluon
 #   requires: [41_flash_attention, 64_gluon_matmul]
@@ -27,8 +27,8 @@ setup()
 #
 # In the attention of page 41 all warps work alike. They multiply together, and then they compute a
 # softmax together. In that time the tensor cores wait. That costs more than it seems: with D = 128
-# there are 256 multiplications for each exponential, but a multiprocessor of an H100 does 2,048 of
-# the one in a clock tick, and 16 of the other. So exponentials take half as long as both products.
+# there are 256 multiplications for each exponential, but a multiprocessor of an H100 does 2,048
+# multiplications in a clock tick, and 16 exponentials. So exponentials take half as long as both products.
 #
 # So warps get jobs, as on page 64. A program has 128 queries of one head:
 #
@@ -46,8 +46,8 @@ draw.draw_groups("alike", "turns")
 # loop that is shifted by one. As a stretch, the groups take turns.
 #
 # The kernels are for an H100. Without one the simulator of page 63 runs them, in several orders, and
-# names races and deadlocks. *With* one, set `TRITON_INTERPRET=1` before you start the notebook, until
-# the checks pass: on a real GPU a deadlock says nothing. It hangs.
+# names races and deadlocks. *With* one, start Jupyter with `TRITON_INTERPRET=1` until the checks
+# pass: on a real GPU a deadlock says nothing. It hangs.
 #
 # ## Rings
 #
@@ -59,8 +59,8 @@ draw.draw_groups("alike", "turns")
 # | `full` | the loading warp, with the bytes that it orders | both groups |
 # | `empty` | each group, when it has used the tile | its loading warp |
 #
-# A barrier's phases are 0, 1, 0, 1, ... and `mbarrier.wait(barrier, phase)` returns when the phase of
-# that name has ended. On a new barrier phase 1 counts as ended. This allocates a ring for the tiles
+# A barrier's phases are 0, 1, 0, 1, ... and `mbarrier.wait(barrier, phase)` returns when the newest
+# phase of that name has ended. On a new barrier phase 1 counts as ended. This allocates a ring for the tiles
 # of a descriptor:
 
 # %% tags=["reference"]
@@ -106,15 +106,17 @@ def attention_ref(q, k, v, causal=False):
 # Four gaps. A tile's `number` counts from 0 in each ring.
 #
 # 1. **`put`**, for the loading warps: wait until the slot is empty, let its `full` expect
-#    `desc.block_type.nbytes` bytes, order the copy and go on.
+#    `desc.block_type.nbytes` bytes, order the copy, and do not wait for it.
 # 2. **`take`**, for the groups: wait for a tile.
 # 3. **`release`**: this group needs the tile no longer. (`tiles.shape[0]` is SLOTS.)
 # 4. **`load_tiles`**: a loading warp puts tile after tile, from the *last* rows to the first. (So later
 #    only the first step needs a mask.) A tile's place is [batch, head, row, 0]. `share` query heads
 #    have one head of K and V.
 #
-# The rest is given. Read `multiply`: the scores leave the tensor cores in the layout `SCORES`, and
-# return as their left operand, in a `DotOperandLayout`. They never leave the registers.
+# The rest is given. Read `multiply`: the scores leave the tensor cores in the layout `SCORES`, and return as
+# their left operand, which may come from registers, in a `DotOperandLayout`: `gl.convert_layout` moves a tile
+# from one layout to another. With `use_acc=False` nothing is added. A product without `is_async` is finished
+# when the call returns.
 
 # %% tags=["answer"] key="two_products"
 @gluon.jit
@@ -290,7 +292,8 @@ draw.draw_groups("ahead")
 # %% [markdown]
 # `warpgroup_mma(..., is_async=True)` orders a product and returns. Products finish in their order.
 # `warpgroup_mma_wait(n, deps=[x, y])` waits until at most n are unfinished, and returns x and y as
-# they are then. Before that nothing may change them: not acc, and not p, which is being read.
+# they are then. Before that nothing may change them: not acc, and not p, which the product of the output
+# reads. So p stands in `deps` too.
 #
 # Three gaps:
 #
@@ -298,11 +301,11 @@ draw.draw_groups("ahead")
 #    is a maximum of `s * scale`.
 # 2. **`order`**: take keys `number + 1` and order the scores; take values `number` and order the
 #    output.
-# 3. **`settle`**: wait for the scores alone, release their keys, `softmax_step`; wait for the output,
-#    release its values, rescale acc by alpha. What follows is given.
+# 3. **`settle`**: wait for the scores alone, release their keys, `number + 1`, `softmax_step`; wait for the
+#    output, release its values, `number`, rescale acc by alpha. What follows is given.
 #
-# The loop itself stands in `attend`. The function that orders is given to it, as a constant:
-# `ORDER` is `order` here, and in the stretch another. `baton` is for then, too.
+# The loop itself stands in `attend`. The function that orders is given to it, as a constant: `ORDER` is
+# `order` here. The stretch passes another, and needs `baton`.
 
 # %% tags=["answer"] key="flash_ahead"
 @gluon.jit
@@ -529,8 +532,8 @@ predict(
 # - Group 0 begins: nobody has arrived, and it must get through. Group 1 is held until group 0 has
 #   handed over.
 #
-# Each group has one turn in each step, so its phase changes with every `number`. Which is the first
-# one for group 0, which for group 1?
+# Each group has one turn in each step, so its phase changes with every `number`. Which
+# phase does group 0 wait for first, and which group 1? The products in `begin` and `end` take no turns.
 #
 # Write `order_in_turn`, about 4 lines: wait for the turn, `order`, hand over, return s and acc. Loop
 # and jobs are those of task 2.
@@ -620,8 +623,7 @@ bench(ways, flops=4 * B * H * L * L * D, baseline="flash_gqa", stored="flash_glu
 # **Read it.** `PyTorch` is NVIDIA's own cuDNN here. The last row is no attention: it has no softmax.
 # What lies between it and `flash_ahead` is what the softmax still costs, about a fifth of the products'
 # time on an H100, and not the half that was computed above. Two groups and the shifted loop hide the rest.
-# Turns bring little here. For causal attention of 2 × 32 heads and 4,096 tokens an H100 took 0.512 ms with turns
-# and 0.513 without in one run, 0.485 and 0.514 in another.
+# Turns bring little here: 2 % in the table.
 #
 # **What did it cost?** `flash_gqa` runs on every GPU from a T4 on, with heads of any size up to 128.
 # This is for one GPU. Write the first kind first, and go below when you have measured who waits.
@@ -630,7 +632,7 @@ bench(ways, flops=4 * B * H * L * L * D, baseline="flash_gqa", stored="flash_glu
 #
 # - Jobs for warps: two load, two groups compute, rings with barriers stand between them.
 # - Products that are under way leave time for a softmax. The loop is shifted by one for that.
-# - A baton keeps two groups from wanting the same unit at the same time.
+# - A baton keeps two groups from ordering products at the same time.
 #
 # <details><summary>Common mistakes</summary>
 #
@@ -639,7 +641,7 @@ bench(ways, flops=4 * B * H * L * L * D, baseline="flash_gqa", stored="flash_glu
 # - `warpgroup_mma_wait(0)` for the scores, or both waits before the softmax: the softmax hides behind no
 #   product.
 # - acc is rescaled with the alpha of another step, or not at all.
-# - Both groups wait for the same phase of the baton. Nothing fails: both wait, for ever.
+# - Both groups wait for the same phase of the baton. Nothing fails: they wait, for ever.
 # - `(number - 1) % 2` for number 0: a GPU's remainder is -1 there, and phases are 0 and 1.
 #
 # </details>

@@ -180,8 +180,8 @@ def _nothing_written(e: Evidence) -> Finding | None:
         )
     return Finding(
         "unwritten",
-        "The kernel ran, and the result holds what it held before. Is there a `tl.store` to its "
-        "address, of new values, and is its mask ever true?",
+        "The kernel ran, and the result holds what it held before. Is there a store to its "
+        "place, of new values, and does its mask, if it has one, ever let a lane through?",
     )
 
 

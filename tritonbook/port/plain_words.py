@@ -598,8 +598,8 @@ _TILES = (
     ),
     (
         r"Layout mismatch",
-        "Two tiles are held in different layouts: `gl.convert_layout(x, layout)` brings one into "
-        "the other's.",
+        "Two tiles are held in different layouts. Have two names changed places, such as two "
+        "results? Else `gl.convert_layout(x, layout)` brings one into the other's.",
     ),
     (
         r"[Ll]oop.carried variable (\w+) changed type.*warpgroup_mma_accumulator",

@@ -308,6 +308,7 @@ class Language:
 
         copy = self.machine.start("the copy", finish)
         copy.lands = barrier
+        self.machine.copies += 1
         tile.owner.touch(copy, tile.box, writes=True, engine=True)
 
     def tma_store(self, desc: Descriptor, place: Sequence[int], tile: Shared, **_: Any) -> None:
@@ -385,6 +386,8 @@ class Language:
             if isinstance(operand, Shared):
                 operand.owner.touch(actor, operand.box, writes=False, engine=True)
         me.products.append(actor)
+        me.note_overlap(f"orders product {me.multiplied}, {self.machine.copies} copies so far")
+        me.multiplied += 1
         me.note_overlap("multiplies while it stores" if me.stores else "multiplies")
         if not is_async:
             self._await(me.products, 0)

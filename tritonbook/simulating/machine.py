@@ -178,8 +178,9 @@ _overlaps: list[list[str]] = []
 @contextlib.contextmanager
 def watch_overlaps() -> Iterator[list[str]]:
     """Inside, it is noted who does what: `NAME waits for its copies`, at a barrier of copies that
-    it ordered itself, `NAME multiplies`, or `NAME multiplies while it stores`, and `NAME arrives at
-    BARRIER, 2 products under way`. Of kernels that another process runs nothing is heard."""
+    it ordered itself, `NAME orders product 3, 8 copies so far` (anybody's), `NAME multiplies`, or
+    `NAME multiplies while it stores`, and `NAME arrives at BARRIER, 2 products under way`. Of
+    kernels that another process runs nothing is heard."""
     seen: list[str] = []
     _overlaps.append(seen)
     try:
@@ -215,6 +216,7 @@ class Partition(Actor):
         self.waited: dict[int, Passed] = {}  # the last wait at each barrier, by its id
         self.awaited: Awaited | None = None  # the last wait for products
         self.passed: Passed | None = None
+        self.multiplied = 0  # products ordered so far
 
     def note_products(self) -> None:
         self.note(len(self.products))
@@ -242,6 +244,7 @@ class Machine:
         self.now: Partition | None = None
         self.numbers = itertools.count(1)
         self.barriers = False  # whether there are any
+        self.copies = 0  # ordered into shared memory so far
         self.calls: dict[Any, set[tuple[str, int]]] = {}  # by a function's code: where it is called
 
     # --- what partitions call
@@ -354,7 +357,8 @@ class Machine:
         threads = {id(copy) for p in self.partitions for group in p.groups for copy in group}
         waited_for = [actor for p in self.partitions for actor in p.products + p.stores]
         for actor in waited_for + [actor for actor in self.late if id(actor) not in threads]:
-            sentence = f"the program ends, and {actor.name} of {actor.place} was not waited for"
+            sentence = f"the program ends, and {actor.name} of {actor.place} was not waited for. "
+            sentence += "Is a wait missing, or was more ordered than is used?"
             self.error = Fault("unfinished", sentence)
 
     # --- threads

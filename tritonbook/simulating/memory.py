@@ -218,11 +218,10 @@ class Shared:
     def slice(self, start: int, length: int, dim: int = 0) -> Shared:
         start, size = int(start), self.view.shape[dim]
         if not 0 <= start <= start + length <= size:
-            raise Fault(
-                "outside",
-                f"{self.owner.name} has {size} parts, and {here()} takes number "
-                f"{start if length == 1 else start + length - 1}",
-            )
+            takes = f"takes number {start}"
+            if length > 1:
+                takes = f"takes {length} from {start} on: a slice has a start and a length"
+            raise Fault("outside", f"`{self.owner.name}` has {size} parts, and {here()} {takes}")
         box, cut = list(self.box), self.dims[dim]
         if cut is not None:
             first = box[cut][0]
@@ -272,7 +271,7 @@ class Barriers:
         if not 0 <= index < len(self.each):
             raise Fault(
                 "outside",
-                f"{self.name} has {len(self.each)} barriers, and {here()} takes number {index}",
+                f"`{self.name}` has {len(self.each)} barriers, and {here()} takes number {index}",
             )
         return self.each[index]
 
@@ -309,6 +308,11 @@ class Barrier:
         if self.missing < count:
             had = f"its phase has all of its {self.count} arrivals: it has to end before the next"
             had += " one begins"
+            if expects and self.bytes > 0:
+                had += (
+                    ". Copies for it are still on their way: was their slot waited for, until it "
+                )
+                had += "was empty, before it was filled again?"
             if self.missing:
                 had = f"counts {count}: its phase lacks {self.missing} of {self.count} arrivals"
             raise Fault(
@@ -346,7 +350,8 @@ class Barrier:
             raise Fault(
                 "phase-twice",
                 f"{me.name} waits at {me.place.whole()} for phase {phase} of {self.name}, which "
-                "it has waited for before: nothing new has arrived since",
+                "it has waited for before: nothing new has arrived since. Are these the slot and "
+                "the phase of this round?",
             )
         self.seen[me.number] = self.ended
         me.passed = me.waited[id(self)] = Passed(self, me.place, self.ended, self.before)
@@ -362,7 +367,7 @@ class Barrier:
             still += (" and " if still else "") + f"{self.bytes} bytes"
         said = f"phase {phase} of {self.name}, which is in phase {self.ended % 2}"
         if self.bytes < 0:
-            said += f", got {-self.bytes} bytes more than it was told to expect"
+            said += f", has got {-self.bytes} bytes more than it was told to expect"
         return f"{said} and lacks {still}" if still else said
 
 
