@@ -604,8 +604,7 @@ compare("gluon_groups", matmul_jobs, matmul_groups, matmul_tuned)
 # **Read it.** The groups are ahead of cuBLAS at this size. They have what the jobs have, and what the ring
 # had: a product that is always under way.
 #
-# A small product does not gain (page 61): to make three descriptors takes the host longer than 2048 × 2048 ×
-# 2048 takes an H100.
+# A small product does not gain: the host makes three descriptors for it (page 61).
 #
 # Where each program has one tile the ring will do. So the benchmarks call this:
 

@@ -207,3 +207,11 @@ def test_a_launch_takes_arguments_as_they_are_where_they_lie_on_the_host():
     assert launch._init_args_hst(given, named) == (given, named)
     with pytest.raises(Exception):  # noqa: B017  (Triton's own, in other words in each version)
         outer_kernel[(1,)](meta, meta, meta, M=4, N=4)
+
+
+@pytest.mark.skipif(not tritonbook.INTERPRET, reason="of the interpreter")
+def test_one_truth_value_makes_no_number_of_a_mask():
+    """Kills: `mask & (n > 0)` of whole numbers, which Triton 3.9 takes for no mask."""
+    compared = interpreter.TensorHandle(np.array([True]), tl.int64)  # as a comparison gives it
+    spread = interpreter.interpreter_builder.create_splat(tl.block_type(tl.int1, [4]), compared)
+    assert spread.data.dtype == np.bool_ and spread.data.tolist() == [True] * 4

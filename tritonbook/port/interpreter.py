@@ -47,6 +47,8 @@ def install_interpreter_fixes() -> None:
     - Python's `max` and `min` of a tile: the compiler takes them for tl.maximum and tl.minimum.
     - functions of `math`, numpy and torch run in a kernel, of loaded numbers too (`numbers_only`).
     - `if`, `and`, `or` and `not` take a tile for true.
+    - one truth value becomes whole numbers where it meets a tile: 3.9 takes `mask & (n > 0)` for no
+      mask.
     - `tl.histogram` drops numbers beyond its bins: NVIDIA's GPUs count them by their low bits.
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the
       cast to bfloat16, of whole numbers too, must go through float32 with round-to-nearest-even,
@@ -83,6 +85,7 @@ def install_interpreter_fixes() -> None:
     _compute_bfloat16_in_float32(interp)
     _make_floats_float32(interp)
     _count_by_low_bits(interp)
+    _spread_truths(interp)
     trace_interpreted_kernels()
 
 
@@ -255,6 +258,20 @@ def _count_by_low_bits(interp: Any) -> None:
         return count(self, data, bins, *mask)
 
     builder.create_histogram = create_histogram
+
+
+def _spread_truths(interp: Any) -> None:
+    builder, handle = interp.InterpreterBuilder, interp.TensorHandle
+    spread = builder.create_splat
+
+    def create_splat(self: Any, *arguments: Any) -> Any:
+        result = spread(self, *arguments)
+        given = next(each for each in arguments if isinstance(each, handle))
+        if given.data.dtype == np.bool_:
+            return handle(result.data.astype(np.bool_), result.dtype)
+        return result
+
+    builder.create_splat = create_splat
 
 
 def _compute_bfloat16_in_float32(interp: Any) -> None:
