@@ -4,7 +4,9 @@ import dataclasses
 
 import torch
 
+from tritonbook import DEVICE, INTERPRET
 from tritonbook.checking import Check, Tolerance, case, derive_tolerance, tensor
+from tritonbook.seeing.meter import meter
 
 from ..shared.attention import all_scores, attention_ref, method_mistakes, shared, softmax_of
 from .page import paged_decode_ref, scaled_dot_product_attention
@@ -121,7 +123,8 @@ MERGE_MISTAKES = {
         lambda parts, lses, dtype: merged_by(
             lambda lses: torch.exp(lses.float()) / torch.exp(lses.float()).sum(-1, keepdim=True)
         )(parts.float(), lses, dtype),
-        "The maximum of the lse was not subtracted: exponentials overflow or vanish.",
+        "Exponentials overflow or vanish. Is the maximum of the lse subtracted, and is it that of "
+        "the pieces alone? What masked lanes hold (`other=`) must not count in it.",
     ),
     "padding-counted": (
         merged_by(padded_weights),
@@ -173,8 +176,10 @@ def paged_case(note, lengths, H, HK, D, PAGE, pieces=2, spare=2, dtype="float32"
     columns: of the table, beyond the longest sequence; entries without a page are 2**30. free: what
     a slot without a token holds, else large numbers. first: a factor for the first 20 tokens;
     first_head: for the first query of each sequence. negative: all scores are far below 0.
+    pages_apart: the table names so many entries more than it needs, all of them pages.
     """
     B, width = len(lengths), -(-max(lengths) // PAGE) + how.get("columns", 0)
+    width += how.get("pages_apart", 0)
     owned = [-(-length // PAGE) for length in lengths]
     total = sum(owned) + spare
     order = torch.randperm(total, generator=torch.Generator().manual_seed(total))
@@ -182,6 +187,8 @@ def paged_case(note, lengths, H, HK, D, PAGE, pieces=2, spare=2, dtype="float32"
     for b, count in enumerate(owned):
         table[b, :count] = order[at : at + count]
         at += count
+    if how.get("pages_apart"):
+        table = torch.where(table < 2**30, table, (5 * torch.arange(width) + 3) % total)
 
     def queries(generator, shape):
         drawn = torch.randn(shape, generator=generator, dtype=torch.float64)
@@ -192,6 +199,7 @@ def paged_case(note, lengths, H, HK, D, PAGE, pieces=2, spare=2, dtype="float32"
     def slots(generator, shape):
         drawn = torch.randn(shape, generator=generator, dtype=torch.float64) * scale
         drawn = -drawn.abs() if how.get("negative") else drawn
+        drawn = -scale + drawn / scale if how.get("nearly") else drawn
         filled = 5 * drawn if "free" not in how else torch.full_like(drawn, how["free"])
         for b, length in enumerate(lengths):
             token = torch.arange(length)
@@ -213,6 +221,8 @@ def paged_case(note, lengths, H, HK, D, PAGE, pieces=2, spare=2, dtype="float32"
 
 
 DECODES = [
+    # first, with room in the table for mistakes that would leave it
+    paged_case("three pages of a table of twelve", [11], 2, 1, 16, 4, 1, spare=6, pages_apart=9),
     paged_case("one page, one piece", [16], 2, 2, 16, 16, pieces=1),
     paged_case("pages in any order", [32], 2, 1, 16, 8, pieces=1),
     paged_case("two key heads, a last page that is not full", [29], 4, 2, 32, 16, pieces=1),
@@ -228,8 +238,14 @@ DECODES = [
     paged_case("large keys first, then small ones", [100], 2, 1, 16, 16, pieces=1, first=100.0),
     paged_case("keys so large that exponentials overflow", [90], 2, 1, 16, 16, scale=60.0),
     paged_case("all scores far below zero", [40], 2, 1, 16, 16, scale=60.0, negative=True),
+    paged_case(
+        "scores of -10,000 and less", [40], 2, 1, 16, 16, scale=1e4, negative=True, nearly=True
+    ),
     paged_case("one head with large scores", [40], 3, 1, 16, 16, first_head=400.0),
     paged_case("half precision", [75], 4, 1, 32, 16, dtype="float16"),
+    paged_case(
+        "large scores in half precision", [60], 2, 1, 16, 16, dtype="float16", first_head=16.0
+    ),
     case(
         "heads that cannot be shared",
         q=tensor(1, 3, 16),
@@ -354,11 +370,12 @@ def free_slots_counted(q, k_cache, v_cache, table, lengths):
 
 
 def looked_up(page_of, slot_of=lambda p, **_: p):
-    """A mistake in which entry of the table, or which slot: functions of the position p, of its
-    number in the piece and in the tile, of_piece and of_tile."""
+    """A mistake in which entry of the table, PAGE positions each, or which slot: functions of the
+    position p, of its number in the piece and in the tile, of_piece and of_tile."""
 
     def begin(entries, head, PAGE, HK, D, **places):
-        page = entries[page_of(**places) // PAGE].long()
+        at = page_of(PAGE=PAGE, **places) // PAGE
+        page = entries[at.clamp_max(len(entries) - 1)].long()
         return ((page * PAGE + slot_of(**places) % PAGE) * HK + head) * D
 
     return addressed(begin)
@@ -417,6 +434,13 @@ def in_base_two(q, k, v):
     return o, m + lse - m * base
 
 
+def mixed_bases(q, k, v):
+    """All of page 41's walk in powers of 2, and a natural logarithm after it."""
+    o, lse = attention_ref(q, k, v)
+    m = all_scores(q, k).amax(-1)
+    return o, lse - m + m * 1.4426950408889634
+
+
 def last_tile_alone(q, k, v):
     """m stays -1e38: the next factor is 0, and lse is -1e38 whatever l is."""
     first = (k.shape[2] - 1) // BLOCK_N * BLOCK_N
@@ -460,6 +484,11 @@ WALK_MISTAKES = {
     "base-two": (
         on_this_page(in_base_two),
         "The weights have base 2. Natural exponentials are asked for: `tl.exp`.",
+    ),
+    "lse-of-mixed-bases": (
+        on_this_page(mixed_bases),
+        "Each piece is right, and its lse is not: m_i is in powers of 2, and what is given adds a "
+        "natural logarithm. Natural exponentials: `tl.exp`, and no log2(e).",
     ),
 }
 
@@ -516,9 +545,24 @@ DECODE_MISTAKES = {
         addressed(lambda page, p, head, PAGE, HK, D, **_: ((page + p % PAGE) * HK + head) * D),
         "Pages were looked for one slot apart. Each has PAGE slots.",
     ),
+    "table-by-position": (
+        looked_up(lambda p, PAGE, **_: p * PAGE),
+        "Entry `offs_n` of the table was taken. It has one entry for each page: `offs_n // PAGE`.",
+    ),
+    "table-by-slot": (
+        looked_up(lambda p, PAGE, **_: p % PAGE * PAGE),
+        "Entry `offs_n % PAGE` of the table was taken. That is the slot; the page is that of entry "
+        "`offs_n // PAGE`.",
+    ),
+    "heads-before-slots": (
+        addressed(
+            lambda page, p, head, PAGE, HK, D, **_: ((page * HK + head) * PAGE + p % PAGE) * D
+        ),
+        "The cache was read as (pages, HK, PAGE, D). Slots come before heads.",
+    ),
     "slots-without-heads": (
         addressed(lambda page, p, head, PAGE, D, **_: (page * PAGE + p % PAGE + head) * D),
-        "Slots were looked for D numbers apart. Each holds HK heads of D numbers.",
+        "Slots were looked for too close together. Each holds HK heads of D numbers.",
     ),
     "head-by-one-number": (
         addressed(lambda page, p, head, PAGE, HK, D, **_: (page * PAGE + p % PAGE) * HK * D + head),
@@ -584,6 +628,46 @@ DECODE_MISTAKES = {
 }
 
 
+def sums_keep_their_digits(fn):
+    """Refuses sums in half precision, which many tiles of values of one sign show."""
+    torch.manual_seed(0)
+    q, cache = 0.1 * torch.randn(1, 2, 16), torch.rand(2, 128, 16, 1, 16)
+    q, k, v = (x.half() for x in (q, 0.1 * cache[0], 0.5 + cache[1]))
+    table = torch.arange(128, dtype=torch.int32)[None]
+    lengths = torch.tensor([2048], dtype=torch.int32)
+    given = [x.to(DEVICE) for x in (q, k, v, table, lengths)]
+    exact = paged_decode_ref(q.double(), k.double(), v.double(), table, lengths)
+    error = float(((fn(*given, pieces=1).cpu().double() - exact) / exact).abs().max())
+    assert error < 7.5e-4, (
+        f"With 2,048 keys and values of one sign the result is off by {error:.1e}. One rounding to "
+        "float16 makes 5e-04 at most: acc or l_i is rounded on the way. Both are float32."
+    )
+
+
+def far_pages(fn):
+    """Refuses offsets that wrap round in 32 bits. The meter sees where a load would go."""
+    if not INTERPRET:
+        return
+    PAGE, HK, D, page = 16, 8, 128, 131_077
+    cache = torch.zeros(2, PAGE, HK, D, device=DEVICE)
+    given = [
+        torch.zeros(1, HK, D, device=DEVICE),
+        cache,
+        torch.zeros_like(cache),
+        torch.full((1, 1), page, dtype=torch.int32, device=DEVICE),
+        torch.tensor([3], dtype=torch.int32, device=DEVICE),
+    ]
+    with meter(record_only=True) as seen:
+        fn(*given, pieces=1)
+    wanted = cache.data_ptr() + page * PAGE * HK * D * cache.element_size()
+    loads = [each for each in seen.accesses if each.kind == "load" and each.itemsize == 4]
+    assert not seen.launches or any((each.active == wanted).any() for each in loads), (
+        f"The values are right. But page {page:,} of a large cache begins at element "
+        f"{page * PAGE * HK * D:,}, which int32 does not hold, and no load goes there. Make the "
+        "pages int64 before they are multiplied."
+    )
+
+
 def of_the_cache(dtype):
     """P is rounded to the dtype of v; float32 sums of some hundred terms otherwise."""
     small = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2}.get(dtype, 1e-5)
@@ -608,5 +692,6 @@ CHECKS = {
         no_tf32=True,
         tolerance=of_the_cache,
         mistakes=DECODE_MISTAKES,
+        also=(sums_keep_their_digits, far_pages),
     ),
 }

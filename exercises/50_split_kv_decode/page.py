@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: One token, a long cache
-#   minutes: 45
+#   minutes: 49
 #   needs: interpreter
 #   requires: [42_flash_gqa, 45_llama_decode_train]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -42,7 +42,7 @@ draw.draw_pieces(heads=2, pieces=4)
 # ## How results are merged
 #
 # Piece s gives $o_s$, its softmax times its values, and $\mathrm{lse}_s = \log \sum_k e^{x_k}$ over
-# the scores $x_k$ of its keys. $e^{\mathrm{lse}_s}$ is the piece's sum under the line. So the whole
+# the scores $x_k$ of its keys. $e^{\mathrm{lse}_s}$ is the piece's denominator. So the whole
 # sum is $\sum_s e^{\mathrm{lse}_s}$, and each piece has to count by its share of it:
 #
 # $$o = \sum_s \frac{e^{\mathrm{lse}_s}}{\sum_r e^{\mathrm{lse}_r}}\; o_s$$
@@ -54,7 +54,7 @@ draw.draw_pieces(heads=2, pieces=4)
 # <details><summary>Answer</summary>
 #
 # lse is log 3 and log 1 = 0. The weights are 3/4 and 1/4: each key counts the same. A mean of the two
-# results would give the lonely key half of the say.
+# results would count the single key half.
 #
 # </details>
 #
@@ -228,10 +228,9 @@ def pieces_for(programs, tokens):
     return max(1, min(4 * multiprocessors() // programs, triton.cdiv(tokens, 256)))
 
 # %% [markdown]
-# How many pieces? `pieces_for` takes as many as fill four places on each multiprocessor, but none with less
-# than 256 tokens. Page 11 had two. Here a tile takes two loads, one after the other: page numbers, then
-# keys and values. More programs have more of them on their way. One program too many would wait until a
-# place is free, and all others for it.
+# How many pieces? `pieces_for` takes as many as give each multiprocessor four programs (page 11: two), but at
+# most one for each 256 tokens that the table has room for. Here a tile takes two loads, one after the other:
+# page numbers, then keys and values. With more programs more loads are on their way.
 
 # %%
 pieces_for(programs=64, tokens=32768)
@@ -240,14 +239,14 @@ pieces_for(programs=64, tokens=32768)
 # ## Task 2. One piece of one head
 #
 # One program takes **all** query heads that share a key head, as a tile of 16 rows (`tl.dot` wants at
-# least 16), and the keys from `first` to `last`. So each key is read once. Two gaps.
+# least 16), and the keys from `first` to `last` - 1. So each key is read once. Two gaps.
 #
 # 1. **Where the keys are**, about 5 lines. `offs_n` are positions in the sequence. Load the number of
 #    the page of each (a tile of numbers); `table_ptrs` points at the sequence's row of the table. Find
 #    the offsets of each position's D numbers in a cache of shape (pages, PAGE, HK, D). Then load `k`
-#    and `v`, both `[BLOCK_N, D]`; `offs_d` is flat already.
-# 2. **The online softmax**, about 8 lines: the four updates of page 41, with natural exponentials.
-#    Positions past `last` must not count.
+#    and `v`, both `[BLOCK_N, D]`; `offs_d` is a row, [1, D].
+# 2. **The online softmax**, about 8 lines: the updates of m, alpha, l and acc of page 41, but with natural
+#    exponentials. Positions from `last` on must not count.
 #
 # Two things that a GPU punishes and a small test may not: entries of `table` past the sequence's end
 # must not be used as pages, and a page's number times the size of a page can pass 2³¹.
@@ -432,7 +431,7 @@ predict(
     measured=[
         lambda: 2 * 32768 * 8 * 128 * 2 / 1e6,
         lambda: traffic(paged_decode, *small)["k_cache"].read,
-        lambda: -(-4 * 132 // 8),
+        lambda: 4 * 132 // 8,
     ],
     hints=[
         "Keys and values.",
@@ -462,14 +461,14 @@ batches
 
 # %% [markdown]
 # **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 66, the same bytes
-# are asked for by all of them: on an H100 in less than a tenth of the time. With 32 sequences there are
-# 256 programs anyway: two pieces are enough. 32 × 134 MB in 1.43 ms are 3,000 GB/s, as fast as a copy.
+# are asked for by all of them: on an H100 22 times as fast. With 32 sequences there are 256 programs anyway:
+# two pieces are enough. 32 × 134 MB in 1.43 ms are 3,000 GB/s, as fast as a copy.
 #
-# One sequence is over so soon that its call is mostly Python and two launches. *GPU alone* is without
-# them: 0.053 ms, where reading takes 0.051.
+# One sequence is over so soon that Python and two launches show in its call. *GPU alone* is without them:
+# 0.053 ms, where reading takes 0.051.
 #
-# *SDPA* is as fast as reading. It has no table to look into, and its keys lie side by side, where your
-# pages lie anywhere: together 3 to 4 %.
+# *SDPA* is about as fast as reading. It has no table to look into, and its keys lie side by side, where your
+# pages lie anywhere: you are up to 4 % behind.
 #
 # ## Was it the right number?
 
@@ -489,8 +488,8 @@ bench_sweep(
 
 # %% [markdown]
 # **Read it downwards.** Four pieces take a quarter of the time of one. From 33 on, where each
-# multiprocessor has two programs, little is left to gain. And each piece costs: its state, D + 1 float32
-# numbers, is written, read and merged.
+# multiprocessor has two programs, little is left to gain: 256 pieces are 4 % faster than 66, and need four
+# times the memory for their states, D + 1 float32 numbers each.
 #
 # ## Recap
 #
