@@ -152,6 +152,5 @@ EQUIVALENT = {
         'k = tl.load(k_ptr + tile, mask=mask_n[:, None], other=0.0) => k = tl.load(k_ptr + tile, mask=mask_n[:, None])': "`where` replaces the scores of these lanes",
         'k = tl.load(k_ptr + tile, mask=mask_n[:, None], other=0.0) => k = tl.load(k_ptr + tile, mask=mask_n[:, None], other=1.0)': "`where` replaces the scores of these lanes",
         'v = tl.load(v_ptr + tile, mask=mask_n[:, None], other=0.0) => v = tl.load(v_ptr + tile, mask=mask_n[:, None], other=1.0)': "p is 0 in these lanes, and 1 times 0 is 0 too",
-        'slots = pages.to(tl.int64) * PAGE + offs_n % PAGE => slots = pages * PAGE + offs_n % PAGE': "it shows beyond 2**31 elements only, which no case has",
     },
 }
