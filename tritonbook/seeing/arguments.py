@@ -56,9 +56,14 @@ def _describe(tensor: torch.Tensor, folder: Path | None) -> dict[str, Any]:
         path = folder / f"{len(list(folder.iterdir()))}.pt"
         torch.save(data.cpu().contiguous(), path)
         described["file"] = str(path)
-    elif not data.dtype.is_floating_point and not data.is_complex() and data.numel() <= _SMALL:
+    elif _counts(data) and data.numel() <= _SMALL:
         described["values"] = data.cpu().tolist()
     return described
+
+
+def _counts(data: torch.Tensor) -> bool:
+    """Whether a tensor holds whole numbers, which a wrapper may read."""
+    return not (data.dtype.is_floating_point or data.is_complex() or data.is_meta)
 
 
 def decode(data: Any, load: Any) -> Any:
