@@ -424,8 +424,8 @@ CHECKS = {
     ),
     "flash_gluon": Check(
         reference=attention_ref,
-        # Long enough for one group to get two turns ahead, if nothing holds it.
-        cases=[*ATTENTION, attention_case("eight tiles of keys, two slots", 1000, slots=2)],
+        # So many slots let one group get ahead of the other, if nothing holds it.
+        cases=[*ATTENTION, attention_case("five tiles of keys, six slots", 520, slots=6)],
         hidden=HIDDEN_ATTENTION,
         launches=1,
         tolerance=shared.close_enough,
