@@ -40,8 +40,8 @@ LN_2 = 0.6931471805599453
 ADDED = "This is silu(gate) + up. The two are multiplied."
 NO_UP = "This is silu(gate): up is missing."
 ROUNDED = (
-    "gate, up or the SiLU was rounded to half precision on the way. Compute in float32, round at "
-    "the store."
+    "gate, up, the SiLU or a sum was rounded to half precision on the way. Compute in float32, and "
+    "round at the store."
 )
 
 GATE_MISTAKES = {
@@ -240,9 +240,11 @@ def rounded_sums(x, w_gate, w_up, *, dtype):
 
 
 ONE_STRIDE = "{} was read as if it lay in memory as {} does. Each weight has strides of its own."
-OTHER_STEP = "{} moves on by the stride of {}. Each column takes its own: `stride_wd`."
+OTHER_STEP = (
+    "{} moves on by a step that is not its own: that of {}, or a row's length. Each column of the "
+    "wide tile takes its own, `stride_wd`."
+)
 BY_D = "{} on by d in each step. A step is BLOCK_K long, and pointers keep where they have got to."
-STEPS_ROUNDED = "The product of each step was rounded to float16 before it was added."
 BY_ONE = "{} moves on by one {} in each step. A step is BLOCK_K long."
 
 GATE_UP_MISTAKES = {
@@ -292,11 +294,16 @@ GATE_UP_MISTAKES = {
     "gate-like-up-turned": (like_the_other("gate", "up"), OTHER_STEP.format("w_gate", "w_up")),
     "x-moves-by-d": (walked(x=by_d), BY_D.format("x moves")),
     "weights-move-by-d": (walked(by_d), BY_D.format("The tile of weights moves")),
+    "both-move-by-d": (walked(by_d, by_d), BY_D.format("Each pointer moves")),
+    "last-column-left-out": (
+        of_both(lambda x, w, dtype: x[:, :-1] @ w[:-1]),
+        "The last column of x never entered the sums: the mask along D is one too short.",
+    ),
     "steps-rounded": (
         rounded_steps(None),
-        "The product of each step was rounded to half precision before it was added.",
+        ROUNDED,
     ),
-    "steps-rounded-to-float16": (rounded_steps(torch.float16), STEPS_ROUNDED),
+    "steps-rounded-to-float16": (rounded_steps(torch.float16), ROUNDED),
     "nothing-advances": (
         walked(still, still),
         "Every step multiplies the same tiles. Advance the pointers of x and of the weights along "
@@ -316,13 +323,13 @@ GATE_UP_MISTAKES = {
     "all-advance-by-one": (walked(by_one, by_one), BY_ONE.format("Each pointer", "row or column")),
     "weights-move-sideways": (
         of_both(sideways),
-        "The weights move on by BLOCK_K elements in each step. Along D their elements lie a stride "
-        "apart: multiply by that stride, each weight's own.",
+        "The weights move on along a row, by BLOCK_K elements in each step. Along D their elements "
+        "lie `stride_wd` apart.",
     ),
     "last-step-only": (
         cut("last"),
-        "Only the last step of the loop counts. `tl.dot(x, w, both, ...)` adds to both; without it "
-        "each step starts from zero.",
+        "Only the last step of the loop counts. Is both made before the loop, and is it the third "
+        "argument of `tl.dot(x, w, both, ...)`, which adds to it?",
     ),
     "sums-added-twice": (
         of_both(doubled),
@@ -389,9 +396,23 @@ def stored_once(fn):
     except CannotShow:
         return
     times = sum(tensor.written for tensor in moved) / (8 * 16 * 4)
+    (of_x,) = (tensor for tensor in moved if tensor.name == "x")
+    assert of_x.read <= of_x.nbytes, (
+        f"The values are right, but x is read {of_x.read / of_x.nbytes:.3g} times. Both products "
+        "take the same tiles of x: one walk along D is enough."
+    )
     assert times <= 1, (
         f"The values are right, but each element is stored {times:.3g} times. Store out alone, "
         "once, after the loop, when the sums are whole."
+    )
+
+
+def returns_contiguous(fn):
+    """Refuses a result that lies in memory as a transposed input does."""
+    gate = torch.ones(9, 40, device=DEVICE).T
+    assert fn(gate, gate).is_contiguous(), (
+        "The values are right, but the result of transposed inputs is transposed too. The contract "
+        "says contiguous: `torch.empty((M, N), ...)`."
     )
 
 
@@ -530,6 +551,7 @@ CHECKS = {
         launches=1,
         tolerance=rounded_once(terms=1),
         mistakes=GATE_MISTAKES,
+        also=[returns_contiguous],
     ),
     "gate_up_swiglu": Check(
         gate_up_ref,

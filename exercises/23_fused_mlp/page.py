@@ -57,7 +57,7 @@ pictures("fused_mlp").draw_gate_up()
 #
 # At 3 TB/s, what an H100 copies, the 235 MB that plan 2 saves are 0.08 ms, and the 705 MB that plan 3
 # saves 0.23. The three products take 1.44e12 operations, so at 700 TFLOP/s 2.1 ms. **With 4096 tokens no
-# fusion of the gate can save more than a tenth.**
+# fusion of the gate can save more than about a tenth.**
 #
 # </details>
 #
@@ -191,12 +191,12 @@ check(silu_mul)
 # |---|---|---|
 # | `x` | (M, D), any strides | input |
 # | `w_gate`, `w_up` | (D, H), any strides, **each its own** | weights |
-# | returned | (M, H), contiguous, dtype of `x` | `silu(x @ w_gate) * (x @ w_up)` |
+# | returned | (M, H), contiguous, dtype of `x` | `silu(x @ w_gate) * (x @ w_up)`, in one launch |
 #
 # Put the columns of `w_up` beside those of `w_gate`: x @ [w_gate | w_up] is **one** product, twice as
 # wide. So the loop is that of a single product. A program takes BLOCK_N columns of `w_gate` and the same
-# ones of `w_up` as one tile, `2 * BLOCK_N` wide. After the loop its left half is gate, its right half up,
-# both in registers, in float32. What follows is the **epilogue**: `silu(gate) * up`, rounded once, stored.
+# ones of `w_up` as one tile, `2 * BLOCK_N` wide. After the loop the sum's left half is gate, its right half
+# up, both in registers, in float32. What follows is the **epilogue**: `silu(gate) * up`, rounded once, stored.
 # The matrices gate and up never exist in memory.
 #
 # Two things are given. The weights stay where they are, without copies: `tl.where` picks for each column
@@ -206,7 +206,8 @@ check(silu_mul)
 # Weights are laid out so that `x @ w` works. A `torch.nn.Linear` keeps the transpose: pass
 # `layer.weight.T`, and the strides do the rest. A model may keep one weight so and the other not.
 #
-# `gate_up_tile` takes the tile of `matmul_tile`. With at most 64 rows the weights are nearly all that
+# `gate_up_tile` takes the tile of `matmul_tile`: BLOCK_N along H, BLOCK_K along D. With at most 64 rows in half
+# precision the weights are nearly all that
 # moves. Then the tile is low, and narrow, so that many programs divide the weights among them.
 #
 # Fill the gap, about 10 lines: the loop, the epilogue, the store. `halves(both, BLOCK_M, BLOCK_N)` takes the
@@ -344,8 +345,8 @@ check(gate_up_swiglu)
 #
 # `mlp_swiglu(x, w_gate, w_up, w_down)` takes `w_down` as (H, D) and returns (M, D), in **two
 # launches**: the kernel above, then a product. The hidden matrix is rounded to the dtype of x between
-# them, as in PyTorch. Take `matmul_tuned` of page 22 for the product: it is yours if you passed it
-# there. About 2 lines.
+# them, as in PyTorch. Take `matmul_tuned` of page 22 for the product: yours if it passed there, else
+# the workbook's. About 2 lines.
 
 # %% tags=["answer"] key="mlp_swiglu"
 def mlp_swiglu(x, w_gate, w_up, w_down):
@@ -432,7 +433,7 @@ predict(
 # ms. An H100 took 0.155. The 5.6 GFLOP take 0.008 ms. So 16 tokens are bound by memory, and 4096 tokens, with 256 times
 # the operations on the same weights, by arithmetic.
 #
-# **The ratio.** 0.08 ms of 2.2: about 1.04. Here all products are cuBLAS's. An H100 gained 1.05.
+# **The ratio.** 0.08 ms of torch's 2.2: about 1.04. Here all products are cuBLAS's. An H100 gained 1.05.
 #
 # </details>
 
@@ -447,7 +448,7 @@ timed
 #
 # - 4096 tokens: compare `gate fused` with `torch`, then `mlp_swiglu` with `gate fused`. The first
 #   step saves bytes and leaves the products to cuBLAS: 1.05 times as fast on an H100. The second saves
-#   more bytes, but its products are yours. The stored table is of a kernel with two sums, each half as
+#   more bytes, but its products are yours. Both stored tables are of a kernel with two sums, each half as
 #   wide, in one loop. They lost more than the bytes gained: 0.93 of the speed of `torch`. The wide tile
 #   keeps tensor cores busier: an H200 took 1.60 ms for gate and up, and 1.93 with two sums.
 # - 16 tokens: a hidden matrix is 0.1 % of the bytes. Nothing is left to save but launches, and the

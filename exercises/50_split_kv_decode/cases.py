@@ -222,12 +222,12 @@ def paged_case(note, lengths, H, HK, D, PAGE, pieces=2, spare=2, dtype="float32"
 
 DECODES = [
     # first, with room in the table for mistakes that would leave it
-    paged_case("three pages of a table of twelve", [11], 2, 1, 16, 4, 1, spare=6, pages_apart=9),
+    paged_case("three pages of a table of twelve", [11], 2, 1, 16, 4, 1, spare=29, pages_apart=9),
     paged_case("one page, one piece", [16], 2, 2, 16, 16, pieces=1),
     paged_case("pages in any order", [32], 2, 1, 16, 8, pieces=1),
     paged_case("two key heads, a last page that is not full", [29], 4, 2, 32, 16, pieces=1),
     paged_case("free slots are not numbers", [21], 2, 1, 16, 16, pieces=1, free=float("nan")),
-    paged_case("more keys than one tile has", [48], 2, 1, 16, 16, pieces=1),
+    paged_case("more keys than one tile has", [48], 2, 1, 16, 16, pieces=1, spare=3),
     paged_case("two pieces", [70], 4, 2, 16, 16),
     paged_case("sequences of different lengths", [41, 3, 90], 4, 2, 16, 8, pieces=3),
     paged_case("more pieces than tokens", [2, 5], 2, 1, 16, 4, pieces=4),
@@ -243,9 +243,8 @@ DECODES = [
     ),
     paged_case("one head with large scores", [40], 3, 1, 16, 16, first_head=400.0),
     paged_case("half precision", [75], 4, 1, 32, 16, dtype="float16"),
-    paged_case(
-        "large scores in half precision", [60], 2, 1, 16, 16, dtype="float16", first_head=16.0
-    ),
+    paged_case("large scores, float16", [96], 2, 1, 64, 16, 1, dtype="float16", first_head=12.0),
+    paged_case("large scores, bfloat16", [96], 2, 1, 64, 16, 1, dtype="bfloat16", first_head=12.0),
     case(
         "heads that cannot be shared",
         q=tensor(1, 3, 16),
@@ -460,7 +459,7 @@ WALK_MISTAKES = {
     ),
     "masked-keys-count": (
         masked_keys(lambda after: BLOCK_N),
-        "Positions past `last` count, with a score of 0. Their score is minus infinity.",
+        "Positions from `last` on count. Their score is minus infinity: no real score is below it.",
     ),
     "next-piece-counts": (
         masked_keys(lambda after: after),
@@ -496,9 +495,9 @@ DECODE_MISTAKES = {
     **WALK_MISTAKES,
     "nan": (
         free_slots_counted,
-        "A free slot may hold NaN, and 0 · NaN is NaN: mask the load of v (`other=0.0`), and the "
-        "scores of positions past `last`. Or an exponential overflows: p is exp(s - m_new), the "
-        "factor is exp(m_i - m_new). Or l_i ends as 0: the factor belongs to the old l_i alone.",
+        "Does an exponential overflow? p is exp(s - m_new), the factor exp(m_i - m_new). Is l_i 0 "
+        "at the end? The factor belongs to the old l_i alone. Or is a free slot read, which may "
+        "hold NaN, and 0 · NaN is NaN? Mask the load of v (`other=0.0`) and the scores.",
     ),
     "slot-forgotten": (
         addressed(lambda page, head, PAGE, HK, D, **_: (page * PAGE * HK + head) * D),
@@ -610,6 +609,10 @@ DECODE_MISTAKES = {
         changed(q=lambda g: g["q"] * g["q"].shape[2] ** -0.5),
         "The scores were multiplied by qk_scale twice.",
     ),
+    "keys-and-values-swapped": (
+        changed(k_cache=lambda g: g["v_cache"], v_cache=lambda g: g["k_cache"]),
+        "k was read from v_cache, and v from k_cache.",
+    ),
     "keys-for-values": (
         changed(v_cache=lambda g: g["k_cache"]),
         "The values were read from k_cache.",
@@ -624,6 +627,10 @@ DECODE_MISTAKES = {
             v_cache=lambda g: g["v_cache"][:, :, :1].expand(g["v_cache"].shape),
         ),
         "Every query head used key head 0. Is `head` in the offsets?",
+    ),
+    "page-left-out": (
+        addressed(lambda p, head, PAGE, HK, D, **_: ((p % PAGE) * HK + head) * D),
+        "Every position was read from page 0. A slot of the cache is `pages * PAGE` further on.",
     ),
 }
 

@@ -25,9 +25,9 @@ setup()
 # ## The idea
 #
 # A model that writes has **one** query for each sequence and head, and a cache with the keys and
-# values of all tokens so far. Flash attention starts one program for each tile of queries and each
-# head. Here that is a single tile. Llama 3 has 8 heads of keys: for one sequence 8 programs, on an
-# H100 with 132 multiprocessors. And each of the 8 walks through the whole cache.
+# values of all tokens so far. Page 42's kernel starts one program for each tile of queries and each
+# key head. Here that is a single tile. Llama 3 has 8 key heads: for one sequence 8 programs, on an H100
+# with 132 multiprocessors. And each of the 8 walks through all tokens.
 #
 # The work is all reading: each key is used for one product per query head, and thrown away. So what
 # counts is how many multiprocessors ask for bytes at the same time. The way out: **cut the keys into
@@ -67,7 +67,7 @@ draw.draw_pieces(heads=2, pieces=4)
 # | `dtype` | | floating | of the result |
 # | result | (R, D) | `dtype` | the merged rows |
 #
-# At least one piece of a row is not empty. What an empty piece holds in `parts` is zeros. One program
+# At least one piece of a row is not empty. An empty piece holds zeros in `parts`. One program
 # merges one row, with all pieces in one tile. About 7 lines.
 
 # %% tags=["answer"] key="merge_states"
@@ -141,8 +141,8 @@ check(merge_states)
 # How long will a sequence become? Nobody knows. A server that reserves memory for the longest one
 # wastes most of it. So it cuts memory into **pages** of, say, 16 tokens, and gives a sequence one page
 # after the other, from wherever one is free. A **block table** remembers which: `table[b, i]` is the
-# page that holds tokens 16 i to 16 i + 15 of sequence b. It is what an operating system does with
-# its memory. vLLM made it the custom for caches.
+# page that holds tokens 16 i to 16 i + 15 of sequence b. vLLM made it
+# the custom for caches.
 
 # %%
 draw.draw_table(lengths=[6, 3], page=2)
@@ -187,7 +187,7 @@ cache[:, :, 0, 0]  # rows are pages, columns are slots
 # %% [markdown]
 # Token 2 of sequence 0 went to page 0, slot 0; token 1 of sequence 1 to page 2, slot 1.
 #
-# ## The contract
+# ## The contract of paged_decode
 #
 # | name | shape | dtype | role |
 # |---|---|---|---|
@@ -195,6 +195,7 @@ cache[:, :, 0, 0]  # rows are pages, columns are slots
 # | `k_cache`, `v_cache` | (pages, PAGE, HK, D), contiguous | as `q` | the caches |
 # | `table` | (B, pages a sequence), contiguous | int32 | the block table |
 # | `lengths` | (B,), contiguous | int32 | tokens of each sequence, the new one included; at least 1 |
+# | `pieces` | | int or None | how many; None: `pieces_for` chooses |
 # | result | (B, H, D) | as `q` | attention over the first `lengths[b]` tokens |
 #
 # H is a multiple of HK; query head h uses key head `h // (H // HK)`, as on page 42, and at most 16 query
@@ -246,7 +247,7 @@ pieces_for(programs=64, tokens=32768)
 #    the offsets of each position's D numbers in a cache of shape (pages, PAGE, HK, D). Then load `k`
 #    and `v`, both `[BLOCK_N, D]`; `offs_d` is a row, [1, D].
 # 2. **The online softmax**, about 8 lines: the updates of m, alpha, l and acc of page 41, but with natural
-#    exponentials. Positions from `last` on must not count.
+#    exponentials. All is float32, and p goes into its product in the dtype of v. Positions from `last` on must not count.
 #
 # Two things that a GPU punishes and a small test may not: entries of `table` past the sequence's end
 # must not be used as pages, and a page's number times the size of a page can pass 2³¹.
@@ -464,8 +465,7 @@ batches
 # are asked for by all of them: on an H100 22 times as fast. With 32 sequences there are 256 programs anyway:
 # two pieces are enough. 32 × 134 MB in 1.43 ms are 3,000 GB/s, as fast as a copy.
 #
-# One sequence is over so soon that Python and two launches show in its call. *GPU alone* is without them:
-# 0.053 ms, where reading takes 0.051.
+# *GPU alone*, without Python, one sequence takes 0.053 ms, where reading takes 0.051.
 #
 # *SDPA* is about as fast as reading. It has no table to look into, and its keys lie side by side, where your
 # pages lie anywhere: you are up to 4 % behind.
@@ -508,7 +508,7 @@ bench_sweep(
 # </details>
 #
 # vLLM's and SGLang's Triton decode kernels have these two stages, and FlashAttention calls it split-KV.
-# FlashInfer, which was not measured here, plans pieces of equal size for sequences of different lengths.
+# FlashInfer plans pieces of equal size for sequences of different lengths.
 #
 # Next: [51_int_matmul](51_int_matmul.ipynb).
 

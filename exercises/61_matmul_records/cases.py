@@ -135,6 +135,25 @@ def walk_in(steps):
     return formula
 
 
+def a_like_b(a, b, *, dtype, tile=None):
+    """Tiles of A by columns from a descriptor that goes by rows."""
+    tile, c = products.tile_of(tile, dtype), a @ b
+    BM, BN, BK = tile["BLOCK_M"], tile["BLOCK_N"], tile["BLOCK_K"]
+    for rows, columns in corners(a, b, tile):
+        m, n = rows.start, columns.start
+        walk = (piece(a, k, m, BK, BM).T @ piece(b, k, n, BK, BN) for k in range(0, a.shape[1], BK))
+        height, width = c[rows, columns].shape
+        c[rows, columns] = sum(walk, torch.zeros(BM, BN, dtype=c.dtype))[:height, :width]
+    return c
+
+
+def to_n(a, b, *, dtype, tile=None):
+    """N where K is meant; past K there are zeros."""
+    wide = products.tile_of(tile, dtype)["BLOCK_K"]
+    end = products.ceil_div(b.shape[1], wide) * wide
+    return a[:, :end] @ b[:end]
+
+
 def computed(which):
     """The tiles which(first tiles, all tiles) alone; the rest is never written."""
 
@@ -195,6 +214,14 @@ STAYING_MISTAKES = OF_THE_WALK | {
     "first-step-left-out": (
         walk_in(lambda K, BLOCK_N, BLOCK_K: range(BLOCK_K, K, BLOCK_K)),
         "The first step along K is missing: it begins at column 0.",
+    ),
+    "a-fetched-like-b": (
+        a_like_b,
+        "A is fetched in B's way, by columns. Its own is `A_HOW`.",
+    ),
+    "walk-to-n": (
+        to_n,
+        "The walk ends at N. It goes along K: `range(0, K, BLOCK_K)`.",
     ),
     "steps-of-block-n": (
         walk_in(lambda K, BLOCK_N, BLOCK_K: range(0, K, BLOCK_N)),
@@ -508,6 +535,10 @@ SPLIT_MISTAKES = {
         of_parts(lambda part, parts, steps: (part * parts, (part + 1) * parts)),
         "A part has `parts` steps here. It has about `steps / parts` of them.",
     ),
+    "mean-of-parts": (
+        of_tail(lambda a, b, steps, parts, width: (a @ b) / parts),
+        "The sum was divided by `parts`. They are parts of one sum: add them.",
+    ),
     "sum-in-float16": (
         of_tail(lambda a, b, steps, parts, width: walk(a, b, 0, steps, width).half().double()),
         "The sum was rounded to float16 before `put`, which rounds to c's own dtype.",
@@ -635,7 +666,10 @@ SPLIT_MISTAKES |= {
 }
 SPLIT_MISTAKES |= {
     f"{name}-in-the-tail": (in_the_tail(STAYING_MISTAKES[name][0]), STAYING_MISTAKES[name][1])
-    for name in ("a-turned", "b-turned", "a-times-block", "b-times-block")
+    for name in (
+        *("a-turned", "b-turned", "a-times-block", "b-times-block", "walk-to-n"),
+        "a-fetched-like-b",
+    )
 }
 
 SPLIT = [
@@ -698,6 +732,14 @@ SPLIT = [
         options={"parts": 2},
         a=tensor(5, 150),
         b=tensor(150, 65),
+    ),
+    tiled(
+        "A by rows, B by columns",
+        WIDE,
+        6,
+        3,
+        a=tensor(16, 112),
+        b=tensor(112, 64, layout="transposed"),
     ),
     tiled("no rows", parts=2, a=tensor(0, 16), b=tensor(16, 8)),
     tiled("inner sizes differ", parts=2, a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),
@@ -768,7 +810,7 @@ def parts_share_the_steps(fn):
 
 
 class FewerTiles:
-    """Stands where the kernel stands: launches it for one tile less, with NaN in all of c."""
+    """Stands where the kernel stands: launches it for 13 tiles less, with NaN in all of c."""
 
     def __init__(self, kernel):
         self.kernel = kernel
@@ -776,7 +818,7 @@ class FewerTiles:
     def __getitem__(self, grid):
         def launch(a, b, c, M, N, K, tiles, *rest, **named):
             tensor_of(c).fill_(torch.nan)
-            return self.kernel[grid](a, b, c, M, N, K, tiles - 1, *rest, **named)
+            return self.kernel[grid](a, b, c, M, N, K, tiles - 13, *rest, **named)
 
         return launch
 
@@ -786,15 +828,21 @@ def takes_the_first_tiles_alone(fn):
     names, name = getattr(inspect.unwrap(fn), "__globals__", {}), "matmul_staying_kernel"
     if name not in names:
         return
-    kernel, a = names[name], torch.ones(16, 16, dtype=torch.float16, device=DEVICE)
+    kernel, a = names[name], torch.ones(168, 16, dtype=torch.float16, device=DEVICE)
+    b = torch.ones(16, 96, dtype=torch.float16, device=DEVICE)
     names[name] = FewerTiles(kernel)
     try:
-        c = fn(a, torch.ones(16, 96, dtype=torch.float16, device=DEVICE), tile=WIDE, programs=2)
+        c = fn(a, b, tile=WIDE, programs=2)
     finally:
         names[name] = kernel
-    assert bool(c[:, 64:].isnan().all()), (
+    computed = [not bool(c[m, n].isnan().any()) for m, n in corners(a, b, WIDE)]
+    assert sum(computed) <= 20, (
         "The values are right. But the kernel's argument `tiles` says how many tiles it computes, "
         "and here it computed more: Task 2 leaves the last ones to another kernel."
+    )
+    assert all(computed[:20]), (
+        "The values are right. But the tiles do not come in the order of `corner`. Task 2 leaves "
+        "the last ones, in that order, to another kernel."
     )
 
 
@@ -1015,6 +1063,10 @@ ESTIMATE_MISTAKES = [
         dict(most=lambda programs, tail, steps: programs),
     ),
     (
+        "`tail * parts` may be `programs` exactly.",
+        dict(most=lambda programs, tail, steps: (programs - 1) // tail),
+    ),
+    (
         "All numbers of parts are tried, 3 and 5 too.",
         dict(tried=lambda parts: parts & (parts - 1) == 0),
     ),
@@ -1086,6 +1138,7 @@ SEEN = [
     ((500, 900, 700, FLAT, 5000, 200), 40),
     ((1500, 1500, 300, LARGE, 600, 3000), 16),
     ((64, 64, 60, SQUARE, 400, 1500), 132),
+    ((768, 2816, 8192, LARGE, 800, 2000), 132),  # two parts fill a wave to the last place
     ((100, 100, 8000, EQUAL, 20, 1000), 50),
 ]
 UNSEEN = [

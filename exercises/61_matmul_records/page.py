@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Records, the matrix product
-#   minutes: 67
+#   minutes: 70
 #   needs: interpreter
 #   requires: [22_autotune]
 #   limits: {sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -128,7 +128,7 @@ if can_describe():
 #
 # In the kernel a matrix is a descriptor or a pointer: `operands` asks `how_to_read` which of the three ways
 # it can have. Write the loop, about 8 lines: for each tile its corner, the walk along K with
-# `input_precision=PRECISION`, the store.
+# `input_precision=PRECISION` (explained below), the store.
 
 # %% tags=["answer"] key="matmul_staying"
 @triton.jit
@@ -294,10 +294,10 @@ ways["matmul_staying"] = matmul_staying
 bench_sweep("size", large, squares(**ways), stored="matmul_record_staying")
 
 # %% [markdown]
-# **Read it** for 2,048 in the line *GPU alone*: for three descriptors, their choice and a launch Python takes
-# longer than the GPU for the product. No program gets a second tile, and the loop costs 6 %. At 4,096 both
+# **Read it** for 2,048 in the line *GPU alone*, without Python, which a call of `matmul_staying` mostly is. No
+# program gets a second tile, and the loop costs 6 %. At 4,096 both
 # new ones are 5 % faster than page 22's. At 8,192 each program stays for 15 or 16 tiles, and is 2 % faster
-# than without staying, and as fast as page 22's, whose tiles come by pointers.
+# than without staying, and as fast as page 22's.
 #
 # ## Task 2. The last wave in parts
 #
@@ -309,7 +309,7 @@ bench_sweep("size", large, squares(**ways), stored="matmul_record_staying")
 # Three gaps:
 #
 # 1. **A part**, about 8 lines: which steps along K? K has `steps` of them, and `parts` need not divide
-#    `steps`. Every step belongs to exactly one part. `offs` are places within one tile of parts.
+#    `steps`. Every step belongs to exactly one part. `offs` are places within one part.
 # 2. **The sum**, about 4 lines: `ROWS` rows of one tile.
 # 3. **The wrapper**, 2 lines: how many tiles are left for the last wave, and how many go before. In 1
 #    part none is cut: all go before.
@@ -444,8 +444,8 @@ bench_sweep("size", bad, ways, stored="matmul_record_split")
 # %% [markdown]
 # **Read it.** 5,120 is 800 tiles: six full waves, and 8 tiles left for a seventh. There parts save a third
 # of a wave. At 3,072 there are two waves and 24 tiles: 12 %. At 1,000 there are 32 tiles in all, all of them
-# cut, and on the GPU the second launch and the sums cost more than the parts save. So parts must be chosen,
-# and with care. cuBLAS is ahead at all three sizes. But first the matrices that have no descriptor.
+# cut, and on the GPU the second launch and the sums cost more than the parts save. So parts must be chosen.
+# cuBLAS is ahead at all three sizes.
 #
 # ## What the engine cannot read
 #
@@ -476,7 +476,7 @@ ways = squares(cuBLAS=torch.matmul, pointers=pointers, copies=copied)
 bench_sweep("size", odd, ways, stored="matmul_record_odd")
 
 # %% [markdown]
-# **Read it.** cuBLAS suffers from odd rows too. A small product is over before two copies are: there
+# **Read it.** A small product is over before two copies are: there
 # pointers are the better way. The record will estimate both.
 #
 # ## float32 in three products
@@ -516,8 +516,8 @@ sizes = [1000, 4096] if DEVICE == "cuda" else [32]
 bench_sweep("size", sizes, float32s, stored="matmul_record_float32")
 
 # %% [markdown]
-# **Read it.** Three products gain on `matmul_tuned`: 14 % at 1,000, 1 % at 4,096. cuBLAS, on ordinary
-# units, stays ahead of both: an H100 has many.
+# **Read it.** Three products gain on `matmul_tuned`: 14 % at 1,000, 1 % at 4,096. cuBLAS stays ahead
+# of both.
 #
 # ## Task 3. Which tile, how many parts?
 #
@@ -528,8 +528,8 @@ bench_sweep("size", sizes, float32s, stored="matmul_record_float32")
 # - A full wave takes `steps * step + ends`.
 # - So does the last wave of `tail` tiles, uncut. If no tile is left, there is no last wave, and parts is 1.
 # - In p parts, p from 2 on, it takes as many steps as the longest part has, and `ends`, and `CUT` for two
-#   more launches. And the numbers of all parts, each counted once, go to memory and back, `SUMMED` of them a
-#   nanosecond. The parts of all `tail` tiles must fit one wave.
+#   more launches. And the `BLOCK_M * BLOCK_N` numbers of every part, each counted once, go to memory and back,
+#   `SUMMED` of them a nanosecond. The parts of all `tail` tiles must fit one wave.
 #
 # Write `estimate`, about 11 lines: the least time, and with how many parts. Of equal times take fewer
 # parts. `plan` asks it about each tile, and `matmul_record`, given, about copies too.
@@ -681,7 +681,7 @@ predict(
 #
 # ## Sizes that nobody chose
 #
-# A record is easy for sizes that one has tuned. These are drawn: M, N, K from 64 to 8,192, each octave
+# These are drawn: M, N, K from 64 to 8,192, each octave
 # as likely as the next, two thirds of them rounded up to multiples of 8, with transposed matrices and three
 # dtypes.
 
@@ -730,8 +730,7 @@ if len(ratios) > 1:
 # %% [markdown]
 # **Read it.** As called, cuBLAS is ahead nearly everywhere: Python plans, describes and launches for longer
 # than a small product takes. On the GPU alone the record reaches 0.89 of cuBLAS, in half precision 0.94, in
-# float32 0.76 (the stored table is of smaller float32 tiles than those above, and of this page's older
-# numbers for them). Its best are odd rows in half precision, up to 2.5 times as fast. It is weak on products
+# float32 0.76 (the stored table had other float32 tiles). Its best are odd rows in half precision, up to 2.5 times as fast. It is weak on products
 # of a few microseconds, and on float32.
 #
 # ## Recap
@@ -749,8 +748,7 @@ if len(ratios) > 1:
 #
 # </details>
 #
-# *Stream-K* (Osama et al., 2023) cuts all tiles, not only the last wave's. cuBLAS has many tiles, and
-# splits along K too.
+# *Stream-K* (Osama et al., 2023) cuts all tiles, not only the last wave's.
 #
 # Next: [62_attention_records](62_attention_records.ipynb).
 

@@ -187,7 +187,8 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
     return f"{text}. {mend}"
 
 
-_LOOSE = re.compile(r"mask=\s*\w+ & \w+ *[<>]")
+_PART = r"\w+(?:\[[^\]]*\])?"  # of a mask, such as `offs_d[None, :]`
+_LOOSE = re.compile(rf"mask=\s*{_PART} & {_PART} *[<>]")
 
 
 def _before_the_start(touch: Touch) -> bool:
