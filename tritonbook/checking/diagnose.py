@@ -51,8 +51,10 @@ class Evidence:
 
 
 def still_open(name: str, detail: str = "") -> Finding:
-    """name: of the function whose gap it is, which may belong to an earlier task."""
-    return Finding("not-attempted", f"The gap in `{name}` is still open.", detail)
+    """name: of the function whose gap it is, which may belong to an earlier task. detail: of the
+    error that came of it; else its line tells."""
+    line = "" if detail else ": its line `pass` is still there"
+    return Finding("not-attempted", f"The gap in `{name}` is still open{line}.", detail)
 
 
 def open_gap(kernels: Iterable[Callable[..., Any]]) -> Finding | None:
