@@ -4,7 +4,7 @@
 #
 # Yours to set before `sbatch`, or in site.env: WORKBOOK_IMAGE (workbook.sif or a sandbox folder;
 # default: the one in the folder that you submit from), WORKBOOK_BIND (further folders to bind, as
-# a:b,c:d).
+# a:b,c:d), TRITONBOOK_EXERCISES (a folder of pages other than the image's; bind it too).
 
 die() {
     echo "$*" >&2
@@ -46,7 +46,7 @@ image_line() {
     local name
     for name in CUDA_VISIBLE_DEVICES TRITON_INTERPRET SLURM_JOB_ID SLURM_CPUS_PER_TASK \
         SLURM_ARRAY_JOB_ID SLURM_ARRAY_TASK_ID SLURM_PROCID SLURM_NTASKS SUBMITIT_EXECUTOR \
-        JUPYTER_TOKEN_FILE JUPYTER_RUNTIME_DIR; do
+        JUPYTER_TOKEN_FILE JUPYTER_RUNTIME_DIR TRITONBOOK_EXERCISES; do
         [[ -n ${!name:-} ]] && options+=(--env "$name=${!name}")
     done
     line=("$tool" "${options[@]}" "$image" "$@")
