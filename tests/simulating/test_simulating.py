@@ -85,7 +85,7 @@ JOBS = """\
 the loader waits for the phase that it is in => deadlock: waits for phase 0 of empty[0]
 - phase ^ 1
 + phase
-a slot is not waited for => overwritten|too-many-arrivals: it has to end before the next one begins
+a slot is not waited for => overwritten|too-many-arrivals: was their slot waited for
 -         mbarrier.wait(empty.index(slot), phase ^ 1)
 an old phase is waited for => early-read|unwritten: on a new barrier phase 1 counts as ended
 - full.index(slot), phase)
@@ -466,3 +466,16 @@ def test_who_watches_hears_what_is_under_way_while_exponentials_are_computed(bet
     with watch_products() as seen:
         simulate(softmax_kernel, 1, between, orders=range(1))
     assert [count for _, count in seen] == counts
+
+
+def test_a_slice_is_told_by_its_start_and_its_length():
+    """Kills: "takes number 191" of a slice whose second number was meant as its end."""
+    with pytest.raises(Fault, match="`halves` has 128 parts, .* takes 128 from 64 on"):
+        simulate(slice_kernel, 1)
+
+
+@gluon.jit
+def slice_kernel():
+    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 16, 16])
+    halves = gl.allocate_shared_memory(gl.float16, [128, 16], layout)
+    halves.slice(64, 128)
