@@ -49,7 +49,7 @@ MUTANTS = {
         Mutant("columns_of_gate_side_by_side", STRIDES, (GATE_PTRS, "gate_ptrs = gate_ptr + pid_m * stride_gm + offs_n")),
         Mutant("rows_of_gate_packed", STRIDES, (GATE_PTRS, "gate_ptrs = gate_ptr + pid_m * N + offs_n * stride_gn")),
         Mutant("gate_read_twice", ("wrong-values", "unused-input"), ("tl.load(up_ptrs, mask=mask_n)", "tl.load(gate_ptrs, mask=mask_n)")),
-        Mutant("first_row_only", ("rows-after-first", "wrong-values", "rows-moved"), (GATE_PTRS, "gate_ptrs = gate_ptr + offs_n * stride_gn")),
+        Mutant("first_row_only", STRIDES, (GATE_PTRS, "gate_ptrs = gate_ptr + offs_n * stride_gn")),
         Mutant("one_tile_for_each_row", UNWRITTEN, ("(M * triton.cdiv(N, 512),)", "(M,)")),
         Mutant("grid_rounds_down", UNWRITTEN, ("(M * triton.cdiv(N, 512),)", "(M * (N // 512),)")),
         Mutant("float32_result", "wrong-dtype", ("dtype=gate.dtype, device", "dtype=torch.float32, device")),

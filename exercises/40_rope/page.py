@@ -288,16 +288,15 @@ def launch_rope(q, k, q_out, k_out, cos, sin, interleaved, pos_offset, sign):
     """Turn q into q_out and k into k_out, forwards (sign 1.0) or backwards (sign -1.0)."""
     (B, H, L, D), HK = q.shape, k.shape[1]
     cos, sin = one_copy(cos, D, interleaved), one_copy(sin, D, interleaved)
+    BLOCK_H, BLOCK_P = triton.next_power_of_2(H), triton.next_power_of_2(D // 2)
     rope_kernel[(L, B)](
         q, k, q_out, k_out, cos, sin,
         pos_offset,
         *q.stride(), *k.stride(), *q_out.stride(), *k_out.stride(),
         *cos.stride(), *sin.stride(),
         SIGN=sign, H=H, HK=HK, HALF=D // 2, INTERLEAVED=interleaved,
-        BLOCK_H=triton.next_power_of_2(H),
-        BLOCK_HK=triton.next_power_of_2(HK),
-        BLOCK_P=triton.next_power_of_2(D // 2),
-        num_warps=8,
+        BLOCK_H=BLOCK_H, BLOCK_HK=triton.next_power_of_2(HK), BLOCK_P=BLOCK_P,
+        num_warps=min(8, max(1, BLOCK_H * BLOCK_P // 128)),  # few heads need few threads
     )  # fmt: skip
 
 

@@ -139,7 +139,7 @@ def rope(q, k, cos, sin, interleaved=False, pos_offset=0, out=None):
 
 VARIANTS = {
     "rope": [
-        Variant("one_warp", ("num_warps=8", "num_warps=1")),
+        Variant("one_warp", ("num_warps=min(8, max(1, BLOCK_H * BLOCK_P // 128))", "num_warps=1")),
         Variant("products_by_subtraction", (FIRST, FIRST.replace("a * cos - b * sin", "-(b * sin - a * cos)"))),
         Variant(
             "columns_by_arithmetic",
@@ -151,7 +151,7 @@ VARIANTS = {
         Variant("addresses_from_the_start", (LOAD_A, LOAD_A.replace("x_rows", "x_ptr + offs_h * stride_xh")), (SECOND, SECOND.replace("y_rows", "y_ptr + offs_h * stride_yh"))),
         Variant("whole_rows", *instead(WHOLE_ROWS)),
         Variant("contiguous_results", ("torch.empty_like(q), torch.empty_like(k)", "torch.empty(q.shape, dtype=q.dtype, device=q.device), torch.empty(k.shape, dtype=k.dtype, device=k.device)")),
-        Variant("twice_the_heads_in_a_tile", ("BLOCK_H=triton.next_power_of_2(H)", "BLOCK_H=2 * triton.next_power_of_2(H)")),
+        Variant("twice_the_heads_in_a_tile", ("BLOCK_H=BLOCK_H", "BLOCK_H=2 * BLOCK_H")),
     ],
     "rope_backward": [
         Variant("contiguous_results", ("torch.empty_like(dq), torch.empty_like(dk)", "torch.empty(dq.shape, dtype=dq.dtype, device=dq.device), torch.empty_like(dk)")),

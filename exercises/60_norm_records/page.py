@@ -670,8 +670,9 @@ def softmax_record(x):
     """Softmax over the last dimension of x [..., N], any strides."""
     x_rows = as_rows(x)
     M, N = x_rows.shape
-    way, *how = norm_plan(M, N, multiprocessors())
-    if way != "rows" or N > 16384:
+    num_sms = multiprocessors()
+    way, *how = norm_plan(max(M, num_sms), N, num_sms)  # rows are not shared, be they few
+    if way != "rows":
         return softmax_online(x_rows).view(x.shape)
     y, (rows, num_warps) = x.new_empty(x.shape), how
     BLOCK_A, BLOCK_B = tile_widths(N)

@@ -11,20 +11,20 @@ from tritonbook.timing.clock import Span
 
 
 class OneAfterTheOther:
-    """A clock whose first function takes 1 ms, the second 2, and so on."""
+    """A clock whose first function takes `unit` ms, the second 2, and so on; the GPU's share is 1."""
 
     label, on_gpu = "scripted", False
 
-    def __init__(self):
-        self.calls = 0
+    def __init__(self, unit=1):
+        self.calls, self.unit = 0, unit
 
     def time(self, fn, warmup, rep):
         fn()
         self.calls += 1
-        return Span(self.calls, self.calls, self.calls)
+        return Span(*[self.calls * self.unit] * 3)
 
     def device_time(self, fn):
-        raise AssertionError("these are long")
+        return 0.001
 
 
 def row(ms, called=(), label="4x4", problem=""):
@@ -63,6 +63,18 @@ def test_wrong_results_have_no_time():
     assert "off by" in found.problem
 
 
+def test_a_slow_host_makes_no_call_long(monkeypatch):
+    """Kills: one function timed with its host's part, the other without."""
+    monkeypatch.setattr(sweep, "_called_ms", lambda call: 1.0)  # it needs a GPU
+    problem = Problem("8", lambda device: (torch.randn(8, device=device),), bytes=64)
+    op = Op("double", "01_vector_add", [problem], exact=lambda x: 2 * x, providers={})
+    fns = {"eager": lambda x: x + x, "ours": double}
+    found = sweep.measure(problem, fns, op, PEAKS, OneAfterTheOther(0.2))  # 0.2 and 0.4 ms
+    assert found.ms == {"eager": 0.001, "ours": 0.001}
+    found = sweep.measure(problem, fns, op, PEAKS, OneAfterTheOther(0.3))
+    assert found.ms == {"eager": 0.3, "ours": 0.6}
+
+
 def test_shares_make_up_the_whole(monkeypatch):
     """Kills: a problem that no process compiles, and one that all do; a peer that ends the rest."""
     seen = []
@@ -75,7 +87,7 @@ def test_shares_make_up_the_whole(monkeypatch):
 
     problems = [Problem(f"{n}", lambda device, n=n: (torch.ones(n),), 8) for n in (1, 2, 3, 4, 5)]
     monkeypatch.setattr(sweep, "drawn", lambda *drawing: problems)
-    monkeypatch.setattr(sweep, "fastest", lambda name: note)
+    monkeypatch.setattr(sweep, "ours", lambda name: note)
     monkeypatch.setattr(sweep, "peers", lambda op, compiled: {"broken": broken, "eager": note})
     ended = [sweep.compile_share("softmax", 7, 5, False, first, 2) for first in (0, 1)]
     assert seen == [1, 1, 3, 3, 5, 5, 2, 2, 4, 4] and ended == [6, 4]
