@@ -73,7 +73,7 @@ def _planned(module, use_tensor_cores, q, k_cache, table, lengths):
     return wrapper
 
 
-def _llama(B, tokens, **targets):
+def _llama(B, tokens, on_device=None, **targets):
     def make(device):
         pages = tokens // PAGE
         q = torch.randn(B, H, D, device=device, dtype=torch.float16)
@@ -92,6 +92,7 @@ def _llama(B, tokens, **targets):
         bytes=2 * (2 * B * tokens * HK * D + 2 * B * H * D) + 4 * B * (tokens // PAGE + 1),
         flops=4 * B * H * tokens * D,
         targets=targets,
+        device_targets=on_device or {},
     )
 
 
@@ -103,7 +104,8 @@ OPS = [
             _llama(1, 1024),
             _llama(8, 1024),
             _llama(32, 4096),
-            *(_llama(B, 32768, flashinfer=1.0) for B in (1, 4, 16, 32)),
+            _llama(1, 32768, on_device={"flashinfer": 1.0}, flashinfer=1.0),
+            *(_llama(B, 32768, flashinfer=1.0) for B in (4, 16, 32)),
             _llama(1, 131072),
         ],
         exact=exact,

@@ -114,7 +114,7 @@ MUTANTS = {
         Mutant("grid_is_no_tuple", "raised", (SCALE_GRID, 'return triton.cdiv(n_elements, meta["BLOCK_SIZE"])')),
         Mutant("grid_by_attribute", "raised", (SCALE_GRID, "return (triton.cdiv(n_elements, meta.BLOCK_SIZE),)")),
         Mutant("grid_by_a_name_that_is_none", "raised", (SCALE_GRID, 'return (triton.cdiv(n_elements, meta["BLOCK"]),)')),
-        Mutant("tiles_overlap", ("wrong-tail", "race", "wrong-values", "not-restored"), ("tl.program_id(0).to(tl.int64) * BLOCK_SIZE", "tl.program_id(0).to(tl.int64) * (BLOCK_SIZE // 2)")),
+        Mutant("tiles_overlap", ("wrong-tail", "race", "wrong-values", "not-restored"), ("tl.program_id(0).to(tl.int64) * BLOCK_SIZE", "tl.program_id(0).to(tl.int64) * (BLOCK_SIZE // 2)"), on_gpu=("nan",)),
         Mutant("multiplied_by_torch", "torch-compute", ("    return x", "    return x.mul_(1)")),
         Mutant("takes_a_matrix", "should-raise", ("if x.ndim != 1:", "if x.ndim > 2:")),
     ],

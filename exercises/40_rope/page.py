@@ -296,7 +296,7 @@ def launch_rope(q, k, q_out, k_out, cos, sin, interleaved, pos_offset, sign):
         *cos.stride(), *sin.stride(),
         SIGN=sign, H=H, HK=HK, HALF=D // 2, INTERLEAVED=interleaved,
         BLOCK_H=BLOCK_H, BLOCK_HK=triton.next_power_of_2(HK), BLOCK_P=BLOCK_P,
-        num_warps=min(8, max(1, BLOCK_H * BLOCK_P // 128)),  # few heads need few threads
+        num_warps=min(8, max(1, BLOCK_H * BLOCK_P // 256)),  # few heads need few threads
     )  # fmt: skip
 
 

@@ -139,7 +139,7 @@ def rope(q, k, cos, sin, interleaved=False, pos_offset=0, out=None):
 
 VARIANTS = {
     "rope": [
-        Variant("one_warp", ("num_warps=min(8, max(1, BLOCK_H * BLOCK_P // 128))", "num_warps=1")),
+        Variant("one_warp", ("num_warps=min(8, max(1, BLOCK_H * BLOCK_P // 256))", "num_warps=1")),
         Variant("products_by_subtraction", (FIRST, FIRST.replace("a * cos - b * sin", "-(b * sin - a * cos)"))),
         Variant(
             "columns_by_arithmetic",

@@ -29,11 +29,12 @@ VARIANCE = "variance = tl.sum(m2_s + n_s * apart * apart, axis=0) / N"
 EARLY = ("reads-unwritten", "race")  # what the memory held, or another program's in luck
 
 # --- the rules
-FITS = """    if N <= 16384 or (N <= 32768 and M >= num_sms):
-        num_warps = 4
+WARPS = "num_warps = 1 if 128 < one_tile <= 1024 else 4"
+FITS = f"""    if N <= 16384 or (N <= 32768 and M >= num_sms):
+        {WARPS}
         while two_tiles // (2 * num_warps * 32) >= 32:
             num_warps *= 2
-        return "rows", max(1, 2048 // one_tile), num_warps
+        return "rows", max(1, 1024 // one_tile), num_warps
 """
 PIECES = """        piece = 256
         while M * -(-N // piece) > num_sms:
@@ -182,8 +183,8 @@ MUTANTS = {
         _rules("rows_of_32768_for_all", FITS.replace("N <= 16384 or (N <= 32768 and M >= num_sms)", "N <= 32768") + TOGETHER + '    return ("loop",)'),
         _rules("an_h100_s_rows", FITS.replace("M >= num_sms", "M >= 132") + TOGETHER + '    return ("loop",)'),
         _rules("pieces_of_65536", FITS + TOGETHER.replace("32768) <=", "65536) <=") + '    return ("loop",)'),
-        _rules("rows_by_width", FITS.replace("2048 // one_tile", "2048 // N") + TOGETHER + '    return ("loop",)', ("property", "does-not-compile")),
-        _rules("warps_by_rows", FITS.replace("num_warps = 4", "num_warps = 1").replace(">= 32", ">= 4") + TOGETHER + '    return ("loop",)'),
+        _rules("rows_by_width", FITS.replace("1024 // one_tile", "1024 // N") + TOGETHER + '    return ("loop",)', ("property", "does-not-compile")),
+        _rules("warps_by_rows", FITS.replace(WARPS, "num_warps = 1").replace(">= 32", ">= 4") + TOGETHER + '    return ("loop",)'),
         Mutant("rows_and_columns_swapped", "property", ("def norm_plan(M, N, num_sms):", "def norm_plan(N, M, num_sms):")),
         Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), ("    return norm_record(x, w, None, eps)", "    as_rows(x, w)\n    return torch.nn.functional.rms_norm(x, w.shape, w, eps)")),
     ],
@@ -198,7 +199,7 @@ MUTANTS = {
         Mutant("smaller_of_both", ("overflow", "first-largest"), (LARGEST, LARGEST.replace("tl.maximum", "tl.minimum"))),
         Mutant("nothing_subtracted", ("overflow", "nothing-subtracted"), (E_A, "tl.exp(x_a)"), (E_B, "tl.exp(x_b)")),
         Mutant("zeros_for_the_largest", ("nothing-subtracted", "overflow"), (LARGEST, "largest = tl.maximum(tl.maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1)), 0.0)")),
-        Mutant("largest_lies", ("does-not-compile", "wrong-values", "nan"), (E_A, E_A.replace("[:, None]", "[None, :]"))),
+        Mutant("largest_lies", ("does-not-compile", "wrong-values", "nan", "raised"), (E_A, E_A.replace("[:, None]", "[None, :]"))),
         Mutant("largest_numbers_added", ("nothing-subtracted", "overflow", "nan"), (LARGEST, LARGEST.replace("tl.maximum(tl.max(x_a, axis=1), ", "(tl.max(x_a, axis=1) + "))),
         Mutant("sum_of_the_first_tile", "first-tile-alone", (SCALE, "scale = 1.0 / tl.sum(e_a, axis=1)")),
         Mutant("sum_of_the_second_tile", "second-tile-alone", (SCALE, "scale = 1.0 / tl.sum(e_b, axis=1)")),
@@ -231,12 +232,13 @@ VARIANTS = {
         Variant("two_sums", (VARIANCE, "variance = (tl.sum(m2_s, axis=0) + tl.sum(n_s * apart * apart, axis=0)) / N")),
     ],
     "rmsnorm_record": [
-        Variant("other_borders", (RULES, RULES.replace("16384", "12288").replace("2048", "4096"))),
+        Variant("other_borders", (RULES, RULES.replace("16384", "12288").replace("1024 //", "2048 //"))),
         Variant("two_rules_turned", (RULES, "    if N > 32768 or (N > 16384 and M < num_sms):\n        if M * -(-N // 32768) > num_sms:\n            return (\"loop\",)\n" + PIECES.replace("        ", "        ") + FITS.partition("\n")[2].replace("        ", "    "))),
+        Variant("four_warps_for_short_rows", (RULES, RULES.replace(WARPS, "num_warps = 4").replace("1024 //", "2048 //"))),
         Variant("pieces_from_1024", (RULES, RULES.replace("256", "1024"))),
         Variant("twenty_four_lanes_a_thread", (RULES, RULES.replace(">= 32", ">= 24"))),
         Variant("warps_of_one_tile", (RULES, RULES.replace("while two_tiles", "while one_tile"))),
-        Variant("warps_by_a_formula", (FITS, FITS.replace("        num_warps = 4\n        while two_tiles // (2 * num_warps * 32) >= 32:\n            num_warps *= 2\n", "        num_warps = max(4, triton.next_power_of_2(two_tiles // 1024 + 1) // 2)\n"))),
+        Variant("warps_by_a_formula", (FITS, FITS.replace(f"        {WARPS}\n        while two_tiles // (2 * num_warps * 32) >= 32:\n            num_warps *= 2\n", "        num_warps = max(4, triton.next_power_of_2(two_tiles // 1024 + 1) // 2)\n"))),
     ],
     "softmax_record": [
         Variant("divided", (SCALE, "total = tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1)\n    scale = 1 / total")),
@@ -278,7 +280,7 @@ EQUIVALENT = {
         "while two_tiles // (2 * num_warps * 32) >= 32: => while two_tiles // (2 + num_warps * 32) >= 32:": "it differs for sums such as 4,096 + 1,024, with 20 lanes a thread in place of 40: step 2 measured both, and the check takes both",
         "while M * -(-N // piece) > num_sms: => while M * -(-N // piece) >= num_sms:": "it differs where every multiprocessor would have a piece",
         "piece = 256 => piece = 1": "long rows end at larger pieces all the same",
-        'return "rows", max(1, 2048 // one_tile), num_warps => return "rows", max(1, triton.cdiv(2048, one_tile)), num_warps': "both are powers of two",
+        'return "rows", max(1, 1024 // one_tile), num_warps => return "rows", max(1, triton.cdiv(1024, one_tile)), num_warps': "both are powers of two",
         'return "together", piece, min(max(piece // 512, 1), 16) => return "together", piece, min(max(triton.cdiv(piece, 512), 1), 16)': "it differs for 256, where both are 1",
         'return "together", piece, min(max(piece // 512, 1), 16) => return "together", piece, min(max(piece // 512, 2), 16)': "two warps for a piece of 512: the same valley",
     },

@@ -523,7 +523,8 @@ bench_sweep("size", sizes, float32s, stored="matmul_record_float32")
 #
 # What remains is to choose, for sizes that nobody has measured: estimate the time with each tile of a
 # table, and take the least. Two numbers of each tile come from times on Hopper GPUs: `step`, nanoseconds
-# of a step along K, and `ends`, those of a wave's beginning and end.
+# of a step along K, and `ends`, those of a wave's beginning and end. Programs of small tiles may share a
+# multiprocessor: where `together` is 4, a wave has four times as many.
 #
 # - A full wave takes `steps * step + ends`.
 # - So does the last wave of `tail` tiles, uncut. If no tile is left, there is no last wave, and parts is 1.
@@ -538,22 +539,23 @@ bench_sweep("size", sizes, float32s, stored="matmul_record_float32")
 from functools import cache
 
 NAMES = "BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages"
-# Bytes of an element, and are there odd rows for a copy engine? -> tile, step, ends
+# Bytes of an element, and are there odd rows for a copy engine? -> tile, together, step, ends
 TILES = {
     (2, False): [
-        ((128, 256, 64, 8, 3), 800, 2000),
-        ((128, 128, 64, 4, 4), 500, 1500),
-        ((64, 64, 128, 4, 4), 420, 1500),
-        ((128, 128, 32, 8, 3), 300, 2000),  # for GPUs with little shared memory,
-        ((64, 64, 64, 4, 3), 300, 1500),  # and with less
+        ((128, 256, 64, 8, 3), 1, 800, 2000), ((128, 128, 64, 4, 4), 1, 500, 1500),
+        ((64, 64, 128, 4, 4), 1, 420, 1500),
+        # for GPUs with little shared memory, and with less
+        ((128, 128, 32, 8, 3), 1, 300, 2000), ((64, 64, 64, 4, 3), 1, 300, 1500),
     ],
-    (2, True): [((128, 128, 64, 8, 3), 1820, 3000), ((64, 64, 32, 4, 4), 630, 2000)],
+    (2, True): [
+        ((128, 128, 64, 8, 3), 1, 1500, 3500), ((64, 64, 32, 4, 4), 1, 560, 2450),
+        ((64, 64, 32, 4, 4), 4, 1050, 2000), ((32, 32, 64, 4, 4), 1, 620, 2300),
+    ],
     (4, False): [
-        ((256, 64, 32, 8, 3), 2430, 4800),
-        ((128, 32, 32, 4, 3), 880, 2600),
-        ((32, 64, 32, 4, 3), 680, 2400),
+        ((256, 64, 32, 8, 3), 1, 2430, 4800), ((128, 32, 32, 4, 3), 1, 880, 2600),
+        ((32, 64, 32, 4, 3), 1, 680, 2400),
     ],
-    (4, True): [((256, 64, 32, 8, 3), 5590, 4500), ((32, 64, 32, 4, 3), 920, 2700)],
+    (4, True): [((256, 64, 32, 8, 3), 1, 5590, 4500), ((32, 64, 32, 4, 3), 1, 920, 2700)],
 }
 CUT, SUMMED = 6000, 1000
 COPY, COPIED = 4000, 1350  # nanoseconds of a copy's launch; bytes a nanosecond
@@ -581,14 +583,14 @@ def estimate(M, N, K, tile, step, ends, programs):
 
 
 @cache  # a call must not pay for the search again
-def plan(M, N, K, element_size, odd=False, programs=None, shared_limit=None):
-    """(nanoseconds, parts, tile) with the smallest estimate, of the tiles that fit this GPU."""
-    programs, limit = programs or multiprocessors(), shared_limit or shared_memory_limit()
+def plan(M, N, K, element_size, odd=False):
+    """(nanoseconds, parts, tile, programs) with the smallest estimate, of what fits this GPU."""
     found = []
-    for tile, step, ends in TILES[element_size, odd]:
+    for tile, together, step, ends in TILES[element_size, odd]:
         numbers = (tile[0] + tile[1]) * tile[2] * tile[4] + tile[0] * tile[1]
-        if numbers * element_size <= limit:
-            found.append((*estimate(M, N, K, tile, step, ends, programs), tile))
+        if together * numbers * element_size <= shared_memory_limit():
+            programs = together * multiprocessors()
+            found.append((*estimate(M, N, K, tile, step, ends, programs), tile, programs))
     return min(found)
 
 
@@ -601,15 +603,16 @@ def matmul_record(a, b):
     """a @ b, [M, N], for a [M, K], b [K, N] in half precision or float32, of any strides."""
     require_product(a, b)
     (M, K), N, size = a.shape, b.shape[1], a.element_size()
-    ns, parts, tile = plan(M, N, max(K, 1), size)
+    ns, *how = plan(M, N, max(K, 1), size)
     if is_odd(a) or is_odd(b):
         copies = sum(COPY + 2 * size * x.numel() / COPIED for x in (a, b) if is_odd(x))
         by_pointers = plan(M, N, max(K, 1), size, odd=True)
         if by_pointers[0] < ns + copies:
-            _, parts, tile = by_pointers
+            how = by_pointers[1:]
         else:
             a, b = (with_gaps(x) if is_odd(x) else x for x in (a, b))
-    return matmul_split(a, b, parts, dict(zip(NAMES, tile, strict=True)))
+    parts, tile, programs = how
+    return matmul_split(a, b, parts, dict(zip(NAMES, tile, strict=True)), programs)
 
 # %% [markdown] tags=["hint"] key="matmul_record"
 # #### Hints for matmul_record

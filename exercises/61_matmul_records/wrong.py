@@ -114,7 +114,7 @@ MUTANTS = {
         Mutant("whole_columns_divided", "rest-left-out", (STEPS, "for step in range(K * part // parts // BLOCK_K, K * (part + 1) // parts // BLOCK_K):")),
         Mutant("sum_in_float16", ("sum-in-float16", "half-digits"), (SUM, SUM.replace("c_ptr, acc", "c_ptr, acc.to(tl.float16)"))),
         Mutant("forgets_to_add", "last-step-of-each-part", (DOT, DOT.replace("x, y, acc,", "x, y,"))),
-        Mutant("parts_on_top_of_each_other", ("race", "wrong-values"), (STORE, "tl.store(parts_ptr + pid // parts * (BLOCK_M * BLOCK_N) + offs, acc)")),
+        Mutant("parts_on_top_of_each_other", ("race", "wrong-values"), (STORE, "tl.store(parts_ptr + pid // parts * (BLOCK_M * BLOCK_N) + offs, acc)"), on_gpu=("nan",)),
         Mutant("parts_one_apart", ("race", "wrong-values"), (STORE, "tl.store(parts_ptr + pid + offs, acc)")),
         Mutant("parts_of_the_part", ("race", "wrong-values"), (STORE, "tl.store(parts_ptr + part * (BLOCK_M * BLOCK_N) + offs, acc)")),
         Mutant("half_parts", "rounded-parts", (STORE, STORE.replace("acc)", "acc.to(tl.float16))"))),
@@ -213,7 +213,7 @@ MUTANTS = {
         Mutant("waves_of_the_gpu", "property", (WAVES, "waves, tail = divmod(tiles, multiprocessors())")),
         Mutant("equal_times_more_parts", "property", (BEST, f"{APPEND}\n    return min(found, key=lambda one: (one[0], -one[1]))")),
         Mutant("tiles_by_area", "property", (COUNT, "tiles = triton.cdiv(M * N, BLOCK_M * BLOCK_N)")),
-        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), ("    return matmul_split(a, b, parts, dict(zip(NAMES, tile, strict=True)))", "    return a @ b")),
+        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), ("    return matmul_split(a, b, parts, dict(zip(NAMES, tile, strict=True)), programs)", "    return a @ b")),
     ],
 }
 

@@ -11,7 +11,7 @@ from tritonbook.timing.clock import Span
 
 
 class OneAfterTheOther:
-    """A clock whose first function takes `unit` ms, the second 2, and so on; the GPU's share is 1."""
+    """The first function takes one unit of ms, the second two, and so on; on the GPU all 1 us."""
 
     label, on_gpu = "scripted", False
 

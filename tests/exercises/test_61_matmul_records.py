@@ -70,22 +70,42 @@ def test_a_copy_with_gaps_can_be_described(page):
     assert page.with_gaps(turned).stride(0) == 1
 
 
+@pytest.fixture
+def plan_for(page, monkeypatch):
+    """`plan` for another GPU: (arch) -> the function; it keeps no result."""
+
+    def plan(arch):
+        monkeypatch.setattr(page, "multiprocessors", lambda: compat.MULTIPROCESSORS[arch])
+        monkeypatch.setattr(page, "shared_memory_limit", lambda: compat.SHARED_MEMORY_LIMIT[arch])
+        return page.plan.__wrapped__
+
+    return plan
+
+
 @pytest.mark.parametrize(("element_size", "odd"), [(2, False), (2, True), (4, False), (4, True)])
 @pytest.mark.parametrize("arch", [75, 80, 86, 89, 90])
-def test_every_gpu_has_a_tile_that_fits(arch, element_size, odd, page):
+def test_every_gpu_has_a_tile_that_fits(arch, element_size, odd, plan_for):
     """Kills: a table without a tile for an A10, which has 99 KiB, or a T4, which has 64."""
-    limit, programs = compat.SHARED_MEMORY_LIMIT[arch], compat.MULTIPROCESSORS[arch]
+    limit, sms = compat.SHARED_MEMORY_LIMIT[arch], compat.MULTIPROCESSORS[arch]
+    plan = plan_for(arch)
     for size in (64, 700, 3072, 8192):
-        _, parts, tile = page.plan(size, size, size, element_size, odd, programs, limit)
-        assert (tile[0] + tile[1]) * tile[2] * tile[4] * element_size <= limit
+        _, parts, tile, programs = plan(size, size, size, element_size, odd)
+        together, bytes_of_one = programs // sms, sum(tile[:2]) * tile[2] * tile[4] * element_size
+        assert together * bytes_of_one <= limit and programs == together * sms
         tiles = -(-size // tile[0]) * -(-size // tile[1])
         assert parts == 1 or tiles % programs * parts <= programs
 
 
-def test_large_products_get_large_tiles_and_small_ones_parts(page):
+def test_large_products_get_large_tiles_and_small_ones_parts(plan_for):
     """Kills: the largest estimate for the least, parts that are never chosen."""
-    assert page.plan(8192, 8192, 8192, 2, False, 132, 232448)[2][1] == 256
-    assert page.plan(64, 64, 8192, 2, False, 132, 232448)[1] > 4
+    assert plan_for(90)(8192, 8192, 8192, 2)[2][1] == 256
+    assert plan_for(90)(64, 64, 8192, 2)[1] > 4
+
+
+def test_many_small_tiles_share_multiprocessors(plan_for):
+    """Kills: programs of the waves that are not those of the launch."""
+    assert plan_for(90)(1012, 5760, 17, 2, odd=True)[2:] == ((64, 64, 32, 4, 4), 4 * 132)
+    assert plan_for(90)(52, 128, 105, 2, odd=True)[3] == 132
 
 
 @interpreter
@@ -94,7 +114,7 @@ def test_odd_rows_are_copied_where_that_is_estimated_to_pay(page, monkeypatch):
     """Kills: copies always, or never."""
     copied = []
     monkeypatch.setattr(page, "with_gaps", lambda x: copied.append(x) or x)
-    monkeypatch.setattr(page, "matmul_split", lambda a, b, parts, tile: None)
+    monkeypatch.setattr(page, "matmul_split", lambda a, b, parts, tile, programs: None)
     page.matmul_record(matrix(393, 393), matrix(393, 185))
     assert not copied
     page.matmul_record(matrix(3001, 3001), matrix(3001, 3001))
