@@ -306,6 +306,14 @@ def compile_ahead(name: str, seed: int, count: int, with_compile: bool, workers:
         list(pool.map(work, range(workers)))
 
 
+def _stored(row: Row) -> dict[str, Any]:
+    """A row as the file keeps it: times with four digits, and no empty fields."""
+    kept = {name: value for name, value in asdict(row).items() if value}
+    for times in kept.keys() & {"ms", "called_ms"}:
+        kept[times] = {name: float(f"{ms:.4g}") for name, ms in kept[times].items()}
+    return kept | {"floor_ms": float(f"{row.floor_ms:.4g}")}
+
+
 def summary(name: str, rows: list[Row]) -> str:
     """Geometric means, and the ten worst shapes."""
     timed = [row for row in rows if row.ratio]
@@ -381,8 +389,8 @@ def run(names: list[str], seed: int, count: int, compiled: bool, workers: int, o
             "versions": here,
             "seed": seed,
             "ceilings": peaks.to_dict(),
-            "rows": [asdict(row) for row in rows],
+            "rows": [_stored(row) for row in rows],
         }
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(kept) + "\n", encoding="utf-8")
     return 1 if wrong else 0

@@ -105,6 +105,18 @@ def test_the_summary():
     assert said.index("worst") < said.index("4x4") < said.index("NOT TIMED wrong: is off by 1")
 
 
+def test_what_a_file_keeps():
+    """Kills: a file of empty fields and 17 digits, times that are lost."""
+    kept = sweep._stored(row({"ours": 0.123456, "torch": 2.0}, {"ours": 0.00012345678}))
+    assert kept == {
+        "label": "4x4",
+        "floor_ms": 0.5,
+        "ms": {"ours": 0.1235, "torch": 2.0},
+        "called_ms": {"ours": 0.0001235},
+    }
+    assert "called_ms" not in sweep._stored(row({"ours": 1.0}))
+
+
 def test_bad_input(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["sweep", "sofmax"])
