@@ -480,7 +480,7 @@ predict(
 # **Strips.** 108 / 6 = 18 columns of tiles: 6 strips of A and 18 of B, 24 in all.
 #
 # **The ratio.** 0.203 ms over 0.203 + 0.045 is 0.82, if your product is as fast as cuBLAS and every
-# trip goes to memory. That is a bound. The H100 of the table says 0.94.
+# trip goes to memory. That is a bound. The H100 of the table says 0.93.
 #
 # </details>
 
@@ -492,7 +492,7 @@ layer
 
 # %% [markdown]
 # **Read it.** At 2,048 there are 16 × 8 = 128 tiles, and an H100 runs them all at once: there is no
-# order to choose. At 4,096 and 8,192 `matmul_grouped` took 0.99 and 0.95 of `matmul`'s time there, with
+# order to choose. At 4,096 `matmul_grouped` took as long as `matmul` there, at 8,192 0.95 of its time, with
 # three pairs of tiles under way where `matmul` had four: what comes from near is waited for less. The
 # strips change only what comes from memory. Where that was not what a program waited for, a better
 # order gains nothing.

@@ -435,7 +435,7 @@ predict(
 # ms. An H100 took 0.155. The 5.6 GFLOP take 0.008 ms. So 16 tokens are bound by memory, and 4096 tokens, with 256 times
 # the operations on the same weights, by arithmetic.
 #
-# **The ratio.** 0.08 ms of torch's 2.2: about 1.04. Here all products are cuBLAS's. An H100 gained 1.05.
+# **The ratio.** 0.08 ms of torch's 2.2: about 1.04. Here all products are cuBLAS's. An H100 gained as much.
 #
 # </details>
 
@@ -449,12 +449,12 @@ timed
 # **Read the two tables.** They have the same code and two bounds.
 #
 # - 4096 tokens: compare `gate fused` with `torch`, then `mlp_swiglu` with `gate fused`. The first
-#   step saves bytes and leaves the products to cuBLAS: 1.05 times as fast on an H100. The second saves
-#   more bytes, but its products are yours. Both stored tables are of a kernel with two sums, each half as
-#   wide, in one loop. They lost more than the bytes gained: 0.93 of the speed of `torch`. The wide tile
-#   keeps tensor cores busier: an H200 took 1.60 ms for gate and up, and 1.93 with two sums.
+#   step saves bytes and leaves the products to cuBLAS: 1.04 times as fast on an H100. The second saves
+#   more bytes, but its products are yours: 1.05 times as fast as `torch`. That is due to the wide tile,
+#   which keeps tensor cores busy. With two sums, each half as wide, in one loop, the H100 reached 0.93 of
+#   the speed of `torch`.
 # - 16 tokens: a hidden matrix is 0.1 % of the bytes. Nothing is left to save but launches, and the
-#   three ways lie within 8 % of each other, at 77 to 83 % of the speed of a copy.
+#   three ways lie within 8 % of each other, at 77 to 82 % of the speed of a copy.
 #
 # ## Recap
 #

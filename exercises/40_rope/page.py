@@ -422,7 +422,7 @@ predict(
 #
 # **Interleaved.** A thread has 8 pairs of q. Half-split, their first partners lie side by side: one load
 # of 16 bytes. Interleaved, they lie two apart: eight loads of 2 bytes. If the time goes with the number
-# of loads and stores, the ratio is 8. It was 10.7.
+# of loads and stores, the ratio is 8. It was between 10 and 11.
 #
 # </details>
 
@@ -430,12 +430,12 @@ predict(
 timed
 
 # %% [markdown]
-# **Read it.** On an H100 `rope` runs at 91 % of the speed of a copy, since every byte is moved once.
+# **Read it.** On an H100 `rope` runs at 90 % of the speed of a copy, since every byte is moved once.
 # Together the operators of `rope_ref` read or write nine whole tensors, your kernel two: `a * c` reads
 # half a tensor and writes half a tensor, and so on. That is 4.5 times the bytes. It took nine times as
 # long.
 #
-# The interleaved form moves the same bytes and takes almost eleven times as long. Ask the compiler why:
+# The interleaved form moves the same bytes and takes more than ten times as long. Ask the compiler why:
 
 # %%
 for interleaved in (False, True):

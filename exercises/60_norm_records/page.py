@@ -539,7 +539,7 @@ bench(few, x, w, bytes=4 * M * N, baseline="page 12", stored="norm_records_toget
 #   16 warps.
 # - `("loop",)`: the pages' kernels, for the rest.
 #
-# The check asks for no size near a border.
+# No size near a border is tried.
 
 # %% tags=["answer"] key="rmsnorm_record"
 from functools import cache
@@ -624,7 +624,7 @@ last = peers | {"record": rmsnorm_record}
 timed(last, "norm_records_last", SHAPES)
 
 # %% [markdown]
-# **Read it** against the first table. 33 is now at 0.81 of a copy, 10,001 at 0.87; rows that no program
+# **Read it** against the first table. 33 is now at 0.79 of a copy, 10,001 at 0.87; rows that no program
 # holds are still read twice.
 #
 # ## Stretch: softmax
@@ -718,13 +718,12 @@ short["record"] = lambda x, w: softmax_record(x)
 timed(short, "norm_records_softmax", [(300_000, 33), (200_000, 100), (20_000, 1000)])
 
 # %% [markdown]
-# **Read it.** Rows of 33 take a sixth of the time. With 1,000 the start of a program hardly counts: see the
-# GPU alone.
+# **Read it.** Rows of 33 take a sixth of the time. With 1,000 the start of a program hardly counts.
 #
 # ## Recap
 #
 # - A width that the compiler knows: aligned loads.
-# - Two tiles waste fewer lanes than one.
+# - Two tiles waste fewer lanes.
 # - Programs of one launch may wait for each other, if all of them run at the same time.
 #
 # <details><summary>Common mistakes</summary>
@@ -732,7 +731,7 @@ timed(short, "norm_records_softmax", [(300_000, 33), (200_000, 100), (20_000, 10
 # - Sums of one tile where the row has two.
 # - A load before the wait, or a store after it: right a thousand times.
 # - More programs that wait than can run: the launch fails. Without a cooperative launch it hangs.
-# - Rules for the shapes of a table. The next shape is none of them.
+# - Rules for the shapes of a table: the next shape is none.
 #
 # </details>
 #
