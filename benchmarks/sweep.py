@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
-import math
-import random
 import statistics
 import sys
 import time
@@ -30,12 +28,12 @@ from tritonbook.timing import Ceilings
 from tritonbook.timing.clock import Clock, CudaClock
 
 from . import results
+from .drawn import SWEEPS, drawn
 from .op import Function, Missing, Op, Problem, all_ops, fastest
 from .runner import copied, measured_ceilings
 from .verify import exact_result, verify
 
 ROOT = Path(__file__).resolve().parents[1]
-DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 SHORT_MS = 0.020  # below, a call is also timed with its host's part
 HOST_MS = 0.250  # a shape whose fastest call takes less may wait for the host: see _gpu_ms
 CALLS = 100
@@ -68,126 +66,6 @@ def _ratio(times: dict[str, float]) -> float | None:
     return min(peers) / times["ours"] if peers and "ours" in times else None
 
 
-# --- drawing
-
-
-def _between(rng: random.Random, least: float, most: float) -> int:
-    """A log-uniform whole number."""
-    return round(math.exp(rng.uniform(math.log(least), math.log(most))))
-
-
-def _width(rng: random.Random, least: int, most: int) -> int:
-    """Half of them as drawn, the others multiples of 8 or of 64, as layers have them."""
-    width = _between(rng, least, most)
-    step = rng.choice([1, 1, 8, 64])
-    return max(least, width // step * step)
-
-
-def _matrices(dtype: torch.dtype) -> list[tuple[str, Callable[..., torch.Tensor]]]:
-    """Words for how a matrix lies in memory, and what makes one of M x N; half of them plain."""
-
-    def plain(device, M, N):
-        return torch.randn(M, N, device=device, dtype=dtype)
-
-    def cut(device, M, N):
-        return torch.randn(M, N + 24, device=device, dtype=dtype)[:, 8 : N + 8]
-
-    def transposed(device, M, N):
-        return torch.randn(N, M, device=device, dtype=dtype).T
-
-    return [("", plain), ("", plain), (" cut out", cut), (" transposed", transposed)]
-
-
-def _rows(vectors: int) -> Callable[[random.Random], Problem]:
-    """x [M, N], and so many vectors [N]."""
-
-    def draw(rng: random.Random) -> Problem:
-        name, dtype = rng.choice(list(DTYPES.items()))
-        N = _width(rng, 32, 32768)
-        M = max(1, _between(rng, 2**15, 2**27) // N)
-        word, make_x = rng.choice(_matrices(dtype)[:3])  # nobody hands over rows in columns
-
-        def make(device):
-            ones = (torch.randn(N, device=device, dtype=dtype) for _ in range(vectors))
-            return make_x(device, M, N), *ones
-
-        size = dtype.itemsize
-        return Problem(f"{M}x{N} {name}{word}", make, bytes=size * (2 * M * N + vectors * N))
-
-    return draw
-
-
-def _gate(rng: random.Random) -> Problem:
-    name, dtype = rng.choice(list(DTYPES.items()))
-    N = _width(rng, 64, 32768)
-    M = max(1, _between(rng, 2**15, 2**26) // N)
-    return Problem(
-        f"{M}x{N} {name}",
-        lambda device: torch.randn(2, M, N, device=device, dtype=dtype).unbind(0),
-        bytes=3 * dtype.itemsize * M * N,
-    )
-
-
-def _product(rng: random.Random) -> Problem:
-    name, dtype = rng.choice(list(DTYPES.items()))
-    M, N, K = (_width(rng, 16, 8192) for _ in range(3))
-    (a_word, make_a), (b_word, make_b) = rng.choices(_matrices(dtype), k=2)
-    words = (f", a{a_word}" if a_word else "") + (f", b{b_word}" if b_word else "")
-    return Problem(
-        f"{M}x{N}x{K} {name}{words}",
-        lambda device: (make_a(device, M, K), make_b(device, K, N)),
-        bytes=dtype.itemsize * (M * K + K * N + M * N),
-        flops=2 * M * N * K,
-    )
-
-
-def _rope(rng: random.Random) -> Problem:
-    name, dtype = rng.choice(list(DTYPES.items()))
-    D, HK, group = rng.choice([64, 80, 96, 128]), rng.choice([1, 2, 4, 8]), rng.choice([1, 4, 7])
-    B, L = _between(rng, 1, 8), _between(rng, 64, 8192)
-
-    def make(device):
-        q, k = (
-            torch.randn(B, L, heads, D, device=device, dtype=dtype).transpose(1, 2)
-            for heads in (HK * group, HK)
-        )
-        angle = torch.rand(L, D // 2, device=device) * 6
-        angle = torch.cat((angle, angle), dim=1)
-        return q, k, angle.cos().to(dtype), angle.sin().to(dtype)
-
-    moved = 2 * B * L * HK * (group + 1) * D + 2 * L * D
-    return Problem(f"B{B} S{L} H{HK * group}/{HK} D{D} {name}", make, bytes=dtype.itemsize * moved)
-
-
-def _attention(rng: random.Random) -> Problem:
-    name, dtype = rng.choice([("f16", torch.float16), ("bf16", torch.bfloat16)])
-    D, H = rng.choice([32, 64, 64, 80, 96, 128, 128]), rng.choice([8, 16, 32])
-    L = _between(rng, 50, 16384)
-    B = max(1, min(8, _between(rng, 2**10, 2**17) // L))
-    causal = rng.random() < 0.7
-    word = " causal" if causal else ""
-    return Problem(
-        f"B{B} H{H} S{L} D{D}{word} {name}",
-        lambda device: (
-            *torch.randn(3, B, H, L, D, device=device, dtype=dtype).unbind(0),
-            causal,
-        ),
-        bytes=8 * B * H * L * D,
-        flops=(2 if causal else 4) * B * H * L * L * D,
-    )
-
-
-SWEEPS: dict[str, Callable[[random.Random], Problem]] = {
-    "softmax": _rows(0),
-    "rmsnorm": _rows(1),
-    "layernorm": _rows(2),
-    "silu_mul": _gate,
-    "matmul": _product,
-    "rope": _rope,
-    "flash_fwd": _attention,
-}
-
-
 def ours(name: str) -> Function:
     """What stands for us beside an operation's peers: the fastest function that does their work."""
     if name == "rope":  # Liger-Kernel turns its inputs in place
@@ -207,15 +85,6 @@ def _attention_by_width() -> Function:
         return (in_gluon if takes else record)(q, k, v, causal)
 
     return forward
-
-
-def drawn(name: str, seed: int, count: int) -> list[Problem]:
-    """The problems of one operation: the same for the same seed."""
-    rng = random.Random(f"{name} {seed}")
-    return [SWEEPS[name](rng) for _ in range(count)]
-
-
-# --- measuring
 
 
 def measure(

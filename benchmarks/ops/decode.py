@@ -1,9 +1,10 @@
 """One token of Llama 3 8B over a cache in pages, in float16: one layer, sequences of one length."""
 
 import torch
+from torch.nn.attention.flex_attention import flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
-from benchmarks.op import Op, Problem, optional, peer, solution
+from benchmarks.op import Op, Problem, compiled, optional, peer, solution
 
 H, HK, D, PAGE = 32, 8, 128, 16
 
@@ -28,6 +29,11 @@ def _on_pages(decode):
 def without_pages(q, k_cache, v_cache, table, lengths, k, v):
     """Contiguous k and v come ready-made: gathering pages is not timed."""
     return scaled_dot_product_attention(q[:, :, None], k, v, enable_gqa=True)[:, :, 0]
+
+
+def flex_without_pages(q, k_cache, v_cache, table, lengths, k, v):
+    """PyTorch's attention that is compiled for its mask; here there is none."""
+    return flex_attention(q[:, :, None], k, v, enable_gqa=True)[:, :, 0]
 
 
 def _flashinfer(use_tensor_cores):
@@ -112,6 +118,7 @@ OPS = [
         providers={
             "paged_decode": solution("paged_decode", _on_pages),
             "SDPA, no pages": peer(without_pages),
+            "flex attention, no pages": compiled(flex_without_pages, dynamic=False),
             "flashinfer": optional("flashinfer", _flashinfer(use_tensor_cores=False)),
             "flashinfer tensor cores": optional("flashinfer", _flashinfer(use_tensor_cores=True)),
         },
