@@ -495,6 +495,13 @@ WHY = {
 }
 
 
+ONE_WARP = {
+    True: "1 warp holds a row of 129 to 1,024: so no sum waits for another warp.",
+    False: "1 warp is for rows of 129 to 1,024. Longer ones are too much for it, and of shorter ones "
+    "several lie side by side.",
+}
+
+
 def _fits(asked, M, N, num_sms, way, size, num_warps):
     lanes = size * lanes_of(N) if way == "rows" else size
     each = lanes / (32 * num_warps)
@@ -506,6 +513,8 @@ def _fits(asked, M, N, num_sms, way, size, num_warps):
         f"{asked}: {each:.3g} lanes for a thread. Such large programs load and compute in turn."
     )
     if way == "rows":
+        within = 128 < N <= 1024
+        assert within == (num_warps == 1), f"{asked}. {ONE_WARP[within]}"
         assert size == 1 or lanes <= 8192, f"{asked}: {lanes} lanes. One row would be enough."
         assert size * N >= 500 or size >= 32, (
             f"{asked}: {2 * size * N} bytes for a program. Its start takes longer."

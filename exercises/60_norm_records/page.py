@@ -533,7 +533,7 @@ bench(few, x, w, bytes=4 * M * N, baseline="page 12", stored="norm_records_toget
 #
 # - `("rows", rows, num_warps)`: by `norm_rows`. Rows of up to 16,384, and of up to 32,768 if there are
 #   at least `num_sms` of them. `rows`: 1,024 lanes of single tiles, or one row. Warps: the rule above,
-#   but 1 if the single tile has 256 to 1,024 lanes: a sum within one warp waits for no other.
+#   but 1 for rows of 129 to 1,024: a sum within one warp waits for no other.
 # - `("together", piece, num_warps)`: by `norm_together`. `piece` is the smallest power of two from 256 to
 #   32,768 with which all programs run at the same time: at most `num_sms`. 512 lanes a warp, on 1 to
 #   16 warps.
