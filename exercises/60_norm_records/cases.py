@@ -201,7 +201,52 @@ def only_the_second_mean_divided(x, w, b, eps):
     return scaled(x, w, b, eps, mean, (x - mean).pow(2).mean(-1, keepdim=True))
 
 
+def with_mean(centre):
+    """Mistakes of LayerNorm's first half: centre(x, A) is what is left of x, where A is the width
+    of the first tile."""
+
+    def wrong(x, w, b, eps):
+        if b is None:
+            return norm_ref(x, w, b, eps)
+        left = centre(x, first_half(x.shape[-1]))
+        return left * torch.rsqrt(left.pow(2).mean(-1, keepdim=True) + eps) * w + b
+
+    return wrong
+
+
+def own_mean(x, A):
+    return torch.cat([part - mean_of(part) for part in (x[..., :A], x[..., A:])], -1)
+
+
+def first_tile_centred(x, A):
+    return torch.cat([x[..., :A] - mean_of(x), x[..., A:]], -1)
+
+
+def over_lanes(x, w, b, eps):
+    """Both sums divided by the lanes of the tiles."""
+    share = x.shape[-1] / lanes_of(x.shape[-1])
+    mean = torch.zeros_like(mean_of(x)) if b is None else mean_of(x) * share
+    zero = torch.zeros_like(w) if b is None else b
+    return scaled(x, w, zero, eps, mean, (x - mean).pow(2).mean(-1, keepdim=True) * share)
+
+
 ROW_PAIR_MISTAKES = NORMS | {
+    "mean-of-the-first-tile": (
+        with_mean(lambda x, A: x - only(True)(x, A)),
+        "The mean knows the first tile alone. A row's sum is that of both tiles.",
+    ),
+    "own-mean": (
+        with_mean(own_mean),
+        "From each tile its own mean is subtracted. The mean is that of the whole row.",
+    ),
+    "first-tile-centred": (
+        with_mean(first_tile_centred),
+        "The mean is subtracted from the first tile alone.",
+    ),
+    "divided-by-lanes": (
+        over_lanes,
+        "The sums are divided by the lanes of both tiles. A row has N elements.",
+    ),
     "first-tile-alone": (
         from_sums(only(True)),
         "The sums know the first tile alone. A row's sum is that of both tiles.",
@@ -284,6 +329,17 @@ def between(n, mean, common):
     return n * (mean - common[..., None]).pow(2)
 
 
+def sums_for_means(x, w, b, eps, *, piece=1024):
+    """Each piece stores its sum, with a bias or without, where its mean belongs."""
+    cut = pieces_of(x, piece)
+    n, mean, m2 = parts_of(cut, -1)
+    m2 = cut.nan_to_num(0.0).pow(2).sum(-1) if b is None else m2
+    of_row = weighted(n, n * mean, x.shape[-1])
+    variance = (m2 + between(n, n * mean, of_row)).sum(-1) / x.shape[-1]
+    zero = torch.zeros_like(w) if b is None else b
+    return scaled(x, w, zero, eps, of_row[..., None], variance[..., None])
+
+
 def own_statistics(x, w, b, eps, *, piece=1024):
     """Each piece normalised by itself."""
     cut = pieces_of(x, piece)
@@ -358,6 +414,19 @@ TOGETHER_MISTAKES = NORMS | {
             )
         ),
         "The distance of a piece's mean is not squared.",
+    ),
+    "stores-swapped": (
+        from_pieces(
+            lambda n, mean, m2, N: (
+                weighted(n, m2, N),
+                (mean + between(n, m2, weighted(n, m2, N))).sum(-1) / N,
+            )
+        ),
+        "mean_s and m2_s have changed places: which of the two goes where?",
+    ),
+    "sum-for-mean": (
+        sums_for_means,
+        "A piece's sum stands for its mean. n_s is multiplied with it, so store the mean.",
     ),
     "own-statistics": (
         own_statistics,
@@ -434,8 +503,10 @@ SEEN = [
     (3, 300, 132),
     (5000, 5120, 132),
     (16_384, 10_001, 132),
+    (40, 10_000, 132),
     (5000, 24_000, 132),
     (700, 31_000, 132),
+    (150, 24_000, 132),
     (8, 262_144, 132),
     (3, 1_000_000, 108),
     (30, 90_000, 132),
@@ -443,10 +514,13 @@ SEEN = [
     (1000, 131_072, 132),
     (4000, 50_000, 40),
     (100, 70_000, 132),
+    (100, 40_000, 132),
     (19, 110_000, 132),
     (2, 70_000, 132),
+    (1, 20_000, 132),
     (1 << 20, 1, 132),
     (5, 25_000, 132),
+    (20, 24_000, 132),
     (60, 24_000, 40),
     (100, 60_000, 132),
 ]
@@ -454,19 +528,24 @@ UNSEEN = [
     (500_000, 17, 108),
     (70_000, 300, 40),
     (20, 6000, 132),
+    (50, 13_500, 108),
     (3000, 2880, 132),
     (900, 9000, 108),
     (800, 30_000, 108),
+    (160, 20_000, 132),
     (2, 30_000, 108),
+    (8, 20_000, 132),
+    (50, 20_000, 108),
     (2, 700_001, 132),
     (17, 100_000, 108),
+    (90, 45_000, 132),
     (9, 60_000, 24),
     (2000, 262_144, 132),
 ]
 
 
 def good_plans(norm_plan, sizes):
-    """Raise AssertionError for a plan that cannot run, or that leaves a GPU idle."""
+    """Raise AssertionError for a plan that is not the page's, with the rule that it breaks."""
     for M, N, num_sms in sizes:
         plan = norm_plan(M, N, num_sms)
         asked = f"norm_plan({M:,}, {N:,}, {num_sms}) is {plan!r}"
@@ -476,15 +555,14 @@ def good_plans(norm_plan, sizes):
             "('loop',)."
         )
         way, *how = plan
-        assert all(isinstance(n, int) and n > 0 and n & (n - 1) == 0 for n in how), (
-            f"{asked}: rows, pieces and warps are powers of two."
-        )
         fits = N <= 16384 or (N <= 32768 and num_sms <= M)
         together = num_sms >= -(-N // 32768) * M
         best = "rows" if fits else "together" if together else "loop"
         assert way == best, f"{asked}. {WHY[best]}"
-        if way != "loop":
-            _fits(asked, M, N, num_sms, way, *how)
+        if way == "rows":
+            _rows(asked, N, *how)
+        if way == "together":
+            _pieces(asked, M, N, num_sms, *how)
 
 
 WHY = {
@@ -493,40 +571,46 @@ WHY = {
     "together": "Few long rows leave multiprocessors idle, and their pieces can all run at once.",
     "loop": "No program holds such a row, and pieces of 32,768 are too many to run at once.",
 }
-
-
 ONE_WARP = {
     True: "1 warp holds a row of 129 to 1,024: so no sum waits for another warp.",
-    False: "1 warp is for rows of 129 to 1,024. Longer ones are too much for it, and of shorter ones "
-    "several lie side by side.",
+    False: "1 warp is for rows of 129 to 1,024. Longer ones are too much for it, and of shorter "
+    "ones several lie side by side.",
 }
 
 
-def _fits(asked, M, N, num_sms, way, size, num_warps):
-    lanes = size * lanes_of(N) if way == "rows" else size
-    each = lanes / (32 * num_warps)
-    assert num_warps <= 32, f"{asked}: a program has at most 32 warps."
-    assert each <= 64, (
-        f"{asked}: {each:.0f} lanes for a thread find no registers. More warps, or fewer rows."
+def _rows(asked, N, rows, num_warps):
+    one_tile, lanes = 1 << (N - 1).bit_length(), lanes_of(N)
+    assert rows == max(1, 1024 // one_tile), (
+        f"{asked}. A row has {one_tile:,} lanes in a single tile: how often do they fit into "
+        "1,024? A program has one row at least."
     )
-    assert each >= 8 or num_warps <= 4, (
-        f"{asked}: {each:.3g} lanes for a thread. Such large programs load and compute in turn."
+    within = 128 < N <= 1024
+    assert within == (num_warps == 1), f"{asked}. {ONE_WARP[within]}"
+    most = 1 if within else 4
+    while not within and lanes // (2 * most * 32) >= 32:
+        most *= 2
+    each = f"{lanes / (32 * num_warps):.3g}"
+    assert num_warps == most, (
+        f"{asked}. The two tiles have {lanes:,} lanes, {each} for a thread. From 4 on, warps "
+        "double as long as a thread keeps 32 of them."
     )
-    if way == "rows":
-        within = 128 < N <= 1024
-        assert within == (num_warps == 1), f"{asked}. {ONE_WARP[within]}"
-        assert size == 1 or lanes <= 8192, f"{asked}: {lanes} lanes. One row would be enough."
-        assert size * N >= 500 or size >= 32, (
-            f"{asked}: {2 * size * N} bytes for a program. Its start takes longer."
-        )
-        return
-    pieces = -(-N // size)
-    assert M * pieces <= num_sms, (
-        f"{asked}: {M * pieces} programs wait for each other, and {num_sms} run at the same time."
+
+
+def _pieces(asked, M, N, num_sms, piece, num_warps):
+    assert isinstance(piece, int) and 256 <= piece <= 32768 and piece & (piece - 1) == 0, (
+        f"{asked}: a piece has 256 to 32,768 elements, a power of two."
     )
-    assert 3 * M * pieces >= num_sms, (
-        f"{asked}: {M * pieces} programs for {num_sms} multiprocessors. Smaller pieces give work "
+    programs = M * -(-N // piece)
+    assert programs <= num_sms, (
+        f"{asked}: {programs:,} programs wait for each other. One for each multiprocessor is the "
+        "most."
+    )
+    assert piece == 256 or M * -(-N // (piece // 2)) > num_sms, (
+        f"{asked}: {programs:,} programs for {num_sms} multiprocessors. Smaller pieces give work "
         "to more of them."
+    )
+    assert num_warps == min(max(piece // 512, 1), 16), (
+        f"{asked}. A warp has 512 elements of its piece, and a program 1 to 16 warps."
     )
 
 
@@ -545,7 +629,7 @@ def layernorm_too(fn, norm_plan, layernorm_record):
 
 SOFTMAX = [
     case("33 = 32 + 1, programs not full", x=tensor(70, 33)),
-    case("100 of 64 + 64 lanes, far below 0", x=tensor(5, 100, mean=-200.0)),
+    case("100 of 64 + 64 lanes, far below 0", x=tensor(5, 100, mean=-2e4)),
     case("the largest in the second tile", x=tensor(4, 100, values="rising", scale=60.0)),
     case("the largest in the first tile", x=tensor(4, 100, values="falling", scale=60.0)),
     case("one element", x=tensor(3, 1)),
@@ -562,6 +646,7 @@ HIDDEN_SOFTMAX = [
     case("three elements", x=tensor(7, 3)),
     case("rows of 700", x=tensor(7, 700), dtype="bfloat16"),
     case("rising", x=tensor(6, 40, values="rising", scale=90.0)),
+    case("below half precision", x=tensor(3, 100, mean=-1e5, scale=100), dtype="bfloat16"),
     case("four dimensions", x=tensor(2, 3, 2, 24, layout="strided")),
 ]
 
@@ -594,11 +679,18 @@ def less(largest):
     return wrong
 
 
+def own_largest(x):
+    """exp(tile - the tile's own largest number), over one common sum."""
+    parts = x.split(first_half(x.shape[-1]), -1)
+    e = torch.cat([torch.exp(part - part.amax(-1, keepdim=True)) for part in parts], -1)
+    return e / e.sum(-1, keepdim=True)
+
+
 SOFTMAX_MISTAKES = {
     "nan": (
         lambda x: x * torch.nan,
-        "Does the row's largest number stand upright, `largest[:, None]`, and do masked lanes hold "
-        "minus infinity?",
+        "Does the row's largest number stand upright, `largest[:, None]`, do masked lanes hold "
+        "minus infinity, and is each sum that of a row, `axis=1`?",
     ),
     "first-largest": (less(lambda x, A: x[..., :A].amax(-1, keepdim=True)), LEFT_FLOAT32),
     "nothing-subtracted": (
@@ -622,8 +714,17 @@ SOFTMAX_MISTAKES = {
     ),
     "padding-counted": (
         padded_softmax,
-        "Masked lanes took part as zeros. Which `other=` leaves a largest number and a sum of "
-        "exponentials unchanged?",
+        "Masked lanes took part. Which `other=` leaves a largest number and a sum of exponentials "
+        "unchanged?",
+    ),
+    "own-largest": (
+        own_largest,
+        "From each tile its own largest number is subtracted, and both are divided by one sum. "
+        "Largest number and sum are those of the whole row.",
+    ),
+    "sum-of-the-tile": (
+        lambda x: shares(x, lambda e, A: e.flatten(0, -2).sum() if e.ndim > 1 else e.sum()),
+        "The exponentials of all rows are in one sum: `axis=1` for each row's.",
     ),
     "not-normalised": (
         lambda x: shares(x, lambda e, A: torch.ones_like(e)),

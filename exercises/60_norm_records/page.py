@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Norms, the last tenth
-#   minutes: 68
+#   minutes: 70
 #   stretch: 12
 #   needs: interpreter
 #   requires: [12_rmsnorm_choose, 13_layernorm]
@@ -85,7 +85,7 @@ timed(peers, "norm_records_left", SHAPES)
 # **Read it** against the copy. Rows of 96 and of 4,096 are done: nothing is left. Rows of 33 and of 10,001
 # are far from it, and with 1,000 `torch.compile` is ahead. None of these three is a multiple of 16, and
 # two fill little more than half of their tile. Rows of 131,072 fit no program: page 12 reads them twice.
-# *GPU alone* is a short call without the host, what it reads already in the cache.
+# *GPU alone*: without the host, and with x in the cache.
 #
 # ## Step 1: tell the compiler the width
 #
@@ -323,7 +323,7 @@ predict(
 #
 # **Bytes.** 10,240 for each program that fits. How many keep a memory busy? As many as it delivers while
 # one of them travels. An H100 delivers 2,970 bytes a nanosecond, 22 for each of its 132
-# multiprocessors. If the way takes 700 ns, that is 16,000.
+# multiprocessors. If the way takes 700 ns, that is 16,000: eight warps have enough.
 #
 # </details>
 
@@ -382,7 +382,7 @@ draw.draw_meeting([0.0, 1.2, 0.4])
 # ```
 #
 # The counters come from `arrival_counters`, and are never set back: each launch adds `count`, and `goal`
-# is the next multiple of it. What a program stored before it arrived, everybody sees who has waited.
+# is the next multiple of it. Who has waited sees all that was stored before an arrival.
 # Without a GPU a program that waits lets the others run first.
 #
 # **Predict.** Store, wait, load. What goes wrong in the orders wait, store, load and store, load, wait?
@@ -532,11 +532,11 @@ bench(few, x, w, bytes=4 * M * N, baseline="page 12", stored="norm_records_toget
 # Write `norm_plan`, about 11 lines: how M rows of N elements are normalised.
 #
 # - `("rows", rows, num_warps)`: by `norm_rows`. Rows of up to 16,384, and of up to 32,768 if there are
-#   at least `num_sms` of them. `rows`: 1,024 lanes of single tiles, or one row. Warps: the rule above,
-#   but 1 for rows of 129 to 1,024: a sum within one warp waits for no other.
+#   at least `num_sms` of them. `rows`: `1024 // one_tile`, at least 1. Warps: 4, doubled as long as a
+#   thread keeps 32 lanes of both tiles; but 1 for rows of 129 to 1,024, whose sums then wait for no other.
 # - `("together", piece, num_warps)`: by `norm_together`. `piece` is the smallest power of two from 256 to
-#   32,768 with which all programs run at the same time: at most `num_sms`. 512 lanes a warp, on 1 to
-#   16 warps.
+#   32,768 with which there are at most `num_sms` programs, one for each multiprocessor. 512 elements a
+#   warp, on 1 to 16 warps.
 # - `("loop",)`: the pages' kernels, for the rest.
 #
 # No size near a border is tried.
