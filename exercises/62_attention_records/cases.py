@@ -36,18 +36,19 @@ NEVER = float("-inf")
 # --- which_tile
 
 
-def order_with(first_of=None, size=None, tile=None, head=None):
+def order_with(first_of=None, size=None, tile=None, head=None, at=None):
     """The order with one thing done otherwise.
 
     first_of: the group's first head, of (pid, tiles, at_once). size: heads of the group, of
-    (at_once, heads left). tile, head: of (place, size, tiles, first).
+    (at_once, heads left). at: the place, of (pid, size, tiles, at_once). tile, head: of (place,
+    size, tiles, first).
     """
 
     def wrong(pid, tiles, heads, at_once):
         first_head = first_of or (lambda pid, tiles, n: pid // (n * tiles) * n)
         first = first_head(pid, tiles, at_once)
         of_group = (size or (lambda at_once, left: min(at_once, left)))(at_once, heads - first)
-        place = pid - first * tiles
+        place = at(pid, of_group, tiles, at_once) if at else pid - first * tiles
         return (
             (tile or (lambda place, size, tiles, first: tiles - 1 - place // size))(
                 place, of_group, tiles, first
@@ -99,7 +100,32 @@ ORDER_MISTAKES = {
     ),
     "number-of-the-group": (
         order_with(first_of=lambda pid, tiles, n: pid // (n * tiles)),
+        "Heads are counted in groups here: the group's first head, and those before the heads that "
+        "are left, are the number of the group times at_once.",
+    ),
+    "number-of-the-group-alone": (
+        order_with(
+            first_of=lambda pid, tiles, n: pid // (n * tiles),
+            at=lambda pid, size, tiles, n: pid % (n * tiles),
+        ),
         "This counts groups. The group's first head is its number times at_once.",
+    ),
+    "place-by-this-group": (
+        order_with(at=lambda pid, size, tiles, n: pid % (size * tiles)),
+        "The place counts from the group's first program, pid - first * tiles. A smaller last "
+        "group has another remainder.",
+    ),
+    "place-is-the-program": (
+        order_with(at=lambda pid, size, tiles, n: pid),
+        "The place counts within the group: its first program has place 0.",
+    ),
+    "quotient-for-remainder": (
+        order_with(
+            tile=lambda place, size, tiles, first: tiles - 1 - place % size,
+            head=lambda place, size, tiles, first: first + place // size,
+        ),
+        "`//` and `%` have changed places. Neighbouring programs have neighbouring heads: the "
+        "remainder by the heads of the group.",
     ),
     "fractions": (
         order_with(first_of=lambda pid, tiles, n: pid / (n * tiles) * n),
@@ -130,12 +156,14 @@ def order_case(note, tiles, heads, at_once, *pids):
 ORDERS = [
     *order_case("4 tiles, 5 heads, 2 at once", 4, 5, 2, 0, 1, 2, 7, 8, 13, 16, 17, 19),
     *order_case("3 tiles, 7 heads, 3 at once", 3, 7, 3, 4, 8, 10, 17, 20),
+    *order_case("4 tiles, 5 heads, 3 at once", 4, 5, 3, 11, 12, 13, 15, 18),
     *order_case("all heads at once", 5, 4, 4, 0, 3, 6, 19),
     *order_case("one head at a time", 6, 3, 1, 0, 5, 7, 17),
     *order_case("more at once than there are", 3, 2, 16, 0, 3, 5),
 ]
 HIDDEN_ORDERS = [
     *order_case("7 tiles, 11 heads, 4 at once", 7, 11, 4, 0, 27, 30, 56, 58, 76),
+    *order_case("3 tiles, 8 heads, 5 at once", 3, 8, 5, 14, 15, 16, 20, 23),
     *order_case("one tile", 1, 9, 2, 0, 3, 8),
     *order_case("one head", 8, 1, 1, 0, 7),
 ]
@@ -254,14 +282,15 @@ def compiles_as_a_descriptor(fn):
 
 
 def attention_case(note, B, H, HK, Lq, Lk, D, causal=True, scale=None, **more):
-    """A case of flash_gqa_record. keys: how they are drawn. layouts: of q, k and v."""
+    """A case of flash_gqa_record. keys, values: how they are drawn. layouts: of q, k and v."""
     layouts = more.pop("layouts", ("contiguous",) * 3)
     q = tensor(B, H, Lq, D, layout=layouts[0])
     k = tensor(B, HK, Lk, D, layout=layouts[1], **more.pop("keys", {}))
-    v = tensor(B, HK, Lk, D, layout=layouts[2])
+    v = tensor(B, HK, Lk, D, layout=layouts[2], **more.pop("values", {}))
     return case(note, q=q, k=k, v=v, causal=causal, scale=scale, **more)
 
 
+LATER = growing(1000.0)
 OF_96 = attention_case("heads of 96: 64 and 32 columns", 2, 2, 2, 70, 300, 96, dtype="float16")
 CASES = [
     attention_case("10 queries at the end of 75 keys", 1, 2, 2, 10, 75, 32),
@@ -294,6 +323,20 @@ CASES = [
         48,
         False,
         keys={"values": hill(120.0)},
+    ),  # fmt: skip
+    attention_case("far larger keys come later", 1, 1, 1, 40, 40, 40, keys={"values": LATER}),
+    attention_case(
+        "large values, a long sum",
+        1,
+        1,
+        1,
+        16,
+        1000,
+        72,
+        False,
+        keys={"scale": 0.01},
+        values={"mean": 100.0},
+        dtype="float16",
     ),  # fmt: skip
     attention_case("more queries than keys", 1, 2, 1, 20, 9, 24),
     attention_case("memory with gaps", 1, 4, 2, 20, 33, 40, layouts=("strided",) * 3),
@@ -398,6 +441,27 @@ def upside_down(tile):
     return wrong
 
 
+def own_position(tile):
+    """In masked tiles a row sees the keys up to its own position, causal or not."""
+
+    def wrong(q, k, v, causal=False, scale=None):
+        full = walk(q, k, causal, tile).full
+        own = torch.arange(q.shape[2])[:, None] + k.shape[2] - q.shape[2]
+
+        def score(s, keys, seen):
+            return s.masked_fill((keys >= full) & (keys > own), NEVER)
+
+        return in_visited_tiles(tile, score)(q, k, v, causal, scale)
+
+    return wrong
+
+
+def rest_left_out(q, k, v, causal=False, scale=None):
+    o, lse = with_scores(lambda q1, q2, k1, k2: q1 @ k1.mT)(q, k, v, causal, scale)
+    D1, D2 = column_parts(q.shape[-1])
+    return torch.cat([o[..., :D1], torch.zeros_like(o[..., D1:])], dim=-1) if D2 else o, lse
+
+
 def part_mistakes(tile):
     return {
         "rest-not-in-scores": (
@@ -434,6 +498,19 @@ def part_mistakes(tile):
         "rest-not-divided": (
             rest_by(without("division", tile.N)),
             "The first D1 columns of o are right. The others are not divided by the sum l.",
+        ),
+        "own-position-for-limit": (
+            own_position(tile),
+            "Without causal every row sees all keys. `limit` knows that: compare with it.",
+        ),
+        "natural-exponential": (
+            without("natural p", tile.N),
+            "p is an exponential to base e. qk_scale brings the scores to base 2: `tl.exp2`.",
+        ),
+        "rest-left-out": (
+            rest_left_out,
+            "q2, k2 and v2 are never used: the scores lack the last columns of the heads, and so "
+            "does o.",
         ),
         "limit-upside-down": (
             upside_down(tile),
@@ -508,9 +585,22 @@ def in_this_tile(code):
     return wrong
 
 
+def sums_in_half(q, k, v, causal=False, scale=None, *, dtype):
+    """acc is rounded to the dtype of q before it is divided by l."""
+    s = scores_ref(q, k, causal, scale)
+    top = s.amax(-1, keepdim=True).nan_to_num(neginf=0.0)
+    total = torch.exp(s - top).sum(-1, keepdim=True)
+    o, lse = attention_ref(q, k, v, causal, scale)
+    return (o * total).to(dtype).to(o.dtype) / total.clamp(min=1e-30), lse
+
+
 MISTAKES = {
-    code: (in_this_tile(code), sentence) for code, (_, sentence) in mistakes(Tile(16, 16)).items()
-}
+    "sum-in-half": (
+        sums_in_half,
+        "acc went to half precision before it was divided by l: a long sum overflows. Divide "
+        "first.",
+    ),
+} | {code: (in_this_tile(code), sentence) for code, (_, sentence) in mistakes(Tile(16, 16)).items()}
 
 
 def compiles_for_an_h100(fn):

@@ -1,9 +1,9 @@
 # ---
 # workbook:
 #   title: Records of attention
-#   minutes: 70
+#   minutes: 75
 #   needs: interpreter
-#   requires: [42_flash_gqa]
+#   requires: [42_flash_gqa, 61_matmul_records]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: spills 16}
 #   you_will:
 #     - let the GPU's copy engine fetch tiles, so that three programs share a multiprocessor
@@ -81,15 +81,16 @@ if can_describe(x):
 y.int()
 
 # %% [markdown]
-# A tile has as many dimensions as its tensor; `reshape` drops those of 1. The engine wants numbers of
-# 2 bytes, side by side in the last dimension; other strides, and the first column, are multiples of 16
+# A tile has as many dimensions as its tensor; `reshape` drops those of 1. Here the engine takes numbers of
+# 2 bytes, side by side in the last dimension; other strides, and a tile's first column, are multiples of 16
 # bytes. `can_describe` says whether it takes a tensor. All others come through addresses, as before.
 #
 # ## Task 1. A tile
 #
 # Write `load_tile`, about 8 lines: BLOCK_N rows from `start`, WIDTH columns from FIRST. With DESCRIBED
 # the indices are batch, head, row, column. Otherwise it takes addresses and a mask: rows below L, columns
-# below D. The compiler reads both ways, so the second needs an `else:`. Then call it in `take_columns_kernel`.
+# below D. What follows a `return` is compiled too, so the second way needs an `else:`. Then call it in
+# `take_columns_kernel`.
 
 # %% tags=["answer"] key="take_columns"
 @triton.jit
@@ -232,12 +233,12 @@ bench(
 )
 
 # %% [markdown]
-# **Read it.** Descriptors, and the order of step 2, bring nothing. But they spare registers, and three
-# programs fit: 9 %, although tiles of 64 queries read all keys twice as often.
+# **Read it.** Descriptors by themselves bring nothing. But they spare registers, and three programs fit: 9 %,
+# although tiles of 64 queries read all keys twice as often.
 #
 # ## Step 2. The order
 #
-# Programs start in the order of their numbers, 396 at a time on an H100. Who should run together?
+# Programs start in the order of their numbers, 3 × 132 at a time on an H100. Who should run together?
 #
 # - **Heads that fit in the cache.** Each program of a head reads its K and V from the beginning. K and V of
 #   a head of 16,384 keys have 8.4 MB, and an H100's L2 cache holds 50. So take a few heads at a time.
@@ -260,8 +261,8 @@ draw.draw_order(which_tile_ref, tiles=4, heads=5, at_once=2)
 # ## Task 2. Which tile?
 #
 # Write `which_tile`, about 4 lines, of what Python and kernels share: `//`, `%`, `min`. `tiles` is the
-# number of tiles of queries in each head. Each group of `at_once` heads has a colour. The last may have
-# fewer.
+# number of tiles of queries in each head. In the picture each group of `at_once` heads has a colour. The last
+# may have fewer.
 
 # %% tags=["answer"] key="which_tile"
 def which_tile(pid, tiles, heads, at_once):
@@ -367,7 +368,7 @@ draw.draw_columns(96, {"one tile": (128,), "two tiles": (64, 32)})
 #    `input_precision="ieee"`.
 # 2. **The result**, both parts.
 #
-# `column_parts` is the rule of the box above. `chosen` says how a call is carried out: steps 3 and 4
+# `column_parts` is the rule of the box *Predict*. `chosen` says how a call is carried out: steps 3 and 4
 # measure its choices.
 
 # %% tags=["reference"]

@@ -4,7 +4,7 @@
 #   minutes: 65
 #   stretch: 25
 #   needs: gluon
-#   requires: [21_matmul_grouped, 22_autotune, 63_gluon_pipeline]
+#   requires: [22_autotune, 61_matmul_records, 63_gluon_pipeline]
 #   limits: {sm_90: no spills}
 #   you_will:
 #     - order whole tiles from an H100's copy engine, and wait for them at a barrier
@@ -49,7 +49,7 @@ draw.draw_jobs()
 # - **Barrier**: 8 bytes in shared memory that count arrivals. `mbarrier.init(barrier, count=n)`: when n
 #   have arrived, a **phase** ends, and it counts afresh. Phases are called 0, 1, 0, 1, ...
 # - `mbarrier.expect(barrier, nbytes)` arrives once, and the phase does not end before so many bytes
-#   have come. `mbarrier.wait(barrier, phase)` returns when the newest phase of that name has ended.
+#   have come. `mbarrier.wait(barrier, phase)` waits while the running phase has that name.
 # - `tma.async_copy_global_to_shared(descriptor, [row, column], barrier, tile)` orders a tile. The
 #   barrier counts its bytes.
 # - `warpgroup_mma(a, b, acc, is_async=True)`: acc + a @ b, a and b in shared memory. It returns at
@@ -124,7 +124,7 @@ if DEVICE == "cpu":
 # | `a`, `b` | (M, K) and (K, N), float16 or bfloat16, a row's numbers side by side | `a @ b`, dtype of a |
 #
 # M and K are 1 or more. N and the strides of rows are multiples of 8 numbers, 16 bytes: the copy engine asks
-# for that. What does not fit raises `ValueError`. A ring has 2 slots or more.
+# for that. What does not fit raises `ValueError`. Give a ring 2 slots or more.
 
 # %% tags=["reference"]
 def new_product(a, b, tile):
@@ -284,7 +284,7 @@ compare("gluon_ring", matmul_tuned, matmul_ring)
 
 # %% [markdown]
 # **Read it.** Same tiles, same tensor cores as `matmul_tuned`, and one tile for each program. What differs
-# most is who fetches. (From run to run `matmul_tuned` moves by 10 %, too.)
+# most is who fetches. (`matmul_tuned` moves by 10 % from run to run.)
 #
 # ## Task 2. A warp that only loads
 #

@@ -173,6 +173,7 @@ def _step(part, m, total, acc, s, v, units):
     m_new = torch.zeros_like(m) if part == "maximum" else m_new
     base = torch.where(m_new == NEVER, 0.0, m_new)
     p = torch.exp(s - {"p": 0, "sign": -1, "scaled p": units}.get(part, 1) * base[..., None])
+    p = p**LOG2_E if part == "natural p" else p
     late = units if part.startswith("bare factor") else again.get("scaled alpha", 1)
     alpha = torch.exp((m - base) * (LOG2_E if part == "base" else late))
     alpha = torch.ones_like(alpha) if part in ("maximum", "both") else alpha
@@ -471,7 +472,7 @@ def _masks(tile: Tile, empty: Callable) -> Mistakes:
                 tile, lambda s, keys, seen: s.masked_fill(keys >= seen - 1, NEVER), empty
             ),
             "Each query misses the last key that it should see: its own position counts, and "
-            "without causal so does key L - 1.",
+            "without causal so does the last key of all.",
         ),
         "causal-strict": (
             other_diagonal(lambda Lq, Lk: -1, empty),
@@ -479,8 +480,8 @@ def _masks(tile: Tile, empty: Callable) -> Mistakes:
         ),
         "causal-one-too-far": (
             in_visited_tiles(tile, lambda s, keys, seen: s.masked_fill(keys >= seen + 1, NEVER)),
-            "The limit is one key too far to the right: query i sees key j only if j <= i, and the "
-            "last key is L - 1.",
+            "The limit is one key too far to the right: a query sees its own position and those "
+            "before it, and past the last key there is none.",
         ),
         "mask-upside-down": (
             in_visited_tiles(tile, lambda s, keys, seen: s.masked_fill(keys < seen - 1, NEVER)),

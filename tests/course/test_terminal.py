@@ -57,6 +57,14 @@ def test_a_broken_cell_is_named_and_the_rest_still_runs(run):
     assert done.broken[2].startswith("cell 4: SyntaxError")
 
 
+def test_what_a_statement_made_is_found_as_in_jupyter(run):
+    """Kills: `bounds = triton.jit(walk_bounds)` cannot be compiled, as no cell says how it came."""
+    found = "from tritonbook.export.texts import assignment\n"
+    assert (
+        run("SIZES = sorted({3, 1})", found + "assert assignment('SIZES', globals())").broken == []
+    )
+
+
 def test_names_of_the_runner_do_not_leak_into_the_notebook(run):
     """Kills: running the cells in the runner's own namespace, where `json` is imported."""
     assert "NameError: name 'json'" in run("json.dumps(1)").broken[0]

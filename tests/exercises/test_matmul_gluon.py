@@ -7,6 +7,7 @@ from machine_code import compiled, seen_after
 
 from tritonbook import gluon
 from tritonbook.checking import Tolerance, case, run, tensor
+from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import get, load
 from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate
@@ -34,6 +35,28 @@ def test_it_uses_the_tensor_cores_of_an_h100_without_spills(page, name):
     assert (kernel.name, kernel.warps, kernel.spills) == (f"{name}_kernel", KERNELS[name], 0)
     assert kernel.wgmma and not kernel.loads
     assert kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[90]
+
+
+SLIPS = {
+    "A ring of tiles or barriers is no list": (
+        "arrived = full.index(slot)",
+        "arrived = full[slot]",
+    ),
+    "`deps` is a list": ("(1, deps=[acc])", "(1, deps=acc)"),
+    "The bytes of a descriptor's tile": ("a_desc.block_type.nbytes", "a_desc.nbytes"),
+    "A plain number stands where a barrier": ("expect(arrived, ", "expect(1, "),
+}
+
+
+@needs.interpreter
+@pytest.mark.parametrize("said", SLIPS)
+def test_slips_of_a_pytorch_hand_have_sentences(said):
+    """Kills: the simulator's or Triton's raw words on the card."""
+    exercise, (right, slip) = get("64_gluon_matmul"), SLIPS[said]
+    answer = exercise.answers()["matmul_ring"].source
+    assert answer.count(right) == 1
+    page = load(exercise, {"matmul_ring": answer.replace(right, slip)})
+    assert said in run_page_check(page, "matmul_ring", hidden=False).finding.sentence
 
 
 CALLS = """

@@ -85,7 +85,7 @@ JOBS = """\
 the loader waits for the phase that it is in => deadlock: waits for phase 0 of empty[0]
 - phase ^ 1
 + phase
-a slot is not waited for => overwritten|too-many-arrivals: was their slot waited for
+a slot is not waited for => overwritten|too-many-arrivals: was the slot waited for
 -         mbarrier.wait(empty.index(slot), phase ^ 1)
 an old phase is waited for => early-read|unwritten: on a new barrier phase 1 counts as ended
 - full.index(slot), phase)

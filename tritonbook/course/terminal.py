@@ -126,6 +126,7 @@ def _execute(cell: CodeCell, folder: Path, names: dict[str, Any]) -> None:
     text = _plain(cell.source)
     file.write_text(text, encoding="utf-8")
     linecache.checkcache(str(file))
+    names.setdefault("In", []).append(text)  # as in Jupyter: how a name was made is looked up here
     exec(compile(text, str(file), "exec"), names)
 
 

@@ -604,7 +604,31 @@ _TILES = (
     (
         r"[Ll]oop.carried variable (\w+) changed type.*warpgroup_mma_accumulator",
         r"`\1` is a product under way in one place and a tile in another. What "
-        r"`warpgroup_mma_wait` gives back is the tile: `\1 = warpgroup_mma_wait(..., deps=[\1])`.",
+        r"`warpgroup_mma_wait` gives back is the tile: `\1 = warpgroup_mma_wait(..., deps=[\1])`, "
+        "in the same step, after the product.",
+    ),
+    (
+        r"'shared_memory_descriptor' object has no attribute '__getitem__'"
+        r"|'(?:Barriers|Shared)' object is not subscriptable",
+        "A ring of tiles or barriers is no list: `ring.index(slot)` is one of its slots.",
+    ),
+    (
+        r"'warpgroup_mma_accumulator' object is not iterable",
+        "`deps` is a list, also with one product in it: `deps=[acc]`.",
+    ),
+    (
+        r"'(?:tensor_d|D)escriptor' object has no attribute 'nbytes'",
+        "The bytes of a descriptor's tile are `a_desc.block_type.nbytes`.",
+    ),
+    (
+        r"'tensor_descriptor_type' object has no attribute 'scalar'",
+        "The way by addresses got a descriptor: it has to get a tensor.",
+    ),
+    (
+        r"'constexpr' object has no attribute 'handle'"
+        r"|'\w+' object has no attribute '(?:expect|arrive|landed)'",
+        "A plain number stands where a barrier or a tile belongs. Have two arguments changed "
+        "places?",
     ),
     (
         r"'warpgroup_mma_accumulator_type' object has no",

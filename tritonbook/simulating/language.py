@@ -398,6 +398,10 @@ class Language:
         return made
 
     def warpgroup_mma_wait(self, num_outstanding: int = 0, deps: Sequence[Any] = ()) -> Any:
+        if isinstance(deps, Unfinished):
+            raise TypeError(
+                "'warpgroup_mma_accumulator' object is not iterable"
+            )  # as Triton has it
         self.machine.step()
         me = self.machine.me()
         finished = me.products[: max(0, len(me.products) - int(num_outstanding))]

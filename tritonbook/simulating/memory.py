@@ -309,9 +309,8 @@ class Barrier:
             had = f"its phase has all of its {self.count} arrivals: it has to end before the next"
             had += " one begins"
             if expects and self.bytes > 0:
-                had += (
-                    ". Copies for it are still on their way: was their slot waited for, until it "
-                )
+                had += ". Bytes for it are still to come: is it the slot's own barrier, does one "
+                had += "expect serve all copies of the slot, and was the slot waited for, until it "
                 had += "was empty, before it was filled again?"
             if self.missing:
                 had = f"counts {count}: its phase lacks {self.missing} of {self.count} arrivals"
