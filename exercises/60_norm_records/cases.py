@@ -499,6 +499,9 @@ SEEN = [
     (1 << 20, 64, 132),
     (200_000, 96, 132),
     (10_000, 700, 108),
+    (10_000, 200, 132),
+    (20_000, 990, 132),
+    (5000, 1300, 108),
     (40, 2000, 132),
     (3, 300, 132),
     (5000, 5120, 132),
@@ -507,6 +510,8 @@ SEEN = [
     (5000, 24_000, 132),
     (700, 31_000, 132),
     (150, 24_000, 132),
+    (80, 24_000, 132),
+    (500, 36_000, 132),
     (8, 262_144, 132),
     (3, 1_000_000, 108),
     (30, 90_000, 132),
@@ -535,6 +540,7 @@ UNSEEN = [
     (160, 20_000, 132),
     (2, 30_000, 108),
     (8, 20_000, 132),
+    (1, 18_000, 148),
     (50, 20_000, 108),
     (2, 700_001, 132),
     (17, 100_000, 108),
@@ -580,15 +586,19 @@ ONE_WARP = {
 
 def _rows(asked, N, rows, num_warps):
     one_tile, lanes = 1 << (N - 1).bit_length(), lanes_of(N)
-    assert rows == max(1, 1024 // one_tile), (
-        f"{asked}. A row has {one_tile:,} lanes in a single tile: how often do they fit into "
-        "1,024? A program has one row at least."
-    )
     within = 128 < N <= 1024
-    assert within == (num_warps == 1), f"{asked}. {ONE_WARP[within]}"
     most = 1 if within else 4
     while not within and lanes // (2 * most * 32) >= 32:
         most *= 2
+    right = max(1, 1024 // one_tile), most
+    assert (rows, num_warps) == right or (num_warps, rows) != right, (
+        f"{asked}: the rows of a program come first, then its warps."
+    )
+    assert rows == right[0], (
+        f"{asked}. A row has {one_tile:,} lanes in a single tile: how often do they fit into "
+        "1,024? A program has one row at least."
+    )
+    assert within == (num_warps == 1), f"{asked}. {ONE_WARP[within]}"
     each = f"{lanes / (32 * num_warps):.3g}"
     assert num_warps == most, (
         f"{asked}. The two tiles have {lanes:,} lanes, {each} for a thread. From 4 on, warps "
@@ -693,6 +703,10 @@ SOFTMAX_MISTAKES = {
         "minus infinity, and is each sum that of a row, `axis=1`?",
     ),
     "first-largest": (less(lambda x, A: x[..., :A].amax(-1, keepdim=True)), LEFT_FLOAT32),
+    "second-largest": (
+        less(lambda x, A: x[..., A:].amax(-1, keepdim=True) if x.shape[-1] > A else x[..., :1]),
+        LEFT_FLOAT32,
+    ),
     "nothing-subtracted": (
         less(lambda x, A: 0.0),
         "The exponentials left float32. Is the row's largest number subtracted, and can a zero win "

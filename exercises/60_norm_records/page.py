@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Norms, the last tenth
-#   minutes: 70
+#   minutes: 75
 #   stretch: 12
 #   needs: interpreter
 #   requires: [12_rmsnorm_choose, 13_layernorm]
@@ -342,8 +342,8 @@ timed(warps, "norm_records_warps", [(16_384, 2880), (5000, 5120), (6001, 10_001)
 #
 # ## Step 3: a hint to the cache
 #
-# `eviction_policy="evict_last"` asks the cache to let other lines go first. Each x is loaded once, so
-# it should not matter. `cache_hint(x)` gives it for x far larger than the cache.
+# `eviction_policy="evict_last"` asks the cache to let other lines go first. Each x is loaded once: it
+# should not matter. `cache_hint(x)` gives it for x far larger than the cache.
 
 # %%
 def plain(x, w):
@@ -533,13 +533,14 @@ bench(few, x, w, bytes=4 * M * N, baseline="page 12", stored="norm_records_toget
 #
 # - `("rows", rows, num_warps)`: by `norm_rows`. Rows of up to 16,384, and of up to 32,768 if there are
 #   at least `num_sms` of them. `rows`: `1024 // one_tile`, at least 1. Warps: 4, doubled as long as a
-#   thread keeps 32 lanes of both tiles; but 1 for rows of 129 to 1,024, whose sums then wait for no other.
+#   thread then still has 32 lanes of both tiles; but 1 for rows of 129 to 1,024, whose sums wait for no
+#   other warp.
 # - `("together", piece, num_warps)`: by `norm_together`. `piece` is the smallest power of two from 256 to
 #   32,768 with which there are at most `num_sms` programs, one for each multiprocessor. 512 elements a
 #   warp, on 1 to 16 warps.
 # - `("loop",)`: the pages' kernels, for the rest.
 #
-# No size near a border is tried.
+# The check tries no M or N near a border.
 
 # %% tags=["answer"] key="rmsnorm_record"
 from functools import cache
@@ -624,8 +625,8 @@ last = peers | {"record": rmsnorm_record}
 timed(last, "norm_records_last", SHAPES)
 
 # %% [markdown]
-# **Read it** against the first table. 33 is now at 0.79 of a copy, 10,001 at 0.87; rows that no program
-# holds are still read twice.
+# **Read it** against the first table. 33 is now at 0.79 of a copy, 10,001 at 0.87; many long rows are
+# still read twice.
 #
 # ## Stretch: softmax
 #
