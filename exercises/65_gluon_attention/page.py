@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Below Triton, attention in Gluon
-#   minutes: 70
+#   minutes: 75
 #   stretch: 10
 #   needs: gluon
 #   requires: [41_flash_attention, 64_gluon_matmul]
@@ -59,9 +59,9 @@ draw.draw_groups("alike", "turns")
 # | `full` | the loading warp, with the bytes that it orders | both groups |
 # | `empty` | each group, when it has used the tile | its loading warp |
 #
-# A barrier's phases are 0, 1, 0, 1, ... and `mbarrier.wait(barrier, phase)` returns when the newest
-# phase of that name has ended. On a new barrier phase 1 counts as ended. This allocates a ring for the tiles
-# of a descriptor:
+# A barrier's phases are 0, 1, 0, 1, ... and `mbarrier.wait(barrier, phase)` waits while the running phase
+# has that name. On a new barrier phase 0 runs. This allocates a ring for the tiles of a descriptor: a slot
+# is 1 × 1 × rows × D.
 
 # %% tags=["reference"]
 from tritonbook.gluon import describe, fence_async_shared, gl, gluon, mbarrier, tma
@@ -103,7 +103,7 @@ def attention_ref(q, k, v, causal=False):
 # %% [markdown]
 # ## Task 1. Two rings
 #
-# Four gaps. A tile's `number` counts from 0 in each ring.
+# Four gaps. A tile's `number` counts from 0 in each ring: step s puts number s.
 #
 # 1. **`put`**, for the loading warps: wait until the slot is empty, let its `full` expect
 #    `desc.block_type.nbytes` bytes, order the copy, and do not wait for it.
