@@ -61,6 +61,8 @@ def order_with(first_of=None, size=None, tile=None, head=None, at=None):
     return wrong
 
 
+COUNTS_GROUPS = "A number of groups stands where heads are counted: times at_once."
+
 ORDER_MISTAKES = {
     "shortest-first": (
         order_with(tile=lambda place, size, tiles, first: place // size),
@@ -100,15 +102,14 @@ ORDER_MISTAKES = {
     ),
     "number-of-the-group": (
         order_with(first_of=lambda pid, tiles, n: pid // (n * tiles)),
-        "Heads are counted in groups here: the group's first head, and those before the heads that "
-        "are left, are the number of the group times at_once.",
+        COUNTS_GROUPS,
     ),
     "number-of-the-group-alone": (
         order_with(
             first_of=lambda pid, tiles, n: pid // (n * tiles),
             at=lambda pid, size, tiles, n: pid % (n * tiles),
         ),
-        "This counts groups. The group's first head is its number times at_once.",
+        COUNTS_GROUPS,
     ),
     "place-by-this-group": (
         order_with(at=lambda pid, size, tiles, n: pid % (size * tiles)),
