@@ -31,6 +31,12 @@ def without_pages(q, k_cache, v_cache, table, lengths, k, v):
     return scaled_dot_product_attention(q[:, :, None], k, v, enable_gqa=True)[:, :, 0]
 
 
+def gathered(q, k_cache, v_cache, table, lengths, k, v):
+    """What PyTorch's attention costs where the cache is in pages: they are put side by side first."""
+    k, v = (cache[table].flatten(1, 2).transpose(1, 2) for cache in (k_cache, v_cache))
+    return scaled_dot_product_attention(q[:, :, None], k, v, enable_gqa=True)[:, :, 0]
+
+
 def flex_without_pages(q, k_cache, v_cache, table, lengths, k, v):
     """PyTorch's attention that is compiled for its mask; here there is none."""
     return flex_attention(q[:, :, None], k, v, enable_gqa=True)[:, :, 0]
@@ -118,6 +124,7 @@ OPS = [
         providers={
             "paged_decode": solution("paged_decode", _on_pages),
             "SDPA, no pages": peer(without_pages),
+            "SDPA, pages gathered": peer(gathered),
             "flex attention, no pages": compiled(flex_without_pages, dynamic=False),
             "flashinfer": optional("flashinfer", _flashinfer(use_tensor_cores=False)),
             "flashinfer tensor cores": optional("flashinfer", _flashinfer(use_tensor_cores=True)),

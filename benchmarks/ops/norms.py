@@ -162,6 +162,7 @@ OPS = [
         problems=[
             _rows(16384, 4096, 2, torch=1.0, liger=1.0, compile_static=0.95),
             _rows(16384, 8192, 2, torch=1.0, liger=1.0, compile_static=0.95),
+            _rows(1048576, 64, 2, torch=1.0, liger=1.0, compile_static=0.95),
             _rows(1024, 131072, 2, ONE_TILE_STOPS, torch=1.0),
         ],
         exact=layer_eager,

@@ -228,23 +228,26 @@ DECODES = [
     paged_case("two key heads, a last page that is not full", [29], 4, 2, 32, 16, pieces=1),
     paged_case("free slots are not numbers", [21], 2, 1, 16, 16, pieces=1, free=float("nan")),
     paged_case("more keys than one tile has", [48], 2, 1, 16, 16, pieces=1, spare=3),
-    paged_case("two pieces", [70], 4, 2, 16, 16),
-    paged_case("sequences of different lengths", [41, 3, 90], 4, 2, 16, 8, pieces=3),
+    paged_case("two pieces", [110], 4, 2, 16, 16),
+    paged_case("sequences of different lengths", [81, 3, 130], 4, 2, 16, 8, pieces=3),
+    paged_case("pages of 5 tokens", [90], 2, 1, 16, 5, pieces=1),
     paged_case("more pieces than tokens", [2, 5], 2, 1, 16, 4, pieces=4),
     # page 0, which masked lanes read where the table is masked, belongs to nobody
     paged_case(
-        "two pieces, free slots are not numbers", [37], 2, 1, 16, 16, spare=1, free=float("nan")
+        "two pieces, free slots are not numbers", [101], 2, 1, 16, 16, spare=1, free=float("nan")
     ),
     paged_case("large keys first, then small ones", [100], 2, 1, 16, 16, pieces=1, first=100.0),
-    paged_case("keys so large that exponentials overflow", [90], 2, 1, 16, 16, scale=60.0),
-    paged_case("all scores far below zero", [40], 2, 1, 16, 16, scale=60.0, negative=True),
+    paged_case("keys so large that exponentials overflow", [140], 2, 1, 16, 16, scale=60.0),
+    paged_case(
+        "all scores far below zero", [134], 2, 1, 16, 16, scale=200.0, negative=True, first=0.8
+    ),
     paged_case(
         "scores of -10,000 and less", [40], 2, 1, 16, 16, scale=1e4, negative=True, nearly=True
     ),
     paged_case("one head with large scores", [40], 3, 1, 16, 16, first_head=400.0),
-    paged_case("half precision", [75], 4, 1, 32, 16, dtype="float16"),
-    paged_case("large scores, float16", [96], 2, 1, 64, 16, 1, dtype="float16", first_head=12.0),
-    paged_case("large scores, bfloat16", [96], 2, 1, 64, 16, 1, dtype="bfloat16", first_head=12.0),
+    paged_case("half precision", [150], 4, 1, 32, 16, dtype="float16"),
+    paged_case("large scores, float16", [160], 2, 1, 64, 16, 1, dtype="float16", first_head=12.0),
+    paged_case("large scores, bfloat16", [160], 2, 1, 64, 16, 1, dtype="bfloat16", first_head=12.0),
     case(
         "heads that cannot be shared",
         q=tensor(1, 3, 16),
@@ -257,10 +260,10 @@ DECODES = [
 ]
 
 HIDDEN_DECODES = [
-    paged_case("sixteen heads share one", [33], 16, 1, 64, 16, pieces=3),
-    paged_case("pages of 5", [63, 21], 6, 3, 16, 5, pieces=2),
+    paged_case("sixteen heads share one", [133], 16, 1, 64, 16, pieces=3),
+    paged_case("pages of 7", [163, 21], 6, 3, 16, 7, pieces=2),
     paged_case("a wide table", [30, 12], 4, 2, 16, 8, pieces=5, columns=3),
-    paged_case("large keys in half precision", [100], 2, 2, 64, 16, dtype="float16", scale=5.0),
+    paged_case("large keys in half precision", [260], 2, 2, 64, 16, dtype="float16", scale=5.0),
     paged_case("bfloat16, one token", [1, 40], 4, 2, 128, 16, dtype="bfloat16"),
     paged_case("the number of pieces left open", [20], 2, 1, 16, 16, pieces=None),
 ]
@@ -307,15 +310,13 @@ def addressed(begin):
     """A mistake in the offsets: begin(page, p, head, b, PAGE, HK, D) is where a token's numbers
     begin, p its position. What lies outside the cache is no number."""
 
-    def wrong(q, k_cache, v_cache, table, lengths, *, pieces=None):
+    def wrong(q, k_cache, v_cache, table, lengths):
         _, PAGE, HK, D = k_cache.shape
         outs = []
         for b, length in enumerate(lengths.tolist()):
             p = torch.arange(length)[:, None]
-            size = -(-length // (pieces or 1))
-            of_piece = p % size  # its number in the piece, and in the tile
             page, head = table[b, p // PAGE].long(), torch.arange(HK)
-            places = {"of_piece": of_piece, "of_tile": of_piece % BLOCK_N, "entries": table[b]}
+            places = {"of_tile": p % BLOCK_N, "entries": table[b]}
             first = begin(page=page, p=p, head=head, b=b, PAGE=PAGE, HK=HK, D=D, **places)
             at = first.expand(length, HK)[..., None] + torch.arange(D)
             inside = at < k_cache.numel()
@@ -331,9 +332,8 @@ def addressed(begin):
 
 
 def walked(formula):
-    """A mistake in the walk over a piece: formula(q, k, v, tokens after the piece) as on page 41.
-
-    It gives o and lse of a piece, which are merged.
+    """A mistake in the walk over a piece: formula(q, k, v) as on page 41 gives o and lse of a piece,
+    which are merged.
     """
 
     def wrong(q, k_cache, v_cache, table, lengths, *, pieces=None):
@@ -345,15 +345,11 @@ def walked(formula):
                 cache[table[b, p // PAGE].long(), p % PAGE].transpose(0, 1)[None]
                 for cache in (k_cache, v_cache)
             )
-            size = -(-length // (pieces or 1))
+            of_pieces = [p[p // BLOCK_N % (pieces or 1) == piece] for piece in range(pieces or 1)]
             states = [
-                formula(
-                    q[b][None, :, None],
-                    k[:, :, i : i + size],
-                    v[:, :, i : i + size],
-                    max(0, length - i - size),
-                )
-                for i in range(0, length, size)
+                formula(q[b][None, :, None], k[:, :, mine], v[:, :, mine])
+                for mine in of_pieces
+                if len(mine)
             ]
             parts, lses = (torch.stack(side, -1)[0].double() for side in zip(*states, strict=True))
             outs.append((parts[:, 0] * lses.softmax(-1)).sum(-1).view(-1, D))
@@ -370,7 +366,7 @@ def free_slots_counted(q, k_cache, v_cache, table, lengths):
 
 def looked_up(page_of, slot_of=lambda p, **_: p):
     """A mistake in which entry of the table, PAGE positions each, or which slot: functions of the
-    position p, of its number in the piece and in the tile, of_piece and of_tile."""
+    position p and of its number in the tile, of_tile."""
 
     def begin(entries, head, PAGE, HK, D, **places):
         at = page_of(PAGE=PAGE, **places) // PAGE
@@ -380,29 +376,34 @@ def looked_up(page_of, slot_of=lambda p, **_: p):
     return addressed(begin)
 
 
-def on_this_page(formula):
-    return walked(lambda q, k, v, after: formula(q, k, v))
+def masked_keys(q, k, v):
+    """Keys past the end count, with scores of 0, to the tile's end."""
+    more = -k.shape[2] % BLOCK_N
+    return attention_ref(q, *(torch.nn.functional.pad(x, (0, 0, 0, more)) for x in (k, v)))
 
 
-def masked_keys(most):
-    """Keys past a piece count, with scores of 0: to the tile's end, but at most `most(after)`."""
-
-    def formula(q, k, v, after):
-        more = min(-k.shape[2] % BLOCK_N, most(after))
-        k, v = (torch.nn.functional.pad(x, (0, 0, 0, more)) for x in (k, v))
-        return attention_ref(q, k, v)
-
-    return walked(formula)
+def maximum_of_more(top_of):
+    """The maximum also of lanes or rows that are nothing, whose scores are 0, in float32."""
+    return lambda q, k, v: below(top_of(all_scores(q, k)), q, k, v)
 
 
-def maximum_of_more(q, k, v):
-    """The maximum also of lanes and rows that are nothing, whose scores are 0, in float32."""
+def below(top, q, k, v):
+    """o and lse with `top` for the maximum."""
     s = all_scores(q, k)
-    top = s.amax().clamp_min(0)
-    p = torch.exp((s - top).float())
+    p = torch.exp((s - top[..., None]).float())
     total = p.sum(-1)
     o = p @ shared(v, s.shape[1]).float() / torch.where(total > 0, total, 1.0)[..., None]
     return o.double(), top + total.log()
+
+
+def of_masked_keys(s):
+    """Each row's maximum, and 0 where a piece ends within a tile."""
+    top = s.amax(-1)
+    return top.clamp_min(0) if s.shape[-1] % BLOCK_N else top
+
+
+def of_all_rows(s):
+    return s.amax().clamp_min(0).expand(s.shape[:-1])
 
 
 def unscaled_in_lse(q, k, v):
@@ -448,44 +449,46 @@ def last_tile_alone(q, k, v):
 
 
 WALK_MISTAKES = {
-    code: (on_this_page(formula), sentence)
+    "maximum-of-more": (
+        walked(maximum_of_more(of_all_rows)),
+        "The maximum is too large where all scores are far below 0. It is that of one row, over "
+        "its keys: make masked scores minus infinity first, then `tl.max(s, axis=1)`.",
+    ),
+    "maximum-before-the-mask": (
+        walked(maximum_of_more(of_masked_keys)),
+        "Masked positions count in the maximum, with scores of 0. Make masked scores minus "
+        "infinity first, then take the maximum.",
+    ),
+} | {
+    code: (walked(formula), sentence)
     for code, (formula, sentence) in method_mistakes(BLOCK_N).items()
     if not code.startswith(("scale", "m-starts", "not-divided", "multiplied"))
 } | {
     "maximum-never-kept": (
-        on_this_page(last_tile_alone),
+        walked(last_tile_alone),
         "m_i stays -1e38, so the next factor, exp(m_i - m_new), is 0. Keep the new maximum at the "
         "end of the loop.",
     ),
     "masked-keys-count": (
-        masked_keys(lambda after: BLOCK_N),
-        "Positions from `last` on count. Their score is minus infinity: no real score is below it.",
-    ),
-    "next-piece-counts": (
-        masked_keys(lambda after: after),
-        "Positions past `last` count where they lie before `length`. They belong to the next "
-        "piece.",
-    ),
-    "maximum-of-more": (
-        on_this_page(maximum_of_more),
-        "The maximum is too large where all scores are far below 0. It is that of one row, over "
-        "its keys: make masked scores minus infinity first, then `tl.max(s, axis=1)`.",
+        walked(masked_keys),
+        "Positions from `length` on count. Their score is minus infinity: no real score is below "
+        "it.",
     ),
     "unscaled-in-lse": (
-        on_this_page(unscaled_in_lse),
+        walked(unscaled_in_lse),
         "Each piece is right, and its lse is not: m_i is in scores without qk_scale. Scale s at "
         "once, before the maximum.",
     ),
     "factor-in-base-two": (
-        on_this_page(factor_in_base_two),
+        walked(factor_in_base_two),
         "The factor alpha has base 2, and p has not. Natural exponentials in both: `tl.exp`.",
     ),
     "base-two": (
-        on_this_page(in_base_two),
+        walked(in_base_two),
         "The weights have base 2. Natural exponentials are asked for: `tl.exp`.",
     ),
     "lse-of-mixed-bases": (
-        on_this_page(mixed_bases),
+        walked(mixed_bases),
         "Each piece is right, and its lse is not: m_i is in powers of 2, and what is given adds a "
         "natural logarithm. Natural exponentials: `tl.exp`, and no log2(e).",
     ),
@@ -514,24 +517,15 @@ DECODE_MISTAKES = {
         "All positions of a tile were read from the page of its first one. Each position has a "
         "page of its own: `offs_n // PAGE` is a tile of numbers.",
     ),
-    "page-counted-from-the-piece": (
-        looked_up(lambda of_piece, **_: of_piece),
-        "Pages were counted from where the piece begins. `offs_n` are positions in the sequence, "
-        "and so are the table's entries.",
-    ),
     "page-counted-from-the-tile": (
         looked_up(lambda of_tile, **_: of_tile),
         "Pages were counted from where the tile begins. `offs_n` are positions in the sequence, "
         "and so are the table's entries.",
     ),
     "slot-counted-anew": (
-        looked_up(lambda p, **_: p, lambda of_piece, **_: of_piece),
-        "Slots were counted from where the piece or the tile begins, which is seldom where a page "
-        "begins. Positions in the sequence count: `offs_n % PAGE`.",
-    ),
-    "first-tokens-again": (
-        looked_up(lambda of_piece, **_: of_piece, lambda of_piece, **_: of_piece),
-        "Each piece read the first tokens of the sequence. Its positions begin at `first`.",
+        looked_up(lambda p, **_: p, lambda of_tile, **_: of_tile),
+        "Slots were counted from where the tile begins, which need not be where a page begins. "
+        "Positions in the sequence count: `offs_n % PAGE`.",
     ),
     "page-number-for-slot": (
         addressed(

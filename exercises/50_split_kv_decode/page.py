@@ -226,12 +226,12 @@ def require_cache(q, k_cache, v_cache, table, lengths):
 
 
 def pieces_for(programs, tokens):
-    return max(1, min(4 * multiprocessors() // programs, triton.cdiv(tokens, 256)))
+    return max(1, min(4 * multiprocessors() // programs, triton.cdiv(tokens, 128)))
 
 # %% [markdown]
-# How many pieces? `pieces_for` takes as many as give each multiprocessor four programs (page 11: two), but at
-# most one for each 256 tokens that the table has room for. Here a tile takes two loads, one after the other:
-# page numbers, then keys and values. With more programs more loads are on their way.
+# `pieces_for` takes as many as give each multiprocessor four programs (page 11: two), but at most one for each
+# 128 tokens that the table has room for. A tile takes two loads in a row: page numbers, then keys and values.
+# More programs have more loads on their way.
 
 # %%
 pieces_for(programs=64, tokens=32768)
@@ -240,14 +240,15 @@ pieces_for(programs=64, tokens=32768)
 # ## Task 2. One piece of one head
 #
 # One program takes **all** query heads that share a key head, as a tile of 16 rows (`tl.dot` wants at
-# least 16), and the keys from `first` to `last` - 1. So each key is read once. Two gaps.
+# least 16). Tiles of BLOCK_N keys go to the pieces in turn: of 4 pieces, piece 1 takes the tiles 1, 5, 9
+# and so on. Each key is read once. All programs read side by side. Two gaps.
 #
 # 1. **Where the keys are**, about 5 lines. `offs_n` are positions in the sequence. Load the number of
 #    the page of each (a tile of numbers); `table_ptrs` points at the sequence's row of the table. Find
-#    the offsets of each position's D numbers in a cache of shape (pages, PAGE, HK, D). Then load `k`
-#    and `v`, both `[BLOCK_N, D]`; `offs_d` is a row, [1, D].
+#    the offsets of each position's D numbers in a cache. Then load `k` and `v`, both `[BLOCK_N, D]`;
+#    `offs_d` is a row, [1, D].
 # 2. **The online softmax**, about 8 lines: the updates of m, alpha, l and acc of page 41, but with natural
-#    exponentials. All is float32, and p goes into its product in the dtype of v. Positions from `last` on must not count.
+#    exponentials. All is float32, and p goes into its product in the dtype of v. Positions from `length` on must not count.
 #
 # Two things that a GPU punishes and a small test may not: entries of `table` past the sequence's end
 # must not be used as pages, and a page's number times the size of a page can pass 2³¹.
@@ -262,13 +263,11 @@ def decode_kernel(
 ):
     """Attention of GROUP queries over one piece of the keys, and its lse.
 
-    One program = one key head of one sequence, one piece of its tokens.
+    One program = one key head of one sequence; of its tiles of keys, each `pieces`-th.
     """
     b, head = tl.program_id(0) // HK, tl.program_id(0) % HK
     piece, pieces = tl.program_id(1), tl.num_programs(1)
     length = tl.load(lengths_ptr + b)
-    size = tl.cdiv(length, pieces)
-    first, last = piece * size, tl.minimum(length, (piece + 1) * size)
 
     offs_g, offs_d = tl.arange(0, BLOCK_G), tl.arange(0, D)[None, :]
     heads = (b * HK + head) * GROUP + offs_g  # of q, in all sequences
@@ -278,9 +277,9 @@ def decode_kernel(
 
     m_i = tl.full((BLOCK_G,), -1e38, tl.float32)
     l_i, acc = tl.zeros((BLOCK_G,), tl.float32), tl.zeros((BLOCK_G, D), tl.float32)
-    for start in range(first, last, BLOCK_N):
+    for start in range(piece * BLOCK_N, length, pieces * BLOCK_N):
         offs_n = start + tl.arange(0, BLOCK_N)
-        mask_n = offs_n < last
+        mask_n = offs_n < length
         # TODO 1: the pages, the offsets, and the tiles k and v (about 5 lines)
         ### BEGIN SOLUTION
         pages = tl.load(table_ptrs + offs_n // PAGE, mask=mask_n, other=0)
@@ -463,7 +462,7 @@ batches
 # %% [markdown]
 # **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 66, the same bytes
 # are asked for by all of them. *GPU alone*, without Python, an H100 is 17 times as fast: 0.053 ms, where
-# reading takes 0.052. With 32 sequences there are 256 programs anyway: two pieces are enough. 32 × 134 MB in
+# reading takes 0.052. With 32 sequences there are 256 programs: two pieces are enough. 32 × 134 MB in
 # 1.43 ms are 3,000 GB/s, as fast as a copy.
 #
 # *SDPA* is about as fast as reading. It has no table to look into, and its keys lie side by side, where your
@@ -486,7 +485,7 @@ bench_sweep(
 )
 
 # %% [markdown]
-# **Read it downwards.** Four pieces take a quarter of the time of one. From 33 on, where each
+# **Read it downwards.** Four pieces take a quarter of the time. From 33 on, where each
 # multiprocessor has two programs, little is left to gain: 256 pieces are 4 % slower than 66, and need four
 # times the memory for their states, D + 1 float32 numbers each.
 #

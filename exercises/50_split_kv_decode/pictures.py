@@ -9,29 +9,29 @@ from tritonbook.seeing.svg import Picture
 
 
 def draw_pieces(heads: int, pieces: int) -> Picture:
-    """One program for each head and piece of its keys; a second kernel merges each row."""
-    wide, high, left = 96.0, 34.0, 84.0
-    parts = [
-        svg.words(left, 12, "keys and values of the cache, in order of time", svg.BODY, bold=True)
-    ]
-    end = left + pieces * wide
+    """Each head's tiles of keys go to its programs in turn; a second kernel merges each row."""
+    wide, high, left, rounds = 50.0, 34.0, 84.0, 2
+    title = "keys and values of the cache, a tile a box: which program reads it"
+    parts = [svg.words(left, 12, title, svg.BODY, bold=True)]
+    end = left + rounds * pieces * wide
     for i in range(heads):
         y = 24 + i * (high + 16)
         parts.append(svg.words(0, y + 21, f"key head {i}", svg.BODY))
-        for j in range(pieces):
-            program = i * pieces + j
+        for j in range(rounds * pieces):
+            program = i * pieces + j % pieces
             x = left + j * wide
             parts.append(svg.rect(x + 2, y, wide - 4, high, svg.fill_of(program), svg.LINE))
-            parts.append(svg.words(x + wide / 2, y + 15, f"program {program}", svg.SMALL, "middle"))
-            parts.append(svg.words(x + wide / 2, y + 28, "o, lse", svg.SMALL, "middle"))
-        parts.append(svg.line(end + 6, y + high / 2, end + 44, y + high / 2, tip=True))
-        parts.append(svg.rect(end + 48, y + 3, 62, high - 6, svg.EMPTY, svg.INK, radius=4))
-        parts.append(svg.words(end + 79, y + 21, "merge", svg.BODY, "middle", bold=True))
+            parts.append(svg.words(x + wide / 2, y + 21, str(program), svg.BODY, "middle"))
+        parts.append(svg.line(end + 6, y + high / 2, end + 78, y + high / 2, tip=True))
+        parts.append(svg.words(end + 40, y + 12, f"{pieces} × o, lse", svg.SMALL, "middle"))
+        parts.append(svg.rect(end + 82, y + 3, 62, high - 6, svg.EMPTY, svg.INK, radius=4))
+        parts.append(svg.words(end + 113, y + 21, "merge", svg.BODY, "middle", bold=True))
     text = (
-        f"{heads} key heads, the cache of each in {pieces} pieces: {heads * pieces} programs. Each "
-        "gives o and lse of its piece, and a second kernel merges the pieces of a head."
+        f"{heads} key heads, the cache of each in {pieces} pieces: {heads * pieces} programs. Tiles "
+        "of keys go to the programs of a head in turn. Each gives o and lse of its piece, and a "
+        "second kernel merges the pieces of a head."
     )
-    return svg.titled(end + 112, 24 + heads * (high + 16), "Pieces of the keys", text, parts)
+    return svg.titled(end + 146, 24 + heads * (high + 16), "Pieces of the keys", text, parts)
 
 
 def draw_table(lengths: Sequence[int], page: int) -> Picture:

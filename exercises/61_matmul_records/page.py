@@ -540,23 +540,23 @@ NAMES = "BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages"
 # Bytes of an element, and are there odd rows for a copy engine? -> tile, together, step, ends
 TILES = {
     (2, False): [
-        ((128, 256, 64, 8, 3), 1, 800, 2000), ((128, 128, 64, 4, 4), 1, 500, 1500),
-        ((64, 64, 128, 4, 4), 1, 420, 1500),
+        ((128, 256, 64, 8, 3), 1, 800, 3000), ((128, 128, 64, 4, 4), 1, 450, 2500),
+        ((64, 64, 128, 4, 4), 1, 420, 2200),
         # for GPUs with little shared memory, and with less
-        ((128, 128, 32, 8, 3), 1, 300, 2000), ((64, 64, 64, 4, 3), 1, 300, 1500),
+        ((128, 128, 32, 8, 3), 1, 300, 3000), ((64, 64, 64, 4, 3), 1, 300, 2200),
     ],
     (2, True): [
-        ((128, 128, 64, 8, 3), 1, 1500, 3500), ((64, 64, 32, 4, 4), 1, 560, 2450),
-        ((64, 64, 32, 4, 4), 4, 1050, 2000), ((32, 32, 64, 4, 4), 1, 620, 2300),
+        ((64, 64, 32, 4, 4), 1, 600, 2400), ((64, 64, 32, 4, 4), 4, 1050, 2400),
+        ((32, 32, 64, 4, 4), 4, 770, 2300),
     ],
     (4, False): [
-        ((256, 64, 32, 8, 3), 1, 2430, 4800), ((128, 32, 32, 4, 3), 1, 880, 2600),
-        ((32, 64, 32, 4, 3), 1, 680, 2400),
+        ((256, 64, 32, 8, 3), 1, 2300, 4000), ((128, 32, 32, 4, 3), 3, 1400, 2800),
+        ((32, 64, 32, 4, 3), 1, 680, 2200), ((32, 64, 32, 2, 3), 4, 1150, 2800),
     ],
-    (4, True): [((256, 64, 32, 8, 3), 1, 5590, 4500), ((32, 64, 32, 4, 3), 1, 920, 2700)],
+    (4, True): [((32, 64, 32, 4, 3), 1, 920, 2500), ((32, 64, 32, 2, 3), 4, 1800, 3500)],
 }
-CUT, SUMMED = 6000, 1000
-COPY, COPIED = 4000, 1350  # nanoseconds of a copy's launch; bytes a nanosecond
+CUT, SUMMED = 2500, 500
+COPY, COPIED = 2300, 2200  # nanoseconds of a copy's launch; bytes a nanosecond
 
 
 def estimate(M, N, K, tile, step, ends, programs):
@@ -585,8 +585,8 @@ def plan(M, N, K, element_size, odd=False):
     """(nanoseconds, parts, tile, programs) with the smallest estimate, of what fits this GPU."""
     found = []
     for tile, together, step, ends in TILES[element_size, odd]:
-        numbers = (tile[0] + tile[1]) * tile[2] * tile[4] + tile[0] * tile[1]
-        if together * numbers * element_size <= shared_memory_limit():
+        numbers = together * (tile[0] + tile[1]) * tile[2] * tile[4] + tile[0] * tile[1]
+        if numbers * element_size <= shared_memory_limit():
             programs = together * multiprocessors()
             found.append((*estimate(M, N, K, tile, step, ends, programs), tile, programs))
     return min(found)

@@ -105,7 +105,7 @@ def test_large_products_get_large_tiles_and_small_ones_parts(plan_for):
 def test_many_small_tiles_share_multiprocessors(plan_for):
     """Kills: programs of the waves that are not those of the launch."""
     assert plan_for(90)(1012, 5760, 17, 2, odd=True)[2:] == ((64, 64, 32, 4, 4), 4 * 132)
-    assert plan_for(90)(52, 128, 105, 2, odd=True)[3] == 132
+    assert plan_for(90)(52, 128, 105, 4, odd=True)[3] == 132
 
 
 @interpreter
