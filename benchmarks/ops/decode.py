@@ -32,7 +32,7 @@ def without_pages(q, k_cache, v_cache, table, lengths, k, v):
 
 
 def gathered(q, k_cache, v_cache, table, lengths, k, v):
-    """What PyTorch's attention costs where the cache is in pages: they are put side by side first."""
+    """PyTorch's attention over a cache in pages: they are put side by side first."""
     k, v = (cache[table].flatten(1, 2).transpose(1, 2) for cache in (k_cache, v_cache))
     return scaled_dot_product_attention(q[:, :, None], k, v, enable_gqa=True)[:, :, 0]
 

@@ -332,8 +332,8 @@ def addressed(begin):
 
 
 def walked(formula):
-    """A mistake in the walk over a piece: formula(q, k, v) as on page 41 gives o and lse of a piece,
-    which are merged.
+    """A mistake in the walk over a piece: formula(q, k, v), as on page 41, gives o and lse of each
+    piece, which are merged.
     """
 
     def wrong(q, k_cache, v_cache, table, lengths, *, pieces=None):
