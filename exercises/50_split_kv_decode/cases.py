@@ -448,7 +448,8 @@ def last_tile_alone(q, k, v):
     return o, torch.full_like(lse, -1e38)
 
 
-WALK_MISTAKES = {
+# Before the others: where every score is far below 0, a result of NaN has several causes.
+MAXIMUM_MISTAKES = {
     "maximum-of-more": (
         walked(maximum_of_more(of_all_rows)),
         "The maximum is too large where all scores are far below 0. It is that of one row, over "
@@ -459,7 +460,9 @@ WALK_MISTAKES = {
         "Masked positions count in the maximum, with scores of 0. Make masked scores minus "
         "infinity first, then take the maximum.",
     ),
-} | {
+}
+
+WALK_MISTAKES = {
     code: (walked(formula), sentence)
     for code, (formula, sentence) in method_mistakes(BLOCK_N).items()
     if not code.startswith(("scale", "m-starts", "not-divided", "multiplied"))
@@ -495,6 +498,7 @@ WALK_MISTAKES = {
 }
 
 DECODE_MISTAKES = {
+    **MAXIMUM_MISTAKES,
     **WALK_MISTAKES,
     "nan": (
         free_slots_counted,

@@ -28,8 +28,8 @@ def draw_pieces(heads: int, pieces: int) -> Picture:
         parts.append(svg.words(end + 113, y + 21, "merge", svg.BODY, "middle", bold=True))
     text = (
         f"{heads} key heads, the cache of each in {pieces} pieces: {heads * pieces} programs. "
-        "Tiles of keys go to the programs of a head in turn. Each gives o and lse of its piece, and a "
-        "second kernel merges the pieces of a head."
+        "Tiles of keys go to the programs of a head in turn. Each gives o and lse of its piece, "
+        "and a second kernel merges the pieces of a head."
     )
     return svg.titled(end + 146, 24 + heads * (high + 16), "Pieces of the keys", text, parts)
 
