@@ -3,7 +3,7 @@
 #   title: LayerNorm, a mean and a variance you can trust
 #   minutes: 55
 #   needs: interpreter
-#   requires: [12_rmsnorm_choose]
+#   requires: [10_rmsnorm_rows]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
 #     - subtract a mean without letting masked lanes back in
@@ -118,51 +118,45 @@ def warps_for(block):
 # %% [markdown]
 # ## Task 1. The row in one tile
 #
-# A program takes BLOCK_M short rows, as on page 12, or one long one. What belongs to a row stands upright,
-# [BLOCK_M, 1]: `offs_m` and `mask_m`. What belongs to a column lies, [1, BLOCK_N]: `offs_n`, `mask_n`, w
-# and b. With `keep_dims=True` a sum over `axis=1` stands upright too, so `x - mean` takes from each row
-# its own mean.
-#
 # Fill the gap, about 8 lines: load x, mean, centre, one over the root, y. Then three stores: y, and the
-# rows' two statistics at `offs_m` of `mean_ptr` and `rstd_ptr`.
+# row's two statistics at place `pid_m` of `mean_ptr` and `rstd_ptr`. Mask, weight, bias and the
+# addresses of x are there.
 
 # %% tags=["answer"] key="layernorm"
 @triton.jit
 def layernorm_kernel(
     x_ptr, w_ptr, b_ptr, y_ptr, mean_ptr, rstd_ptr,
-    M, N,
+    N,
     stride_xm, stride_xn,
     stride_ym, stride_yn,
     eps,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+    BLOCK_N: tl.constexpr,
 ):
     """y = (x - mean(x)) / sqrt(var(x) + eps) * w + b for each row.
 
-    One program = BLOCK_M rows, held whole in registers.
+    One program = one row, held whole in registers.
     Assumes BLOCK_N >= N.
     """
-    first_m = tl.program_id(axis=0).to(tl.int64) * BLOCK_M
-    offs_m = first_m + tl.arange(0, BLOCK_M)[:, None]
-    offs_n = tl.arange(0, BLOCK_N)[None, :]
-    mask_m, mask_n = offs_m < M, offs_n < N
+    pid_m = tl.program_id(axis=0).to(tl.int64)
+    offs_n = tl.arange(0, BLOCK_N)
+    mask_n = offs_n < N
     w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
     b = tl.load(b_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)
-    x_ptrs = x_ptr + offs_m * stride_xm + offs_n * stride_xn
-    y_ptrs = y_ptr + offs_m * stride_ym + offs_n * stride_yn
+    x_ptrs = x_ptr + pid_m * stride_xm + offs_n * stride_xn
 
     # TODO: load x; mean; centre, mask again; rstd; y; three stores (about 8 lines)
     ### BEGIN SOLUTION
-    x = tl.load(x_ptrs, mask=mask_m & mask_n, other=0.0).to(tl.float32)
+    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)
 
-    mean = tl.sum(x, axis=1, keep_dims=True) / N
+    mean = tl.sum(x, axis=0) / N
     # masked lanes hold 0 - mean now: back to 0, or the variance counts them
     centred = tl.where(mask_n, x - mean, 0.0)
-    rstd = tl.rsqrt(tl.sum(centred * centred, axis=1, keep_dims=True) / N + eps)
+    rstd = tl.rsqrt(tl.sum(centred * centred, axis=0) / N + eps)
     y = centred * rstd * w + b
 
-    tl.store(y_ptrs, y, mask=mask_m & mask_n)
-    tl.store(mean_ptr + offs_m, mean, mask=mask_m)
-    tl.store(rstd_ptr + offs_m, rstd, mask=mask_m)
+    tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n)
+    tl.store(mean_ptr + pid_m, mean)
+    tl.store(rstd_ptr + pid_m, rstd)
     ### END SOLUTION
 
 
@@ -180,10 +174,9 @@ def layernorm(x, w, b, eps=1e-5, stats=False):
     M = x_rows.shape[0]
     mean, rstd = torch.empty((2, M), dtype=torch.float32, device=x.device).unbind(0)
     BLOCK_N = triton.next_power_of_2(N)
-    BLOCK_M = max(1, 1024 // BLOCK_N)
-    layernorm_kernel[(triton.cdiv(M, BLOCK_M),)](
-        x_rows, w, b, y_rows, mean, rstd, M, N, *x_rows.stride(), *y_rows.stride(), eps,
-        BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_M * BLOCK_N),
+    layernorm_kernel[(M,)](
+        x_rows, w, b, y_rows, mean, rstd, N, *x_rows.stride(), *y_rows.stride(), eps,
+        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),
     )
     return (y, mean, rstd) if stats else y
 
@@ -198,19 +191,19 @@ def layernorm(x, w, b, eps=1e-5, stats=False):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# Page 12's kernel has the same mask, the same root and the same store.
+# `rmsnorm_row_kernel` of page 10 has the same addresses, the same root and the same store.
 # `centre_kernel` has the first sum. In between, something has to happen to three lanes of the picture.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# # load the rows, in float32: which lanes are inside in both directions?
+# # load the row, in float32
 # mean = ...
 # centred = ...  # what would be right in the picture's last three cells?
 # rstd = tl.rsqrt(...)  # a mean of squares, as in page 10: squares of what?
 # y = ...
-# # a store of a tile, two stores of a column
+# # a store of a tile, two stores of one number
 # ```
 #
 # </details>
