@@ -462,7 +462,7 @@ batches
 # %% [markdown]
 # **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 66, the same bytes
 # are asked for by all of them. *GPU alone*, without Python, an H100 is 17 times as fast: 0.053 ms, where
-# reading takes 0.052. With 32 sequences there are 256 programs: two pieces are enough. 32 × 134 MB in
+# reading takes 0.051. With 32 sequences there are 256 programs: two pieces are enough. 32 × 134 MB in
 # 1.43 ms are 3,000 GB/s, as fast as a copy.
 #
 # *SDPA* is about as fast as reading. It has no table to look into, and its keys lie side by side, where your
@@ -485,8 +485,8 @@ bench_sweep(
 )
 
 # %% [markdown]
-# **Read it downwards.** Four pieces take a quarter of the time. From 33 on, where each
-# multiprocessor has two programs, little is left to gain: 256 pieces are 4 % slower than 66, and need four
+# **Read it downwards.** Four pieces take 29 % of the time. From 33 on, where each
+# multiprocessor has two programs, little is left to gain: 256 pieces are 6 % slower than 66, and need four
 # times the memory for their states, D + 1 float32 numbers each.
 #
 # ## Recap

@@ -722,7 +722,7 @@ if len(ratios) > 1:
 
 # %% [markdown]
 # **Read it.** As called, cuBLAS is ahead nearly everywhere: Python takes longer than a small product. On the
-# GPU alone the record reaches 0.94 of cuBLAS, in half precision 0.92, in float32 1.03. Its best are odd rows
+# GPU alone the record reaches 0.99 of cuBLAS, in half precision 0.96, in float32 1.06. Its best are odd rows
 # in half precision, up to 2.5 times as fast. It is weak on products of a few microseconds.
 #
 # ## Recap
