@@ -50,6 +50,12 @@ def padded_weights(lses):
     return torch.nn.functional.pad(lses, (0, wide - S)).softmax(-1)[:, :S]
 
 
+def around_the_mean(lses):
+    """The softmax, with the mean subtracted in place of the maximum."""
+    e = torch.exp(lses - lses.mean(-1, keepdim=True))
+    return e / e.sum(-1, keepdim=True)
+
+
 def of_the_first_row(parts, lses, dtype):
     """The mask counts through all rows: it lets pieces of row 0 pass alone."""
     R, S = lses.shape
@@ -107,6 +113,10 @@ def of_states(dtype):
 
 
 MERGE_MISTAKES = {
+    "infinity-subtracted": (
+        merged_by(around_the_mean),
+        "What is subtracted is infinite where a piece is empty. Subtract the maximum of the lse.",
+    ),
     "mean-of-pieces": (
         merged_by(lambda lses: torch.full_like(lses, 1 / lses.shape[1])),
         "This is the mean of the pieces. Each counts by its share of the whole sum, e to its lse.",
@@ -242,11 +252,12 @@ DECODES = [
         "all scores far below zero", [134], 2, 1, 16, 16, scale=200.0, negative=True, first=0.8
     ),
     paged_case(
-        "scores of -10,000 and less", [40], 2, 1, 16, 16, scale=1e4, negative=True, nearly=True
+        "scores below any number", [40], 2, 1, 16, 16, scale=1e12, negative=True, nearly=True
     ),
     paged_case("one head with large scores", [40], 3, 1, 16, 16, first_head=400.0),
     paged_case("half precision", [150], 4, 1, 32, 16, dtype="float16"),
     paged_case("large scores, float16", [160], 2, 1, 64, 16, 1, dtype="float16", first_head=12.0),
+    paged_case("scores that compete", [300], 2, 1, 128, 16, 1, dtype="float16", first_head=30.0),
     paged_case("large scores, bfloat16", [160], 2, 1, 64, 16, 1, dtype="bfloat16", first_head=12.0),
     case(
         "heads that cannot be shared",
@@ -288,6 +299,12 @@ def every_length(change):
     return changed(lengths=lambda g: change(g["lengths"]).clamp_min(1))
 
 
+def one_more(given):
+    """A token more in each sequence, where the table has room for it."""
+    room = given["table"].shape[1] * given["k_cache"].shape[1]
+    return (given["lengths"] + 1).clamp_max(room)
+
+
 def heads_in_turn(q, k_cache, v_cache, table, lengths):
     """Query head h with key head h % HK."""
     H, HK = q.shape[1], k_cache.shape[2]
@@ -316,7 +333,7 @@ def addressed(begin):
         for b, length in enumerate(lengths.tolist()):
             p = torch.arange(length)[:, None]
             page, head = table[b, p // PAGE].long(), torch.arange(HK)
-            places = {"of_tile": p % BLOCK_N, "entries": table[b]}
+            places = {"of_tile": p % BLOCK_N, "entries": table[b], "GROUP": q.shape[1] // HK}
             first = begin(page=page, p=p, head=head, b=b, PAGE=PAGE, HK=HK, D=D, **places)
             at = first.expand(length, HK)[..., None] + torch.arange(D)
             inside = at < k_cache.numel()
@@ -376,10 +393,14 @@ def looked_up(page_of, slot_of=lambda p, **_: p):
     return addressed(begin)
 
 
-def masked_keys(q, k, v):
-    """Keys past the end count, with scores of 0, to the tile's end."""
-    more = -k.shape[2] % BLOCK_N
-    return attention_ref(q, *(torch.nn.functional.pad(x, (0, 0, 0, more)) for x in (k, v)))
+def masked_keys(most):
+    """At most so many keys past the end count, with scores of 0, to the tile's end."""
+
+    def formula(q, k, v):
+        more = min(most, -k.shape[2] % BLOCK_N)
+        return attention_ref(q, *(torch.nn.functional.pad(x, (0, 0, 0, more)) for x in (k, v)))
+
+    return formula
 
 
 def maximum_of_more(top_of):
@@ -423,6 +444,18 @@ def factor_in_base_two(q, k, v):
         alpha, p = torch.exp2(m - m_new), torch.exp(now - m_new)
         l = l * alpha + p.sum(-1, keepdim=True)
         acc, m = acc * alpha + p @ v[:, :, start : start + BLOCK_N], m_new
+    return acc / l, (m + torch.log(l))[..., 0]
+
+
+def factor_on_the_new_acc(q, k, v):
+    s, v = all_scores(q, k), shared(v, q.shape[1])
+    m, l, acc = -1e38, 0.0, 0.0
+    for start in range(0, s.shape[-1], BLOCK_N):
+        now = s[..., start : start + BLOCK_N]
+        m_new = now.amax(-1, keepdim=True).clamp_min(m)
+        alpha, p = torch.exp(m - m_new), torch.exp(now - m_new)
+        l, m = l * alpha + p.sum(-1, keepdim=True), m_new
+        acc = (acc + p @ v[:, :, start : start + BLOCK_N]) * alpha
     return acc / l, (m + torch.log(l))[..., 0]
 
 
@@ -473,9 +506,17 @@ WALK_MISTAKES = {
         "end of the loop.",
     ),
     "masked-keys-count": (
-        walked(masked_keys),
+        walked(masked_keys(BLOCK_N)),
         "Positions from `length` on count. Their score is minus infinity: no real score is below "
         "it.",
+    ),
+    "position-length-counts": (
+        walked(masked_keys(1)),
+        "Position `length` counts, with a score of 0. The last one is `length` - 1.",
+    ),
+    "factor-on-the-new-acc": (
+        walked(factor_on_the_new_acc),
+        "The factor meets what this tile adds to acc. It belongs to the old acc alone.",
     ),
     "unscaled-in-lse": (
         walked(unscaled_in_lse),
@@ -513,13 +554,12 @@ DECODE_MISTAKES = {
     ),
     "position-for-slot": (
         addressed(lambda page, p, head, PAGE, HK, D, **_: ((page * PAGE + p) * HK + head) * D),
-        "The whole position was added to the page's begin. Its slot is the remainder, "
-        "`offs_n % PAGE`.",
+        "A slot lies past its page's end. It is the remainder, `offs_n % PAGE`.",
     ),
     "page-of-the-tile": (
         looked_up(lambda p, of_tile, **_: p - of_tile),
-        "All positions of a tile were read from the page of its first one. Each position has a "
-        "page of its own: `offs_n // PAGE` is a tile of numbers.",
+        "All positions of a tile were read from one page. Each position has a page of its own: "
+        "entry `offs_n // PAGE` of the table, a tile of numbers.",
     ),
     "page-counted-from-the-tile": (
         looked_up(lambda of_tile, **_: of_tile),
@@ -557,6 +597,20 @@ DECODE_MISTAKES = {
         ),
         "The cache was read as (pages, HK, PAGE, D). Slots come before heads.",
     ),
+    "pages-without-heads": (
+        addressed(
+            lambda page, p, head, PAGE, HK, D, **_: (page * PAGE + (p % PAGE) * HK + head) * D
+        ),
+        "Pages were looked for too close together. Each has PAGE slots of HK heads.",
+    ),
+    "head-times-group": (
+        addressed(
+            lambda page, p, head, PAGE, HK, D, GROUP, **_: (
+                ((page * PAGE + p % PAGE) * HK + head * GROUP) * D
+            )
+        ),
+        "`head` is the number of a key head already: no GROUP.",
+    ),
     "slots-without-heads": (
         addressed(lambda page, p, head, PAGE, D, **_: (page * PAGE + p % PAGE + head) * D),
         "Slots were looked for too close together. Each holds HK heads of D numbers.",
@@ -585,6 +639,10 @@ DECODE_MISTAKES = {
     "heads-in-turn": (
         heads_in_turn,
         "Query head h used key head h % HK. Neighbouring query heads share a key head.",
+    ),
+    "one-token-more": (
+        changed(lengths=one_more),
+        "Position `length` counts. The last one is `length` - 1.",
     ),
     "one-token-short": (
         every_length(lambda lengths: lengths - 1),

@@ -30,9 +30,10 @@ setup()
 # with 132 multiprocessors. And each of the 8 walks through all tokens.
 #
 # The work is all reading: each key is used for one product per query head, and thrown away. So what
-# counts is how many multiprocessors ask for bytes at the same time. The way out: **cut the keys into
-# pieces**, one program for each piece and head. Each finds the attention over its own piece. A second,
-# small kernel merges the results.
+# counts is how many multiprocessors ask for bytes at the same time. The way out: **cut the keys
+# into pieces**, to which tiles of keys are dealt in turn, one program for each piece and head. Each
+# finds the attention over its own piece. A second, small kernel merges the results.
+
 
 # %%
 draw = pictures("split_kv_decode")
@@ -141,8 +142,7 @@ check(merge_states)
 # How long will a sequence become? Nobody knows. A server that reserves memory for the longest one
 # wastes most of it. So it cuts memory into **pages** of, say, 16 tokens, and gives a sequence one page
 # after the other, from wherever one is free. A **block table** remembers which: `table[b, i]` is the
-# page that holds tokens 16 i to 16 i + 15 of sequence b. vLLM made it
-# the custom for caches.
+# page that holds tokens 16 i to 16 i + 15 of sequence b.
 
 # %%
 draw.draw_table(lengths=[6, 3], page=2)
@@ -229,9 +229,10 @@ def pieces_for(programs, tokens):
     return max(1, min(4 * multiprocessors() // programs, triton.cdiv(tokens, 128)))
 
 # %% [markdown]
-# `pieces_for` takes as many as give each multiprocessor four programs (page 11: two), but at most one for each
-# 128 tokens that the table has room for. A tile takes two loads in a row: page numbers, then keys and values.
-# More programs have more loads on their way.
+# `pieces_for` takes as many as give each multiprocessor four programs (page 11: two), but at most
+# one for each 128 tokens that the table has room for. A tile takes two loads, one after the other:
+# page numbers, then keys and values. More programs have more loads on their way.
+
 
 # %%
 pieces_for(programs=64, tokens=32768)
@@ -245,10 +246,12 @@ pieces_for(programs=64, tokens=32768)
 #
 # 1. **Where the keys are**, about 5 lines. `offs_n` are positions in the sequence. Load the number of
 #    the page of each (a tile of numbers); `table_ptrs` points at the sequence's row of the table. Find
-#    the offsets of each position's D numbers in a cache. Then load `k` and `v`, both `[BLOCK_N, D]`;
+#    the offsets of each position's D numbers. Then load `k` and `v`, both `[BLOCK_N, D]`;
 #    `offs_d` is a row, [1, D].
-# 2. **The online softmax**, about 8 lines: the updates of m, alpha, l and acc of page 41, but with natural
-#    exponentials. All is float32, and p goes into its product in the dtype of v. Positions from `length` on must not count.
+# 2. **The online softmax**, about 8 lines: the updates of m, alpha, l and acc of page 41, but with
+#    natural exponentials. s, m, l and acc are float32; p goes into its product in the dtype of v.
+#    Positions from `length` on must not count.
+
 #
 # Two things that a GPU punishes and a small test may not: entries of `table` past the sequence's end
 # must not be used as pages, and a page's number times the size of a page can pass 2³¹.
@@ -348,7 +351,7 @@ def paged_decode(q, k_cache, v_cache, table, lengths, pieces=None):
 # ```
 #
 # ```python
-# s = tl.dot(...) * qk_scale  # [16, BLOCK_N]
+# s = tl.dot(..., input_precision=...) * qk_scale  # [16, BLOCK_N]; which, for float32?
 # s = tl.where(...)
 # m_new, p, alpha = ...  # one line each
 # # l_i, acc, m_i
@@ -460,9 +463,9 @@ traffic(paged_decode, *small)
 batches
 
 # %% [markdown]
-# **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 66, the same bytes
-# are asked for by all of them. *GPU alone*, without Python, an H100 is 17 times as fast: 0.053 ms, where
-# reading takes 0.051. With 32 sequences there are 256 programs: two pieces are enough. 32 × 134 MB in
+# **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 66, all 132 ask
+# for the same bytes. *GPU alone*, without Python, that is 17 times as fast: 0.053 ms, where reading takes
+# 0.051. With 32 sequences a piece is 256 programs: two are enough. 32 × 134 MB in
 # 1.43 ms are 3,000 GB/s, as fast as a copy.
 #
 # *SDPA* is about as fast as reading. It has no table to look into, and its keys lie side by side, where your
