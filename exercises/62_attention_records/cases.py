@@ -4,10 +4,13 @@ import contextlib
 import inspect
 
 import torch
+import triton
+import triton.language as tl
 
 from tritonbook import DEVICE, INTERPRET, triton_version
 from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.cases import arguments
+from tritonbook.checking.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
 
@@ -140,6 +143,10 @@ ORDER_MISTAKES = {
         lambda *given: which_tile_ref(*given)[::-1],
         "The pair is (tile, head); the tile comes first.",
     ),
+    "head-by-the-program": (
+        order_with(head=lambda place, size, tiles, first: first + (place + first * tiles) % size),
+        "The head was taken by pid. Its place in the group says which: place % size.",
+    ),
     "heads-backwards": (
         order_with(head=lambda place, size, tiles, first: first + size - 1 - place % size),
         "Tiles run backwards, heads do not.",
@@ -158,6 +165,7 @@ ORDERS = [
     *order_case("4 tiles, 5 heads, 2 at once", 4, 5, 2, 0, 1, 2, 7, 8, 13, 16, 17, 19),
     *order_case("3 tiles, 7 heads, 3 at once", 3, 7, 3, 4, 8, 10, 17, 20),
     *order_case("4 tiles, 5 heads, 3 at once", 4, 5, 3, 11, 12, 13, 15, 18),
+    *order_case("3 tiles, 5 heads, 3 at once", 3, 5, 3, 9, 14),
     *order_case("all heads at once", 5, 4, 4, 0, 3, 6, 19),
     *order_case("one head at a time", 6, 3, 1, 0, 5, 7, 17),
     *order_case("more at once than there are", 3, 2, 16, 0, 3, 5),
@@ -169,6 +177,40 @@ HIDDEN_ORDERS = [
     *order_case("one head", 8, 1, 1, 0, 7),
 ]
 
+
+def write_order(out_ptr, tiles, heads, at_once):
+    """out[0, pid], out[1, pid] = order(pid, tiles, heads, at_once)."""
+    pid, programs = tl.program_id(0), tl.num_programs(0)
+    tile, head = order(pid, tiles, heads, at_once)  # noqa: F821  (set where it is launched)
+    tl.store(out_ptr + pid, tile)
+    tl.store(out_ptr + programs + pid, head)
+
+
+def works_in_a_kernel(fn):
+    """What is right in Python need not be right in a kernel: no list comprehension, no divmod, and
+    `//` and `%` of a negative number round towards 0."""
+    fn = inspect.unwrap(fn)
+    if getattr(getattr(fn, "__code__", None), "co_name", None) != getattr(fn, "__name__", ""):
+        return  # a stand-in, as a grader has: its text says nothing
+    says = "As a part of a kernel, where task 3 needs it, this does not work. "
+    refused = refusal(fn)
+    assert refused is None, says + refused.sentence
+    tiles, heads, at_once = 3, 5, 3
+    found = torch.full((2, tiles * heads), -1, dtype=torch.int32, device=DEVICE)
+    globals()["order"] = triton.jit(fn)
+    try:
+        triton.jit(write_order)[(tiles * heads,)](found, tiles, heads, at_once)
+    except Exception as error:
+        raise AssertionError(f"{says}{error}") from None
+    for pid, got in enumerate(found.T.tolist()):
+        want = which_tile_ref(pid, tiles, heads, at_once)
+        assert tuple(got) == want, (
+            f"Right in Python. In a kernel, of {tiles} tiles and {heads} heads, {at_once} at once, "
+            f"program {pid} gets {tuple(got)}, not {want}: there `//` and `%` of a negative number "
+            "round towards 0. Let nothing below 0 be divided."
+        )
+
+
 # --- take_columns
 
 
@@ -177,6 +219,17 @@ def columns_ref(x, first, width):
     return torch.nn.functional.pad(x, (0, max(0, first + width - x.shape[-1])))[
         ..., first : first + width
     ]
+
+
+def padded_with(value):
+    """Columns past the last one hold `value`."""
+
+    def wrong(x, first, width):
+        past = max(0, first + width - x.shape[-1])
+        wide = torch.nn.functional.pad(x, (0, past), value=value)
+        return wide[..., first : first + width]
+
+    return wrong
 
 
 def heads_swapped(x):
@@ -213,7 +266,11 @@ def rows_for_columns(x, first, width):
     return torch.cat(tiles, dim=2)
 
 
+PAST_THE_LAST = "Columns past the last one hold what `other=` says. It has to be 0."
+
 COLUMN_MISTAKES = {
+    "other-is-one": (padded_with(1.0), PAST_THE_LAST),
+    "other-is-infinite": (padded_with(NEVER), PAST_THE_LAST),
     "rows-for-columns": (
         rows_for_columns,
         "A descriptor's indices follow the tensor's dimensions: batch, head, row, column. Here row "
@@ -353,6 +410,7 @@ CASES = [
         dtype="float16",
     ),  # fmt: skip
     attention_case("a scale of its own", 1, 2, 1, 5, 20, 96, scale=0.6),
+    attention_case("three heads, two at once", 1, 3, 3, 70, 70, 16, options={"at_once": 2}),
     attention_case("heads of 192", 1, 2, 1, 40, 260, 192, dtype="float16"),
     attention_case("heads that do not share evenly", 1, 3, 2, 16, 16, 16, raises=ValueError),
     attention_case("a negative scale", 1, 1, 1, 16, 16, 16, scale=-1.0, raises=ValueError),
@@ -643,7 +701,12 @@ def every_second_column(fn):
 
 CHECKS = {
     "which_tile": Check(
-        which_tile_ref, ORDERS, HIDDEN_ORDERS, triton=False, mistakes=ORDER_MISTAKES
+        which_tile_ref,
+        ORDERS,
+        HIDDEN_ORDERS,
+        triton=False,
+        mistakes=ORDER_MISTAKES,
+        also=[works_in_a_kernel],
     ),
     "take_columns": Check(
         columns_ref,

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Records of attention
-#   minutes: 75
+#   minutes: 80
 #   needs: interpreter
 #   requires: [42_flash_gqa, 61_matmul_records]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: spills 16}
@@ -655,7 +655,7 @@ columns
 # Texts of a hundred tokens differ in two ways.
 #
 # - **Tiles.** Of 131 keys, a second tile of 128 holds 3, and is computed in full. Tiles of 64 waste less.
-#   Two of them have room in shared memory (`num_stages=2`): one is on its way while the other is
+#   Two such tiles fit in shared memory (`num_stages=2`): one is on its way while the other is
 #   multiplied.
 # - **The launch.** The host makes its descriptors anew in each call. It is busy with that for longer than
 #   the GPU is with such a text. So up to 256 keys `chosen` stays with addresses.

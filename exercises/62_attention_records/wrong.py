@@ -61,6 +61,10 @@ MUTANTS = {
         Mutant("head_comes_first", "head-comes-first", (f"return {TILE}, {HEAD}", f"return {HEAD}, {TILE}")),
         Mutant("heads_backwards", "heads-backwards", (HEAD, "first + size - 1 - place % size")),
         Mutant("tile_and_head_exchanged", "quotient-for-remainder", (TILE, "tiles - 1 - place % size"), (HEAD, "first + place // size")),
+        Mutant("head_by_the_program", "head-by-the-program", (HEAD, "first + pid % size")),
+        Mutant("below_zero", "property", (TILE, "(-1 - place) // size + tiles")),
+        Mutant("divmod_is_no_triton", "property", (FIRST, "first = divmod(pid, at_once * tiles)[0] * at_once")),
+        Mutant("int_is_no_triton", "property", (FIRST, "first = int(pid / (at_once * tiles)) * at_once")),
         Mutant("heads_not_subtracted", "last-group-not-smaller", (SIZE, "size = min(at_once, heads)")),
     ],
     "take_columns": [
@@ -83,6 +87,8 @@ MUTANTS = {
         Mutant("columns_not_masked", (*OUTSIDE, *VALUES), (MASK, "mask=(start + offs_n < L) & (offs_d >= 0)"), only="interpreter"),
         Mutant("no_mask", OUTSIDE, (ADDRESS, "return tl.load(x_ptrs)"), only="interpreter"),
         Mutant("strides_swapped", ("strides-swapped", *OUTSIDE, *VALUES), (X_PTRS, "x_ptrs = x_ptr + (offs_n * stride_xd + offs_d * stride_xn)")),
+        Mutant("other_is_one", "other-is-one", (ADDRESS, ADDRESS.replace("other=0.0", "other=1.0"))),
+        Mutant("other_as_in_a_maximum", "other-is-infinite", (ADDRESS, ADDRESS.replace("other=0.0", 'other=float("-inf")'))),
         Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (TAKEN, TAKEN.replace(", mask=offs_n < L", ""))),
         Mutant("last_row_not_stored", (*UNWRITTEN, *VALUES), (TAKEN, TAKEN.replace("< L", "< L - 1"))),
         Mutant("always_from_the_first_row", "first-rows-always", ("x_ptr, b, h, start, L, stride_xn, stride_xd, FIRST", "x_ptr, b, h, start * 0, L, stride_xn, stride_xd, FIRST")),
@@ -146,7 +152,6 @@ VARIANTS = {
     "which_tile": [
         Variant("by_the_remainder", (PLACE, "place = pid % (at_once * tiles)")),
         Variant("group_first", (FIRST, "group = pid // (tiles * at_once)\n    first = group * at_once")),
-        Variant("by_divmod", (f"return {TILE}, {HEAD}", "step, head = divmod(place, size)\n    return tiles - 1 - step, first + head")),
         Variant("the_last_head", (SIZE, "size = min(first + at_once, heads) - first")),
     ],
     "take_columns": [
