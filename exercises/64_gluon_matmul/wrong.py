@@ -39,6 +39,7 @@ PUT = "        c_tile.store(acc.to(c_desc.dtype))\n        fence_async_shared()\
 MUTANTS = {
     "matmul_ring": [
         Mutant("nothing_expected", (*RACE, *STUCK), (EXPECT, "")),
+        Mutant("drained_each_round", "property", (ONE, ONE + "        if slot == SLOTS - 1:\n            acc = warpgroup_mma_wait(0, deps=[acc])\n"), only="interpreter"),
         Mutant("expects_one_tile", (*RACE, *STUCK), (" + b_desc.block_type.nbytes, pred=there)", ", pred=there)")),
         Mutant("expects_numbers_not_bytes", (*RACE, *STUCK), ("a_desc.block_type.nbytes + b_desc.block_type.nbytes", "BLOCK_M * BLOCK_K + BLOCK_K * BLOCK_N")),
         Mutant("arrives_and_expects_nothing", (*RACE, *STUCK), (EXPECT, "    mbarrier.arrive(arrived, count=1, pred=there)\n")),
