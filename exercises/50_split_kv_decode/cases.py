@@ -1,6 +1,7 @@
 """What the checks of 50_split_kv_decode try: cases, references, mistakes that have a name."""
 
 import dataclasses
+import math
 
 import torch
 
@@ -435,28 +436,21 @@ def unscaled_in_lse(q, k, v):
     return o, lse - m + m * q.shape[-1] ** 0.5
 
 
-def factor_in_base_two(q, k, v):
-    s, v = all_scores(q, k), shared(v, q.shape[1])
-    m, l, acc = -1e38, 0.0, 0.0
-    for start in range(0, s.shape[-1], BLOCK_N):
-        now = s[..., start : start + BLOCK_N]
-        m_new = now.amax(-1, keepdim=True).clamp_min(m)
-        alpha, p = torch.exp2(m - m_new), torch.exp(now - m_new)
-        l = l * alpha + p.sum(-1, keepdim=True)
-        acc, m = acc * alpha + p @ v[:, :, start : start + BLOCK_N], m_new
-    return acc / l, (m + torch.log(l))[..., 0]
+def by_tiles(base, new_acc):
+    """A walk over tiles with another base of the factor, or new_acc(acc, alpha, p @ v) for acc."""
 
+    def formula(q, k, v):
+        s, v = all_scores(q, k), shared(v, q.shape[1])
+        m, l, acc = -1e38, 0.0, 0.0
+        for start in range(0, s.shape[-1], BLOCK_N):
+            now = s[..., start : start + BLOCK_N]
+            m_new = now.amax(-1, keepdim=True).clamp_min(m)
+            alpha, p = base ** (m - m_new), torch.exp(now - m_new)
+            l = l * alpha + p.sum(-1, keepdim=True)
+            acc, m = new_acc(acc, alpha, p @ v[:, :, start : start + BLOCK_N]), m_new
+        return acc / l, (m + torch.log(l))[..., 0]
 
-def factor_on_the_new_acc(q, k, v):
-    s, v = all_scores(q, k), shared(v, q.shape[1])
-    m, l, acc = -1e38, 0.0, 0.0
-    for start in range(0, s.shape[-1], BLOCK_N):
-        now = s[..., start : start + BLOCK_N]
-        m_new = now.amax(-1, keepdim=True).clamp_min(m)
-        alpha, p = torch.exp(m - m_new), torch.exp(now - m_new)
-        l, m = l * alpha + p.sum(-1, keepdim=True), m_new
-        acc = (acc + p @ v[:, :, start : start + BLOCK_N]) * alpha
-    return acc / l, (m + torch.log(l))[..., 0]
+    return formula
 
 
 def in_base_two(q, k, v):
@@ -515,7 +509,7 @@ WALK_MISTAKES = {
         "Position `length` counts, with a score of 0. The last one is `length` - 1.",
     ),
     "factor-on-the-new-acc": (
-        walked(factor_on_the_new_acc),
+        walked(by_tiles(math.e, lambda acc, alpha, more: (acc + more) * alpha)),
         "The factor meets what this tile adds to acc. It belongs to the old acc alone.",
     ),
     "unscaled-in-lse": (
@@ -524,7 +518,7 @@ WALK_MISTAKES = {
         "once, before the maximum.",
     ),
     "factor-in-base-two": (
-        walked(factor_in_base_two),
+        walked(by_tiles(2.0, lambda acc, alpha, more: acc * alpha + more)),
         "The factor alpha has base 2, and p has not. Natural exponentials in both: `tl.exp`.",
     ),
     "base-two": (
