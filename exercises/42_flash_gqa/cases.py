@@ -30,6 +30,7 @@ from ..shared.attention import (
     other_diagonal,
     scores_ref,
     softmax_of,
+    with_a_text,
     with_lse,
     without,
 )
@@ -239,9 +240,9 @@ def works_in_a_kernel(fn):
 
     The solution's kernel is compiled with this function for its bounds.
     """
-    fn = inspect.unwrap(fn)
-    if getattr(getattr(fn, "__code__", None), "co_name", None) != getattr(fn, "__name__", ""):
-        return  # a stand-in, as a grader has: its text says nothing
+    fn = with_a_text(fn)
+    if fn is None:
+        return
     says = "As a part of a kernel, where task 2 needs it, this does not work. "
     refused = refusal(fn)  # by the oldest Triton's language; the compiler here may know more
     assert refused is None, says + refused.sentence

@@ -32,8 +32,7 @@ setup()
 # The work is all reading: each key is used for one product per query head, and thrown away. So what
 # counts is how many multiprocessors ask for bytes at the same time. The way out: **cut the keys
 # into pieces**, to which tiles of keys are dealt in turn, one program for each piece and head. Each
-# finds the attention over its own piece. A second, small kernel merges the results.
-
+# finds the attention over its own piece. A second kernel merges the results.
 
 # %%
 draw = pictures("split_kv_decode")
@@ -233,7 +232,6 @@ def pieces_for(programs, tokens):
 # one for each 128 tokens that the table has room for. A tile takes two loads, one after the other:
 # page numbers, then keys and values. More programs have more loads on their way.
 
-
 # %%
 pieces_for(programs=64, tokens=32768)
 
@@ -251,7 +249,6 @@ pieces_for(programs=64, tokens=32768)
 # 2. **The online softmax**, about 8 lines: the updates of m, alpha, l and acc of page 41, but with
 #    natural exponentials. s, m, l and acc are float32; p goes into its product in the dtype of v.
 #    Positions from `length` on must not count.
-
 #
 # Two things that a GPU punishes and a small test may not: entries of `table` past the sequence's end
 # must not be used as pages, and a page's number times the size of a page can pass 2³¹.
@@ -351,7 +348,7 @@ def paged_decode(q, k_cache, v_cache, table, lengths, pieces=None):
 # ```
 #
 # ```python
-# s = tl.dot(..., input_precision=...) * qk_scale  # [16, BLOCK_N]; which, for float32?
+# s = tl.dot(..., input_precision=...) * qk_scale  # [16, BLOCK_N], as on page 41
 # s = tl.where(...)
 # m_new, p, alpha = ...  # one line each
 # # l_i, acc, m_i
@@ -488,7 +485,7 @@ bench_sweep(
 )
 
 # %% [markdown]
-# **Read it downwards.** Four pieces take 29 % of the time. From 33 on, where each
+# **Read it downwards.** Four pieces take 29 % of the time of one. From 33 on, where each
 # multiprocessor has two programs, little is left to gain: 256 pieces are 6 % slower than 66, and need four
 # times the memory for their states, D + 1 float32 numbers each.
 #

@@ -28,6 +28,7 @@ from ..shared.attention import (
     scores_ref,
     softmax_of,
     walk,
+    with_a_text,
     without,
 )
 from .page import chosen, column_parts, which_tile_ref
@@ -189,9 +190,9 @@ def write_order(out_ptr, tiles, heads, at_once):
 def works_in_a_kernel(fn):
     """What is right in Python need not be right in a kernel: no list comprehension, no divmod, and
     `//` and `%` of a negative number round towards 0."""
-    fn = inspect.unwrap(fn)
-    if getattr(getattr(fn, "__code__", None), "co_name", None) != getattr(fn, "__name__", ""):
-        return  # a stand-in, as a grader has: its text says nothing
+    fn = with_a_text(fn)
+    if fn is None:
+        return
     says = "As a part of a kernel, where task 3 needs it, this does not work. "
     refused = refusal(fn)
     assert refused is None, says + refused.sentence
