@@ -3,13 +3,17 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 # --- layernorm
-X_PTRS = "x_ptrs = x_ptr + pid_m * stride_xm + offs_n * stride_xn"
-X_LOAD = "x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)"
-MEAN = "mean = tl.sum(x, axis=0) / N"
+X_PTRS = "x_ptrs = x_ptr + offs_m * stride_xm + offs_n * stride_xn"
+X_LOAD = "x = tl.load(x_ptrs, mask=mask_m & mask_n, other=0.0).to(tl.float32)"
+MEAN = "mean = tl.sum(x, axis=1, keep_dims=True) / N"
 CENTRED = "centred = tl.where(mask_n, x - mean, 0.0)"
-RSTD = "rstd = tl.rsqrt(tl.sum(centred * centred, axis=0) / N + eps)"
+SQUARES = "tl.sum(centred * centred, axis=1, keep_dims=True)"
+RSTD = f"rstd = tl.rsqrt({SQUARES} / N + eps)"
 Y = "y = centred * rstd * w + b"
-STORE = "tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n)"
+Y_PTRS = "y_ptrs = y_ptr + offs_m * stride_ym + offs_n * stride_yn"
+STORE = "tl.store(y_ptrs, y, mask=mask_m & mask_n)"
+STORE_MEAN = "tl.store(mean_ptr + offs_m, mean, mask=mask_m)"
+STORE_RSTD = "tl.store(rstd_ptr + offs_m, rstd, mask=mask_m)"
 HALF = "x_ptr.dtype.element_ty"
 
 # --- layernorm_welford
@@ -46,14 +50,14 @@ MUTANTS = {
         Mutant("padding_counted", "padding-counted", (CENTRED, "centred = x - mean")),
         Mutant("masked_at_the_store_only", "padding-counted", (CENTRED, "centred = x - mean"), (STORE, STORE.replace("y,", "tl.where(mask_n, y, 0.0),"))),
         Mutant("unbiased", "unbiased", (RSTD, RSTD.replace("/ N", "/ tl.maximum(N - 1, 1)"))),
-        Mutant("lost_digits", "property", (RSTD, "rstd = tl.rsqrt(tl.sum(x * x, axis=0) / N - mean * mean + eps)")),
+        Mutant("lost_digits", "property", (RSTD, RSTD.replace("centred * centred", "x * x").replace("/ N +", "/ N - mean * mean +"))),
         Mutant("mean_over_the_tile", "mean-over-tile", (MEAN, MEAN.replace("/ N", "/ BLOCK_N"))),
         Mutant("variance_over_the_tile", "variance-over-tile", (RSTD, RSTD.replace("/ N", "/ BLOCK_N"))),
         Mutant("not_scaled", "not-scaled", (Y, "y = centred * w + b")),
         Mutant("mask_turned_round", "squares-overflow", (CENTRED, "centred = tl.where(mask_n, 0.0, x - mean)")),
         Mutant("eps_added_to_rstd", "no-eps", (RSTD, RSTD.replace(" + eps)", ") + eps"))),
-        Mutant("mean_in_half", "rounded-twice", (MEAN, f"mean = (tl.sum(x, axis=0) / N).to({HALF}).to(tl.float32)")),
-        Mutant("sum_for_the_mean", "sum-for-mean", (MEAN, "mean = tl.sum(x, axis=0)")),
+        Mutant("mean_in_half", "wrong-values", (MEAN, f"mean = (tl.sum(x, axis=1, keep_dims=True) / N).to({HALF}).to(tl.float32)")),
+        Mutant("sum_for_the_mean", "sum-for-mean", (MEAN, MEAN.replace(" / N", ""))),
         Mutant("mean_not_subtracted", "mean-not-subtracted", (Y, Y.replace("centred", "x"))),
         Mutant("rmsnorm", "rmsnorm", (CENTRED, "centred = tl.where(mask_n, x, 0.0)")),
         Mutant("mean_square_for_variance", "mean-square-for-variance", (RSTD, RSTD.replace("centred * centred", "x * x"))),
@@ -67,34 +71,41 @@ MUTANTS = {
         Mutant("weight_and_bias_swapped", "weight-for-bias", (Y, "y = centred * rstd * b + w")),
         Mutant("eps_of_its_own", "fixed-eps", (RSTD, RSTD.replace("eps", "1e-5"))),
         Mutant("no_eps", "no-eps", (RSTD, RSTD.replace(" + eps", ""))),
-        Mutant("eps_outside_root", "eps-outside-root", (RSTD, "rstd = 1.0 / (tl.sqrt(tl.sum(centred * centred, axis=0) / N) + eps)")),
-        Mutant("eps_before_the_mean", "eps-before-the-mean", (RSTD, "rstd = tl.rsqrt((tl.sum(centred * centred, axis=0) + eps) / N)")),
-        Mutant("no_root", "no-root", (RSTD, "rstd = 1.0 / (tl.sum(centred * centred, axis=0) / N + eps)")),
+        Mutant("eps_outside_root", "eps-outside-root", (RSTD, f"rstd = 1.0 / (tl.sqrt({SQUARES} / N) + eps)")),
+        Mutant("eps_before_the_mean", "eps-before-the-mean", (RSTD, f"rstd = tl.rsqrt(({SQUARES} + eps) / N)")),
+        Mutant("no_root", "no-root", (RSTD, f"rstd = 1.0 / ({SQUARES} / N + eps)")),
         Mutant("root_for_its_inverse", "root-for-its-inverse", (RSTD, RSTD.replace("tl.rsqrt", "tl.sqrt"))),
         Mutant("sum_not_mean", "sum-not-mean", (RSTD, RSTD.replace(" / N", ""))),
         Mutant("row_stride_is_n", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace("stride_xm", "N"))),
         Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace(" * stride_xn", ""))),
-        Mutant("strides_swapped", ("strided-only", "reads-outside"), (X_PTRS, "x_ptrs = x_ptr + pid_m * stride_xn + offs_n * stride_xm")),
-        Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), (STORE, STORE.replace("stride_ym", "stride_xm"))),
-        Mutant("column_stride_of_x_for_y", ("strided-only", "out-of-bounds-store", "race"), (STORE, STORE.replace("stride_yn", "stride_xn"))),
-        Mutant("always_row_zero", ("rows-moved", "rows-after-first"), (X_PTRS, X_PTRS.replace("pid_m * stride_xm", "0 * pid_m"))),
-        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (X_PTRS, X_PTRS.replace("pid_m", "2 * pid_m"))),
-        Mutant("every_row_to_row_zero", ("race", "unwritten-tail"), (STORE, STORE.replace("pid_m * stride_ym", "0 * pid_m"))),
-        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (STORE, STORE.replace(", mask=mask_n", ""))),
-        Mutant("no_mask_at_the_load", "reads-outside", (X_LOAD, X_LOAD.replace(", mask=mask_n, other=0.0", ""))),
+        Mutant("strides_swapped", ("strided-only", "reads-outside"), (X_PTRS, "x_ptrs = x_ptr + offs_m * stride_xn + offs_n * stride_xm")),
+        Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), (Y_PTRS, Y_PTRS.replace("stride_ym", "stride_xm"))),
+        Mutant("column_stride_of_x_for_y", ("strided-only", "out-of-bounds-store", "race"), (Y_PTRS, Y_PTRS.replace("stride_yn", "stride_xn"))),
+        Mutant("always_row_zero", ("rows-moved", "rows-after-first"), (X_PTRS, X_PTRS.replace("offs_m * stride_xm", "0 * offs_m"))),
+        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (X_PTRS, X_PTRS.replace("offs_m", "2 * offs_m"))),
+        Mutant("every_row_to_row_zero", ("race", "unwritten-tail"), (Y_PTRS, Y_PTRS.replace("offs_m * stride_ym", "0 * offs_m"))),
+        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (STORE, STORE.replace(", mask=mask_m & mask_n", ""))),
+        Mutant("no_mask_at_the_load", "reads-outside", (X_LOAD, X_LOAD.replace(", mask=mask_m & mask_n, other=0.0", ""))),
         Mutant("other_forgotten", "no-other", (X_LOAD, X_LOAD.replace(", other=0.0", "")), only="interpreter"),
         Mutant("masked_lanes_hold_one", "wrong-values", (X_LOAD, X_LOAD.replace("0.0", "1.0"))),
         Mutant("masked_lanes_as_in_softmax", ("nan", "overflow"), (X_LOAD, X_LOAD.replace("0.0", 'float("-inf")'))),
         Mutant("sums_in_half", "overflow", (X_LOAD, X_LOAD.replace(".to(tl.float32)", ""))),
         Mutant("rounded_before_the_weight", "rounded-twice", (Y, f"y = (centred * rstd).to({HALF}).to(tl.float32) * w + b")),
         Mutant("root_stored_as_rstd", "property", (RSTD, RSTD.replace("rstd = tl.rsqrt", "rstd = tl.sqrt")), (Y, "y = centred / rstd * w + b")),
-        Mutant("variance_stored_as_rstd", "property", (RSTD, "rstd = tl.sum(centred * centred, axis=0) / N"), (Y, "y = centred * tl.rsqrt(rstd + eps) * w + b")),
+        Mutant("variance_stored_as_rstd", "property", (RSTD, f"rstd = {SQUARES} / N"), (Y, "y = centred * tl.rsqrt(rstd + eps) * w + b")),
         Mutant("mean_stored_is_another", "property", (Y, Y + "\n    mean = 0.0 * mean")),
-        Mutant("stats_swapped", "property", ("mean_ptr + pid_m, mean", "mean_ptr + pid_m, rstd"), ("rstd_ptr + pid_m, rstd", "rstd_ptr + pid_m, mean")),
-        Mutant("stats_not_stored", "property", ("    tl.store(mean_ptr + pid_m, mean)\n    tl.store(rstd_ptr + pid_m, rstd)\n", "")),
-        Mutant("stats_all_in_one_place", "race", ("tl.store(mean_ptr + pid_m, mean)", "tl.store(mean_ptr, mean)")),
-        Mutant("axis_one", ("raised", "does-not-compile"), (MEAN, MEAN.replace("axis=0", "axis=1"))),
-        Mutant("mask_one_short", ("unwritten", "unwritten-tail", "wrong-values"), (STORE, STORE.replace("mask=mask_n", "mask=offs_n < N - 1"))),
+        Mutant("stats_swapped", "property", (STORE_MEAN, STORE_MEAN.replace("m, mean", "m, rstd")), (STORE_RSTD, STORE_RSTD.replace("m, rstd", "m, mean"))),
+        Mutant("stats_not_stored", "property", (f"    {STORE_MEAN}\n    {STORE_RSTD}\n", "")),
+        Mutant("stats_all_in_one_place", "race", (STORE_MEAN, STORE_MEAN.replace("+ offs_m", "+ 0 * offs_m"))),
+        Mutant("sums_of_columns", ("raised", "does-not-compile", "wrong-values", "mean-of-columns"), (MEAN, MEAN.replace("axis=1", "axis=0"))),
+        Mutant("sums_lie_down", ("raised", "does-not-compile", "wrong-values"), (MEAN, MEAN.replace(", keep_dims=True", ""))),
+        Mutant("mean_of_all_rows", ("wrong-values", "raised", "does-not-compile"), (MEAN, "mean = tl.sum(x) / (N * BLOCK_M)")),
+        Mutant("rows_past_the_end_loaded", "reads-outside", (X_LOAD, X_LOAD.replace("mask_m & mask_n", "mask_n"))),
+        Mutant("rows_past_the_end_stored", ("out-of-bounds-store", "race"), (STORE, STORE.replace("mask_m & mask_n", "mask_n"))),
+        Mutant("columns_past_the_end_loaded", "reads-outside", (X_LOAD, X_LOAD.replace("mask_m & mask_n", "mask_m"))),
+        Mutant("statistics_past_the_end", ("out-of-bounds-store", "property"), (STORE_RSTD, STORE_RSTD.replace(", mask=mask_m", ""))),
+        Mutant("centred_in_rows_alone", "padding-counted", (CENTRED, CENTRED.replace("mask_n", "mask_m"))),
+        Mutant("mask_one_short", ("unwritten", "unwritten-tail", "wrong-values"), (STORE, STORE.replace("& mask_n", "& (offs_n < N - 1)"))),
         Mutant("float32_result", ("wrong-dtype",), ("y = torch.empty(x.shape, dtype=x.dtype,", "y = torch.empty(x.shape, dtype=torch.float32,")),
         Mutant("rows_returned", "wrong-shape", ("return (y, mean, rstd) if stats else y", "return (y, mean, rstd) if stats else y_rows")),
         Mutant("no_check_of_the_vectors", "should-raise", ("    require_vectors(x, w, b)\n", "")),
@@ -134,7 +145,7 @@ MUTANTS = {
     "layernorm_welford": [
         Mutant(
             "the_kernel_of_task_1",
-            "tile-too-large",
+            ("other-programs", "tile-too-large"),
             replace="def layernorm_welford(x, w, b, eps=1e-5, block=4096):\n    return layernorm(x, w, b, eps)\n",
         ),
         Mutant(
@@ -190,11 +201,11 @@ MUTANTS = {
 
 VARIANTS = {
     "layernorm": [
-        Variant("four_warps", ("num_warps=warps_for(BLOCK_N)", "num_warps=4")),
-        Variant("sqrt_and_divide", (RSTD, "rstd = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=0) / N + eps)")),
+        Variant("four_warps", ("num_warps=warps_for(BLOCK_M * BLOCK_N // 2)", "num_warps=4")),
+        Variant("sqrt_and_divide", (RSTD, f"rstd = 1.0 / tl.sqrt({SQUARES} / N + eps)")),
         Variant("wider_tile", ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 2 * triton.next_power_of_2(N)")),
         Variant("mask_by_product", (CENTRED, "centred = (x - mean) * mask_n.to(tl.float32)")),
-        Variant("mask_the_squares", (CENTRED, "centred = x - mean"), (RSTD, "rstd = tl.rsqrt(tl.sum(tl.where(mask_n, centred * centred, 0.0), axis=0) / N + eps)")),
+        Variant("mask_the_squares", (CENTRED, "centred = x - mean"), (RSTD, RSTD.replace("centred * centred", "tl.where(mask_n, centred * centred, 0.0)"))),
         Variant("cast_before_the_store", (STORE, STORE.replace("y,", "y.to(y_ptr.dtype.element_ty),"))),
         Variant("hint_to_the_cache", (X_LOAD, X_LOAD.replace("other=0.0", 'other=0.0, eviction_policy="evict_last"'))),
     ],
@@ -224,11 +235,6 @@ ONE_AXIS = "a tile of one dimension has one axis"
 FLOAT32 = "float32 all the same: the other operand is"
 LAST_STRIDE = "the wrapper makes a contiguous result: its last stride is 1"
 EQUIVALENT = {
-    "layernorm": {
-        "mean = tl.sum(x, axis=0) / N => mean = tl.sum(x) / N": ONE_AXIS,
-        "tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n) => tl.store(y_ptr + pid_m * stride_ym + offs_n, y, mask=mask_n)": LAST_STRIDE,
-        "rstd = tl.rsqrt(tl.sum(centred * centred, axis=0) / N + eps) => rstd = tl.rsqrt(tl.sum(centred * centred) / N + eps)": ONE_AXIS,
-    },
     "welford_combine": {
         "combine_kernel[(1,)](a, b, out, P, BLOCK_P=BLOCK_P) => combine_kernel[(1,)](b, a, out, P, BLOCK_P=BLOCK_P)": "merging is commutative",
     },

@@ -204,7 +204,7 @@ cache[:, :, 0, 0]  # rows are pages, columns are slots
 # %% tags=["reference"]
 from torch.nn.functional import scaled_dot_product_attention
 
-from tritonbook import multiprocessors
+from tritonbook import multiprocessors, shared_memory_limit
 
 
 def paged_decode_ref(q, k_cache, v_cache, table, lengths):
@@ -225,12 +225,11 @@ def require_cache(q, k_cache, v_cache, table, lengths):
 
 
 def pieces_for(programs, tokens):
-    return max(1, min(4 * multiprocessors() // programs, triton.cdiv(tokens, 128)))
+    return max(1, min(2 * multiprocessors() // programs, triton.cdiv(tokens, 128)))
 
 # %% [markdown]
-# `pieces_for` takes as many as give each multiprocessor four programs (page 11: two), but at most
-# one for each 128 tokens that the table has room for. A tile takes two loads, one after the other:
-# page numbers, then keys and values. More programs have more loads on their way.
+# `pieces_for` takes as many as give each multiprocessor two programs, as on page 11, but at most
+# one for each 128 tokens that the table has room for.
 
 # %%
 pieces_for(programs=64, tokens=32768)
@@ -312,12 +311,13 @@ def paged_decode(q, k_cache, v_cache, table, lengths, pieces=None):
     B, H, D = q.shape
     PAGE, HK = k_cache.shape[1:3]
     pieces = pieces or pieces_for(B * HK, table.shape[1] * PAGE)
+    roomy = q.element_size() == 2 and shared_memory_limit() > 80_000  # not so on a T4
     parts = torch.empty((B * H, pieces, D), dtype=torch.float32, device=q.device)
     lses = torch.empty((B * H, pieces), dtype=torch.float32, device=q.device)
     decode_kernel[(B * HK, pieces)](
         q, k_cache, v_cache, table, lengths, parts, lses, table.stride(0), D**-0.5,
         HK=HK, GROUP=H // HK, D=D, PAGE=PAGE,
-        BLOCK_G=16, BLOCK_N=128 // q.element_size(), num_warps=4, num_stages=2,
+        BLOCK_G=16, BLOCK_N=128 if roomy else 32, num_warps=4, num_stages=2,
     )
     return merge_states(parts, lses, q.dtype).view(B, H, D)
 
@@ -430,13 +430,13 @@ predict(
     },
     measured=[
         lambda: 2 * 32768 * 8 * 128 * 2 / 1e6,
-        lambda: traffic(paged_decode, *small)["k_cache"].read,
-        lambda: 4 * 132 // 8,
+        lambda: traffic(reference("paged_decode"), *small)["k_cache"].read,
+        lambda: 2 * 132 // 8,
     ],
     hints=[
         "Keys and values.",
         "100 tokens, 2 heads, 32 numbers of 4 bytes. How often is each read?",
-        "528 programs in all, and 8 for each piece.",
+        "264 programs in all, and 8 for each piece.",
     ],
 )
 
@@ -449,7 +449,7 @@ predict(
 # **Bytes.** 100 × 2 × 32 × 4 = 25,600: each byte once, as the next table says. The four query heads of
 # a group share the load.
 #
-# **Pieces.** 528 / 8 = 66.
+# **Pieces.** 264 / 8 = 33.
 #
 # </details>
 
@@ -460,13 +460,13 @@ traffic(paged_decode, *small)
 batches
 
 # %% [markdown]
-# **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 66, all 132 ask
-# for the same bytes. *GPU alone*, without Python, that is 17 times as fast: 0.053 ms, where reading takes
-# 0.051. With 32 sequences a piece is 256 programs: two are enough. 32 × 134 MB in
+# **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 33, all 132 ask
+# for the same bytes. *GPU alone*, without Python, that is 11 times as fast: 0.052 ms, where reading takes
+# 0.051. With 32 sequences a piece is 256 programs: one is enough. 32 × 134 MB in
 # 1.43 ms are 3,000 GB/s, as fast as a copy.
 #
 # *SDPA* is about as fast as reading. It has no table to look into, and its keys lie side by side, where your
-# pages lie anywhere: you are up to 4 % behind.
+# pages lie anywhere: you are up to 3 % behind.
 #
 # ## Was it the right number?
 
@@ -485,9 +485,9 @@ bench_sweep(
 )
 
 # %% [markdown]
-# **Read it downwards.** Four pieces take 29 % of the time of one. From 33 on, where each
-# multiprocessor has two programs, little is left to gain: 256 pieces are 6 % slower than 66, and need four
-# times the memory for their states, D + 1 float32 numbers each.
+# **Read it downwards.** Four pieces take 29 % of the time of one. At 33 each multiprocessor has two
+# programs, and nothing is left to gain: 256 pieces are 6 % slower, and need eight times the memory for
+# their states, D + 1 float32 numbers each.
 #
 # ## Recap
 #

@@ -133,7 +133,7 @@ VARIANTS = {
     ],
     "paged_decode": [
         Variant("exp2", (P, "p = tl.exp2((s - m_new[:, None]) * 1.4426950408889634)")),
-        Variant("larger_tiles", ("BLOCK_N=128 // q.element_size()", "BLOCK_N=64")),
+        Variant("larger_tiles", ("BLOCK_N=128 if roomy else 32", "BLOCK_N=64")),
         Variant("sum_after", (ACC, 'acc = acc * alpha[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
         Variant("keys_loaded_turned", (K, "k = tl.load(k_ptr + tl.trans(tile), mask=mask_n[None, :], other=0.0)"), (S, S.replace("tl.trans(k)", "k"))),
         Variant("masked_by_adding", (WHERE, 's += tl.where(mask_n, 0.0, float("-inf"))[None, :]')),

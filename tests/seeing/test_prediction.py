@@ -235,7 +235,7 @@ DERIVED = {
     "43_flash_backward": (10_240, 4.5),
     "44_llama_block": (1_376_256, 2.85),
     "45_llama_decode_train": (5.545, 12_800),
-    "50_split_kv_decode": (134.2, 25_600, 66),
+    "50_split_kv_decode": (134.2, 25_600, 33),
     "51_int_matmul": (4.125, 32_768, 133_144, 200),
     "52_moe_grouped": (9, 16_384, 16),
     "53_scan": (16_000, 32_768, 131_072, 16_384),
@@ -244,6 +244,7 @@ DERIVED = {
     "63_gluon_pipeline": (65_536, 10, 49_152),
     "64_gluon_matmul": (48, 208, 3),
     "65_gluon_attention": (160, 3, 64),
+    "66_rope_records": (250, 8),
 }
 # Where a floor is all that can be derived, the derivation says so, and may be no more than close.
 CLOSE = {
@@ -254,6 +255,7 @@ CLOSE = {
     ("40_rope", 2),
     ("41_flash_attention", 1),
     ("43_flash_backward", 1),
+    ("66_rope_records", 1),
 }
 # Results that the notebook's own cells load on a machine without a GPU.
 TABLES = {
@@ -267,6 +269,7 @@ TABLES = {
     "20_matmul": {"sizes": "matmul_sizes"},
     "21_matmul_grouped": {"sizes": "matmul_groups", "layer": "linear_act_ways"},
     "40_rope": {"timed": "rope"},
+    "66_rope_records": {"now": "rope_records_now"},
     "43_flash_backward": {"timed": "flash_backward"},
     "44_llama_block": {"timed": "llama_parts"},
 }
@@ -298,6 +301,12 @@ LEFT = {
             torch.tensor([1, 0], device=DEVICE, dtype=torch.int32),
             torch.tensor([0, 0, 0, 1, 1, 1, 2, 2, 2], device=DEVICE, dtype=torch.int32),
             2,
+        )
+    },
+    "66_rope_records": {
+        "small": (
+            *torch.empty(2, 1, 1000, 4, 64).transpose(2, 3).unbind(0),
+            *torch.empty(2, 1000, 32).unbind(0),
         )
     },
 }
