@@ -69,7 +69,7 @@ def _ratio(times: dict[str, float]) -> float | None:
 def ours(name: str) -> Function:
     """What stands for us beside an operation's peers: the fastest function that does their work."""
     if name == "rope":  # Liger-Kernel turns its inputs in place
-        return all_ops()[name].providers["rope, in place"].load()
+        return all_ops()[name].providers["rope record, in place"].load()
     return _attention_by_width() if name == "flash_fwd" else fastest(name)
 
 

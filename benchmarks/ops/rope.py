@@ -53,6 +53,8 @@ OPS = [
             "compile static": compiled(eager, dynamic=False),
             "liger": optional("liger_kernel.ops.rope", _liger),
             "rope, in place": solution("rope", _over_its_inputs),
+            "rope record": solution("rope", record=True),
+            "rope record, in place": solution("rope", _over_its_inputs, record=True),
         },
     )
 ]

@@ -469,6 +469,10 @@ _TILES = (
         "needs `axis=` too.)",
     ),
     (
+        r"a\.shape\[-1\]\) == 2|a\.shape\[-1\] == 2",
+        "`tl.split` takes a tile whose last dimension is 2. Reshape it first, the 2 at the end.",
+    ),
+    (
         r"arange must fit in int32",
         "`tl.arange` begins at 0 or later. Subtract afterwards: `tl.arange(0, BLOCK) - start`.",
     ),
