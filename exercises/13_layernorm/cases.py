@@ -20,6 +20,12 @@ from ..shared.norms import (
 )
 from .page import layernorm_ref
 
+
+def with_zeros(generator, shape):
+    """As after a ReLU: zeros among the elements, which are not padding."""
+    return torch.randn(shape, generator=generator, dtype=torch.float64).clamp_min(0)
+
+
 CASES = [
     case("rows that fill their tile", **rows(32, 64, mean=2)),
     case("rows that do not", **rows(70, 17, mean=2)),
@@ -30,6 +36,7 @@ CASES = [
     case("bfloat16", dtype="bfloat16", **rows(6, 200, mean=2)),
     case("three dimensions", **rows(2, 11, 33, mean=2)),
     case("long rows, one a program", **rows(3, 1030, mean=2)),
+    case("zeros in the rows", **rows(6, 50, values=with_zeros)),
 ]
 
 HIDDEN_ROWS = [
@@ -57,7 +64,90 @@ TILES = [
     case("half precision, large", dtype="float16", **rows(2, 90, scale=400), options={"block": 32}),
     case("bfloat16", dtype="bfloat16", **rows(2, 70, mean=3), options={"block": 32}),
     case("three dimensions", **rows(2, 2, 35, mean=2), options={"block": 16}),
+    case("zeros in the rows", **rows(4, 50, values=with_zeros), options={"block": 16}),
+    case("a tile of 3,001", **rows(2, 3001, mean=4)),
 ]
+
+
+def rows_of_a_tile(x):
+    """Rows [tiles, rows, N], as programs take them; NaN past the last row."""
+    N = x.shape[-1]
+    count = max(1, 1024 // triton.next_power_of_2(N))
+    flat = x.reshape(-1, N)
+    missing = -len(flat) % count
+    padded = torch.nn.functional.pad(flat, (0, 0, 0, missing), value=float("nan"))
+    return padded.reshape(-1, count, N)
+
+
+def over_a_tile(values, divisor):
+    """The sum of all rows of a tile over divisor(rows of a tile, N), for each row of x."""
+    tiles = rows_of_a_tile(values)
+    total = tiles.nansum((1, 2), keepdim=True) / divisor(*tiles.shape[1:])
+    return (
+        total.expand(*tiles.shape[:2], 1)
+        .reshape(-1, 1)[: values.shape[:-1].numel()]
+        .reshape(*values.shape[:-1], 1)
+    )
+
+
+def rows_share(mean_of_rows, variance_of_rows=None):
+    """Statistics that the rows of a tile share; where no variance is said, each row has its own,
+    about that mean."""
+
+    def formula(x, w, b, eps):
+        mean = mean_of_rows(x)
+        squares = (x - mean).pow(2)
+        variance = variance_of_rows(squares) if variance_of_rows else mean_of(squares)
+        return scaled(x, w, b, eps, mean, variance)
+
+    return formula
+
+
+def both_over_the_tile(x, w, b, eps):
+    lanes = triton.next_power_of_2(x.shape[-1])
+    mean = x.sum(-1, keepdim=True) / lanes
+    return scaled(x, w, b, eps, mean, (x - mean).pow(2).sum(-1, keepdim=True) / lanes)
+
+
+def mean_in_half(x, w, b, eps, *, dtype):
+    mean = mean_of(x).to(dtype).double()
+    return scaled(x, w, b, eps, mean, mean_of((x - mean).pow(2))).to(dtype)
+
+
+def zeros_as_padding(x, w, b, eps):
+    centred = torch.where(x == 0, 0.0, x - mean_of(x))
+    return centred * torch.rsqrt(mean_of(centred.pow(2)) + eps) * w + b
+
+
+def all_of(rows, N):
+    return rows * N
+
+
+ONE_MEAN = (
+    "All rows of a tile share one mean. Each has its own: sum over `axis=1`, `keep_dims=True`."
+)
+TASK_1_MISTAKES = ONE_TILE_MISTAKES | {
+    "rows-share-a-mean": (rows_share(lambda x: over_a_tile(x, all_of)), ONE_MEAN),
+    "rows-share-a-sum": (rows_share(lambda x: over_a_tile(x, lambda rows, N: N)), ONE_MEAN),
+    "rows-share-both-sums": (
+        rows_share(*2 * [lambda x: over_a_tile(x, lambda rows, N: N)]),
+        "All rows of a tile share one mean and one variance. Each has its own: sum over `axis=1`, "
+        "`keep_dims=True`.",
+    ),
+    "both-over-tile": (
+        both_over_the_tile,
+        "Mean and variance are taken over the lanes of the tile. Divide both by N, the number of "
+        "elements.",
+    ),
+    "mean-in-half": (
+        mean_in_half,
+        "The mean was rounded to half precision before it was subtracted. Keep it in float32.",
+    ),
+    "zeros-as-padding": (
+        zeros_as_padding,
+        "Elements that are 0 are taken for padding. Ask `mask_n` which lanes are elements.",
+    ),
+}
 
 HIDDEN_TILES = [
     case("less than a tile", **rows(2, 17, mean=2), options={"block": 64}),
@@ -84,28 +174,36 @@ def a_tile(x, w, b, eps, block=4096):
 
 
 def keeps_its_statistics(fn):
-    """With stats=True: y as before, and the mean and 1 / root of every row."""
+    """With stats=True: y as before, and the mean and 1 / root of every row, of halves too."""
     x = torch.randn(3, 40, generator=torch.Generator().manual_seed(3)) * 2 + 5
     w, b = torch.ones(40, device=DEVICE), torch.zeros(40, device=DEVICE)
-    _, mean, rstd = fn(x.to(DEVICE), w, b, 1e-3, stats=True)
-    variance = variance_of(x.double())[:, 0]
-    wanted = {
-        "right": torch.rsqrt(variance + 1e-3),
-        "the root itself": torch.sqrt(variance + 1e-3),
-        "the variance": variance,
-        "the variance plus eps": variance + 1e-3,
-        "1 / root without eps": torch.rsqrt(variance),
-    }
-    assert _near(mean, mean_of(x.double())[:, 0]), (
-        "y is right, but with stats=True the mean of a row is not what mean_ptr + offs_m holds. Is "
-        "it stored there?"
-    )
-    found = [name for name, value in wanted.items() if _near(rstd, value)]
-    what = f"There is {found[0]}." if found else "Is it stored there?"
-    assert "right" in found, (
-        "y is right, but with stats=True one over the root of a row is not what rstd_ptr + offs_m "
-        f"holds. {what}"
-    )
+    for given in x, x.bfloat16():
+        _, mean, rstd = fn(given.to(DEVICE), w, b, 1e-3, stats=True)
+        middle, variance = mean_of(given.double())[:, 0], variance_of(given.double())[:, 0]
+        wanted = {
+            "right": torch.rsqrt(variance + 1e-3),
+            "the root itself": torch.sqrt(variance + 1e-3),
+            "the variance": variance,
+            "the variance plus eps": variance + 1e-3,
+            "1 / root without eps": torch.rsqrt(variance),
+            "the mean": middle,
+            "the right number, rounded to half precision": torch.rsqrt(variance + 1e-3).bfloat16(),
+        }
+        means = {
+            "right": middle,
+            "1 / root": wanted["right"],
+            "the right number, rounded to half precision": middle.bfloat16(),
+        }
+        for got, known, what, where in (
+            (mean, means, "the mean", "mean_ptr"),
+            (rstd, wanted, "one over the root", "rstd_ptr"),
+        ):
+            found = [name for name, value in known.items() if _near(got, value.double())]
+            there = f"There is {found[0]}." if found else "Is it stored there?"
+            assert "right" in found, (
+                f"y is right, but with stats=True {what} of a row is not what {where} + offs_m "
+                f"holds. {there}"
+            )
 
 
 def _near(got, want):
@@ -238,6 +336,10 @@ COMBINE_MISTAKES = {
         wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n, mean, m2 - b[2])),
         "M2 of part b is missing in the sum.",
     ),
+    "count-of-1": (
+        wrongly(lambda a, b, n, mean, m2, d, sa, sb: (n.clamp_min(1), mean, m2)),
+        "Two empty parts give a count of 1. Guard the divisor, and return n as it is.",
+    ),
     "count-of-a": (
         wrongly(lambda a, b, n, mean, m2, d, sa, sb: (a[0], mean, m2)),
         "The count that is returned is that of part a alone.",
@@ -251,6 +353,24 @@ COMBINE_MISTAKES = {
         "Mean and M2 have changed places. The order is n, mean, M2.",
     ),
 }
+
+
+def subtracts_before_it_squares(fn):
+    """M2 around 10,000, where a difference of large squares is lost. What is wrong around 0 too is
+    told by the cases."""
+    means = torch.tensor([[-1.0, 0.5], [2.0, 0.25]])
+    n, m2 = torch.tensor([5.0, 7.0]), torch.tensor([3.0, 4.0])
+    found = []
+    for shift in 0.0, 10_000.0:
+        a, b = (torch.stack((n, each + shift, m2)).to(DEVICE) for each in means)
+        wanted = combine_ref(a.double().cpu(), b.double().cpu())[2]
+        error = (fn(a, b)[2].double().cpu() - wanted).abs() / wanted
+        found.append(error.nan_to_num(torch.inf).max().item())
+    assert found[0] > 1e-3 or found[1] < 0.05, (
+        "M2 is right for means around 0, and lost around 10,000: it is a difference of large "
+        "squares. Add M2 of a, M2 of b and delta² n_a n_b / n, where nothing large is squared."
+    )
+
 
 PARTS = [
     case("two parts", a=parts(20), b=parts(20)),
@@ -319,6 +439,11 @@ def sums_in_half(x, w, b, eps, *, dtype, block=4096):
     return from_tiles(change)(x, w, b, eps, block=block).to(dtype)
 
 
+def count_in_half(n, mean, m2, block, N):
+    count = n.half().double()
+    return count, *over(lambda n, block, N: count)(n, mean, m2, block, N)[1:]
+
+
 def all_full(n, mean, m2, block, N):
     """Count and divisor are those of a full tile."""
     _, other, m2 = over(lambda n, block, N: block)(n, mean, m2, block, N)
@@ -365,6 +490,42 @@ def with_first_biases(x, w, b, eps, *, block=4096):
     return layernorm_ref(x, w, b[torch.arange(x.shape[-1]) % block], eps)
 
 
+def averaged_in_turn(from_zero):
+    """The mean so far and that of the next tile, each time half of both."""
+
+    def merge(n, mean, m2):
+        common = torch.zeros_like(mean[..., 0]) if from_zero else mean[..., 0]
+        for tile in range(0 if from_zero else 1, mean.shape[-1]):
+            common = (common + mean[..., tile]) / 2
+        return common, m2.sum(-1) / n.sum(-1)
+
+    return by_sums(merge)
+
+
+def zeros_not_counted(x, w, b, eps, *, block=4096):
+    tiles = in_tiles(x, min(block, triton.next_power_of_2(x.shape[-1])))
+    _, mean, _ = parts_of(tiles, -1)
+    n = (tiles.nan_to_num(0) != 0).sum(-1).double()
+    mean = tiles.nansum(-1) / n
+    m2 = (tiles - mean[..., None]).pow(2).nansum(-1)
+    common, m2 = whole(n, mean, m2)
+    return scaled(x, w, b, eps, common, m2 / x.shape[-1])
+
+
+def count_not_kept(x, w, b, eps, *, block=4096):
+    """With 0 elements so far each tile's mean takes the place of the one before."""
+    tiles = in_tiles(x, min(block, triton.next_power_of_2(x.shape[-1])))
+    _, mean, m2 = parts_of(tiles, -1)
+    return scaled(x, w, b, eps, mean[..., -1:], m2.sum(-1, keepdim=True) / x.shape[-1])
+
+
+def first_tile_again(x, w, b, eps, *, block=4096):
+    """The elements of the first tile, in each: the last one takes as many as it has."""
+    N, block = x.shape[-1], min(block, triton.next_power_of_2(x.shape[-1]))
+    again = x[..., torch.arange(N) % block]
+    return scaled(x, w, b, eps, mean_of(again), variance_of(again))
+
+
 MERGED_BY_SUMS = (
     "The tiles were merged by plain sums or averages. Tiles with different means, or different "
     "counts, need welford_combine."
@@ -382,7 +543,32 @@ TILE_MISTAKES = MISTAKES | {
     ),
     "sums-in-half": (
         sums_in_half,
-        "The sums of the tiles lost digits in half precision. Go to float32 at the load.",
+        "The sums or means of the tiles were rounded to half precision. Stay in float32 from the "
+        "load on.",
+    ),
+    "averaged-in-turn": (
+        averaged_in_turn(from_zero=True),
+        MERGED_BY_SUMS,
+    ),
+    "averaged-from-the-first": (
+        averaged_in_turn(from_zero=False),
+        MERGED_BY_SUMS,
+    ),
+    "zeros-as-padding": (
+        zeros_not_counted,
+        "Elements that are 0 are not counted. Count with `mask_n`.",
+    ),
+    "count-in-half": (
+        from_tiles(count_in_half),
+        "The count of a tile was summed in half precision, which holds no odd number above 2,048.",
+    ),
+    "count-not-kept": (
+        count_not_kept,
+        "n stays 0 in the loop: keep the count that welford_combine returns.",
+    ),
+    "first-tile-again": (
+        first_tile_again,
+        "Each round loads the first tile again. Its columns are `offs_n`.",
     ),
     "count-to-the-end": (
         from_tiles(to_the_end),
@@ -462,7 +648,7 @@ CHECKS = {
         launches=1,
         max_programs=one_a_row,
         tolerance=rounded_once(terms=4096),
-        mistakes=ONE_TILE_MISTAKES,
+        mistakes=TASK_1_MISTAKES,
         also=[survives_a_large_mean, keeps_its_statistics],
     ),
     "welford_combine": Check(
@@ -474,6 +660,7 @@ CHECKS = {
         launches=1,
         terms=4,
         mistakes=COMBINE_MISTAKES,
+        before=[subtracts_before_it_squares],
     ),
     "layernorm_welford": Check(
         layernorm_ref,

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: LayerNorm, a mean and a variance you can trust
-#   minutes: 55
+#   minutes: 60
 #   needs: interpreter
 #   requires: [12_rmsnorm_choose]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -91,9 +91,9 @@ pictures("layernorm").draw_lanes(
 #
 # - The variance is divided by N, not by N - 1. (PyTorch's `x.var()` divides by N - 1.)
 # - All arithmetic is float32, rounded once at the store.
-# - `layernorm` takes rows of up to 16,384 elements. Beyond, x, w and b find no registers, and the
-#   kernel spills. `layernorm_welford` takes rows of any length.
-# - With `stats=True` the wrapper also returns the mean of each row and one over its root, `rstd`, as
+# - `layernorm` takes rows of up to 16,384 elements: a row has to stand in one program's registers.
+#   `layernorm_welford` takes rows of any length.
+# - With `stats=True` `layernorm` also returns the mean of each row and one over its root, `rstd`, as
 #   float32 vectors. Training needs them (page 15).
 #
 # **Memory traffic** is that of RMSNorm: x once and y once.
@@ -119,12 +119,13 @@ def warps_for(block):
 # ## Task 1. The row in one tile
 #
 # A program takes BLOCK_M short rows, as on page 12, or one long one. What belongs to a row stands upright,
-# [BLOCK_M, 1]: `offs_m` and `mask_m`. What belongs to a column lies, [1, BLOCK_N]: `offs_n`, `mask_n`, w
-# and b. With `keep_dims=True` a sum over `axis=1` stands upright too, so `x - mean` takes from each row
+# [BLOCK_M, 1]: `offs_m` and `mask_m`. What belongs to a column is flat, [1, BLOCK_N]: `offs_n`, `mask_n`,
+# w and b. With `keep_dims=True` a sum over `axis=1` stands upright too, so `x - mean` takes from each row
 # its own mean.
 #
-# Fill both gaps, 4 lines each. First load x, then mean, centred x, one over the root. At the end y, and
-# three stores: y, and the rows' two statistics at `offs_m` of `mean_ptr` and `rstd_ptr`.
+# Fill both gaps, 4 lines each. First load x, then mean, x without its mean (masked lanes 0 again, with
+# `tl.where`), one over the root. At the end y, and three stores: y, and the rows' two statistics at
+# `offs_m` of `mean_ptr` and `rstd_ptr`. Those are columns: their mask is `mask_m`.
 
 # %% tags=["answer"] key="layernorm"
 @triton.jit
@@ -182,12 +183,13 @@ def layernorm(x, w, b, eps=1e-5, stats=False):
     y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     x_rows, y_rows = x.reshape(-1, N), y.view(-1, N)
     M = x_rows.shape[0]
-    mean, rstd = torch.empty((2, M), dtype=torch.float32, device=x.device).unbind(0)
+    mean = torch.empty(M, dtype=torch.float32, device=x.device)
+    rstd = torch.empty_like(mean)
     BLOCK_N = triton.next_power_of_2(N)
     BLOCK_M = max(1, 1024 // BLOCK_N)
     layernorm_kernel[(triton.cdiv(M, BLOCK_M),)](
         x_rows, w, b, y_rows, mean, rstd, M, N, *x_rows.stride(), *y_rows.stride(), eps,
-        BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_M * BLOCK_N // 2),
+        BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, num_warps=max(1, BLOCK_M * BLOCK_N // 1024),
     )
     return (y, mean, rstd) if stats else y
 

@@ -56,7 +56,7 @@ MUTANTS = {
         Mutant("not_scaled", "not-scaled", (Y, "y = centred * w + b")),
         Mutant("mask_turned_round", "squares-overflow", (CENTRED, "centred = tl.where(mask_n, 0.0, x - mean)")),
         Mutant("eps_added_to_rstd", "no-eps", (RSTD, RSTD.replace(" + eps)", ") + eps"))),
-        Mutant("mean_in_half", "wrong-values", (MEAN, f"mean = (tl.sum(x, axis=1, keep_dims=True) / N).to({HALF}).to(tl.float32)")),
+        Mutant("mean_in_half", "mean-in-half", (MEAN, f"mean = (tl.sum(x, axis=1, keep_dims=True) / N).to({HALF}).to(tl.float32)")),
         Mutant("sum_for_the_mean", "sum-for-mean", (MEAN, MEAN.replace(" / N", ""))),
         Mutant("mean_not_subtracted", "mean-not-subtracted", (Y, Y.replace("centred", "x"))),
         Mutant("rmsnorm", "rmsnorm", (CENTRED, "centred = tl.where(mask_n, x, 0.0)")),
@@ -99,7 +99,13 @@ MUTANTS = {
         Mutant("stats_all_in_one_place", "race", (STORE_MEAN, STORE_MEAN.replace("+ offs_m", "+ 0 * offs_m"))),
         Mutant("sums_of_columns", ("raised", "does-not-compile", "wrong-values", "mean-of-columns"), (MEAN, MEAN.replace("axis=1", "axis=0"))),
         Mutant("sums_lie_down", ("raised", "does-not-compile", "wrong-values"), (MEAN, MEAN.replace(", keep_dims=True", ""))),
-        Mutant("mean_of_all_rows", ("wrong-values", "raised", "does-not-compile"), (MEAN, "mean = tl.sum(x) / (N * BLOCK_M)")),
+        Mutant("mean_of_all_rows", "rows-share-a-mean", (MEAN, "mean = tl.sum(x) / (N * BLOCK_M)")),
+        Mutant("sum_of_all_rows", "rows-share-a-sum", (MEAN, MEAN.replace(", axis=1, keep_dims=True", ""))),
+        Mutant("one_sum_for_all_rows", "rows-share-both-sums", (MEAN, MEAN.replace(", axis=1, keep_dims=True", "")), (RSTD, RSTD.replace(", axis=1, keep_dims=True", ""))),
+        Mutant("both_over_the_tile", "both-over-tile", (MEAN, MEAN.replace("/ N", "/ BLOCK_N")), (RSTD, RSTD.replace("/ N", "/ BLOCK_N"))),
+        Mutant("mask_by_the_values", "zeros-as-padding", (CENTRED, "centred = tl.where(x == 0, 0.0, x - mean)")),
+        Mutant("statistics_in_half", "property", (STORE_MEAN, STORE_MEAN.replace("mean, mask", f"mean.to({HALF}), mask")), (STORE_RSTD, STORE_RSTD.replace("rstd, mask", f"rstd.to({HALF}), mask"))),
+        Mutant("no_mask_for_the_mean", "out-of-bounds-store", (STORE_MEAN, STORE_MEAN.replace(", mask=mask_m", ""))),
         Mutant("rows_past_the_end_loaded", "reads-outside", (X_LOAD, X_LOAD.replace("mask_m & mask_n", "mask_n"))),
         Mutant("rows_past_the_end_stored", ("out-of-bounds-store", "race"), (STORE, STORE.replace("mask_m & mask_n", "mask_n"))),
         Mutant("columns_past_the_end_loaded", "reads-outside", (X_LOAD, X_LOAD.replace("mask_m & mask_n", "mask_m"))),
@@ -112,6 +118,8 @@ MUTANTS = {
         _torch("layernorm", "stats"),
     ],
     "welford_combine": [
+        Mutant("large_squares", "property", ("m2 = m2_a + m2_b + delta * delta * n_a * share_b", "m2 = m2_a + n_a * mean_a * mean_a + m2_b + n_b * mean_b * mean_b - n * mean * mean")),
+        Mutant("count_of_one", "count-of-1", ("    n = n_a + n_b\n", "    n = tl.maximum(n_a + n_b, 1.0)\n")),
         Mutant("no_guard", "two-empty-parts", ("n_b / tl.maximum(n, 1.0)", "n_b / n")),
         Mutant("guard_adds_one", "divided-by-n-plus-1", ("n_b / tl.maximum(n, 1.0)", "n_b / (n + 1.0)")),
         Mutant("guard_on_b_alone", ("two-empty-parts", "nan", "wrong-values"), ("n_b / tl.maximum(n, 1.0)", "n_b / tl.where(n_b == 0, n_a, n)")),
@@ -143,6 +151,10 @@ MUTANTS = {
         Mutant("n_minus_one", ("wrong-values", "constant-summand"), ("n = n_a + n_b", "n = n_a + n_b - 1.0")),
     ],
     "layernorm_welford": [
+        Mutant("counts_what_is_not_zero", "zeros-as-padding", (COUNT, "n_tile = tl.sum((x != 0).to(tl.float32), axis=0)")),
+        Mutant("count_in_half", "count-in-half", (COUNT, COUNT.replace("float32", "float16"))),
+        Mutant("averaged_in_turn", "averaged-in-turn", (MERGE, "n, mean, m2 = n + n_tile, (mean + mean_tile) / 2, m2 + m2_tile")),
+        Mutant("count_not_kept", "count-not-kept", (MERGE, MERGE.replace("n, mean, m2 =", "_, mean, m2 ="))),
         Mutant(
             "the_kernel_of_task_1",
             ("other-programs", "tile-too-large"),
@@ -166,7 +178,7 @@ MUTANTS = {
         Mutant("sides_mixed", ("wrong-values", "nan", "overflow"), (MERGE, "n, mean, m2 = welford_combine(n, n_tile, mean, mean_tile, m2, m2_tile)")),
         Mutant("result_dropped", "nothing-merged", (MERGE, MERGE.replace("n, mean, m2 = ", ""))),
         Mutant("only_the_last_tile", "last-tile-only", (MERGE, "n, mean, m2 = n_tile, mean_tile, m2_tile")),
-        Mutant("first_tile_again", ("first-tile-only", "wrong-values", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_row_ptr + tl.arange(0, BLOCK_N) * stride_xn")),
+        Mutant("first_tile_again", ("first-tile-again", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_row_ptr + tl.arange(0, BLOCK_N) * stride_xn")),
         Mutant("mean_of_the_last_tile", ("mean-of-the-last-tile", "raised"), (SECOND_Y, SECOND_Y.replace("mean", "mean_tile"))),
         Mutant("mask_of_the_first_tile", "reads-outside", (LOOP_PTRS, f"mask_n = {FIRST_OFFS} < N\n        {LOOP_PTRS}")),
         Mutant("no_mask_at_the_load", "reads-outside", ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs)")),
@@ -201,7 +213,7 @@ MUTANTS = {
 
 VARIANTS = {
     "layernorm": [
-        Variant("four_warps", ("num_warps=warps_for(BLOCK_M * BLOCK_N // 2)", "num_warps=4")),
+        Variant("four_warps", ("num_warps=max(1, BLOCK_M * BLOCK_N // 1024)", "num_warps=4")),
         Variant("sqrt_and_divide", (RSTD, f"rstd = 1.0 / tl.sqrt({SQUARES} / N + eps)")),
         Variant("wider_tile", ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 2 * triton.next_power_of_2(N)")),
         Variant("mask_by_product", (CENTRED, "centred = (x - mean) * mask_n.to(tl.float32)")),

@@ -103,7 +103,7 @@ shape_mismatch: Two shapes do not fit: tiles must have the same size, or size 1,
     x = tl.load(x_ptr + offs, mask=mask)
     y = x + tl.arange(0, 32)
     tl.store(out_ptr + offs, y, mask=mask)
-broadcast_2d: The values have another shape than the addresses.
+broadcast_2d: The values, or their mask, have another shape than the addresses.
     x = tl.load(x_ptr + offs, mask=mask)
     y = x[:, None] + x
     tl.store(out_ptr + offs, y, mask=mask)

@@ -594,7 +594,7 @@ _TILES = (
     ),
     (
         r"Expected pointer argument to have shape (\S.*) but got (\S.*)",
-        "The values have another shape than the addresses.",
+        "The values, or their mask, have another shape than the addresses.",
     ),
     (
         r"(?:numel|number of elements).*exceed\w* .*maximum",
@@ -649,7 +649,8 @@ _TILES = (
     ),
     (
         r"incompatible dimensions|Cannot make_shape_compatible|broadcast",
-        "Two shapes do not fit: tiles must have the same size, or size 1, in each dimension.",
+        "Two shapes do not fit: tiles must have the same size, or size 1, in each dimension. (A "
+        "sum along an axis drops it, unless it says `keep_dims=True`.)",
     ),
     (r"cannot add pointers together", "Two addresses cannot be added: add offsets to a pointer."),
     (
