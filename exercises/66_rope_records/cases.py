@@ -40,17 +40,29 @@ def accesses(fn, *args, **options):
         return []
 
 
-def assert_side_by_side(found):
-    """Of tensors without gaps: does each load ask for neighbours?"""
-    apart = any(
-        (np.diff(np.sort(each.active)) == 2 * each.itemsize).any()
-        for each in found
-        if each.kind == "load"
+def side_by_side_somewhere(access):
+    """Do the active lanes of a tile ask for neighbours, along one of its axes?"""
+    places = access.addresses.reshape(access.shape)
+    active = (
+        np.ones(access.shape, bool) if access.mask is None else access.mask.reshape(places.shape)
     )
-    assert not apart, (
-        "The values are right, but a load takes every second element, each by itself. Load whole "
-        "rows, and take neighbours apart with `tl.split`."
-    )
+    for axis in range(places.ndim):
+        steps = np.diff(places, axis=axis)
+        both = active.take(range(steps.shape[axis]), axis) & active.take(
+            range(1, steps.shape[axis] + 1), axis
+        )
+        if both.any() and (steps[both] == access.itemsize).all():
+            return True
+    return False
+
+
+def assert_side_by_side(found, mend):
+    """Of tensors without gaps: does each load and store go to neighbours?"""
+    for each in found:
+        assert side_by_side_somewhere(each), (
+            f"The values are right, but lanes side by side {each.kind} elements that are apart: "
+            f"each goes by itself, not 16 bytes at once. {mend}"
+        )
 
 
 # --- to_halves
@@ -132,14 +144,16 @@ def added(table, number):
 
 
 def loads_whole_rows(fn):
-    assert_side_by_side(accesses(fn, torch.randn(4, 16, device=DEVICE)))
+    mend = "Load whole rows, take neighbours apart with `tl.split`, and store two halves."
+    assert_side_by_side(accesses(fn, torch.randn(4, 16, device=DEVICE)), mend)
 
 
 HALVES_MISTAKES = {
     "as-it-was": (
         lambda x: x,
-        "The rows come out as they went in. `tl.split` takes the last dimension apart: there the "
-        "two neighbours of a pair have to stand, (BLOCK_M, BLOCK_P, 2).",
+        "The rows come out as they went in: neighbours were not parted, or joined again. "
+        "`tl.split` of (BLOCK_M, BLOCK_P, 2) gives `first` for the left half, `second` for the "
+        "right one.",
     ),
     "halves-exchanged": (
         halves(lambda even, odd: odd, lambda even, odd: even),
@@ -609,6 +623,54 @@ SUSPECTS |= {
 }
 
 
+def tokens_in_a_program(fn):
+    """The rule for BLOCK_T on small calls, before cases on which a wrong one takes long."""
+    for H, D, L in (2, 8, 20), (3, 10, 4), (1, 4, 64):
+        q, k = torch.randn(1, H, L, D, device=DEVICE), torch.randn(1, 1, L, D, device=DEVICE)
+        tables = torch.randn(2, L, D // 2, device=DEVICE).unbind(0)
+        try:
+            started = watch(fn, (q, k, *tables), {"pairs": 16}).launches[-1].grid[0]
+        except CannotShow as error:
+            assert "ZeroDivision" not in str(error), (
+                f"BLOCK_T is 0 where a token of {H} heads of {D} has more pairs than `pairs`, 16. "
+                "A program takes at least one token."
+            )
+            return
+        wanted = full_programs(q, k, *tables, pairs=16)
+        assert started == wanted, (
+            f"With pairs=16, {L} tokens of {H} heads of {D} make {wanted} programs, and {started} "
+            "were started. A program takes BLOCK_T tokens: as many as make `pairs` pairs of q, "
+            "heads and pairs rounded up as their tile is."
+        )
+
+
+def rows_left_out(q, k, *rest, **options):
+    """Every head of every token is the first head of the first token."""
+    return right(*(x[:1, :1, :1].expand_as(x) for x in (q, k)), *rest, **options)
+
+
+def offset_in_elements(q, k, cos, sin, interleaved=False, pos_offset=0):
+    """The first position is `pos_offset` elements further on in the tables, not so many rows."""
+    L, half = q.shape[2], q.shape[3] // 2
+    place = pos_offset + torch.arange(L)[:, None] * half + torch.arange(half)
+    tables = [one_copy(table, q.shape[3], interleaved).flatten()[place] for table in (cos, sin)]
+    return right(q, k, *tables, interleaved=interleaved)
+
+
+SUSPECTS |= {
+    "rows-left-out": (
+        rows_left_out,
+        "Every head of every token is turned from the first head of the first token: `rows` "
+        "belongs into the address.",
+    ),
+    "offset-in-elements": (
+        offset_in_elements,
+        "`pos_offset` is added as a number of elements. It counts rows of the tables: multiply it "
+        "by their stride.",
+    ),
+}
+
+
 def into_out(fn):
     """The results go into the tensors that come as `out`, and these are returned."""
     q, k = torch.randn(1, 4, 5, 8, device=DEVICE), torch.randn(1, 2, 5, 8, device=DEVICE)
@@ -639,7 +701,8 @@ def turned(fn, interleaved):
 
 
 def loads_whole_heads(fn):
-    assert_side_by_side(turned(fn, True))
+    mend = "Load whole heads and `tl.split` them; `tl.join` the partners and store whole heads."
+    assert_side_by_side(turned(fn, True), mend)
 
 
 def loads_come_first(fn):
@@ -670,6 +733,7 @@ CHECKS = {
         programs=full_programs,
         tolerance=rounded_once(terms=2),
         mistakes=SUSPECTS,
+        before=[tokens_in_a_program],
         also=[
             heads_behind_tokens,
             into_out,

@@ -1,6 +1,6 @@
 # ---
 # workbook:
-#   title: RoPE, the last tenth
+#   title: RoPE, whole rows and full programs
 #   minutes: 55
 #   needs: interpreter
 #   requires: [12_rmsnorm_choose, 40_rope]
@@ -24,9 +24,9 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# Page 40 gives each token a program of its own. For a large call that is nearly as fast as a copy, if a head's
-# pairs are half a head apart. What about fewer and smaller heads? And the other pairing, which took ten
-# times as long? Without a GPU the tables show the times of an H100.
+# Page 40 gives each token a program of its own. For a large call that is nearly as fast as a copy, if
+# partners are half a head apart. What about fewer and smaller heads? And the other pairing, which took
+# eleven times as long? Without a GPU the tables show the times of an H100.
 
 # %% tags=["reference"]
 def one_copy(table, D, interleaved):
@@ -90,9 +90,10 @@ ways["page 40, interleaved"] = in_place(rope, interleaved=True)
 timed(ways, "rope_records_left", SHAPES)
 
 # %% [markdown]
-# **Read it** against the copy, *GPU alone*. The first shape is as fast as it. With 28 heads page 40 takes
-# 15 % longer. Of 2 heads of 64 it makes 50 % more, though a copy is two launches, and of
-# one head too it is slower. Interleaved, large heads take ten times as long. Three reasons, three steps.
+# **Read it** against the copy, *GPU alone*, without Python. The first call is as fast as a copy. With 28
+# heads page 40 takes 15 % longer. With 2 heads of 64 it takes 50 % longer than a copy, which is two launches.
+# With one head it is slower too. Interleaved, large heads take eleven times as long. Three reasons, three
+# steps.
 #
 # ## Step 1: neighbours, taken apart in registers
 #
@@ -142,7 +143,8 @@ y
 # | `x` | (M, D), any strides, D even | floating | rows of neighbours |
 # | result | (M, D), contiguous | as `x` | `x[:, 0::2]`, then `x[:, 1::2]` |
 #
-# A tile is [BLOCK_M, 2 BLOCK_P]. Load it whole, take it apart, store two halves. About 7 lines.
+# A tile is [BLOCK_M, 2 BLOCK_P]. Load it whole, take it apart, store two halves. As a table of pairs it has
+# three dimensions, and the 2 comes last. About 7 lines.
 
 # %% tags=["answer"] key="to_halves"
 @triton.jit
@@ -229,9 +231,9 @@ draw.draw_orders()
 # %% [markdown]
 # ## Step 3: several tokens a program
 #
-# A token with one head of 128 has 64 pairs, so a warp has two for each thread, and is gone. To
-# start and end a program costs as much as for a large one. So let a program take BLOCK_T tokens:
-# as many as make 512 pairs of q, and at least one. Heads and pairs count as their tile does, rounded up.
+# A token with one head of 128 has 64 pairs: two for each thread of one warp, and the program ends. To start
+# and to end it costs as much as with a large one. So let a program take BLOCK_T tokens: as many as make
+# 512 pairs of q, and at least one. Heads and pairs count as their tile does, rounded up.
 #
 # **Predict.** How many tokens does a program take of 2 heads of 64 numbers? And of 28 heads of 128?
 #
@@ -250,11 +252,12 @@ draw.draw_orders()
 # ## Task 2. `rope_record`
 #
 # Tiles have three dimensions: tokens, heads, pairs. `rows` and `mask_rows` are [BLOCK_T, BLOCK_H, 1]:
-# where each head of each token begins, counted from `x_ptr`, and which of them exist. Four gaps, about 28
+# where each head of each token begins, counted from `x_ptr`, and which of them exist. Four gaps, about 26
 # lines.
 #
 # 1. `load_pairs` gives both partners, each [BLOCK_T, BLOCK_H, BLOCK_P], in float32. Interleaved, it loads
-#    whole heads, [BLOCK_T, BLOCK_H, 2 BLOCK_P]; else two halves.
+#    whole heads, [BLOCK_T, BLOCK_H, 2 BLOCK_P]; else two halves. It serves q and k: the sizes of a tile x
+#    are `x.shape[0]` and `x.shape[1]`.
 # 2. `store_pairs` is the way back.
 # 3. The kernel: cos and sin of each token, [BLOCK_T, 1, BLOCK_P], in float32. Then all loads, all stores.
 # 4. The wrapper: `BLOCK_T`, by the rule of step 3.
@@ -268,13 +271,12 @@ def load_pairs(
     """(first, second): the partners of each pair, [tokens, heads, BLOCK_P], float32."""
     offs_p = tl.arange(0, BLOCK_P)[None, None, :]
     offs_d = tl.arange(0, 2 * BLOCK_P)[None, None, :]
-    # TODO 1: interleaved whole heads, taken apart; else two halves (about 8 lines)
+    # TODO 1: interleaved whole heads, taken apart; else two halves (about 7 lines)
     ### BEGIN SOLUTION
     if INTERLEAVED:
         mask = mask_rows & (offs_d < 2 * HALF)
         x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)
-        pairs = tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2))
-        first, second = tl.split(pairs)
+        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))
     else:
         mask = mask_rows & (offs_p < HALF)
         first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)
@@ -334,30 +336,27 @@ def rope_tokens_kernel(
     mask_q, mask_k = mask_l & (offs_h < H), mask_l & (offs_hk < HK)
     q_rows = b * stride_qb + offs_l * stride_ql + offs_h * stride_qh
     k_rows = b * stride_kb + offs_l * stride_kl + offs_hk * stride_kh
-    q_out_rows = b * stride_ob + offs_l * stride_ol + offs_h * stride_oh
-    k_out_rows = b * stride_pb + offs_l * stride_pl + offs_hk * stride_ph
+    o_rows = b * stride_ob + offs_l * stride_ol + offs_h * stride_oh
+    p_rows = b * stride_pb + offs_l * stride_pl + offs_hk * stride_ph
 
     # TODO 3: cos and sin; load q, load k; turn and store both (about 9 lines)
     ### BEGIN SOLUTION
-    position = pos_offset + offs_l
     mask_p = mask_l & (offs_p < HALF)
-    cos_ptrs = cos_ptr + position * stride_cl + offs_p * stride_cd
-    sin_ptrs = sin_ptr + position * stride_sl + offs_p * stride_sd
+    cos_ptrs = cos_ptr + (pos_offset + offs_l) * stride_cl + offs_p * stride_cd
+    sin_ptrs = sin_ptr + (pos_offset + offs_l) * stride_sl + offs_p * stride_sd
     cos = tl.load(cos_ptrs, mask=mask_p).to(tl.float32)
     sin = tl.load(sin_ptrs, mask=mask_p).to(tl.float32)
 
     q_a, q_b = load_pairs(q_ptr, q_rows, mask_q, stride_qd, HALF, INTERLEAVED, BLOCK_P)
     k_a, k_b = load_pairs(k_ptr, k_rows, mask_k, stride_kd, HALF, INTERLEAVED, BLOCK_P)
 
-    q_first, q_second = q_a * cos - q_b * sin, q_b * cos + q_a * sin
-    k_first, k_second = k_a * cos - k_b * sin, k_b * cos + k_a * sin
+    q_a, q_b = q_a * cos - q_b * sin, q_b * cos + q_a * sin
+    k_a, k_b = k_a * cos - k_b * sin, k_b * cos + k_a * sin
     store_pairs(
-        q_out_ptr, q_out_rows, mask_q, q_first, q_second,
-        stride_od, HALF, INTERLEAVED, BLOCK_P,
+        q_out_ptr, o_rows, mask_q, q_a, q_b, stride_od, HALF, INTERLEAVED, BLOCK_P
     )
     store_pairs(
-        k_out_ptr, k_out_rows, mask_k, k_first, k_second,
-        stride_pd, HALF, INTERLEAVED, BLOCK_P,
+        k_out_ptr, p_rows, mask_k, k_a, k_b, stride_pd, HALF, INTERLEAVED, BLOCK_P
     )
     ### END SOLUTION
 
@@ -407,7 +406,7 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
 # ```python
 # if INTERLEAVED:
 #     x = tl.load(...)
-#     first, second = tl.split(...)  # x.shape[0] and x.shape[1] are tokens and heads
+#     first, second = tl.split(...)  # where does the 2 stand?
 # else:
 #     first = ...
 #     second = ...
@@ -451,7 +450,7 @@ predict(
     ],
     hints=[
         "4 heads of 32 pairs are 128 pairs for a token.",
-        "Page 40 found that half-split is ten times as fast. Which bytes does yours move?",
+        "How many bytes does a load take, there and here?",
     ],
 )
 
@@ -471,12 +470,13 @@ now
 # %% [markdown]
 # **Read it.** *GPU alone*, again.
 #
-# - **Interleaved** is as fast as half-split now, on every line: a pair's order in memory costs nothing.
-# - **28 heads** of a token fill a program by themselves, so step 3 changed nothing for them. What they gain is
-#   the order of loads and stores: 40.7 instead of 47.6 us.
-# - **2 heads of 64** take 4.1 instead of 10.6 us: a program has 8 tokens, and step 3 makes 2.5 times of it.
+# - **Interleaved** is as fast as half-split, on every line: a pair's order in memory costs nothing any more.
+# - **28 heads** fill a program by themselves, so step 3 changes nothing for them. They take 0.041 ms
+#   instead of 0.048, as long as a copy, by the order of loads and stores: with the load of k below the
+#   store of q the record took 0.048 too.
+# - **2 heads of 64** take 0.0041 instead of 0.0106 ms, and **one head** 0.0027 instead of 0.0044: less than
+#   two launches of a copy.
 # - **32 heads** gain nothing. They had reached the speed of a copy.
-#
 #
 # ## Was 512 the right number?
 
@@ -496,9 +496,9 @@ numbers = [32, 128, 512, 2048, 8192] if GPU else [8]
 bench_sweep("pairs", numbers, by_pairs, title="Pairs a program", stored="rope_records_pairs")
 
 # %% [markdown]
-# **Read it.** 32 heads of 128 are 2,048 pairs: below that nothing changes, one token is one token. With 2
-# heads of 64, 32 pairs are less than a token, as on page 40. From 128 to 512 pairs a program's start is
-# shared by more and more work; from there on fewer programs are left than the GPU could hold.
+# **Read it.** 32 heads of 128 are 2,048 pairs: up to that a program has one token. With 2 heads of 64 it has
+# one at 32 pairs, and takes as long as page 40. So for small heads it is the tokens that count. From 2,048
+# pairs on it is slower again: 8,192 leave 118 programs, fewer than the GPU has multiprocessors.
 #
 # ## Recap
 #

@@ -35,7 +35,10 @@ def draw_split(pairs: int) -> Picture:
         f"A row of {2 * pairs} elements becomes a table of {pairs} lines with a pair each. Split, "
         "it is two tiles: the even elements and the odd ones. join and reshape lead back."
     )
-    height = top + max(pairs * high, 2 * high + 10) + 4
+    below = top + max(pairs * high, 2 * high + 10)
+    back = "The way back: join, then reshape."
+    parts.append(svg.words(left, below, back, svg.SMALL))
+    height = below + 6
     return svg.titled(tiles + pairs * wide + 56, height, "Neighbours apart", text, parts)
 
 

@@ -19,8 +19,7 @@ IN_HALVES = "tl.trans(tl.reshape(x, (BLOCK_M, 2, BLOCK_P)), 0, 2, 1)"
 # --- rope_record: load_pairs
 MASK_D = "        mask = mask_rows & (offs_d < 2 * HALF)\n        x = tl.load"
 LOAD_HEADS = "x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)"
-PAIRS = "pairs = tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2))"
-SPLIT_PAIRS = "first, second = tl.split(pairs)"
+SPLIT_PAIRS = "first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))"
 LOAD_FIRST = "first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)"
 LOAD_SECOND = "second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)"
 MASK_P = "        mask = mask_rows & (offs_p < HALF)\n        first = tl.load"
@@ -33,29 +32,28 @@ STORE_FIRST = "tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)"
 STORE_SECOND = "tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)"
 MASK_Y = "        mask = mask_rows & (offs_p < HALF)\n        tl.store"
 # the kernel
-POSITION = "position = pos_offset + offs_l"
 MASK_T = "mask_p = mask_l & (offs_p < HALF)"
-COS_PTRS = "cos_ptrs = cos_ptr + position * stride_cl + offs_p * stride_cd"
-SIN_PTRS = "sin_ptrs = sin_ptr + position * stride_sl + offs_p * stride_sd"
+COS_PTRS = "cos_ptrs = cos_ptr + (pos_offset + offs_l) * stride_cl + offs_p * stride_cd"
+SIN_PTRS = "sin_ptrs = sin_ptr + (pos_offset + offs_l) * stride_sl + offs_p * stride_sd"
 LOAD_COS = "cos = tl.load(cos_ptrs, mask=mask_p).to(tl.float32)"
 LOAD_SIN = "sin = tl.load(sin_ptrs, mask=mask_p).to(tl.float32)"
 LOAD_Q = "q_a, q_b = load_pairs(q_ptr, q_rows, mask_q, stride_qd, HALF, INTERLEAVED, BLOCK_P)"
 LOAD_K = "k_a, k_b = load_pairs(k_ptr, k_rows, mask_k, stride_kd, HALF, INTERLEAVED, BLOCK_P)"
-TURN_Q = "q_first, q_second = q_a * cos - q_b * sin, q_b * cos + q_a * sin"
-TURN_K = "k_first, k_second = k_a * cos - k_b * sin, k_b * cos + k_a * sin"
+TURN_Q = "q_a, q_b = q_a * cos - q_b * sin, q_b * cos + q_a * sin"
+TURN_K = "k_a, k_b = k_a * cos - k_b * sin, k_b * cos + k_a * sin"
 STORE_Q = """store_pairs(
-        q_out_ptr, q_out_rows, mask_q, q_first, q_second,
-        stride_od, HALF, INTERLEAVED, BLOCK_P,
+        q_out_ptr, o_rows, mask_q, q_a, q_b, stride_od, HALF, INTERLEAVED, BLOCK_P
     )"""
 STORE_K = """store_pairs(
-        k_out_ptr, k_out_rows, mask_k, k_first, k_second,
-        stride_pd, HALF, INTERLEAVED, BLOCK_P,
+        k_out_ptr, p_rows, mask_k, k_a, k_b, stride_pd, HALF, INTERLEAVED, BLOCK_P
     )"""
 BLOCK_T = "BLOCK_T = max(1, pairs // (BLOCK_H * BLOCK_P))"
 GIVEN_MASKS = "mask_q, mask_k = mask_l & (offs_h < H), mask_l & (offs_hk < HK)"
 NEW = "q_out, k_out = out or (torch.empty_like(q), torch.empty_like(k))"
 CHECKED = "    check_rope_inputs(q, k, cos, sin, pos_offset, out)\n"
 OUTSIDE = ("out-of-bounds-store", "reads-outside", "race")
+
+
 
 # Both forms by the columns alone: a whole head, its neighbours or its halves side by side.
 BY_COLUMNS_LOAD = """    if INTERLEAVED:
@@ -74,7 +72,6 @@ BY_COLUMNS_STORE = """    if INTERLEAVED:
 """
 LOAD_GAP = f"""    if INTERLEAVED:
 {MASK_D}(x_ptr + rows + offs_d * stride_xd, mask=mask)
-        {PAIRS}
         {SPLIT_PAIRS}
     else:
 {MASK_P}(x_ptr + rows + offs_p * stride_xd, mask=mask)
@@ -93,7 +90,7 @@ STORE_GAP = f"""    if INTERLEAVED:
 def positions(text, tables=("cos", "sin")):
     """Edits that take another position for these tables."""
     pointers = {"cos": COS_PTRS, "sin": SIN_PTRS}
-    return [(pointers[t], pointers[t].replace("position", f"({text})")) for t in tables]
+    return [(pointers[t], pointers[t].replace("pos_offset + offs_l", text)) for t in tables]
 
 
 MUTANTS = {
@@ -134,12 +131,13 @@ MUTANTS = {
     tl.store(y_ptrs, tl.load(x_ptrs, mask=mask), mask=mask)
     tl.store(y_ptrs + HALF, tl.load(x_ptrs + stride_xd, mask=mask), mask=mask)
 """), only="interpreter"),
+        Mutant("whole_rows_to_places_of_their_own", "property", (GAP_OF_HALVES, f"{LOAD_MASK}    {LOAD_X}\n    places = offs_d // 2 + offs_d % 2 * HALF\n    tl.store(y_ptr + offs_m * 2 * HALF + places, x, mask=mask)\n"), only="interpreter"),
     ],
     "rope_record": [
         # --- load_pairs
-        Mutant("reshaped_to_two_halves", ("raised", "does-not-compile"), (PAIRS, PAIRS.replace("BLOCK_P, 2", "2, BLOCK_P"))),
+        Mutant("reshaped_to_two_halves", ("raised", "does-not-compile"), (SPLIT_PAIRS, SPLIT_PAIRS.replace("BLOCK_P, 2", "2, BLOCK_P"))),
         Mutant("halves_for_neighbours", "halves-loaded", (SPLIT_PAIRS, "first, second = tl.split(tl.permute(tl.reshape(x, (x.shape[0], x.shape[1], 2, BLOCK_P)), (0, 1, 3, 2)))")),
-        Mutant("split_the_wrong_way_round", "interleaved-partners-swapped", (SPLIT_PAIRS, "second, first = tl.split(pairs)")),
+        Mutant("split_the_wrong_way_round", "interleaved-partners-swapped", (SPLIT_PAIRS, SPLIT_PAIRS.replace("first, second", "second, first"))),
         Mutant("half_of_the_head_loaded", "half-loaded", (MASK_D, MASK_D.replace("2 * HALF", "HALF"))),
         Mutant("mask_of_pairs_for_heads", ("raised", "does-not-compile"), (MASK_D, MASK_D.replace("offs_d < 2 * HALF", "offs_p < HALF"))),
         Mutant("heads_without_mask", "reads-outside", (LOAD_HEADS, LOAD_HEADS.replace(", mask=mask", ""))),
@@ -179,19 +177,19 @@ MUTANTS = {
         Mutant("always_interleaved", "other-pairing", (LOAD_GAP, LOAD_GAP.replace("    if INTERLEAVED:", "    if True:")), (STORE_GAP, STORE_GAP.replace("    if INTERLEAVED:", "    if True:"))),
         Mutant("always_half_split", "other-pairing", (LOAD_GAP, LOAD_GAP.replace("    if INTERLEAVED:", "    if False:")), (STORE_GAP, STORE_GAP.replace("    if INTERLEAVED:", "    if False:"))),
         Mutant("pairings_swapped", "other-pairing", (LOAD_GAP, LOAD_GAP.replace("    if INTERLEAVED:", "    if not INTERLEAVED:")), (STORE_GAP, STORE_GAP.replace("    if INTERLEAVED:", "    if not INTERLEAVED:"))),
-        Mutant("halves_in_and_out", "other-pairing", (PAIRS, PAIRS.replace("tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2))", "tl.permute(tl.reshape(x, (x.shape[0], x.shape[1], 2, BLOCK_P)), (0, 1, 3, 2))")), (JOIN, JOIN.replace("tl.join(first, second)", "tl.permute(tl.join(first, second), (0, 1, 3, 2))"))),
-        Mutant("neighbours_backwards", "wrong-sign", (SPLIT_PAIRS, "second, first = tl.split(pairs)"), (JOIN, JOIN.replace("tl.join(first, second)", "tl.join(second, first)"))),
+        Mutant("halves_in_and_out", "other-pairing", (SPLIT_PAIRS, SPLIT_PAIRS.replace("tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2))", "tl.permute(tl.reshape(x, (x.shape[0], x.shape[1], 2, BLOCK_P)), (0, 1, 3, 2))")), (JOIN, JOIN.replace("tl.join(first, second)", "tl.permute(tl.join(first, second), (0, 1, 3, 2))"))),
+        Mutant("neighbours_backwards", "wrong-sign", (SPLIT_PAIRS, SPLIT_PAIRS.replace("first, second", "second, first")), (JOIN, JOIN.replace("tl.join(first, second)", "tl.join(second, first)"))),
         # --- cos and sin
-        Mutant("no_pos_offset", "no-offset", (POSITION, "position = offs_l")),
+        Mutant("no_pos_offset", "no-offset", *positions("offs_l")),
         Mutant("no_pos_offset_for_sin", "no-offset-of-sin", *positions("offs_l", ["sin"])),
-        Mutant("offset_twice", ("offset-twice", "reads-outside"), (POSITION, "position = 2 * pos_offset + offs_l")),
-        Mutant("position_of_the_first_token", "first-token", (POSITION, "position = pos_offset + tl.program_id(0) * BLOCK_T + 0 * offs_l")),
-        Mutant("one_position_for_the_call", "one-position", (POSITION, "position = pos_offset + 0 * offs_l")),
-        Mutant("number_within_the_program", "number-in-the-program", (POSITION, "position = pos_offset + tl.arange(0, BLOCK_T)[:, None, None]")),
+        Mutant("offset_twice", ("offset-twice", "reads-outside"), *positions("2 * pos_offset + offs_l")),
+        Mutant("position_of_the_first_token", "first-token", *positions("pos_offset + tl.program_id(0) * BLOCK_T + 0 * offs_l")),
+        Mutant("one_position_for_the_call", "one-position", *positions("pos_offset + 0 * offs_l")),
+        Mutant("number_within_the_program", "number-in-the-program", *positions("pos_offset + tl.arange(0, BLOCK_T)[:, None, None]")),
         Mutant("number_within_the_program_for_cos", "number-in-the-program-of-cos", *positions("pos_offset + offs_l % BLOCK_T", ["cos"])),
-        Mutant("number_of_the_program", "program-number", (POSITION, "position = pos_offset + tl.program_id(0) + 0 * offs_l")),
-        Mutant("batch_shifts_the_position", ("reads-outside", "rows-after-first"), (POSITION, POSITION + " + b")),
-        Mutant("position_added_to_its_stride", "position-added", (COS_PTRS, COS_PTRS.replace("position * stride_cl", "position + stride_cl")), (SIN_PTRS, SIN_PTRS.replace("position * stride_sl", "position + stride_sl"))),
+        Mutant("number_of_the_program", "program-number", *positions("pos_offset + tl.program_id(0) + 0 * offs_l")),
+        Mutant("batch_shifts_the_position", ("reads-outside", "rows-after-first"), *positions("pos_offset + offs_l + b")),
+        Mutant("position_added_to_its_stride", "position-added", (COS_PTRS, COS_PTRS.replace(") * stride_cl", ") + stride_cl")), (SIN_PTRS, SIN_PTRS.replace(") * stride_sl", ") + stride_sl"))),
         Mutant("cos_without_pairs", "cos-of-one-pair", (COS_PTRS, COS_PTRS.replace(" + offs_p * stride_cd", " + 0 * offs_p"))),
         Mutant("tables_without_pairs", "cos-sin-of-one-pair", (COS_PTRS, COS_PTRS.replace(" + offs_p * stride_cd", " + 0 * offs_p")), (SIN_PTRS, SIN_PTRS.replace(" + offs_p * stride_sd", " + 0 * offs_p"))),
         Mutant("cos_for_sin", "cos-for-both", (LOAD_SIN, LOAD_SIN.replace("sin_ptrs", "cos_ptrs"))),
@@ -211,31 +209,30 @@ MUTANTS = {
         Mutant("mask_of_q_for_k_out", ("raised", "does-not-compile", *OUTSIDE), (STORE_K, STORE_K.replace("mask_k", "mask_q"))),
         Mutant("heads_of_q_counted_for_k", OUTSIDE, (GIVEN_MASKS, "mask_q, mask_k = mask_l & (offs_h < H), mask_l & (offs_hk < H)")),
         Mutant("tokens_past_the_end", OUTSIDE, ("mask_l = offs_l < L", "mask_l = offs_l >= 0")),
-        Mutant("q_stored_for_k", "the-other", (STORE_K, STORE_K.replace("k_first, k_second", "q_first, q_second"))),
-        Mutant("k_stored_for_q", "the-other", (STORE_Q, STORE_Q.replace("q_first, q_second", "k_first, k_second"))),
-        Mutant("k_stored_over_q", ("the-other", "unwritten", "race"), (STORE_K, STORE_K.replace("k_out", "q_out"))),
+        Mutant("q_stored_for_k", "the-other", (STORE_K, STORE_K.replace("k_a, k_b", "q_a, q_b"))),
+        Mutant("k_stored_for_q", "the-other", (STORE_Q, STORE_Q.replace("q_a, q_b", "k_a, k_b"))),
+        Mutant("k_stored_over_q", ("the-other", "unwritten", "race"), (STORE_K, STORE_K.replace("k_out_ptr, p_rows", "q_out_ptr, o_rows"))),
         Mutant("only_q_stored", "unwritten", (f"    {STORE_K}\n", "")),
-        Mutant("k_not_turned", "not-turned", (STORE_K, STORE_K.replace("k_first, k_second", "k_a, k_b"))),
-        Mutant("k_without_its_first_result", "not-turned", (TURN_K, "k_first, k_second = k_a, k_b")),
+        Mutant("k_not_turned", "not-turned", (TURN_K, "pass")),
         Mutant("partners_swapped_in_the_kernel", "partners-swapped", (LOAD_Q, LOAD_Q.replace("q_a, q_b", "q_b, q_a"))),
         Mutant("k_partners_swapped_in_the_kernel", "partners-swapped", (LOAD_K, LOAD_K.replace("k_a, k_b", "k_b, k_a"))),
         # --- the turn
         Mutant("turned_back", "wrong-sign", (TURN_Q, TURN_Q.replace("q_a * cos - q_b", "q_a * cos + q_b").replace("q_b * cos + q_a", "q_b * cos - q_a"))),
         Mutant("both_signs_plus", "wrong-sign-first", (TURN_K, TURN_K.replace("k_a * cos - k_b", "k_a * cos + k_b"))),
         Mutant("sine_meets_the_wrong_partner", "sine-of-the-other-second", (TURN_Q, TURN_Q.replace("q_a * sin", "q_b * sin"))),
-        Mutant("no_sine", "no-sine", (TURN_K, "k_first, k_second = k_a * cos, k_b * cos")),
-        Mutant("second_from_the_new_first", "new-a", (TURN_Q, "q_first = q_a * cos - q_b * sin\n    q_second = q_b * cos + q_first * sin")),
+        Mutant("no_sine", "no-sine", (TURN_K, "k_a, k_b = k_a * cos, k_b * cos")),
+        Mutant("second_from_the_new_first", "new-a", (TURN_Q, "q_a = q_a * cos - q_b * sin\n    q_b = q_b * cos + q_a * sin")),
         Mutant("k_meets_q", "second-of-the-other-first", (TURN_Q, TURN_Q.replace("q_b * sin", "k_b * sin"))),
-        Mutant("q_meets_k", "first-of-the-other-second", (TURN_K, TURN_K.replace("k_a * sin", "q_a * sin"))),
-        Mutant("in_half_precision", "in-half-precision", (TURN_Q, "half = q_ptr.dtype.element_ty\n    q_a, q_b, c, s = q_a.to(half), q_b.to(half), cos.to(half), sin.to(half)\n    q_first, q_second = q_a * c - q_b * s, q_b * c + q_a * s"), on_gpu=("wrong-values",)),
+        Mutant("q_meets_k", ("wrong-tail", "wrong-values"), (TURN_K, TURN_K.replace("k_a * sin", "q_a * sin"))),
+        Mutant("in_half_precision", "in-half-precision", (TURN_Q, "half = q_ptr.dtype.element_ty\n    q_a, q_b, c, s = q_a.to(half), q_b.to(half), cos.to(half), sin.to(half)\n    q_a, q_b = q_a * c - q_b * s, q_b * c + q_a * s"), on_gpu=("wrong-values",)),
         Mutant("loads_of_q_after_its_stores", "property", (STORE_K, STORE_K + f"\n    {LOAD_Q}\n    {TURN_Q}\n    {STORE_Q}")),
         # --- the wrapper
-        Mutant("one_token_a_program", "other-programs", (BLOCK_T, "BLOCK_T = 1")),
-        Mutant("tokens_of_the_pairs_alone", "other-programs", (BLOCK_T, "BLOCK_T = max(1, pairs // BLOCK_P)")),
-        Mutant("heads_of_k_counted_too", "other-programs", (BLOCK_T, "BLOCK_T = max(1, pairs // (triton.next_power_of_2(H + HK) * BLOCK_P))")),
-        Mutant("elements_for_pairs", "other-programs", (BLOCK_T, "BLOCK_T = max(1, pairs // (BLOCK_H * 2 * BLOCK_P))")),
-        Mutant("pairs_of_one_text", "other-programs", (BLOCK_T, "BLOCK_T = min(triton.next_power_of_2(L), max(1, pairs // (BLOCK_H * BLOCK_P // 2)))")),
-        Mutant("always_512", "other-programs", (BLOCK_T, "BLOCK_T = max(1, 512 // (BLOCK_H * BLOCK_P))")),
+        Mutant("one_token_a_program", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = 1")),
+        Mutant("tokens_of_the_pairs_alone", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, pairs // BLOCK_P)")),
+        Mutant("heads_of_k_counted_too", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, pairs // (triton.next_power_of_2(H + HK) * BLOCK_P))")),
+        Mutant("elements_for_pairs", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, pairs // (BLOCK_H * 2 * BLOCK_P))")),
+        Mutant("pairs_of_one_text", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = min(triton.next_power_of_2(L), max(1, pairs // (BLOCK_H * BLOCK_P // 2)))")),
+        Mutant("always_512", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, 512 // (BLOCK_H * BLOCK_P))")),
         Mutant("none_for_a_large_token", ("raised", "property"), (BLOCK_T, "BLOCK_T = pairs // (BLOCK_H * BLOCK_P)")),
         Mutant("heads_and_pairs_as_they_are", ("raised", "does-not-compile", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, pairs // (H * D // 2))")),
         Mutant("grid_rounded_down", ("other-programs", "unwritten", "unwritten-tail"), ("triton.cdiv(L, BLOCK_T), B", "L // BLOCK_T, B")),
@@ -261,6 +258,16 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
     second = tl.load(x_ptr + rows + second_columns * stride_xd, mask=mask)
 """), only="interpreter"),
         Mutant("k_loaded_after_the_stores_of_q", "property", (f"    {LOAD_K}\n", ""), (STORE_Q, f"{STORE_Q}\n    {LOAD_K}"), (TURN_K, "pass"), (STORE_K, f"{TURN_K}\n    {STORE_K}"), only="interpreter"),
+        Mutant("stored_two_columns_apart_as_page_40", "property", (STORE_GAP, """    first_columns, second_columns = offs_p, offs_p + HALF
+    if INTERLEAVED:
+        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1
+    mask = mask_rows & (offs_p < HALF)
+    tl.store(y_ptr + rows + first_columns * stride_yd, first, mask=mask)
+    tl.store(y_ptr + rows + second_columns * stride_yd, second, mask=mask)
+"""), only="interpreter"),
+        Mutant("no_token_where_one_is_too_large", "property", (BLOCK_T, "BLOCK_T = pairs // (BLOCK_H * BLOCK_P)"), on_gpu=("raised",)),
+        Mutant("rows_left_out", "rows-left-out", (LOAD_GAP, LOAD_GAP.replace("x_ptr + rows + offs", "x_ptr + 0 * rows + offs").replace("x_ptr + rows + (", "x_ptr + 0 * rows + ("))),
+        Mutant("offset_in_elements", "offset-in-elements", (COS_PTRS, "cos_ptrs = cos_ptr + pos_offset + offs_l * stride_cl + offs_p * stride_cd"), (SIN_PTRS, "sin_ptrs = sin_ptr + pos_offset + offs_l * stride_sl + offs_p * stride_sd")),
     ],
 }
 
@@ -276,7 +283,6 @@ VARIANTS = {
     y_ptrs = y_ptr + offs_m[:, :, None] * 2 * HALF + half * HALF + pair
     tl.store(y_ptrs, both, mask=(offs_m[:, :, None] < M) & (pair < HALF))
 """)),
-        Variant("whole_rows_to_places_of_their_own", (GAP_OF_HALVES, f"{LOAD_MASK}    {LOAD_X}\n    places = offs_d // 2 + offs_d % 2 * HALF\n    tl.store(y_ptr + offs_m * 2 * HALF + places, x, mask=mask)\n")),
         Variant("masked_lanes_hold_zero", (LOAD_X, LOAD_X.replace("mask=mask", "mask=mask, other=0.0"))),
         Variant("rows_by_their_width", (ROWS_Y, "y_ptrs = y_ptr + offs_m * (HALF + HALF) + offs_p"), ("x, y, M, *x.stride()", "x, y, M, x.stride(0), x.stride(1)")),
     ],
@@ -297,7 +303,7 @@ VARIANTS = {
 """)),
         Variant("tables_from_the_position_on", (COS_PTRS, "cos_ptrs = (cos_ptr + pos_offset * stride_cl) + (offs_l * stride_cl + offs_p * stride_cd)"), (SIN_PTRS, "sin_ptrs = sin_ptr + pos_offset * stride_sl + offs_l * stride_sl + offs_p * stride_sd")),
         Variant("stored_together_at_the_end", (f"    {STORE_Q}\n    {STORE_K}", f"    {STORE_K}\n    {STORE_Q}")),
-        Variant("by_subtraction", (TURN_Q, "q_first = -(q_b * sin - q_a * cos)\n    q_second = q_a * sin + q_b * cos")),
+        Variant("by_subtraction", (TURN_Q, "q_a, q_b = -(q_b * sin - q_a * cos), q_a * sin + q_b * cos")),
         Variant("a_token_more_by_a_loop", (BLOCK_T, "BLOCK_T = 1\n    while 2 * BLOCK_T * BLOCK_H * BLOCK_P <= pairs:\n        BLOCK_T *= 2")),
         Variant("contiguous_results", (NEW, "q_out, k_out = out or (torch.empty(q.shape, dtype=q.dtype, device=q.device), torch.empty(k.shape, dtype=k.dtype, device=k.device))")),
     ],

@@ -82,7 +82,8 @@ _LAUNCH = (
     ),
     (
         r"num_warps must be a power of 2",
-        "`num_warps` is a power of two: 1, 2, 4, 8 or 16.",
+        "`num_warps` is a power of two: 1, 2, 4, 8 or 16. Where it is computed from a tile's sizes, "
+        "one of them may be none.",
     ),
     (
         r"'torch\.Size' object is not callable",
