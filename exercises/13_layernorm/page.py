@@ -545,10 +545,10 @@ predict(
 # <details><summary>Where the numbers come from</summary>
 #
 # **Milliseconds.** 16,384 × 4,096 elements × 4 bytes = 268 MB, at 2,966 GB/s 0.0905 ms. An H100
-# took 0.0966.
+# took 0.0969.
 #
 # **The ratio.** Both read x and write y. The bias is 8 kB for all rows together. The arithmetic hides
-# behind the memory, so the ratio is 1. An H100 took 1.03 times as long.
+# behind the memory, so the ratio is 1. An H100 took 1.02 times as long.
 #
 # </details>
 
@@ -559,7 +559,7 @@ timed
 timed_long
 
 # %% [markdown]
-# **Read it.** On the H100 `layernorm` takes 3 % longer than `rmsnorm_row`, at 94 % of the speed of a
+# **Read it.** On the H100 `layernorm` takes 2 % longer than `rmsnorm_row`, at 93 % of the speed of a
 # copy: while the row is in registers, a second sum hides behind the memory. `layernorm_welford` reads
 # each row a second time, and finds it in the cache.
 #

@@ -92,7 +92,7 @@ MUTANTS = {
         Mutant("pages_one_slot_apart", "pages-one-slot-apart", (SLOTS, SLOTS.replace("pages.to(tl.int64) * PAGE", "pages.to(tl.int64)"))),
         Mutant("slots_without_heads", "slots-without-heads", (TILE, "tile = ((slots + head) * D)[:, None] + offs_d")),
         Mutant("head_by_one_number", "head-by-one-number", (TILE, "tile = (slots * HK * D + head)[:, None] + offs_d")),
-        Mutant("all_one_number_apart", "one-number-apart", (TILE, "tile = (slots * HK + head)[:, None] + offs_d")),
+        Mutant("all_one_number_apart", "one-number-apart", (TILE, "tile = (slots * HK + head)[:, None] + offs_d"), on_gpu=("one-number-apart", "raised")),
         Mutant("scale_upside_down", "scale-upside-down", (S, S.replace("* qk_scale", "/ qk_scale"))),
         Mutant("added_twice", "acc-counted-twice", (ACC, ACC.replace("acc = ", "acc += "))),
         Mutant("factor_turned_round", "nan", (ALPHA, "alpha = tl.exp(m_new - m_i)")),

@@ -90,10 +90,10 @@ ways["page 40, interleaved"] = in_place(rope, interleaved=True)
 timed(ways, "rope_records_left", SHAPES)
 
 # %% [markdown]
-# **Read it** against the copy, *GPU alone*, without Python. The first call is as fast as a copy. With 28
-# heads page 40 takes 15 % longer. With 2 heads of 64 it takes 50 % longer than a copy, which is two launches.
-# With one head it is slower too. Interleaved, large heads take eleven times as long. Three reasons, three
-# steps.
+# **Read it** against the copy; the two small calls *GPU alone*, without Python. The first call is as fast as
+# a copy. With 28 heads page 40 takes 8 % longer. With 2 heads of 64 it takes 50 % longer than a copy, which
+# is two launches. With one head it is slower too. Interleaved, large heads take eleven times as long. Three
+# reasons, three steps.
 #
 # ## Step 1: neighbours, taken apart in registers
 #
@@ -468,14 +468,14 @@ predict(
 now
 
 # %% [markdown]
-# **Read it.** *GPU alone*, again.
+# **Read it.**
 #
 # - **Interleaved** is as fast as half-split, on every line: a pair's order in memory costs nothing any more.
-# - **28 heads** fill a program by themselves, so step 3 changes nothing for them. They take 0.041 ms
-#   instead of 0.048, as long as a copy, by the order of loads and stores: with the load of k below the
-#   store of q the record took 0.048 too.
-# - **2 heads of 64** take 0.0041 instead of 0.0106 ms, and **one head** 0.0027 instead of 0.0044: less than
-#   two launches of a copy.
+# - **28 heads** fill a program by themselves, so step 3 changes nothing for them. They take 0.043 ms
+#   instead of 0.050, less than a copy, by the order of loads and stores: with the load of k below the
+#   store of q the record is as slow as page 40.
+# - **2 heads of 64** take 0.0041 instead of 0.0106 ms, *GPU alone*, and **one head** 0.0027 instead of
+#   0.0043: less than the two launches of a copy.
 # - **32 heads** gain nothing. They had reached the speed of a copy.
 #
 # ## Was 512 the right number?
@@ -497,8 +497,8 @@ bench_sweep("pairs", numbers, by_pairs, title="Pairs a program", stored="rope_re
 
 # %% [markdown]
 # **Read it.** 32 heads of 128 are 2,048 pairs: up to that a program has one token. With 2 heads of 64 it has
-# one at 32 pairs, and takes as long as page 40. So for small heads it is the tokens that count. From 2,048
-# pairs on it is slower again: 8,192 leave 118 programs, fewer than the GPU has multiprocessors.
+# one at 32 pairs, and takes as long as page 40. So for small heads it is the tokens that count. With 8,192
+# it is slower again: they leave 118 programs, fewer than the GPU has multiprocessors.
 #
 # ## Recap
 #

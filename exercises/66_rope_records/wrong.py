@@ -311,11 +311,27 @@ VARIANTS = {
 
 # Changes by machine (`make mutate`) that are no mistakes.
 PRODUCT = "the other factors, the partners, are float32, and so is the product"
+SUM = "an address is a sum: its summands may change places"
+
+
+def flat(call, begins=None):
+    """A call in one line, as `make mutate` prints it; begins: other first arguments."""
+    line = " ".join(call.split())
+    if begins:
+        name, rest = line.split("( ")
+        line = f"{name}{begins}, {rest.split(', ', 2)[2].removesuffix(' )')})"
+    return line
+
+
 EQUIVALENT = {
     "rope_record": {
         f"{LOAD_COS} => {LOAD_COS.removesuffix('.to(tl.float32)')}": PRODUCT,
         f"{LOAD_SIN} => {LOAD_SIN.removesuffix('.to(tl.float32)')}": PRODUCT,
-        f"{STORE_Q} {STORE_K} => {STORE_K} {STORE_Q}": "all is loaded by then",
+        f"{flat(STORE_Q)} {flat(STORE_K)} => {flat(STORE_K)} {flat(STORE_Q)}": "all is loaded by then",
+        f"{LOAD_Q} => {LOAD_Q.replace('q_ptr, q_rows', 'q_rows, q_ptr')}": SUM,
+        f"{LOAD_K} => {LOAD_K.replace('k_ptr, k_rows', 'k_rows, k_ptr')}": SUM,
+        f"{flat(STORE_Q)} => {flat(STORE_Q, '(o_rows, q_out_ptr')}": SUM,
+        f"{flat(STORE_K)} => {flat(STORE_K, '(p_rows, k_out_ptr')}": SUM,
         f"{BLOCK_T} => BLOCK_T = max(1, triton.cdiv(pairs, BLOCK_H * BLOCK_P))": (
             "all three are powers of two: nothing is left over, or 1 comes out"
         ),
