@@ -646,7 +646,7 @@ bench(ways, flops=4 * B * H * L * L * D, baseline="flash_gqa", stored="flash_glu
 #
 # </details>
 #
-# Next: [90_debug](90_debug.ipynb).
+# Next: [66_rope_records](66_rope_records.ipynb).
 
 # %%
 progress()

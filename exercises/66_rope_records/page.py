@@ -517,6 +517,8 @@ bench_sweep("pairs", numbers, by_pairs, title="Pairs a program", stored="rope_re
 # </details>
 #
 # Liger-Kernel's RoPE takes a token a program, with all loads first. vLLM's, in CUDA, knows both pairings.
+#
+# Next: [90_debug](90_debug.ipynb).
 
 # %%
 progress()
