@@ -32,7 +32,7 @@ setup()
 #
 # There are two sums, and the second needs the result of the first. That is no trouble while the row
 # stands in registers: you walk over your tile twice, and read memory once. But two things go wrong
-# easily, masked lanes and lost digits. They are what this page is about.
+# easily: masked lanes and lost digits.
 #
 # ## A smaller kernel first
 #
@@ -125,7 +125,7 @@ def warps_for(block):
 #
 # Fill both gaps, 4 lines each. First load x, then mean, x without its mean (masked lanes 0 again, with
 # `tl.where`), one over the root. At the end y, and three stores: y, and the rows' two statistics at
-# `offs_m` of `mean_ptr` and `rstd_ptr`. Those are columns: their mask is `mask_m`.
+# `mean_ptr + offs_m` and `rstd_ptr + offs_m`. Those are columns: their mask is `mask_m`.
 
 # %% tags=["answer"] key="layernorm"
 @triton.jit
@@ -189,7 +189,8 @@ def layernorm(x, w, b, eps=1e-5, stats=False):
     BLOCK_M = max(1, 1024 // BLOCK_N)
     layernorm_kernel[(triton.cdiv(M, BLOCK_M),)](
         x_rows, w, b, y_rows, mean, rstd, M, N, *x_rows.stride(), *y_rows.stride(), eps,
-        BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, num_warps=max(1, BLOCK_M * BLOCK_N // 1024),
+        BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N,
+        num_warps=max(1, BLOCK_M * BLOCK_N // 1024),  # measured: 1,024 lanes a warp
     )
     return (y, mean, rstd) if stats else y
 
@@ -228,7 +229,7 @@ check(layernorm)
 # ## Lost digits
 #
 # A longer row has to be taken in pieces. You would like to read it only once for both sums. There is
-# a well-known formula for that, and on paper it is right:
+# a well-known formula, right on paper:
 #
 # $$\sigma^2 = \frac{1}{N}\sum_k x_k^2 - \mu^2$$
 #
@@ -238,7 +239,7 @@ check(layernorm)
 # %%
 torch.manual_seed(0)
 noise = torch.randn(1000)
-print("   mean  E[x^2] - mean^2  subtract first     exact")
+print("   mean  mean(x²) - mean²  subtract first     exact")
 for shift in (0, 100, 1_000, 10_000):
     x = noise + shift  # float32
     on_paper = x.pow(2).mean() - x.mean().pow(2)
@@ -257,7 +258,7 @@ for shift in (0, 100, 1_000, 10_000):
 # ## Merge what the parts know
 #
 # Keep three numbers for each part of a row: the count $n$, the mean $\mu$, and $M_2$, the sum of
-# squared distances *from that part's own mean*. None of them is a difference of large numbers. Two
+# squared distances *from that part's own mean*. None of them holds the square of a large number. Two
 # parts are merged like this (Welford 1962; Chan, Golub and LeVeque 1979):
 #
 # $$n = n_a + n_b, \qquad \delta = \mu_b - \mu_a, \qquad
@@ -285,7 +286,7 @@ pictures("layernorm").draw_merge([1.0, 2.0, 6.0], [9.0])
 # ## Task 2. `welford_combine`
 #
 # This is no kernel but a function that kernels call, with numbers or with whole tiles. Fill the gap,
-# about 6 lines. Two empty parts give an empty part. (Empty parts come on page 14, where a row is cut in
+# about 6 lines. Two empty parts give an empty part. (Two of them meet on page 14, where a row is cut in
 # pieces and the last ones may get nothing.)
 #
 # `combine`, below it, is there so that you can call yours from Python: it takes P parts on each side,
@@ -397,7 +398,8 @@ print(f"merged: {(m2 / n).item():.4f}   exact: {x.double().var(correction=0):.4f
 # ## Task 3. Rows of any length
 #
 # One program takes one row, tile by tile, as in page 10. A tile is in registers: so you take its count,
-# its mean and its $M_2$ as in Task 1, and merge them into `n, mean, m2`, which begin as an empty part.
+# its mean and its $M_2$ as in Task 1, but over `axis=0`, without `keep_dims` (`n_tile`, `mean_tile`,
+# `m2_tile`), and merge them into `n, mean, m2`, which begin as an empty part.
 # A second walk normalises.
 #
 # Fill both gaps, about 7 and 5 lines. The last tile has fewer elements than lanes. Which count is its
@@ -563,9 +565,9 @@ timed_long
 # copy: while the row is in registers, a second sum hides behind the memory. `layernorm_welford` reads
 # each row a second time, and finds it in the cache.
 #
-# Your kernel loads w and b after the sums. Loaded first, they hold registers all along: with rows of
-# 8,192 a thread needs 85 instead of 64. Two programs share a multiprocessor instead of four, and 16,384
-# rows take 0.204 ms instead of 0.183.
+# Your kernel loads w and b after the sums. Loaded first, they hold registers: with rows of 8,192 a thread
+# needs 85 instead of 64, two programs share a multiprocessor instead of four, and 16,384 rows take
+# 0.204 ms, not 0.183.
 #
 # The second table has rows of 131,072, which fit no tile. GB/s counts x once and y once, and
 # `layernorm_welford` asks for x twice. Three trips for two: where the second one comes from memory,
@@ -574,7 +576,7 @@ timed_long
 # ## Recap
 #
 # - Masked lanes come back to life when you subtract something from them. Mask again.
-# - E[x²] - E[x]² subtracts two large numbers. Subtract the mean first, then square.
+# - The mean of x² minus the squared mean subtracts two large numbers. Subtract the mean first, then square.
 # - Count, mean and $M_2$ can be merged, in any order. Guard the case of two empty parts.
 # - A tile's count is what its mask counts.
 #

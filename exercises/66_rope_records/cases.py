@@ -65,6 +65,19 @@ def assert_side_by_side(found, mend):
         )
 
 
+def assert_each_place_once(found):
+    """Does no store of a program go where another one of it goes?"""
+    for program in {each.program for each in found}:
+        stores = [each.active for each in found if each.program == program and each.kind == "store"]
+        places = np.concatenate(stores) if stores else np.zeros(0)
+        twice = len(places) - len(np.unique(places))
+        assert not twice, (
+            f"The values are right here, but two stores of a program go to {twice} elements, and "
+            "nothing says which comes last on a GPU. Which lanes does the mask of each half let "
+            "through?"
+        )
+
+
 # --- to_halves
 
 
@@ -143,6 +156,10 @@ def added(table, number):
     return torch.where(inside, table.flatten()[torch.where(inside, place, 0)], NEVER)
 
 
+def halves_stored_once(fn):
+    assert_each_place_once(accesses(fn, torch.randn(4, 20, device=DEVICE)))
+
+
 def loads_whole_rows(fn):
     mend = "Load whole rows, take neighbours apart with `tl.split`, and store two halves."
     assert_side_by_side(accesses(fn, torch.randn(4, 16, device=DEVICE)), mend)
@@ -208,6 +225,12 @@ def record(note, *sizes, pairs=None, **more):
     return rope_case(note, *sizes, options={"pairs": pairs} if pairs else {}, **more)
 
 
+def rope_record_ref(q, k, cos, sin, interleaved=False, pos_offset=0, pairs=512):
+    """The reference, where tables of another dtype do not change that of the results."""
+    both = rope_ref(q, k, cos, sin, interleaved, pos_offset)
+    return tuple(y.to(x.dtype) for x, y in zip((q, k), both, strict=True))
+
+
 def tokens_of_a_program(q, pairs):
     lanes = triton.next_power_of_2(q.shape[1]) * triton.next_power_of_2(q.shape[3] // 2)
     return max(1, pairs // lanes)
@@ -264,6 +287,17 @@ CASES = [
         sin=tensor(4, 8, layout="transposed"),
     ),
     record("half precision", 2, 3, 1, 3, 40, dtype="float16"),
+    record(
+        "half precision, tables in float32",
+        1,
+        4,
+        2,
+        6,
+        48,
+        dtype="float16",
+        cos=tensor(6, 24, dtype="float32"),
+        sin=tensor(6, 24, dtype="float32"),
+    ),
     record("a token with more pairs", 1, 5, 2, 3, 24, pairs=16, interleaved=True),
     record("positions that the tables lack", 1, 2, 2, 4, 16, offset=2, raises=ValueError),
 ]
@@ -625,22 +659,22 @@ SUSPECTS |= {
 
 def tokens_in_a_program(fn):
     """The rule for BLOCK_T on small calls, before cases on which a wrong one takes long."""
-    for H, D, L in (2, 8, 20), (3, 10, 4), (1, 4, 64):
+    for H, D, L, pairs in (2, 8, 20, 16), (3, 10, 12, 64), (3, 10, 4, 16), (1, 4, 64, 16):
         q, k = torch.randn(1, H, L, D, device=DEVICE), torch.randn(1, 1, L, D, device=DEVICE)
         tables = torch.randn(2, L, D // 2, device=DEVICE).unbind(0)
         try:
-            started = watch(fn, (q, k, *tables), {"pairs": 16}).launches[-1].grid[0]
+            started = watch(fn, (q, k, *tables), {"pairs": pairs}).launches[-1].grid[0]
         except CannotShow as error:
             assert "ZeroDivision" not in str(error), (
-                f"BLOCK_T is 0 where a token of {H} heads of {D} has more pairs than `pairs`, 16. "
-                "A program takes at least one token."
+                f"BLOCK_T is 0 where a token of {H} heads of {D} has more pairs than `pairs`, "
+                f"{pairs}. A program takes at least one token."
             )
             return
-        wanted = full_programs(q, k, *tables, pairs=16)
+        wanted = full_programs(q, k, *tables, pairs=pairs)
         assert started == wanted, (
-            f"With pairs=16, {L} tokens of {H} heads of {D} make {wanted} programs, and {started} "
-            "were started. A program takes BLOCK_T tokens: as many as make `pairs` pairs of q, "
-            "heads and pairs rounded up as their tile is."
+            f"With pairs={pairs}, {L} tokens of {H} heads of {D} make {wanted} programs, and "
+            f"{started} were started. A program takes BLOCK_T tokens: as many as make `pairs` "
+            "pairs of q, heads and pairs rounded up as their tile is."
         )
 
 
@@ -657,7 +691,17 @@ def offset_in_elements(q, k, cos, sin, interleaved=False, pos_offset=0):
     return right(q, k, *tables, interleaved=interleaved)
 
 
+def tables_in_half(q, k, cos, sin, interleaved=False, pos_offset=0, *, dtype):
+    tables = [table.to(dtype).double() for table in (cos, sin)]
+    return right(q, k, *tables, interleaved, pos_offset)
+
+
 SUSPECTS |= {
+    "tables-in-half": (
+        tables_in_half,
+        "cos and sin were rounded to half precision. They may come in float32: take them as "
+        "float32, and leave them there.",
+    ),
     "rows-left-out": (
         rows_left_out,
         "Every head of every token is turned from the first head of the first token: `rows` "
@@ -695,9 +739,14 @@ def over_its_own_inputs(fn):
         over_its_inputs(fn, interleaved)
 
 
-def turned(fn, interleaved):
-    q, k = torch.randn(2, 1, 1, 4, 16, device=DEVICE).unbind(0)
-    return accesses(fn, q, k, *torch.randn(2, 4, 8, device=DEVICE), interleaved=interleaved)
+def turned(fn, interleaved, D=16):
+    q, k = torch.randn(2, 1, 1, 4, D, device=DEVICE).unbind(0)
+    return accesses(fn, q, k, *torch.randn(2, 4, D // 2, device=DEVICE), interleaved=interleaved)
+
+
+def stored_once(fn):
+    for interleaved in (False, True):
+        assert_each_place_once(turned(fn, interleaved, D=20))
 
 
 def loads_whole_heads(fn):
@@ -722,10 +771,10 @@ CHECKS = {
         launches=1,
         tolerance=copied,
         mistakes=HALVES_MISTAKES,
-        also=[loads_whole_rows],
+        also=[loads_whole_rows, halves_stored_once],
     ),
     "rope_record": Check(
-        rope_ref,
+        rope_record_ref,
         CASES,
         HIDDEN_CASES,
         results=("q_out", "k_out"),
@@ -741,6 +790,7 @@ CHECKS = {
             over_its_own_inputs,
             loads_whole_heads,
             loads_come_first,
+            stored_once,
         ],
     ),
 }

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: RoPE, whole rows and full programs
-#   minutes: 55
+#   minutes: 60
 #   needs: interpreter
 #   requires: [12_rmsnorm_choose, 40_rope]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -90,10 +90,10 @@ ways["page 40, interleaved"] = in_place(rope, interleaved=True)
 timed(ways, "rope_records_left", SHAPES)
 
 # %% [markdown]
-# **Read it** against the copy; the two small calls *GPU alone*, without Python. The first call is as fast as
-# a copy. With 28 heads page 40 takes 8 % longer. With 2 heads of 64 it takes 50 % longer than a copy, which
-# is two launches. With one head it is slower too. Interleaved, large heads take eleven times as long. Three
-# reasons, three steps.
+# **Read it** against the copy; for the two small calls read the lines *GPU alone*, without Python. The first
+# call is as fast as a copy. With 28 heads page 40 takes 8 % longer. With 2 heads of 64 it takes 1.6 times as
+# long as a copy, itself two launches. With one head it is slower too. Interleaved, large heads take ten times
+# as long as a copy. The three steps begin with that.
 #
 # ## Step 1: neighbours, taken apart in registers
 #
@@ -231,8 +231,8 @@ draw.draw_orders()
 # %% [markdown]
 # ## Step 3: several tokens a program
 #
-# A token with one head of 128 has 64 pairs: two for each thread of one warp, and the program ends. To start
-# and to end it costs as much as with a large one. So let a program take BLOCK_T tokens: as many as make
+# A token with one head of 128 has 64 pairs: two for each thread of one warp, and the program ends.
+# Starting and ending it costs as much as for a large one. So let a program take BLOCK_T tokens: as many as make
 # 512 pairs of q, and at least one. Heads and pairs count as their tile does, rounded up.
 #
 # **Predict.** How many tokens does a program take of 2 heads of 64 numbers? And of 28 heads of 128?
@@ -256,8 +256,8 @@ draw.draw_orders()
 # lines.
 #
 # 1. `load_pairs` gives both partners, each [BLOCK_T, BLOCK_H, BLOCK_P], in float32. Interleaved, it loads
-#    whole heads, [BLOCK_T, BLOCK_H, 2 BLOCK_P]; else two halves. It serves q and k: the sizes of a tile x
-#    are `x.shape[0]` and `x.shape[1]`.
+#    whole heads, [BLOCK_T, BLOCK_H, 2 BLOCK_P]; else two halves. It serves q and k, and knows no BLOCK_T
+#    or BLOCK_H: the sizes of a tile x are `x.shape[0]` and `x.shape[1]`.
 # 2. `store_pairs` is the way back.
 # 3. The kernel: cos and sin of each token, [BLOCK_T, 1, BLOCK_P], in float32. Then all loads, all stores.
 # 4. The wrapper: `BLOCK_T`, by the rule of step 3.
@@ -472,8 +472,8 @@ now
 #
 # - **Interleaved** is as fast as half-split, on every line: a pair's order in memory costs nothing any more.
 # - **28 heads** fill a program by themselves, so step 3 changes nothing for them. They take 0.043 ms
-#   instead of 0.050, less than a copy, by the order of loads and stores: with the load of k below the
-#   store of q the record is as slow as page 40.
+#   instead of 0.050, less than a copy, by the order of loads and stores. Measured apart: with the load
+#   of k below the store of q the record is as slow as page 40.
 # - **2 heads of 64** take 0.0041 instead of 0.0106 ms, *GPU alone*, and **one head** 0.0027 instead of
 #   0.0043: less than the two launches of a copy.
 # - **32 heads** gain nothing. They had reached the speed of a copy.
@@ -497,8 +497,9 @@ bench_sweep("pairs", numbers, by_pairs, title="Pairs a program", stored="rope_re
 
 # %% [markdown]
 # **Read it.** 32 heads of 128 are 2,048 pairs: up to that a program has one token. With 2 heads of 64 it has
-# one at 32 pairs, and takes as long as page 40. So for small heads it is the tokens that count. With 8,192
-# it is slower again: they leave 118 programs, fewer than the GPU has multiprocessors.
+# one at 32 pairs, and takes as long as page 40. So small heads gain from more tokens, not from the
+# order of loads. With 8,192 pairs, 128 tokens, it is slower again: 2 × 59 programs are fewer than the GPU has
+# multiprocessors.
 #
 # ## Recap
 #
@@ -512,7 +513,7 @@ bench_sweep("pairs", numbers, by_pairs, title="Pairs a program", stored="rope_re
 # - `offs_p + BLOCK_P` for the second half.
 # - One mask for whole heads and for pairs.
 # - A position without `pos_offset`, or the same for all tokens of a program.
-# - Stores of q before the loads of k: right, and slower.
+# - The load of k below the store of q: right values, slower, and refused.
 #
 # </details>
 #

@@ -51,6 +51,7 @@ BLOCK_T = "BLOCK_T = max(1, pairs // (BLOCK_H * BLOCK_P))"
 GIVEN_MASKS = "mask_q, mask_k = mask_l & (offs_h < H), mask_l & (offs_hk < HK)"
 NEW = "q_out, k_out = out or (torch.empty_like(q), torch.empty_like(k))"
 CHECKED = "    check_rope_inputs(q, k, cos, sin, pos_offset, out)\n"
+HALF = "q_ptr.dtype.element_ty"
 OUTSIDE = ("out-of-bounds-store", "reads-outside", "race")
 
 
@@ -132,6 +133,7 @@ MUTANTS = {
     tl.store(y_ptrs + HALF, tl.load(x_ptrs + stride_xd, mask=mask), mask=mask)
 """), only="interpreter"),
         Mutant("whole_rows_to_places_of_their_own", "property", (GAP_OF_HALVES, f"{LOAD_MASK}    {LOAD_X}\n    places = offs_d // 2 + offs_d % 2 * HALF\n    tl.store(y_ptr + offs_m * 2 * HALF + places, x, mask=mask)\n"), only="interpreter"),
+        Mutant("left_half_past_its_end", "property", (LEFT, LEFT.replace("mask=mask", "mask=offs_m + 0 * offs_p < M")), only="interpreter"),
     ],
     "rope_record": [
         # --- load_pairs
@@ -234,7 +236,7 @@ MUTANTS = {
         Mutant("pairs_of_one_text", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = min(triton.next_power_of_2(L), max(1, pairs // (BLOCK_H * BLOCK_P // 2)))")),
         Mutant("always_512", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, 512 // (BLOCK_H * BLOCK_P))")),
         Mutant("none_for_a_large_token", ("raised", "property"), (BLOCK_T, "BLOCK_T = pairs // (BLOCK_H * BLOCK_P)")),
-        Mutant("heads_and_pairs_as_they_are", ("raised", "does-not-compile", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, pairs // (H * D // 2))")),
+        Mutant("heads_and_pairs_as_they_are", ("property", "raised", "does-not-compile", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, pairs // (H * D // 2))")),
         Mutant("grid_rounded_down", ("other-programs", "unwritten", "unwritten-tail"), ("triton.cdiv(L, BLOCK_T), B", "L // BLOCK_T, B")),
         Mutant("one_batch", ("other-programs", "unwritten"), ("triton.cdiv(L, BLOCK_T), B", "triton.cdiv(L, BLOCK_T), 1")),
         Mutant("writes_into_q", ("input-changed", "aliases-input"), (NEW, "q_out, k_out = out or (q, torch.empty_like(k))")),
@@ -265,6 +267,8 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
     tl.store(y_ptr + rows + first_columns * stride_yd, first, mask=mask)
     tl.store(y_ptr + rows + second_columns * stride_yd, second, mask=mask)
 """), only="interpreter"),
+        Mutant("first_half_past_its_end", "property", (STORE_FIRST, STORE_FIRST.replace("mask=mask", "mask=mask_rows & (offs_p >= 0)")), only="interpreter"),
+        Mutant("tables_in_half", "tables-in-half", (LOAD_COS, LOAD_COS.replace("tl.float32", HALF)), (LOAD_SIN, LOAD_SIN.replace("tl.float32", HALF))),
         Mutant("no_token_where_one_is_too_large", "property", (BLOCK_T, "BLOCK_T = pairs // (BLOCK_H * BLOCK_P)"), on_gpu=("raised",)),
         Mutant("rows_left_out", "rows-left-out", (LOAD_GAP, LOAD_GAP.replace("x_ptr + rows + offs", "x_ptr + 0 * rows + offs").replace("x_ptr + rows + (", "x_ptr + 0 * rows + ("))),
         Mutant("offset_in_elements", "offset-in-elements", (COS_PTRS, "cos_ptrs = cos_ptr + pos_offset + offs_l * stride_cl + offs_p * stride_cd"), (SIN_PTRS, "sin_ptrs = sin_ptr + pos_offset + offs_l * stride_sl + offs_p * stride_sd")),

@@ -263,7 +263,8 @@ def suspects(partners, names, columns):
         ),
         "other-pairing": (
             given(interleaved=lambda g: not g["interleaved"]),
-            "These are the pairs of the other form: half-split and interleaved are swapped.",
+            "These are the pairs of the other form: half-split for interleaved, or the other way "
+            "round.",
         ),
         "no-offset": (
             given(pos_offset=lambda g: 0),

@@ -446,6 +446,11 @@ _TILES = (
         "A function that is called here gives nothing back. Is a `return` missing in it?",
     ),
     (
+        r"list index out of range",
+        "A list has fewer values than are asked for. Are there more names on the left of a `=` than "
+        "the function on its right gives back?",
+    ),
+    (
         r"^(?!torch/).*(?:not enough|too many) values to unpack",
         "The names on the left are more or fewer than the values on the right. Compare the two. "
         "(A dictionary gives pairs by `.items()`.)",

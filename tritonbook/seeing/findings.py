@@ -178,7 +178,8 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
     elif masking_helps and not any(_first_time(record, touch.access) for touch in bad):
         mend = (
             "Its mask lets them through, but not the first time that the program comes to this "
-            "line: in a loop, does it test the index that moves, as far as it has moved by then?"
+            "line. In a function, is it the mask of another call? In a loop, does it test the "
+            "index that moves, as far as it has moved by then?"
         )
     elif masking_helps:
         mend = "Its mask lets them through: test each index against its own size, with `<`."
