@@ -503,7 +503,7 @@ check(layernorm_welford)
 #
 # RMSNorm became popular because it computes less: one sum instead of two, and no bias. How much
 # faster is it on a GPU? The next cell times two shapes and shows nothing yet. Without a GPU it
-# fetches the times of an H100, which copies 2,966 GB/s.
+# fetches the times of an H100, which copies 2,982 GB/s.
 
 
 # %%
@@ -546,11 +546,11 @@ predict(
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# **Milliseconds.** 16,384 × 4,096 elements × 4 bytes = 268 MB, at 2,966 GB/s 0.0905 ms. An H100
-# took 0.0969.
+# **Milliseconds.** 16,384 × 4,096 elements × 4 bytes = 268 MB, at 2,982 GB/s 0.0900 ms. An H100
+# took 0.0957.
 #
 # **The ratio.** Both read x and write y. The bias is 8 kB for all rows together. The arithmetic hides
-# behind the memory, so the ratio is 1. An H100 took 1.02 times as long.
+# behind the memory, so the ratio is 1. An H100 took 1.01 times as long.
 #
 # </details>
 
@@ -561,7 +561,7 @@ timed
 timed_long
 
 # %% [markdown]
-# **Read it.** On the H100 `layernorm` takes 2 % longer than `rmsnorm_row`, at 93 % of the speed of a
+# **Read it.** On the H100 `layernorm` takes 1 % longer than `rmsnorm_row`, at 94 % of the speed of a
 # copy: while the row is in registers, a second sum hides behind the memory. `layernorm_welford` reads
 # each row a second time, and finds it in the cache.
 #
@@ -571,7 +571,7 @@ timed_long
 #
 # The second table has rows of 131,072, which fit no tile. GB/s counts x once and y once, and
 # `layernorm_welford` asks for x twice. Three trips for two: where the second one comes from memory,
-# two thirds of the ceiling are all that is left. On the H100 it reaches 56 %, PyTorch 47 %.
+# two thirds of the ceiling are all that is left. On the H100 it reaches 57 %, PyTorch 48 %.
 #
 # ## Recap
 #

@@ -186,7 +186,7 @@ MUTANTS = {
         Mutant("result_dropped", "nothing-merged", (MERGE, MERGE.replace("n, mean, m2 = ", ""))),
         Mutant("only_the_last_tile", "last-tile-only", (MERGE, "n, mean, m2 = n_tile, mean_tile, m2_tile")),
         Mutant("first_tile_again", ("first-tile-again", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_row_ptr + tl.arange(0, BLOCK_N) * stride_xn")),
-        Mutant("mean_of_the_last_tile", ("mean-of-the-last-tile", "raised"), (SECOND_Y, SECOND_Y.replace("mean", "mean_tile"))),
+        Mutant("mean_of_the_last_tile", ("mean-of-the-last-tile", "raised"), (SECOND_Y, SECOND_Y.replace("mean", "mean_tile")), on_gpu=("does-not-compile",)),
         Mutant("mask_of_the_first_tile", "reads-outside", (LOOP_PTRS, f"mask_n = {FIRST_OFFS} < N\n        {LOOP_PTRS}")),
         Mutant("no_mask_at_the_load", "reads-outside", ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs)")),
         Mutant("other_forgotten", "no-other", ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs, mask=mask_n)"), only="interpreter"),
