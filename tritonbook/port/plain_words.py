@@ -82,8 +82,8 @@ _LAUNCH = (
     ),
     (
         r"num_warps must be a power of 2",
-        "`num_warps` is a power of two: 1, 2, 4, 8 or 16. Where it is computed from a tile's sizes, "
-        "one of them may be none.",
+        "`num_warps` is a power of two: 1, 2, 4, 8 or 16. Where it is computed from a tile's "
+        "sizes, one of them may be none.",
     ),
     (
         r"'torch\.Size' object is not callable",
@@ -447,8 +447,8 @@ _TILES = (
     ),
     (
         r"list index out of range",
-        "A list has fewer values than are asked for. Are there more names on the left of a `=` than "
-        "the function on its right gives back?",
+        "A list has fewer values than are asked for. Are there more names on the left of a `=` "
+        "than the function on its right gives back?",
     ),
     (
         r"^(?!torch/).*(?:not enough|too many) values to unpack",
