@@ -42,14 +42,15 @@ CALLS = 100
 @dataclass(frozen=True)
 class Row:
     """One shape. ms: what each function takes the GPU, by name, "ours" among them; called_ms: with
-    the host's part, where ours takes the GPU less than SHORT_MS. problem: why ours was not timed,
-    else empty."""
+    the host's part, where ours takes the GPU less than SHORT_MS, ours as page 67 replays it;
+    asking_ms: ours as it is, likewise. problem: why ours was not timed, else empty."""
 
     label: str
     floor_ms: float
     ms: dict[str, float]
     called_ms: dict[str, float]
     problem: str = ""
+    asking_ms: float = 0
 
     @property
     def ratio(self) -> float | None:
@@ -93,21 +94,33 @@ def measure(
     """Check and time the functions on one problem. A peer that fails or is wrong has no time."""
     args = problem.make("cuda" if timer.on_gpu else "cpu")
     expected = exact_result(op.exact, args, op.part)
-    right, called = {}, {}
+    fns = fns | {"replayed": _replayed(fns["ours"], args)}
+    right, called, asking = {}, {}, 0.0
     reason = ""
     for name, fn in fns.items():
         mine = name == "ours"
         own = tuple(copied(arg) for arg in args)  # some work in place
         first = verify(fn, own, expected, ours=mine, part=op.part, tolerance=op.tolerance)
         if first.problem:
-            reason = first.problem if mine else reason
+            reason = first.problem if mine or name == "replayed" else reason
             continue
         right[name] = lambda fn=fn: fn(*args)
+    again = right.pop("replayed", None)
     ms = _gpu_ms(right, timer)
-    if ms.get("ours", 1) < SHORT_MS:
-        called = {name: _called_ms(call) for name, call in right.items()}
+    if ms.get("ours", 1) < SHORT_MS and again:
+        asking = _called_ms(right["ours"])
+        called = {name: _called_ms(call) for name, call in (right | {"ours": again}).items()}
     floor = peaks.floor_ms(problem.bytes, problem.flops)
-    return Row(problem.label, floor, ms, called, reason)
+    return Row(problem.label, floor, ms, called, reason, asking)
+
+
+def _replayed(fn: Function, args: tuple[Any, ...]) -> Function:
+    """fn as page 67 makes it, after its first call of this kind."""
+    from tritonbook.course.exercises import reference
+
+    again = reference("replayed")(fn)
+    again(*(copied(arg) for arg in args))
+    return again
 
 
 def _gpu_ms(calls: dict[str, Callable[[], Any]], timer: Clock) -> dict[str, float]:
@@ -197,6 +210,9 @@ def summary(name: str, rows: list[Row]) -> str:
     if called:
         mean, least = statistics.geometric_mean(called), min(called)
         lines.append(f"  {len(called)} short ones as called: {mean:.2f}, least {least:.2f}")
+        asked = [row.called_ms["ours"] / row.asking_ms for row in rows if row.asking_ms]
+        if asked:
+            lines[-1] += f"; not replayed {statistics.geometric_mean(asked) * mean:.2f}"
     for row in sorted(timed, key=lambda row: row.ratio)[:10]:
         others = ", ".join(f"{peer} {ms * 1e3:.1f}" for peer, ms in row.ms.items())
         share = row.floor_ms / row.ms["ours"]

@@ -519,7 +519,7 @@ bench_sweep("pairs", numbers, by_pairs, title="Pairs a program", stored="rope_re
 #
 # Liger-Kernel's RoPE takes a token a program, with all loads first. vLLM's, in CUDA, knows both pairings.
 #
-# Next: [90_debug](90_debug.ipynb).
+# Next: [67_short_calls](67_short_calls.ipynb): what Python costs.
 
 # %%
 progress()

@@ -226,11 +226,21 @@ def hook_launch(around: Callable[..., Any]) -> Iterator[None]:
         return around(call, self.fn, grid, args, given)
 
     setattr(owner, name, wrapped)
+    _watchers.append(around)
     try:
         with _hook_kept_kernels(around):
             yield
     finally:
+        _watchers.pop()
         setattr(owner, name, original)
+
+
+_watchers: list[Callable[..., Any]] = []
+
+
+def launches_are_watched() -> bool:
+    """Inside a `hook_launch`?"""
+    return bool(_watchers)
 
 
 def announce_launch(

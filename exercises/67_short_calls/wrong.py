@@ -1,0 +1,130 @@
+"""Wrong answers of 67_short_calls with the diagnosis each must get, and right ones of other form."""
+
+from tritonbook.course.mutants import Mutant, Variant
+
+TENSOR = "kind += [x.shape, x.stride(), x.dtype, x.device, addresses[-1] % 16]"
+OTHER = "kind += [type(x), x]"
+ADDRESSES = "            addresses.append(x.data_ptr())\n"
+TWINS = """    if len(set(addresses)) < len(addresses):
+        kind += [addresses.index(address) for address in addresses]
+"""
+
+RECORD = "result, kept[kind] = record(fn, *args)"
+ROOM = """            if len(kept) > most:
+                kept.popitem(last=False)
+"""
+USED = "        kept.move_to_end(kind)\n"
+NONE = """        if recording is None:
+            return fn(*args)
+"""
+GIVEN = "tensors = [x for x in args if isinstance(x, torch.Tensor)]"
+NEW = "tensors += [new.make() for new in recording.new]"
+STEPS = """        for step in recording.steps:
+            step(tensors)
+"""
+RESULT = "return recording.result(tensors)"
+KEPT = "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n"
+
+FIRST = "        if kind not in kept:\n"
+BODY = f"""{FIRST}            {RECORD}
+{ROOM}            return result
+{USED}        recording = kept[kind]
+{NONE}        {GIVEN}
+        {NEW}
+{STEPS}        {RESULT}
+"""
+
+
+def in_tensor(old, new=""):
+    """The line of a tensor with another entry."""
+    return (TENSOR, TENSOR.replace(old, new))
+
+
+MUTANTS = {
+    "kind_of": [
+        Mutant("no_shape", "no-shape", in_tensor("x.shape, ")),
+        Mutant("number_of_elements", "no-shape", in_tensor("x.shape", "x.numel()")),
+        Mutant("number_of_dimensions", "no-shape", in_tensor("x.shape", "x.dim()")),
+        Mutant("no_strides", "no-strides", in_tensor("x.stride(), ")),
+        Mutant("first_stride", "no-strides", in_tensor("x.stride()", "x.stride(0)")),
+        Mutant("contiguous_or_not", "no-strides", in_tensor("x.stride()", "x.is_contiguous()")),
+        Mutant("no_dtype", "no-dtype", in_tensor("x.dtype, ")),
+        Mutant("bytes_of_an_element", "no-dtype", in_tensor("x.dtype", "x.element_size()")),
+        Mutant("no_device", "no-device", in_tensor("x.device, ")),
+        Mutant("no_alignment", "no-alignment", in_tensor(", addresses[-1] % 16")),
+        Mutant("multiples_of_4", "no-alignment", in_tensor("% 16", "% 4")),
+        Mutant("multiples_of_32", "where-tensors-lie", in_tensor("% 16", "% 32")),
+        Mutant("the_address", "where-tensors-lie", in_tensor(" % 16")),
+        Mutant("quotient", "where-tensors-lie", in_tensor("% 16", "// 16")),
+        Mutant("the_tensor", "where-tensors-lie", (TENSOR, "kind.append(x)")),
+        Mutant("identity", "where-tensors-lie", in_tensor("addresses[-1] % 16", "id(x)")),
+        Mutant("storage", "where-tensors-lie", in_tensor("x.device", "x.untyped_storage().data_ptr()")),
+        Mutant("no_type", "no-types", (OTHER, "kind.append(x)")),
+        Mutant("type_alone", "no-numbers", (OTHER, "kind.append(type(x))")),
+        Mutant("numbers_left_out", "no-numbers", (OTHER, "pass")),
+        Mutant("first_argument_alone", "first-tensor-only", ("for x in args:", "for x in args[:1]:")),
+        Mutant("no_twins", "no-twins", (TWINS, "")),
+        Mutant("no_addresses", "no-twins", (ADDRESSES, ""), in_tensor("addresses[-1]", "x.data_ptr()")),
+        Mutant("how_many_differ", "twins-counted", (TWINS, "    kind.append(len(set(addresses)))\n")),
+        Mutant("some_are_one", "twins-counted", (TWINS, "    kind.append(len(set(addresses)) < len(addresses))\n")),
+        Mutant("addresses_of_twins", "where-tensors-lie", ("kind += [addresses.index(address) for address in addresses]", "kind += addresses")),
+        Mutant("in_order_of_memory", "where-tensors-lie", (TWINS, "    kind += [sorted(addresses).index(address) for address in addresses]\n")),
+        Mutant("list_begun_anew", "arguments-before-lost", ("kind += [x.shape", "kind = [x.shape")),
+        Mutant("list_begun_anew_at_the_end", "arguments-before-lost", ("kind += [addresses", "kind = [addresses")),
+        Mutant("without_order", ("order-lost", "no-numbers"), ("return tuple(kind)", "return frozenset(map(str, kind))")),
+        Mutant("a_list", "raised", ("return tuple(kind)", "return kind")),
+    ],
+    "replayed": [
+        Mutant("always_recorded", "never-replayed", ("if kind not in kept:", "if True:")),
+        Mutant("nothing_kept", ("never-replayed", "raised"), ("result, kept[kind] = record", "result, recording = record")),
+        Mutant("first_tensors", "first-tensors-again", (KEPT, f"{KEPT}    first = {{}}\n"), (GIVEN, "tensors = list(first.setdefault(kind, [x for x in args if isinstance(x, torch.Tensor)]))"), (RECORD, f"first[kind] = [x for x in args if isinstance(x, torch.Tensor)]\n            {RECORD}")),
+        Mutant("made_once", "one-memory-for-all-results", (KEPT, f"{KEPT}    made = {{}}\n"), (NEW, "tensors += made.setdefault(kind, [new.make() for new in recording.new])")),
+        Mutant("use_does_not_count", "recorded-longest-ago", (USED, "")),
+        Mutant("latest_goes", "latest-goes", ("popitem(last=False)", "popitem()")),
+        Mutant("cleared", "everything-goes", ("kept.popitem(last=False)", "kept.clear()")),
+        Mutant("cleared_before", "all-go", (ROOM, ""), (FIRST, f"{FIRST}            if len(kept) >= most:\n                kept.clear()\n")),
+        Mutant("one_too_many", "one-too-many", ("if len(kept) > most:", "if len(kept) > most + 1:")),
+        Mutant("one_too_few", "one-too-few", ("if len(kept) > most:", "if len(kept) >= most:")),
+        Mutant("never_forgets", "none-goes", (ROOM, "")),
+        Mutant("forgets_before_it_records", "one-too-many", (ROOM, ""), (FIRST, f"{FIRST}            if len(kept) > most:\n                kept.popitem(last=False)\n")),
+        Mutant("called_twice", "called-twice", ("            return result\n", "            return fn(*args)\n")),
+        Mutant("none_is_returned", "nothing-returned", ("            return fn(*args)\n", "            return None\n")),
+        Mutant("none_is_replayed", "raised", (NONE, "")),
+        Mutant("last_tensor", "last-tensor-returned", (RESULT, "return tensors[-1]")),
+        Mutant("first_tensor", "argument-returned", (RESULT, "return tensors[0]")),
+        Mutant("all_tensors", "wrong-values", (RESULT, "return tensors")),
+        Mutant("no_result", "wrong-values", (RESULT, "recording.result(tensors)")),
+        Mutant("nothing_new", "raised", (NEW, "")),
+        Mutant("no_steps", "wrong-values", (STEPS, "")),
+        Mutant("first_step", "wrong-values", ("in recording.steps:", "in recording.steps[:1]:")),
+        Mutant("steps_backwards", "wrong-values", ("in recording.steps:", "in recording.steps[::-1]:")),
+        Mutant("new_ones_first", "wrong-values", (NEW, "tensors = [new.make() for new in recording.new] + tensors")),
+        Mutant("all_arguments", "raised", (GIVEN, "tensors = list(args)")),
+        Mutant("kept_too_early", "kept-before-it-was-recorded", (RECORD, f"kept[kind] = None\n            {RECORD}")),
+        Mutant("one_dictionary", "one-dictionary-for-all", ("def replayed(fn, most=64):", "kept = OrderedDict()\n\n\ndef replayed(fn, most=64):"), (KEPT, "")),
+        Mutant("arguments_in_one_tuple", "raised", ("record(fn, *args)", "record(fn, args)")),
+        Mutant("result_and_recording_exchanged", ("raised", "wrong-values"), (RECORD, "kept[kind], result = record(fn, *args)")),
+    ],
+}
+
+VARIANTS = {
+    "kind_of": [
+        Variant("always_which_are_one", (TWINS, "    kind += [addresses.index(address) for address in addresses]\n")),
+        Variant("aligned_or_not", in_tensor("addresses[-1] % 16", "addresses[-1] % 16 == 0")),
+        Variant("two_tuples", ("    return tuple(kind)", "    return tuple(kind), len(addresses)")),
+        Variant("alike_in_pairs", (TWINS, "    kind += [a == b for a in addresses for b in addresses]\n")),
+    ],
+    "replayed": [
+        Variant("forgets_first", (ROOM, ""), (FIRST, f"{FIRST}            if len(kept) >= most:\n                kept.popitem(last=False)\n")),
+        Variant("taken_out_and_put_back", (f"{USED}        recording = kept[kind]\n", "        recording = kept[kind] = kept.pop(kind)\n")),
+        Variant("while_there_is_no_room", ("if len(kept) > most:", "while len(kept) > most:")),
+        Variant("plain_dictionary", ("OrderedDict()", "{}"), (USED, "        kept[kind] = kept.pop(kind)\n"), ("kept.popitem(last=False)", "del kept[next(iter(kept))]")),
+    ],
+}
+
+EQUIVALENT = {
+    "kind_of": {
+        "if len(set(addresses)) < len(addresses): => if True:": "0, 1, 2 for tensors that differ tells no more than nothing",
+        "if len(set(addresses)) < len(addresses): => if len(set(addresses)) <= len(addresses):": "the same: there are never more",
+    }
+}
