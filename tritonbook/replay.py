@@ -118,14 +118,15 @@ class _Seen(DispatchMode):
         return made
 
 
-def _number(tensors: Tensors, x: torch.Tensor) -> int:
+def _number(tensors: Tensors, x: Any) -> int:
     """Which of the tensors x is, or begins where x does. Raises LookupError where none does."""
     for number, other in enumerate(tensors):
         if other is x:
             return number
-    for number, other in enumerate(tensors):
-        if x.numel() and other.data_ptr() == x.data_ptr() and other.dtype == x.dtype:
-            return number
+    if isinstance(x, torch.Tensor) and x.numel():
+        for number, other in enumerate(tensors):
+            if other.data_ptr() == x.data_ptr() and other.dtype == x.dtype:
+                return number
     raise LookupError
 
 

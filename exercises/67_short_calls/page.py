@@ -349,8 +349,7 @@ of_softmax = now.curves["softmax, 8 x 1024"]
 growing = [torch.empty(8, N, device=DEVICE) for N in range(100, 200)]
 
 # %% tags=["predict"]
-from tritonbook import predict
-from tritonbook.seeing.prediction import Measured
+from tritonbook.seeing.prediction import Measured, predict
 
 predict(
     {

@@ -245,6 +245,7 @@ DERIVED = {
     "64_gluon_matmul": (48, 208, 3),
     "65_gluon_attention": (160, 3, 64),
     "66_rope_records": (250, 8),
+    "67_short_calls": (100, 2.2),
 }
 # Where a floor is all that can be derived, the derivation says so, and may be no more than close.
 CLOSE = {
@@ -256,6 +257,7 @@ CLOSE = {
     ("41_flash_attention", 1),
     ("43_flash_backward", 1),
     ("66_rope_records", 1),
+    ("67_short_calls", 1),
 }
 # Results that the notebook's own cells load on a machine without a GPU.
 TABLES = {
@@ -355,6 +357,10 @@ def names_of(exercise: Exercise) -> dict:
     if exercise.slug == "22_autotune":
         names["timed"] = stored.load("autotune_cublas") or Sweep("size", [32], [here])
         names["rows"] = tuple(each.all_kwargs() for each in load(exercise).CONFIGS)
+    if exercise.slug == "67_short_calls":
+        names["now"] = stored.load("short_calls_now")
+        names["of_softmax"] = names["now"].curves["softmax, 8 x 1024"]
+        names["growing"] = [torch.empty(8, N) for N in range(100, 200)]
     tables = {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
     names |= {name: table for name, table in tables.items() if table}
     if exercise.slug == "31_op_library":  # test_31_op_library.py counts what its model launches
