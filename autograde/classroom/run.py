@@ -86,7 +86,7 @@ class Session:
         """The verdicts that hold for this submission, by key."""
         found = {}
         for exercise in submission.exercises:
-            verdict = self.ledger.latest(*Item(course, submission, exercise).known)
+            verdict = self.ledger.latest(Item(course, submission, exercise).known)
             if verdict is not None:
                 found[exercise.key] = verdict
         return found
@@ -104,8 +104,8 @@ class Session:
         """What still has to be run, with the number of the attempt."""
         found = []
         for item in self.items():
-            if self.ledger.open(*item.known):
-                attempt = self.ledger.attempts(*item.known) + 1
+            if self.ledger.open(item.known):
+                attempt = self.ledger.attempts(item.known) + 1
                 found.append(Item(item.course, item.submission, item.exercise, attempt))
         return found
 
@@ -123,11 +123,11 @@ class Session:
 
     def reopen(self) -> None:
         """Have everything that has a verdict run once more. Raises BadCourse where nothing has."""
-        graded = [item for item in self.items() if self.ledger.latest(*item.known)]
+        graded = [item for item in self.items() if self.ledger.latest(item.known)]
         if not graded:
             raise BadCourse(f"{self.assignment}: nothing of this was graded before.")
         for item in graded:
-            self.ledger.reopen(*item.known)
+            self.ledger.reopen(item.known)
 
     def absent(self) -> list[str]:
         """Students of the gradebook who handed nothing in."""
@@ -159,7 +159,7 @@ class Session:
         """How many items have which status; "OPEN" for those still to be run."""
         counts: dict[str, int] = {}
         for item in self.items():
-            verdict = self.ledger.latest(*item.known)
+            verdict = self.ledger.latest(item.known)
             status = verdict.status if verdict else "OPEN"
             counts[status] = counts.get(status, 0) + 1
         return counts

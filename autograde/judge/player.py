@@ -7,7 +7,6 @@ carried out here, kernels by the launcher: in the interpreter, in another proces
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -18,7 +17,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from tritonbook.checking.language import Refused
 from tritonbook.descriptors import tensor_of
 
-from ..walls.kernels import KernelId, kernel_id
+from ..walls.kernels import KernelId, is_name, kernel_id
 from ..walls.tape import DTYPES, MAX_STEPS, TapeError, decode
 from ..walls.wire import ProcessEnded
 from .work import Outcome
@@ -189,7 +188,7 @@ class Player:
             raise TapeError("not arguments")
         # The compile gate writes these names into a program. The interpreter drops what the kernel
         # does not have, and would not complain of one that holds code.
-        if not all(_is_name(name) for name in options):
+        if not all(map(is_name, options)):
             raise TapeError("not options")
         id = self._kernel(place)
         if self.mute:
@@ -210,10 +209,6 @@ class Player:
             raise TapeError("not a constant")
         with _disable_current_modes():  # not the submission's doing: no watch sees it
             self.tensors[number] = tensor_from(description, constants[at])
-
-
-def _is_name(text: Any) -> bool:
-    return isinstance(text, str) and text.isidentifier() and not keyword.iskeyword(text)
 
 
 def tensor_from(description: Any, data: bytes) -> torch.Tensor:

@@ -11,6 +11,7 @@ import contextlib
 import linecache
 import socket
 import sys
+import traceback
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -26,11 +27,10 @@ from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
 
-from .tape import Recorder, TapeError, decode, describe, encode, laid_on, raw
+from .tape import Recorder, TapeError, decode, describe, encode, laid_on, raw, told
 from .wire import Line, Message, PeerGone
 
 Reply = tuple[dict[str, Any], list[bytes]]  # with its buffers
-MAX_TEXT = 2000  # characters of an error message
 
 
 def main(end: socket.socket, folder: Path) -> None:
@@ -231,20 +231,13 @@ def _resolver(
 
 
 def _error(error: BaseException, folder: Path) -> dict[str, Any]:
-    """An exception as data: its type's names, its text, the last line of the student's code."""
+    """An exception as data, with the last line of the student's code."""
     while error.__cause__ is not None:
         error = error.__cause__
-    try:
-        text = str(error)[:MAX_TEXT]
-    except BaseException:  # noqa: BLE001  (a __str__ of the student's own)
-        text = "no message"
-    types_ = [kind.__name__[:80] for kind in type(error).__mro__]
     where = ""
-    trace = error.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
         if file.startswith(str(folder)):
-            source = linecache.getline(file, trace.tb_lineno).strip()
-            where = f"line {trace.tb_lineno}, in {trace.tb_frame.f_code.co_name}: {source}"[:300]
-        trace = trace.tb_next
-    return {"types": types_, "text": text, "where": where}
+            source = linecache.getline(file, line).strip()
+            where = f"line {line}, in {frame.f_code.co_name}: {source}"[:300]
+    return told(error) | {"where": where}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -74,10 +75,8 @@ def close_other_files(kept: Sequence[int]) -> None:
     for name in os.listdir("/proc/self/fd"):
         number = int(name)
         if number > 2 and number not in kept:
-            try:
+            with contextlib.suppress(OSError):  # the descriptor of the listing itself
                 os.close(number)
-            except OSError:
-                continue  # the descriptor of the listing itself
 
 
 # --- namespaces, built by hand
@@ -104,7 +103,8 @@ def enter_namespaces(root: Path, limits: Limits, gpu: bool = False) -> None:
     child = os.fork()
     if child:
         _wait_outside(child)
-    _mount_proc()
+    with contextlib.suppress(SandboxError):  # some containers forbid it, and little is lost
+        _mount("proc", "/proc", "proc", _NOSUID | _NODEV)  # of the new PID namespace
     _call("umount2", b"/.old", _DETACH)
     os.rmdir("/.old")
     _mount(None, "/", None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
@@ -171,14 +171,6 @@ def _build_root(root: Path, limits: Limits, gpu: bool) -> None:
 def _in_user_namespace() -> bool:
     """Whether this process is root only inside a user namespace."""
     return Path("/proc/self/uid_map").read_text().split() != ["0", "0", "4294967295"]
-
-
-def _mount_proc() -> None:
-    """The new PID namespace's own /proc; some containers forbid it, and little is lost."""
-    try:
-        _mount("proc", "/proc", "proc", _NOSUID | _NODEV)
-    except SandboxError:
-        return
 
 
 def _drop_privileges() -> None:

@@ -49,7 +49,7 @@ def kernel_id(place: Any, cell_of_file: Callable[[str], str | None], depth: int 
     if not all(isinstance(part, list) and len(part) == 2 for part in signature.values()):
         raise ValueError("not a kernel's signature")
     # The compile gate writes helpers' names into a program.
-    if not all(_is_name(name) for name in helpers):
+    if not all(is_name(name) and not name.startswith("__") for name in helpers):
         raise ValueError("not a kernel's names")
     cell = cell_of_file(file) if isinstance(file, str) else None
     if cell is None or type(line) is not int:
@@ -62,8 +62,9 @@ def kernel_id(place: Any, cell_of_file: Callable[[str], str | None], depth: int 
     return KernelId(cell, line, told, tuple(inner))
 
 
-def _is_name(text: str) -> bool:
-    return text.isidentifier() and not keyword.iskeyword(text) and not text.startswith("__")
+def is_name(text: Any) -> bool:
+    """Whether a program may hold it as a name, and nothing else is written with it."""
+    return isinstance(text, str) and text.isidentifier() and not keyword.iskeyword(text)
 
 
 class KernelLibrary:

@@ -133,6 +133,11 @@ _STYLES = {
         ),
         before="ACC = tl.constexpr(tl.float32)",
     ),
+    "a dtype as an argument": changed(
+        ("x * 2.0", "x * 2.0 + tl.zeros((BLOCK_SIZE,), ACC).to(tl.float32)"),
+        ("n, BLOCK_SIZE: tl", "n, ACC: tl.constexpr, BLOCK_SIZE: tl"),
+        ("x.numel(), BLOCK", "x.numel(), ACC=tl.float8e5, BLOCK"),
+    ),
     "a helper without tl": changed(("x * 2.0", "twice(x)"), before=TWICE),
     "a helper under another name": changed(("x * 2.0", "op(x)"), before=TWICE + "\n\nop = twice"),
     "a helper of a helper in another cell": (
