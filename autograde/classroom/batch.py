@@ -12,6 +12,7 @@ that was asked for: a file is data, wherever it came from.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import secrets
 from collections.abc import Sequence
@@ -20,8 +21,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from ..judge.execute import Setting
 from ..judge.work import Item, ItemId, Record, Verdict
-from ..walls.confine import Limits
 
 MAX_VERDICT_BYTES = 64 << 20
 _ITEMS = TypeAdapter(list[Item])
@@ -41,11 +42,9 @@ class Plan(Record):
     """A batch: its items by chunk, and how a job runs them."""
 
     name: str  # of the Slurm jobs, and of the folder
-    level: str  # of the sandbox; "auto": the best one on the node
+    setting: Setting  # its level may be "auto": the best one on the node
     force: bool
-    image: Path | None
     workers: int
-    limits: Limits
     chunks: tuple[tuple[Wanted, ...], ...]
 
 
@@ -72,11 +71,9 @@ class Batch:
         cls,
         parent: Path,
         chunks: Sequence[Sequence[Item]],
-        level: str,
+        setting: Setting,
         force: bool,
-        image: Path | None,
         workers: int,
-        limits: Limits,
     ) -> Batch:
         """Write a new batch below `parent`. It is complete on the disk when this returns."""
         name = f"autograde-{secrets.token_hex(6)}"
@@ -87,11 +84,9 @@ class Batch:
         (folder / "out").mkdir(mode=0o700)
         plan = Plan(
             name=name,
-            level=level,
+            setting=dataclasses.replace(setting, image=setting.image and setting.image.resolve()),
             force=force,
-            image=image and image.resolve(),
             workers=workers,
-            limits=limits,
             chunks=tuple(tuple(wanted(item) for item in chunk) for chunk in chunks),
         )
         for number, chunk in enumerate(chunks):
@@ -134,13 +129,7 @@ class Batch:
             fields = ", ".join(str(e["loc"]) for e in problem.errors()[:3])
             raise ValueError(f"{path.name} is not a verdict: {fields}") from None
         asked = self.plan.chunks[chunk][number]
-        found = Wanted(
-            item=verdict.item,
-            digest=verdict.digest,
-            course=verdict.course,
-            attempt=verdict.attempt,
-            maximum=verdict.maximum,
-        )
+        found = Wanted.model_validate(verdict, from_attributes=True)
         if found != asked:
             raise ValueError(f"{path.name} is about {found.item}, not about {asked.item}")
         return verdict

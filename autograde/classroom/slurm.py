@@ -186,16 +186,8 @@ class SlurmRunner:
         chunks = [fresh[at : at + size] for at in range(0, len(fresh), size)]
         chunks += [[item] for item in items if item.attempt > 1]
         chunks = chunks[:MAX_ARRAY]  # the rest stays open, and comes with the next call
-        setting, settings = self.setting, self.settings
-        batch = Batch.create(
-            self.folder,
-            chunks,
-            setting.level,
-            self.force,
-            setting.image,
-            settings.workers,
-            setting.limits,
-        )
+        settings = self.settings
+        batch = Batch.create(self.folder, chunks, self.setting, self.force, settings.workers)
         try:
             executor = submitit.SlurmExecutor(batch.folder / "submitit", python=settings.python)
             executor.update_parameters(**settings.for_submitit(batch.plan.name))

@@ -31,7 +31,7 @@ def item(exercise: Exercise) -> Item:
 
 @pytest.fixture
 def batch(item: Item, tmp_path: Path) -> Batch:
-    made = Batch.create(tmp_path / "b", [[item]], "auto", False, None, 1, sandbox.Limits())
+    made = Batch.create(tmp_path / "b", [[item]], Setting("auto"), False, 1)
     return Batch.read(made.folder)
 
 
@@ -41,7 +41,7 @@ def test_an_item_arrives_as_it_left(batch: Batch, item: Item) -> None:
     assert arrived == item
     assert arrived.submission.digest == item.submission.digest
     assert arrived.course.digest == item.course.digest
-    limits = batch.plan.limits
+    limits = batch.plan.setting.limits
     assert limits == sandbox.Limits() and isinstance(limits.files, int)  # a mount option
 
 
@@ -143,7 +143,7 @@ def test_a_controller_that_is_down_loses_no_job(
     assert polls[0] == "1 running" and len(polls) >= 4
     assert Batch.read(batch.folder).marked("closed")
 
-    again = Batch.create(batch.folder.parent, [[item]], "auto", False, None, 1, sandbox.Limits())
+    again = Batch.create(batch.folder.parent, [[item]], Setting("auto"), False, 1)
     again.mark("submitted")
     monkeypatch.setattr(slurm, "SILENCE", 0.0)
     with pytest.raises(SlurmError, match="squeue does not answer: no controller"):
