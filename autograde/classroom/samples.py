@@ -63,21 +63,12 @@ def tasks_of(exercise: Exercise) -> list[Asked]:
 
 
 def with_first_lines(text: str, function: str, lines: Iterable[str]) -> str:
-    """`text` with `lines` put at the top of the body of `function`.
-
-    Raises ValueError when `text` does not define it at module level.
-    """
-    tree = ast.parse(text)
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == function:
-            first = node.body[0]
-            if ast.get_docstring(node) and len(node.body) > 1:
-                first = node.body[1]
-            indent = " " * first.col_offset
-            rows = text.splitlines()
-            at = first.lineno - 1
-            return "\n".join(rows[:at] + [indent + line for line in lines] + rows[at:])
-    raise ValueError(f"the answer does not define {function}")
+    """`text` with `lines` put at the top of the body of `function`, which it defines."""
+    defined = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    first = next(node.body[0] for node in defined if node.name == function)
+    rows, at = text.splitlines(), first.lineno - 1
+    added = [" " * first.col_offset + line for line in lines]
+    return "\n".join([*rows[:at], *added, *rows[at:]])
 
 
 def torch_instead(task: Asked, reference_text: str) -> str:

@@ -10,20 +10,16 @@ import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from forked_python import ForkedPython
-from grading import Grader
-from test_ingest import ANSWER, _cell
+from grading import NAME, Grader
+from test_ingest import ANSWER, Book, _cell, _ingested
 
 from autograde.classroom import handins
-from autograde.classroom.ingest import ingest
 from autograde.judge.course import Course
-from autograde.judge.work import Item, Submission
+from autograde.judge.work import Item
 
-Book = dict[str, Any]
-NAME = "90_doubling"
 KERNEL = """@triton.jit
 def double_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
     offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
@@ -46,18 +42,6 @@ def solved(blank: Book) -> Book:
     _cell(blank, "answer-double")["source"] = DOUBLE
     _cell(blank, "answer-halves")["source"] = ANSWER
     return blank
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    target = tmp_path / "submitted" / "ann" / NAME
-    target.mkdir(parents=True)
-    return target
-
-
-def _ingested(course: Course, folder: Path) -> tuple[dict[str, str], Submission]:
-    submission = ingest(folder.parents[2], course, "ann")
-    return {c.name: c.source for c in submission.cells if c.role == "answer"}, submission
 
 
 def _as_lost(book: Book) -> Book:
