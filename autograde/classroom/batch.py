@@ -41,7 +41,6 @@ class Wanted(Record):
 class Plan(Record):
     """A batch: its items by chunk, and how a job runs them."""
 
-    name: str  # of the Slurm jobs, and of the folder
     setting: Setting  # its level may be "auto": the best one on the node
     force: bool
     workers: int
@@ -61,7 +60,7 @@ def wanted(item: Item) -> Wanted:
 
 @dataclass(frozen=True)
 class Batch:
-    """One folder of work for Slurm."""
+    """One folder of work for Slurm, whose jobs have the folder's name."""
 
     folder: Path
     plan: Plan
@@ -76,14 +75,12 @@ class Batch:
         workers: int,
     ) -> Batch:
         """Write a new batch below `parent`. It is complete on the disk when this returns."""
-        name = f"autograde-{secrets.token_hex(6)}"
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # `work` may be a link to the disk that the nodes share: they know the real place only.
-        folder = parent.resolve() / name
+        folder = parent.resolve() / f"autograde-{secrets.token_hex(6)}"
         folder.mkdir(mode=0o700)
         (folder / "out").mkdir(mode=0o700)
         plan = Plan(
-            name=name,
             setting=dataclasses.replace(setting, image=setting.image and setting.image.resolve()),
             force=force,
             workers=workers,

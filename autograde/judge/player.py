@@ -7,6 +7,7 @@ carried out here, kernels by the launcher: in the interpreter, in another proces
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -225,9 +226,7 @@ def tensor_from(description: Any, data: bytes) -> torch.Tensor:
         or device not in ("cpu", "cuda")
     ):
         raise TapeError("not a tensor")
-    count = 1
-    for size in shape:
-        count *= size
+    count = math.prod(shape)
     if count * dtype.itemsize != len(data):
         raise TapeError("a tensor's size and its bytes disagree")
     if not count:

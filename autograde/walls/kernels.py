@@ -89,7 +89,12 @@ class KernelLibrary:
     def get(self, id: KernelId) -> Any:
         """The jitted kernel at `id`, ready to launch. Raises Refused."""
         if id not in self._made:
-            self._made[id] = self._make(id)
+            text, name = self.source(id), self.name(id)
+            helpers = {alias: self.get(helper) for alias, helper in id.helpers}
+            filename = f"<kernel {len(self._made)} of {id.cell}, line {id.line}>"
+            # The tree that was vetted is the tree of this very text.
+            module = source_file.module_of(text, filename, f"_submitted_{abs(hash(id)):x}", helpers)
+            self._made[id] = getattr(module, name)
         return self._made[id]
 
     def name(self, id: KernelId) -> str:
@@ -110,11 +115,3 @@ class KernelLibrary:
         if node is None:
             raise Refused("no-kernel-launched", "A kernel was launched that no cell defines.")
         return node
-
-    def _make(self, id: KernelId) -> Any:
-        text, name = self.source(id), self.name(id)
-        helpers = {alias: self.get(helper) for alias, helper in id.helpers}
-        filename = f"<kernel {len(self._made)} of {id.cell}, line {id.line}>"
-        # The tree that was vetted is the tree of this very text.
-        module = source_file.module_of(text, filename, f"_submitted_{abs(hash(id)):x}", helpers)
-        return getattr(module, name)

@@ -106,13 +106,10 @@ class Line:
     def _exactly(self, size: int, deadline: float | None) -> bytes:
         parts = bytearray()
         while len(parts) < size:
-            if deadline is not None:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    raise PeerSlow("no answer in time")
-                self.socket.settimeout(left)
-            else:
-                self.socket.settimeout(None)
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                raise PeerSlow("no answer in time")
+            self.socket.settimeout(left)
             try:
                 part = self.socket.recv(min(size - len(parts), 1 << 20))
             except TimeoutError:
