@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..judge.course import BadCourse, Course, read_course
@@ -16,19 +15,15 @@ from .record import late_penalties, open_gradebook, write_notebook, write_scores
 Runner = Callable[[Iterable[Item]], Iterator[Verdict]]
 
 
-@dataclass
 class Session:
     """One assignment of one course folder, and the ledger of its verdicts."""
 
-    root: Path
-    assignment: str
-    courses: list[Course] = field(default_factory=list)
-    submissions: list[tuple[Course, Submission]] = field(default_factory=list)
-    students: set[str] | None = None  # those whose submissions were read; None: all
-    keys: set[str] | None = None  # the exercises that are run; None: all
-
-    def __post_init__(self) -> None:
-        self.courses = read_course(self.root, self.assignment)
+    def __init__(self, root: Path, assignment: str):
+        self.root, self.assignment = root, assignment
+        self.submissions: list[tuple[Course, Submission]] = []
+        self.students: set[str] | None = None  # those whose submissions were read; None: all
+        self.keys: set[str] | None = None  # the exercises that are run; None: all
+        self.courses = read_course(root, assignment)
         for course in self.courses:
             released = self.root / "release" / self.assignment / f"{course.notebook}.ipynb"
             if not released.is_file():

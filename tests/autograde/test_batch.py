@@ -111,23 +111,15 @@ def test_a_verdict_counts_only_if_the_job_outlives_it(
     assert seen == [("PASS", 0.0), ("PASS", 400.0), ("CRASH", 400.0), ("FAIL", 700.0)]
 
 
-@pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """A Slurm whose controller does not answer; the commands that were tried."""
-    tried: list[list[str]] = []
-
-    def run(command: list[str], **how):
-        tried.append(command)
-        raise OSError("no controller")
-
-    monkeypatch.setattr(slurm.subprocess, "run", run)
-    return tried
-
-
 def test_a_controller_that_is_down_loses_no_job(
-    batch: Batch, item: Item, silent: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    batch: Batch, item: Item, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kills: jobs taken for lost because squeue failed; a driver that waits for ever."""
+
+    def silent(command: list[str], **how: object) -> None:
+        raise OSError("no controller")
+
+    monkeypatch.setattr(slurm.subprocess, "run", silent)
     batch.mark("submitted")
     settings = SlurmSettings(poll_seconds=0.01, settle_seconds=0)
     runner = SlurmRunner(batch.folder.parent, Setting("auto"), settings)

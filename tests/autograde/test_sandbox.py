@@ -20,13 +20,6 @@ WALLS = [level for level in sandbox.available() if level in ("namespaces", "bubb
 pytestmark = pytest.mark.skipif(not WALLS, reason="no namespaces and no bubblewrap here")
 
 
-@pytest.fixture
-def secret(tmp_path: Path) -> Path:
-    path = tmp_path / "gradebook.db"
-    path.write_text("grades")
-    return path
-
-
 def _inside(level: str, text: str, folder: Path) -> dict:
     """Run Python text behind the walls; what it left in `found`."""
     if level == "bubblewrap":
@@ -63,10 +56,10 @@ def _inside(level: str, text: str, folder: Path) -> dict:
 
 
 @pytest.mark.parametrize("level", WALLS)
-def test_probes_find_nothing(
-    level: str, secret: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_probes_find_nothing(level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills: a bind too many, a wall that is writable, a network, an inherited environment."""
+    secret = tmp_path / "gradebook.db"
+    secret.write_text("grades")
     monkeypatch.setenv("WORKBOOK_PROBE", "secret")
     with probes.probe(secret) as text:
         found = _inside(level, text, tmp_path)
