@@ -119,7 +119,7 @@ class Candidate:
         recorder.fail_at = body["fail_at"]
         self.forget(body["gone"]["numbers"], body["gone"]["storages"])
         stand_ins = [self._stand_in(tensor) for tensor in body["tensors"]]
-        resolve = _resolver(stand_ins, self._callback)
+        resolve = self._resolver(stand_ins)
         try:
             function = self._function(body["function"])
             args, kwargs = decode(body["args"], resolve), decode(body["kwargs"], resolve)
@@ -161,7 +161,7 @@ class Candidate:
     def call_values(self, body: dict[str, Any], buffers: list[bytes]) -> Reply:
         """Call a function on real values; reply with its result and the arguments' memory."""
         tensors = _with_values(body["tensors"], buffers)
-        resolve = _resolver(tensors, self._callback)
+        resolve = self._resolver(tensors)
         sent: list[bytes] = []
 
         def reference(value: Any) -> dict[str, Any]:
@@ -184,6 +184,16 @@ class Candidate:
             reply = {"raised": _error(error, self.folder)}
         kept = [raw(tensor.detach().contiguous()) for tensor in tensors]
         return reply | {"arguments": len(kept)}, [*sent, *kept]
+
+    def _resolver(self, tensors: list[torch.Tensor]) -> Callable[[dict[str, Any]], Any]:
+        def resolve(data: dict[str, Any]) -> Any:
+            if "t" in data:
+                return tensors[data["t"]]
+            if "callback" in data:
+                return self._callback(data["callback"])
+            raise TapeError("not a value")
+
+        return resolve
 
     def _callback(self, number: int) -> Callable[..., Any]:
         """A stand-in for a function that is an argument: calling it asks the checker."""
@@ -215,19 +225,6 @@ def _with_values(tensors: list[dict[str, Any]], buffers: list[bytes]) -> list[to
     """Tensors in the layout that is described, on memory with the given contents."""
     blocks = [torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8) for data in buffers]
     return [laid_on(blocks[each["storage"]].untyped_storage(), each) for each in tensors]
-
-
-def _resolver(
-    tensors: list[torch.Tensor], callback: Callable[[int], Any]
-) -> Callable[[dict[str, Any]], Any]:
-    def resolve(data: dict[str, Any]) -> Any:
-        if "t" in data:
-            return tensors[data["t"]]
-        if "callback" in data:
-            return callback(data["callback"])
-        raise TapeError("not a value")
-
-    return resolve
 
 
 def _error(error: BaseException, folder: Path) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from tritonbook.checking.kernel_text import definitions, module_text
 from tritonbook.checking.language import Refused
 from tritonbook.port import source_file
 
+from .tape import TapeError
+
 MAX_DEPTH = 20  # helpers of helpers on a tape
 
 
@@ -40,17 +42,17 @@ class KernelId:
 
 
 def kernel_id(place: Any, cell_of_file: Callable[[str], str | None], depth: int = 0) -> KernelId:
-    """The kernel that a tape names, as `meanings.place` told it. Raises Refused, ValueError."""
+    """The kernel that a tape names, as `meanings.place` told it. Raises Refused, TapeError."""
     if not (isinstance(place, list) and len(place) == 5) or depth > MAX_DEPTH:
-        raise ValueError("not a kernel")
+        raise TapeError("not a kernel")
     file, line, meanings, helpers, signature = place
     if not all(isinstance(part, dict) for part in (meanings, helpers, signature)):
-        raise ValueError("not a kernel")
+        raise TapeError("not a kernel")
     if not all(isinstance(part, list) and len(part) == 2 for part in signature.values()):
-        raise ValueError("not a kernel's signature")
+        raise TapeError("not a kernel's signature")
     # The compile gate writes helpers' names into a program.
     if not all(is_name(name) and not name.startswith("__") for name in helpers):
-        raise ValueError("not a kernel's names")
+        raise TapeError("not a kernel's names")
     cell = cell_of_file(file) if isinstance(file, str) else None
     if cell is None or type(line) is not int:
         raise Refused(

@@ -138,6 +138,16 @@ def decode(data: Any, resolve: Callable[[dict[str, Any]], Any], depth: int = 0) 
     return resolve(data)
 
 
+def decode_call(
+    args: Any, kwargs: Any, resolve: Callable[[dict[str, Any]], Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call on a tape. Raises TapeError."""
+    arguments, options = decode(args, resolve), decode(kwargs, resolve)
+    if not isinstance(arguments, list) or not isinstance(options, dict):
+        raise TapeError("not arguments")
+    return arguments, options
+
+
 def _triton_dtype(name: str) -> Any:
     import triton.language as tl
 

@@ -12,6 +12,7 @@ import torch
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde.walls.kernels import KernelId, KernelLibrary, kernel_id
+from autograde.walls.tape import TapeError
 from tritonbook.checking.language import Refused, vet
 from tritonbook.checking.meanings import kernel_function, place
 from tritonbook.course.exercises import exercises, load
@@ -193,9 +194,9 @@ def test_a_made_up_meaning_stays_data() -> None:
     with pytest.raises(Refused):
         source({"tl": {"path": "triton"}, "triton": {"path": "math"}, "K": {"path": "os"}})
     for helper in ({"x y": []}, {"import": []}, {"__builtins__": []}, {"K": [1, 2]}):
-        with pytest.raises(ValueError):
+        with pytest.raises(TapeError):
             source({}, helpers=helper)
-    with pytest.raises(ValueError):
+    with pytest.raises(TapeError):
         source({}, signature={"B": "open()"})
 
 
