@@ -27,7 +27,7 @@ from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
 
-from .tape import Recorder, TapeError, decode, describe, encode, laid_on, raw, told
+from .tape import Recorder, TapeError, decode, decode_call, describe, encode, laid_on, raw, told
 from .wire import Line, Message, PeerGone
 
 Reply = tuple[dict[str, Any], list[bytes]]  # with its buffers
@@ -122,7 +122,7 @@ class Candidate:
         resolve = self._resolver(stand_ins)
         try:
             function = self._function(body["function"])
-            args, kwargs = decode(body["args"], resolve), decode(body["kwargs"], resolve)
+            args, kwargs = decode_call(body["args"], body["kwargs"], resolve)
             with machinery(), hook_launch(recorder.launch), seeing_reads(recorder.look), recorder:
                 result = function(*args, **kwargs)
             reply = {"result": encode(result, recorder.reference)}
@@ -173,7 +173,7 @@ class Candidate:
 
         try:
             function = self._function(body["function"])
-            args, kwargs = decode(body["args"], resolve), decode(body["kwargs"], resolve)
+            args, kwargs = decode_call(body["args"], body["kwargs"], resolve)
             # Not below a mode that nobody asked for: torch.compile refuses to work there.
             made = _Largest()
             with machinery(), made if body["watched"] else contextlib.nullcontext():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import os
 import resource
 import signal
@@ -20,6 +19,7 @@ _RDONLY, _NOSUID, _NODEV, _REMOUNT, _BIND, _REC, _PRIVATE = 1, 2, 4, 32, 4096, 1
 _DETACH = 2
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class SandboxError(OSError):
@@ -203,13 +203,8 @@ def _mount(
         raise SandboxError(error.errno, f"mount {target}: {error.strerror}") from None
 
 
-@functools.cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
-
-
 def _call(name: str, *arguments: object) -> None:
     """Call a libc function that returns 0. Raises SandboxError."""
-    if getattr(_libc(), name)(*arguments) != 0:
+    if getattr(_LIBC, name)(*arguments) != 0:
         number = ctypes.get_errno()
         raise SandboxError(number, f"{name}: {os.strerror(number)}")

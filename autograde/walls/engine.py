@@ -26,7 +26,7 @@ from tritonbook.simulating import watch_products
 
 from . import fence
 from .accesses import packed
-from .tape import decode, laid_on, told
+from .tape import decode_call, laid_on, told
 from .wire import BUFFERS_CAP, Line, Message, PeerGone
 
 
@@ -62,7 +62,7 @@ class Engine:
         seen: Meter | None = None
         try:
             kernel = self._kernel(body["kernels"], 0)
-            args, options = decode(body["args"], resolve), decode(body["options"], resolve)
+            args, options = decode_call(body["args"], body["options"], resolve)
             watch = meter(record_only=True) if body["metered"] else contextlib.nullcontext()
             with watch as seen, hold_zero(body["idle_zero"]), watch_products() as products:
                 kernel[tuple(body["grid"])](*args, **options)
