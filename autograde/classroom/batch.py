@@ -12,6 +12,7 @@ that was asked for: a file is data, wherever it came from.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import secrets
 from collections.abc import Sequence
@@ -20,8 +21,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from ..judge.execute import Setting
 from ..judge.work import Item, ItemId, Record, Verdict
-from ..walls.confine import Limits
 
 MAX_VERDICT_BYTES = 64 << 20
 _ITEMS = TypeAdapter(list[Item])
@@ -40,12 +41,9 @@ class Wanted(Record):
 class Plan(Record):
     """A batch: its items by chunk, and how a job runs them."""
 
-    name: str  # of the Slurm jobs, and of the folder
-    level: str  # of the sandbox; "auto": the best one on the node
+    setting: Setting  # its level may be "auto": the best one on the node
     force: bool
-    image: Path | None
     workers: int
-    limits: Limits
     chunks: tuple[tuple[Wanted, ...], ...]
 
 
@@ -62,7 +60,7 @@ def wanted(item: Item) -> Wanted:
 
 @dataclass(frozen=True)
 class Batch:
-    """One folder of work for Slurm."""
+    """One folder of work for Slurm, whose jobs have the folder's name."""
 
     folder: Path
     plan: Plan
@@ -72,26 +70,20 @@ class Batch:
         cls,
         parent: Path,
         chunks: Sequence[Sequence[Item]],
-        level: str,
+        setting: Setting,
         force: bool,
-        image: Path | None,
         workers: int,
-        limits: Limits,
     ) -> Batch:
         """Write a new batch below `parent`. It is complete on the disk when this returns."""
-        name = f"autograde-{secrets.token_hex(6)}"
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # `work` may be a link to the disk that the nodes share: they know the real place only.
-        folder = parent.resolve() / name
+        folder = parent.resolve() / f"autograde-{secrets.token_hex(6)}"
         folder.mkdir(mode=0o700)
         (folder / "out").mkdir(mode=0o700)
         plan = Plan(
-            name=name,
-            level=level,
+            setting=dataclasses.replace(setting, image=setting.image and setting.image.resolve()),
             force=force,
-            image=image and image.resolve(),
             workers=workers,
-            limits=limits,
             chunks=tuple(tuple(wanted(item) for item in chunk) for chunk in chunks),
         )
         for number, chunk in enumerate(chunks):
@@ -134,13 +126,7 @@ class Batch:
             fields = ", ".join(str(e["loc"]) for e in problem.errors()[:3])
             raise ValueError(f"{path.name} is not a verdict: {fields}") from None
         asked = self.plan.chunks[chunk][number]
-        found = Wanted(
-            item=verdict.item,
-            digest=verdict.digest,
-            course=verdict.course,
-            attempt=verdict.attempt,
-            maximum=verdict.maximum,
-        )
+        found = Wanted.model_validate(verdict, from_attributes=True)
         if found != asked:
             raise ValueError(f"{path.name} is about {found.item}, not about {asked.item}")
         return verdict

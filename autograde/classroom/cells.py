@@ -67,10 +67,8 @@ def targets(node: ast.stmt) -> tuple[str, ...]:
 
 def without_magics(source: str) -> str:
     """Lines that only a notebook understands (`%timeit`, `!ls`, `tl.load?`) become `pass`."""
-    if (
-        statements(source) is not None
-    ):  # then a line that begins with % goes on with the one above it
-        return source
+    if statements(source) is not None:
+        return source  # a line that begins with % goes on with the one above it
     lines = source.splitlines()
     if lines and lines[0].lstrip().startswith("%%"):
         if lines[0].split()[0] not in ("%%time", "%%capture", "%%timeit"):

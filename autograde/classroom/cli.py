@@ -1,11 +1,4 @@
-"""`autograde`: grade an assignment of an nbgrader course, apart from the code that is graded.
-
-autograde new-course DIR               a course folder to release, collect and grade in
-autograde grade 01_vector_add          ingest, run, record, report; again after an interrupt
-autograde status 01_vector_add         what is done, open, failed
-autograde sign exam_7                  statements of who passed, for certificates
-autograde verify certificate.html      run the answers of a learner's certificate again
-"""
+"""`autograde`: grade an assignment of an nbgrader course, apart from the code that is graded."""
 
 from __future__ import annotations
 
@@ -39,7 +32,7 @@ from .runners import LocalRunner
 from .slurm import SlurmError, SlurmRunner, read_settings
 from .statement import write_statements
 
-app = typer.Typer(add_completion=False, help=__doc__.splitlines()[0])
+app = typer.Typer(add_completion=False, help=__doc__)
 # A sentence stays one line, for grep; what stands in brackets in it is no markup.
 console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
 Assignment = Annotated[str, typer.Argument(help="The assignment's name, such as 01_vector_add.")]

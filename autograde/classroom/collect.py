@@ -41,9 +41,7 @@ class Collect(ExchangeCollect):
                 ignore=lambda folder, names: {*unwanted(folder, names), *self._odd(folder, names)},
                 copy_function=_copy_plain,
             )
-        except (
-            OSError
-        ) as problem:  # one student's file that cannot be read ends nobody's collection
+        except OSError as problem:  # a student's file that cannot be read ends no collection
             self.log.warning("Not all of %s was collected: %s", src, problem)
 
     def _odd(self, folder: str, names: list[str]) -> list[str]:

@@ -127,10 +127,6 @@ def submit(course: Path, name: str, samples: list[Sample]) -> None:
         nbformat.write(notebook, target)
 
 
-def write_feedback(course: Path, name: str) -> CompletedProcess[str]:
-    return nbgrader(course, "generate_feedback", name, "--force")
-
-
 def fill_in(notebook: nbformat.NotebookNode, answers: dict[str, str]) -> None:
     """Put answers into a released notebook, by key. Raises KeyError for a key it does not have."""
     cells = {
@@ -203,7 +199,7 @@ def run(folder: Path, chosen: list[Exercise], workers: int, console: Console) ->
             console.print(done.stderr)
     say("writing feedback (nbgrader generate_feedback)")
     with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(lambda name: write_feedback(course, name), names))
+        list(pool.map(lambda name: nbgrader(course, "generate_feedback", name, "--force"), names))
     lines = {name: graded(course, name, classes[name]) for name in names}
     for name in names:
         console.print(table(name, lines[name]))

@@ -45,7 +45,7 @@ the mistake and mend the cell.
 - The pages of the course and their solutions stay closed."""
 
 
-def make(folder: Path, seed: str, count: int, pages: Iterable[str] = ()) -> tuple[Path, Path]:
+def make(folder: Path, seed: str, count: int, pages: Iterable[str]) -> tuple[Path, Path]:
     """Write exam_SEED and its key into a course folder, which is made where there is none; returns
     their paths. Raises BadCourse."""
     if not re.fullmatch(r"[A-Za-z0-9-]{1,40}", seed):

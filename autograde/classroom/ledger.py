@@ -12,9 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ..judge.work import ItemId, Verdict
-
-Key = tuple[ItemId, str, str]  # an item, the digest of its submission, the digest of its course
+from ..judge.work import ItemId, Known, Verdict
 
 MAX_ATTEMPTS = 3  # of an item that the grader itself failed on
 
@@ -30,13 +28,9 @@ class Ledger:
         self.path = path
         self._file = -1  # not open
         self._latest: dict[ItemId, Verdict] = {}
-        self._attempts: dict[Key, int] = {}
-        self._again: set[Key] = set()  # to be run once more
-        if path.exists():
-            self._read()
-
-    def _read(self) -> None:
-        for line in self.path.read_bytes().splitlines():
+        self._attempts: dict[Known, int] = {}
+        self._again: set[Known] = set()  # to be run once more
+        for line in path.read_bytes().splitlines() if path.exists() else ():
             try:
                 verdict = Verdict.model_validate_json(line)
             except ValidationError:
@@ -44,14 +38,13 @@ class Ledger:
             self._take(verdict)
 
     def _take(self, verdict: Verdict) -> None:
-        key = (verdict.item, verdict.digest, verdict.course)
-        known = self.latest(*key)
+        before = self.latest(verdict.known)
         # Run again, and the grader failed: what was found before still holds.
-        if verdict.final or known is None or not known.final:
+        if verdict.final or before is None or not before.final:
             self._latest[verdict.item] = verdict
         if verdict.final:
-            self._again.discard(key)
-        self._attempts[key] = max(self._attempts.get(key, 0), verdict.attempt)
+            self._again.discard(verdict.known)
+        self._attempts[verdict.known] = max(self.attempts(verdict.known), verdict.attempt)
 
     def __enter__(self) -> Ledger:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,33 +72,29 @@ class Ledger:
         os.fsync(self._file)
         self._take(verdict)
 
-    def latest(self, item: ItemId, digest: str, course: str) -> Verdict | None:
+    def latest(self, known: Known) -> Verdict | None:
         """The last verdict of an item, if it is about this submission and this course."""
-        verdict = self._latest.get(item)
-        if verdict is None or (verdict.digest, verdict.course) != (digest, course):
-            return None
-        return verdict
+        verdict = self._latest.get(known[0])
+        return verdict if verdict and verdict.known == known else None
 
-    def attempts(self, item: ItemId, digest: str, course: str) -> int:
-        return self._attempts.get((item, digest, course), 0)
+    def attempts(self, known: Known) -> int:
+        return self._attempts.get(known, 0)
 
     def forget_failures(self) -> None:
         """Count attempts of items that the grader failed on from zero again."""
         for verdict in self._latest.values():
             if not verdict.final:
-                self._attempts[(verdict.item, verdict.digest, verdict.course)] = 0
+                self._attempts[verdict.known] = 0
 
-    def reopen(self, item: ItemId, digest: str, course: str) -> None:
+    def reopen(self, known: Known) -> None:
         """Have an item run once more; until then, what is known of it counts."""
-        key = (item, digest, course)
-        self._again.add(key)
-        self._attempts[key] = 0
+        self._again.add(known)
+        self._attempts[known] = 0
 
-    def open(self, item: ItemId, digest: str, course: str) -> bool:
+    def open(self, known: Known) -> bool:
         """Whether an item still has to be run."""
-        verdict = self.latest(item, digest, course)
+        verdict = self.latest(known)
         if verdict is None:
             return True
-        again = (item, digest, course) in self._again
-        tried = self.attempts(item, digest, course)
-        return (again or not verdict.final) and tried < MAX_ATTEMPTS
+        again = known in self._again
+        return (again or not verdict.final) and self.attempts(known) < MAX_ATTEMPTS

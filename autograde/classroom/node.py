@@ -6,6 +6,7 @@ A job may be killed at any moment and started again: what has its file is not ru
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import multiprocessing.util
 import os
@@ -20,6 +21,7 @@ from typing import Any
 from ..judge.work import Verdict
 from ..walls import sandbox
 from .batch import Batch
+from .runners import LocalRunner
 
 # Slurm ends a job's processes one after the other. A candidate that it reached before this process
 # looks like one that crashed by itself, so such a verdict counts only if the job outlives it.
@@ -63,20 +65,16 @@ def _leave_at_once(scratch: Path) -> None:
 
 
 def _run(batch: Batch, chunk: int) -> None:
-    # Here and not above: Triton reads the name of its cache when it is imported.
-    from ..judge.execute import Setting
-    from .runners import LocalRunner
-
-    plan = batch.plan
+    plan, setting = batch.plan, batch.plan.setting
     try:
-        level = sandbox.choose(plan.level, plan.image, plan.force)
+        level = sandbox.choose(setting.level, setting.image, plan.force)
     except sandbox.NoWalls as problem:
         batch.refuse(f"On the node {os.uname().nodename}: {problem}")
         return
     items = batch.items(chunk)
     numbers = {item.id: number for number, item in enumerate(items)}
     waiting = [item for item in items if not batch.path(chunk, numbers[item.id]).exists()]
-    runner = LocalRunner(Setting(level, plan.limits, plan.image), plan.workers)
+    runner = LocalRunner(dataclasses.replace(setting, level=level), plan.workers)
     try:
         for verdict in outlived(runner(waiting)):
             batch.write(chunk, numbers[verdict.item], verdict)

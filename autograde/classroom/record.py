@@ -221,7 +221,7 @@ def _insert_extras(cells: list[dict[str, Any]], submission: Submission) -> None:
             continue
         made: dict[str, Any] = {
             "cell_type": "code",
-            "id": f"{cell.name}",
+            "id": cell.name,
             "metadata": {},
             "source": cell.source,
             "outputs": [],

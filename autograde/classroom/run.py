@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..judge.course import BadCourse, Course, read_course
@@ -16,19 +15,15 @@ from .record import late_penalties, open_gradebook, write_notebook, write_scores
 Runner = Callable[[Iterable[Item]], Iterator[Verdict]]
 
 
-@dataclass
 class Session:
     """One assignment of one course folder, and the ledger of its verdicts."""
 
-    root: Path
-    assignment: str
-    courses: list[Course] = field(default_factory=list)
-    submissions: list[tuple[Course, Submission]] = field(default_factory=list)
-    students: set[str] | None = None  # those whose submissions were read; None: all
-    keys: set[str] | None = None  # the exercises that are run; None: all
-
-    def __post_init__(self) -> None:
-        self.courses = read_course(self.root, self.assignment)
+    def __init__(self, root: Path, assignment: str):
+        self.root, self.assignment = root, assignment
+        self.submissions: list[tuple[Course, Submission]] = []
+        self.students: set[str] | None = None  # those whose submissions were read; None: all
+        self.keys: set[str] | None = None  # the exercises that are run; None: all
+        self.courses = read_course(root, assignment)
         for course in self.courses:
             released = self.root / "release" / self.assignment / f"{course.notebook}.ipynb"
             if not released.is_file():
@@ -86,7 +81,7 @@ class Session:
         """The verdicts that hold for this submission, by key."""
         found = {}
         for exercise in submission.exercises:
-            verdict = self.ledger.latest(*Item(course, submission, exercise).known)
+            verdict = self.ledger.latest(Item(course, submission, exercise).known)
             if verdict is not None:
                 found[exercise.key] = verdict
         return found
@@ -104,8 +99,8 @@ class Session:
         """What still has to be run, with the number of the attempt."""
         found = []
         for item in self.items():
-            if self.ledger.open(*item.known):
-                attempt = self.ledger.attempts(*item.known) + 1
+            if self.ledger.open(item.known):
+                attempt = self.ledger.attempts(item.known) + 1
                 found.append(Item(item.course, item.submission, item.exercise, attempt))
         return found
 
@@ -123,11 +118,11 @@ class Session:
 
     def reopen(self) -> None:
         """Have everything that has a verdict run once more. Raises BadCourse where nothing has."""
-        graded = [item for item in self.items() if self.ledger.latest(*item.known)]
+        graded = [item for item in self.items() if self.ledger.latest(item.known)]
         if not graded:
             raise BadCourse(f"{self.assignment}: nothing of this was graded before.")
         for item in graded:
-            self.ledger.reopen(*item.known)
+            self.ledger.reopen(item.known)
 
     def absent(self) -> list[str]:
         """Students of the gradebook who handed nothing in."""
@@ -159,7 +154,7 @@ class Session:
         """How many items have which status; "OPEN" for those still to be run."""
         counts: dict[str, int] = {}
         for item in self.items():
-            verdict = self.ledger.latest(*item.known)
+            verdict = self.ledger.latest(item.known)
             status = verdict.status if verdict else "OPEN"
             counts[status] = counts.get(status, 0) + 1
         return counts

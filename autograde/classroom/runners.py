@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from ..judge.execute import Executor, Setting
 from ..judge.work import Item, Verdict
@@ -20,18 +20,9 @@ class LocalRunner:
     def __call__(self, items: Iterable[Item]) -> Iterator[Verdict]:
         """Verdicts as they come. On an interrupt, running items are stopped and have none."""
         pool = ThreadPoolExecutor(self.workers)
-        waiting = iter(items)
-        running: set[Future[Verdict]] = set()
         try:
-            while True:
-                # A few more than run at once: a long list is not handed over before it is needed.
-                while len(running) < 2 * self.workers and (item := next(waiting, None)):
-                    running.add(pool.submit(self.executor.run, item))
-                if not running:
-                    return
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
+            for done in as_completed([pool.submit(self.executor.run, item) for item in items]):
+                yield done.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 

@@ -63,21 +63,12 @@ def tasks_of(exercise: Exercise) -> list[Asked]:
 
 
 def with_first_lines(text: str, function: str, lines: Iterable[str]) -> str:
-    """`text` with `lines` put at the top of the body of `function`.
-
-    Raises ValueError when `text` does not define it at module level.
-    """
-    tree = ast.parse(text)
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == function:
-            first = node.body[0]
-            if ast.get_docstring(node) and len(node.body) > 1:
-                first = node.body[1]
-            indent = " " * first.col_offset
-            rows = text.splitlines()
-            at = first.lineno - 1
-            return "\n".join(rows[:at] + [indent + line for line in lines] + rows[at:])
-    raise ValueError(f"the answer does not define {function}")
+    """`text` with `lines` put at the top of the body of `function`, which it defines."""
+    defined = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    first = next(node.body[0] for node in defined if node.name == function)
+    rows, at = text.splitlines(), first.lineno - 1
+    added = [" " * first.col_offset + line for line in lines]
+    return "\n".join([*rows[:at], *added, *rows[at:]])
 
 
 def torch_instead(task: Asked, reference_text: str) -> str:
@@ -92,22 +83,13 @@ def torch_instead(task: Asked, reference_text: str) -> str:
     return f"{task.solution.rstrip()}\n\n\n{call}\n"
 
 
-def _first(candidates: tuple[Any, ...], words: tuple[str, ...]) -> Any:
-    """The first candidate whose name holds one of `words`, else the first one, else None."""
-    named = [c for word in words for c in candidates if word in c.name]
-    return (named or candidates or [None])[0]
-
-
 def _missing_mask(wrong: WrongAnswers) -> tuple[str, Any] | None:
-    for key, mutants in wrong.mutants.items():
-        for mutant in mutants:
-            if "mask" in mutant.name and "store" in mutant.name:
-                return key, mutant
-    for key, mutants in wrong.mutants.items():
-        for mutant in mutants:
-            if "mask" in mutant.name or "out-of-bounds-store" in mutant.codes:
-                return key, mutant
-    return None
+    """A key and its wrong answer, best one that forgets the mask of a store."""
+    known = [(key, mutant) for key, mutants in wrong.mutants.items() for mutant in mutants]
+    masks = [each for each in known if "mask" in each[1].name]
+    stores = [each for each in masks if "store" in each[1].name]
+    outside = [each for each in known if each in masks or "out-of-bounds-store" in each[1].codes]
+    return next(iter([*stores, *outside]), None)
 
 
 def sample_class(exercise: Exercise) -> list[Sample]:
@@ -123,8 +105,9 @@ def sample_class(exercise: Exercise) -> list[Sample]:
 
     varied = dict(solved)
     for task in tasks:
-        variant = _first(wrong.variants.get(task.key, ()), ("loop", "block"))
-        if variant is not None:
+        variants = wrong.variants.get(task.key, ())
+        named = [each for word in ("loop", "block") for each in variants if word in each.name]
+        for variant in [*named, *variants][:1]:
             varied[task.key] = variant.apply(task.solution)
 
     cheated = {

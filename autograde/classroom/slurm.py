@@ -186,19 +186,11 @@ class SlurmRunner:
         chunks = [fresh[at : at + size] for at in range(0, len(fresh), size)]
         chunks += [[item] for item in items if item.attempt > 1]
         chunks = chunks[:MAX_ARRAY]  # the rest stays open, and comes with the next call
-        setting, settings = self.setting, self.settings
-        batch = Batch.create(
-            self.folder,
-            chunks,
-            setting.level,
-            self.force,
-            setting.image,
-            settings.workers,
-            setting.limits,
-        )
+        settings = self.settings
+        batch = Batch.create(self.folder, chunks, self.setting, self.force, settings.workers)
         try:
             executor = submitit.SlurmExecutor(batch.folder / "submitit", python=settings.python)
-            executor.update_parameters(**settings.for_submitit(batch.plan.name))
+            executor.update_parameters(**settings.for_submitit(batch.folder.name))
             executor.map_array(run_chunk, [str(batch.folder)] * len(chunks), range(len(chunks)))
         except (RuntimeError, OSError, subprocess.SubprocessError) as problem:
             batch.close()
@@ -254,12 +246,12 @@ class SlurmRunner:
     def _cancel(self, batch: Batch) -> None:
         """Best effort: a job that stays does no harm, its verdicts are not waited for."""
         with contextlib.suppress(OSError):
-            subprocess.run(["scancel", f"--name={batch.plan.name}"], capture_output=True)
+            subprocess.run(["scancel", f"--name={batch.folder.name}"], capture_output=True)
 
     def _states(self, batch: Batch) -> dict[int, str]:
         """State and reason of each chunk's job, as far as Slurm knows it. Raises SlurmError when
         Slurm has been silent for long."""
-        command = ["squeue", "--noheader", "--array", "--states=all", f"--name={batch.plan.name}"]
+        command = ["squeue", "--noheader", "--array", "--states=all", f"--name={batch.folder.name}"]
         command.append("--format=%K|%T|%r|%N")
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -276,7 +268,8 @@ class SlurmRunner:
         for line in done.stdout.splitlines():
             task, state, reason, node = line.split("|")
             number = int(task) if task.isdigit() else 0  # one chunk alone is no array
-            found[number] = " ".join(word for word in (state, _word(reason), node) if word)
+            said = [word for word in (state, reason, node) if word not in ("", "None", "(null)")]
+            found[number] = " ".join(said)
         return found
 
     def _summary(self, followed: list[_Followed]) -> str:
@@ -288,10 +281,6 @@ class SlurmRunner:
                 name = " ".join(words).lower()
                 counts[name] = counts.get(name, 0) + 1
         return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-
-
-def _word(reason: str) -> str:
-    return "" if reason in ("None", "(null)") else reason
 
 
 def _last_line(problem: BaseException) -> str:

@@ -52,10 +52,6 @@ class NeedsAPerson(RuntimeError):
 COURSE_CELL = "course-cell"
 
 
-class CourseCellFailed(Exception):
-    """A cell of the course's own does not run in the candidate: one sentence."""
-
-
 def main(
     line_end: socket.socket,
     engine_end: socket.socket | None,
@@ -111,13 +107,13 @@ def run_check(
     item: Item,
     lent: Lending,
     call_seconds: float,
-    compiler: Compiler | None = None,
+    compiler: Compiler,
 ) -> Outcome:
     """Grade one item with the candidate at the other end of `line`.
 
     engine: the line to the process that runs its kernels; None on a GPU, where the checker does.
     lent: what the course lends to the notebook's cells.
-    compiler: answers compile requests as `tritonbook.seeing.worker` does; None: no compile gate.
+    compiler: answers compile requests as `tritonbook.seeing.worker` does.
     """
     course, check = item.course, item.exercise.check
     if course.asked != asked_of(course.notebook, course.keys()):
@@ -140,25 +136,20 @@ def run_check(
     error: BaseException | None = None
     try:
         peer.run_cells()
-        _course_must_run(peer, course, check)
+        for name, _ in course.trusted_cells(check):
+            if name in peer.cell_errors:
+                problem = _in_short(peer.cell_errors[name])
+                sentence = f"The notebook's own cell {name} does not run: {problem}"
+                return Outcome("INFRA", COURSE_CELL, sentence)
         with launcher.serving():
             _execute(check, course.check_text(check), names)
     except (CheckFailed, CheckTimeout, ProcessEnded):
-        error = None  # the report, or the peer's trouble, says why
-    except CourseCellFailed as problem:
-        return Outcome("INFRA", COURSE_CELL, str(problem))
+        pass  # the report, or the peer's trouble, says why
     except Exception as problem:  # noqa: BLE001  (a bare assert in the cell, for instance)
         error = problem
     finally:
         checking.seed_secret.reset(token)
     return _outcome(peer, checks, error)
-
-
-def _course_must_run(peer: Peer, course: Course, check: str) -> None:
-    for name, _ in course.trusted_cells(check):
-        if name in peer.cell_errors:
-            problem = _in_short(peer.cell_errors[name])
-            raise CourseCellFailed(f"The notebook's own cell {name} does not run: {problem}")
 
 
 def _in_short(error: Any) -> str:

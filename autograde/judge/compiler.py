@@ -106,12 +106,16 @@ def cpu_seconds(process: int) -> float:
 
     ptxas, which does part of the work, is a child.
     """
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    own = sum(map(int, _stat(process)[11:15])) / os.sysconf("SC_CLK_TCK")
     return own + sum(map(cpu_seconds, _children(process)))
+
+
+def _stat(process: int) -> list[str]:
+    """What the kernel tells of a process, from its state on; nothing: it is gone."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 def _children(process: int) -> list[int]:
@@ -124,10 +128,7 @@ def _children(process: int) -> list[int]:
 
 def _runs(process: int) -> bool:
     """Whether it is there and no zombie."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    return _stat(process)[:1] not in ([], ["Z"])
 
 
 def _kill(process: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import dataclasses
 import hashlib
@@ -18,6 +17,8 @@ from tritonbook.checking import Check
 from tritonbook.course import exercises
 from tritonbook.course.cases import checks as page_checks
 from tritonbook.course.exercises import Exercise
+
+from .statements import defined
 
 MAX_NOTEBOOK_BYTES = 64 << 20
 
@@ -90,13 +91,12 @@ class Course:
     def answer_names(self, check: str) -> dict[str, bool]:
         """Functions that answers above `check` define: must each be a Triton kernel's wrapper?"""
         demanded = {each.through or key: each.triton for key, each in self.asks().items()}
-        found = {}
-        for cell in self.above(check):
-            if cell.role == "answer":
-                for node in ast.parse(cell.source).body:
-                    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                        found[node.name] = demanded.get(node.name, True)
-        return found
+        return {
+            name: demanded.get(name, True)
+            for cell in self.above(check)
+            if cell.role == "answer"
+            for name in defined(cell.source)
+        }
 
 
 def read_course(root: Path, assignment: str) -> list[Course]:

@@ -7,12 +7,10 @@ needs of it is on the tape already: which kernel was launched on what.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
+from tritonbook.export.values import expression
 from tritonbook.seeing import compiled
 
 from ..walls.kernels import KernelId, KernelLibrary
@@ -26,14 +24,12 @@ class Gate:
     """Stands for `compile_gate`: compiles what a proxy's calls launched. It makes no call itself,
     so that no kernel can be shown to it alone."""
 
-    def __init__(self, peer: Peer, compiler: Compiler | None):
+    def __init__(self, peer: Peer, compiler: Compiler):
         self.peer, self.compiler = peer, compiler
 
     def __call__(
         self, fn: Any, args: Any, options: Any = None, arch: int = 80, **how: Any
     ) -> compiled.CompileResult:
-        if self.compiler is None:
-            return compiled.CompileResult(None, "no compiler was given")
         launches = self.peer.launched(fn.__name__, tuple(args), options or {})
         request = {
             "job": "compile",
@@ -70,7 +66,7 @@ def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
             f"{key}={_text(laid_out(value), kernels)}" for key, value in launch.options.items()
         ]
         body.append(f"    {kernels.text(launch.kernel)}[{launch.grid!r}]({', '.join(arguments)})")
-    lines = ["import torch", "import triton.language as tl"]
+    lines = ["import torch", "import triton.language"]
     lines += ["from tritonbook.port.source_file import module_of"]
     if any("TensorDescriptor(" in line for line in body):
         lines.append("from triton.tools.tensor_descriptor import TensorDescriptor")
@@ -130,18 +126,8 @@ def _text(value: Any, kernels: _Kernels) -> str:
         return f"{made}({_text(value.base, kernels)}, {sizes})"
     if isinstance(value, KernelId):
         return kernels.text(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
-    if isinstance(value, torch.dtype):
-        return str(value)
     if isinstance(value, (list, tuple)):
         inner = ", ".join(_text(item, kernels) for item in value)
         return f"({inner},)" if isinstance(value, tuple) else f"[{inner}]"
-    if type(value).__module__.startswith("triton.language"):
-        return f"tl.{value}" if not str(value).startswith("fp") else _float_name(str(value))
-    return repr(value)
-
-
-def _float_name(name: str) -> str:
-    known = {"fp16": "float16", "fp32": "float32", "fp64": "float64"}
-    return f"tl.{known.get(name, name)}"
+    plain = expression(value)
+    return plain.text if plain else repr(value)

@@ -17,7 +17,7 @@ from tritonbook.course import exercises, gaps
 from tritonbook.course.exercises import Exercise
 
 from .course import Course
-from .statements import reached, statements
+from .statements import defined, reached, statements
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def lending(course: Course, check: str) -> Lending:
 @functools.lru_cache(maxsize=256)
 def _lending(course: Course, check: str) -> Lending:
     above = [cell for cell in course.above(check) if cell.kind == "code" and cell.role != "check"]
-    own = {name for cell in course.answers() for name in _defined(cell.source)}
+    own = {name for cell in course.answers() for name in defined(cell.source)}
     asked = {
         name for cell in above for part in statements(cell.source) for name in part.asked
     } - own
@@ -67,7 +67,7 @@ def _lending(course: Course, check: str) -> Lending:
     modules = _modules(asked)
     texts = [cell.source for cell in above if cell.role != "example"]
     answer = check.replace("check-", "answer-", 1)
-    roots = {n for cell in above if cell.name == answer for n in _defined(cell.source)}
+    roots = {n for cell in above if cell.name == answer for n in defined(cell.source)}
     used = {name for part in reached(texts, roots) for name in part.asked}
     return Lending(modules, frozenset(lent.name for lent in _modules(used - own)))
 
@@ -88,7 +88,7 @@ def _modules(asked: Iterable[str]) -> tuple[Lent, ...]:
 def _home(function: str) -> Exercise | None:
     for exercise in exercises.exercises():
         for cell in exercise.cells:
-            if cell.role in ("answer", "reference") and function in _defined(cell.source):
+            if cell.role in ("answer", "reference") and function in defined(cell.source):
                 return exercise
     return None
 
@@ -106,13 +106,7 @@ def _lent(exercise: Exercise, function: str) -> Lent:
     cut = {
         key: gaps.learner_text(cell.source)
         for key, cell in answers.items()
-        if not needed & _defined(cell.source)
+        if not needed & defined(cell.source)
     }
     text = exercise.module_text(cut)
     return Lent(function, exercises.module_name(exercise.slug, text), text)
-
-
-@functools.cache
-def _defined(text: str) -> frozenset[str]:
-    """Functions and classes that a cell defines."""
-    return frozenset(name for part in statements(text) if not part.runs for name in part.gives)

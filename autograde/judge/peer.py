@@ -50,7 +50,7 @@ class Peer:
         library: KernelLibrary,
         launcher: Launcher,
         call_seconds: float,
-        lent: Lending = Lending(),  # noqa: B008  (it cannot be changed)
+        lent: Lending,
     ):
         self.line = line
         self.call_seconds = call_seconds
@@ -71,7 +71,7 @@ class Peer:
 
     def _cell_of_file(self, file: str) -> str | None:
         """The cell, or the module of the course, that a kernel's file is; None: neither."""
-        stem = _stem(file)
+        stem = file.rpartition("/")[2].removesuffix(".py")
         if stem in self._names:
             return stem
         found = self._lent.find(stem)
@@ -315,10 +315,6 @@ def _likeness(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 def _ended(trouble: Outcome) -> BaseException:
     kind = CheckTimeout if trouble.status == "TIMEOUT" else ProcessEnded
     return kind(trouble.sentence)
-
-
-def _stem(file: str) -> str:
-    return file.rpartition("/")[2].removesuffix(".py")
 
 
 def _show(elements: Any, given: list[torch.Tensor]) -> None:

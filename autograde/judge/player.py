@@ -7,7 +7,7 @@ carried out here, kernels by the launcher: in the interpreter, in another proces
 
 from __future__ import annotations
 
-import keyword
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -18,8 +18,8 @@ from torch.utils._python_dispatch import _disable_current_modes
 from tritonbook.checking.language import Refused
 from tritonbook.descriptors import tensor_of
 
-from ..walls.kernels import KernelId, kernel_id
-from ..walls.tape import DTYPES, MAX_STEPS, TapeError, decode
+from ..walls.kernels import KernelId, is_name, kernel_id
+from ..walls.tape import DTYPES, MAX_STEPS, TapeError, decode_call
 from ..walls.wire import ProcessEnded
 from .work import Outcome
 
@@ -156,19 +156,13 @@ class Player:
 
     def _kernel(self, place: Any) -> KernelId:
         """A vetted kernel."""
-        try:
-            id = kernel_id(place, self.cell_of_file)
-        except ValueError as problem:
-            raise TapeError(str(problem)) from None
+        id = kernel_id(place, self.cell_of_file)
         self.launcher.vet(id)
         return id
 
     def _play_torch(self, name: Any, args: Any, kwargs: Any, made: Any) -> None:
         operator = _operator(name)
-        arguments = decode(args, self.resolve)
-        options = decode(kwargs, self.resolve)
-        if not isinstance(arguments, list) or not isinstance(options, dict):
-            raise TapeError("not arguments")
+        arguments, options = decode_call(args, kwargs, self.resolve)
         result = operator(*arguments, **options)
         leaves = result if isinstance(result, (list, tuple)) else [result]
         if not isinstance(made, list) or len(made) != len(leaves):
@@ -180,16 +174,13 @@ class Player:
                 self.tensors[number] = leaf
 
     def _play_launch(self, place: Any, grid: Any, args: Any, kwargs: Any) -> None:
-        arguments = decode(args, self.resolve)
-        options = decode(kwargs, self.resolve)
+        arguments, options = decode_call(args, kwargs, self.resolve)
         sizes = isinstance(grid, list) and 1 <= len(grid) <= 3
         if not sizes or not all(type(n) is int and 0 <= n < 1 << 31 for n in grid):
             raise TapeError("not a grid")
-        if not isinstance(arguments, list) or not isinstance(options, dict):
-            raise TapeError("not arguments")
         # The compile gate writes these names into a program. The interpreter drops what the kernel
         # does not have, and would not complain of one that holds code.
-        if not all(_is_name(name) for name in options):
+        if not all(map(is_name, options)):
             raise TapeError("not options")
         id = self._kernel(place)
         if self.mute:
@@ -212,10 +203,6 @@ class Player:
             self.tensors[number] = tensor_from(description, constants[at])
 
 
-def _is_name(text: Any) -> bool:
-    return isinstance(text, str) and text.isidentifier() and not keyword.iskeyword(text)
-
-
 def tensor_from(description: Any, data: bytes) -> torch.Tensor:
     """A dense tensor from raw bytes. Raises TapeError where size, shape and dtype disagree."""
     if not isinstance(description, dict):
@@ -230,9 +217,7 @@ def tensor_from(description: Any, data: bytes) -> torch.Tensor:
         or device not in ("cpu", "cuda")
     ):
         raise TapeError("not a tensor")
-    count = 1
-    for size in shape:
-        count *= size
+    count = math.prod(shape)
     if count * dtype.itemsize != len(data):
         raise TapeError("a tensor's size and its bytes disagree")
     if not count:

@@ -29,12 +29,11 @@ class Replay:
 
     def __init__(self, player: Player, reply: dict[str, Any], constants: list[bytes]):
         self.tensors = _Copies(player.tensors)
-        self.result: Any = None
         with _disable_current_modes(), Watch():
             twin = Player(player.launcher, player.cell_of_file, mute=True)
             twin.tensors = self.tensors
             twin.play(reply.get("steps"), constants)
-            self.result = decode(reply.get("result"), twin.resolve)
+            self.result: Any = decode(reply.get("result"), twin.resolve)
 
 
 class Proof:
@@ -51,20 +50,16 @@ class Proof:
         if replay is None:
             return
         with _disable_current_modes():
-            self._note(name, given, result, replay)
-
-    def _note(self, name: str, given: dict[int, torch.Tensor], result: Any, replay: Replay) -> None:
-        used = {n: tensor for n, tensor in given.items() if n in replay.tensors.copied}
-        before = {n: replay.tensors[n] for n in used}
-        made = _tensors(result) + _tensors([*used.values()])
-        without = _tensors(replay.result) + _tensors([*before.values()])
-        if len(made) == len(without) and all(map(same_bits, made, without)):
-            # One value throughout may be what the memory was filled with: that tells nothing.
-            if not all(map(_is_constant, _tensors(result) or made)):
-                self._idle.add(name)
-            return
-        if name not in self._computes and not all(_is_moved(t, before.values()) for t in made):
-            self._computes.add(name)
+            used = {n: tensor for n, tensor in given.items() if n in replay.tensors.copied}
+            before = [replay.tensors[n] for n in used]
+            made = _tensors(result) + _tensors([*used.values()])
+            without = _tensors(replay.result) + _tensors(before)
+            if len(made) == len(without) and all(map(same_bits, made, without)):
+                # One value throughout may be what the memory was filled with: that tells nothing.
+                if not all(map(_is_constant, _tensors(result) or made)):
+                    self._idle.add(name)
+            elif name not in self._computes and not all(_is_moved(t, before) for t in made):
+                self._computes.add(name)
 
     def idle(self) -> str | None:
         """A function that does without its kernels, in one call or more.

@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from ..walls.tape import TapeError, decode, encode
+from ..walls.tape import TapeError, decode_call, encode
 from .player import tensor_from
 
 
@@ -40,9 +40,7 @@ def run_callback(body: dict[str, Any], callbacks: list[Callable[..., Any]]) -> d
     number = body.get("callback")
     if not (isinstance(number, int) and 0 <= number < len(callbacks)):
         raise TapeError("no such callback")
-    args, kwargs = decode(body.get("args"), refuse), decode(body.get("kwargs"), refuse)
-    if not isinstance(args, list) or not isinstance(kwargs, dict):
-        raise TapeError("not arguments")
+    args, kwargs = decode_call(body.get("args"), body.get("kwargs"), refuse)
     try:
         return {"result": encode(callbacks[number](*args, **kwargs), refuse)}
     except Exception as error:  # noqa: BLE001  (the instructor's function may raise on purpose)

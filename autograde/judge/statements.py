@@ -57,6 +57,12 @@ def _statements(node: ast.stmt, lines: list[str]) -> Iterable[Statement]:
     )
 
 
+@functools.cache
+def defined(text: str) -> frozenset[str]:
+    """Functions and classes that a cell defines."""
+    return frozenset(name for part in statements(text) if not part.runs for name in part.gives)
+
+
 def _asked(node: ast.AST) -> str | None:
     """The function that a call asks the course for by name."""
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):

@@ -31,9 +31,7 @@ class Turns:
         fcntl.flock(self._door, fcntl.LOCK_UN)
 
     def alone(self) -> None:
-        """Wait until the others have left, and stay alone. Again: at no cost."""
-        if self.is_alone:
-            return
+        """Wait until the others have left, and stay alone."""
         # Out first: two that kept their place while they wait for each other would wait for ever.
         fcntl.flock(self._room, fcntl.LOCK_UN)
         fcntl.flock(self._door, fcntl.LOCK_EX)

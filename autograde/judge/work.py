@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from .course import Course
 
@@ -23,7 +22,6 @@ Status = Literal[
     "MISSING",
     "INFRA",
 ]
-SCORED = ("PASS", "FAIL", "TIMEOUT", "CRASH", "CUDA_FAULT", "OOM", "POLICY", "MISSING")
 
 
 class Record(BaseModel):
@@ -81,6 +79,9 @@ class ItemId(Record):
         return f"{self.assignment}/{self.student}/{self.notebook}/{self.key}"
 
 
+Known = tuple[ItemId, str, str]  # an item, the digest of its submission, the digest of its course
+
+
 @dataclass(frozen=True)
 class Item:
     """One unit of work with everything that it needs."""
@@ -100,7 +101,7 @@ class Item:
         )
 
     @property
-    def known(self) -> tuple[ItemId, str, str]:
+    def known(self) -> Known:
         """What the ledger knows it by."""
         return self.id, self.submission.digest, self.course.digest
 
@@ -129,19 +130,12 @@ class Verdict(Record):
     attempt: int = Field(ge=1)
     status: Status
     points: float | None
-    maximum: float = Field(ge=0)
+    maximum: float = Field(ge=0, allow_inf_nan=False)
     code: str = Field(max_length=80)
     sentence: str = Field(max_length=4000)
     sandbox: str = Field(max_length=40)
     seconds: float = Field(ge=0)
     reports: tuple[dict[str, Any], ...] = ()
-
-    @field_validator("points")
-    @classmethod
-    def _finite(cls, value: float | None) -> float | None:
-        if value is not None and not math.isfinite(value):
-            raise ValueError("points are not a finite number")
-        return value
 
     def model_post_init(self, context: object) -> None:
         if (self.points is None) != (self.status == "INFRA"):
@@ -152,5 +146,9 @@ class Verdict(Record):
             raise ValueError("PASS means full points")
 
     @property
+    def known(self) -> Known:
+        return self.item, self.digest, self.course
+
+    @property
     def final(self) -> bool:
-        return self.status in SCORED
+        return self.status != "INFRA"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -88,10 +89,7 @@ def _size(row: list[int]) -> int:
     good = good and all(0 <= n < 1 << 31 for n in (*program, line))
     if not (good and 0 <= kind < len(KINDS) and 1 <= itemsize <= 16 and masked in (0, 1)):
         raise TapeError("not an access")
-    size = 1
-    for n in shape:
-        size *= n
-    return size
+    return math.prod(shape)
 
 
 def _translated(

@@ -11,6 +11,7 @@ import contextlib
 import linecache
 import socket
 import sys
+import traceback
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -26,11 +27,10 @@ from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
 
-from .tape import Recorder, TapeError, decode, describe, encode, laid_on, raw
+from .tape import Recorder, TapeError, decode, decode_call, describe, encode, laid_on, raw, told
 from .wire import Line, Message, PeerGone
 
 Reply = tuple[dict[str, Any], list[bytes]]  # with its buffers
-MAX_TEXT = 2000  # characters of an error message
 
 
 def main(end: socket.socket, folder: Path) -> None:
@@ -119,10 +119,10 @@ class Candidate:
         recorder.fail_at = body["fail_at"]
         self.forget(body["gone"]["numbers"], body["gone"]["storages"])
         stand_ins = [self._stand_in(tensor) for tensor in body["tensors"]]
-        resolve = _resolver(stand_ins, self._callback)
+        resolve = self._resolver(stand_ins)
         try:
             function = self._function(body["function"])
-            args, kwargs = decode(body["args"], resolve), decode(body["kwargs"], resolve)
+            args, kwargs = decode_call(body["args"], body["kwargs"], resolve)
             with machinery(), hook_launch(recorder.launch), seeing_reads(recorder.look), recorder:
                 result = function(*args, **kwargs)
             reply = {"result": encode(result, recorder.reference)}
@@ -161,7 +161,7 @@ class Candidate:
     def call_values(self, body: dict[str, Any], buffers: list[bytes]) -> Reply:
         """Call a function on real values; reply with its result and the arguments' memory."""
         tensors = _with_values(body["tensors"], buffers)
-        resolve = _resolver(tensors, self._callback)
+        resolve = self._resolver(tensors)
         sent: list[bytes] = []
 
         def reference(value: Any) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class Candidate:
 
         try:
             function = self._function(body["function"])
-            args, kwargs = decode(body["args"], resolve), decode(body["kwargs"], resolve)
+            args, kwargs = decode_call(body["args"], body["kwargs"], resolve)
             # Not below a mode that nobody asked for: torch.compile refuses to work there.
             made = _Largest()
             with machinery(), made if body["watched"] else contextlib.nullcontext():
@@ -184,6 +184,16 @@ class Candidate:
             reply = {"raised": _error(error, self.folder)}
         kept = [raw(tensor.detach().contiguous()) for tensor in tensors]
         return reply | {"arguments": len(kept)}, [*sent, *kept]
+
+    def _resolver(self, tensors: list[torch.Tensor]) -> Callable[[dict[str, Any]], Any]:
+        def resolve(data: dict[str, Any]) -> Any:
+            if "t" in data:
+                return tensors[data["t"]]
+            if "callback" in data:
+                return self._callback(data["callback"])
+            raise TapeError("not a value")
+
+        return resolve
 
     def _callback(self, number: int) -> Callable[..., Any]:
         """A stand-in for a function that is an argument: calling it asks the checker."""
@@ -217,34 +227,14 @@ def _with_values(tensors: list[dict[str, Any]], buffers: list[bytes]) -> list[to
     return [laid_on(blocks[each["storage"]].untyped_storage(), each) for each in tensors]
 
 
-def _resolver(
-    tensors: list[torch.Tensor], callback: Callable[[int], Any]
-) -> Callable[[dict[str, Any]], Any]:
-    def resolve(data: dict[str, Any]) -> Any:
-        if "t" in data:
-            return tensors[data["t"]]
-        if "callback" in data:
-            return callback(data["callback"])
-        raise TapeError("not a value")
-
-    return resolve
-
-
 def _error(error: BaseException, folder: Path) -> dict[str, Any]:
-    """An exception as data: its type's names, its text, the last line of the student's code."""
+    """An exception as data, with the last line of the student's code."""
     while error.__cause__ is not None:
         error = error.__cause__
-    try:
-        text = str(error)[:MAX_TEXT]
-    except BaseException:  # noqa: BLE001  (a __str__ of the student's own)
-        text = "no message"
-    types_ = [kind.__name__[:80] for kind in type(error).__mro__]
     where = ""
-    trace = error.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
         if file.startswith(str(folder)):
-            source = linecache.getline(file, trace.tb_lineno).strip()
-            where = f"line {trace.tb_lineno}, in {trace.tb_frame.f_code.co_name}: {source}"[:300]
-        trace = trace.tb_next
-    return {"types": types_, "text": text, "where": where}
+            source = linecache.getline(file, line).strip()
+            where = f"line {line}, in {frame.f_code.co_name}: {source}"[:300]
+    return told(error) | {"where": where}

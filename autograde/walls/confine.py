@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import functools
 import os
 import resource
 import signal
@@ -19,6 +19,7 @@ _RDONLY, _NOSUID, _NODEV, _REMOUNT, _BIND, _REC, _PRIVATE = 1, 2, 4, 32, 4096, 1
 _DETACH = 2
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class SandboxError(OSError):
@@ -74,10 +75,8 @@ def close_other_files(kept: Sequence[int]) -> None:
     for name in os.listdir("/proc/self/fd"):
         number = int(name)
         if number > 2 and number not in kept:
-            try:
+            with contextlib.suppress(OSError):  # the descriptor of the listing itself
                 os.close(number)
-            except OSError:
-                continue  # the descriptor of the listing itself
 
 
 # --- namespaces, built by hand
@@ -104,7 +103,8 @@ def enter_namespaces(root: Path, limits: Limits, gpu: bool = False) -> None:
     child = os.fork()
     if child:
         _wait_outside(child)
-    _mount_proc()
+    with contextlib.suppress(SandboxError):  # some containers forbid it, and little is lost
+        _mount("proc", "/proc", "proc", _NOSUID | _NODEV)  # of the new PID namespace
     _call("umount2", b"/.old", _DETACH)
     os.rmdir("/.old")
     _mount(None, "/", None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
@@ -173,14 +173,6 @@ def _in_user_namespace() -> bool:
     return Path("/proc/self/uid_map").read_text().split() != ["0", "0", "4294967295"]
 
 
-def _mount_proc() -> None:
-    """The new PID namespace's own /proc; some containers forbid it, and little is lost."""
-    try:
-        _mount("proc", "/proc", "proc", _NOSUID | _NODEV)
-    except SandboxError:
-        return
-
-
 def _drop_privileges() -> None:
     """No capabilities, no new privileges, no core; die with the process outside."""
 
@@ -211,13 +203,8 @@ def _mount(
         raise SandboxError(error.errno, f"mount {target}: {error.strerror}") from None
 
 
-@functools.cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
-
-
 def _call(name: str, *arguments: object) -> None:
     """Call a libc function that returns 0. Raises SandboxError."""
-    if getattr(_libc(), name)(*arguments) != 0:
+    if getattr(_LIBC, name)(*arguments) != 0:
         number = ctypes.get_errno()
         raise SandboxError(number, f"{name}: {os.strerror(number)}")

@@ -17,11 +17,8 @@ from pathlib import Path
 from . import visible
 from .confine import Limits
 
-# Where the workbook's own image has solutions: an empty folder is put over each.
-WITH_SOLUTIONS = ("exercises", "solutions", "autograde/source")
 # It has its own Python, libraries and locale.
 OF_THE_IMAGE = ("PATH", "HOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
-_CANNOT_LOAD = "cannot load the candidate (Python 3, torch, triton, numpy)"
 
 
 def program() -> str | None:
@@ -43,7 +40,7 @@ def container_command(image: Path, seconds: float = Limits.wall_seconds) -> list
         parts.append("--nv")
     for path in visible.SHOWN:
         parts += ["--bind", f"{path}:{path}:ro"]
-    for name in WITH_SOLUTIONS:
+    for name in visible.WITH_SOLUTIONS:  # of the workbook in its own image
         parts += ["--bind", f"{_empty_folder()}:/opt/workbook/{name}:ro"]
     for name, value in visible.environment().items():
         if name not in OF_THE_IMAGE:
@@ -80,4 +77,5 @@ def _tried(image: Path) -> str | None:
     if done.returncode == 0:
         return None
     said = [line for line in done.stderr.splitlines() if line.strip()]
-    return f"the image {_CANNOT_LOAD}: {said[-1] if said else 'it said nothing'}"
+    why = said[-1] if said else "it said nothing"
+    return f"the image cannot load the candidate (Python 3, torch, triton, numpy): {why}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,8 @@ from tritonbook.simulating import watch_products
 
 from . import fence
 from .accesses import packed
-from .tape import decode, laid_on
+from .tape import decode_call, laid_on, told
 from .wire import BUFFERS_CAP, Line, Message, PeerGone
-
-MAX_TEXT = 2000  # characters of an error message
 
 
 def main(end: socket.socket, folder: Path) -> None:
@@ -63,22 +62,22 @@ class Engine:
         seen: Meter | None = None
         try:
             kernel = self._kernel(body["kernels"], 0)
-            args, options = decode(body["args"], resolve), decode(body["options"], resolve)
+            args, options = decode_call(body["args"], body["options"], resolve)
             watch = meter(record_only=True) if body["metered"] else contextlib.nullcontext()
             with watch as seen, hold_zero(body["idle_zero"]), watch_products() as products:
                 kernel[tuple(body["grid"])](*args, **options)
             reply: dict[str, Any] = {"raised": None, "products": products}
         except Exception as error:  # noqa: BLE001  (the checker hears of whatever a kernel raises)
-            reply = {"raised": [_told(each, body["kernels"][0][1]) for each in causes(error)]}
+            reply = {"raised": [_raised(each, body["kernels"][0][1]) for each in causes(error)]}
         sent = [block.numpy() for block in blocks]
         if seen is not None and seen.launches:
             launch = seen.launches[-1]
             reply["seen"] = [launch.flops, launch.locks, launch.float32_dot]
             reply["bases"] = [block.data_ptr() for block in blocks]
-            told = packed(seen.accesses, BUFFERS_CAP - sum(block.nbytes for block in sent))
-            if told is None:
+            parts = packed(seen.accesses, BUFFERS_CAP - sum(block.nbytes for block in sent))
+            if parts is None:
                 reply["seen"] = None
-            sent += told or []
+            sent += parts or []
         return reply, sent
 
     def _kernel(self, kernels: list[Any], number: int) -> Any:
@@ -97,12 +96,10 @@ def _block(data: bytes) -> torch.Tensor:
     return block
 
 
-def _told(error: BaseException, file: str) -> dict[str, Any]:
-    """An exception as data: its type's names, its text, its line in the kernel's file."""
-    line, trace = 0, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == file:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    types = [kind.__name__[:80] for kind in type(error).__mro__]
-    return {"types": types, "text": str(error)[:MAX_TEXT], "line": line}
+def _raised(error: BaseException, file: str) -> dict[str, Any]:
+    """An exception as data, with its line in the kernel's file; 0: none."""
+    line = 0
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == file:
+            line = number
+    return told(error) | {"line": line}

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 _ranges: list[tuple[int, int]] = []
-_installed = False
 
 
 def allow(tensors: Iterable[torch.Tensor]) -> None:
@@ -34,10 +33,6 @@ def allow(tensors: Iterable[torch.Tensor]) -> None:
 
 def install() -> None:
     """Put the fence around every memory access of the interpreter, for the life of the process."""
-    global _installed
-    if _installed:
-        return
-    _installed = True
     from triton.runtime.interpreter import InterpreterBuilder as Builder
 
     load, store = Builder.create_masked_load, Builder.create_masked_store

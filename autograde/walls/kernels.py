@@ -22,6 +22,8 @@ from tritonbook.checking.kernel_text import definitions, module_text
 from tritonbook.checking.language import Refused
 from tritonbook.port import source_file
 
+from .tape import TapeError
+
 MAX_DEPTH = 20  # helpers of helpers on a tape
 
 
@@ -40,17 +42,17 @@ class KernelId:
 
 
 def kernel_id(place: Any, cell_of_file: Callable[[str], str | None], depth: int = 0) -> KernelId:
-    """The kernel that a tape names, as `meanings.place` told it. Raises Refused, ValueError."""
+    """The kernel that a tape names, as `meanings.place` told it. Raises Refused, TapeError."""
     if not (isinstance(place, list) and len(place) == 5) or depth > MAX_DEPTH:
-        raise ValueError("not a kernel")
+        raise TapeError("not a kernel")
     file, line, meanings, helpers, signature = place
     if not all(isinstance(part, dict) for part in (meanings, helpers, signature)):
-        raise ValueError("not a kernel")
+        raise TapeError("not a kernel")
     if not all(isinstance(part, list) and len(part) == 2 for part in signature.values()):
-        raise ValueError("not a kernel's signature")
+        raise TapeError("not a kernel's signature")
     # The compile gate writes helpers' names into a program.
-    if not all(_is_name(name) for name in helpers):
-        raise ValueError("not a kernel's names")
+    if not all(is_name(name) and not name.startswith("__") for name in helpers):
+        raise TapeError("not a kernel's names")
     cell = cell_of_file(file) if isinstance(file, str) else None
     if cell is None or type(line) is not int:
         raise Refused(
@@ -62,8 +64,9 @@ def kernel_id(place: Any, cell_of_file: Callable[[str], str | None], depth: int 
     return KernelId(cell, line, told, tuple(inner))
 
 
-def _is_name(text: str) -> bool:
-    return text.isidentifier() and not keyword.iskeyword(text) and not text.startswith("__")
+def is_name(text: Any) -> bool:
+    """Whether a program may hold it as a name, and nothing else is written with it."""
+    return isinstance(text, str) and text.isidentifier() and not keyword.iskeyword(text)
 
 
 class KernelLibrary:
@@ -88,7 +91,12 @@ class KernelLibrary:
     def get(self, id: KernelId) -> Any:
         """The jitted kernel at `id`, ready to launch. Raises Refused."""
         if id not in self._made:
-            self._made[id] = self._make(id)
+            text, name = self.source(id), self.name(id)
+            helpers = {alias: self.get(helper) for alias, helper in id.helpers}
+            filename = f"<kernel {len(self._made)} of {id.cell}, line {id.line}>"
+            # The tree that was vetted is the tree of this very text.
+            module = source_file.module_of(text, filename, f"_submitted_{abs(hash(id)):x}", helpers)
+            self._made[id] = getattr(module, name)
         return self._made[id]
 
     def name(self, id: KernelId) -> str:
@@ -109,11 +117,3 @@ class KernelLibrary:
         if node is None:
             raise Refused("no-kernel-launched", "A kernel was launched that no cell defines.")
         return node
-
-    def _make(self, id: KernelId) -> Any:
-        text, name = self.source(id), self.name(id)
-        helpers = {alias: self.get(helper) for alias, helper in id.helpers}
-        filename = f"<kernel {len(self._made)} of {id.cell}, line {id.line}>"
-        # The tree that was vetted is the tree of this very text.
-        module = source_file.module_of(text, filename, f"_submitted_{abs(hash(id)):x}", helpers)
-        return getattr(module, name)

@@ -46,6 +46,7 @@ DTYPES = {
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 MAX_STEPS = 20_000  # operations of one call
 MAX_DEPTH = 20
+MAX_TEXT = 2000  # characters of an error message
 CONSTANT_BYTES = 16 << 20  # a table that a module made beforehand
 NO_MEMORY = "a tensor on the device 'meta' has no memory: allocate on the input's device"
 
@@ -137,14 +138,23 @@ def decode(data: Any, resolve: Callable[[dict[str, Any]], Any], depth: int = 0) 
     return resolve(data)
 
 
+def decode_call(
+    args: Any, kwargs: Any, resolve: Callable[[dict[str, Any]], Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call on a tape. Raises TapeError."""
+    arguments, options = decode(args, resolve), decode(kwargs, resolve)
+    if not isinstance(arguments, list) or not isinstance(options, dict):
+        raise TapeError("not arguments")
+    return arguments, options
+
+
 def _triton_dtype(name: str) -> Any:
     import triton.language as tl
 
-    found = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}.get(name)
-    value = getattr(tl, found or name, None)
-    if not isinstance(value, tl.dtype):
-        raise TapeError(f"not a Triton dtype: {name[:40]}")
-    return value
+    for value in vars(tl).values():
+        if isinstance(value, tl.dtype) and value.name == name:
+            return value
+    raise TapeError(f"not a Triton dtype: {name[:40]}")
 
 
 def _descriptor(kind: str, base: Any, *sizes: Any) -> Any:
@@ -174,6 +184,15 @@ def _descriptor(kind: str, base: Any, *sizes: Any) -> Any:
         return TensorDescriptor(base, shape, strides, block)
     except (AssertionError, AttributeError, TypeError, ValueError) as error:
         raise TapeError(f"not a descriptor: {error}") from None
+
+
+def told(error: BaseException) -> dict[str, Any]:
+    """An exception as data: its type's names and its text."""
+    try:
+        text = str(error)[:MAX_TEXT]
+    except BaseException:  # noqa: BLE001  (a __str__ of the student's own)
+        text = "no message"
+    return {"types": [kind.__name__[:80] for kind in type(error).__mro__], "text": text}
 
 
 def describe(tensor: torch.Tensor) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from tritonbook.course import exercises
 ROOT = Path(__file__).resolve().parents[2]
 # What candidate and engine import; the folder `autograde` also holds hidden tests.
 SHOWN = (ROOT / "tritonbook", ROOT / "autograde" / "walls", ROOT / "autograde" / "__init__.py")
+# Below a workbook: solutions, which an empty folder hides.
+WITH_SOLUTIONS = ("exercises", "solutions", "autograde/source")
 SYSTEM_FOLDERS = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/opt/conda", "/nix/store")
 SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives", "/etc/OpenCL")
 DEVICES = ("null", "zero", "full", "random", "urandom")
@@ -21,7 +23,7 @@ def visible_folders() -> list[Path]:
     """Folders that Python, torch, Triton and the workbook need, to be bound read-only."""
     found = [Path(folder) for folder in SYSTEM_FOLDERS]
     found += [Path(sys.base_prefix), Path(sys.prefix)]
-    found += [Path(entry) for entry in sys.path if entry.endswith(("-packages", "dist-packages"))]
+    found += [Path(entry) for entry in sys.path if entry.endswith("-packages")]
     kept: list[Path] = []
     for folder in found:
         if folder.is_dir() and not any(folder.is_relative_to(other) for other in kept):
@@ -31,8 +33,7 @@ def visible_folders() -> list[Path]:
 
 def covered_folders() -> list[Path]:
     """Folders with solutions in them that lie inside visible ones: an empty one hides each."""
-    known = [exercises.directory()]
-    known += [ROOT / name for name in ("exercises", "solutions", "autograde/source")]
+    known = [exercises.directory(), *(ROOT / name for name in WITH_SOLUTIONS)]
     found = []
     for folder in visible_folders():
         for path in [*known, *folder.glob("tritonbook/_exercises"), *folder.glob("_exercises")]:

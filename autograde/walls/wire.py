@@ -17,6 +17,7 @@ from typing import Any
 HEADER_CAP = 8 << 20  # bytes of JSON in one message
 BUFFERS_CAP = 512 << 20  # bytes of all buffers of one message
 BUFFER_COUNT_CAP = 4096
+START_SECONDS = 120.0  # of a process
 _PREFIX = struct.Struct("!IIQ")  # bytes of JSON, number of buffers, bytes of all buffers
 
 
@@ -94,10 +95,10 @@ class Line:
             raise WireError("the message is not an object")
         return Message(body, [self._exactly(size, deadline) for size in sizes])
 
-    def wait_until_ready(self, who: str, seconds: float = 120.0) -> None:
+    def wait_until_ready(self, who: str) -> None:
         """Wait for the process at the other end to start. Raises NotStarted."""
         try:
-            ready = self.receive(seconds).body == {"ready": True}
+            ready = self.receive(START_SECONDS).body == {"ready": True}
         except (PeerGone, PeerSlow, WireError) as error:
             raise NotStarted(f"{who} did not start: {error}") from None
         if not ready:
@@ -106,13 +107,10 @@ class Line:
     def _exactly(self, size: int, deadline: float | None) -> bytes:
         parts = bytearray()
         while len(parts) < size:
-            if deadline is not None:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    raise PeerSlow("no answer in time")
-                self.socket.settimeout(left)
-            else:
-                self.socket.settimeout(None)
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                raise PeerSlow("no answer in time")
+            self.socket.settimeout(left)
             try:
                 part = self.socket.recv(min(size - len(parts), 1 << 20))
             except TimeoutError:

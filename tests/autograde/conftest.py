@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from grading import Grader
+from grading import NAME, Grader
 
 from autograde.classroom import demo
 from autograde.classroom.samples import sample_class
@@ -44,6 +44,14 @@ def exercise(pages: Path) -> Exercise:
 def blank(exercise: Exercise) -> dict[str, Any]:
     """The learner's notebook of it as it is given out, as JSON."""
     return json.loads(views.to_bytes(views.learner(exercise, read_release(ROOT))))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where ann hands it in."""
+    target = tmp_path / "submitted" / "ann" / NAME
+    target.mkdir(parents=True)
+    return target
 
 
 @pytest.fixture(scope="session")

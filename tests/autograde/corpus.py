@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-KERNEL = """\
+HEAD = """\
 import torch
 import triton
 import triton.language as tl
 
 
+"""
+KERNEL = """\
 @triton.jit
 def double_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
     offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
@@ -22,8 +24,6 @@ def double_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
     x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, {value}, mask=mask)
 """
-RIGHT = KERNEL.format(value="x + x")
-WRONG = KERNEL.format(value="x")
 WRAPPER = """
 
 def double(x):
@@ -33,19 +33,27 @@ def double(x):
 """
 
 
+def storing(value: str) -> str:
+    """The kernel that stores this."""
+    return HEAD + KERNEL.format(value=value)
+
+
+RIGHT, WRONG = storing("x + x"), storing("x")
+
+
+def block(text: str) -> str:
+    """Lines of a function's body."""
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
 def answer(first: str = "", last: str = "", kernel: str = RIGHT) -> str:
     """A right answer with lines before the allocation, and after the launch."""
-
-    def block(text: str) -> str:
-        return "".join(f"    {line}\n" for line in text.splitlines())
-
     return kernel + WRAPPER.format(first=block(first), last=block(last))
 
 
 def body(text: str, kernel: str = RIGHT) -> str:
     """An answer whose wrapper has this body."""
-    rows = "".join(f"    {line}\n" for line in text.splitlines())
-    return f"{kernel}\n\ndef double(x):\n{rows}"
+    return f"{kernel}\n\ndef double(x):\n{block(text)}"
 
 
 @dataclass(frozen=True)
@@ -327,11 +335,11 @@ CHEATS = _items(
             "B8 the input": body("return x"),
             "B8 a copy of the input": body("return x.clone()"),
             "B8 identity kernel": answer(kernel=WRONG),
-            "B8 a constant kernel": answer(kernel=KERNEL.format(value="tl.zeros_like(x)")),
+            "B8 a constant kernel": answer(kernel=storing("tl.zeros_like(x)")),
             "B9 computed in half precision": answer(
-                kernel=KERNEL.format(value="(x.to(tl.float16) + x.to(tl.float16)).to(tl.float32)")
+                kernel=storing("(x.to(tl.float16) + x.to(tl.float16)).to(tl.float32)")
             ),
-            "B10 NaN": answer(kernel=KERNEL.format(value="x + x + float('nan')")),
+            "B10 NaN": answer(kernel=storing("x + x + float('nan')")),
             "B11 another dtype": body(
                 f"out = torch.empty_like(x, dtype=torch.float64)\n{LAUNCH}\nreturn out"
             ),

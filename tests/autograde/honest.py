@@ -9,28 +9,11 @@ Where there are two texts, the second is a cell that the student put on top.
 
 from __future__ import annotations
 
-HEAD = """\
-import torch
-import triton
-import triton.language as tl
+import corpus
+from corpus import HEAD, LAUNCH
 
-
-"""
-KERNEL = """\
-@triton.jit
-def double_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
-    mask = offs < n
-    x = tl.load(x_ptr + offs, mask=mask)
-    tl.store(out_ptr + offs, x * 2.0, mask=mask)
-"""
-WRAPPER = """
-
-def double(x):
-    out = torch.empty_like(x)
-    double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_SIZE=64)
-    return out
-"""
+KERNEL = corpus.KERNEL.format(value="x * 2.0")
+WRAPPER = corpus.WRAPPER.format(first="", last="")
 PLAIN = HEAD + KERNEL + WRAPPER
 
 
@@ -58,7 +41,6 @@ def capped(before: str, by: str) -> str:
 
 
 SIGNATURE = "def double_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):"
-LAUNCH = "double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_SIZE=64)"
 TWICE = "@triton.jit\ndef twice(v):\n    return v + v\n"
 
 _STYLES = {
@@ -132,6 +114,11 @@ _STYLES = {
             "x = tl.load(x_ptr + offs, mask=mask).to(ACC)",
         ),
         before="ACC = tl.constexpr(tl.float32)",
+    ),
+    "a dtype as an argument": changed(
+        ("x * 2.0", "x * 2.0 + tl.zeros((BLOCK_SIZE,), ACC).to(tl.float32)"),
+        ("n, BLOCK_SIZE: tl", "n, ACC: tl.constexpr, BLOCK_SIZE: tl"),
+        ("x.numel(), BLOCK", "x.numel(), ACC=tl.float8e5, BLOCK"),
     ),
     "a helper without tl": changed(("x * 2.0", "twice(x)"), before=TWICE),
     "a helper under another name": changed(("x * 2.0", "op(x)"), before=TWICE + "\n\nop = twice"),
@@ -261,7 +248,7 @@ double_kernel = made(twice)
     + "class Double:\n    block = 64\n\n    @staticmethod\n    def run(x):\n        out = torch.empty_like(x)\n        Double.kernel[(triton.cdiv(x.numel(), Double.block),)](x, out, x.numel(), BLOCK_SIZE=Double.block)\n        return out\n\n    @triton.jit\n    def kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):\n        offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)\n        x = tl.load(x_ptr + offs, mask=offs < n)\n        tl.store(out_ptr + offs, x + x, mask=offs < n)\n\n\ndouble = Double.run\n",
     "a kernel inside the wrapper": PLAIN.replace(KERNEL, "").replace(
         "def double(x):\n",
-        "def double(x):\n" + "".join("    " + line + "\n" for line in KERNEL.splitlines()) + "\n",
+        "def double(x):\n" + corpus.block(KERNEL) + "\n",
     ),
     "a tuple of constants": scaled("SCALES = tl.constexpr((1.0, 2.0))", "SCALES[1]"),
 }

@@ -31,7 +31,7 @@ def item(exercise: Exercise) -> Item:
 
 @pytest.fixture
 def batch(item: Item, tmp_path: Path) -> Batch:
-    made = Batch.create(tmp_path / "b", [[item]], "auto", False, None, 1, sandbox.Limits())
+    made = Batch.create(tmp_path / "b", [[item]], Setting("auto"), False, 1)
     return Batch.read(made.folder)
 
 
@@ -41,7 +41,7 @@ def test_an_item_arrives_as_it_left(batch: Batch, item: Item) -> None:
     assert arrived == item
     assert arrived.submission.digest == item.submission.digest
     assert arrived.course.digest == item.course.digest
-    limits = batch.plan.limits
+    limits = batch.plan.setting.limits
     assert limits == sandbox.Limits() and isinstance(limits.files, int)  # a mount option
 
 
@@ -111,23 +111,15 @@ def test_a_verdict_counts_only_if_the_job_outlives_it(
     assert seen == [("PASS", 0.0), ("PASS", 400.0), ("CRASH", 400.0), ("FAIL", 700.0)]
 
 
-@pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """A Slurm whose controller does not answer; the commands that were tried."""
-    tried: list[list[str]] = []
-
-    def run(command: list[str], **how):
-        tried.append(command)
-        raise OSError("no controller")
-
-    monkeypatch.setattr(slurm.subprocess, "run", run)
-    return tried
-
-
 def test_a_controller_that_is_down_loses_no_job(
-    batch: Batch, item: Item, silent: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    batch: Batch, item: Item, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kills: jobs taken for lost because squeue failed; a driver that waits for ever."""
+
+    def silent(command: list[str], **how: object) -> None:
+        raise OSError("no controller")
+
+    monkeypatch.setattr(slurm.subprocess, "run", silent)
     batch.mark("submitted")
     settings = SlurmSettings(poll_seconds=0.01, settle_seconds=0)
     runner = SlurmRunner(batch.folder.parent, Setting("auto"), settings)
@@ -143,7 +135,7 @@ def test_a_controller_that_is_down_loses_no_job(
     assert polls[0] == "1 running" and len(polls) >= 4
     assert Batch.read(batch.folder).marked("closed")
 
-    again = Batch.create(batch.folder.parent, [[item]], "auto", False, None, 1, sandbox.Limits())
+    again = Batch.create(batch.folder.parent, [[item]], Setting("auto"), False, 1)
     again.mark("submitted")
     monkeypatch.setattr(slurm, "SILENCE", 0.0)
     with pytest.raises(SlurmError, match="squeue does not answer: no controller"):

@@ -233,14 +233,17 @@ def test_a_check_sees_how_large_a_tensor_an_answer_makes() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_candidate_has_the_runs_own_limits(level: str, grader: Grader) -> None:
-    """Kills: default limits where Python starts anew."""
-    look = "import resource as r\nraise ValueError(str([r.getrlimit(n)[0] for n in "
-    look += "(r.RLIMIT_NPROC, r.RLIMIT_FSIZE)]))"
+    """Kills: default limits where Python starts anew; a limit that is set for the wrong process, or
+    not at all; root inside."""
+    look = "import os, resource as r\nlimits = [r.getrlimit(n)[0] for n in "
+    look += "(r.RLIMIT_NPROC, r.RLIMIT_FSIZE, r.RLIMIT_NOFILE, r.RLIMIT_CORE, r.RLIMIT_AS)]\n"
+    look += "raise ValueError(f'{limits[:4]} {limits[4] > 0} {os.getuid() > 0}')"
     submission = grader.handed_in(double=answer(look))
     limits = dataclasses.replace(sandbox.Limits(), processes=9, files=5 << 20)
     executor = Executor(Setting(level, limits))
     verdict = executor.run(Item(grader.course, submission, submission.exercises[0]))
-    assert f"[9, {5 << 20}]" in verdict.sentence, verdict.sentence
+    not_root = level == "namespaces" or os.getuid() > 0  # bubblewrap keeps the user's number
+    assert f"[9, {5 << 20}, 256, 0] True {not_root}" in verdict.sentence, verdict.sentence
 
 
 FORKED = """
@@ -308,13 +311,15 @@ def test_closing_ends_what_runs(grader: Grader) -> None:
 
 
 def test_the_fence_at_the_end_of_all_addresses() -> None:
-    """Kills: an address so high that its end overflows and seems to lie inside."""
+    """Kills: an address so high that its end overflows and seems to lie inside; the range from
+    address 0 on of a tensor without memory."""
     x = torch.zeros(4)
-    fence.allow([x])
+    fence.allow([x, torch.empty(1 << 40, device="meta")])
     element = SimpleNamespace(primitive_bitwidth=32)
     top = np.array([x.data_ptr(), x.data_ptr() + 13, np.iinfo(np.int64).max - 1], dtype=np.uint64)
     pointers = SimpleNamespace(data=top, get_element_ty=lambda: element)
     assert fence._held(pointers).tolist() == [True, False, False]
+    assert len(fence._ranges) == 1
 
 
 OPENED = """\
@@ -349,9 +354,3 @@ def test_a_meta_tensor_does_not_open_the_fence(grader: Grader) -> None:
     assert _double(grader, answer(POKE, kernel=f"{WRONG}\n{OPENED}")).points == 0
     with pytest.raises(TapeError, match="'meta'"):  # from a tape that is made up
         decode({"device": "meta"}, lambda data: data)
-
-
-def test_the_fence_knows_no_tensor_without_memory() -> None:
-    """Kills: the range from address 0 on of a meta tensor."""
-    fence.allow([torch.empty(1 << 40, device="meta")])
-    assert fence._ranges == []

@@ -6,25 +6,18 @@ import os
 import shutil
 from pathlib import Path
 
-import pytest
+from grading import NAME
 
 from autograde.classroom import demo
 
-NAME = "90_doubling"
 WHEN = "2026-11-01 12:00:00.000000 UTC"
 
 
-@pytest.fixture
-def inbound(tmp_path: Path) -> Path:
-    folder = tmp_path / "exchange" / "triton-workbook" / "inbound"
-    folder.mkdir(parents=True)
-    return folder
-
-
-def test_links_and_pipes_stay_where_they_are(released: Path, tmp_path: Path, inbound: Path) -> None:
+def test_links_and_pipes_stay_where_they_are(course: Path, tmp_path: Path) -> None:
     """Kills: a link of a student's to source/ or to the gradebook, followed with the instructor's
     rights; a pipe or an unreadable file that ends the collection of a class."""
-    course = Path(shutil.copytree(released, tmp_path / "course"))
+    inbound = tmp_path / "exchange" / "triton-workbook" / "inbound"
+    inbound.mkdir(parents=True)
     shutil.rmtree(course / "submitted")
     source = course / "source" / NAME
     bad = inbound / f"ann+{NAME}+{WHEN}"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
+import triton.language as tl
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde.judge.gate import program
@@ -46,20 +49,31 @@ def loaded(library: KernelLibrary, launches: list[LaunchRecord], folder: Path) -
     return module
 
 
+def written(*arguments: Any, folder: Path) -> tuple[Any, ...]:
+    """What a kernel gets that is launched with these, when the program is run."""
+    launch = LaunchRecord(KernelId("cell", 5, TOLD), (1,), arguments, {})
+    module = loaded(KernelLibrary([("cell", COPY)]), [launch], folder)
+    seen: list[tuple[Any, ...]] = []
+    module.kernel_0 = {(1,): lambda *args: seen.append(args)}
+    module.replay()
+    return seen[0]
+
+
 @pytest.mark.skipif(triton_version() < (3, 6), reason="tensor descriptors want Triton 3.6")
-def test_descriptors_are_written(tmp_path, monkeypatch) -> None:
+def test_descriptors_are_written(tmp_path) -> None:
     """Kills: a launch of descriptors that the gate cannot repeat."""
     view = torch.zeros(64, 32, dtype=torch.float16)[8:, 16:]
-    arguments = describe(view, [8, 16]), torch.empty(8, 16)
-    launch = LaunchRecord(KernelId("cell", 5, TOLD), (1,), arguments, {})
-    module = loaded(KernelLibrary([("cell", COPY)]), [launch], tmp_path)
-    seen = []
-    monkeypatch.setattr(module, "kernel_0", {(1,): lambda *args: seen.extend(args)})
-    module.replay()
-    desc, y = seen
+    desc, y = written(describe(view, [8, 16]), torch.empty(8, 16), folder=tmp_path)
     assert (desc.shape, desc.strides, desc.block_shape) == ([56, 16], [32, 1], [8, 16])
     assert desc.base.shape == view.shape and desc.base.stride() == view.stride()
     assert y.shape == (8, 16)
+
+
+def test_plain_arguments_are_written(tmp_path) -> None:
+    """Kills: an argument whose text is no Python, so that nothing is compiled and the gate open."""
+    dtypes = torch.float16, (tl.float32, [tl.bfloat16]), tl.float8e5
+    arguments = 7, None, True, "x", 0.5, -math.inf, *dtypes
+    assert written(*arguments, folder=tmp_path) == arguments
 
 
 @pytest.mark.skipif(not INTERPRET, reason="asks the interpreter")

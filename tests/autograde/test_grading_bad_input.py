@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from grading import NAME
 
 from autograde.classroom import cli, demo
 from autograde.judge.course import instructor_secret
-
-NAME = "90_doubling"
 
 
 def _one_sentence(
@@ -44,10 +43,6 @@ def test_arguments(line, course, capsys, monkeypatch) -> None:
     assert not (course / "work" / NAME / "ledger.jsonl").exists()
 
 
-def _without(name: str) -> Callable[[Path], None]:
-    return lambda course: shutil.rmtree(course / name)
-
-
 def _unknown(course: Path) -> None:
     for folder in ("source", "release"):
         (course / folder / NAME).rename(course / folder / "91_new")
@@ -63,7 +58,7 @@ def _unknown(course: Path) -> None:
         (lambda course: (course / "secret").touch(), "is empty"),
         (lambda course: (course / "source" / NAME / f"{NAME}.ipynb").write_text("{"), "notebook"),
         (lambda course: (course / "source" / NAME / f"{NAME}.ipynb").write_text("[]"), "notebook"),
-        (_without("release"), "generate_assignment"),
+        (lambda course: shutil.rmtree(course / "release"), "generate_assignment"),
         (_unknown, "No such assignment"),
     ],
 )

@@ -10,29 +10,19 @@ import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+import corpus
 import pytest
 from forked_python import ForkedPython
-from grading import Grader
-from test_ingest import ANSWER, _cell
+from grading import NAME, Grader
+from test_ingest import ANSWER, Book, _cell, _ingested
 
 from autograde.classroom import handins
-from autograde.classroom.ingest import ingest
 from autograde.judge.course import Course
-from autograde.judge.work import Item, Submission
+from autograde.judge.work import Item
 
-Book = dict[str, Any]
-NAME = "90_doubling"
-KERNEL = """@triton.jit
-def double_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
-    x = tl.load(x_ptr + offs, mask=offs < n)
-    tl.store(out_ptr + offs, x + x, mask=offs < n)"""
-WRAPPER = """def double(x):
-    out = torch.empty_like(x)
-    double_kernel[(triton.cdiv(x.numel(), 32),)](x, out, x.numel(), BLOCK_SIZE=32)
-    return out"""
+KERNEL = corpus.KERNEL.format(value="x + x").strip()
+WRAPPER = corpus.WRAPPER.format(first="", last="").strip()
 DOUBLE = f"{KERNEL}\n\n\n{WRAPPER}"
 
 
@@ -46,18 +36,6 @@ def solved(blank: Book) -> Book:
     _cell(blank, "answer-double")["source"] = DOUBLE
     _cell(blank, "answer-halves")["source"] = ANSWER
     return blank
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    target = tmp_path / "submitted" / "ann" / NAME
-    target.mkdir(parents=True)
-    return target
-
-
-def _ingested(course: Course, folder: Path) -> tuple[dict[str, str], Submission]:
-    submission = ingest(folder.parents[2], course, "ann")
-    return {c.name: c.source for c in submission.cells if c.role == "answer"}, submission
 
 
 def _as_lost(book: Book) -> Book:
@@ -142,13 +120,12 @@ def test_answers_are_found_in_other_cells(
     """Kills: an answer that is MISSING, or loses its kernel, because a tool dropped metadata or
     somebody split or merged cells."""
     change(solved)
-    (folder / f"{NAME}.ipynb").write_text(json.dumps(solved))
-    answers, submission = _ingested(course, folder)
+    answers, submission = _ingested(course, folder, solved)
     assert submission.missing == ()
     assert submission.notes
-    for name, functions in (("double", ("double_kernel", "double")), ("halves", ("halves",))):
-        for function in functions:
-            assert f"def {function}(" in answers[f"answer-{name}"]
+    pairs = ("double", "double_kernel"), ("double", "double"), ("halves", "halves")
+    for name, function in pairs:
+        assert f"def {function}(" in answers[f"answer-{name}"]
     assert "check(" not in "".join(c.source for c in submission.cells if c.role != "given")
     for exercise in submission.exercises:
         verdict = grader.executor.run(Item(grader.course, submission, exercise))
@@ -286,8 +263,7 @@ def test_what_cannot_be_taken_is_named(blank: Book, course: Course, folder: Path
 def test_an_answer_that_is_not_there_is_named(solved: Book, course: Course, folder: Path) -> None:
     """Kills: one answer MISSING of a notebook that is there, without a word."""
     solved["cells"].remove(_cell(solved, "answer-halves"))
-    _write(folder / f"{NAME}.ipynb", solved)
-    _, submission = _ingested(course, folder)
+    _, submission = _ingested(course, folder, solved)
     assert submission.missing == ("answer-halves",)
     assert submission.notes == ("answer-halves: not found; no cell defines halves",)
 

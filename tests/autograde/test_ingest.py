@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from grading import course_of
+from grading import NAME, course_of
 
 from autograde.classroom.ingest import definitions_only, ingest
-from autograde.judge.course import BadCourse, Course, asked_of
+from autograde.judge.course import Course, asked_of
 from autograde.judge.work import Submission
 from tritonbook.course.exercises import Exercise
 
@@ -42,15 +42,14 @@ def _cell(book: Book, name: str) -> Book:
     )
 
 
-def _hand_in(folder: Path, book: Book | str, name: str = "90_doubling") -> None:
-    target = folder / "submitted" / "ann" / "90_doubling"
-    target.mkdir(parents=True)
-    text = book if isinstance(book, str) else json.dumps(book)
-    (target / f"{name}.ipynb").write_text(text, encoding="utf-8")
-
-
-def _answers(course: Course, folder: Path) -> tuple[dict[str, str], Any]:
-    submission = ingest(folder, course, "ann")
+def _ingested(
+    course: Course, folder: Path, book: Book | str | None = None
+) -> tuple[dict[str, str], Submission]:
+    """The answers of what lies in the folder, or of this notebook; and the whole submission."""
+    if book is not None:
+        text = book if isinstance(book, str) else json.dumps(book)
+        (folder / f"{NAME}.ipynb").write_text(text, encoding="utf-8")
+    submission = ingest(folder.parents[2], course, "ann")
     return {c.name: c.source for c in submission.cells if c.role == "answer"}, submission
 
 
@@ -78,11 +77,9 @@ def _double(book: Book) -> None:
     book["cells"].insert(book["cells"].index(cell), older)
 
 
-def _flip(name: str) -> Callable[[Book], None]:
-    def change(book: Book) -> None:
-        _cell(book, name)["metadata"]["nbgrader"].update(grade=False, solution=True, points=99)
-
-    return change
+def _flip(book: Book) -> None:
+    settings = _cell(book, "check-halves")["metadata"]["nbgrader"]
+    settings.update(grade=False, solution=True, points=99)
 
 
 def _tag(book: Book) -> None:
@@ -93,10 +90,6 @@ def _tag(book: Book) -> None:
 def _edit_locked(book: Book) -> None:
     _cell(book, "check-halves")["source"] = "pass"
     _cell(book, "reference-1")["source"] = "def double_ref(x):\n    return x"
-
-
-def _shuffle(book: Book) -> None:
-    book["cells"].reverse()
 
 
 def _one_string(book: Book) -> None:
@@ -119,10 +112,10 @@ CHANGES: dict[str, Callable[[Book], None]] = {
     "answer cell turned raw": _retype("answer-halves", "raw"),
     "answer cell turned markdown": _retype("answer-halves", "markdown"),
     "answer doubled": _double,
-    "test flipped to solution": _flip("check-halves"),
+    "test flipped to solution": _flip,
     "tags that skip": _tag,
     "locked cells edited": _edit_locked,
-    "cells in another order": _shuffle,
+    "cells in another order": lambda book: book["cells"].reverse(),
     "sources as one string": _one_string,
     "cells that are no cells": _junk,
 }
@@ -130,12 +123,11 @@ CHANGES: dict[str, Callable[[Book], None]] = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_faults_of_notebooks_are_repaired(
-    change: Callable[[Book], None], released: Book, course: Course, tmp_path: Path
+    change: Callable[[Book], None], released: Book, course: Course, folder: Path
 ) -> None:
     """Kills: an answer lost, a test changed or dropped, a point value taken from a submission."""
     change(released)
-    _hand_in(tmp_path, released)
-    answers, submission = _answers(course, tmp_path)
+    answers, submission = _ingested(course, folder, released)
     assert answers["answer-halves"].rstrip("\n") == ANSWER
     assert [(e.key, e.points) for e in submission.exercises] == [("double", 4.0), ("halves", 2.0)]
     given = {c.name: c.source for c in submission.cells if c.role == "given"}
@@ -146,15 +138,14 @@ def test_faults_of_notebooks_are_repaired(
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', "[" * 100_000, "\0" * 100])
-def test_an_unreadable_notebook_is_missing(text: str, course: Course, tmp_path: Path) -> None:
+def test_an_unreadable_notebook_is_missing(text: str, course: Course, folder: Path) -> None:
     """Kills: one broken file that ends the run of a class."""
-    _hand_in(tmp_path, text)
-    _, submission = _answers(course, tmp_path)
+    _, submission = _ingested(course, folder, text)
     assert submission.missing == ("answer-double", "answer-halves")
     assert submission.notes
 
 
-def test_added_cells_run_where_they_stood(released: Book, course: Course, tmp_path: Path) -> None:
+def test_added_cells_run_where_they_stood(released: Book, course: Course, folder: Path) -> None:
     """Kills: a helper in a cell of the student's own that the answer then lacks; magics that
     break a cell; text that is run."""
     at = released["cells"].index(_cell(released, "answer-halves"))
@@ -164,66 +155,60 @@ def test_added_cells_run_where_they_stood(released: Book, course: Course, tmp_pa
         {"cell_type": "code", "metadata": {}, "source": "%%bash\nrm -rf /"},
     ]
     released["cells"][at:at] = added
-    _hand_in(tmp_path, released)
-    submission = ingest(tmp_path, course, "ann")
+    _, submission = _ingested(course, folder, released)
     names = [cell.name for cell in submission.cells]
     extras = [cell for cell in submission.cells if cell.role == "extra"]
     assert [cell.source for cell in extras] == ["pass\nHALF = 2\npass", ""]
     assert names.index(extras[0].name) < names.index("answer-halves")
 
 
-def test_python_is_left_as_it_is(released: Book, course: Course, tmp_path: Path) -> None:
-    """Kills: an honest line that begins with % inside brackets, or in a text, taken for a magic."""
-    text = (
-        'def halves(n):\n    """\n    % of n\n    """\n    return [n // 2, (n + n\n    % 2) // 2]'
-    )
-    _cell(released, "answer-halves")["source"] = text
-    _hand_in(tmp_path, released)
-    answers, _ = _answers(course, tmp_path)
-    assert answers["answer-halves"] == text
+PERCENT = 'def halves(n):\n    """\n    % of n\n    """\n    return [n // 2, (n + n\n    % 2) // 2]'
 
 
-def test_a_question_to_the_notebook_costs_nothing(
-    released: Book, course: Course, tmp_path: Path
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [(PERCENT, PERCENT), (f"tl.load?\n?print\n{ANSWER}", f"pass\npass\n{ANSWER}")],
+)
+def test_only_magics_are_taken_out(
+    text: str, taken: str, released: Book, course: Course, folder: Path
 ) -> None:
-    """Kills: an answer that is lost for `tl.load?` in its cell."""
-    _cell(released, "answer-halves")["source"] = f"tl.load?\n?print\n{ANSWER}"
-    _hand_in(tmp_path, released)
-    answers, _ = _answers(course, tmp_path)
-    assert answers["answer-halves"] == f"pass\npass\n{ANSWER}"
+    """Kills: an honest line that begins with % inside brackets, or in a text, taken for a magic; an
+    answer that is lost for `tl.load?` in its cell."""
+    _cell(released, "answer-halves")["source"] = text
+    answers, _ = _ingested(course, folder, released)
+    assert answers["answer-halves"] == taken
 
 
 @pytest.mark.parametrize("text", ["yesterday or so", "9" * 300, "2026-11-21 10:00 1 2", "\0"])
 def test_a_time_that_is_none_ends_no_run(
-    text: str, released: Book, course: Course, tmp_path: Path
+    text: str, released: Book, course: Course, folder: Path
 ) -> None:
     """Kills: a class that cannot be graded because one student wrote into timestamp.txt."""
-    _hand_in(tmp_path, released)
-    (tmp_path / "submitted" / "ann" / "90_doubling" / "timestamp.txt").write_text(text)
-    submission = ingest(tmp_path, course, "ann")
+    (folder / "timestamp.txt").write_text(text)
+    _, submission = _ingested(course, folder, released)
     assert submission.timestamp is None and "late penalty" in submission.notes[0]
 
 
-def test_a_link_for_a_time_is_not_followed(released: Book, course: Course, tmp_path: Path) -> None:
+def test_a_link_for_a_time_is_not_followed(
+    released: Book, course: Course, folder: Path, tmp_path: Path
+) -> None:
     """Kills: a file of the grader's whose text comes back beside the feedback."""
     (tmp_path / "own").write_text("2026-11-21 10:00:00 UTC")
-    _hand_in(tmp_path, released)
-    (tmp_path / "submitted" / "ann" / "90_doubling" / "timestamp.txt").symlink_to(tmp_path / "own")
-    assert ingest(tmp_path, course, "ann").timestamp is None
+    (folder / "timestamp.txt").symlink_to(tmp_path / "own")
+    assert _ingested(course, folder, released)[1].timestamp is None
 
 
 def test_where_a_cell_stands_changes_the_digest(
-    released: Book, course: Course, tmp_path: Path
+    released: Book, course: Course, folder: Path
 ) -> None:
     """Kills: an added cell moved above its check, and the old verdict stays."""
     added = {"cell_type": "code", "metadata": {}, "source": "x = 1"}
-    digests = []
-    for number, name in enumerate(("answer-double", "check-double")):
+    found = []
+    for name in ("answer-double", "check-double"):
         book = copy.deepcopy(released)
         book["cells"].insert(book["cells"].index(_cell(book, name)) + 1, added)
-        _hand_in(tmp_path / str(number), book)
-        digests.append(ingest(tmp_path / str(number), course, "ann"))
-    first, second = digests
+        found.append(_ingested(course, folder, book)[1])
+    first, second = found
     assert first.cells == second.cells and first.digest != second.digest
 
 
@@ -261,30 +246,22 @@ def test_the_cases_of_a_page_change_the_digest_of_a_course(
     assert dataclasses.replace(course, asked="another").digest != course.digest
 
 
-def test_a_notebook_without_a_page_is_named() -> None:
-    """Kills: a check cell that is run with nobody to say what it tries."""
-    with pytest.raises(BadCourse, match="^91_nowhere: There is no exercise '91_nowhere' in "):
-        asked_of("91_nowhere")
-
-
-def test_sizes_are_capped(released: Book, course: Course, tmp_path: Path) -> None:
+def test_sizes_are_capped(released: Book, course: Course, folder: Path) -> None:
     """Kills: a submission that fills the grader's memory or disk."""
     _cell(released, "answer-halves")["source"] = ANSWER + "\n#" + "x" * 5_000_000
     released["cells"] += [
         {"cell_type": "code", "metadata": {}, "source": f"x = {n}"} for n in range(2000)
     ]
-    _hand_in(tmp_path, released)
-    submission = ingest(tmp_path, course, "ann")
+    _, submission = _ingested(course, folder, released)
     assert sum(len(cell.source) for cell in submission.cells) < 500_000
     assert len(submission.cells) < 120
     assert any("added cells were kept" in note for note in submission.notes)
 
 
-def test_half_a_character_ends_no_run(released: Book, course: Course, tmp_path: Path) -> None:
+def test_half_a_character_ends_no_run(released: Book, course: Course, folder: Path) -> None:
     """Kills: one notebook whose text no file can hold, and the whole class waits."""
     _cell(released, "answer-halves")["source"] = ANSWER + "\n# \ud800"
-    _hand_in(tmp_path, released)
-    submission = ingest(tmp_path, course, "ann")
+    _, submission = _ingested(course, folder, released)
     again = Submission.model_validate_json(submission.model_dump_json())
     assert again == submission and again.digest == submission.digest
 

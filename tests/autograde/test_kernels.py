@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import linecache
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,11 @@ import torch
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde.walls.kernels import KernelId, KernelLibrary, kernel_id
+from autograde.walls.tape import TapeError
 from tritonbook.checking.language import Refused, vet
 from tritonbook.checking.meanings import kernel_function, place
 from tritonbook.course.exercises import exercises, load
+from tritonbook.port import source_file
 
 HEAD = "import triton\nimport triton.language as tl\nimport math\n\n\n"
 
@@ -25,22 +26,24 @@ def _text(body: str, before: str = "", arguments: str = "x_ptr, B: tl.constexpr"
     return f"{HEAD}{before}\n@triton.jit\ndef kernel({arguments}):\n{lines}\n"
 
 
-def _run(text: str, file: str = "cell") -> dict[str, Any]:
-    """The names of a cell after it ran, as in the candidate's process."""
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+def _run(*cells: str) -> tuple[dict[str, Any], KernelLibrary]:
+    """The names of cells after they ran, as in the candidate's process, and their kernels."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(text, file, "exec", dont_inherit=True), names)
-    return names
+    files = {f"cell-{number}": text for number, text in enumerate(cells)}
+    for file, text in files.items():
+        source_file.remember(file, text)
+        exec(compile(text, file, "exec", dont_inherit=True), names)
+    return names, KernelLibrary(files.items())
 
 
-def _id(kernel: Any) -> KernelId:
-    return kernel_id(json.loads(json.dumps(place(kernel.fn))), lambda file: file)
+def _id(told: list[Any]) -> KernelId:
+    return kernel_id(json.loads(json.dumps(told)), lambda file: file)
 
 
 def _only(text: str) -> Any:
     """The kernel of a cell, as the checker makes it again."""
-    kernel = _run(text)["kernel"]
-    return KernelLibrary([("cell", text)]).get(_id(kernel))
+    names, library = _run(text)
+    return library.get(_id(place(names["kernel"].fn)))
 
 
 @pytest.mark.parametrize("exercise", exercises(), ids=lambda exercise: exercise.slug)
@@ -52,7 +55,11 @@ def test_every_kernel_of_the_course_passes(exercise) -> None:
     files = {module.__file__, *(fn.__code__.co_filename for fn in kernels)}  # one may be borrowed
     library = KernelLibrary([(file, Path(file).read_text()) for file in sorted(files)])
     for fn in kernels:
-        library.get(kernel_id(place(fn), lambda file: file))
+        library.get(_id(place(fn)))
+
+
+LIBDEVICE = "from triton.language.extra.cuda import libdevice\n"
+COURSE = "from tritonbook.cooperative import arrival_counters, wait_for_all\n"
 
 
 @pytest.mark.parametrize(
@@ -66,39 +73,14 @@ def test_every_kernel_of_the_course_passes(exercise) -> None:
         "a, b = tl.split(tl.zeros((B, 2), tl.float32))\ntl.device_print('a', a)",
         "tl.store(x_ptr, libdevice.tanh(tl.load(x_ptr)) + tl.extra.cuda.libdevice.exp(1.0))",
         "x = tl.make_tensor_descriptor(x_ptr, [B], [1], [16])\nx.store([0], x.load([0]) + 1)",
+        "wait_for_all(x_ptr, 1)",  # what page 13 imports
     ],
 )
 def test_honest_constructs_pass(body: str) -> None:
     """Kills: a rule that is stricter than the language."""
-    _only(_text(body, LIBDEVICE))
+    _only(_text(body, LIBDEVICE + COURSE))
 
 
-def test_a_function_of_the_course_passes() -> None:
-    """Kills: an answer to notebook 13 that is refused for what its own page imports."""
-    before = "from tritonbook.cooperative import arrival_counters, wait_for_all\n"
-    _only(_text("wait_for_all(x_ptr, 1)", before))
-
-
-@pytest.mark.parametrize(
-    ("before", "body"),
-    [
-        ("from tritonbook.cooperative import wait_for_all\n", "wait_for_all.fn.__globals__"),
-        ("from tritonbook.cooperative import wait_for_all\n", "wait_for_all.fn"),
-        ("from tritonbook.cooperative import wait_for_all\n", "f = wait_for_all\nf.src"),
-        ("from tritonbook.cooperative import arrival_counters\n", "arrival_counters(x_ptr, 1, 1)"),
-        ("from tritonbook.cooperative import torch\n", "torch.load('x')"),
-        ("from tritonbook import cooperative\n", "cooperative.torch.load('x')"),
-        ("import tritonbook.cooperative as c\n", "c.wait_for_all(x_ptr, 1)"),
-        ("from tritonbook.cooperative import *\n", "arrival_counters(x_ptr, 1, 1)"),
-    ],
-)
-def test_nothing_else_of_the_course_is_reached(before: str, body: str) -> None:
-    """Kills: the way from one allowed function to the module around it."""
-    with pytest.raises(Refused):
-        _only(_text(body, before))
-
-
-LIBDEVICE = "from triton.language.extra.cuda import libdevice\n"
 ESCAPES = {
     "import": "import os",
     "dunder attribute": "x_ptr.__class__",
@@ -146,6 +128,16 @@ def test_escapes_are_refused(body: str) -> None:
 @pytest.mark.parametrize(
     ("before", "body"),
     [
+        # From one allowed function of the course to the module around it.
+        (COURSE, "wait_for_all.fn.__globals__"),
+        (COURSE, "wait_for_all.fn"),
+        (COURSE, "f = wait_for_all\nf.src"),
+        (COURSE, "arrival_counters(x_ptr, 1, 1)"),
+        ("from tritonbook.cooperative import torch", "torch.load('x')"),
+        ("from tritonbook import cooperative", "cooperative.torch.load('x')"),
+        ("import tritonbook.cooperative as c", "c.wait_for_all(x_ptr, 1)"),
+        ("from tritonbook.cooperative import *", "arrival_counters(x_ptr, 1, 1)"),
+        # From a library, an import, a plain function, a constant.
         ("from triton.language.extra.cuda.libdevice import core", "core.builtins.exec('')"),
         ("from triton.language.math import core", "core.builtins.exec('')"),
         ("from os import system as cdiv", "cdiv('id')"),
@@ -155,7 +147,7 @@ def test_escapes_are_refused(body: str) -> None:
     ],
 )
 def test_escapes_through_globals_are_refused(before: str, body: str) -> None:
-    """Kills: a constant, an import or a plain function that carries code into the checker."""
+    """Kills: what a name brings with it into the checker."""
     with pytest.raises(Refused):
         _only(_text(body, before))
 
@@ -168,7 +160,8 @@ def test_what_runs_around_a_kernel_comes_as_numbers() -> None:
         "import os\nK = tl.constexpr(os.getpid())\n\n\ndef plain(fn):\n    return fn\n\n\n@plain",
         "x_ptr: os.getcwd(), B: tl.constexpr = len('abc'), N: tl.int64 = int('7')",
     ).replace("@triton.jit", "@triton.jit(do_not_specialize=['N'], debug=bool(os))")
-    source = KernelLibrary([("cell", text)]).source(_id(_run(text)["kernel"]))
+    names, library = _run(text)
+    source = library.source(_id(place(names["kernel"].fn)))
     assert "os" not in source and "plain" not in source
     assert "@triton.jit(do_not_specialize=['N'])" in source
     assert "B: triton.language.constexpr=3, N: 'int64'=7" in source
@@ -176,13 +169,11 @@ def test_what_runs_around_a_kernel_comes_as_numbers() -> None:
 
 def test_a_made_up_meaning_stays_data() -> None:
     """Kills: a candidate that tells the checker to import, to run or to overwrite something."""
-    text = _text("tl.store(x_ptr, K)", "K = tl.constexpr(1)\n")
-    file, line, meanings, helpers, signature = place(_run(text)["kernel"].fn)
-    library = KernelLibrary([("cell", text)])
+    names, library = _run(_text("tl.store(x_ptr, K)", "K = tl.constexpr(1)\n"))
+    file, line, meanings, helpers, signature = place(names["kernel"].fn)
 
     def source(told: dict[str, Any], helpers: Any = helpers, signature: Any = signature) -> str:
-        told = [file, line, meanings | told, helpers, signature]
-        return library.source(kernel_id(json.loads(json.dumps(told)), lambda file: file))
+        return library.source(_id([file, line, meanings | told, helpers, signature]))
 
     assert "K = triton.language.constexpr(1)" in source({})
     for meaning in (
@@ -202,23 +193,22 @@ def test_a_made_up_meaning_stays_data() -> None:
             source({"K": meaning})
     with pytest.raises(Refused):
         source({"tl": {"path": "triton"}, "triton": {"path": "math"}, "K": {"path": "os"}})
-    for names in ({"x y": []}, {"import": []}, {"__builtins__": []}, {"K": [1, 2]}):
-        with pytest.raises(ValueError):
-            source({}, helpers=names)
-    with pytest.raises(ValueError):
+    for helper in ({"x y": []}, {"import": []}, {"__builtins__": []}, {"K": [1, 2]}):
+        with pytest.raises(TapeError):
+            source({}, helpers=helper)
+    with pytest.raises(TapeError):
         source({}, signature={"B": "open()"})
 
 
 def test_a_made_up_default_stays_data() -> None:
     """Kills: a candidate whose word about an argument's default runs in the checker."""
-    text = _text("tl.store(x_ptr, B)", arguments="x_ptr, B: tl.constexpr = 3")
-    told = place(_run(text)["kernel"].fn)
-    library = KernelLibrary([("cell", text)])
-    assert "B: triton.language.constexpr=3" in library.source(kernel_id(told, lambda file: file))
+    names, library = _run(_text("tl.store(x_ptr, B)", arguments="x_ptr, B: tl.constexpr = 3"))
+    told = place(names["kernel"].fn)
+    assert "B: triton.language.constexpr=3" in library.source(_id(told))
     for default in ({"path": "os.sep"}, {"path": "triton.runtime"}, {"code": "1"}, None):
         told[4]["B"] = ["constexpr", default]
         with pytest.raises(Refused):
-            library.source(kernel_id(told, lambda file: file))
+            library.source(_id(told))
 
 
 @pytest.mark.parametrize("decorator", ["open", "triton.jit(debug=open('x'))", "triton.autotune"])
@@ -233,18 +223,10 @@ def test_helpers_and_constants_come_along() -> None:
     """Kills: a kernel that is cut off from what it needs, or gets an older version of it."""
     old = "@triton.jit\ndef twice(v):\n    return v * 3.0\n"
     new = "@triton.jit\ndef twice(v):\n    return v * SCALE\n\n\nSCALE = tl.constexpr(2.0)\n"
-    cells = [
-        ("one", HEAD + old),
-        ("two", HEAD + new),
-        ("three", HEAD + "@triton.jit\ndef kernel(p):\n    tl.store(p, twice(tl.load(p)))\n"),
-    ]
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for name, text in cells:
-        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-        exec(compile(text, name, "exec", dont_inherit=True), names)
-    kernel = KernelLibrary(cells).get(_id(names["kernel"]))
+    user = "@triton.jit\ndef kernel(p):\n    tl.store(p, twice(tl.load(p)))\n"
+    names, library = _run(HEAD + old, HEAD + new, HEAD + user)
     value = torch.tensor([4.0])
-    kernel[(1,)](value)
+    library.get(_id(place(names["kernel"].fn)))[(1,)](value)
     assert value.item() == 8.0
 
 
@@ -290,8 +272,8 @@ def both(op, other):
 first, second, third = made(twice), made(squared), both(twice, wrapped(squared))
 """
     )
-    names, library = _run(text), KernelLibrary([("cell", text)])
+    names, library = _run(text)
     value = torch.tensor([3.0])
     for name, result in (("first", 6.0), ("second", 36.0), ("third", 2592.0)):
-        library.get(_id(names[name]))[(1,)](value)
+        library.get(_id(place(names[name].fn)))[(1,)](value)
         assert value.item() == result

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from grading import NAME, by_status, graded
+from grading import NAME, by_status, graded, keep
 
 from autograde.classroom import demo
 from autograde.classroom.record import open_gradebook, read_marks
@@ -31,8 +31,7 @@ def course(course: Path) -> Path:
     for student, when in HANDED_IN.items():
         folder = Path(shutil.copytree(right, right.with_name(student)))
         (folder / NAME / "timestamp.txt").write_text(when)
-    for folder in (course / "submitted").glob("s*"):
-        shutil.rmtree(folder)
+    keep(course, *HANDED_IN)
     with open_gradebook(course) as book:
         book.update_or_create_assignment(NAME, duedate="2026-11-01T13:00+01:00")
     return course
@@ -46,13 +45,6 @@ def test_a_due_date_is_written_as_the_readme_says(course: Path) -> None:
     assert done.returncode == 0, done.stdout
     with open_gradebook(course) as book:
         assert book.find_assignment(NAME).duedate.isoformat() == "2027-11-01T12:00:00"
-
-
-def _more_time(course: Path) -> None:
-    with open_gradebook(course) as book:
-        book.update_or_create_student("eve")
-        book.update_or_create_submission(NAME, "eve")
-        book.grant_extension(NAME, "eve", days=3)
 
 
 def _marks(course: Path) -> dict[str, tuple[float, float]]:
@@ -89,7 +81,10 @@ def test_penalties_are_those_of_stock_nbgrader(
     """Kills: a plug-in, its settings, the grace or an extension lost on the way."""
     with (course / "nbgrader_config.py").open("a") as file:
         file.write(f"\n{settings}\n")
-    _more_time(course)
+    with open_gradebook(course) as book:
+        book.update_or_create_student("eve")
+        book.update_or_create_submission(NAME, "eve")
+        book.grant_extension(NAME, "eve", days=3)
     other = Path(shutil.copytree(course, tmp_path / "stock"))
     found = _ours(course)
     expected = {student: due.get(student, 0.0) for student in HANDED_IN}

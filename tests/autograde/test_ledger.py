@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grading
 import pytest
 from pydantic import ValidationError
 
 from autograde.classroom.ledger import MAX_ATTEMPTS, Ledger, LedgerBusy
-from autograde.judge.work import ItemId, Verdict
+from autograde.judge.course import Course
+from autograde.judge.work import GradedCheck, Item, Submission, Verdict
+
+TASK = GradedCheck(key="k", check="check-k", points=4.0, before=0)
 
 
 def _verdict(student: str = "ann", status: str = "PASS", attempt: int = 1, **more) -> Verdict:
-    points = {"PASS": 4.0, "INFRA": None}.get(status, 0.0)
-    fields = {
-        "item": ItemId(student=student, assignment="a", notebook="n", key="k"),
-        "digest": "d",
-        "course": "c",
-        "attempt": attempt,
-        "status": status,
-        "points": points,
-        "maximum": 4.0,
-        "code": "x",
-        "sentence": "y",
-        "sandbox": "plain",
-        "seconds": 1.0,
-    }
-    return Verdict(**fields | more)
+    handed_in = {"student": student, "assignment": "a", "notebook": "n"}
+    submission = Submission(**handed_in, cells=(), exercises=(TASK,))
+    item = Item(Course("a", "n", (), "", ""), submission, TASK, attempt)
+    return grading.verdict(item, status, **more)
 
 
 @pytest.mark.parametrize(
@@ -54,44 +47,44 @@ def test_only_what_fits_the_submission_counts(tmp_path: Path) -> None:
     with Ledger(tmp_path / "l") as ledger:
         ledger.append(_verdict())
     ledger = Ledger(tmp_path / "l")
-    item = _verdict().item
-    assert ledger.latest(item, "d", "c").points == 4.0
-    assert ledger.latest(item, "other", "c") is None
-    assert ledger.latest(item, "d", "other") is None
-    assert ledger.open(item, "other", "c")
+    item, digest, course = _verdict().known
+    assert ledger.latest((item, digest, course)).points == 4.0
+    assert ledger.latest((item, "other", course)) is None
+    assert ledger.latest((item, digest, "other")) is None
+    assert ledger.open((item, "other", course))
 
 
 def test_the_graders_failures_are_tried_again_and_never_final(tmp_path: Path) -> None:
     """Kills: an endless retry; a failure of the grader that ends as a grade."""
     with Ledger(tmp_path / "l") as ledger:
-        item = _verdict().item
+        known = _verdict().known
         for attempt in range(1, MAX_ATTEMPTS + 1):
-            assert ledger.open(item, "d", "c")
+            assert ledger.open(known)
             ledger.append(_verdict(status="INFRA", attempt=attempt))
-        assert not ledger.open(item, "d", "c")
-        assert not ledger.latest(item, "d", "c").final
+        assert not ledger.open(known)
+        assert not ledger.latest(known).final
         ledger.forget_failures()
-        assert ledger.open(item, "d", "c")
+        assert ledger.open(known)
 
 
 def test_any_verdict_is_given_again(tmp_path: Path) -> None:
     """Kills: a verdict that nobody can have run again; the old one lost before there is a new one,
     or because the grader failed meanwhile; an item that is run again without end."""
-    known = (_verdict().item, "d", "c")
+    known = _verdict().known
     with Ledger(tmp_path / "l") as ledger:
         ledger.append(_verdict())
-        ledger.reopen(*known)
-        assert ledger.open(*known)
-        assert ledger.latest(*known).status == "PASS"
+        ledger.reopen(known)
+        assert ledger.open(known)
+        assert ledger.latest(known).status == "PASS"
         for attempt in range(1, MAX_ATTEMPTS + 1):
-            assert ledger.open(*known)
+            assert ledger.open(known)
             ledger.append(_verdict(status="INFRA", attempt=attempt))
-        assert not ledger.open(*known)
-        assert ledger.latest(*known).status == "PASS"
-        ledger.reopen(*known)
+        assert not ledger.open(known)
+        assert ledger.latest(known).status == "PASS"
+        ledger.reopen(known)
         ledger.append(_verdict(status="FAIL"))
-        assert not ledger.open(*known)
-    assert Ledger(tmp_path / "l").latest(*known).status == "FAIL"
+        assert not ledger.open(known)
+    assert Ledger(tmp_path / "l").latest(known).status == "FAIL"
 
 
 def test_a_torn_line_is_run_again(tmp_path: Path) -> None:
@@ -103,11 +96,11 @@ def test_a_torn_line_is_run_again(tmp_path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[:-40])
     with Ledger(path) as ledger:
-        assert ledger.open(_verdict("bob").item, "d", "c")
+        assert ledger.open(_verdict("bob").known)
         ledger.append(_verdict("bob"))
     again = Ledger(path)
-    assert not again.open(_verdict("ann").item, "d", "c")
-    assert not again.open(_verdict("bob").item, "d", "c")
+    assert not again.open(_verdict("ann").known)
+    assert not again.open(_verdict("bob").known)
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:

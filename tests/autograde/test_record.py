@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
-from grading import NAME, Grader, by_status, exported, graded, ingested, solutions
+from grading import NAME, Grader, by_status, exported, graded, ingested, keep, solutions
 
 from autograde.classroom import demo
 from autograde.classroom.record import open_gradebook
@@ -17,9 +16,7 @@ from autograde.judge.work import Item
 @pytest.fixture
 def course(course: Path) -> Path:
     """Two students: right answers, and wrong ones."""
-    for folder in (course / "submitted").iterdir():
-        if folder.name not in ("s1_right", "s4_no_mask"):
-            shutil.rmtree(folder)
+    keep(course, "s1_right", "s4_no_mask")
     return course
 
 

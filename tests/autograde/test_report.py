@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from grading import NAME, exported, graded, verdict
+from test_ingest import _cell
 
 from autograde.classroom import cli, demo
 from autograde.classroom.record import open_gradebook
@@ -24,17 +25,15 @@ from autograde.judge.work import Item, Verdict
 EVIL = "<script>alert(1)</script> & \"x\" 'y' \x1b[2J"
 
 
-OWN = (
-    "answer-double",
-    """def double(x):
+OWN = """\
+def double(x):
     parts = []
     for piece in x.split(7):
         twice = torch.stack([piece, piece], dim=1)
         parts.append(twice.sum(dim=1).reshape(-1))
     assert len(parts) > 0, "empty"
     return torch.cat(parts).contiguous()
-""",
-)
+"""
 
 
 def _judge(items: Iterable[Item]) -> Iterator[Verdict]:
@@ -153,10 +152,7 @@ def test_copies_are_listed_without_a_grade(course: Path) -> None:
     for student in ("s2_other_blocks", "s4_no_mask"):
         path = course / "submitted" / student / NAME / f"{NAME}.ipynb"
         book = json.loads(path.read_text())
-        cell = next(
-            c for c in book["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == OWN[0]
-        )
-        cell["source"] = OWN[1]
+        _cell(book, "answer-double")["source"] = OWN
         path.write_text(json.dumps(book))
     report = _report(course)
     alike = as_text(report).partition("## Answers that are alike")[2]

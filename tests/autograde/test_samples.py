@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 
-import pytest
-
-from autograde.classroom.samples import sample_class, tasks_of, torch_instead, with_first_lines
+from autograde.classroom.samples import sample_class, tasks_of, torch_instead
 from tritonbook.course.exercises import Exercise
 
 
@@ -43,15 +41,3 @@ def test_torch_instead_takes_tuning_knobs(exercise: Exercise) -> None:
     text = torch_instead(tasks_of(exercise)[0], "def double_ref(x):\n    return 2 * x")
     exec(ast.unparse(ast.parse(text).body[-1]), names)
     assert names["double"](3, block=7) == 6
-
-
-def test_lines_go_below_the_docstring() -> None:
-    """Kills: a line put above the docstring, or with another indentation."""
-    text = 'def f(x):\n    """Doc."""\n    return x\n'
-    changed = with_first_lines(text, "f", ["import os", "x = x + 1"])
-    names: dict = {}
-    exec(changed, names)
-    assert names["f"](1) == 2
-    assert names["f"].__doc__ == "Doc."
-    with pytest.raises(ValueError, match="does not define g"):
-        with_first_lines(text, "g", [])

@@ -30,7 +30,7 @@ def test_every_grade_is_as_declared(exercise: Exercise, tmp_path: Path, monkeypa
     samples.append(_nan(samples[0]))
     demo.submit(course, exercise.slug, samples)
     log = stock_nbgrader.autograde(course, exercise.slug)
-    assert demo.write_feedback(course, exercise.slug).returncode == 0
+    assert demo.nbgrader(course, "generate_feedback", exercise.slug).returncode == 0
     found = {
         (graded.student, check.key.removeprefix("check-")): (check.points or 0.0, check.code)
         for graded in stock_nbgrader.read_grades(course, [log])

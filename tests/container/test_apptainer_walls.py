@@ -13,7 +13,7 @@ import pytest
 from course_folder import NAME, course_with
 
 from autograde.judge import execute
-from autograde.walls import container, sandbox
+from autograde.walls import sandbox, visible
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.container
@@ -88,7 +88,7 @@ def test_the_image_keeps_its_own_python_libraries_and_locale(image):
 
 def test_the_images_own_solutions_are_covered(image):
     """Kills: the answers of the course, read by a candidate from the image that it runs in."""
-    folders = [f"/opt/workbook/{name}" for name in container.WITH_SOLUTIONS]
+    folders = [f"/opt/workbook/{name}" for name in visible.WITH_SOLUTIONS]
     text = f"import os\nfound = [os.listdir(folder) for folder in {folders}]"
     assert inside(image, text) == [[] for _ in folders]
 
