@@ -37,7 +37,6 @@ def run_op(
     peaks: Ceilings,
     timer: Clock | None = None,
     device: str = "cuda",
-    say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """All problems of one operation: a dictionary for the results file."""
     entry = {
@@ -48,7 +47,7 @@ def run_op(
         "problems": [],
     }
     for problem in op.problems:
-        say(f"{op.name} {problem.label}")
+        print(f"{op.name} {problem.label}")
         rows = _run_problem(op, problem, peaks, timer or CudaClock(), device)
         entry["problems"].append(
             {
