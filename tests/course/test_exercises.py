@@ -112,18 +112,18 @@ def test_the_module_has_answers_but_neither_examples_nor_the_setup_call(folder: 
     assert module.__exercise__.slug == "03_toy"
 
 
-def test_a_file_changed_after_loading_changes_nothing(folder: Path):
+def test_a_file_changed_after_loading_changes_nothing(folder: Path, monkeypatch):
     """Kills: reading a kernel's source from a file that the learner's process can write."""
-    module = exercises.load("toy", fresh=True)
+    module = exercises.load("toy")
     Path(module.__spec__.origin).write_text("def double(x):\n    return 0\n")
     assert "return 2 * x" in inspect.getsource(module.double)
-    assert exercises.load("toy", fresh=True).double(4) == 8
+    monkeypatch.setattr(exercises, "_loaded", {})
+    assert exercises.load("toy").double(4) == 8
 
 
-def test_the_same_text_is_loaded_once_unless_fresh(folder: Path):
+def test_the_same_text_is_loaded_once(folder: Path):
     module = exercises.load("toy")
     assert exercises.load("toy") is module
-    assert exercises.load("toy", fresh=True) is not module
     assert exercises.load("toy", {"double": ABS}) is not module
 
 
@@ -188,7 +188,7 @@ def test_a_broken_gap_names_file_and_line(folder: Path):
 def test_an_unwritable_home_is_no_obstacle(folder: Path, monkeypatch):
     """Kills: a loader that dies on a read-only home. A file stands where the folder should be."""
     (folder / "home").write_text("a file")
-    module = exercises.load("toy", fresh=True)
+    module = exercises.load("toy")
     assert module.double(1) == 2
     assert Path(module.__spec__.origin).is_file()
 

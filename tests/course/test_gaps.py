@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tritonbook.course import gaps
+from tritonbook.course.source import Slip
 
 ANSWER = """\
 @triton.jit
@@ -109,7 +110,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("body", "problem"), BROKEN)
 def test_a_gap_that_cannot_be_cut_is_named(body: str, problem: str):
-    with pytest.raises(gaps.GapError, match=problem) as caught:
+    with pytest.raises(Slip, match=problem) as caught:
         gaps.learner_text(f"def f():\n{body}")
     assert caught.value.line >= 1 and caught.value.mend
 
@@ -117,13 +118,13 @@ def test_a_gap_that_cannot_be_cut_is_named(body: str, problem: str):
 def test_a_gap_that_leaves_half_a_statement_is_refused():
     text = "@triton.jit\ndef k():\n    try:\n        ### BEGIN SOLUTION\n        x = 1\n"
     text += "    finally:\n        x = 2\n        ### END SOLUTION"
-    with pytest.raises(gaps.GapError, match="cuts a statement in two"):
+    with pytest.raises(Slip, match="cuts a statement in two"):
         gaps.learner_text(text)
 
 
 def test_a_gap_outside_a_function_is_refused():
     text = "### BEGIN SOLUTION\nx = 1\n### END SOLUTION"
-    with pytest.raises(gaps.GapError, match="outside every function"):
+    with pytest.raises(Slip, match="outside every function"):
         gaps.gaps(text)
 
 
@@ -225,7 +226,7 @@ def test_a_gap_outside_every_function_holds_functions():
     text = BLANK.replace(
         "@triton.jit\ndef halve_kernel(x_ptr):\n    tl.store", "HALF = 2\ntl.store"
     )
-    with pytest.raises(gaps.GapError, match="something else than functions"):
+    with pytest.raises(Slip, match="something else than functions"):
         gaps.gaps(text)
 
 
@@ -327,5 +328,5 @@ def test_a_patient_that_returns_nothing_ends_before_the_stub():
     ],
 )
 def test_a_patient_that_cannot_be_given_out_is_named(old: str, new: str, problem: str):
-    with pytest.raises(gaps.GapError, match=problem):
+    with pytest.raises(Slip, match=problem):
         gaps.instructor_text(PATIENT.replace(old, new))

@@ -1,8 +1,6 @@
 """The course map and `mine`, against a small made-up course."""
 
 import re
-import sys
-import types
 from dataclasses import dataclass, field
 
 import pytest
@@ -48,10 +46,8 @@ def the_workbooks(x):
 def course(tmp_path, monkeypatch):
     monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path))
     monkeypatch.delenv("TRITONBOOK_PROGRESS", raising=False)
-    fake = types.ModuleType("tritonbook.course.exercises")
-    fake.exercises = lambda: COURSE
-    fake.reference = lambda name: the_workbooks
-    monkeypatch.setitem(sys.modules, "tritonbook.course.exercises", fake)
+    monkeypatch.setattr(pg, "exercises", lambda: COURSE)
+    monkeypatch.setattr(pg, "reference", lambda name: the_workbooks)
 
 
 def test_an_untouched_course_points_to_its_first_check():

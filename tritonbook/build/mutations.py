@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..course import gaps
+from ..course.source import Slip
 
 _SWAPS = {
     ast.Add: "-",
@@ -93,7 +94,7 @@ def mutations(answer: str) -> list[Mutation]:
         try:
             ast.parse("\n".join(changed[first - 1 : last + len(changed) - len(lines)]))
             text = gaps.solved_text(whole)
-        except (SyntaxError, gaps.GapError):
+        except (SyntaxError, Slip):
             continue
         if before != after and text != solved and text not in found:
             name = f"{before} => {after}"

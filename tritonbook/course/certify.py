@@ -21,6 +21,7 @@ from typing import Any
 
 from ..child import Child, Ended
 from ..port.device import versions
+from .exercises import exercises
 from .progress import COLOURS, SYMBOLS, WORDS
 from .records import DONE, entries
 
@@ -55,8 +56,6 @@ def certificate(name: str, exams: Sequence[Path] = ()) -> dict[str, Any]:
 
     exams: statements that `autograde sign` made. Raises BadCertificate for a file that is none.
     """
-    from .exercises import exercises
-
     known, rows, counts = entries(), [], []
     for exercise in exercises():
         for key, cell in exercise.checks().items():
@@ -89,9 +88,8 @@ def _statement(path: Path) -> dict[str, Any]:
 
 def _is_statement(found: Any) -> bool:
     kinds = {"exam": str, "student": str, "score": float, "of": float, "date": str}
-    return isinstance(found, dict) and all(
-        isinstance(found.get(name), kind) for name, kind in {**kinds, "signature": str}.items()
-    )
+    kinds["signature"] = str
+    return isinstance(found, dict) and all(isinstance(found.get(k), kinds[k]) for k in kinds)
 
 
 def _digest(data: dict[str, Any]) -> str:

@@ -110,7 +110,7 @@ def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
 
     Raises MutantError, which names the file, where it cannot be read.
     """
-    exercise = slug if isinstance(slug, Exercise) else get(slug)
+    exercise = get(slug)
     path = exercise.path.with_name("wrong.py")
     if not path.is_file():
         return WrongAnswers(exercise, path, {}, {})
