@@ -86,12 +86,6 @@ def test_new_refuses_other_names_and_never_overwrites(course, run):
     assert run("new", "scan")[::2] == (2, "'scan' is no exercise name; write it as in 17_scan.\n")
 
 
-def test_a_new_exercise_keeps_every_rule(course, run):
-    run("new", "18_scan")
-    run("sync")
-    assert run("check") == (0, "2 exercises: rules kept, 6 files up to date\n", "")
-
-
 def test_an_open_gap_that_does_not_compile_is_said(course, run):
     """Kills: a stub that leaves a name undefined which the rest of the kernel uses."""
     store = "    tl.store(out_ptr + offs, 2 * x, mask=mask)\n"

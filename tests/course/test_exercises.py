@@ -121,12 +121,6 @@ def test_a_file_changed_after_loading_changes_nothing(folder: Path, monkeypatch)
     assert exercises.load("toy").double(4) == 8
 
 
-def test_the_same_text_is_loaded_once(folder: Path):
-    module = exercises.load("toy")
-    assert exercises.load("toy") is module
-    assert exercises.load("toy", {"double": ABS}) is not module
-
-
 def test_replaced_answers_and_hidden_cases(folder: Path):
     """Kills: a run_page_check that leaves the hidden cases out, or never asks for the visible."""
     assert cases.run_page_check(exercises.load("toy"), "double").passed
@@ -170,13 +164,6 @@ def test_given_finds_what_one_notebook_has_ready(folder: Path):
     write(folder, "04_more", text)
     with pytest.raises(LookupError, match="given by 03_toy, 04_more: one notebook"):
         exercises.given("halve")
-
-
-def test_an_answer_that_does_not_import_leaves_nothing_behind(folder: Path):
-    with pytest.raises(NameError):
-        exercises.load("toy", {"double": "double = missing"})
-    with pytest.raises(NameError):
-        exercises.load("toy", {"double": "double = missing"})
 
 
 def test_a_broken_gap_names_file_and_line(folder: Path):

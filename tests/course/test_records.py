@@ -35,11 +35,6 @@ def test_a_later_failure_takes_no_pass_away():
     assert entry["passed"]["source"] == SOURCE
 
 
-def test_a_wrong_answer_keeps_no_source():
-    records.record("double", "wrong", SOURCE)
-    assert records.entries()["double"]["passed"] is None
-
-
 def test_the_functions_own_name_is_kept_beside_the_key(monkeypatch):
     """Kills: looking a kernel up by its check's key alone."""
     monkeypatch.setattr(records, "_source_text", lambda source: SOURCE)
@@ -60,11 +55,6 @@ def test_without_any_home_the_temporary_folder_serves(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert records.home() == tmp_path / f"tritonbook-{os.getuid()}"
     assert not (tmp_path / "~").exists()
-
-
-def test_slow_but_correct_keeps_its_source():
-    records.record("double", "correct but slow", SOURCE)
-    assert records.entries()["double"]["passed"]["state"] == "correct but slow"
 
 
 def test_a_source_that_cannot_be_exported_does_not_cost_the_pass(monkeypatch):
