@@ -12,34 +12,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from small_page import page_of
+from small_page import OF_NUMBERS, write_page
 
 from tritonbook import child
 from tritonbook.build import matrix
 from tritonbook.course.exercises import Exercise
 
-TEXT = page_of("""\
-# %% tags=["setup"]
-import os
-
-# %% tags=["answer"] key="double"
-def double(x):
-    ### BEGIN SOLUTION
-    return 2 * x
-    ### END SOLUTION
-
-# %% tags=["check"] key="double" points=1
-check(double)
-""")
-CASES = """\
-from tritonbook.checking import Check, case
-
-CHECKS = {
-    "double": Check(
-        lambda x: 2 * x, [case("two", x=2)], [case("below zero", x=-1)], triton=False
-    )
-}
-"""
 WRONG = """\
 from tritonbook.course.mutants import Mutant, Variant
 
@@ -63,11 +41,7 @@ LATE = ("absolute", "for_another_reason", "unnoticed", "three")  # refused late,
 
 @pytest.fixture
 def exercise(tmp_path: Path) -> Exercise:
-    folder = tmp_path / "03_toy"
-    folder.mkdir()
-    for name, text in (("page", TEXT), ("cases", CASES), ("wrong", WRONG)):
-        (folder / f"{name}.py").write_text(text)
-    return Exercise(folder / "page.py")
+    return Exercise(write_page(tmp_path, "03_toy", cases=OF_NUMBERS, wrong=WRONG))
 
 
 def test_every_verdict(exercise: Exercise):
@@ -282,7 +256,7 @@ def test_good_rows_are_kept_until_something_that_they_depend_on_changes(
     assert run() == list(LATE)
     assert run() == ["for_another_reason", "unnoticed", "three"]  # the bad ones
     cases = exercise.path.with_name("cases.py")
-    cases.write_text(CASES.replace("x=-1", "x=-2"))
+    cases.write_text(OF_NUMBERS.replace("x=-1", "x=-2"))
     assert run() == list(LATE)
 
 

@@ -6,14 +6,14 @@ import inspect
 from pathlib import Path
 
 import pytest
-from small_page import page_of
+from small_page import OF_NUMBERS, write_page
 
 from tritonbook.course import cases, exercises
 from tritonbook.course.exercises import Exercise
 from tritonbook.course.source import SourceError
 from tritonbook.notebook import LOADING
 
-TEXT = page_of("""\
+TEXT = """\
 # %% tags=["setup"]
 from tritonbook.notebook import LOADING
 
@@ -43,30 +43,12 @@ def double(x):
 
 # %% tags=["check"] key="double" points=1
 check(double)
-""")
-CASES = """\
-from tritonbook.checking import Check, case
-
-from .page import double
-
-CHECKS = {
-    "double": Check(
-        lambda x: 2 * x,
-        cases=[case("two", x=2)],
-        hidden=[case("below zero", x=-1)],
-        triton=False,
-    )
-}
 """
 ABS = "def double(x):\n    return 2 * abs(x)\n"
 
 
 def write(folder: Path, slug: str, text: str = TEXT) -> Path:
-    """A page in a folder: its page.py."""
-    (folder / slug).mkdir(exist_ok=True)
-    (folder / slug / "cases.py").write_text(CASES)
-    (folder / slug / "page.py").write_text(text)
-    return folder / slug / "page.py"
+    return write_page(folder, slug, text, cases=OF_NUMBERS)
 
 
 @pytest.fixture
