@@ -248,7 +248,4 @@ def _targets(problem: Problem, rows: list[dict[str, Any]]) -> list[dict[str, Any
 
 def measured_ceilings() -> Ceilings:
     """This GPU's peaks, taken in this run."""
-    found = ceilings(fresh=True)
-    if found is None:
-        raise SystemExit("benchmarks need a CUDA GPU: the interpreter's times mean nothing here")
-    return found
+    return ceilings(fresh=True)

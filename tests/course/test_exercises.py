@@ -77,13 +77,6 @@ def test_what_only_looks_like_a_number_is_no_exercise(folder: Path):
         exercises.get("²")
 
 
-def test_the_header_is_on_the_exercise(folder: Path):
-    (exercise,) = exercises.exercises()
-    assert (exercise.number, exercise.slug, exercise.title) == (3, "03_toy", "Toy")
-    assert (exercise.minutes, exercise.needs, exercise.requires) == (5, "interpreter", ())
-    assert list(exercise.answers()) == list(exercise.checks()) == ["double"]
-
-
 def test_the_module_has_answers_but_neither_examples_nor_the_setup_call(folder: Path):
     """Kills: a module that runs a worked example, or prints the set-up line on import."""
     module = exercises.load("toy")

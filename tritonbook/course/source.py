@@ -1,8 +1,8 @@
 """Read an exercise file: a YAML header, then cells in jupytext's py:percent form.
 
 Only the standard library is used, because learners load exercises too (`tritonbook.reference`). The
-header is read by a reader for the few keys it may hold, not by a YAML parser; the author's side
-(`tritonbook.build`) checks that YAML and jupytext would have read the same.
+header is read by a reader for the few keys it may hold, not by a YAML parser; it knows no comments.
+Tests hold both readers to what YAML and jupytext read.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _read_header(lines: list[str]) -> tuple[dict[str, Any], int]:
     for i, line in body[start + 1 :]:
         if line.strip() and not line.startswith(" "):
             break  # the next block, such as `jupyter:`, is not ours
-        text = _without_comment(line).strip()
+        text = line.strip()
         if not text:
             continue
         if text.startswith("- "):
@@ -154,19 +154,6 @@ def _header_value(key: str, value: str, line: int) -> Any:
     if not value:
         raise Slip(line, f"{key!r} is empty", "write its value after the colon")
     return _unquoted(value)
-
-
-def _without_comment(text: str) -> str:
-    """Cut a YAML comment: a `#` at the start or after a blank, outside quotes."""
-    quote = ""
-    for i, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'" and (i == 0 or text[i - 1] in " [,"):
-            quote = char
-        elif char == "#" and (i == 0 or text[i - 1] == " "):
-            return text[:i]
-    return text
 
 
 def _unquoted(text: str) -> str:
