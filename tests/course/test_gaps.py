@@ -150,13 +150,6 @@ def test_gaps_in_the_middle_of_a_host_function(ending: str):
     assert as_nbgrader_cuts(gaps.instructor_text(text)) == gaps.learner_text(text)
 
 
-def test_a_region_that_is_there_is_kept():
-    """Kills: an instructor's own lines overwritten, or a second region below them."""
-    own = "check(add)\n### BEGIN HIDDEN TESTS\nassert add(1, 2) == 3\n### END HIDDEN TESTS"
-    assert gaps.with_hidden(own) == own
-    assert gaps.without_hidden(own) == "check(add)"
-
-
 def test_hidden_tests_vanish_with_the_blank_lines_at_the_end():
     text = "check(a)\n### BEGIN HIDDEN TESTS\ncheck(b)\n### END HIDDEN TESTS\ncheck(c)\n\n"
     text += "### BEGIN HIDDEN TESTS\ncheck(d)\n### END HIDDEN TESTS"

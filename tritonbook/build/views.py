@@ -115,17 +115,8 @@ def _notebook(
     released: bool = False,
 ) -> NotebookNode:
     exercise.parse_code()
-    cells = []
-    pairs = list(zip(cell_ids(exercise), exercise.cells, strict=True))
-    title = title_text(exercise, release)
-    if pairs[0][1].source.startswith("# "):
-        # The file's own title, for whoever reads the file, gives way to the full one.
-        name, first = pairs.pop(0)
-        rest = first.source.partition("\n")[2].strip("\n")
-        cells.append(new_markdown_cell(f"{title}\n\n{rest}" if rest else title, id=name))
-    else:
-        cells.append(new_markdown_cell(title, id="title"))
-    for name, cell in pairs:
+    cells = [new_markdown_cell(title_text(exercise, release), id="title")]
+    for name, cell in zip(cell_ids(exercise), exercise.cells, strict=True):
         source = exercise.cut(cell, texts[cell.role]) if cell.role in texts else cell.source
         if cell.role == "setup":
             source = setup_text(source, release)

@@ -246,11 +246,9 @@ def _mended_at_the_end(text: str, found: list[Gap]) -> str:
 def with_hidden(text: str) -> str:
     """A check cell with the hidden tests' region below it; an instructor may add lines there.
 
-    The call of `check` is asked for the hidden cases. A cell that has such a region keeps it.
+    The call of `check`, which is all that such a cell holds, is asked for the hidden cases.
     """
-    if BEGIN_HIDDEN in text:
-        return text
-    hidden = re.sub(r"^check\((\w+)\)$", r"check(\1, hidden=True)", text, flags=re.MULTILINE)
+    hidden = re.sub(r"^check\((\w+)\)$", r"check(\1, hidden=True)", text)
     return "\n".join([text, BEGIN_HIDDEN, hidden, END_HIDDEN])
 
 
