@@ -202,7 +202,7 @@ def test_what_works_in_place_starts_each_turn_from_the_same_values():
 
     def make(device):
         drawn.append(torch.randn(200, device=device))
-        return (drawn[0],)
+        return (drawn[0].clone(),)
 
     op = make_op()
     problem = replace(op.problems[0], make=make)
