@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 
@@ -14,11 +12,6 @@ from tritonbook.course.exercises import Exercise
 
 RELEASE = Release("https://github.com/someone/somewhere", "1.2.3")
 LOADS = "    x = tl.load(x_ptr + offs, mask=mask)\n"
-
-
-def copied(course, slug: str) -> Path:
-    """The page again in a folder of another name: its page.py."""
-    return Path(shutil.copytree(course.path.parent, course.root / "exercises" / slug), "page.py")
 
 
 def sentences(course) -> list[str]:
@@ -247,14 +240,14 @@ def test_two_answers_with_one_key(course):
     ],
 )
 def test_rules_between_exercises(course, name: str, old: str, new: str, sentence: str):
-    other = copied(course, name)
+    other = course.copied(name)
     other.write_text(other.read_text().replace(old, new) if old else other.read_text())
     found = [str(e) for e in contract.course_problems([course.exercise, Exercise(other)])]
     assert any(sentence in text for text in found), found
 
 
 def test_a_broken_file_does_not_stop_the_others(course):
-    copied(course, "18_more")
+    course.copied("18_more")
     course.edit("points=2", "")
     built = sync.build(course.root)
     assert [error.path.name for error in built.broken] == ["page.py"]

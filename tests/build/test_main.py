@@ -5,21 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 
-import pytest
-
-from tritonbook.build.__main__ import main
-
-
-@pytest.fixture
-def run(course, capsys):
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(["--root", str(course.root), *arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
-
-
 GENERATED = [
     "notebooks/17_twice.ipynb",
     "solutions/17_twice.ipynb",
@@ -51,7 +36,7 @@ def test_an_edited_notebook_is_noticed(course, run):
 
 
 def test_notebooks_of_a_removed_exercise_go(course, run):
-    more = shutil.copytree(course.path.parent, course.root / "exercises" / "18_more")
+    more = course.copied("18_more").parent
     run("sync")
     shutil.rmtree(more)
     code, out, _ = run("check")

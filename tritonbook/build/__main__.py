@@ -15,7 +15,6 @@ from pathlib import Path
 
 from ..command import BAD_INPUT, Parser, sentence
 from ..course.exercises import Exercise, chosen, exercises
-from ..course.mutants import MutantError
 from ..course.source import SourceError
 from . import budget, contract, matrix, mutate, stubs, sync, template
 from .release import read_release
@@ -51,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.verb != "new" and not (options.root / "pyproject.toml").is_file():
             raise LookupError(f"{options.root} is no checkout of the workbook; mend --root")
         return options.run(options)
-    except (SourceError, MutantError, LookupError, OSError, RuntimeError, ValueError) as error:
+    except (SourceError, LookupError, OSError, RuntimeError, ValueError) as error:
         print(sentence(error), file=sys.stderr)
         return BAD_INPUT
 
