@@ -162,12 +162,12 @@ def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> No
             if (slug, key) in asked:
                 first = ("", check.cases[0].note)
                 good = [row for row in asked[slug, key] if row.good]
-                found_by = {
-                    r.attempt.name: r.answer.case for r in good if r.attempt.kind == "mutant"
+                refused_by = {
+                    row.attempt.name: row.answer.case
+                    for row in good
+                    if row.attempt.kind == "mutant" and row.answer.case not in first
                 }
-                record = {
-                    "refused_by": {n: case for n, case in found_by.items() if case not in first}
-                }
+                record = {"refused_by": refused_by}
                 if len(good) == len(asked[slug, key]):
                     record["stands_on"] = _stands_on(exercise, attempts(exercise, key))
             if record:
