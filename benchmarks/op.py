@@ -131,8 +131,6 @@ def compiled(fn: Function, dynamic: bool) -> Provider:
 
 
 def _copy(fn: Function, suffix: str) -> Function:
-    if not isinstance(fn, types.FunctionType):
-        return fn
     code = fn.__code__.replace(co_name=f"{fn.__name__}_{suffix}")
     copy = types.FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
     copy.__kwdefaults__ = fn.__kwdefaults__

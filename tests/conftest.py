@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from forked_python import ForkedPython
-from small_page import page_of
+from small_page import write_page
 
 # So busy may a machine be before the compiler's silence says something. Children inherit it.
 os.environ.setdefault("TRITONBOOK_COMPILE_SECONDS", "600")
@@ -68,19 +68,6 @@ def python():
         yield forked
 
 
-PAGE = page_of("""\
-# %% tags=["setup"]
-import torch
-
-# %% tags=["answer"] key="double"
-def double(x):
-    ### BEGIN SOLUTION
-    return 2 * x
-    ### END SOLUTION
-
-# %% tags=["check"] key="double" points=3
-check(double)
-""")
 CASES = """\
 from tritonbook.checking import Check, case, tensor
 
@@ -103,10 +90,9 @@ def small_notebook(tmp_path, monkeypatch):
     and what the check demands besides its values. The course has a page for it, after its own.
     """
     pages = tmp_path / "pages"
-    (pages / "98_double").mkdir(parents=True)
+    write_page(pages, "98_double")
     for page in (Path(__file__).parents[1] / "exercises").iterdir():
         (pages / page.name).symlink_to(page)
-    (pages / "98_double" / "page.py").write_text(PAGE)
     monkeypatch.setenv("TRITONBOOK_EXERCISES", str(pages))
 
     def write(

@@ -1,4 +1,6 @@
-"""The text of a page that a test makes up."""
+"""Pages that tests make up."""
+
+from pathlib import Path
 
 HEADER = """\
 # ---
@@ -10,8 +12,37 @@ HEADER = """\
 #   you_will:
 #     - see
 # ---
+
+"""
+
+DOUBLE = """\
+# %% tags=["setup"]
+import os
+import torch
+
+# %% tags=["answer"] key="double"
+def double(x):
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+
+# %% tags=["check"] key="double" points=3
+check(double)
+"""
+OF_NUMBERS = """\
+from tritonbook.checking import Check, case
+
+CHECKS = {
+    "double": Check(
+        lambda x: 2 * x, [case("two", x=2)], [case("below zero", x=-1)], triton=False
+    )
+}
 """
 
 
-def page_of(cells: str) -> str:
-    return f"{HEADER}\n{cells}"
+def write_page(folder: Path, slug: str, cells: str = DOUBLE, **files: str) -> Path:
+    """A page of these cells below a header, and other files of its folder: its page.py."""
+    (folder / slug).mkdir(parents=True, exist_ok=True)
+    for name, text in {"page": HEADER + cells, **files}.items():
+        (folder / slug / f"{name}.py").write_text(text)
+    return folder / slug / "page.py"

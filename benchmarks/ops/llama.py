@@ -4,20 +4,12 @@ from functools import partial
 from types import SimpleNamespace
 
 import torch
-from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
+from torch.nn.functional import rms_norm, scaled_dot_product_attention
 
 from benchmarks.op import Op, Problem, compiled, fastest, optional, peer, solution
+from benchmarks.ops import mlp, rope
 
 D, F, HEADS, KV_HEADS, SIZE = 4096, 14336, 32, 8, 128
-
-
-def _turn(x, cos, sin):
-    a, b = x.chunk(2, dim=-1)
-    return x * cos + torch.cat((-b, a), dim=-1) * sin
-
-
-def _turn_both(q, k, cos, sin):
-    return _turn(q, cos, sin), _turn(k, cos, sin)
 
 
 def _attend(q, k, v):
@@ -54,12 +46,8 @@ def _norm(x, w):
     return rms_norm(x, w.shape, w, 1e-5)
 
 
-def _gate(gate, up):
-    return silu(gate) * up
-
-
-eager = _layer(_norm, _turn_both, _attend, _gate)
-exact = _layer(_norm, _turn_both, _attend_exactly, _gate)
+eager = _layer(_norm, rope.eager, _attend, mlp.gate)
+exact = _layer(_norm, rope.eager, _attend_exactly, mlp.gate)
 
 
 def _liger(ops):
@@ -89,10 +77,6 @@ def _problem(B, L):
         def norm():
             return (1 + 0.1 * torch.randn(D, device=device)).to(torch.bfloat16)
 
-        angle = torch.arange(L, device=device)[:, None] * 500_000.0 ** (
-            -torch.arange(0, SIZE, 2, device=device) / SIZE
-        )
-        angle = torch.cat((angle, angle), dim=1)
         return (
             torch.randn(B, L, D, device=device, dtype=torch.bfloat16),
             norm(),
@@ -102,8 +86,7 @@ def _problem(B, L):
             weight(D, F),
             weight(D, F),
             weight(F, D),
-            angle.cos().to(torch.bfloat16),
-            angle.sin().to(torch.bfloat16),
+            *rope.angles(device, L, SIZE),
             HEADS,
             KV_HEADS,
         )

@@ -22,18 +22,13 @@ def _liger_layer(module):
     return lambda x, w, b: module.LigerLayerNormFunction.apply(x, w, b, 1e-5)
 
 
-def _in_pieces(columns):
-    """LayerNorm that shares a row among programs, in pieces of `columns`."""
-
-    def load():
-        fn = solution("layernorm_split").load()
-        return lambda x, w, b: fn(x, w, b, 1e-5, -(-x.shape[-1] // columns))
-
-    return Provider(load, ours=True)
+def _in_pieces(layernorm_split):
+    """LayerNorm that shares a row among programs, in pieces of 4096 columns."""
+    return lambda x, w, b: layernorm_split(x, w, b, 1e-5, -(-x.shape[-1] // 4096))
 
 
-def _random(*shape):
-    return lambda device: torch.randn(*shape, device=device, dtype=torch.bfloat16)
+def _random(device, *shape):
+    return torch.randn(*shape, device=device, dtype=torch.bfloat16)
 
 
 def _rows(M, N, vectors, without=None, on_device=None, **targets):
@@ -43,10 +38,7 @@ def _rows(M, N, vectors, without=None, on_device=None, **targets):
     """
     return Problem(
         label=f"{M}x{N} bf16",
-        make=lambda device: (
-            _random(M, N)(device),
-            *(_random(N)(device) for _ in range(vectors)),
-        ),
+        make=lambda device: (_random(device, M, N), *(_random(device, N) for _ in range(vectors))),
         bytes=4 * M * N + 2 * vectors * N,
         targets={name.replace("_", " "): least for name, least in targets.items()},
         device_targets={} if on_device is None else {"compile static": on_device},
@@ -116,10 +108,10 @@ def _trained(M, N):
     return Problem(
         label=f"{M}x{N} bf16",
         make=lambda device: (
-            _random(M, N)(device),
-            _random(N)(device),
-            _random(N)(device),
-            _random(M, N)(device),
+            _random(device, M, N),
+            _random(device, N),
+            _random(device, N),
+            _random(device, M, N),
         ),
         bytes=10 * M * N,  # forward: x, y; backward: x, dy, dx
         targets={"torch": 1.3},
@@ -179,7 +171,7 @@ OPS = [
         problems=[_rows(8, 262144, 2, LIGER_STOPS, on_device=1.0, compile_static=1.5)],
         exact=layer_eager,
         providers={
-            "layernorm_split": _in_pieces(4096),
+            "layernorm_split": solution("layernorm_split", _in_pieces),
             "layernorm record": solution("layernorm", record=True),
             **LAYER_PEERS,
         },

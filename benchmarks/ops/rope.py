@@ -13,6 +13,14 @@ def eager(q, k, cos, sin):
     return turn(q), turn(k)
 
 
+def angles(device, L, D):
+    """The cosines and sines of Llama 3's positions, (L, D)."""
+    theta = 500_000.0 ** (-torch.arange(0, D, 2, device=device) / D)
+    angle = torch.arange(L, device=device)[:, None] * theta
+    angle = torch.cat((angle, angle), dim=1)
+    return angle.cos().to(torch.bfloat16), angle.sin().to(torch.bfloat16)
+
+
 def _over_its_inputs(rope):
     return lambda q, k, cos, sin: rope(q, k, cos, sin, out=(q, k))
 
@@ -28,10 +36,7 @@ def _llama(B, L, H, HK, D):
             torch.randn(B, L, heads, D, device=device, dtype=torch.bfloat16).transpose(1, 2)
             for heads in (H, HK)
         )
-        theta = 500_000.0 ** (-torch.arange(0, D, 2, device=device) / D)
-        angle = torch.arange(L, device=device)[:, None] * theta
-        angle = torch.cat((angle, angle), dim=1)
-        return q, k, angle.cos().to(torch.bfloat16), angle.sin().to(torch.bfloat16)
+        return q, k, *angles(device, L, D)
 
     return Problem(
         label=f"B{B} S{L} H{H}/{HK} D{D} bf16",

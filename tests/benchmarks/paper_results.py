@@ -7,6 +7,7 @@ def row(name, ms, ours=False, **more):
         "ours": ours,
         "state": "timed",
         "ms": ms,
+        "turns_ms": [ms, ms],
         "low": 0.9 * ms,
         "high": 1.1 * ms,
         "percent": 50.0,

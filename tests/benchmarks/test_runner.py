@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-import triton
-import triton.language as tl
 
 from benchmarks import __main__ as command
 from benchmarks import results
@@ -19,6 +17,7 @@ from benchmarks.runner import (
     ratio,
     run_op,
 )
+from tests.benchmarks.test_run_verify import double, twice
 from tritonbook import DEVICE
 from tritonbook.child import Ended
 from tritonbook.timing import Ceilings
@@ -48,21 +47,25 @@ class ScriptedClock:
         return self.device
 
 
-@triton.jit
-def double_kernel(x_ptr, y_ptr, n, BLOCK_SIZE: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
-    x = tl.load(x_ptr + offs, mask=offs < n)
-    tl.store(y_ptr + offs, 2 * x, mask=offs < n)
+class Listening(ScriptedClock):
+    """It calls what it times; `heard` holds the name of each function that did, and its warm-up."""
 
+    def __init__(self, *ms):
+        super().__init__(*ms)
+        self.said, self.heard = [], []
 
-def double(x):
-    y = torch.empty_like(x)
-    double_kernel[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK_SIZE=64)
-    return y
+    def providers(self):
+        """Two right ones that say their names."""
+        said = self.said
+        return {
+            "double": Provider(lambda: lambda x: said.append("double") or double(x), ours=True),
+            "eager": peer(lambda x: said.append("eager") or twice(x)),
+        }
 
-
-def twice(x):
-    return x + x
+    def time(self, fn, warmup, rep):
+        fn()
+        self.heard.append((self.said[-1], warmup))
+        return super().time(fn, warmup, rep) if rep > 1 else None
 
 
 def wrong(x):
@@ -98,11 +101,12 @@ def make_op(device_targets=None, **targets):
     )
 
 
+def run_with(timer, op):
+    return run_op(op, peaks=PEAKS, timer=timer, device=DEVICE)
+
+
 def run(*ms, **targets):
-    timer = ScriptedClock(*ms)
-    return run_op(
-        make_op(**targets), peaks=PEAKS, timer=timer, device=DEVICE, say=lambda text: None
-    )
+    return run_with(ScriptedClock(*ms), make_op(**targets))
 
 
 def test_only_right_providers_are_timed():
@@ -158,14 +162,6 @@ def test_peak_memory_is_that_of_the_call_alone():
     assert peak_bytes(lambda: memory.hold(9), memory) == 9
 
 
-def sound(*ms):
-    """A run in which no provider is refused."""
-    entry = run(*ms)
-    for problem in entry["problems"]:
-        problem["rows"] = [row for row in problem["rows"] if row["state"] != "refused"]
-    return entry
-
-
 def test_who_comes_first_does_not_decide():
     # Kills: one turn each, in which a cold GPU is charged to whoever comes first.
     times = 9.0, 3.0, 2.0, 3.1, 2.2, 9.9, 2.0, 3.0, 2.3, 3.2, 2.4, 3.3, 2.1, 3.0, 2.1, 3.0
@@ -175,81 +171,44 @@ def test_who_comes_first_does_not_decide():
     assert rows["eager"]["turns_ms"] == list(times[1::2])
 
 
-def test_every_second_turn_goes_the_other_way():
-    """Kills: a GPU that grows slower within each turn, to the cost of whoever always comes last."""
-    seen, order = [], []
-
-    class Listening(ScriptedClock):
-        def time(self, fn, warmup, rep):
-            fn()
-            order.append(seen[-1])
-            return super().time(fn, warmup, rep)
-
-    providers = {
-        "double": Provider(lambda: lambda x: seen.append("double") or double(x), ours=True),
-        "eager": peer(lambda x: seen.append("eager") or twice(x)),
-    }
-    op = replace(make_op(), providers=providers)
-    run_op(op, peaks=PEAKS, timer=Listening(2.0, 3.0), device=DEVICE, say=lambda text: None)
-    assert order[:4] == ["double", "eager", "eager", "double"] and len(order) == 2 * ROUNDS
-
-
 @pytest.mark.parametrize(
     ("flops", "rounds", "warmup"), [(0, ROUNDS, 25), (1e12, HEAVY_ROUNDS, 1000)]
 )
-def test_where_arithmetic_is_the_limit_everyone_warms_up_for_long(flops, rounds, warmup):
-    """Kills: the clocks that another's work has left; minutes of warming up for norms; one who
-    comes first after a pause, where the others come after work."""
-    calls, seen = [], []
-
-    class Listening(ScriptedClock):
-        def time(self, fn, warmup, rep):
-            fn()
-            calls.append((seen[-1], warmup))
-            return super().time(fn, warmup, rep) if rep > 1 else None
-
-    providers = {
-        "double": Provider(lambda: lambda x: seen.append("double") or double(x), ours=True),
-        "eager": peer(lambda x: seen.append("eager") or twice(x)),
-    }
-    op = make_op()
-    op = replace(op, problems=[replace(op.problems[0], flops=flops)], providers=providers)
-    entry = run_op(op, peaks=PEAKS, timer=Listening(2.0, 3.0), device=DEVICE, say=lambda text: None)
+def test_every_second_turn_goes_the_other_way(flops, rounds, warmup):
+    """Kills: a GPU that grows slower within each turn, to the cost of whoever always comes last.
+    Where arithmetic is the limit: the clocks that another's work has left; one who comes first
+    after a pause, where the others come after work; elsewhere: minutes of warming up."""
+    clock, op = Listening(2.0, 3.0), make_op()
+    problems = [replace(op.problems[0], flops=flops)]
+    entry = run_with(clock, replace(op, problems=problems, providers=clock.providers()))
     forth = [("double", warmup), ("eager", warmup)]
     back = forth[::-1]
     if flops:
         forth, back = [("eager", warmup), *forth], [("double", warmup), *back]
-    assert calls == (forth + back) * (rounds // 2)
+    assert clock.heard == (forth + back) * (rounds // 2)
     rows = entry["problems"][0]["rows"]
     assert [(row["ms"], len(row["turns_ms"])) for row in rows] == [(2.0, rounds), (3.0, rounds)]
 
 
 def test_what_works_in_place_starts_each_turn_from_the_same_values():
     """Kills: a peer that turns its own results again and again, until they are infinite."""
-    drawn, firsts = [], []
-
-    class Listening(ScriptedClock):
-        def time(self, fn, warmup, rep):
-            firsts.append(None)  # the next call is the first of this row
-            fn()
-            return super().time(fn, warmup, rep)
+    clock, drawn, firsts = Listening(2.0), [], []
 
     def in_place(x):
-        if firsts and firsts[-1] is None:
-            firsts[-1] = x.clone()
+        if len(firsts) == len(clock.heard):  # the first call of all, or since the last turn
+            firsts.append(x.clone())
+        clock.said.append("in place")
         return x.mul_(2)
 
     def make(device):
         drawn.append(torch.randn(200, device=device))
-        return (drawn[0],)
+        return (drawn[0].clone(),)
 
     op = make_op()
     problem = replace(op.problems[0], make=make)
-    op = replace(op, problems=[problem], providers={"in place": peer(in_place)})
-    run_op(op, peaks=PEAKS, timer=Listening(2.0), device=DEVICE, say=lambda text: None)
-    assert len(firsts) == ROUNDS
-    # the check before, and a first look at the result, double it as well: never more than these
-    assert {round((x / drawn[0]).median().item(), 3) for x in firsts} == {2.0}
+    run_with(clock, replace(op, problems=[problem], providers={"in place": peer(in_place)}))
+    assert len(clock.heard) == ROUNDS <= len(firsts)
+    assert all(torch.equal(x, drawn[0]) for x in firsts)
 
 
 def test_copies_for_a_turn_keep_strides_and_leave_the_rest_alone():
@@ -287,9 +246,6 @@ def test_two_functions_are_compared_turn_by_turn():
     assert ratio(peer_row, own) == pytest.approx(1.5)
     assert peer_row["ms"] / own["ms"] != pytest.approx(1.5)
     assert entry["problems"][0]["targets"][0]["reached"] == ratio(peer_row, own)
-    older = {"ms": 4.0}, {"ms": 2.0}
-    assert ratio(*older) == pytest.approx(2.0)
-    assert ratio({**peer_row, "ms": 4.0}, {"ms": 2.0}) == 2.0
 
 
 def test_who_follows_a_kernel_that_heats_the_gpu_does_not_lose_by_it():
@@ -307,17 +263,18 @@ def test_a_ratio_below_its_target_never_looks_met():
     assert results.shown(0.9999) == "0.9999" and results.shown(1.499, 1.5) == "1.499"
 
 
-def test_targets_are_the_peers_time_over_ours():
+@pytest.mark.parametrize(
+    ("asked", "reached", "met"),
+    [
+        ({"eager": 1.4}, 1.5, True),
+        ({"eager": 1.6}, 1.5, False),
+        ({"absent": 1.0}, None, None),  # it stays open
+    ],
+)
+def test_targets_are_the_peers_time_over_ours(asked, reached, met):
     # Kills: the ratio upside down.
-    (target,) = run(2.0, 3.0, eager=1.4)["problems"][0]["targets"]
-    assert target["reached"] == 1.5 and target["met"] is True
-    (target,) = run(2.0, 3.0, eager=1.6)["problems"][0]["targets"]
-    assert target["met"] is False
-
-
-def test_a_target_against_an_absent_peer_stays_open():
-    (target,) = run(2.0, 3.0, absent=1.0)["problems"][0]["targets"]
-    assert target["reached"] is None and target["met"] is None
+    (target,) = run(2.0, 3.0, **asked)["problems"][0]["targets"]
+    assert (target["reached"], target["met"]) == (reached, met)
 
 
 def test_device_targets_compare_the_devices_share():
@@ -370,20 +327,38 @@ def test_slower_than_stored_is_reported_and_noise_is_not(tmp_path):
     ]
 
 
+def sound(*ms):
+    """A run in which no provider is refused."""
+    entry = run(*ms)
+    for problem in entry["problems"]:
+        problem["rows"] = [row for row in problem["rows"] if row["state"] != "refused"]
+    return entry
+
+
+@pytest.fixture
+def benchmarks(tmp_path, monkeypatch):
+    """`python -m benchmarks` on a paper GPU, its results in tmp_path. alone: runs an operation."""
+
+    def call(*arguments, ops=("double",), op=None, alone=lambda name: sound(2.0, 2.0), **versions):
+        monkeypatch.setattr(command, "INTERPRET", False)
+        monkeypatch.setattr(command, "versions", lambda: {"gpu": "Paper GPU", **versions})
+        monkeypatch.setattr(command, "all_ops", lambda: dict.fromkeys(ops, op or make_op()))
+        monkeypatch.setattr(command, "run_alone", alone)
+        return command.main(["--out", str(tmp_path), *arguments])
+
+    return call
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "written"), [([], 0, True), (["--check"], 1, False)]
 )
 def test_only_a_whole_run_replaces_the_stored_ratios(
-    tmp_path, monkeypatch, capsys, arguments, status, written
+    benchmarks, tmp_path, capsys, arguments, status, written
 ):
     """Kills: a check that overwrites what it compares with."""
     results.write(tmp_path / "paper_gpu.json", "Paper GPU", {"double": run(2.0, 3.0)})
     before = (tmp_path / "paper_gpu.json").read_text()
-    monkeypatch.setattr(command, "INTERPRET", False)
-    monkeypatch.setattr(command, "versions", lambda: {"gpu": "Paper GPU"})
-    monkeypatch.setattr(command, "all_ops", lambda: {"double": make_op()})
-    monkeypatch.setattr(command, "run_alone", lambda name: sound(2.0, 2.0))
-    assert command.main(["--out", str(tmp_path), *arguments]) == status
+    assert benchmarks(*arguments) == status
     assert "SLOWER double 200 fp32: 1.00 of eager, was 1.50" in capsys.readouterr().out
     assert ((tmp_path / "paper_gpu.json").read_text() != before) is written
 
@@ -397,7 +372,7 @@ def test_only_a_whole_run_replaces_the_stored_ratios(
         ({"problems": []}, ["double", "other"]),
     ],
 )
-def test_a_run_that_was_cut_off_goes_on(tmp_path, monkeypatch, capsys, change, again):
+def test_a_run_that_was_cut_off_goes_on(benchmarks, tmp_path, capsys, change, again):
     """Kills: hours lost to a time limit; figures of other versions, sizes or days that pass for
     those of this run; a table that leaves out what was measured before."""
     here = {"gpu": "Paper GPU", "triton": "9.9"}
@@ -406,11 +381,13 @@ def test_a_run_that_was_cut_off_goes_on(tmp_path, monkeypatch, capsys, change, a
     before = sound(2.0, 3.0) | {"versions": here} | change
     results.write(tmp_path / "paper_gpu.json", "Paper GPU", {"double": before})
     ran = []
-    monkeypatch.setattr(command, "INTERPRET", False)
-    monkeypatch.setattr(command, "versions", lambda: here)
-    monkeypatch.setattr(command, "all_ops", lambda: {"double": op, "other": op})
-    monkeypatch.setattr(command, "run_alone", lambda name: ran.append(name) or sound(2.0, 2.0))
-    assert command.main(["--out", str(tmp_path), "--resume"]) == 0
+
+    def alone(name):
+        ran.append(name)
+        return sound(2.0, 2.0)
+
+    two = ("double", "other")
+    assert benchmarks("--resume", ops=two, op=op, alone=alone, triton="9.9") == 0
     assert ran == again
     said = capsys.readouterr().out
     assert ("double: measured earlier today" in said) is (again == ["other"])
@@ -426,13 +403,8 @@ def test_writing_keeps_other_operations(tmp_path):
 
 
 def test_a_package_that_is_not_installed_is_a_reason_not_an_error():
-    provider = optional("no_such_package.ops", lambda module: module.fn)
-    try:
-        provider.load()
-    except Missing as reason:
-        assert "no_such_package is not installed" in str(reason)
-    else:
-        raise AssertionError("loaded a package that does not exist")
+    with pytest.raises(Missing, match="no_such_package is not installed"):
+        optional("no_such_package.ops", lambda module: module.fn).load()
 
 
 def test_a_package_that_lacks_a_part_is_a_reason_too():
@@ -447,18 +419,14 @@ def test_a_package_that_lacks_a_part_is_a_reason_too():
         optional("json", build).load()
 
 
-def test_a_check_with_nothing_to_compare_with_is_no_pass(tmp_path, monkeypatch, capsys):
+def test_a_check_with_nothing_to_compare_with_is_no_pass(benchmarks, capsys):
     """Kills: exit code 0 from --check on a GPU whose ratios were never stored."""
-    monkeypatch.setattr(command, "INTERPRET", False)
-    monkeypatch.setattr(command, "versions", lambda: {"gpu": "Paper GPU"})
-    monkeypatch.setattr(command, "all_ops", lambda: {"double": make_op()})
-    monkeypatch.setattr(command, "run_alone", lambda name: sound(2.0, 2.0))
-    assert command.main(["--check", "--out", str(tmp_path)]) == 2
+    assert benchmarks("--check") == 2
     said = capsys.readouterr().err
     assert "no stored ratios of Paper GPU" in said and said.count("\n") == 1
 
 
-def test_a_process_that_dies_costs_its_operation_alone(tmp_path, monkeypatch, capsys):
+def test_a_process_that_dies_costs_its_operation_alone(benchmarks, tmp_path, capsys):
     """Kills: a fault in one operation that loses the others' figures, or that ends well."""
 
     def run_one(name):
@@ -466,11 +434,7 @@ def test_a_process_that_dies_costs_its_operation_alone(tmp_path, monkeypatch, ca
             raise Ended("its process ended with exit code -11")
         return sound(2.0, 2.0)
 
-    monkeypatch.setattr(command, "INTERPRET", False)
-    monkeypatch.setattr(command, "versions", lambda: {"gpu": "Paper GPU"})
-    monkeypatch.setattr(command, "all_ops", lambda: {"broken": make_op(), "double": make_op()})
-    monkeypatch.setattr(command, "run_alone", run_one)
-    assert command.main(["--out", str(tmp_path)]) == 1
+    assert benchmarks(ops=("broken", "double"), alone=run_one) == 1
     said = capsys.readouterr().out
     assert "FAILED broken: its process ended with exit code -11" in said
     assert "copy 1000 to 1000 GB/s, fp16 matmul 100 to 100 TFLOP/s" in said
@@ -495,7 +459,5 @@ def test_whoever_works_in_place_does_not_spoil_the_next_ones_check():
     """Kills: everyone checked on the same tensors."""
     providers = {name: peer(lambda x: x.mul_(2)) for name in ("first", "second")}
     op = replace(make_op(), providers=providers)
-    entry = run_op(
-        op, peaks=PEAKS, timer=ScriptedClock(2.0, 3.0), device=DEVICE, say=lambda text: None
-    )
+    entry = run_with(ScriptedClock(2.0, 3.0), op)
     assert [row["state"] for row in entry["problems"][0]["rows"]] == ["timed", "timed"]

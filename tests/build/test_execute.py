@@ -9,12 +9,7 @@ from nbformat.v4 import new_output
 
 from tritonbook import INTERPRET
 from tritonbook.build import execute, sync
-from tritonbook.build.__main__ import main
 from tritonbook.port.device import versions
-
-
-def run(course, *arguments: str) -> int:
-    return main(["--root", str(course.root), *arguments])
 
 
 def solved(course) -> dict:
@@ -22,10 +17,10 @@ def solved(course) -> dict:
 
 
 @pytest.mark.slow
-def test_execute_keeps_outputs_and_their_origin(course):
+def test_execute_keeps_outputs_and_their_origin(course, run):
     """Kills: outputs without the machine they come from; a sync that throws them away."""
-    run(course, "sync")
-    assert run(course, "execute", "17", "--allow-interpreter") == 0
+    run("sync")
+    assert run("execute", "17", "--allow-interpreter")[0] == 0
     notebook = solved(course)
     executed = notebook["metadata"]["workbook"]["executed"]
     assert {key: executed[key] for key in versions()} == versions()
@@ -37,20 +32,20 @@ def test_execute_keeps_outputs_and_their_origin(course):
 
 
 @pytest.mark.slow
-def test_a_failing_solution_keeps_the_old_file(course, capsys):
-    run(course, "sync")
+def test_a_failing_solution_keeps_the_old_file(course, run):
+    run("sync")
     before = solved(course)
     course.edit("out = torch.empty_like(x)", "out = torch.empty_like(y)")
-    assert run(course, "execute", "--allow-interpreter") == 1
-    assert "17_twice: " in capsys.readouterr().err
+    code, _, err = run("execute", "--allow-interpreter")
+    assert code == 1 and "17_twice: " in err
     assert solved(course) == before
 
 
 @pytest.mark.skipif(not INTERPRET, reason="there is a GPU, so execute runs")
-def test_without_a_gpu_it_must_be_asked_for(course, capsys):
+def test_without_a_gpu_it_must_be_asked_for(run):
     """Kills: pictures of the interpreter's times among the solutions."""
-    assert run(course, "execute") == 2
-    assert "--allow-interpreter" in capsys.readouterr().err
+    code, _, err = run("execute")
+    assert code == 2 and "--allow-interpreter" in err
 
 
 def test_stored_pictures_are_kept_once():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from small_page import page_of
+from small_page import write_page
 
 from tritonbook.build import kept
 from tritonbook.course.exercises import Exercise
 
-PAGE = page_of("""\
+PAGE = """\
 # %% [markdown]
 # Words.
 
@@ -17,7 +17,7 @@ def {name}(x):
     ### BEGIN SOLUTION
     return {body}
     ### END SOLUTION
-""")
+"""
 
 
 @pytest.fixture
@@ -25,11 +25,9 @@ def course(tmp_path):
     """Three pages: the second uses the first, the third stands alone."""
     bodies = {"one": "x", "two": "mine('one')(x)", "three": "x + 1"}
     for number, (name, body) in enumerate(bodies.items()):
-        folder = tmp_path / f"0{number}_{name}"
-        folder.mkdir()
-        (folder / "page.py").write_text(PAGE.format(name=name, body=body))
-        (folder / "cases.py").write_text("CHECKS = {}\n")
-        (folder / "wrong.py").write_text("MUTANTS = {}\n")
+        cells = PAGE.format(name=name, body=body)
+        texts = {"cases": "CHECKS = {}\n", "wrong": "MUTANTS = {}\n"}
+        write_page(tmp_path, f"0{number}_{name}", cells, **texts)
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "norms.py").write_text("A = 1\n")
     return tmp_path

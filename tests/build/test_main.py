@@ -5,21 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 
-import pytest
-
-from tritonbook.build.__main__ import main
-
-
-@pytest.fixture
-def run(course, capsys):
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(["--root", str(course.root), *arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
-
-
 GENERATED = [
     "notebooks/17_twice.ipynb",
     "solutions/17_twice.ipynb",
@@ -51,7 +36,7 @@ def test_an_edited_notebook_is_noticed(course, run):
 
 
 def test_notebooks_of_a_removed_exercise_go(course, run):
-    more = shutil.copytree(course.path.parent, course.root / "exercises" / "18_more")
+    more = course.copied("18_more").parent
     run("sync")
     shutil.rmtree(more)
     code, out, _ = run("check")
@@ -84,12 +69,6 @@ def test_new_refuses_other_names_and_never_overwrites(course, run):
         "18_scan exists already; choose another number or name.\n",
     )
     assert run("new", "scan")[::2] == (2, "'scan' is no exercise name; write it as in 17_scan.\n")
-
-
-def test_a_new_exercise_keeps_every_rule(course, run):
-    run("new", "18_scan")
-    run("sync")
-    assert run("check") == (0, "2 exercises: rules kept, 6 files up to date\n", "")
 
 
 def test_an_open_gap_that_does_not_compile_is_said(course, run):

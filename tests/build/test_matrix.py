@@ -12,34 +12,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from small_page import page_of
+from small_page import OF_NUMBERS, write_page
 
 from tritonbook import child
 from tritonbook.build import matrix
 from tritonbook.course.exercises import Exercise
 
-TEXT = page_of("""\
-# %% tags=["setup"]
-import os
-
-# %% tags=["answer"] key="double"
-def double(x):
-    ### BEGIN SOLUTION
-    return 2 * x
-    ### END SOLUTION
-
-# %% tags=["check"] key="double" points=1
-check(double)
-""")
-CASES = """\
-from tritonbook.checking import Check, case
-
-CHECKS = {
-    "double": Check(
-        lambda x: 2 * x, [case("two", x=2)], [case("below zero", x=-1)], triton=False
-    )
-}
-"""
 WRONG = """\
 from tritonbook.course.mutants import Mutant, Variant
 
@@ -63,11 +41,7 @@ LATE = ("absolute", "for_another_reason", "unnoticed", "three")  # refused late,
 
 @pytest.fixture
 def exercise(tmp_path: Path) -> Exercise:
-    folder = tmp_path / "03_toy"
-    folder.mkdir()
-    for name, text in (("page", TEXT), ("cases", CASES), ("wrong", WRONG)):
-        (folder / f"{name}.py").write_text(text)
-    return Exercise(folder / "page.py")
+    return Exercise(write_page(tmp_path, "03_toy", cases=OF_NUMBERS, wrong=WRONG))
 
 
 def test_every_verdict(exercise: Exercise):
@@ -76,9 +50,9 @@ def test_every_verdict(exercise: Exercise):
     wanted = list(matrix.attempts(exercise))
     (endless,) = (attempt for attempt in wanted if attempt.name == "endless")
     wanted.remove(endless)
-    rows = {row.name: row for row in matrix.run(wanted)}
-    rows |= {row.name: row for row in matrix.run([endless], seconds=1)}
-    assert {name: (row.got, row.verdict) for name, row in rows.items()} == {
+    rows = {row.attempt.name: row for row in matrix.run(wanted)}
+    rows |= {row.attempt.name: row for row in matrix.run([endless], seconds=1)}
+    assert {name: (row.answer.code, row.verdict) for name, row in rows.items()} == {
         "as solved": ("passed", "accepted"),
         "open gap": ("not-attempted", "recognised"),
         "ends_the_process": ("crashed", "killed"),
@@ -92,7 +66,7 @@ def test_every_verdict(exercise: Exercise):
         "sum": ("passed", "accepted"),
         "three": ("wrong-values", "REFUSED"),
     }
-    assert "exit code 3" in rows["ends_the_process"].message
+    assert "exit code 3" in rows["ends_the_process"].answer.message
     assert not rows["unnoticed"].good and not rows["three"].good and rows["endless"].good
 
 
@@ -188,7 +162,7 @@ def test_the_short_way_refuses_what_the_long_way_refuses(
     known.write_text(json.dumps(found))
     asked.clear()
     short = [t for t in matrix.shortened(exercise, "double", known) if t.name in (*LATE, "sum")]
-    rows = {row.name: row.verdict for row in matrix.run(short, worker=worker)}
+    rows = {row.attempt.name: row.verdict for row in matrix.run(short, worker=worker)}
     assert asked == [
         ("absolute", ("below zero",)),
         ("for_another_reason", ("below zero",)),
@@ -244,10 +218,11 @@ def test_few_are_tried_of_a_key_about_which_nothing_changed(exercise, tmp_path, 
 
     assert tried() == EVERYTHING
     rows = [
-        matrix.Row(exercise.slug, t.key, t.kind, t.name, t.expected, t.expected[0], "", "", 0.1)
-        for t in matrix.attempts(exercise)
+        matrix.Row(attempt, matrix.Answer(attempt.expected[0], ""))
+        for attempt in matrix.attempts(exercise)
     ]
-    matrix.remember([exercise], [*rows[:-1], replace(rows[-1], got="wrong-values")], known)
+    bad = replace(rows[-1], answer=matrix.Answer("wrong-values", ""))
+    matrix.remember([exercise], [*rows[:-1], bad], known)
     assert tried() == EVERYTHING
     matrix.remember([exercise], rows, known)
     matrix.remember([exercise], [], known)  # another page was run: this one's record stays
@@ -272,14 +247,16 @@ def test_good_rows_are_kept_until_something_that_they_depend_on_changes(
     def run() -> list[str]:
         asked.clear()
         attempts = [t for t in matrix.attempts(Exercise(exercise.path)) if t.name in LATE]
-        names = [row.name for row in matrix.run(attempts, worker=worker, kept=tmp_path / "kept")]
+        names = [
+            row.attempt.name for row in matrix.run(attempts, worker=worker, kept=tmp_path / "kept")
+        ]
         assert sorted(names) == sorted(LATE)
         return [name for name, _ in asked]
 
     assert run() == list(LATE)
     assert run() == ["for_another_reason", "unnoticed", "three"]  # the bad ones
     cases = exercise.path.with_name("cases.py")
-    cases.write_text(CASES.replace("x=-1", "x=-2"))
+    cases.write_text(OF_NUMBERS.replace("x=-1", "x=-2"))
     assert run() == list(LATE)
 
 

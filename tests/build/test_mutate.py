@@ -87,7 +87,7 @@ def test_a_sweep_says_what_is_accepted_and_goes_on_where_it_stopped(course, monk
 )
 def test_a_check_that_broke_down_has_not_refused(visible, hidden, sentence, verdict):
     """Kills: an exception of the check's own, or its time limit, counted among the refused."""
-    assert mutate.Result("17", "k", "n", visible, hidden, sentence, 0.1).verdict == verdict
+    assert mutate.Result("17", "k", "n", visible, hidden, sentence).verdict == verdict
 
 
 def some(answer: str) -> list[Mutation]:

@@ -60,15 +60,6 @@ def test_the_set_up_cell_is_folded_and_says_what_it_was_made_for(course):
         assert not any("jupyter" in cell.metadata for cell in others if cell.id != "setup")
 
 
-def test_a_title_in_the_file_is_not_shown_twice(course):
-    setup = '# %% tags=["setup"]'
-    course.edit(setup, f"# %% [markdown]\n# # Twice as much\n#\n# ## Before\n\n{setup}")
-    notebook = views.learner(course.exercise, RELEASE)
-    assert "Twice as much" not in joined(notebook)
-    assert notebook.cells[0].source.startswith("# 17. Twice\n")
-    assert "## Before" in notebook.cells[0].source
-
-
 def test_cell_ids_come_from_keys_and_positions(course):
     """Kills: random ids, which change every file on every build."""
     for view in VIEWS:

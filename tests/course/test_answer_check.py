@@ -20,6 +20,11 @@ def double(x):
     return 2 * x
 
 
+def rename(fn, name):
+    fn.__name__ = name
+    return fn
+
+
 @pytest.fixture
 def page(small_notebook, tmp_path, monkeypatch):
     """The page of the small notebook: `double`, a plain function."""
@@ -37,13 +42,8 @@ def test_an_exam_hears_passed_or_not_and_no_more(page, capsys):
     """Kills: a cause told in an exam; a pass of its nearly right answers that counts for a page."""
     assert answer_check.verdict(double) is None
     assert capsys.readouterr().out == "double: passed\n"
-
-    def wrong(x):
-        return 3 * x
-
-    wrong.__name__ = "double"
     with pytest.raises(answer_check.NotPassed) as refused:
-        answer_check.verdict(wrong)
+        answer_check.verdict(rename(lambda x: 3 * x, "double"))
     assert str(refused.value) == "double: not passed"
     assert refused.value._render_traceback_() == ["double: not passed"]
     assert capsys.readouterr().out == "" and records.entries() == {}
@@ -51,13 +51,10 @@ def test_an_exam_hears_passed_or_not_and_no_more(page, capsys):
 
 def test_a_wrong_answer_raises_after_its_card(page, capsys):
     """Kills: a cell below a wrong answer that runs on as if nothing had happened."""
-
-    def double(x):
-        return 2 * x.abs()
-
-    tritonbook.check(double)
+    positive = rename(lambda x: 2 * x.abs(), "double")
+    tritonbook.check(positive)
     with pytest.raises(CheckFailed, match="double"):
-        tritonbook.check(double, hidden=True)
+        tritonbook.check(positive, hidden=True)
     assert "✗ double: wrong, 0 of 1 cases right" in capsys.readouterr().out
     assert records.entries()["double"]["state"] == "wrong"
 
@@ -76,11 +73,6 @@ def test_the_solution_is_offered_after_a_pass_alone(page, monkeypatch):
     with pytest.raises(CheckFailed):
         tritonbook.check(rename(lambda x: x, "double"))
     assert offered == ["def double(x):\n    return 2 * x", ""]
-
-
-def rename(fn, name):
-    fn.__name__ = name
-    return fn
 
 
 @pytest.mark.parametrize("ask", [tritonbook.check, tritonbook.show_cases])

@@ -7,14 +7,14 @@ import os
 from pathlib import Path
 
 import pytest
-from small_page import page_of
+from small_page import write_page
 
 from tritonbook.course import cases, exercises
 from tritonbook.course.exercises import Exercise
 from tritonbook.course.source import SourceError
 from tritonbook.notebook import LOADING
 
-PAGE = page_of("""\
+PAGE = """\
 # %% tags=["setup"]
 import torch
 
@@ -37,7 +37,7 @@ def {name}(x):
 
 # %% tags=["check"] key="{name}" points=1
 check({name})
-""")
+"""
 CASES = """\
 from tritonbook.checking import Check, case, tensor
 from tritonbook.notebook import LOADING
@@ -68,11 +68,9 @@ CHECKS = {{
 
 
 def write(folder: Path, slug: str) -> Exercise:
-    page = folder / slug
-    page.mkdir()
-    (page / "page.py").write_text(PAGE.format(name=slug[3:]))
-    (page / "cases.py").write_text(CASES.format(name=slug[3:]))
-    return Exercise(page / "page.py")
+    name = slug[3:]
+    page = write_page(folder, slug, PAGE.format(name=name), cases=CASES.format(name=name))
+    return Exercise(page)
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ import inspect
 from pathlib import Path
 
 import pytest
-from small_page import page_of
+from small_page import OF_NUMBERS, write_page
 
 from tritonbook.course import cases, exercises
 from tritonbook.course.exercises import Exercise
 from tritonbook.course.source import SourceError
 from tritonbook.notebook import LOADING
 
-TEXT = page_of("""\
+TEXT = """\
 # %% tags=["setup"]
 from tritonbook.notebook import LOADING
 
@@ -43,30 +43,12 @@ def double(x):
 
 # %% tags=["check"] key="double" points=1
 check(double)
-""")
-CASES = """\
-from tritonbook.checking import Check, case
-
-from .page import double
-
-CHECKS = {
-    "double": Check(
-        lambda x: 2 * x,
-        cases=[case("two", x=2)],
-        hidden=[case("below zero", x=-1)],
-        triton=False,
-    )
-}
 """
 ABS = "def double(x):\n    return 2 * abs(x)\n"
 
 
 def write(folder: Path, slug: str, text: str = TEXT) -> Path:
-    """A page in a folder: its page.py."""
-    (folder / slug).mkdir(exist_ok=True)
-    (folder / slug / "cases.py").write_text(CASES)
-    (folder / slug / "page.py").write_text(text)
-    return folder / slug / "page.py"
+    return write_page(folder, slug, text, cases=OF_NUMBERS)
 
 
 @pytest.fixture
@@ -95,13 +77,6 @@ def test_what_only_looks_like_a_number_is_no_exercise(folder: Path):
         exercises.get("²")
 
 
-def test_the_header_is_on_the_exercise(folder: Path):
-    (exercise,) = exercises.exercises()
-    assert (exercise.number, exercise.slug, exercise.title) == (3, "03_toy", "Toy")
-    assert (exercise.minutes, exercise.needs, exercise.requires) == (5, "interpreter", ())
-    assert list(exercise.answers()) == list(exercise.checks()) == ["double"]
-
-
 def test_the_module_has_answers_but_neither_examples_nor_the_setup_call(folder: Path):
     """Kills: a module that runs a worked example, or prints the set-up line on import."""
     module = exercises.load("toy")
@@ -112,19 +87,13 @@ def test_the_module_has_answers_but_neither_examples_nor_the_setup_call(folder: 
     assert module.__exercise__.slug == "03_toy"
 
 
-def test_a_file_changed_after_loading_changes_nothing(folder: Path):
+def test_a_file_changed_after_loading_changes_nothing(folder: Path, monkeypatch):
     """Kills: reading a kernel's source from a file that the learner's process can write."""
-    module = exercises.load("toy", fresh=True)
+    module = exercises.load("toy")
     Path(module.__spec__.origin).write_text("def double(x):\n    return 0\n")
     assert "return 2 * x" in inspect.getsource(module.double)
-    assert exercises.load("toy", fresh=True).double(4) == 8
-
-
-def test_the_same_text_is_loaded_once_unless_fresh(folder: Path):
-    module = exercises.load("toy")
-    assert exercises.load("toy") is module
-    assert exercises.load("toy", fresh=True) is not module
-    assert exercises.load("toy", {"double": ABS}) is not module
+    monkeypatch.setattr(exercises, "_loaded", {})
+    assert exercises.load("toy").double(4) == 8
 
 
 def test_replaced_answers_and_hidden_cases(folder: Path):
@@ -172,13 +141,6 @@ def test_given_finds_what_one_notebook_has_ready(folder: Path):
         exercises.given("halve")
 
 
-def test_an_answer_that_does_not_import_leaves_nothing_behind(folder: Path):
-    with pytest.raises(NameError):
-        exercises.load("toy", {"double": "double = missing"})
-    with pytest.raises(NameError):
-        exercises.load("toy", {"double": "double = missing"})
-
-
 def test_a_broken_gap_names_file_and_line(folder: Path):
     write(folder, "03_toy", TEXT.replace("    ### END SOLUTION\n", ""))
     with pytest.raises(SourceError, match=r"03_toy/page.py, line 31: .* never closed"):
@@ -188,7 +150,7 @@ def test_a_broken_gap_names_file_and_line(folder: Path):
 def test_an_unwritable_home_is_no_obstacle(folder: Path, monkeypatch):
     """Kills: a loader that dies on a read-only home. A file stands where the folder should be."""
     (folder / "home").write_text("a file")
-    module = exercises.load("toy", fresh=True)
+    module = exercises.load("toy")
     assert module.double(1) == 2
     assert Path(module.__spec__.origin).is_file()
 

@@ -83,11 +83,3 @@ def test_a_file_that_is_no_python_is_named(files, text: str, problem: str):
     path.write_text(text)
     with pytest.raises(MutantError, match=rf"17_twice/wrong.py: it cannot be read \({problem}"):
         wrong_answers(exercise)
-
-
-def test_a_stale_edit_names_the_file(files):
-    exercise, path = files
-    path.write_text(path.read_text().replace("2 * x, mask", "3 * x, mask"))
-    wrong = wrong_answers(exercise)
-    with pytest.raises(MutantError, match=r"17_twice/wrong.py, twice: 'no_doubling'"):
-        wrong.text("twice", wrong.mutants["twice"][0])

@@ -35,11 +35,6 @@ def test_a_later_failure_takes_no_pass_away():
     assert entry["passed"]["source"] == SOURCE
 
 
-def test_a_wrong_answer_keeps_no_source():
-    records.record("double", "wrong", SOURCE)
-    assert records.entries()["double"]["passed"] is None
-
-
 def test_the_functions_own_name_is_kept_beside_the_key(monkeypatch):
     """Kills: looking a kernel up by its check's key alone."""
     monkeypatch.setattr(records, "_source_text", lambda source: SOURCE)
@@ -60,11 +55,6 @@ def test_without_any_home_the_temporary_folder_serves(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert records.home() == tmp_path / f"tritonbook-{os.getuid()}"
     assert not (tmp_path / "~").exists()
-
-
-def test_slow_but_correct_keeps_its_source():
-    records.record("double", "correct but slow", SOURCE)
-    assert records.entries()["double"]["passed"]["state"] == "correct but slow"
 
 
 def test_a_source_that_cannot_be_exported_does_not_cost_the_pass(monkeypatch):
@@ -98,29 +88,30 @@ def test_a_damaged_file_is_set_aside_not_thrown_away(home, capsys):
     assert "could not be read" in capsys.readouterr().err
 
 
-def test_an_unwritable_home_falls_back_with_one_sentence(tmp_path, monkeypatch, capsys):
-    """A file stands where the folder should be: fails for root as well as for a student."""
+@pytest.fixture
+def unwritable(tmp_path, monkeypatch):
+    """A file stands where the folder should be: fails for root as well as for a student. Gives the
+    folder that serves instead."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "file" / "home"))
     monkeypatch.setattr(records.tempfile, "gettempdir", lambda: str(tmp_path))
+    return tmp_path / f"tritonbook-{os.getuid()}"
+
+
+def test_an_unwritable_home_falls_back_with_one_sentence(unwritable, capsys):
     records.record("double", "passed", SOURCE)
     records.record("triple", "passed", SOURCE)
     assert set(records.entries()) == {"double", "triple"}
-    fallback = tmp_path / f"tritonbook-{os.getuid()}"
-    assert records.home() == fallback and stat.S_IMODE(fallback.stat().st_mode) == 0o700
+    assert records.home() == unwritable and stat.S_IMODE(unwritable.stat().st_mode) == 0o700
     said = capsys.readouterr().err.strip().splitlines()
     assert len(said) == 1 and "TRITONBOOK_HOME" in said[0]
 
 
-def test_a_fallback_that_others_can_write_is_not_trusted(tmp_path, monkeypatch):
+def test_a_fallback_that_others_can_write_is_not_trusted(unwritable):
     """Kept sources are imported: a folder planted by somebody else must not be used."""
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "file" / "home"))
-    monkeypatch.setattr(records.tempfile, "gettempdir", lambda: str(tmp_path))
-    planted = tmp_path / f"tritonbook-{os.getuid()}"
-    planted.mkdir()
-    planted.chmod(0o777)
-    assert records.home() != planted
+    unwritable.mkdir()
+    unwritable.chmod(0o777)
+    assert records.home() != unwritable
     assert records._private(records.home())
 
 

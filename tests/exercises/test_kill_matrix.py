@@ -29,5 +29,9 @@ def test_kill_matrix(
     else:
         wanted, kept = matrix.shortened(exercise, key, ROOT / matrix.KNOWN), ROOT / matrix.KEPT
     rows = list(matrix.run(wanted, seconds=600, worker=worker, kept=kept))
-    bad = [f"{row.kind} {row.name}: {row.verdict}, got {row.got}" for row in rows if not row.good]
+    bad = [
+        f"{row.attempt.kind} {row.attempt.name}: {row.verdict}, got {row.answer.code}"
+        for row in rows
+        if not row.good
+    ]
     assert bad == []

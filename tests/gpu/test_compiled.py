@@ -67,7 +67,8 @@ def _tried_here(exercise: Exercise, wanted: Iterable[matrix.Attempt]) -> list[ma
 
 def _bad(rows: list[matrix.Row]) -> list[str]:
     return [
-        f"{row.kind} {row.name}: {row.verdict}, got {row.got}. {row.message}"
+        f"{row.attempt.kind} {row.attempt.name}: {row.verdict}, got {row.answer.code}. "
+        f"{row.answer.message}"
         for row in rows
         if not row.good
     ]
@@ -102,7 +103,7 @@ def test_wrong_answers_in_half_precision(exercise: Exercise, key: str, dtype: st
     _takes(exercise, key, dtype)
     tried = _tried_here(exercise, matrix.attempts(exercise, key))
     wrong = [each for each in tried if each.kind == "mutant"]
-    survivors = [row for row in run(wrong, dtype) if row.got == "passed"]
+    survivors = [row.attempt for row in run(wrong, dtype) if row.answer.code == "passed"]
     shown_elsewhere = {"wrong-dtype", "should-raise", "no-eps", "eps-outside-root"}
     shown_elsewhere |= {"squares-overflow"}  # bfloat16 has float32's range
     assert [r.name for r in survivors if not set(r.expected) & shown_elsewhere] == []

@@ -15,50 +15,44 @@ from pathlib import Path
 
 from ..command import BAD_INPUT, Parser, sentence
 from ..course.exercises import Exercise, chosen, exercises
-from ..course.mutants import MutantError
 from ..course.source import SourceError
 from . import budget, contract, matrix, mutate, stubs, sync, template
 from .release import read_release
-
-BROKEN = BAD_INPUT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="python -m tritonbook.build", description=__doc__)
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("sync", help="write notebooks/, solutions/ and autograde/source/")
-    verbs.add_parser("check", help="compare them with what exercises/ gives, and check every rule")
-    added = verbs.add_parser("execute", help="run solutions and keep their outputs")
+
+    def verb(name: str, run: Callable[..., int], says: str) -> argparse.ArgumentParser:
+        added = verbs.add_parser(name, help=says)
+        added.set_defaults(run=run)
+        return added
+
+    verb("sync", _sync, "write notebooks/, solutions/ and autograde/source/")
+    verb("check", _check, "compare them with what exercises/ gives, and check every rule")
+    added = verb("execute", _execute, "run solutions and keep their outputs")
     added.add_argument("slugs", nargs="*", help="exercises (default: all)")
     added.add_argument("--allow-interpreter", action="store_true", help="run without a GPU")
-    verbs.add_parser("pages", help="how much of everything stands on each page")
-    verbs.add_parser("new", help="write a template exercise").add_argument("slug", help="NN_name")
-    added = verbs.add_parser("kill-matrix", help="run every wrong answer and honest variant")
+    verb("pages", _pages, "how much of everything stands on each page")
+    verb("new", _new, "write a template exercise").add_argument("slug", help="NN_name")
+    added = verb("kill-matrix", _kill_matrix, "run every wrong answer and honest variant")
     added.add_argument("--exercise", help="slug, name or number (default: all)")
     added.add_argument("--key", help="one graded key")
     added.add_argument("--short", action="store_true", help="as `make test`, with what it kept")
-    added = verbs.add_parser("mutate", help="change answers by machine, and see who notices")
+    added = verb("mutate", _mutate, "change answers by machine, and see who notices")
     added.add_argument("slugs", nargs="*", help="exercises (default: all)")
     added.add_argument("--key", help="one graded key")
     added.add_argument("--all", action="store_true", help="print what is refused, too")
     options = parser.parse_args(arguments)
-    verb: Callable[[argparse.Namespace], int] = {
-        "sync": _sync,
-        "check": _check,
-        "execute": _execute,
-        "pages": _pages,
-        "new": _new,
-        "kill-matrix": _kill_matrix,
-        "mutate": _mutate,
-    }[options.verb]
     try:
         if options.verb != "new" and not (options.root / "pyproject.toml").is_file():
             raise LookupError(f"{options.root} is no checkout of the workbook; mend --root")
-        return verb(options)
-    except (SourceError, MutantError, LookupError, OSError, RuntimeError, ValueError) as error:
+        return options.run(options)
+    except (SourceError, LookupError, OSError, RuntimeError, ValueError) as error:
         print(sentence(error), file=sys.stderr)
-        return BROKEN
+        return BAD_INPUT
 
 
 def _chosen(options: argparse.Namespace) -> list[Exercise]:
@@ -74,7 +68,7 @@ def _sync(options: argparse.Namespace) -> int:
     for path, cells in built.dropped.items():
         name = path.relative_to(options.root)
         print(f"{name}: outputs of {len(cells)} cells were older than their source; run execute")
-    return BROKEN if built.broken else 0
+    return BAD_INPUT if built.broken else 0
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -99,7 +93,7 @@ def _check(options: argparse.Namespace) -> int:
         print(f"{path.relative_to(options.root)} comes from no exercise; run make sync")
         differing.append(path)
     if errors:
-        return BROKEN
+        return BAD_INPUT
     if not differing:
         print(f"{len(course)} exercises: rules kept, {len(built.files)} files up to date")
     return 1 if differing else 0
@@ -116,7 +110,7 @@ def _execute(options: argparse.Namespace) -> int:
 
     if INTERPRET and not options.allow_interpreter:
         print("There is no GPU here: add --allow-interpreter, or run this on one.", file=sys.stderr)
-        return BROKEN
+        return BAD_INPUT
     release = read_release(options.root)
     status = 0
     for exercise in _chosen(options):
@@ -169,8 +163,8 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     if INTERPRET:
         matrix.remember(course, done, known)
     bad = [row for row in done if not row.good]
-    killed = sum(row.verdict == "killed" and row.kind == "mutant" for row in done)
-    mutants = sum(row.kind == "mutant" for row in done)
+    killed = sum(row.verdict == "killed" for row in done)
+    mutants = sum(row.attempt.kind == "mutant" for row in done)
     accepted = sum(row.verdict == "accepted" for row in done)
     print(f"{killed} of {mutants} wrong answers killed, {accepted} right ones accepted", end="")
     print(f"; {len(bad)} not as intended" if bad else "")

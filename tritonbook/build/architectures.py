@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..command import BAD_INPUT, Parser, sentence
-from ..course.exercises import chosen
+from ..course.exercises import Exercise, chosen
 from . import limits
 from .limits import GPUS, Limits
 
@@ -33,10 +33,7 @@ TABLE = ROOT / "benchmarks" / "architectures.md"
 
 @dataclass(frozen=True)
 class Compiled:
-    """One function, one case, one GPU. kernels: name, registers, spills, shared, tensor cores.
-
-    op: the benchmark's operation whose problem `case` is and whose row `key` is; "" in a check.
-    """
+    """One function, one case, one GPU. kernels: name, registers, spills, shared, tensor cores."""
 
     exercise: str
     key: str
@@ -45,26 +42,25 @@ class Compiled:
     ok: bool | None
     message: str
     kernels: tuple[dict[str, Any], ...]
-    op: str = ""
 
 
-def compile_course(slugs: Iterable[str], archs: Iterable[int]) -> list[Compiled]:
-    """Compile the solutions of the chosen exercises (default: all) for each capability."""
+def compile_course(course: Iterable[Exercise], archs: Sequence[int]) -> list[Compiled]:
+    """Compile the solutions of exercises for each capability."""
     from ..course.cases import call
 
     found = []
-    for exercise in chosen(slugs, ROOT / "exercises"):
+    for exercise in course:
         if not exercise.limits:
             continue
         for key in exercise.checks():
             asked = call(exercise, key)
             for case in configurations(asked):
-                found += _compile_for(exercise.slug, asked, case, list(archs))
-        found += _benchmarks(exercise.slug, list(archs))
+                found += _compile_for(exercise.slug, asked, case, archs)
+        found += _benchmarks(exercise.slug, archs)
     return found
 
 
-def _benchmarks(slug: str, archs: list[int]) -> list[Compiled]:
+def _benchmarks(slug: str, archs: Sequence[int]) -> list[Compiled]:
     """The benchmarks' problems of one notebook, for every way of ours to do them."""
     from benchmarks.op import all_ops
 
@@ -81,8 +77,7 @@ def _benchmarks(slug: str, archs: list[int]) -> list[Compiled]:
                 page = _page_of(function) or slug
                 for arch in archs:
                     result = compile_gate(function, arguments, arch=arch, timeout=120)
-                    done = _compiled(page, name, problem.label, arch, result)
-                    found.append(replace(done, op=op.name))
+                    found.append(_compiled(page, name, problem.label, arch, result))
     return found
 
 
@@ -109,7 +104,7 @@ def configurations(call: Call) -> list[Any]:
     return list(largest.values())
 
 
-def _compile_for(slug: str, call: Call, case: Any, archs: list[int]) -> list[Compiled]:
+def _compile_for(slug: str, call: Call, case: Any, archs: Sequence[int]) -> list[Compiled]:
     found: list[Compiled] = []
     for arch in archs:
         found.append(_compile(slug, call, case, arch))
@@ -234,7 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LookupError as error:
         print(sentence(error), file=sys.stderr)
         return BAD_INPUT
-    compiled = compile_course([exercise.slug for exercise in wanted], options.arch or GPUS)
+    compiled = compile_course(wanted, options.arch or list(GPUS))
     print(file=sys.stderr)
     declared = {exercise.slug: limits.read(exercise.limits) for exercise in wanted}
     broken = problems(compiled, declared)

@@ -65,7 +65,6 @@ def execute(exercise: Exercise, release: Release, root: Path) -> Path:
 
 
 def _tidy(output: NotebookNode) -> NotebookNode:
-    output.pop("transient", None)
     data = output.get("data", {})
     # A picture comes twice: in HTML with its text for live notebooks, and plain. Pages that are
     # stored need it once, and GitHub draws the plain one.

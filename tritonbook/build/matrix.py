@@ -64,31 +64,23 @@ class Answer(NamedTuple):
 class Row:
     """What became of an attempt."""
 
-    exercise: str
-    key: str
-    kind: str
-    name: str
-    expected: tuple[str, ...]
-    got: str
-    message: str
-    card: str
-    seconds: float
-    case: str = ""
+    attempt: Attempt
+    answer: Answer
 
     @property
     def good(self) -> bool:
-        return self.got in self.expected
+        return self.answer.code in self.attempt.expected
 
     @property
     def verdict(self) -> str:
         """killed, accepted or recognised; in capitals what must not be."""
-        if self.expected == PASSED:
+        if self.attempt.expected == PASSED:
             return "accepted" if self.good else "REFUSED"
-        if self.got == "passed":
+        if self.answer.code == "passed":
             return "SURVIVED"
         if not self.good:
             return "MISDIAGNOSED"
-        return "recognised" if self.kind == "untouched" else "killed"
+        return "recognised" if self.attempt.kind == "untouched" else "killed"
 
 
 def attempts(exercise: Exercise, key: str | None = None) -> Iterator[Attempt]:
@@ -161,7 +153,7 @@ def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> No
     old = _read(known)
     asked: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        asked.setdefault((row.exercise, row.key), []).append(row)
+        asked.setdefault((row.attempt.exercise.slug, row.attempt.key), []).append(row)
     found: dict[str, dict[str, Any]] = {}
     for exercise in course:
         slug = exercise.slug
@@ -169,9 +161,14 @@ def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> No
             record = old.get(slug, {}).get(key, {})
             if (slug, key) in asked:
                 first = ("", check.cases[0].note)
-                mutants = [row for row in asked[slug, key] if row.kind == "mutant" and row.good]
-                record = {"refused_by": {r.name: r.case for r in mutants if r.case not in first}}
-                if all(row.good for row in asked[slug, key]):
+                good = [row for row in asked[slug, key] if row.good]
+                refused_by = {
+                    row.attempt.name: row.answer.case
+                    for row in good
+                    if row.attempt.kind == "mutant" and row.answer.case not in first
+                }
+                record = {"refused_by": refused_by}
+                if len(good) == len(asked[slug, key]):
                     record["stands_on"] = _stands_on(exercise, attempts(exercise, key))
             if record:
                 found.setdefault(slug, {})[key] = record
@@ -231,8 +228,7 @@ def run(
                 answer = worker.ask(replace(attempt, notes=None), dtype, seconds)
             if shelf and not said and answer.code in attempt.expected:
                 shelf.put(answer, *asked)
-            slug = attempt.exercise.slug
-            yield Row(slug, attempt.key, attempt.kind, attempt.name, attempt.expected, *answer)
+            yield Row(attempt, answer)
 
 
 class CheckProcess:
@@ -291,15 +287,15 @@ def table(rows: Iterable[Row]) -> Any:
     for column in ("exercise", "key", "answer", "expected", "got", "verdict", "s"):
         shown.add_column(column, overflow="fold")
     for row in rows:
-        style = "" if row.good else "bold red"
+        attempt, answer = row.attempt, row.answer
         shown.add_row(
-            row.exercise,
-            row.key,
-            f"{row.kind}: {row.name}",
-            " or ".join(row.expected),
-            row.got if row.good else f"{row.got} ({row.message})",
+            attempt.exercise.slug,
+            attempt.key,
+            f"{attempt.kind}: {attempt.name}",
+            " or ".join(attempt.expected),
+            answer.code if row.good else f"{answer.code} ({answer.message})",
             row.verdict,
-            f"{row.seconds:.1f}",
-            style=style,
+            f"{answer.seconds:.1f}",
+            style="" if row.good else "bold red",
         )
     return shown

@@ -33,7 +33,6 @@ class Result:
     visible: str
     hidden: str
     sentence: str
-    seconds: float
     reason: str = ""  # why it is equivalent, where wrong.py says that it is
 
     @property
@@ -92,12 +91,12 @@ def sweep(
             worker.close()
 
 
-def _ask(worker: CheckProcess, attempt: Attempt) -> tuple[str, str, str, float]:
+def _ask(worker: CheckProcess, attempt: Attempt) -> tuple[str, str, str]:
     seen = worker.ask(attempt, None, SECONDS, hidden=False)
     if seen.code != "passed":
-        return seen.code, "", seen.message, seen.seconds
+        return seen.code, "", seen.message
     hidden = worker.ask(attempt, None, SECONDS, hidden=True)
-    return seen.code, hidden.code, hidden.message, seen.seconds + hidden.seconds
+    return seen.code, hidden.code, hidden.message
 
 
 def stale(course: Sequence[Exercise]) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..course import gaps
+from ..course.source import Slip
 
 _SWAPS = {
     ast.Add: "-",
@@ -93,7 +94,7 @@ def mutations(answer: str) -> list[Mutation]:
         try:
             ast.parse("\n".join(changed[first - 1 : last + len(changed) - len(lines)]))
             text = gaps.solved_text(whole)
-        except (SyntaxError, gaps.GapError):
+        except (SyntaxError, Slip):
             continue
         if before != after and text != solved and text not in found:
             name = f"{before} => {after}"
@@ -113,8 +114,13 @@ def _around(tree: ast.Module, edit: _Edit) -> tuple[int, int]:
     return 1, tree.body[-1].end_lineno or 1
 
 
-def _within(edit: _Edit, node: ast.expr) -> bool:
-    begin, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+def _place(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Where a node begins and ends, as an _Edit has it."""
+    return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+
+
+def _within(edit: _Edit, node: ast.AST) -> bool:
+    begin, end = _place(node)
     return begin <= edit.begin and edit.end <= end
 
 
@@ -141,14 +147,11 @@ def segment(lines: list[str], node: ast.AST) -> str:
 
 
 def _edits(tree: ast.Module, lines: list[str], strides: set[str]) -> Iterator[_Edit]:
-    def place(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
-        return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
-
     def source(node: ast.AST) -> str:
         return segment(lines, node)
 
     def instead(node: ast.AST, text: str) -> _Edit:
-        return _Edit(*place(node), text)
+        return _Edit(*_place(node), text)
 
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp):
@@ -251,5 +254,4 @@ def _statements(body: list[ast.stmt], source, instead) -> Iterator[_Edit]:
         after = body[at + 1] if at + 1 < len(body) else None
         if simple and isinstance(after, _SIMPLE) and _order_matters(node, after):
             swapped = f"{source(after)}\n{' ' * node.col_offset}{source(node)}"
-            end = (after.end_lineno, after.end_col_offset)
-            yield _Edit((node.lineno, node.col_offset), end, swapped)
+            yield _Edit(_place(node)[0], _place(after)[1], swapped)

@@ -7,9 +7,8 @@ them for an A100.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ..checking.cases import arguments
 from ..child import Child
@@ -17,6 +16,7 @@ from ..course import gaps
 from ..course.cases import call
 from ..course.exercises import Exercise, load
 from ..course.source import SourceError
+from ..port.compat import fake_gpu
 
 ARCH = 80
 COMPILE_ERRORS = ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct")
@@ -53,18 +53,11 @@ def _why_not(exercise: Exercise, key: str) -> str | None:
         return f"with the gap of {key!r} open the cells fail ({type(error).__name__}: {error})"
     try:
         for case in asked.check.usable()[:1]:
-            _compile(asked.function, case)
+            with fake_gpu(ARCH):  # it compiles every kernel and launches none
+                asked.function(*arguments(case), **case.options)
     except Exception as error:
         # Anything else is an open host function, which stops and has nothing to compile.
         if type(error).__name__ in COMPILE_ERRORS:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             return f"the open gap of {key!r} does not compile ({lines[-1]})"
     return None
-
-
-def _compile(fn: Callable[..., Any], case: Any) -> None:
-    """Call `fn` with a driver that compiles every kernel and launches none."""
-    from ..port.compat import fake_gpu
-
-    with fake_gpu(ARCH):
-        fn(*arguments(case), **case.options)

@@ -11,7 +11,6 @@ because torch's releases on PyPI bring the CUDA libraries. They run on a CPU all
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -27,12 +26,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ..child import Child
 from ..command import BAD_INPUT, Parser, sentence
 from ..course.exercises import chosen, get
 from . import matrix
+from .readme import VERSIONS
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "benchmarks" / "matrix" / "versions.json"
+RESULTS = ROOT / VERSIONS
 # What the gates import beside the pair itself.
 BESIDE = ("numpy", "matplotlib", "rich")
 PIP = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:")
@@ -109,7 +110,7 @@ def triton_alone(release: str) -> Path:
     return place
 
 
-def run_here(slugs: Sequence[str], mutants: int = 1) -> dict[str, Any]:
+def run_here(slugs: Sequence[str], mutants: int) -> dict[str, Any]:
     """Run the course on the pair of this process; returns one run of the results file.
 
     slugs: exercises to run, by slug or two-digit number; empty: all. mutants: how many wrong
@@ -126,8 +127,8 @@ def run_here(slugs: Sequence[str], mutants: int = 1) -> dict[str, Any]:
     course = chosen(slugs, ROOT / "exercises")[::-1]
     course = [one for one in course if one.needs != "gluon" or triton_has_gluon()]
     rows = _run([_sample(one, mutants) for one in course])
-    right = [row for row in rows if row.kind == "solution"]
-    wrong = [row for row in rows if row.kind == "mutant"]
+    right = [row for row in rows if row.attempt.kind == "solution"]
+    wrong = [row for row in rows if row.attempt.kind == "mutant"]
     return {
         "torch": torch.__version__,
         "triton": triton.__version__,
@@ -138,13 +139,15 @@ def run_here(slugs: Sequence[str], mutants: int = 1) -> dict[str, Any]:
         "mutants": len(wrong),
         "mutants_refused": sum(row.good for row in wrong),
         "seconds": round(time.monotonic() - start),
-        "failures": [
-            f"{row.exercise} {row.key} {row.kind} {row.name}: {row.got}, expected "
-            f"{' or '.join(row.expected)}: {row.message}"
-            for row in rows
-            if not row.good
-        ],
+        "failures": [_failure(row.attempt, row.answer) for row in rows if not row.good],
     }
+
+
+def _failure(tried: matrix.Attempt, said: matrix.Answer) -> str:
+    return (
+        f"{tried.exercise.slug} {tried.key} {tried.kind} {tried.name}: {said.code}, expected "
+        f"{' or '.join(tried.expected)}: {said.message}"
+    )
 
 
 def _sample(exercise: Any, mutants: int) -> list[matrix.Attempt]:
@@ -177,12 +180,10 @@ def run_on(
     python, paths = (
         (sys.executable, [triton_alone(pair.triton)]) if apart else (python_of(pair), [])
     )
-    command = [python, "-m", "tritonbook.build.versions", "--here", *slugs]
-    command += ["--solutions"] if solutions_only else []
-    environment = {**os.environ, "TRITON_INTERPRET": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join(map(str, paths))
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    found = json.loads(done.stdout)
+    work = f"{__package__}.versions:run_here"
+    environment = {"TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    with Child(work, python=python, folder=ROOT, **environment) as child:
+        found = child.ask(slugs, 0 if solutions_only else 1)
     ran = Pair(found["torch"].split("+")[0], found["triton"])
     if ran.triton != pair.triton or not apart and ran.torch != pair.torch:
         raise RuntimeError(f"wanted {pair}, ran {ran}")
@@ -198,11 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--installed-torch", action="store_true", help="only Triton changes: much less to fetch"
     )
-    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.here:
-        print(json.dumps(run_here(options.slugs, 0 if options.solutions else 1)))
-        return 0
     try:
         slugs = [get(slug, ROOT / "exercises").slug for slug in options.slugs]
     except LookupError as error:

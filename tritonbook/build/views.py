@@ -13,6 +13,7 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from ..course import gaps
 from ..course.exercises import Exercise
@@ -26,9 +27,13 @@ NEEDS = {
     "gpu": "needs a GPU",
     "sm80": "needs an A100-class GPU or newer",
 }
-# Keeps the order of cells' roles apart from nbgrader's three kinds of cell.
-GRADED = {"answer": (False, True, False), "check": (True, False, True)}
-READ_ONLY = ("setup", "reference")
+# nbgrader's grade, solution and locked, by a cell's role. Other cells are none of its.
+NBGRADER = {
+    "answer": (False, True, False),
+    "check": (True, False, True),
+    "setup": (False, False, True),
+    "reference": (False, False, True),
+}
 
 INSTALL = """\
 # @title Run this cell first: it imports the workbook, and in Colab installs it before.
@@ -110,17 +115,8 @@ def _notebook(
     released: bool = False,
 ) -> NotebookNode:
     exercise.parse_code()
-    cells = []
-    pairs = list(zip(cell_ids(exercise), exercise.cells, strict=True))
-    title = title_text(exercise, release)
-    if pairs[0][1].source.startswith("# "):
-        # The file's own title, for whoever reads the file, gives way to the full one.
-        name, first = pairs.pop(0)
-        rest = first.source.partition("\n")[2].strip("\n")
-        cells.append(_markdown(name, f"{title}\n\n{rest}" if rest else title))
-    else:
-        cells.append(_markdown("title", title))
-    for name, cell in pairs:
+    cells = [new_markdown_cell(title_text(exercise, release), id="title")]
+    for name, cell in zip(cell_ids(exercise), exercise.cells, strict=True):
         source = exercise.cut(cell, texts[cell.role]) if cell.role in texts else cell.source
         if cell.role == "setup":
             source = setup_text(source, release)
@@ -138,7 +134,8 @@ def node(
     name: str, cell: Cell, source: str, nbgrader: bool = False, released: bool = False
 ) -> NotebookNode:
     """A cell of a notebook, with the id `name` and this source."""
-    made = _markdown(name, source) if cell.kind == "markdown" else _code(name, source)
+    new = new_markdown_cell if cell.kind == "markdown" else new_code_cell
+    made = new(source, id=name)
     if cell.tags:
         made.metadata["tags"] = list(cell.tags)
     if cell.role == "setup":
@@ -163,29 +160,11 @@ def book(cells: list[NotebookNode], about: dict[str, Any]) -> NotebookNode:
     )
 
 
-def _markdown(name: str, source: str) -> NotebookNode:
-    return NotebookNode(id=name, cell_type="markdown", metadata=NotebookNode(), source=source)
-
-
-def _code(name: str, source: str) -> NotebookNode:
-    return NotebookNode(
-        id=name,
-        cell_type="code",
-        metadata=NotebookNode(),
-        source=source,
-        outputs=[],
-        execution_count=None,
-    )
-
-
 def _grade(node: NotebookNode, cell: Cell, released: bool) -> None:
     """Add nbgrader's metadata (schema version 3); `released` adds what generate_assignment adds."""
-    if cell.role in GRADED:
-        grade, solution_cell, locked = GRADED[cell.role]
-    elif cell.role in READ_ONLY:
-        grade, solution_cell, locked = False, False, True
-    else:
+    if cell.role not in NBGRADER:
         return
+    grade, solution_cell, locked = NBGRADER[cell.role]
     meta = NotebookNode(
         schema_version=3,
         grade=grade,

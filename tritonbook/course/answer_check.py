@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import dis
-import functools
 import textwrap
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -91,24 +90,23 @@ def _left_over(exercise: Exercise, fn: Any) -> str | None:
     code = [cell for cell in exercise.cells if cell.kind == "code"]
     shown = [cell.source for cell in code if cell.role in (None, "predict")]
     own = [cell.source for cell in code if cell.role in ("setup", "reference", "answer")]
-    left = _bound(tuple(shown)) - _bound(tuple(own))
+    left = _bound(shown) - _bound(own)
     for function, name in _globals_read(fn) if left else ():
         if name in left and isinstance(function.__globals__.get(name), PLAIN):
             return name
     return None
 
 
-@functools.lru_cache(maxsize=64)
-def _bound(cells: tuple[str, ...]) -> frozenset[str]:
+def _bound(cells: Sequence[str]) -> set[str]:
     """Names that cells set at their top level."""
-    return frozenset(
+    return {
         node.id
         for cell in cells
         for statement in ast.parse(cell).body
         if not isinstance(statement, (ast.FunctionDef, ast.ClassDef))
         for node in ast.walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
+    }
 
 
 def _globals_read(fn: Any) -> Iterator[tuple[types.FunctionType, str]]:
@@ -119,18 +117,12 @@ def _globals_read(fn: Any) -> Iterator[tuple[types.FunctionType, str]]:
         if not isinstance(function, types.FunctionType) or function.__code__ in seen:
             continue
         seen.add(function.__code__)
-        for name in _globals_of(function.__code__):
-            yield function, name
-            value = function.__globals__.get(name)
-            if getattr(value, "__globals__", None) is function.__globals__:
-                waiting.append(value)
-
-
-@functools.lru_cache(maxsize=256)
-def _globals_of(code: types.CodeType) -> list[str]:
-    """The global names that a function's code reads."""
-    steps = dis.get_instructions(code)
-    return [step.argval for step in steps if step.opname == "LOAD_GLOBAL"]
+        for step in dis.get_instructions(function.__code__):
+            if step.opname == "LOAD_GLOBAL":
+                yield function, step.argval
+                value = function.__globals__.get(step.argval)
+                if getattr(value, "__globals__", None) is function.__globals__:
+                    waiting.append(value)
 
 
 def _name(fn: Any) -> str:

@@ -41,7 +41,7 @@ def checks(page: str | int | Exercise) -> dict[str, Check]:
 
 def load_cases(page: str | int | Exercise) -> ModuleType:
     """The cases.py of a page as a module. Raises SourceError as `checks` does."""
-    exercise = page if isinstance(page, Exercise) else get(page)
+    exercise = get(page)
     path = exercise.path.with_name("cases.py")
     if not path.is_file():
         raise SourceError(path, 1, "the file is missing", "add it, with CHECKS = {...}")
@@ -120,7 +120,7 @@ def call(exercise: Exercise, key: str, module: ModuleType | None = None) -> Call
 
 def pictures(page: str | int | Exercise) -> ModuleType:
     """The drawings of a page: the module pictures.py in its folder. Raises LookupError."""
-    exercise = page if isinstance(page, Exercise) else get(page)
+    exercise = get(page)
     if not exercise.path.with_name("pictures.py").is_file():
         raise LookupError(f"{exercise.slug} has no pictures.py")
     name = _package(exercise)

@@ -21,6 +21,8 @@ from typing import Any
 
 from ..child import Child, Ended
 from ..port.device import versions
+from ..seeing import svg
+from .exercises import exercises
 from .progress import COLOURS, SYMBOLS, WORDS
 from .records import DONE, entries
 
@@ -55,8 +57,6 @@ def certificate(name: str, exams: Sequence[Path] = ()) -> dict[str, Any]:
 
     exams: statements that `autograde sign` made. Raises BadCertificate for a file that is none.
     """
-    from .exercises import exercises
-
     known, rows, counts = entries(), [], []
     for exercise in exercises():
         for key, cell in exercise.checks().items():
@@ -89,9 +89,8 @@ def _statement(path: Path) -> dict[str, Any]:
 
 def _is_statement(found: Any) -> bool:
     kinds = {"exam": str, "student": str, "score": float, "of": float, "date": str}
-    return isinstance(found, dict) and all(
-        isinstance(found.get(name), kind) for name, kind in {**kinds, "signature": str}.items()
-    )
+    kinds["signature"] = str
+    return isinstance(found, dict) and all(isinstance(found.get(k), kinds[k]) for k in kinds)
 
 
 def _digest(data: dict[str, Any]) -> str:
@@ -113,13 +112,12 @@ def _picture(data: dict[str, Any]) -> str:
         columns.append((each["slug"], marks, each["checks"]))
     if not columns:
         return ""
-    box, wide, muted = 17, 680, "#57606a"
+    box, wide = 17, 680
     step = min(wide / len(columns), 3 * box)
     floor = max(checks for *_, checks in columns) * box + 2
 
-    def words(x: float, y: float, text: str, colour: str = muted, anchor: str = "middle") -> str:
-        place = f'x="{x:.4g}" y="{y:.4g}" text-anchor="{anchor}" fill="{colour}"'
-        return f"<text {place}>{html.escape(text)}</text>"
+    def centred(x: float, y: float, text: str, colour: str) -> str:
+        return svg.words(x, y, text, anchor="middle", colour=colour)
 
     parts, told = [], []
     for column, (slug, marks, checks) in enumerate(columns):
@@ -128,14 +126,13 @@ def _picture(data: dict[str, Any]) -> str:
         for place, mark in enumerate([*marks, *["open"] * (checks - len(marks))]):
             y = floor - (place + 1) * box
             fill, edge = (COLOURS[mark],) * 2 if mark != "open" else ("#fff", "#8c959f")
-            size = f'width="{box - 2}" height="{box - 2}" rx="3" fill="{fill}" stroke="{edge}"'
-            parts.append(f'<rect x="{x + 1:.4g}" y="{y + 1:g}" {size}/>')
+            parts.append(svg.rect(x + 1, y + 1, box - 2, box - 2, fill, edge, radius=3))
             if mark != "open":
                 sign = "✓" if mark == "passed" else SYMBOLS[mark]
-                parts.append(words(x + box / 2, y + 12.5, sign, "#fff"))
-        parts.append(words(x + box / 2, floor + 12, slug[:2]))
+                parts.append(centred(x + box / 2, y + 12.5, sign, "#fff"))
+        parts.append(centred(x + box / 2, floor + 12, slug[:2], svg.MUTED))
     legend = f"a box is a check: ✓ passed, {SYMBOLS['slow']} {WORDS['slow']}, empty: open"
-    parts.append(words(0, floor + 26, f"notebooks; {legend}", anchor="start"))
+    parts.append(svg.words(0, floor + 26, f"notebooks; {legend}", colour=svg.MUTED))
     title = "Checks passed, by notebook"
     return (
         f'<svg viewBox="0 0 {wide} {floor + 30:g}" role="img" style="width:100%;height:auto;'

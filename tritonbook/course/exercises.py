@@ -28,7 +28,7 @@ from typing import Any
 from ..notebook import machinery
 from ..port import source_file
 from . import gaps
-from .source import Cell, Source, SourceError, parse
+from .source import Cell, Slip, Source, SourceError, parse
 
 _NAME = re.compile(r"\d\d_[a-z0-9_]+")
 _loaded: dict[tuple[Exercise, str], ModuleType] = {}
@@ -102,9 +102,9 @@ class Exercise:
         """A cell's text after `how`, a function of `gaps`. Raises SourceError with the line."""
         try:
             return how(cell.source)
-        except gaps.GapError as error:
-            line = cell.line + error.line
-            raise SourceError(self.path, line, error.problem, error.mend) from None
+        except Slip as slip:
+            line = cell.line + slip.line
+            raise SourceError(self.path, line, slip.problem, slip.mend) from None
 
     def parse_code(self) -> dict[Cell, ast.Module]:
         """The syntax tree of each code cell. Raises SourceError where one is not Python."""
@@ -157,8 +157,11 @@ def exercises(folder: Path | None = None) -> list[Exercise]:
     return [Exercise(path) for path in sorted(found) if _NAME.fullmatch(path.parent.name)]
 
 
-def get(slug: str | int, folder: Path | None = None) -> Exercise:
-    """An exercise: by slug (01_vector_add), name (vector_add) or number (1). Raises LookupError."""
+def get(slug: str | int | Exercise, folder: Path | None = None) -> Exercise:
+    """An exercise: by slug (01_vector_add), name (vector_add) or number (1), or as it is. Raises
+    LookupError."""
+    if isinstance(slug, Exercise):
+        return slug
     wanted, course = str(slug), exercises(folder)
     for exercise in course:
         number = wanted.isdecimal() and int(wanted) == exercise.number
@@ -175,19 +178,17 @@ def chosen(slugs: Iterable[str | int], folder: Path) -> list[Exercise]:
     return [get(slug, folder) for slug in slugs] or exercises(folder)
 
 
-def load(
-    slug: str | int | Exercise, replace: Mapping[str, str] | None = None, fresh: bool = False
-) -> ModuleType:
+def load(slug: str | int | Exercise, replace: Mapping[str, str] | None = None) -> ModuleType:
     """Import an exercise as a module, from a real file, because Triton reads kernels from files.
 
-    `replace` maps answer keys to other text. The same text gives the same module again, unless
-    `fresh` asks for a new one. `module.__exercise__` is the Exercise.
+    `replace` maps answer keys to other text. The same text gives the same module again.
+    `module.__exercise__` is the Exercise.
     """
-    exercise = slug if isinstance(slug, Exercise) else get(slug)
+    exercise = get(slug)
     text = exercise.module_text(replace)
     name = module_name(exercise.slug, text)
     # Two folders may hold the same page with other cases: each has a module of its own.
-    if fresh or (exercise, name) not in _loaded:
+    if (exercise, name) not in _loaded:
         _loaded[exercise, name] = _import(text, name, exercise)
     return _loaded[exercise, name]
 

@@ -8,26 +8,22 @@ learner writes from nothing: nothing stands in their place.
 
 Where a learner mends what is there, a region says both: below a line `### BROKEN`, as comments,
 stand the lines that the learner gets in its place, without a word of where they begin or end.
+
+A region that cannot be cut raises Slip with a line of the cell's source.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from .source import Slip
 
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_HIDDEN, END_HIDDEN = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
 BROKEN = "### BROKEN"
 YOUR_CODE = "# YOUR CODE HERE"
-
-
-class GapError(ValueError):
-    """A region cannot be cut. `line` counts from the first line of the cell's source, from 1."""
-
-    def __init__(self, line: int, problem: str, mend: str):
-        super().__init__(f"{problem}; {mend}")
-        self.line, self.problem, self.mend = line, problem, mend
 
 
 @dataclass(frozen=True)
@@ -45,7 +41,7 @@ class Gap:
     in_kernel: bool
     last: int  # the last line of the function around it
     returns: bool  # that function ends with a return
-    broken: tuple[str, ...] | None = None
+    broken: tuple[str, ...] | None
 
     @property
     def stub(self) -> list[str]:
@@ -58,39 +54,31 @@ class Gap:
 
 
 def regions(text: str, begin: str, end: str) -> list[tuple[int, int]]:
-    """The line numbers, from 1, of each pair of markers. Raises GapError where they do not pair."""
+    """The line numbers, from 1, of each pair of markers. Raises Slip where they do not pair."""
     found: list[tuple[int, int]] = []
     opened = None
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() == begin:
             if opened is not None:
-                raise GapError(number, f"'{begin}' inside a region", f"close it with '{end}' first")
+                raise Slip(number, f"'{begin}' inside a region", f"close it with '{end}' first")
             opened = number
         elif line.strip() == end:
             if opened is None:
-                raise GapError(number, f"'{end}' without its beginning", f"add '{begin}' above")
+                raise Slip(number, f"'{end}' without its beginning", f"add '{begin}' above")
             found.append((opened, number))
             opened = None
         elif begin.strip("# ") in line or end.strip("# ") in line:
-            raise GapError(number, "a marker is misspelt", f"write '{begin}' or '{end}', alone")
+            raise Slip(number, "a marker is misspelt", f"write '{begin}' or '{end}', alone")
     if opened is not None:
-        raise GapError(opened, f"'{begin}' is never closed", f"add '{end}' below")
+        raise Slip(opened, f"'{begin}' is never closed", f"add '{end}' below")
     return found
 
 
 def gaps(text: str) -> list[Gap]:
     """The solution regions of an answer cell, in order."""
     pairs = regions(text, BEGIN_SOLUTION, END_SOLUTION)
-    lines = text.splitlines()
-    tree = ast.parse(text)
-    found = []
-    for begin, end in pairs:
-        gap = _gap(tree, lines, begin, end)
-        stop = _mended_until(lines, begin, end)
-        if stop < end:
-            gap = replace(gap, broken=tuple(_uncommented(lines, stop, end, gap.indent)))
-        found.append(gap)
-    return found
+    tree, lines = ast.parse(text), text.splitlines()
+    return [_gap(tree, lines, begin, end) for begin, end in pairs]
 
 
 def _mended_until(lines: list[str], begin: int, end: int) -> int:
@@ -98,14 +86,17 @@ def _mended_until(lines: list[str], begin: int, end: int) -> int:
     return next((n for n in range(begin + 1, end) if lines[n - 1].strip() == BROKEN), end)
 
 
-def _uncommented(lines: list[str], start: int, end: int, indent: str) -> list[str]:
-    """The lines between two marker lines, without their `# `."""
+def _broken(lines: list[str], begin: int, end: int, indent: str) -> tuple[str, ...] | None:
+    """The lines below `### BROKEN` without their `# `; None where a region has none."""
+    start = _mended_until(lines, begin, end)
+    if start == end:
+        return None
     found = []
     for number, line in enumerate(lines[start : end - 1], start + 1):
         if line.strip() not in ("", "#") and not line.startswith(f"{indent}# "):
-            raise GapError(number, "a broken line is no comment", "begin it with '# '")
+            raise Slip(number, "a broken line is no comment", "begin it with '# '")
         found.append((indent + line[len(indent) + 2 :]).rstrip())
-    return found
+    return tuple(found)
 
 
 def _gap(tree: ast.Module, lines: list[str], begin: int, end: int) -> Gap:
@@ -121,8 +112,8 @@ def _gap(tree: ast.Module, lines: list[str], begin: int, end: int) -> Gap:
         ]
         if not held or not all(isinstance(node, ast.FunctionDef) for node in held):
             problem = "a gap outside every function holds something else than functions"
-            raise GapError(begin, problem, "move it into one")
-        return Gap(begin, end, "", "", False, end, True)
+            raise Slip(begin, problem, "move it into one")
+        return Gap(begin, end, "", "", False, end, True, _broken(lines, begin, end, ""))
     owner = max(inside, key=lambda node: node.lineno)  # the innermost
     whole = [
         node
@@ -131,21 +122,19 @@ def _gap(tree: ast.Module, lines: list[str], begin: int, end: int) -> Gap:
     ]
     if not whole:
         problem = f"the gap in {owner.name} holds no whole statement"
-        raise GapError(begin, problem, "put the markers around complete statements")
+        raise Slip(begin, problem, "put the markers around complete statements")
     first = min(whole, key=lambda node: (node.lineno, -(node.end_lineno or 0)))
     marker = lines[begin - 1]
     indent = marker[: len(marker) - len(marker.lstrip())]
     if len(indent) != first.col_offset:
-        raise GapError(begin, "the marker is indented unlike its code", "align it with the code")
-    kernel = is_kernel(owner)
-    mending = _mended_until(lines, begin, end) < end
-    if not kernel and not mending and first not in owner.body:
+        raise Slip(begin, "the marker is indented unlike its code", "align it with the code")
+    kernel, broken = is_kernel(owner), _broken(lines, begin, end, indent)
+    if not kernel and broken is None and first not in owner.body:
         problem = f"the gap in {owner.name} stands inside a block of that function"
-        raise GapError(
-            begin, problem, "let it hold the whole block (only kernels may do otherwise)"
-        )
+        raise Slip(begin, problem, "let it hold the whole block (only kernels may do otherwise)")
     last = owner.body[-1]
-    return Gap(begin, end, indent, owner.name, kernel, last.end_lineno or end, _leaves(last))
+    below = last.end_lineno or end
+    return Gap(begin, end, indent, owner.name, kernel, below, _leaves(last), broken)
 
 
 def _leaves(statement: ast.stmt) -> bool:
@@ -173,7 +162,7 @@ def learner_text(text: str) -> str:
         except SyntaxError:
             problem = f"the gap in {gap.function} cuts a statement in two"
             mend = "put the markers around complete statements"
-            raise GapError(gap.begin, problem, mend) from None
+            raise Slip(gap.begin, problem, mend) from None
     return "\n".join(lines)
 
 
@@ -245,7 +234,7 @@ def _mended_at_the_end(text: str, found: list[Gap]) -> str:
     if last.broken is not None or any(gap.broken is None for gap in others) or not plain:
         problem = "an answer that is to be mended has no last function with a gap of its own"
         mend = "end the cell with one, below the wrapper"
-        raise GapError(last.begin, problem, mend)
+        raise Slip(last.begin, problem, mend)
     if not _leaves(wrapper.body[-1]):
         above += f"\n{last.indent}return"  # the stub of the gap stands below it
     given = learner_text(text).splitlines()
@@ -257,11 +246,9 @@ def _mended_at_the_end(text: str, found: list[Gap]) -> str:
 def with_hidden(text: str) -> str:
     """A check cell with the hidden tests' region below it; an instructor may add lines there.
 
-    The call of `check` is asked for the hidden cases. A cell that has such a region keeps it.
+    The call of `check`, which is all that such a cell holds, is asked for the hidden cases.
     """
-    if BEGIN_HIDDEN in text:
-        return text
-    hidden = re.sub(r"^check\((\w+)\)$", r"check(\1, hidden=True)", text, flags=re.MULTILINE)
+    hidden = re.sub(r"^check\((\w+)\)$", r"check(\1, hidden=True)", text)
     return "\n".join([text, BEGIN_HIDDEN, hidden, END_HIDDEN])
 
 

@@ -15,10 +15,10 @@ there by its name, with the reason; one that is refused after all is reported.
 
 from __future__ import annotations
 
-import importlib.util
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from ..port import source_file
 from . import gaps
 from .exercises import Exercise, get
 
@@ -94,7 +94,7 @@ class WrongAnswers:
     path: Path
     mutants: dict[str, tuple[Mutant, ...]]
     variants: dict[str, tuple[Variant, ...]]
-    equivalent: dict[str, dict[str, str]] = field(default_factory=dict)
+    equivalent: dict[str, dict[str, str]]
 
     def text(self, key: str, change: Variant) -> str:
         """The text of the answer cell `key` with a mutant's or a variant's change."""
@@ -110,14 +110,13 @@ def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
 
     Raises MutantError, which names the file, where it cannot be read.
     """
-    exercise = slug if isinstance(slug, Exercise) else get(slug)
+    exercise = get(slug)
     path = exercise.path.with_name("wrong.py")
     if not path.is_file():
-        return WrongAnswers(exercise, path, {}, {})
-    spec = importlib.util.spec_from_file_location(f"_tritonbook_wrong_{exercise.slug}", path)
-    module = importlib.util.module_from_spec(spec)
+        return WrongAnswers(exercise, path, {}, {}, {})
+    text, name = path.read_text(encoding="utf-8"), f"_tritonbook_wrong_{exercise.slug}"
     try:
-        spec.loader.exec_module(module)
+        module = source_file.module_of(text, str(path), name, {})
     except Exception as error:
         problem = f"it cannot be read ({type(error).__name__}: {error})"
         raise MutantError(f"{path.parent.name}/{path.name}: {problem}") from None

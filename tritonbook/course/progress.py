@@ -6,12 +6,13 @@ The file behind it is described in `records`; nothing leaves this machine.
 from __future__ import annotations
 
 import html
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from .. import style
 from ..notebook import LOADING
 from ..port import source_file
+from .exercises import exercises, reference
 from .records import DONE, entries, home, path
 
 # One symbol, one word and one colour for each mark: colour never stands alone.
@@ -54,7 +55,7 @@ class CourseMap:
     """The whole course with your marks; shows itself in a notebook, `text()` in a terminal."""
 
     rows: list[Row]
-    file: str = field(default="")
+    file: str
 
     def _count(self) -> tuple[int, int, int, int]:
         marks = [mark for row in self.rows for mark in row.marks if not mark.stretch]
@@ -153,8 +154,6 @@ def _mark(key: str, cell: Any, entry: dict[str, Any]) -> Mark:
 
 def progress() -> CourseMap:
     """Your course map: put it last in a cell to see it, or `print(progress())`."""
-    from .exercises import exercises
-
     known = entries()
     rows = [
         Row(
@@ -194,8 +193,6 @@ def mine(name: str, *, record: bool = False, quiet: bool = False) -> Any:
     record: the fastest of it that the course knows, from the pages of part 6.
     Raises what `tritonbook.reference` raises when the course has no function of that name.
     """
-    from .exercises import reference
-
     name = f"{name}_record" if record else name
     if LOADING.get():  # tests, benchmarks and the grader must not depend on whose machine it is
         return reference(name)

@@ -11,6 +11,7 @@ Environment: TRITONBOOK_HOME names another folder; TRITONBOOK_PROGRESS=off keeps
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -109,8 +110,6 @@ def path() -> Path:
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Hold the folder's lock, so that two open notebooks do not lose each other's passes."""
-    import fcntl
-
     with open(folder / ".lock", "w") as lock:
         # Some network file systems refuse locks; the atomic rename still keeps the file whole.
         with contextlib.suppress(OSError):

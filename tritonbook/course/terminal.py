@@ -20,9 +20,10 @@ from subprocess import DEVNULL
 from typing import Any
 
 from ..child import Child, Ended
+from . import records
+from .exercises import exercises
 
 STDOUT = 1  # the descriptor: cards are printed where we print
-PASSED = ("passed", "correct but slow")
 
 
 class BadNotebook(Exception):
@@ -52,7 +53,7 @@ class NotebookRun:
     def passed(self) -> bool:
         """Every check passed; stretch tasks may stay open."""
         graded = [check for check in self.checks if not check.stretch]
-        return bool(graded) and all(check.state in PASSED for check in graded)
+        return bool(graded) and all(check.state in records.DONE for check in graded)
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "passed": self.passed}
@@ -102,14 +103,8 @@ def _code_cell(number: int, cell: dict[str, Any]) -> CodeCell:
 
 def _demonstrations(path: Path) -> set[str]:
     """Texts of the course's own worked examples and measurements, which no check needs."""
-    from .exercises import exercises
-
-    known = [e for e in exercises() if path.stem == e.slug]
-    return {cell.source.strip() for e in known for cell in e.cells if _is_demonstration(cell)}
-
-
-def _is_demonstration(cell: Any) -> bool:
-    return cell.kind == "code" and cell.role is None
+    cells = [cell for page in exercises() if page.slug == path.stem for cell in page.cells]
+    return {cell.source.strip() for cell in cells if cell.kind == "code" and cell.role is None}
 
 
 def _plain(source: str) -> str:
@@ -145,8 +140,6 @@ def run_notebook(path: Path, only: str | None = None, everything: bool = False) 
 
     only: run this check and no other. everything: worked examples and measurements too.
     """
-    from . import records
-
     cells, done = read_cells(path), NotebookRun(str(path))
     skip = set() if everything else _demonstrations(path)
     # A notebook's cells are `__main__`: functions find their module by that name.
@@ -178,16 +171,13 @@ def run_notebook(path: Path, only: str | None = None, everything: bool = False) 
 
 def _outcome(cell: CodeCell, runs: list[Any], problem: str) -> CheckRun:
     """A check cell may call `check` several times: the first that did not pass decides."""
-    worst = next((run for run in runs if run.state not in PASSED), None)
-    if worst is None and problem:
-        state, reason = "error", problem
-    elif worst is None:
-        state, reason = (
-            (runs[-1].state if runs else "error"),
-            ("" if runs else "nothing was checked"),
-        )
-    else:
+    worst = next((run for run in runs if run.state not in records.DONE), None)
+    if worst is not None:
         state, reason = worst.state, worst.reason
+    elif problem or not runs:
+        state, reason = "error", problem or "nothing was checked"
+    else:
+        state, reason = runs[-1].state, ""
     key = cell.key or (runs[0].key if runs else f"cell {cell.number}")
     return CheckRun(key, state, reason, cell.points, cell.stretch)
 
