@@ -58,15 +58,15 @@ def test_launch_bound_kernels_cost_their_launches():
 
 def test_outside_the_simulation_the_clock_is_the_machines():
     with simulated_gpu():
-        assert gpu.simulated and gpu.clock() == 0.0
-    assert not gpu.simulated and gpu.clock() > 0.0
+        assert gpu.clock() == 0.0
+    assert gpu.clock() > 0.0
     gpu.synchronize()
 
 
 def test_simulations_do_not_leak_after_an_error():
     with pytest.raises(RuntimeError), simulated_gpu():
         raise RuntimeError
-    assert not gpu.simulated
+    assert gpu.clock() > 0.0
 
 
 def test_the_trace_nests_calls_under_their_operator_and_counts_waits():

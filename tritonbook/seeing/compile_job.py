@@ -95,7 +95,6 @@ def _facts(compiled: Any, arch: int) -> dict[str, Any]:
     ptx = compiled.asm["ptx"]
     registers, stack = _resources(compiled.asm["cubin"])
     metadata = compiled.metadata
-    place = occupancy(registers, metadata.shared, metadata.num_warps, arch)
 
     # The same words come again and again: each is searched once. Every pattern holds a dot, and
     # matches inside a word.
@@ -124,9 +123,7 @@ def _facts(compiled: Any, arch: int) -> dict[str, Any]:
         "wgmma": count(r"\bwgmma\.mma_async"),
         "atomics": count(r"\b(?:atom|red)\."),
         "float64": count(r"\b(?:add|sub|mul|fma|div|rcp|sqrt|cvt)\S*\.f64"),
-        "programs_per_sm": place.programs,
-        "occupancy": place.fraction,
-        "limited_by": place.limited_by,
+        **occupancy(registers, metadata.shared, metadata.num_warps, arch),
         "ptx": ptx,
     }
 

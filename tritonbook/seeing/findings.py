@@ -142,8 +142,8 @@ def float32_products(record: Record) -> list[tuple[str, str]]:
 
 def program_text(program: tuple[int, int, int], launch: Launched) -> str:
     """`2` in a one-dimensional grid, `(2, 0)` in a two-dimensional one."""
-    used = max([i + 1 for i, size in enumerate(launch.grid) if size > 1], default=1)
-    return str(program[0]) if used == 1 else f"({', '.join(map(str, program[:used]))})"
+    used = program[: launch.rank]
+    return str(used[0]) if len(used) == 1 else f"({', '.join(map(str, used))})"
 
 
 def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
@@ -166,7 +166,7 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
         mend = "`&` binds tighter than a comparison: put each comparison of the mask in brackets."
     elif first.access.addresses.size == 1:
         mend = "Is the address off, the tensor too small, or are there more programs than elements?"
-    elif masking_helps and not masked and _repeated(record, first.access):
+    elif masking_helps and not masked and len(_at_this_line(record, first.access)) > 1:
         mend = "Those lanes need a mask, or the loop takes a step too many, or too long a one."
     elif masking_helps and not masked:
         mend = "Those lanes need a mask."
@@ -175,7 +175,7 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
     elif masked and all(map(_before_the_start, bad)):
         mend = "An index below 0 is an address too. Let the mask ask for `>= 0` as well"
         mend += "." if masking_helps else f", {_EITHER}"
-    elif masking_helps and not any(_first_time(record, touch.access) for touch in bad):
+    elif masking_helps and all(_at_this_line(record, t.access)[0] is not t.access for t in bad):
         mend = (
             "Its mask lets them through, but not the first time that the program comes to this "
             "line. In a function, is it the mask of another call? In a loop, does it test the "
@@ -197,17 +197,10 @@ def _before_the_start(touch: Touch) -> bool:
     return touch.region is not None and bool((outside < touch.region.first).all())
 
 
-def _repeated(record: Record, access: Access) -> bool:
-    """Whether the program came to this line more than once: it stands in a loop."""
+def _at_this_line(record: Record, access: Access) -> list[Access]:
+    """Those of the same program, in order; several where the line stands in a loop."""
     same = (access.launch, access.program, access.line)
-    return sum((a.launch, a.program, a.line) == same for a in record.accesses) > 1
-
-
-def _first_time(record: Record, access: Access) -> bool:
-    """Whether the program has not come to this line before."""
-    same = (access.launch, access.program, access.line)
-    first = next(a for a in record.accesses if (a.launch, a.program, a.line) == same)
-    return first is access
+    return [a for a in record.accesses if (a.launch, a.program, a.line) == same]
 
 
 _EITHER = (
@@ -339,5 +332,4 @@ def _axis_without_effect(launch: Launched, touches: list[Touch]) -> int | None:
 
 def cell_text(region: Region, element: int) -> str:
     """`[3, 7]` for a row-major element number."""
-    index = np.unravel_index(element, region.shape) if region.shape else ()
-    return f"[{', '.join(str(int(i)) for i in index)}]"
+    return f"[{', '.join(str(int(i)) for i in np.unravel_index(element, region.shape))}]"

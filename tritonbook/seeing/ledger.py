@@ -64,6 +64,11 @@ class Ledger:
     flops: int
     findings: list[tuple[str, str]]
 
+    def name(self, number: int) -> str:
+        """A program's id as far as the grid has dimensions: `3`, or `1,2`."""
+        used = max([i + 1 for p in self.programs for i in range(3) if p[i]], default=1)
+        return ",".join(str(i) for i in self.programs[number][:used])
+
 
 def matrix_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     """(rows, columns) under which a tensor is drawn: all leading dimensions by the last."""

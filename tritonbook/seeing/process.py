@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import sys
 import tempfile
@@ -121,9 +122,7 @@ def _writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK)
 
 
-_workers: dict[tuple[int, bool], Worker] = {}
-
-
+@functools.cache
 def worker(interpret: bool) -> Worker:
     """The process-wide worker for compiling (False) or interpreting (True)."""
-    return _workers.setdefault((os.getpid(), interpret), Worker(interpret))
+    return Worker(interpret)

@@ -25,6 +25,11 @@ class Launched:
     together: bool = False  # all programs are on the GPU at once, and may wait for each other
     float32_dot: int | None = None  # line of the first tl.dot of two float32 tiles
 
+    @property
+    def rank(self) -> int:
+        """How many dimensions of the grid are used."""
+        return max([i + 1 for i, size in enumerate(self.grid) if size > 1], default=1)
+
 
 @dataclass
 class Access:

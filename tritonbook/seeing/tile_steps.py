@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from . import svg
@@ -13,9 +11,7 @@ _MOST_PROGRAMS, _MOST_TENSORS, _NAMES, _WIDE, _GAP = 5, 6, 92, 132, 20
 _MOST_BOXES = 64  # in one small picture
 
 
-def draw_steps(
-    ledger: Ledger, name: Callable[[Ledger, int], str], y: float
-) -> tuple[list[str], float]:
+def draw_steps(ledger: Ledger, y: float) -> tuple[list[str], float]:
     """A column for each of the first programs and the last one, a row for each tensor."""
     count = len(ledger.programs)
     chosen = list(range(min(count, _MOST_PROGRAMS)))
@@ -32,7 +28,7 @@ def draw_steps(
     for column, program in enumerate(chosen):
         x = _NAMES + column * (_WIDE + _GAP)
         dots = "…  " if column and program != chosen[column - 1] + 1 else ""
-        label = f"{dots}program {name(ledger, program)}"
+        label = f"{dots}program {ledger.name(program)}"
         parts.append(svg.words(x, y + 32, label, svg.SMALL, bold=True))
         place = top
         for use in uses:

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from ..seeing.regions import extent
 from .machine import Actor, Arrival, Clock, Fault, Machine, Partition, Passed, Place, here, together
 
 Box = tuple[tuple[int, int], ...]  # from, to in each dimension of an allocation
@@ -388,9 +389,7 @@ class Pointer:
         storage = tensor.untyped_storage()
         flat = torch.empty(0, dtype=tensor.dtype).set_(storage)
         first = tensor.storage_offset()
-        steps = zip(tensor.shape, tensor.stride(), strict=True)
-        last = first + sum((size - 1) * stride for size, stride in steps)
-        return cls(flat, first, range(first, last + 1 if tensor.numel() else first))
+        return cls(flat, first, range(first, first + extent(tensor.shape, tensor.stride())))
 
     @property
     def dtype(self) -> PointerType:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
+import torch
+
 from .ceiling import Ceilings, ceilings
 from .clock import LAUNCH_BOUND_MS, Clock, clock
 from .result import BenchResult, Row, Sweep
@@ -156,8 +158,6 @@ def _name(fn: Any) -> str:
 
 def _remarks(what: str, value: Any) -> list[str]:
     """Refuse an empty tensor; remark on NaN and infinities, which can change what is timed."""
-    import torch
-
     if not isinstance(value, torch.Tensor):
         return []
     if value.numel() == 0:

@@ -91,10 +91,7 @@ class BenchResult:
         lines = [self.title] if self.title else []
         lines += [*style.columns([head, *body], right=True), self.label]
         if self.peaks:
-            lines.append(
-                f"ceilings of {self.peaks.gpu}, measured: copy {self.peaks.copy_gbps:.0f} GB/s, "
-                f"fp16 matmul {self.peaks.fp16_tflops:.0f} TFLOP/s"
-            )
+            lines.append(f"ceilings of {self.peaks.gpu}, measured: {self.peaks.rates}")
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -152,8 +149,7 @@ class BenchResult:
         rows = [[html.escape(cell) for cell in line] for line in body]
         below = [self.label, *(f"note: {note}" for note in self.notes)]
         if self.peaks:
-            copy, product = self.peaks.copy_gbps, self.peaks.fp16_tflops
-            below.insert(1, f"ceilings: copy {copy:.0f} GB/s, fp16 matmul {product:.0f} TFLOP/s")
+            below.insert(1, f"ceilings: {self.peaks.rates}")
         title = f"<b>{html.escape(self.title)}</b>" if self.title else ""
         small = "<br>".join(html.escape(line) for line in below)
         table = style.table(rows, [html.escape(cell) for cell in head], right=True)

@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tritonbook.port.device import versions
-
+from ..port.device import versions
 from .result import BenchResult, Sweep
 
 DIRECTORY = Path(__file__).parent / "stored"
