@@ -175,5 +175,4 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    noun = type(value).__name__
-    return f"an object of type {noun}"
+    return f"an object of type {type(value).__name__}"
