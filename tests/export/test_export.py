@@ -93,23 +93,17 @@ def run(python, tmp_path):
     return go
 
 
-def test_wrapper_with_kernels_runs_alone(notebook, run):
-    # Kills: helper kernel, constexpr or default-argument constant forgotten.
-    text = export_source(notebook["scale"])
-    assert run(text, "print(scale(torch.ones(300)).sum().item())") == "150.0"
-
-
 def test_entries_of_every_kind_run_alone(notebook, run):
-    # Kills: decorators dropped; an Autotuner made by a call lost; a class's methods unread.
-    space = notebook
-    for name in ("tuned", "retuned", "Half", "double", "lookup"):
-        exported = export(space[name])
+    # Kills: helper kernel, constexpr or default-argument constant forgotten; decorators dropped;
+    # an Autotuner made by a call lost; a class's methods unread.
+    for name in ("scale", "tuned", "retuned", "Half", "double", "lookup"):
+        exported = export(notebook[name])
         argument = "torch.tensor([1, 3])" if name == "lookup" else "torch.ones(300)"
         call = f"{exported.entry}{'.apply' if name == 'Half' else ''}({argument})"
         printed = run(exported.text, f"import torch\nprint({call}.double().sum().item())")
         wanted = {"double": "600.0", "lookup": "8.0"}.get(name, "150.0")
         assert printed == wanted, name
-    assert export(space["Half"].apply).entry == "Half.apply"
+    assert export(notebook["Half"].apply).entry == "Half.apply"
 
 
 def test_text_is_deterministic_and_parts_are_in_order(notebook):

@@ -50,15 +50,6 @@ def test_stray_load_is_found_although_the_value_is_right():
     assert "tl.load(x_ptr + offs)" in sentence and "It has no mask." in sentence
 
 
-def test_lanes_before_the_start_are_told_apart():
-    """Kills: "test each index with `<`" where the index is below 0."""
-    x = inner_view(100)
-    with meter({"x": x}, record_only=True) as seen:
-        k.delayed(x, 8)
-    found = seen.findings(masking_helps=lambda: True)
-    assert "Let the mask ask for `>= 0` as well." in dict(found)["reads-outside"]
-
-
 def test_stray_lane_raises_before_it_is_carried_out():
     # Kills: checking after the access only.
     x = torch.ones(100)
@@ -90,55 +81,65 @@ def test_far_address_does_not_crash_while_recording():
     assert out[0] == 0
 
 
-def test_a_loop_may_take_a_step_too_many():
-    """Kills: "those lanes need a mask" alone, where no step before the last one needs any."""
-    with meter({"x": inner_view(64)}, record_only=True) as seen:
-        k.steps(next(iter(seen.regions)).tensor, steps=3)
-    ((code, sentence),) = seen.findings(lambda: True)
-    assert code == "reads-outside"
-    assert sentence.endswith(
-        "Those lanes need a mask, or the loop takes a step too many, or too long a one."
-    )
-
-
-def test_a_mask_may_stand_still_while_a_loop_moves():
-    """Kills: "test each index against its own size" where it is, at each step the same."""
-    with meter({"x": inner_view(64)}, record_only=True) as seen:
-        k.steps(next(iter(seen.regions)).tensor, steps=3, masked=True)
-    ((code, sentence),) = seen.findings(lambda: True)
-    assert code == "reads-outside"
-    assert sentence.endswith("test the index that moves, as far as it has moved by then?")
+ELSE = "or the address is off: a number that is added twice or not multiplied, a step too long, a "
+ELSE += "stride of another tensor, tensors in another order at the launch."
 
 
 @pytest.mark.parametrize(
-    ("how", "helps", "ends"),
+    ("call", "helps", "said"),
     [
-        ("none", True, "Those lanes need a mask."),
-        ("none", False, "tensors in another order at the launch."),
-        ("<=", True, "Its mask lets one lane too many through. Is it `<=` where `<` is meant?"),
-        ("other size", True, "test each index against its own size, with `<`."),
-        ("other size", False, "tensors in another order at the launch."),
-        ("every lane", False, "tensors in another order at the launch."),
+        (lambda x: k.read_up_to(x, None), True, "Those lanes need a mask."),
+        (lambda x: k.read_up_to(x, None), False, f"It has no mask. Either it needs one, {ELSE}"),
+        (
+            lambda x: k.read_up_to(x, 101),
+            True,
+            "Its mask lets one lane too many through. Is it `<=` where `<` is meant?",
+        ),
+        (
+            lambda x: k.read_up_to(x, 120),
+            True,
+            "Its mask lets them through: test each index against its own size, with `<`.",
+        ),
+        (
+            lambda x: k.read_up_to(x, 120),
+            False,
+            f"Its mask lets them through. Either it is not the mask of these elements, {ELSE}",
+        ),
+        (
+            lambda x: k.read_up_to(x, 128),
+            False,
+            f"Its mask lets them through. Either it is not the mask of these elements, {ELSE}",
+        ),
+        (
+            lambda x: k.delayed(x, 8),
+            True,
+            "An index below 0 is an address too. Let the mask ask for `>= 0` as well.",
+        ),
+        (
+            lambda x: k.steps(x, 4),
+            True,
+            "Those lanes need a mask, or the loop takes a step too many, or too long a one.",
+        ),
+        (
+            lambda x: k.steps(x, 5, masked=True),
+            True,
+            "does it test the index that moves, as far as it has moved by then?",
+        ),
+        (
+            lambda x: k.one_of(x, 101),
+            True,
+            "Is the address off, the tensor too small, or are there more programs than elements?",
+        ),
     ],
 )
-def test_what_is_said_of_a_mask(how, helps, ends):
-    """Kills: a mask asked for that is there, and `<=` blamed for a mask of another size."""
-    limit = {"none": None, "<=": 101, "other size": 120, "every lane": 128}[how]
-    with meter({"x": inner_view(100)}, record_only=True) as seen:
-        k.read_up_to(next(iter(seen.regions)).tensor, limit)
-    ((_, sentence),) = seen.findings(lambda: helps)
-    assert sentence.endswith(ends), sentence
-    assert ("It has no mask." in sentence) == (how == "none" and not helps)
-    assert ("need a mask" in sentence) == (how == "none" and helps)
-    assert ("Its mask lets them through" in sentence) == (how in ("other size", "every lane"))
-
-
-def test_one_number_needs_no_mask():
-    """Kills: "those lanes need a mask" said of a row's length that is read at another address."""
-    with meter({"x": inner_view(8)}, record_only=True) as seen:
-        k.one_of(next(iter(seen.regions)).tensor, place=9)
-    ((_, sentence),) = seen.findings(lambda: True)
-    assert sentence.endswith("too small, or are there more programs than elements?")
+def test_what_is_said_of_lanes_outside(call, helps, said):
+    """Kills: a mask asked for that is there, or where one number is read; `<=` blamed for a mask
+    of another size; `<` asked for below 0; a mask alone blamed where a loop moves."""
+    x = inner_view(100)
+    with meter({"x": x}, record_only=True) as seen:
+        call(x)
+    ((code, sentence),) = seen.findings(lambda: helps)
+    assert code == "reads-outside" and sentence.endswith(said), sentence
 
 
 def test_stray_store_comes_first():

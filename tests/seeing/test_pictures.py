@@ -51,7 +51,7 @@ def test_mask_shows_the_numbers_of_the_last_program():
     assert found.count("True") == found.count("False") == 2
     assert {"x[8]", "x[9]", "11"} <= set(found) and "x[10]" not in found
     assert "2 of 4 lanes masked" in picture.text
-    assert "No lane is masked" in draw_mask(n=10, block=4, pid=0).text
+    assert "No lane is masked" in draw_mask(n=8, block=4).text
 
 
 def test_rows_in_one_tile_and_in_pieces():
