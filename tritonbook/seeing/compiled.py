@@ -77,13 +77,12 @@ class KernelFacts:
     def rows(self) -> list[tuple[str, str]]:
         """(what, value) in plain words."""
         constants = ", ".join(f"{name}={value}" for name, value in self.constants.items())
-        spills = f"{self.spills} bytes" if self.spills else "none"
         rows = [
             ("constants", constants or "none"),
             ("grid of programs", " × ".join(f"{size:,}" for size in self.grid)),
             ("warps, stages", f"{self.warps}, {self.stages}"),
             ("registers per thread", f"{self.registers} of 255"),
-            ("spilled to memory", f"{spills} per thread" if self.spills else spills),
+            ("spilled to memory", f"{self.spills} bytes per thread" if self.spills else "none"),
             ("shared memory", f"{self.shared_bytes:,} bytes per program"),
             ("loads", f"{self.loads}, {self.vector_loads} of them vectors"),
             ("stores", f"{self.stores}, {self.vector_stores} of them vectors"),

@@ -34,8 +34,6 @@ def resolve(record: Record) -> list[Touch]:
         if access.mask is not None:
             lanes = lanes[access.mask]
         for region in _owners(regions, access.addresses[lanes]):
-            if not lanes.size:
-                break
             addresses = access.addresses[lanes]
             mine = region.holds(addresses, access.itemsize)
             if not mine.any():
@@ -213,18 +211,18 @@ _MASK_OR_ADDRESS = {
 }
 
 
+def nearest(regions: list[Region], addresses: np.ndarray) -> Region | None:
+    """The tensor that one of the addresses is closest to; None where there is no tensor."""
+    return min(regions, key=lambda r: int(np.abs(r.distance(addresses)).min()), default=None)
+
+
 def _place(record: Record, touch: Touch) -> str:
     """ "`x`, 3 elements past its end", from the nearest tensor."""
     outside = touch.addresses[touch.elements < 0]
     region = touch.region
     if region is None:
-        nearest = [
-            (int(np.abs(r.distance(outside)).min()), i) for i, r in enumerate(record.regions)
-        ]
-        if not nearest:
-            return "every tensor of this call"
-        region = record.regions[min(nearest)[1]]
-        if min(nearest)[0] > 1 << 24:
+        region = nearest(record.regions, outside)
+        if region is None or np.abs(region.distance(outside)).min() > 1 << 24:
             return "every tensor of this call"
         if not region.size:  # all of these have one address, 0
             return "a tensor that has no element"
@@ -268,18 +266,13 @@ def _race_in(
     launch: Launched, region: Region, touches: list[Touch], atomics: bool, group: list[Touch]
 ) -> str:
     """touches: those of the region. group: those of the launch."""
-    grid = launch.grid
-
-    def linear(program: tuple[int, int, int]) -> int:
-        return (program[0] * grid[1] + program[1]) * grid[2] + program[2]
-
     owner = np.full(max(region.size, 1), -1, dtype=np.int64)
     shared = np.zeros(max(region.size, 1), dtype=bool)
     for touch in touches:
         if touch.access.kind != "store":
             continue
         elements = touch.elements[touch.elements >= 0]
-        me = linear(touch.access.program)
+        me = np.ravel_multi_index(touch.access.program, launch.grid)
         shared[elements[(owner[elements] >= 0) & (owner[elements] != me)]] = True
         owner[elements] = me
     if shared.any():
@@ -303,7 +296,7 @@ def _race_in(
     for touch in touches:
         elements = touch.elements[touch.elements >= 0]
         if touch.access.kind == "load" and elements.size:
-            me = linear(touch.access.program)
+            me = np.ravel_multi_index(touch.access.program, launch.grid)
             foreign = (owner[elements] >= 0) & (owner[elements] != me)
             if foreign.any():
                 element = int(elements[foreign][0])

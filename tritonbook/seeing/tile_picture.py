@@ -158,21 +158,17 @@ def _run(
     ledger: Ledger, run: Run, x: float, y: float, width: float, height: float, cell: float
 ) -> str:
     """One rectangle, thin lines between its cells where they are wide, and its label."""
-    fill, stroke, dash, label = svg.EMPTY, svg.LINE, "", ""
+    alarm = run.kind in (OUTSIDE, CLASH)
+    fill = svg.EMPTY if run.kind == NOBODY else _LEGEND[run.kind][0]
+    stroke = svg.ALARM if alarm else svg.LINE
+    signs = {MANY: f"×{run.value}", ADDED: f"+{run.value}", OUTSIDE: "✗", CLASH: f"!{run.value}"}
+    label = signs.get(run.kind, "")
     if run.kind == ONE:
         fill, stroke, label = svg.fill_of(run.value), "#59636e", ledger.name(run.value)
         if width > 90 and "," not in label:
             label = f"program {label}"
-    elif run.kind in (MANY, ADDED):
-        fill, label = svg.MANY, f"{'×' if run.kind == MANY else '+'}{run.value}"
-    elif run.kind == MASKED:
-        fill, dash = svg.MASKED, "3 2"
-    elif run.kind == OUTSIDE:
-        fill, stroke, label = svg.ALARM_FILL, svg.ALARM, "✗"
-    elif run.kind == CLASH:
-        fill, stroke, label = svg.CLASH, svg.ALARM, f"!{run.value}"
-    thick = 1.5 if run.kind in (OUTSIDE, CLASH) else 1
-    parts = [svg.rect(x, y, width, height, fill, stroke, thick, dash)]
+    dash = "3 2" if run.kind == MASKED else ""
+    parts = [svg.rect(x, y, width, height, fill, stroke, 1.5 if alarm else 1, dash)]
     if cell >= 9 and run.kind != MASKED:
         inner = "".join(
             f"M{x + i * cell:.5g} {y:.5g}v{height:g}" for i in range(1, run.end - run.start)
@@ -187,9 +183,8 @@ def _run(
                 f'<rect x="{x + (width - wide) / 2:.5g}" y="{y + height / 2 - 8:.5g}" '
                 f'width="{wide:.4g}" height="16" fill="{fill}"/>'
             )
-        colour = svg.ALARM if run.kind in (OUTSIDE, CLASH) else svg.INK
-        bold = run.kind in (OUTSIDE, CLASH)
-        parts.append(svg.words(x + width / 2, middle, label, svg.SMALL, "middle", colour, bold))
+        colour = svg.ALARM if alarm else svg.INK
+        parts.append(svg.words(x + width / 2, middle, label, svg.SMALL, "middle", colour, alarm))
     return "".join(parts)
 
 

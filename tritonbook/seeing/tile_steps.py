@@ -91,14 +91,9 @@ def _boxes(elements: np.ndarray, columns: int) -> list[tuple[int, int, int, int]
     box = (int(rows.min()), int(rows.max()) + 1, int(cols.min()), int(cols.max()) + 1)
     if (box[1] - box[0]) * (box[3] - box[2]) == elements.size:
         return [box]
-    breaks = np.flatnonzero((np.diff(elements) != 1) | (np.diff(rows) != 0)) + 1
-    pieces = np.split(elements, breaks)
+    ends = np.flatnonzero((np.diff(elements) != 1) | (np.diff(rows) != 0))
+    spans = list(zip([0, *(ends + 1)], [*ends, elements.size - 1], strict=True))
     return [
-        (
-            int(p[0] // columns),
-            int(p[0] // columns) + 1,
-            int(p[0] % columns),
-            int(p[-1] % columns) + 1,
-        )
-        for p in pieces[:_MOST_BOXES]
+        (int(rows[first]), int(rows[first]) + 1, int(cols[first]), int(cols[last]) + 1)
+        for first, last in spans[:_MOST_BOXES]
     ]

@@ -237,7 +237,7 @@ class Machine:
         self.late: list[Actor] = []
         self.back = threading.Semaphore(0)
         self.error: BaseException | None = None
-        self.now: Partition | None = None
+        self.now: Partition  # while it runs
         self.numbers = itertools.count(1)
         self.barriers = False  # whether there are any
         self.copies = 0  # ordered into shared memory so far
@@ -245,8 +245,6 @@ class Machine:
 
     # --- what partitions call
     def me(self) -> Partition:
-        if self.now is None:
-            raise RuntimeError("no partition runs")
         return self.now
 
     def step(self) -> None:

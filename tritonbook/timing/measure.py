@@ -82,8 +82,7 @@ def bench(
         peaks=peaks,
         notes=list(dict.fromkeys(notes)),
     )
-    if stored:
-        keep(stored, result)
+    keep(stored, result)
     return result
 
 
@@ -121,8 +120,7 @@ def bench_sweep(
         fns, args = made.pop("fns"), made.pop("args", ())
         results.append(bench(fns, *args, **made, **options))
     sweep = Sweep(axis=axis, values=list(values), results=results, title=title)
-    if stored:
-        keep(stored, sweep)
+    keep(stored, sweep)
     return sweep
 
 
