@@ -78,7 +78,9 @@ def one_of_kernel(x_ptr, out_ptr, place):
 
 
 def one_of(x, place):
-    one_of_kernel[(1,)](x, torch.empty(1), place)
+    out = torch.ones(1)
+    one_of_kernel[(1,)](x, out, place)
+    return out
 
 
 @triton.jit
@@ -208,11 +210,12 @@ def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, sam, sbk, scm, BLOCK: tl.constex
     tl.store(c_ptr + offs_m[:, None] * scm + offs_n[None, :], acc, mask=mask)
 
 
-def matmul(a, b, block=32):
+def matmul(a, b, block=32, num_stages=3):
     (M, K), N = a.shape, b.shape[1]
     c = torch.empty((M, N), dtype=a.dtype, device=a.device)
     grid = (triton.cdiv(M, block), triton.cdiv(N, block))
-    matmul_kernel[grid](a, b, c, M, N, K, a.stride(0), b.stride(0), c.stride(0), BLOCK=block)
+    strides = a.stride(0), b.stride(0), c.stride(0)
+    matmul_kernel[grid](a, b, c, M, N, K, *strides, BLOCK=block, num_stages=num_stages)
     return c
 
 
@@ -243,23 +246,6 @@ def global_kernel(x_ptr, BLOCK: tl.constexpr):
 def arange_kernel(x_ptr, BLOCK: tl.constexpr):
     offs = tl.arange(0, 100)
     tl.store(x_ptr + offs, offs)
-
-
-@triton.jit
-def dot_kernel(a_ptr, b_ptr, c_ptr, K, BLOCK: tl.constexpr):
-    rows, cols = tl.arange(0, 128)[:, None], tl.arange(0, 128)[None, :]
-    acc = tl.zeros((128, 128), tl.float32)
-    for k in range(0, K, BLOCK):
-        ks = k + tl.arange(0, BLOCK)
-        a = tl.load(a_ptr + rows * K + ks[None, :])
-        acc = tl.dot(a, tl.load(b_ptr + ks[:, None] * 128 + cols), acc)
-    tl.store(c_ptr + rows * 128 + cols, acc)
-
-
-def greedy_dot(a, b):
-    c = torch.empty((128, 128), device=a.device)
-    dot_kernel[(1,)](a, b, c, a.shape[1], BLOCK=128, num_stages=6)
-    return c
 
 
 @triton.jit

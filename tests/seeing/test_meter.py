@@ -67,16 +67,9 @@ def test_a_descriptor_of_too_many_rows_is_found():
 
 
 def test_far_address_does_not_crash_while_recording():
-    import triton
-    import triton.language as tl
-
-    @triton.jit
-    def far_kernel(x_ptr, out_ptr):
-        tl.store(out_ptr, tl.load(x_ptr + (1 << 40)))
-
-    x, out = torch.ones(4), torch.ones(4)
-    with meter({"x": x, "out": out}, record_only=True) as seen:
-        far_kernel[(1,)](x, out)
+    x = torch.ones(4)
+    with meter({"x": x}, record_only=True) as seen:
+        out = k.one_of(x, 1 << 40)
     assert [code for code, _ in seen.findings()] == ["reads-outside"]
     assert out[0] == 0
 

@@ -256,14 +256,21 @@ def test_what_a_helper_allocates_has_the_name_that_its_caller_gives():
         simulate(waits_in_a_ring_kernel, 1)
 
 
+LAYOUT = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 16, 16])
+
+
+@gluon.jit
+def zeros_in_memory(rows: gl.constexpr):
+    tile = gl.allocate_shared_memory(gl.float16, [rows, 16], LAYOUT)
+    tile.store(gl.zeros([rows, 16], gl.float16, LAYOUT))
+    fence_async_shared()
+    return tile
+
+
 @gluon.jit
 def two_products_kernel(KEPT: gl.constexpr):
-    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 16, 16])
-    tile = gl.allocate_shared_memory(gl.float16, [16, 16], layout)
-    tile.store(gl.zeros([16, 16], gl.float16, layout))
-    fence_async_shared()
-    p = gl.zeros([64, 16], gl.float16, layout)
-    acc = gl.zeros([64, 16], gl.float32, layout)
+    tile = zeros_in_memory(16)
+    p, acc = gl.zeros([64, 16], gl.float16, LAYOUT), gl.zeros([64, 16], gl.float32, LAYOUT)
     acc = warpgroup_mma(p, tile, acc, is_async=True)
     acc = warpgroup_mma(p, tile, acc, is_async=True)
     if KEPT:
@@ -282,12 +289,9 @@ def test_an_operand_in_registers_is_kept_until_its_product_has_been_waited_for()
 
 @gluon.jit
 def in_order_kernel(FIRST: gl.constexpr, LEFT: gl.constexpr, NAMED: gl.constexpr):
-    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 16, 16])
-    tile = gl.allocate_shared_memory(gl.float16, [16, 16], layout)
-    tile.store(gl.zeros([16, 16], gl.float16, layout))
-    fence_async_shared()
-    p = gl.zeros([64, 16], gl.float16, layout)
-    acc, s = gl.zeros([64, 16], gl.float32, layout), gl.zeros([16, 16], gl.float32, layout)
+    tile = zeros_in_memory(16)
+    p, acc = gl.zeros([64, 16], gl.float16, LAYOUT), gl.zeros([64, 16], gl.float32, LAYOUT)
+    s = gl.zeros([16, 16], gl.float32, LAYOUT)
     if FIRST == "acc":
         acc = warpgroup_mma(p, tile, acc, is_async=True)
     s = warpgroup_mma(tile, tile, s, is_async=True)
@@ -447,17 +451,14 @@ def test_a_copy_with_wrong_arguments_is_named_where_it_is_ordered(swapped, kind,
 
 @gluon.jit
 def softmax_kernel(BETWEEN: gl.constexpr):
-    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 16, 16])
-    tile = gl.allocate_shared_memory(gl.float16, [64, 16], layout)
-    tile.store(gl.zeros([64, 16], gl.float16, layout))
-    fence_async_shared()
-    acc = gl.zeros([64, 16], gl.float32, layout)
+    tile = zeros_in_memory(64)
+    acc = gl.zeros([64, 16], gl.float32, LAYOUT)
     acc = warpgroup_mma(tile, tile.slice(0, 16), acc, is_async=True)
     if BETWEEN:
-        gl.exp2(gl.zeros([64], gl.float32, layout))
+        gl.exp2(gl.zeros([64], gl.float32, LAYOUT))
     acc = warpgroup_mma_wait(0, deps=[acc])
     if not BETWEEN:
-        gl.exp2(gl.zeros([64], gl.float32, layout))
+        gl.exp2(gl.zeros([64], gl.float32, LAYOUT))
 
 
 @pytest.mark.parametrize(("between", "counts"), [(True, [1, 1, 0]), (False, [1, 0, 0])])
@@ -476,6 +477,5 @@ def test_a_slice_is_told_by_its_start_and_its_length():
 
 @gluon.jit
 def slice_kernel():
-    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 16, 16])
-    halves = gl.allocate_shared_memory(gl.float16, [128, 16], layout)
+    halves = gl.allocate_shared_memory(gl.float16, [128, 16], LAYOUT)
     halves.slice(64, 128)

@@ -164,10 +164,6 @@ class Sweep:
     results: list[BenchResult]
     title: str = ""
 
-    @property
-    def elsewhere(self) -> bool:
-        return self.results[0].elsewhere
-
     def plot(self, metric: str = "gbps") -> Plot:
         """One line per function over the axis; `metric` is "gbps", "tflops", "ms" or "percent"."""
         from .plots import lines
