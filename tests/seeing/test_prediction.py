@@ -19,7 +19,7 @@ from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.prediction import Measured, predict, time_of
 from tritonbook.seeing.traffic import TensorTraffic, Traffic
 from tritonbook.timing import stored
-from tritonbook.timing.result import BenchResult, Row, Sweep
+from tritonbook.timing.result import BenchResult, Row
 
 from . import kernels
 
@@ -257,22 +257,6 @@ CLOSE = {
     ("43_flash_backward", 1),
     ("66_rope_records", 1),
 }
-# Results that the notebook's own cells load on a machine without a GPU.
-TABLES = {
-    "62_attention_records": {"columns": "record_attention_columns"},
-    "02_measure": {"timed": "roofline"},
-    "03_gelu_fusion": {"rungs": "gelu_ladder"},
-    "04_softmax": {"timed": "softmax_ways"},
-    "10_rmsnorm_rows": {"timed": "rmsnorm_rows"},
-    "11_rmsnorm_split": {"timed": "rmsnorm_huge_rows"},
-    "12_rmsnorm_choose": {"timed": "rmsnorm_rows_per_program"},
-    "20_matmul": {"sizes": "matmul_sizes"},
-    "21_matmul_grouped": {"sizes": "matmul_groups", "layer": "linear_act_ways"},
-    "40_rope": {"timed": "rope"},
-    "66_rope_records": {"now": "rope_records_now"},
-    "43_flash_backward": {"timed": "flash_backward"},
-    "44_llama_block": {"timed": "llama_parts"},
-}
 # What else the cells above the box leave behind: a first loss, the inputs of a kernel.
 LEFT = {
     "45_llama_decode_train": {
@@ -329,20 +313,28 @@ def filled(exercise: Exercise) -> str:
     return ast.unparse(tree.body[0]) + "\nbox = " + ast.unparse(call)
 
 
+def kept_results(exercise: Exercise) -> dict:
+    """The results kept with the workbook, by the names that the page's cells give them."""
+    found = {}
+    for node in ast.parse(exercise.path.read_text()).body:
+        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
+            continue
+        if ast.unparse(node.value.func) in ("mine", "reference"):  # names of functions
+            continue
+        for part in (*node.value.args, *(each.value for each in node.value.keywords)):
+            if isinstance(part, ast.Constant) and (kept := stored.load(str(part.value))):
+                found[node.targets[0].id] = kept
+    return found
+
+
 def names_of(exercise: Exercise) -> dict:
     """What the cells above the box leave behind on a machine without a GPU."""
-    here = result(on_gpu=False)
-    names = {"timed": here, "layouts": Sweep("layout", ["contiguous"], [here])}
-    names |= {"sizes": Sweep("size", [8192], [here]), "layer": here}
-    if exercise.slug == "23_fused_mlp":
-        names["timed"] = stored.load("mlp_16_tokens") or here
-        names["many"] = stored.load("mlp_4096_tokens") or here
+    names = kept_results(exercise)
     if exercise.slug == "24_mlp_one_kernel":
         half = torch.float16
         names["x"], names["w2"] = torch.randn(2, 64, 300).to(half)
         names["w1"] = torch.randn(300, 64).to(half)
         names["wide"] = load(exercise).traffic_ledger(65536, 1024, 4096)
-        names["timed"] = stored.load("mlp_one_kernel") or Sweep("rows x D", ["32 x 16"], [here])
     if exercise.slug == "53_scan":
         attend = load(exercise).linear_attention
         names["flops"] = lambda T: traffic(attend, *torch.randn(3, 1, 1, T, 16), chunk=16).flops
@@ -353,12 +345,9 @@ def names_of(exercise: Exercise) -> dict:
         q, k, v = torch.empty(3, 1, 2, 4096, 128, dtype=torch.float16).unbind(0)
         names["described"] = facts(load(exercise).flash_gqa_record, q, k, v, True, arch=90)
     if exercise.slug == "22_autotune":
-        names["timed"] = stored.load("autotune_cublas") or Sweep("size", [32], [here])
         names["rows"] = tuple(each.all_kwargs() for each in load(exercise).CONFIGS)
-    tables = {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
-    names |= {name: table for name, table in tables.items() if table}
     if exercise.slug == "31_op_library":  # test_31_op_library.py counts what its model launches
-        names |= {"counted": lambda: ({"mm": 12}, {})}
+        names["counted"] = lambda: ({"mm": 12}, {})
     return names | LEFT.get(exercise.slug, {})
 
 
@@ -378,9 +367,5 @@ def test_the_derivation_is_right(exercise: Exercise):
         names[kept_as] = compile_gate(names[name], inputs, {}, 90).kernels
     exec(compile(filled(exercise), "<box>", "exec"), names)
     for number, line in enumerate(names["box"].lines):
-        allowed = {"right", "not compared"} | (
-            {"close"} if (exercise.slug, number) in CLOSE else set()
-        )
-        assert line.verdict in allowed, line
-        if "bytes" in line.question:
-            assert line.verdict == "right", line
+        close = (exercise.slug, number) in CLOSE
+        assert line.verdict == "right" or close and line.verdict == "close", line
