@@ -227,15 +227,10 @@ def _place(record: Record, touch: Touch) -> str:
         if not region.size:  # all of these have one address, 0
             return "a tensor that has no element"
     distance = region.distance(outside)
-    past, before = distance[distance > 0], -distance[distance < 0]
-    name = f"`{region.name}`"
-    if past.size:
-        far = int(past.max())
-        return f"{name} (up to {far} element{'s' if far > 1 else ''} past its end)"
-    if before.size:
-        far = int(before.max())
-        return f"{name} (up to {far} element{'s' if far > 1 else ''} before its start)"
-    return f"{name} (in the gap between its rows)"
+    for far, where in ((distance.max(), "past its end"), (-distance.min(), "before its start")):
+        if far > 0:
+            return f"`{region.name}` (up to {far} element{'s' if far > 1 else ''} {where})"
+    return f"`{region.name}` (in the gap between its rows)"
 
 
 def _line(launch: Launched, line: int) -> str:

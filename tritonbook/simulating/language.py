@@ -490,25 +490,16 @@ _MATHS: dict[str, Any] = {name: _tile(getattr(torch, name)) for name in _SAME} |
     "fma": lambda x, y, z: x * y + z,
     "index": operator.index,
 }  # fmt: skip
-_OF_PROGRAMS = (
-    *("allocate_shared_memory", "barrier", "constexpr", "load", "num_ctas", "num_programs"),
-    *("num_warps", "program_id", "store", "thread_barrier", "warp_specialize"),
-)
 # What a kernel may name, by the module that it stands in.
 _GL = "triton.experimental.gluon.language"
+_any = Language(Machine(0), (0,), (1,), 4)
 NAMES: dict[str, frozenset[str]] = {
-    _GL: frozenset([*_LAYOUTS, *_TYPES, *_MATHS, *_OF_PROGRAMS]),
+    _GL: frozenset(vars(_any.gl)),
     f"{_GL}.nvidia.ampere": frozenset(["mma_v2"]),
-    f"{_GL}.nvidia.ampere.async_copy": frozenset(
-        ["async_copy_global_to_shared", "commit_group", "wait_group"]
-    ),
+    f"{_GL}.nvidia.ampere.async_copy": frozenset(vars(_any.async_copy)),
     f"{_GL}.nvidia.hopper": frozenset(
         ["fence_async_shared", "warpgroup_mma", "warpgroup_mma_wait"]
     ),
-    f"{_GL}.nvidia.hopper.mbarrier": frozenset(
-        ["MBarrierLayout", "arrive", "expect", "init", "invalidate", "wait"]
-    ),
-    f"{_GL}.nvidia.hopper.tma": frozenset(
-        ["async_copy_global_to_shared", "async_copy_shared_to_global", "store_wait"]
-    ),
+    f"{_GL}.nvidia.hopper.mbarrier": frozenset(vars(_any.mbarrier)),
+    f"{_GL}.nvidia.hopper.tma": frozenset(vars(_any.tma)),
 }
