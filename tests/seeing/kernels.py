@@ -104,10 +104,13 @@ def open_gap(x):
 
 
 @triton.jit
-def unmasked_kernel(x_ptr, out_ptr, n, LOAD: tl.constexpr, STORE: tl.constexpr, B: tl.constexpr):
+def unmasked_kernel(
+    x_ptr, out_ptr, n, later, LOAD: tl.constexpr, STORE: tl.constexpr, B: tl.constexpr
+):
     offs = tl.program_id(0) * B + tl.arange(0, B)
     mask = offs < n
-    x = tl.load(x_ptr + offs) if LOAD else tl.load(x_ptr + offs, mask=mask, other=0.0)
+    from_ = offs - later
+    x = tl.load(x_ptr + from_) if LOAD else tl.load(x_ptr + from_, mask=from_ < n, other=0.0)
     x = tl.maximum(x, 0.0)
     if STORE:
         tl.store(out_ptr + offs, x)
@@ -115,24 +118,12 @@ def unmasked_kernel(x_ptr, out_ptr, n, LOAD: tl.constexpr, STORE: tl.constexpr, 
         tl.store(out_ptr + offs, x, mask=mask)
 
 
-def unmasked(x, load=False, store=False, block=64):
-    out = torch.empty_like(x)
-    grid = (triton.cdiv(x.numel(), block),)
-    unmasked_kernel[grid](x, out, x.numel(), LOAD=load, STORE=store, B=block)
-    return out
-
-
-@triton.jit
-def delayed_kernel(x_ptr, out_ptr, n, shift, B: tl.constexpr):
-    offs = tl.program_id(0) * B + tl.arange(0, B)
-    x = tl.load(x_ptr + offs - shift, mask=offs - shift < n, other=0.0)
-    tl.store(out_ptr + offs, x, mask=offs < n)
-
-
-def delayed(x, places, block=64):
-    """x, `places` later; it forgets that there is nothing before the first element."""
-    out = torch.empty_like(x)
-    delayed_kernel[(triton.cdiv(x.numel(), block),)](x, out, x.numel(), places, B=block)
+def unmasked(x, load=False, store=False, block=64, later=0, out=None):
+    """What is above 0, without a mask on load or store; `later` forgets that nothing comes before
+    the first element."""
+    out = torch.empty_like(x) if out is None else out
+    grid = (triton.cdiv(out.numel(), block),)
+    unmasked_kernel[grid](x, out, out.numel(), later, LOAD=load, STORE=store, B=block)
     return out
 
 

@@ -47,7 +47,7 @@ def test_stray_load_is_found_although_the_value_is_right():
     ((code, sentence),) = seen.findings()
     assert code == "reads-outside"
     assert "`x`" in sentence and "28 elements past its end" in sentence and "Program 1" in sentence
-    assert "tl.load(x_ptr + offs)" in sentence and "It has no mask." in sentence
+    assert "tl.load(x_ptr + from_)" in sentence and "It has no mask." in sentence
 
 
 def test_stray_lane_raises_before_it_is_carried_out():
@@ -74,55 +74,19 @@ def test_far_address_does_not_crash_while_recording():
     assert out[0] == 0
 
 
-ELSE = "or the address is off: a number that is added twice or not multiplied, a step too long, a "
-ELSE += "stride of another tensor, tensors in another order at the launch."
-
-
 @pytest.mark.parametrize(
     ("call", "helps", "said"),
     [
         (lambda x: k.read_up_to(x, None), True, "Those lanes need a mask."),
-        (lambda x: k.read_up_to(x, None), False, f"It has no mask. Either it needs one, {ELSE}"),
-        (
-            lambda x: k.read_up_to(x, 101),
-            True,
-            "Its mask lets one lane too many through. Is it `<=` where `<` is meant?",
-        ),
-        (
-            lambda x: k.read_up_to(x, 120),
-            True,
-            "Its mask lets them through: test each index against its own size, with `<`.",
-        ),
-        (
-            lambda x: k.read_up_to(x, 120),
-            False,
-            f"Its mask lets them through. Either it is not the mask of these elements, {ELSE}",
-        ),
-        (
-            lambda x: k.read_up_to(x, 128),
-            False,
-            f"Its mask lets them through. Either it is not the mask of these elements, {ELSE}",
-        ),
-        (
-            lambda x: k.delayed(x, 8),
-            True,
-            "An index below 0 is an address too. Let the mask ask for `>= 0` as well.",
-        ),
-        (
-            lambda x: k.steps(x, 4),
-            True,
-            "Those lanes need a mask, or the loop takes a step too many, or too long a one.",
-        ),
-        (
-            lambda x: k.steps(x, 5, masked=True),
-            True,
-            "does it test the index that moves, as far as it has moved by then?",
-        ),
-        (
-            lambda x: k.one_of(x, 101),
-            True,
-            "Is the address off, the tensor too small, or are there more programs than elements?",
-        ),
+        (lambda x: k.read_up_to(x, None), False, "It has no mask. Either it needs one,"),
+        (lambda x: k.read_up_to(x, 101), True, "Is it `<=` where `<` is meant?"),
+        (lambda x: k.read_up_to(x, 120), True, "test each index against its own size, with `<`."),
+        (lambda x: k.read_up_to(x, 120), False, "Either it is not the mask of these elements,"),
+        (lambda x: k.read_up_to(x, 128), False, "Either it is not the mask of these elements,"),
+        (lambda x: k.unmasked(x, later=8), True, "Let the mask ask for `>= 0` as well."),
+        (lambda x: k.steps(x, 4), True, "or the loop takes a step too many, or too long a one."),
+        (lambda x: k.steps(x, 5, masked=True), True, "does it test the index that moves,"),
+        (lambda x: k.one_of(x, 101), True, "or are there more programs than elements?"),
     ],
 )
 def test_what_is_said_of_lanes_outside(call, helps, said):
@@ -132,7 +96,7 @@ def test_what_is_said_of_lanes_outside(call, helps, said):
     with meter({"x": x}, record_only=True) as seen:
         call(x)
     ((code, sentence),) = seen.findings(lambda: helps)
-    assert code == "reads-outside" and sentence.endswith(said), sentence
+    assert code == "reads-outside" and said in sentence, sentence
 
 
 def test_stray_store_comes_first():
@@ -206,7 +170,7 @@ def test_late_registration_names_and_bounds_an_output():
     buffer = torch.zeros(300)
     view = buffer[100:200]
     with meter(record_only=True) as seen:
-        k.unmasked_kernel[(2,)](torch.ones(128), view, 100, LOAD=False, STORE=True, B=64)
+        k.unmasked(torch.ones(128), store=True, out=view)
     assert seen.findings() == []  # inside the buffer, as far as anyone knows
     seen.register("mine", view)
     ((code, sentence),) = seen.findings()
@@ -214,16 +178,11 @@ def test_late_registration_names_and_bounds_an_output():
 
 
 def test_a_call_is_judged_when_outputs_are_known():
-    x, made = inner_view(100), []
-
-    def call():
-        out = inner_view(100)
-        made.append(Guarded(out))
-        k.unmasked_kernel[(2,)](x, out, 100, LOAD=True, STORE=True, B=64)
-
+    x, out = inner_view(100), inner_view(100)
     with meter(record_only=True) as seen:
-        call()
-    codes = dict(seen.findings_of_call({"x": Guarded(x)}, made, masking_helps=lambda: True))
+        k.unmasked(x, load=True, store=True, out=out)
+    inputs, outputs = {"x": Guarded(x)}, [Guarded(out)]
+    codes = dict(seen.findings_of_call(inputs, outputs, masking_helps=lambda: True))
     assert set(codes) == {"out-of-bounds-store", "reads-outside"}
     assert "`out`" in codes["out-of-bounds-store"] and not seen.left_all_memory
     assert codes["out-of-bounds-store"].endswith("Those lanes need a mask.")

@@ -33,10 +33,9 @@ class Worker:
 
     def start(self) -> None:
         """Start the process if there is none; returns at once, it gets ready by itself."""
-        if self._owner == os.getpid():
-            if self._child is not None and self._child.alive:
-                return
-            self.stop()
+        if self._owner == os.getpid() and self._child is not None and self._child.alive:
+            return
+        self.stop()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (closed in stop)
         try:
             self._child = Child(
