@@ -66,12 +66,11 @@ def _small(use: Use, program: int, x: float, y: float, wide: float, high: float)
                 max(2.0, high * (bottom - top) / rows),
             )
             text = taken.get(spot)
-            taken[spot] = str(step) if text is None else f"{text.split(' ')[0]} {step}"
+            taken[spot] = str(step) if text is None else f"{text.split(',')[0]},{step}"
             if len(taken) >= _MOST_BOXES:
                 break
     for (left, top, width, height), text in taken.items():
         parts.append(svg.rect(left, top, width, height, svg.fill_of(program), "#59636e"))
-        text = text.replace(" ", ",")
         if svg.text_width(text, 10) > width:
             continue
         baseline = top + height / 2 + 3.5
