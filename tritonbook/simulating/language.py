@@ -31,14 +31,8 @@ class Value(torch.Tensor):
     def split(self) -> tuple[Value, Value]:  # type: ignore[override]
         return self[..., 0], self[..., 1]
 
-    def reshape(self, *shape: Any) -> Value:
-        return super().reshape(*(map(int, shape[0]) if len(shape) == 1 else shape))
-
     def max(self, axis: int | None = None, **_: Any) -> Value:  # type: ignore[override]
         return self.amax() if axis is None else self.amax(axis)
-
-    def permute(self, *order: Any) -> Value:
-        return super().permute(*(order[0] if len(order) == 1 else order))
 
 
 def value(tensor: torch.Tensor) -> Value:
