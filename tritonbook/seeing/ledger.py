@@ -96,16 +96,26 @@ def ledger(record: Record, launch: int | None = None) -> Ledger:
         region = touch.region or nearest(record.regions, touch.addresses)
         if region is None:
             continue
-        direction = "loads" if access.kind == "load" else "stores"
-        use = uses.get((id(region), direction))
+        use = uses.get((id(region), access.direction))
         if use is None:
             nobody = np.full(region.size, -1)
-            use = Use(region, direction, nobody, nobody.copy(), nobody + 1)
-            uses[id(region), direction] = use
+            use = Use(region, access.direction, nobody, nobody.copy(), nobody + 1)
+            uses[id(region), access.direction] = use
         steps[number] += 1
         _add(use, touch, number, steps[number])
         _add_strays(use, touch, number)
-    _add_silent(record.regions, [a for a in accesses if not a.active.size], uses, numbers)
+    nothing = np.zeros(0, dtype=np.int64)
+    for access in accesses:
+        if access.active.size or not access.addresses.size:
+            continue
+        # All lanes are masked: they touch nothing, yet they count.
+        region = nearest(record.regions, access.addresses)
+        use = uses.get((id(region), access.direction))
+        if use is not None:
+            use.lanes += access.addresses.size
+            use.masked += access.addresses.size
+            silent = Touch(access, region, nothing, nothing, nothing)
+            _add_strays(use, silent, numbers[access.launch, access.program])
     return Ledger(list(uses.values()), programs, sum(x.flops for x in chosen), find(record))
 
 
@@ -123,25 +133,6 @@ def _add(use: Use, touch: Touch, program: int, step: int) -> None:
     use.count[inside[use.last[inside] != program]] += 1
     use.last[inside] = program
     use.order[program].append((step, inside))
-
-
-def _add_silent(
-    regions: list[Region],
-    accesses: list[Access],
-    uses: dict[tuple[int, str], Use],
-    numbers: dict[tuple[int, Program], int],
-) -> None:
-    """Accesses whose lanes are all masked touch nothing, yet their lanes count."""
-    nothing = np.zeros(0, dtype=np.int64)
-    for access in accesses:
-        region = nearest(regions, access.addresses) if access.addresses.size else None
-        direction = "loads" if access.kind == "load" else "stores"
-        use = uses.get((id(region), direction))
-        if use is not None:
-            use.lanes += access.addresses.size
-            use.masked += access.addresses.size
-            number = numbers[access.launch, access.program]
-            _add_strays(use, Touch(access, region, nothing, nothing, nothing), number)
 
 
 def _add_strays(use: Use, touch: Touch, program: int) -> None:

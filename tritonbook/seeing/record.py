@@ -46,6 +46,11 @@ class Access:
     has_mask: bool = False  # the kernel gives one, though it may let every lane through
 
     @property
+    def direction(self) -> str:
+        """loads, or stores with atomics."""
+        return "loads" if self.kind == LOAD else "stores"
+
+    @property
     def active(self) -> np.ndarray:
         return self.addresses if self.mask is None else self.addresses[self.mask]
 

@@ -197,18 +197,13 @@ class Sweep:
         return "\n".join([*([self.title] if self.title else []), *text, self.results[0].label])
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": "sweep",
-            "axis": self.axis,
-            "values": self.values,
-            "title": self.title,
-            "results": [result.to_dict() for result in self.results],
-        }
+        results = [result.to_dict() for result in self.results]
+        return {"kind": "sweep", **vars(self), "results": results}
 
     @staticmethod
     def from_dict(found: dict[str, Any]) -> Sweep:
         results = [BenchResult.from_dict(result) for result in found["results"]]
-        return Sweep(found["axis"], found["values"], results, found["title"])
+        return Sweep(**{**found, "results": results})
 
     def __repr__(self) -> str:
         return self.table()
