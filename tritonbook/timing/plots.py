@@ -9,16 +9,13 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from .. import style
 from .ceiling import Ceilings
-
-if TYPE_CHECKING:
-    from .result import BenchResult
 
 CARD, INK, FAINT = "#fbfbf8", "#1b1f24", "#8a9099"
 # Okabe and Ito's palette, ordered so that neighbours also differ in lightness.
@@ -54,9 +51,18 @@ class Plot:
         return self.alt
 
 
-def bars(result: BenchResult, floor: float | None) -> Plot:
+class Bar(NamedTuple):
+    """Milliseconds, the ends of their spread, and how many times as fast as the baseline."""
+
+    name: str
+    ms: float
+    low: float
+    high: float
+    ratio: float | None
+
+
+def bars(rows: Sequence[Bar], title: str, label: str, floor: float | None) -> Plot:
     """Horizontal bars, with a line at `floor`, the fastest possible, where it is known."""
-    rows = result.rows
     figure, axes = card(7.2, 1.5 + 0.42 * len(rows))
     for i, row in enumerate(rows):
         axes.barh(
@@ -70,8 +76,7 @@ def bars(result: BenchResult, floor: float | None) -> Plot:
             error_kw={"ecolor": INK, "capsize": 3, "linewidth": 1},
         )
         ms = f"{row.ms:#.3g}".rstrip(".")  # three digits, zeros among them
-        ratio = result.ratio(row.name)
-        text = f"  {ms} ms" + (f"  ({ratio:.2f}x)" if ratio else "")
+        text = f"  {ms} ms" + (f"  ({row.ratio:.2f}x)" if row.ratio else "")
         axes.text(max(row.ms, row.high), i, text, va="center", color=INK, fontsize=9)
     axes.set_yticks(range(len(rows)), [row.name for row in rows])
     axes.invert_yaxis()
@@ -88,10 +93,9 @@ def bars(result: BenchResult, floor: float | None) -> Plot:
             fontsize=8,
             color=INK,
         )
-    caption(figure, axes, result.title, result.label)
+    caption(figure, axes, title, label)
     figures = "; ".join(f"{row.name} {row.ms:.4g} ms" for row in rows)
-    title = result.title or "time per call"
-    return Plot(figure, f"Bar chart: {title}. {figures}. {result.label}.")
+    return Plot(figure, f"Bar chart: {title or 'time per call'}. {figures}. {label}.")
 
 
 def lines(
