@@ -14,7 +14,7 @@ import torch
 from tritonbook import DEVICE
 from tritonbook.course.cases import call, pictures
 from tritonbook.course.exercises import get, load
-from tritonbook.export.writer import export_source
+from tritonbook.export.writer import export
 
 KEYS = ("register_custom", "register_library", "register_triton")
 
@@ -67,7 +67,7 @@ def test_an_operator_can_be_registered_from_its_kept_source(key, tmp_path, monke
     """Kills: a library held in a dictionary that no file can hold, so that `mine` has no source."""
     exercise = get("30_register_op")
     getattr(load(exercise), key)(f"held_by_{key}")  # its library is open while the text is written
-    source = export_source(call(exercise, key).function)
+    source = export(call(exercise, key).function).text
     (tmp_path / f"kept_{key}.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     operator = getattr(__import__(f"kept_{key}"), key)(f"kept_{key}")

@@ -19,7 +19,7 @@ groups = pictures("gluon_attention")
 
 def shapes(picture: svg.Picture, kind: str) -> list[ElementTree.Element]:
     """The shapes of a kind in a picture that is whole, has words, and fetches and runs nothing."""
-    root = ElementTree.fromstring(picture._repr_svg_())
+    root = ElementTree.fromstring(picture.svg)
     assert root.get("role") == "img" and root.find(f"{SVG}title").text
     assert root.find(f"{SVG}desc").text == picture.text == repr(picture)
     assert "<script" not in picture.svg

@@ -8,7 +8,7 @@ import types
 import pytest
 
 import tritonbook  # noqa: F401  (decides about the interpreter before triton is imported)
-from tritonbook.export.writer import ExportError, export, export_source
+from tritonbook.export.writer import ExportError, export
 
 import torch  # isort: skip
 import triton  # isort: skip
@@ -93,50 +93,44 @@ def run(python, tmp_path):
     return go
 
 
-def test_wrapper_with_kernels_runs_alone(notebook, run):
-    # Kills: helper kernel, constexpr or default-argument constant forgotten.
-    text = export_source(notebook["scale"])
-    assert run(text, "print(scale(torch.ones(300)).sum().item())") == "150.0"
-
-
 def test_entries_of_every_kind_run_alone(notebook, run):
-    # Kills: decorators dropped; an Autotuner made by a call lost; a class's methods unread.
-    space = notebook
-    for name in ("tuned", "retuned", "Half", "double", "lookup"):
-        exported = export(space[name])
+    # Kills: helper kernel, constexpr or default-argument constant forgotten; decorators dropped;
+    # an Autotuner made by a call lost; a class's methods unread.
+    for name in ("scale", "tuned", "retuned", "Half", "double", "lookup"):
+        exported = export(notebook[name])
         argument = "torch.tensor([1, 3])" if name == "lookup" else "torch.ones(300)"
         call = f"{exported.entry}{'.apply' if name == 'Half' else ''}({argument})"
         printed = run(exported.text, f"import torch\nprint({call}.double().sum().item())")
         wanted = {"double": "600.0", "lookup": "8.0"}.get(name, "150.0")
         assert printed == wanted, name
-    assert export(space["Half"].apply).entry == "Half.apply"
+    assert export(notebook["Half"].apply).entry == "Half.apply"
 
 
 def test_text_is_deterministic_and_parts_are_in_order(notebook):
-    text = export_source(notebook["tuned"])
-    assert text == export_source(notebook["tuned"])
+    text = export(notebook["tuned"]).text
+    assert text == export(notebook["tuned"]).text
     assert text.index("def configs") < text.index("@triton.autotune") < text.index("def tuned(")
     assert "math" not in text  # `factor` is not used by this function
 
 
 def test_local_name_hides_a_global_one(notebook):
     # Kills: taking every name in the text for a global.
-    assert "import" not in export_source(notebook["shadow"])
+    assert "import" not in export(notebook["shadow"]).text
 
 
 def test_missing_name_is_left_to_fail_where_it_is_used(notebook):
-    assert "not_there(x)" in export_source(notebook["unknown"])
+    assert "not_there(x)" in export(notebook["unknown"]).text
 
 
 def test_what_cannot_be_written_is_named(notebook):
     with pytest.raises(ExportError, match=r"object of type|computed from"):
         exec("made = made", notebook)
         notebook["In"].append("made = made")
-        export_source(notebook["bad"])
+        export(notebook["bad"])
     with pytest.raises(ExportError, match="Only functions"):
-        export_source(3)
+        export(3)
     with pytest.raises(ExportError, match="not known"):
-        export_source(eval("lambda x: x"))
+        export(eval("lambda x: x"))
 
 
 def test_two_things_of_one_name_get_two_names():
@@ -158,7 +152,7 @@ def test_two_things_of_one_name_get_two_names():
         return first() + other() + other(2)
 
     space: dict = {}
-    exec(export_source(both), space)
+    exec(export(both).text, space)
     assert space["both"]() == both() == 41
 
 
@@ -176,7 +170,7 @@ def test_equal_constants_of_two_modules_are_one():
     def both():
         return one() + two()
 
-    text = export_source(both)
+    text = export(both).text
     assert text.count("constexpr(1.5)") == 1
 
 
@@ -188,7 +182,7 @@ def test_dtypes_of_triton_are_written_by_their_names_in_python():
         return table[x.dtype]
 
     space: dict = {}
-    exec(export_source(lookup), space)
+    exec(export(lookup).text, space)
     assert space["lookup"](torch.ones(2, dtype=torch.float16)) == tl.float32
 
 
@@ -210,7 +204,7 @@ MAKERS = [
 def test_objects_that_a_decorator_made_and_operators_that_a_function_made(run):
     """Kills: a definition copied without the names of the function around it; a decorated object
     that nobody can write down. Both are how an operator library is written."""
-    text = export_source(run_cells(MAKERS, 1)["both"])
+    text = export(run_cells(MAKERS, 1)["both"]).text
     assert run(text, "print(both(torch.ones(3)).sum().item())") == "-12.0"
 
 
@@ -230,7 +224,7 @@ def test_a_name_that_is_also_a_local_is_refused_when_it_must_change():
         return one() + two()
 
     with pytest.raises(ExportError, match="means two things"):
-        export_source(both)
+        export(both)
 
 
 def test_functions_from_this_module_and_closures():
@@ -247,7 +241,7 @@ def test_functions_from_this_module_and_closures():
         kernel[(1,)](x)
         return softmax(x, dim=0) + amount
 
-    text = export_source(fn)
+    text = export(fn).text
     assert "amount = 3" in text
     assert "from torch.nn.functional import softmax" in text
     assert "@triton.jit\ndef kernel" in text
@@ -260,7 +254,7 @@ def test_module_made_by_hand_is_named():
         return hand_made
 
     with pytest.raises(ExportError, match="hand_made"):
-        export_source(fn)
+        export(fn)
 
 
 def test_constants_of_every_plain_kind():
@@ -272,7 +266,7 @@ def test_constants_of_every_plain_kind():
         return dtype, limit, pair, config, nothing
 
     space: dict = {}
-    exec(export_source(fn), space)
+    exec(export(fn).text, space)
     got = space["fn"]()
     assert got[:3] == (torch.float16, float("inf"), (1, "a")) and got[3].kwargs == {"B": 1}
     assert got[4] is None

@@ -30,176 +30,135 @@ T4 = replace(
 )
 NFS = Folder("/home/you/.triton/cache", kind="nfs4")
 
-# machine, judgement's name, level, a word of the sentence, a word of the fix
+
+def row(machine, name, level, word, fix, **changes):
+    """The machine with changes; a judgement's name and level; a word of sentence and fix."""
+    return replace(machine, **changes), name, level, word, fix
+
+
 TABLE = {
-    "macOS": (replace(LAPTOP, system="Darwin"), "platform", "problem", "Darwin", "container"),
-    "python-3.9": (replace(LAPTOP, python="3.9.18"), "platform", "note", "3.9.18", "venv"),
-    "python-3.14": (replace(LAPTOP, python="3.14.0"), "platform", "note", "3.14", "venv"),
-    "no-gpu": (LAPTOP, "gpu", "note", "interpreter", "Colab"),
-    "cpu-torch-on-gpu-box": (
-        replace(LAPTOP, driver="550.54", driver_gpus=("NVIDIA L4",)),
+    "macOS": row(LAPTOP, "platform", "problem", "Darwin", "container", system="Darwin"),
+    "python-3.9": row(LAPTOP, "platform", "note", "3.9.18", "venv", python="3.9.18"),
+    "python-3.14": row(LAPTOP, "platform", "note", "3.14", "venv", python="3.14.0"),
+    "no-gpu": row(LAPTOP, "gpu", "note", "interpreter", "Colab"),
+    "cpu-torch-on-gpu-box": row(
+        LAPTOP,
         "gpu",
         "problem",
         "CPU build",
         "download.pytorch.org",
+        driver="550.54",
+        driver_gpus=("NVIDIA L4",),
     ),
-    "hidden-gpu": (
-        replace(A100, cuda_works=False, gpus=(), visible_devices=""),
+    "hidden-gpu": row(
+        A100,
         "gpu",
         "problem",
         "CUDA_VISIBLE_DEVICES",
         "unset",
+        cuda_works=False,
+        gpus=(),
+        visible_devices="",
     ),
-    "gpu-that-torch-cannot-use": (
-        replace(A100, cuda_works=False, gpus=()),
-        "gpu",
-        "problem",
-        "cannot use it",
-        "init",
+    "gpu-that-torch-cannot-use": row(
+        A100, "gpu", "problem", "cannot use it", "init", cuda_works=False, gpus=()
     ),
-    "old-driver": (replace(A100, driver="470.82"), "driver", "problem", "525.60", "cu118"),
-    "old-driver-cuda13": (
-        replace(A100, torch_cuda="13.0", driver="550.54"),
-        "driver",
-        "problem",
-        "580.65",
-        "driver",
+    "old-driver": row(A100, "driver", "problem", "525.60", "cu118", driver="470.82"),
+    "old-driver-cuda13": row(
+        A100, "driver", "problem", "580.65", "driver", torch_cuda="13.0", driver="550.54"
     ),
-    "V100": (
-        replace(A100, gpus=(Gpu("Tesla V100", (7, 0)),)),
+    "V100": row(
+        A100,
         "capability",
         "problem",
         "sm_75",
         "TRITON_INTERPRET=1",
+        gpus=(Gpu("Tesla V100", (7, 0)),),
     ),
-    "T4": (T4, "capability", "note", "tensor cores", "A100"),
-    "torch-not-built-for-it": (
-        replace(A100, gpus=(Gpu("NVIDIA B200", (10, 0)),)),
-        "capability",
-        "problem",
-        "not built",
-        "triton==",
+    "T4": row(T4, "capability", "note", "tensor cores", "A100"),
+    "torch-not-built-for-it": row(
+        A100, "capability", "problem", "not built", "triton==", gpus=(Gpu("NVIDIA B200", (10, 0)),)
     ),
-    "triton-too-old-for-it": (
-        replace(A100, gpus=(Gpu("NVIDIA B200", (10, 0)),), torch_architectures=("sm_100",)),
+    "triton-too-old-for-it": row(
+        A100,
         "capability",
         "problem",
         "sm_90 at most",
         "triton==",
+        gpus=(Gpu("NVIDIA B200", (10, 0)),),
+        torch_architectures=("sm_100",),
     ),
-    "two-gpus": (
-        replace(A100, gpus=A100.gpus * 2),
-        "several-gpus",
-        "note",
-        "2 GPUs",
-        "CUDA_VISIBLE_DEVICES",
+    "two-gpus": row(
+        A100, "several-gpus", "note", "2 GPUs", "CUDA_VISIBLE_DEVICES", gpus=A100.gpus * 2
     ),
-    "full-gpu": (
-        replace(A100, gpus=(Gpu("A100", (8, 0), 80 << 30, 1 << 30),)),
+    "full-gpu": row(
+        A100,
         "gpu-memory",
         "note",
         "1.0 of 80",
         "nvidia-smi",
+        gpus=(Gpu("A100", (8, 0), 80 << 30, 1 << 30),),
     ),
-    "unpaired": (replace(A100, triton="3.6.0"), "pair", "problem", "Triton 3.2", "triton==3.2.*"),
-    "unpaired-interpreter": (
-        replace(LAPTOP, triton="3.9.0"),
-        "pair",
-        "note",
-        "Triton 3.7",
-        "triton==3.7.*",
+    "unpaired": row(A100, "pair", "problem", "Triton 3.2", "triton==3.2.*", triton="3.6.0"),
+    "unpaired-interpreter": row(
+        LAPTOP, "pair", "note", "Triton 3.7", "triton==3.7.*", triton="3.9.0"
     ),
-    "unknown-torch": (replace(LAPTOP, torch="2.99.0"), "pair", "note", "not tested", "pip install"),
-    "no-triton": (replace(LAPTOP, triton=""), "pair", "problem", "not installed", "pip"),
-    "variable-set-late": (
-        replace(LAPTOP, library_interpreted=False),
-        "mode",
-        "problem",
-        "after triton",
-        "Restart",
+    "unknown-torch": row(LAPTOP, "pair", "note", "not tested", "pip install", torch="2.99.0"),
+    "no-triton": row(LAPTOP, "pair", "problem", "not installed", "pip", triton=""),
+    "variable-set-late": row(
+        LAPTOP, "mode", "problem", "after triton", "Restart", library_interpreted=False
     ),
-    "variable-removed-late": (
-        replace(A100, library_interpreted=True),
-        "mode",
-        "problem",
-        "removed after",
-        "Restart",
+    "variable-removed-late": row(
+        A100, "mode", "problem", "removed after", "Restart", library_interpreted=True
     ),
-    "interpreter-despite-gpu": (
-        replace(A100, interpret_variable="1", interpreting=True, library_interpreted=True),
+    "interpreter-despite-gpu": row(
+        A100,
         "mode",
         "note",
         "there is a GPU",
         "unset",
+        interpret_variable="1",
+        interpreting=True,
+        library_interpreted=True,
     ),
-    "numpy-too-new": (
-        replace(LAPTOP, triton="3.6.0", torch="2.11.0"),
-        "numpy",
-        "note",
-        "too new",
-        "numpy<2.4",
+    "numpy-too-new": row(
+        LAPTOP, "numpy", "note", "too new", "numpy<2.4", triton="3.6.0", torch="2.11.0"
     ),
-    "no-numpy": (replace(LAPTOP, numpy=""), "numpy", "problem", "missing", "pip install numpy"),
-    "no-compiler": (replace(A100, compiler=None), "compiler", "problem", "C compiler", "gcc"),
-    "no-compiler-cpu": (replace(LAPTOP, compiler=None), "compiler", "note", "not here", "gcc"),
-    "no-header": (
-        replace(A100, python_header=None),
-        "python-header",
-        "problem",
-        "Python.h",
-        "python3.11-dev",
+    "no-numpy": row(LAPTOP, "numpy", "problem", "missing", "pip install numpy", numpy=""),
+    "no-compiler": row(A100, "compiler", "problem", "C compiler", "gcc", compiler=None),
+    "no-compiler-cpu": row(LAPTOP, "compiler", "note", "not here", "gcc", compiler=None),
+    "no-header": row(
+        A100, "python-header", "problem", "Python.h", "python3.11-dev", python_header=None
     ),
-    "no-header-cpu": (
-        replace(LAPTOP, python_header=None),
-        "python-header",
-        "note",
-        "Python.h",
-        "-dev",
+    "no-header-cpu": row(LAPTOP, "python-header", "note", "Python.h", "-dev", python_header=None),
+    "no-libcuda": row(A100, "libcuda", "problem", "libcuda", "--nv", libcuda=None),
+    "cache-on-nfs": row(A100, "cache", "note", "nfs4", "TMPDIR", cache=NFS),
+    "cache-on-lustre": row(
+        A100, "cache", "note", "lustre", "TRITON_CACHE_DIR", cache=replace(NFS, kind="lustre")
     ),
-    "no-libcuda": (replace(A100, libcuda=None), "libcuda", "problem", "libcuda", "--nv"),
-    "cache-on-nfs": (replace(A100, cache=NFS), "cache", "note", "nfs4", "TMPDIR"),
-    "cache-on-lustre": (
-        replace(A100, cache=replace(NFS, kind="lustre")),
-        "cache",
-        "note",
-        "lustre",
-        "TRITON_CACHE_DIR",
-    ),
-    "cache-read-only": (
-        replace(A100, cache=replace(NFS, writable=False)),
+    "cache-read-only": row(
+        A100,
         "cache",
         "problem",
         "cannot be written",
         "TRITON_CACHE_DIR",
+        cache=replace(NFS, writable=False),
     ),
-    "cache-noexec": (
-        replace(A100, cache=Folder("/tmp/c", noexec=True)),
-        "cache",
-        "problem",
-        "noexec",
-        "TRITON_CACHE_DIR",
+    "cache-noexec": row(
+        A100, "cache", "problem", "noexec", "TRITON_CACHE_DIR", cache=Folder("/tmp/c", noexec=True)
     ),
-    "read-only-home": (
-        replace(LAPTOP, data=Folder("/home/you/x", writable=False)),
+    "read-only-home": row(
+        LAPTOP,
         "progress",
         "note",
         "temporary",
         "TRITONBOOK_HOME",
+        data=Folder("/home/you/x", writable=False),
     ),
-    "full-disk": (
-        replace(LAPTOP, temporary=Folder("/tmp", free=1 << 20)),
-        "disk",
-        "problem",
-        "full",
-        "du",
+    "full-disk": row(
+        LAPTOP, "disk", "problem", "full", "du", temporary=Folder("/tmp", free=1 << 20)
     ),
-    "tight-disk": (
-        replace(LAPTOP, cache=Folder("/c", free=1 << 30)),
-        "disk",
-        "note",
-        "1.0 GiB",
-        "rm",
-    ),
+    "tight-disk": row(LAPTOP, "disk", "note", "1.0 GiB", "rm", cache=Folder("/c", free=1 << 30)),
 }
 
 
@@ -220,8 +179,8 @@ def test_a_healthy_machine_has_no_problem(machine):
 
 
 def test_every_check_is_provoked_by_the_table():
-    provoked = {name for _, name, _, _, _ in TABLE.values()}
-    names = {f.name for m in (*[row[0] for row in TABLE.values()],) for f in examine(m).judgements}
+    provoked = {name for _, name, *_ in TABLE.values()}
+    names = {f.name for machine, *_ in TABLE.values() for f in examine(machine).judgements}
     assert provoked == names and len(names) == len(judgements.CHECKS)
 
 
@@ -234,8 +193,8 @@ def test_whatever_is_not_ok_says_how_to_mend_it_in_one_sentence():
 
 @pytest.mark.parametrize("torch, triton", judgements.PAIRS.items())
 def test_the_fixed_pairs_are_accepted(torch, triton):
-    pair = judgements.pair(replace(A100, torch=f"{torch}.1+cu126", triton=f"{triton}.1"))
-    assert pair.level == "ok"
+    level, *_ = judgements.pair(replace(A100, torch=f"{torch}.1+cu126", triton=f"{triton}.1"))
+    assert level == "ok"
 
 
 @pytest.mark.parametrize(

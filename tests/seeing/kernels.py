@@ -78,7 +78,9 @@ def one_of_kernel(x_ptr, out_ptr, place):
 
 
 def one_of(x, place):
-    one_of_kernel[(1,)](x, torch.empty(1), place)
+    out = torch.ones(1)
+    one_of_kernel[(1,)](x, out, place)
+    return out
 
 
 @triton.jit
@@ -102,10 +104,13 @@ def open_gap(x):
 
 
 @triton.jit
-def unmasked_kernel(x_ptr, out_ptr, n, LOAD: tl.constexpr, STORE: tl.constexpr, B: tl.constexpr):
+def unmasked_kernel(
+    x_ptr, out_ptr, n, later, LOAD: tl.constexpr, STORE: tl.constexpr, B: tl.constexpr
+):
     offs = tl.program_id(0) * B + tl.arange(0, B)
     mask = offs < n
-    x = tl.load(x_ptr + offs) if LOAD else tl.load(x_ptr + offs, mask=mask, other=0.0)
+    from_ = offs - later
+    x = tl.load(x_ptr + from_) if LOAD else tl.load(x_ptr + from_, mask=from_ < n, other=0.0)
     x = tl.maximum(x, 0.0)
     if STORE:
         tl.store(out_ptr + offs, x)
@@ -113,24 +118,12 @@ def unmasked_kernel(x_ptr, out_ptr, n, LOAD: tl.constexpr, STORE: tl.constexpr, 
         tl.store(out_ptr + offs, x, mask=mask)
 
 
-def unmasked(x, load=False, store=False, block=64):
-    out = torch.empty_like(x)
-    grid = (triton.cdiv(x.numel(), block),)
-    unmasked_kernel[grid](x, out, x.numel(), LOAD=load, STORE=store, B=block)
-    return out
-
-
-@triton.jit
-def delayed_kernel(x_ptr, out_ptr, n, shift, B: tl.constexpr):
-    offs = tl.program_id(0) * B + tl.arange(0, B)
-    x = tl.load(x_ptr + offs - shift, mask=offs - shift < n, other=0.0)
-    tl.store(out_ptr + offs, x, mask=offs < n)
-
-
-def delayed(x, places, block=64):
-    """x, `places` later; it forgets that there is nothing before the first element."""
-    out = torch.empty_like(x)
-    delayed_kernel[(triton.cdiv(x.numel(), block),)](x, out, x.numel(), places, B=block)
+def unmasked(x, load=False, store=False, block=64, later=0, out=None):
+    """What is above 0, without a mask on load or store; `later` forgets that nothing comes before
+    the first element."""
+    out = torch.empty_like(x) if out is None else out
+    grid = (triton.cdiv(out.numel(), block),)
+    unmasked_kernel[grid](x, out, out.numel(), later, LOAD=load, STORE=store, B=block)
     return out
 
 
@@ -208,11 +201,12 @@ def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, sam, sbk, scm, BLOCK: tl.constex
     tl.store(c_ptr + offs_m[:, None] * scm + offs_n[None, :], acc, mask=mask)
 
 
-def matmul(a, b, block=32):
+def matmul(a, b, block=32, num_stages=3):
     (M, K), N = a.shape, b.shape[1]
     c = torch.empty((M, N), dtype=a.dtype, device=a.device)
     grid = (triton.cdiv(M, block), triton.cdiv(N, block))
-    matmul_kernel[grid](a, b, c, M, N, K, a.stride(0), b.stride(0), c.stride(0), BLOCK=block)
+    strides = a.stride(0), b.stride(0), c.stride(0)
+    matmul_kernel[grid](a, b, c, M, N, K, *strides, BLOCK=block, num_stages=num_stages)
     return c
 
 
@@ -243,23 +237,6 @@ def global_kernel(x_ptr, BLOCK: tl.constexpr):
 def arange_kernel(x_ptr, BLOCK: tl.constexpr):
     offs = tl.arange(0, 100)
     tl.store(x_ptr + offs, offs)
-
-
-@triton.jit
-def dot_kernel(a_ptr, b_ptr, c_ptr, K, BLOCK: tl.constexpr):
-    rows, cols = tl.arange(0, 128)[:, None], tl.arange(0, 128)[None, :]
-    acc = tl.zeros((128, 128), tl.float32)
-    for k in range(0, K, BLOCK):
-        ks = k + tl.arange(0, BLOCK)
-        a = tl.load(a_ptr + rows * K + ks[None, :])
-        acc = tl.dot(a, tl.load(b_ptr + ks[:, None] * 128 + cols), acc)
-    tl.store(c_ptr + rows * 128 + cols, acc)
-
-
-def greedy_dot(a, b):
-    c = torch.empty((128, 128), device=a.device)
-    dot_kernel[(1,)](a, b, c, a.shape[1], BLOCK=128, num_stages=6)
-    return c
 
 
 @triton.jit

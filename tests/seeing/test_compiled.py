@@ -29,13 +29,6 @@ def test_vector_loads_vanish_for_an_odd_length():
     assert "ld.global" in even.ptx and "ptx" not in even.to_dict()
 
 
-def test_unaligned_view_loses_vector_loads_too():
-    # Kills: rebuilding tensors without the original's alignment.
-    x = torch.ones(1025)[1:]
-    (kernel,) = facts(k.add, x, x, block=1024)
-    assert kernel.vector_loads == 0
-
-
 def test_too_large_a_tile_spills():
     (kernel,) = facts(k.norm, torch.ones(2, 32768), torch.ones(32768), num_warps=1)
     assert kernel.spills > 1000 and kernel.warps == 1
@@ -78,10 +71,11 @@ def test_refusals_in_plain_words_with_a_caret(kernel, words):
 def test_too_much_shared_memory_names_the_numbers():
     a = torch.ones(128, 1024, dtype=torch.float16)
     b = torch.ones(1024, 128, dtype=torch.float16)
-    result = compile_gate(k.greedy_dot, [a, b], arch=89)
+    greedy = {"block": 128, "num_stages": 6}
+    result = compile_gate(k.matmul, [a, b], greedy, arch=89)
     assert result.code == "out-of-resources" and result.ok is False
     assert "101,376" in result.message and "L4" in result.message
-    listed = facts(k.greedy_dot, a, b, arch=89)
+    listed = facts(k.matmul, a, b, arch=89, **greedy)
     assert not listed and "shared memory" in str(listed) and "101,376" in listed._repr_html_()
 
 
@@ -122,6 +116,7 @@ def test_what_cannot_be_compiled_is_not_held_against_anyone():
     assert result.ok is None and "wrapper stopped" in result.message and len(result.kernels) == 1
     assert compile_gate(k.add, [object(), 1]).ok is None
     assert compile_gate(print, [1]).ok  # launches nothing: nothing to refuse
+    assert "sm_61 is not one of sm_75" in compile_gate(print, [1], arch=61).message
     with pytest.raises(CompileError, match="arch is one of"):
         facts(k.add, torch.ones(4), torch.ones(4), arch=70)
     with pytest.raises(CompileError, match="object"):
@@ -156,16 +151,6 @@ def test_worker_is_replaced_after_death_and_after_a_timeout(monkeypatch):
     assert compile_gate(k.add, [x, x]).ok
 
 
-def test_prints_do_not_disturb_the_answers(capfd):
-    def chatty(x):
-        print('{"id": 0}')
-        os.write(1, b"raw\n")
-        return k.add(x, x)
-
-    assert compile_gate(chatty, [torch.ones(64)]).ok
-    assert capfd.readouterr().out == ""
-
-
 def test_arguments_survive_the_journey():
     tensor = torch.arange(12, dtype=torch.int32).reshape(3, 4)[:, 1:3]
     sent = [tensor, 3, 2.5, float("inf"), True, None, "x", (1, [2]), torch.float16, {"a": tensor}]
@@ -191,12 +176,7 @@ def test_arguments_survive_the_journey():
 def test_occupancy(registers, shared, warps, arch, programs, limit):
     # Figures from NVIDIA's occupancy calculator.
     found = occupancy(registers, shared, warps, arch)
-    assert (found.programs, found.limited_by) == (programs, limit)
-
-
-def test_occupancy_of_an_unknown_gpu():
-    with pytest.raises(ValueError, match="sm_61"):
-        occupancy(32, 0, 4, 61)
+    assert (found["programs_per_sm"], found["limited_by"]) == (programs, limit)
 
 
 def test_autotuned_kernel_is_listed_once_for_each_configuration():

@@ -9,6 +9,7 @@ import pytest
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.pictures import draw_mask, draw_rows, draw_tiling
+from tritonbook.seeing.pictures_norms import draw_schemes
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -51,7 +52,7 @@ def test_mask_shows_the_numbers_of_the_last_program():
     assert found.count("True") == found.count("False") == 2
     assert {"x[8]", "x[9]", "11"} <= set(found) and "x[10]" not in found
     assert "2 of 4 lanes masked" in picture.text
-    assert "No lane is masked" in draw_mask(n=10, block=4, pid=0).text
+    assert "No lane is masked" in draw_mask(n=8, block=4).text
 
 
 def test_rows_in_one_tile_and_in_pieces():
@@ -60,6 +61,13 @@ def test_rows_in_one_tile_and_in_pieces():
     assert masked_cells(loop) == 3 * 2 and "step 3" in texts(loop)
     with pytest.raises(ValueError, match="block >= N"):
         draw_rows(2, 10, 4, "row")
+
+
+def test_every_scheme_names_its_programs():
+    # Kills: scheme 3 numbering by column alone (programs 4 to 7 would be missing).
+    found = texts(draw_schemes())
+    assert found.count("7") == 1 and found.count("3") == 1
+    assert found.count("0") == 1 + 4 + 1 + 4  # a row, four tiles, a piece, four rows
 
 
 def _luminance(colour: str) -> float:

@@ -19,7 +19,7 @@ from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.prediction import Measured, predict, time_of
 from tritonbook.seeing.traffic import TensorTraffic, Traffic
 from tritonbook.timing import stored
-from tritonbook.timing.result import BenchResult, Row, Sweep
+from tritonbook.timing.result import BenchResult, Row
 
 from . import kernels
 
@@ -76,24 +76,24 @@ def test_verdicts_are_factors_not_differences(guess, verdict):
     assert f"guess / measured = {guess / 100:.3g}" in line.figures
 
 
-def test_only_a_guess_that_is_off_gets_the_hint():
-    assert "Count the trips." in every_form(one(30, Measured(100.0, "bytes")))
-    assert "Too little by a factor of 3.33." in repr(one(30, Measured(100.0, "bytes")))
-    assert "Too much by a factor of 3." in repr(one(300, Measured(100.0, "bytes")))
-    assert "Too much by a factor of 1,500." in repr(one(150_000, Measured(100.0, "times")))
-    for guess in (95, 100):
-        assert "Count the trips." not in every_form(one(guess, Measured(100.0, "bytes")))
-
-
-@pytest.mark.parametrize(("guess", "unit"), [(0.3, "bytes"), (300e3, "bytes"), (0.29, "ms")])
-def test_a_wrong_unit_is_named(guess, unit):
+@pytest.mark.parametrize(
+    ("guess", "measured", "unit", "said"),
+    [
+        (95, 100, "bytes", "Within 10 %."),
+        (30, 100, "bytes", "Too little by a factor of 3.33. Count the trips."),
+        (300, 100, "bytes", "Too much by a factor of 3. Count the trips."),
+        (150_000, 100, "times", "Too much by a factor of 1,500. Count the trips."),
+        (1000, 1, "times", "Too much by a factor of 1,000. Count the trips."),
+        (2100, 1, "ms", "Too much by a factor of 2,100. Count the trips."),
+        (0.3, 300, "bytes", "Is it the unit? The box counts bytes, not kB, MB or GB."),
+        (300e3, 300, "bytes", "Is it the unit? The box counts bytes, not kB, MB or GB."),
+        (0.29, 300, "ms", "unit? The box counts milliseconds, not seconds or microseconds."),
+    ],
+)
+def test_a_guess_that_is_off_gets_the_hint_or_its_unit(guess, measured, unit, said):
     """Kills: "you forgot a trip" said to somebody who wrote kilobytes or microseconds."""
-    assert "Is it the unit?" in repr(one(guess, Measured(300.0, unit)))
-
-
-def test_a_large_factor_that_is_no_unit_gets_the_hint():
-    assert "Is it the unit?" not in repr(one(2100, Measured(1.0, "ms")))
-    assert "Is it the unit?" not in repr(one(1000, Measured(1.0, "times")))
+    (line,) = one(guess, Measured(measured, unit)).lines
+    assert line.sentence.endswith(said)
 
 
 @pytest.mark.parametrize("guess", ["0.2", 0, -1, float("nan"), float("inf"), True, [1], "<b>"])
@@ -259,22 +259,6 @@ CLOSE = {
     ("66_rope_records", 1),
     ("67_short_calls", 1),
 }
-# Results that the notebook's own cells load on a machine without a GPU.
-TABLES = {
-    "62_attention_records": {"columns": "record_attention_columns"},
-    "02_measure": {"timed": "roofline"},
-    "03_gelu_fusion": {"rungs": "gelu_ladder"},
-    "04_softmax": {"timed": "softmax_ways"},
-    "10_rmsnorm_rows": {"timed": "rmsnorm_rows"},
-    "11_rmsnorm_split": {"timed": "rmsnorm_huge_rows"},
-    "12_rmsnorm_choose": {"timed": "rmsnorm_rows_per_program"},
-    "20_matmul": {"sizes": "matmul_sizes"},
-    "21_matmul_grouped": {"sizes": "matmul_groups", "layer": "linear_act_ways"},
-    "40_rope": {"timed": "rope"},
-    "66_rope_records": {"now": "rope_records_now"},
-    "43_flash_backward": {"timed": "flash_backward"},
-    "44_llama_block": {"timed": "llama_parts"},
-}
 # What else the cells above the box leave behind: a first loss, the inputs of a kernel.
 LEFT = {
     "45_llama_decode_train": {
@@ -331,20 +315,28 @@ def filled(exercise: Exercise) -> str:
     return ast.unparse(tree.body[0]) + "\nbox = " + ast.unparse(call)
 
 
+def kept_results(exercise: Exercise) -> dict:
+    """The results kept with the workbook, by the names that the page's cells give them."""
+    found = {}
+    for node in ast.parse(exercise.path.read_text()).body:
+        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
+            continue
+        if ast.unparse(node.value.func) in ("mine", "reference"):  # names of functions
+            continue
+        for part in (*node.value.args, *(each.value for each in node.value.keywords)):
+            if isinstance(part, ast.Constant) and (kept := stored.load(str(part.value))):
+                found[node.targets[0].id] = kept
+    return found
+
+
 def names_of(exercise: Exercise) -> dict:
     """What the cells above the box leave behind on a machine without a GPU."""
-    here = result(on_gpu=False)
-    names = {"timed": here, "layouts": Sweep("layout", ["contiguous"], [here])}
-    names |= {"sizes": Sweep("size", [8192], [here]), "layer": here}
-    if exercise.slug == "23_fused_mlp":
-        names["timed"] = stored.load("mlp_16_tokens") or here
-        names["many"] = stored.load("mlp_4096_tokens") or here
+    names = kept_results(exercise)
     if exercise.slug == "24_mlp_one_kernel":
         half = torch.float16
         names["x"], names["w2"] = torch.randn(2, 64, 300).to(half)
         names["w1"] = torch.randn(300, 64).to(half)
         names["wide"] = load(exercise).traffic_ledger(65536, 1024, 4096)
-        names["timed"] = stored.load("mlp_one_kernel") or Sweep("rows x D", ["32 x 16"], [here])
     if exercise.slug == "53_scan":
         attend = load(exercise).linear_attention
         names["flops"] = lambda T: traffic(attend, *torch.randn(3, 1, 1, T, 16), chunk=16).flops
@@ -355,16 +347,13 @@ def names_of(exercise: Exercise) -> dict:
         q, k, v = torch.empty(3, 1, 2, 4096, 128, dtype=torch.float16).unbind(0)
         names["described"] = facts(load(exercise).flash_gqa_record, q, k, v, True, arch=90)
     if exercise.slug == "22_autotune":
-        names["timed"] = stored.load("autotune_cublas") or Sweep("size", [32], [here])
         names["rows"] = tuple(each.all_kwargs() for each in load(exercise).CONFIGS)
     if exercise.slug == "67_short_calls":
         names["now"] = stored.load("short_calls_now")
         names["of_softmax"] = names["now"].curves["softmax, 8 x 1024"]
         names["growing"] = [torch.empty(8, N) for N in range(100, 200)]
-    tables = {name: stored.load(kept) for name, kept in TABLES.get(exercise.slug, {}).items()}
-    names |= {name: table for name, table in tables.items() if table}
     if exercise.slug == "31_op_library":  # test_31_op_library.py counts what its model launches
-        names |= {"counted": lambda: ({"mm": 12}, {})}
+        names["counted"] = lambda: ({"mm": 12}, {})
     return names | LEFT.get(exercise.slug, {})
 
 
@@ -384,9 +373,5 @@ def test_the_derivation_is_right(exercise: Exercise):
         names[kept_as] = compile_gate(names[name], inputs, {}, 90).kernels
     exec(compile(filled(exercise), "<box>", "exec"), names)
     for number, line in enumerate(names["box"].lines):
-        allowed = {"right", "not compared"} | (
-            {"close"} if (exercise.slug, number) in CLOSE else set()
-        )
-        assert line.verdict in allowed, line
-        if "bytes" in line.question:
-            assert line.verdict == "right", line
+        close = (exercise.slug, number) in CLOSE
+        assert line.verdict == "right" or close and line.verdict == "close", line

@@ -158,9 +158,9 @@ def _source_text(source: Any) -> str | None:
     """`source` as text: text stays, a function is exported with all that it uses."""
     if source is None or isinstance(source, str):
         return source
-    from ..export.writer import export_source
+    from ..export.writer import export
 
-    return export_source(source)
+    return export(source).text
 
 
 def record(key: str, state: str, source: Any = None, *, reason: str = "") -> None:

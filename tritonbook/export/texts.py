@@ -30,9 +30,10 @@ class Definition:
 
 def definition(value: Any) -> Definition:
     """Source of a plain function or class, decorators included. Raises ExportError."""
-    code = _code(value)
-    if code is None:
+    functions = _functions(value)
+    if not functions:
         raise ExportError(f"The source of `{value.__name__}` is not known.")
+    code: Any = functions[0].__code__
     lines = linecache.getlines(code.co_filename)
     tree = _parse("".join(lines))
     if tree is None:
@@ -49,7 +50,7 @@ def definition(value: Any) -> Definition:
             match = first == code.co_firstlineno
         if match:
             text = textwrap.dedent("".join(lines[first - 1 : node.end_lineno])).strip("\n")
-            if not _is_python(text):
+            if _parse(text) is None:
                 raise ExportError(f"`{value.__name__}` cannot be cut out of the code around it.")
             return Definition(text, decorators=len(node.decorator_list))
     raise ExportError(f"The definition of `{value.__name__}` has changed since it was run.")
@@ -60,14 +61,13 @@ def _definitions(tree: ast.Module) -> list[ast.FunctionDef | ast.ClassDef]:
     return [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
 
 
-def _code(value: Any) -> Any:
+def _functions(value: Any) -> list[FunctionType]:
+    """A function, or the methods of a class."""
     if isinstance(value, FunctionType):
-        return value.__code__
-    for member in vars(value).values():
-        inner = getattr(member, "__func__", member)  # staticmethod, classmethod
-        if isinstance(inner, FunctionType):
-            return inner.__code__
-    return None
+        return [value]
+    # __func__: of a staticmethod or classmethod
+    members = [getattr(member, "__func__", member) for member in vars(value).values()]
+    return [member for member in members if isinstance(member, FunctionType)]
 
 
 def _lambda(tree: ast.AST, value: FunctionType) -> str:
@@ -90,11 +90,7 @@ def _lambda(tree: ast.AST, value: FunctionType) -> str:
 
 def namespace(value: Any) -> dict[str, Any]:
     """The names that a function (or the methods of a class) sees: globals, then closure cells."""
-    if isinstance(value, FunctionType):
-        functions = [value]
-    else:
-        members = [getattr(member, "__func__", member) for member in vars(value).values()]
-        functions = [member for member in members if isinstance(member, FunctionType)]
+    functions = _functions(value)
     found: dict[str, Any] = {}
     for function in functions:
         found.update(function.__globals__)
@@ -150,27 +146,29 @@ def local_decorators(value: Any, text: str) -> bool:
 
 def global_names(text: str) -> list[str]:
     """Names that `text` takes from outside itself, decorators and annotations included, sorted."""
-    top = symtable.symtable(text, "<exported>", "exec")
+    top, *inner = _scopes(text)
     found = {s.get_name() for s in top.get_symbols() if s.is_referenced()}
     found -= {s.get_name() for s in top.get_symbols() if s.is_imported()}
-    tables = list(top.get_children())
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        found |= {s.get_name() for s in table.get_symbols() if s.is_global()}
+    for scope in inner:
+        found |= {s.get_name() for s in scope.get_symbols() if s.is_global()}
     return sorted(found)
+
+
+def _scopes(text: str) -> list[symtable.SymbolTable]:
+    """The module's and those of all functions and classes in it."""
+    found = [symtable.symtable(text, "<exported>", "exec")]
+    for scope in found:
+        found += scope.get_children()
+    return found
 
 
 def rename(text: str, names: dict[str, str]) -> str:
     """`text` with the global names `names` (old to new) replaced, in definitions and uses."""
     if not names:
         return text
-    tables = [symtable.symtable(text, "<exported>", "exec")]
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        local = {s.get_name() for s in table.get_symbols() if s.is_local()}
-        if table.get_type() != "module" and local & names.keys():
+    for scope in _scopes(text)[1:]:
+        local = {s.get_name() for s in scope.get_symbols() if s.is_local()}
+        if local & names.keys():
             both = ", ".join(sorted(local & names.keys()))
             raise ExportError(f"{both} means two things in what this function uses. Rename one.")
     lines = [line.encode() for line in text.split("\n")]
@@ -189,7 +187,7 @@ def rename(text: str, names: dict[str, str]) -> str:
     return b"\n".join(lines).decode()
 
 
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache(maxsize=128)
 def _parse(source: str) -> ast.Module | None:
     """The tree of a source, None where it is not Python. One tree serves many: do not change it.
 
@@ -199,12 +197,3 @@ def _parse(source: str) -> ast.Module | None:
         return ast.parse(source) if source else None
     except SyntaxError:
         return None
-
-
-@functools.lru_cache(maxsize=1024)
-def _is_python(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True

@@ -9,6 +9,10 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+import torch
+import triton
+import triton.language as tl
+
 _LIBRARIES = {"torch", "triton", "numpy", "matplotlib", "rich"}
 # Where functions without a module of their own (torch.empty_like, math.sqrt) are looked for.
 _HOMES = ("torch", "torch.nn.functional", "triton", "triton.language", "math", "numpy")
@@ -75,10 +79,6 @@ def _is_library(module: str) -> bool:
 
 def expression(value: Any) -> Expression | None:
     """An expression that makes an equal value, or None where there is no simple one."""
-    import torch
-    import triton
-    import triton.language as tl
-
     if (
         value is None
         or isinstance(value, (bool, int, str, bytes))

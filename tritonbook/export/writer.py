@@ -16,7 +16,7 @@ from typing import Any
 from . import texts as text_of
 from .values import ExportError, expression, importable, unwrap
 
-__all__ = ["Export", "ExportError", "export", "export_source"]
+__all__ = ["Export", "ExportError", "export"]
 
 
 @dataclass(frozen=True)
@@ -27,18 +27,13 @@ class Export:
     entry: str
 
 
-def export_source(fn: Any) -> str:
-    """Text of one self-contained Python file that defines `fn`. Same function, same text.
+def export(fn: Any) -> Export:
+    """One self-contained file that defines `fn`. Same function, same text.
 
     `fn` may come from notebook cells, a module or another function; kernels may carry `triton.jit`,
     `triton.autotune`, `triton.heuristics`. Raises ExportError, naming the culprit, when something
     that `fn` uses cannot be written down (a tensor without a defining statement, for instance).
     """
-    return export(fn).text
-
-
-def export(fn: Any) -> Export:
-    """Like `export_source`, together with the expression that names `fn` in that file."""
     writer = _Writer()
     return Export(entry=writer.entry(fn), text=writer.text())
 
@@ -175,5 +170,4 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    noun = type(value).__name__
-    return f"an object of type {noun}"
+    return f"an object of type {type(value).__name__}"

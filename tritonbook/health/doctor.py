@@ -10,11 +10,21 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .. import style
-from .judgements import CHECKS, Judgement
+from .judgements import CHECKS
 from .machine import Machine, probe
 
 SYMBOLS = {"ok": "✓", "note": "•", "problem": "✗"}
 COLOURS = {"ok": "#1a7f37", "note": "#0a58ca", "problem": "#b42318"}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One judgement. fix is the command or step that mends it, empty when nothing needs mending."""
+
+    name: str
+    level: str
+    sentence: str
+    fix: str
 
 
 @dataclass(frozen=True)
@@ -37,10 +47,9 @@ class Diagnosis:
         return f"This machine is ready: kernels {how}"
 
     def to_dict(self) -> dict[str, Any]:
-        judgements = [asdict(judgement) for judgement in self.judgements]
         return {
             "healthy": self.healthy,
-            "judgements": judgements,
+            "judgements": [asdict(judgement) for judgement in self.judgements],
             "machine": asdict(self.machine),
         }
 
@@ -65,7 +74,9 @@ class Diagnosis:
 
 def examine(machine: Machine) -> Diagnosis:
     """Judge a machine: every check in order; those that do not apply say nothing."""
-    judgements = [judgement for check in CHECKS if (judgement := check(machine))]
+    judgements = [
+        Judgement(name, *said) for name, check in CHECKS.items() if (said := check(machine))
+    ]
     return Diagnosis(machine, judgements)
 
 

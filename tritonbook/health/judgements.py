@@ -7,7 +7,6 @@ A judgement has a level (ok, note, problem), one sentence and, unless all is wel
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from .machine import Machine
 
@@ -32,14 +31,19 @@ PYTHONS = ((3, 10), (3, 13))
 GIGABYTE = 1 << 30
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """One judgement. fix is the command or step that mends it, empty when nothing needs mending."""
+Said = tuple[str, str, str]  # level, sentence, and the command or step that mends it
 
-    name: str
-    level: str
-    sentence: str
-    fix: str = ""
+
+def ok(sentence: str) -> Said:
+    return "ok", sentence, ""
+
+
+def note(sentence: str, fix: str) -> Said:
+    return "note", sentence, fix
+
+
+def problem(sentence: str, fix: str) -> Said:
+    return "problem", sentence, fix
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -56,142 +60,113 @@ def _short(version: str) -> str:
     return ".".join(map(str, _numbers(version)[:2]))
 
 
-def _needed(machine: Machine) -> str:
-    """Level of something that only compiled kernels need."""
-    return "problem" if machine.on_gpu else "note"
+def _needed(machine: Machine) -> Callable[[str, str], Said]:
+    """What is missing that only compiled kernels need."""
+    return problem if machine.on_gpu else note
 
 
 def _yes_where(machine: Machine) -> str:
     return "" if machine.on_gpu else " (needed on a GPU, not here)"
 
 
-def platform(m: Machine) -> Judgement:
+def platform(m: Machine) -> Said:
     if m.system != "Linux":
-        return Judgement(
-            "platform",
-            "problem",
+        return problem(
             f"Triton has no wheels for {m.system}.",
             "Use Linux: Colab, WSL2, or a Linux container (docker run -it python:3.12).",
         )
     low, high = PYTHONS
     if not low <= _numbers(m.python)[:2] <= high:
-        return Judgement(
-            "platform",
-            "note",
+        return note(
             f"Python {m.python} is outside the tested range 3.{low[1]} to 3.{high[1]}.",
             "python3.12 -m venv .venv",
         )
-    return Judgement("platform", "ok", f"{m.system} on {m.processor}, Python {m.python}.")
+    return ok(f"{m.system} on {m.processor}, Python {m.python}.")
 
 
-def pair(m: Machine) -> Judgement:
+def pair(m: Machine) -> Said:
     found, want = _short(m.triton), PAIRS.get(_short(m.torch))
     if not found:
-        return Judgement("pair", "problem", "Triton is not installed.", "pip install triton")
+        return problem("Triton is not installed.", "pip install triton")
     if want is None:
-        return Judgement(
-            "pair",
-            "note",
+        return note(
             f"The workbook was not tested on torch {m.torch} with Triton {m.triton}.",
             TESTED_PAIR,
         )
     if found != want:
-        return Judgement(
-            "pair",
-            _needed(m),
+        return _needed(m)(
             f"torch {m.torch} belongs with Triton {want}, but Triton {m.triton} is installed.",
             f"pip install 'triton=={want}.*'",
         )
-    return Judgement("pair", "ok", f"torch {m.torch} and Triton {m.triton} belong together.")
+    return ok(f"torch {m.torch} and Triton {m.triton} belong together.")
 
 
-def gpu(m: Machine) -> Judgement:
+def gpu(m: Machine) -> Said:
     if m.cuda_works and m.gpus:
         first = m.gpus[0]
         major, minor = first.capability
-        said = f"{first.name}, sm_{major}{minor}, {first.memory / GIGABYTE:.0f} GiB."
-        return Judgement("gpu", "ok", said)
+        return ok(f"{first.name}, sm_{major}{minor}, {first.memory / GIGABYTE:.0f} GiB.")
     if m.driver_gpus and m.torch_cuda is None:
-        return Judgement(
-            "gpu",
-            "problem",
+        return problem(
             f"This machine has a {m.driver_gpus[0]}, but torch {m.torch} is a CPU build.",
             "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/cu126",
         )
     if m.driver_gpus and m.visible_devices in ("", "-1"):
-        return Judgement(
-            "gpu",
-            "problem",
+        return problem(
             f"CUDA_VISIBLE_DEVICES hides this machine's {m.driver_gpus[0]}.",
             "unset CUDA_VISIBLE_DEVICES",
         )
     if m.driver_gpus:
-        return Judgement(
-            "gpu",
-            "problem",
+        return problem(
             f"The driver sees a {m.driver_gpus[0]}, but torch cannot use it.",
             "python -c 'import torch; torch.cuda.init()'   # says why",
         )
-    return Judgement(
-        "gpu",
-        "note",
+    return note(
         "No GPU: kernels run in Triton's interpreter, right but slow; speed is not measured.",
         "For speed, open the notebook on Colab (Runtime > Change runtime type > T4 GPU).",
     )
 
 
-def driver(m: Machine) -> Judgement | None:
+def driver(m: Machine) -> Said | None:
     if not m.driver or not m.torch_cuda:
         return None
     oldest = OLDEST_DRIVER.get(m.torch_cuda.split(".")[0])
     if oldest and _numbers(m.driver)[:2] < oldest:
-        return Judgement(
-            "driver",
-            "problem",
+        return problem(
             f"Driver {m.driver} is too old for CUDA {m.torch_cuda}, which torch was built with "
             f"(it needs {oldest[0]}.{oldest[1]} or newer).",
             "Ask for a newer driver, or install the cluster pair: "
             "pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu118",
         )
-    return Judgement("driver", "ok", f"Driver {m.driver} runs CUDA {m.torch_cuda}.")
+    return ok(f"Driver {m.driver} runs CUDA {m.torch_cuda}.")
 
 
-def capability(m: Machine) -> Judgement | None:
+def capability(m: Machine) -> Said | None:
     if not m.gpus:
         return None
     name, (major, minor) = m.gpus[0].name, m.gpus[0].capability
     if (major, minor) < (7, 5):
-        return Judgement(
-            "capability",
-            "problem",
+        return problem(
             f"{name} is sm_{major}{minor}; the workbook's kernels need sm_75 or newer.",
             "export TRITON_INTERPRET=1   # then restart: the interpreter runs every notebook",
         )
     if m.torch_architectures and not _torch_covers(m, major, minor):
-        return Judgement(
-            "capability",
-            "problem",
+        return problem(
             f"{name} is sm_{major}{minor}, which torch {m.torch} was not built for.",
             TESTED_PAIR,
         )
     if major >= 10 and _numbers(m.triton)[:2] < (3, 3):
-        return Judgement(
-            "capability",
-            "problem",
+        return problem(
             f"{name} is sm_{major}{minor}; Triton {m.triton} compiles for sm_90 at most.",
             TESTED_PAIR,
         )
     if major < 8:
-        return Judgement(
-            "capability",
-            "note",
+        return note(
             f"{name} is sm_{major}{minor}: every notebook gives right results, but recent Triton "
             "uses no tensor cores on it: speed marks of matrix products and attention are off.",
             "For those notebooks use an A100, L4 or newer.",
         )
-    return Judgement(
-        "capability", "ok", f"sm_{major}{minor} runs every notebook with tensor cores."
-    )
+    return ok(f"sm_{major}{minor} runs every notebook with tensor cores.")
 
 
 def _torch_covers(m: Machine, major: int, minor: int) -> bool:
@@ -206,95 +181,76 @@ def _torch_covers(m: Machine, major: int, minor: int) -> bool:
     return False
 
 
-def several_gpus(m: Machine) -> Judgement | None:
+def several_gpus(m: Machine) -> Said | None:
     if len(m.gpus) < 2:
         return None
-    return Judgement(
-        "several-gpus",
-        "note",
+    return note(
         f"There are {len(m.gpus)} GPUs; the workbook uses the first ({m.gpus[0].name}).",
         "export CUDA_VISIBLE_DEVICES=1   # before the notebook starts, to take another",
     )
 
 
-def gpu_memory(m: Machine) -> Judgement | None:
+def gpu_memory(m: Machine) -> Said | None:
     if not m.gpus or m.gpus[0].free_memory >= 2 * GIGABYTE:
         return None
     free = m.gpus[0].free_memory / GIGABYTE
-    return Judgement(
-        "gpu-memory",
-        "note",
+    return note(
         f"Only {free:.1f} of {m.gpus[0].memory / GIGABYTE:.0f} GiB of GPU memory are free.",
         "nvidia-smi   # shows who holds it; shut other notebooks' kernels down",
     )
 
 
-def mode(m: Machine) -> Judgement:
+def mode(m: Machine) -> Said:
     wanted = (m.interpret_variable or "").lower() not in ("", "0", "false", "off")
     if m.library_interpreted is not None and wanted != m.library_interpreted:
         state = "set" if wanted else "removed"
-        return Judgement(
-            "mode",
-            "problem",
+        return problem(
             f"TRITON_INTERPRET was {state} after triton was imported: half of it is interpreted.",
             "Restart the kernel; set the variable before anything imports triton.",
         )
     if m.interpreting and m.cuda_works:
-        return Judgement(
-            "mode",
-            "note",
+        return note(
             "TRITON_INTERPRET is set although there is a GPU: kernels are interpreted, not timed.",
             "unset TRITON_INTERPRET   # then restart the kernel",
         )
-    said = "Kernels are interpreted on the CPU." if m.interpreting else "Kernels are compiled."
-    return Judgement("mode", "ok", said)
+    return ok("Kernels are interpreted on the CPU." if m.interpreting else "Kernels are compiled.")
 
 
-def numpy(m: Machine) -> Judgement:
+def numpy(m: Machine) -> Said:
     if not m.numpy:
-        return Judgement(
-            "numpy", "problem", "numpy is missing; the interpreter imports it.", "pip install numpy"
-        )
+        return problem("numpy is missing; the interpreter imports it.", "pip install numpy")
     if m.interpreting and _numbers(m.numpy) >= (2, 4) and _numbers(m.triton)[:2] < (3, 7):
-        return Judgement(
-            "numpy",
-            "note",
+        return note(
             f"numpy {m.numpy} is too new for the interpreter of Triton {m.triton}; the workbook "
             "mends this for its own notebooks, other scripts fail.",
             "pip install 'numpy<2.4'",
         )
-    return Judgement("numpy", "ok", f"numpy {m.numpy} works with Triton {m.triton}.")
+    return ok(f"numpy {m.numpy} works with Triton {m.triton}.")
 
 
-def compiler(m: Machine) -> Judgement:
+def compiler(m: Machine) -> Said:
     if m.compiler:
-        return Judgement("compiler", "ok", f"C compiler: {m.compiler}.")
-    return Judgement(
-        "compiler",
-        _needed(m),
+        return ok(f"C compiler: {m.compiler}.")
+    return _needed(m)(
         f"There is no C compiler, which Triton's launcher is built with{_yes_where(m)}.",
         "apt-get install gcc   # or: module load gcc; conda install gcc; export CC=/path/to/cc",
     )
 
 
-def header(m: Machine) -> Judgement:
+def header(m: Machine) -> Said:
     if m.python_header:
-        return Judgement("python-header", "ok", f"Python header: {m.python_header}.")
+        return ok(f"Python header: {m.python_header}.")
     short = _short(m.python)
-    return Judgement(
-        "python-header",
-        _needed(m),
+    return _needed(m)(
         f"Python.h is missing, which Triton's launcher is built with{_yes_where(m)}.",
         f"apt-get install python{short}-dev   # or use conda's Python, which brings it",
     )
 
 
-def libcuda(m: Machine) -> Judgement | None:
+def libcuda(m: Machine) -> Said | None:
     if not m.on_gpu or m.libcuda:
         return None
-    return Judgement(
-        "libcuda",
-        "problem",
+    return problem(
         "libcuda.so.1 is not found, which Triton's launcher is linked with.",
         "apptainer exec --nv ...   # in a container; else: export TRITON_LIBCUDA_PATH=/usr/lib64",
     )
@@ -303,59 +259,56 @@ def libcuda(m: Machine) -> Judgement | None:
 NODE_LOCAL = 'export TRITON_CACHE_DIR="${TMPDIR:-/tmp}/triton-$USER"'
 
 
-def cache(m: Machine) -> Judgement:
+def cache(m: Machine) -> Said:
     where = m.cache.path
     if not m.cache.writable:
-        said = f"Triton's cache folder {where} cannot be written."
-        return Judgement("cache", _needed(m), said, NODE_LOCAL)
+        return _needed(m)(f"Triton's cache folder {where} cannot be written.", NODE_LOCAL)
     if m.cache.noexec:
         said = (
             f"Triton's cache folder {where} lies on a file system that forbids programs (noexec)."
         )
-        return Judgement("cache", _needed(m), said, "export TRITON_CACHE_DIR=$HOME/.triton/cache")
+        return _needed(m)(said, "export TRITON_CACHE_DIR=$HOME/.triton/cache")
     if m.cache.on_network:
         said = f"Triton's cache folder {where} lies on {m.cache.kind}: slow, and jobs may collide."
-        return Judgement("cache", "note", said, NODE_LOCAL)
-    return Judgement("cache", "ok", f"Triton's cache: {where} ({m.cache.kind}).")
+        return note(said, NODE_LOCAL)
+    return ok(f"Triton's cache: {where} ({m.cache.kind}).")
 
 
-def home(m: Machine) -> Judgement:
+def home(m: Machine) -> Said:
     if m.data.writable:
-        return Judgement("progress", "ok", f"Your progress is kept in {m.data.path}.")
-    return Judgement(
-        "progress",
-        "note",
+        return ok(f"Your progress is kept in {m.data.path}.")
+    return note(
         f"{m.data.path} cannot be written, so your progress goes to a temporary folder.",
         "export TRITONBOOK_HOME=/a/folder/of/yours",
     )
 
 
-def disk(m: Machine) -> Judgement:
+def disk(m: Machine) -> Said:
     tight = min((m.cache, m.temporary, m.data), key=lambda folder: folder.free)
     free = f"{tight.free / GIGABYTE:.1f} GiB"
     if tight.free < GIGABYTE // 10:
         said = f"The disk of {tight.path} is full ({free} free): compiling will fail."
-        return Judgement("disk", "problem", said, "du -xsh ~/.triton ~/.cache   # then remove some")
+        return problem(said, "du -xsh ~/.triton ~/.cache   # then remove some")
     if tight.free < 2 * GIGABYTE:
         said = f"Only {free} are free on the disk of {tight.path}."
-        return Judgement("disk", "note", said, "rm -rf ~/.triton/cache   # it is made again")
-    return Judgement("disk", "ok", f"At least {free} of disk are free.")
+        return note(said, "rm -rf ~/.triton/cache   # it is made again")
+    return ok(f"At least {free} of disk are free.")
 
 
-CHECKS: tuple[Callable[[Machine], Judgement | None], ...] = (
-    platform,
-    gpu,
-    driver,
-    capability,
-    several_gpus,
-    gpu_memory,
-    pair,
-    mode,
-    numpy,
-    compiler,
-    header,
-    libcuda,
-    cache,
-    home,
-    disk,
-)
+CHECKS: dict[str, Callable[[Machine], Said | None]] = {
+    "platform": platform,
+    "gpu": gpu,
+    "driver": driver,
+    "capability": capability,
+    "several-gpus": several_gpus,
+    "gpu-memory": gpu_memory,
+    "pair": pair,
+    "mode": mode,
+    "numpy": numpy,
+    "compiler": compiler,
+    "python-header": header,
+    "libcuda": libcuda,
+    "cache": cache,
+    "progress": home,
+    "disk": disk,
+}

@@ -16,6 +16,11 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
+from ..course import records
+from ..port.device import INTERPRET
+
 NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "lustre", "gpfs", "beegfs", "cifs", "smb3", "ceph", "panfs")
 
 
@@ -134,8 +139,6 @@ def _nvidia_smi() -> tuple[str | None, tuple[str, ...]]:
 
 
 def _torch_gpus() -> tuple[Gpu, ...]:
-    import torch
-
     gpus = []
     for index in range(torch.cuda.device_count()):
         found = torch.cuda.get_device_properties(index)
@@ -146,8 +149,7 @@ def _torch_gpus() -> tuple[Gpu, ...]:
 
 def _compiler() -> str | None:
     """The C compiler that Triton would take: $CC, else gcc, else clang; it does not try `cc`."""
-    wanted = os.environ.get("CC")
-    if wanted:
+    if wanted := os.environ.get("CC"):
         return shutil.which(wanted)
     return shutil.which("gcc") or shutil.which("clang")
 
@@ -168,8 +170,7 @@ def _cache_folder() -> str:
 
 def _libcuda() -> str | None:
     """The driver's library where Triton looks for it: its variable, ldconfig, LD_LIBRARY_PATH."""
-    named = os.environ.get("TRITON_LIBCUDA_PATH")
-    if named:
+    if named := os.environ.get("TRITON_LIBCUDA_PATH"):
         return named
     for folder in filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":")):
         if Path(folder, "libcuda.so.1").exists():  # containers bind it in and set this variable
@@ -188,11 +189,6 @@ def _library_interpreted() -> bool | None:
 
 def probe() -> Machine:
     """Look at this machine. Creates nothing, contacts nobody; takes a second at most."""
-    import torch
-
-    from ..course import records
-    from ..port.device import INTERPRET
-
     driver, driver_gpus = _nvidia_smi()
     works = torch.cuda.is_available()
     return Machine(

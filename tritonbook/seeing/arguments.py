@@ -1,4 +1,4 @@
-"""Carry a call's arguments to another process: by description, or with their values.
+"""Carry a call to another process: its arguments by description, or with their values.
 
 To compile a kernel only shape, strides, dtype and alignment of a tensor matter; to run it in the
 interpreter the values are needed too. Plain Python values travel as they are.
@@ -7,20 +7,49 @@ interpreter the values are needed too. Plain Python values travel as they are.
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from ..export.writer import ExportError, export
+from .memory import copy_elements
+from .regions import extent
+
 _SMALL = 4096  # integer tensors up to this many elements keep their values: they may be indices
 
 
-class CannotSend(TypeError):
-    """An argument that another process cannot be given."""
+def request(
+    job: str,
+    fn: Callable[..., Any],
+    args: Iterable[Any],
+    options: dict[str, Any],
+    folder: Path | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """What the helper process is asked: a job on `fn(*args, **options)`; `more` is the job's own.
+
+    folder: see `encode`. Raises ExportError.
+    """
+    exported = export(fn)
+    return {
+        "job": job,
+        "source": exported.text,
+        "entry": exported.entry,
+        "args": [encode(value, folder) for value in args],
+        "options": {name: encode(value, folder) for name, value in options.items()},
+        "path": [place for place in sys.path if place],
+        **more,
+    }
 
 
 def encode(value: Any, folder: Path | None = None) -> Any:
-    """`value` as JSON-ready data. folder: save tensors' values there, else describe tensors."""
+    """`value` as JSON-ready data. folder: save tensors' values there, else describe tensors.
+
+    Raises ExportError for what another process cannot be given.
+    """
     if isinstance(value, torch.Tensor):
         return {"tensor": _describe(value, folder)}
     if value is None or isinstance(value, (bool, int, str)):
@@ -34,11 +63,9 @@ def encode(value: Any, folder: Path | None = None) -> Any:
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {key: encode(item, folder) for key, item in value.items()}}
     if callable(value):
-        from ..export.writer import export
-
         exported = export(value)
         return {"function": [exported.text, exported.entry]}
-    raise CannotSend(
+    raise ExportError(
         f"an argument of type {type(value).__name__} cannot be sent to another process"
     )
 
@@ -56,14 +83,11 @@ def _describe(tensor: torch.Tensor, folder: Path | None) -> dict[str, Any]:
         path = folder / f"{len(list(folder.iterdir()))}.pt"
         torch.save(data.cpu().contiguous(), path)
         described["file"] = str(path)
-    elif _counts(data) and data.numel() <= _SMALL:
+    elif data.numel() <= _SMALL and not (
+        data.dtype.is_floating_point or data.is_complex() or data.is_meta
+    ):
         described["values"] = data.cpu().tolist()
     return described
-
-
-def _counts(data: torch.Tensor) -> bool:
-    """Whether a tensor holds whole numbers, which a wrapper may read."""
-    return not (data.dtype.is_floating_point or data.is_complex() or data.is_meta)
 
 
 def decode(data: Any, load: Any) -> Any:
@@ -91,25 +115,13 @@ def _rebuild(described: dict[str, Any]) -> torch.Tensor:
     """A CPU tensor of that description, in a storage of its own, at the same alignment."""
     shape, stride = described["shape"], described["stride"]
     dtype = getattr(torch, described["dtype"])
-    extent = 1 + sum((n - 1) * s for n, s in zip(shape, stride, strict=True)) if all(shape) else 0
-    extra = 16 // dtype.itemsize if dtype.itemsize <= 16 else 0
-    storage = torch.zeros(extent + 2 * extra, dtype=dtype)  # lazily, so huge shapes cost nothing
+    extra = 2 * (16 // dtype.itemsize)
+    # lazily, so huge shapes cost nothing
+    storage = torch.zeros(extent(shape, stride) + extra, dtype=dtype)
     first = ((described["offset"] - storage.data_ptr()) % 16) // dtype.itemsize
     tensor = storage.as_strided(shape, stride, first)
     if "file" in described:
-        values = torch.load(described["file"])
+        copy_elements(torch.load(described["file"]), tensor)
     elif "values" in described:
-        values = torch.tensor(described["values"], dtype=dtype).reshape(shape)
-    else:
-        values = None
-    if values is not None:
-        _own_elements(tensor).copy_(_own_elements(values, tensor.stride()))
+        copy_elements(torch.tensor(described["values"], dtype=dtype).reshape(shape), tensor)
     return tensor.requires_grad_(described["grad"])
-
-
-def _own_elements(tensor: torch.Tensor, stride: tuple[int, ...] | None = None) -> torch.Tensor:
-    """Without the repetitions of expanded dimensions, which cannot be written one by one."""
-    for dim, step in enumerate(stride or tensor.stride()):
-        if step == 0 and tensor.shape[dim] > 1:
-            tensor = tensor.narrow(dim, 0, 1)
-    return tensor

@@ -16,36 +16,27 @@ def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
     """{code, message, caret}: code "" when the error came from the wrapper, not from a launch."""
     kind = type(error).__name__
     if kind == "OutOfResources":
-        return {"code": "out-of-resources", "message": _resources(error, arch), "caret": ""}
+        return _told(_resources(error, arch), "out-of-resources")
     compilation = _find(error, "CompilationError")
     if compilation is not None:
         innermost = causes(compilation)[-1]
-        return {
-            "code": "does-not-compile",
-            "message": _sentence(innermost),
-            "caret": _caret(compilation, innermost),
-        }
+        caret = _caret(compilation, innermost)
+        return _told(_sentence(innermost), "does-not-compile", caret)
     first = (str(error).strip().splitlines() or ["no message"])[0]
     if launched:
         message = said_of_error(error)
-        told = f"Triton cannot compile this launch for sm_{arch}: {kind}: {first}"
-        return {
-            "code": "does-not-compile",
-            "message": message or told,
-            "caret": told if message else "",
-        }
+        raw = f"Triton cannot compile this launch for sm_{arch}: {kind}: {first}"
+        return _told(message or raw, "does-not-compile", raw if message else "")
     if re.search(r"cuda|CUDA|NVIDIA driver|is_cuda", f"{kind} {error}"):
-        return {
-            "code": "",
-            "message": "the wrapper insists on a CUDA device, and none is here; allocate on the "
-            f"input's device ({kind}: {first})",
-            "caret": "",
-        }
-    return {
-        "code": "",
-        "message": f"the wrapper stopped before or between its launches ({kind}: {first})",
-        "caret": "",
-    }
+        return _told(
+            "the wrapper insists on a CUDA device, and none is here; allocate on the "
+            f"input's device ({kind}: {first})"
+        )
+    return _told(f"the wrapper stopped before or between its launches ({kind}: {first})")
+
+
+def _told(message: str, code: str = "", caret: str = "") -> dict[str, Any]:
+    return {"code": code, "message": message, "caret": caret}
 
 
 def _find(error: BaseException, name: str) -> Any:

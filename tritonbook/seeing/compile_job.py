@@ -28,47 +28,41 @@ from .pretend import PretendCuda
 name_triton_quickly()
 
 
-class _Recorder:
-    """Collects each compiled kernel once, with the launch that asked for it."""
-
-    def __init__(self, arch: int):
-        self.arch = arch
-        self.found: dict[str, dict[str, Any]] = {}
-        self.failed: BaseException | None = None
-
-    def around(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
-        try:
-            compiled = call()
-        except Exception as error:
-            self.failed = error
-            raise
-        if compiled is None:  # a launch on an empty grid may be skipped
-            return None
-        named = launch_arguments(fn, args, kwargs)
-        key = compiled.hash
-        if key not in self.found:
-            told = {"constants": _constants(fn, named), "grid": _grid(grid, named)}
-            self.found[key] = {"launches": 0, **_facts(compiled, self.arch), **told}
-        self.found[key]["launches"] += 1
-        return compiled
-
-
 def compile_all(prepare: Callable[[], Any], request: dict[str, Any]) -> dict[str, Any]:
     """Answer to a compile request: {"kernels": [...]} or {"error": {...}}."""
     arch = request["arch"]
     if arch not in MULTIPROCESSORS:
         known = ", ".join(f"sm_{number}" for number in MULTIPROCESSORS)
         return {"crash": f"sm_{arch} is not one of {known}"}
-    recorder = _Recorder(arch)
-    with fake_gpu(arch), hook_launch(recorder.around):
+    found: dict[str, dict[str, Any]] = {}  # each kernel once, with the launch that asked for it
+    failed = None
+
+    def around(call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
+        nonlocal failed
+        try:
+            compiled = call()
+        except Exception as error:
+            failed = error
+            raise
+        if compiled is None:  # a launch on an empty grid may be skipped
+            return None
+        named = launch_arguments(fn, args, kwargs)
+        key = compiled.hash
+        if key not in found:
+            told = {"constants": _constants(fn, named), "grid": _grid(grid, named)}
+            found[key] = {"launches": 0, **_facts(compiled, arch), **told}
+        found[key]["launches"] += 1
+        return compiled
+
+    with fake_gpu(arch), hook_launch(around):
         try:
             fn, args, options = prepare()
             with PretendCuda(), torch.random.fork_rng(devices=[]):
                 fn(*args, **options)
         except (Exception, SystemExit) as error:
-            answer = explain(error, launched=error is recorder.failed, arch=arch)
-            return {"error": answer, "kernels": list(recorder.found.values())}
-    kernels = list(recorder.found.values())
+            answer = explain(error, launched=error is failed, arch=arch)
+            return {"error": answer, "kernels": list(found.values())}
+    kernels = list(found.values())
     if not request.get("ptx"):
         for kernel in kernels:
             del kernel["ptx"]
@@ -95,7 +89,6 @@ def _facts(compiled: Any, arch: int) -> dict[str, Any]:
     ptx = compiled.asm["ptx"]
     registers, stack = _resources(compiled.asm["cubin"])
     metadata = compiled.metadata
-    place = occupancy(registers, metadata.shared, metadata.num_warps, arch)
 
     # The same words come again and again: each is searched once. Every pattern holds a dot, and
     # matches inside a word.
@@ -124,9 +117,7 @@ def _facts(compiled: Any, arch: int) -> dict[str, Any]:
         "wgmma": count(r"\bwgmma\.mma_async"),
         "atomics": count(r"\b(?:atom|red)\."),
         "float64": count(r"\b(?:add|sub|mul|fma|div|rcp|sqrt|cvt)\S*\.f64"),
-        "programs_per_sm": place.programs,
-        "occupancy": place.fraction,
-        "limited_by": place.limited_by,
+        **occupancy(registers, metadata.shared, metadata.num_warps, arch),
         "ptx": ptx,
     }
 

@@ -10,14 +10,13 @@ import functools
 import html
 import json
 import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .. import style
-from ..export.writer import ExportError, export
-from .arguments import CannotSend, encode
+from ..export.values import ExportError
+from .arguments import request
 from .occupancy import LIMITS
 from .process import WorkerError, worker
 
@@ -78,13 +77,12 @@ class KernelFacts:
     def rows(self) -> list[tuple[str, str]]:
         """(what, value) in plain words."""
         constants = ", ".join(f"{name}={value}" for name, value in self.constants.items())
-        spills = f"{self.spills} bytes" if self.spills else "none"
         rows = [
             ("constants", constants or "none"),
             ("grid of programs", " × ".join(f"{size:,}" for size in self.grid)),
             ("warps, stages", f"{self.warps}, {self.stages}"),
             ("registers per thread", f"{self.registers} of 255"),
-            ("spilled to memory", f"{spills} per thread" if self.spills else spills),
+            ("spilled to memory", f"{self.spills} bytes per thread" if self.spills else "none"),
             ("shared memory", f"{self.shared_bytes:,} bytes per program"),
             ("loads", f"{self.loads}, {self.vector_loads} of them vectors"),
             ("stores", f"{self.stores}, {self.vector_stores} of them vectors"),
@@ -177,22 +175,15 @@ def compile_gate(
     if timeout is None:
         timeout = float(os.environ.get("TRITONBOOK_COMPILE_SECONDS", "60"))
     try:
-        exported = export(fn)
-        request = {
-            "job": "compile",
-            "source": exported.text,
-            "entry": exported.entry,
-            "args": [encode(value) for value in args],
-            "options": {name: encode(value) for name, value in (options or {}).items()},
-            "arch": arch,
-            "ptx": ptx,
-            "path": [place for place in sys.path if place],
-        }
-    except (ExportError, CannotSend) as problem:
+        asked = request("compile", fn, args, options or {}, arch=arch, ptx=ptx)
+    except ExportError as problem:
         return CompileResult(None, str(problem))
     except Exception as problem:  # a gate that cannot be tried must not fail a learner's check
         return CompileResult(None, f"the source cannot be exported ({problem!r})")
-    return _answer(json.dumps(request), timeout)
+    try:
+        return _remembered(json.dumps(asked), timeout)
+    except WorkerError as problem:  # not remembered: the next time may go well
+        return CompileResult(None, f"the compiler did not answer: {problem}")
 
 
 def compile_result(answer: dict[str, Any]) -> CompileResult:
@@ -208,15 +199,8 @@ def compile_result(answer: dict[str, Any]) -> CompileResult:
 
 
 @functools.lru_cache(maxsize=64)
-def _remembered(request: str, timeout: float) -> CompileResult:
-    return compile_result(worker(interpret=False).ask(json.loads(request), timeout))
-
-
-def _answer(request: str, timeout: float) -> CompileResult:
-    try:
-        return _remembered(request, timeout)
-    except WorkerError as problem:  # not remembered: the next time may go well
-        return CompileResult(None, f"the compiler did not answer: {problem}")
+def _remembered(asked: str, timeout: float) -> CompileResult:
+    return compile_result(worker(interpret=False).ask(json.loads(asked), timeout))
 
 
 def facts(fn: Callable[..., Any], *args: Any, arch: int = 80, **options: Any) -> FactsList:

@@ -34,8 +34,6 @@ def resolve(record: Record) -> list[Touch]:
         if access.mask is not None:
             lanes = lanes[access.mask]
         for region in _owners(regions, access.addresses[lanes]):
-            if not lanes.size:
-                break
             addresses = access.addresses[lanes]
             mine = region.holds(addresses, access.itemsize)
             if not mine.any():
@@ -142,8 +140,8 @@ def float32_products(record: Record) -> list[tuple[str, str]]:
 
 def program_text(program: tuple[int, int, int], launch: Launched) -> str:
     """`2` in a one-dimensional grid, `(2, 0)` in a two-dimensional one."""
-    used = max([i + 1 for i, size in enumerate(launch.grid) if size > 1], default=1)
-    return str(program[0]) if used == 1 else f"({', '.join(map(str, program[:used]))})"
+    used = program[: launch.rank]
+    return str(used[0]) if len(used) == 1 else f"({', '.join(map(str, used))})"
 
 
 def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
@@ -166,7 +164,7 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
         mend = "`&` binds tighter than a comparison: put each comparison of the mask in brackets."
     elif first.access.addresses.size == 1:
         mend = "Is the address off, the tensor too small, or are there more programs than elements?"
-    elif masking_helps and not masked and _repeated(record, first.access):
+    elif masking_helps and not masked and len(_at_this_line(record, first.access)) > 1:
         mend = "Those lanes need a mask, or the loop takes a step too many, or too long a one."
     elif masking_helps and not masked:
         mend = "Those lanes need a mask."
@@ -175,7 +173,7 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
     elif masked and all(map(_before_the_start, bad)):
         mend = "An index below 0 is an address too. Let the mask ask for `>= 0` as well"
         mend += "." if masking_helps else f", {_EITHER}"
-    elif masking_helps and not any(_first_time(record, touch.access) for touch in bad):
+    elif masking_helps and all(_at_this_line(record, t.access)[0] is not t.access for t in bad):
         mend = (
             "Its mask lets them through, but not the first time that the program comes to this "
             "line. In a function, is it the mask of another call? In a loop, does it test the "
@@ -197,17 +195,10 @@ def _before_the_start(touch: Touch) -> bool:
     return touch.region is not None and bool((outside < touch.region.first).all())
 
 
-def _repeated(record: Record, access: Access) -> bool:
-    """Whether the program came to this line more than once: it stands in a loop."""
+def _at_this_line(record: Record, access: Access) -> list[Access]:
+    """Those of the same program, in order; several where the line stands in a loop."""
     same = (access.launch, access.program, access.line)
-    return sum((a.launch, a.program, a.line) == same for a in record.accesses) > 1
-
-
-def _first_time(record: Record, access: Access) -> bool:
-    """Whether the program has not come to this line before."""
-    same = (access.launch, access.program, access.line)
-    first = next(a for a in record.accesses if (a.launch, a.program, a.line) == same)
-    return first is access
+    return [a for a in record.accesses if (a.launch, a.program, a.line) == same]
 
 
 _EITHER = (
@@ -220,31 +211,26 @@ _MASK_OR_ADDRESS = {
 }
 
 
+def nearest(regions: list[Region], addresses: np.ndarray) -> Region | None:
+    """The tensor that one of the addresses is closest to; None where there is no tensor."""
+    return min(regions, key=lambda r: int(np.abs(r.distance(addresses)).min()), default=None)
+
+
 def _place(record: Record, touch: Touch) -> str:
     """ "`x`, 3 elements past its end", from the nearest tensor."""
     outside = touch.addresses[touch.elements < 0]
     region = touch.region
     if region is None:
-        nearest = [
-            (int(np.abs(r.distance(outside)).min()), i) for i, r in enumerate(record.regions)
-        ]
-        if not nearest:
-            return "every tensor of this call"
-        region = record.regions[min(nearest)[1]]
-        if min(nearest)[0] > 1 << 24:
+        region = nearest(record.regions, outside)
+        if region is None or np.abs(region.distance(outside)).min() > 1 << 24:
             return "every tensor of this call"
         if not region.size:  # all of these have one address, 0
             return "a tensor that has no element"
     distance = region.distance(outside)
-    past, before = distance[distance > 0], -distance[distance < 0]
-    name = f"`{region.name}`"
-    if past.size:
-        far = int(past.max())
-        return f"{name} (up to {far} element{'s' if far > 1 else ''} past its end)"
-    if before.size:
-        far = int(before.max())
-        return f"{name} (up to {far} element{'s' if far > 1 else ''} before its start)"
-    return f"{name} (in the gap between its rows)"
+    for far, where in ((distance.max(), "past its end"), (-distance.min(), "before its start")):
+        if far > 0:
+            return f"`{region.name}` (up to {far} element{'s' if far > 1 else ''} {where})"
+    return f"`{region.name}` (in the gap between its rows)"
 
 
 def _line(launch: Launched, line: int) -> str:
@@ -275,18 +261,13 @@ def _race_in(
     launch: Launched, region: Region, touches: list[Touch], atomics: bool, group: list[Touch]
 ) -> str:
     """touches: those of the region. group: those of the launch."""
-    grid = launch.grid
-
-    def linear(program: tuple[int, int, int]) -> int:
-        return (program[0] * grid[1] + program[1]) * grid[2] + program[2]
-
     owner = np.full(max(region.size, 1), -1, dtype=np.int64)
     shared = np.zeros(max(region.size, 1), dtype=bool)
     for touch in touches:
         if touch.access.kind != "store":
             continue
         elements = touch.elements[touch.elements >= 0]
-        me = linear(touch.access.program)
+        me = np.ravel_multi_index(touch.access.program, launch.grid)
         shared[elements[(owner[elements] >= 0) & (owner[elements] != me)]] = True
         owner[elements] = me
     if shared.any():
@@ -310,7 +291,7 @@ def _race_in(
     for touch in touches:
         elements = touch.elements[touch.elements >= 0]
         if touch.access.kind == "load" and elements.size:
-            me = linear(touch.access.program)
+            me = np.ravel_multi_index(touch.access.program, launch.grid)
             foreign = (owner[elements] >= 0) & (owner[elements] != me)
             if foreign.any():
                 element = int(elements[foreign][0])
@@ -339,5 +320,4 @@ def _axis_without_effect(launch: Launched, touches: list[Touch]) -> int | None:
 
 def cell_text(region: Region, element: int) -> str:
     """`[3, 7]` for a row-major element number."""
-    index = np.unravel_index(element, region.shape) if region.shape else ()
-    return f"[{', '.join(str(int(i)) for i in index)}]"
+    return f"[{', '.join(str(int(i)) for i in np.unravel_index(element, region.shape))}]"

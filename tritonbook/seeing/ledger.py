@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .findings import Touch, find, resolve
+from .findings import Touch, find, nearest, resolve
 from .record import Access, Record
 from .regions import Region
 
@@ -19,9 +19,9 @@ SECTOR = 32  # bytes: the least that an NVIDIA GPU moves between memory and a mu
 class Use:
     """How one tensor was used in one direction (`loads`, or `stores` with atomics).
 
-    first: per element, index of the first program that touched it, -1 for none. count: per
-    element, number of different programs. order: per program, (step, elements) of each access;
-    steps count the program's accesses to all tensors from 1.
+    first, last: per element, index of the program that touched it first or last, -1 for none.
+    count: per element, number of different programs. order: per program, (step, elements) of each
+    access; steps count the program's accesses to all tensors from 1.
     strays: (row, column, program, active) of lanes outside the tensor, masked or not. Rows and
     columns see the tensor as a matrix of all leading dimensions by the last.
     """
@@ -29,6 +29,7 @@ class Use:
     region: Region
     direction: str
     first: np.ndarray
+    last: np.ndarray
     count: np.ndarray
     atomic: bool = False
     order: dict[int, list[tuple[int, np.ndarray]]] = field(
@@ -64,6 +65,11 @@ class Ledger:
     flops: int
     findings: list[tuple[str, str]]
 
+    def name(self, number: int) -> str:
+        """A program's id as far as the grid has dimensions: `3`, or `1,2`."""
+        used = max([i + 1 for p in self.programs for i in range(3) if p[i]], default=1)
+        return ",".join(str(i) for i in self.programs[number][:used])
+
 
 def matrix_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     """(rows, columns) under which a tensor is drawn: all leading dimensions by the last."""
@@ -83,32 +89,37 @@ def ledger(record: Record, launch: int | None = None) -> Ledger:
     numbers = {key: number for number, key in enumerate(order)}
     programs = [program for _, program in order]
     uses: dict[tuple[int, str], Use] = {}
-    seen: dict[tuple[int, str], tuple[int, np.ndarray]] = {}
     steps: dict[int, int] = defaultdict(int)
     for touch in touches:
         access = touch.access
         number = numbers[access.launch, access.program]
-        region = touch.region or _nearest(record.regions, touch.addresses)
+        region = touch.region or nearest(record.regions, touch.addresses)
         if region is None:
             continue
-        direction = "loads" if access.kind == "load" else "stores"
-        use = uses.get((id(region), direction))
+        use = uses.get((id(region), access.direction))
         if use is None:
-            blank = np.full(region.size, -1, dtype=np.int64)
-            use = Use(region, direction, blank, np.zeros(region.size, dtype=np.int64))
-            uses[id(region), direction] = use
+            nobody = np.full(region.size, -1)
+            use = Use(region, access.direction, nobody, nobody.copy(), nobody + 1)
+            uses[id(region), access.direction] = use
         steps[number] += 1
-        _add(use, touch, number, steps[number], seen)
+        _add(use, touch, number, steps[number])
         _add_strays(use, touch, number)
-    _add_silent(record.regions, [a for a in accesses if not a.active.size], uses, numbers)
+    nothing = np.zeros(0, dtype=np.int64)
+    for access in accesses:
+        if access.active.size or not access.addresses.size:
+            continue
+        # All lanes are masked: they touch nothing, yet they count.
+        region = nearest(record.regions, access.addresses)
+        use = uses.get((id(region), access.direction))
+        if use is not None:
+            use.lanes += access.addresses.size
+            use.masked += access.addresses.size
+            silent = Touch(access, region, nothing, nothing, nothing)
+            _add_strays(use, silent, numbers[access.launch, access.program])
     return Ledger(list(uses.values()), programs, sum(x.flops for x in chosen), find(record))
 
 
-def _nearest(regions: list[Region], addresses: np.ndarray) -> Region | None:
-    return min(regions, key=lambda r: int(np.abs(r.distance(addresses)).min()), default=None)
-
-
-def _add(use: Use, touch: Touch, program: int, step: int, seen: dict) -> None:
+def _add(use: Use, touch: Touch, program: int, step: int) -> None:
     access = touch.access
     inside = np.unique(touch.elements[touch.elements >= 0])
     use.lanes += access.addresses.size
@@ -117,36 +128,11 @@ def _add(use: Use, touch: Touch, program: int, step: int, seen: dict) -> None:
     use.bytes_moved += inside.size * use.region.itemsize
     use.sectors += np.unique((touch.addresses - use.region.first) // SECTOR).size
     use.atomic |= access.kind == "atomic"
-    new = inside[use.first[inside] < 0]
-    use.first[new] = program
-    # Programs run one after another, so an element is new to a program unless it has a mark of it.
-    key = (id(use.region), use.direction)
-    marked, marks = seen.get(key, (-1, np.zeros(0, dtype=bool)))
-    if marked != program:
-        marks = np.zeros(use.region.size, dtype=bool)
-    use.count[inside[~marks[inside]]] += 1
-    marks[inside] = True
-    seen[key] = (program, marks)
+    use.first[inside[use.first[inside] < 0]] = program
+    # Programs run one after another, so an element is new to a program unless it came last.
+    use.count[inside[use.last[inside] != program]] += 1
+    use.last[inside] = program
     use.order[program].append((step, inside))
-
-
-def _add_silent(
-    regions: list[Region],
-    accesses: list[Access],
-    uses: dict[tuple[int, str], Use],
-    numbers: dict[tuple[int, Program], int],
-) -> None:
-    """Accesses whose lanes are all masked touch nothing, yet their lanes count."""
-    nothing = np.zeros(0, dtype=np.int64)
-    for access in accesses:
-        region = _nearest(regions, access.addresses) if access.addresses.size else None
-        direction = "loads" if access.kind == "load" else "stores"
-        use = uses.get((id(region), direction))
-        if use is not None:
-            use.lanes += access.addresses.size
-            use.masked += access.addresses.size
-            number = numbers[access.launch, access.program]
-            _add_strays(use, Touch(access, region, nothing, nothing, nothing), number)
 
 
 def _add_strays(use: Use, touch: Touch, program: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..port.dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
+from .regions import extent
 
 _LEAST = 16384  # elements on either side, at least
 
@@ -14,19 +15,23 @@ _LEAST = 16384  # elements on either side, at least
 def roomy(tensor: torch.Tensor) -> torch.Tensor:
     """A copy with the same shape, strides and alignment in the middle of a larger storage."""
     data = tensor.detach()
-    extent = 1 + sum((n - 1) * s for n, s in zip(data.shape, data.stride(), strict=True))
-    margin = max(_LEAST, extent if data.ndim > 1 else 0)
-    storage = torch.zeros((extent if data.numel() else 0) + 2 * margin + 16, dtype=data.dtype)
+    size = extent(data.shape, data.stride())
+    margin = max(_LEAST, size if data.ndim > 1 else 0)
+    storage = torch.zeros(size + 2 * margin + 16, dtype=data.dtype)
     wanted = data.data_ptr() % 16 if data.device.type == "cpu" else 0
-    size = data.element_size()
-    shift = ((wanted - storage.data_ptr() - margin * size) % 16) // size
+    itemsize = data.element_size()
+    shift = ((wanted - storage.data_ptr() - margin * itemsize) % 16) // itemsize
     view = storage.as_strided(data.shape, data.stride(), margin + shift)
-    source, target = data, view
-    for dim, step in enumerate(data.stride()):
-        if step == 0 and data.shape[dim] > 1:  # expanded: one copy serves all
+    copy_elements(data, view)
+    return view.requires_grad_(tensor.requires_grad)
+
+
+def copy_elements(source: torch.Tensor, target: torch.Tensor) -> None:
+    """Copy values where dimensions of the target may be expanded: one copy serves all."""
+    for dim, step in enumerate(target.stride()):
+        if step == 0 and target.shape[dim] > 1:
             source, target = source.narrow(dim, 0, 1), target.narrow(dim, 0, 1)
     target.copy_(source)
-    return view.requires_grad_(tensor.requires_grad) if tensor.requires_grad else view
 
 
 class RoomyAllocations(DispatchMode):

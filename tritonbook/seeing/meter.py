@@ -190,10 +190,9 @@ def _line_in(file: str) -> int:
     return 0
 
 
-@contextlib.contextmanager
 def meter(
     tensors: dict[str, torch.Tensor] | None = None, *, record_only: bool = False
-) -> Iterator[Meter]:
+) -> contextlib.AbstractContextManager[Meter]:
     """Watch all kernels launched inside the block. Interpreter only; blocks must not be nested.
 
     tensors: names and views whose elements are in bounds; kernels' other tensor arguments are
@@ -201,13 +200,19 @@ def meter(
     out (Triton passes it on as InterpreterError). record_only: such lanes are noted instead; those
     outside every storage are left out, loads of them give `other` or 0.
     """
-    seen = Meter(tensors, record_only)
-    with _patched(seen), hook_launch(seen._around):
-        yield seen
+    return _watching(Meter(tensors, record_only))
+
+
+def fenced() -> contextlib.AbstractContextManager[Meter]:
+    """Keep lanes from all memory but that of the tensors of each launch; note only such lanes.
+
+    For calls whose tensors nobody can name beforehand: lighter than `meter`, and finds less.
+    """
+    return _watching(Meter(record_only=True, strays_only=True))
 
 
 @contextlib.contextmanager
-def _patched(seen: Meter) -> Iterator[None]:
+def _watching(seen: Meter) -> Iterator[Meter]:
     import triton.language as tl
     from triton.runtime import interpreter
 
@@ -261,19 +266,9 @@ def _patched(seen: Meter) -> Iterator[None]:
         setattr(Builder, name, replacement)
     _running.append(seen)
     try:
-        yield
+        with hook_launch(seen._around):
+            yield seen
     finally:
         _running.pop()
         for name, original in originals.items():
             setattr(Builder, name, original)
-
-
-@contextlib.contextmanager
-def fenced() -> Iterator[Meter]:
-    """Keep lanes from all memory but that of the tensors of each launch; note only such lanes.
-
-    For calls whose tensors nobody can name beforehand: lighter than `meter`, and finds less.
-    """
-    seen = Meter(record_only=True, strays_only=True)
-    with _patched(seen), hook_launch(seen._around):
-        yield seen

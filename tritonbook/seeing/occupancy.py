@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 REGISTERS = 65536  # 32-bit registers of a multiprocessor, on every capability below
 _ALLOCATION = 256  # registers are given out per warp in units of this many
@@ -28,22 +29,12 @@ LIMITS = {
 }
 
 
-@dataclass(frozen=True)
-class Occupancy:
-    """`programs` per multiprocessor, `fraction` of its warps in use, and what sets the limit."""
+def occupancy(registers: int, shared: int, warps: int, arch: int) -> dict[str, Any]:
+    """Three facts about programs with `registers` per thread, `shared` bytes, `warps` warps each.
 
-    programs: int
-    fraction: float
-    limited_by: str  # registers | shared memory | warps | programs
-
-
-def occupancy(registers: int, shared: int, warps: int, arch: int = 80) -> Occupancy:
-    """Occupancy of programs with `registers` per thread, `shared` bytes and `warps` warps each.
-
-    Raises ValueError for an `arch` without a table entry.
+    programs_per_sm; occupancy: the fraction of a multiprocessor's warps in use; limited_by:
+    "registers", "shared memory", "warps" or "programs".
     """
-    if arch not in LIMITS:
-        raise ValueError(f"sm_{arch} is not one of {', '.join(f'sm_{a}' for a in LIMITS)}")
     limits = LIMITS[arch]
     per_warp = -(-max(registers, 1) * 32 // _ALLOCATION) * _ALLOCATION
     room = {
@@ -56,4 +47,8 @@ def occupancy(registers: int, shared: int, warps: int, arch: int = 80) -> Occupa
     programs = min(room.values())
     # Where several limits agree: a full house first, then what a kernel's author can change.
     limited_by = next(name for name, count in room.items() if count == programs)
-    return Occupancy(programs, programs * warps / limits.warps, limited_by)
+    return {
+        "programs_per_sm": programs,
+        "occupancy": programs * warps / limits.warps,
+        "limited_by": limited_by,
+    }

@@ -240,11 +240,8 @@ def _fake(asked: _Asked) -> Any:
         packed = without_data(first, device.DEVICE, side_by_side)
         tries.append([packed, *(without_data(x, device.DEVICE) for x in rest)])
         for inputs in tries:
-            try:
+            with _no_data(asked):
                 found.append(asked.call(*inputs))
-            except Exception as error:
-                _stop_at_data(asked, error)
-                raise
             if any(found[-1] is x for x in inputs):
                 raise Obstacle("the fake returns its input")
     if not all(isinstance(result, torch.Tensor) for result in found):
@@ -262,17 +259,24 @@ def _fake(asked: _Asked) -> Any:
 _NO_FAKE = re.compile(r"no fake impl|does not support running with fake|no meta|register_fake")
 
 
-def _stop_at_data(asked: _Asked, error: Exception) -> None:
-    """Raise Obstacle where a call on fake tensors failed for one of the known reasons."""
-    if asked.launches.without_data:
-        raise Obstacle("a kernel was launched on fake tensors") from None
-    text = str(error)
-    if isinstance(error, DataDependentOutputException) or "data_ptr" in text or "numpy" in text:
-        raise Obstacle("the fake reads data") from None
-    if "data pointer" in text or "data-dependent" in text or "DataDependent" in text:
-        raise Obstacle("the fake reads data") from None
-    if type(error).__name__ == "UnsupportedOperatorException" or _NO_FAKE.search(text):
-        raise Obstacle("there is no fake") from None
+# And where one asks for values.
+_READS_DATA = ("data_ptr", "numpy", "data pointer", "data-dependent", "DataDependent")
+
+
+@contextlib.contextmanager
+def _no_data(asked: _Asked) -> Iterator[None]:
+    """Inside, fake tensors are used. Raises Obstacle where that fails for a known reason."""
+    try:
+        yield
+    except Exception as error:
+        text = str(error)
+        if asked.launches.without_data:
+            raise Obstacle("a kernel was launched on fake tensors") from None
+        if isinstance(error, DataDependentOutputException) or any(x in text for x in _READS_DATA):
+            raise Obstacle("the fake reads data") from None
+        if type(error).__name__ == "UnsupportedOperatorException" or _NO_FAKE.search(text):
+            raise Obstacle("there is no fake") from None
+        raise
 
 
 def _gradients(asked: _Asked, fn: Callable[..., Any] | None = None, change: bool = False) -> Any:
@@ -331,11 +335,8 @@ def _changed_meanwhile(asked: _Asked) -> str:
 
 def _in_a_graph(asked: _Asked) -> Any:
     """How the code generator sees the operator between two others, and what the graph gives."""
-    try:
+    with _no_data(asked):
         names, result = _compiled(lambda x, *rest: asked.call(x + 1, *rest) * 2, *asked.inputs)
-    except Exception as error:
-        _stop_at_data(asked, error)
-        raise
     if any("triton_kernel_wrapper" in name for name in names):
         seen = "the kernel"
     else:
@@ -347,13 +348,8 @@ def _compiled_gradients(asked: _Asked) -> Any:
     """Gradients where forward and backward are compiled together."""
     torch._dynamo.reset()
     compiled = torch.compile(asked.operator, fullgraph=True, backend="aot_eager")
-    try:
+    with _no_data(asked):
         return _gradients(asked, compiled)
-    except Exception as error:
-        if asked.launches.without_data:
-            raise Obstacle("a kernel was launched on fake tensors") from None
-        _stop_at_data(asked, error)
-        raise
 
 
 def _graphs_for_sizes(asked: _Asked) -> str:
@@ -368,20 +364,16 @@ def _graphs_for_sizes(asked: _Asked) -> str:
     x, *rest = asked.inputs
     torch._dynamo.reset()
     call = torch.compile(lambda x: asked.call(x, *rest), fullgraph=True, backend=backend)
-    try:
+    with _no_data(asked):
         for rows in range(2, 7):
             call(x[:1].expand(rows, -1).contiguous())
-    except Exception as error:
-        _stop_at_data(asked, error)
-        raise
     return "at most two graphs" if count <= 2 else "a graph for each"
 
 
 def _again(asked: _Asked) -> Any:
     """The result after another namespace was asked for, and then the same a second time."""
     asked.call()
-    first = asked.operator
-    name = _definition(first)._schema.name
+    name = asked.name()
     _registered(asked.register, f"{asked.namespace}_too")
     if not torch._C._jit_get_schemas_for_operator(name):
         raise Obstacle("its library closed when another opened")
@@ -393,7 +385,7 @@ def _again(asked: _Asked) -> Any:
         raise
     # torch 2.6 keeps an operator in torch.ops when its library closes by itself. To call it is to
     # read freed memory.
-    if second is first:
+    if second is asked.operator:
         raise Obstacle("the operator of a closed library was returned")
     return second(*asked.inputs).detach().cpu()
 

@@ -114,14 +114,14 @@ def _tile(
     return parts
 
 
-def draw_mask(n: int, block: int, pid: int | None = None) -> Picture:
-    """The numbers that one program computes: lanes, offsets, mask. Default: the last program.
+def draw_mask(n: int, block: int) -> Picture:
+    """The numbers that the last program computes: lanes, offsets, mask.
 
     Raises ValueError for n below 1, and for a block that is not from 1 to 16.
     """
     if n < 1 or not 1 <= block <= 16:
         raise ValueError("n is at least 1, block from 1 to 16")
-    pid = (n - 1) // block if pid is None else pid
+    pid = (n - 1) // block
     label, cell, high = 250, 48, 30
     lanes = list(range(block))
     offsets = [pid * block + lane for lane in lanes]

@@ -22,21 +22,15 @@ from .tiles import CannotShow
 from .traffic import TensorTraffic, Traffic
 
 RIGHT, CLOSE = 1.1, 2.0  # factors within which a guess is right, or close
-OPEN, NO_NUMBER, UNMEASURED, NOT_COMPARED = (
-    "your turn",
-    "no number",
-    "not measured yet",
-    "not compared",
-)
 # One sign, one word, one colour for each verdict; white on each colour has 5:1 or better.
 LOOKS = {
     "right": ("✓", "#1a7f37"),
     "close": ("≈", "#7a5b00"),
     "off": ("✗", "#b42318"),
-    OPEN: ("○", "#57606a"),
-    NO_NUMBER: ("!", "#6f3fb5"),
-    UNMEASURED: ("!", "#6f3fb5"),
-    NOT_COMPARED: ("–", "#57606a"),
+    "your turn": ("○", "#57606a"),
+    "no number": ("!", "#6f3fb5"),
+    "not measured yet": ("!", "#6f3fb5"),
+    "not compared": ("–", "#57606a"),
 }
 INTERPRETER = (
     "This time was taken in the interpreter, which says nothing about a GPU. Run the notebook on "
@@ -76,13 +70,14 @@ class Prediction:
     @property
     def headline(self) -> str:
         verdicts = [line.verdict for line in self.lines]
-        if all(verdict == OPEN for verdict in verdicts):
+        waiting = verdicts.count("your turn")
+        if waiting == len(verdicts):
             return "Predict: write your guess in place of each None, then run this cell again"
         right = sum(verdict == "right" for verdict in verdicts)
         judged = sum(verdict in ("right", "close", "off") for verdict in verdicts)
         said = [f"{right} of {judged} right" if judged else "nothing compared"]
-        if OPEN in verdicts:
-            said.append(f"{verdicts.count(OPEN)} open")
+        if waiting:
+            said.append(f"{waiting} open")
         return f"Your predictions: {', '.join(said)}"
 
     def text(self) -> str:
@@ -150,20 +145,22 @@ def predict(
 
 def _judge(question: str, guess: Any, found: Any, hint: str) -> Line:
     if guess is None:
-        return Line(question, OPEN, "Write your guess in place of None, then run this cell again.")
+        sentence = "Write your guess in place of None, then run this cell again."
+        return Line(question, "your turn", sentence)
     number = isinstance(guess, Real) and not isinstance(guess, bool)
     if not (number and math.isfinite(guess) and guess > 0):
         sentence = f"{guess!r} is not a number above 0. Write digits without quotes, such as 12e6."
-        return Line(question, NO_NUMBER, sentence)
+        return Line(question, "no number", sentence)
     try:
         seen = _measured(found)
     except CannotShow as problem:
-        return Line(question, UNMEASURED, str(problem), f"your guess {guess:,.4g}")
+        return Line(question, "not measured yet", str(problem), f"your guess {guess:,.4g}")
     except (NameError, NotImplementedError) as problem:
         sentence = f"Nothing to compare with yet ({problem}). Run the cells above, then this one."
-        return Line(question, UNMEASURED, sentence, f"your guess {guess:,.4g}")
+        return Line(question, "not measured yet", sentence, f"your guess {guess:,.4g}")
     if seen.value is None:
-        return Line(question, NOT_COMPARED, INTERPRETER, f"your guess {_number(guess, seen.unit)}")
+        figures = f"your guess {_number(guess, seen.unit)}"
+        return Line(question, "not compared", INTERPRETER, figures)
     if not seen.value:
         figures = f"your guess {_number(guess, seen.unit)} · measured 0"
         return Line(question, "off", hint, figures, seen.label)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import sys
 import tempfile
@@ -32,10 +33,9 @@ class Worker:
 
     def start(self) -> None:
         """Start the process if there is none; returns at once, it gets ready by itself."""
-        if self._owner == os.getpid():
-            if self._child is not None and self._child.alive:
-                return
-            self.stop()
+        if self._owner == os.getpid() and self._child is not None and self._child.alive:
+            return
+        self.stop()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (closed in stop)
         try:
             self._child = Child(
@@ -121,9 +121,7 @@ def _writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK)
 
 
-_workers: dict[tuple[int, bool], Worker] = {}
-
-
+@functools.cache
 def worker(interpret: bool) -> Worker:
     """The process-wide worker for compiling (False) or interpreting (True)."""
-    return _workers.setdefault((os.getpid(), interpret), Worker(interpret))
+    return Worker(interpret)

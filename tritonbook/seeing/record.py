@@ -25,6 +25,11 @@ class Launched:
     together: bool = False  # all programs are on the GPU at once, and may wait for each other
     float32_dot: int | None = None  # line of the first tl.dot of two float32 tiles
 
+    @property
+    def rank(self) -> int:
+        """How many dimensions of the grid are used."""
+        return max([i + 1 for i, size in enumerate(self.grid) if size > 1], default=1)
+
 
 @dataclass
 class Access:
@@ -39,6 +44,11 @@ class Access:
     line: int  # in the kernel's file; 0 when unknown
     shape: tuple[int, ...] = ()
     has_mask: bool = False  # the kernel gives one, though it may let every lane through
+
+    @property
+    def direction(self) -> str:
+        """loads, or stores with atomics."""
+        return "loads" if self.kind == LOAD else "stores"
 
     @property
     def active(self) -> np.ndarray:

@@ -69,10 +69,16 @@ class Region:
 
     def distance(self, addresses: np.ndarray) -> np.ndarray:
         """Elements past the last one (positive), before the first (negative), 0 between them."""
-        extent = 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
         place = (addresses - self.first) // self.itemsize
-        last = extent - 1 if self.size else -1
+        last = extent(self.shape, self.strides) - 1
         return np.where(place > last, place - last, np.where(place < 0, place, 0))
+
+
+def extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """Elements of memory from a tensor's first one to its last one, inclusive."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
 def _nested(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:

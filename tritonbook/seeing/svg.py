@@ -24,20 +24,10 @@ _PADDING = 18
 
 
 class Picture:
-    """A finished drawing. Notebooks show `svg`; `text` says the same in words.
-
-    `save(path)` writes the SVG file.
-    """
+    """A finished drawing. Notebooks show `svg`; `text` says the same in words."""
 
     def __init__(self, svg: str, text: str):
         self.svg, self.text = svg, text
-
-    def save(self, path: Any) -> None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.svg)
-
-    def _repr_svg_(self) -> str:
-        return self.svg
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {

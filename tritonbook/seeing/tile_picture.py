@@ -7,7 +7,7 @@ import textwrap
 import numpy as np
 
 from . import svg
-from .ledger import Ledger, Use, matrix_shape
+from .ledger import Ledger
 from .tile_map import ADDED, CLASH, MANY, MASKED, NOBODY, ONE, OUTSIDE, Band, Run, TileMap, tile_map
 from .tile_steps import draw_steps
 
@@ -32,12 +32,6 @@ def size_text(nbytes: int) -> str:
     return f"{nbytes} B"
 
 
-def program_name(ledger: Ledger, number: int) -> str:
-    """The program's id as far as the grid has dimensions: `3`, or `1,2`."""
-    used = max([i + 1 for p in ledger.programs for i in range(3) if p[i]], default=1)
-    return ",".join(str(i) for i in ledger.programs[number][:used])
-
-
 def draw(title: str, sections: list[tuple[str, Ledger]], note: str = "") -> svg.Picture:
     """One card: a section for each launch, a panel for each tensor in it."""
     parts = [svg.words(0, 13, title, svg.TITLE, bold=True)]
@@ -53,9 +47,9 @@ def draw(title: str, sections: list[tuple[str, Ledger]], note: str = "") -> svg.
         if len(sections) > 1:
             parts.append(svg.words(0, y + 22, heading, bold=True))
             y += 24
-        uses = ledger.uses[:_MOST_PANELS]
-        sentences += [_in_words(ledger, use) for use in uses]
-        drawn, height, seen = _panels(ledger, [tile_map(use) for use in uses], y)
+        charts = [tile_map(use) for use in ledger.uses[:_MOST_PANELS]]
+        sentences += [_in_words(ledger, chart) for chart in charts]
+        drawn, height, seen = _panels(ledger, charts, y)
         parts += drawn
         kinds |= seen
         y += height
@@ -64,7 +58,7 @@ def draw(title: str, sections: list[tuple[str, Ledger]], note: str = "") -> svg.
             parts.append(svg.words(0, y + 18, f"{left_out} more tensors are not drawn.", svg.SMALL))
             y += 22
         if len(ledger.programs) > 1 and len(sections) == 1:
-            drawn, height = draw_steps(ledger, program_name, y + 14)
+            drawn, height = draw_steps(ledger, y + 14)
             parts += drawn
             y += height + 14
     drawn, height = _footer(kinds, [ledger for _, ledger in sections], note, y + 16)
@@ -140,7 +134,7 @@ def _panel(ledger: Ledger, chart: TileMap, y: float) -> tuple[list[str], float]:
         text = f"… {chart.hidden_columns:,} more {noun}, not drawn"
         parts.append(svg.words(labels, place + 12, text, svg.SMALL, colour=svg.MUTED))
         place += 16
-    side = _side(use, chart)
+    side = _side(chart)
     for row, (text, alarm) in enumerate(side):
         colour = svg.ALARM if alarm else svg.INK if row == 0 else svg.MUTED
         bold = row == 0 or alarm
@@ -164,21 +158,17 @@ def _run(
     ledger: Ledger, run: Run, x: float, y: float, width: float, height: float, cell: float
 ) -> str:
     """One rectangle, thin lines between its cells where they are wide, and its label."""
-    fill, stroke, dash, label = svg.EMPTY, svg.LINE, "", ""
+    alarm = run.kind in (OUTSIDE, CLASH)
+    fill = svg.EMPTY if run.kind == NOBODY else _LEGEND[run.kind][0]
+    stroke = svg.ALARM if alarm else svg.LINE
+    signs = {MANY: f"×{run.value}", ADDED: f"+{run.value}", OUTSIDE: "✗", CLASH: f"!{run.value}"}
+    label = signs.get(run.kind, "")
     if run.kind == ONE:
-        fill, stroke, label = svg.fill_of(run.value), "#59636e", program_name(ledger, run.value)
+        fill, stroke, label = svg.fill_of(run.value), "#59636e", ledger.name(run.value)
         if width > 90 and "," not in label:
             label = f"program {label}"
-    elif run.kind in (MANY, ADDED):
-        fill, label = svg.MANY, f"{'×' if run.kind == MANY else '+'}{run.value}"
-    elif run.kind == MASKED:
-        fill, dash = svg.MASKED, "3 2"
-    elif run.kind == OUTSIDE:
-        fill, stroke, label = svg.ALARM_FILL, svg.ALARM, "✗"
-    elif run.kind == CLASH:
-        fill, stroke, label = svg.CLASH, svg.ALARM, f"!{run.value}"
-    thick = 1.5 if run.kind in (OUTSIDE, CLASH) else 1
-    parts = [svg.rect(x, y, width, height, fill, stroke, thick, dash)]
+    dash = "3 2" if run.kind == MASKED else ""
+    parts = [svg.rect(x, y, width, height, fill, stroke, 1.5 if alarm else 1, dash)]
     if cell >= 9 and run.kind != MASKED:
         inner = "".join(
             f"M{x + i * cell:.5g} {y:.5g}v{height:g}" for i in range(1, run.end - run.start)
@@ -193,9 +183,8 @@ def _run(
                 f'<rect x="{x + (width - wide) / 2:.5g}" y="{y + height / 2 - 8:.5g}" '
                 f'width="{wide:.4g}" height="16" fill="{fill}"/>'
             )
-        colour = svg.ALARM if run.kind in (OUTSIDE, CLASH) else svg.INK
-        bold = run.kind in (OUTSIDE, CLASH)
-        parts.append(svg.words(x + width / 2, middle, label, svg.SMALL, "middle", colour, bold))
+        colour = svg.ALARM if alarm else svg.INK
+        parts.append(svg.words(x + width / 2, middle, label, svg.SMALL, "middle", colour, alarm))
     return "".join(parts)
 
 
@@ -214,8 +203,9 @@ def _ticks(chart: TileMap, labels: float, cell: float, y: float) -> list[str]:
     return parts
 
 
-def _side(use: Use, chart: TileMap) -> list[tuple[str, bool]]:
+def _side(chart: TileMap) -> list[tuple[str, bool]]:
     """Lines beside the map, with a flag for alarms."""
+    use = chart.use
     done = "read" if use.direction == "loads" else "updated" if use.atomic else "written"
     lines = [(f"{size_text(use.bytes_moved)} {done}", False)]
     if use.bytes_distinct and use.bytes_moved != use.bytes_distinct:
@@ -258,11 +248,11 @@ def _footer(kinds: set[int], ledgers: list[Ledger], note: str, y: float) -> tupl
     return parts, place + 4 - y
 
 
-def _in_words(ledger: Ledger, use: Use) -> str:
+def _in_words(ledger: Ledger, chart: TileMap) -> str:
     """The panel as a sentence, for those who do not see it."""
+    use, columns = chart.use, chart.columns
     shape = " by ".join(str(n) for n in use.region.shape) or "one element"
     verb = "updates" if use.atomic else use.direction
-    _, columns = matrix_shape(use.region.shape)
     told = []
     for number, steps in list(use.order.items())[:4]:
         cells = np.unique(np.concatenate([elements for _, elements in steps]))
@@ -271,9 +261,9 @@ def _in_words(ledger: Ledger, use: Use) -> str:
             spot = f"{first[1]} to {last[1]}"
             if len(use.region.shape) > 1:
                 spot = f"row {first[0]} column {first[1]} to row {last[0]} column {last[1]}"
-            told.append(f"program {program_name(ledger, number)} {spot}")
+            told.append(f"program {ledger.name(number)} {spot}")
     more = len(use.order) - len(told)
     text = f"{use.region.name} ({shape}), {verb}: {', '.join(told) or 'nothing'}"
     text += f" and {more} more programs" if more > 0 else ""
-    facts = [line for line, _ in _side(use, tile_map(use))]
+    facts = [line for line, _ in _side(chart)]
     return f"{text}; {', '.join(facts)}."

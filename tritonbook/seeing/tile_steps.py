@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from . import svg
@@ -13,9 +11,7 @@ _MOST_PROGRAMS, _MOST_TENSORS, _NAMES, _WIDE, _GAP = 5, 6, 92, 132, 20
 _MOST_BOXES = 64  # in one small picture
 
 
-def draw_steps(
-    ledger: Ledger, name: Callable[[Ledger, int], str], y: float
-) -> tuple[list[str], float]:
+def draw_steps(ledger: Ledger, y: float) -> tuple[list[str], float]:
     """A column for each of the first programs and the last one, a row for each tensor."""
     count = len(ledger.programs)
     chosen = list(range(min(count, _MOST_PROGRAMS)))
@@ -32,7 +28,7 @@ def draw_steps(
     for column, program in enumerate(chosen):
         x = _NAMES + column * (_WIDE + _GAP)
         dots = "…  " if column and program != chosen[column - 1] + 1 else ""
-        label = f"{dots}program {name(ledger, program)}"
+        label = f"{dots}program {ledger.name(program)}"
         parts.append(svg.words(x, y + 32, label, svg.SMALL, bold=True))
         place = top
         for use in uses:
@@ -70,12 +66,11 @@ def _small(use: Use, program: int, x: float, y: float, wide: float, high: float)
                 max(2.0, high * (bottom - top) / rows),
             )
             text = taken.get(spot)
-            taken[spot] = str(step) if text is None else f"{text.split(' ')[0]} {step}"
+            taken[spot] = str(step) if text is None else f"{text.split(',')[0]},{step}"
             if len(taken) >= _MOST_BOXES:
                 break
     for (left, top, width, height), text in taken.items():
         parts.append(svg.rect(left, top, width, height, svg.fill_of(program), "#59636e"))
-        text = text.replace(" ", ",")
         if svg.text_width(text, 10) > width:
             continue
         baseline = top + height / 2 + 3.5
@@ -95,14 +90,9 @@ def _boxes(elements: np.ndarray, columns: int) -> list[tuple[int, int, int, int]
     box = (int(rows.min()), int(rows.max()) + 1, int(cols.min()), int(cols.max()) + 1)
     if (box[1] - box[0]) * (box[3] - box[2]) == elements.size:
         return [box]
-    breaks = np.flatnonzero((np.diff(elements) != 1) | (np.diff(rows) != 0)) + 1
-    pieces = np.split(elements, breaks)
+    ends = np.flatnonzero((np.diff(elements) != 1) | (np.diff(rows) != 0))
+    spans = list(zip([0, *(ends + 1)], [*ends, elements.size - 1], strict=True))
     return [
-        (
-            int(p[0] // columns),
-            int(p[0] // columns) + 1,
-            int(p[0] % columns),
-            int(p[-1] % columns) + 1,
-        )
-        for p in pieces[:_MOST_BOXES]
+        (int(rows[first]), int(rows[first]) + 1, int(cols[first]), int(cols[last]) + 1)
+        for first, last in spans[:_MOST_BOXES]
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,12 +10,14 @@ from typing import Any
 
 import torch
 
+from ..export.values import ExportError
 from ..port import device
 from ..port.compat import causes
-from .arguments import CannotSend, encode
+from .arguments import request
 from .ledger import ledger
 from .memory import RoomyAllocations, roomy
 from .meter import Meter, meter
+from .process import WorkerError, worker
 from .record import Record
 from .svg import Picture
 from .tile_picture import draw
@@ -75,7 +76,7 @@ def picture(seen: Record, title: str, wanted: list[str] | None = None) -> Pictur
         part = ledger(seen, number)
         if wanted is not None:
             part.uses = [use for use in part.uses if use.region.name in wanted]
-        grid = tuple(launch.grid[: _rank(launch.grid)])
+        grid = tuple(launch.grid[: launch.rank])
         count = len(part.programs)
         several = "program" if count == 1 else "programs"
         sections.append((f"{count:,} {several} of {launch.kernel}, grid {grid}", part))
@@ -86,10 +87,6 @@ def picture(seen: Record, title: str, wanted: list[str] | None = None) -> Pictur
         f"{title}: {sections[0][0]}" if len(sections) == 1 else f"{title}: {len(kinds)} kernels"
     )
     return draw(heading, sections, note.strip())
-
-
-def _rank(grid: tuple[int, ...]) -> int:
-    return max([i + 1 for i, size in enumerate(grid) if size > 1], default=1)
 
 
 def watch(fn: Callable[..., Any], args: Iterable[Any], options: dict[str, Any]) -> Meter:
@@ -128,23 +125,11 @@ def _elsewhere(
     fn: Callable[..., Any], args: Iterable[Any], options: dict[str, Any], extra: dict[str, Any]
 ) -> dict[str, Any]:
     """On a GPU: the same in a process of its own that has the interpreter."""
-    from ..export.writer import ExportError, export
-    from .process import WorkerError, worker
-
     with tempfile.TemporaryDirectory(prefix="tritonbook-") as folder:
         try:
-            exported = export(fn)
-            request = {
-                "job": "meter",
-                "source": exported.text,
-                "entry": exported.entry,
-                "args": [encode(value, Path(folder)) for value in args],
-                "options": {name: encode(v, Path(folder)) for name, v in options.items()},
-                "path": [place for place in sys.path if place],
-                **extra,
-            }
-            answer = worker(interpret=True).ask(request, timeout=120)
-        except (ExportError, CannotSend, WorkerError) as problem:
+            asked = request("meter", fn, args, options, Path(folder), **extra)
+            answer = worker(interpret=True).ask(asked, timeout=120)
+        except (ExportError, WorkerError) as problem:
             raise CannotShow(str(problem)) from problem
     if "problem" in answer:
         raise CannotShow(answer["problem"])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from .. import style
 from .ledger import SECTOR, ledger
@@ -22,10 +21,10 @@ class TensorTraffic:
 
     name: str
     nbytes: int
-    read: int
-    read_distinct: int
-    written: int
-    written_distinct: int
+    read: int = 0
+    read_distinct: int = 0
+    written: int = 0
+    written_distinct: int = 0
     moved: int = 0
 
 
@@ -114,33 +113,21 @@ def _times(moved: int, distinct: int) -> str:
 def summary(seen: Record) -> Traffic:
     """Sum up what a meter saw, over all launches."""
     book = ledger(seen)
-    rows: dict[int, dict[str, Any]] = {}
+    tensors: dict[int, TensorTraffic] = {}
     asked: Counter[int] = Counter()  # bytes by program
     for use in book.uses:
         region = use.region
         for program, steps in use.order.items():
             asked[program] += region.itemsize * sum(elements.size for _, elements in steps)
-        row = rows.setdefault(
-            id(region),
-            {"name": region.name, "nbytes": region.nbytes, "loads": None, "stores": None},
-        )
-        row[use.direction] = use
-    tensors = []
-    for row in rows.values():
-        loads, stores = row["loads"], row["stores"]
-        tensors.append(
-            TensorTraffic(
-                row["name"],
-                row["nbytes"],
-                loads.bytes_moved if loads else 0,
-                loads.bytes_distinct if loads else 0,
-                stores.bytes_moved if stores else 0,
-                stores.bytes_distinct if stores else 0,
-                SECTOR * sum(use.sectors for use in (loads, stores) if use),
-            )
-        )
+        row = tensors.get(id(region), TensorTraffic(region.name, region.nbytes))
+        row = replace(row, moved=row.moved + SECTOR * use.sectors)
+        if use.direction == "loads":
+            row = replace(row, read=use.bytes_moved, read_distinct=use.bytes_distinct)
+        else:
+            row = replace(row, written=use.bytes_moved, written_distinct=use.bytes_distinct)
+        tensors[id(region)] = row
     return Traffic(
-        tensors=tuple(tensors),
+        tensors=tuple(tensors.values()),
         flops=book.flops,
         programs=len(book.programs),
         launches=len(seen.launches),

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -29,14 +31,8 @@ class Value(torch.Tensor):
     def split(self) -> tuple[Value, Value]:  # type: ignore[override]
         return self[..., 0], self[..., 1]
 
-    def reshape(self, *shape: Any) -> Value:
-        return super().reshape(*(map(int, shape[0]) if len(shape) == 1 else shape))
-
     def max(self, axis: int | None = None, **_: Any) -> Value:  # type: ignore[override]
         return self.amax() if axis is None else self.amax(axis)
-
-    def permute(self, *order: Any) -> Value:
-        return super().permute(*(order[0] if len(order) == 1 else order))
 
 
 def value(tensor: torch.Tensor) -> Value:
@@ -125,9 +121,9 @@ class Descriptor:
     def __init__(self, made: Any):
         self.base, self.sizes, self.strides = made.base, list(made.shape), list(made.strides)
         self.layout, self.dtype = made.layout, made.base.dtype
-        self.block_type = _Block(list(made.block_shape), made.base.element_size())
-        self.block_shape = self.block_type.shape
-        self.nbytes_per_cta = self.block_type.nbytes
+        self.block_shape = list(made.block_shape)
+        self.nbytes_per_cta = math.prod(self.block_shape) * made.base.element_size()
+        self.block_type = SimpleNamespace(shape=self.block_shape, nbytes=self.nbytes_per_cta)
 
     def cut(self, place: Sequence[int]) -> tuple[torch.Tensor, tuple[slice, ...]]:
         """The part of the matrix under a tile, and where it lies in the tile."""
@@ -151,11 +147,6 @@ class Descriptor:
         return whole[there], here_
 
 
-class _Block:
-    def __init__(self, shape: list[int], element: int):
-        self.shape, self.nbytes = shape, math.prod(shape) * element
-
-
 class _Layout:
     """Any layout: what it was made of."""
 
@@ -167,15 +158,11 @@ class BarrierLayout(_Layout):
     pass
 
 
-class Namespace:
-    """One of Gluon's modules; its functions are attributes."""
-
-    def __init__(self, **names: Any):
-        self.__dict__.update(names)
-
-
 class Language:
-    """Gluon's modules for one program. grid: how many programs; program: which one this is."""
+    """Gluon's modules for one program, their functions as attributes.
+
+    grid: how many programs; program: which one this is.
+    """
 
     def __init__(
         self, machine: Machine, program: tuple[int, ...], grid: tuple[int, ...], num_warps: int
@@ -183,7 +170,7 @@ class Language:
         self.machine, self.program, self.grid = machine, program, grid
         self.allocations: list[Allocation] = []
         exponentials = {name: self._heard(_MATHS[name]) for name in ("exp", "exp2")}
-        self.gl = Namespace(
+        self.gl = SimpleNamespace(
             **dict.fromkeys(_LAYOUTS, _Layout), **_TYPES, **(_MATHS | exponentials),
             constexpr=lambda x: x,
             program_id=lambda axis=0: Whole(self.program[axis]),
@@ -195,7 +182,7 @@ class Language:
             load=lambda p, mask=None, other=None, **_: value(p.load(mask, other)),
             store=lambda p, x, mask=None, **_: p.store(x, mask),
         )  # fmt: skip
-        self.mbarrier = Namespace(
+        self.mbarrier = SimpleNamespace(
             MBarrierLayout=BarrierLayout,
             init=lambda barrier, count: barrier.init(count),
             invalidate=lambda barrier: None,
@@ -203,12 +190,12 @@ class Language:
             arrive=self._stepped(self._arrive_at),
             wait=self._stepped(self._wait_at),
         )
-        self.tma = Namespace(
+        self.tma = SimpleNamespace(
             async_copy_global_to_shared=self.tma_load,
             async_copy_shared_to_global=self.tma_store,
             store_wait=self.store_wait,
         )
-        self.async_copy = Namespace(
+        self.async_copy = SimpleNamespace(
             async_copy_global_to_shared=self.async_load,
             commit_group=self.commit_group,
             wait_group=self.wait_group,
@@ -263,7 +250,7 @@ class Language:
         ]
         self.machine.split(
             [
-                (name, _job(function, given))
+                (name, partial(function, *given))
                 for name, (function, given) in zip(told, jobs, strict=True)
             ]
         )
@@ -292,9 +279,7 @@ class Language:
         if not _is_on(pred):
             return
         self.machine.step()
-        _in_order("descriptor, place, barrier, tile", desc, tile)
-        size = math.prod(desc.block_shape) * desc.base.element_size()
-        _same_size(desc, tile)
+        _check_copy("descriptor, place, barrier, tile", desc, tile)
         desc.cut(place)  # a wrong place, or no single barrier, is named where it is given
         landed = barrier.landed
         self.machine.me().ordered.add(barrier.name)
@@ -304,7 +289,7 @@ class Language:
             values = torch.zeros(tuple(desc.block_shape), dtype=desc.dtype)
             values[there] = part
             tile.view.copy_(values.view(tile.view.shape))
-            landed(copy, size)
+            landed(copy, desc.nbytes_per_cta)
 
         copy = self.machine.start("the copy", finish)
         copy.lands = barrier
@@ -313,8 +298,7 @@ class Language:
 
     def tma_store(self, desc: Descriptor, place: Sequence[int], tile: Shared, **_: Any) -> None:
         self.machine.step()
-        _in_order("descriptor, place, tile", desc, tile)
-        _same_size(desc, tile)
+        _check_copy("descriptor, place, tile", desc, tile)
         desc.cut(place)
 
         def finish(copy: Actor) -> None:
@@ -442,12 +426,10 @@ def _is_on(pred: Any) -> bool:
     return bool(pred)
 
 
-def _in_order(order: str, desc: Any, tile: Any) -> None:
+def _check_copy(order: str, desc: Any, tile: Any) -> None:
+    """Raise Fault unless the arguments are in their order, and both tiles of one size."""
     if not (isinstance(desc, Descriptor) and isinstance(tile, Shared)):
         raise Fault("arguments", f"{here()}: the arguments are {order}, in this order")
-
-
-def _same_size(desc: Descriptor, tile: Shared) -> None:
     found = [n for n in tile.shape if n > 1]
     if found != [n for n in desc.block_shape if n > 1]:
         raise Fault(
@@ -460,10 +442,6 @@ def _finished(each: Any) -> Any:
     if isinstance(each, Unfinished) and each.result is not None and each.actor.finish is None:
         return each.result
     return each
-
-
-def _job(function: Callable[..., Any], given: Sequence[Any]) -> Callable[[], Any]:
-    return lambda: function(*given)
 
 
 def _tile(made: Callable[..., torch.Tensor]) -> Callable[..., Value]:
@@ -506,25 +484,16 @@ _MATHS: dict[str, Any] = {name: _tile(getattr(torch, name)) for name in _SAME} |
     "fma": lambda x, y, z: x * y + z,
     "index": operator.index,
 }  # fmt: skip
-_OF_PROGRAMS = (
-    *("allocate_shared_memory", "barrier", "constexpr", "load", "num_ctas", "num_programs"),
-    *("num_warps", "program_id", "store", "thread_barrier", "warp_specialize"),
-)
 # What a kernel may name, by the module that it stands in.
 _GL = "triton.experimental.gluon.language"
+_any = Language(Machine(0), (0,), (1,), 4)
 NAMES: dict[str, frozenset[str]] = {
-    _GL: frozenset([*_LAYOUTS, *_TYPES, *_MATHS, *_OF_PROGRAMS]),
+    _GL: frozenset(vars(_any.gl)),
     f"{_GL}.nvidia.ampere": frozenset(["mma_v2"]),
-    f"{_GL}.nvidia.ampere.async_copy": frozenset(
-        ["async_copy_global_to_shared", "commit_group", "wait_group"]
-    ),
+    f"{_GL}.nvidia.ampere.async_copy": frozenset(vars(_any.async_copy)),
     f"{_GL}.nvidia.hopper": frozenset(
         ["fence_async_shared", "warpgroup_mma", "warpgroup_mma_wait"]
     ),
-    f"{_GL}.nvidia.hopper.mbarrier": frozenset(
-        ["MBarrierLayout", "arrive", "expect", "init", "invalidate", "wait"]
-    ),
-    f"{_GL}.nvidia.hopper.tma": frozenset(
-        ["async_copy_global_to_shared", "async_copy_shared_to_global", "store_wait"]
-    ),
+    f"{_GL}.nvidia.hopper.mbarrier": frozenset(vars(_any.mbarrier)),
+    f"{_GL}.nvidia.hopper.tma": frozenset(vars(_any.tma)),
 }

@@ -75,7 +75,7 @@ def together(places: Iterable[Place]) -> str:
     )
 
 
-def _kernel_frame(frame: FrameType | None) -> FrameType | None:
+def kernel_frame(frame: FrameType | None) -> FrameType | None:
     """The innermost frame outside this folder, from `frame` outwards; None at a partition's end."""
     while frame is not None and frame.f_code.co_filename.startswith(_ROOM):
         if frame.f_code is Machine._live.__code__:
@@ -90,7 +90,7 @@ def _place(frame: FrameType) -> Place:
 
 def here() -> Place:
     """The kernel's line that is being executed: the innermost one outside this folder."""
-    frame = _kernel_frame(sys._getframe(1))
+    frame = kernel_frame(sys._getframe(1))
     return _place(frame) if frame is not None else Place("a job", 0)
 
 
@@ -157,36 +157,32 @@ class Awaited:
 
 
 _watchers: list[list[tuple[str, int]]] = []
-
-
-@contextlib.contextmanager
-def watch_products() -> Iterator[list[tuple[str, int]]]:
-    """Inside, asynchronous products are noted: who orders one, has waited or computes exponentials,
-    and how many of its own may be under way then; and who has waited for copies of threads, and how
-    many groups of them may be. Orders follow each other, each from beginning to end."""
-    seen: list[tuple[str, int]] = []
-    _watchers.append(seen)
-    try:
-        yield seen
-    finally:
-        _watchers.remove(seen)
-
-
 _overlaps: list[list[str]] = []
 
 
 @contextlib.contextmanager
-def watch_overlaps() -> Iterator[list[str]]:
+def _watch(watchers: list[list[Any]]) -> Iterator[list[Any]]:
+    seen: list[Any] = []
+    watchers.append(seen)
+    try:
+        yield seen
+    finally:
+        watchers.remove(seen)
+
+
+def watch_products() -> contextlib.AbstractContextManager[list[tuple[str, int]]]:
+    """Inside, asynchronous products are noted: who orders one, has waited or computes exponentials,
+    and how many of its own may be under way then; and who has waited for copies of threads, and how
+    many groups of them may be. Orders follow each other, each from beginning to end."""
+    return _watch(_watchers)
+
+
+def watch_overlaps() -> contextlib.AbstractContextManager[list[str]]:
     """Inside, it is noted who does what: `NAME waits for its copies`, at a barrier of copies that
     it ordered itself, `NAME orders product 3, 8 copies so far` (anybody's), `NAME multiplies`, or
     `NAME multiplies while it stores`, and `NAME arrives at BARRIER, 2 products under way`. Of
     kernels that another process runs nothing is heard."""
-    seen: list[str] = []
-    _overlaps.append(seen)
-    try:
-        yield seen
-    finally:
-        _overlaps.remove(seen)
+    return _watch(_overlaps)
 
 
 def hear_of_products(told: list[list[Any]]) -> None:
@@ -241,7 +237,7 @@ class Machine:
         self.late: list[Actor] = []
         self.back = threading.Semaphore(0)
         self.error: BaseException | None = None
-        self.now: Partition | None = None
+        self.now: Partition  # while it runs
         self.numbers = itertools.count(1)
         self.barriers = False  # whether there are any
         self.copies = 0  # ordered into shared memory so far
@@ -249,8 +245,6 @@ class Machine:
 
     # --- what partitions call
     def me(self) -> Partition:
-        if self.now is None:
-            raise RuntimeError("no partition runs")
         return self.now
 
     def step(self) -> None:
@@ -266,8 +260,8 @@ class Machine:
 
     def place(self) -> Place:
         """As `here`, with the call of the function in which that line stands."""
-        frame = _kernel_frame(sys._getframe(1))
-        outer = _kernel_frame(frame.f_back) if frame is not None else None
+        frame = kernel_frame(sys._getframe(1))
+        outer = kernel_frame(frame.f_back) if frame is not None else None
         if frame is None or outer is None:
             return here()
         calls = self.calls.setdefault(frame.f_code, set())

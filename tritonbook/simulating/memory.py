@@ -11,12 +11,26 @@ import math
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import FrameType
 from typing import Any
 
 import torch
 
-from .machine import Actor, Arrival, Clock, Fault, Machine, Partition, Passed, Place, here, together
+from ..seeing.regions import extent
+from .machine import (
+    Actor,
+    Arrival,
+    Clock,
+    Fault,
+    Machine,
+    Partition,
+    Passed,
+    Place,
+    here,
+    kernel_frame,
+    together,
+)
 
 Box = tuple[tuple[int, int], ...]  # from, to in each dimension of an allocation
 
@@ -78,13 +92,16 @@ class Allocation:
 
     def fence(self, me: Actor) -> None:
         """Show what `me` knows to have been stored to copy engine and tensor cores."""
-        shown = [a if a.fenced or not me.knows(a.stamp) else _fenced(a) for a in self.accesses]
-        self.accesses = shown
+        self.accesses = [
+            each if each.fenced or not me.knows(each.stamp) else replace(each, fenced=True)
+            for each in self.accesses
+        ]
 
     def part(self, box: Box) -> str:
         """`a_tiles[2]`: as the kernel names it."""
-        (first, last), (_, size) = box[0], ((0, self.values.shape[0]))
-        return f"{self.name}[{first}]" if last - first == 1 and size > 1 else self.name
+        first, last = box[0]
+        one_of_several = last - first == 1 and self.values.shape[0] > 1
+        return f"{self.name}[{first}]" if one_of_several else self.name
 
     def _race(self, other: Access, actor: Actor, box: Box, writes: bool) -> Fault:
         part, place = self.part(box), here()
@@ -179,10 +196,6 @@ def _let_through(writer: Actor, missed: Actor) -> str:
 def _covers(box: Box, other: Box) -> bool:
     pairs = zip(box, other, strict=True)
     return all(start <= start2 and stop2 <= stop for (start, stop), (start2, stop2) in pairs)
-
-
-def _fenced(access: Access) -> Access:
-    return Access(access.box, access.writes, access.stamp, access.actor, access.place)
 
 
 def _slices(box: Box) -> tuple[slice, ...]:
@@ -388,9 +401,7 @@ class Pointer:
         storage = tensor.untyped_storage()
         flat = torch.empty(0, dtype=tensor.dtype).set_(storage)
         first = tensor.storage_offset()
-        steps = zip(tensor.shape, tensor.stride(), strict=True)
-        last = first + sum((size - 1) * stride for size, stride in steps)
-        return cls(flat, first, range(first, last + 1 if tensor.numel() else first))
+        return cls(flat, first, range(first, first + extent(tensor.shape, tensor.stride())))
 
     @property
     def dtype(self) -> PointerType:
@@ -424,25 +435,18 @@ class Pointer:
         self.memory[places[keep]] = values[keep]
 
 
-_CALL = re.compile(r"\s*(\w+)\s*=\s*\w+\(")
-
-
 def name_of_allocation() -> str:
     """The name that the kernel gives the memory it allocates: what stands before the `=`.
 
     A helper that the kernel calls as `k_ring = new_ring(...)` gives `k_ring.full`.
     """
-    frame = sys._getframe(1)
-    folder = __file__.rpartition("/")[0]
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(folder):
-        frame = frame.f_back
-    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-    found = re.match(r"\s*(\w+)\s*=", line)
-    name = found.group(1) if found else "shared memory"
-    caller = frame.f_back
-    while caller is not None and caller.f_code.co_filename.startswith(folder):
-        caller = caller.f_back
-    if caller is not None:
-        above = _CALL.match(linecache.getline(caller.f_code.co_filename, caller.f_lineno))
-        return f"{above.group(1)}.{name}" if above else name
-    return name
+    frame = kernel_frame(sys._getframe(1))
+    caller = kernel_frame(frame.f_back) if frame is not None else None
+    found = re.match(r"\s*(\w+)\s*=", _text_at(frame))
+    name = found[1] if found else "shared memory"
+    above = re.match(r"\s*(\w+)\s*=\s*\w+\(", _text_at(caller))
+    return f"{above[1]}.{name}" if above else name
+
+
+def _text_at(frame: FrameType | None) -> str:
+    return linecache.getline(frame.f_code.co_filename, frame.f_lineno) if frame else ""

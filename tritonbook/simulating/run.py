@@ -40,7 +40,9 @@ def simulate(
     grid = (*grid, 1, 1)[:3]
     given = [_for_kernel(each) for each in arguments]
     by_name = {key: _for_kernel(each) for key, each in named.items() if key not in LAUNCH}
-    function = _function_of(kernel)
+    function = getattr(kernel, "fn", kernel)
+    if not isinstance(function, FunctionType):
+        raise TypeError(f"{kernel!r} is no kernel")
     for order in orders:
         for program in itertools.product(*map(range, grid)):
             seed = order + math.prod(program) * 4 if any(program) else order
@@ -51,13 +53,6 @@ def simulate(
                 machine.run(function.__name__, lambda job=job: job(*given, **by_name))
             except Fault as fault:
                 raise Fault(fault.kind, f"{fault} (program {program[0]}, order {order})") from None
-
-
-def _function_of(kernel: Any) -> FunctionType:
-    function = getattr(kernel, "fn", kernel)
-    if not isinstance(function, FunctionType):
-        raise TypeError(f"{kernel!r} is no kernel")
-    return function
 
 
 def _for_kernel(argument: Any) -> Any:

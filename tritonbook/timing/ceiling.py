@@ -10,6 +10,11 @@ import datetime
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import torch
+
+from ..port import device
+from .clock import CudaClock
+
 
 @dataclass(frozen=True)
 class Ceilings:
@@ -34,9 +39,13 @@ class Ceilings:
         """Operations per byte at which the two peaks take equally long."""
         return self.fp16_tflops * 1e3 / self.copy_gbps
 
+    @property
+    def rates(self) -> str:
+        """Both peaks in words."""
+        return f"copy {self.copy_gbps:.0f} GB/s, fp16 matmul {self.fp16_tflops:.0f} TFLOP/s"
+
     def __str__(self) -> str:
-        rates = f"copy {self.copy_gbps:.0f} GB/s, fp16 matmul {self.fp16_tflops:.0f} TFLOP/s"
-        return f"{self.gpu}: {rates}, measured {self.measured}"
+        return f"{self.gpu}: {self.rates}, measured {self.measured}"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -50,24 +59,17 @@ def ceilings(fresh: bool = False) -> Ceilings | None:
 
     `fresh=True` measures again: a benchmark run takes its ceilings in the same run as its kernels.
     """
-    from tritonbook.port.device import INTERPRET
-
-    if INTERPRET:
+    if device.INTERPRET:
         return None
-    import torch
-
-    device = torch.cuda.current_device()
-    key = f"{device}:{torch.cuda.get_device_name(device)}"
+    number = torch.cuda.current_device()
+    name = torch.cuda.get_device_name(number)
+    key = f"{number}:{name}"
     if fresh or key not in _measured:
-        _measured[key] = _measure(torch.cuda.get_device_name(device))
+        _measured[key] = _measure(name)
     return _measured[key]
 
 
 def _measure(name: str) -> Ceilings:
-    import torch
-
-    from .clock import CudaClock
-
     time = CudaClock().time
     free, _ = torch.cuda.mem_get_info()
     # Far larger than any L2 cache, yet at most an eighth of what is free.

@@ -13,6 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import torch
+
+from ..port import device
+
 # Below this many milliseconds do_bench may measure the host: a wrapper in Python and Triton's
 # launch take 15 to 50 us.
 LAUNCH_BOUND_MS = 0.050
@@ -73,8 +77,6 @@ class CudaClock:
         The inputs stay in the L2 cache between calls, so this is the time with warm data. None when
         the call cannot be captured (it waits for the GPU, or allocates outside PyTorch's pool).
         """
-        import torch
-
         before_timing()
         calls = 10
         graph = captured(fn, calls)
@@ -98,8 +100,6 @@ def captured(fn: Callable[[], Any], calls: int = 1, **options: Any) -> Any:
 
     options: of `torch.cuda.CUDAGraph`.
     """
-    import torch
-
     if _waits(fn):
         return None
     stream = torch.cuda.Stream()
@@ -120,8 +120,6 @@ def captured(fn: Callable[[], Any], calls: int = 1, **options: Any) -> Any:
 
 def _waits(fn: Callable[[], Any]) -> bool:
     """Whether a call makes the host wait for the GPU, which would spoil a capture for good."""
-    import torch
-
     before = torch.cuda.get_sync_debug_mode()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch calls the mode a prototype, once
@@ -158,6 +156,4 @@ class WallClock:
 
 def clock() -> Clock:
     """The clock of this machine."""
-    from tritonbook.port.device import INTERPRET
-
-    return WallClock() if INTERPRET else CudaClock()
+    return WallClock() if device.INTERPRET else CudaClock()

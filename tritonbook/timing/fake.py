@@ -13,6 +13,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import torch
+
+from ..port.device import INTERPRET
+
 
 class SimulatedGPU:
     """Host and device as two clocks, in seconds. Everything that happens is kept in `trace`.
@@ -101,49 +105,30 @@ class SimulatedKernel:
         self.device.launch("kernel", run_ms, self.launch_ms)
 
 
-class _RealGPU:
-    """The machine's own GPU; without one there is the host's clock and nothing to wait for."""
-
-    def clock(self) -> float:
-        return time.perf_counter()
-
-    def synchronize(self) -> None:
-        from tritonbook.port.device import INTERPRET
-
-        if not INTERPRET:
-            import torch
-
-            torch.cuda.synchronize()
-
-    def event(self) -> Any:
-        import torch
-
-        return torch.cuda.Event(enable_timing=True)
-
-
 class GPU:
     """What timing code needs of a GPU: its host's clock, `synchronize`, and events.
 
     `clock()` gives seconds of the host. `synchronize()` returns when the GPU's queue is empty.
     `event()` gives a marker with `record()` and `elapsed_time(later)` in milliseconds.
+    Without a GPU, simulated or not, there is the host's clock and nothing to wait for.
     """
 
     def __init__(self) -> None:
-        self._device: Any = _RealGPU()
+        self._simulated: SimulatedGPU | None = None
 
     def clock(self) -> float:
-        return self._device.clock()
+        return self._simulated.clock() if self._simulated else time.perf_counter()
 
     def synchronize(self) -> None:
-        self._device.synchronize()
+        if self._simulated:
+            self._simulated.synchronize()
+        elif not INTERPRET:
+            torch.cuda.synchronize()
 
     def event(self) -> Any:
-        return self._device.event()
-
-    @property
-    def simulated(self) -> bool:
-        """True inside `simulated_gpu`."""
-        return isinstance(self._device, SimulatedGPU)
+        if self._simulated:
+            return self._simulated.event()
+        return torch.cuda.Event(enable_timing=True)
 
 
 gpu = GPU()
@@ -152,12 +137,11 @@ gpu = GPU()
 @contextlib.contextmanager
 def simulated_gpu() -> Iterator[SimulatedGPU]:
     """Inside, `gpu` is a fresh simulated GPU, which the `with` statement hands out."""
-    before, device = gpu._device, SimulatedGPU()
-    gpu._device = device
+    before, gpu._simulated = gpu._simulated, SimulatedGPU()
     try:
-        yield device
+        yield gpu._simulated
     finally:
-        gpu._device = before
+        gpu._simulated = before
 
 
 def simulated_bench(

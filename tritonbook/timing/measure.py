@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
+import torch
+
 from .ceiling import Ceilings, ceilings
 from .clock import LAUNCH_BOUND_MS, Clock, clock
 from .result import BenchResult, Row, Sweep
@@ -80,8 +82,7 @@ def bench(
         peaks=peaks,
         notes=list(dict.fromkeys(notes)),
     )
-    if stored:
-        keep(stored, result)
+    keep(stored, result)
     return result
 
 
@@ -119,8 +120,7 @@ def bench_sweep(
         fns, args = made.pop("fns"), made.pop("args", ())
         results.append(bench(fns, *args, **made, **options))
     sweep = Sweep(axis=axis, values=list(values), results=results, title=title)
-    if stored:
-        keep(stored, sweep)
+    keep(stored, sweep)
     return sweep
 
 
@@ -156,8 +156,6 @@ def _name(fn: Any) -> str:
 
 def _remarks(what: str, value: Any) -> list[str]:
     """Refuse an empty tensor; remark on NaN and infinities, which can change what is timed."""
-    import torch
-
     if not isinstance(value, torch.Tensor):
         return []
     if value.numel() == 0:

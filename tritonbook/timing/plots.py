@@ -26,7 +26,7 @@ DASHES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
 
 
 class Plot:
-    """A figure with a text alternative; shows itself in a notebook, `.save(path)` keeps it."""
+    """A figure with a text alternative, which shows itself in a notebook."""
 
     def __init__(self, figure: Figure, alt: str):
         self.figure, self.alt = figure, alt
@@ -35,10 +35,6 @@ class Plot:
         out = io.BytesIO()
         FigureCanvasAgg(self.figure).print_png(out)
         return out.getvalue()
-
-    def save(self, path: Any) -> None:
-        """Write the figure; the suffix (.png, .svg, .pdf) chooses the format."""
-        self.figure.savefig(path, facecolor=CARD)
 
     def _repr_mimebundle_(
         self, include: Any = None, exclude: Any = None
@@ -168,9 +164,8 @@ def roofline(points: dict[str, tuple[float, float, float]], peaks: Ceilings) -> 
     axes.set_ylabel("TFLOP/s")
     axes.grid(color=FAINT, alpha=0.35, linewidth=0.6)
     axes.legend(frameon=False, fontsize=9, labelcolor=INK, loc="lower right")
-    roofs = f"copy {peaks.copy_gbps:.0f} GB/s, fp16 matmul {peaks.fp16_tflops:.0f} TFLOP/s"
-    caption(figure, axes, "Roofline", f"{peaks.gpu}: {roofs}, measured {peaks.measured}")
-    return Plot(figure, f"Roofline of {peaks.gpu} ({roofs}). {'; '.join(said)}.")
+    caption(figure, axes, "Roofline", str(peaks))
+    return Plot(figure, f"Roofline of {peaks.gpu} ({peaks.rates}). {'; '.join(said)}.")
 
 
 def card(width: float, height: float) -> tuple[Figure, Any]:

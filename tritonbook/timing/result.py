@@ -91,10 +91,7 @@ class BenchResult:
         lines = [self.title] if self.title else []
         lines += [*style.columns([head, *body], right=True), self.label]
         if self.peaks:
-            lines.append(
-                f"ceilings of {self.peaks.gpu}, measured: copy {self.peaks.copy_gbps:.0f} GB/s, "
-                f"fp16 matmul {self.peaks.fp16_tflops:.0f} TFLOP/s"
-            )
+            lines.append(f"ceilings of {self.peaks.gpu}, measured: {self.peaks.rates}")
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -152,8 +149,7 @@ class BenchResult:
         rows = [[html.escape(cell) for cell in line] for line in body]
         below = [self.label, *(f"note: {note}" for note in self.notes)]
         if self.peaks:
-            copy, product = self.peaks.copy_gbps, self.peaks.fp16_tflops
-            below.insert(1, f"ceilings: copy {copy:.0f} GB/s, fp16 matmul {product:.0f} TFLOP/s")
+            below.insert(1, f"ceilings: {self.peaks.rates}")
         title = f"<b>{html.escape(self.title)}</b>" if self.title else ""
         small = "<br>".join(html.escape(line) for line in below)
         table = style.table(rows, [html.escape(cell) for cell in head], right=True)
@@ -168,10 +164,6 @@ class Sweep:
     values: list[Any]
     results: list[BenchResult]
     title: str = ""
-
-    @property
-    def elsewhere(self) -> bool:
-        return self.results[0].elsewhere
 
     def plot(self, metric: str = "gbps") -> Plot:
         """One line per function over the axis; `metric` is "gbps", "tflops", "ms" or "percent"."""
@@ -206,18 +198,13 @@ class Sweep:
         return "\n".join([*([self.title] if self.title else []), *text, self.results[0].label])
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": "sweep",
-            "axis": self.axis,
-            "values": self.values,
-            "title": self.title,
-            "results": [result.to_dict() for result in self.results],
-        }
+        results = [result.to_dict() for result in self.results]
+        return {"kind": "sweep", **vars(self), "results": results}
 
     @staticmethod
     def from_dict(found: dict[str, Any]) -> Sweep:
         results = [BenchResult.from_dict(result) for result in found["results"]]
-        return Sweep(found["axis"], found["values"], results, found["title"])
+        return Sweep(**{**found, "results": results})
 
     def __repr__(self) -> str:
         return self.table()

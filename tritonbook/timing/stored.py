@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tritonbook.port.device import versions
-
+from ..port.device import versions
 from .result import BenchResult, Sweep
 
 DIRECTORY = Path(__file__).parent / "stored"
@@ -47,24 +46,18 @@ def load(name: str) -> BenchResult | Sweep | Curves | None:
     if not path.exists():
         return None
     found = json.loads(path.read_text(encoding="utf-8"))
-    if found["kind"] == "curves":
-        curves = Curves(**{key: value for key, value in found.items() if key != "kind"})
-        curves.elsewhere = True
-        return curves
-    if found["kind"] == "sweep":
-        sweep = Sweep.from_dict(found)
-        for result in sweep.results:
-            result.elsewhere = True
-        return sweep
-    result = BenchResult.from_dict(found)
-    result.elsewhere = True
-    return result
+    kind = found.pop("kind")
+    for each in found["results"] if kind == "sweep" else [found]:
+        each["elsewhere"] = True
+    if kind == "curves":
+        return Curves(**found)
+    return Sweep.from_dict(found) if kind == "sweep" else BenchResult.from_dict(found)
 
 
-def keep(name: str, result: BenchResult | Sweep | Curves) -> None:
-    """Write `result` where TRITONBOOK_STORE_BENCH says; without that variable, do nothing."""
+def keep(name: str | None, result: BenchResult | Sweep | Curves) -> None:
+    """Write `result` where TRITONBOOK_STORE_BENCH says; without that, or a name, do nothing."""
     directory = os.environ.get("TRITONBOOK_STORE_BENCH")
-    if not directory:
+    if not (name and directory):
         return
     Path(directory).mkdir(parents=True, exist_ok=True)
     text = json.dumps(result.to_dict(), indent=1, sort_keys=True)

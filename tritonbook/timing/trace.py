@@ -9,6 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+from torch.profiler import ProfilerActivity, profile
+
 if TYPE_CHECKING:
     from .plots import Plot
 
@@ -27,9 +30,6 @@ def profiled(fn: Callable[[], Any]) -> Any:
 
     `.key_averages()` gives its table row by row.
     """
-    import torch
-    from torch.profiler import ProfilerActivity, profile
-
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)

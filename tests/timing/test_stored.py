@@ -1,8 +1,8 @@
-"""Curves of a training, kept with the workbook for readers without a GPU."""
+"""Results and curves of a training, kept with the workbook for readers without a GPU."""
 
 import pytest
 
-from tritonbook.timing import bench, stored
+from tritonbook.timing import bench, bench_sweep, stored
 from tritonbook.timing.clock import WallClock
 
 CURVES = {"your kernels": [5.5, 2.25], "torch": [5.5, 2.125]}
@@ -13,6 +13,20 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(stored, "DIRECTORY", tmp_path)
     monkeypatch.setenv("TRITONBOOK_STORE_BENCH", str(tmp_path))
     return tmp_path
+
+
+def test_a_stored_result_is_labelled_as_measured_elsewhere(folder):
+    # Kills: a CPU reader taking another machine's figures for their own.
+    first, again = (bench({"one": lambda: 1}, stored="demo", timer=WallClock()) for _ in range(2))
+    assert "wall clock" in first.table() and "NOT THIS MACHINE" not in first.table()
+    assert "NOT THIS MACHINE" in again.table() and again["one"].ms == first["one"].ms
+
+
+def test_a_stored_result_is_no_sweep(folder):
+    """Kills: one name given to two results of a page, whose plot then fails far from here."""
+    bench({"one": lambda: 1}, stored="demo", timer=WallClock())
+    with pytest.raises(TypeError, match="stored as 'demo' is a BenchResult, no Sweep"):
+        bench_sweep("n", [1], lambda n: {"fns": {}}, stored="demo", timer=WallClock())
 
 
 def test_curves_come_back_as_measured_elsewhere(folder):
@@ -29,10 +43,3 @@ def test_nothing_is_written_unasked(folder, monkeypatch):
     monkeypatch.delenv("TRITONBOOK_STORE_BENCH")
     stored.keep("demo", stored.Curves(CURVES))
     assert stored.load("demo") is None
-
-
-def test_curves_are_no_table(folder):
-    """Kills: one name given to a training and to a table of times."""
-    stored.keep("demo", stored.Curves(CURVES))
-    with pytest.raises(TypeError, match="is a Curves, no BenchResult"):
-        bench({"one": lambda: 1}, stored="demo", timer=WallClock())
