@@ -198,12 +198,10 @@ class _Checks:
         speed = None if asked.speed is not None and asked.speed.required else asked.speed
         report = checking.run_check(
             fn,
-            asked,
+            dataclasses.replace(asked, timeout=limit, speed=speed),
             key,
             hidden=hidden,
             beside=self.names.__getitem__,
-            timeout=limit,
-            speed=speed,
             compile_gate=self.gate,
             vetted=True,
         )

@@ -6,10 +6,11 @@ import triton
 import triton.language as tl
 
 import tritonbook
-from tritonbook.checking import Facts, card, case, run, tensor
+from tritonbook.checking import Facts, card, case, tensor
 from tritonbook.seeing.compiled import CompileResult
 
 from . import answers
+from .answers import run
 
 pytestmark = pytest.mark.skipif(
     not tritonbook.INTERPRET, reason="on a GPU the launch itself fails; tests/gpu has that"

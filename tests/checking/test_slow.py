@@ -9,8 +9,10 @@ import triton
 import triton.language as tl
 
 import tritonbook
-from tritonbook.checking import Facts, Speed, card, case, gates, run, tensor
+from tritonbook.checking import Facts, Speed, card, case, gates, tensor
 from tritonbook.port import device
+
+from .answers import run
 
 
 @triton.jit

@@ -6,9 +6,9 @@ import triton
 import triton.language as tl
 
 import tritonbook
-from tritonbook.checking import case, run, tensor
+from tritonbook.checking import case, tensor
 
-from .answers import scale_kernel
+from .answers import run, scale_kernel
 
 interpreted = pytest.mark.skipif(not tritonbook.INTERPRET, reason="the meter sees it")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -13,8 +13,31 @@ from .compare import Tolerance
 
 Mistakes = dict[str, tuple[Callable[..., Any], str]]
 
-# What says which calls are made and through what, and not what is asked of each of them.
-_CALLS = ("reference", "cases", "hidden", "through", "beside", "before", "also", "hidden_also")
+
+@dataclass(frozen=True)
+class Speed:
+    """A timed case: `at_least` times the baseline's speed on this GPU, else "correct but slow".
+
+    required: else it is not passed.
+    """
+
+    case: Case
+    baseline: Callable[..., Any]
+    at_least: float = 0.8
+    name: str = "torch"
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the compiler must have made of the visible cases with these notes, for an A100.
+
+    judge: gets the kernels that each of them launched, as `KernelFacts` by the case's note, and
+    asserts what must hold of them. Judged with and without a GPU.
+    """
+
+    judge: Callable[[dict[str, tuple[Any, ...]]], None]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -77,14 +100,10 @@ class Check:
     also: Sequence[Callable[..., None]] = ()
     hidden_also: Sequence[Callable[..., None]] = ()
     timeout: float = 20.0
-    speed: Any = None
+    speed: Speed | None = None
     arch: int = 80
-    facts: Any = None
+    facts: Facts | None = None
     traffic: Callable[..., None] | None = None
-
-    def demands(self) -> dict[str, Any]:
-        """What is asked of each call, as keyword arguments of `runner.run`."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _CALLS}
 
     def usable(self) -> list[Case]:
         """Visible cases that have a result, the timed one included."""

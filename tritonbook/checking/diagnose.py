@@ -7,7 +7,7 @@ import inspect
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,18 +33,18 @@ class Suspect:
 class Evidence:
     """What the diagnosis may look at for one wrong result.
 
-    The callables run further trials: `contiguous_is_right` is None when the case is contiguous
-    already; `fill_matters` says whether other margins change the result; `wider_is_right` whether
-    one more program along each axis of the grid makes it right.
+    The callables run further trials: `contiguous_is_right` says whether the case is when its
+    tensors are contiguous, which they are not; `fill_matters` whether other margins change the
+    result; `wider_is_right` whether one more program along each axis of the grid makes it right.
     """
 
     difference: Difference
-    kernels: dict[str, Callable[..., Any]]
-    mistakes: list[Suspect]
-    contiguous_is_right: Callable[[], bool] | None
-    fill_matters: Callable[[], bool]
-    empty_grid: bool
-    magnitude: float  # largest finite input
+    kernels: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    mistakes: Sequence[Suspect] = ()
+    contiguous_is_right: Callable[[], bool] = lambda: False
+    fill_matters: Callable[[], bool] = lambda: False
+    empty_grid: bool = False
+    magnitude: float = 0.0  # largest finite input
     unused_inputs: Callable[[], list[str]] = list  # what the result should depend on and does not
     inputs: dict[str, torch.Tensor] = field(default_factory=dict)  # float64
     wider_is_right: Callable[[], bool] = lambda: False
@@ -236,7 +236,7 @@ def _half_digits(e: Evidence) -> Finding | None:
 
 
 def _strided_only(e: Evidence) -> Finding | None:
-    if e.contiguous_is_right is None or not e.contiguous_is_right():
+    if not e.contiguous_is_right():
         return None
     return Finding(
         "strided-only",
