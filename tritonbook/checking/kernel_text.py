@@ -19,7 +19,8 @@ from types import FunctionType
 from typing import Any, cast
 
 from ..export import texts
-from .language import BUILTINS, Refused, allow_path, is_literal, is_module, vet, walk_body
+from ..port.numbers_only import walk_body
+from .language import BUILTINS, Refused, allow_path, is_literal, is_module, vet
 from .meanings import RECURSIVE, chains, free_names, place
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, TypeGuard
+from typing import Any
 
+from ..port.numbers_only import walk_body
 from .diagnose import parsed
 from .report import Finding
 
@@ -69,7 +70,7 @@ def seen_in_addresses(kernels: Iterable[Callable[..., Any]]) -> str:
 
 
 def _unused_stride(function: ast.FunctionDef) -> str:
-    used = {node.id for part in function.body for node in ast.walk(part) if _is_name(node)}
+    used = {node.id for node in walk_body(function) if isinstance(node, ast.Name)}
     idle = [name for name in _strides(function) if name not in used]
     return f"`{function.name}` takes `{idle[0]}`, and does nothing with it." if idle else ""
 
@@ -77,10 +78,10 @@ def _unused_stride(function: ast.FunctionDef) -> str:
 def _stride_of_another(function: ast.FunctionDef) -> str:
     """`b_ptr + offs * stride_ak`, where there is a `stride_bk`."""
     known = _strides(function)
-    for node in (each for part in function.body for each in ast.walk(part)):
+    for node in walk_body(function):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
             continue
-        names = [each.id for each in ast.walk(node) if _is_name(each)]
+        names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
         tensors = {name[:-4] for name in names if name.endswith("_ptr")}
         if len(tensors) != 1 or "_" in (tensor := tensors.pop()):
             continue
@@ -92,7 +93,7 @@ def _stride_of_another(function: ast.FunctionDef) -> str:
 
 
 def _added_stride(function: ast.FunctionDef) -> str:
-    for node in (each for part in function.body for each in ast.walk(part)):
+    for node in walk_body(function):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             for side in (node.left, node.right):
                 if isinstance(side, ast.Name) and side.id in _strides(function):
@@ -103,10 +104,6 @@ def _added_stride(function: ast.FunctionDef) -> str:
 def _strides(function: ast.FunctionDef) -> list[str]:
     given = (*function.args.args, *function.args.kwonlyargs)
     return [argument.arg for argument in given if argument.arg.startswith("stride_")]
-
-
-def _is_name(node: ast.AST) -> TypeGuard[ast.Name]:
-    return isinstance(node, ast.Name)
 
 
 def _truth_of_tiles(node: ast.AST) -> str | None:
