@@ -19,6 +19,6 @@ def test_each_formula_takes_each_case(page):
                 continue
             for code, (formula, _) in check.mistakes.items():
                 try:
-                    judge.expected(case, 0, formula)
+                    judge.by_mistake(formula, case, 0)
                 except Exception as error:
                     pytest.fail(f"{key}, {code}, {case.note}: {type(error).__name__}: {error}")

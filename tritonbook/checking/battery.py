@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from ..port import device
 from .cases import Case, dtype_override
 from .errors import explain_error
@@ -77,19 +75,19 @@ class Battery(PlainJudge):
             return self._must_raise(case, case.raises)
         if not self.check.triton:
             return self.plain(case)
-        expected = self.expected(case, 0)
+        self.expected(case)  # kept: what is right is known before the answer runs
         astray, crashes, metered = self._metered(case)
         if crashes:
             return self._or_swapped(metered, astray)
         # The metered trial serves as the first one, unless the meter kept lanes from their address.
         first = self.trial(case) if metered is None or astray else metered
-        finding = self.judge(first, expected, row)
+        finding = self.judge(first, row)
         if (
             finding
             and finding.code in _VALUE_CODES
             and metered is not None
             and metered is not first
-            and self.judge(metered, expected, _spare(case)) is None
+            and self.judge(metered) is None
         ):
             finding = _SECOND_CALL  # the metered trial was the first call, and right
         vague = finding is not None and finding.code in ("nan", "wrong-values")
@@ -104,9 +102,9 @@ class Battery(PlainJudge):
         if finding or not thorough:
             return self._or_swapped(first, finding)
         return (
-            self._again_elsewhere(case, first, expected)
+            self._again_elsewhere(case, first)
             or self._again_with_new_data(case, first)
-            or self._proof_of_triton(case, expected)
+            or self._proof_of_triton(case)
             or self._tiles(first)
             or self._moved(first)
         )
@@ -208,10 +206,10 @@ class Battery(PlainJudge):
             return Finding("slow", str(error))
         return None
 
-    def _again_elsewhere(self, case: Case, first: Trial, expected: Any) -> Finding | None:
+    def _again_elsewhere(self, case: Case, first: Trial) -> Finding | None:
         """Same values at other addresses, other margins: the same bits must come out."""
         second = self.trial(case, fill="large", large=True)
-        finding = self.judge(second, expected, _spare(case))
+        finding = self.judge(second)
         if finding is None and (not self.check.deterministic or self.same_bits(first, second)):
             return None
         if self._seen and (early := self._seen.reads_unwritten(first.watch.outputs)):
@@ -219,7 +217,7 @@ class Battery(PlainJudge):
         if finding and finding.code not in _VALUE_CODES:
             return finding
         third = self.trial(case)
-        right_again = self.judge(third, expected, _spare(case)) is None
+        right_again = self.judge(third) is None
         if right_again and (not self.check.deterministic or self.same_bits(first, third)):
             return Finding(
                 "reads-outside",
@@ -239,18 +237,18 @@ class Battery(PlainJudge):
         if not any(value.numel() for value in first.values.values()):
             return None
         third = self.trial(case, draw=1, fill="small", reuse=first.inputs)
-        finding = self.judge(third, self.expected(case, 1), _spare(case))
+        finding = self.judge(third)
         if finding is None or finding.code not in _VALUE_CODES:
             return finding
         # Right for these values if it remembers the old ones, or spoilt for the old ones too:
         # then the calls depend on each other. Else the values themselves are the trouble.
-        remembered = all(d.ok for d in self.differences(third, self.expected(case, 0)))
-        spoilt = self.judge(self.trial(case), self.expected(case, 0), _spare(case)) is not None
+        remembered = all(d.ok for d in self.differences(third, draw=0))
+        spoilt = self.judge(self.trial(case)) is not None
         return _SECOND_CALL if remembered or spoilt else finding
 
-    def _proof_of_triton(self, case: Case, expected: list[torch.Tensor]) -> Finding | None:
+    def _proof_of_triton(self, case: Case) -> Finding | None:
         """Without its launches the function must fail to give the answer, and must not hide it."""
-        if self.proven or not any(want.numel() for want in expected):
+        if self.proven or not any(want.numel() for want in self.expected(case)):
             return None
         self.proven = True
         muted = self.trial(case, mode="mute", draw=2)
@@ -291,8 +289,3 @@ class Battery(PlainJudge):
                 return failed
             self.noise.extend(noise)
         return None
-
-
-def _spare(case: Case) -> CaseResult:
-    """A row for trials whose figures are not shown."""
-    return CaseResult(case.note, "", "passed")

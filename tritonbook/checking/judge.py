@@ -63,9 +63,10 @@ class Judge:
     noise: list[str] = field(default_factory=list)
     _allowed: set[int] = field(default_factory=set)  # kernels that hold the language alone, by id
     _named: dict[int, set[str]] = field(default_factory=dict)  # names in a kernel's text, by its id
-    # The latest case, its values by draw, and the dtypes of its results.
+    # The latest case, its values and right results by draw, and the dtypes of its results.
     _latest: Case | None = None
     _drawn: dict[int, dict[str, torch.Tensor]] = field(default_factory=dict)
+    _right: dict[int, list[torch.Tensor]] = field(default_factory=dict)
     _dtypes: list[torch.dtype] = field(default_factory=list)
 
     # --- the reference
@@ -73,29 +74,28 @@ class Judge:
     def values(self, case: Case, draw: int = 0) -> dict[str, torch.Tensor]:
         """`case.sample(draw)`, drawn once for all trials of a case: only to be read."""
         if self._latest is not case:
-            self._latest, self._drawn, self._dtypes = case, {}, []
+            self._latest, self._drawn, self._right, self._dtypes = case, {}, {}, []
         if draw not in self._drawn:
             self._drawn[draw] = case.sample(draw)
         return self._drawn[draw]
 
-    def expected(self, case: Case, draw: int, reference: Any = None) -> list[torch.Tensor]:
-        """Reference results in float64, computed on the CPU from copies that nobody else holds."""
-        return self._reference(case, self.values(case, draw), reference)
+    def expected(self, case: Case, draw: int = 0) -> list[torch.Tensor]:
+        """Results of the reference, computed once for all trials of a case: only to be read."""
+        values = self.values(case, draw)
+        if draw not in self._right:
+            self._right[draw] = _results(self.check.reference, case, values)
+        return self._right[draw]
 
-    def _reference(
-        self, case: Case, values: dict[str, Any], reference: Any = None
-    ) -> list[torch.Tensor]:
-        copies = {name: _as_float64(value) for name, value in values.items()}
-        told = _told(reference, case) if reference else {}
-        with torch.no_grad():
-            return flatten((reference or self.check.reference)(*case.filled(copies), **told))
+    def by_mistake(self, formula: Callable[..., Any], case: Case, draw: int) -> list[torch.Tensor]:
+        """Results of a known mistake's formula. Raises what the formula raises."""
+        return _results(formula, case, self.values(case, draw), **_told(formula, case))
 
     def mistaken(
         self, formula: Callable[..., Any], case: Case, draw: int, position: int
     ) -> torch.Tensor | None:
         """What a known mistake gives in place of a result; None where it cannot take the case."""
         try:
-            return self.expected(case, draw, formula)[position].to(torch.float64)
+            return self.by_mistake(formula, case, draw)[position].to(torch.float64)
         except Exception:  # a formula is tried on cases that its author did not think of
             return None
 
@@ -154,8 +154,7 @@ class Judge:
         """Whether a call gave the values that are expected."""
         if trial.error is not None:
             return False
-        expected = self.expected(trial.case, trial.draw)
-        return all(difference.ok for difference in self.differences(trial, expected))
+        return all(difference.ok for difference in self.differences(trial))
 
     def outputs(self, trial: Trial) -> list[Any]:
         """What is compared: the tensors changed in place, or what the function returned."""
@@ -163,8 +162,11 @@ class Judge:
             return [trial.inputs[name].view for name in self.check.inplace]
         return flatten(trial.result)
 
-    def differences(self, trial: Trial, expected: list[torch.Tensor]) -> list[Difference]:
+    def differences(self, trial: Trial, draw: int | None = None) -> list[Difference]:
+        """Its results against what is expected of its values. draw: of others that it may
+        remember."""
         case = trial.case
+        expected = self.expected(case, trial.draw if draw is None else draw)
         got = self.outputs(trial)
         if len(got) != len(expected):
             text = f"Expected {count(len(expected), 'result')}, got {len(got)}."
@@ -190,13 +192,14 @@ class Judge:
             return f"`{self.check.results[number]}`"
         return f"result {number + 1} of {several}"
 
-    def judge(self, trial: Trial, expected: list[torch.Tensor], row: CaseResult) -> Finding | None:
+    def judge(self, trial: Trial, row: CaseResult | None = None) -> Finding | None:
         """First thing wrong with a trial; None when everything holds. Fills the row's figures."""
+        row = row or CaseResult(trial.case.note, "", "passed")
         if trial.error is not None:
             return self.explained(trial, trial.error)
         finding = self._judge_launches(trial) or self._judge_memory(trial)
         # An open gap also leaves no launch or no write behind: say that first.
-        differences = self.differences(trial, expected)
+        differences = self.differences(trial)
         # A result that is too small, or a list of what was read from a tensor, is the cause.
         due = {"out-of-bounds-store": "wrong-shape", "torch-compute": "wrong-type"}
         due_code = due.get(finding.code) if finding else None
@@ -219,7 +222,7 @@ class Judge:
         self._not_by_chance(trial, wrong, differences.index(wrong))
         if wrong.bad is not None:
             row.first_bad, row.bad_strip = first_bad(wrong), bad_strip(wrong)
-        return self._judge_idle_lanes(trial, expected) or self._cause(trial, differences)
+        return self._judge_idle_lanes(trial) or self._cause(trial, differences)
 
     def explained(self, trial: Trial, error: BaseException) -> Finding:
         """The finding of a trial that raised. An open gap may leave names without a value."""
@@ -248,7 +251,7 @@ class Judge:
             found = replace(found, sentence=f"In {where}{others}: {found.sentence}")
         return found
 
-    def _judge_idle_lanes(self, trial: Trial, expected: list[torch.Tensor]) -> Finding | None:
+    def _judge_idle_lanes(self, trial: Trial) -> Finding | None:
         """The cause of a wrong result where loads leave open what masked lanes hold, and the
         interpreter puts rubbish there: with zeros in its place the call is right, or is wrong in a
         way that says more."""
@@ -259,7 +262,7 @@ class Judge:
             again = self.again(trial)
             if again.error is not None:
                 return None
-            differences = self.differences(again, expected)
+            differences = self.differences(again)
             if any(not d.ok for d in differences):
                 wrong = next(d for d in differences if not d.ok)
                 self._not_by_chance(again, wrong, differences.index(wrong))
@@ -487,9 +490,10 @@ class Judge:
         where none of the others is wrong. By chance a small case fits many mistakes. NaN everywhere
         fits all that spoils a result: then another case has to bear it out, if only by being right
         where the mistake makes no difference."""
-        refuted, spoilt = 0, bool(self.expected(case, 0, formula)[position].isnan().all())
+        spoils_all = self.mistaken(formula, case, 0, position)
+        refuted, spoilt = 0, spoils_all is not None and bool(spoils_all.isnan().all())
         for other in self.others(case):
-            wanted = self.expected(other, 0)
+            wanted = self.expected(other)
             value = self.mistaken(formula, other, 0, position)
             if value is None:
                 continue
@@ -500,7 +504,7 @@ class Judge:
                 continue
             with fence():
                 trial = self.trial(other)
-            found = [] if trial.error else self.differences(trial, wanted)
+            found = [] if trial.error else self.differences(trial)
             if len(found) != len(wanted) or found[position].got is None:
                 continue
             spoils = value.isnan() & ~wanted[position].isnan()
@@ -525,10 +529,10 @@ class Judge:
     def _unused_inputs(self, trial: Trial, position: int) -> list[str]:
         """Inputs that the reference's result depends on, and the answer's does not."""
         case, found = trial.case, []
-        new, want = self.values(case, 1), self.expected(case, 0)
+        new, want = self.values(case, 1), self.expected(case)
         for name in trial.values:
             mixed = trial.values | {name: new[name]}
-            if torch.equal(want[position], self._reference(case, mixed)[position]):
+            if torch.equal(want[position], _results(self.check.reference, case, mixed)[position]):
                 continue
             again = run_trial(
                 self.fn,
@@ -552,6 +556,16 @@ class Judge:
             return False
         pairs = zip(first, second, kinds, strict=True)
         return all(same_bits(a, b) for a, b, tensors in pairs if tensors)
+
+
+def _results(
+    formula: Callable[..., Any], case: Case, values: dict[str, torch.Tensor], **told: Any
+) -> list[torch.Tensor]:
+    """What the reference, or a known mistake's formula, gives in float64, computed on the CPU from
+    copies that nobody else holds."""
+    copies = {name: _as_float64(value) for name, value in values.items()}
+    with torch.no_grad():
+        return flatten(formula(*case.filled(copies), **told))
 
 
 def _told(formula: Callable[..., Any], case: Case) -> dict[str, Any]:
