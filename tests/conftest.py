@@ -1,12 +1,13 @@
 """What tests of several wings share."""
 
-import contextlib
 import json
 import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from forked_python import ForkedPython
 from small_page import page_of
 
 # So busy may a machine be before the compiler's silence says something. Children inherit it.
@@ -61,11 +62,23 @@ def _cell(name, source, points=None):
     }
 
 
-@pytest.fixture(scope="session")
+class Python:
+    """Python programs in processes of their own: FILE, -c TEXT or -m MODULE, then arguments."""
+
+    def run(self, *program, env=None, cwd=None):
+        """The completed process, with its output as text."""
+        command = [sys.executable, *map(str, program)]
+        return subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True)
+
+    def run_all(self, programs):
+        """Some at the same time."""
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(lambda program: self.run(*program), programs))
+
+
+@pytest.fixture
 def python():
-    """Runs Python programs in processes of their own that need not import torch."""
-    with contextlib.closing(ForkedPython()) as forked:
-        yield forked
+    return Python()
 
 
 PAGE = page_of("""\
