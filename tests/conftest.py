@@ -1,12 +1,12 @@
 """What tests of several wings share."""
 
-import json
 import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import nbformat
 import pytest
 from small_page import page_of
 
@@ -52,14 +52,7 @@ def _cell(name, source, points=None):
     grader = {"grade_id": name, "solution": name.startswith("answer")}
     grader |= {"grade": points is not None, "points": points}
     metadata = {"nbgrader": grader} if name.startswith(("answer", "check")) else {}
-    return {
-        "cell_type": "code",
-        "id": name,
-        "metadata": metadata,
-        "source": source,
-        "outputs": [],
-        "execution_count": None,
-    }
+    return nbformat.v4.new_code_cell(source, id=name, metadata=metadata)
 
 
 class Python:
@@ -132,11 +125,10 @@ def small_notebook(tmp_path, monkeypatch):
         cells = [_cell("setup", "from tritonbook import check\nimport torch")]
         cells += [_cell(f"own{i}", source) for i, source in enumerate(own)]
         cells.append(_cell("answer-double", answer))
-        cells.append({"cell_type": "markdown", "id": "t", "metadata": {}, "source": "# text"})
+        cells.append(nbformat.v4.new_markdown_cell("# text"))
         cells.append(_cell("check-double", check, 3))
         path = tmp_path / "a.ipynb"
-        content = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-        path.write_text(json.dumps(content))
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
         return path
 
     return write

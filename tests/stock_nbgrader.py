@@ -15,12 +15,12 @@ from autograde.classroom.demo import nbgrader
 REPORT_TYPE = "application/vnd.tritonbook.report+json"
 
 
-def autograde(course: Path, assignment: str, students: str = "*") -> CompletedProcess[str]:
-    """`nbgrader autograde` for the students whose names fit. The gradebook must exist."""
-    chosen = (assignment, f"--student={students}", "--force")
-    ended = nbgrader(course, "autograde", *chosen)
+def autograde(course: Path, assignment: str) -> CompletedProcess[str]:
+    """`nbgrader autograde` of all submissions. The gradebook must exist."""
+    command = ("autograde", assignment, "--force")
+    ended = nbgrader(course, *command)
     if "Address already in use" in ended.stdout:  # two kernels were given one TCP port
-        ended = nbgrader(course, "autograde", *chosen)
+        ended = nbgrader(course, *command)
     return ended
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import copy
 import functools
 import inspect
@@ -184,13 +185,10 @@ def _function_text(
         body = "\n".join(lines[first.lineno - 1 : node.end_lineno])
         body = textwrap.indent(textwrap.dedent(body), "    ") if node.col_offset else body
         own = header + "\n" * (first.lineno - node.lineno) + body
-    else:
-        own = header + "\n" + textwrap.indent("\n".join(map(ast.unparse, node.body)), "    ")
-    try:
-        ast.parse(own)
-    except SyntaxError:  # continuation lines to the left of their function
-        own = header + "\n" + textwrap.indent("\n".join(map(ast.unparse, node.body)), "    ")
-    return own
+        with contextlib.suppress(SyntaxError):  # continuation lines to the left of their function
+            ast.parse(own)
+            return own
+    return header + "\n" + textwrap.indent("\n".join(map(ast.unparse, node.body)), "    ")
 
 
 def _put(line: str, part: ast.Attribute, meaning: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..port.numbers_only import walk_body
@@ -29,8 +29,7 @@ def put_into_words(finding: Finding, kernels: Iterable[Callable[..., Any]]) -> F
 
 def slip(kernels: Iterable[Callable[..., Any]]) -> str | None:
     """One sentence for the first slip in the kernels' texts, or None."""
-    trees = [parsed(kernel) for kernel in kernels]
-    for node in (node for tree in trees for node in ast.walk(tree)):
+    for node in _nodes(kernels):
         if isinstance(node, ast.Return) and node.value is not None:
             return f"A kernel returns nothing, and `{ast.unparse(node)}` does. Use `tl.store`."
         if said := _truth_of_tiles(node) or _one_address(node):
@@ -40,8 +39,11 @@ def slip(kernels: Iterable[Callable[..., Any]]) -> str | None:
 
 def truth_of_tiles(kernels: Iterable[Callable[..., Any]]) -> str | None:
     """One sentence where a mask is made with Python's `and`, `or` or `not`, or None."""
-    nodes = (node for kernel in kernels for node in ast.walk(parsed(kernel)))
-    return next((said for node in nodes if (said := _truth_of_tiles(node))), None)
+    return next((said for node in _nodes(kernels) if (said := _truth_of_tiles(node))), None)
+
+
+def _nodes(kernels: Iterable[Callable[..., Any]]) -> Iterator[ast.AST]:
+    return (node for kernel in kernels for node in ast.walk(parsed(kernel)))
 
 
 # Findings that say where it is wrong, and not why.
@@ -57,12 +59,7 @@ VAGUE += ("rows-after-first", "rows-moved", "unwritten", "unwritten-tail", "wron
 
 def seen_in_addresses(kernels: Iterable[Callable[..., Any]]) -> str:
     """What is odd about the strides in the kernels' texts, to be said after what is certain."""
-    functions = [
-        node
-        for kernel in kernels
-        for node in ast.walk(parsed(kernel))
-        if isinstance(node, ast.FunctionDef)
-    ]
+    functions = [node for node in _nodes(kernels) if isinstance(node, ast.FunctionDef)]
     for look in (_unused_stride, _stride_of_another, _added_stride):
         if said := next((said for function in functions if (said := look(function))), ""):
             return f" {said}"
