@@ -18,8 +18,6 @@ def keep_types(interp: Any) -> None:
     """Install all of it. interp: the module `triton.runtime.interpreter`."""
     import triton.language.core as core
 
-    _tensors_are_no_constants(core)
-    _types_are_known_by_name(core)
     _one_block_type_of_a_kind(core)
     _shape_of_a_tensor_from_its_type(core)
     _tiles_of_one_shape_need_no_broadcast(interp)
@@ -27,26 +25,6 @@ def keep_types(interp: Any) -> None:
     _numpy_dtype_by_name(interp)
     _search_for_builtins_once(interp, core)
     _arguments_stay_on_the_host(interp)
-
-
-def _tensors_are_no_constants(core: Any) -> None:
-    """Each operand is asked whether it is a list, a tuple or a constant to be unwrapped."""
-    unwrap, kind = core._unwrap_if_constexpr, core.tensor
-
-    def unwrap_others(value: Any) -> Any:
-        return value if type(value) is kind else unwrap(value)
-
-    core._unwrap_if_constexpr = unwrap_others
-
-
-def _types_are_known_by_name(core: Any) -> None:
-    """`float32 == float32` asks for names alone: constants are unwrapped where there is one."""
-    kind, same = core.dtype, core.dtype.__eq__
-
-    def equal(self: Any, other: Any) -> bool:
-        return self.name == other.name if isinstance(other, kind) else same(self, other)
-
-    kind.__eq__ = equal
 
 
 def _one_block_type_of_a_kind(core: Any) -> None:
