@@ -122,7 +122,7 @@ def test_two_results_of_which_none_came_back():
 )
 def test_a_name_stays_as_it_is_written(text, said):
     """Kills: "Sum_kernel at", "Tiles[3] is read", "It raised Fault"."""
-    found = explain_error(Fault("early-read", text), 1)
+    found = explain_error(Fault("early-read", text))
     assert (found.code, found.sentence) == ("early-read", said)
 
 

@@ -69,7 +69,7 @@ for name in {names!r}:
         with fake_gpu(80):
             module.double(torch.randn(150))
     except Exception as error:
-        found = put_into_words(explain_error(error, 1.0), [module.double_kernel.fn])
+        found = put_into_words(explain_error(error), [module.double_kernel.fn])
         print(name, found.code, found.sentence, sep="|")
 """
 ON_A_GPU = (

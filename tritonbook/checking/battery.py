@@ -145,8 +145,7 @@ class Battery(PlainJudge):
         for code, sentence in seen.findings_of_call(
             trial.inputs, trial.watch.outputs, masking_helps
         ):
-            if code != "race" or not self.check.overlap:
-                return Finding(code, sentence), seen.left_all_memory, trial
+            return Finding(code, sentence), seen.left_all_memory, trial
         return None, False, trial
 
     def _or_swapped(self, trial: Trial | None, finding: Finding | None) -> Finding | None:
@@ -282,7 +281,7 @@ class Battery(PlainJudge):
                     said = str(error) or "A required property does not hold."
                     failed = Finding("property", said)
                 except (Exception, CheckTimeout, SystemExit) as error:
-                    failed = explain_error(error, self.check.timeout)
+                    failed = explain_error(error)
             for code, sentence in strays():
                 return Finding(code, sentence)
             if failed:

@@ -16,16 +16,12 @@ Mistakes = dict[str, tuple[Callable[..., Any], str]]
 
 @dataclass(frozen=True)
 class Speed:
-    """A timed case: `at_least` times the baseline's speed on this GPU, else "correct but slow".
-
-    required: else it is not passed.
-    """
+    """A timed case: it takes `at_least` times the baseline's speed on this GPU to pass."""
 
     case: Case
     baseline: Callable[..., Any]
     at_least: float = 0.8
     name: str = "torch"
-    required: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,8 +51,8 @@ class Check:
     programs (likewise: exactly so many), max_tile (likewise: the most elements in one load or
     store), by_hand (functions of Triton's that the kernel must not call).
     allow: further torch operators. deterministic: False where two calls may differ in their last
-    bits. inplace: names of arguments that are the result. overlap: programs may store to one
-    address. copies: False where torch may not copy a tensor, as the kernel takes any strides.
+    bits. inplace: names of arguments that are the result. copies: False where torch may not copy a
+    tensor, as the kernel takes any strides.
     no_tf32: products of float32 stay float32; judged from what is compiled for a float32 case, as
     the interpreter knows no TF32.
     terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
@@ -91,7 +87,6 @@ class Check:
     deterministic: bool = True
     inplace: Sequence[str] = ()
     copies: bool = True
-    overlap: bool = False
     no_tf32: bool = False
     terms: int | Callable[..., int] = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None

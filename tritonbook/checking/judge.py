@@ -226,7 +226,7 @@ class Judge:
 
     def explained(self, trial: Trial, error: BaseException) -> Finding:
         """The finding of a trial that raised. An open gap may leave names without a value."""
-        found = explain_error(error, self.check.timeout)
+        found = explain_error(error)
         simulated = isinstance(causes(error)[-1], Fault)
         if not simulated and found.code not in ("raised", "does-not-compile"):
             return found

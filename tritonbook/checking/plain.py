@@ -59,7 +59,7 @@ class PlainJudge(Judge):
                 with time_limit(self.check.timeout):
                     got = self.fn(*given, **case.options)
             except (Exception, CheckTimeout, SystemExit) as error:
-                finding = explain_error(error, self.check.timeout)
+                finding = explain_error(error)
         self.noise.extend(noise)
         for code, sentence in strays():
             return None, Finding(code, sentence)

@@ -43,9 +43,9 @@ def _most_seconds_a_call() -> float:
     return float(os.environ.get("TRITONBOOK_CALL_SECONDS", "inf"))
 
 
-def _state_of(finding: Finding | None, gates: dict[str, str]) -> str:
+def _state_of(finding: Finding | None) -> str:
     if finding is None:
-        return states.SLOW if gates.get("speed") == "failed" else states.PASSED
+        return states.PASSED
     if finding.code in ("not-attempted", "not-defined"):
         return states.NOT_ATTEMPTED
     if finding.code in ("does-not-compile", "out-of-resources"):
@@ -82,7 +82,7 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
     measured: dict[str, Any] = {}
     if check.facts is not None and finding is None:
         finding, late["facts"] = judge_facts(battery.fn, check.cases, check.facts, compile_gate)
-    if speed is not None and speed.required:
+    if speed is not None:
         finding, late["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)
     finding = finding or battery.asserted(check.also)
     gates = {"values": "failed" if finding and finding.code != "slow" else "passed"}
@@ -105,12 +105,10 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         # Without a GPU rounded factors are no reason for wrong values; what does not compile is.
         compiles = compile_finding is None or (compile_finding.code == "tf32" and not rounded)
         finding = (finding or compile_finding) if compiles else compile_finding
-    if speed is not None and not speed.required:
-        finding, late["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)
     gates |= late
     return Report(
         key=battery.key,
-        state=_state_of(finding, gates),
+        state=_state_of(finding),
         finding=finding,
         cases=[] if finding and finding.code == "not-attempted" else rows,
         kernels=battery.kernels,
