@@ -1,12 +1,13 @@
 """What tests of several wings share."""
 
-import contextlib
-import json
 import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import nbformat
 import pytest
-from forked_python import ForkedPython
 from small_page import write_page
 
 # So busy may a machine be before the compiler's silence says something. Children inherit it.
@@ -51,21 +52,26 @@ def _cell(name, source, points=None):
     grader = {"grade_id": name, "solution": name.startswith("answer")}
     grader |= {"grade": points is not None, "points": points}
     metadata = {"nbgrader": grader} if name.startswith(("answer", "check")) else {}
-    return {
-        "cell_type": "code",
-        "id": name,
-        "metadata": metadata,
-        "source": source,
-        "outputs": [],
-        "execution_count": None,
-    }
+    return nbformat.v4.new_code_cell(source, id=name, metadata=metadata)
 
 
-@pytest.fixture(scope="session")
+class Python:
+    """Python programs in processes of their own: FILE, -c TEXT or -m MODULE, then arguments."""
+
+    def run(self, *program, env=None, cwd=None):
+        """The completed process, with its output as text."""
+        command = [sys.executable, *map(str, program)]
+        return subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True)
+
+    def run_all(self, programs):
+        """Some at the same time."""
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(lambda program: self.run(*program), programs))
+
+
+@pytest.fixture
 def python():
-    """Runs Python programs in processes of their own that need not import torch."""
-    with contextlib.closing(ForkedPython()) as forked:
-        yield forked
+    return Python()
 
 
 CASES = """\
@@ -105,11 +111,10 @@ def small_notebook(tmp_path, monkeypatch):
         cells = [_cell("setup", "from tritonbook import check\nimport torch")]
         cells += [_cell(f"own{i}", source) for i, source in enumerate(own)]
         cells.append(_cell("answer-double", answer))
-        cells.append({"cell_type": "markdown", "id": "t", "metadata": {}, "source": "# text"})
+        cells.append(nbformat.v4.new_markdown_cell("# text"))
         cells.append(_cell("check-double", check, 3))
         path = tmp_path / "a.ipynb"
-        content = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-        path.write_text(json.dumps(content))
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
         return path
 
     return write

@@ -40,16 +40,14 @@ class TooSlow(Ended):
 class Child:
     """One process; use it with `with`. It ends where it gave no answer, and with its parent.
 
-    python, walls: what is started, and the start of a command line around it. output: where prints
-    and errors go, as `subprocess` takes it; None: to our standard error. environment: variables
-    that differ from ours.
+    walls: the start of a command line around it. output: where prints and errors go, as
+    `subprocess` takes it; None: to our standard error. environment: what differs from ours.
     """
 
     def __init__(
         self,
         function: str,
         *,
-        python: Path | str = sys.executable,
         walls: Sequence[str] = (),
         output: Any = None,
         folder: Path | None = None,
@@ -58,7 +56,7 @@ class Child:
         self._rest = b""
         self._ready = False
         self._process = subprocess.Popen(
-            [*walls, str(python), "-m", __name__, function],
+            [*walls, sys.executable, "-m", __name__, function],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=output,

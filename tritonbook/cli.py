@@ -83,7 +83,7 @@ def _report(done: Any, quiet: bool) -> None:
     if quiet:
         _show(done, as_json=True)
         return
-    signs = {"passed": "[green]✓[/]", "correct but slow": "[yellow]◔[/]", "not attempted": "○"}
+    signs = {"passed": "[green]✓[/]", "not attempted": "○"}
     table = Table(title=Path(done.notebook).name, title_justify="left", show_header=False, box=None)
     for check in done.checks:
         name = f"{check.key} (stretch)" if check.stretch else check.key
@@ -95,7 +95,7 @@ def _report(done: Any, quiet: bool) -> None:
     console.print(table)
     for line in done.broken:
         console.print(f"[red]✗[/] {escape(line)}")
-    passed = sum(check.state in ("passed", "correct but slow") for check in done.checks)
+    passed = sum(check.state == "passed" for check in done.checks)
     console.print(f"{passed} of {len(done.checks)} checks passed")
 
 

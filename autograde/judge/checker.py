@@ -184,17 +184,14 @@ class _Checks:
         asked = self.asked[key]
         # A kernel that never ends runs here: it gets no more time than a call does.
         limit = min(asked.timeout, self.peer.call_seconds)
-        # A call through the peer takes longer than its kernels: a ratio that is required would
-        # fail honest answers. Facts are asked for all the same.
-        speed = None if asked.speed is not None and asked.speed.required else asked.speed
+        # A call through the peer takes longer than its kernels: a ratio would fail honest answers.
+        # Facts are asked for all the same.
         report = checking.run_check(
             fn,
-            asked,
+            dataclasses.replace(asked, timeout=limit, speed=None),
             key,
             hidden=hidden,
             beside=self.names.__getitem__,
-            timeout=limit,
-            speed=speed,
             compile_gate=self.gate,
             vetted=True,
         )

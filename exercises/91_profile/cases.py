@@ -426,7 +426,6 @@ CHECKS = {
             torch.mul,
             at_least=0.7,
             name="x * w",
-            required=True,
         ),
         **diagnosis("scale_columns", "uncoalesced", WEIGHTED_AGAINST),
     ),
@@ -445,7 +444,6 @@ CHECKS = {
             lambda x: x.sum(0),
             at_least=0.5,
             name="x.sum(0)",
-            required=True,
         ),
         **diagnosis(
             "tall_sums", "few programs", TALL_AGAINST, first=[nothing_stays], then=[any_order]

@@ -31,11 +31,7 @@ def test_every_grade_is_as_declared(exercise: Exercise, tmp_path: Path, monkeypa
     demo.submit(course, exercise.slug, samples)
     log = stock_nbgrader.autograde(course, exercise.slug)
     assert demo.nbgrader(course, "generate_feedback", exercise.slug).returncode == 0
-    found = {
-        (graded.student, check.key.removeprefix("check-")): (check.points or 0.0, check.code)
-        for graded in stock_nbgrader.read_grades(course, [log])
-        for check in graded.checks
-    }
+    found = stock_nbgrader.read_grades(course, log.stdout)
     for sample in samples:
         for key, due in sample.expected.items():
             if sample.student == "s7_exit":  # the whole notebook is lost

@@ -9,6 +9,13 @@ import torch
 import triton
 import triton.language as tl
 
+from tritonbook.checking import Check, run_check
+
+
+def run(fn, reference, cases, key="answer", compile_gate=None, **demands):
+    """What a check of these cases, which demands this besides, finds of `fn`."""
+    return run_check(fn, Check(reference, cases, **demands), key, compile_gate=compile_gate)
+
 
 @triton.jit
 def scale_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):

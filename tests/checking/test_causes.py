@@ -3,13 +3,14 @@
 import pytest
 import torch
 
-from tritonbook.checking import Check, Tolerance, case, run, run_check, tensor
+from tritonbook.checking import Check, Tolerance, case, run_check, tensor
 from tritonbook.checking.compare import compare_values
 from tritonbook.checking.diagnose import Evidence, diagnose
 from tritonbook.checking.errors import explain_error
 from tritonbook.simulating.machine import Fault
 
 from . import answers
+from .answers import run
 
 X = torch.arange(1.0, 25.0, dtype=torch.float64).reshape(4, 6).sqrt()
 W = torch.arange(1.0, 7.0, dtype=torch.float64)
@@ -18,10 +19,7 @@ ODD_ROWS = torch.tensor([[False], [True], [False], [True]])
 
 def found(got, want=X * W, unused=(), **inputs):
     difference = compare_values(got, want, Tolerance(1e-6))
-    unused_inputs = lambda: list(unused)  # noqa: E731
-    return diagnose(
-        Evidence(difference, {}, [], None, lambda: False, False, 1.0, unused_inputs, inputs)
-    )
+    return diagnose(Evidence(difference, inputs=inputs, unused_inputs=lambda: list(unused)))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +122,7 @@ def test_two_results_of_which_none_came_back():
 )
 def test_a_name_stays_as_it_is_written(text, said):
     """Kills: "Sum_kernel at", "Tiles[3] is read", "It raised Fault"."""
-    found = explain_error(Fault("early-read", text), 1)
+    found = explain_error(Fault("early-read", text))
     assert (found.code, found.sentence) == ("early-read", said)
 
 

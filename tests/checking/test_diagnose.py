@@ -49,8 +49,7 @@ def test_a_row_that_ends_too_early(kernel, words):
     unwritten[:, 24:] = True
     difference = Difference(unwritten=unwritten, bad=unwritten, got=unwritten.double())
     difference.expected = torch.ones(3, 40, dtype=torch.float64)
-    evidence = Evidence(difference, {"kernel": kernel.fn}, [], None, lambda: False, False, 1.0)
-    found = diagnose(evidence)
+    found = diagnose(Evidence(difference, {"kernel": kernel.fn}))
     assert found.code == "unwritten-tail" and "Column 24" in found.sentence
     assert words in found.sentence, found.sentence
 

@@ -6,94 +6,65 @@ import triton
 import triton.language as tl
 
 import tritonbook
-from tritonbook.checking import case, run, tensor
+from tests.port.test_plain_words import double_with
+from tests.port.triton_mistakes import GOOD, LOAD
+from tritonbook.checking import case, tensor
 
-from .answers import scale_kernel
+from .answers import run
 
 interpreted = pytest.mark.skipif(not tritonbook.INTERPRET, reason="the meter sees it")
 
-
-@triton.jit
-def add_to_itself_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offs < n
-    out = tl.load(out_ptr + offs, mask=mask, other=0.0)
-    tl.store(out_ptr + offs, out + 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
+OUT = "out = tl.load(out_ptr + offs, mask=mask, other=0.0)"
+SUM = f"{LOAD}\ntl.store(out_ptr + offs, out + 2 * x, mask=mask)"
+ADDED = f"{OUT}\n{SUM}"
+NO_NAN = f"{OUT}\nout = tl.where(out == out, out, 0.0)\n{SUM}"
+ATOMIC = f"{LOAD}\ntl.atomic_add(out_ptr + offs, 2 * x, mask=mask)"
 
 
-@triton.jit
-def atomic_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offs < n
-    tl.atomic_add(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
-
-
-@triton.jit
-def short_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offs < n - 1
-    tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
-
-
-@triton.jit
-def throws_nan_away_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offs < n
-    out = tl.load(out_ptr + offs, mask=mask, other=0.0)
-    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
-    tl.store(out_ptr + offs, tl.where(out == out, out, 0.0) + 2 * x, mask=mask)
-
-
-def answer(kernel, make=torch.empty_like, grid=lambda n: triton.cdiv(n, 64)):
-    def double(x):
-        out = make(x)
-        kernel[(grid(x.numel()),)](x, out, x.numel(), 64)
-        return out
-
-    return double
-
-
-def found(fn, n=130):
-    return run(fn, lambda x: 2 * x, [case("ragged", x=tensor(n))], key="double").finding
+def found(lines, out="torch.empty_like(x)", programs="triton.cdiv(n, 64)", n=130):
+    """What is found of a kernel of these lines, its result made so, launched so many times."""
+    launch = f"out = {out}\n    double_kernel[({programs},)](x, out, n, BLOCK=64)"
+    cases = [case("ragged", x=tensor(n))]
+    return run(double_with(lines, launch), lambda x: 2 * x, cases, key="double").finding
 
 
 @interpreted
 @pytest.mark.parametrize(
-    ("kernel", "words"),
+    ("lines", "words"),
     [
-        (add_to_itself_kernel, "reads [0] of `out` at `out = tl.load(out_ptr + offs, mask=mask"),
-        (throws_nan_away_kernel, "reads [0] of `out` at `out = tl.load(out_ptr + offs, mask=mask"),
-        (atomic_kernel, "Begin with `torch.zeros`."),
+        (ADDED, "reads [0] of `out` at `out = tl.load(out_ptr + offs, mask=mask"),
+        (NO_NAN, "reads [0] of `out` at `out = tl.load(out_ptr + offs, mask=mask"),
+        (ATOMIC, "Begin with `torch.zeros`."),
     ],
 )
-def test_a_read_of_what_nobody_wrote_is_named(kernel, words):
+def test_a_read_of_what_nobody_wrote_is_named(lines, words):
     """Kills: "the root of a negative number", or "wrote nothing", for a kernel that reads its own
     result."""
-    said = found(answer(kernel))
+    said = found(lines)
     assert said.code == "reads-unwritten" and words in said.sentence, said
 
 
-@pytest.mark.parametrize("kernel", [add_to_itself_kernel, atomic_kernel])
-@pytest.mark.parametrize("make", [torch.zeros_like, lambda x: torch.empty_like(x).zero_()])
-def test_what_begins_with_zeros_may_be_read(kernel, make):
-    assert found(answer(kernel, make)) is None
+@pytest.mark.parametrize("lines", [ADDED, ATOMIC])
+@pytest.mark.parametrize("out", ["torch.zeros_like(x)", "torch.empty_like(x).zero_()"])
+def test_what_begins_with_zeros_may_be_read(lines, out):
+    assert found(lines, out) is None
 
 
 def test_a_result_of_another_shape_is_the_cause_of_stores_outside():
     """Kills: a mask or an address blamed where the tensor was made too small."""
-    said = found(answer(scale_kernel, lambda x: torch.empty(100, device=x.device)))
+    said = found(GOOD, "torch.empty(100, device=x.device)")
     assert said.code == "wrong-shape" and "got (100,)" in said.sentence
 
 
 def test_what_torch_put_there_was_written():
     """Kills: `torch.empty(...).fill_(...)` taken for memory that nobody filled."""
-    said = found(answer(add_to_itself_kernel, lambda x: torch.empty_like(x).fill_(torch.nan)))
+    said = found(ADDED, "torch.empty_like(x).fill_(torch.nan)")
     assert said.code == "nan"
 
 
 @interpreted
 def test_a_mask_that_is_one_too_short_is_still_asked_for():
-    said = found(answer(short_kernel))
+    said = found(f"mask = offs < n - 1\n{GOOD}")
     assert said.sentence.startswith("Only the last element was not written. Is the mask")
 
 
@@ -101,7 +72,7 @@ def test_a_mask_that_is_one_too_short_is_still_asked_for():
 @pytest.mark.parametrize("n", [65, 130])
 def test_a_grid_that_is_rounded_down_is_named(n):
     """Kills: "is the mask one too short?" where the last program is missing."""
-    said = found(answer(scale_kernel, grid=lambda n: n // 64), n)
+    said = found(GOOD, programs="n // 64", n=n)
     assert said.code == "unwritten-tail"
     assert "with one more the result is right" in said.sentence, said
 

@@ -1,18 +1,14 @@
 """What the card says of errors and of a finding's place: each mistake provoked in a kernel."""
 
-import textwrap
-
 import pytest
 
 import tritonbook
 from tests.port.test_plain_words import double_with
-from tests.port.triton_mistakes import LAUNCH
+from tests.port.triton_mistakes import LAUNCH, LOAD, STORE
 from tritonbook.checking import Check, case, run_check, tensor
 
 pytestmark = pytest.mark.skipif(not tritonbook.INTERPRET, reason="the interpreter's words")
 
-LOAD = "x = tl.load(x_ptr + offs, mask=mask, other=0.0)"
-STORE = "tl.store(out_ptr + offs, 2 * x, mask=mask)"
 CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], launches=1, copies=False)
 
 
@@ -58,6 +54,5 @@ CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], launches=1, copi
 def test_a_mistake_is_told_in_a_learners_words(lines, launch, code, words):
     """Kills: Triton's own words, and a cause that is none, on a card."""
     whole = lines if lines == "pass" else f"{LOAD}\n{lines}\n{STORE}"
-    double = double_with("\n" + textwrap.indent(whole, "    "), launch)
-    found = run_check(double, CHECK, "double").finding
+    found = run_check(double_with(whole, launch), CHECK, "double").finding
     assert found.code == (code or found.code) and words in found.sentence, found

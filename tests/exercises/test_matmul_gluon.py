@@ -5,8 +5,9 @@ import pytest
 import torch
 from machine_code import compiled, seen_after
 
+from tests.checking.answers import run
 from tritonbook import gluon
-from tritonbook.checking import Tolerance, case, run, tensor
+from tritonbook.checking import Tolerance, case, tensor
 from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import get, load
 from tritonbook.port import compat

@@ -179,24 +179,6 @@ def test_a_factor_makes_half_precision_float32(dtype):
     torch.testing.assert_close(out, x.float() * 0.3333, rtol=1e-6, atol=0)
 
 
-@triton.jit
-def quotients_kernel(x_ptr, out_ptr, whole_ptr, BLOCK: tl.constexpr):
-    offs = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + offs)
-    tl.store(out_ptr + offs, x / (x + x))  # in float32, or 3 of 7 have other bits
-    tl.store(whole_ptr + offs, (offs.to(tl.int8) + offs.to(tl.int8)).to(tl.int32))
-
-
-def test_operands_of_one_type_keep_it_but_for_quotients_of_halves():
-    """Kills: a quotient of two halves rounded as a half; a sum of two int8 that is wider."""
-    x = torch.tensor([1e-7, 3.0, 6e4, 0.1], device=DEVICE).half()
-    out, whole = torch.empty(4, device=DEVICE), torch.empty(4, dtype=torch.int32, device=DEVICE)
-    quotients_kernel[(1,)](x, out, whole, BLOCK=4)
-    both = (x + x).float()
-    torch.testing.assert_close(out, x.float() / both, rtol=1e-6, atol=0)
-    assert whole.tolist() == [0, 2, 4, 6]
-
-
 @pytest.mark.skipif(not tritonbook.INTERPRET, reason="a launch of the interpreter's")
 def test_a_launch_takes_arguments_as_they_are_where_they_lie_on_the_host():
     """Kills: copies of all that a launch is given, kept until Python looks for circles; a tensor

@@ -69,7 +69,7 @@ def _answer(used: str, first: str = "") -> Callable[..., Any]:
     """The answer whose kernel uses this, after the lines that come first."""
     load = "x = tl.load(x_ptr + offs, mask=mask, other=0.0)"
     store = f"tl.store(out_ptr + offs, 2 * x + 0 * {used}, mask=mask)"
-    return double_with(f"\n{first}    {load}\n    {store}", above=ABOVE)
+    return double_with(f"{first}{load}\n{store}", above=ABOVE)
 
 
 def _no_compiler(*_: Any, **__: Any) -> CompileResult:
@@ -96,6 +96,6 @@ def test_what_is_known_before_the_launch_may_stand_in_a_kernel(used: str):
 
 def test_a_function_in_a_kernel_is_named_by_the_interpreter_too():
     """Kills: "'return' outside function", where the interpreter began at the inner `def`."""
-    double = _answer("then(x)", "    def then(a):\n        return a\n\n")
+    double = _answer("then(x)", "def then(a):\n    return a\n\n")
     found = run_check(double, CHECK, "double", compile_gate=_no_compiler).finding
     assert found.sentence.startswith("A kernel cannot define a function."), found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ import triton.language as tl
 def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     pid = tl.program_id(0)
     offs = pid * BLOCK + tl.arange(0, BLOCK)
-    mask = offs < n{lines}
+    mask = offs < n
+{lines}
 
 
 def double(x):
@@ -41,8 +43,11 @@ CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], launches=1)
 
 def double_with(lines: str, launch: str = LAUNCH, above: str = "") -> Callable[..., Any]:
     """The answer with these lines in its kernel, this launch, and `above` before the kernel."""
-    text = above + MODULE.format(lines=lines, launch=launch)
-    return module_of(text, "double.py", "_double", {}).double
+    return module_of(above + text_of(lines, launch), "double.py", "_double", {}).double
+
+
+def text_of(lines: str, launch: str) -> str:
+    return MODULE.format(lines=textwrap.indent(lines, "    "), launch=launch)
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -69,7 +74,7 @@ for name in {names!r}:
         with fake_gpu(80):
             module.double(torch.randn(150))
     except Exception as error:
-        found = put_into_words(explain_error(error, 1.0), [module.double_kernel.fn])
+        found = put_into_words(explain_error(error), [module.double_kernel.fn])
         print(name, found.code, found.sentence, sep="|")
 """
 ON_A_GPU = (
@@ -85,7 +90,7 @@ ON_A_GPU = (
 def test_on_a_gpu_the_compiler_is_told_in_the_same_words(tmp_path: Path):
     """Kills: "Triton cannot compile the kernel." alone, where the run itself compiles."""
     for name in ON_A_GPU:
-        text = MODULE.format(lines=MISTAKES[name].lines, launch=MISTAKES[name].launch)
+        text = text_of(MISTAKES[name].lines, MISTAKES[name].launch)
         (tmp_path / f"{name}.py").write_text(text)
     script = COMPILED.format(folder=str(tmp_path), names=ON_A_GPU)
     asked = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SHORT = {
-    "LOAD": "x = tl.load(x_ptr + offs, mask=mask, other=0.0)",
-    "STORE": "tl.store(out_ptr + offs, 2 * x, mask=mask)",
-}
+LOAD = "x = tl.load(x_ptr + offs, mask=mask, other=0.0)"
+STORE = "tl.store(out_ptr + offs, 2 * x, mask=mask)"
+GOOD = f"{LOAD}\n{STORE}"
 LAUNCH = "double_kernel[(triton.cdiv(n, 64),)](x, out, n, BLOCK=64)"
 TUNER = "triton.autotune([triton.Config({'BLOCK': size}) for size in (32, 64)], key=['n']"
 
@@ -441,7 +440,7 @@ def _mistakes() -> dict[str, Mistake]:
     for line in TABLE.splitlines():
         mark, rest = line[:4], line[4:]
         if mark == "    ":
-            mistake.lines += "\n    " + SHORT.get(rest, rest)
+            mistake.lines += {"LOAD": LOAD, "STORE": STORE}.get(rest, rest) + "\n"
         elif mark.startswith("@ "):
             mistake.launch = line[2:].replace("TUNER", TUNER)
         elif mark.startswith("> "):
@@ -450,9 +449,7 @@ def _mistakes() -> dict[str, Mistake]:
             name, _, sentence = line.partition(": ")
             mistake = found[name] = Mistake(sentence)
     for mistake in found.values():
-        mistake.lines = mistake.lines or "\n".join(
-            ["", *("    " + each for each in SHORT.values())]
-        )
+        mistake.lines = mistake.lines or GOOD
     return found
 
 

@@ -1,11 +1,10 @@
 """The check: guarded inputs, poisoned outputs, proof of launch, float64 reference, diagnosis."""
 
 from .cases import case, dtype_override, seed_secret, tensor
-from .checks import Check
+from .checks import Check, Facts, Speed
 from .compare import Tolerance, derive_tolerance, rounded_once
-from .gates import Facts, Speed
 from .report import CheckFailed, Finding, Report
-from .runner import first_finding_only, run, run_check
+from .runner import first_finding_only, run_check
 
 __all__ = [
     "Check",
@@ -20,7 +19,6 @@ __all__ = [
     "dtype_override",
     "first_finding_only",
     "rounded_once",
-    "run",
     "run_check",
     "seed_secret",
     "tensor",

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from ..port import device
 from .cases import Case, dtype_override
 from .errors import explain_error
@@ -75,21 +73,21 @@ class Battery(PlainJudge):
         if case.raises is not None:
             row.remark = f"raised {case.raises.__name__}, as it should"
             return self._must_raise(case, case.raises)
-        if not self.triton:
+        if not self.check.triton:
             return self.plain(case)
-        expected = self.expected(case, 0)
+        self.expected(case)  # kept: what is right is known before the answer runs
         astray, crashes, metered = self._metered(case)
         if crashes:
-            return self._or_swapped(case, metered, astray)
+            return self._or_swapped(metered, astray)
         # The metered trial serves as the first one, unless the meter kept lanes from their address.
         first = self.trial(case) if metered is None or astray else metered
-        finding = self.judge(first, expected, row)
+        finding = self.judge(first, row)
         if (
             finding
             and finding.code in _VALUE_CODES
             and metered is not None
             and metered is not first
-            and self.judge(metered, expected, _spare(case)) is None
+            and self.judge(metered) is None
         ):
             finding = _SECOND_CALL  # the metered trial was the first call, and right
         vague = finding is not None and finding.code in ("nan", "wrong-values")
@@ -102,11 +100,11 @@ class Battery(PlainJudge):
             early = self._seen.reads_unwritten(metered.watch.outputs)
             finding = Finding("reads-unwritten", early) if early else finding
         if finding or not thorough:
-            return self._or_swapped(case, first, finding)
+            return self._or_swapped(first, finding)
         return (
-            self._again_elsewhere(case, first, expected)
+            self._again_elsewhere(case, first)
             or self._again_with_new_data(case, first)
-            or self._proof_of_triton(case, expected)
+            or self._proof_of_triton(case)
             or self._tiles(first)
             or self._moved(first)
         )
@@ -147,13 +145,10 @@ class Battery(PlainJudge):
         for code, sentence in seen.findings_of_call(
             trial.inputs, trial.watch.outputs, masking_helps
         ):
-            if code != "race" or not self.overlap:
-                return Finding(code, sentence), seen.left_all_memory, trial
+            return Finding(code, sentence), seen.left_all_memory, trial
         return None, False, trial
 
-    def _or_swapped(
-        self, case: Case, trial: Trial | None, finding: Finding | None
-    ) -> Finding | None:
+    def _or_swapped(self, trial: Trial | None, finding: Finding | None) -> Finding | None:
         """What is wrong; where the grid's axes are exchanged, that, which is tried out."""
         if not (finding and trial and trial.error is None and device.INTERPRET):
             return finding
@@ -163,10 +158,8 @@ class Battery(PlainJudge):
             if all(launch.swapped(one, two) == launch.grid for launch in trial.watch.launches):
                 continue
             with fence():
-                again = self.trial(case, mode=f"swapped {one} {two}")
-            if again.error is None and all(
-                difference.ok for difference in self.differences(again, self.expected(case, 0))
-            ):
+                again = self.again(trial, mode=f"swapped {one} {two}")
+            if self.right(again):
                 said = (
                     f"Axes {one} and {two} of the grid are swapped: with these two numbers of the "
                     "grid exchanged the result is right. `tl.program_id(0)` counts along the "
@@ -183,18 +176,16 @@ class Battery(PlainJudge):
         for mild, fill in itertools.product(cases, ("zero", "least")):
             with fence():
                 trial = self.trial(mild, fill=fill)
-            if trial.error is None:
-                differences = self.differences(trial, self.expected(mild, 0))
-                if all(difference.ok for difference in differences):
-                    return True
+            if self.right(trial):
+                return True
         return False
 
     def _tiles(self, trial: Trial) -> Finding | None:
         """In the interpreter: does the kernel take pieces as small as the task asks for?"""
-        if self.max_tile is None or self._seen is None:
+        if self.check.max_tile is None or self._seen is None:
             return None
         widest = max((math.prod(each.shape) for each in self._seen.accesses), default=0)
-        if widest <= (most := self.asked(self.max_tile, trial)):
+        if widest <= (most := self.asked(self.check.max_tile, trial)):
             return None
         return Finding(
             "tile-too-large",
@@ -204,29 +195,29 @@ class Battery(PlainJudge):
 
     def _moved(self, trial: Trial) -> Finding | None:
         """In the interpreter: what the task asks of the bytes and products of a call."""
-        if self.traffic is None or self._seen is None:
+        if self.check.traffic is None or self._seen is None:
             return None
         from ..seeing.traffic import summary
 
         try:
-            self.asked(functools.partial(self.traffic, summary(self._seen)), trial)
+            self.asked(functools.partial(self.check.traffic, summary(self._seen)), trial)
         except AssertionError as error:
             return Finding("slow", str(error))
         return None
 
-    def _again_elsewhere(self, case: Case, first: Trial, expected: Any) -> Finding | None:
+    def _again_elsewhere(self, case: Case, first: Trial) -> Finding | None:
         """Same values at other addresses, other margins: the same bits must come out."""
         second = self.trial(case, fill="large", large=True)
-        finding = self.judge(second, expected, _spare(case))
-        if finding is None and (not self.deterministic or self.same_bits(first, second)):
+        finding = self.judge(second)
+        if finding is None and (not self.check.deterministic or self.same_bits(first, second)):
             return None
         if self._seen and (early := self._seen.reads_unwritten(first.watch.outputs)):
             return Finding("reads-unwritten", early)
         if finding and finding.code not in _VALUE_CODES:
             return finding
         third = self.trial(case)
-        right_again = self.judge(third, expected, _spare(case)) is None
-        if right_again and (not self.deterministic or self.same_bits(first, third)):
+        right_again = self.judge(third) is None
+        if right_again and (not self.check.deterministic or self.same_bits(first, third)):
             return Finding(
                 "reads-outside",
                 "The result depends on memory outside the tensors, or on what a new one held "
@@ -245,29 +236,27 @@ class Battery(PlainJudge):
         if not any(value.numel() for value in first.values.values()):
             return None
         third = self.trial(case, draw=1, fill="small", reuse=first.inputs)
-        finding = self.judge(third, self.expected(case, 1), _spare(case))
+        finding = self.judge(third)
         if finding is None or finding.code not in _VALUE_CODES:
             return finding
         # Right for these values if it remembers the old ones, or spoilt for the old ones too:
         # then the calls depend on each other. Else the values themselves are the trouble.
-        remembered = all(d.ok for d in self.differences(third, self.expected(case, 0)))
-        spoilt = self.judge(self.trial(case), self.expected(case, 0), _spare(case)) is not None
+        remembered = all(d.ok for d in self.differences(third, draw=0))
+        spoilt = self.judge(self.trial(case)) is not None
         return _SECOND_CALL if remembered or spoilt else finding
 
-    def _proof_of_triton(self, case: Case, expected: list[torch.Tensor]) -> Finding | None:
+    def _proof_of_triton(self, case: Case) -> Finding | None:
         """Without its launches the function must fail to give the answer, and must not hide it."""
-        if self.proven or not any(want.numel() for want in expected):
+        if self.proven or not any(want.numel() for want in self.expected(case)):
             return None
         self.proven = True
         muted = self.trial(case, mode="mute", draw=2)
-        if muted.error is None:
-            differences = self.differences(muted, self.expected(case, 2))
-            if all(d.ok for d in differences):
-                return Finding(
-                    "right-without-kernel",
-                    "The result is right even when the kernel does nothing, so the kernel does "
-                    "not compute it.",
-                )
+        if self.right(muted):
+            return Finding(
+                "right-without-kernel",
+                "The result is right even when the kernel does nothing, so the kernel does not "
+                "compute it.",
+            )
         sabotaged = self.trial(case, mode="sabotage", draw=2)
         if sabotaged.error is None:
             return Finding(
@@ -283,24 +272,19 @@ class Battery(PlainJudge):
         before the cases are fenced: nobody knows yet where its kernels store."""
         for assertion in assertions:
             failed = None
-            guard = fence() if assertions is self.before else contextlib.nullcontext(list)
+            guard = fence() if assertions is self.check.before else contextlib.nullcontext(list)
             with captured_stderr() as noise, guard as strays:
                 try:
-                    with time_limit(self.timeout):
-                        assertion(self.fn)
+                    with time_limit(self.check.timeout):
+                        assertion(self.fn, *self.beside)
                 except AssertionError as error:
                     said = str(error) or "A required property does not hold."
                     failed = Finding("property", said)
                 except (Exception, CheckTimeout, SystemExit) as error:
-                    failed = explain_error(error, self.timeout)
+                    failed = explain_error(error)
             for code, sentence in strays():
                 return Finding(code, sentence)
             if failed:
                 return failed
             self.noise.extend(noise)
         return None
-
-
-def _spare(case: Case) -> CaseResult:
-    """A row for trials whose figures are not shown."""
-    return CaseResult(case.note, "", "passed")

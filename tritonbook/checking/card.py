@@ -14,7 +14,6 @@ MIME = "application/vnd.tritonbook.report+json"
 # Badge colours carry white text at 5:1 or better; the word and the sign say the same.
 _BADGE = {
     states.PASSED: ("#1a7f37", "✓"),
-    states.SLOW: ("#8a5a00", "◔"),
     states.WRONG: ("#b42318", "✗"),
     states.DOES_NOT_COMPILE: ("#6f3fb5", "!"),
     states.NOT_ATTEMPTED: ("#57606a", "○"),

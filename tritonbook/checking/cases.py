@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from .guard import fresh
+
 LAYOUTS = ("contiguous", "strided", "offset", "transposed", "expanded")
 DTYPES = {
     "float64": torch.float64,
@@ -169,6 +171,10 @@ class Case:
         shown += [f"{name}={value}" for name, value in self.options.items()]
         return ", ".join(shown)
 
+    def filled(self, tensors: dict[str, Any]) -> list[Any]:
+        """The arguments in call order, with these tensors in their places."""
+        return [tensors.get(name, value) for name, value in self.arguments.items()]
+
     def specs(self) -> dict[str, TensorSpec]:
         return {k: v for k, v in self.arguments.items() if isinstance(v, TensorSpec)}
 
@@ -223,6 +229,7 @@ def elements(case: Case) -> int:
 
 
 def arguments(case: Case, device: str = "cpu") -> list[Any]:
-    """The arguments of a case in call order, its tensors drawn and on `device`."""
+    """The arguments of a case in call order, its tensors drawn and on `device`: nobody else holds
+    them."""
     drawn = {name: value.to(device) for name, value in case.sample().items()}
-    return [drawn.get(name, value) for name, value in case.arguments.items()]
+    return [fresh(value) for value in case.filled(drawn)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -13,8 +13,27 @@ from .compare import Tolerance
 
 Mistakes = dict[str, tuple[Callable[..., Any], str]]
 
-# What says which calls are made and through what, and not what is asked of each of them.
-_CALLS = ("reference", "cases", "hidden", "through", "beside", "before", "also", "hidden_also")
+
+@dataclass(frozen=True)
+class Speed:
+    """A timed case: it takes `at_least` times the baseline's speed on this GPU to pass."""
+
+    case: Case
+    baseline: Callable[..., Any]
+    at_least: float = 0.8
+    name: str = "torch"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the compiler must have made of the visible cases with these notes, for an A100.
+
+    judge: gets the kernels that each of them launched, as `KernelFacts` by the case's note, and
+    asserts what must hold of them. Judged with and without a GPU.
+    """
+
+    judge: Callable[[dict[str, tuple[Any, ...]]], None]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -32,8 +51,8 @@ class Check:
     programs (likewise: exactly so many), max_tile (likewise: the most elements in one load or
     store), by_hand (functions of Triton's that the kernel must not call).
     allow: further torch operators. deterministic: False where two calls may differ in their last
-    bits. inplace: names of arguments that are the result. overlap: programs may store to one
-    address. copies: False where torch may not copy a tensor, as the kernel takes any strides.
+    bits. inplace: names of arguments that are the result. copies: False where torch may not copy a
+    tensor, as the kernel takes any strides.
     no_tf32: products of float32 stay float32; judged from what is compiled for a float32 case, as
     the interpreter knows no TF32.
     terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
@@ -68,7 +87,6 @@ class Check:
     deterministic: bool = True
     inplace: Sequence[str] = ()
     copies: bool = True
-    overlap: bool = False
     no_tf32: bool = False
     terms: int | Callable[..., int] = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
@@ -77,14 +95,10 @@ class Check:
     also: Sequence[Callable[..., None]] = ()
     hidden_also: Sequence[Callable[..., None]] = ()
     timeout: float = 20.0
-    speed: Any = None
+    speed: Speed | None = None
     arch: int = 80
-    facts: Any = None
+    facts: Facts | None = None
     traffic: Callable[..., None] | None = None
-
-    def demands(self) -> dict[str, Any]:
-        """What is asked of each call, as keyword arguments of `runner.run`."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _CALLS}
 
     def usable(self) -> list[Case]:
         """Visible cases that have a result, the timed one included."""

@@ -7,7 +7,7 @@ import inspect
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,18 +33,18 @@ class Suspect:
 class Evidence:
     """What the diagnosis may look at for one wrong result.
 
-    The callables run further trials: `contiguous_is_right` is None when the case is contiguous
-    already; `fill_matters` says whether other margins change the result; `wider_is_right` whether
-    one more program along each axis of the grid makes it right.
+    The callables run further trials: `contiguous_is_right` says whether the case is when its
+    tensors are contiguous, which they are not; `fill_matters` whether other margins change the
+    result; `wider_is_right` whether one more program along each axis of the grid makes it right.
     """
 
     difference: Difference
-    kernels: dict[str, Callable[..., Any]]
-    mistakes: list[Suspect]
-    contiguous_is_right: Callable[[], bool] | None
-    fill_matters: Callable[[], bool]
-    empty_grid: bool
-    magnitude: float  # largest finite input
+    kernels: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    mistakes: Sequence[Suspect] = ()
+    contiguous_is_right: Callable[[], bool] = lambda: False
+    fill_matters: Callable[[], bool] = lambda: False
+    empty_grid: bool = False
+    magnitude: float = 0.0  # largest finite input
     unused_inputs: Callable[[], list[str]] = list  # what the result should depend on and does not
     inputs: dict[str, torch.Tensor] = field(default_factory=dict)  # float64
     wider_is_right: Callable[[], bool] = lambda: False
@@ -61,8 +61,8 @@ def open_gap(kernels: Iterable[Callable[..., Any]]) -> Finding | None:
     """Says which kernel, or jitted function that one calls, holds a gap's bare `pass`. One that is
     left below lines of the learner's is none."""
     for function in _with_callees(kernels):
-        passes = "# YOUR CODE HERE" not in _text(function) and _passes(function)
-        if passes or _as_the_page_left(function):
+        nodes = ast.walk(parsed(function)) if "# YOUR CODE HERE" not in _text(function) else ()
+        if _as_the_page_left(function) or any(isinstance(node, ast.Pass) for node in nodes):
             return still_open(function.__name__)
     return None
 
@@ -80,10 +80,6 @@ def _as_the_page_left(function: Callable[..., Any]) -> bool:
     return bool(re.search(r"# YOUR CODE HERE\s+(pass|\.\.\.)\s", f"{_text(function)}\n"))
 
 
-def _passes(function: Callable[..., Any]) -> bool:
-    return any(isinstance(node, ast.Pass) for node in ast.walk(parsed(function)))
-
-
 def _is_ellipsis(node: ast.AST) -> bool:
     value = node.value if isinstance(node, ast.Expr) else None
     return isinstance(value, ast.Constant) and value.value is Ellipsis
@@ -92,38 +88,38 @@ def _is_ellipsis(node: ast.AST) -> bool:
 def _stores_in_a_loop(kernels: Iterable[Callable[..., Any]]) -> bool:
     functions = _with_callees(kernels)
     storing = {f.__name__ for f in functions if ".store(" in _text(f)} | {"store"}
-    return any(
-        isinstance(part, ast.Call) and ast.unparse(part.func).rpartition(".")[2] in storing
-        for function in functions
-        for loop in ast.walk(parsed(function))
-        if isinstance(loop, (ast.For, ast.While))
-        for part in ast.walk(loop)
-    )
+    loops = [node for node in _nodes(kernels) if isinstance(node, (ast.For, ast.While))]
+    return any(_called(part) in storing for loop in loops for part in ast.walk(loop))
 
 
 def _loops_without_store(kernels: Iterable[Callable[..., Any]]) -> bool:
     """Whether there is a loop, and none around a store."""
-    trees = [parsed(function) for function in _with_callees(kernels)]
-    loops = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.For)]
-    return bool(loops) and not _stores_in_a_loop(kernels)
+    loops = any(isinstance(node, ast.For) for node in _nodes(kernels))
+    return loops and not _stores_in_a_loop(kernels)
 
 
 def loads_without_other(kernels: Iterable[Callable[..., Any]]) -> list[str]:
     """The calls of `load` that have a mask, or check a block's bounds, and do not say what the
     lanes beyond hold, as written."""
-    calls = [
-        node
-        for function in _with_callees(kernels)
-        for node in ast.walk(parsed(function))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "load"
-    ]
     found = []
-    for call in calls:
+    for call in _nodes(kernels):
+        if not (isinstance(call, ast.Call) and _called(call) == "load"):
+            continue
         named = {keyword.arg for keyword in call.keywords}
         masked = named & {"mask", "boundary_check"} or len(call.args) > 1
         if masked and not named & {"other", "padding_option"} and len(call.args) < 3:
             found.append(ast.unparse(call))
     return list(dict.fromkeys(found))
+
+
+def _nodes(kernels: Iterable[Callable[..., Any]]) -> Iterator[ast.AST]:
+    """All that stands in the text of the kernels and of what they call."""
+    return (node for function in _with_callees(kernels) for node in ast.walk(parsed(function)))
+
+
+def _called(node: ast.AST) -> str:
+    """The last name of what is called; nothing where `node` is no call."""
+    return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
 
 
 def parsed(function: Callable[..., Any]) -> ast.AST:
@@ -236,7 +232,7 @@ def _half_digits(e: Evidence) -> Finding | None:
 
 
 def _strided_only(e: Evidence) -> Finding | None:
-    if e.contiguous_is_right is None or not e.contiguous_is_right():
+    if not e.contiguous_is_right():
         return None
     return Finding(
         "strided-only",

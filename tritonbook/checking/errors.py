@@ -51,17 +51,13 @@ def _in_which(lines: str, frames: traceback.StackSummary) -> str:
     return f" (It was in `{names[-1]}`.)"
 
 
-def explain_error(error: BaseException, timeout: float) -> Finding:
+def explain_error(error: BaseException) -> Finding:
     """One finding for an exception raised while the learner's function ran."""
     if isinstance(error, CheckTimeout):
-        said = str(error) or f"Stopped after {timeout:g} s."
         lines = _last_lines(error)
         where = f" It was at `{_last_code(lines)}`." if lines else ""
-        return Finding(
-            "timeout",
-            f"{said}{where} Does every loop end, and is the grid small enough?",
-            lines,
-        )
+        said = f"{error}{where} Does every loop end, and is the grid small enough?"
+        return Finding("timeout", said, lines)
     cause = causes(error)[-1]
     text = own_words(cause)
     if isinstance(cause, NotImplementedError) and text[:4] in ("", "TODO"):
@@ -120,7 +116,7 @@ def stop_after(seconds: float) -> Iterator[None]:
         with time_limit(seconds):
             yield
     except CheckTimeout as error:
-        print(explain_error(error, seconds).sentence)
+        print(explain_error(error).sentence)
 
 
 def _out_of_resources(text: str) -> str:

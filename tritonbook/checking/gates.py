@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,35 +11,9 @@ import torch
 from ..port import device
 from ..port.plain_words import said_of_lines
 from .cases import DTYPES, Case, arguments, elements
+from .checks import Check, Facts, Speed
 from .errors import explain_error
 from .report import Finding
-
-
-@dataclass(frozen=True)
-class Speed:
-    """A timed case: `at_least` times the baseline's speed on this GPU, else "correct but slow".
-
-    required: else it is not passed.
-    """
-
-    case: Case
-    baseline: Callable[..., Any]
-    at_least: float = 0.8
-    name: str = "torch"
-    required: bool = False
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the compiler must have made of the visible cases with these notes, for an A100.
-
-    judge: gets the kernels that each of them launched, as `KernelFacts` by the case's note, and
-    asserts what must hold of them. Judged with and without a GPU.
-    """
-
-    judge: Callable[[dict[str, tuple[Any, ...]]], None]
-    notes: tuple[str, ...]
-
 
 _TF32 = Finding(
     "tf32",
@@ -49,21 +23,18 @@ _TF32 = Finding(
 
 
 def compile_ahead(
-    fn: Callable[..., Any],
-    cases: Sequence[Case],
-    compile_gate: Callable[..., Any],
-    no_tf32: bool,
-    arch: int,
+    fn: Callable[..., Any], check: Check, compile_gate: Callable[..., Any]
 ) -> tuple[Finding | None, str, list[dict[str, Any]]]:
-    """Without a GPU: compile for `arch`, an A100. On a GPU the run itself compiled everything.
+    """Without a GPU: compile for the check's `arch`. On a GPU the run itself compiled everything.
 
     The largest case of each combination of dtypes is compiled, since `tl.exp` and others refuse
     half precision there and not in the interpreter. no_tf32: no tensor cores may be used where all
     is float32; these cases are compiled on a GPU too. Returns what was found, the gate's outcome,
     and the facts of each kernel of the largest case.
     """
+    cases = check.cases
     if not device.INTERPRET:
-        if not no_tf32:
+        if not check.no_tf32:
             return None, "passed", []
         cases = [case for case in cases if _all_float32(case)]
     usable = [c for c in cases if c.raises is None and c.only != "gpu"]
@@ -75,12 +46,12 @@ def compile_ahead(
         largest.setdefault(dtypes, case)
     facts: list[dict[str, Any]] = []
     for case in largest.values():
-        outcome = compile_gate(fn, arguments(case), case.options, arch=arch)
+        outcome = compile_gate(fn, arguments(case), case.options, arch=check.arch)
         if outcome.ok is None:
             return None, f"not run: {outcome.message}", []
         if not outcome.ok:
             return _refused(outcome), "failed", []
-        if no_tf32 and _all_float32(case) and any(k.tensor_cores for k in outcome.kernels):
+        if check.no_tf32 and _all_float32(case) and any(k.tensor_cores for k in outcome.kernels):
             return _TF32, "failed", []
         facts = facts or [kernel.to_dict() for kernel in outcome.kernels]
     return None, "passed", facts
@@ -92,10 +63,7 @@ def _refused(outcome: Any) -> Finding:
 
 
 def judge_facts(
-    fn: Callable[..., Any],
-    cases: Sequence[Case],
-    facts: Facts,
-    compile_gate: Callable[..., Any],
+    fn: Callable[..., Any], cases: Sequence[Case], facts: Facts, compile_gate: Callable[..., Any]
 ) -> tuple[Finding | None, str]:
     """What a check's facts say of an answer whose values are right, and the gate's outcome.
 
@@ -152,7 +120,7 @@ def measure_speed(
         except Exception as error:
             if name != key:
                 return None, f"not run: {name} raised {type(error).__name__} here", {}
-            found = explain_error(error, 0)
+            found = explain_error(error)
             where = f"On the timed case ({speed.case.describe()}): "
             return replace(found, sentence=where + found.sentence), "failed", {}
     timed = bench(calls, baseline=speed.name)
@@ -172,4 +140,4 @@ def measure_speed(
         f"The values are right, at {ratio:.2f} times the speed of {speed.name} (on "
         f"{speed.case.describe()}). This task asks for {speed.at_least:g}.",
     )
-    return (slow if speed.required else None), "failed", measured
+    return slow, "failed", measured

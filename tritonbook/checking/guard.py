@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 
-FILLS = ("nan", "large", "small", "zero", "least")
 _LARGE = 3e4  # representable in float16
 _ALIGN = 16  # bytes; Triton specialises pointers that are divisible by 16
 _ROW_PAD = 19  # elements between strided rows: odd, so that nothing is aligned by luck

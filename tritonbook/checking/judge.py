@@ -15,8 +15,8 @@ from ..port import device
 from ..port.compat import causes
 from ..port.idle_lanes import hold_zero
 from ..simulating.machine import Fault
-from .cases import DTYPES, Case, TensorSpec
-from .checks import Mistakes
+from .cases import DTYPES, Case
+from .checks import Check
 from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
 from .diagnose import (
     NEAR,
@@ -44,45 +44,29 @@ AS_WRITTEN = {
     "copy_": "`copy_` (an assignment such as `out[0] = 0`, or `.contiguous()`)",
 }
 OTHERS = 3  # cases that are asked whether a mistake explains them too
-Terms = int | Callable[..., int]
 
 
 @dataclass
 class Judge:
-    """A function under check and what is asked of it. The fields are `check`'s arguments."""
+    """A function under check, and what is asked of it.
+
+    key: its name on the card.
+    """
 
     fn: Callable[..., Any]
-    reference: Callable[..., Any]
+    check: Check
     key: str
-    triton: bool = True
-    launches: int | None = None
-    allow: Sequence[str] = ()
-    results: Sequence[str] = ()
-    deterministic: bool = True
-    inplace: Sequence[str] = ()
-    copies: bool = True
-    overlap: bool = False
-    max_programs: Callable[..., int] | None = None
-    programs: Callable[..., int] | None = None
-    max_tile: Callable[..., int] | None = None
-    by_hand: Sequence[str] = ()
-    traffic: Callable[..., None] | None = None
-    terms: Terms = 1
-    tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
-    mistakes: Mistakes = field(default_factory=dict)
-    cases: Sequence[Case] = ()
-    before: Sequence[Callable[..., None]] = ()
-    also: Sequence[Callable[..., None]] = ()
-    timeout: float = 20.0
+    beside: Sequence[Any] = ()  # functions of the page that its assertions get
     vetted: bool = False  # the kernels' text holds the language alone: the grader has seen to it
     kernels: list[str] = field(default_factory=list)
     launched: dict[int, Any] = field(default_factory=dict)  # the kernels' functions, by id
     noise: list[str] = field(default_factory=list)
     _allowed: set[int] = field(default_factory=set)  # kernels that hold the language alone, by id
     _named: dict[int, set[str]] = field(default_factory=dict)  # names in a kernel's text, by its id
-    # The latest case, its values by draw, and the dtypes of its results.
+    # The latest case, its values and right results by draw, and the dtypes of its results.
     _latest: Case | None = None
     _drawn: dict[int, dict[str, torch.Tensor]] = field(default_factory=dict)
+    _right: dict[int, list[torch.Tensor]] = field(default_factory=dict)
     _dtypes: list[torch.dtype] = field(default_factory=list)
 
     # --- the reference
@@ -90,32 +74,28 @@ class Judge:
     def values(self, case: Case, draw: int = 0) -> dict[str, torch.Tensor]:
         """`case.sample(draw)`, drawn once for all trials of a case: only to be read."""
         if self._latest is not case:
-            self._latest, self._drawn, self._dtypes = case, {}, []
+            self._latest, self._drawn, self._right, self._dtypes = case, {}, {}, []
         if draw not in self._drawn:
             self._drawn[draw] = case.sample(draw)
         return self._drawn[draw]
 
-    def expected(self, case: Case, draw: int, reference: Any = None) -> list[torch.Tensor]:
-        """Reference results in float64, computed on the CPU from copies that nobody else holds."""
-        return self._reference(case, self.values(case, draw), reference)
+    def expected(self, case: Case, draw: int = 0) -> list[torch.Tensor]:
+        """Results of the reference, computed once for all trials of a case: only to be read."""
+        values = self.values(case, draw)
+        if draw not in self._right:
+            self._right[draw] = _results(self.check.reference, case, values)
+        return self._right[draw]
 
-    def _reference(
-        self, case: Case, values: dict[str, Any], reference: Any = None
-    ) -> list[torch.Tensor]:
-        arguments = [
-            _as_float64(values[name]) if isinstance(value, TensorSpec) else value
-            for name, value in case.arguments.items()
-        ]
-        told = _told(reference, case) if reference else {}
-        with torch.no_grad():
-            return flatten((reference or self.reference)(*arguments, **told))
+    def by_mistake(self, formula: Callable[..., Any], case: Case, draw: int) -> list[torch.Tensor]:
+        """Results of a known mistake's formula. Raises what the formula raises."""
+        return _results(formula, case, self.values(case, draw), **_told(formula, case))
 
     def mistaken(
         self, formula: Callable[..., Any], case: Case, draw: int, position: int
     ) -> torch.Tensor | None:
         """What a known mistake gives in place of a result; None where it cannot take the case."""
         try:
-            return self.expected(case, draw, formula)[position].to(torch.float64)
+            return self.by_mistake(formula, case, draw)[position].to(torch.float64)
         except Exception:  # a formula is tried on cases that its author did not think of
             return None
 
@@ -143,39 +123,50 @@ class Judge:
         return self._dtypes_for(case, second)
 
     def _dtypes_for(self, case: Case, values: dict[str, torch.Tensor]) -> list[torch.dtype]:
-        arguments = [values.get(name, value) for name, value in case.arguments.items()]
         with torch.no_grad():
-            return [leaf.dtype for leaf in flatten(self.reference(*arguments))]
+            return [leaf.dtype for leaf in flatten(self.check.reference(*case.filled(values)))]
 
     def tolerance_for(self, case: Case, dtype: torch.dtype) -> Tolerance:
-        if self.tolerance is not None:
-            return self.tolerance(dtype) if callable(self.tolerance) else self.tolerance
-        if not callable(self.terms):
-            return derive_tolerance(dtype, int(self.terms))
-        values = self.values(case)
-        terms = self.terms(*[values.get(name, v) for name, v in case.arguments.items()])
+        tolerance, terms = self.check.tolerance, self.check.terms
+        if tolerance is not None:
+            return tolerance(dtype) if callable(tolerance) else tolerance
+        if callable(terms):
+            terms = terms(*case.filled(self.values(case)))
         return derive_tolerance(dtype, int(terms))
 
     # --- one trial
 
     def trial(self, case: Case, draw: int = 0, **how: Any) -> Trial:
-        values = self.values(case, draw)
+        values, asked = self.values(case, draw), self.check
         trial = run_trial(
-            self.fn, case, values, draw=draw, allow=self.allow, timeout=self.timeout, **how
+            self.fn, case, values, draw=draw, allow=asked.allow, timeout=asked.timeout, **how
         )
         self.launched |= trial.watch.sources
         if trial.stderr:
             self.noise.append(trial.stderr)
         return trial
 
+    def again(self, trial: Trial, **how: Any) -> Trial:
+        """The same call once more, but for `how`."""
+        return self.trial(trial.case, **{"draw": trial.draw, "fill": trial.fill, **how})
+
+    def right(self, trial: Trial) -> bool:
+        """Whether a call gave the values that are expected."""
+        if trial.error is not None:
+            return False
+        return all(difference.ok for difference in self.differences(trial))
+
     def outputs(self, trial: Trial) -> list[Any]:
         """What is compared: the tensors changed in place, or what the function returned."""
-        if self.inplace:
-            return [trial.inputs[name].view for name in self.inplace]
+        if self.check.inplace:
+            return [trial.inputs[name].view for name in self.check.inplace]
         return flatten(trial.result)
 
-    def differences(self, trial: Trial, expected: list[torch.Tensor]) -> list[Difference]:
+    def differences(self, trial: Trial, draw: int | None = None) -> list[Difference]:
+        """Its results against what is expected of its values. draw: of others that it may
+        remember."""
         case = trial.case
+        expected = self.expected(case, trial.draw if draw is None else draw)
         got = self.outputs(trial)
         if len(got) != len(expected):
             text = f"Expected {count(len(expected), 'result')}, got {len(got)}."
@@ -190,24 +181,25 @@ class Judge:
             label = "the result" if len(got) == 1 else self.name_of(number, len(got))
             tolerance = self.tolerance_for(case, dtype)
             made = compare(value, want, dtype, device.DEVICE, tolerance, label)
-            if self.inplace and made.got is not None:
-                made.untouched = not trial.inputs[self.inplace[number]].interior_changed()
+            if self.check.inplace and made.got is not None:
+                made.untouched = not trial.inputs[self.check.inplace[number]].interior_changed()
             found.append(made)
         return found
 
     def name_of(self, number: int, several: int) -> str:
         """What a result is called where there are several."""
-        if len(self.results) == several:
-            return f"`{self.results[number]}`"
+        if len(self.check.results) == several:
+            return f"`{self.check.results[number]}`"
         return f"result {number + 1} of {several}"
 
-    def judge(self, trial: Trial, expected: list[torch.Tensor], row: CaseResult) -> Finding | None:
+    def judge(self, trial: Trial, row: CaseResult | None = None) -> Finding | None:
         """First thing wrong with a trial; None when everything holds. Fills the row's figures."""
+        row = row or CaseResult(trial.case.note, "", "passed")
         if trial.error is not None:
             return self.explained(trial, trial.error)
         finding = self._judge_launches(trial) or self._judge_memory(trial)
         # An open gap also leaves no launch or no write behind: say that first.
-        differences = self.differences(trial, expected)
+        differences = self.differences(trial)
         # A result that is too small, or a list of what was read from a tensor, is the cause.
         due = {"out-of-bounds-store": "wrong-shape", "torch-compute": "wrong-type"}
         due_code = due.get(finding.code) if finding else None
@@ -230,11 +222,11 @@ class Judge:
         self._not_by_chance(trial, wrong, differences.index(wrong))
         if wrong.bad is not None:
             row.first_bad, row.bad_strip = first_bad(wrong), bad_strip(wrong)
-        return self._judge_idle_lanes(trial, expected) or self._cause(trial, differences)
+        return self._judge_idle_lanes(trial) or self._cause(trial, differences)
 
     def explained(self, trial: Trial, error: BaseException) -> Finding:
         """The finding of a trial that raised. An open gap may leave names without a value."""
-        found = explain_error(error, self.timeout)
+        found = explain_error(error)
         simulated = isinstance(causes(error)[-1], Fault)
         if not simulated and found.code not in ("raised", "does-not-compile"):
             return found
@@ -259,7 +251,7 @@ class Judge:
             found = replace(found, sentence=f"In {where}{others}: {found.sentence}")
         return found
 
-    def _judge_idle_lanes(self, trial: Trial, expected: list[torch.Tensor]) -> Finding | None:
+    def _judge_idle_lanes(self, trial: Trial) -> Finding | None:
         """The cause of a wrong result where loads leave open what masked lanes hold, and the
         interpreter puts rubbish there: with zeros in its place the call is right, or is wrong in a
         way that says more."""
@@ -267,17 +259,16 @@ class Judge:
         if not loads:
             return None
         with hold_zero():
-            again = self.trial(trial.case, draw=trial.draw, fill=trial.fill)
+            again = self.again(trial)
             if again.error is not None:
                 return None
-            differences = self.differences(again, expected)
+            differences = self.differences(again)
             if any(not d.ok for d in differences):
                 wrong = next(d for d in differences if not d.ok)
                 self._not_by_chance(again, wrong, differences.index(wrong))
                 return self._cause(again, differences)
         # Right by the zeros, or because it was called once more?
-        twice = self.trial(trial.case, draw=trial.draw, fill=trial.fill)
-        if twice.error is None and all(d.ok for d in self.differences(twice, expected)):
+        if self.right(self.again(trial)):
             return None
         which = f"`{loads[0]}` needs" if len(loads) == 1 else f"One of the {len(loads)} loads needs"
         if all("boundary_check" in load for load in loads):
@@ -301,9 +292,7 @@ class Judge:
             return
         if self.outputs(trial)[position].is_floating_point():
             return
-        again = self.trial(
-            trial.case, draw=trial.draw, fill=trial.fill, large=not trial.watch.large
-        )
+        again = self.again(trial, large=not trial.watch.large)
         results = [] if again.error else self.outputs(again)
         if len(results) > position and getattr(results[position], "shape", None) == wrong.got.shape:
             other = results[position].detach().cpu().to(torch.float64)
@@ -318,9 +307,9 @@ class Judge:
         return None
 
     def _judge_launches(self, trial: Trial) -> Finding | None:
-        if not self.triton:
+        asked, watch = self.check, trial.watch
+        if not asked.triton:
             return None
-        watch = trial.watch
         own = [launch for launch in watch.launches if not launch.from_library]
         for launch in own:
             if launch.name not in self.kernels:
@@ -329,10 +318,10 @@ class Judge:
             if refused := refusal(watch.sources[key]):
                 return Finding(refused.code, refused.sentence)
             self._allowed.add(key)
-        for key, fn in watch.sources.items() if self.by_hand else ():
+        for key, fn in watch.sources.items() if asked.by_hand else ():
             if key not in self._named:
                 self._named[key] = language_names(fn)
-        for name in self.by_hand:
+        for name in asked.by_hand:
             if any(name in self._named[key] for key in watch.sources):
                 return Finding(
                     "not-by-hand",
@@ -340,7 +329,7 @@ class Judge:
                 )
         written = (AS_WRITTEN.get(name, f"torch.{name}") for name in watch.compute)
         operators = ", ".join(dict.fromkeys(written))
-        if not own and trial.result is None and not operators and not self.inplace:
+        if not own and trial.result is None and not operators and not asked.inplace:
             return Finding(
                 "wrong-type",
                 "The function launched no kernel and returned None. Is a `return` missing?",
@@ -359,7 +348,7 @@ class Judge:
                 "kernel load them.",
             )
         if operators:
-            public = [name for name in dict.fromkeys(self.allow) if not name.startswith("_")]
+            public = [name for name in dict.fromkeys(asked.allow) if not name.startswith("_")]
             shown = ", ".join(public[:8]) + (" and others" if len(public) > 8 else "")
             besides = f", and these operators: {shown}" if public else ""
             return Finding(
@@ -367,12 +356,12 @@ class Judge:
                 f"Part of the work is done by {operators}. The kernel has to do it: outside the "
                 f"kernel only allocation, views and launches are allowed here{besides}.",
             )
-        if self.launches is not None and len(own) != self.launches and not is_empty(trial):
+        if asked.launches is not None and len(own) != asked.launches and not is_empty(trial):
             return Finding(
                 "wrong-launch-count",
-                f"Kernel launches in one call: {len(own)}. This task asks for {self.launches}.",
+                f"Kernel launches in one call: {len(own)}. This task asks for {asked.launches}.",
             )
-        if not self.copies and watch.copies:
+        if not asked.copies and watch.copies:
             return Finding(
                 "copies",
                 "A tensor is copied first (`.contiguous()`, `.clone()`, `.reshape()`), which is a "
@@ -382,12 +371,14 @@ class Judge:
 
     def _judge_grid(self, trial: Trial, own: list[Launch]) -> Finding | None:
         started = max(launch.programs for launch in own)
-        if self.programs is not None and started != (asked := self.asked(self.programs, trial)):
+        asked = self.check
+        if asked.programs is not None and started != (due := self.asked(asked.programs, trial)):
             return Finding(
                 "other-programs",
-                f"Programs started: {started}. This task's way of doing it takes {asked}.",
+                f"Programs started: {started}. This task's way of doing it takes {due}.",
             )
-        if self.max_programs is None or started <= (most := self.asked(self.max_programs, trial)):
+        most = self.asked(asked.max_programs, trial) if asked.max_programs else started
+        if started <= most:
             return None
         return Finding(
             "too-many-programs",
@@ -397,8 +388,7 @@ class Judge:
 
     def asked(self, rule: Callable[..., Any], trial: Trial) -> Any:
         """What the task asks for, where it depends on a call's arguments and options: a number."""
-        arguments = [trial.values.get(name, v) for name, v in trial.case.arguments.items()]
-        return rule(*arguments, **trial.case.options)
+        return rule(*trial.case.filled(trial.values), **trial.case.options)
 
     def _judge_memory(self, trial: Trial) -> Finding | None:
         for guarded in [*trial.watch.outputs, *trial.inputs.values()]:
@@ -418,7 +408,7 @@ class Judge:
                     "covers exactly the elements that exist.",
                 )
         for name, guarded in trial.inputs.items():
-            if name not in self.inplace and guarded.interior_changed():
+            if name not in self.check.inplace and guarded.interior_changed():
                 return Finding(
                     "input-changed",
                     f"The input {name} was changed. Write to a new tensor; where a kernel stores "
@@ -430,7 +420,7 @@ class Judge:
         return None
 
     def _judge_aliasing(self, trial: Trial) -> Finding | None:
-        if self.inplace:
+        if self.check.inplace:
             return None
         homes = {g.buffer.untyped_storage().data_ptr(): n for n, g in trial.inputs.items()}
         for result in self.outputs(trial):
@@ -446,7 +436,7 @@ class Judge:
     def _evidence(self, trial: Trial, wrong: Difference, position: int) -> Evidence:
         case = trial.case
         mistakes = []
-        for code, (formula, sentence) in self.mistakes.items():
+        for code, (formula, sentence) in self.check.mistakes.items():
             value = self.mistaken(formula, case, trial.draw, position)
             if value is None:
                 continue
@@ -454,50 +444,43 @@ class Judge:
             mistakes.append(Suspect(code, sentence, value, confirmed))
 
         def contiguous_is_right() -> bool:
-            plain = case.with_layout("contiguous")
-            again = self.trial(plain, draw=trial.draw, fill=trial.fill)
-            if again.error is not None:
+            if all(spec.layout == "contiguous" for spec in case.specs().values()):
                 return False
-            return all(d.ok for d in self.differences(again, self.expected(plain, trial.draw)))
+            plain = case.with_layout("contiguous")
+            return self.right(self.trial(plain, draw=trial.draw, fill=trial.fill))
 
         def fill_matters() -> bool:
-            other = "large" if trial.fill == "nan" else "nan"
-            again = self.trial(case, draw=trial.draw, fill=other)
-            if again.error is not None:
+            again = self.again(trial, fill="large" if trial.fill == "nan" else "nan")
+            if not self.check.deterministic:
+                return self.right(again)
+            if again.error is not None or self.same_bits(trial, again):
                 return False
-            if self.deterministic:
-                if self.same_bits(trial, again):
-                    return False
-                # By the margins, or by what a call before it left behind?
-                third = self.trial(case, draw=trial.draw, fill=trial.fill)
-                return third.error is None and self.same_bits(trial, third)
-            right = all(d.ok for d in self.differences(again, self.expected(case, trial.draw)))
-            return right
+            # By the margins, or by what a call before it left behind?
+            third = self.again(trial)
+            return third.error is None and self.same_bits(trial, third)
 
         def wider_is_right() -> bool:
             if not device.INTERPRET:
                 return False
             with fence():
-                again = self.trial(case, draw=trial.draw, fill=trial.fill, mode="wider")
-            if again.error is not None:
-                return False
-            return all(d.ok for d in self.differences(again, self.expected(case, trial.draw)))
+                again = self.again(trial, mode="wider")
+            return self.right(again)
 
-        def unused() -> list[str]:
-            return self._unused_inputs(trial, position)
+        def unused_inputs() -> list[str]:
+            alone = self.check.deterministic and trial.draw == 0
+            return self._unused_inputs(trial, position) if alone else []
 
-        layouts = {spec.layout for spec in case.specs().values()}
         sizes = [v.double().abs() for v in trial.values.values() if v.numel()]
         finite = [float(s[s.isfinite()].max()) for s in sizes if bool(s.isfinite().any())]
         return Evidence(
             wrong,
             trial.watch.kernels,
             mistakes,
-            contiguous_is_right if layouts - {"contiguous"} else None,
+            contiguous_is_right,
             fill_matters,
             any(min(launch.grid, default=1) < 1 for launch in trial.watch.launches),
             max(finite, default=0.0),
-            unused if self.deterministic and trial.draw == 0 else list,
+            unused_inputs,
             {name: _as_float64(value) for name, value in trial.values.items()},
             wider_is_right,
         )
@@ -507,9 +490,10 @@ class Judge:
         where none of the others is wrong. By chance a small case fits many mistakes. NaN everywhere
         fits all that spoils a result: then another case has to bear it out, if only by being right
         where the mistake makes no difference."""
-        refuted, spoilt = 0, bool(self.expected(case, 0, formula)[position].isnan().all())
+        spoils_all = self.mistaken(formula, case, 0, position)
+        refuted, spoilt = 0, spoils_all is not None and bool(spoils_all.isnan().all())
         for other in self.others(case):
-            wanted = self.expected(other, 0)
+            wanted = self.expected(other)
             value = self.mistaken(formula, other, 0, position)
             if value is None:
                 continue
@@ -520,7 +504,7 @@ class Judge:
                 continue
             with fence():
                 trial = self.trial(other)
-            found = [] if trial.error else self.differences(trial, wanted)
+            found = [] if trial.error else self.differences(trial)
             if len(found) != len(wanted) or found[position].got is None:
                 continue
             spoils = value.isnan() & ~wanted[position].isnan()
@@ -538,20 +522,25 @@ class Judge:
     def others(self, case: Case) -> list[Case]:
         """The other cases that have a result here, those after `case` first."""
         here = "interpreter" if device.INTERPRET else "gpu"
-        at = next((i for i, each in enumerate(self.cases) if each is case), 0)
-        rest = [*self.cases[at + 1 :], *self.cases[:at]]
+        at = next((i for i, each in enumerate(self.check.cases) if each is case), 0)
+        rest = [*self.check.cases[at + 1 :], *self.check.cases[:at]]
         return [c for c in rest if c.raises is None and c.only in (None, here)]
 
     def _unused_inputs(self, trial: Trial, position: int) -> list[str]:
         """Inputs that the reference's result depends on, and the answer's does not."""
         case, found = trial.case, []
-        new, want = self.values(case, 1), self.expected(case, 0)
+        new, want = self.values(case, 1), self.expected(case)
         for name in trial.values:
             mixed = trial.values | {name: new[name]}
-            if torch.equal(want[position], self._reference(case, mixed)[position]):
+            if torch.equal(want[position], _results(self.check.reference, case, mixed)[position]):
                 continue
             again = run_trial(
-                self.fn, case, mixed, allow=self.allow, timeout=self.timeout, fill=trial.fill
+                self.fn,
+                case,
+                mixed,
+                allow=self.check.allow,
+                timeout=self.check.timeout,
+                fill=trial.fill,
             )
             if again.error is None and same_bits(
                 self.outputs(trial)[position], self.outputs(again)[position]
@@ -567,6 +556,16 @@ class Judge:
             return False
         pairs = zip(first, second, kinds, strict=True)
         return all(same_bits(a, b) for a, b, tensors in pairs if tensors)
+
+
+def _results(
+    formula: Callable[..., Any], case: Case, values: dict[str, torch.Tensor], **told: Any
+) -> list[torch.Tensor]:
+    """What the reference, or a known mistake's formula, gives in float64, computed on the CPU from
+    copies that nobody else holds."""
+    copies = {name: _as_float64(value) for name, value in values.items()}
+    with torch.no_grad():
+        return flatten(formula(*case.filled(copies), **told))
 
 
 def _told(formula: Callable[..., Any], case: Case) -> dict[str, Any]:

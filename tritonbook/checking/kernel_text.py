@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import copy
 import functools
 import inspect
@@ -19,7 +20,8 @@ from types import FunctionType
 from typing import Any, cast
 
 from ..export import texts
-from .language import BUILTINS, Refused, allow_path, is_literal, is_module, vet, walk_body
+from ..port.numbers_only import walk_body
+from .language import BUILTINS, Refused, allow_path, is_literal, is_module, vet
 from .meanings import RECURSIVE, chains, free_names, place
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
@@ -183,13 +185,10 @@ def _function_text(
         body = "\n".join(lines[first.lineno - 1 : node.end_lineno])
         body = textwrap.indent(textwrap.dedent(body), "    ") if node.col_offset else body
         own = header + "\n" * (first.lineno - node.lineno) + body
-    else:
-        own = header + "\n" + textwrap.indent("\n".join(map(ast.unparse, node.body)), "    ")
-    try:
-        ast.parse(own)
-    except SyntaxError:  # continuation lines to the left of their function
-        own = header + "\n" + textwrap.indent("\n".join(map(ast.unparse, node.body)), "    ")
-    return own
+        with contextlib.suppress(SyntaxError):  # continuation lines to the left of their function
+            ast.parse(own)
+            return own
+    return header + "\n" + textwrap.indent("\n".join(map(ast.unparse, node.body)), "    ")
 
 
 def _put(line: str, part: ast.Attribute, meaning: Any) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
+from ..port.numbers_only import UNKNOWN, bound_names, walk_body
 from ..simulating.language import NAMES as GLUON
 
 _STATEMENTS = (
@@ -60,19 +61,7 @@ _SMALL = (
 # Python's own functions that Triton's compiler knows.
 BUILTINS = ("range", "min", "max", "abs", "int", "float", "bool", "len", "print", "isinstance")
 # And those that one tries in a kernel by mistake.
-NAMESAKES: tuple[str, ...] = (
-    "sum",
-    "pow",
-    "round",
-    "divmod",
-    "sorted",
-    "all",
-    "any",
-    "enumerate",
-    "zip",
-    "map",
-)
-NAMESAKES += ("list", "tuple", "set", "dict", "str", "reversed", "filter")
+NAMESAKES = (*UNKNOWN, "list", "tuple", "set", "dict", "str", "reversed", "filter")
 # Attributes of values in a kernel beside tl.tensor's own methods. `handle` and `data` are not here:
 # in the interpreter they lead out of the language, to numpy.
 _ATTRIBUTES = {"shape", "dtype", "type", "element_ty", "scalar", "value", "numel", "T"}
@@ -104,17 +93,6 @@ class Refused(Exception):
         self.code, self.sentence = code, sentence
 
 
-def bound_names(node: ast.FunctionDef) -> set[str]:
-    """Arguments, and names that are assigned anywhere in the function's body."""
-    given = node.args
-    found = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-    bound = {argument.arg for argument in found if argument}
-    for inner in walk_body(node):
-        if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):
-            bound.add(inner.id)
-    return bound
-
-
 def walk_signature(node: ast.FunctionDef) -> Iterable[ast.AST]:
     """Defaults and annotations: evaluated where the function stands, so no name in them is local.
 
@@ -123,11 +101,6 @@ def walk_signature(node: ast.FunctionDef) -> Iterable[ast.AST]:
     for part in (node.args, node.returns):
         if part is not None:
             yield from ast.walk(part)
-
-
-def walk_body(node: ast.FunctionDef) -> Iterable[ast.AST]:
-    for statement in node.body:
-        yield from ast.walk(statement)
 
 
 def vet(tree: ast.Module, helpers: frozenset[str] = frozenset()) -> None:

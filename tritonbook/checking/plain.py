@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from .cases import Case
+from .cases import Case, arguments
 from .compare import WRONG_TENSOR, Tolerance, compare_plain, compare_values
 from .diagnose import Evidence, diagnose
 from .errors import explain_error
-from .guard import changed, fresh
+from .guard import changed
 from .judge import Judge
 from .report import Finding
 from .trial import CheckTimeout, captured_stderr, fence, time_limit
@@ -22,15 +22,15 @@ class PlainJudge(Judge):
     """Judges the answers that launch nothing."""
 
     def plain(self, case: Case) -> Finding | None:
-        mine, pristine = _arguments(case), _arguments(case)
+        mine, pristine = arguments(case), arguments(case)
         got, finding = self._plain_call(mine, case)
         if finding:
             return finding
         relative = self.plain_relative()
-        wanted = self.reference(*pristine)
+        wanted = self.check.reference(*pristine)
         wrong = compare_plain(got, wanted, relative)
         if wrong:
-            for code, (formula, sentence) in self.mistakes.items():
+            for code, (formula, sentence) in self.check.mistakes.items():
                 fits = compare_plain(got, _mistaken(formula, case), relative) is None
                 if fits and self._plain_confirmed(formula, case):
                     return Finding(code, sentence)
@@ -46,22 +46,20 @@ class PlainJudge(Judge):
                 return Finding("input-changed", f"The argument {name} was changed. Work on a copy.")
         return None
 
-    def _plain_cause(self, got: Any, wanted: Any, arguments: dict[str, Any]) -> Finding:
+    def _plain_cause(self, got: Any, wanted: Any, inputs: dict[str, Any]) -> Finding:
         relative = self.plain_relative()
         difference = compare_values(got, wanted.cpu(), Tolerance(relative, absolute=relative))
-        tensors = {n: v.double() for n, v in arguments.items() if isinstance(v, torch.Tensor)}
-        return diagnose(
-            Evidence(difference, {}, [], None, lambda: False, False, 0.0, inputs=tensors)
-        )
+        tensors = {n: v.double() for n, v in inputs.items() if isinstance(v, torch.Tensor)}
+        return diagnose(Evidence(difference, inputs=tensors))
 
-    def _plain_call(self, arguments: list[Any], case: Case) -> tuple[Any, Finding | None]:
+    def _plain_call(self, given: list[Any], case: Case) -> tuple[Any, Finding | None]:
         got, finding = None, None
         with captured_stderr() as noise, fence() as strays:
             try:
-                with time_limit(self.timeout):
-                    got = self.fn(*arguments, **case.options)
+                with time_limit(self.check.timeout):
+                    got = self.fn(*given, **case.options)
             except (Exception, CheckTimeout, SystemExit) as error:
-                finding = explain_error(error, self.timeout)
+                finding = explain_error(error)
         self.noise.extend(noise)
         for code, sentence in strays():
             return None, Finding(code, sentence)
@@ -71,22 +69,23 @@ class PlainJudge(Judge):
         """Whether a mistake explains at least half of a plain function's other wrong cases, where
         the results are numbers, which may fit by chance."""
         relative, votes = self.plain_relative(), 0
-        if not _numbers([*case.arguments.values(), self.reference(*_arguments(case))]):
+        if not _numbers([*case.arguments.values(), self.check.reference(*arguments(case))]):
             return True
         for other in self.others(case):
             value = _mistaken(formula, other)
             if value is _RAISED:
                 continue
-            wanted = self.reference(*_arguments(other))
+            wanted = self.check.reference(*arguments(other))
             if compare_plain(value, wanted, relative) is None:
                 continue
-            got, finding = self._plain_call(_arguments(other), other)
+            got, finding = self._plain_call(arguments(other), other)
             if finding is None and compare_plain(got, wanted, relative):
                 votes += -1 if compare_plain(got, value, relative) else 1
         return votes >= 0
 
     def plain_relative(self) -> float:
-        return self.tolerance.relative if isinstance(self.tolerance, Tolerance) else 1e-9
+        tolerance = self.check.tolerance
+        return tolerance.relative if isinstance(tolerance, Tolerance) else 1e-9
 
 
 def _numbers(result: Any) -> bool:
@@ -98,18 +97,12 @@ def _numbers(result: Any) -> bool:
     return isinstance(result, (int, float))
 
 
-def _arguments(case: Case) -> list[Any]:
-    """Arguments that nobody else holds."""
-    values = case.sample()
-    return [values[n] if n in values else fresh(v) for n, v in case.arguments.items()]
-
-
 _RAISED = object()  # what no answer gives
 
 
 def _mistaken(formula: Any, case: Case) -> Any:
     """What a known mistake gives for a case, or _RAISED where it cannot take it."""
     try:
-        return formula(*_arguments(case))
+        return formula(*arguments(case))
     except Exception:  # a formula is tried on cases that its author did not think of
         return _RAISED

@@ -10,7 +10,6 @@ from typing import Any
 NOT_ATTEMPTED = "not attempted"
 DOES_NOT_COMPILE = "does not compile"
 WRONG = "wrong"
-SLOW = "correct but slow"
 PASSED = "passed"
 
 
@@ -59,7 +58,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        return self.state in (PASSED, SLOW)
+        return self.state == PASSED
 
     @property
     def headline(self) -> str:
@@ -67,8 +66,6 @@ class Report:
         good = sum(c.state == "passed" for c in counted)
         if self.state == PASSED:
             return f"{self.key}: passed, {good} of {len(counted)} cases"
-        if self.state == SLOW:
-            return f"{self.key}: correct but slow, {good} of {len(counted)} cases"
         if self.state == WRONG and counted and good == len(counted):
             which = "its one case is" if good == 1 else f"all {good} cases are"
             return f"{self.key}: wrong, though {which} right"

@@ -10,16 +10,15 @@ import functools
 import inspect
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from ..port import device
 from . import report as states
 from .battery import Battery
-from .cases import Case
 from .checks import Check
-from .gates import Facts, Speed, compile_ahead, judge_facts, measure_speed
+from .gates import compile_ahead, judge_facts, measure_speed
 from .report import CaseResult, Finding, Report
 from .slips import VAGUE, WORDLESS, put_into_words, seen_in_addresses, slip, truth_of_tiles
 
@@ -44,9 +43,9 @@ def _most_seconds_a_call() -> float:
     return float(os.environ.get("TRITONBOOK_CALL_SECONDS", "inf"))
 
 
-def _state_of(finding: Finding | None, gates: dict[str, str]) -> str:
+def _state_of(finding: Finding | None) -> str:
     if finding is None:
-        return states.SLOW if gates.get("speed") == "failed" else states.PASSED
+        return states.PASSED
     if finding.code in ("not-attempted", "not-defined"):
         return states.NOT_ATTEMPTED
     if finding.code in ("does-not-compile", "out-of-resources"):
@@ -54,21 +53,14 @@ def _state_of(finding: Finding | None, gates: dict[str, str]) -> str:
     return states.WRONG
 
 
-def _finish(
-    battery: Battery,
-    cases: Sequence[Case],
-    speed: Speed | None,
-    compile_gate: Any,
-    no_tf32: bool,
-    arch: int,
-    facts_asked: Facts | None,
-) -> Report:
+def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
     """Run every case and gate, and put together the report."""
-    brief = first_finding_only.get()
+    check, brief = battery.check, first_finding_only.get()
+    speed = check.speed
     start = time.perf_counter()
     rows: list[CaseResult] = []
-    finding = battery.asserted(battery.before)
-    for case in () if finding else cases:
+    finding = battery.asserted(check.before)
+    for case in () if finding else check.cases:
         row = battery.run_case(case, thorough=finding is None)
         rows.append(row)
         finding = finding or row.finding
@@ -88,25 +80,23 @@ def _finish(
     # Whether it is fast comes before what a page asks beside the function, as for a cause.
     late: dict[str, str] = {}
     measured: dict[str, Any] = {}
-    if facts_asked is not None and finding is None:
-        finding, late["facts"] = judge_facts(battery.fn, cases, facts_asked, compile_gate)
-    if speed is not None and speed.required:
+    if check.facts is not None and finding is None:
+        finding, late["facts"] = judge_facts(battery.fn, check.cases, check.facts, compile_gate)
+    if speed is not None:
         finding, late["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)
-    finding = finding or battery.asserted(battery.also)
+    finding = finding or battery.asserted(check.also)
     gates = {"values": "failed" if finding and finding.code != "slow" else "passed"}
     facts: list[dict[str, Any]] = []
     # On a GPU TF32 shows in the values, and what is compiled tells the cause.
     code = finding.code if finding else "passed"
-    rounded = no_tf32 and not device.INTERPRET and code == "wrong-values"
+    rounded = check.no_tf32 and not device.INTERPRET and code == "wrong-values"
     known = code == "property" and not rows  # a rule beside the kernel: compiling tells nothing
     if (
-        battery.triton
+        check.triton
         and not known
         and (rounded or not finding or (not brief and code not in _STOPS))
     ):
-        compile_finding, gates["compile"], facts = compile_ahead(
-            battery.fn, cases, compile_gate, no_tf32, arch
-        )
+        compile_finding, gates["compile"], facts = compile_ahead(battery.fn, check, compile_gate)
         if compile_finding and WORDLESS.search(compile_finding.sentence):
             if slip(battery.launched.values()) or not finding:
                 compile_finding = put_into_words(compile_finding, battery.launched.values())
@@ -115,12 +105,10 @@ def _finish(
         # Without a GPU rounded factors are no reason for wrong values; what does not compile is.
         compiles = compile_finding is None or (compile_finding.code == "tf32" and not rounded)
         finding = (finding or compile_finding) if compiles else compile_finding
-    if speed is not None and not speed.required:
-        finding, late["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)
     gates |= late
     return Report(
         key=battery.key,
-        state=_state_of(finding, gates),
+        state=_state_of(finding),
         finding=finding,
         cases=[] if finding and finding.code == "not-attempted" else rows,
         kernels=battery.kernels,
@@ -140,46 +128,6 @@ def _first_wrong(rows: list[CaseResult]) -> str:
     return f" The cases before `{rows[at].note}` are right: what is new in it?" if right else ""
 
 
-def run(
-    fn: Callable[..., Any],
-    reference: Callable[..., Any],
-    cases: Sequence[Case],
-    *,
-    key: str | None = None,
-    no_tf32: bool = False,
-    speed: Speed | None = None,
-    arch: int = 80,
-    facts: Facts | None = None,
-    compile_gate: Callable[..., Any] | None = None,
-    **options: Any,
-) -> Report:
-    """One function on a list of cases: returns the Report. `Check` describes the options.
-
-    key: the name on the card. compile_gate: what compiles a call instead of
-    `seeing.compiled.compile_gate`.
-    """
-    name = key or str(getattr(fn, "__name__", "answer"))
-    if not callable(fn):
-        finding = Finding(
-            "not-defined", f"{name} is {type(fn).__name__}, not a function. Run the cell above."
-        )
-        return Report(
-            name,
-            states.NOT_ATTEMPTED,
-            finding,
-            [],
-            [],
-            {"values": "failed"},
-            device.versions(),
-            0.0,
-        )
-    if compile_gate is None:
-        from ..seeing.compiled import compile_gate
-    options["timeout"] = min(options.get("timeout", Battery.timeout), _most_seconds_a_call())
-    battery = Battery(fn, reference, name, cases=cases, **options)
-    return _finish(battery, list(cases), speed, compile_gate, no_tf32, arch, facts)
-
-
 def run_check(
     fn: Callable[..., Any],
     check: Check,
@@ -187,12 +135,15 @@ def run_check(
     *,
     hidden: bool = False,
     beside: Callable[[str], Any] | None = None,
-    **demands: Any,
+    vetted: bool = False,
+    compile_gate: Callable[..., Any] | None = None,
 ) -> Report:
     """Run the visible cases of a check on `fn`, or the hidden ones: returns the Report.
 
     key: the name on the card. beside: finds another function of the page by its name; without it
-    they are taken from where `fn` was defined. demands: stand in place of the check's own.
+    they are taken from where `fn` was defined. vetted: the kernels' text holds the language alone,
+    as the grader has seen to. compile_gate: compiles a call in place of
+    `seeing.compiled.compile_gate`.
     Raises ValueError where the hidden cases are asked for and there are none.
     """
     if hidden and not check.hidden:
@@ -200,11 +151,22 @@ def run_check(
     look_up = beside or functools.partial(_neighbour, fn)
     also = check.hidden_also if hidden else check.also
     others = [look_up(name) for name in check.beside] if also or check.before else []
-    options = {**check.demands(), **demands}
-    for when, asked in (("before", check.before), ("also", also)):
-        options[when] = [lambda answer, each=each: each(answer, *others) for each in asked]
-    cases = check.hidden if hidden else check.cases
-    return run(called(fn, check, beside), check.reference, cases, key=key, **options)
+    answer = called(fn, check, beside)
+    if not callable(answer):
+        said = f"{key} is {type(answer).__name__}, not a function. Run the cell above."
+        found, gates = Finding("not-defined", said), {"values": "failed"}
+        return Report(key, states.NOT_ATTEMPTED, found, [], [], gates, device.versions(), 0.0)
+    if compile_gate is None:
+        from ..seeing import compiled
+
+        compile_gate = compiled.compile_gate
+    asked = replace(
+        check,
+        cases=check.hidden if hidden else check.cases,
+        also=also,
+        timeout=min(check.timeout, _most_seconds_a_call()),
+    )
+    return _finish(Battery(answer, asked, key, others, vetted), compile_gate)
 
 
 def called(fn: Any, check: Check, beside: Callable[[str], Any] | None = None) -> Any:

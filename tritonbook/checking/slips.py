@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, TypeGuard
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
+from ..port.numbers_only import walk_body
 from .diagnose import parsed
 from .report import Finding
 
@@ -28,8 +29,7 @@ def put_into_words(finding: Finding, kernels: Iterable[Callable[..., Any]]) -> F
 
 def slip(kernels: Iterable[Callable[..., Any]]) -> str | None:
     """One sentence for the first slip in the kernels' texts, or None."""
-    trees = [parsed(kernel) for kernel in kernels]
-    for node in (node for tree in trees for node in ast.walk(tree)):
+    for node in _nodes(kernels):
         if isinstance(node, ast.Return) and node.value is not None:
             return f"A kernel returns nothing, and `{ast.unparse(node)}` does. Use `tl.store`."
         if said := _truth_of_tiles(node) or _one_address(node):
@@ -39,8 +39,11 @@ def slip(kernels: Iterable[Callable[..., Any]]) -> str | None:
 
 def truth_of_tiles(kernels: Iterable[Callable[..., Any]]) -> str | None:
     """One sentence where a mask is made with Python's `and`, `or` or `not`, or None."""
-    nodes = (node for kernel in kernels for node in ast.walk(parsed(kernel)))
-    return next((said for node in nodes if (said := _truth_of_tiles(node))), None)
+    return next((said for node in _nodes(kernels) if (said := _truth_of_tiles(node))), None)
+
+
+def _nodes(kernels: Iterable[Callable[..., Any]]) -> Iterator[ast.AST]:
+    return (node for kernel in kernels for node in ast.walk(parsed(kernel)))
 
 
 # Findings that say where it is wrong, and not why.
@@ -56,12 +59,7 @@ VAGUE += ("rows-after-first", "rows-moved", "unwritten", "unwritten-tail", "wron
 
 def seen_in_addresses(kernels: Iterable[Callable[..., Any]]) -> str:
     """What is odd about the strides in the kernels' texts, to be said after what is certain."""
-    functions = [
-        node
-        for kernel in kernels
-        for node in ast.walk(parsed(kernel))
-        if isinstance(node, ast.FunctionDef)
-    ]
+    functions = [node for node in _nodes(kernels) if isinstance(node, ast.FunctionDef)]
     for look in (_unused_stride, _stride_of_another, _added_stride):
         if said := next((said for function in functions if (said := look(function))), ""):
             return f" {said}"
@@ -69,7 +67,7 @@ def seen_in_addresses(kernels: Iterable[Callable[..., Any]]) -> str:
 
 
 def _unused_stride(function: ast.FunctionDef) -> str:
-    used = {node.id for part in function.body for node in ast.walk(part) if _is_name(node)}
+    used = {node.id for node in walk_body(function) if isinstance(node, ast.Name)}
     idle = [name for name in _strides(function) if name not in used]
     return f"`{function.name}` takes `{idle[0]}`, and does nothing with it." if idle else ""
 
@@ -77,10 +75,10 @@ def _unused_stride(function: ast.FunctionDef) -> str:
 def _stride_of_another(function: ast.FunctionDef) -> str:
     """`b_ptr + offs * stride_ak`, where there is a `stride_bk`."""
     known = _strides(function)
-    for node in (each for part in function.body for each in ast.walk(part)):
+    for node in walk_body(function):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
             continue
-        names = [each.id for each in ast.walk(node) if _is_name(each)]
+        names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
         tensors = {name[:-4] for name in names if name.endswith("_ptr")}
         if len(tensors) != 1 or "_" in (tensor := tensors.pop()):
             continue
@@ -92,7 +90,7 @@ def _stride_of_another(function: ast.FunctionDef) -> str:
 
 
 def _added_stride(function: ast.FunctionDef) -> str:
-    for node in (each for part in function.body for each in ast.walk(part)):
+    for node in walk_body(function):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             for side in (node.left, node.right):
                 if isinstance(side, ast.Name) and side.id in _strides(function):
@@ -103,10 +101,6 @@ def _added_stride(function: ast.FunctionDef) -> str:
 def _strides(function: ast.FunctionDef) -> list[str]:
     given = (*function.args.args, *function.args.kwonlyargs)
     return [argument.arg for argument in given if argument.arg.startswith("stride_")]
-
-
-def _is_name(node: ast.AST) -> TypeGuard[ast.Name]:
-    return isinstance(node, ast.Name)
 
 
 def _truth_of_tiles(node: ast.AST) -> str | None:

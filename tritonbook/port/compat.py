@@ -88,12 +88,6 @@ class FakeDriver:
     def get_benchmarker(self) -> Callable[..., Any]:
         return _wall_clock_bench
 
-    def get_empty_cache_for_benchmark(self) -> None:
-        return None
-
-    def clear_cache(self, cache: Any) -> None:
-        """There is no L2 cache to flush."""
-
 
 def _wall_clock_bench(fn: Callable[[], Any], quantiles: Any = None, **options: Any) -> Any:
     """Stand-in for do_bench where there is no GPU, so that `@triton.autotune` can choose."""

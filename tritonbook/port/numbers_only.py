@@ -17,6 +17,7 @@ import inspect
 import linecache
 import re
 import sys
+from collections.abc import Iterable
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -24,7 +25,8 @@ import torch
 
 _FOREIGN = ("numpy", "torch")
 _OF_PYTHON = {"int": "int32", "float": "float32", "bool": "int1"}
-_UNKNOWN = ("sum", "pow", "round", "divmod", "sorted", "all", "any", "enumerate", "zip", "map")
+# Functions of Python's that a kernel does not know, and that one tries there by mistake.
+UNKNOWN = ("sum", "pow", "round", "divmod", "sorted", "all", "any", "enumerate", "zip", "map")
 _OF_TRITON = ("cdiv", "next_power_of_2")
 NAME = "_triton_numbers_only"  # what a kernel's globals call the guard below
 
@@ -48,9 +50,9 @@ def refuse_foreign(fn: FunctionType, tree: ast.AST) -> None:
         said = "A kernel cannot define a function. Define it above, under `@triton.jit`."
         raise NotInAKernel(said, f"in {fn.__name__}: def {functions[-1].name}(...)")
     names = {**vars(builtins), **fn.__globals__, **inspect.getclosurevars(fn).nonlocals}
-    for name in _bound(function):
+    for name in bound_names(function):
         names.pop(name, None)
-    for node in [each for part in function.body for each in ast.walk(part)]:
+    for node in [*walk_body(function)]:
         said = ""
         if isinstance(node, ast.Name):
             said = _said_of_global(node.id, names)
@@ -131,13 +133,20 @@ def guard(function: Any, written: str, name: str, where: str) -> Any:
     return of_numbers
 
 
-def _bound(function: ast.FunctionDef) -> set[str]:
-    """Arguments, and names that are assigned in the function."""
-    given = function.args
+def bound_names(node: ast.FunctionDef) -> set[str]:
+    """Arguments, and names that are assigned anywhere in the function's body."""
+    given = node.args
     found = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
-    stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
-    return {argument.arg for argument in found if argument} | stored
+    bound = {argument.arg for argument in found if argument}
+    for inner in walk_body(node):
+        if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):
+            bound.add(inner.id)
+    return bound
+
+
+def walk_body(node: ast.FunctionDef) -> Iterable[ast.AST]:
+    for statement in node.body:
+        yield from ast.walk(statement)
 
 
 def _called(func: ast.expr, names: dict[str, Any]) -> tuple[str, Any]:
@@ -178,7 +187,7 @@ def _said_of_call(node: ast.Call, names: dict[str, Any]) -> str:
             f"`{written}`: a kernel cannot call `{name}`, which is Python's. {_instead(name)} (Of "
             f"numbers that are known before the launch `math.{name}` may stand there.)"
         )
-    if name in _UNKNOWN and found is getattr(builtins, name):
+    if name in UNKNOWN and found is getattr(builtins, name):
         return f"`{written}`: Python's `{name}` is not known in a kernel. {_instead(name)}"
     if isinstance(found, FunctionType) and not library.startswith(("triton", "builtins")):
         return f"The kernel calls {name}, a plain Python function: put @triton.jit above it."
