@@ -10,6 +10,7 @@ import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import corpus
 import pytest
@@ -270,6 +271,7 @@ def test_an_answer_that_is_not_there_is_named(solved: Book, course: Course, fold
 HANG = """
 import sys
 from pathlib import Path
+from typing import Any
 from autograde.judge.course import Course
 from autograde.classroom.handins import find
 for folder in map(Path, sys.argv[1:]):
