@@ -69,8 +69,12 @@ def record(fn: Callable[..., Any], *args: Any) -> tuple[Any, Recording | None]:
     on what tensors hold, nor on anything that is no argument.
     """
     seen = _Seen()
-    with hook_launch(seen.launch), seen:
-        result = fn(*args)
+    _recording.append(seen)
+    try:
+        with hook_launch(seen.launch), seen:
+            result = fn(*args)
+    finally:
+        _recording.pop()
     if seen.more:
         return result, None
     tensors = [*(x for x in args if isinstance(x, torch.Tensor)), *seen.new]
@@ -79,6 +83,14 @@ def record(fn: Callable[..., Any], *args: Any) -> tuple[Any, Recording | None]:
         return result, Recording(tuple(map(New.like, seen.new)), steps, _same(tensors, result))
     except LookupError:
         return result, None
+
+
+_recording: list[_Seen] = []
+
+
+def being_recorded() -> bool:
+    """Inside a `record`?"""
+    return bool(_recording)
 
 
 class _Seen(DispatchMode):

@@ -9,6 +9,7 @@ from tritonbook.checking import Check, case
 SAME = {
     "memory",
     "values",
+    "a parameter",
     "memory, 16 bytes further",
     "another twice",
     "three tensors",
@@ -30,85 +31,123 @@ def changed(note, change):
 
 
 KINDS = [
+    changed("a tensor that differs in everything", "everything"),
     changed("other memory: one kind", "memory"),
     changed("other values: one kind", "values"),
+    changed("parameters of a model, in other memory: one kind", "a parameter"),
     changed("another shape", "shape"),
+    changed("another last size", "last size"),
     changed("another shape, as many elements, the same strides", "shape, as many elements"),
     changed("other strides", "strides"),
+    changed("another first stride", "first stride"),
     changed("another last stride", "last stride"),
     changed("another dtype", "dtype"),
+    changed("float32 and float16", "size of a dtype"),
+    changed("float16 and bfloat16", "dtype, both halves"),
     changed("another device", "device"),
     changed("4 bytes further in memory", "memory, 4 bytes further"),
+    changed("8 bytes further in memory", "memory, 8 bytes further"),
     changed("16 bytes further: one kind", "memory, 16 bytes further"),
     changed("another shape of the second tensor", "second tensor"),
+    changed("the second tensor 4 bytes further in memory", "second tensor, 4 bytes further"),
     changed("another number", "number"),
+    changed("0.5 and 1.5", "float"),
+    changed("another text", "text"),
+    changed("-1 and -2", "-1 and -2"),
     changed("another number before a tensor", "number before a tensor"),
-    changed("1 and True", "type of a number"),
+    changed("1 and True", "1 and True"),
+    changed("1 and 1.0", "1 and 1.0"),
     changed("numbers in another order", "order"),
+    changed("f(x, 2) and f(2, x)", "before or after"),
     changed("a number more", "one more"),
+    changed("another fourth argument", "fourth argument"),
     changed("f(x, y) and f(x, x)", "one tensor twice"),
     changed("f(x, x) and f(y, y): one kind", "another twice"),
     changed("f(x, x) and f(y, y), y of another shape", "one twice, of another shape"),
     changed("f(x, y, x) and f(x, y, y)", "which one twice"),
+    changed("f(x, y, y) and f(x, y, z)", "the second twice"),
+    changed("f(x, y, x) and f(x, y, z)", "the first and the third"),
+    changed("f(x, x, y, y) and f(x, y, x, y)", "two twice"),
+    changed("f(x, y) and f(x, a view of x)", "two views of one memory"),
+    changed("one part of a tensor twice, or two parts", "two parts of one memory"),
     changed("f(x, y, z) and f(z, x, y): one kind", "three tensors"),
 ]
 
 HIDDEN_KINDS = [
-    changed("2.0 and 2", "type of a number, the other way"),
     changed("None and 0", "None"),
+    changed("None and a dtype", "None and a dtype"),
+    changed("a dtype and its name", "a dtype and its name"),
     changed("f(x, 3, y, y) and f(x, 3, y, z)", "a number between"),
     changed("no arguments: one kind", "nothing"),
 ]
 
-LIES_WHERE = ("memory", "values", "memory, 16 bytes further", "another twice", "three tensors")
+LIES_WHERE = ("memory", "values", "a parameter", "memory, 16 bytes further")
+LIES_WHERE += ("another twice", "three tensors")
 
 KIND_MISTAKES = {
+    "nothing-of-the-tensor": (
+        confused("everything"),
+        "A tensor of another shape, dtype and strides has the same kind. Does something of the "
+        "tensor get into the tuple, and does it stay there? `kind += [...]` adds to a list, "
+        "`kind = [...]` begins a new one.",
+    ),
     "where-tensors-lie": (
         confused(*LIES_WHERE),
-        "Two calls with tensors in other memory have two kinds. Is an address in the tuple as it "
-        "is, or the tensor itself? Of an address the remainder by 16 counts.",
+        "Two calls with tensors in other memory have two kinds. Is there something in the tuple "
+        "that is new in each call: an address as it is, the tensor itself, a method without its "
+        "brackets? Of an address it counts whether it is a multiple of 16.",
     ),
     "no-shape": (
-        confused("shape", "shape, as many elements"),
-        "The shape of a tensor is not in the tuple.",
+        confused("shape", "last size", "shape, as many elements"),
+        "Two tensors of different shapes have one kind. Each size counts.",
     ),
     "no-strides": (
-        confused("strides", "last stride"),
-        "Two tensors of one shape have one kind, though their strides differ: a matrix and its "
-        "transpose, or every second column of another. Each stride counts.",
+        confused("strides", "first stride", "last stride"),
+        "Two tensors of one shape have one kind, though their strides differ, as those of a matrix "
+        "and its transpose. Each stride counts.",
     ),
-    "no-dtype": (confused("dtype"), "float32 and int32 have one kind. The dtype is missing."),
+    "no-dtype": (
+        confused("dtype", "size of a dtype", "dtype, both halves"),
+        "Two tensors of different dtypes have one kind.",
+    ),
     "no-device": (confused("device"), "The device of a tensor is not in the tuple."),
     "no-alignment": (
-        confused("memory, 4 bytes further"),
+        confused("memory, 4 bytes further", "memory, 8 bytes further"),
         "A tensor whose address is a multiple of 16 has the kind of one whose address is not. "
         "Kernels that load 16 bytes at once fail on the second.",
     ),
     "first-tensor-only": (
-        confused("second tensor"),
-        "Only the first tensor's shape counts. Every argument has to.",
+        confused("second tensor", "second tensor, 4 bytes further"),
+        "Something of the first tensor alone counts. All of every argument has to.",
     ),
     "no-numbers": (
-        confused("number", "order", "one more"),
-        "Calls with other numbers have one kind. A number may be compiled in.",
+        confused("number", "float", "text", "-1 and -2", "fourth argument"),
+        "Calls with other values that are no tensors have one kind. A number may be compiled in.",
     ),
     "arguments-before-lost": (
         confused("number before a tensor", "one twice, of another shape"),
         "What was in the list before is lost. Add to it: `kind += [...]`.",
     ),
     "no-types": (
-        confused("type of a number"),
-        "1 and True have one kind: they are equal for Python. Put the type beside the value.",
+        confused("1 and True", "1 and 1.0"),
+        "1, 1.0 and True are equal for Python. Put the type beside the value.",
     ),
-    "order-lost": (confused("order"), "The order of the arguments is lost."),
+    "order-lost": (
+        confused("order", "before or after", "one more"),
+        "The order of the arguments is lost, or how often one comes.",
+    ),
     "no-twins": (
-        confused("one tensor twice"),
-        "f(x, x) has the kind of f(x, y). Add which tensors begin at the same address.",
+        confused("one tensor twice", "two views of one memory"),
+        "f(x, x) has the kind of f(x, y), or f(x, a view of x) has. Add which tensors begin at the "
+        "same address.",
+    ),
+    "parts-are-twins": (
+        confused("two parts of one memory"),
+        "Two parts of one tensor count as one. They share a storage, and begin at two addresses.",
     ),
     "twins-counted": (
-        confused("which one twice"),
-        "f(x, y, x) has the kind of f(x, y, y): it is known that two tensors are one, and not "
-        "which.",
+        confused("which one twice", "the second twice", "the first and the third", "two twice"),
+        "It is known that some tensors begin at one address, and not which: any two of them may.",
     ),
 }
 
@@ -129,6 +168,8 @@ def follow(how, order, most, forgets="used", room=0, wrong=""):
         kept = [kept[0] for _ in starts]
     for step, letter in enumerate(order, 1):
         for number, known in enumerate(kept):
+            if wrong == "numbers" and how == "numbers":
+                letter = "A"
             x, recorded = 100.0 * step, known.get(letter)
             again = how == "never again" or recorded == "an error" or wrong == "never replayed"
             if recorded and again and wrong == "nothing":
@@ -142,15 +183,21 @@ def follow(how, order, most, forgets="used", room=0, wrong=""):
                         known[letter] = "an error"
                     continue
             if not recorded:
-                recorded = known[letter] = counts[number], x
-                counts[number] += wrong == "called twice"
+                first = counts[number]
+                counts[number] += wrong in ("called twice", "called before")
+                # which of the two runs was recorded, and which gave the result
+                recorded = (first if wrong == "called twice" else counts[number]), x
+                known[letter] = recorded
                 forget(known, letter, most + room, forgets)
-                found = values(how, x, counts[number])
+                shown = first if wrong == "called before" else counts[number]
+                found = values(
+                    how, x, shown, recorded=wrong not in ("called twice", "called before")
+                )
             else:
-                if forgets == "used":
+                if forgets == "used" and not (again and wrong == "unused"):
                     known.move_to_end(letter)
                 if again:
-                    found = values(how, x, counts[number])
+                    found = values(how, x, counts[number], recorded=wrong == "recorded again")
                 else:
                     stamp, first = recorded
                     found = values(how, first if wrong == "first tensors" else x, stamp)
@@ -163,11 +210,18 @@ def follow(how, order, most, forgets="used", room=0, wrong=""):
     return results
 
 
-def values(how, x, stamp):
-    """What the function of a story gives."""
-    if how in ("two launches", "a copy between"):
-        return [x + stamp + 10]
-    return [x + stamp, x, x + 10] if how == "three results" else [x + stamp]
+def values(how, x, stamp, recorded=False):
+    """What the function of a story gives, and what else is told of it."""
+    if how == "never again":
+        return [x + stamp, "recorded" if recorded else "called"]
+    return {
+        "two launches": [x + stamp + 10],
+        "a copy between": [x + stamp + 10],
+        "three results": [x + stamp, x, x + 10],
+        "two tensors": [x + stamp, 100 * x + stamp],
+        "one tensor twice": [x + stamp, x + stamp],
+        "another shape and dtype": [x + stamp, "torch.float16", [2, 3]],
+    }.get(how, [x + stamp])
 
 
 def forget(known, letter, room, forgets):
@@ -195,11 +249,17 @@ STORIES = [
     calls("two functions", "ABAB", how="two functions"),
     calls("three calls of one kind", "AAA"),
     calls("two kinds by turns", "ABABA"),
+    calls("another number, another kind", "ABAB", how="numbers"),
+    calls("two tensors", "AAB", how="two tensors"),
+    calls("one tensor twice", "AA", how="one tensor twice"),
     calls("two launches a call", "AAB", how="two launches"),
     calls("a launch, a copy, a launch", "AA", how="a copy between"),
+    calls("results of another shape and dtype", "AAA", how="another shape and dtype"),
     calls("three results, an argument among them", "AA", how="three results"),
+    calls("an argument that is changed and returned", "AAA", how="in place"),
     calls("what cannot be recorded", "AAA", how="never again"),
     calls("room for two kinds", "ABACCBDBA", most=2),
+    calls("room for two kinds that cannot be recorded", "ABACCBDBA", most=2, how="never again"),
     calls("room for three", "ABCDABCDD", most=3),
     calls("an error in the first call", "AAA", how="fails at first"),
 ]
@@ -210,6 +270,7 @@ HIDDEN_STORIES = [
     calls("five kinds", "ABCDEEDCBA", how="two launches"),
     calls("two functions, room for two", "ABCABC", most=2, how="two functions"),
     calls("three results of two kinds", "ABAB", how="three results"),
+    calls("many numbers, room for two", "ABCBA", most=2, how="numbers"),
 ]
 
 STORY_MISTAKES = {
@@ -221,15 +282,20 @@ STORY_MISTAKES = {
     ),
     "never-replayed": (
         mistaken(wrong="never replayed"),
-        "The function itself is called each time. A kind that is kept must not call it.",
+        "The function was called again for a kind that had come before. (Or is there something in "
+        "`kind_of` that is new in each call?)",
     ),
     "first-tensors-again": (
         mistaken(wrong="first tensors"),
-        "Later calls compute with the tensors of the first one. Give the steps those of this call.",
+        "Later calls give what the first one gave: their own tensors are not used.",
     ),
     "one-memory-for-all-results": (
         mistaken(wrong="one memory"),
         "A later call has overwritten an earlier result. Make the new tensors in each call.",
+    ),
+    "use-without-recording-does-not-count": (
+        mistaken(wrong="unused"),
+        "A kind whose recording is None went, though it had been used since. Its use counts, too.",
     ),
     "recorded-longest-ago": (
         mistaken(forgets="recorded"),
@@ -252,6 +318,21 @@ STORY_MISTAKES = {
         mistaken(wrong="called twice"),
         "The function is called once more while it is recorded. `record` has called it, and "
         "returns its result.",
+    ),
+    "called-before-it-was-recorded": (
+        mistaken(wrong="called before"),
+        "The function is called once more before it is recorded. `record` calls it, and returns "
+        "its result.",
+    ),
+    "recorded-again": (
+        mistaken(wrong="recorded again"),
+        "What cannot be recorded was recorded again, which takes long. None is kept as well: then "
+        "call the function itself.",
+    ),
+    "numbers-do-not-count": (
+        mistaken(wrong="numbers"),
+        "Two calls with other numbers shared a recording. Is `kind` the key, as `kind_of` made it "
+        "of all arguments? (Hashes of -1 and -2 are equal.)",
     ),
     "nothing-returned": (
         mistaken(wrong="nothing"),

@@ -117,9 +117,10 @@ show(times_of("short_calls_parts", parts), "8 x 1024")
 # - Is its address a multiple of 16? Then a load may fetch 16 bytes at once: that is another compiled kernel.
 # - Is the number 1, or a multiple of 16? That is compiled in as well.
 #
-# Then it looks for that kernel, or compiles it. The wrapper asked before: for shapes and strides, for a
-# grid, for tiles. None of the answers depends on what the tensors *hold*, or where exactly they lie. Let us
-# say that two calls with the same answers are of one **kind**.
+# Then it looks for that kernel, or compiles it. Your wrapper, too, has questions: which shape, which strides,
+# which grid, which tiles? No answer depends on what the tensors *hold*, or where they lie, but for that
+# multiple of 16. Let us say that two calls with the same answers are of one **kind**. In the picture Python
+# *asks*, makes a *new* tensor, and *starts* the kernel.
 
 # %%
 draw = pictures("short_calls")
@@ -133,12 +134,12 @@ draw.draw_calls()
 #
 # | of | what |
 # |---|---|
-# | each tensor | shape, strides, dtype, device, and the address (`x.data_ptr()`) modulo 16 |
+# | each tensor | shape, strides, dtype, device, and whether its address (`x.data_ptr()`) is a multiple of 16 |
 # | each other argument | its type and itself: for Python `1 == 1.0 == True` |
 # | all tensors together | which of them begin at the same address |
 #
-# The last line is for `f(x, x)`. Whoever watches it cannot tell where the first `x` went, and where the second.
-# So it must not have the kind of `f(x, y)`. But `f(x, x)` and `f(y, y)` are of one kind. For example, keep
+# The last line is for `f(x, x)`. Of this call nobody can tell later which `x` a launch took, the first or the
+# second. So it must not have the kind of `f(x, y)`. But `f(x, x)` and `f(y, y)` are of one kind. For example, keep
 # for each tensor the number of the first one that begins where it does: 0, 0 there, and 0, 1 for `f(x, y)`.
 #
 # Nothing else may be in it: calls that differ in what the tensors hold, or lie in other memory, are of one kind.
@@ -156,7 +157,7 @@ def kind_of(args):
     for x in args:
         if isinstance(x, torch.Tensor):
             addresses.append(x.data_ptr())
-            kind += [x.shape, x.stride(), x.dtype, x.device, addresses[-1] % 16]
+            kind += [x.shape, x.stride(), x.dtype, x.device, addresses[-1] % 16 == 0]
         else:
             kind += [type(x), x]
     if len(set(addresses)) < len(addresses):
@@ -224,20 +225,23 @@ recording.result(tensors)[0, :4]
 # %% [markdown]
 # No question was asked: the launch went straight to the compiled kernel, with new addresses.
 #
-# If a call does more than allocate, copy and launch, such as a sum by PyTorch, then the recording is
+# If a call does more than `torch.empty`, `copy_` and launches, such as a sum by PyTorch, then the recording is
 # **None**: nobody could repeat it. And a recording knows nothing of what is no argument. If `fn` chooses by a global variable,
 # by what a tensor holds or by chance, do not replay it.
 #
 # ## Task 2. `replayed`
 #
-# `replayed(fn, most=64)` returns a function that is called as `fn`, and asks less.
+# `replayed(fn, most=64)` returns a function that is called as `fn`, without keywords, and asks less.
 #
 # - The first call of a kind is recorded, and its result returned.
 # - Later calls of that kind do not call `fn`: they allocate, take all steps, and return the result. Each call
 #   allocates anew, because somebody may still hold the last result.
-# - Where the recording is None, `fn` is called each time.
+# - None is kept like a recording. Where it is, `fn` itself is called, each time.
 # - At most `most` kinds are kept. With one more, the kind that was **used** longest ago goes.
 # - If `fn` raises an error, it comes out, and nothing is kept.
+#
+# The check replays functions that add to their tensor how often they have run. Its first call gets a tensor of
+# 100, its third one of 300: 301 comes from the recording of the first run, 303 from a third run.
 #
 # `kept` is a dictionary that knows an order: `kept.move_to_end(kind)` makes a kind the last,
 # `kept.popitem(last=False)` drops the first. About 14 lines.
@@ -392,8 +396,8 @@ show(now, "PyTorch", "as it is", "replayed")
 #   Python. Its addresses are fixed: you copy new values into the same tensors.
 # - Behind a long kernel none of this matters. Python is ahead of the GPU then.
 #
-# `replayed` works with your own functions, such as `replayed(mine("softmax", record=True))`, if they choose
-# by their arguments alone.
+# `replayed` works with your own functions, those of the record pages too, if they choose by their arguments
+# alone.
 #
 # ## Recap
 #

@@ -2,7 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-TENSOR = "kind += [x.shape, x.stride(), x.dtype, x.device, addresses[-1] % 16]"
+TENSOR = "kind += [x.shape, x.stride(), x.dtype, x.device, addresses[-1] % 16 == 0]"
 OTHER = "kind += [type(x), x]"
 ADDRESSES = "            addresses.append(x.data_ptr())\n"
 TWINS = """    if len(set(addresses)) < len(addresses):
@@ -44,31 +44,52 @@ MUTANTS = {
     "kind_of": [
         Mutant("no_shape", "no-shape", in_tensor("x.shape, ")),
         Mutant("number_of_elements", "no-shape", in_tensor("x.shape", "x.numel()")),
+        Mutant("number_of_rows", "no-shape", in_tensor("x.shape", "len(x)")),
         Mutant("number_of_dimensions", "no-shape", in_tensor("x.shape", "x.dim()")),
         Mutant("no_strides", "no-strides", in_tensor("x.stride(), ")),
         Mutant("first_stride", "no-strides", in_tensor("x.stride()", "x.stride(0)")),
+        Mutant("last_stride", "no-strides", in_tensor("x.stride()", "x.stride(-1)")),
         Mutant("contiguous_or_not", "no-strides", in_tensor("x.stride()", "x.is_contiguous()")),
         Mutant("no_dtype", "no-dtype", in_tensor("x.dtype, ")),
+        Mutant("floating_or_not", "no-dtype", in_tensor("x.dtype", "x.is_floating_point()")),
+        Mutant("bytes_and_floating", "no-dtype", in_tensor("x.dtype", "x.dtype.itemsize, x.is_floating_point()")),
         Mutant("bytes_of_an_element", "no-dtype", in_tensor("x.dtype", "x.element_size()")),
         Mutant("no_device", "no-device", in_tensor("x.device, ")),
-        Mutant("no_alignment", "no-alignment", in_tensor(", addresses[-1] % 16")),
+        Mutant("no_alignment", "no-alignment", in_tensor(", addresses[-1] % 16 == 0")),
         Mutant("multiples_of_4", "no-alignment", in_tensor("% 16", "% 4")),
-        Mutant("multiples_of_32", "where-tensors-lie", in_tensor("% 16", "% 32")),
-        Mutant("the_address", "where-tensors-lie", in_tensor(" % 16")),
-        Mutant("quotient", "where-tensors-lie", in_tensor("% 16", "// 16")),
+        Mutant("alignment_of_the_first", "first-tensor-only", in_tensor("addresses[-1]", "addresses[0]")),
+        Mutant("multiples_of_8", "no-alignment", in_tensor("% 16", "% 8")),
+        Mutant("remainder_by_32", "where-tensors-lie", in_tensor("% 16 == 0", "% 32")),
+        Mutant("the_address", "where-tensors-lie", in_tensor(" % 16 == 0")),
+        Mutant("quotient", "where-tensors-lie", in_tensor("% 16 == 0", "// 16")),
         Mutant("the_tensor", "where-tensors-lie", (TENSOR, "kind.append(x)")),
-        Mutant("identity", "where-tensors-lie", in_tensor("addresses[-1] % 16", "id(x)")),
+        Mutant("version", "where-tensors-lie", in_tensor("x.device", "x.device, x._version")),
+        Mutant("no_parameters", ("where-tensors-lie", "raised"), ("isinstance(x, torch.Tensor)", "type(x) is torch.Tensor")),
+        Mutant("identity", "where-tensors-lie", in_tensor("addresses[-1] % 16 == 0", "id(x)")),
         Mutant("storage", "where-tensors-lie", in_tensor("x.device", "x.untyped_storage().data_ptr()")),
         Mutant("no_type", "no-types", (OTHER, "kind.append(x)")),
         Mutant("type_alone", "no-numbers", (OTHER, "kind.append(type(x))")),
+        Mutant("whole_numbers_alone", "no-numbers", ("else:", "elif isinstance(x, int):")),
+        Mutant("numbers_alone", "no-numbers", ("else:", "elif isinstance(x, (int, float)):")),
+        Mutant("hash_of_numbers", "no-numbers", (OTHER, "kind += [type(x), hash(x)]")),
+        Mutant("true_or_not", "no-types", (OTHER, "kind += [x is True, x]")),
+        Mutant("three_arguments", "no-numbers", ("for x in args:", "for x in args[:3]:")),
         Mutant("numbers_left_out", "no-numbers", (OTHER, "pass")),
         Mutant("first_argument_alone", "first-tensor-only", ("for x in args:", "for x in args[:1]:")),
         Mutant("no_twins", "no-twins", (TWINS, "")),
         Mutant("no_addresses", "no-twins", (ADDRESSES, ""), in_tensor("addresses[-1]", "x.data_ptr()")),
+        Mutant("twins_by_identity", "no-twins", (ADDRESSES, "            addresses.append(id(x))\n"), in_tensor("addresses[-1]", "x.data_ptr()")),
+        Mutant("twins_by_storage", "parts-are-twins", (ADDRESSES, "            addresses.append(x.untyped_storage().data_ptr())\n"), in_tensor("addresses[-1]", "x.data_ptr()")),
+        Mutant("twins_of_the_first", "twins-counted", (TWINS, "    kind += [a == addresses[0] for a in addresses]\n")),
+        Mutant("twins_side_by_side", "twins-counted", (TWINS, "    kind += [a == b for a, b in zip(addresses, addresses[1:])]\n")),
+        Mutant("how_often", "twins-counted", (TWINS, "    kind += [addresses.count(a) for a in addresses]\n")),
         Mutant("how_many_differ", "twins-counted", (TWINS, "    kind.append(len(set(addresses)))\n")),
         Mutant("some_are_one", "twins-counted", (TWINS, "    kind.append(len(set(addresses)) < len(addresses))\n")),
         Mutant("addresses_of_twins", "where-tensors-lie", ("kind += [addresses.index(address) for address in addresses]", "kind += addresses")),
         Mutant("in_order_of_memory", "where-tensors-lie", (TWINS, "    kind += [sorted(addresses).index(address) for address in addresses]\n")),
+        Mutant("list_begun_anew_by_numbers", "nothing-of-the-tensor", ("kind += [type", "kind = [type")),
+        Mutant("sorted_by_text", "order-lost", ("return tuple(kind)", "return tuple(sorted(map(str, kind)))")),
+        Mutant("tensors_first", "order-lost", (OTHER, "addresses.append((type(x), x))"), (TWINS, "    kind += [a for a in addresses if isinstance(a, tuple)]\n    addresses = [a for a in addresses if not isinstance(a, tuple)]\n" + TWINS)),
         Mutant("list_begun_anew", "arguments-before-lost", ("kind += [x.shape", "kind = [x.shape")),
         Mutant("list_begun_anew_at_the_end", "arguments-before-lost", ("kind += [addresses", "kind = [addresses")),
         Mutant("without_order", ("order-lost", "no-numbers"), ("return tuple(kind)", "return frozenset(map(str, kind))")),
@@ -99,6 +120,20 @@ MUTANTS = {
         Mutant("first_step", "wrong-values", ("in recording.steps:", "in recording.steps[:1]:")),
         Mutant("steps_backwards", "wrong-values", ("in recording.steps:", "in recording.steps[::-1]:")),
         Mutant("new_ones_first", "wrong-values", (NEW, "tensors = [new.make() for new in recording.new] + tensors")),
+        Mutant("tensors_backwards", "wrong-values", (GIVEN, "tensors = [x for x in args[::-1] if isinstance(x, torch.Tensor)]")),
+        Mutant("one_tensor", ("raised", "wrong-values"), (GIVEN, "tensors = [next(x for x in args if isinstance(x, torch.Tensor))]")),
+        Mutant("each_tensor_once", "raised", (GIVEN, "tensors = list(dict.fromkeys(x for x in args if isinstance(x, torch.Tensor)))")),
+        Mutant("copies_of_arguments", "wrong-values", (GIVEN, "tensors = [x.clone() for x in args if isinstance(x, torch.Tensor)]")),
+        Mutant("new_ones_like_the_argument", "wrong-values", ("new.make()", "torch.empty_like(tensors[0])")),
+        Mutant("new_ones_of_one_dtype", "wrong-values", ("new.make()", "torch.empty(new.shape, device=tensors[0].device)")),
+        Mutant("hash_is_the_key", "numbers-do-not-count", (FIRST, f"        kind = hash(kind)\n{FIRST}")),
+        Mutant("tensors_are_the_key", "numbers-do-not-count", (FIRST, f"        kind = kind_of([x for x in args if isinstance(x, torch.Tensor)])\n{FIRST}")),
+        Mutant("none_counts_as_missing", "recorded-again", (FIRST, "        if kept.get(kind) is None:\n")),
+        Mutant("none_is_recorded_again", "recorded-again", ("            return fn(*args)\n", "            return record(fn, *args)[0]\n")),
+        Mutant("use_of_none_does_not_count", "use-without-recording-does-not-count", (USED, ""), (NONE, f"{NONE}{USED}")),
+        Mutant("recordings_alone_are_counted", "none-goes", ("len(kept) > most", "sum(each is not None for each in kept.values()) > most")),
+        Mutant("called_before", "called-before-it-was-recorded", (RECORD, "result = fn(*args)\n            _, kept[kind] = record(fn, *args)")),
+        Mutant("first_result", "first-tensors-again", (KEPT, f"{KEPT}    results = {{}}\n"), (RECORD, f"{RECORD}\n            results[kind] = result"), (RESULT, "return results[kind]")),
         Mutant("all_arguments", "raised", (GIVEN, "tensors = list(args)")),
         Mutant("kept_too_early", "kept-before-it-was-recorded", (RECORD, f"kept[kind] = None\n            {RECORD}")),
         Mutant("one_dictionary", "one-dictionary-for-all", ("def replayed(fn, most=64):", "kept = OrderedDict()\n\n\ndef replayed(fn, most=64):"), (KEPT, "")),
@@ -110,12 +145,43 @@ MUTANTS = {
 VARIANTS = {
     "kind_of": [
         Variant("always_which_are_one", (TWINS, "    kind += [addresses.index(address) for address in addresses]\n")),
-        Variant("aligned_or_not", in_tensor("addresses[-1] % 16", "addresses[-1] % 16 == 0")),
+        Variant("remainder", in_tensor("% 16 == 0", "% 16")),
         Variant("two_tuples", ("    return tuple(kind)", "    return tuple(kind), len(addresses)")),
         Variant("alike_in_pairs", (TWINS, "    kind += [a == b for a in addresses for b in addresses]\n")),
     ],
     "replayed": [
         Variant("forgets_first", (ROOM, ""), (FIRST, f"{FIRST}            if len(kept) >= most:\n                kept.popitem(last=False)\n")),
+        Variant(
+            "a_class",
+            replace="""
+from collections import OrderedDict
+
+
+class replayed:
+    def __init__(self, fn, most=64):
+        self.fn, self.most, self.kept = fn, most, OrderedDict()
+
+    def __call__(self, *args):
+        kind = kind_of(args)
+        if kind not in self.kept:
+            result, self.kept[kind] = record(self.fn, *args)
+            while len(self.kept) > self.most:
+                self.kept.popitem(last=False)
+            return result
+        self.kept.move_to_end(kind)
+        recording = self.kept[kind]
+        if recording is None:
+            return self.fn(*args)
+        tensors = [*filter(torch.is_tensor, args), *(new.make() for new in recording.new)]
+        for step in recording.steps:
+            step(tensors)
+        return recording.result(tensors)
+
+
+def replays_told(how, order, most):
+    return told(replayed, add, how, order, most)
+""",
+        ),
         Variant("taken_out_and_put_back", (f"{USED}        recording = kept[kind]\n", "        recording = kept[kind] = kept.pop(kind)\n")),
         Variant("while_there_is_no_room", ("if len(kept) > most:", "while len(kept) > most:")),
         Variant("plain_dictionary", ("OrderedDict()", "{}"), (USED, "        kept[kind] = kept.pop(kind)\n"), ("kept.popitem(last=False)", "del kept[next(iter(kept))]")),
@@ -124,6 +190,7 @@ VARIANTS = {
 
 EQUIVALENT = {
     "kind_of": {
+        "kind += [x.shape, x.stride(), x.dtype, x.device, addresses[-1] % 16 == 0] => kind += [x.shape, x.stride(), x.dtype, x.device, addresses[-1] % 16 != 0]": "tells the same calls apart",
         "if len(set(addresses)) < len(addresses): => if True:": "0, 1, 2 for tensors that differ tells no more than nothing",
         "if len(set(addresses)) < len(addresses): => if len(set(addresses)) <= len(addresses):": "the same: there are never more",
     }

@@ -9,6 +9,7 @@ import contextvars
 import functools
 import inspect
 import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -179,6 +180,8 @@ def called(fn: Any, check: Check, beside: Callable[[str], Any] | None = None) ->
 def _neighbour(fn: Callable[..., Any], name: str) -> Any:
     """Another function of the cell or module in which `fn` was defined. Raises NameError."""
     names = getattr(inspect.unwrap(getattr(fn, "fn", fn)), "__globals__", {})
+    if inspect.isclass(fn):
+        names = vars(sys.modules[fn.__module__])
     if name not in names:
         raise NameError(f"{name} is not defined. Run the cell that defines it.", name=name)
     return names[name]

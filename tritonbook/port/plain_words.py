@@ -101,7 +101,8 @@ got an unexpected keyword argument '(num_warps|num_stages|num_ctas|maxnreg)'
 got an unexpected keyword argument '(\w+)'|[Kk]eyword argument (\w+) was specified but
     There is no argument called `\1\2`. Look at how the function spells it.
 type:? (?:builtin_function_or_method|method)|'builtin_function_or_method' object
-    A method itself stands where a number is expected. Call it: `x.stride(0)`.
+    A method itself stands where a value is expected. Call it: `x.stride(0)`. Or is what stands
+    before the dot something else than you think?
 'tuple_type' object has no attribute
     Several values stand where one is expected. Unpack them, `a, b = ...`; to a kernel pass one
     number, `x.stride(0)`, or all of them with a star: `*x.stride()`.
@@ -189,7 +190,8 @@ Unsupported function referenced|unsupported function
     A kernel cannot call functions of torch, numpy or math. Look for its namesake in `tl`.
 Boolean value of Tensor with more than one value|truth value of an array
     `if`, `and`, `or` and `not` need one truth value, and a tile has many. Use `tl.where`, `&`, `|`
-    and `~`, or a mask. If it was to be a number: are two arguments swapped?
+    and `~`, or a mask. (Outside of a kernel a tensor has many, too: it cannot be looked for in a
+    list.) If it was to be a number: are two arguments swapped?
 list index out of range.*shape|'(?:tensor|pointer_type)' object has no attribute 'shape'
     A kernel gets addresses, not tensors: it knows no shape. Pass sizes as arguments.
 Cannot access global variable (\w+) from within
@@ -232,7 +234,7 @@ no attribute '__r?pow__'
     A tile has no `.\1`. Look for a function of `tl`.
 can only unsplat single-element|'int' object is not callable
     A kernel works on tiles and addresses; methods of tensors do not exist there. Pass sizes and
-    numbers as arguments.
+    numbers as arguments. (Outside of a kernel: a number is called as if it were a function.)
 'torch.dtype' object has no attribute
     A kernel takes dtypes from `tl`: `tl.float32`, not `torch.float32`.
 __setitem__ is not supported|'tensor' object does not support item assignment
@@ -253,8 +255,8 @@ unexpected type (?:fp|bf)\d+
 'NoneType' object has no attribute 'values'|cannot unpack non-iterable NoneType
     A function that is called here gives nothing back. Is a `return` missing in it?
 list index out of range
-    A list has fewer values than are asked for. Are there more names on the left of a `=` than the
-    function on its right gives back?
+    A list has fewer values than are asked for. Is one missing in it, or are there more names on the
+    left of a `=` than the function on its right gives back?
 ^(?!torch/).*(?:not enough|too many) values to unpack
     The names on the left are more or fewer than the values on the right. Compare the two. (A
     dictionary gives pairs by `.items()`.)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..port.device import DEVICE
+from ..replay import being_recorded
 
 SHORTEST = 3  # elements of a tensor "A"; those of "B" have one more, and so on
 
@@ -16,31 +17,51 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
     """Do two calls that differ by this have one kind? Raises KeyError for an unknown change."""
     x = torch.arange(24.0, device=DEVICE).view(4, 6)
     y, z = x.clone(), x.clone()
-    memory = torch.zeros(40, device=DEVICE)
-    square, wide = torch.zeros(4, 4, device=DEVICE), torch.zeros(6, 8, device=DEVICE)
+    memory, wide = torch.zeros(40, device=DEVICE), torch.zeros(6, 8, device=DEVICE)
+    square, half = torch.zeros(4, 4, device=DEVICE), x.to(torch.float16)
     calls = {
+        "everything": ((x, 3), (square.to(torch.float64).t(), 3)),
         "memory": ((x, 3), (y, 3)),
-        "values": ((x, 3), (x + 1, 3)),
+        "values": ((x, 3), (x.clone().add_(1), 3)),
+        "a parameter": ((torch.nn.Parameter(x), 3), (torch.nn.Parameter(y), 3)),
         "memory, 16 bytes further": ((memory[:24], 3), (memory[4:28], 3)),
+        "memory, 8 bytes further": ((memory[:24], 3), (memory[2:26], 3)),
         "memory, 4 bytes further": ((memory[:24], 3), (memory[1:25], 3)),
         "shape": ((x, 3), (x[:3], 3)),
+        "last size": ((wide[:, :4], 3), (wide[:, :3], 3)),
         "shape, as many elements": ((wide[:4, :3], 3), (wide[:3, :4], 3)),
         "strides": ((square, 3), (square.t(), 3)),
+        "first stride": ((square, 3), (wide[:4, :4], 3)),
         "last stride": ((wide[:, :4], 3), (wide[:, ::2], 3)),
         "dtype": ((x, 3), (x.view(torch.int32), 3)),
+        "size of a dtype": ((x, 3), (half, 3)),
+        "dtype, both halves": ((half, 3), (x.to(torch.bfloat16), 3)),
         "device": ((x, 3), (torch.empty_like(x, device="meta"), 3)),
         "second tensor": ((x, y), (x, y.view(6, 4))),
+        "second tensor, 4 bytes further": ((x, memory[:24]), (x, memory[1:25])),
         "number": ((x, 3), (x, 4)),
+        "float": ((x, 0.5), (x, 1.5)),
+        "text": ((x, "relu"), (x, "gelu")),
+        "-1 and -2": ((x, -1), (x, -2)),
+        "fourth argument": ((x, y, z, 1), (x, y, z, 2)),
         "number before a tensor": ((3, x), (4, x)),
-        "type of a number": ((x, 1), (x, True)),
-        "type of a number, the other way": ((x, 2.0), (x, 2)),
+        "1 and True": ((x, 1), (x, True)),
+        "1 and 1.0": ((x, 1), (x, 1.0)),
         "None": ((x, None), (x, 0)),
+        "None and a dtype": ((x, None), (x, torch.float16)),
+        "a dtype and its name": ((x, torch.float16), (x, "torch.float16")),
         "order": ((x, 3, 4), (x, 4, 3)),
+        "before or after": ((x, 2), (2, x)),
         "one more": ((x, 3), (x, 3, 3)),
         "one tensor twice": ((x, y), (x, x)),
+        "two views of one memory": ((x, y.view(6, 4)), (x, x.view(6, 4))),
+        "two parts of one memory": ((memory[:8], memory[:8]), (memory[:8], memory[8:16])),
         "another twice": ((x, x), (y, y)),
         "one twice, of another shape": ((x, x), (wide, wide)),
         "which one twice": ((x, y, x), (x, y, y)),
+        "the second twice": ((x, y, y), (x, y, z)),
+        "the first and the third": ((x, y, x), (x, y, z)),
+        "two twice": ((x, x, y, y), (x, y, x, y)),
         "three tensors": ((x, y, z), (z, x, y)),
         "a number between": ((x, 3, y, y), (x, 3, y, z)),
         "nothing": ((), ()),
@@ -52,38 +73,56 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
 def told(replayed: Any, add: Any, how: str, order: str, most: int) -> list[Any]:
     """The first number of each result, read after the last call; None where there was none.
 
-    The calls get a 7, and tensors of 100, 200, 300 ..., with a length for each letter of `order`.
-    The results are the latter plus how often the function itself was called, until they were
-    recorded. add: (x, number) -> x + number, by a kernel. how: what the function does besides; with
-    "two functions" each call is made of two, and the other one counts from 50.
+    Call 1 gets a 7 and tensors of 100 and 10,000, call 2 tensors of 200 and 20,000, and so on, with
+    a length for each letter of `order`. Results are the first tensor plus how often the function
+    itself has run. add: (x, number) -> x + number, by a kernel. how: what else the function does.
+    With "two functions" each call is made of two, and the other one counts from 50. With "numbers"
+    the letter is told by the number, in place of the length.
     """
     starts = [0, 50] if how == "two functions" else [0]
     calls = [replayed(_counting(add, how, start), most) for start in starts]
     results: list[Any] = []
     for step, letter in enumerate(order, 1):
-        x = torch.full((SHORTEST + "ABCDEF".index(letter),), 100.0 * step, device=DEVICE)
+        which = "ABCDEF".index(letter)
+        number, length = (-1 - which, SHORTEST) if how == "numbers" else (7, SHORTEST + which)
+        x, y = (torch.full((length,), each * step, device=DEVICE) for each in (100.0, 10000.0))
         for call in calls:
             try:
-                result = call(7, x)
+                result = call(number, x, x if how == "one tensor twice" else y)
             except ZeroDivisionError:
                 result = "failed"
-            results += result if isinstance(result, (tuple, list)) else [result]
-    return [float(each[0]) if isinstance(each, torch.Tensor) else each for each in results]
+            if how == "in place":
+                results += [x, "another tensor"] if result is not x else [x]
+            else:
+                results += result if isinstance(result, (tuple, list)) else [result]
+            if how == "another shape and dtype" and isinstance(result, torch.Tensor):
+                results += [str(result.dtype), list(result.shape)]
+    return [float(_first(each)) if isinstance(each, torch.Tensor) else each for each in results]
 
 
-def _counting(add: Any, how: str, count: int) -> Callable[[int, torch.Tensor], Any]:
-    def fn(seven: int, x: torch.Tensor) -> Any:
+def _first(x: torch.Tensor) -> torch.Tensor:
+    return x.flatten()[0]
+
+
+def _counting(add: Any, how: str, count: int) -> Callable[..., Any]:
+    def fn(number: int, x: torch.Tensor, y: torch.Tensor) -> Any:
         nonlocal count
         count += 1
         if how == "fails at first" and count == 1:
             raise ZeroDivisionError
-        if how == "never again":
-            x = x.clone()  # not in memory that a recording knows
-        y = add(x, count)
+        if how == "never again":  # a clone lies in memory that a recording does not know
+            return add(x.clone(), count), "recorded" if being_recorded() else "called"
+        z = add(x, count)
+        if how in ("two tensors", "one tensor twice"):
+            return z, add(y, count)
         if how == "two launches":
-            return add(y, 10)
+            return add(z, 10)
         if how == "a copy between":
-            return add(torch.empty_like(y).copy_(y), 10)
-        return (y, x, add(x, 10)) if how == "three results" else y
+            return add(torch.empty_like(z).copy_(z), 10)
+        if how == "another shape and dtype":
+            return torch.empty(2, len(z), dtype=torch.float16, device=z.device).copy_(z)
+        if how == "in place":
+            return x.copy_(z)
+        return (z, x, add(x, 10)) if how == "three results" else z
 
     return fn
