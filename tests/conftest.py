@@ -18,9 +18,11 @@ TOGETHER = (
     "tests/autograde/test_slurm.py",
     "tests/autograde/test_stock_tools.py",
     "tests/browser/",
+    "tests/build/test_matrix.py",
     "tests/export/test_export.py",
     "tests/exercises/test_notebooks.py",
     "tests/exercises/test_30_register_op.py",
+    "tests/port/test_compat_target.py",
 )
 
 
