@@ -19,9 +19,11 @@ TOGETHER = (
     "tests/autograde/test_slurm.py",
     "tests/autograde/test_stock_tools.py",
     "tests/browser/",
+    "tests/build/test_matrix.py",
     "tests/export/test_export.py",
     "tests/exercises/test_notebooks.py",
     "tests/exercises/test_30_register_op.py",
+    "tests/port/test_compat_target.py",
 )
 
 
@@ -44,8 +46,10 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(items):
-    """Slow tests first: a long one that starts last keeps one worker busy while others wait."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Slow tests first, then whole commands, whose tests stand beside this file: a long one that
+    starts last keeps one worker busy while others wait."""
+    here = Path(__file__).parent
+    items.sort(key=lambda it: (it.get_closest_marker("slow") is None, it.path.parent != here))
 
 
 def _cell(name, source, points=None):

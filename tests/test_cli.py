@@ -10,6 +10,7 @@ import time
 import pytest
 
 from tritonbook import cli
+from tritonbook.course import records
 
 WRONG = "def double(x):\n    return 3 * x"
 SETUP = "import triton\nimport triton.language as tl"
@@ -102,8 +103,10 @@ def test_doctor_says_the_same_in_text_and_json(run):
     assert found["machine"]["system"] == "Linux"
 
 
-def test_progress_in_text_and_json(run, tmp_path, small_notebook):
-    run("check", small_notebook())
+def test_progress_in_text_and_json(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("TRITONBOOK_PROGRESS", raising=False)
+    records.record("double", "passed", WRONG)
     assert "Your progress:" in run("progress").stdout
     assert set(json.loads(run("progress", "--json").stdout)) >= {"passed", "points", "notebooks"}
     assert run("progress", "--reset", "double").stdout == "Forgot 1 check.\n"

@@ -39,19 +39,25 @@ VARIANTS = {"double": [Variant("sum", ("2 * x", "x + x")), Variant("three", ("2 
 LATE = ("absolute", "for_another_reason", "unnoticed", "three")  # refused late, or wrongly
 
 
+@pytest.fixture(scope="module")
+def worker():
+    with contextlib.closing(matrix.CheckProcess()) as shared:
+        yield shared
+
+
 @pytest.fixture
 def exercise(tmp_path: Path) -> Exercise:
     return Exercise(write_page(tmp_path, "03_toy", cases=OF_NUMBERS, wrong=WRONG))
 
 
-def test_every_verdict(exercise: Exercise):
+def test_every_verdict(exercise: Exercise, worker):
     """Kills: a worker that dies with its first crash, an endless loop that hangs the matrix, a
     matrix that calls a wrong answer killed for whatever reason."""
     wanted = list(matrix.attempts(exercise))
     (endless,) = (attempt for attempt in wanted if attempt.name == "endless")
     wanted.remove(endless)
-    rows = {row.attempt.name: row for row in matrix.run(wanted)}
-    rows |= {row.attempt.name: row for row in matrix.run([endless], seconds=1)}
+    rows = {row.attempt.name: row for row in matrix.run(wanted, worker=worker)}
+    rows |= {row.attempt.name: row for row in matrix.run([endless], seconds=1, worker=worker)}
     assert {name: (row.answer.code, row.verdict) for name, row in rows.items()} == {
         "as solved": ("passed", "accepted"),
         "open gap": ("not-attempted", "recognised"),
@@ -89,15 +95,14 @@ def test_on_a_gpu_nobody_asks_for_what_the_meter_alone_sees(exercise: Exercise, 
     assert (here["absolute"], there["absolute"]) == (("wrong-values",), ("wrong-values", "nan"))
 
 
-def test_a_worker_that_ends_between_two_trials_is_replaced(exercise: Exercise):
+def test_a_worker_that_ends_between_two_trials_is_replaced(exercise: Exercise, worker):
     """Kills: a broken pipe that ends the matrix, after a wrong answer that crashes late."""
     solution = next(matrix.attempts(exercise))
-    with contextlib.closing(matrix.CheckProcess()) as worker:
-        assert worker.ask(solution, None, 30)[0] == "passed"
-        os.kill(worker._child.pid, signal.SIGKILL)
-        while worker._child.alive:
-            time.sleep(0.01)
-        assert worker.ask(solution, None, 30)[0] == "passed"
+    assert worker.ask(solution, None, 30)[0] == "passed"
+    os.kill(worker._child.pid, signal.SIGKILL)
+    while worker._child.alive:
+        time.sleep(0.01)
+    assert worker.ask(solution, None, 30)[0] == "passed"
 
 
 @pytest.mark.parametrize(("expected", "replaced"), [(("passed",), True), (("timeout",), False)])
@@ -123,13 +128,6 @@ def test_a_limit_of_one_worker_is_nobody_else_s(monkeypatch):
     matrix.CheckProcess(call_seconds=0.4)._running()
     assert seen["TRITONBOOK_CALL_SECONDS"] == "0.4" and "PATH" in seen
     assert "TRITONBOOK_CALL_SECONDS" not in os.environ
-
-
-@pytest.fixture(scope="module")
-def worker():
-    """One that no wrong answer of its tests ends."""
-    with contextlib.closing(matrix.CheckProcess()) as shared:
-        yield shared
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tritonbook.build.matrix import Attempt
 from tritonbook.course.exercises import get, load
 from tritonbook.course.mutants import wrong_answers
 from tritonbook.port.compat import SHARED_MEMORY_LIMIT
@@ -38,8 +39,6 @@ SAID = {
 @pytest.mark.parametrize(("key", "name"), [(key, name) for key in SAID for name in SAID[key]])
 def test_a_wrong_tuner_is_told_what_is_wrong_with_it(key, name, worker):
     """Kills: an assertion of another's, or one that says less than it knows."""
-    from tritonbook.build.matrix import Attempt
-
     exercise = get("22_autotune")
     wrong = wrong_answers(exercise)
     (mutant,) = [each for each in wrong.mutants[key] if each.name == name]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import needs
 
 from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import get, load
-from tritonbook.port.device import INTERPRET
 
 WAIT = "    wait_for_all(arrived_ptr + row, PIECES)\n"
 STORES = "    tl.store(mean_ptr + pid, mean)\n    tl.store(m2_ptr + pid, m2)\n"
 
 
-@pytest.mark.skipif(not INTERPRET, reason="only the interpreter's meter sees who stored what")
+@needs.interpreter
 def test_a_wait_before_the_stores_is_named():
     """Kills: an earlier launch blamed for what another program of this launch stores later."""
     text = get("60_norm_records").answers()["norm_together"].source

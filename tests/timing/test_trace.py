@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 import torch
 
 from tritonbook.timing import profiled, record_trace
@@ -32,6 +33,7 @@ def test_the_table_can_be_read_by_a_program():
     assert counts["aten::add"] == 1
 
 
+@pytest.mark.slow
 def test_a_trace_prints_nothing():
     """Kills: four red lines of PyTorch's profiler below the cell of a learner who did all right."""
     code = "import tritonbook.timing as t, torch; t.record_trace(lambda: torch.ones(3).exp())"
