@@ -86,7 +86,10 @@ def test_penalties_are_those_of_stock_nbgrader(
     """Kills: a plug-in, its settings, the grace or an extension lost on the way."""
     with (course / "nbgrader_config.py").open("a") as file:
         file.write(f"\n{settings}\n")
-    _more_time(course)
+    with open_gradebook(course) as book:
+        book.update_or_create_student("eve")
+        book.update_or_create_submission(NAME, "eve")
+        book.grant_extension(NAME, "eve", days=3)
     found = marks(course)
     expected = {student: due.get(student, 0.0) for student in HANDED_IN}
     assert {student: pair[0] for student, pair in found.items()} == pytest.approx(expected)
