@@ -75,14 +75,14 @@ def ours(name: str) -> Function:
 
 
 def _attention_by_width() -> Function:
-    """With heads of 128 the kernel in Gluon, where it runs; else the record."""
+    """With heads of 128 and over 128 keys the kernel in Gluon, where it runs; else the record."""
     from tritonbook.gluon import gluon_takes
 
     in_gluon = all_ops()["flash_fwd"].providers["flash_gluon"].load()
     record = fastest("flash_gqa")
 
     def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Any:
-        takes = q.shape[3] == 128 and gluon_takes(q, k, v)
+        takes = q.shape[3] == 128 and k.shape[2] > 128 and gluon_takes(q, k, v)
         return (in_gluon if takes else record)(q, k, v, causal)
 
     return forward
