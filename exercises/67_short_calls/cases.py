@@ -11,6 +11,7 @@ SAME = {
     "values",
     "a parameter",
     "memory, 16 bytes further",
+    "the same float",
     "another twice",
     "three tensors",
     "nothing",
@@ -34,7 +35,7 @@ KINDS = [
     changed("a tensor that differs in everything", "everything"),
     changed("other memory: one kind", "memory"),
     changed("other values: one kind", "values"),
-    changed("parameters of a model, in other memory: one kind", "a parameter"),
+    changed("a parameter that asks for a gradient: one kind", "a parameter"),
     changed("another shape", "shape"),
     changed("another last size", "last size"),
     changed("another shape, as many elements, the same strides", "shape, as many elements"),
@@ -51,20 +52,30 @@ KINDS = [
     changed("another shape of the second tensor", "second tensor"),
     changed("the second tensor 4 bytes further in memory", "second tensor, 4 bytes further"),
     changed("another number", "number"),
-    changed("0.5 and 1.5", "float"),
+    changed("1e-5 and 1e-6", "float"),
+    changed("1e-5, computed twice: one kind", "the same float"),
+    changed("1 and -1", "1 and -1"),
+    changed("another dtype as an argument", "a dtype"),
+    changed("None and 0", "None"),
     changed("another text", "text"),
     changed("-1 and -2", "-1 and -2"),
     changed("another number before a tensor", "number before a tensor"),
     changed("1 and True", "1 and True"),
     changed("1 and 1.0", "1 and 1.0"),
+    changed("1 and its text", "1 and its text"),
     changed("numbers in another order", "order"),
     changed("f(x, 2) and f(2, x)", "before or after"),
+    changed("f(x, None, 2) and f(x, 2, None)", "None before or after"),
     changed("a number more", "one more"),
     changed("another fourth argument", "fourth argument"),
+    changed("one of two tensors further, or the other", "which one lies 4 bytes further"),
+    changed("one of two tensors further, or both", "both 4 bytes further"),
     changed("f(x, y) and f(x, x)", "one tensor twice"),
     changed("f(x, x) and f(y, y): one kind", "another twice"),
     changed("f(x, x) and f(y, y), y of another shape", "one twice, of another shape"),
     changed("f(x, y, x) and f(x, y, y)", "which one twice"),
+    changed("f(x, x, y) and f(x, y, z)", "the first twice"),
+    changed("f(x, x, y) and f(x, y, x)", "the first two, or the outer ones"),
     changed("f(x, y, y) and f(x, y, z)", "the second twice"),
     changed("f(x, y, x) and f(x, y, z)", "the first and the third"),
     changed("f(x, x, y, y) and f(x, y, x, y)", "two twice"),
@@ -74,7 +85,7 @@ KINDS = [
 ]
 
 HIDDEN_KINDS = [
-    changed("None and 0", "None"),
+    changed("f(x, y, y, z) and f(x, y, w, z)", "the middle ones of four"),
     changed("None and a dtype", "None and a dtype"),
     changed("a dtype and its name", "a dtype and its name"),
     changed("f(x, 3, y, y) and f(x, 3, y, z)", "a number between"),
@@ -94,8 +105,8 @@ KIND_MISTAKES = {
     "where-tensors-lie": (
         confused(*LIES_WHERE),
         "Two calls with tensors in other memory have two kinds. Is there something in the tuple "
-        "that is new in each call: an address as it is, the tensor itself, a method without its "
-        "brackets? Of an address it counts whether it is a multiple of 16.",
+        "that is new in each call: an address as it is, the tensor itself or what it holds, a "
+        "method without its brackets? Of an address it counts whether it is a multiple of 16.",
     ),
     "no-shape": (
         confused("shape", "last size", "shape, as many elements"),
@@ -110,7 +121,7 @@ KIND_MISTAKES = {
         confused("dtype", "size of a dtype", "dtype, both halves"),
         "Two tensors of different dtypes have one kind.",
     ),
-    "no-device": (confused("device"), "The device of a tensor is not in the tuple."),
+    "no-device": (confused("device"), "Two tensors on different devices have one kind."),
     "no-alignment": (
         confused("memory, 4 bytes further", "memory, 8 bytes further"),
         "A tensor whose address is a multiple of 16 has the kind of one whose address is not. "
@@ -120,20 +131,31 @@ KIND_MISTAKES = {
         confused("second tensor", "second tensor, 4 bytes further"),
         "Something of the first tensor alone counts. All of every argument has to.",
     ),
+    "alignment-of-all-together": (
+        confused("which one lies 4 bytes further", "both 4 bytes further"),
+        "It is known whether some tensor lies at a multiple of 16, and not which. Each tensor has "
+        "a place of its own in the tuple.",
+    ),
     "no-numbers": (
-        confused("number", "float", "text", "-1 and -2", "fourth argument"),
-        "Calls with other values that are no tensors have one kind. A number may be compiled in.",
+        confused("number", "float", "text", "-1 and -2", "1 and -1", "a dtype", "fourth argument"),
+        "Calls with other values that are no tensors have one kind. A number may be compiled in. "
+        "(Hashes of -1 and -2 are equal.)",
+    ),
+    "identity-of-numbers": (
+        confused("the same float"),
+        "1e-5 and another 1e-5 have two kinds. The value counts, not where Python keeps it.",
     ),
     "arguments-before-lost": (
         confused("number before a tensor", "one twice, of another shape"),
         "What was in the list before is lost. Add to it: `kind += [...]`.",
     ),
     "no-types": (
-        confused("1 and True", "1 and 1.0"),
-        "1, 1.0 and True are equal for Python. Put the type beside the value.",
+        confused("1 and True", "1 and 1.0", "1 and its text", "None"),
+        "Two values of different types have one kind. 1, 1.0 and True are equal for Python, and 1 "
+        'has the text of "1". Put the type beside the value.',
     ),
     "order-lost": (
-        confused("order", "before or after", "one more"),
+        confused("order", "before or after", "None before or after", "one more"),
         "The order of the arguments is lost, or how often one comes.",
     ),
     "no-twins": (
@@ -146,7 +168,14 @@ KIND_MISTAKES = {
         "Two parts of one tensor count as one. They share a storage, and begin at two addresses.",
     ),
     "twins-counted": (
-        confused("which one twice", "the second twice", "the first and the third", "two twice"),
+        confused(
+            "which one twice",
+            "the first twice",
+            "the second twice",
+            "the first and the third",
+            "the first two, or the outer ones",
+            "two twice",
+        ),
         "It is known that some tensors begin at one address, and not which: any two of them may.",
     ),
 }
@@ -177,10 +206,14 @@ def follow(how, order, most, forgets="used", room=0, wrong=""):
                 continue
             if not recorded or again:
                 counts[number] += 1
-                if how == "fails at first" and counts[number] == 1:
+                if (how == "fails at first" and counts[number] == 1) or (
+                    how == "C fails" and letter == "C"
+                ):
                     results.append("failed")
                     if wrong == "kept too early":
                         known[letter] = "an error"
+                    if wrong == "room too early" and len(known) >= most:
+                        known.popitem(last=False)
                     continue
             if not recorded:
                 first = counts[number]
@@ -201,6 +234,8 @@ def follow(how, order, most, forgets="used", room=0, wrong=""):
                 else:
                     stamp, first = recorded
                     found = values(how, first if wrong == "first tensors" else x, stamp)
+                    if wrong == "twice" and how == "in place":
+                        found = [x + 2 * stamp]
                     found = {"last tensor": found[-1:], "argument": [x]}.get(wrong, found)
                     for place in places.setdefault((number, letter), []):
                         if wrong == "one memory":
@@ -220,7 +255,8 @@ def values(how, x, stamp, recorded=False):
         "three results": [x + stamp, x, x + 10],
         "two tensors": [x + stamp, 100 * x + stamp],
         "one tensor twice": [x + stamp, x + stamp],
-        "another shape and dtype": [x + stamp, "torch.float16", [2, 3]],
+        "another shape and dtype": [x + stamp, "torch.float16", [2, 3], [1, 2]],
+        "every second": [x + 50 + stamp],
     }.get(how, [x + stamp])
 
 
@@ -247,21 +283,25 @@ def calls(note, order, most=64, how="adds"):
 
 STORIES = [
     calls("two functions", "ABAB", how="two functions"),
-    calls("three calls of one kind", "AAA"),
+    calls("five calls of one kind", "AAAAA"),
     calls("two kinds by turns", "ABABA"),
     calls("another number, another kind", "ABAB", how="numbers"),
     calls("two tensors", "AAB", how="two tensors"),
     calls("one tensor twice", "AA", how="one tensor twice"),
     calls("two launches a call", "AAB", how="two launches"),
     calls("a launch, a copy, a launch", "AA", how="a copy between"),
-    calls("results of another shape and dtype", "AAA", how="another shape and dtype"),
+    calls("results of another shape, dtype, strides", "AAA", how="another shape and dtype"),
+    calls("every second element of a tensor", "AA", how="every second"),
     calls("three results, an argument among them", "AA", how="three results"),
     calls("an argument that is changed and returned", "AAA", how="in place"),
     calls("what cannot be recorded", "AAA", how="never again"),
     calls("room for two kinds", "ABACCBDBA", most=2),
     calls("room for two kinds that cannot be recorded", "ABACCBDBA", most=2, how="never again"),
+    calls("two kinds, and room for them", "ABAB", most=2),
+    calls("three kinds, and room for them", "ABCABC", most=3),
     calls("room for three", "ABCDABCDD", most=3),
     calls("an error in the first call", "AAA", how="fails at first"),
+    calls("an error where there is no more room", "ABCAB", most=2, how="C fails"),
 ]
 
 HIDDEN_STORIES = [
@@ -279,6 +319,11 @@ STORY_MISTAKES = {
         mistaken(wrong="kept too early"),
         "After an error the kind counts as one that cannot be recorded. Keep nothing before "
         "`record` has returned.",
+    ),
+    "one-too-few": (mistaken(room=-1), "One kind less than `most` is kept."),
+    "steps-twice": (
+        mistaken(wrong="twice"),
+        "What the call launched was launched twice. Take each step once.",
     ),
     "never-replayed": (
         mistaken(wrong="never replayed"),
@@ -312,7 +357,6 @@ STORY_MISTAKES = {
         "Where one kind has to go, all went, the newest with them.",
     ),
     "one-too-many": (mistaken(room=1), "One kind more than `most` is kept."),
-    "one-too-few": (mistaken(room=-1), "One kind less than `most` is kept."),
     "none-goes": (mistaken(room=99), "No kind ever goes. At most `most` may be kept."),
     "called-twice": (
         mistaken(wrong="called twice"),
@@ -328,6 +372,10 @@ STORY_MISTAKES = {
         mistaken(wrong="recorded again"),
         "What cannot be recorded was recorded again, which takes long. None is kept as well: then "
         "call the function itself.",
+    ),
+    "room-made-too-early": (
+        mistaken(wrong="room too early"),
+        "After an error another kind had gone. Make room after `record` has returned.",
     ),
     "numbers-do-not-count": (
         mistaken(wrong="numbers"),

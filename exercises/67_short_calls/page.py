@@ -142,11 +142,11 @@ draw.draw_calls()
 # second. So it must not have the kind of `f(x, y)`. But `f(x, x)` and `f(y, y)` are of one kind. For example, keep
 # for each tensor the number of the first one that begins where it does: 0, 0 there, and 0, 1 for `f(x, y)`.
 #
-# Nothing else may be in it: calls that differ in what the tensors hold, or lie in other memory, are of one kind.
-# About 9 lines.
+# Calls are of one kind if they differ in nothing else: not in what tensors hold, where they lie, or whether they
+# ask for gradients. About 9 lines.
 
 # %% tags=["answer"] key="kind_of"
-from tritonbook.seeing.calls import compared, told
+from tritonbook.seeing.calls import compared
 
 
 def kind_of(args):
@@ -208,26 +208,25 @@ check(kind_of)
 #
 # | in it | what |
 # |---|---|
-# | `new` | the tensors that the call allocated, in order; `new[0].make()` allocates one like it |
+# | `new` | what the call allocated, in order; `new[0].make()` allocates a tensor like the first |
 # | `steps` | what it launched, in order; `steps[0](tensors)` launches it again with other tensors |
 # | `result` | `result(tensors)` picks what the call returned |
 #
 # `tensors` is one list: the tensors among the arguments, in order, and behind them the new ones.
 
 # %%
-result, recording = record(add, x, 1)
-other = torch.zeros_like(x)
-tensors = [other, *(each.make() for each in recording.new)]
-for step in recording.steps:
-    step(tensors)
-recording.result(tensors)[0, :4]
+_, of_add = record(add, x, 1)
+both = [torch.zeros_like(x), of_add.new[0].make()]
+for step in of_add.steps:
+    step(both)
+of_add.result(both)[0, :4]
 
 # %% [markdown]
 # No question was asked: the launch went straight to the compiled kernel, with new addresses.
 #
-# If a call does more than `torch.empty`, `copy_` and launches, such as a sum by PyTorch, then the recording is
-# **None**: nobody could repeat it. And a recording knows nothing of what is no argument. If `fn` chooses by a global variable,
-# by what a tensor holds or by chance, do not replay it.
+# If a call does more than `torch.empty`, views, `copy_` and launches, such as a sum by PyTorch, then the
+# recording is **None**: nobody could repeat it. What a recording cannot see is why `fn` chose as it did. If it
+# chooses by a global variable or by chance, do not replay it.
 #
 # ## Task 2. `replayed`
 #
@@ -238,16 +237,19 @@ recording.result(tensors)[0, :4]
 #   allocates anew, because somebody may still hold the last result.
 # - None is kept like a recording. Where it is, `fn` itself is called, each time.
 # - At most `most` kinds are kept. With one more, the kind that was **used** longest ago goes.
-# - If `fn` raises an error, it comes out, and nothing is kept.
+# - If `fn` raises an error, it comes out, and what is kept stays as it was.
 #
 # The check replays functions that add to their tensor how often they have run. Its first call gets a tensor of
-# 100, its third one of 300: 301 comes from the recording of the first run, 303 from a third run.
+# 100 (and one of 10,000), its third one of 300: 301 comes from the recording of the first run, 303 from a
+# third run.
 #
 # `kept` is a dictionary that knows an order: `kept.move_to_end(kind)` makes a kind the last,
 # `kept.popitem(last=False)` drops the first. About 14 lines.
 
 # %% tags=["answer"] key="replayed"
 from collections import OrderedDict
+
+from tritonbook.seeing.calls import told
 
 
 def replayed(fn, most=64):
@@ -279,7 +281,7 @@ def replayed(fn, most=64):
 
 def replays_told(how, order, most):
     """What calls of a replayed function give, for the check (given)."""
-    return told(replayed, add, how, order, most)
+    return told(replayed, add, add_kernel, how, order, most)
 
 # %% [markdown] tags=["hint"] key="replayed"
 # #### Hints for replayed

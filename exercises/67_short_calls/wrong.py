@@ -58,6 +58,16 @@ MUTANTS = {
         Mutant("no_alignment", "no-alignment", in_tensor(", addresses[-1] % 16 == 0")),
         Mutant("multiples_of_4", "no-alignment", in_tensor("% 16", "% 4")),
         Mutant("alignment_of_the_first", "first-tensor-only", in_tensor("addresses[-1]", "addresses[0]")),
+        Mutant("one_flag_for_all", "alignment-of-all-together", in_tensor(", addresses[-1] % 16 == 0"), (TWINS, TWINS + "    kind.append(all(address % 16 == 0 for address in addresses))\n")),
+        Mutant("twins_of_the_last", "twins-counted", (TWINS, "    kind += [addresses.index(address) for address in addresses[-1:]]\n")),
+        Mutant("twins_to_come", "twins-counted", (TWINS, "    kind += [a in addresses[i + 1 :] for i, a in enumerate(addresses)]\n")),
+        Mutant("three_types", ("no-numbers", "no-types"), ("else:", "elif isinstance(x, (int, float, str)):")),
+        Mutant("but_none", ("no-types", "order-lost"), ("else:", "elif x is not None:")),
+        Mutant("text_of_numbers", "no-types", (OTHER, "kind.append(str(x))")),
+        Mutant("identity_of_numbers", "identity-of-numbers", (OTHER, "kind += [type(x), id(x)]")),
+        Mutant("gradients", "where-tensors-lie", in_tensor("x.dtype", "x.dtype, x.requires_grad")),
+        Mutant("type_of_tensors", "where-tensors-lie", in_tensor("x.dtype", "x.dtype, type(x)")),
+        Mutant("size_of_numbers", "no-numbers", (OTHER, "kind += [type(x), abs(x) if isinstance(x, int) else x]")),
         Mutant("multiples_of_8", "no-alignment", in_tensor("% 16", "% 8")),
         Mutant("remainder_by_32", "where-tensors-lie", in_tensor("% 16 == 0", "% 32")),
         Mutant("the_address", "where-tensors-lie", in_tensor(" % 16 == 0")),
@@ -132,6 +142,13 @@ MUTANTS = {
         Mutant("none_is_recorded_again", "recorded-again", ("            return fn(*args)\n", "            return record(fn, *args)[0]\n")),
         Mutant("use_of_none_does_not_count", "use-without-recording-does-not-count", (USED, ""), (NONE, f"{NONE}{USED}")),
         Mutant("recordings_alone_are_counted", "none-goes", ("len(kept) > most", "sum(each is not None for each in kept.values()) > most")),
+        Mutant("room_before_it_records", "room-made-too-early", (ROOM, ""), (FIRST, f"{FIRST}            if len(kept) >= most:\n                kept.popitem(last=False)\n")),
+        Mutant("room_at_each_use", ("one-too-few", "wrong-values"), (USED, f"{USED}        if len(kept) >= most:\n            kept.popitem(last=False)\n")),
+        Mutant("two_at_most", "one-too-few", ("len(kept) > most", "len(kept) > 2")),
+        Mutant("contiguous_tensors", "wrong-values", (GIVEN, "tensors = [x.contiguous() for x in args if isinstance(x, torch.Tensor)]")),
+        Mutant("new_ones_without_strides", "wrong-values", ("new.make()", "torch.zeros(new.shape, dtype=new.dtype, device=tensors[0].device)")),
+        Mutant("each_step_twice", "steps-twice", ("            step(tensors)\n", "            step(tensors)\n            step(tensors)\n")),
+        Mutant("nothing_new_nothing_replayed", ("never-replayed", "wrong-values"), ("if recording is None:", "if recording is None or not recording.new:")),
         Mutant("called_before", "called-before-it-was-recorded", (RECORD, "result = fn(*args)\n            _, kept[kind] = record(fn, *args)")),
         Mutant("first_result", "first-tensors-again", (KEPT, f"{KEPT}    results = {{}}\n"), (RECORD, f"{RECORD}\n            results[kind] = result"), (RESULT, "return results[kind]")),
         Mutant("all_arguments", "raised", (GIVEN, "tensors = list(args)")),
@@ -150,11 +167,12 @@ VARIANTS = {
         Variant("alike_in_pairs", (TWINS, "    kind += [a == b for a in addresses for b in addresses]\n")),
     ],
     "replayed": [
-        Variant("forgets_first", (ROOM, ""), (FIRST, f"{FIRST}            if len(kept) >= most:\n                kept.popitem(last=False)\n")),
         Variant(
             "a_class",
             replace="""
 from collections import OrderedDict
+
+from tritonbook.seeing.calls import told
 
 
 class replayed:
@@ -179,7 +197,7 @@ class replayed:
 
 
 def replays_told(how, order, most):
-    return told(replayed, add, how, order, most)
+    return told(replayed, add, add_kernel, how, order, most)
 """,
         ),
         Variant("taken_out_and_put_back", (f"{USED}        recording = kept[kind]\n", "        recording = kept[kind] = kept.pop(kind)\n")),

@@ -48,6 +48,10 @@ def again(
 def _as_always(run: Any, values: list[Any], plain: Places, told: Places) -> Step:
     def start(tensors: Tensors) -> None:
         filled = values.copy()
+        for _, number in (*plain, *told):
+            if number >= len(tensors) or not isinstance(tensors[number], torch.Tensor):
+                kinds = ", ".join(type(each).__name__ for each in tensors)
+                raise TypeError(f"a launch wants item {number} of [{kinds}] to be a tensor")
         for place, number in plain:
             filled[place] = tensors[number]
         for place, number in told:

@@ -17,13 +17,14 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
     """Do two calls that differ by this have one kind? Raises KeyError for an unknown change."""
     x = torch.arange(24.0, device=DEVICE).view(4, 6)
     y, z = x.clone(), x.clone()
-    memory, wide = torch.zeros(40, device=DEVICE), torch.zeros(6, 8, device=DEVICE)
+    memory, far, wide = (torch.zeros(n, device=DEVICE) for n in (40, 40, 48))
+    wide = wide.view(6, 8)
     square, half = torch.zeros(4, 4, device=DEVICE), x.to(torch.float16)
     calls = {
         "everything": ((x, 3), (square.to(torch.float64).t(), 3)),
         "memory": ((x, 3), (y, 3)),
         "values": ((x, 3), (x.clone().add_(1), 3)),
-        "a parameter": ((torch.nn.Parameter(x), 3), (torch.nn.Parameter(y), 3)),
+        "a parameter": ((x, 3), (torch.nn.Parameter(y), 3)),
         "memory, 16 bytes further": ((memory[:24], 3), (memory[4:28], 3)),
         "memory, 8 bytes further": ((memory[:24], 3), (memory[2:26], 3)),
         "memory, 4 bytes further": ((memory[:24], 3), (memory[1:25], 3)),
@@ -39,8 +40,15 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
         "device": ((x, 3), (torch.empty_like(x, device="meta"), 3)),
         "second tensor": ((x, y), (x, y.view(6, 4))),
         "second tensor, 4 bytes further": ((x, memory[:24]), (x, memory[1:25])),
+        "which one lies 4 bytes further": ((memory[1:9], far[:8]), (far[:8], memory[1:9])),
+        "both 4 bytes further": ((memory[1:9], far[:8]), (memory[1:9], far[1:9])),
         "number": ((x, 3), (x, 4)),
-        "float": ((x, 0.5), (x, 1.5)),
+        "float": ((x, 1e-5), (x, 1e-6)),
+        "the same float": ((x, 1e-5), (x, float("1e-5"))),
+        "1 and -1": ((x, 1), (x, -1)),
+        "1 and its text": ((x, 1), (x, "1")),
+        "a dtype": ((x, torch.float16), (x, torch.bfloat16)),
+        "None before or after": ((x, None, 2), (x, 2, None)),
         "text": ((x, "relu"), (x, "gelu")),
         "-1 and -2": ((x, -1), (x, -2)),
         "fourth argument": ((x, y, z, 1), (x, y, z, 2)),
@@ -59,6 +67,9 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
         "another twice": ((x, x), (y, y)),
         "one twice, of another shape": ((x, x), (wide, wide)),
         "which one twice": ((x, y, x), (x, y, y)),
+        "the first twice": ((x, x, y), (x, y, z)),
+        "the first two, or the outer ones": ((x, x, y), (x, y, x)),
+        "the middle ones of four": ((x, y, y, z), (x, y, x.clone(), z)),
         "the second twice": ((x, y, y), (x, y, z)),
         "the first and the third": ((x, y, x), (x, y, z)),
         "two twice": ((x, x, y, y), (x, y, x, y)),
@@ -70,22 +81,24 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
     return {kind_of(one): True}.get(kind_of(two), False)
 
 
-def told(replayed: Any, add: Any, how: str, order: str, most: int) -> list[Any]:
-    """The first number of each result, read after the last call; None where there was none.
+def told(replayed: Any, add: Any, kernel: Any, how: str, order: str, most: int) -> list[Any]:
+    """A number of each result, read after the last call; None where there was none.
 
     Call 1 gets a 7 and tensors of 100 and 10,000, call 2 tensors of 200 and 20,000, and so on, with
     a length for each letter of `order`. Results are the first tensor plus how often the function
-    itself has run. add: (x, number) -> x + number, by a kernel. how: what else the function does.
+    itself has run. add: (x, number) -> x + number, by `kernel`. how: what else the function does.
     With "two functions" each call is made of two, and the other one counts from 50. With "numbers"
     the letter is told by the number, in place of the length.
     """
     starts = [0, 50] if how == "two functions" else [0]
-    calls = [replayed(_counting(add, how, start), most) for start in starts]
+    calls = [replayed(_counting(add, kernel, how, start), most) for start in starts]
     results: list[Any] = []
     for step, letter in enumerate(order, 1):
         which = "ABCDEF".index(letter)
         number, length = (-1 - which, SHORTEST) if how == "numbers" else (7, SHORTEST + which)
         x, y = (torch.full((length,), each * step, device=DEVICE) for each in (100.0, 10000.0))
+        if how == "every second":  # the kernel takes what lies side by side
+            x = torch.stack([x, x + 50], dim=1).flatten()[::2]
         for call in calls:
             try:
                 result = call(number, x, x if how == "one tensor twice" else y)
@@ -96,20 +109,23 @@ def told(replayed: Any, add: Any, how: str, order: str, most: int) -> list[Any]:
             else:
                 results += result if isinstance(result, (tuple, list)) else [result]
             if how == "another shape and dtype" and isinstance(result, torch.Tensor):
-                results += [str(result.dtype), list(result.shape)]
-    return [float(_first(each)) if isinstance(each, torch.Tensor) else each for each in results]
+                results += [str(result.dtype), list(result.shape), list(result.stride())]
+    return [
+        float(each.flatten()[1]) if isinstance(each, torch.Tensor) else each for each in results
+    ]
 
 
-def _first(x: torch.Tensor) -> torch.Tensor:
-    return x.flatten()[0]
-
-
-def _counting(add: Any, how: str, count: int) -> Callable[..., Any]:
+def _counting(add: Any, kernel: Any, how: str, count: int) -> Callable[..., Any]:
     def fn(number: int, x: torch.Tensor, y: torch.Tensor) -> Any:
         nonlocal count
         count += 1
-        if how == "fails at first" and count == 1:
+        if (how == "fails at first" and count == 1) or (
+            how == "C fails" and len(x) == SHORTEST + 2
+        ):
             raise ZeroDivisionError
+        if how == "in place":
+            kernel[(1,)](x, x, len(x), count, BLOCK_SIZE=1024)
+            return x
         if how == "never again":  # a clone lies in memory that a recording does not know
             return add(x.clone(), count), "recorded" if being_recorded() else "called"
         z = add(x, count)
@@ -120,9 +136,8 @@ def _counting(add: Any, how: str, count: int) -> Callable[..., Any]:
         if how == "a copy between":
             return add(torch.empty_like(z).copy_(z), 10)
         if how == "another shape and dtype":
-            return torch.empty(2, len(z), dtype=torch.float16, device=z.device).copy_(z)
-        if how == "in place":
-            return x.copy_(z)
+            half = dict(dtype=torch.float16, device=z.device)
+            return torch.empty_strided((2, len(z)), (1, 2), **half).copy_(z)
         return (z, x, add(x, 10)) if how == "three results" else z
 
     return fn
