@@ -137,13 +137,17 @@ def _gpu_ms(calls: dict[str, Callable[[], Any]], timer: Clock) -> dict[str, floa
 
 
 def _called_ms(call: Callable[[], Any]) -> float:
-    """One of CALLS calls in a row, the host's part included."""
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    for _ in range(CALLS):
-        call()
-    torch.cuda.synchronize()
-    return (time.perf_counter() - start) * 1e3 / CALLS
+    """One of CALLS calls in a row, the host's part included: the least of five rounds, since other
+    work on the host makes some longer."""
+    rounds = []
+    for _ in range(5):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(CALLS):
+            call()
+        torch.cuda.synchronize()
+        rounds.append(time.perf_counter() - start)
+    return min(rounds) * 1e3 / CALLS
 
 
 def peers(op: Op, compiled: bool) -> dict[str, Function]:

@@ -370,7 +370,7 @@ def hinted(x, w):
 timed({"no hint": plain, "hint": hinted}, "norm_records_hint", [(16_384, 4096)])
 
 # %% [markdown]
-# **Read it.** It brings a percent at most.
+# **Read it.** It brings about a percent.
 #
 # ## Step 4: programs that wait for each other
 #
@@ -638,7 +638,7 @@ last = peers | {"record": rmsnorm_record}
 timed(last, "norm_records_last", SHAPES)
 
 # %% [markdown]
-# **Read it** against the first table. 33 is now at 0.79 of a copy, 10,001 at 0.87; many long rows are
+# **Read it** against the first table. 33 is now at 0.78 of a copy, 10,001 at 0.89; many long rows are
 # still read twice.
 #
 # ## Stretch: softmax
@@ -734,7 +734,7 @@ short["record"] = lambda x, w: softmax_record(x)
 timed(short, "norm_records_softmax", [(300_000, 33), (200_000, 100), (20_000, 1000)])
 
 # %% [markdown]
-# **Read it.** Rows of 33 take a sixth of the time. With 1,000 the start of a program hardly counts.
+# **Read it.** Rows of 33 take a fifth of the time. With 1,000 the start of a program hardly counts.
 #
 # ## Recap
 #

@@ -5,14 +5,14 @@ from __future__ import annotations
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
 
-ASKS, ALLOCATES, STARTS, RUNS = 11.0, 2.0, 4.0, 2.0  # microseconds, about
+ASKS, ALLOCATES, STARTS, RUNS = 10.0, 2.0, 4.0, 2.0  # microseconds, about
 
 
 def draw_calls() -> Picture:
     """Two calls as they are, and the same two replayed: Python above, the GPU below."""
     tick, high, left, top = 14.0, 22.0, 84.0, 6.0
     parts, y = [], top
-    for name, questions in (("as they are", ASKS), ("replayed", 2.0)):
+    for name, questions in (("as they are", ASKS), ("replayed", 3.0)):
         parts.append(svg.words(0, y + 15, name, svg.BODY, bold=True))
         parts.append(svg.words(0, y + high + 15, "GPU", svg.SMALL))
         begin = 0.0
@@ -34,8 +34,8 @@ def draw_calls() -> Picture:
             parts.append(svg.rect(x, y + high, RUNS * tick - 2, high - 2, svg.fill_of(3), svg.INK))
         y += 2 * high + 12
     text = (
-        "Python above, the GPU below. As they are, two calls ask for 11 microseconds each, "
-        "allocate, and start a kernel that runs for 2. Replayed, they ask for 2 microseconds each."
+        "Python above, the GPU below. As they are, two calls ask for 10 microseconds each, "
+        "allocate, and start a kernel that runs for 2. Replayed, they ask for 3 microseconds each."
     )
     width = left + (2 * (ASKS + ALLOCATES + STARTS) + RUNS) * tick + 4
     return svg.titled(width, y, "Two short calls, time runs to the right", text, parts)
