@@ -54,7 +54,7 @@ lab: $(STAMP)  ## JupyterLab on notebooks/
 # wait for work take it from the others.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
 test: $(STAMP)  ## the test suite, shortened where it can be (no GPU needed)
-	@$(PYTEST) -n 2 -m "not gpu and not container and not browser and not system"
+	@$(PYTEST) -n 3 -m "not gpu and not container and not browser and not system"
 
 test-system: $(STAMP)  ## with other programs: a real browser, stock nbgrader, Slurm
 	@$(PYTEST) -n 3 -m "browser or system"

@@ -2,6 +2,9 @@
 
 import time
 
+import numpy as np
+import pytest
+
 from tritonbook import stop_after
 from tritonbook.checking import case, tensor, trial
 from tritonbook.checking.trial import time_limit
@@ -48,3 +51,20 @@ def test_a_block_is_stopped_and_told_where(capsys):
     with stop_after(5):
         print("done")
     assert capsys.readouterr().out == "done\n"
+
+
+class EndlessShape:
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, place):
+        return spins(place)
+
+
+def test_numpy_does_not_hide_that_time_was_over(capsys):
+    """Kills: a page of traceback, of an error in a shape, where a loop has no end."""
+    with stop_after(0.2):
+        np.zeros(EndlessShape())
+    assert capsys.readouterr().out.startswith("Stopped after 0.2 s. It was at `")
+    with pytest.raises(ZeroDivisionError), stop_after(5):
+        raise ZeroDivisionError

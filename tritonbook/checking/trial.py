@@ -42,9 +42,12 @@ def time_limit(seconds: float, work: float = 0.0) -> Iterator[None]:
         yield
         return
 
+    stopped: list[CheckTimeout] = []
+
     def stop(signum: int, frame: Any) -> None:
         spent = seconds if signum == signal.SIGALRM else work
-        raise CheckTimeout(f"Stopped after {spent:g} s.")
+        stopped.append(CheckTimeout(f"Stopped after {spent:g} s."))
+        raise stopped[-1]
 
     timers = [(signal.SIGALRM, signal.ITIMER_REAL, seconds)]
     if work:
@@ -54,6 +57,10 @@ def time_limit(seconds: float, work: float = 0.0) -> Iterator[None]:
         signal.setitimer(timer, limit, 1.0)
     try:
         yield
+    except Exception as error:
+        if stopped:  # numpy, where it asks for a number, turns what is raised into its own error
+            raise stopped[-1] from error
+        raise
     finally:
         for _, timer, _ in timers:
             signal.setitimer(timer, 0)
