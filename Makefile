@@ -49,12 +49,12 @@ lab: $(STAMP)  ## JupyterLab on notebooks/
 	@$(BIN)/jupyter lab --notebook-dir notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
 
 # --- tests
-# Three workers for two cores: graders and endless loops mostly wait, and a fourth worker would import
-# and collect everything once more. One thread in each process: tensors are small, and threads that
+# A worker for each of two cores: one that waits costs less than a third one, which imports and
+# collects everything once more. One thread in each process: tensors are small, and threads that
 # wait for work take it from the others.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
 test: $(STAMP)  ## the test suite, shortened where it can be (no GPU needed)
-	@$(PYTEST) -n 3 -m "not gpu and not container and not browser and not system"
+	@$(PYTEST) -n 2 -m "not gpu and not container and not browser and not system"
 
 test-system: $(STAMP)  ## with other programs: a real browser, stock nbgrader, Slurm
 	@$(PYTEST) -n 3 -m "browser or system"
