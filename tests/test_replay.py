@@ -85,6 +85,14 @@ def test_results_that_are_arguments_and_several_results():
     torch.testing.assert_close(y, x * 3)
 
 
+def test_empty_tensors_are_told_apart_without_addresses():
+    """Kills: a new result taken for the argument, since both begin at address 0."""
+    x = numbers(0, 4)
+    _, recording = record(torch.empty_like, x)
+    found = repeated(recording, x)
+    assert found is not x and found.shape == x.shape
+
+
 def test_a_recording_keeps_nobodys_memory():
     x = numbers(40)
     seen = weakref.ref(x)
