@@ -4,6 +4,7 @@ Interpreter only: on a GPU the first use opens the driver, and a process that di
 """
 
 import contextlib
+import gc
 
 from tritonbook import notebook, timing  # noqa: F401
 from tritonbook.checking import battery, card, gates, runner  # noqa: F401
@@ -21,3 +22,6 @@ if device.INTERPRET:
     with contextlib.suppress(ImportError):
         import triton.compiler.code_generator
         import triton.experimental.gluon  # noqa: F401
+
+# A collection in a forked process would write to, and so copy, all the memory that it shares.
+gc.freeze()

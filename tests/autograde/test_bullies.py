@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,16 +18,20 @@ from autograde.judge.work import Verdict
 from autograde.walls.sandbox import Limits
 from tritonbook.course.exercises import Exercise
 
-LIMITS = Limits(call_seconds=6.0, wall_seconds=400.0)
+LIMITS = Limits(call_seconds=3.0, wall_seconds=400.0)
 SPIN = answer("while True:\n    pass")
 PRINT = answer("print('x' * (20 << 20))")
 
 
 @pytest.mark.slow
 @needs_walls
-def test_nobody_pays_for_a_neighbour(exercise: Exercise, course: Path) -> None:
+def test_nobody_pays_for_a_neighbour(
+    exercise: Exercise, course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kills: points lost to 20 MB of output, or to more endless loops than workers, by those who
-    are graded beside them. (For a compile bomb see `test_compiler.py`.)"""
+    are graded beside them; folders that stay behind. (For a compile bomb see `test_compiler.py`.)
+    """
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     right = solutions(exercise)
     doubles = {f"honest{n}": answer() for n in range(3)} | {f"spins{n}": SPIN for n in range(3)}
     doubles["prints"] = PRINT
@@ -42,3 +47,4 @@ def test_nobody_pays_for_a_neighbour(exercise: Exercise, course: Path) -> None:
     for who, verdict in found.items():
         wanted = "TIMEOUT" if who.startswith("spins") else "PASS"
         assert verdict.status == wanted, (who, verdict.status, verdict.sentence)
+    assert not list(tmp_path.glob("workbook-*"))
