@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -280,15 +282,15 @@ def _runs(process: psutil.Process) -> bool:
         return False
 
 
-def test_a_locked_gradebook_loses_nothing(course: Path) -> None:
+def test_a_locked_gradebook_loses_nothing(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills: verdicts that are gone when the gradebook cannot be written."""
-    import sqlite3
-
     session = ingested(course)
     session.run(_pretend)
     with sqlite3.connect(course / "gradebook.db", isolation_level=None) as lock:
         lock.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(Exception, match="locked"):
+        soon = functools.partial(sqlite3.connect, timeout=0.1)  # it would wait for 5 s
+        with monkeypatch.context() as patch, pytest.raises(Exception, match="locked"):
+            patch.setattr(sqlite3.dbapi2, "connect", soon)
             session.record()
         lock.execute("ROLLBACK")
     assert not ingested(course).open_items()

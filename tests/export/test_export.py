@@ -81,14 +81,18 @@ def notebook():
 
 @pytest.fixture
 def run(python, tmp_path):
-    """Run an exported file followed by `then` in a process of its own; return what it prints."""
+    """Run exported files, each followed by its own `then`, in a process that has nothing else;
+    return what each of them prints."""
 
-    def go(text: str, then: str) -> str:
-        file = tmp_path / "exported.py"
-        file.write_text("import tritonbook\n" + text + "\n" + then)
-        done = python.run(file)
+    def go(*files: tuple[str, str]) -> list[str]:
+        program = ["import runpy, tritonbook"]
+        for number, (text, then) in enumerate(files):
+            path = tmp_path / f"exported_{number}.py"
+            path.write_text(f"{text}\n{then}")
+            program.append(f"runpy.run_path({str(path)!r})")
+        done = python.run("-c", "\n".join(program))
         assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        return done.stdout.splitlines()
 
     return go
 
@@ -96,13 +100,14 @@ def run(python, tmp_path):
 def test_entries_of_every_kind_run_alone(notebook, run):
     # Kills: helper kernel, constexpr or default-argument constant forgotten; decorators dropped;
     # an Autotuner made by a call lost; a class's methods unread.
-    for name in ("scale", "tuned", "retuned", "Half", "double", "lookup"):
+    files, wanted = [], {"double": "600.0", "lookup": "8.0"}
+    names = ("scale", "tuned", "retuned", "Half", "double", "lookup")
+    for name in names:
         exported = export(notebook[name])
         argument = "torch.tensor([1, 3])" if name == "lookup" else "torch.ones(300)"
         call = f"{exported.entry}{'.apply' if name == 'Half' else ''}({argument})"
-        printed = run(exported.text, f"import torch\nprint({call}.double().sum().item())")
-        wanted = {"double": "600.0", "lookup": "8.0"}.get(name, "150.0")
-        assert printed == wanted, name
+        files.append((exported.text, f"import torch\nprint({call}.double().sum().item())"))
+    assert run(*files) == [wanted.get(name, "150.0") for name in names]
     assert export(notebook["Half"].apply).entry == "Half.apply"
 
 
@@ -205,7 +210,7 @@ def test_objects_that_a_decorator_made_and_operators_that_a_function_made(run):
     """Kills: a definition copied without the names of the function around it; a decorated object
     that nobody can write down. Both are how an operator library is written."""
     text = export(run_cells(MAKERS, 1)["both"]).text
-    assert run(text, "print(both(torch.ones(3)).sum().item())") == "-12.0"
+    assert run((text, "print(both(torch.ones(3)).sum().item())")) == ["-12.0"]
 
 
 def test_a_name_that_is_also_a_local_is_refused_when_it_must_change():

@@ -118,14 +118,14 @@ def shortened(
     A mutant meets the case first that refused it before; the others, in their order, only if that
     lets it through or says something else. The variants of a key share its cases: each meets some,
     each case meets one. The solution is left out: grader and notebooks try it on every case.
-    Where nothing changed that the record of a key stands on, one mutant and one variant in `FEW`
-    are tried. one_in: one in so many mutants, and every variant, whatever changed or did not;
-    mutants that show on this machine alone stay.
+    Where nothing changed that the record of a key stands on, one mutant in `FEW` is tried, and no
+    variant. one_in: one in so many mutants, and every variant, whatever changed or did not; mutants
+    that show on this machine alone stay.
     """
     wanted = list(attempts(exercise, key))
     record = _read(known).get(exercise.slug, {}).get(key, {})
     holds = one_in is None and record.get("stands_on") == _stands_on(exercise, wanted)
-    step = FEW if holds else 1
+    step = one_in or (FEW if holds else 1)
     refused_by = record.get("refused_by", {})
     check = checks(exercise)[key]
     cases = [case for case in (*check.cases, *check.hidden) if case.only in (None, HERE)]
@@ -137,10 +137,10 @@ def shortened(
     yield from (attempt for attempt in wanted if attempt.kind == "untouched")
     own = {mutant.name for mutant in wrong_answers(exercise).mutants.get(key, ()) if mutant.only}
     for number, attempt in enumerate(mutants):
-        if number % (one_in or step) == 0 or (one_in and attempt.name in own):
+        if number % step == 0 or (one_in and attempt.name in own):
             note = refused_by.get(attempt.name)
             yield replace(attempt, notes=(note,)) if note in notes else attempt
-    for number, attempt in list(enumerate(variants))[::step]:
+    for number, attempt in enumerate(() if holds else variants):
         yield replace(attempt, notes=(first, *notes[number :: len(variants)]))
 
 
