@@ -63,7 +63,7 @@ class Engine:
         try:
             kernel = self._kernel(body["kernels"], 0)
             args, options = decode_call(body["args"], body["options"], resolve)
-            watch = meter(record_only=True) if body["metered"] else contextlib.nullcontext()
+            watch = meter() if body["metered"] else contextlib.nullcontext()
             with watch as seen, hold_zero(body["idle_zero"]), watch_products() as products:
                 kernel[tuple(body["grid"])](*args, **options)
             reply: dict[str, Any] = {"raised": None, "products": products}

@@ -136,7 +136,7 @@ class Battery(PlainJudge):
             return None, False, None
         from ..seeing.meter import meter
 
-        with meter(record_only=True) as seen:
+        with meter() as seen:
             trial = self.trial(case)
         self._seen = seen
         if trial.error is not None:

@@ -30,14 +30,8 @@ class OutOfBounds(IndexError):
 class Meter(Record):
     """Fills its record while kernels run, and says what it shows to be wrong."""
 
-    def __init__(
-        self,
-        tensors: dict[str, torch.Tensor] | None = None,
-        record_only: bool = False,
-        strays_only: bool = False,
-    ):
+    def __init__(self, tensors: dict[str, torch.Tensor] | None = None, strays_only: bool = False):
         super().__init__(tensors)
-        self.record_only = record_only
         self.strays_only = strays_only
         self.left_all_memory = False  # a lane was kept from an address outside every storage
 
@@ -103,8 +97,6 @@ class Meter(Record):
                 access.addresses = self._in_no_tensor(access, lanes)
             if lanes.any() or not self.strays_only:
                 self.accesses.append(access)
-        if self.left_all_memory and not self.record_only:
-            raise OutOfBounds(self.findings()[0][1])
 
     def _in_no_tensor(self, access: Access, lanes: np.ndarray) -> np.ndarray:
         """Its addresses, where those of `lanes` do not fall into another tensor by chance."""
@@ -156,19 +148,13 @@ class Meter(Record):
         )
         safe = np.zeros(flat.shape, dtype=bool)
         for region in self.regions:
-            if self.record_only:
-                safe |= region.holds(flat, access.itemsize)
-            else:
-                safe |= region.elements(flat) >= 0
+            safe |= region.holds(flat, access.itemsize)
             if safe.all():
                 break
         strays = (lanes & ~safe).any()
         if strays or not self.strays_only:
             self.accesses.append(access)
-        if strays:
-            self.left_all_memory = True
-            if not self.record_only:
-                raise OutOfBounds(self.findings()[0][1])
+        self.left_all_memory |= bool(strays)
         return (lanes & safe).reshape(addresses.shape)
 
 
@@ -191,16 +177,15 @@ def _line_in(file: str) -> int:
 
 
 def meter(
-    tensors: dict[str, torch.Tensor] | None = None, *, record_only: bool = False
+    tensors: dict[str, torch.Tensor] | None = None,
 ) -> contextlib.AbstractContextManager[Meter]:
     """Watch all kernels launched inside the block. Interpreter only; blocks must not be nested.
 
     tensors: names and views whose elements are in bounds; kernels' other tensor arguments are
-    added as they are launched. An active lane outside them raises OutOfBounds before it is carried
-    out (Triton passes it on as InterpreterError). record_only: such lanes are noted instead; those
-    outside every storage are left out, loads of them give `other` or 0.
+    added as they are launched. Lanes outside every storage are not carried out: loads of them give
+    `other` or 0.
     """
-    return _watching(Meter(tensors, record_only))
+    return _watching(Meter(tensors))
 
 
 def fenced() -> contextlib.AbstractContextManager[Meter]:
@@ -208,7 +193,7 @@ def fenced() -> contextlib.AbstractContextManager[Meter]:
 
     For calls whose tensors nobody can name beforehand: lighter than `meter`, and finds less.
     """
-    return _watching(Meter(record_only=True, strays_only=True))
+    return _watching(Meter(strays_only=True))
 
 
 @contextlib.contextmanager

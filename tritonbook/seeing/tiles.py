@@ -99,7 +99,7 @@ def watch(fn: Callable[..., Any], args: Iterable[Any], options: dict[str, Any]) 
     known |= options
     known = {name: value for name, value in known.items() if isinstance(value, torch.Tensor)}
     try:
-        with meter(known, record_only=True) as seen, RoomyAllocations() as made:
+        with meter(known) as seen, RoomyAllocations() as made:
             fn(*copies, **options)
     except Exception as error:
         cause = causes(error)[-1]
