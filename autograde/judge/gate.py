@@ -129,5 +129,4 @@ def _text(value: Any, kernels: _Kernels) -> str:
     if isinstance(value, (list, tuple)):
         inner = ", ".join(_text(item, kernels) for item in value)
         return f"({inner},)" if isinstance(value, tuple) else f"[{inner}]"
-    plain = expression(value)
-    return plain.text if plain else repr(value)
+    return expression(value) or repr(value)

@@ -163,7 +163,10 @@ def _scopes(text: str) -> list[symtable.SymbolTable]:
 
 
 def rename(text: str, names: dict[str, str]) -> str:
-    """`text` with the global names `names` (old to new) replaced, in definitions and uses."""
+    """`text` with the global names `names` (old to new) replaced, in definitions and uses.
+
+    Where one is, comments are gone.
+    """
     if not names:
         return text
     for scope in _scopes(text)[1:]:
@@ -171,20 +174,13 @@ def rename(text: str, names: dict[str, str]) -> str:
         if local & names.keys():
             both = ", ".join(sorted(local & names.keys()))
             raise ExportError(f"{both} means two things in what this function uses. Rename one.")
-    lines = [line.encode() for line in text.split("\n")]
-    spots = []
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Name) and node.id in names:
-            spots.append((node.lineno - 1, node.col_offset, node.id))
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in names:
-            start = lines[node.lineno - 1].index(node.name.encode(), node.col_offset + 3)
-            spots.append((node.lineno - 1, start, node.name))
-    for row, column, old in sorted(set(spots), reverse=True):
-        line = lines[row]
-        if line[column : column + len(old)] != old.encode():  # inside an f-string, before 3.12
-            raise ExportError(f"Two different things are called `{old}`. Rename one of them.")
-        lines[row] = line[:column] + names[old].encode() + line[column + len(old) :]
-    return b"\n".join(lines).decode()
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = names.get(node.id, node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            node.name = names.get(node.name, node.name)
+    return ast.unparse(tree)
 
 
 @functools.lru_cache(maxsize=128)

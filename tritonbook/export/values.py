@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -22,14 +21,6 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 class ExportError(Exception):
     """Something that the function uses cannot be written into a file. The text says what."""
-
-
-@dataclass(frozen=True)
-class Expression:
-    """Python text that makes a value, and the import lines that the text needs."""
-
-    text: str
-    imports: frozenset[str] = frozenset()
 
 
 def unwrap(value: Any) -> tuple[Any, int]:
@@ -77,69 +68,55 @@ def _is_library(module: str) -> bool:
     return "site-packages" in path.parts or "dist-packages" in path.parts
 
 
-def expression(value: Any) -> Expression | None:
-    """An expression that makes an equal value, or None where there is no simple one."""
+def expression(value: Any) -> str | None:
+    """Python text that makes an equal value, or None where there is no simple one.
+
+    It calls libraries by their whole names, as `imports_of` imports them.
+    """
     if (
         value is None
         or isinstance(value, (bool, int, str, bytes))
         and type(value).__repr__ in _REPR
+        or isinstance(value, torch.dtype)
     ):
-        return Expression(repr(value))
+        return repr(value)
     if type(value) is float:
-        text = repr(value) if math.isfinite(value) else f"float({str(value)!r})"
-        return Expression(text)
-    if isinstance(value, (torch.dtype, torch.device)):
-        text = repr(value) if isinstance(value, torch.dtype) else f"torch.{value!r}"
-        return Expression(text.replace("torch.torch.", "torch."), frozenset({"import torch"}))
+        return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
+    if isinstance(value, torch.device):
+        return f"torch.{value!r}"
     if isinstance(value, tl.constexpr):
         inner = expression(value.value)
-        return inner and _call("triton.language.constexpr", [inner], "import triton.language")
+        return inner and f"triton.language.constexpr({inner})"
     if isinstance(value, tl.dtype):
         # Its own text is Triton's short form (fp32), which is no name in Python.
         known = (n for n, v in vars(tl).items() if type(v) is type(value) and v == value)
         name = next(known, None)
-        return name and Expression(f"triton.language.{name}", frozenset({"import triton.language"}))
+        return name and f"triton.language.{name}"
     if isinstance(value, triton.Config):
         return _config(value)
     if type(value) in (list, tuple, dict):
-        return _collection(value)
+        items = list(value.items()) if isinstance(value, dict) else list(value)
+        texts = [text for text in map(expression, items) if text is not None]
+        whole = len(texts) == len(items)
+        return f"{type(value).__name__}([{', '.join(texts)}])" if whole else None
     return None
 
 
 _REPR = {kind.__repr__ for kind in (bool, int, str, bytes)}
 
 
-def _call(name: str, arguments: list[Expression], needs: str) -> Expression:
-    imports = frozenset({needs}).union(*(each.imports for each in arguments))
-    return Expression(f"{name}({', '.join(each.text for each in arguments)})", imports)
+def imports_of(text: str) -> set[str]:
+    """The import lines that an expression needs."""
+    libraries = ("torch", "triton", "triton.language")
+    return {f"import {name}" for name in libraries if f"{name}." in text}
 
 
-def _config(config: Any) -> Expression | None:
-    if config.pre_hook is not None:
-        return None
-    if (settings := expression(dict(config.kwargs))) is None:
+def _config(config: Any) -> str | None:
+    settings = expression(dict(config.kwargs))
+    if config.pre_hook is not None or settings is None:
         return None
     parts = [settings]
     for option in ("num_warps", "num_stages", "num_ctas", "maxnreg"):
-        setting = getattr(config, option, None)
-        if setting is not None and not (option == "num_ctas" and setting == 1):
-            parts.append(Expression(f"{option}={setting!r}"))
-    return _call("triton.Config", parts, "import triton")
-
-
-def _collection(value: Any) -> Expression | None:
-    if isinstance(value, dict):
-        flat = [part for item in value.items() for part in item]
-    else:
-        flat = list(value)
-    parts = [part for part in map(expression, flat) if part is not None]
-    if len(parts) < len(flat):
-        return None
-    imports: frozenset[str] = frozenset().union(*(part.imports for part in parts))
-    texts = [part.text for part in parts]
-    if isinstance(value, dict):
-        pairs = zip(texts[::2], texts[1::2], strict=True)
-        return Expression("{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}", imports)
-    if isinstance(value, list):
-        return Expression(f"[{', '.join(texts)}]", imports)
-    return Expression(f"({', '.join(texts)}{',' if len(texts) == 1 else ''})", imports)
+        if (setting := getattr(config, option, None)) is not None:
+            parts.append(f"{option}={setting!r}")
+    return f"triton.Config({', '.join(parts)})"

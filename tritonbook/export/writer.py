@@ -14,7 +14,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from . import texts as text_of
-from .values import ExportError, expression, importable, unwrap
+from .values import ExportError, expression, importable, imports_of, unwrap
 
 __all__ = ["Export", "ExportError", "export"]
 
@@ -89,8 +89,8 @@ class _Writer:
         elif isinstance(unwrap(value)[0], (FunctionType, type)):
             self._define(name, wanted, value, home)
         elif (written := expression(value)) is not None:
-            self.imports.update(written.imports)
-            self.body.append(f"{name} = {written.text}")
+            self.imports |= imports_of(written)
+            self.body.append(f"{name} = {written}")
         else:
             self._assign(name, wanted, value, home)
         return name
