@@ -43,7 +43,7 @@ def run_op(
         "notebook": op.notebook,
         "date": datetime.date.today().isoformat(),
         "versions": versions(),
-        "ceilings": peaks.to_dict(),
+        "ceilings": asdict(peaks),
         "problems": [],
     }
     for problem in op.problems:

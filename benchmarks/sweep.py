@@ -277,7 +277,7 @@ def run(names: list[str], seed: int, count: int, compiled: bool, workers: int, o
             "date": datetime.date.today().isoformat(),
             "versions": here,
             "seed": seed,
-            "ceilings": peaks.to_dict(),
+            "ceilings": asdict(peaks),
             "rows": [_stored(row) for row in rows],
         }
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,13 +1,10 @@
 """bench with a scripted clock: no GPU is needed to see what it does with the figures."""
 
-import json
-
 import pytest
 import torch
 
 from tritonbook.timing import Ceilings, bench, bench_sweep
 from tritonbook.timing.clock import CudaClock, Span, WallClock
-from tritonbook.timing.result import BenchResult
 
 PEAKS = Ceilings(gpu="Paper GPU", copy_gbps=1000.0, fp16_tflops=100.0, measured="2026-01-01")
 
@@ -152,12 +149,6 @@ def test_wall_clock_takes_at_least_three_calls_after_one_more():
     calls = []
     span = WallClock().time(lambda: calls.append(1), warmup=0, rep=0)
     assert len(calls) == 4 and span.low <= span.median <= span.high
-
-
-def test_a_result_survives_json():
-    result, _ = run({"slow": 0.030, "fast": 0.012}, {"fast": 0.004}, bytes=1e6, flops=1e6)
-    again = BenchResult.from_dict(json.loads(json.dumps(result.to_dict())))
-    assert again.table() == result.table()
 
 
 def test_sweep_keeps_one_result_per_value():

@@ -79,8 +79,3 @@ def test_roofline_bends_at_the_ridge():
     xs, ys = plot.figure.axes[0].lines[0].get_data()
     assert np.isclose(xs[1], 100.0) and np.isclose(ys[1], 100.0)
     assert "0.25 operations per byte reaches 0.2 TFLOP/s" in plot.alt
-
-
-def test_roofline_refuses_without_arithmetic():
-    with pytest.raises(ValueError, match="needs bytes, flops"):
-        result(flops=None).roofline()

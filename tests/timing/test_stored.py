@@ -1,8 +1,10 @@
 """Results and curves of a training, kept with the workbook for readers without a GPU."""
 
+import dataclasses
+
 import pytest
 
-from tritonbook.timing import bench, bench_sweep, stored
+from tritonbook.timing import BenchResult, Ceilings, Row, Sweep, bench, bench_sweep, stored
 from tritonbook.timing.clock import WallClock
 
 CURVES = {"your kernels": [5.5, 2.25], "torch": [5.5, 2.125]}
@@ -20,6 +22,15 @@ def test_a_stored_result_is_labelled_as_measured_elsewhere(folder):
     first, again = (bench({"one": lambda: 1}, stored="demo", timer=WallClock()) for _ in range(2))
     assert "wall clock" in first.table() and "NOT THIS MACHINE" not in first.table()
     assert "NOT THIS MACHINE" in again.table() and again["one"].ms == first["one"].ms
+
+
+def test_results_come_back_as_they_were(folder):
+    row, peaks = Row("one", 1.0, 0.9, 1.1, gbps=2.0), Ceilings("Paper GPU", 1000.0, 100.0)
+    here = BenchResult([row], "a clock", True, peaks=peaks)
+    far = dataclasses.replace(here, elsewhere=True)
+    for made, found in ((here, far), (Sweep("n", [1], [here]), Sweep("n", [1], [far]))):
+        stored.keep("demo", made)
+        assert stored.load("demo") == found
 
 
 def test_a_stored_result_is_no_sweep(folder):

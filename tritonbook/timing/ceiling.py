@@ -7,8 +7,7 @@ were given may run at other clocks than the one in the brochure.
 from __future__ import annotations
 
 import datetime
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 
@@ -46,9 +45,6 @@ class Ceilings:
 
     def __str__(self) -> str:
         return f"{self.gpu}: {self.rates}, measured {self.measured}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 _measured: dict[str, Ceilings] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import html
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .. import style
@@ -123,24 +123,6 @@ class BenchResult:
             floor = self.peaks.floor_ms(self.bytes or 0, self.flops or 0)
         return bars(rows, self.title, self.label, floor)
 
-    def roofline(self) -> Plot:
-        """The rows on this GPU's roofline. Needs `bytes`, `flops` and a GPU's ceilings."""
-        from .plots import roofline
-
-        if not (self.peaks and self.bytes and self.flops):
-            raise ValueError("a roofline needs bytes, flops and the ceilings of a GPU")
-        return roofline({r.name: (self.bytes, self.flops, r.ms) for r in self.rows}, self.peaks)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": "bench", **asdict(self)}
-
-    @staticmethod
-    def from_dict(found: dict[str, Any]) -> BenchResult:
-        values = {key: value for key, value in found.items() if key != "kind"}
-        values["rows"] = [Row(**row) for row in values["rows"]]
-        values["peaks"] = Ceilings(**values["peaks"]) if values["peaks"] else None
-        return BenchResult(**values)
-
     def __repr__(self) -> str:
         return self.table()
 
@@ -196,15 +178,6 @@ class Sweep:
                 body.append(["GPU alone", *(alone.get(name, "") for name in names)])
         text = style.columns([head, *body], right=True)
         return "\n".join([*([self.title] if self.title else []), *text, self.results[0].label])
-
-    def to_dict(self) -> dict[str, Any]:
-        results = [result.to_dict() for result in self.results]
-        return {"kind": "sweep", **vars(self), "results": results}
-
-    @staticmethod
-    def from_dict(found: dict[str, Any]) -> Sweep:
-        results = [BenchResult.from_dict(result) for result in found["results"]]
-        return Sweep(**{**found, "results": results})
 
     def __repr__(self) -> str:
         return self.table()

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ..port.device import versions
-from .result import BenchResult, Sweep
+from .ceiling import Ceilings
+from .result import BenchResult, Row, Sweep
 
 DIRECTORY = Path(__file__).parent / "stored"
 
@@ -36,8 +37,8 @@ class Curves:
         made = f"torch {machine['torch']}, triton {machine['triton']}, {self.date}"
         return f"{far}{machine['gpu']}, {made}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": "curves", **asdict(self)}
+
+_KINDS = {BenchResult: "bench", Sweep: "sweep", Curves: "curves"}
 
 
 def load(name: str) -> BenchResult | Sweep | Curves | None:
@@ -47,11 +48,19 @@ def load(name: str) -> BenchResult | Sweep | Curves | None:
         return None
     found = json.loads(path.read_text(encoding="utf-8"))
     kind = found.pop("kind")
-    for each in found["results"] if kind == "sweep" else [found]:
-        each["elsewhere"] = True
     if kind == "curves":
-        return Curves(**found)
-    return Sweep.from_dict(found) if kind == "sweep" else BenchResult.from_dict(found)
+        return Curves(**found | {"elsewhere": True})
+    if kind == "sweep":
+        return Sweep(**found | {"results": [_table(each) for each in found["results"]]})
+    return _table(found)
+
+
+def _table(found: dict[str, Any]) -> BenchResult:
+    """One stored `bench`; files of a sweep may name the kind of each of theirs."""
+    values = {key: value for key, value in found.items() if key != "kind"}
+    values["rows"] = [Row(**row) for row in found["rows"]]
+    values["peaks"] = found["peaks"] and Ceilings(**found["peaks"])
+    return BenchResult(**values | {"elsewhere": True})
 
 
 def keep(name: str | None, result: BenchResult | Sweep | Curves) -> None:
@@ -60,5 +69,6 @@ def keep(name: str | None, result: BenchResult | Sweep | Curves) -> None:
     if not (name and directory):
         return
     Path(directory).mkdir(parents=True, exist_ok=True)
-    text = json.dumps(result.to_dict(), indent=1, sort_keys=True)
+    found = {"kind": _KINDS[type(result)], **asdict(result)}
+    text = json.dumps(found, indent=1, sort_keys=True)
     (Path(directory) / f"{name}.json").write_text(text + "\n", encoding="utf-8")
