@@ -15,7 +15,8 @@ import torch
 
 from tritonbook.child import Child
 from tritonbook.port.device import versions
-from tritonbook.timing import Ceilings, Row, bench, ceilings
+from tritonbook.timing import Ceilings, Row, bench
+from tritonbook.timing.ceiling import measured_ceilings
 from tritonbook.timing.clock import Clock, CudaClock
 
 from .op import Function, Missing, Op, Problem, all_ops
@@ -239,8 +240,3 @@ def _targets(problem: Problem, rows: list[dict[str, Any]]) -> list[dict[str, Any
         target = {"peer": name, "least": least, "reached": reached, "met": met}
         found.append(target | {"on_device": on_device})
     return found
-
-
-def measured_ceilings() -> Ceilings:
-    """This GPU's peaks, taken in this run."""
-    return ceilings(fresh=True)

@@ -25,12 +25,13 @@ from tritonbook.child import Child, Ended
 from tritonbook.command import BAD_INPUT, Parser
 from tritonbook.port.device import INTERPRET, versions
 from tritonbook.timing import Ceilings
+from tritonbook.timing.ceiling import measured_ceilings
 from tritonbook.timing.clock import Clock, CudaClock
 
 from . import results
 from .drawn import SWEEPS, drawn
 from .op import Function, Missing, Op, Problem, all_ops, fastest
-from .runner import copied, measured_ceilings
+from .runner import copied
 from .verify import exact_result, verify
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -4,7 +4,7 @@ from .ceiling import Ceilings, ceilings
 from .fake import SimulatedGPU, SimulatedKernel, gpu, simulated_bench, simulated_gpu
 from .measure import bench, bench_sweep
 from .result import BenchResult, Row, Sweep
-from .trace import profiled, record_trace, timeline
+from .trace import record_trace, timeline
 
 __all__ = [
     "BenchResult",
@@ -17,7 +17,6 @@ __all__ = [
     "bench_sweep",
     "ceilings",
     "gpu",
-    "profiled",
     "record_trace",
     "simulated_bench",
     "simulated_gpu",

@@ -7,6 +7,7 @@ were given may run at other clocks than the one in the brochure.
 from __future__ import annotations
 
 import datetime
+import functools
 from dataclasses import dataclass
 
 import torch
@@ -47,25 +48,18 @@ class Ceilings:
         return f"{self.gpu}: {self.rates}, measured {self.measured}"
 
 
-_measured: dict[str, Ceilings] = {}
+def ceilings() -> Ceilings | None:
+    """The peaks of the current GPU, measured once per device and process; None without a GPU."""
+    return None if device.INTERPRET else _known(torch.cuda.current_device())
 
 
-def ceilings(fresh: bool = False) -> Ceilings | None:
-    """The peaks of the current GPU, measured once per device and process; None without a GPU.
-
-    `fresh=True` measures again: a benchmark run takes its ceilings in the same run as its kernels.
-    """
-    if device.INTERPRET:
-        return None
-    number = torch.cuda.current_device()
-    name = torch.cuda.get_device_name(number)
-    key = f"{number}:{name}"
-    if fresh or key not in _measured:
-        _measured[key] = _measure(name)
-    return _measured[key]
+@functools.cache
+def _known(number: int) -> Ceilings:
+    return measured_ceilings()
 
 
-def _measure(name: str) -> Ceilings:
+def measured_ceilings() -> Ceilings:
+    """The peaks of the current GPU, measured now."""
     time = CudaClock().time
     free, _ = torch.cuda.mem_get_info()
     # Far larger than any L2 cache, yet at most an eighth of what is free.
@@ -81,7 +75,7 @@ def _measure(name: str) -> Ceilings:
     b = torch.randn(side, side, device="cuda", dtype=torch.float16)
     product_ms = time(lambda: a @ b, 25, 100).median
     return Ceilings(
-        gpu=name,
+        gpu=torch.cuda.get_device_name(),
         copy_gbps=copied / copy_ms / 1e6,
         fp16_tflops=2 * side**3 / product_ms / 1e9,
         measured=datetime.date.today().isoformat(),

@@ -25,10 +25,11 @@ WAITING_CALLS = (
 _KEPT = ("cpu_op", "cuda_runtime", "kernel", "gpu_memcpy", "gpu_memset", "user_annotation")
 
 
-def profiled(fn: Callable[[], Any]) -> Any:
-    """Run `fn` once under torch.profiler, host and GPU; the finished profiler.
+def record_trace(fn: Callable[[], Any]) -> list[dict[str, Any]]:
+    """Run `fn` once under torch.profiler; its events as dictionaries, in order of time.
 
-    `.key_averages()` gives its table row by row.
+    Each has name, cat ("cpu_op", "cuda_runtime", "kernel", ...), tid, ts and dur in microseconds,
+    counted from the first event. Without a GPU only the host's operators appear.
     """
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
@@ -41,16 +42,6 @@ def profiled(fn: Callable[[], Any]) -> Any:
         fn()
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-    return profiler
-
-
-def record_trace(fn: Callable[[], Any]) -> list[dict[str, Any]]:
-    """Run `fn` once under torch.profiler; its events as dictionaries, in order of time.
-
-    Each has name, cat ("cpu_op", "cuda_runtime", "kernel", ...), tid, ts and dur in microseconds,
-    counted from the first event. Without a GPU only the host's operators appear.
-    """
-    profiler = profiled(fn)
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "trace.json"
         profiler.export_chrome_trace(str(path))
