@@ -6,26 +6,18 @@ not see it. The last expression of a cell shows it.
 
 from __future__ import annotations
 
+import itertools
+
 from . import svg
 from .svg import Picture
 
 _CELL, _HIGH = 34, 30
 
 
-def _owners(n: int, block: int, programs: int | None, per_program: int, order: str) -> list[int]:
-    """The program of each tile, tile by tile."""
-    tiles = -(-n // block)
-    if order == "blocked":
-        return [tile // per_program for tile in range(tiles)]
-    if order == "grid-stride":
-        return [tile % (programs or tiles) for tile in range(tiles)]
-    raise ValueError(f'order is "blocked" or "grid-stride", not {order!r}')
-
-
 def draw_tiling(
     n: int,
     block: int,
-    programs: int | None = None,
+    programs: int = 1,
     tiles_per_program: int = 1,
     order: str = "blocked",
 ) -> Picture:
@@ -33,57 +25,45 @@ def draw_tiling(
 
     order="blocked": `tiles_per_program` neighbouring tiles each. order="grid-stride": program p
     takes tiles p, p + programs, p + 2 * programs, ... Meant for small numbers (n up to 60).
-    Raises ValueError for another order, and for n or block below 1.
     """
-    if n < 1 or block < 1:
-        raise ValueError("n and block are at least 1")
-    owners = _owners(n, block, programs, tiles_per_program, order)
+    tiles = -(-n // block)
+    if order == "grid-stride":
+        owners = [tile % programs for tile in range(tiles)]
+    else:  # the last program's tiles all exist
+        programs = -(-tiles // tiles_per_program)
+        owners = [tile // tiles_per_program for tile in range(programs * tiles_per_program)]
     lanes = len(owners) * block
-    if order == "blocked" and tiles_per_program > 1:  # the last program's tiles all exist
-        missing = -len(owners) % tiles_per_program
-        owners += [owners[-1]] * missing
-        lanes += missing * block
     cell = min(_CELL, 760 / lanes)
-    several = len(owners) > len(set(owners))
-    count = max(owners) + 1
-    title = f"{n} elements, tiles of {block}: {count} program{'s' if count > 1 else ''}"
-    top = 52.0
-    parts = [svg.words(0, 13, title, svg.TITLE, bold=True)]
+    title = f"{n} elements, tiles of {block}: {programs} program{'s' if programs > 1 else ''}"
+    parts, top = [], 18.0
     for tile, owner in enumerate(owners):
         x, wide = tile * block * cell, block * cell
         label = f"tile {tile}" if wide >= 46 else str(tile)
-        if wide >= 12:
-            parts.append(svg.words(x + wide / 2, top - 9, label, svg.SMALL, "middle", svg.MUTED))
+        parts.append(svg.words(x + wide / 2, top - 9, label, svg.SMALL, "middle", svg.MUTED))
         parts += _tile(x, top, cell, _HIGH, tile * block, block, n, owner)
-    first = 0
-    for tile, owner in enumerate(owners):  # one brace for neighbouring tiles of one program
-        if tile + 1 < len(owners) and owners[tile + 1] == owner:
-            continue
-        x, wide = first * block * cell, (tile + 1 - first) * block * cell
+    for owner, run in itertools.groupby(range(len(owners)), owners.__getitem__):
+        first, *rest = run  # one brace for neighbouring tiles of one program
+        x, wide = first * block * cell, (1 + len(rest)) * block * cell
         parts.append(svg.bracket(x + 2, top + _HIGH + 4, wide - 4))
         name = f"pid {owner}" if wide >= 44 else str(owner)
         parts.append(svg.words(x + wide / 2, top + _HIGH + 25, name, 12, "middle", bold=True))
-        first = tile + 1
+    masked = lanes - n
+    legend = "The number in a cell is the element's. " + (
+        "Hatched: lanes without an element, masked off." if masked else "Every lane has an element."
+    )
     bottom = top + _HIGH + 44
-    legend = "The number in a cell is the element's. Hatched: lanes without an element, masked off."
-    if lanes == n:
-        legend = "The number in a cell is the element's. Every lane has an element."
-    if cell < 17:
-        legend = legend.replace("The number in a cell is the element's. ", "")
     parts.append(svg.words(0, bottom, legend, svg.SMALL, colour=svg.MUTED))
     sentences = []
-    for program in range(count):
+    for program in range(programs):
         spans = [
             f"{tile * block} to {min((tile + 1) * block, n) - 1}"
             for tile, owner in enumerate(owners)
             if owner == program and tile * block < n
         ]
-        kind = "elements" if not several else "tiles with elements"
-        sentences.append(f"Program {program} owns {kind} {', '.join(spans) or 'none'}.")
-    masked = lanes - n
+        sentences.append(f"Program {program} owns elements {', '.join(spans)}.")
     text = f"{title}. {' '.join(sentences)} {masked} lanes at the end are masked."
-    width = max(lanes * cell, svg.text_width(legend, svg.SMALL), svg.text_width(title, 16))
-    return svg.card(width, bottom + 4, title, text, parts)
+    width = max(lanes * cell, svg.text_width(legend, svg.SMALL))
+    return svg.titled(width, bottom + 4, title, text, parts)
 
 
 def _tile(
@@ -95,19 +75,18 @@ def _tile(
     block: int,
     n: int,
     owner: int,
-    size: float = 12,
 ) -> list[str]:
     """One tile: cells with their element numbers, hatched where there is no element.
 
-    first: the tile's first element. n: of how many. size: that of the numbers.
+    first: the tile's first element. n: of how many.
     """
-    parts = []
+    parts, size = [], min(12, 0.7 * cell)
     for lane in range(block):
         element, left = first + lane, x + lane * cell
         inside = element < n
         fill = svg.fill_of(owner) if inside else svg.MASKED
         parts.append(svg.rect(left, y, cell, high, fill, "#8b949e", dash="" if inside else "3 2"))
-        if inside and cell >= 17:
+        if inside:
             baseline = y + high / 2 + (size - 3) / 2  # half of what a digit is high
             parts.append(svg.words(left + cell / 2, baseline, str(element), size, "middle"))
     parts.append(svg.rect(x, y, cell * block, high, "none", svg.INK, 1.6))
@@ -117,10 +96,8 @@ def _tile(
 def draw_mask(n: int, block: int) -> Picture:
     """The numbers that the last program computes: lanes, offsets, mask.
 
-    Raises ValueError for n below 1, and for a block that is not from 1 to 16.
+    Meant for small blocks (up to 16).
     """
-    if n < 1 or not 1 <= block <= 16:
-        raise ValueError("n is at least 1, block from 1 to 16")
     pid = (n - 1) // block
     label, cell, high = 250, 48, 30
     lanes = list(range(block))
@@ -138,27 +115,21 @@ def draw_mask(n: int, block: int) -> Picture:
         (
             "tl.load(x_ptr + offs, mask=mask)",
             "only lanes with True go to memory",
-            [f"x[{offset}]" if m else "—" for offset, m in zip(offsets, mask, strict=True)],
+            [f"x[{offset}]" if m else "" for offset, m in zip(offsets, mask, strict=True)],
         ),
     ]
-    parts = [svg.words(0, 13, title, svg.TITLE, bold=True)]
-    y = 34.0
+    parts, y = [], 0.0
     for number, (code, meaning, values) in enumerate(rows):
         parts.append(svg.words(0, y + 12, code, 12, mono=True))
         parts.append(svg.words(0, y + 27, meaning, svg.SMALL, colour=svg.MUTED))
         for lane, value in enumerate(values):
             x = label + lane * cell
             on = number < 2 or mask[lane]
-            fill = svg.fill_of(pid) if on and number != 2 else svg.EMPTY
-            if not on:
-                fill = svg.MASKED if number == 3 else svg.EMPTY
+            fill = svg.fill_of(pid) if on else svg.EMPTY if value else svg.MASKED
             dash = "" if on else "3 2"
             parts.append(svg.rect(x, y, cell - 4, high, fill, "#8b949e", dash=dash, radius=3))
-            if value != "—":
-                colour = svg.INK if on else svg.ALARM
-                bold = number == 2
-                middle = x + (cell - 4) / 2
-                parts.append(svg.words(middle, y + 19.5, value, 12, "middle", colour, bold))
+            colour = svg.INK if on else svg.ALARM
+            parts.append(svg.words(x + cell / 2 - 2, y + 19.5, value, 12, "middle", colour))
         y += high + 18
     off = sum(not m for m in mask)
     legend = (
@@ -172,18 +143,16 @@ def draw_mask(n: int, block: int) -> Picture:
         f"pid times BLOCK_SIZE plus lane. The mask offs < n is true for {block - off} of them. "
         f"{legend}"
     )
-    return svg.card(label + block * cell, y + 12, title, text, parts)
+    return svg.titled(label + block * cell, y + 12, title, text, parts)
 
 
 def draw_rows(M: int, N: int, block: int, scheme: str = "row") -> Picture:
     """A matrix of M rows and N columns, one program for each row.
 
     scheme="row": the whole row in one tile of `block` lanes (block >= N). scheme="loop": the row in
-    pieces of `block`, visited one after another, twice. Raises ValueError for another scheme, and
-    for a row that is longer than its one tile.
+    pieces of `block`, visited one after another, twice. Raises ValueError for a row that is longer
+    than its one tile.
     """
-    if scheme not in ("row", "loop"):
-        raise ValueError(f'scheme is "row" or "loop", not {scheme!r}')
     if scheme == "row" and block < N:
         raise ValueError(f"one tile per row needs block >= N, and {block} < {N}")
     pieces = 1 if scheme == "row" else -(-N // block)
@@ -192,29 +161,26 @@ def draw_rows(M: int, N: int, block: int, scheme: str = "row") -> Picture:
     left, high, gap = 56, 28, 10
     how = f"one tile of {block} lanes" if pieces == 1 else f"{pieces} tiles of {block} lanes"
     title = f"{M} rows of {N}: one program per row, {how}"
-    parts = [svg.words(0, 13, title, svg.TITLE, bold=True)]
-    top = 52.0 if pieces > 1 else 32.0
-    if pieces > 1:
-        for piece in range(pieces):
-            x = left + piece * block * cell
-            label = f"step {piece + 1}"
-            parts.append(
-                svg.words(x + block * cell / 2, top - 9, label, svg.SMALL, "middle", svg.MUTED)
-            )
+    parts = []
+    top = 18.0 if pieces > 1 else 0.0
+    for piece in range(pieces if pieces > 1 else 0):
+        middle = left + (piece + 0.5) * block * cell
+        label = f"step {piece + 1}"
+        parts.append(svg.words(middle, top - 9, label, svg.SMALL, "middle", svg.MUTED))
     for row in range(M):
         y = top + row * (high + gap)
         parts.append(svg.words(left - 10, y + 18.5, f"pid {row}", 12, "end", bold=True))
         for piece in range(pieces):
             x, first = left + piece * block * cell, piece * block
-            parts += _tile(x, y, cell, high, first, block, N, row, svg.SMALL)
+            parts += _tile(x, y, cell, high, first, block, N, row)
     y = top + M * (high + gap)
-    lines = ["The number in a cell is its column."] if cell >= 17 else []
+    lines = ["The number in a cell is its column."]
     if lanes > N:
         lines.append(f"Hatched: {lanes - N} lanes beyond the row, masked off.")
     if pieces > 1:
         lines.append("The steps are walked twice: to sum the squares, then to write the result.")
     for number, text in enumerate(lines):
         parts.append(svg.words(0, y + 12 + 16 * number, text, svg.SMALL, colour=svg.MUTED))
-    wide = [svg.text_width(text, svg.SMALL) for text in lines] + [svg.text_width(title, 16)]
+    wide = [svg.text_width(text, svg.SMALL) for text in lines]
     text = " ".join([f"{title}. Program p takes row p.", *lines])
-    return svg.card(max(left + lanes * cell, *wide), y + 16 * len(lines), title, text, parts)
+    return svg.titled(max(left + lanes * cell, *wide), y + 16 * len(lines), title, text, parts)
