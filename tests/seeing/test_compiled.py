@@ -12,7 +12,7 @@ import torch
 
 from tritonbook import facts
 from tritonbook.seeing.arguments import decode, encode
-from tritonbook.seeing.compiled import CompileError, _remembered, compile_gate
+from tritonbook.seeing.compiled import CompileError, compile_gate
 from tritonbook.seeing.occupancy import occupancy
 from tritonbook.seeing.process import worker
 
@@ -83,7 +83,6 @@ def test_a_warm_gate_is_quick():
     """Kills: a process started for each kernel. Counts the processor's time: others have it too."""
     x = torch.ones(1000)
     compile_gate(k.add, [x, x], {"block": 128})
-    _remembered.cache_clear()
     warm = psutil.Process(worker(interpret=False)._child.pid)
     before = warm.cpu_times()
     assert compile_gate(k.add, [x, x], {"block": 256}).ok
@@ -116,7 +115,6 @@ def test_what_cannot_be_compiled_is_not_held_against_anyone():
     assert result.ok is None and "wrapper stopped" in result.message and len(result.kernels) == 1
     assert compile_gate(k.add, [object(), 1]).ok is None
     assert compile_gate(print, [1]).ok  # launches nothing: nothing to refuse
-    assert "sm_61 is not one of sm_75" in compile_gate(print, [1], arch=61).message
     with pytest.raises(CompileError, match="arch is one of"):
         facts(k.add, torch.ones(4), torch.ones(4), arch=70)
     with pytest.raises(CompileError, match="object"):
@@ -130,7 +128,6 @@ def test_worker_is_replaced_after_death_and_after_a_timeout(monkeypatch):
     os.kill(child.pid, signal.SIGKILL)
     while child.alive:
         time.sleep(0.01)
-    _remembered.cache_clear()
     assert compile_gate(k.add, [x, x]).ok
 
     def endless(x):
@@ -147,7 +144,6 @@ def test_worker_is_replaced_after_death_and_after_a_timeout(monkeypatch):
 
     result = compile_gate(fatal, [x])
     assert result.ok is None and "died" in result.message
-    _remembered.cache_clear()
     assert compile_gate(k.add, [x, x]).ok
 
 

@@ -6,9 +6,7 @@ stand for the GPU's, every launch is compiled, none is run.
 
 from __future__ import annotations
 
-import functools
 import html
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -181,8 +179,8 @@ def compile_gate(
     except Exception as problem:  # a gate that cannot be tried must not fail a learner's check
         return CompileResult(None, f"the source cannot be exported ({problem!r})")
     try:
-        return _remembered(json.dumps(asked), timeout)
-    except WorkerError as problem:  # not remembered: the next time may go well
+        return compile_result(worker(interpret=False).ask(asked, timeout))
+    except WorkerError as problem:
         return CompileResult(None, f"the compiler did not answer: {problem}")
 
 
@@ -196,11 +194,6 @@ def compile_result(answer: dict[str, Any]) -> CompileResult:
         return CompileResult(True, kernels=kernels)
     ok = False if error["code"] else None
     return CompileResult(ok, error["message"], error["caret"], kernels, error["code"])
-
-
-@functools.lru_cache(maxsize=64)
-def _remembered(asked: str, timeout: float) -> CompileResult:
-    return compile_result(worker(interpret=False).ask(json.loads(asked), timeout))
 
 
 def facts(fn: Callable[..., Any], *args: Any, arch: int = 80, **options: Any) -> FactsList:
