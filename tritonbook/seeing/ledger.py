@@ -164,22 +164,15 @@ def _extrapolate(
     row_step = (region.strides[-2] if len(region.strides) > 1 else 0) * region.itemsize
     row = np.zeros(addresses.shape, dtype=np.int64)
     column = np.zeros(addresses.shape, dtype=np.int64)
-    placed = np.flatnonzero((elements >= 0).any(axis=1))
     for line in range(len(addresses)):
-        if elements[line].max(initial=-1) >= 0:
-            lane = int(np.argmax(elements[line] >= 0))
-            row[line] = elements[line, lane] // columns
-            steps = (addresses[line] - addresses[line, lane]) // column_step
-            column[line] = elements[line, lane] % columns + steps
-    for line in np.flatnonzero((elements < 0).all(axis=1)):
-        if placed.size and row_step:
-            near = int(placed[np.abs(placed - line).argmin()])
-            row[line] = row[near] + (addresses[line] - addresses[near]) // row_step
-            column[line] = column[near]
+        lane = int(np.argmax(elements[line] >= 0))  # the first known one, or the first
+        if elements[line, lane] >= 0:
+            row[line], at = divmod(elements[line, lane], columns)
         else:
-            offset = addresses[line] - region.first
+            offset = addresses[line, lane] - region.first
             row[line] = offset // row_step if row_step else 0
-            column[line] = (offset - row[line] * row_step) // column_step
+            at = (offset - row[line, lane] * row_step) // column_step
+        column[line] = at + (addresses[line] - addresses[line, lane]) // column_step
     inside = elements >= 0
     row[inside] = elements[inside] // columns
     column[inside] = elements[inside] % columns

@@ -35,7 +35,6 @@ def show_tiles(
     fn: Callable[..., Any],
     *args: Any,
     tensors: Iterable[str] | None = None,
-    title: str | None = None,
     **options: Any,
 ) -> Picture:
     """Draw which program loads and stores which cells when `fn(*args, **options)` runs.
@@ -45,7 +44,7 @@ def show_tiles(
     bytes moved. Raises CannotShow when no kernel runs or the function fails.
     """
     wanted = None if tensors is None else list(tensors)
-    title = title or getattr(fn, "__name__", "kernel").replace("<lambda>", "this call")
+    title = getattr(fn, "__name__", "kernel").replace("<lambda>", "this call")
     if not device.INTERPRET:
         answer = _elsewhere(fn, args, options, {"title": title, "tensors": wanted})
         return Picture(answer["svg"], answer["text"])

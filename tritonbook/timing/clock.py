@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -45,19 +45,6 @@ class Span:
     high: float
 
 
-class Clock(Protocol):
-    """What `bench` needs from a way of timing."""
-
-    label: str
-    on_gpu: bool
-
-    def time(self, fn: Callable[[], Any], warmup: float, rep: float) -> Span:
-        """Time one call of `fn`; `warmup` and `rep` are milliseconds to spend."""
-
-    def device_time(self, fn: Callable[[], Any]) -> float | None:
-        """Milliseconds of device work in one call, without the host; None if not measurable."""
-
-
 class CudaClock:
     """`triton.testing.do_bench`: CUDA events around each call, the L2 cache flushed before it."""
 
@@ -65,6 +52,7 @@ class CudaClock:
     on_gpu = True
 
     def time(self, fn: Callable[[], Any], warmup: float, rep: float) -> Span:
+        """Time one call of `fn`; `warmup` and `rep` are milliseconds to spend."""
         from triton.testing import do_bench
 
         before_timing()
@@ -72,7 +60,8 @@ class CudaClock:
         return Span(median, low, high)
 
     def device_time(self, fn: Callable[[], Any]) -> float | None:
-        """Replay ten captured calls as one CUDA graph: the host launches once for all of them.
+        """Milliseconds of one call on the GPU: ten captured ones are replayed as one CUDA graph,
+        which the host launches once.
 
         The inputs stay in the L2 cache between calls, so this is the time with warm data. None when
         the call cannot be captured (it waits for the GPU, or allocates outside PyTorch's pool).
@@ -152,6 +141,9 @@ class WallClock:
 
     def device_time(self, fn: Callable[[], Any]) -> float | None:
         return None
+
+
+Clock = CudaClock | WallClock
 
 
 def clock() -> Clock:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from .. import style
 from .ceiling import Ceilings
+
+if TYPE_CHECKING:
+    from .result import BenchResult
 
 CARD, INK, FAINT = "#fbfbf8", "#1b1f24", "#8a9099"
 # Okabe and Ito's palette, ordered so that neighbours also differ in lightness.
@@ -51,18 +54,9 @@ class Plot:
         return self.alt
 
 
-class Bar(NamedTuple):
-    """Milliseconds, the ends of their spread, and how many times as fast as the baseline."""
-
-    name: str
-    ms: float
-    low: float
-    high: float
-    ratio: float | None
-
-
-def bars(rows: Sequence[Bar], title: str, label: str, floor: float | None) -> Plot:
-    """Horizontal bars, with a line at `floor`, the fastest possible, where it is known."""
+def bars(result: BenchResult) -> Plot:
+    """Horizontal bars, with a line at the floor, the fastest possible, where it is known."""
+    rows = result.rows
     figure, axes = card(7.2, 1.5 + 0.42 * len(rows))
     for i, row in enumerate(rows):
         axes.barh(
@@ -76,13 +70,15 @@ def bars(rows: Sequence[Bar], title: str, label: str, floor: float | None) -> Pl
             error_kw={"ecolor": INK, "capsize": 3, "linewidth": 1},
         )
         ms = f"{row.ms:#.3g}".rstrip(".")  # three digits, zeros among them
-        text = f"  {ms} ms" + (f"  ({row.ratio:.2f}x)" if row.ratio else "")
+        ratio = result.ratio(row.name)
+        text = f"  {ms} ms" + (f"  ({ratio:.2f}x)" if ratio else "")
         axes.text(max(row.ms, row.high), i, text, va="center", color=INK, fontsize=9)
     axes.set_yticks(range(len(rows)), [row.name for row in rows])
     axes.invert_yaxis()
     axes.set_xlim(0, 1.35 * max(max(row.ms, row.high) for row in rows))
     axes.set_xlabel("milliseconds (shorter is faster)")
-    if floor is not None:
+    if result.peaks and (result.bytes or result.flops):
+        floor = result.peaks.floor_ms(result.bytes or 0, result.flops or 0)
         axes.axvline(floor, color=INK, linestyle="--", linewidth=1.2)
         axes.annotate(
             f"floor {floor:.3g} ms",
@@ -93,9 +89,10 @@ def bars(rows: Sequence[Bar], title: str, label: str, floor: float | None) -> Pl
             fontsize=8,
             color=INK,
         )
-    caption(figure, axes, title, label)
+    caption(figure, axes, result.title, result.label)
     figures = "; ".join(f"{row.name} {row.ms:.4g} ms" for row in rows)
-    return Plot(figure, f"Bar chart: {title or 'time per call'}. {figures}. {label}.")
+    title = result.title or "time per call"
+    return Plot(figure, f"Bar chart: {title}. {figures}. {result.label}.")
 
 
 def lines(

@@ -115,13 +115,9 @@ class BenchResult:
 
     def plot(self) -> Plot:
         """Bars of time, one per row, with the floor drawn where it is known."""
-        from .plots import Bar, bars
+        from .plots import bars
 
-        rows = [Bar(r.name, r.ms, r.low, r.high, self.ratio(r.name)) for r in self.rows]
-        floor = None
-        if self.peaks and (self.bytes or self.flops):
-            floor = self.peaks.floor_ms(self.bytes or 0, self.flops or 0)
-        return bars(rows, self.title, self.label, floor)
+        return bars(self)
 
     def __repr__(self) -> str:
         return self.table()
