@@ -105,17 +105,8 @@ def lines(
     """One line for each name, through its points. roof: the copy bandwidth, if rates are drawn."""
     figure, axes = card(7.2, 4.0)
     said = []
-    for i, (name, points) in enumerate(series.items()):
-        axes.plot(
-            [x for x, _ in points],
-            [y for _, y in points],
-            label=name,
-            color=COLOURS[i % len(COLOURS)],
-            marker=MARKERS[i % len(MARKERS)],
-            linestyle=DASHES[i % len(DASHES)],
-            markeredgecolor=INK,
-            linewidth=1.8,
-        )
+    for name, points in series.items():
+        axes.plot(*zip(*points, strict=True), label=name, markeredgecolor=INK, linewidth=1.8)
         said.append(f"{name} from {points[0][1]:.4g} to {points[-1][1]:.4g}")
     values = sorted({x for points in series.values() for x, _ in points})
     if roof is not None:
@@ -141,19 +132,10 @@ def roofline(points: dict[str, tuple[float, float, float]], peaks: Ceilings) -> 
     xs = [x for x, _ in found.values()]
     low, high = min([*xs, peaks.ridge]) / 8, max([*xs, peaks.ridge]) * 8
     roof = [low * peaks.copy_gbps / 1e3, peaks.fp16_tflops, peaks.fp16_tflops]
-    axes.plot([low, peaks.ridge, high], roof, color=INK, linewidth=2)
+    axes.plot([low, peaks.ridge, high], roof, color=INK, linewidth=2, marker="", linestyle="-")
     said = []
-    for i, (name, (x, y)) in enumerate(found.items()):
-        axes.plot(
-            x,
-            y,
-            marker=MARKERS[i % len(MARKERS)],
-            color=COLOURS[i % len(COLOURS)],
-            markeredgecolor=INK,
-            markersize=9,
-            linestyle="none",
-            label=name,
-        )
+    for name, (x, y) in found.items():
+        axes.plot(x, y, label=name, markeredgecolor=INK, markersize=9, linestyle="none")
         said.append(f"{name} at {x:.3g} operations per byte reaches {y:.3g} TFLOP/s")
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -170,6 +152,7 @@ def card(width: float, height: float) -> tuple[Figure, Any]:
     # A Figure made without pyplot: pyplot would keep it alive and show it twice in a notebook.
     figure = Figure(figsize=(width, height), dpi=110, facecolor=CARD, layout="constrained")
     axes = figure.add_subplot()
+    axes.set_prop_cycle(color=COLOURS, marker=MARKERS, linestyle=DASHES)
     dark(axes, 9)
     return figure, axes
 
