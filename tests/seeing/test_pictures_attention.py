@@ -12,7 +12,7 @@ WALK, GROUP = pictures("41_flash_attention"), pictures("42_flash_gqa")
 
 
 def test_the_diagonal_tile_is_masked_and_what_lies_above_it_is_skipped():
-    assert tile_states(48, 48, 16, 16, True) == [
+    assert tile_states(48, 48, 16, 16) == [
         ["masked", "skipped", "skipped"],
         ["full", "masked", "skipped"],
         ["full", "full", "masked"],
@@ -20,12 +20,8 @@ def test_the_diagonal_tile_is_masked_and_what_lies_above_it_is_skipped():
 
 
 def test_the_last_query_sees_the_last_key():
-    assert tile_states(16, 48, 16, 16, True) == [["full", "full", "masked"]]
-    assert tile_states(48, 16, 16, 16, True) == [["skipped"], ["skipped"], ["masked"]]
-
-
-def test_without_a_causal_mask_only_the_ragged_tile_is_masked():
-    assert tile_states(16, 40, 16, 16, False) == [["full", "full", "masked"]]
+    assert tile_states(16, 48, 16, 16) == [["full", "full", "masked"]]
+    assert tile_states(48, 16, 16, 16) == [["skipped"], ["skipped"], ["masked"]]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,10 @@ class Touch:
 
 
 def resolve(record: Record) -> list[Touch]:
-    """Attribute every active lane of every access to a tensor, in order of time."""
+    """Attribute every active lane of every access to a tensor, in order of time.
+
+    An access whose lanes are all masked has one touch, of nothing.
+    """
     regions = record.regions
     touches = []
     for access in record.accesses:
@@ -47,7 +50,7 @@ def resolve(record: Record) -> list[Touch]:
                     region, elements = sibling, other
             touches.append(Touch(access, region, elements, addresses[mine], lanes[mine]))
             lanes = lanes[~mine]
-        if lanes.size:
+        if lanes.size or not access.active.size:  # all lanes are masked: they touch nothing
             missing = np.full(lanes.size, -1)
             touches.append(Touch(access, None, missing, access.addresses[lanes], lanes))
     return touches

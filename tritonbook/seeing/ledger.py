@@ -93,7 +93,8 @@ def ledger(record: Record, launch: int | None = None) -> Ledger:
     for touch in touches:
         access = touch.access
         number = numbers[access.launch, access.program]
-        region = touch.region or nearest(record.regions, touch.addresses)
+        near = touch.addresses if touch.addresses.size else access.addresses
+        region = touch.region or nearest(record.regions, near)
         if region is None:
             continue
         use = uses.get((id(region), access.direction))
@@ -104,18 +105,6 @@ def ledger(record: Record, launch: int | None = None) -> Ledger:
         steps[number] += 1
         _add(use, touch, number, steps[number])
         _add_strays(use, touch, number)
-    nothing = np.zeros(0, dtype=np.int64)
-    for access in accesses:
-        if access.active.size or not access.addresses.size:
-            continue
-        # All lanes are masked: they touch nothing, yet they count.
-        region = nearest(record.regions, access.addresses)
-        use = uses.get((id(region), access.direction))
-        if use is not None:
-            use.lanes += access.addresses.size
-            use.masked += access.addresses.size
-            silent = Touch(access, region, nothing, nothing, nothing)
-            _add_strays(use, silent, numbers[access.launch, access.program])
     return Ledger(list(uses.values()), programs, sum(x.flops for x in chosen), find(record))
 
 
@@ -132,7 +121,8 @@ def _add(use: Use, touch: Touch, program: int, step: int) -> None:
     # Programs run one after another, so an element is new to a program unless it came last.
     use.count[inside[use.last[inside] != program]] += 1
     use.last[inside] = program
-    use.order[program].append((step, inside))
+    if inside.size:
+        use.order[program].append((step, inside))
 
 
 def _add_strays(use: Use, touch: Touch, program: int) -> None:

@@ -38,18 +38,16 @@ def draw_rotation(positions: int, thetas: Sequence[float]) -> Picture:
     return titled(left, top + 2 * radius + 28, "Pairs turn with the position", text, parts)
 
 
-def tile_states(
-    queries: int, keys: int, block_m: int, block_n: int, causal: bool
-) -> list[list[str]]:
-    """What happens to each tile of the score matrix: "full", "masked" or "skipped".
+def tile_states(queries: int, keys: int, block_m: int, block_n: int) -> list[list[str]]:
+    """What happens to each tile of the causal score matrix: "full", "masked" or "skipped".
 
-    Causal: query i sees key j if j <= i + keys - queries, so the last query sees the last key.
+    Query i sees key j if j <= i + keys - queries, so the last query sees the last key.
     """
     table = []
     for m in range(0, queries, block_m):
         rows = range(m, min(m + block_m, queries))
         # how many keys each row may see
-        limits = [min(row + keys - queries + 1, keys) if causal else keys for row in rows]
+        limits = [min(row + keys - queries + 1, keys) for row in rows]
         line_of_tiles = []
         for n in range(0, keys, block_n):
             if max(limits) <= n:
@@ -66,7 +64,7 @@ def draw_tile_walk(queries: int, keys: int, block_m: int, block_n: int) -> Pictu
     A program owns a row of tiles.
     """
     cell, left, top = 38, 84, 34
-    states = tile_states(queries, keys, block_m, block_n, causal=True)
+    states = tile_states(queries, keys, block_m, block_n)
     parts = [
         words(left, 8, f"{keys} keys, {block_n} to a tile"),
         words(0, 26, f"{queries} queries"),

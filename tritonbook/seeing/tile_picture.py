@@ -256,12 +256,11 @@ def _in_words(ledger: Ledger, chart: TileMap) -> str:
     told = []
     for number, steps in list(use.order.items())[:4]:
         cells = np.unique(np.concatenate([elements for _, elements in steps]))
-        if cells.size:
-            first, last = divmod(int(cells[0]), columns), divmod(int(cells[-1]), columns)
-            spot = f"{first[1]} to {last[1]}"
-            if len(use.region.shape) > 1:
-                spot = f"row {first[0]} column {first[1]} to row {last[0]} column {last[1]}"
-            told.append(f"program {ledger.name(number)} {spot}")
+        first, last = divmod(int(cells[0]), columns), divmod(int(cells[-1]), columns)
+        spot = f"{first[1]} to {last[1]}"
+        if len(use.region.shape) > 1:
+            spot = f"row {first[0]} column {first[1]} to row {last[0]} column {last[1]}"
+        told.append(f"program {ledger.name(number)} {spot}")
     more = len(use.order) - len(told)
     text = f"{use.region.name} ({shape}), {verb}: {', '.join(told) or 'nothing'}"
     text += f" and {more} more programs" if more > 0 else ""

@@ -84,8 +84,6 @@ def _small(use: Use, program: int, x: float, y: float, wide: float, high: float)
 
 def _boxes(elements: np.ndarray, columns: int) -> list[tuple[int, int, int, int]]:
     """(top, bottom, left, right) of a set of cells: one box when it is a full one, else by row."""
-    if not elements.size or not columns:
-        return []
     rows, cols = elements // columns, elements % columns
     box = (int(rows.min()), int(rows.max()) + 1, int(cols.min()), int(cols.max()) + 1)
     if (box[1] - box[0]) * (box[3] - box[2]) == elements.size:

@@ -57,19 +57,19 @@ class SimulatedGPU:
     @contextlib.contextmanager
     def operator(self, name: str) -> Iterator[None]:
         """Put what happens inside under a PyTorch operator's name, as the profiler does."""
-        at, start = len(self.trace), self.host
+        start = self.host
+        event = self._note(name, "cpu_op", 1, start, 0.0)
         yield
-        self._note(name, "cpu_op", 1, start, self.host - start, at)
+        event["dur"] = (self.host - start) * 1e6
 
     def event(self) -> _SimulatedEvent:
         """A marker for the device's queue, like `torch.cuda.Event(enable_timing=True)`."""
         return _SimulatedEvent(self)
 
-    def _note(
-        self, name: str, cat: str, tid: int, start: float, seconds: float, at: int | None = None
-    ) -> None:
+    def _note(self, name: str, cat: str, tid: int, start: float, seconds: float) -> dict[str, Any]:
         event = {"name": name, "cat": cat, "tid": tid, "ts": start * 1e6, "dur": seconds * 1e6}
-        self.trace.insert(len(self.trace) if at is None else at, event)
+        self.trace.append(event)
+        return event
 
 
 class _SimulatedEvent:
