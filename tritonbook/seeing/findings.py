@@ -36,7 +36,7 @@ def resolve(record: Record) -> list[Touch]:
         lanes = np.arange(access.addresses.size)
         if access.mask is not None:
             lanes = lanes[access.mask]
-        for region in _owners(regions, access.addresses[lanes]):
+        for region in regions:
             addresses = access.addresses[lanes]
             mine = region.holds(addresses, access.itemsize)
             if not mine.any():
@@ -54,13 +54,6 @@ def resolve(record: Record) -> list[Touch]:
             missing = np.full(lanes.size, -1)
             touches.append(Touch(access, None, missing, access.addresses[lanes], lanes))
     return touches
-
-
-def _owners(regions: list[Region], addresses: np.ndarray) -> list[Region]:
-    if not addresses.size:
-        return []
-    low, high = addresses.min(), addresses.max()
-    return [r for r in regions if r.start <= high and low < r.end]
 
 
 def find(record: Record, masking_helps: Callable[[], bool] | None = None) -> list[tuple[str, str]]:

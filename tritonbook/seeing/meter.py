@@ -11,6 +11,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -203,8 +204,9 @@ def _watching(seen: Meter) -> Iterator[Meter]:
 
     Builder, TensorHandle = interpreter.InterpreterBuilder, interpreter.TensorHandle
 
-    names = ("create_masked_load", "create_masked_store", "create_atomic_rmw", "create_atomic_cas")
-    originals = {name: getattr(Builder, name) for name in (*names, "create_dot")}
+    accesses = ("masked_load", "masked_store", "atomic_rmw", "atomic_cas")
+    names = [f"create_{name}" for name in (*accesses, "dot")]
+    originals = {name: getattr(Builder, name) for name in names}
 
     def only(self: Any, kind: str, pointers: Any, mask: Any) -> Any:
         """The mask of the lanes that may be carried out. Descriptors give a bare array as mask."""
@@ -243,17 +245,10 @@ def _watching(seen: Meter) -> Iterator[Meter]:
             launch.float32_dot = _line_in(launch.file)
         return originals["create_dot"](self, a, b, *rest)
 
-    replacements: dict[str, Callable[..., Any]] = {
-        **dict(zip(names, (load, store, rmw, cas), strict=True)),
-        "create_dot": dot,
-    }
-    for name, replacement in replacements.items():
-        setattr(Builder, name, replacement)
+    replacements = dict(zip(names, (load, store, rmw, cas, dot), strict=True))
     _running.append(seen)
     try:
-        with hook_launch(seen._around):
+        with mock.patch.multiple(Builder, **replacements), hook_launch(seen._around):
             yield seen
     finally:
         _running.pop()
-        for name, original in originals.items():
-            setattr(Builder, name, original)

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 import torch
 from torch._subclasses import FakeTensor, FakeTensorMode
@@ -27,6 +28,8 @@ from ..port.compat import hook_launch
 Register = Callable[[str], Any]
 # Never this machine's, and no operator asks a driver for it.
 OTHER_DEVICE = "meta"
+# PyTorch writes what a fake raises there, in some thirty lines, beside the error itself.
+_FAKES_LOG = logging.getLogger("torch._subclasses.fake_tensor")
 
 
 def graph_of(fn: Callable[..., Any], *arguments: Any) -> list[str]:
@@ -112,23 +115,12 @@ def operator_fact(
         moved[0] = moved[0].t().contiguous().t()
     namespace = f"workbook_{uuid.uuid4().hex[:8]}"
     try:
-        with _watched_launches() as launches, _no_log_of_fakes():
+        with _watched_launches() as launches, mock.patch.object(_FAKES_LOG, "disabled", True):
             made = _registered(register, namespace)
             gradient = gradient.to(device.DEVICE)
             return FACTS[what](_Asked(register, namespace, made, moved, gradient, launches))
     except Obstacle as obstacle:
         return str(obstacle)
-
-
-@contextlib.contextmanager
-def _no_log_of_fakes() -> Iterator[None]:
-    """PyTorch logs what a fake raises in some thirty lines, beside the error itself."""
-    log = logging.getLogger("torch._subclasses.fake_tensor")
-    before, log.disabled = log.disabled, True
-    try:
-        yield
-    finally:
-        log.disabled = before
 
 
 @contextlib.contextmanager
@@ -354,20 +346,16 @@ def _compiled_gradients(asked: _Asked) -> Any:
 
 def _graphs_for_sizes(asked: _Asked) -> str:
     """Is a compiled call made anew for each number of rows? (For the second it is, and general.)"""
-    count = 0
+    from torch._dynamo.testing import CompileCounter
 
-    def backend(graph: Any, inputs: Any) -> Any:
-        nonlocal count
-        count += 1
-        return graph
-
+    count = CompileCounter()
     x, *rest = asked.inputs
     torch._dynamo.reset()
-    call = torch.compile(lambda x: asked.call(x, *rest), fullgraph=True, backend=backend)
+    call = torch.compile(lambda x: asked.call(x, *rest), fullgraph=True, backend=count)
     with _no_data(asked):
         for rows in range(2, 7):
             call(x[:1].expand(rows, -1).contiguous())
-    return "at most two graphs" if count <= 2 else "a graph for each"
+    return "at most two graphs" if count.frame_count <= 2 else "a graph for each"
 
 
 def _again(asked: _Asked) -> Any:

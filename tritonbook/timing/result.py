@@ -89,11 +89,11 @@ class BenchResult:
         """Plain text: one line per row, notes below."""
         head, body = self._cells()
         lines = [self.title] if self.title else []
-        lines += [*style.columns([head, *body], right=True), self.label]
-        if self.peaks:
-            lines.append(f"ceilings of {self.peaks.gpu}, measured: {self.peaks.rates}")
-        lines += [f"note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        return "\n".join([*lines, *style.columns([head, *body], right=True), *self._below()])
+
+    def _below(self) -> list[str]:
+        ceilings = [f"measured ceilings: {self.peaks.rates}"] if self.peaks else []
+        return [self.label, *ceilings, *(f"note: {note}" for note in self.notes)]
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """Header and body; a column that no row fills is left out."""
@@ -125,11 +125,8 @@ class BenchResult:
     def _repr_html_(self) -> str:
         head, body = self._cells()
         rows = [[html.escape(cell) for cell in line] for line in body]
-        below = [self.label, *(f"note: {note}" for note in self.notes)]
-        if self.peaks:
-            below.insert(1, f"ceilings: {self.peaks.rates}")
         title = f"<b>{html.escape(self.title)}</b>" if self.title else ""
-        small = "<br>".join(html.escape(line) for line in below)
+        small = "<br>".join(html.escape(line) for line in self._below())
         table = style.table(rows, [html.escape(cell) for cell in head], right=True)
         return f"{title}{table}<small>{small}</small>"
 
