@@ -131,12 +131,8 @@ class _Writer:
         if isinstance(inner, FunctionType):
             flag = __future__.annotations.compiler_flag
             self.future_annotations |= bool(inner.__code__.co_flags & flag)
-        if found.is_lambda:
-            text = self._with_names(found.text, text_of.namespace(inner), {})
-            text = f"{own} = {text}"
-        else:
-            text = self._with_names(found.text, text_of.namespace(inner), {inner.__name__: own})
-        self.body.append(text)
+        text = self._with_names(found.text, text_of.namespace(inner), {inner.__name__: own})
+        self.body.append(f"{own} = {text}" if found.is_lambda else text)
         if own != name:
             self.body.append(f"{name} = {own}")
 

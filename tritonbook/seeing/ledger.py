@@ -84,8 +84,7 @@ def ledger(record: Record, launch: int | None = None) -> Ledger:
     if launch is not None:
         touches = [t for t in touches if t.access.launch == launch]
     chosen = record.launches if launch is None else [record.launches[launch]]
-    accesses = [a for a in record.accesses if launch is None or a.launch == launch]
-    order = dict.fromkeys((access.launch, access.program) for access in accesses)
+    order = dict.fromkeys((touch.access.launch, touch.access.program) for touch in touches)
     numbers = {key: number for number, key in enumerate(order)}
     programs = [program for _, program in order]
     uses: dict[tuple[int, str], Use] = {}

@@ -12,6 +12,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -134,14 +135,9 @@ class GPU:
 gpu = GPU()
 
 
-@contextlib.contextmanager
-def simulated_gpu() -> Iterator[SimulatedGPU]:
+def simulated_gpu() -> contextlib.AbstractContextManager[SimulatedGPU]:
     """Inside, `gpu` is a fresh simulated GPU, which the `with` statement hands out."""
-    before, gpu._simulated = gpu._simulated, SimulatedGPU()
-    try:
-        yield gpu._simulated
-    finally:
-        gpu._simulated = before
+    return mock.patch.object(gpu, "_simulated", SimulatedGPU())
 
 
 def simulated_bench(
