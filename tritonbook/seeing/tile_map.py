@@ -61,9 +61,9 @@ def tile_map(use: Use) -> TileMap:
     near = [
         s for s in strays if -room <= s[1] < columns + room and -4 <= s[0] < rows + max(4, rows)
     ]
-    left = -min(max([-s[1] for s in near] + [0]), room)
+    left = min([s[1] for s in near] + [0])
     right = max([s[1] + 1 for s in near] + [columns])
-    top = -max([-s[0] for s in near] + [0])
+    top = min([s[0] for s in near] + [0])
     bottom = max([s[0] + 1 for s in near] + [rows])
     # -1: outside the tensor, nothing to draw unless a lane points there
     codes = np.full((bottom - top, right - left), -1, dtype=np.int64)
@@ -78,7 +78,8 @@ def tile_map(use: Use) -> TileMap:
         value = program if old < 0 or same or old // _KIND != kind else -1
         codes[place] = kind * _KIND + value + 1
     hidden = 0
-    if _runs_at_most(codes) > _MOST_RUNS and right - left > 64:
+    most = int((codes[:, 1:] != codes[:, :-1]).sum(axis=1).max()) + 1  # runs in a row
+    if most > _MOST_RUNS and right - left > 64:
         hidden, right = max(0, columns - 64 - left), left + 64
         codes = codes[:, :64]
     bands = _bands(codes, top, left)
@@ -92,32 +93,27 @@ def _codes(use: Use) -> np.ndarray:
     return np.where(use.count == 0, NOBODY * _KIND, codes)
 
 
-def _runs_at_most(codes: np.ndarray) -> int:
-    if codes.shape[1] < 2:
-        return 1
-    return int((codes[:, 1:] != codes[:, :-1]).sum(axis=1).max()) + 1
+def _spans(codes: np.ndarray) -> list[tuple[int, int]]:
+    """Start and end (excluded) of each stretch of equal entries, or of equal rows."""
+    changes = (codes[1:] != codes[:-1]).any(axis=tuple(range(1, codes.ndim)))
+    edges = [0, *(np.flatnonzero(changes) + 1).tolist(), len(codes)]
+    return list(zip(edges[:-1], edges[1:], strict=True))
 
 
 def _bands(codes: np.ndarray, top: int, left: int) -> tuple[Band, ...]:
-    edges = [0, *(np.flatnonzero((codes[1:] != codes[:-1]).any(axis=1)) + 1), len(codes)]
-    spans = list(zip(edges[:-1], edges[1:], strict=True))
-    bands = []
-    last = len(spans) - _LAST_BANDS
-    for number, (start, end) in enumerate(spans):
-        if len(spans) > _MOST_BANDS and _FIRST_BANDS <= number < last:
-            if number == _FIRST_BANDS:
-                stop = spans[last][0]
-                bands.append(Band(start + top, stop + top, (), skipped=True))
-            continue
-        bands.append(Band(int(start) + top, int(end) + top, _runs(codes[start], left)))
+    spans = _spans(codes)
+    many = len(spans) > _MOST_BANDS
+    shown = [*spans[:_FIRST_BANDS], *spans[-_LAST_BANDS:]] if many else spans
+    bands = [Band(start + top, end + top, _runs(codes[start], left)) for start, end in shown]
+    if many:
+        cut = Band(bands[_FIRST_BANDS - 1].end, bands[_FIRST_BANDS].start, (), skipped=True)
+        bands.insert(_FIRST_BANDS, cut)
     return tuple(bands)
 
 
 def _runs(codes: np.ndarray, left: int) -> tuple[Run, ...]:
-    edges = [0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1), len(codes)]
-    runs = []
-    for start, end in zip(edges[:-1], edges[1:], strict=True):
-        code = int(codes[start])
-        if code >= 0:
-            runs.append(Run(int(start) + left, int(end) + left, code // _KIND, code % _KIND - 1))
-    return tuple(runs)
+    return tuple(
+        Run(start + left, end + left, int(codes[start]) // _KIND, int(codes[start]) % _KIND - 1)
+        for start, end in _spans(codes)
+        if codes[start] >= 0
+    )
