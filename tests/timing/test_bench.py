@@ -99,14 +99,14 @@ def test_a_short_call_has_two_figures():
     assert timer.replayed == ["fast"]
     assert result["fast"].device_ms == 0.004 and result["slow"].device_ms is None
     assert "device ms" in result.table() and "CUDA graph" in result.table()
-    assert result.device_ratio("fast") is None  # only one of the two rows has the figure
+    assert result.ratio("fast", "device_ms") is None  # only one of the two rows has the figure
 
 
 def test_two_figures_where_the_bytes_could_be_moved_in_a_short_call():
     # Kills: no device figure for a short kernel behind a busy host.
     result, timer = run({"slow": 1.6, "fast": 0.080}, {"fast": 0.004, "slow": 0.7}, bytes=4e6)
     assert timer.replayed == ["slow", "fast"]
-    assert result.device_ratio("fast") == pytest.approx(175)
+    assert result.ratio("fast", "device_ms") == pytest.approx(175)
 
 
 @pytest.mark.parametrize(

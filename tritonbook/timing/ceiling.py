@@ -31,8 +31,7 @@ class Ceilings:
 
     def limit(self, bytes: float = 0, flops: float = 0) -> str:
         """Which of the two peaks sets the floor: "memory" or "arithmetic"."""
-        by_memory = bytes / self.copy_gbps / 1e6 >= flops / self.fp16_tflops / 1e9
-        return "memory" if by_memory else "arithmetic"
+        return "memory" if self.floor_ms(bytes) >= self.floor_ms(flops=flops) else "arithmetic"
 
     @property
     def ridge(self) -> float:

@@ -59,20 +59,15 @@ class BenchResult:
                 return row
         raise KeyError(f"no row {name!r}; there are {', '.join(row.name for row in self.rows)}")
 
-    def ratio(self, name: str) -> float | None:
-        """Baseline's time over this row's: 2 means twice as fast.
+    def ratio(self, name: str, figure: str = "ms") -> float | None:
+        """Baseline's time over this row's: 2 means twice as fast. figure: or "device_ms".
 
-        None without a baseline, and in the interpreter, whose times say nothing about a kernel.
+        None without a baseline or where a row has no such figure, and in the interpreter, whose
+        times say nothing about a kernel.
         """
         if not (self.baseline and self.on_gpu):
             return None
-        return self[self.baseline].ms / self[name].ms
-
-    def device_ratio(self, name: str) -> float | None:
-        """The same ratio between the device figures, where both rows have one."""
-        if not self.baseline:
-            return None
-        base, own = self[self.baseline].device_ms, self[name].device_ms
+        base, own = getattr(self[self.baseline], figure), getattr(self[name], figure)
         return base / own if base and own else None
 
     @property
@@ -97,7 +92,7 @@ class BenchResult:
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """Header and body; a column that no row fills is left out."""
-        device = [self.device_ratio(row.name) for row in self.rows]
+        device = [self.ratio(row.name, "device_ms") for row in self.rows]
         columns: list[tuple[str, list[str]]] = [
             ("", [row.name for row in self.rows]),
             ("ms", [f"{row.ms:.4f}" for row in self.rows]),
