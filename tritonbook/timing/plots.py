@@ -9,16 +9,13 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from .. import style
 from .ceiling import Ceilings
-
-if TYPE_CHECKING:
-    from .result import BenchResult
 
 CARD, INK, FAINT = "#fbfbf8", "#1b1f24", "#8a9099"
 # Okabe and Ito's palette, ordered so that neighbours also differ in lightness.
@@ -54,8 +51,8 @@ class Plot:
         return self.alt
 
 
-def bars(result: BenchResult) -> Plot:
-    """Horizontal bars, with a line at the floor, the fastest possible, where it is known."""
+def bars(result: Any) -> Plot:
+    """A BenchResult as horizontal bars, with a line at the fastest possible, where it is known."""
     rows = result.rows
     figure, axes = card(7.2, 1.5 + 0.42 * len(rows))
     for i, row in enumerate(rows):
