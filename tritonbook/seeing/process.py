@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import sys
@@ -46,6 +47,7 @@ class Worker:
         except OSError as problem:
             raise WorkerError(f"the helper process could not start: {problem}") from problem
         self._owner, self._served = os.getpid(), 0
+        atexit.register(self.stop)
 
     def _environment(self) -> dict[str, str]:
         """What differs from ours."""
