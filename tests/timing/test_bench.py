@@ -115,6 +115,7 @@ def test_two_figures_where_the_bytes_could_be_moved_in_a_short_call():
         (slow, torch.ones(0, 4), None, r"argument 0 has shape \(0, 4\): no elements"),
         ({"slow": lambda x: x[:0]}, X, None, "the result of slow"),
         ({"slow": slow}, X, "quick", "baseline 'quick' is not among"),
+        ({}, X, None, "at least one function"),
     ],
 )
 def test_what_cannot_be_timed_is_said(fns, x, baseline, said):

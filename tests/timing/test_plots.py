@@ -4,6 +4,7 @@ import html
 import io
 
 import numpy as np
+import pytest
 from matplotlib.image import imread
 
 from tritonbook.timing import Ceilings, plots
@@ -61,6 +62,11 @@ def test_lines_differ_by_marker_and_dash():
     drawn = [line for line in plot.figure.axes[0].lines if line.get_marker() != "None"]
     assert len({(line.get_marker(), line.get_linestyle()) for line in drawn}) == len(drawn) == 2
     assert "GB/s over width 64 to 4096" in plot.alt
+
+
+def test_an_unknown_metric_is_named():
+    with pytest.raises(ValueError, match="metric 'speed' is not one of gbps"):
+        Sweep("width", [64], [result()]).plot("speed")
 
 
 def test_a_sweep_of_the_interpreter_shows_milliseconds_only():

@@ -133,6 +133,11 @@ def predict(
 
     Raises ValueError unless there is one of each for every question.
     """
+    if not len(guesses) == len(measured) == len(hints):
+        raise ValueError(
+            f"predict needs one measurement and one hint for each question; there are "
+            f"{len(guesses)} questions, {len(measured)} measurements and {len(hints)} hints"
+        )
     triples = zip(guesses.items(), measured, hints, strict=True)
     return Prediction(tuple(_judge(q, guess, found, hint) for (q, guess), found, hint in triples))
 

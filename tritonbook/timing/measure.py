@@ -46,9 +46,11 @@ def bench(
     stored: name of a result kept with the workbook. Without a GPU that result is shown, under the
         name of the GPU it came from, and nothing is timed (if there is none, wall clock is).
 
-    Raises ValueError for an empty input or an unknown baseline.
+    Raises ValueError for an empty input, an unknown baseline, or nothing to time.
     """
     named = {_name(fns): fns} if callable(fns) else dict(fns)
+    if not named:
+        raise ValueError("bench needs at least one function")
     if baseline is not None and baseline not in named:
         raise ValueError(f"baseline {baseline!r} is not among {', '.join(named)}")
     timer = timer or clock()

@@ -139,6 +139,8 @@ class Sweep:
         """One line per function over the axis; `metric` is "gbps", "tflops", "ms" or "percent"."""
         from .plots import lines
 
+        if metric not in METRICS:
+            raise ValueError(f"metric {metric!r} is not one of {', '.join(METRICS)}")
         first = self.results[0]
         if not first.on_gpu:
             metric = "ms"  # wall clock of the interpreter has no rates
