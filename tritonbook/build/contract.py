@@ -10,6 +10,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from markdown_it import MarkdownIt
+
 from ..course import cases, gaps
 from ..course.exercises import Exercise
 from ..course.mutants import MutantError, wrong_answers
@@ -80,9 +82,6 @@ def _header(exercise: Exercise) -> Iterator[SourceError]:
     if not 1 <= len(exercise.you_will) <= 5:
         problem = f"'you_will' has {len(exercise.you_will)} items"
         yield SourceError(exercise.path, 1, problem, "state one to five")
-    if not 5 <= exercise.minutes <= 120:
-        problem = f"{exercise.minutes} minutes is no working session"
-        yield SourceError(exercise.path, 1, problem, "plan 5 to 120, or split the notebook")
 
 
 def _limits(exercise: Exercise) -> Iterator[SourceError]:
@@ -269,21 +268,14 @@ def _code(exercise: Exercise) -> Iterator[SourceError]:
 
 
 def _prose(exercise: Exercise) -> Iterator[SourceError]:
-    """Markdown takes a line that begins with the sign of a list for an item, in `code` too."""
+    """A line that begins with the sign of a list is an item of it, in `code` too, whose signs are
+    then text."""
     for cell in exercise.cells:
-        fenced = inside = False
-        for number, line in enumerate(
-            cell.source.splitlines() if cell.kind == "markdown" else (), 1
-        ):
-            if line.lstrip().startswith("```"):
-                fenced = not fenced
-            elif not fenced:
-                if inside and re.match(r"\s*([-+*]|\d+[.)])\s", line):
-                    problem = "`code` goes on with the sign of a list, which ends it"
-                    yield SourceError(
-                        exercise.path, cell.line + number, problem, "break it elsewhere"
-                    )
-                inside = bool(line.strip()) and inside != (line.count("`") % 2 == 1)
+        for block in MarkdownIt().parse(cell.source) if cell.kind == "markdown" else ():
+            if any(each.type == "text" and "`" in each.content for each in block.children or ()):
+                line = cell.line + block.map[0] + 1
+                problem = "`code` has no end before the next item or paragraph"
+                yield SourceError(exercise.path, line, problem, "break it elsewhere")
 
 
 def _wrong(exercise: Exercise) -> Iterator[SourceError]:
