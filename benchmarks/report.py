@@ -1,13 +1,10 @@
-"""`python -m benchmarks.report [file...]`: a page and a picture from stored results, no GPU.
+"""`python -m benchmarks.report`: a page and a picture from stored results, no GPU.
 
-Reads `results/<gpu>.json` (default: each one there is) and writes `<gpu>.md`, `<gpu>_ratios.png`.
+Reads each `results/<gpu>.json` there is and writes `<gpu>.md`, `<gpu>_ratios.png`.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -69,20 +66,7 @@ def _notebooks(data: Mapping[str, Any]) -> str:
     for name, entry in data["ops"].items():
         for problem in entry["problems"]:
             by_notebook.setdefault(entry["notebook"], []).append((name, problem))
-    return "\n\n".join(
-        _notebook(slug, by_notebook[slug]) + _remarks(slug, data["ops"])
-        for slug in sorted(by_notebook)
-    )
-
-
-def _remarks(slug: str, ops: Mapping[str, Any]) -> str:
-    """What a person wrote into the results file about a run, such as what disturbed it."""
-    told: dict[str, list[str]] = {}
-    for name, entry in ops.items():
-        if entry["notebook"] == slug and entry.get("remark"):
-            told.setdefault(entry["remark"], []).append(f"`{name}`")
-    lines = [f"{', '.join(names)}: {remark}." for remark, names in told.items()]
-    return "".join(f"\n\n{line}" for line in lines)
+    return "\n\n".join(_notebook(slug, by_notebook[slug]) for slug in sorted(by_notebook))
 
 
 def _notebook(slug: str, problems: list[tuple[str, dict[str, Any]]]) -> str:
@@ -254,51 +238,19 @@ def _runs(data: Mapping[str, Any]) -> str:
     )
 
 
-def read(path: Path) -> dict[str, Any]:
-    """A results file's data. Raises ValueError in one sentence where it is none."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(
-            f"{path} cannot be read ({error.strerror}); name a results file."
-        ) from None
-    except ValueError:
-        raise ValueError(
-            f"{path} is not JSON; run `python -m benchmarks` to make it again"
-        ) from None
-    if not (isinstance(data, dict) and {"gpu", "ops"} <= set(data)):
-        raise ValueError(f"{path} holds no `gpu` and `ops`; name a file of `python -m benchmarks`.")
-    return data
-
-
 def stored() -> list[Path]:
     """The results files that the workbook keeps, one for each GPU."""
-    found = []
-    for path in sorted(results.DIRECTORY.glob("*.json")):
-        swept = path.name.startswith("sweep_")
-        if not swept and "ops" in json.loads(path.read_text(encoding="utf-8")):
-            found.append(path)
-    return found
+    others = ("sweep_", "grading_")
+    paths = sorted(results.DIRECTORY.glob("*.json"))
+    return [path for path in paths if not path.name.startswith(others)]
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.report", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("files", nargs="*", type=Path, help="results files (default: all stored)")
-    options = parser.parse_args(arguments)
-    try:
-        found = {path: read(path) for path in options.files or stored()}
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 2
-    for path, data in found.items():
-        text = page(data, all_ops(), path.stem)
-        path.with_suffix(".md").write_text(text, encoding="utf-8")
-        made = pictures.draw(data, path.with_suffix(""))
-        print("written:", path.with_suffix(".md"), made)
-    return 0
+def main() -> None:
+    for path in stored():
+        data = results.read(path)
+        path.with_suffix(".md").write_text(page(data, all_ops(), path.stem), encoding="utf-8")
+        print("written:", path.with_suffix(".md"), pictures.draw(data, path.with_suffix("")))
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

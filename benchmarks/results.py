@@ -119,8 +119,8 @@ def markdown(head: list[str], body: list[list[str]]) -> str:
 
 def table(entries: dict[str, Any]) -> str:
     """One line per provider; `ratio` is its time over that of our fastest (above 1: we win)."""
-    form = "{:<38}{:<18}{:>9}{:>9}{:>8}{:>7}{:>9}  {}"
-    lines = [form.format("problem", "", "ms", "device", "ratio", "floor", "error", "")]
+    form = "{:<38}{:<18}{:>9}{:>9}{:>8}{:>7}{:>9}"
+    lines = [form.format("problem", "", "ms", "device", "ratio", "floor", "error")]
     for name, entry in entries.items():
         for problem in entry["problems"]:
             lines += _problem_lines(form, name, problem)
@@ -142,9 +142,8 @@ def _problem_lines(form: str, name: str, problem: dict[str, Any]) -> list[str]:
         device = f"{row['device_ms']:.4f}" if row["device_ms"] else ""
         against = shown(ratio(row, own)) if own else ""
         floor = f"{row['percent']:.0f} %"
-        kernels = f"{row['kernels']} kernels" if (row["kernels"] or 1) > 1 else ""
         ms, error = f"{row['ms']:.4f}", f"{row['error']:.0e}"
-        lines.append(form.format(label, who, ms, device, against, floor, error, kernels).rstrip())
+        lines.append(form.format(label, who, ms, device, against, floor, error).rstrip())
     for target in problem["targets"]:
         reached = (
             "not run" if target["reached"] is None else shown(target["reached"], target["least"])

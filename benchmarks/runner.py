@@ -20,7 +20,7 @@ from tritonbook.timing.ceiling import measured_ceilings
 from tritonbook.timing.clock import Clock, CudaClock
 
 from .op import Function, Missing, Op, Problem, all_ops
-from .verify import count_kernels, exact_result, verify
+from .verify import exact_result, verify
 
 # Turns for a problem, and milliseconds that each function works before it is timed in each of them.
 ROUNDS, WARMUP_MS = 8, 25
@@ -109,7 +109,7 @@ def _run_problem(
         own = tuple(copied(arg) for arg in args)  # some work in place
         first = verify(fn, own, expected, ours=provider.ours, part=op.part, tolerance=op.tolerance)
         del own
-        row.update(error=first.error, kernels=first.kernels)
+        row["error"] = first.error
         if first.problem:
             row.update(state="refused", reason=first.problem)
             continue
@@ -121,7 +121,6 @@ def _run_problem(
         row["turns_ms"] = [turn.ms for turn in turns]
         if device == "cuda":
             row["peak_bytes"] = peak_bytes(lambda fn=right[name]: fn(*args))
-            row["kernels"] = count_kernels(lambda fn=right[name]: fn(*args)) or row["kernels"]
     return rows
 
 

@@ -7,23 +7,20 @@ it is freed, and so is what the allocator hands out next.
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
-from tritonbook.timing.clock import captured
 
 # Relative error of the whole result, ||got - exact|| / ||exact||, that one rounding at the end and
 # float32 arithmetic (tf32 and half-precision operands where products are summed) stay under.
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1e-2}
-
-_KERNEL_NODE = 0  # cudaGraphNodeTypeKernel
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,6 @@ class FirstCall:
     """What a candidate's first call gave. `problem` is None when it may be timed."""
 
     error: float | None
-    kernels: int | None  # launched per call
     problem: str | None = None
 
 
@@ -57,11 +53,7 @@ def poison(value: Any) -> None:
 
 def tensors(value: Any) -> list[torch.Tensor]:
     """The tensors of a result, in order; tuples and lists are opened."""
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, (tuple, list)):
-        return [tensor for item in value for tensor in tensors(item)]
-    return []
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
 def exact_result(
@@ -114,7 +106,7 @@ def verify(
         got = tensors(part(result) if part else result)
         error, problem = _compare(got, expected, {**TOLERANCE, **(tolerance or {})})
     except Exception as failure:
-        return FirstCall(None, None, f"raised {type(failure).__name__}: {str(failure)[:200]}")
+        return FirstCall(None, f"raised {type(failure).__name__}: {str(failure)[:200]}")
     finally:
         if args and isinstance(args[0], torch.Tensor) and args[0].is_cuda:
             torch.cuda.synchronize()
@@ -122,7 +114,7 @@ def verify(
     poison([tensor for tensor in tensors(result) if tensor.data_ptr() not in inputs])
     if problem is None and ours and not launched:
         problem = "launched no Triton kernel"
-    return FirstCall(error, len(launched) if ours else None, problem)
+    return FirstCall(error, problem)
 
 
 def _compare(
@@ -140,30 +132,3 @@ def _compare(
             return error, f"is off by {error:.1e} (allowed {allowed:.1e})"
         worst = max(worst, error)
     return worst, None
-
-
-def count_kernels(fn: Callable[[], Any]) -> int | None:
-    """Kernels that one call runs on the GPU, counted as nodes of a CUDA graph.
-
-    None where the call cannot be captured. (torch.profiler counts them too, but what it attaches to
-    the driver stays, and every later launch of the process takes longer.)
-    """
-    graph = captured(fn, keep_graph=True)
-    if graph is None:
-        return None
-    runtime = ctypes.CDLL(f"libcudart.so.{torch.version.cuda.partition('.')[0]}")
-    whole, count = ctypes.c_void_p(graph.raw_cuda_graph()), ctypes.c_size_t()
-    _succeed(runtime.cudaGraphGetNodes(whole, None, ctypes.byref(count)))
-    nodes = (ctypes.c_void_p * count.value)()
-    _succeed(runtime.cudaGraphGetNodes(whole, nodes, ctypes.byref(count)))
-    kernels = 0
-    for node in nodes:
-        kind = ctypes.c_int()
-        _succeed(runtime.cudaGraphNodeGetType(ctypes.c_void_p(node), ctypes.byref(kind)))
-        kernels += kind.value == _KERNEL_NODE
-    return kernels or None
-
-
-def _succeed(error: int) -> None:
-    if error:
-        raise RuntimeError(f"the CUDA runtime answered {error} when asked for a graph's nodes")

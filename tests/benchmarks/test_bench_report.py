@@ -30,7 +30,7 @@ def section(text, title):
 @pytest.mark.parametrize("path", report.stored(), ids=lambda path: path.stem)
 def test_the_committed_report_is_what_the_command_gives(path):
     """Kills: results or operations that changed while the page did not."""
-    data = report.read(path)
+    data = results.read(path)
     text = report.page(data, report.all_ops(), path.stem)
     hint = "stale: run python -m benchmarks.report"
     assert path.with_suffix(".md").read_text(encoding="utf-8") == text, hint
@@ -64,18 +64,10 @@ def test_what_our_other_solutions_reach_is_said_where_a_target_was_set():
     assert "others of ours" not in page(stored(*rows, targets=[target | {"on_device": True}]))
 
 
-def test_a_remark_on_a_run_stands_below_its_table():
-    """Kills: a disturbed run that is printed like any other."""
-    data = stored(row("double", 2.0, ours=True), row("eager", 1.0))
-    assert "the GPU was shared" not in page(data)
-    data["ops"]["double"]["remark"] = "the GPU was shared"
-    assert "`double`: the GPU was shared.\n" in section(page(data), "By notebook") + "\n"
-
-
 def test_every_loss_in_the_stored_results_is_named():
     """Kills: a list cut at a number of lines, or at a smallest difference."""
     for path in report.stored():
-        lost = {k: v for k, v in results.ratios(report.read(path)["ops"]).items() if v < 1}
+        lost = {k: v for k, v in results.ratios(results.read(path)["ops"]).items() if v < 1}
         losses = section(path.with_suffix(".md").read_text(), "Where a peer is faster")
         assert losses.count("\n- ") == len(lost)
         for name, label, rival in lost:
@@ -163,35 +155,23 @@ def test_versions_date_and_rates_are_shown():
     assert f"{run} its own | `double` |" in page(data)
 
 
-def test_the_command_writes_the_page_and_its_picture(tmp_path):
+def test_the_command_writes_the_page_and_its_picture(tmp_path, monkeypatch):
     """Kills: a picture that fails on a peer, an operation or a ratio that it has not met."""
     path = tmp_path / "paper.json"
     data = stored(row("double", 1.0, True), row("stranger", 90.0), row("eager", 0.2))
     more = stored(row("double", 1.0, True), row("cudnn", 0.5), flops=1e12)
     data["ops"]["product"] = more["ops"]["double"]
     path.write_text(json.dumps(data))
-    assert report.main([str(path)]) == 0
+    monkeypatch.setattr(results, "DIRECTORY", tmp_path)
+    report.main()
     assert (tmp_path / "paper.md").read_text().startswith("# The workbook's solutions on Paper GPU")
     with Image.open(tmp_path / "paper_ratios.png") as picture:
         assert picture.size[0] > 600 and picture.text["Description"].startswith("data ")
 
 
-@pytest.mark.parametrize(
-    "text, says", [(None, "cannot be read"), ("{", "is not JSON"), ("{}", "holds no `gpu`")]
-)
-def test_bad_files_get_one_sentence(tmp_path, capsys, text, says):
-    """Kills: a traceback for a wrong file."""
-    path = tmp_path / "x.json"
-    if text is not None:
-        path.write_text(text)
-    assert report.main([str(path)]) == 2
-    said = capsys.readouterr().err
-    assert says in said and said.count("\n") == 1
-
-
 def test_the_readme_says_what_the_results_say():
     """Kills: a public sentence that counts an older run."""
-    ratios = results.ratios(report.read(results.DIRECTORY / "nvidia_h100_80gb_hbm3.json")["ops"])
+    ratios = results.ratios(results.read(results.DIRECTORY / "nvidia_h100_80gb_hbm3.json")["ops"])
     text = " ".join((results.DIRECTORY.parents[1] / "README.md").read_text().split())
     lost = sum(value < 1 for value in ratios.values())
     assert f"one is faster in {lost} of {len(ratios)} comparisons" in text

@@ -34,7 +34,7 @@ def judge(fn, ours=True, **options):
 
 def test_a_right_kernel_may_be_timed():
     verdict = judge(double)
-    assert verdict.problem is None and verdict.kernels == 1 and verdict.error < 1e-6
+    assert verdict.problem is None and verdict.error < 1e-6
 
 
 def test_a_solution_that_launches_nothing_is_refused():
@@ -94,6 +94,6 @@ def test_poison_spoils_every_element(dtype):
 
 
 def test_an_exact_result_without_a_tensor_judges_nobody():
-    """Kills: an operation whose formula returns a dictionary, and with it anything at all."""
-    with pytest.raises(ValueError, match="holds no tensor, but a dict"):
-        exact_result(lambda x: {"y": x}, (torch.ones(2),))
+    """Kills: an operation whose formula returns a number, and with it anything at all."""
+    with pytest.raises(ValueError, match="holds no tensor, but a float"):
+        exact_result(lambda x: 2.0, (torch.ones(2),))

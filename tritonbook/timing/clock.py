@@ -84,11 +84,8 @@ class CudaClock:
         return statistics.median(times)
 
 
-def captured(fn: Callable[[], Any], calls: int = 1, **options: Any) -> Any:
-    """A CUDA graph of `calls` calls, or None when `fn` cannot be captured.
-
-    options: of `torch.cuda.CUDAGraph`.
-    """
+def captured(fn: Callable[[], Any], calls: int) -> Any:
+    """A CUDA graph of `calls` calls, or None when `fn` cannot be captured."""
     if _waits(fn):
         return None
     stream = torch.cuda.Stream()
@@ -96,7 +93,7 @@ def captured(fn: Callable[[], Any], calls: int = 1, **options: Any) -> Any:
     with torch.cuda.stream(stream):
         fn()
     torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph(**options)
+    graph = torch.cuda.CUDAGraph()
     try:
         with torch.cuda.graph(graph, stream=stream):
             for _ in range(calls):
