@@ -25,9 +25,7 @@ A100 = replace(
     interpreting=False,
     library_interpreted=False,
 )
-T4 = replace(
-    A100, gpus=(Gpu("Tesla T4", (7, 5), 15 << 30, 14 << 30),), torch_architectures=("sm_75",)
-)
+T4 = replace(A100, gpus=(Gpu("Tesla T4", (7, 5), 15 << 30),), torch_architectures=("sm_75",))
 NFS = Folder("/home/you/.triton/cache", kind="nfs4")
 
 
@@ -87,17 +85,6 @@ TABLE = {
         "triton==",
         gpus=(Gpu("NVIDIA B200", (10, 0)),),
         torch_architectures=("sm_100",),
-    ),
-    "two-gpus": row(
-        A100, "several-gpus", "note", "2 GPUs", "CUDA_VISIBLE_DEVICES", gpus=A100.gpus * 2
-    ),
-    "full-gpu": row(
-        A100,
-        "gpu-memory",
-        "note",
-        "1.0 of 80",
-        "nvidia-smi",
-        gpus=(Gpu("A100", (8, 0), 80 << 30, 1 << 30),),
     ),
     "unpaired": row(A100, "pair", "problem", "Triton 3.2", "triton==3.2.*", triton="3.6.0"),
     "unpaired-interpreter": row(

@@ -6,6 +6,7 @@ A judgement has a level (ok, note, problem), one sentence and, unless all is wel
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from .machine import Machine
@@ -47,13 +48,7 @@ def problem(sentence: str, fix: str) -> Said:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    digits = []
-    for part in version.split("+")[0].split("."):
-        leading = part[: len(part) - len(part.lstrip("0123456789"))]
-        if not leading:
-            break
-        digits.append(int(leading))
-    return tuple(digits)
+    return tuple(map(int, re.findall(r"\d+", version.partition("+")[0])))
 
 
 def _short(version: str) -> str:
@@ -181,25 +176,6 @@ def _torch_covers(m: Machine, major: int, minor: int) -> bool:
     return False
 
 
-def several_gpus(m: Machine) -> Said | None:
-    if len(m.gpus) < 2:
-        return None
-    return note(
-        f"There are {len(m.gpus)} GPUs; the workbook uses the first ({m.gpus[0].name}).",
-        "export CUDA_VISIBLE_DEVICES=1   # before the notebook starts, to take another",
-    )
-
-
-def gpu_memory(m: Machine) -> Said | None:
-    if not m.gpus or m.gpus[0].free_memory >= 2 * GIGABYTE:
-        return None
-    free = m.gpus[0].free_memory / GIGABYTE
-    return note(
-        f"Only {free:.1f} of {m.gpus[0].memory / GIGABYTE:.0f} GiB of GPU memory are free.",
-        "nvidia-smi   # shows who holds it; shut other notebooks' kernels down",
-    )
-
-
 def mode(m: Machine) -> Said:
     wanted = (m.interpret_variable or "").lower() not in ("", "0", "false", "off")
     if m.library_interpreted is not None and wanted != m.library_interpreted:
@@ -300,8 +276,6 @@ CHECKS: dict[str, Callable[[Machine], Said | None]] = {
     "gpu": gpu,
     "driver": driver,
     "capability": capability,
-    "several-gpus": several_gpus,
-    "gpu-memory": gpu_memory,
     "pair": pair,
     "mode": mode,
     "numpy": numpy,

@@ -41,12 +41,11 @@ class Folder:
 
 @dataclass(frozen=True)
 class Gpu:
-    """One GPU as torch sees it. memory and free_memory are in bytes."""
+    """One GPU as torch sees it. memory is in bytes."""
 
     name: str
     capability: tuple[int, int]
     memory: int = 80 << 30
-    free_memory: int = 80 << 30
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,6 @@ class Machine:
     torch: str = "2.13.0+cpu"
     triton: str = "3.7.1"
     numpy: str = "2.4.6"
-    matplotlib: str = "3.10.0"
     torch_cuda: str | None = None
     torch_architectures: tuple[str, ...] = ()
     cuda_works: bool = False
@@ -139,12 +137,8 @@ def _nvidia_smi() -> tuple[str | None, tuple[str, ...]]:
 
 
 def _torch_gpus() -> tuple[Gpu, ...]:
-    gpus = []
-    for index in range(torch.cuda.device_count()):
-        found = torch.cuda.get_device_properties(index)
-        free = torch.cuda.mem_get_info(index)[0]
-        gpus.append(Gpu(found.name, (found.major, found.minor), found.total_memory, free))
-    return tuple(gpus)
+    found = map(torch.cuda.get_device_properties, range(torch.cuda.device_count()))
+    return tuple(Gpu(each.name, (each.major, each.minor), each.total_memory) for each in found)
 
 
 def _compiler() -> str | None:
@@ -198,7 +192,6 @@ def probe() -> Machine:
         torch=torch.__version__,
         triton=_version("triton"),
         numpy=_version("numpy"),
-        matplotlib=_version("matplotlib"),
         torch_cuda=torch.version.cuda,
         torch_architectures=tuple(torch.cuda.get_arch_list()) if works else (),
         cuda_works=works,
