@@ -37,7 +37,7 @@ facts|facts nope|facts 99|facts add --arch 33|facts add --arch x|facts tile_rang
 AUTHOR = """
 |nope|sync nope|check 99|execute nope|execute nope --allow-interpreter
 new|new nope|new 17|new 01_vector_add|new ../x|new 17_Scan|new 17_scan extra
-kill-matrix extra|kill-matrix --exercise nope|kill-matrix --exercise 01 --key nope
+kill-matrix extra|kill-matrix --exercise nope|kill-matrix --exercise nope --key
 --root {t}/none sync|--root {t}/folder.ipynb check|--root {t}/other.json sync
 """
 MEASURER = """

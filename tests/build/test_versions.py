@@ -91,7 +91,7 @@ def test_an_environment_that_pip_could_not_fill_is_not_used(fake_python):
 
 
 def test_a_run_counts_solutions_and_wrong_answers():
-    found = versions.run_here(["00"], 1)
+    found = versions.run_here(["00"])
     assert found["solutions"] == found["solutions_passed"] == 2
     assert found["mutants"] == found["mutants_refused"] == 2
     assert found["failures"] == []

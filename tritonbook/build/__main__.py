@@ -39,12 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verb("new", _new, "write a template exercise").add_argument("slug", help="NN_name")
     added = verb("kill-matrix", _kill_matrix, "run every wrong answer and honest variant")
     added.add_argument("--exercise", help="slug, name or number (default: all)")
-    added.add_argument("--key", help="one graded key")
     added.add_argument("--short", action="store_true", help="as `make test`, with what it kept")
     added = verb("mutate", _mutate, "change answers by machine, and see who notices")
     added.add_argument("slugs", nargs="*", help="exercises (default: all)")
-    added.add_argument("--key", help="one graded key")
-    added.add_argument("--all", action="store_true", help="print what is refused, too")
     options = parser.parse_args(arguments)
     try:
         if options.verb != "new" and not (options.root / "pyproject.toml").is_file():
@@ -144,15 +141,12 @@ def _kill_matrix(options: argparse.Namespace) -> int:
         attempt
         for exercise in picked
         for key in exercise.answers()
-        if options.key in (None, key)
         for attempt in (
             matrix.shortened(exercise, key, known, one_in=1)
             if options.short
             else matrix.attempts(exercise, key)
         )
     ]
-    if not wanted:
-        raise LookupError(f"there is no graded key {options.key!r}")
     errors = Console(stderr=True)
     kept = options.root / matrix.KEPT if options.short else None
     rows = matrix.run(wanted, kept=kept)
@@ -177,11 +171,11 @@ def _mutate(options: argparse.Namespace) -> int:
 
     course = _chosen(options)
     errors = Console(stderr=True)
-    found = mutate.sweep(course, options.root, len(os.sched_getaffinity(0)), options.key)
+    found = mutate.sweep(course, options.root, len(os.sched_getaffinity(0)))
     results = []
     for result in track(found, description="changes", console=errors, transient=True):
         results.append(result)
-        if options.all or result.verdict not in ("refused", "equivalent"):
+        if result.verdict not in ("refused", "equivalent"):
             code = result.hidden if result.verdict == "HIDDEN ONLY" else result.visible
             print(f"{result.verdict:14} {result.exercise} {result.key}: {result.name}  [{code}]")
     verdicts = [result.verdict for result in results]

@@ -20,7 +20,6 @@ from . import views
 from .release import Release
 
 LIMITS = {"words": 1300, "code": 230, "plumbing": 30, "to_write": 40, "largest_gap": 18}
-RECORDS_CODE = 350  # pages of records, part 6
 FIRST_KERNEL_GAP = 8
 # An answer that is written from its signature alone: kernel, grid and wrapper in one cell.
 BLANK_PAGE = 35
@@ -82,14 +81,10 @@ def size(exercise: Exercise, release: Release) -> Size:
 
 def problems(exercise: Exercise, release: Release) -> Iterator[SourceError]:
     """Where a page is over its budget. Pages of records, part 6, are only counted."""
-    part = exercise.number // 10
-    if part != 6:
-        yield from _over(exercise, size(exercise, release), part)
-
-
-def _over(exercise: Exercise, page: Size, part: int) -> Iterator[SourceError]:
-    limits = LIMITS | ({"code": RECORDS_CODE} if part == 6 else {})
-    limits |= {"to_write": WITH_BLANK_PAGE} if page.blank_page else {}
+    page, part = size(exercise, release), exercise.number // 10
+    if part == 6:
+        return
+    limits = LIMITS | ({"to_write": WITH_BLANK_PAGE} if page.blank_page else {})
     counts = [(name, getattr(page, name), most) for name, most in limits.items()]
     counts += [
         ("first_kernel_gap", page.first_kernel_gap, FIRST_KERNEL_GAP),
@@ -143,9 +138,8 @@ def table(course: list[Exercise], release: Release) -> str:
     rows = [("page", *(name.replace("_", " ") for name in names), "minutes", "")]
     for exercise in course:
         page = size(exercise, release)
-        part = exercise.number // 10
-        over = [error.problem for error in _over(exercise, page, part)]
-        minutes = f"{_minutes(page, part):.0f} of {exercise.minutes}"
+        over = [error.problem for error in problems(exercise, release)]
+        minutes = f"{_minutes(page, exercise.number // 10):.0f} of {exercise.minutes}"
         if exercise.stretch_minutes:
             minutes += f" + {exercise.stretch_minutes}"
         counts = (str(getattr(page, name)) for name in names)

@@ -95,18 +95,11 @@ def _limits(exercise: Exercise) -> Iterator[SourceError]:
 
 def _setup(exercise: Exercise) -> Iterator[SourceError]:
     found = [cell for cell in exercise.cells if cell.role == "setup"]
-    if len(found) != 1:
-        problem = f"there are {len(found)} set-up cells"
-        yield SourceError(exercise.path, 1, problem, 'keep one cell with tags=["setup"]')
-        return
-    code = next(cell for cell in exercise.cells if cell.kind == "code")
-    if code is not found[0]:
-        problem = "a code cell stands before the set-up cell"
-        yield SourceError(exercise.path, code.line, problem, "move it below")
-    if found[0].source != SETUP:
-        problem = "the set-up cell differs from that of the other notebooks"
+    code = [cell for cell in exercise.cells if cell.kind == "code"]
+    if found != code[:1] or found[0].source != SETUP:
+        problem = "the first code cell, and no other, is the set-up cell of all notebooks"
         mend = "copy SETUP from tritonbook/build/template.py; import the rest in a later cell"
-        yield SourceError(exercise.path, found[0].line, problem, mend)
+        yield SourceError(exercise.path, code[0].line if code else 1, problem, mend)
 
 
 def _keys(exercise: Exercise) -> Iterator[SourceError]:

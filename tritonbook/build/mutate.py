@@ -51,18 +51,12 @@ class Result:
         return "no cause" if vague else "refused"
 
 
-def sweep(
-    course: Sequence[Exercise],
-    root: Path,
-    processes: int,
-    key: str | None = None,
-) -> Iterator[Result]:
+def sweep(course: Sequence[Exercise], root: Path, processes: int) -> Iterator[Result]:
     """Results of all mutations of the exercises' answers, as they come."""
     wanted = [
         (exercise, name, mutation)
         for exercise in course
         for name, cell in exercise.answers().items()
-        if key in (None, name)
         for mutation in mutations(cell.source)
     ]
     workers = threading.local()

@@ -18,7 +18,6 @@ import re
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from typing import Any
 
 from ..child import Child
 from ..command import BAD_INPUT, Parser, sentence
-from ..course.exercises import chosen, get
+from ..course.exercises import Exercise, chosen, get
 from . import matrix
 from .readme import VERSIONS
 
@@ -110,11 +109,11 @@ def triton_alone(release: str) -> Path:
     return place
 
 
-def run_here(slugs: Sequence[str], mutants: int) -> dict[str, Any]:
+def run_here(slugs: Sequence[str], solutions_only: bool = False) -> dict[str, Any]:
     """Run the course on the pair of this process; returns one run of the results file.
 
-    slugs: exercises to run, by slug or two-digit number; empty: all. mutants: how many wrong
-    answers of each function, beside its solution.
+    slugs: exercises to run, by slug or two-digit number; empty: all. solutions_only: else a wrong
+    answer of each function, too.
     """
     import numpy
     import torch
@@ -126,7 +125,8 @@ def run_here(slugs: Sequence[str], mutants: int) -> dict[str, Any]:
     # Late notebooks take longest, so they come first.
     course = chosen(slugs, ROOT / "exercises")[::-1]
     course = [one for one in course if one.needs != "gluon" or triton_has_gluon()]
-    rows = _run([_sample(one, mutants) for one in course])
+    kinds = ("solution",) if solutions_only else ("solution", "mutant")
+    rows = _run([_sample(one, kinds) for one in course])
     right = [row for row in rows if row.attempt.kind == "solution"]
     wrong = [row for row in rows if row.attempt.kind == "mutant"]
     return {
@@ -150,15 +150,13 @@ def _failure(tried: matrix.Attempt, said: matrix.Answer) -> str:
     )
 
 
-def _sample(exercise: Any, mutants: int) -> list[matrix.Attempt]:
-    """Every solution, and the first wrong answers of each function."""
-    chosen, taken = [], Counter()
+def _sample(exercise: Exercise, kinds: Sequence[str]) -> list[matrix.Attempt]:
+    """The first attempt of each function of these kinds: its solution, a wrong answer."""
+    first: dict[tuple[str, str], matrix.Attempt] = {}
     for attempt in matrix.attempts(exercise):
-        taken[attempt.key, attempt.kind] += 1
-        wanted = {"solution": 1, "mutant": mutants}.get(attempt.kind, 0)
-        if taken[attempt.key, attempt.kind] <= wanted:
-            chosen.append(attempt)
-    return chosen
+        if attempt.kind in kinds:
+            first.setdefault((attempt.key, attempt.kind), attempt)
+    return list(first.values())
 
 
 def _run(chosen: list[list[matrix.Attempt]]) -> list[matrix.Row]:
@@ -183,7 +181,7 @@ def run_on(
     work = f"{__package__}.versions:run_here"
     environment = {"TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(map(str, paths))}
     with Child(work, python=python, folder=ROOT, **environment) as child:
-        found = child.ask(slugs, 0 if solutions_only else 1)
+        found = child.ask(slugs, solutions_only)
     ran = Pair(found["torch"].split("+")[0], found["triton"])
     if ran.triton != pair.triton or not apart and ran.torch != pair.torch:
         raise RuntimeError(f"wanted {pair}, ran {ran}")
