@@ -20,7 +20,6 @@ def keep_types(interp: Any) -> None:
 
     _one_block_type_of_a_kind(core)
     _shape_of_a_tensor_from_its_type(core)
-    _tiles_of_one_shape_need_no_broadcast(interp)
     _numpy_dtype_by_name(interp)
     _search_for_builtins_once(interp, core)
     _arguments_stay_on_the_host(interp)
@@ -31,7 +30,6 @@ def _one_block_type_of_a_kind(core: Any) -> None:
     kind = core.block_type
     initialise, unwrap = kind.__init__, core._unwrap_if_constexpr
     known: dict[Any, Any] = {}
-    shapes: dict[Any, Any] = {}
     whole = {int}
 
     def make(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -53,7 +51,6 @@ def _one_block_type_of_a_kind(core: Any) -> None:
         if found is None:
             found = object.__new__(cls)
             initialise(found, element, shape)
-            found.shape = shapes.setdefault(sizes, found.shape)
             known[key] = found
         return found
 
@@ -88,21 +85,6 @@ def _shape_of_a_tensor_from_its_type(core: Any) -> None:
             self.handle = handle
 
     core.tensor.__init__ = set_up
-
-
-def _tiles_of_one_shape_need_no_broadcast(interp: Any) -> None:
-    semantic = getattr(interp, "TritonSemantic", None)
-    if semantic is None:  # Triton 3.2 has functions in its place
-        return
-    original = semantic.broadcast_impl_value
-
-    def broadcast(self: Any, one: Any, other: Any) -> Any:
-        shape = getattr(one.type, "shape", None)
-        if shape is not None and shape is getattr(other.type, "shape", None):
-            return one, other
-        return original(self, one, other)
-
-    semantic.broadcast_impl_value = broadcast
 
 
 def _numpy_dtype_by_name(interp: Any) -> None:
