@@ -164,13 +164,15 @@ def peers(op: Op, compiled: bool) -> dict[str, Function]:
     return found
 
 
-def compile_share(name: str, seed: int, count: int, with_compile: bool, first: int, of: int) -> int:
+def compile_share(
+    name: str, seed: int, count: int, with_compile: bool, first: int, of: int
+) -> None:
     """Call every function on each `of`-th problem from `first` on, so that what it compiles is in
-    the caches on disk, whence the timing process takes it. Returns how many calls came to an end;
-    what fails here fails again where it is timed, and is told there."""
+    the caches on disk, whence the timing process takes it. What fails here fails again where it is
+    timed, and is told there."""
     from tritonbook.port.device import DEVICE
 
-    op, own, ended = all_ops()[name], ours(name), 0
+    op, own = all_ops()[name], ours(name)
     for problem in drawn(name, seed, count)[first::of]:
         args = problem.make(DEVICE)
         if with_compile:
@@ -178,8 +180,6 @@ def compile_share(name: str, seed: int, count: int, with_compile: bool, first: i
         for fn in (own, *peers(op, with_compile).values()):
             with contextlib.suppress(Exception):
                 fn(*(copied(arg) for arg in args))
-                ended += 1
-    return ended
 
 
 def compile_ahead(name: str, seed: int, count: int, with_compile: bool, workers: int) -> None:

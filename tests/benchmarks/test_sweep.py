@@ -89,8 +89,9 @@ def test_shares_make_up_the_whole(monkeypatch):
     monkeypatch.setattr(sweep, "drawn", lambda *drawing: problems)
     monkeypatch.setattr(sweep, "ours", lambda name: note)
     monkeypatch.setattr(sweep, "peers", lambda op, compiled: {"broken": broken, "eager": note})
-    ended = [sweep.compile_share("softmax", 7, 5, False, first, 2) for first in (0, 1)]
-    assert seen == [1, 1, 3, 3, 5, 5, 2, 2, 4, 4] and ended == [6, 4]
+    for first in (0, 1):
+        sweep.compile_share("softmax", 7, 5, False, first, 2)
+    assert seen == [1, 1, 3, 3, 5, 5, 2, 2, 4, 4]
 
 
 def test_the_summary():

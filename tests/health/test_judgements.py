@@ -13,7 +13,6 @@ A100 = replace(
     LAPTOP,
     torch="2.6.0+cu124",
     triton="3.2.0",
-    numpy="2.1.0",
     torch_cuda="12.4",
     torch_architectures=("sm_50", "sm_80", "sm_90"),
     cuda_works=True,
@@ -77,15 +76,6 @@ TABLE = {
     "torch-not-built-for-it": row(
         A100, "capability", "problem", "not built", "triton==", gpus=(Gpu("NVIDIA B200", (10, 0)),)
     ),
-    "triton-too-old-for-it": row(
-        A100,
-        "capability",
-        "problem",
-        "sm_90 at most",
-        "triton==",
-        gpus=(Gpu("NVIDIA B200", (10, 0)),),
-        torch_architectures=("sm_100",),
-    ),
     "unpaired": row(A100, "pair", "problem", "Triton 3.2", "triton==3.2.*", triton="3.6.0"),
     "unpaired-interpreter": row(
         LAPTOP, "pair", "note", "Triton 3.7", "triton==3.7.*", triton="3.9.0"
@@ -108,10 +98,6 @@ TABLE = {
         interpreting=True,
         library_interpreted=True,
     ),
-    "numpy-too-new": row(
-        LAPTOP, "numpy", "note", "too new", "numpy<2.4", triton="3.6.0", torch="2.11.0"
-    ),
-    "no-numpy": row(LAPTOP, "numpy", "problem", "missing", "pip install numpy", numpy=""),
     "no-compiler": row(A100, "compiler", "problem", "C compiler", "gcc", compiler=None),
     "no-compiler-cpu": row(LAPTOP, "compiler", "note", "not here", "gcc", compiler=None),
     "no-header": row(

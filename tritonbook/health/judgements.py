@@ -150,11 +150,6 @@ def capability(m: Machine) -> Said | None:
             f"{name} is sm_{major}{minor}, which torch {m.torch} was not built for.",
             TESTED_PAIR,
         )
-    if major >= 10 and _numbers(m.triton)[:2] < (3, 3):
-        return problem(
-            f"{name} is sm_{major}{minor}; Triton {m.triton} compiles for sm_90 at most.",
-            TESTED_PAIR,
-        )
     if major < 8:
         return note(
             f"{name} is sm_{major}{minor}: every notebook gives right results, but recent Triton "
@@ -190,18 +185,6 @@ def mode(m: Machine) -> Said:
             "unset TRITON_INTERPRET   # then restart the kernel",
         )
     return ok("Kernels are interpreted on the CPU." if m.interpreting else "Kernels are compiled.")
-
-
-def numpy(m: Machine) -> Said:
-    if not m.numpy:
-        return problem("numpy is missing; the interpreter imports it.", "pip install numpy")
-    if m.interpreting and _numbers(m.numpy) >= (2, 4) and _numbers(m.triton)[:2] < (3, 7):
-        return note(
-            f"numpy {m.numpy} is too new for the interpreter of Triton {m.triton}; the workbook "
-            "mends this for its own notebooks, other scripts fail.",
-            "pip install 'numpy<2.4'",
-        )
-    return ok(f"numpy {m.numpy} works with Triton {m.triton}.")
 
 
 def compiler(m: Machine) -> Said:
@@ -278,7 +261,6 @@ CHECKS: dict[str, Callable[[Machine], Said | None]] = {
     "capability": capability,
     "pair": pair,
     "mode": mode,
-    "numpy": numpy,
     "compiler": compiler,
     "python-header": header,
     "libcuda": libcuda,

@@ -57,7 +57,6 @@ class Machine:
     python: str = "3.11.7"
     torch: str = "2.13.0+cpu"
     triton: str = "3.7.1"
-    numpy: str = "2.4.6"
     torch_cuda: str | None = None
     torch_architectures: tuple[str, ...] = ()
     cuda_works: bool = False
@@ -191,7 +190,6 @@ def probe() -> Machine:
         python=platform.python_version(),
         torch=torch.__version__,
         triton=_version("triton"),
-        numpy=_version("numpy"),
         torch_cuda=torch.version.cuda,
         torch_architectures=tuple(torch.cuda.get_arch_list()) if works else (),
         cuda_works=works,
