@@ -43,7 +43,7 @@ kill-matrix extra|kill-matrix --exercise nope|kill-matrix --exercise nope --key
 MEASURER = """
 nope|softmax nope|--nope|softmax --out {t}/other.json|--resume --check
 """
-COMPILER = "nope|99|01 99|01 --arch 33|01 --nope"
+COMPILER = "nope|99|01 99|01 --nope"
 VERSIONS = "nope|99|01 99|01 --triton 1.0|01 --nope"
 COMMANDS = {
     "tritonbook": cli.main,

@@ -220,7 +220,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m tritonbook.build.architectures", description=__doc__.splitlines()[0]
     )
     parser.add_argument("slugs", nargs="*", help="exercises by slug or number (default: all)")
-    parser.add_argument("--arch", type=int, action="append", choices=GPUS, help="this GPU alone")
     options = parser.parse_args(arguments)
     from ..port.device import versions
 
@@ -229,12 +228,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LookupError as error:
         print(sentence(error), file=sys.stderr)
         return BAD_INPUT
-    compiled = compile_course(wanted, options.arch or list(GPUS))
+    compiled = compile_course(wanted, list(GPUS))
     print(file=sys.stderr)
     declared = {exercise.slug: limits.read(exercise.limits) for exercise in wanted}
     broken = problems(compiled, declared)
     print("\n".join(broken) if broken else f"{len(compiled)} compiled, every limit is kept")
-    if not (options.slugs or options.arch):
+    if not options.slugs:
         date = time.strftime("%Y-%m-%d")
         TABLE.write_text(markdown(compiled, date, versions()), encoding="utf-8")
     return int(bool(broken))

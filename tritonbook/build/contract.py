@@ -281,10 +281,8 @@ def _wrong(exercise: Exercise) -> Iterator[SourceError]:
                 for change in changes:
                     wrong.text(key, change)
     except MutantError as error:
-        # The error's own text names file, key and mend; the line is where the name stands.
-        name = re.search(r"'([^']+)'", str(error).partition(": ")[2] or str(error))
-        line = _find_line(path.read_text(encoding="utf-8"), name[1] if name else "")
-        yield SourceError(path, line, str(error).partition(": ")[2], "bring it up to date")
+        # The error's own text names file, key and mend.
+        yield SourceError(path, 1, str(error).partition(": ")[2], "bring it up to date")
         return
     for key, cell in exercise.checks().items():
         if cell.points and not wrong.mutants.get(key):

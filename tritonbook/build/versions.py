@@ -121,7 +121,6 @@ def run_here(slugs: Sequence[str], solutions_only: bool = False) -> dict[str, An
 
     from ..gluon import triton_has_gluon
 
-    start = time.monotonic()
     # Late notebooks take longest, so they come first.
     course = chosen(slugs, ROOT / "exercises")[::-1]
     course = [one for one in course if one.needs != "gluon" or triton_has_gluon()]
@@ -138,7 +137,6 @@ def run_here(slugs: Sequence[str], solutions_only: bool = False) -> dict[str, An
         "solutions_passed": sum(row.good for row in right),
         "mutants": len(wrong),
         "mutants_refused": sum(row.good for row in wrong),
-        "seconds": round(time.monotonic() - start),
         "failures": [_failure(row.attempt, row.answer) for row in rows if not row.good],
     }
 

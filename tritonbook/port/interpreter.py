@@ -89,11 +89,6 @@ def install_interpreter_fixes() -> None:
     trace_interpreted_kernels()
 
 
-class _NothingToRestore:
-    def restore(self) -> None:
-        """The launch's own scope restores."""
-
-
 def _keep_what_was_written(rewriter: Any) -> None:
     """The rewritten function of a kernel sees the names of the function that made it, knows the one
     that was written as `__wrapped__`, and has its annotations, read as the compiler reads them."""
@@ -148,7 +143,7 @@ def _patch_language_once_a_launch(interp: Any) -> None:
 
     def patch_what_is_not(fn: Any) -> Any:
         modules, home = modules_of(fn), fn.__globals__
-        scope = _NothingToRestore()
+        scope = types.SimpleNamespace(restore=lambda: None)  # the launch's own scope restores
         if not patched or not modules <= patched:
             scope = patch_lang(seeing(modules))
             patched.update(modules or {id(tl)})

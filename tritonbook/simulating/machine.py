@@ -211,7 +211,6 @@ class Partition(Actor):
         self.ordered: set[str] = set()  # names of barriers at which its own copies arrive
         self.waited: dict[int, Passed] = {}  # the last wait at each barrier, by its id
         self.awaited: Awaited | None = None  # the last wait for products
-        self.passed: Passed | None = None
         self.multiplied = 0  # products ordered so far
 
     def note_products(self) -> None:

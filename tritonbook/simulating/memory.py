@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -383,13 +383,6 @@ class Barrier:
         return f"{said} and lacks {still}" if still else said
 
 
-@dataclass(frozen=True)
-class PointerType:
-    """The dtype of a pointer, as a kernel asks for it: `x_ptr.dtype.element_ty`."""
-
-    element_ty: torch.dtype
-
-
 class Pointer:
     """Addresses in a tensor: memory, one offset or a tile of them, and where the tensor lies."""
 
@@ -404,8 +397,8 @@ class Pointer:
         return cls(flat, first, range(first, first + extent(tensor.shape, tensor.stride())))
 
     @property
-    def dtype(self) -> PointerType:
-        return PointerType(self.memory.dtype)
+    def dtype(self) -> SimpleNamespace:
+        return SimpleNamespace(element_ty=self.memory.dtype)  # as a kernel asks for it
 
     def __add__(self, offsets: Any) -> Pointer:
         return Pointer(self.memory, self.offsets + offsets, self.inside)
