@@ -12,9 +12,8 @@ from pathlib import Path
 
 from ..course.exercises import Exercise, exercises
 from .release import Release, read_release
+from .versions import VERSIONS
 from .views import NEEDS
-
-VERSIONS = Path("benchmarks") / "matrix" / "versions.json"
 
 
 def generated(root: Path) -> dict[Path, bytes]:

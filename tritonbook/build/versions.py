@@ -29,9 +29,9 @@ from ..child import Child
 from ..command import BAD_INPUT, Parser, sentence
 from ..course.exercises import Exercise, chosen, get
 from . import matrix
-from .readme import VERSIONS
 
 ROOT = Path(__file__).resolve().parents[2]
+VERSIONS = Path("benchmarks") / "matrix" / "versions.json"
 RESULTS = ROOT / VERSIONS
 # What the gates import beside the pair itself.
 BESIDE = ("numpy", "matplotlib", "rich")
