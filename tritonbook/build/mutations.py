@@ -80,7 +80,7 @@ def mutations(answer: str) -> list[Mutation]:
     solved, names = gaps.solved_text(answer), []
     keywords = [node for node in ast.walk(tree) if isinstance(node, ast.keyword)]
     speed = [node.value for node in keywords if node.arg in _SPEED]
-    for edit in _edits(tree, answer, strides):
+    for edit in _edits(tree, lines, strides):
         if any(_within(edit, node) for node in speed):
             continue
         if not any(edit.begin[0] in gap and edit.end[0] in gap for gap in inside):
@@ -134,9 +134,21 @@ def _apply(lines: list[str], edit: _Edit) -> list[str]:
     return [*lines[: first - 1], *text.split("\n"), *lines[last:]]
 
 
-def _edits(tree: ast.Module, answer: str, strides: set[str]) -> Iterator[_Edit]:
+def segment(lines: list[str], node: ast.AST) -> str:
+    """What `ast.get_source_segment` gives, which splits the whole text anew for each node: with
+    thousands of nodes in a course that is most of the time. Columns count bytes of UTF-8."""
+    if getattr(node, "end_lineno", None) is None:
+        return ast.unparse(node)
+    first, last = node.lineno, node.end_lineno
+    kept = [line.encode() for line in lines[first - 1 : last]]
+    kept[-1] = kept[-1][: node.end_col_offset]
+    kept[0] = kept[0][node.col_offset :]
+    return b"\n".join(kept).decode()
+
+
+def _edits(tree: ast.Module, lines: list[str], strides: set[str]) -> Iterator[_Edit]:
     def source(node: ast.AST) -> str:
-        return ast.get_source_segment(answer, node) or ""
+        return segment(lines, node)
 
     def instead(node: ast.AST, text: str) -> _Edit:
         return _Edit(*_place(node), text)
