@@ -8,7 +8,7 @@ import pytest
 
 from tritonbook import cli
 from tritonbook.course import certify, records
-from tritonbook.course.exercises import exercises, get
+from tritonbook.course.exercises import get
 
 RIGHT = get("00_start_here").module_text()
 
@@ -31,20 +31,15 @@ def test_it_lists_passes_only_and_escapes_what_people_type(tmp_path):
     assert data["name"] == "Ada <script>" and data["passes"][0]["source"] == RIGHT
 
 
-def test_it_draws_what_is_passed(tmp_path):
-    """Kills: a drawing that shows an open check as passed."""
+def test_it_shows_what_is_passed_and_what_is_open(tmp_path):
+    """Kills: an open check shown as passed."""
     records.record("tile_ranges", "passed", RIGHT)
-    records.record("copy", "correct but slow", RIGHT)
     certify.write(tmp_path / "c.html", "Ada")
     shown = (tmp_path / "c.html").read_text().partition('<pre id="certificate"')[0]
-    assert "00_start_here 2 of 2" in shown and "01_vector_add 0 of 4" in shown
-    checks = sum(len(exercise.checks()) for exercise in exercises())
-    first = shown.partition("<svg")[2].partition("</svg>")[0]
-    assert first.count("<rect") == checks and first.count('fill="#fff"') == checks - 2 + 2
-    assert first.count(">✓</text>") == 1 and first.count(">◉</text>") == 1
+    assert '"00_start_here 1 of 2">00 ●○<' in shown and '"01_vector_add 0 of 4">01 ○○○○<' in shown
 
 
-@pytest.mark.parametrize("old, new", [("passed", "PASSED"), ("return", "retrun"), ("Ada", "Bob")])
+@pytest.mark.parametrize("old, new", [("00_start", "00_stop"), ("return", "retrun"), ("Ada", "Bob")])
 def test_a_change_is_seen(tmp_path, old, new):
     """Kills: reading the data without its hash."""
     records.record("tile_ranges", "passed", RIGHT)
@@ -87,7 +82,7 @@ def test_what_is_no_certificate_is_bad_input(tmp_path, text):
 
 def forged(path, *rows):
     """A certificate with these passes whose own hash fits."""
-    data = {"format": 1, "name": "Eve", "passes": list(rows)}
+    data = {"name": "Eve", "passes": list(rows)}
     text = html.escape(json.dumps({"data": data, "sha256": certify._digest(data)}))
     path.write_text(f'<pre id="certificate" hidden>{text}</pre>')
 

@@ -13,6 +13,7 @@ import html
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +22,10 @@ from typing import Any
 
 from ..child import Child, Ended
 from ..port.device import versions
-from ..seeing import svg
 from .exercises import exercises
-from .progress import COLOURS, SYMBOLS, WORDS
-from .records import DONE, entries
+from .progress import SYMBOLS
+from .records import entries
 
-FORMAT = 1
 TRY = "tritonbook.course.tried:try_answer"
 _DATA = re.compile(r'<pre id="certificate" hidden>(.*?)</pre>', re.DOTALL)
 STYLE = """\
@@ -36,6 +35,7 @@ table{border-collapse:collapse;width:100%;font-size:7pt;line-height:1.15}
 td,th{text-align:left;padding:.1mm 1.5mm;border-top:1px solid #d0d7de;white-space:nowrap}
 tr{break-inside:avoid}
 code{font-size:6.5pt}p{margin:2mm 0}.small{font-size:8pt;color:#57606a}@page{size:A4;margin:12mm}
+.signs span{font-size:9pt;margin-right:3mm;white-space:nowrap}
 """
 
 
@@ -63,10 +63,9 @@ def certificate(name: str, exams: Sequence[Path] = ()) -> dict[str, Any]:
             kept = known.get(key, {}).get("passed")
             if kept:
                 row = {"notebook": exercise.slug, "key": key, "points": cell.points or 0, **kept}
-                rows.append({**row, "stretch": "stretch" in cell.tags})
+                rows.append(row)
         counts.append({"slug": exercise.slug, "checks": len(exercise.checks())})
     return {
-        "format": FORMAT,
         "name": name,
         "made": time.strftime("%Y-%m-%dT%H:%M:%S"),
         "versions": versions(),
@@ -103,43 +102,17 @@ def _place(versions: dict[str, Any]) -> str:
     return f"{versions.get('gpu') or 'no GPU'}, {rest}"
 
 
-def _picture(data: dict[str, Any]) -> str:
-    """A column for each notebook, a box for each check: filled with a sign, or open, as SVG."""
-    columns = []
+def _overview(data: dict[str, Any]) -> str:
+    """A sign for each check of each notebook: filled where it is passed, else open."""
+    passed = Counter(row["notebook"] for row in data["passes"])
+    signs = []
     for each in data["notebooks"]:
-        rows = [row for row in data["passes"] if row["notebook"] == each["slug"]]
-        marks = ["slow" if row["state"] == DONE[1] else "passed" for row in rows]
-        columns.append((each["slug"], marks, each["checks"]))
-    if not columns:
-        return ""
-    box, wide = 17, 680
-    step = min(wide / len(columns), 3 * box)
-    floor = max(checks for *_, checks in columns) * box + 2
-
-    def centred(x: float, y: float, text: str, colour: str) -> str:
-        return svg.words(x, y, text, anchor="middle", colour=colour)
-
-    parts, told = [], []
-    for column, (slug, marks, checks) in enumerate(columns):
-        told.append(f"{slug} {len(marks)} of {checks}")
-        x = column * step + (step - box) / 2
-        for place, mark in enumerate([*marks, *["open"] * (checks - len(marks))]):
-            y = floor - (place + 1) * box
-            fill, edge = (COLOURS[mark],) * 2 if mark != "open" else ("#fff", "#8c959f")
-            parts.append(svg.rect(x + 1, y + 1, box - 2, box - 2, fill, edge, radius=3))
-            if mark != "open":
-                sign = "✓" if mark == "passed" else SYMBOLS[mark]
-                parts.append(centred(x + box / 2, y + 12.5, sign, "#fff"))
-        parts.append(centred(x + box / 2, floor + 12, slug[:2], svg.MUTED))
-    legend = f"a box is a check: ✓ passed, {SYMBOLS['slow']} {WORDS['slow']}, empty: open"
-    parts.append(svg.words(0, floor + 26, f"notebooks; {legend}", colour=svg.MUTED))
-    title = "Checks passed, by notebook"
-    return (
-        f'<svg viewBox="0 0 {wide} {floor + 30:g}" role="img" style="width:100%;height:auto;'
-        'margin:2mm 0;break-inside:avoid" font-size="9" font-family="system-ui,sans-serif">'
-        f"<title>{title}</title><desc>{title}: {html.escape('; '.join(told))}.</desc>"
-        f"{''.join(parts)}</svg>"
-    )
+        slug, done = each["slug"], passed[each["slug"]]
+        shown = SYMBOLS["passed"] * done + SYMBOLS["open"] * (each["checks"] - done)
+        told = f"{slug} {done} of {each['checks']}"
+        signs.append(f'<span role="img" aria-label="{told}">{slug[:2]} {shown}</span>')
+    legend = f"A sign is a check of a notebook: {SYMBOLS['passed']} passed, {SYMBOLS['open']} open."
+    return f'<p class="signs">{" ".join(signs)}</p><p class="small">{legend}</p>'
 
 
 def _exams(data: dict[str, Any]) -> str:
@@ -158,7 +131,7 @@ def page(data: dict[str, Any]) -> str:
         places.setdefault(_place(row["versions"]), chr(ord("A") + len(places) % 26))
     rows = "".join(
         f"<tr><td>{html.escape(row['notebook'])}</td><td><code>{html.escape(row['key'])}</code></td>"
-        f"<td>{html.escape(row['state'])}</td><td>{row['points']}</td>"
+        f"<td>{row['points']}</td>"
         f"<td>{html.escape(row['when'][:10])}</td><td>{places[_place(row['versions'])]}</td>"
         f"<td><code>{row.get('sha256', 'no source kept')[:16]}</code></td></tr>"
         for row in data["passes"]
@@ -173,8 +146,8 @@ def page(data: dict[str, Any]) -> str:
         f"<title>Triton Workbook: {html.escape(data['name'])}</title><style>{STYLE}</style></head>"
         f"<body><h1>Triton Workbook</h1><p><strong>{html.escape(data['name'])}</strong> passed "
         f"{len(data['passes'])} of {data['checks_in_course']} checks, {points} points.</p>"
-        f"{_picture(data)}{_exams(data)}"
-        "<table><thead><tr><th>notebook</th><th>function</th><th>state</th><th>points</th>"
+        f"{_overview(data)}{_exams(data)}"
+        "<table><thead><tr><th>notebook</th><th>function</th><th>points</th>"
         f"<th>passed on</th><th>on</th><th>source</th></tr></thead><tbody>{rows}</tbody></table>"
         f'<p class="small">{where}</p>'
         f'<p class="small">Made {html.escape(data["made"])} with {html.escape(made)}. This page '

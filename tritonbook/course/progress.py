@@ -13,12 +13,11 @@ from .. import style
 from ..notebook import LOADING
 from ..port import source_file
 from .exercises import exercises, reference
-from .records import DONE, entries, home, path
+from .records import entries, home, path
 
-# One symbol, one word and one colour for each mark: colour never stands alone.
-SYMBOLS = {"passed": "●", "slow": "◉", "tried": "◐", "open": "○"}
-COLOURS = {"passed": "#1a7f37", "slow": "#7a5b00", "tried": "#b35900", "open": "#57606a"}
-WORDS = {"passed": "passed", "slow": "correct but slow", "tried": "tried", "open": "open"}
+# One symbol and one colour for each mark: colour never stands alone.
+SYMBOLS = {"passed": "●", "tried": "◐", "open": "○"}
+COLOURS = {"passed": "#1a7f37", "tried": "#b35900", "open": "#57606a"}
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Row:
     def done(self) -> str:
         """How many of the required checks are done, as in the headline: "2/3"."""
         required = [mark for mark in self.marks if not mark.stretch]
-        return f"{sum(m.mark in ('passed', 'slow') for m in required)}/{len(required)}"
+        return f"{sum(m.mark == 'passed' for m in required)}/{len(required)}"
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class CourseMap:
 
     def _count(self) -> tuple[int, int, int, int]:
         marks = [mark for row in self.rows for mark in row.marks if not mark.stretch]
-        done = [mark for mark in marks if mark.mark in ("passed", "slow")]
+        done = [mark for mark in marks if mark.mark == "passed"]
         return len(done), len(marks), sum(m.points for m in done), sum(m.points for m in marks)
 
     @property
@@ -96,7 +95,7 @@ class CourseMap:
         for row in self.rows:
             marks = "  ".join(f"{SYMBOLS[m.mark]} {_named(m)}" for m in row.marks)
             lines.append(f"  {row.slug:<{width}}  {row.done}  {marks}")
-        legend = "   ".join(f"{SYMBOLS[mark]} {WORDS[mark]}" for mark in SYMBOLS)
+        legend = "   ".join(f"{sign} {mark}" for mark, sign in SYMBOLS.items())
         return "\n".join([*lines, "", legend, self.next_step])
 
     __str__ = __repr__ = text
@@ -109,7 +108,7 @@ class CourseMap:
             f'{style.LINE};border-radius:4px;height:8px;margin:6px 0"><div style="background:'
             f'{COLOURS["passed"]};border-radius:4px;height:8px;width:{share}%"></div></div>'
         )
-        legend = " ".join(style.badge(f"{SYMBOLS[m]} {WORDS[m]}", COLOURS[m]) for m in SYMBOLS)
+        legend = " ".join(style.badge(f"{SYMBOLS[m]} {m}", COLOURS[m]) for m in SYMBOLS)
         return style.card(
             f"Your progress: {self.headline}",
             bar,
@@ -124,7 +123,7 @@ def _html_row(row: Row) -> list[str]:
         style.badge(
             f"{SYMBOLS[m.mark]} {_named(m)}",
             COLOURS[m.mark],
-            f"{WORDS[m.mark]}. {m.reason}".strip(),
+            f"{m.mark}. {m.reason}".strip(),
         )
         for m in row.marks
     )
@@ -137,15 +136,12 @@ def _named(mark: Mark) -> str:
 
 
 def _mark(key: str, cell: Any, entry: dict[str, Any]) -> Mark:
-    kept = entry.get("passed")
-    if kept:
-        mark = "slow" if kept.get("state") == DONE[1] else "passed"
-    else:
-        mark = "open" if entry.get("state", "not attempted") == "not attempted" else "tried"
+    state = entry.get("state", "not attempted")
+    tried = "open" if state == "not attempted" else "tried"
     return Mark(
         key=key,
-        mark=mark,
-        state=entry.get("state", "not attempted"),
+        mark="passed" if entry.get("passed") else tried,
+        state=state,
         reason=entry.get("reason", ""),
         points=cell.points or 0,
         stretch="stretch" in cell.tags,

@@ -29,8 +29,6 @@ from ..port.source_file import written
 
 FILE_NAME = "progress.json"
 FORMAT = 1
-# States that mean "the values are right": the source is kept and the check counts as done.
-DONE = ("passed", "correct but slow")
 
 
 @dataclass(frozen=True)
@@ -175,10 +173,9 @@ def record(key: str, state: str, source: Any = None, *, reason: str = "") -> Non
         return
     now = time.strftime("%Y-%m-%dT%H:%M:%S")
     kept = None
-    if state in DONE:
+    if state == "passed":
         kept = {
             "when": now,
-            "state": state,
             "name": getattr(source, "__name__", key),
             "source": None,
             "mode": "interpreter" if INTERPRET else "gpu",

@@ -53,7 +53,7 @@ class NotebookRun:
     def passed(self) -> bool:
         """Every check passed; stretch tasks may stay open."""
         graded = [check for check in self.checks if not check.stretch]
-        return bool(graded) and all(check.state in records.DONE for check in graded)
+        return bool(graded) and all(check.state == "passed" for check in graded)
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "passed": self.passed}
@@ -171,7 +171,7 @@ def run_notebook(path: Path, only: str | None = None, everything: bool = False) 
 
 def _outcome(cell: CodeCell, runs: list[Any], problem: str) -> CheckRun:
     """A check cell may call `check` several times: the first that did not pass decides."""
-    worst = next((run for run in runs if run.state not in records.DONE), None)
+    worst = next((run for run in runs if run.state != "passed"), None)
     if worst is not None:
         state, reason = worst.state, worst.reason
     elif problem or not runs:
