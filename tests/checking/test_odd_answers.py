@@ -57,8 +57,8 @@ def test_a_grid_may_use_the_default_of_a_constant():
     assert found.state == "passed", card.as_text(found)
     if tritonbook.INTERPRET:
         assert found.gates["compile"] == "passed"
-        (facts,) = found.kernel_facts
-        assert facts["constants"] == {"BLOCK_SIZE": 128} and list(facts["grid"]) == [8]
+        (facts,) = tritonbook.facts(with_default_block, torch.rand(1000))
+        assert facts.constants == {"BLOCK_SIZE": 128} and facts.grid == (8,)
 
 
 def test_a_wrong_result_beside_nothing_is_judged():

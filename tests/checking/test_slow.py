@@ -111,24 +111,23 @@ def fails(x):
 
 
 def test_an_answer_that_is_too_slow_does_not_pass(timed):
-    finding, gate, figures = timed(ms=4.0)
-    assert gate == "failed" and figures["ratio"] == 0.25
+    finding, gate = timed(ms=4.0)
+    assert gate == "failed"
     assert finding.code == "slow" and "0.25 times the speed of copy" in finding.sentence
 
 
 def test_an_answer_that_is_fast_enough_passes_the_gate(timed):
-    finding, gate, figures = timed(ms=2.0)
-    assert (finding, gate, figures["ratio"]) == (None, "passed", 0.5)
+    assert timed(ms=2.0) == (None, "passed")
 
 
 def test_an_answer_that_breaks_on_the_timed_case_gets_a_card(timed):
     """Kills: a traceback in place of the card, and no record, where only the timed case fails."""
-    finding, gate, figures = timed(fails)
-    assert gate == "failed" and not figures
+    finding, gate = timed(fails)
+    assert gate == "failed"
     assert finding.sentence.startswith("On the timed case (x 4096 float32)")
     assert "too large for me" in finding.sentence
 
 
 def test_a_baseline_that_breaks_is_not_held_against_the_answer(timed):
-    finding, gate, _ = timed(baseline=fails)
+    finding, gate = timed(baseline=fails)
     assert finding is None and gate == "not run: copy raised RuntimeError here"

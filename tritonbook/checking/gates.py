@@ -24,37 +24,35 @@ _TF32 = Finding(
 
 def compile_ahead(
     fn: Callable[..., Any], check: Check, compile_gate: Callable[..., Any]
-) -> tuple[Finding | None, str, list[dict[str, Any]]]:
+) -> tuple[Finding | None, str]:
     """Without a GPU: compile for the check's `arch`. On a GPU the run itself compiled everything.
 
     The largest case of each combination of dtypes is compiled, since `tl.exp` and others refuse
     half precision there and not in the interpreter. no_tf32: no tensor cores may be used where all
-    is float32; these cases are compiled on a GPU too. Returns what was found, the gate's outcome,
-    and the facts of each kernel of the largest case.
+    is float32; these cases are compiled on a GPU too. Returns what was found, and the gate's
+    outcome.
     """
     cases = check.cases
     if not device.INTERPRET:
         if not check.no_tf32:
-            return None, "passed", []
+            return None, "passed"
         cases = [case for case in cases if _all_float32(case)]
     usable = [c for c in cases if c.raises is None and c.only != "gpu"]
     if not usable:
-        return None, "not run: no case to compile", []
+        return None, "not run: no case to compile"
     largest: dict[tuple[str, ...], Case] = {}
     for case in sorted(usable, key=elements, reverse=True):
         dtypes = tuple(spec.dtype or case.effective_dtype() for spec in case.specs().values())
         largest.setdefault(dtypes, case)
-    facts: list[dict[str, Any]] = []
     for case in largest.values():
         outcome = compile_gate(fn, arguments(case), case.options, arch=check.arch)
         if outcome.ok is None:
-            return None, f"not run: {outcome.message}", []
+            return None, f"not run: {outcome.message}"
         if not outcome.ok:
-            return _refused(outcome), "failed", []
+            return _refused(outcome), "failed"
         if check.no_tf32 and _all_float32(case) and any(k.tensor_cores for k in outcome.kernels):
-            return _TF32, "failed", []
-        facts = facts or [kernel.to_dict() for kernel in outcome.kernels]
-    return None, "passed", facts
+            return _TF32, "failed"
+    return None, "passed"
 
 
 def _refused(outcome: Any) -> Finding:
@@ -95,16 +93,16 @@ def _all_float32(case: Case) -> bool:
 
 def measure_speed(
     fn: Callable[..., Any], key: str, speed: Speed, finding: Finding | None
-) -> tuple[Finding | None, str, dict[str, Any]]:
-    """Ratio to the baseline in the same run: what was found, the gate's outcome, the figures.
+) -> tuple[Finding | None, str]:
+    """Ratio to the baseline in the same run: what was found, and the gate's outcome.
 
     finding: what is wrong already. A function that raises on the timed case, which is larger than
     those whose values were right, gets a finding; a baseline that does leaves the gate not run.
     """
     if device.INTERPRET:
-        return finding, "not run: there is no GPU here", {}
+        return finding, "not run: there is no GPU here"
     if finding is not None:
-        return finding, "not run: the values are not right yet", {}
+        return finding, "not run: the values are not right yet"
     from ..timing.measure import bench
 
     inputs = arguments(speed.case, device.DEVICE)
@@ -119,25 +117,18 @@ def measure_speed(
                 torch.cuda.synchronize()
         except Exception as error:
             if name != key:
-                return None, f"not run: {name} raised {type(error).__name__} here", {}
+                return None, f"not run: {name} raised {type(error).__name__} here"
             found = explain_error(error)
             where = f"On the timed case ({speed.case.describe()}): "
-            return replace(found, sentence=where + found.sentence), "failed", {}
+            return replace(found, sentence=where + found.sentence), "failed"
     timed = bench(calls, baseline=speed.name)
     rows = {row.name: row for row in timed.rows}
     ratio = rows[speed.name].ms / rows[key].ms
-    measured = {
-        "ms": rows[key].ms,
-        "baseline": speed.name,
-        "ratio": ratio,
-        "at_least": speed.at_least,
-        "case": speed.case.describe(),
-    }
     if ratio >= speed.at_least:
-        return None, "passed", measured
+        return None, "passed"
     slow = Finding(
         "slow",
         f"The values are right, at {ratio:.2f} times the speed of {speed.name} (on "
         f"{speed.case.describe()}). This task asks for {speed.at_least:g}.",
     )
-    return slow, "failed", measured
+    return slow, "failed"

@@ -36,7 +36,6 @@ class CaseResult:
     first_bad: str = ""
     remark: str = ""  # what a case that compares nothing found, or why it was not run
     bad_strip: list[float] = field(default_factory=list)  # share of wrong elements along the output
-    seconds: float = 0.0
 
 
 @dataclass
@@ -53,8 +52,6 @@ class Report:
     versions: dict[str, str]
     seconds: float
     stderr: str = ""
-    kernel_facts: list[dict[str, Any]] = field(default_factory=list)
-    speed: dict[str, Any] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:

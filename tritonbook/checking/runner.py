@@ -80,14 +80,12 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         finding = put_into_words(finding, battery.launched.values())
     # Whether it is fast comes before what a page asks beside the function, as for a cause.
     late: dict[str, str] = {}
-    measured: dict[str, Any] = {}
     if check.facts is not None and finding is None:
         finding, late["facts"] = judge_facts(battery.fn, check.cases, check.facts, compile_gate)
     if speed is not None:
-        finding, late["speed"], measured = measure_speed(battery.fn, battery.key, speed, finding)
+        finding, late["speed"] = measure_speed(battery.fn, battery.key, speed, finding)
     finding = finding or battery.asserted(check.also)
     gates = {"values": "failed" if finding and finding.code != "slow" else "passed"}
-    facts: list[dict[str, Any]] = []
     # On a GPU TF32 shows in the values, and what is compiled tells the cause.
     code = finding.code if finding else "passed"
     rounded = check.no_tf32 and not device.INTERPRET and code == "wrong-values"
@@ -97,7 +95,7 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         and not known
         and (rounded or not finding or (not brief and code not in _STOPS))
     ):
-        compile_finding, gates["compile"], facts = compile_ahead(battery.fn, check, compile_gate)
+        compile_finding, gates["compile"] = compile_ahead(battery.fn, check, compile_gate)
         if compile_finding and WORDLESS.search(compile_finding.sentence):
             if slip(battery.launched.values()) or not finding:
                 compile_finding = put_into_words(compile_finding, battery.launched.values())
@@ -117,8 +115,6 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         versions=device.versions(),
         seconds=time.perf_counter() - start,
         stderr="".join(battery.noise)[:20_000],
-        kernel_facts=facts,
-        speed=measured,
     )
 
 
