@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextvars
-import dataclasses
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from .guard import fresh
 
-LAYOUTS = ("contiguous", "strided", "offset", "transposed", "expanded")
+LAYOUTS = ("contiguous", "strided", "offset", "transposed", "expanded", "apart")
+KINDS = ("normal", "uniform", "positive", "negative", "zeros", "ones", "rising", "falling")
 DTYPES = {
     "float64": torch.float64,
     "float32": torch.float32,
@@ -38,17 +38,39 @@ Sampler = Callable[[torch.Generator, tuple[int, ...]], torch.Tensor]
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """What one tensor argument looks like; `sample` draws its values."""
+    """What one tensor argument looks like; `sample` draws its values.
+
+    dtype: name such as "float16" (default: the case's dtype).
+    layout: "contiguous"; "strided" (rows padded, or every second element in 1-D); "offset"
+    (starts one element past an aligned address); "transposed" (last two dimensions swapped in
+    memory); "expanded" (stride 0 in dimension 0); "apart" (rows a tile and more apart).
+    values: "normal", "uniform" (-1 to 1), "positive", "negative", "zeros", "ones", "rising",
+    "falling" (sorted along the last dimension), "integers" (low to high - 1), or a function
+    (generator, shape) -> float64 tensor. mean and scale apply to the drawn values; planted puts
+    single values at given indices afterwards (in an expanded tensor at index 0 of dimension 0,
+    which stands for all of them).
+    Raises ValueError for an unknown layout, kind of values or dtype, and for such an index above 0.
+    """
 
     shape: tuple[int, ...]
-    dtype: str | None = None  # None: the case's dtype
+    dtype: str | None = None
     layout: str = "contiguous"
     values: str | Sampler = "normal"
     mean: float = 0.0
     scale: float = 1.0
-    planted: tuple[tuple[tuple[int, ...], float], ...] = ()
+    planted: dict[Any, float] = field(default_factory=dict)
     low: int = 0
     high: int = 10
+
+    def __post_init__(self) -> None:
+        if self.layout not in LAYOUTS:
+            raise ValueError(f"layout {self.layout!r} is none of {', '.join(LAYOUTS)}")
+        if not callable(self.values) and self.values not in (*KINDS, "integers"):
+            raise ValueError(f"values {self.values!r} is none of {', '.join(KINDS)}, integers")
+        if self.dtype is not None and self.dtype not in DTYPES:
+            raise ValueError(f"dtype {self.dtype!r} is none of {', '.join(DTYPES)}")
+        if self.layout == "expanded" and any(index[0] for index in self.planted):
+            raise ValueError("an expanded tensor has one row in memory: plant at index 0 there")
 
     def plain(self) -> bool:
         """Are the values such that every dtype holds them?"""
@@ -68,7 +90,7 @@ class TensorSpec:
         if self.layout == "expanded":
             shape = (1, *self.shape[1:])
         drawn = self._draw(generator, shape).to(torch.float64)
-        for index, value in self.planted:
+        for index, value in self.planted.items():
             drawn[index] = value
         if self.layout == "expanded":  # in memory all of dimension 0 is one, planted values too
             drawn = drawn.expand(self.shape).contiguous()
@@ -100,46 +122,9 @@ def _brief(value: Any) -> str:
     return text if len(text) <= 60 else f"{type(value).__name__} of {len(value)}"
 
 
-_KINDS = ("normal", "uniform", "positive", "negative", "zeros", "ones", "rising", "falling")
-
-
-def tensor(
-    *shape: int,
-    dtype: str | None = None,
-    layout: str = "contiguous",
-    values: str | Sampler = "normal",
-    mean: float = 0.0,
-    scale: float = 1.0,
-    planted: dict[tuple[int, ...] | int, float] | None = None,
-    low: int = 0,
-    high: int = 10,
-) -> TensorSpec:
-    """Describe one tensor argument of a case.
-
-    shape: sizes of the dimensions. dtype: name such as "float16" (default: the case's dtype).
-    layout: "contiguous"; "strided" (rows padded, or every second element in 1-D); "offset"
-    (starts one element past an aligned address); "transposed" (last two dimensions swapped in
-    memory); "expanded" (stride 0 in dimension 0).
-    values: "normal", "uniform" (-1 to 1), "positive", "negative", "zeros", "ones", "rising",
-    "falling" (sorted along the last dimension), "integers" (low to high - 1), or a function
-    (generator, shape) -> float64 tensor. mean and scale apply to the drawn values; planted puts
-    single values at given indices afterwards (in an expanded tensor at index 0 of dimension 0,
-    which stands for all of them).
-    Raises ValueError for an unknown layout, kind of values or dtype, and for such an index above 0.
-    """
-    if layout not in LAYOUTS:
-        raise ValueError(f"layout {layout!r} is none of {', '.join(LAYOUTS)}")
-    if not callable(values) and values not in (*_KINDS, "integers"):
-        raise ValueError(f"values {values!r} is none of {', '.join(_KINDS)}, integers")
-    if dtype is not None and dtype not in DTYPES:
-        raise ValueError(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
-    spots = tuple(
-        (index if isinstance(index, tuple) else (index,), float(value))
-        for index, value in (planted or {}).items()
-    )
-    if layout == "expanded" and any(index[0] for index, _ in spots):
-        raise ValueError("an expanded tensor has one row in memory: plant at index 0 there")
-    return TensorSpec(tuple(shape), dtype, layout, values, mean, scale, spots, low, high)
+def tensor(*shape: int, **described: Any) -> TensorSpec:
+    """One tensor argument of a case: its sizes, then by name what `TensorSpec` says of it."""
+    return TensorSpec(shape, **described)
 
 
 @dataclass(frozen=True)
@@ -179,14 +164,9 @@ class Case:
         return {k: v for k, v in self.arguments.items() if isinstance(v, TensorSpec)}
 
     def with_layout(self, layout: str) -> Case:
-        """The same case with every tensor in `layout`, also "apart": rows a tile and more apart."""
-        arguments = {
-            name: dataclasses.replace(value, layout=layout)
-            if isinstance(value, TensorSpec)
-            else value
-            for name, value in self.arguments.items()
-        }
-        return dataclasses.replace(self, arguments=arguments)
+        """The same case with every tensor in `layout`."""
+        laid = {name: replace(spec, layout=layout) for name, spec in self.specs().items()}
+        return replace(self, arguments=self.arguments | laid)
 
     def sample(self, draw: int = 0) -> dict[str, torch.Tensor]:
         """Fresh values for every tensor argument; another `draw` gives other values."""
