@@ -75,11 +75,17 @@ def columns(rows: Sequence[Sequence[str]], right: bool = False) -> list[str]:
     ]
 
 
+def box(label: str, *parts: str, edge: str = "") -> str:
+    """Ready HTML in a border. label: what is told of it to whoever does not see it. edge: a colour
+    for its left side."""
+    left = f"border-left:6px solid {edge};" if edge else ""
+    return (
+        f'<div role="group" aria-label="{html.escape(label, quote=True)}" style="border:1px '
+        f"solid {LINE};{left}border-radius:6px;padding:10px 14px;margin:4px 0;background:{BACK};"
+        f'color:{TEXT};font:14px/1.5 system-ui,sans-serif;max-width:880px">{"".join(parts)}</div>'
+    )
+
+
 def card(headline: str, *parts: str) -> str:
     """A bordered box: one bold line, then ready HTML."""
-    return (
-        f'<div role="group" aria-label="{html.escape(headline, quote=True)}" style="border:1px '
-        f"solid {LINE};border-radius:6px;padding:10px 14px;margin:4px 0;background:{BACK};"
-        f'color:{TEXT};font:14px/1.5 system-ui,sans-serif;max-width:880px">'
-        f"<strong>{html.escape(headline)}</strong>{''.join(parts)}</div>"
-    )
+    return box(headline, f"<strong>{html.escape(headline)}</strong>", *parts)

@@ -73,30 +73,19 @@ def as_html(report: Report, answer: str = "") -> str:
     answer: the workbook's own, offered for comparison after a pass.
     """
     colour, sign = _BADGE[report.state]
-    head, _, rest = report.headline.partition(": ")
-    badge = (
-        f'<span style="background:{colour};color:#fff;border-radius:4px;padding:2px 9px;'
-        f'font-weight:600;white-space:nowrap">{sign} {html.escape(rest.split(",")[0])}</span>'
-    )
-    count = rest.partition(", ")[2]
+    name, _, rest = report.headline.partition(": ")
+    state, _, count = rest.partition(", ")
     parts = [
-        f'<div role="group" aria-label="{html.escape(report.headline)}" style="border:1px solid '
-        f"{style.LINE};border-left:6px solid {colour};border-radius:6px;padding:10px 14px;"
-        f"margin:4px 0;background:{style.BACK};color:{style.TEXT};"
-        'font:14px/1.5 system-ui,sans-serif;max-width:880px">',
         '<div><code style="font-size:15px;font-weight:600;color:inherit">'
-        f"{html.escape(head)}</code> {badge} "
-        f'<span style="opacity:.85">{html.escape(count)}</span></div>',
+        f"{html.escape(name)}</code> {style.badge(f'{sign} {state}', colour)} "
+        f'<span style="opacity:.85">{html.escape(count)}</span></div>'
     ]
     if report.finding:
         parts.append(
             f'<p style="margin:8px 0;font-size:15px">{_prose(report.finding.sentence)}</p>'
         )
         if report.finding.detail:
-            parts.append(
-                '<pre style="margin:6px 0;padding:8px;overflow:auto;background:rgba(128,128,128,'
-                f'.12);color:inherit">{html.escape(report.finding.detail[:2000])}</pre>'
-            )
+            parts.append(_lines(report.finding.detail[:2000]))
         parts.append(
             '<p style="margin:6px 0">Stuck? Open the '
             f'<a style="color:inherit;text-decoration:underline" href="#Hints-for-'
@@ -106,24 +95,26 @@ def as_html(report: Report, answer: str = "") -> str:
     if report.cases:
         parts.append(_table(report.cases))
     if report.state == states.PASSED and answer:
-        parts.append(
-            '<details style="margin-top:4px"><summary>Compare with the workbook\'s answer</summary>'
-            '<pre style="margin:6px 0;padding:8px;overflow:auto;color:inherit;background:'
-            f'rgba(128,128,128,.12)">{html.escape(answer)}</pre></details>'
-        )
+        parts.append(_folded("Compare with the workbook's answer", _lines(answer)))
     how = "<br>".join(map(html.escape, _footer(report)))
-    parts.append(
-        '<details style="margin-top:4px;font-size:12px"><summary>How it was checked</summary>'
-        f'<div style="margin:4px 0">{how}</div></details>'
-    )
+    parts.append(_folded("How it was checked", f"<div>{how}</div>"))
     if report.stderr.strip():
-        parts.append(
-            '<details style="margin-top:4px;font-size:12px"><summary>Warnings printed meanwhile'
-            f'</summary><pre style="color:inherit;background:transparent">'
-            f"{html.escape(report.stderr.strip()[:4000])}</pre></details>"
-        )
-    parts.append("</div>")
-    return "".join(parts)
+        parts.append(_folded("Warnings printed meanwhile", _lines(report.stderr.strip()[:4000])))
+    return style.box(report.headline, *parts, edge=colour)
+
+
+def _lines(text: str) -> str:
+    return (
+        '<pre style="margin:6px 0;padding:8px;overflow:auto;background:rgba(128,128,128,.12);'
+        f'color:inherit">{html.escape(text)}</pre>'
+    )
+
+
+def _folded(summary: str, content: str) -> str:
+    return (
+        f'<details style="margin-top:4px;font-size:13px"><summary>{summary}</summary>{content}'
+        "</details>"
+    )
 
 
 def _prose(sentence: str) -> str:
@@ -134,16 +125,11 @@ def _prose(sentence: str) -> str:
 
 
 def _table(rows: list[CaseResult]) -> str:
-    cell = (
-        'style="text-align:left;padding:3px 10px 3px 0;color:inherit;'
-        f'border-top:1px solid {style.LINE}"'
-    )
-    body = []
-    heads = ["", "case", "arguments", "largest error"]
+    head = ["", "case", "arguments", "largest error"]
     if not any(map(_detail, rows)):  # a plain function has no tolerance
-        heads.pop()
+        head.pop()
+    body = []
     for row in rows:
-        detail = _detail(row)
         strip = ""
         if row.bad_strip and row.state == "wrong":
             strip = (
@@ -151,24 +137,15 @@ def _table(rows: list[CaseResult]) -> str:
                 f'aria-label="where the errors sit, from start to end">[{_strip(row.bad_strip)}]'
                 "</span>"
             )
-        parts = [
+        cells = [
             f"{_SIGN[row.state]}&nbsp;{row.state}",
             html.escape(row.note),
             "<code style='background:transparent;color:inherit;padding:0'>"
             f"{html.escape(row.describe)}</code>",
-            f"{html.escape(detail)}{strip}",
+            f"{html.escape(_detail(row))}{strip}",
         ]
-        cells = "".join(f"<td {cell}>{part}</td>" for part in parts[: len(heads)])
-        body.append(f'<tr style="background:transparent">{cells}</tr>')
-    head = "".join(
-        f'<th scope="col" style="text-align:left;padding:3px 10px 3px 0;color:inherit">{name}</th>'
-        for name in heads
-    )
-    return (
-        '<table style="border-collapse:collapse;margin:6px 0;font-size:13px;color:inherit">'
-        f'<thead><tr style="background:transparent">{head}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table>"
-    )
+        body.append(cells[: len(head)])
+    return style.table(body, head)
 
 
 def bundle(report: Report, answer: str = "") -> dict[str, Any]:
