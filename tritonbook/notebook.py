@@ -9,12 +9,12 @@ import linecache
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from . import __version__
+from .home import home, writable
 from .port.device import INTERPRET, describe
 
 # True while cells run for the course's own machinery (tests, grader, `reference`) and not for a
@@ -81,32 +81,28 @@ def setup(made_for: str | None = None) -> None:
 
 def _use_writable_cache() -> None:
     """Triton writes compiled kernels to ~/.triton; a container's home may be read-only."""
-    if os.environ.get("TRITON_CACHE_DIR"):
-        return
-    home = Path.home() / ".triton"
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=home):
-            return
-    except OSError:
-        folder = Path(tempfile.gettempdir()) / f"triton-{os.getuid()}"
-        os.environ["TRITON_CACHE_DIR"] = str(folder)
-        print(f"{home} is not writable: compiled kernels go to {folder}")
+    usual = Path.home() / ".triton"
+    if not (os.environ.get("TRITON_CACHE_DIR") or writable(usual)):
+        folder = os.environ["TRITON_CACHE_DIR"] = str(home() / "triton")
+        print(f"{usual} is not writable: compiled kernels go to {folder}")
 
 
 def _one_line(
     shell: Any, kind: type, error: BaseException, trace: Any, tb_offset: Any = None
 ) -> Any:
     """An open gap, or a cell that was skipped, is one line; everything else stays as it is."""
-    text = str(error)
+    text, frame = str(error), _raising_frame(trace)
+    in_cell = frame.f_code.co_name == "<module>"  # not in a function that it called
+    # A cell that compares before it measures does so with `torch.testing.assert_close`.
+    compares = frame.f_globals.get("__name__", "").startswith("torch.testing")
     if kind is NotImplementedError and text.startswith("TODO"):
         lines = [f"Not there yet: {text}. Fill the gap above, run its cell, then this one."]
-    elif kind is NameError and (_raised_in_cell(trace) or "Run the cell" in text):
+    elif kind is NameError and (in_cell or "Run the cell" in text):
         name = getattr(error, "name", None) or text
         lines = [f"NameError: {name} is not defined. Run the cell that defines it first."]
     elif hasattr(error, "_render_traceback_"):  # a check that did not pass
         lines = error._render_traceback_()
-    elif kind is AssertionError and _raised_by_comparison(trace):
+    elif kind is AssertionError and compares:
         lines = [f"Not right yet: {text.splitlines()[0]} The card of the check above says why."]
     else:
         lines = shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=tb_offset)
@@ -114,15 +110,8 @@ def _one_line(
     return lines
 
 
-def _raised_by_comparison(trace: Any) -> bool:
-    """Whether `torch.testing.assert_close` raised it: a cell that compares before it measures."""
+def _raising_frame(trace: Any) -> Any:
+    """The innermost frame of a traceback: where the error was raised."""
     while trace.tb_next is not None:
         trace = trace.tb_next
-    return trace.tb_frame.f_globals.get("__name__", "").startswith("torch.testing")
-
-
-def _raised_in_cell(trace: Any) -> bool:
-    """Whether the error came from the cell's own top level, not from a function it called."""
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace.tb_frame.f_code.co_name == "<module>"
+    return trace.tb_frame

@@ -9,22 +9,20 @@ replaced by other text (a learner's answer, a wrong one). `cases` loads what its
 from __future__ import annotations
 
 import ast
-import atexit
 import difflib
 import functools
 import hashlib
 import importlib.util
 import os
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..home import home
 from ..notebook import machinery
 from ..port import source_file
 from . import gaps
@@ -269,7 +267,7 @@ def _without_setup_call(text: str) -> str:
 
 
 def _import(text: str, name: str, exercise: Exercise | None = None) -> ModuleType:
-    path = _write(text, f"{name}.py")
+    path = source_file.written(home() / "modules", f"{name}.py", text)
     qualified = f"_tritonbook_exercise_{name}"
     spec = importlib.util.spec_from_file_location(qualified, path)
     module = importlib.util.module_from_spec(spec)
@@ -284,27 +282,3 @@ def _import(text: str, name: str, exercise: Exercise | None = None) -> ModuleTyp
         del sys.modules[qualified]
         raise
     return module
-
-
-def _write(text: str, name: str) -> Path:
-    """Write a module file whose name tells its content, where this process may write."""
-    try:
-        return source_file.written(_cache_directory(), name, text)
-    except OSError:
-        return source_file.written(_temporary_directory(), name, text)
-
-
-def _cache_directory() -> Path:
-    home = os.environ.get("TRITONBOOK_HOME")
-    if home:
-        return Path(home) / "modules"
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(cache) / "tritonbook" / "modules"
-
-
-@functools.cache
-def _temporary_directory() -> Path:
-    """A folder of this process's own, removed at exit: a shared one could be tampered with."""
-    folder = Path(tempfile.mkdtemp(prefix="tritonbook-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder

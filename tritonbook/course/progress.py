@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .. import style
+from ..home import home
 from ..notebook import LOADING
 from ..port import source_file
 from .exercises import exercises, reference
-from .records import entries, home, path
+from .records import entries, path
 
 # One symbol and one colour for each mark: colour never stands alone.
 SYMBOLS = {"passed": "●", "tried": "◐", "open": "○"}

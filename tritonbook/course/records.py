@@ -4,8 +4,7 @@ The check calls `record` after each run. A pass keeps the source of your functio
 can hand it to a later notebook. Nothing here may ever cost you a check: where the file cannot be
 written, one sentence says so and the work goes on.
 
-Environment: TRITONBOOK_HOME names another folder; TRITONBOOK_PROGRESS=off keeps no record at all
-(the grader runs so).
+TRITONBOOK_PROGRESS=off in the environment keeps no record at all (the grader runs so).
 """
 
 from __future__ import annotations
@@ -15,20 +14,18 @@ import fcntl
 import hashlib
 import json
 import os
-import stat
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..port.device import INTERPRET, versions
+from ..home import home, preferred_home
+from ..port.device import versions
 from ..port.source_file import written
 
 FILE_NAME = "progress.json"
-FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -51,55 +48,6 @@ def _say_once(sentence: str) -> None:
         print(sentence, file=sys.stderr)
 
 
-def preferred_home() -> Path:
-    """Where the progress file belongs, writable or not."""
-    if chosen := os.environ.get("TRITONBOOK_HOME"):
-        return Path(os.path.expanduser(chosen)).absolute()
-    # Containers may run under a user without a home: "~" then stays, and is not an absolute path.
-    return Path(
-        os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share"), "tritonbook"
-    )
-
-
-def _writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
-
-
-def _private(folder: Path) -> bool:
-    """True when `folder` is a real folder of ours that nobody else can write to.
-
-    Sources kept there are imported by `mine`, so another user must not be able to plant one.
-    """
-    try:
-        found = folder.lstat()
-    except OSError:
-        return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
-
-
-def home() -> Path:
-    """The folder of the progress file, made if need be: your data folder, else a temporary one."""
-    preferred = preferred_home()
-    if preferred.is_absolute() and _writable(preferred):
-        return preferred
-    fallback = Path(tempfile.gettempdir()) / f"tritonbook-{os.getuid()}"
-    with contextlib.suppress(FileExistsError):
-        fallback.mkdir(mode=0o700)
-    if not (_private(fallback) and _writable(fallback)):
-        fallback = Path(tempfile.mkdtemp(prefix="tritonbook-"))
-        os.environ["TRITONBOOK_HOME"] = str(fallback)  # the same one for the rest of this process
-    _say_once(
-        f"Your progress is kept in {fallback}, which may be emptied, because {preferred} cannot be "
-        "written; set TRITONBOOK_HOME to a folder of yours to keep it."
-    )
-    return fallback
-
-
 def path() -> Path:
     """Where the progress file is."""
     return home() / FILE_NAME
@@ -117,7 +65,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _read(file: Path) -> dict[str, Any]:
     """The progress file's content; a damaged file is set aside under another name and said once."""
-    empty = {"format": FORMAT, "checks": {}}
+    empty: dict[str, Any] = {"checks": {}}
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -135,7 +83,12 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _update(change: Callable[[dict[str, Any]], None]) -> None:
-    folder = home()
+    folder, preferred = home(), preferred_home()
+    if folder != preferred:
+        _say_once(
+            f"Your progress is kept in {folder}, which may be emptied, because {preferred} cannot "
+            "be written; set TRITONBOOK_HOME to a folder of yours to keep it."
+        )
     with _locked(folder):
         data = _read(folder / FILE_NAME)
         change(data)
@@ -174,17 +127,10 @@ def record(key: str, state: str, source: Any = None, *, reason: str = "") -> Non
     now = time.strftime("%Y-%m-%dT%H:%M:%S")
     kept = None
     if state == "passed":
-        kept = {
-            "when": now,
-            "name": getattr(source, "__name__", key),
-            "source": None,
-            "mode": "interpreter" if INTERPRET else "gpu",
-        }
+        kept = {"when": now, "name": getattr(source, "__name__", key), "source": None}
         kept["versions"] = versions()
-        try:
+        with contextlib.suppress(Exception):  # a pass counts even where its source has no text
             kept["source"] = _source_text(source)
-        except Exception as problem:  # a pass counts even where its source cannot be exported
-            kept["source_problem"] = str(problem)
         if kept["source"]:
             kept["sha256"] = hashlib.sha256(kept["source"].encode()).hexdigest()
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-from ..course import records
+from ..home import preferred_home
 from ..port.device import INTERPRET
 
 NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "lustre", "gpfs", "beegfs", "cifs", "smb3", "ceph", "panfs")
@@ -204,6 +204,6 @@ def probe() -> Machine:
         interpreting=INTERPRET,
         library_interpreted=_library_interpreted(),
         cache=look_at(_cache_folder()),
-        data=look_at(records.preferred_home()),
+        data=look_at(preferred_home()),
         temporary=look_at(os.environ.get("TMPDIR") or "/tmp"),
     )

@@ -1,0 +1,59 @@
+"""The folder of this machine in which the workbook keeps things: progress, kernels, pages as files.
+
+TRITONBOOK_HOME names another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+
+def preferred_home() -> Path:
+    """Where that folder belongs, writable or not."""
+    if chosen := os.environ.get("TRITONBOOK_HOME"):
+        return Path(os.path.expanduser(chosen)).absolute()
+    # Containers may run under a user without a home: "~" then stays, and is not an absolute path.
+    return Path(
+        os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share"), "tritonbook"
+    )
+
+
+def home() -> Path:
+    """The folder, made if need be: the preferred one, else a temporary one."""
+    preferred = preferred_home()
+    if preferred.is_absolute() and writable(preferred):
+        return preferred
+    fallback = Path(tempfile.gettempdir()) / f"tritonbook-{os.getuid()}"
+    with contextlib.suppress(FileExistsError):
+        fallback.mkdir(mode=0o700)
+    if not (_private(fallback) and writable(fallback)):
+        fallback = Path(tempfile.mkdtemp(prefix="tritonbook-"))
+        os.environ["TRITONBOOK_HOME"] = str(fallback)  # the same one for the rest of this process
+    return fallback
+
+
+def writable(folder: Path) -> bool:
+    """Whether files can be made in a folder, which is made if need be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            file.write(bytes(4096))  # a disk that is full still takes names
+            return True
+    except OSError:
+        return False
+
+
+def _private(folder: Path) -> bool:
+    """True when `folder` is a real folder of ours that nobody else can write to.
+
+    Sources kept there are imported by `mine`, so another user must not be able to plant one.
+    """
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
