@@ -25,10 +25,13 @@ HEADER_KEYS = {
     "you_will": list,
 }
 OPTIONAL_KEYS = ("stretch", "limits")
-CELL_KEYS = ("tags", "key", "points")
-
-_MARKER = re.compile(r"^# %%(?P<rest>.*)$")
-_ATTRIBUTE = re.compile(r"\s*([A-Za-z_]\w*)=")
+_HEADER_LINE = re.compile(r"#   (?P<key>\w+):(?P<value>.*)|#     - (?P<item>.+)")
+_CELL_LINE = re.compile(
+    r"# %%(?P<markdown> \[markdown\])?"
+    r'(?: tags=(?P<tags>\["\w+"(?:, "\w+")*\]))?'
+    r'(?: key="(?P<key>[a-z][a-z0-9_]*)")?'
+    r"(?: points=(?P<points>\d+))?"
+)
 
 
 class Slip(ValueError):
@@ -83,7 +86,7 @@ def parse(text: str, path: Path | str = "exercise.py") -> Source:
 
 def _read(lines: list[str]) -> Source:
     header, first = _read_header(lines)
-    marks = [i for i, line in enumerate(lines) if i >= first and _MARKER.match(line)]
+    marks = [i for i, line in enumerate(lines) if i >= first and line.startswith("# %%")]
     if not marks:
         raise Slip(first + 1, "there is no cell", "start one with a line '# %%'")
     for i in range(first, marks[0]):
@@ -99,30 +102,24 @@ def _read(lines: list[str]) -> Source:
 def _read_header(lines: list[str]) -> tuple[dict[str, Any], int]:
     """The header's values and the index of the first line after it."""
     fences = [i for i, line in enumerate(lines) if line.rstrip() == "# ---"][:2]
-    if len(fences) < 2 or fences[0] != 0:
+    if len(fences) < 2 or fences[0] != 0 or "# workbook:" not in lines[: fences[1]]:
         raise Slip(1, "the header is missing", "begin the file with '# ---' and '# workbook:'")
-    body = [(i, re.sub(r"^# ?", "", lines[i])) for i in range(1, fences[1])]
-    start = next((n for n, (_, line) in enumerate(body) if line.startswith("workbook:")), None)
-    if start is None:
-        raise Slip(1, "the header has no block 'workbook:'", "add it")
     header: dict[str, Any] = {}
-    key = None
-    for i, line in body[start + 1 :]:
-        if line.strip() and not line.startswith(" "):
+    key = ""
+    for i in range(lines.index("# workbook:") + 1, fences[1]):
+        if not lines[i].startswith("#  "):
             break  # the next block, such as `jupyter:`, is not ours
-        text = line.strip()
-        if not text:
-            continue
-        if text.startswith("- "):
-            if not isinstance(header.get(key), list):
-                raise Slip(i + 1, "a list item has no key above it", "write 'you_will:' there")
-            header[key].append(_unquoted(text[2:].strip()))
-            continue
-        key, colon, value = text.partition(":")
-        if not colon or key not in HEADER_KEYS:
+        found = _HEADER_LINE.fullmatch(lines[i].rstrip())
+        if found and found["item"] and isinstance(header.get(key), list):
+            header[key].append(_unquoted(found["item"]))
+        elif found and found["key"] in HEADER_KEYS:
+            key = found["key"]
+            header[key] = _value(found["value"].strip())
+            if not isinstance(header[key], HEADER_KEYS[key]):
+                raise Slip(i + 1, f"{key!r} has a value of another kind", "see another page's")
+        else:
             known = ", ".join(HEADER_KEYS)
-            raise Slip(i + 1, f"{key!r} is not a key of the header", f"use one of {known}")
-        header[key] = _header_value(key, value.strip(), i + 1)
+            raise Slip(i + 1, "a line of the header cannot be read", f"its keys are {known}")
     missing = [name for name in HEADER_KEYS if name not in {*header, *OPTIONAL_KEYS}]
     if missing:
         raise Slip(
@@ -133,27 +130,15 @@ def _read_header(lines: list[str]) -> tuple[dict[str, Any], int]:
     return header, fences[1] + 1
 
 
-def _header_value(key: str, value: str, line: int) -> Any:
-    kind = HEADER_KEYS[key]
-    if kind is list:
-        if not value:
-            return []  # items follow, one a line
-        if not (value.startswith("[") and value.endswith("]")):
-            raise Slip(line, f"{key!r} is not a list", f"write '{key}: [a, b]'")
-        return [_unquoted(part.strip()) for part in value[1:-1].split(",") if part.strip()]
-    if kind is dict:
-        pairs = [part.partition(":")[::2] for part in value.strip("{}").split(",")]
-        found = {_unquoted(name.strip()): _unquoted(word.strip()) for name, word in pairs}
-        if value != f"{{{value[1:-1]}}}" or len(found) < len(pairs) or not all(found.values()):
-            raise Slip(line, f"{key!r} is no list of pairs", f"write '{key}: {{a: b, c: d}}'")
-        return found
-    if kind is int:
-        if not value.isdecimal():
-            raise Slip(line, f"{key!r} is not a whole number", f"write '{key}: 40'")
-        return int(value)
-    if not value:
-        raise Slip(line, f"{key!r} is empty", "write its value after the colon")
-    return _unquoted(value)
+def _value(text: str) -> Any:
+    """A number, a list, pairs, or text; nothing stands for a list whose items follow."""
+    parts = [part.strip() for part in text[1:-1].split(",") if part.strip()]
+    if text.startswith("{"):
+        pairs = [part.partition(":") for part in parts]
+        return {_unquoted(name): _unquoted(word.strip()) for name, _, word in pairs}
+    if text.startswith("[") or not text:
+        return [_unquoted(part) for part in parts]
+    return int(text) if text.isdecimal() else _unquoted(text)
 
 
 def _unquoted(text: str) -> str:
@@ -163,43 +148,26 @@ def _unquoted(text: str) -> str:
 
 
 def _read_cell(lines: list[str], start: int, stop: int) -> Cell:
-    rest = _MARKER.match(lines[start])["rest"].strip()
-    kind = "code"
-    if rest.startswith("[markdown]"):
-        kind, rest = "markdown", rest[len("[markdown]") :].strip()
-    found = _attributes(rest, start + 1)
+    found = _CELL_LINE.fullmatch(lines[start].rstrip())
+    if not found:
+        mend = 'write it as # %% tags=["check"] key="add" points=2'
+        raise Slip(start + 1, "a cell's first line cannot be read", mend)
+    kind = "markdown" if found["markdown"] else "code"
     body = lines[start + 1 : stop]
     if kind == "markdown":
         body = [_uncommented(line, start + 2 + i) for i, line in enumerate(body)]
     while body and not body[-1].strip():
         body.pop()
-    tags = found.get("tags", [])
-    if not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
-        raise Slip(start + 1, "tags is not a list", 'write tags=["answer"]')
     cell = Cell(
-        kind, tuple(tags), found.get("key"), found.get("points"), "\n".join(body), start + 1
+        kind=kind,
+        tags=tuple(json.loads(found["tags"] or "[]")),
+        key=found["key"],
+        points=int(found["points"]) if found["points"] else None,
+        source="\n".join(body),
+        line=start + 1,
     )
     _check_cell(cell)
     return cell
-
-
-def _attributes(text: str, line: int) -> dict[str, Any]:
-    """Read `tags=["check"] key="add" points=4`: names, each with a JSON value."""
-    found: dict[str, Any] = {}
-    position, decoder = 0, json.JSONDecoder()
-    while position < len(text):
-        match = _ATTRIBUTE.match(text, position)
-        if not match or match[1] not in CELL_KEYS:
-            wrong = text[position:].strip().split("=")[0]
-            known = ", ".join(CELL_KEYS)
-            raise Slip(line, f"{wrong!r} cannot stand on a cell's first line", f"use {known}")
-        try:
-            found[match[1]], position = decoder.raw_decode(text, match.end())
-        except json.JSONDecodeError:
-            raise Slip(
-                line, f"the value of {match[1]!r} cannot be read", 'write it as key="add"'
-            ) from None
-    return found
 
 
 def _uncommented(line: str, number: int) -> str:
@@ -217,17 +185,10 @@ def _check_cell(cell: Cell) -> None:
         raise Slip(cell.line, f"unknown tag {unknown[0]!r}", f"use one of {known}")
     if len(roles) > 1:
         raise Slip(cell.line, f"a cell cannot be both {roles}", "keep one of them")
-    keyed = cell.role in ("answer", "hint", "check")
-    if keyed and not (isinstance(cell.key, str) and re.fullmatch(r"[a-z][a-z0-9_]*", cell.key)):
-        raise Slip(
-            cell.line, f"the {cell.role} cell has no proper key", 'add key="add" (lower case)'
-        )
-    if cell.key is not None and not keyed:
-        raise Slip(cell.line, "only answer, hint and check cells have a key", "remove key=")
-    if cell.role == "check" and not (type(cell.points) is int and cell.points >= 0):
-        raise Slip(cell.line, "the check cell states no points", "add points=2")
-    if cell.points is not None and cell.role != "check":
-        raise Slip(cell.line, "only check cells have points", "remove points=")
+    if (cell.role in ("answer", "hint", "check")) != (cell.key is not None):
+        raise Slip(cell.line, "answer, hint and check cells have a key, no others", 'as key="add"')
+    if (cell.role == "check") != (cell.points is not None):
+        raise Slip(cell.line, "check cells state points, no others", "as points=2")
     if cell.role is not None and (cell.kind == "markdown") != (cell.role == "hint"):
         kind = "[markdown]" if cell.role == "hint" else "code"
         raise Slip(cell.line, f"the {cell.role} cell has the wrong kind", f"make it {kind}")
