@@ -62,7 +62,6 @@ class Judge:
     launched: dict[int, Any] = field(default_factory=dict)  # the kernels' functions, by id
     noise: list[str] = field(default_factory=list)
     _allowed: set[int] = field(default_factory=set)  # kernels that hold the language alone, by id
-    _named: dict[int, set[str]] = field(default_factory=dict)  # names in a kernel's text, by its id
     # The latest case, its values and right results by draw, and the dtypes of its results.
     _latest: Case | None = None
     _drawn: dict[int, dict[str, torch.Tensor]] = field(default_factory=dict)
@@ -318,11 +317,8 @@ class Judge:
             if refused := refusal(watch.sources[key]):
                 return Finding(refused.code, refused.sentence)
             self._allowed.add(key)
-        for key, fn in watch.sources.items() if asked.by_hand else ():
-            if key not in self._named:
-                self._named[key] = language_names(fn)
         for name in asked.by_hand:
-            if any(name in self._named[key] for key in watch.sources):
+            if any(name in language_names(fn) for fn in watch.sources.values()):
                 return Finding(
                     "not-by-hand",
                     f"The kernel calls {name} of Triton: this task asks for a way without it.",

@@ -11,7 +11,6 @@ import builtins
 import contextlib
 import copy
 import functools
-import inspect
 import linecache
 import math
 import re
@@ -19,7 +18,6 @@ import textwrap
 from types import FunctionType
 from typing import Any, cast
 
-from ..export import texts
 from ..port.numbers_only import walk_body
 from .language import BUILTINS, Refused, allow_path, is_literal, is_module, vet
 from .meanings import RECURSIVE, chains, free_names, place
@@ -48,27 +46,20 @@ def _vet_place(told: list[Any]) -> None:
         _vet_place(helper)
 
 
-def language_names(fn: FunctionType, around: tuple[FunctionType, ...] = ()) -> set[str]:
+@functools.lru_cache(maxsize=64)
+def language_names(fn: FunctionType) -> frozenset[str]:
     """Last parts of the dotted and of the imported names in a kernel and its helpers: `softmax` for
-    `tl.softmax`. around: the kernels that call this one."""
-    fn = inspect.unwrap(fn)
-    text = "".join(linecache.getlines(fn.__code__.co_filename))
-    node = definitions(text).get(fn.__code__.co_firstlineno)
-    if node is None:
-        return set()
-    found = {part.attr for part in walk_body(node) if isinstance(part, ast.Attribute)}
-    lines = [each for each in ast.parse(text).body if isinstance(each, ast.ImportFrom)]
-    imported = {alias.asname or alias.name: alias.name for each in lines for alias in each.names}
-    home = texts.namespace(fn)
-    _, _, meanings, *_ = place(fn)
-    for name in free_names(node):
-        inner = getattr(home.get(name), "fn", None)
-        path = str(meanings.get(name, {}).get("path", ""))
-        if path or name in imported:
-            found.add(path.rpartition(".")[2] or imported[name])
-        elif isinstance(inner, FunctionType) and inner not in (*around, fn):
-            found |= language_names(inner, (*around, fn))
-    return found
+    `tl.softmax`."""
+    return _names_told(place(fn))
+
+
+def _names_told(told: list[Any]) -> frozenset[str]:
+    file, line, meanings, helpers, _ = told
+    node = definitions("".join(linecache.getlines(file))).get(line)
+    parts = walk_body(node) if node is not None else ()
+    dotted = {part.attr for part in parts if isinstance(part, ast.Attribute)}
+    paths = {str(each.get("path")).rpartition(".")[2] for each in meanings.values()}
+    return frozenset(dotted | paths).union(*map(_names_told, helpers.values()))
 
 
 @functools.lru_cache(maxsize=8)
