@@ -19,12 +19,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .command import BAD_INPUT, Parser, leave, sentence
+from .command import BAD_INPUT, BadInput, Parser, leave, sentence
 from .seeing.occupancy import LIMITS
-
-
-class BadInput(Exception):
-    """What was typed does not fit: one sentence."""
 
 
 def _show(found: Any, as_json: bool) -> None:
@@ -100,20 +96,15 @@ def _report(done: Any, quiet: bool) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from .course.terminal import BadNotebook, read_cells, run_apart
+    from .course.terminal import read_cells, run_apart
 
     path = _notebook(options.notebook)
 
     def once() -> int:
-        try:
-            keys = [cell.key for cell in read_cells(path) if cell.role == "check"]
-            if options.only and options.only not in keys:
-                raise BadInput(
-                    f"{path.name} has no check {options.only!r}; it has {', '.join(keys)}."
-                )
-            done = run_apart(path, options.only, options.all, quiet=options.json)
-        except BadNotebook as error:
-            raise BadInput(str(error)) from None
+        keys = [cell.key for cell in read_cells(path) if cell.check]
+        if options.only and options.only not in keys:
+            raise BadInput(f"{path.name} has no check {options.only!r}; it has {', '.join(keys)}.")
+        done = run_apart(path, options.only, options.all, quiet=options.json)
         _report(done, options.json)
         return int(not done.passed)
 
@@ -150,8 +141,6 @@ def _certify(options: argparse.Namespace) -> int:
 
     try:
         data = certify.write(options.file, options.name, options.exam)
-    except certify.BadCertificate as problem:
-        raise BadInput(str(problem)) from None
     except OSError as error:
         raise BadInput(f"{options.file} cannot be written: {error.strerror}.") from None
     said = f"{options.file}: {len(data['passes'])} passes of {options.name}"

@@ -13,6 +13,10 @@ from typing import NoReturn
 BAD_INPUT = 2
 
 
+class BadInput(Exception):
+    """What was typed, or a file that it names, does not fit: one sentence."""
+
+
 def leave(code: int) -> NoReturn:
     """End this process like `sys.exit(code)`, without taking torch apart: that is 0.7 s of work.
 

@@ -21,6 +21,7 @@ from subprocess import DEVNULL
 from typing import Any
 
 from ..child import Child, Ended
+from ..command import BadInput
 from ..port.device import versions
 from .exercises import exercises
 from .progress import SYMBOLS
@@ -39,7 +40,7 @@ code{font-size:6.5pt}p{margin:2mm 0}.small{font-size:8pt;color:#57606a}@page{siz
 """
 
 
-class BadCertificate(Exception):
+class BadCertificate(BadInput):
     """The file is no certificate, or was changed: one sentence."""
 
 

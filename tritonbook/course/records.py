@@ -95,14 +95,13 @@ def _update(change: Callable[[dict[str, Any]], None]) -> None:
         written(folder, FILE_NAME, json.dumps(data, indent=1, sort_keys=True))
 
 
-def enabled() -> bool:
-    """False when TRITONBOOK_PROGRESS is off."""
-    return os.environ.get("TRITONBOOK_PROGRESS", "on").lower() not in ("off", "0", "no", "false")
-
-
 def entries() -> dict[str, dict[str, Any]]:
     """What is known of each check key: state, reason, runs, last, passed (or None)."""
-    return _read(path())["checks"] if enabled() else {}
+    return {} if _off() else _read(path())["checks"]
+
+
+def _off() -> bool:
+    return os.environ.get("TRITONBOOK_PROGRESS") == "off"
 
 
 def _source_text(source: Any) -> str | None:
@@ -122,7 +121,7 @@ def record(key: str, state: str, source: Any = None, *, reason: str = "") -> Non
     A later failure never takes a pass away.
     """
     runs.append(Run(key, state, reason))
-    if not enabled():
+    if _off():
         return
     now = time.strftime("%Y-%m-%dT%H:%M:%S")
     kept = None

@@ -20,14 +20,11 @@ from subprocess import DEVNULL
 from typing import Any
 
 from ..child import Child, Ended
+from ..command import BadInput
 from . import records
 from .exercises import exercises
 
 STDOUT = 1  # the descriptor: cards are printed where we print
-
-
-class BadNotebook(Exception):
-    """The file is no notebook of the course: one sentence."""
 
 
 @dataclass
@@ -64,7 +61,8 @@ class CodeCell:
     """A notebook's code cell: number counts all cells from 1."""
 
     number: int
-    role: str
+    check: bool
+    predict: bool
     key: str
     points: int
     stretch: bool
@@ -72,28 +70,26 @@ class CodeCell:
 
 
 def read_cells(path: Path) -> list[CodeCell]:
-    """The code cells of a notebook file. Raises BadNotebook with one sentence."""
+    """The code cells of a notebook file. Raises BadInput."""
     try:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         code = [(i, c) for i, c in enumerate(cells, 1) if c["cell_type"] == "code"]
         return [_code_cell(number, cell) for number, cell in code]
     except OSError as error:
-        raise BadNotebook(f"{path} cannot be read: {error.strerror}.") from None
+        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise BadNotebook(f"{path} is not a notebook file.") from None
+        raise BadInput(f"{path} is not a notebook file.") from None
 
 
 def _code_cell(number: int, cell: dict[str, Any]) -> CodeCell:
     metadata = cell.get("metadata", {})
     grader, tags = metadata.get("nbgrader", {}), metadata.get("tags", [])
     name = grader.get("grade_id") or cell.get("id", "")
-    role = "check" if grader.get("grade") or "check" in tags else ""
-    role = role or ("answer" if grader.get("solution") or "answer" in tags else "")
-    role = role or ("predict" if "predict" in tags else "")
     source = cell["source"]
     return CodeCell(
         number=number,
-        role=role or name,
+        check=bool(grader.get("grade")) or "check" in tags,
+        predict="predict" in tags,
         key=name.partition("-")[2],
         points=int(grader.get("points") or 0),
         stretch="stretch" in tags,
@@ -149,10 +145,10 @@ def run_notebook(path: Path, only: str | None = None, everything: bool = False) 
     with tempfile.TemporaryDirectory(prefix="tritonbook-") as temporary:
         folder = Path(temporary)
         for cell in cells:
-            checks = cell.role == "check"
             # Guesses are the learner's own text, and what they compare with was not measured here.
-            guesses = cell.role == "predict" and not everything
-            if cell.source.strip() in skip or guesses or (checks and only and cell.key != only):
+            guesses = cell.predict and not everything
+            another = cell.check and only and cell.key != only
+            if cell.source.strip() in skip or guesses or another:
                 continue
             before, problem = len(records.runs), ""
             try:
@@ -161,7 +157,7 @@ def run_notebook(path: Path, only: str | None = None, everything: bool = False) 
                 raise
             except BaseException as error:  # a learner's cell may raise anything, SystemExit too
                 problem = _one_line(error, folder)
-            if checks:
+            if cell.check:
                 done.checks.append(_outcome(cell, records.runs[before:], problem))
             elif problem:
                 done.broken.append(f"cell {cell.number}: {problem}")
