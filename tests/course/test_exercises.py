@@ -87,13 +87,9 @@ def test_the_module_has_answers_but_neither_examples_nor_the_setup_call(folder: 
     assert module.__exercise__.slug == "03_toy"
 
 
-def test_a_file_changed_after_loading_changes_nothing(folder: Path, monkeypatch):
-    """Kills: reading a kernel's source from a file that the learner's process can write."""
-    module = exercises.load("toy")
-    Path(module.__spec__.origin).write_text("def double(x):\n    return 0\n")
-    assert "return 2 * x" in inspect.getsource(module.double)
-    monkeypatch.setattr(exercises, "_loaded", {})
-    assert exercises.load("toy").double(4) == 8
+def test_the_text_of_a_module_can_be_read(folder: Path):
+    """Kills: a kernel whose source Triton does not find."""
+    assert "return 2 * x" in inspect.getsource(exercises.load("toy").double)
 
 
 def test_replaced_answers_and_hidden_cases(folder: Path):
@@ -145,23 +141,3 @@ def test_a_broken_gap_names_file_and_line(folder: Path):
     write(folder, "03_toy", TEXT.replace("    ### END SOLUTION\n", ""))
     with pytest.raises(SourceError, match=r"03_toy/page.py, line 31: .* never closed"):
         exercises.load("toy")
-
-
-def test_an_unwritable_home_is_no_obstacle(folder: Path, monkeypatch):
-    """Kills: a loader that dies on a read-only home. A file stands where the folder should be."""
-    (folder / "home").write_text("a file")
-    module = exercises.load("toy")
-    assert module.double(1) == 2
-    assert Path(module.__spec__.origin).is_file()
-
-
-def test_processes_may_load_at_the_same_time(folder: Path, python):
-    """Kills: writing the module file in place, which another process reads half-written."""
-    code = (
-        "from tritonbook.course.exercises import load; from pathlib import Path\n"
-        "module = load('toy'); text = Path(module.__spec__.origin).read_text()\n"
-        "assert text == module.__exercise__.module_text(), text"
-    )
-    done = python.run_all([("-c", code)] * 3)
-    assert [process.returncode for process in done] == [0, 0, 0], done
-    assert [p.suffix for p in (folder / "home" / "modules").iterdir()] == [".py"]

@@ -1,5 +1,6 @@
 """The course map and `mine`, against a small made-up course."""
 
+import inspect
 from dataclasses import dataclass, field
 
 import pytest
@@ -114,11 +115,11 @@ def test_mine_is_the_workbooks_until_you_pass(capsys):
     assert "not passed yet" in capsys.readouterr().out
 
 
-def test_mine_is_yours_after_a_pass_and_lives_in_a_real_file(capsys, tmp_path):
+def test_mine_is_yours_after_a_pass_and_its_source_can_be_read(capsys):
     records.record("add", "passed", "def add(x):\n    return x + 1\n")
     function = pg.mine("add")
     assert function(1) == 2 and "yours" in capsys.readouterr().out
-    assert function.__code__.co_filename.startswith(str(tmp_path))
+    assert "return x + 1" in inspect.getsource(function)
     records.record("add", "passed", "def add(x):\n    return x + 10\n")
     assert pg.mine("add", quiet=True)(1) == 11
 

@@ -46,7 +46,6 @@ def _vet_place(told: list[Any]) -> None:
         _vet_place(helper)
 
 
-@functools.lru_cache(maxsize=64)
 def language_names(fn: FunctionType) -> frozenset[str]:
     """Last parts of the dotted and of the imported names in a kernel and its helpers: `softmax` for
     `tl.softmax`."""

@@ -22,7 +22,7 @@ from ..checking import Check, Report, run_check
 from ..checking.cases import Case, elements
 from ..checking.runner import called
 from ..notebook import machinery
-from .exercises import Exercise, exercises, get, load
+from .exercises import Exercise, exercises, get, load, module_from
 from .source import SourceError
 
 
@@ -138,15 +138,10 @@ def _loaded(exercise: Exercise, text: str, page: str) -> ModuleType:
     """
     name, path = _package(exercise), exercise.path.with_name("cases.py")
     sys.modules[f"{name}.page"] = _page(exercise)
-    module = ModuleType(f"{name}.cases")
-    module.__package__, module.__file__ = name, str(path)
-    sys.modules[module.__name__] = module
     try:
-        with machinery():
-            exec(compile(text, str(path), "exec"), vars(module))
+        return module_from(text, str(path), f"{name}.cases", __package__=name)
     except Exception as error:
         raise _refused(path, text, error, "the cases cannot be read") from None
-    return module
 
 
 def _page(exercise: Exercise) -> ModuleType:
@@ -180,7 +175,7 @@ def _refused(path: Path, text: str, error: Exception, what: str) -> SourceError:
     for step in traceback.extract_tb(error.__traceback__):
         if step.filename == str(path):
             line = step.lineno or 1
-        # A page is run from a file of its cells alone; its own line is the one that says the same.
+        # A page is run as the text of its cells alone; its own line is the one that says the same.
         elif Path(step.filename).name.startswith(path.parent.name) and step.line in lines:
             line = lines.index(step.line) + 1
     problem = f"{what} ({type(error).__name__}: {error})"

@@ -12,7 +12,6 @@ import ast
 import difflib
 import functools
 import hashlib
-import importlib.util
 import os
 import re
 import sys
@@ -22,7 +21,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..home import home
 from ..notebook import machinery
 from ..port import source_file
 from . import gaps
@@ -177,7 +175,7 @@ def chosen(slugs: Iterable[str | int], folder: Path) -> list[Exercise]:
 
 
 def load(slug: str | int | Exercise, replace: Mapping[str, str] | None = None) -> ModuleType:
-    """Import an exercise as a module, from a real file, because Triton reads kernels from files.
+    """An exercise as a module.
 
     `replace` maps answer keys to other text. The same text gives the same module again.
     `module.__exercise__` is the Exercise.
@@ -192,7 +190,7 @@ def load(slug: str | int | Exercise, replace: Mapping[str, str] | None = None) -
 
 
 def module_name(slug: str, text: str) -> str:
-    """The name of a module, and of its file without the ending: it tells the content."""
+    """The name of a module: it tells the content."""
     return f"{slug}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
@@ -267,18 +265,24 @@ def _without_setup_call(text: str) -> str:
 
 
 def _import(text: str, name: str, exercise: Exercise | None = None) -> ModuleType:
-    path = source_file.written(home() / "modules", f"{name}.py", text)
     qualified = f"_tritonbook_exercise_{name}"
-    spec = importlib.util.spec_from_file_location(qualified, path)
-    module = importlib.util.module_from_spec(spec)
-    module.__exercise__ = exercise
-    # The text that was hashed is what runs and what Triton will read, whatever happens to the file.
-    source_file.remember(str(path), text)
-    sys.modules[qualified] = module
+    return module_from(text, f"{name}.py", qualified, __exercise__=exercise)
+
+
+def module_from(text: str, file: str, name: str, **names: Any) -> ModuleType:
+    """The module that a text of the course's own gives, under a name that Python knows it by.
+
+    file: the name that errors give it. Nothing is read from there: the text that runs is what
+    Triton reads. names: what the text finds beside its own.
+    """
+    source_file.remember(file, text)
+    module = ModuleType(name)
+    vars(module).update(names, __file__=file)
+    sys.modules[name] = module
     try:
         with machinery():
-            exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
+            exec(compile(text, file, "exec", dont_inherit=True), vars(module))
     except BaseException:
-        del sys.modules[qualified]
+        del sys.modules[name]
         raise
     return module

@@ -5,12 +5,12 @@ The file behind it is described in `records`; nothing leaves this machine.
 
 from __future__ import annotations
 
+import functools
 import html
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from .. import style
-from ..home import home
 from ..notebook import LOADING
 from ..port import source_file
 from .exercises import exercises, reference
@@ -165,11 +165,11 @@ def progress() -> CourseMap:
     return CourseMap(rows, str(path()))
 
 
-def _import_kept(name: str, text: str, digest: str) -> Any:
-    """Import a kept source from a real file: Triton reads a kernel's source from its file."""
-    file = source_file.written(home() / "kernels", f"{name}_{digest[:12]}.py", text)
-    module = source_file.imported(file, f"tritonbook_mine_{name}_{digest[:12]}")
-    return getattr(module, name)
+@functools.cache
+def _of_kept(name: str, text: str, digest: str) -> Any:
+    """The function of a kept source; made once, for what is compiled of it to be kept too."""
+    module = f"tritonbook_mine_{name}_{digest[:12]}"
+    return getattr(source_file.module_of(text, f"{module}.py", module, {}), name)
 
 
 def kept_pass(name: str) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def mine(name: str, *, record: bool = False, quiet: bool = False) -> Any:
     why = "not passed yet"
     if kept.get("source"):
         try:
-            function = _import_kept(name, kept["source"], kept["sha256"])
+            function = _of_kept(name, kept["source"], kept["sha256"])
         except Exception as problem:  # an old kernel may not import on a newer Triton
             why = f"your kept source does not import: {type(problem).__name__}: {problem}"
         else:

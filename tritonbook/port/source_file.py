@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import linecache
 import os
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,19 +40,3 @@ def module_of(text: str, file: str, name: str, names: Mapping[str, Any]) -> Modu
     vars(module).update(names)
     exec(compile(text, file, "exec", dont_inherit=True), vars(module))
     return module
-
-
-def imported(path: Path, name: str) -> ModuleType:
-    """The module in a file, under this name; it is run once in a process."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, path)
-        if spec is None or spec.loader is None:
-            raise ImportError(f"{path} is no Python file")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
-    return sys.modules[name]
