@@ -1,17 +1,14 @@
 """Run a learner's notebook without a browser: its cells in order, in a process of its own.
 
-A crash of the learner's code costs that process alone. Each cell becomes a real file, because
-Triton reads the source of a kernel from its file.
+A crash of the learner's code costs that process alone.
 """
 
 from __future__ import annotations
 
 import ast
 import json
-import linecache
 import re
 import sys
-import tempfile
 import traceback
 import types
 from dataclasses import asdict, dataclass, field
@@ -21,10 +18,12 @@ from typing import Any
 
 from ..child import Child, Ended
 from ..command import BadInput
+from ..port import source_file
 from . import records
 from .exercises import exercises
 
 STDOUT = 1  # the descriptor: cards are printed where we print
+_CELL = "notebook_cell_"
 
 
 @dataclass
@@ -112,19 +111,15 @@ def _plain(source: str) -> str:
         return re.sub(r"(?m)^[%!].*$", "pass", source)
 
 
-def _execute(cell: CodeCell, folder: Path, names: dict[str, Any]) -> None:
-    file = folder / f"cell_{cell.number:02}.py"
-    text = _plain(cell.source)
-    file.write_text(text, encoding="utf-8")
-    linecache.checkcache(str(file))
+def _execute(cell: CodeCell, names: dict[str, Any]) -> None:
+    file, text = f"{_CELL}{cell.number:02}.py", _plain(cell.source)
+    source_file.remember(file, text)  # Triton reads the source of a kernel
     names.setdefault("In", []).append(text)  # as in Jupyter: how a name was made is looked up here
-    exec(compile(text, str(file), "exec"), names)
+    exec(compile(text, file, "exec"), names)
 
 
-def _one_line(error: BaseException, folder: Path) -> str:
-    last = [
-        f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(str(folder))
-    ]
+def _one_line(error: BaseException) -> str:
+    last = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(_CELL)]
     line = error.lineno if isinstance(error, SyntaxError) else last[-1].lineno if last else None
     where = f" (line {line} of the cell)" if line else ""
     first = (str(error).splitlines() or [""])[0]
@@ -142,25 +137,23 @@ def run_notebook(path: Path, only: str | None = None, everything: bool = False) 
     before_us, notebook = sys.modules["__main__"], types.ModuleType("__main__")
     sys.modules["__main__"] = notebook
     names = vars(notebook)
-    with tempfile.TemporaryDirectory(prefix="tritonbook-") as temporary:
-        folder = Path(temporary)
-        for cell in cells:
-            # Guesses are the learner's own text, and what they compare with was not measured here.
-            guesses = cell.predict and not everything
-            another = cell.check and only and cell.key != only
-            if cell.source.strip() in skip or guesses or another:
-                continue
-            before, problem = len(records.runs), ""
-            try:
-                _execute(cell, folder, names)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:  # a learner's cell may raise anything, SystemExit too
-                problem = _one_line(error, folder)
-            if cell.check:
-                done.checks.append(_outcome(cell, records.runs[before:], problem))
-            elif problem:
-                done.broken.append(f"cell {cell.number}: {problem}")
+    for cell in cells:
+        # Guesses are the learner's own text, and what they compare with was not measured here.
+        guesses = cell.predict and not everything
+        another = cell.check and only and cell.key != only
+        if cell.source.strip() in skip or guesses or another:
+            continue
+        before, problem = len(records.runs), ""
+        try:
+            _execute(cell, names)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a learner's cell may raise anything, SystemExit too
+            problem = _one_line(error)
+        if cell.check:
+            done.checks.append(_outcome(cell, records.runs[before:], problem))
+        elif problem:
+            done.broken.append(f"cell {cell.number}: {problem}")
     sys.modules["__main__"] = before_us
     return done
 
