@@ -53,6 +53,16 @@ def _progress(options: argparse.Namespace) -> int:
     return 0
 
 
+def _page(name: str) -> Any:
+    """The page meant by a number or a slug. Raises BadInput."""
+    from .course.exercises import get
+
+    try:
+        return get(name)
+    except LookupError as error:
+        raise BadInput(sentence(error)) from None
+
+
 def _notebook(name: str) -> Path:
     """The notebook file meant by a path, a number or a slug. Raises BadInput."""
     path = Path(name)
@@ -62,13 +72,10 @@ def _notebook(name: str) -> Path:
         raise BadInput(f"There is no file {name}.")
     if path.suffix:
         raise BadInput(f"{name} is not a notebook; name an .ipynb file, or a number such as 01.")
-    from .course import exercises as course
+    from .course.exercises import directory
 
-    try:
-        slug = course.get(name).slug
-    except LookupError as error:
-        raise BadInput(sentence(error)) from None
-    places = [Path.cwd(), Path.cwd() / "notebooks", course.directory().parent / "notebooks"]
+    slug = _page(name).slug
+    places = [Path.cwd(), Path.cwd() / "notebooks", directory().parent / "notebooks"]
     for place in places:
         if (place / f"{slug}.ipynb").is_file():
             return place / f"{slug}.ipynb"
@@ -150,18 +157,13 @@ def _certify(options: argparse.Namespace) -> int:
 
 def _graded_calls(name: str) -> list[Any]:
     """The check calls meant by a graded function's name, or by a notebook's number or slug."""
+    from .course.cases import NotAsked, find_check
     from .course.cases import call as call_of
-    from .course.exercises import exercises, get
 
-    for exercise in exercises():
-        if name in exercise.checks():
-            found = [call_of(exercise, name)]
-            break
-    else:
-        try:
-            exercise = get(name)
-        except LookupError as error:
-            raise BadInput(sentence(error)) from None
+    try:
+        found = [call_of(find_check(name)[0], name)]
+    except NotAsked:
+        exercise = _page(name)
         found = [call_of(exercise, key) for key in exercise.checks()]
     kernels = [call for call in found if call.check.triton and call.check.usable()]
     if not kernels:

@@ -43,14 +43,6 @@ def _last_code(lines: str) -> str:
     return lines.splitlines()[-1].partition(": ")[2] if lines else ""
 
 
-def _in_which(lines: str, frames: traceback.StackSummary) -> str:
-    """In which function, where it is another than the one that was called, and no kernel."""
-    names = re.findall(r"^line \d+, in (\w+):", lines, re.MULTILINE)
-    if len(set(names)) < 2 or any("interpreter.py" in frame.filename for frame in frames):
-        return ""
-    return f" (It was in `{names[-1]}`.)"
-
-
 def explain_error(error: BaseException) -> Finding:
     """One finding for an exception raised while the learner's function ran."""
     if isinstance(error, CheckTimeout):
@@ -97,7 +89,6 @@ def explain_error(error: BaseException) -> Finding:
         return Finding("raised", f"{sentence} Allocate on the input's device.", text)
     lines = _last_lines(cause)
     if found := said_of_lines(lines) or said_of_error(cause):
-        found += _in_which(lines, frames)
         return Finding("raised", found, f"{lines}\n{type(cause).__name__}: {text}".strip())
     if isinstance(cause, SyntaxError) and cause.text:
         said = f"What is run as Python is none, at its line `{cause.text.strip()}`: {cause.msg}."

@@ -93,16 +93,6 @@ class Refused(Exception):
         self.code, self.sentence = code, sentence
 
 
-def walk_signature(node: ast.FunctionDef) -> Iterable[ast.AST]:
-    """Defaults and annotations: evaluated where the function stands, so no name in them is local.
-
-    Decorators are not among them: they are not kept.
-    """
-    for part in (node.args, node.returns):
-        if part is not None:
-            yield from ast.walk(part)
-
-
 def vet(tree: ast.Module, helpers: frozenset[str] = frozenset()) -> None:
     """Check the very tree that will run. Raises Refused where it is more than kernels.
 
@@ -138,7 +128,10 @@ def _vet_function(node: ast.FunctionDef, aliases: dict[str, str], known: set[str
             raise Refused("policy", "Another decorator than triton.jit stands above the kernel.")
     if getattr(node, "type_params", None):  # from Python 3.12 on
         raise Refused("does-not-compile", "Triton's language has no type parameters.")
-    _vet_nodes(walk_signature(node), aliases, set())
+    # Defaults and annotations are evaluated where the function stands: no name in them is local.
+    for part in (node.args, node.returns):
+        if part is not None:
+            _vet_nodes(ast.walk(part), aliases, set())
     # What stands above a kernel under a name of Python's is the kernel's own, not Python's.
     bound = bound_names(node)
     _vet_nodes(walk_body(node), aliases, bound, known - bound, node.lineno - 1)

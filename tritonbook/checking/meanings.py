@@ -52,7 +52,10 @@ def place(fn: FunctionType, around: tuple[FunctionType, ...] = ()) -> list[Any]:
     for chain in dotted:
         root, *rest = chain.split(".")
         if root in meanings and not is_triton(meanings[root]):
-            told = _plain(functools.reduce(_attribute, rest, home[root]))
+            value = home[root]
+            for part in rest:
+                value = getattr(value, part, _MISSING)
+            told = _plain(value)
             if told is not None:
                 meanings[chain] = told
     code = fn.__code__
@@ -62,10 +65,6 @@ def place(fn: FunctionType, around: tuple[FunctionType, ...] = ()) -> list[Any]:
 def is_triton(meaning: dict[str, Any]) -> bool:
     """Whether a name stands for Triton or `math`, whose parts kernels may name themselves."""
     return str(meaning.get("path")).partition(".")[0] in ("triton", "math")
-
-
-def _attribute(value: Any, name: str) -> Any:
-    return getattr(value, name, _MISSING)
 
 
 @functools.lru_cache(maxsize=256)
