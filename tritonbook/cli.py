@@ -111,7 +111,7 @@ def _check(options: argparse.Namespace) -> int:
         keys = [cell.key for cell in read_cells(path) if cell.check]
         if options.only and options.only not in keys:
             raise BadInput(f"{path.name} has no check {options.only!r}; it has {', '.join(keys)}.")
-        done = run_apart(path, options.only, options.all, quiet=options.json)
+        done = run_apart(path, options.only, quiet=options.json)
         _report(done, options.json)
         return int(not done.passed)
 
@@ -215,7 +215,6 @@ def _parser() -> argparse.ArgumentParser:
     check = verb("check", _check, "Run the checks of a notebook, without a browser.")
     check.add_argument("notebook", help="a number (01), a slug, or an .ipynb file")
     check.add_argument("--only", metavar="KEY", help="run this check alone")
-    check.add_argument("--all", action="store_true", help="run worked examples and plots as well")
     check.add_argument(
         "--watch", action="store_true", help="check again whenever the file is saved"
     )

@@ -168,12 +168,9 @@ class Judge:
         expected = self.expected(case, trial.draw if draw is None else draw)
         got = self.outputs(trial)
         if len(got) != len(expected):
-            text = f"Expected {count(len(expected), 'result')}, got {len(got)}."
-            if trial.result is None:
-                text = (
-                    f"Expected {count(len(expected), 'result')}, got None. Is a `return` missing?"
-                )
-            return [Difference("wrong-type", text)]
+            what = "None. Is a `return` missing?" if trial.result is None else f"{len(got)}."
+            due = count(len(expected), "result")
+            return [Difference("wrong-type", f"Expected {due}, got {what}")]
         dtypes = self.output_dtypes(case)
         found = []
         for number, (value, want, dtype) in enumerate(zip(got, expected, dtypes, strict=True)):

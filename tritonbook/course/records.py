@@ -16,7 +16,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,9 @@ def _read(file: Path) -> dict[str, Any]:
     return empty
 
 
-def _update(change: Callable[[dict[str, Any]], None]) -> None:
+@contextlib.contextmanager
+def _changing() -> Iterator[dict[str, Any]]:
+    """The entries of the progress file by key, written back after the block."""
     folder, preferred = home(), preferred_home()
     if folder != preferred:
         _say_once(
@@ -91,7 +93,7 @@ def _update(change: Callable[[dict[str, Any]], None]) -> None:
         )
     with _locked(folder):
         data = _read(folder / FILE_NAME)
-        change(data)
+        yield data["checks"]
         written(folder, FILE_NAME, json.dumps(data, indent=1, sort_keys=True))
 
 
@@ -133,27 +135,19 @@ def record(key: str, state: str, source: Any = None, *, reason: str = "") -> Non
         if kept["source"]:
             kept["sha256"] = hashlib.sha256(kept["source"].encode()).hexdigest()
 
-    def change(data: dict[str, Any]) -> None:
-        entry = data["checks"].setdefault(key, {})
-        entry.update(state=state, reason=reason, last=now, runs=entry.get("runs", 0) + 1)
-        entry["passed"] = kept or entry.get("passed")
-
     try:
-        _update(change)
+        with _changing() as checks:
+            entry = checks.setdefault(key, {})
+            entry.update(state=state, reason=reason, last=now, runs=entry.get("runs", 0) + 1)
+            entry["passed"] = kept or entry.get("passed")
     except OSError as problem:
         _say_once(f"Your progress could not be written ({problem}); your result stands.")
 
 
 def reset(key: str | None = None) -> int:
     """Forget one check, or all of them with None. Returns how many were forgotten."""
-    forgotten = 0
-
-    def change(data: dict[str, Any]) -> None:
-        nonlocal forgotten
-        keys = list(data["checks"]) if key is None else [key] if key in data["checks"] else []
+    with _changing() as checks:
+        keys = [each for each in checks if key in (None, each)]
         for each in keys:
-            del data["checks"][each]
-        forgotten = len(keys)
-
-    _update(change)
-    return forgotten
+            del checks[each]
+    return len(keys)

@@ -126,22 +126,20 @@ def _one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {first}{where}"
 
 
-def run_notebook(path: Path, only: str | None = None, everything: bool = False) -> NotebookRun:
+def run_notebook(path: Path, only: str | None = None) -> NotebookRun:
     """Run the notebook's cells here, in this process, and say what each check found.
 
-    only: run this check and no other. everything: worked examples and measurements too.
+    Worked examples and measurements are left out. only: run this check and no other.
     """
-    cells, done = read_cells(path), NotebookRun(str(path))
-    skip = set() if everything else _demonstrations(path)
+    cells, done, skip = read_cells(path), NotebookRun(str(path)), _demonstrations(path)
     # A notebook's cells are `__main__`: functions find their module by that name.
     before_us, notebook = sys.modules["__main__"], types.ModuleType("__main__")
     sys.modules["__main__"] = notebook
     names = vars(notebook)
     for cell in cells:
-        # Guesses are the learner's own text, and what they compare with was not measured here.
-        guesses = cell.predict and not everything
         another = cell.check and only and cell.key != only
-        if cell.source.strip() in skip or guesses or another:
+        # Guesses are the learner's own text, and what they compare with was not measured here.
+        if cell.source.strip() in skip or cell.predict or another:
             continue
         before, problem = len(records.runs), ""
         try:
@@ -171,9 +169,7 @@ def _outcome(cell: CodeCell, runs: list[Any], problem: str) -> CheckRun:
     return CheckRun(key, state, reason, cell.points, cell.stretch)
 
 
-def run_apart(
-    path: Path, only: str | None = None, everything: bool = False, quiet: bool = False
-) -> NotebookRun:
+def run_apart(path: Path, only: str | None = None, quiet: bool = False) -> NotebookRun:
     """`run_notebook` in a fresh process; cards are printed as they come unless `quiet`."""
     read_cells(path)  # a bad file is refused before a process is started for it
     child = Child(
@@ -185,15 +181,15 @@ def run_apart(
     )
     try:
         with child:
-            found = child.ask(str(path.absolute()), only, everything)
+            found = child.ask(str(path.absolute()), only)
     except Ended as reason:
         return NotebookRun(str(path), broken=[f"the notebook's process died: {reason}"])
     checks = [CheckRun(**check) for check in found["checks"]]
     return NotebookRun(found["notebook"], checks, found["broken"])
 
 
-def run_for_child(path: str, only: str | None, everything: bool) -> dict[str, Any]:
+def run_for_child(path: str, only: str | None) -> dict[str, Any]:
     """`run_notebook` as data."""
     # The notebook's own folder is importable, as in Jupyter.
     sys.path.insert(0, str(Path(path).parent))
-    return asdict(run_notebook(Path(path), only, everything))
+    return asdict(run_notebook(Path(path), only))
