@@ -49,7 +49,7 @@ QUIET = LOADING.get()
 
 
 def property_of(answer):
-    return {name}_ref(answer)
+    assert QUIET and {name}_ref(1)
 
 
 CHECKS = {{
@@ -61,6 +61,7 @@ CHECKS = {{
             case("refused", x=tensor(99, 99), raises=ValueError),
         ],
         hidden=[case("seven", x=tensor(7))],
+        before=[property_of],
         triton=False,
     )
 }}
@@ -103,9 +104,9 @@ def test_cases_are_loaded_quietly_and_their_source_can_be_read(page: Exercise):
     source Triton cannot find."""
     names = cases.checks(page)["triple"].reference.__globals__
     assert names["FACTOR"] == 3 and not LOADING.get()
-    module = cases.load_cases(page)
-    assert module.QUIET is True
-    assert "return triple_ref(answer)" in inspect.getsource(module.property_of)
+    (property_of,) = cases.checks(page)["triple"].before
+    assert property_of.__globals__["QUIET"] is True
+    assert "triple_ref(1)" in inspect.getsource(property_of)
 
 
 def test_a_changed_cases_file_is_read_again(page: Exercise):

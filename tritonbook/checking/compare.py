@@ -211,10 +211,7 @@ def _walk(got: Any, expected: Any, relative: float, where: str) -> str | None:
         if not isinstance(got, dict) or set(got) != set(expected):
             keys = ", ".join(map(repr, expected))
             return f"Expected a dict with the keys {keys}{at}, got {got!r}."
-        return _first(
-            _walk(got[k], expected[k], relative, f"{where}[{k!r}]" if where else f"[{k!r}]")
-            for k in expected
-        )
+        return _first(_walk(got[k], expected[k], relative, f"{where}[{k!r}]") for k in expected)
     if isinstance(expected, (list, tuple)):
         if not isinstance(got, (list, tuple)):
             return f"Expected {_describe(expected)}{at}, got {got!r}."

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..port import source_file
 from . import gaps
@@ -77,11 +78,10 @@ class Mutant(Variant):
         name: str,
         codes: str | tuple[str, ...],
         *edits: Edit,
-        replace: str | None = None,
-        only: str | None = None,
         on_gpu: tuple[str, ...] = (),
+        **how: Any,
     ):
-        super().__init__(name, *edits, replace=replace, only=only)
+        super().__init__(name, *edits, **how)
         self.codes = (codes,) if isinstance(codes, str) else tuple(codes)
         self.on_gpu = on_gpu
 

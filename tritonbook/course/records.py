@@ -98,7 +98,7 @@ def _changing() -> Iterator[dict[str, Any]]:
 
 
 def entries() -> dict[str, dict[str, Any]]:
-    """What is known of each check key: state, reason, runs, last, passed (or None)."""
+    """What is known of each check key: state, reason, passed (or None)."""
     return {} if _off() else _read(path())["checks"]
 
 
@@ -125,10 +125,10 @@ def record(key: str, state: str, source: Any = None, *, reason: str = "") -> Non
     runs.append(Run(key, state, reason))
     if _off():
         return
-    now = time.strftime("%Y-%m-%dT%H:%M:%S")
     kept = None
     if state == "passed":
-        kept = {"when": now, "name": getattr(source, "__name__", key), "source": None}
+        when = time.strftime("%Y-%m-%dT%H:%M:%S")
+        kept = {"when": when, "name": getattr(source, "__name__", key), "source": None}
         kept["versions"] = versions()
         with contextlib.suppress(Exception):  # a pass counts even where its source has no text
             kept["source"] = _source_text(source)
@@ -138,8 +138,8 @@ def record(key: str, state: str, source: Any = None, *, reason: str = "") -> Non
     try:
         with _changing() as checks:
             entry = checks.setdefault(key, {})
-            entry.update(state=state, reason=reason, last=now, runs=entry.get("runs", 0) + 1)
-            entry["passed"] = kept or entry.get("passed")
+            passed = kept or entry.get("passed")
+            entry.update(state=state, reason=reason, passed=passed)
     except OSError as problem:
         _say_once(f"Your progress could not be written ({problem}); your result stands.")
 
