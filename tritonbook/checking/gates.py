@@ -38,26 +38,32 @@ def compile_ahead(
             return None, "passed"
         cases = [case for case in cases if _all_float32(case)]
     usable = [c for c in cases if c.raises is None and c.only != "gpu"]
-    if not usable:
-        return None, "not run: no case to compile"
     largest: dict[tuple[str, ...], Case] = {}
     for case in sorted(usable, key=elements, reverse=True):
         dtypes = tuple(spec.dtype or case.effective_dtype() for spec in case.specs().values())
         largest.setdefault(dtypes, case)
-    for case in largest.values():
-        outcome = compile_gate(fn, arguments(case), case.options, arch=check.arch)
+    made, finding, gate = _compiled(fn, list(largest.values()), compile_gate, check.arch)
+    exact = [kernels for case, kernels in made if check.no_tf32 and _all_float32(case)]
+    if any(kernel.tensor_cores for kernels in exact for kernel in kernels):
+        return _TF32, "failed"
+    return finding, gate
+
+
+def _compiled(
+    fn: Callable[..., Any], cases: Sequence[Case], compile_gate: Callable[..., Any], arch: int
+) -> tuple[list[tuple[Case, Any]], Finding | None, str]:
+    """Cases and their kernels, up to the first that does not compile; what was found there, and the
+    gate's outcome."""
+    made: list[tuple[Case, Any]] = []
+    for case in cases:
+        outcome = compile_gate(fn, arguments(case), case.options, arch=arch)
         if outcome.ok is None:
-            return None, f"not run: {outcome.message}"
+            return made, None, f"not run: {outcome.message}"
         if not outcome.ok:
-            return _refused(outcome), "failed"
-        if check.no_tf32 and _all_float32(case) and any(k.tensor_cores for k in outcome.kernels):
-            return _TF32, "failed"
-    return None, "passed"
-
-
-def _refused(outcome: Any) -> Finding:
-    message = said_of_lines(outcome.caret) or outcome.message
-    return Finding(outcome.code, message, outcome.caret)
+            message = said_of_lines(outcome.caret) or outcome.message
+            return made, Finding(outcome.code, message, outcome.caret), "failed"
+        made.append((case, outcome.kernels))
+    return made, None, "passed" if made else "not run: no case to compile"
 
 
 def judge_facts(
@@ -67,19 +73,12 @@ def judge_facts(
 
     Among hidden cases there is none of the notes: then nothing is asked.
     """
-    found = {}
-    for case in cases:
-        if case.note in facts.notes:
-            outcome = compile_gate(fn, arguments(case), case.options, arch=80)
-            if outcome.ok is None:
-                return None, f"not run: {outcome.message}"
-            if not outcome.ok:
-                return _refused(outcome), "failed"
-            found[case.note] = outcome.kernels
-    if not found:
-        return None, "not run: no case to compile"
+    noted = [case for case in cases if case.note in facts.notes]
+    made, finding, gate = _compiled(fn, noted, compile_gate, 80)
+    if gate != "passed":
+        return finding, gate
     try:
-        facts.judge(found)
+        facts.judge({case.note: kernels for case, kernels in made})
     except AssertionError as error:
         return Finding("slow", str(error)), "failed"
     return None, "passed"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -99,27 +98,26 @@ class Judge:
             return None
 
     def output_dtypes(self, case: Case) -> list[torch.dtype]:
-        """Dtypes of the results: those that the reference gives for the case's own dtypes."""
-        values = self.values(case)
-        if not self._dtypes:
-            self._dtypes = self._run_for_dtypes(case, values)
-        return self._dtypes
+        """Dtypes of the results: those that the reference gives for the case's own dtypes.
 
-    def _run_for_dtypes(self, case: Case, values: dict[str, torch.Tensor]) -> list[torch.dtype]:
-        """Run it on the CPU where cases are small: a tensor without data makes PyTorch import its
-        compiler, over a second in each process that checks anything.
-
-        Cases on a GPU may be large, and the CPU lacks some operators for some dtypes: then without.
+        It runs on the CPU where cases are small: a tensor without data makes PyTorch import its
+        compiler, over a second in each process that checks anything. Cases on a GPU may be large,
+        and the CPU lacks some operators for some dtypes: then without.
         """
+        values = self.values(case)
+        if self._dtypes:
+            return self._dtypes
         copies = {name: value.clone() for name, value in values.items()}
         without_data = {
             name: torch.empty(value.shape, dtype=value.dtype, device="meta")
             for name, value in values.items()
         }
         first, second = (copies, without_data) if device.INTERPRET else (without_data, copies)
-        with contextlib.suppress(RuntimeError):
-            return self._dtypes_for(case, first)
-        return self._dtypes_for(case, second)
+        try:
+            self._dtypes = self._dtypes_for(case, first)
+        except RuntimeError:
+            self._dtypes = self._dtypes_for(case, second)
+        return self._dtypes
 
     def _dtypes_for(self, case: Case, values: dict[str, torch.Tensor]) -> list[torch.dtype]:
         with torch.no_grad():
