@@ -99,13 +99,13 @@ def fastest(name: str) -> Function:
         return reference(name)
 
 
-def given(name: str) -> Provider:
-    """A function of ours that a notebook gives ready-made: stretches, and kernels in Gluon."""
+def given(page: str, name: str) -> Provider:
+    """A function of ours that a page gives ready-made."""
 
     def load() -> Function:
         from tritonbook.course import exercises
 
-        return exercises.given(name)
+        return getattr(exercises.load(page), name)
 
     return Provider(load, ours=True)
 

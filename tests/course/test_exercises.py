@@ -125,18 +125,6 @@ def test_reference_finds_a_solution_by_function_name(folder: Path):
         exercises.reference("duoble")
 
 
-def test_given_finds_what_one_notebook_has_ready(folder: Path):
-    """Kills: an answer handed out as given, and the wrong one of two functions of one name."""
-    text = TEXT.replace("LOADED_QUIETLY", "def halve(x):\n    return x / 2\n\n\nLOADED_QUIETLY")
-    write(folder, "03_toy", text)
-    assert exercises.given("halve")(5) == 2.5
-    with pytest.raises(LookupError, match="'double' is given by no notebook"):
-        exercises.given("double")
-    write(folder, "04_more", text)
-    with pytest.raises(LookupError, match="given by 03_toy, 04_more: one notebook"):
-        exercises.given("halve")
-
-
 def test_a_broken_gap_names_file_and_line(folder: Path):
     write(folder, "03_toy", TEXT.replace("    ### END SOLUTION\n", ""))
     with pytest.raises(SourceError, match=r"03_toy/page.py, line 31: .* never closed"):

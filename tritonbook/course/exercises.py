@@ -194,8 +194,8 @@ def module_name(slug: str, text: str) -> str:
     return f"{slug}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-# Where there are no exercises to read: what `reference` and `given` give all the same, as the name
-# and the text of a module by function. None: there are exercises.
+# Where there are no exercises to read: what `reference` gives all the same, as the name and text of
+# a module by function. None: there are exercises.
 LENT: dict[str, tuple[str, str]] | None = None
 
 
@@ -207,7 +207,13 @@ def reference(name: str, *, record: bool = False) -> Callable[..., Any]:
     """
     name = f"{name}_record" if record else name
     if LENT is not None:
-        return _lent(name)
+        if name not in LENT:
+            its = "its own cells do not ask for it"
+            raise LookupError(f"{name!r} is not lent to this notebook: {its}")
+        module, text = LENT[name]
+        if module not in _loaded:
+            _loaded[module] = _import(text, module)
+        return getattr(_loaded[module], name)
     names: list[str] = []
     for exercise in exercises():
         for cell in exercise.answers().values():
@@ -218,34 +224,6 @@ def reference(name: str, *, record: bool = False) -> Callable[..., Any]:
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise LookupError(f"No exercise has a graded function {name!r}{hint}")
-
-
-def given(name: str) -> Callable[..., Any]:
-    """A function that a notebook gives ready-made, in one of its reference cells, by its name.
-
-    Raises LookupError where no notebook gives it, or more than one does.
-    """
-    if LENT is not None:
-        return _lent(name)
-    found = [
-        exercise
-        for exercise in exercises()
-        for cell in exercise.cells
-        if cell.role == "reference" and name in _defined(cell.source)
-    ]
-    if len(found) != 1:
-        where = ", ".join(exercise.slug for exercise in found) or "no notebook"
-        raise LookupError(f"{name!r} is given by {where}: one notebook has to give it")
-    return getattr(load(found[0]), name)
-
-
-def _lent(name: str) -> Callable[..., Any]:
-    if name not in LENT:
-        raise LookupError(f"{name!r} is not lent to this notebook: its own cells do not ask for it")
-    module, text = LENT[name]
-    if module not in _loaded:
-        _loaded[module] = _import(text, module)
-    return getattr(_loaded[module], name)
 
 
 @functools.cache

@@ -23,11 +23,10 @@ COLOURS = {"passed": "#1a7f37", "tried": "#b35900", "open": "#57606a"}
 
 @dataclass(frozen=True)
 class Mark:
-    """One check on the map. state is the latest run's; mark is what counts (a pass is kept)."""
+    """One check on the map: passed, tried or open. A pass is kept."""
 
     key: str
     mark: str
-    state: str
     reason: str
     points: int
     stretch: bool
@@ -137,12 +136,10 @@ def _named(mark: Mark) -> str:
 
 
 def _mark(key: str, cell: Any, entry: dict[str, Any]) -> Mark:
-    state = entry.get("state", "not attempted")
-    tried = "open" if state == "not attempted" else "tried"
+    tried = "tried" if entry.get("state", "not attempted") != "not attempted" else "open"
     return Mark(
         key=key,
         mark="passed" if entry.get("passed") else tried,
-        state=state,
         reason=entry.get("reason", ""),
         points=cell.points or 0,
         stretch="stretch" in cell.tags,
