@@ -211,14 +211,16 @@ def _walk(got: Any, expected: Any, relative: float, where: str) -> str | None:
         if not isinstance(got, dict) or set(got) != set(expected):
             keys = ", ".join(map(repr, expected))
             return f"Expected a dict with the keys {keys}{at}, got {got!r}."
-        return _first(_walk(got[k], expected[k], relative, f"{where}[{k!r}]") for k in expected)
+        walked = (_walk(got[k], expected[k], relative, f"{where}[{k!r}]") for k in expected)
+        return next(filter(None, walked), None)
     if isinstance(expected, (list, tuple)):
         if not isinstance(got, (list, tuple)):
             return f"Expected {_describe(expected)}{at}, got {got!r}."
         if len(got) != len(expected):
             return f"Expected {count(len(expected), 'item')}{at}, got {len(got)}: {_clip(got)}."
         pairs = zip(got, expected, strict=True)
-        return _first(_walk(g, e, relative, f"{where}[{i}]") for i, (g, e) in enumerate(pairs))
+        walked = (_walk(g, e, relative, f"{where}[{i}]") for i, (g, e) in enumerate(pairs))
+        return next(filter(None, walked), None)
     if isinstance(expected, bool) or not isinstance(expected, (int, float)):
         # The reference's own ==, never one that the answer brought along.
         kind: Any = type(expected)
@@ -233,10 +235,6 @@ def _walk(got: Any, expected: Any, relative: float, where: str) -> str | None:
     if shown[0] == shown[1] or isinstance(expected, int):
         shown = [repr(expected), _clip(got)]
     return None if close else f"Expected {shown[0]}{at}, got {shown[1]}."
-
-
-def _first(messages: Any) -> str | None:
-    return next((message for message in messages if message), None)
 
 
 def _clip(value: Any) -> str:
