@@ -311,6 +311,8 @@ def _not_finite(e: Evidence) -> Finding | None:
             "What makes NaN: the root or logarithm of a negative number, 0 / 0, an infinity less "
             "another or times 0."
         )
+    elif bool(want.isinf().any()):
+        makes = "Infinities belong elsewhere in this result: did one get to the wrong place?"
     else:
         makes = (
             "What makes infinity: a division by 0, the logarithm of 0, an exponential or a "

@@ -9,6 +9,8 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
+from triton import OutOfResources
+
 from ..port.compat import causes
 from ..port.plain_words import own_words, said_of_error, said_of_lines
 from ..seeing.compile_errors import explain
@@ -43,6 +45,14 @@ def _last_code(lines: str) -> str:
     return lines.splitlines()[-1].partition(": ")[2] if lines else ""
 
 
+def _in_which(lines: str, frames: traceback.StackSummary) -> str:
+    """In which function, where it is another than the one that was called, and no kernel."""
+    names = re.findall(r"^line \d+, in (\w+):", lines, re.MULTILINE)
+    if len(set(names)) < 2 or any("interpreter.py" in frame.filename for frame in frames):
+        return ""
+    return f" (It was in `{names[-1]}`.)"
+
+
 def explain_error(error: BaseException) -> Finding:
     """One finding for an exception raised while the learner's function ran."""
     if isinstance(error, CheckTimeout):
@@ -60,7 +70,6 @@ def explain_error(error: BaseException) -> Finding:
         name = re.match(r"\w*_\w*|\w+\[[^\]]*\]", text)  # a name stays as it is written
         said = f"`{name[0]}`{text[name.end() :]}" if name else f"{text[0].upper()}{text[1:]}"
         return Finding(cause.kind, f"{said}.")
-    kind = type(error).__name__
     # By its name: it may come from another process.
     if code := _REFUSED.get(type(cause).__name__):
         return Finding(code, text, _last_lines(cause))
@@ -69,8 +78,12 @@ def explain_error(error: BaseException) -> Finding:
         return Finding(
             "does-not-compile", said_of_lines(told["caret"]) or told["message"], told["caret"]
         )
-    if kind == "OutOfResources":
-        return Finding("out-of-resources", _out_of_resources(text), str(error))
+    if isinstance(error, OutOfResources):
+        said = (
+            f"One program needs {error.required} of {error.name}, the GPU has {error.limit}. Use "
+            "smaller tiles or fewer stages."
+        )
+        return Finding("out-of-resources", said, str(error))
     if isinstance(cause, SystemExit):
         return Finding("raised", "The function ended the program (SystemExit).")
     if re.search(r"CUDA error|device-side assert|illegal memory access", text):
@@ -89,6 +102,7 @@ def explain_error(error: BaseException) -> Finding:
         return Finding("raised", f"{sentence} Allocate on the input's device.", text)
     lines = _last_lines(cause)
     if found := said_of_lines(lines) or said_of_error(cause):
+        found += _in_which(lines, frames)
         return Finding("raised", found, f"{lines}\n{type(cause).__name__}: {text}".strip())
     if isinstance(cause, SyntaxError) and cause.text:
         said = f"What is run as Python is none, at its line `{cause.text.strip()}`: {cause.msg}."
@@ -108,14 +122,3 @@ def stop_after(seconds: float) -> Iterator[None]:
             yield
     except CheckTimeout as error:
         print(explain_error(error).sentence)
-
-
-def _out_of_resources(text: str) -> str:
-    numbers = re.search(r"(\w[\w ]*), Required: (\d+), Hardware limit: (\d+)", text)
-    if not numbers:
-        return "The kernel needs more than the GPU has. Use smaller tiles or fewer stages."
-    what, needed, limit = numbers[1], int(numbers[2]), int(numbers[3])
-    return (
-        f"One program needs {needed} of {what}, the GPU has {limit}. Use smaller tiles or fewer "
-        "stages."
-    )

@@ -30,11 +30,14 @@ def hit_along(bad: torch.Tensor, dim: int) -> torch.Tensor:
 
 
 def _some(hit: torch.Tensor) -> str:
-    """`3`, `0, 2, 5`, `4 to 9`, `all but 0`; nothing for many that lie scattered."""
+    """`3`, `0, 2, 5`, `4 to 9`, `1, 3, ... (every second)`, `all but 0`; nothing for many that
+    lie scattered."""
     places, size = [int(i) for i in hit.nonzero()], hit.numel()
     missing = [i for i in range(size) if i not in set(places)] if size <= 4096 else []
     if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
         return f"{places[0]} to {places[-1]}"
+    if len(places) > 2 and places[0] < 2 and places == list(range(places[0], size, 2)):
+        return f"{places[0]}, {places[0] + 2}, ... (every second)"
     if 0 < len(missing) <= 3 < len(places):
         return f"all but {', '.join(map(str, missing))}"
     return ", ".join(map(str, places)) if len(places) <= 6 else ""
