@@ -23,8 +23,9 @@ from typing import Any
 from ..child import Child, Ended
 from ..command import BadInput
 from ..port.device import versions
+from ..seeing import svg
 from .exercises import exercises
-from .progress import SYMBOLS
+from .progress import COLOURS
 from .records import entries
 
 TRY = "tritonbook.course.tried:try_answer"
@@ -36,7 +37,6 @@ table{border-collapse:collapse;width:100%;font-size:7pt;line-height:1.15}
 td,th{text-align:left;padding:.1mm 1.5mm;border-top:1px solid #d0d7de;white-space:nowrap}
 tr{break-inside:avoid}
 code{font-size:6.5pt}p{margin:2mm 0}.small{font-size:8pt;color:#57606a}@page{size:A4;margin:12mm}
-.signs span{font-size:9pt;margin-right:3mm;white-space:nowrap}
 """
 
 
@@ -103,17 +103,33 @@ def _place(versions: dict[str, Any]) -> str:
     return f"{versions.get('gpu') or 'no GPU'}, {rest}"
 
 
-def _overview(data: dict[str, Any]) -> str:
-    """A sign for each check of each notebook: filled where it is passed, else open."""
+def _picture(data: dict[str, Any]) -> str:
+    """A column for each notebook, a box for each check: filled where it is passed, as SVG."""
     passed = Counter(row["notebook"] for row in data["passes"])
-    signs = []
-    for each in data["notebooks"]:
-        slug, done = each["slug"], passed[each["slug"]]
-        shown = SYMBOLS["passed"] * done + SYMBOLS["open"] * (each["checks"] - done)
-        told = f"{slug} {done} of {each['checks']}"
-        signs.append(f'<span role="img" aria-label="{told}">{slug[:2]} {shown}</span>')
-    legend = f"A sign is a check of a notebook: {SYMBOLS['passed']} passed, {SYMBOLS['open']} open."
-    return f'<p class="signs">{" ".join(signs)}</p><p class="small">{legend}</p>'
+    columns = [(each["slug"], passed[each["slug"]], each["checks"]) for each in data["notebooks"]]
+    box, wide = 17, 680
+    step = min(wide / len(columns), 3 * box)
+    floor = max(checks for *_, checks in columns) * box + 2
+    parts = []
+    for column, (slug, done, checks) in enumerate(columns):
+        x = column * step + (step - box) / 2
+        for place in range(checks):
+            y, full = floor - (place + 1) * box, place < done
+            colour = COLOURS["passed"] if full else "#fff"
+            edge = colour if full else "#8c959f"
+            parts.append(svg.rect(x + 1, y + 1, box - 2, box - 2, colour, edge, radius=3))
+            if full:
+                parts.append(svg.words(x + box / 2, y + 12.5, "✓", 9, "middle", "#fff"))
+        parts.append(svg.words(x + box / 2, floor + 12, slug[:2], 9, "middle", svg.MUTED))
+    legend = "notebooks; a box is a check: ✓ passed, empty: open"
+    parts.append(svg.words(0, floor + 26, legend, 9, colour=svg.MUTED))
+    told = "; ".join(f"{slug} {done} of {checks}" for slug, done, checks in columns)
+    return (
+        f'<svg viewBox="0 0 {wide} {floor + 30:g}" role="img" style="width:100%;height:auto;'
+        'margin:2mm 0;break-inside:avoid" font-family="system-ui,sans-serif">'
+        f"<title>Checks passed, by notebook</title><desc>{html.escape(told)}.</desc>"
+        f"{''.join(parts)}</svg>"
+    )
 
 
 def _exams(data: dict[str, Any]) -> str:
@@ -147,7 +163,7 @@ def page(data: dict[str, Any]) -> str:
         f"<title>Triton Workbook: {html.escape(data['name'])}</title><style>{STYLE}</style></head>"
         f"<body><h1>Triton Workbook</h1><p><strong>{html.escape(data['name'])}</strong> passed "
         f"{len(data['passes'])} of {data['checks_in_course']} checks, {points} points.</p>"
-        f"{_overview(data)}{_exams(data)}"
+        f"{_picture(data)}{_exams(data)}"
         "<table><thead><tr><th>notebook</th><th>function</th><th>points</th>"
         f"<th>passed on</th><th>on</th><th>source</th></tr></thead><tbody>{rows}</tbody></table>"
         f'<p class="small">{where}</p>'
