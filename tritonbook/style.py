@@ -58,8 +58,8 @@ def table(rows: list[list[str]], head: Sequence[str] = (), right: bool = False) 
     top = f"<thead>{plain}{cells(head, COLUMN, COLUMN)}</tr></thead>" if head else ""
     body = "".join(f"{plain}{cells(row, 'td', ROW if head else 'td')}</tr>" for row in rows)
     return (
-        f'<table style="border-collapse:collapse;margin:6px 0;font-size:13px;color:inherit">{top}<tbody>{body}'
-        "</tbody></table>"
+        '<table style="border-collapse:collapse;margin:6px 0;font-size:13px;color:inherit">'
+        f"{top}<tbody>{body}</tbody></table>"
     )
 
 
