@@ -43,10 +43,6 @@ _STATUS_OF_CODE: dict[str, Status] = {
 }
 
 
-class NeedsAPerson(RuntimeError):
-    """The grader cannot tell whose fault a failure is: no score, listed as INFRA."""
-
-
 # The outcome's code where a cell of the course's own fails in the candidate: INFRA, until it is
 # known whether it runs without the student's cells.
 COURSE_CELL = "course-cell"
@@ -243,8 +239,8 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None) -> Outcom
         return dataclasses.replace(trouble, reports=found)
     failed = next((report for report in reports if not report.passed), None)
     if failed is not None and peer.wanted_gradients:
-        # A tape has no backward pass: the failure may be the grader's. A person decides.
-        raise NeedsAPerson("this check differentiates through the answer, which no tape can carry")
+        # A tape has no backward pass: the failure may be the grader's. INFRA: a person decides.
+        raise RuntimeError("this check differentiates through the answer, which no tape can carry")
     if failed is not None:
         finding = failed.finding
         code = finding.code if finding else "wrong-values"

@@ -13,7 +13,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -34,11 +33,14 @@ from .compiler import Busy, shared
 from .lending import lending
 from .work import Item, Outcome, Verdict, infra
 
-# Loaded once in the process that all others are forked from. None of it touches a GPU.
-PRELOAD = [
-    *("torch", "triton", "triton.language", "numpy"),
-    *("autograde.judge.execute", "autograde.judge.warm"),
-]
+# Loaded once in the process that all others are forked from; what is not there is passed over. None
+# of it touches a GPU: a process that opened the driver cannot fork.
+PRELOAD = ["torch", "triton.language", "autograde.judge.execute", "tritonbook.seeing.tiles"]
+if device.INTERPRET:
+    # torch.autograd.grad imports these late, where there are no files to read any more.
+    PRELOAD += ["torch._subclasses.schema_check_mode", "torch.fx.experimental.symbolic_shapes"]
+    # What Triton imports at a first launch: 40 modules of Gluon among it, from 3.4 on.
+    PRELOAD += ["triton.compiler.code_generator", "triton.experimental.gluon"]
 MAX_SOCKET_PATH = 107  # bytes of a Unix socket's address
 GPU_WAIT_SECONDS = 1800.0  # for others to leave the GPU; does not count as the exercise's time
 # For everything that polls a process. `start` polls all that were begun here: where another thread
@@ -92,7 +94,7 @@ class Executor:
         ends = [end for _ in range(3) for end in socket.socketpair()]
         for_candidate, to_candidate, for_engine, to_engine, verdict_out, verdict_in = ends
         limits = self.setting.limits
-        processes: list[BaseProcess | subprocess.Popen[bytes]] = []
+        processes: list[BaseProcess] = []
         try:
             processes.append(self._start(candidate, for_candidate, folder / "candidate"))
             if device.INTERPRET:  # on a GPU the checker runs kernels itself
@@ -145,9 +147,7 @@ class Executor:
                 sys.modules["__main__"] = own
         return process
 
-    def _start(
-        self, module: types.ModuleType, end: socket.socket, folder: Path
-    ) -> BaseProcess | subprocess.Popen[bytes]:
+    def _start(self, module: types.ModuleType, end: socket.socket, folder: Path) -> BaseProcess:
         """A process behind walls that serves `end` as the module's `main` does."""
         level, limits = self.setting.level, self.setting.limits
         folder.mkdir(mode=0o755)
@@ -158,18 +158,10 @@ class Executor:
         waits = 0.0 if device.INTERPRET else 2 * GPU_WAIT_SECONDS
         seconds = limits.wall_seconds + waits
         command = sandbox.python_command(level, self.setting.image, seconds)
-        return subprocess.Popen(
-            [*command, *program],
-            stdin=end.fileno(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            env=visible.environment() | {"PATH": os.environ.get("PATH", "/usr/bin:/bin")},
-        )
+        environment = visible.environment() | {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
+        return self._fork(_become, (end, [*command, *program], environment))
 
-    def _await(
-        self, line: Line, runners: list[BaseProcess | subprocess.Popen[bytes]], judge: BaseProcess
-    ) -> Outcome:
+    def _await(self, line: Line, runners: list[BaseProcess], judge: BaseProcess) -> Outcome:
         """The checker's outcome; where there is none, what that means."""
         seconds = self.setting.limits.wall_seconds
         deadline = time.monotonic() + seconds
@@ -218,15 +210,10 @@ def _short_socket_path() -> None:
     It puts them below TMPDIR, which on clusters is often a long path, and the forkserver then
     cannot start. Its folder is chosen once a process, on first use.
     """
-    name = "/pymp-12345678/listener-12345678"
-    folder = tempfile.gettempdir()
-    if len(os.fsencode(folder + name)) <= MAX_SOCKET_PATH:
+    before = tempfile.gettempdir()
+    if len(os.fsencode(f"{before}/pymp-12345678/listener-12345678")) <= MAX_SOCKET_PATH:
         return
-    before = tempfile.tempdir
-    for short in ("/tmp", "/var/tmp", "/dev/shm"):
-        if os.access(short, os.W_OK | os.X_OK):
-            tempfile.tempdir = short
-            break
+    tempfile.tempdir = "/tmp"
     try:
         multiprocessing.util.get_temp_dir()
     finally:
@@ -238,12 +225,16 @@ def not_run(item: Item, sentence: str) -> Verdict:
     return _verdict(infra(sentence), item, "none", 0.0)
 
 
-def _killed_for_memory(process: BaseProcess | subprocess.Popen[bytes]) -> bool:
+def _become(end: socket.socket, command: list[str], environment: dict[str, str]) -> None:
+    """In a forked process: become a program, with `end` as its standard input."""
+    os.setsid()
+    os.dup2(end.fileno(), 0)
+    confine.close_other_files([0])
+    os.execvpe(command[0], command, environment)
+
+
+def _killed_for_memory(process: BaseProcess) -> bool:
     """Whether a process that ended was killed from outside: the kernel does that for memory."""
-    if isinstance(process, subprocess.Popen):
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(2)
-        return process.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
     return _exit_status(process, 2) in (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
@@ -254,15 +245,9 @@ def _exit_status(process: BaseProcess, seconds: float) -> int | None:
         return process.exitcode
 
 
-def _stop(process: BaseProcess | subprocess.Popen[bytes]) -> None:
+def _stop(process: BaseProcess) -> None:
     """Kill a process and its session; the walls take the rest of its tree along."""
-    if process.pid is None:
-        return
-    if isinstance(process, subprocess.Popen):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return
+    assert process.pid is not None  # it was started
     with _processes:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if process.is_alive() and os.getpgid(process.pid) == process.pid:

@@ -37,10 +37,6 @@ class ProcessEnded(RuntimeError):
     """A process of the submission's is gone, or must not be listened to any more."""
 
 
-class NotStarted(Exception):
-    """A process of the submission's never started: the grader's fault, not the student's."""
-
-
 @dataclass
 class Message:
     """One message: a JSON object and the raw buffers that it refers to by position."""
@@ -96,13 +92,14 @@ class Line:
         return Message(body, [self._exactly(size, deadline) for size in sizes])
 
     def wait_until_ready(self, who: str) -> None:
-        """Wait for the process at the other end to start. Raises NotStarted."""
+        """Wait for the process at the other end to start. Raises RuntimeError where it does not:
+        that is the grader's fault, not the student's."""
         try:
             ready = self.receive(START_SECONDS).body == {"ready": True}
         except (PeerGone, PeerSlow, WireError) as error:
-            raise NotStarted(f"{who} did not start: {error}") from None
+            raise RuntimeError(f"{who} did not start: {error}") from None
         if not ready:
-            raise NotStarted(f"{who} did not say that it is ready")
+            raise RuntimeError(f"{who} did not say that it is ready")
 
     def _exactly(self, size: int, deadline: float | None) -> bytes:
         parts = bytearray()

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -104,7 +105,9 @@ def test_stopping_a_candidate_takes_its_tree_along(image):
     """Kills: a container that goes on when the grader stops waiting for an endless answer."""
     mark = str(910_000 + os.getpid())
     text = f"MARK = {mark!r}\n{probes.LEAVER}\ntime.sleep(600)"
-    process = subprocess.Popen(command(image, text), start_new_session=True)
+    end, _ = socket.socketpair()
+    start = (end, command(image, text), dict(os.environ))
+    process = execute.Executor(execute.Setting())._fork(execute._become, start)
     wait_for_sleep(mark)
     execute._stop(process)
     probes.assert_gone(mark)
