@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
+
+import psutil
 
 from tritonbook.seeing.process import Worker, WorkerError
 
@@ -71,7 +70,9 @@ class Compiler:
                 if cpu_seconds(process) > limit:
                     spent.set()
                 if spent.is_set() or not wanted():
-                    _kill(process)
+                    for each in _family(process):
+                        with contextlib.suppress(psutil.NoSuchProcess):
+                            each.kill()
                     return
 
         watcher = threading.Thread(target=watch, daemon=True)
@@ -84,7 +85,7 @@ class Compiler:
                 return {"too_long": self.seconds}
             if not wanted() or time.monotonic() - began >= self.wait:
                 raise Busy(f"The compiler had no answer within {self.wait:g} s.") from None
-            if _runs(process):  # it answered: an error of its own, not of the kernel's
+            if psutil.pid_exists(process):  # it answered: an error of its own, not of the kernel's
                 return {"unanswered": f"the compiler did not answer: {problem}"}
             return None
         finally:
@@ -106,33 +107,17 @@ def cpu_seconds(process: int) -> float:
 
     ptxas, which does part of the work, is a child.
     """
-    own = sum(map(int, _stat(process)[11:15])) / os.sysconf("SC_CLK_TCK")
-    return own + sum(map(cpu_seconds, _children(process)))
+    spent = 0.0
+    for each in _family(process):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = each.cpu_times()
+            spent += times.user + times.system + times.children_user + times.children_system
+    return spent
 
 
-def _stat(process: int) -> list[str]:
-    """What the kernel tells of a process, from its state on; nothing: it is gone."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []
-
-
-def _children(process: int) -> list[int]:
-    found: list[int] = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += map(int, task.read_text().split())
-    return found
-
-
-def _runs(process: int) -> bool:
-    """Whether it is there and no zombie."""
-    return _stat(process)[:1] not in ([], ["Z"])
-
-
-def _kill(process: int) -> None:
-    """End a process and what it started."""
-    for each in [*_children(process), process]:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(each, signal.SIGKILL)
+def _family(process: int) -> list[psutil.Process]:
+    """A process and what it started; nothing: it is gone."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        parent = psutil.Process(process)
+        return [*parent.children(recursive=True), parent]
+    return []
