@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +18,7 @@ from tritonbook.course.certify import BadCertificate
 
 from ..judge.course import BadCourse
 from ..judge.execute import Setting
+from ..judge.work import Runner
 from ..walls import confine, sandbox, visible
 from . import exam_sheet
 from . import verify as again
@@ -28,7 +28,7 @@ from .progress import run_open
 from .report import as_csv, as_text, class_report
 from .report_page import as_html
 from .run import Session
-from .runners import LocalRunner
+from .runners import local_runner
 from .slurm import SlurmError, SlurmRunner, read_settings
 from .statement import write_statements
 
@@ -44,24 +44,14 @@ HERE = Path(".")
 EXPECTED = (BadCourse, BadCertificate, LedgerBusy, SlurmError, sandbox.NoWalls)
 
 
-@contextlib.contextmanager
-def sentences() -> Iterator[None]:
-    """What may be expected to go wrong is one sentence, and exit code 2."""
-    try:
-        yield
-    except EXPECTED as problem:
-        console.print(sentence(problem))
-        raise typer.Exit(BAD_INPUT) from None
-
-
 def make_runner(
     where: str, setting: Setting, workers: int, session: Session, changes: list[str], force: bool
-) -> LocalRunner | SlurmRunner:
+) -> Runner:
     """What runs the items."""
     if where == "local" and not changes:
         setting.level = sandbox.choose(setting.level, setting.image, force)
         console.print(f"Sandbox: {setting.level}. {workers} exercises at a time.")
-        return LocalRunner(setting, workers)
+        return local_runner(setting, workers)
     if where == "local":
         raise SlurmError("--slurm is for --runner slurm; leave one out or add the other.")
     if where != "slurm":
@@ -84,16 +74,15 @@ def _session(
 ) -> Session:
     """A session with its submissions, all or those of some students, and its exercises, all or
     some. look: read them only; nothing is written, no notes are told."""
-    with sentences():
-        for place in (root, root / "work"):
-            if seen := visible.shown_in(place):
-                raise BadCourse(
-                    f"The folder {place.resolve()} lies in {seen}, which students' code can read: "
-                    "move it elsewhere."
-                )
-        session = Session(root.resolve(), assignment)
-        session.read(students) if look else session.ingest(students)
-        session.choose(keys)
+    for place in (root, root / "work"):
+        if seen := visible.shown_in(place):
+            raise BadCourse(
+                f"The folder {place.resolve()} lies in {seen}, which students' code can read: "
+                "move it elsewhere."
+            )
+    session = Session(root.resolve(), assignment)
+    session.read(students) if look else session.ingest(students)
+    session.choose(keys)
     for _, submission in [] if look else session.submissions:
         for note in submission.notes:
             console.print(f"{submission.student} {submission.notebook}: {note}")
@@ -136,9 +125,8 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
         session = _session(course, assignment, False, student or None, exercise or None)
         limits = confine.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
         setting = Setting(level, limits, image)
-        with sentences():
-            runner = make_runner(where, setting, workers, session, slurm, force)
-            work(session, lambda: run_open(session, runner, console))
+        runner = make_runner(where, setting, workers, session, slurm, force)
+        work(session, lambda: run_open(session, runner, console))
 
     return command
 
@@ -160,8 +148,7 @@ def run(session: Session, go: Callable[[], None]) -> None:
 def record(assignment: Assignment, course: Root = HERE) -> None:
     """Write scores and notebooks for nbgrader from the ledger."""
     session = _session(course, assignment)
-    with sentences():
-        session.record()
+    session.record()
     _show(session)
 
 
@@ -222,8 +209,7 @@ def make_course(
     ] = None,
 ) -> None:
     """Make a course folder: nbgrader's settings and the source notebooks."""
-    with sentences():
-        made = new_course(folder, assignments or ())
+    made = new_course(folder, assignments or ())
     print(f"{folder}: {len(made)} assignments. Next, in that folder:")
     print(f"    nbgrader generate_assignment {made[0]} --create")
 
@@ -238,9 +224,7 @@ def make_exam(
     ] = "",
 ) -> None:
     """Draw a sheet of broken kernels to mend, and its key; grade it like a page."""
-    with sentences():
-        chosen = re.split(r"[\s,]+", pages)
-        source, key = exam_sheet.make(course, seed, tasks, chosen)
+    source, key = exam_sheet.make(course, seed, tasks, re.split(r"[\s,]+", pages))
     print(f"{source}: the sheet. {key}: its key, for your eyes. Next, in {course}:")
     print(f"    nbgrader generate_assignment {source.stem} --create")
 
@@ -254,8 +238,7 @@ def sign(
     ] = 50,
 ) -> None:
     """Write a signed statement for each student who passed, for `tritonbook certify --exam`."""
-    with sentences():
-        paths, graded = write_statements(course, assignment, pass_mark)
+    paths, graded = write_statements(course, assignment, pass_mark)
     print(f"{course / 'signed' / assignment}: {len(paths)} of {graded} passed")
 
 
@@ -266,8 +249,7 @@ def verify(
     course: Annotated[Path | None, typer.Option(help="The course that signed its exams.")] = None,
 ) -> None:
     """Run the answers of a certificate again; exit with 1 when one does not hold."""
-    with sentences():
-        claims = again.verify(file, force, course)
+    claims = again.verify(file, force, course)
     for claim in claims:
         print(f"{'✓' if claim.holds else '✗'} {claim.key}: {claim.sentence}")
     if not claims or not all(claim.holds for claim in claims):
@@ -290,9 +272,13 @@ def _show(session: Session) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The exit code. Arguments that are not understood are one sentence, as in `tritonbook`."""
+    """The exit code. What may be expected to go wrong, and arguments that are not understood, are
+    one sentence, as in `tritonbook`."""
     try:
         found = app(arguments, prog_name="autograde", standalone_mode=False)
+    except EXPECTED as problem:
+        console.print(sentence(problem))
+        return BAD_INPUT
     except typer.Abort:
         return 130
     except Exception as problem:

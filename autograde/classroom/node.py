@@ -21,7 +21,7 @@ from typing import Any
 from ..judge.work import Verdict
 from ..walls import sandbox
 from .batch import Batch
-from .runners import LocalRunner
+from .runners import local_runner
 
 # Slurm ends a job's processes one after the other. A candidate that it reached before this process
 # looks like one that crashed by itself, so such a verdict counts only if the job outlives it.
@@ -74,12 +74,9 @@ def _run(batch: Batch, chunk: int) -> None:
     items = batch.items(chunk)
     numbers = {item.id: number for number, item in enumerate(items)}
     waiting = [item for item in items if not batch.path(chunk, numbers[item.id]).exists()]
-    runner = LocalRunner(dataclasses.replace(setting, level=level), plan.workers)
-    try:
-        for verdict in outlived(runner(waiting)):
-            batch.write(chunk, numbers[verdict.item], verdict)
-    finally:
-        runner.close()
+    run = local_runner(dataclasses.replace(setting, level=level), plan.workers)
+    for verdict in outlived(run(waiting)):
+        batch.write(chunk, numbers[verdict.item], verdict)
 
 
 def outlived(verdicts: Iterator[Verdict], grace: float = GRACE) -> Iterator[Verdict]:

@@ -4,46 +4,33 @@ from __future__ import annotations
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn, Progress, TextColumn
 
-from ..judge.work import Verdict
+from ..judge.work import Runner, Verdict
 from .run import Session
-from .runners import LocalRunner
 from .slurm import SlurmRunner
 
 
-def run_open(session: Session, runner: LocalRunner | SlurmRunner, console: Console) -> None:
+def run_open(session: Session, runner: Runner, console: Console) -> None:
     """Run what is open. Exits with 130 where it is interrupted; what is done is kept."""
     total = len(session.open_items())
     console.print(f"{total} exercises to run.")
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    failed, state = 0, ""
+    columns = *Progress.get_default_columns(), MofNCompleteColumn()
+    failed = 0
     try:
-        with Progress(*columns, console=console) as progress:
-            task = progress.add_task("running", total=total)
-
-            def describe() -> str:
-                return f"{state or 'running'}{f', {failed} failed' if failed else ''}"
+        with Progress(*columns, TextColumn("{task.fields[failed]}"), console=console) as progress:
+            task = progress.add_task("running", total=total, failed="")
 
             def show(verdict: Verdict) -> None:
                 nonlocal failed
-                failed += verdict.status == "INFRA"
-                progress.update(task, advance=verdict.final, description=describe())
+                failed += not verdict.final
+                progress.update(
+                    task, advance=verdict.final, failed=f"{failed} failed" if failed else ""
+                )
 
-            def tell(jobs: str) -> None:
-                nonlocal state
-                state = f"jobs: {jobs}" if jobs else ""
-                progress.update(task, description=describe())
-
-            runner.on_state = tell
+            if isinstance(runner, SlurmRunner):
+                runner.on_state = lambda jobs: progress.update(task, description=f"jobs: {jobs}")
             session.run(runner, show)
     except KeyboardInterrupt:
         console.print("Interrupted. What is done is kept; run the same command to go on.")
         raise typer.Exit(130) from None
-    finally:
-        runner.close()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import contextlib
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ..judge.course import BadCourse, Course, read_course
-from ..judge.work import Item, Submission, Verdict
+from ..judge.work import Item, Runner, Submission, Verdict
 from .ingest import find_submissions, ingest
 from .ledger import Ledger
 from .record import late_penalties, open_gradebook, write_notebook, write_scores
-
-# Takes items, yields their verdicts in any order. Local workers and Slurm both are one of these.
-Runner = Callable[[Iterable[Item]], Iterator[Verdict]]
 
 
 class Session:
@@ -130,13 +128,15 @@ class Session:
         with open_gradebook(self.root) as book:
             return sorted(student.id for student in book.students if student.id not in there)
 
-    def run(self, runner: Runner, on_verdict: Callable[[Verdict], None] | None = None) -> None:
+    def run(
+        self, runner: Runner, on_verdict: Callable[[Verdict], None] = lambda verdict: None
+    ) -> None:
         """Run open items until none is left; items that the grader failed on are tried again."""
         with self.ledger:
             while waiting := self.open_items():
-                for verdict in runner(waiting):
-                    self.ledger.append(verdict)
-                    if on_verdict:
+                with contextlib.closing(runner(waiting)) as verdicts:
+                    for verdict in verdicts:
+                        self.ledger.append(verdict)
                         on_verdict(verdict)
 
     def record(self) -> None:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from ..judge.execute import Executor, Setting
-from ..judge.work import Item, Verdict
+from ..judge.work import Item, Runner, Verdict
 
 
-class LocalRunner:
+def local_runner(setting: Setting, workers: int) -> Runner:
     """Runs items on this machine, `workers` at a time. Each thread only waits for processes."""
+    executor = Executor(setting)
 
-    def __init__(self, setting: Setting, workers: int):
-        self.executor = Executor(setting)
-        self.workers = workers
-        self.on_state: Callable[[str], None] = lambda text: None  # nothing to tell of here
-
-    def __call__(self, items: Iterable[Item]) -> Iterator[Verdict]:
-        """Verdicts as they come. On an interrupt, running items are stopped and have none."""
-        pool = ThreadPoolExecutor(self.workers)
+    def run(items: Iterable[Item]) -> Generator[Verdict, None, None]:
+        """Verdicts as they come. Left early, running items are stopped and have none."""
+        pool = ThreadPoolExecutor(workers)
         try:
-            for done in as_completed([pool.submit(self.executor.run, item) for item in items]):
+            for done in as_completed([pool.submit(executor.run, item) for item in items]):
                 yield done.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+            executor.close()
 
-    def close(self) -> None:
-        self.executor.close()
+    return run

@@ -14,7 +14,7 @@ import contextlib
 import json
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -130,7 +130,7 @@ class SlurmRunner:
                 "minutes to start."
             )
 
-    def __call__(self, items: Iterable[Item]) -> Iterator[Verdict]:
+    def __call__(self, items: Iterable[Item]) -> Generator[Verdict, None, None]:
         """Verdicts as they come. Left early, jobs go on; the next call takes their verdicts."""
         by_key = {wanted(item): item for item in items}
         followed = [self._follow(batch, by_key) for batch in self._earlier()]
@@ -145,9 +145,6 @@ class SlurmRunner:
             self.on_state(self._summary(followed))
             if followed:
                 time.sleep(self.settings.poll_seconds)
-
-    def close(self) -> None:
-        """Nothing: jobs are left to run, for whoever comes next."""
 
     # --- batches
 

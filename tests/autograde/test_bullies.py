@@ -11,7 +11,7 @@ from corpus import answer
 from grading import LEVEL, NAME, graded, needs_walls, solutions
 
 from autograde.classroom import demo
-from autograde.classroom.runners import LocalRunner
+from autograde.classroom.runners import local_runner
 from autograde.classroom.samples import Sample
 from autograde.judge.execute import Setting
 from autograde.judge.work import Verdict
@@ -38,7 +38,7 @@ def test_nobody_pays_for_a_neighbour(
     shutil.rmtree(course / "submitted")
     samples = [Sample(who, who, right | {"double": text}, {}) for who, text in doubles.items()]
     demo.submit(course, NAME, sorted(samples, key=lambda sample: hash(sample.student) % 97))
-    session = graded(course, LocalRunner(Setting(LEVEL, LIMITS), 2))
+    session = graded(course, local_runner(Setting(LEVEL, LIMITS), 2))
     found: dict[str, Verdict] = {}
     for notebook, submission in session.submissions:
         verdicts = session.verdicts(notebook, submission)

@@ -12,7 +12,7 @@ from grading import LEVEL, needs_walls, scores
 
 from autograde.classroom import cli, demo, exam, exam_sheet
 from autograde.classroom.run import Session
-from autograde.classroom.runners import LocalRunner
+from autograde.classroom.runners import local_runner
 from autograde.classroom.verify import verify
 from autograde.judge.course import BadCourse, asked_of
 from autograde.judge.execute import Setting
@@ -173,9 +173,8 @@ def test_an_exam_is_released_and_graded_like_a_page(
     points = _hand_in(course, sheet, key)
     session = Session(course, "exam_7")
     session.ingest()
-    runner = LocalRunner(Setting(LEVEL, sandbox.Limits(call_seconds=60.0, wall_seconds=800.0)), 2)
-    session.run(runner)
-    runner.close()
+    limits = sandbox.Limits(call_seconds=60.0, wall_seconds=800.0)
+    session.run(local_runner(Setting(LEVEL, limits), 2))
     session.record()
     second = sorted(points)[1]
     due = {(who, check): 0 for who in ("cheat", "one", "untouched") for check in points}

@@ -200,16 +200,7 @@ def test_grade_tells_ingests_notes_and_who_is_absent(
     folder = course / "submitted" / "s1_right" / NAME
     (folder / f"{NAME}.ipynb").rename(folder / "mine.ipynb")
 
-    class Runner:
-        on_state = None
-
-        def __call__(self, items: Iterable[Item]) -> Iterator[Verdict]:
-            return _judge(items)
-
-        def close(self) -> None:
-            pass
-
-    monkeypatch.setattr(cli, "make_runner", lambda *arguments: Runner())
+    monkeypatch.setattr(cli, "make_runner", lambda *arguments: _judge)
     assert cli.main(["grade", NAME, "--course", str(course)]) == 0
     said = capsys.readouterr().err
     assert "renamed to 'mine.ipynb'" in said

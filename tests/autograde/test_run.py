@@ -31,7 +31,7 @@ from grading import (
 from autograde.classroom import demo
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import as_csv, as_text, class_report
-from autograde.classroom.runners import LocalRunner
+from autograde.classroom.runners import local_runner
 from autograde.judge.execute import Setting
 from autograde.judge.work import Item, Verdict
 from autograde.walls import sandbox
@@ -54,7 +54,7 @@ def test_the_sample_class(course: Path, exercise: Exercise, tmp_path: Path) -> N
     stock tools that do not work on the result; a verdict that depends on what ran before it, or
     beside it."""
     _same_in_another_order(Path(shutil.copytree(course, tmp_path / "other")), exercise)
-    session = graded(course, LocalRunner(Setting(LEVEL, LIMITS), 2))
+    session = graded(course, local_runner(Setting(LEVEL, LIMITS), 2))
     assert scores(course) == declared_scores(exercise)
     for path in (course / "autograded").glob("*/*/*.ipynb"):
         text = path.read_text()
@@ -73,9 +73,8 @@ def _same_in_another_order(course: Path, exercise: Exercise) -> None:
     """Graded backwards by three workers; all but the endless one, whose time is known already."""
     session = ingested(course)
     session.submissions = [s for s in session.submissions if s[1].student != "s8_endless"]
-    runner = LocalRunner(Setting(LEVEL, LIMITS), 3)
+    runner = local_runner(Setting(LEVEL, LIMITS), 3)
     session.run(lambda items: runner(list(items)[::-1]))
-    runner.close()
     session.record()
     found = {at: score for at, score in scores(course).items() if at[0] != "s8_endless"}
     due = declared_scores(exercise)
