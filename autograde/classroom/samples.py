@@ -37,29 +37,9 @@ class Sample:
     expected: dict[str, Expected]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One graded key of an exercise, as far as the samples need it."""
-
-    key: str
-    points: int
-    reference: str
-    uses_triton: bool
-    solution: str
-
-
 PASSED = ("passed",)
-
-
-def tasks_of(exercise: Exercise) -> list[Asked]:
-    """What an exercise asks, in order."""
-    tasks = []
-    asked = checks(exercise)
-    for key, answer in exercise.answers().items():
-        points, reference = exercise.checks()[key].points or 0, asked[key].reference.__name__
-        solution = gaps.solved_text(answer.source)
-        tasks.append(Asked(key, points, reference, asked[key].triton, solution))
-    return tasks
+FOUND_OUT = ("no-kernel-launched", "torch-compute", "right-without-kernel")
+NOISE = ("import sys, warnings", "warnings.warn('slow path')", "print('note', file=sys.stderr)")
 
 
 def with_first_lines(text: str, function: str, lines: Iterable[str]) -> str:
@@ -71,63 +51,46 @@ def with_first_lines(text: str, function: str, lines: Iterable[str]) -> str:
     return "\n".join([*rows[:at], *added, *rows[at:]])
 
 
-def torch_instead(task: Asked, reference_text: str) -> str:
-    """The answer with the wrapper replaced by the PyTorch reference under the wrapper's name."""
-    for node in ast.parse(reference_text).body:
-        if isinstance(node, ast.FunctionDef) and node.name == task.reference:
-            node.name = task.key
-            # Checks pass tuning knobs that a reference does not take.
-            node.args.kwarg = node.args.kwarg or ast.arg("options")
-            return f"{task.solution.rstrip()}\n\n\n{ast.unparse(node)}\n"
-    call = f"def {task.key}(*args, **options):\n    return {task.reference}(*args)"
-    return f"{task.solution.rstrip()}\n\n\n{call}\n"
+def torch_instead(text: str, function: str, reference: str) -> str:
+    """`text` with the function replaced by a call of the PyTorch reference that stands above it,
+    which does not take the tuning knobs that a check may pass."""
+    call = f"def {function}(*args, **options):\n    return {reference}(*args)\n"
+    return f"{text.rstrip()}\n\n\n{call}"
 
 
 def _missing_mask(wrong: WrongAnswers) -> tuple[str, Any] | None:
     """A key and its wrong answer, best one that forgets the mask of a store."""
     known = [(key, mutant) for key, mutants in wrong.mutants.items() for mutant in mutants]
-    masks = [each for each in known if "mask" in each[1].name]
-    stores = [each for each in masks if "store" in each[1].name]
-    outside = [each for each in known if each in masks or "out-of-bounds-store" in each[1].codes]
-    return next(iter([*stores, *outside]), None)
+    outside = [
+        (key, mutant)
+        for key, mutant in known
+        if "mask" in mutant.name or "out-of-bounds-store" in mutant.codes
+    ]
+    masks = [each for each in outside if "mask" in each[1].name and "store" in each[1].name]
+    return next(iter([*masks, *outside]), None)
 
 
 def sample_class(exercise: Exercise) -> list[Sample]:
     """The submissions of one notebook: at least seven, eight where it has a mask to forget."""
-    tasks, wrong = tasks_of(exercise), wrong_answers(exercise)
-    texts = [cell.source for cell in exercise.cells if cell.role == "reference"]
-    reference_text = "\n\n\n".join(texts)
-    solved = {task.key: task.solution for task in tasks}
-    full = {task.key: Expected(task.points, PASSED) for task in tasks}
-    first = tasks[0]
-    zero_first = full | {first.key: Expected(0, ("timeout",))}
-    crash_first = full | {first.key: Expected(0, ("crashed",))}
+    asked, wrong = checks(exercise), wrong_answers(exercise)
+    solved = {key: gaps.solved_text(cell.source) for key, cell in exercise.answers().items()}
+    full = {key: Expected(exercise.checks()[key].points or 0, PASSED) for key in solved}
+    untouched = {key: Expected(0, ("not-attempted",)) for key in solved}
+    varied, cheated, refused, noisy = dict(solved), dict(solved), dict(full), dict(solved)
+    for key, text in solved.items():
+        noisy[key] = with_first_lines(text, key, NOISE)
+        if variants := wrong.variants.get(key):
+            wanted = [each for word in ("loop", "block") for each in variants if word in each.name]
+            varied[key] = [*wanted, *variants][0].apply(text)
+        if asked[key].triton:
+            cheated[key] = torch_instead(text, key, asked[key].reference.__name__)
+            refused[key] = Expected(0, FOUND_OUT)
 
-    varied = dict(solved)
-    for task in tasks:
-        variants = wrong.variants.get(task.key, ())
-        named = [each for word in ("loop", "block") for each in variants if word in each.name]
-        for variant in [*named, *variants][:1]:
-            varied[task.key] = variant.apply(task.solution)
-
-    cheated = {
-        t.key: torch_instead(t, reference_text) if t.uses_triton else t.solution for t in tasks
-    }
-    refused = {
-        task.key: Expected(0, ("no-kernel-launched", "torch-compute", "right-without-kernel"))
-        if task.uses_triton
-        else Expected(task.points, PASSED)
-        for task in tasks
-    }
-    noise = ["import sys, warnings", "warnings.warn('slow path')", "print('note', file=sys.stderr)"]
-    noisy = {t.key: with_first_lines(t.solution, t.key, noise) for t in tasks}
-    crash = solved | {
-        first.key: with_first_lines(first.solution, first.key, ["import os", "os._exit(3)"])
-    }
-    endless = solved | {
-        first.key: with_first_lines(first.solution, first.key, ["while True:", "    pass"])
-    }
-    untouched = {task.key: Expected(0, ("not-attempted",)) for task in tasks}
+    def first_task(student: str, title: str, code: str, *lines: str) -> Sample:
+        """Right answers but the first, which begins with these lines."""
+        key, text = next(iter(solved.items()))
+        answers = solved | {key: with_first_lines(text, key, lines)}
+        return Sample(student, title, answers, full | {key: Expected(0, (code,))})
 
     samples = [
         Sample("s1_right", "right", solved, full),
@@ -135,18 +98,12 @@ def sample_class(exercise: Exercise) -> list[Sample]:
         Sample("s3_warns", "right, warns on stderr", noisy, full),
         Sample("s5_torch", "PyTorch instead of Triton", cheated, refused),
         Sample("s6_untouched", "untouched", {}, untouched),
-        Sample("s7_exit", "crash by os._exit", crash, crash_first),
-        Sample("s8_endless", "endless loop", endless, zero_first),
+        first_task("s7_exit", "crash by os._exit", "crashed", "import os", "os._exit(3)"),
+        first_task("s8_endless", "endless loop", "timeout", "while True:", "    pass"),
     ]
-    missing = _missing_mask(wrong)
-    if missing is not None:
+    if missing := _missing_mask(wrong):
         key, mutant = missing
-        samples.append(
-            Sample(
-                "s4_no_mask",
-                "missing mask",
-                solved | {key: mutant.apply(solved[key])},
-                full | {key: Expected(0, tuple(mutant.codes))},
-            )
-        )
-    return sorted(samples, key=lambda sample: sample.student)
+        answers = solved | {key: mutant.apply(solved[key])}
+        due = full | {key: Expected(0, tuple(mutant.codes))}
+        samples.insert(3, Sample("s4_no_mask", "missing mask", answers, due))
+    return samples
