@@ -23,8 +23,7 @@ from rich.table import Table
 
 from tritonbook.build import views
 from tritonbook.build.release import read_release
-from tritonbook.command import Parser, sentence
-from tritonbook.course.exercises import Exercise, exercises, get
+from tritonbook.course.exercises import Exercise, get
 from tritonbook.port.device import INTERPRET, describe
 
 from ..judge.work import Verdict
@@ -33,9 +32,9 @@ from .run import Session
 from .samples import Sample, sample_class
 
 ROOT = Path(__file__).resolve().parents[2]
-DEFAULT = ("00_start_here", "01_vector_add", "10_rmsnorm_rows")
+PAGES = ("00_start_here", "01_vector_add", "10_rmsnorm_rows")
+WORKERS = min(6, os.cpu_count() or 1)
 CALL_SECONDS = 8 if INTERPRET else 12  # on a GPU first calls compile
-MARK = ".sample-class"  # a file in course folders that were made here
 
 
 def nbgrader(course: Path, *arguments: str) -> CompletedProcess[str]:
@@ -76,24 +75,13 @@ class Line:
         return found is not None and found.points == due.points and found.code in due.codes
 
 
-def clear(folder: Path) -> Path:
-    """Where the sample class goes: without an earlier one's course, if that is what stands there.
-
-    Raises FileExistsError for somebody's own course.
-    """
+def prepare(folder: Path, chosen: list[Exercise]) -> Path:
+    """A course folder with the source notebooks of the chosen exercises, in place of an earlier
+    sample class's."""
     course = folder / "course"
     if course.exists():
-        if not (course / MARK).exists() and folder != ROOT / "demo":
-            raise FileExistsError(17, "this is no sample class; name another folder", str(course))
         shutil.rmtree(course)
-    return course
-
-
-def prepare(folder: Path, chosen: list[Exercise]) -> Path:
-    """An empty course folder with the source notebooks of the chosen exercises."""
-    course = clear(folder)
     empty_course(course)
-    (course / MARK).touch()
     release = read_release(ROOT)
     for exercise in chosen:
         target = course / "source" / exercise.slug / f"{exercise.slug}.ipynb"
@@ -180,9 +168,9 @@ def run(folder: Path, chosen: list[Exercise], workers: int, console: Console) ->
     classes = {exercise.slug: sample_class(exercise) for exercise in chosen}
 
     def say(doing: str) -> None:
-        console.print(f"{time.perf_counter() - started:4.0f} s  {doing}", highlight=False)
+        console.print(f"{time.perf_counter() - started:4.0f} s  {doing}")
 
-    console.print(f"Kernels run on: {describe()}", highlight=False)
+    console.print(f"Kernels run on: {describe()}")
     say("building the course")
     course = prepare(folder, chosen)
     say("releasing (nbgrader generate_assignment)")
@@ -207,49 +195,22 @@ def run(folder: Path, chosen: list[Exercise], workers: int, console: Console) ->
     pages = sorted(course.glob("feedback/*/*/*.html"))
     total = sum(map(len, classes.values()))
     say(f"{total} submissions")
-    console.print(
-        f"Feedback: {len(pages)} HTML files in {_shown(course / 'feedback')}/", highlight=False
-    )
-    if pages:
-        console.print(f"Open for example {_shown(pages[0])}", highlight=False)
+    console.print(f"Feedback: {len(pages)} HTML files in {os.path.relpath(course / 'feedback')}/")
+    for page in pages[:1]:
+        console.print(f"Open for example {os.path.relpath(page)}")
     for name in names:
-        report = _shown(course / "work" / name / "report.html")
-        console.print(f"The class's report: {report}", highlight=False)
-    verdict = (
-        "Every grade is as declared." if declared else "A grade is not as declared: see above."
-    )
-    console.print(verdict, style="bold")
+        report = course / "work" / name / "report.html"
+        console.print(f"The class's report: {os.path.relpath(report)}")
+    if declared:
+        console.print("Every grade is as declared.", style="bold")
+    else:
+        console.print("A grade is not as declared: see above.", style="bold")
     return declared
 
 
-def _shown(path: Path) -> Path:
-    """A path as short as it can be typed from here."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = Parser(prog="make demo", description=__doc__.splitlines()[0])
-    parser.add_argument("--notebooks", nargs="*", help="slugs or numbers; all: every notebook")
-    parser.add_argument("--output", type=Path, default=ROOT / "demo")
-    parser.add_argument("--workers", type=int, default=min(6, os.cpu_count() or 1))
-    options = parser.parse_args(arguments)
-    try:
-        chosen = [get(name) for name in options.notebooks or DEFAULT if name != "all"]
-    except LookupError as problem:
-        parser.error(sentence(problem).rstrip("."))
-    if options.notebooks == ["all"]:
-        chosen = exercises()
-    if options.workers < 1:
-        parser.error("--workers must be 1 or more")
-    try:
-        clear(options.output)
-    except FileExistsError as problem:
-        parser.error(sentence(problem).rstrip("."))
-    console = Console(markup=False)  # a reason may hold brackets
-    if not console.is_terminal:
-        console = Console(width=120, markup=False)  # a log file has no width of its own
-    return 0 if run(options.output, chosen, options.workers, console) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    # A reason may hold brackets; a log file has no width of its own.
+    width = None if sys.stdout.isatty() else 120
+    console = Console(width=width, markup=False, highlight=False)
+    declared = run(ROOT / "demo", [get(name) for name in PAGES], WORKERS, console)
+    sys.exit(0 if declared else 1)

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
 from ..judge.course import BadCourse, Course, GivenCell
 from ..judge.work import Submission, Verdict
 from .matching import given_text
@@ -79,7 +81,6 @@ def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]
 def late_penalties(root: Path) -> Iterator[Callable[[Submission], None]]:
     """Yields what lets nbgrader's own plug-in write one submission's late penalty, under the
     course's nbgrader_config.py: `nbgrader autograde` would write the same. Raises BadCourse."""
-    import nbformat
     from nbgrader.apps import AutogradeApp
     from nbgrader.preprocessors import AssignLatePenalties
 
@@ -104,7 +105,7 @@ def late_penalties(root: Path) -> Iterator[Callable[[Submission], None]]:
                 "db_url": gradebook_url(root),
             }
             try:
-                plugin.preprocess(nbformat.v4.new_notebook(), {"nbgrader": names})
+                plugin.preprocess(new_notebook(), {"nbgrader": names})
             except Exception as problem:
                 raise BadCourse(
                     f"The late penalty of {submission.student} cannot be decided: "
@@ -179,25 +180,18 @@ def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None)
     cell["source"] = given_text(given)
     if verdict is None:
         return
-    passed = verdict.status == "PASS"
+    outputs = cell["outputs"]
     for shown in verdict.reports:
         data = {kind: value for kind, value in shown.items() if "/" in kind}
-        cell["outputs"].append({"output_type": "display_data", "metadata": {}, "data": data})
+        outputs.append(new_output("display_data", data=data))
     points = "not graded yet" if verdict.points is None else f"{verdict.points:g} points"
     line = f"{verdict.status}: {points} of {verdict.maximum:g}. {verdict.sentence}"
     if verdict.status == "INFRA":
         line = "The grader could not run this check. It is not scored, and will be run again."
-    cell["outputs"].append({"output_type": "stream", "name": "stdout", "text": line + "\n"})
-    if not passed and verdict.final:
-        name = f"CheckFailed: {verdict.code}"
-        cell["outputs"].append(
-            {
-                "output_type": "error",
-                "ename": "CheckFailed",
-                "evalue": verdict.sentence,
-                "traceback": [name],
-            }
-        )
+    outputs.append(new_output("stream", text=line + "\n"))
+    if verdict.status not in ("PASS", "INFRA"):
+        told = {"ename": "CheckFailed", "evalue": verdict.sentence}
+        outputs.append(new_output("error", **told, traceback=[f"CheckFailed: {verdict.code}"]))
 
 
 def _notes_cell(notes: tuple[str, ...]) -> dict[str, Any]:
@@ -205,7 +199,7 @@ def _notes_cell(notes: tuple[str, ...]) -> dict[str, Any]:
     sign that could mark up text is escaped."""
     lines = ["**How your hand-in was read**", ""]
     lines += ["- " + re.sub(r"([^\w\s])", r"\\\1", " ".join(note.split())) for note in notes]
-    return {"cell_type": "markdown", "id": "notes", "metadata": {}, "source": "\n".join(lines)}
+    return new_markdown_cell("\n".join(lines), id="notes")
 
 
 def _insert_extras(cells: list[dict[str, Any]], submission: Submission) -> None:
@@ -219,16 +213,8 @@ def _insert_extras(cells: list[dict[str, Any]], submission: Submission) -> None:
         if cell.role != "extra":
             last = places.get(cell.name, last)
             continue
-        made: dict[str, Any] = {
-            "cell_type": "code",
-            "id": cell.name,
-            "metadata": {},
-            "source": cell.source,
-            "outputs": [],
-            "execution_count": None,
-        }
-        at = cells.index(last) + 1 if last is not None else 0
-        cells.insert(at, made)
+        made = new_code_cell(cell.source, id=cell.name)
+        cells.insert(cells.index(last) + 1 if last is not None else 0, made)
         last = made
 
 

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from grading import NAME
 
-from autograde.classroom import cli, demo
+from autograde.classroom import cli
 from autograde.judge.course import instructor_secret
 
 
-def _one_sentence(
-    capsys: pytest.CaptureFixture[str], main: Callable[[list[str]], int], *arguments: str
-) -> str:
-    try:
-        code = main(list(arguments))
-    except SystemExit as stop:
-        code = stop.code
+def _one_sentence(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    code = cli.main(list(arguments))
     said = capsys.readouterr()
     assert (code, said.out) == (2, ""), said.err
     (line,) = said.err.splitlines()
@@ -39,7 +33,7 @@ def _one_sentence(
 def test_arguments(line, course, capsys, monkeypatch) -> None:
     """Kills: a traceback, a page of usage, a class that is run with limits that end every item."""
     monkeypatch.chdir(course)
-    _one_sentence(capsys, cli.main, *line.split())
+    _one_sentence(capsys, *line.split())
     assert not (course / "work" / NAME / "ledger.jsonl").exists()
 
 
@@ -67,15 +61,7 @@ def test_course_folders(change, word, course, capsys, monkeypatch) -> None:
     change(course)
     monkeypatch.chdir(course)
     name = "91_new" if change is _unknown else NAME
-    assert word in _one_sentence(capsys, cli.main, "ingest", name)
-
-
-@pytest.mark.parametrize("line", ["--notebooks nope", "--workers 0", "--output {course}/.."])
-def test_the_demonstration(line, course, capsys) -> None:
-    """Kills: minutes of work before the refusal; a demonstration that deletes somebody's course."""
-    (course / ".sample-class").unlink()
-    _one_sentence(capsys, demo.main, *line.format(course=course).split())
-    assert (course / "gradebook.db").exists()
+    assert word in _one_sentence(capsys, "ingest", name)
 
 
 def test_brackets_are_no_markup(course, capsys, monkeypatch) -> None:
