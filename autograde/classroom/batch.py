@@ -3,8 +3,7 @@
     batch.json        which items, and how they are to be run
     chunk-0003.json   everything that one job needs, hidden tests and the course's secret included
     out/0003-007.json the verdict on item 7 of chunk 3, written whole or not at all
-    submitted         the jobs' name is known to Slurm
-    closed            nobody waits for this batch any more
+    closed.json       what batch.json was, where nobody waits for this batch any more
 
 The folder is readable by its owner only. Whoever reads a verdict checks that it is about the item
 that was asked for: a file is data, wherever it came from.
@@ -141,15 +140,9 @@ class Batch:
 
     def close(self) -> None:
         """Nobody waits for it any more. Hidden tests and verdicts go; logs of the jobs stay."""
-        self.mark("closed")
+        (self.folder / "batch.json").rename(self.folder / "closed.json")
         for path in [*self.folder.glob("chunk-*.json"), *(self.folder / "out").glob("*.json")]:
             path.unlink(missing_ok=True)
-
-    def mark(self, name: str) -> None:
-        (self.folder / name).touch(mode=0o600)
-
-    def marked(self, name: str) -> bool:
-        return (self.folder / name).exists()
 
 
 def replace(path: Path, text: str) -> None:

@@ -20,6 +20,8 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from tritonbook.command import sentence
+
 from ..judge.execute import Setting, not_run
 from ..judge.work import Item, Record, Verdict
 from .batch import Batch, Wanted, wanted
@@ -152,17 +154,10 @@ class SlurmRunner:
         """Batches of a driver that was ended before they were."""
         found = []
         for folder in sorted(self.folder.glob("autograde-*")):
-            try:
-                batch = Batch.read(folder)
-            except (OSError, ValidationError):
-                continue  # killed while it was written: it was never submitted
-            if batch.marked("closed"):
-                continue
-            # Killed between `sbatch` and its mark, the jobs are there all the same.
-            if not batch.marked("submitted") and not self._states(batch):
-                batch.close()
-                continue
-            found.append(batch)
+            # No whole batch.json: it is closed, or was never submitted, its driver killed before. Of
+            # one that was killed a moment later Slurm knows no job: that is lost like any other.
+            with contextlib.suppress(OSError, ValidationError):
+                found.append(Batch.read(folder))
         return found
 
     def _follow(self, batch: Batch, by_key: dict[Wanted, Item]) -> _Followed:
@@ -191,8 +186,7 @@ class SlurmRunner:
             executor.map_array(run_chunk, [str(batch.folder)] * len(chunks), range(len(chunks)))
         except (RuntimeError, OSError, subprocess.SubprocessError) as problem:
             batch.close()
-            raise SlurmError(f"Slurm took no job: {_last_line(problem)}") from None
-        batch.mark("submitted")
+            raise SlurmError(f"Slurm took no job: {sentence(problem)}") from None
         return batch
 
     # --- verdicts
@@ -201,9 +195,9 @@ class SlurmRunner:
         """Verdicts of one batch that are there now, and INFRA for those that never will be."""
         # Asked before the files are read: a job that is over now has written all that it will.
         one.states = self._states(one.batch)
-        if sentence := one.batch.refusal():
+        if refusal := one.batch.refusal():
             one.batch.close()
-            raise SlurmError(sentence)
+            raise SlurmError(refusal)
         now = time.monotonic()
         for chunk in {chunk for chunk, _ in one.open}:
             if one.states.get(chunk, "GONE").split()[0] in ALIVE:
@@ -219,8 +213,9 @@ class SlurmRunner:
             since = one.gone.get(chunk)
             if verdict is None and since and now - since >= self.settings.settle_seconds:
                 state = one.states.get(chunk, "not known to Slurm any more")
-                sentence = f"The Slurm job ended ({state}) before this exercise was done."
-                verdict = not_run(item, sentence)
+                verdict = not_run(
+                    item, f"The Slurm job ended ({state}) before this exercise was done."
+                )
             if verdict is not None:
                 one.open.discard((chunk, number))
                 yield verdict
@@ -278,10 +273,3 @@ class SlurmRunner:
                 name = " ".join(words).lower()
                 counts[name] = counts.get(name, 0) + 1
         return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-
-
-def _last_line(problem: BaseException) -> str:
-    output = getattr(problem, "output", None) or getattr(problem, "stderr", None) or str(problem)
-    text = output.decode(errors="replace") if isinstance(output, bytes) else str(output)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else type(problem).__name__

@@ -21,28 +21,11 @@ from tritonbook.descriptors import tensor_of
 from tritonbook.port.compat import triton_version
 from tritonbook.port.dispatch import DispatchMode
 
-DTYPES = {
-    str(dtype).removeprefix("torch."): dtype
-    for dtype in (
-        torch.float64,
-        torch.float32,
-        torch.float16,
-        torch.bfloat16,
-        torch.int64,
-        torch.int32,
-        torch.int16,
-        torch.int8,
-        torch.uint8,
-        torch.bool,
-        torch.uint16,
-        torch.uint32,
-        torch.uint64,
-        torch.complex64,
-        torch.complex128,
-        torch.float8_e4m3fn,
-        torch.float8_e5m2,
-    )
-}
+_DTYPES = """
+    float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 complex64 complex128 bool
+    int64 int32 int16 int8 uint64 uint32 uint16 uint8
+"""
+DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in _DTYPES.split()}
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 MAX_STEPS = 20_000  # operations of one call
 MAX_DEPTH = 20

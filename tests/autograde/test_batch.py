@@ -120,7 +120,6 @@ def test_a_controller_that_is_down_loses_no_job(
         raise OSError("no controller")
 
     monkeypatch.setattr(slurm.subprocess, "run", silent)
-    batch.mark("submitted")
     settings = SlurmSettings(poll_seconds=0.01, settle_seconds=0)
     runner = SlurmRunner(batch.folder.parent, Setting("auto"), settings)
     polls = []
@@ -133,14 +132,13 @@ def test_a_controller_that_is_down_loses_no_job(
     runner.on_state = tell
     assert [verdict.status for verdict in runner([item])] == ["PASS"]
     assert polls[0] == "1 running" and len(polls) >= 4
-    assert Batch.read(batch.folder).marked("closed")
+    assert not (batch.folder / "batch.json").exists()
 
     again = Batch.create(batch.folder.parent, [[item]], Setting("auto"), False, 1)
-    again.mark("submitted")
     monkeypatch.setattr(slurm, "SILENCE", 0.0)
     with pytest.raises(SlurmError, match="squeue does not answer: no controller"):
         list(runner([item]))
-    assert not again.marked("closed")
+    assert Batch.read(again.folder) == again
 
 
 def test_a_node_without_walls_stops_the_run_and_scores_nobody(
@@ -150,7 +148,6 @@ def test_a_node_without_walls_stops_the_run_and_scores_nobody(
     monkeypatch.setattr(sandbox, "available", lambda image=None: ["plain"])
     node._run(batch, 0)
     assert "no walls here" in batch.refusal()
-    batch.mark("submitted")
     monkeypatch.setattr(SlurmRunner, "_states", lambda self, batch: {0: "COMPLETED"})
     runner = SlurmRunner(batch.folder.parent, Setting("auto"), SlurmSettings())
     with pytest.raises(SlurmError, match=f"node {os.uname().nodename}: There are no walls"):

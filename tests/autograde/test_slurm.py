@@ -172,7 +172,7 @@ def test_a_lost_job_costs_nobody_points(course: Path, cluster: one_node_slurm.Sl
     assert found["t1", "halves"] == [(1, "INFRA"), (2, "PASS")]
     assert found["t2", "halves"] == [(1, "PASS")]  # the process itself was not hurt
     assert {points for who, points in scores(course).items() if who[0] in students} == {2.0, 4.0}
-    plans = [json.loads(p.read_text())["chunks"] for p in course.glob("work/*/slurm/*/batch.json")]
+    plans = [json.loads(p.read_text())["chunks"] for p in course.glob("work/*/slurm/*/closed.json")]
     assert sorted(len(chunk) for plan in plans for chunk in plan) == [1, 2, 2]
     _wait(lambda: not cluster.output("squeue", "-h"))
 
