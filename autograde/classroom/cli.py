@@ -191,8 +191,7 @@ def grade(session: Session, go: Callable[[], None]) -> None:
     """Ingest, run, record. Safe to interrupt and to repeat."""
     _run_and_record(session, go)
     unfinished = set(session.summary()) & {"INFRA", "OPEN"}
-    if session.students:  # the report is about the whole class, whoever was graded now
-        session.read()
+    session.read()  # the report is about the whole class, whoever was graded now
     found = class_report(session)
     for name, text in (("report.md", as_text(found)), ("report.html", as_html(found))):
         (session.folder / name).write_text(text, encoding="utf-8", errors="replace")

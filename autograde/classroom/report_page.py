@@ -10,19 +10,14 @@ from html import escape
 from .report import ClassReport, Ending, Tally, students
 
 STYLE = """\
-:root{color-scheme:light dark;--ink:#1f2328;--soft:#57606a;--line:#d0d7de;--paper:#fff;
---good:#1a7f37;--bad:#b42318}
-@media (prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9da7b1;--line:#3d444d;
---paper:#0d1117;--good:#3fb950;--bad:#f47067}}
-body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);
-max-width:60rem;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem;border-top:1px solid var(--line);
-padding-top:1rem}
-table{border-collapse:collapse;width:100%}td{padding:.15rem .5rem;vertical-align:top}
-td.name{white-space:nowrap;width:1%}td.count{text-align:right;width:1%;white-space:nowrap}
-.bar{height:.9rem;margin-top:.35rem;border-radius:2px;background:var(--bad);min-width:1px}
-.bar.good{background:var(--good)}.soft,summary{color:var(--soft);font-size:.9rem}
-summary{cursor:pointer}td p{margin:0}li{overflow-wrap:anywhere}
+:root{color-scheme:light dark}
+body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
+h2{font-size:1.2rem;margin-top:2rem;border-top:1px solid;padding-top:1rem}
+table{width:100%}td{padding:.15rem .5rem;vertical-align:top}
+td.name,td.count{white-space:nowrap;width:1%}td.count{text-align:right}
+progress{width:100%;accent-color:light-dark(#b42318,#f47067)}
+progress.good{accent-color:light-dark(#1a7f37,#3fb950)}
+summary,.soft{opacity:.7;font-size:.9rem}td p{margin:0}li{overflow-wrap:anywhere}
 """
 
 
@@ -73,9 +68,8 @@ def _task(key: str, task: Tally) -> str:
 
 def _bar(name: str, count: int, most: int, below: str, good: bool = False) -> str:
     """A row of a histogram. `name` and `below` are HTML."""
-    width = 100 * count / most if most else 0
-    kind = "bar good" if good else "bar"
-    bar = f'<div class="{kind}" style="width:{width:.1f}%"></div>' if count else ""
+    kind = ' class="good"' if good else ""
+    bar = f'<progress{kind} value="{count}" max="{most}"></progress>' if count else ""
     return (
         f'<tr><td class="name">{name}</td><td class="count">{count}</td>'
         f"<td>{bar}{below}</td></tr>\n"

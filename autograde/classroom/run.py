@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -19,7 +20,6 @@ class Session:
     def __init__(self, root: Path, assignment: str):
         self.root, self.assignment = root, assignment
         self.submissions: list[tuple[Course, Submission]] = []
-        self.students: set[str] | None = None  # those whose submissions were read; None: all
         self.keys: set[str] | None = None  # the exercises that are run; None: all
         self.courses = read_course(root, assignment)
         for course in self.courses:
@@ -47,14 +47,12 @@ class Session:
                 f"Nobody handed in {self.assignment}: {place} has no folder STUDENT/"
                 f"{self.assignment}; run `nbgrader collect {self.assignment}` first."
             )
-        self.students = None if students is None else set(students)
-        if self.students is not None:
-            if unknown := sorted(self.students - set(wanted)):
-                raise BadCourse(f"{place / unknown[0] / self.assignment} is not there.")
-            wanted = [student for student in wanted if student in self.students]
+        chosen = set(wanted if students is None else students)
+        if unknown := sorted(chosen - set(wanted)):
+            raise BadCourse(f"{place / unknown[0] / self.assignment} is not there.")
         self.submissions = [
             (course, ingest(self.root, course, student))
-            for student in wanted
+            for student in sorted(chosen)
             for course in self.courses
         ]
 
@@ -150,11 +148,7 @@ class Session:
             for _, submission in self.submissions:
                 write_penalty(submission)
 
-    def summary(self) -> dict[str, int]:
+    def summary(self) -> Counter[str]:
         """How many items have which status; "OPEN" for those still to be run."""
-        counts: dict[str, int] = {}
-        for item in self.items():
-            verdict = self.ledger.latest(item.known)
-            status = verdict.status if verdict else "OPEN"
-            counts[status] = counts.get(status, 0) + 1
-        return counts
+        verdicts = [self.ledger.latest(item.known) for item in self.items()]
+        return Counter(verdict.status if verdict else "OPEN" for verdict in verdicts)

@@ -154,8 +154,8 @@ class SlurmRunner:
         """Batches of a driver that was ended before they were."""
         found = []
         for folder in sorted(self.folder.glob("autograde-*")):
-            # No whole batch.json: it is closed, or was never submitted, its driver killed before. Of
-            # one that was killed a moment later Slurm knows no job: that is lost like any other.
+            # Without a whole batch.json it is closed, or its driver was killed before it was
+            # submitted. Killed a moment later: Slurm knows no job, which is lost like any other.
             with contextlib.suppress(OSError, ValidationError):
                 found.append(Batch.read(folder))
         return found

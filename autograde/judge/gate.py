@@ -7,6 +7,7 @@ needs of it is on the tape already: which kernel was launched on what.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from tritonbook.seeing import compiled
 
 from ..walls.kernels import KernelId, KernelLibrary
 from .peer import Peer
-from .player import Described, LaunchRecord, Layout, laid_out
+from .player import Described, LaunchRecord, Layout
 
 Compiler = Callable[[dict[str, Any]], dict[str, Any]]  # the answer to a request
 
@@ -58,14 +59,22 @@ def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
 
     Tensors are new ones of the same shape, strides, dtype and alignment.
     """
-    kernels = _Kernels(library)
+    definitions: list[str] = []
+
+    @functools.cache
+    def kernel(id: KernelId) -> str:
+        """The name of a kernel in a module of its own: two may call helpers of one name."""
+        helpers = "".join(f", {alias}={kernel(helper)}" for alias, helper in id.helpers)
+        name = f"kernel_{len(definitions)}"
+        text = f"{library.name(id)!r}, {library.source(id)!r}{helpers}"
+        definitions.append(f"{name} = defined({text})")
+        return name
+
     body = []
     for launch in launches:
-        arguments = [_text(laid_out(value), kernels) for value in launch.args]
-        arguments += [
-            f"{key}={_text(laid_out(value), kernels)}" for key, value in launch.options.items()
-        ]
-        body.append(f"    {kernels.text(launch.kernel)}[{launch.grid!r}]({', '.join(arguments)})")
+        arguments = [_text(value, kernel) for value in launch.args]
+        arguments += [f"{key}={_text(value, kernel)}" for key, value in launch.options.items()]
+        body.append(f"    {kernel(launch.kernel)}[{launch.grid!r}]({', '.join(arguments)})")
     lines = ["import torch", "import triton.language"]
     lines += ["from tritonbook.port.source_file import module_of"]
     if any("TensorDescriptor(" in line for line in body):
@@ -74,31 +83,13 @@ def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
         lines.append("from tritonbook.gluon import laid_out")
     lines += [
         _MAKE,
-        *kernels.lines,
+        *definitions,
         "",
         "",
         "def replay(*args, **options):",
         *(body or ["    pass"]),
     ]
     return "\n".join(lines) + "\n"
-
-
-class _Kernels:
-    """The kernels of a program, each in a module of its own: two may call helpers of one name."""
-
-    def __init__(self, library: KernelLibrary):
-        self._submitted = library
-        self.lines: list[str] = []
-        self._texts: dict[KernelId, str] = {}
-
-    def text(self, id: KernelId) -> str:
-        """The expression that names the kernel in the program."""
-        if id not in self._texts:
-            name, source = self._submitted.name(id), self._submitted.source(id)
-            helpers = "".join(f", {alias}={self.text(helper)}" for alias, helper in id.helpers)
-            self._texts[id] = f"kernel_{len(self.lines)}"
-            self.lines.append(f"{self._texts[id]} = defined({name!r}, {source!r}{helpers})")
-        return self._texts[id]
 
 
 _MAKE = '''
@@ -116,17 +107,17 @@ def make(shape, strides, dtype, shift):
 '''
 
 
-def _text(value: Any, kernels: _Kernels) -> str:
-    """A launch argument as Python text."""
+def _text(value: Any, kernel: Callable[[KernelId], str]) -> str:
+    """A launch argument as Python text. kernel: gives one its name."""
     if isinstance(value, Layout):
         return f"make({value.shape!r}, {value.strides!r}, {value.dtype}, {value.shift})"
     if isinstance(value, Described):
         sizes = f"{value.shape!r}, {value.strides!r}, {value.block_shape!r}"
         made = "laid_out" if value.gluon else "TensorDescriptor"
-        return f"{made}({_text(value.base, kernels)}, {sizes})"
+        return f"{made}({_text(value.base, kernel)}, {sizes})"
     if isinstance(value, KernelId):
-        return kernels.text(value)
+        return kernel(value)
     if isinstance(value, (list, tuple)):
-        inner = ", ".join(_text(item, kernels) for item in value)
+        inner = ", ".join(_text(item, kernel) for item in value)
         return f"({inner},)" if isinstance(value, tuple) else f"[{inner}]"
     return expression(value) or repr(value)

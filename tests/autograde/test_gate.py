@@ -14,7 +14,7 @@ import triton.language as tl
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde.judge.gate import program
-from autograde.judge.player import LaunchRecord
+from autograde.judge.player import LaunchRecord, laid_out
 from autograde.walls.kernels import KernelId, KernelLibrary
 from tritonbook.descriptors import describe
 from tritonbook.port.compat import triton_version
@@ -51,7 +51,7 @@ def loaded(library: KernelLibrary, launches: list[LaunchRecord], folder: Path) -
 
 def written(*arguments: Any, folder: Path) -> tuple[Any, ...]:
     """What a kernel gets that is launched with these, when the program is run."""
-    launch = LaunchRecord(KernelId("cell", 5, TOLD), (1,), arguments, {})
+    launch = LaunchRecord(KernelId("cell", 5, TOLD), (1,), laid_out(arguments), {})
     module = loaded(KernelLibrary([("cell", COPY)]), [launch], folder)
     seen: list[tuple[Any, ...]] = []
     module.kernel_0 = {(1,): lambda *args: seen.append(args)}
@@ -86,7 +86,7 @@ def test_helpers_of_one_name_stay_with_their_kernels(tmp_path) -> None:
         LaunchRecord(
             KernelId(module, 5, TOLD, (("helper", KernelId(module, 10, TOLD)),)),
             (1,),
-            (torch.zeros(1),),
+            laid_out((torch.zeros(1),)),
             {},
         )
         for module in ("one", "two", "one")
