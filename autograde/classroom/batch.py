@@ -21,20 +21,10 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from ..judge.execute import Setting
-from ..judge.work import Item, ItemId, Record, Verdict
+from ..judge.work import Asked, Item, Record, Verdict
 
 MAX_VERDICT_BYTES = 64 << 20
 _ITEMS = TypeAdapter(list[Item])
-
-
-class Wanted(Record):
-    """One item of a batch, as far as its verdict must fit it."""
-
-    item: ItemId
-    digest: str
-    course: str
-    attempt: int
-    maximum: float
 
 
 class Plan(Record):
@@ -43,18 +33,7 @@ class Plan(Record):
     setting: Setting  # its level may be "auto": the best one on the node
     force: bool
     workers: int
-    chunks: tuple[tuple[Wanted, ...], ...]
-
-
-def wanted(item: Item) -> Wanted:
-    """What identifies an item, its submission, its course and the attempt."""
-    return Wanted(
-        item=item.id,
-        digest=item.submission.digest,
-        course=item.course.digest,
-        attempt=item.attempt,
-        maximum=item.exercise.points,
-    )
+    chunks: tuple[tuple[Asked, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -83,7 +62,7 @@ class Batch:
             setting=dataclasses.replace(setting, image=setting.image and setting.image.resolve()),
             force=force,
             workers=workers,
-            chunks=tuple(tuple(wanted(item) for item in chunk) for chunk in chunks),
+            chunks=tuple(tuple(item.asked for item in chunk) for chunk in chunks),
         )
         for number, chunk in enumerate(chunks):
             replace(folder / f"chunk-{number:04}.json", _ITEMS.dump_json(list(chunk)).decode())
@@ -125,9 +104,8 @@ class Batch:
             fields = ", ".join(str(e["loc"]) for e in problem.errors()[:3])
             raise ValueError(f"{path.name} is not a verdict: {fields}") from None
         asked = self.plan.chunks[chunk][number]
-        found = Wanted.model_validate(verdict, from_attributes=True)
-        if found != asked:
-            raise ValueError(f"{path.name} is about {found.item}, not about {asked.item}")
+        if any(getattr(verdict, name) != value for name, value in asked):
+            raise ValueError(f"{path.name} is about {verdict.item}, not about {asked.item}")
         return verdict
 
     def refusal(self) -> str | None:

@@ -13,6 +13,7 @@ import ast
 import collections
 import contextlib
 import functools
+import itertools
 import random
 import re
 import statistics
@@ -51,8 +52,8 @@ SEEN = {
 LONG = 40  # lines of an answer, from which on it is harder to read
 MANY_POINTS = 5  # of a page's task
 TRIES = 200
+SHEETS = 10  # of which one is taken: its lines to read are nearest to what is usual
 MISSES = 4  # changes of a task that show nothing, until others are asked about
-AS_LONG = 0.1  # how far a sheet's lines to read may be from what its hardnesses usually have
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,15 +204,10 @@ def draw(
     due = sum(map(functools.partial(_usual_lines, tasks), levels))
     rng = random.Random(seed)
     attempts = (_attempt(rng, tasks, levels, without) for _ in range(TRIES))
-    best: list[Question] = []
-    for found in filter(None, attempts):
-        off = [abs(_lines(sheet) / due - 1) if sheet else 1e9 for sheet in (found, best)]
-        best = found if off[0] < off[1] else best
-        if off[0] <= AS_LONG:
-            break
-    if not best:
+    sheets = list(itertools.islice(filter(None, attempts), SHEETS))
+    if not sheets:
         raise BadCourse(f"No sheet of {count} tasks was found: ask for fewer, or name more pages.")
-    return best
+    return min(sheets, key=lambda sheet: abs(sum(each.task.lines for each in sheet) - due))
 
 
 def _usual_lines(tasks: Sequence[Task], level: int) -> float:
@@ -219,10 +215,6 @@ def _usual_lines(tasks: Sequence[Task], level: int) -> float:
     return statistics.mean(
         task.lines for task in tasks if any(each.hardness == level for each in task.questions)
     )
-
-
-def _lines(sheet: Iterable[Question]) -> int:
-    return sum(question.task.lines for question in sheet)
 
 
 def _attempt(

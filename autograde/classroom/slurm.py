@@ -23,8 +23,8 @@ from pydantic import Field, ValidationError
 from tritonbook.command import sentence
 
 from ..judge.execute import Setting, not_run
-from ..judge.work import Item, Record, Verdict
-from .batch import Batch, Wanted, wanted
+from ..judge.work import Asked, Item, Record, Verdict
+from .batch import Batch
 from .node import run_chunk
 
 ALIVE = {
@@ -134,7 +134,7 @@ class SlurmRunner:
 
     def __call__(self, items: Iterable[Item]) -> Generator[Verdict, None, None]:
         """Verdicts as they come. Left early, jobs go on; the next call takes their verdicts."""
-        by_key = {wanted(item): item for item in items}
+        by_key = {item.asked: item for item in items}
         followed = [self._follow(batch, by_key) for batch in self._earlier()]
         covered = {one.batch.plan.chunks[c][n] for one in followed for c, n in one.open}
         rest = [item for key, item in by_key.items() if key not in covered]
@@ -160,7 +160,7 @@ class SlurmRunner:
                 found.append(Batch.read(folder))
         return found
 
-    def _follow(self, batch: Batch, by_key: dict[Wanted, Item]) -> _Followed:
+    def _follow(self, batch: Batch, by_key: dict[Asked, Item]) -> _Followed:
         """What of a batch is still asked for; jobs for anything else are cancelled."""
         chunks = batch.plan.chunks
         places = {(c, n) for c, chunk in enumerate(chunks) for n in range(len(chunk))}
@@ -191,7 +191,7 @@ class SlurmRunner:
 
     # --- verdicts
 
-    def _collect(self, one: _Followed, by_key: dict[Wanted, Item]) -> Iterator[Verdict]:
+    def _collect(self, one: _Followed, by_key: dict[Asked, Item]) -> Iterator[Verdict]:
         """Verdicts of one batch that are there now, and INFRA for those that never will be."""
         # Asked before the files are read: a job that is over now has written all that it will.
         one.states = self._states(one.batch)

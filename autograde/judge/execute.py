@@ -269,13 +269,9 @@ def _verdict(found: Outcome, item: Item, level: str, seconds: float) -> Verdict:
     # What a student wrote may hold halves of characters, which no file can hold.
     told = json.loads(json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"))
     return Verdict(
-        item=item.id,
-        digest=item.submission.digest,
-        course=item.course.digest,
-        attempt=item.attempt,
+        **dict(item.asked),
         status=found.status,
         points=points,
-        maximum=item.exercise.points,
         sandbox=level,
         seconds=round(seconds, 3),
         **told,

@@ -106,6 +106,13 @@ class Item:
         """What the ledger knows it by."""
         return self.id, self.submission.digest, self.course.digest
 
+    @property
+    def asked(self) -> Asked:
+        """What a verdict on it must fit."""
+        item, digest, course = self.known
+        maximum = self.exercise.points
+        return Asked(item=item, digest=digest, course=course, attempt=self.attempt, maximum=maximum)
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -122,16 +129,25 @@ def infra(sentence: str) -> Outcome:
     return Outcome("INFRA", "infra", sentence)
 
 
-class Verdict(Record):
-    """What came of one item. `points` is None exactly when the status is INFRA."""
+class Asked(Record):
+    """Which attempt at which item, and the points that there are."""
 
     item: ItemId
-    digest: str  # of the submission that was run
+    digest: str  # of the submission that is run
     course: str  # digest of the notebook with its hidden tests
     attempt: int = Field(ge=1)
+    maximum: float = Field(ge=0, allow_inf_nan=False)
+
+    @property
+    def known(self) -> Known:
+        return self.item, self.digest, self.course
+
+
+class Verdict(Asked):
+    """What came of one item. `points` is None exactly when the status is INFRA."""
+
     status: Status
     points: float | None
-    maximum: float = Field(ge=0, allow_inf_nan=False)
     code: str = Field(max_length=80)
     sentence: str = Field(max_length=4000)
     sandbox: str = Field(max_length=40)
@@ -145,10 +161,6 @@ class Verdict(Record):
             raise ValueError(f"points {self.points} are not between 0 and {self.maximum}")
         if self.status == "PASS" and self.points != self.maximum:
             raise ValueError("PASS means full points")
-
-    @property
-    def known(self) -> Known:
-        return self.item, self.digest, self.course
 
     @property
     def final(self) -> bool:
