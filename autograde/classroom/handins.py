@@ -23,8 +23,7 @@ from ..judge.course import MAX_NOTEBOOK_BYTES, Course, source_of
 from .cells import HandedCell, parsed
 from .matching import stubs_of
 
-MAX_FILES = 200  # looked at for one student
-MAX_DEPTH = 4  # of folders
+MAX_FILES = 200  # and folders, looked at for one student
 MAX_TOTAL_BYTES = 2 * MAX_NOTEBOOK_BYTES  # read for one student
 MAX_ZIP_BYTES = 16 << 20
 MAX_CELLS = 500
@@ -73,12 +72,12 @@ def find(folder: Path, course: Course, notes: list[str]) -> list[HandedCell] | N
             notes.append(f"{each.name!r} has {few} of {course.notebook}: not taken")
         notes.append("no notebook was handed in")
         return None
-    books = [each for each in holding if not each.name.endswith(".py")] or holding
+    books = [each for each in holding if not each.name.lower().endswith(".py")] or holding
     worked = [each for each in books if stubs.worked_on(each.cells)]
     worked = worked or [each for each in holding if stubs.worked_on(each.cells)] or books
     exact = [each for each in worked if each.name.lower() == expected.lower()]
     chosen = max(exact or worked, key=lambda each: each.age)
-    if chosen.name != expected:
+    if chosen.name.lower() != expected.lower():
         notes.append(f"the notebook was renamed to {chosen.name!r}")
     for other in books:
         if other is not chosen and other.sources != chosen.sources:
@@ -113,9 +112,9 @@ class _Reader:
 
     def _paths(self) -> Iterator[tuple[Path, str]]:
         """Plain files, and their names below the folder, shown short. Links are noted."""
-        waiting, seen = [(self.folder, 0)], 0
+        waiting, seen = [self.folder], 0
         while waiting:
-            folder, depth = waiting.pop(0)
+            folder = waiting.pop(0)
             try:
                 with os.scandir(folder) as entries:
                     inside = [entry for entry, _ in zip(entries, range(MAX_FILES), strict=False)]
@@ -135,10 +134,7 @@ class _Reader:
                 if entry.is_symlink():
                     self.notes.append(f"{name!r} is a link, which is not followed")
                 elif entry.is_dir(follow_symlinks=False):
-                    if depth < MAX_DEPTH:
-                        waiting.append((path, depth + 1))
-                    else:
-                        self.notes.append(f"{name!r} lies too deep: not read")
+                    waiting.append(path)
                 elif entry.is_file(follow_symlinks=False):
                     yield path, name
                 else:
@@ -223,7 +219,7 @@ class _Reader:
         if data is None:
             return []
         cells = self._script(data, name) if name.lower().endswith(".py") else self._book(data, name)
-        return [] if cells is None else [Found(_plain_suffix(name), when, cells)]
+        return [] if cells is None else [Found(name, when, cells)]
 
     def _script(self, data: bytes, name: str) -> list[HandedCell] | None:
         """A notebook saved as a Python file: one cell, taken apart by what it defines."""
@@ -262,12 +258,6 @@ class _Reader:
                 self.notes.append(f"{name!r}: only the first {MAX_CODE >> 20} MB of code were read")
                 break
         return found
-
-
-def _plain_suffix(name: str) -> str:
-    """`X.IPYNB` as `X.ipynb`: a suffix in capitals is no other name."""
-    path = Path(name)
-    return f"{name[: len(name) - len(path.suffix)]}{path.suffix.lower()}"
 
 
 def _handed(cell: dict[str, Any]) -> HandedCell:

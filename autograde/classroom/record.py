@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,48 +77,34 @@ def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]
     book.db.commit()
 
 
-@contextlib.contextmanager
-def late_penalties(root: Path) -> Iterator[Callable[[Submission], None]]:
-    """Yields what lets nbgrader's own plug-in write one submission's late penalty, under the
-    course's nbgrader_config.py: `nbgrader autograde` would write the same. Raises BadCourse."""
+def write_late_penalties(root: Path, submissions: Iterable[Submission]) -> None:
+    """Let nbgrader's own plug-in write them, under the course's nbgrader_config.py: `nbgrader
+    autograde` would write the same. Raises BadCourse."""
     from nbgrader.apps import AutogradeApp
     from nbgrader.preprocessors import AssignLatePenalties
 
+    doing = "cannot be used"
     path = sys.path[:]
     sys.path.insert(0, str(root))  # a plug-in may be a file of the course folder
     try:
         app = AutogradeApp(raise_config_file_errors=True)
         app.load_cwd_config = False  # another folder's, where --course names this one
-        try:
-            app.initialize(["--log-level=ERROR"], root=str(root))
-            plugin = AssignLatePenalties(parent=app)
-        except Exception as problem:
-            raise BadCourse(
-                f"{root / 'nbgrader_config.py'} cannot be used: {_told(problem)}."
-            ) from problem
-
-        def write(submission: Submission) -> None:
+        app.initialize(["--log-level=ERROR"], root=str(root))
+        plugin = AssignLatePenalties(parent=app)
+        for submission in submissions:
+            doing = f"cannot decide the late penalty of {submission.student}"
             names = {
                 "student": submission.student,
                 "assignment": submission.assignment,
                 "notebook": submission.notebook,
                 "db_url": gradebook_url(root),
             }
-            try:
-                plugin.preprocess(new_notebook(), {"nbgrader": names})
-            except Exception as problem:
-                raise BadCourse(
-                    f"The late penalty of {submission.student} cannot be decided: "
-                    f"{_told(problem)}; see nbgrader_config.py."
-                ) from problem
-
-        yield write
+            plugin.preprocess(new_notebook(), {"nbgrader": names})
+    except Exception as problem:
+        told = " ".join(f"{type(problem).__name__}: {problem}".split()).rstrip(".")
+        raise BadCourse(f"{root / 'nbgrader_config.py'} {doing}: {told}.") from problem
     finally:
         sys.path[:] = path
-
-
-def _told(problem: Exception) -> str:
-    return " ".join(f"{type(problem).__name__}: {problem}".split()).rstrip(".")
 
 
 @dataclass(frozen=True)

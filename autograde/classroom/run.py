@@ -11,7 +11,7 @@ from ..judge.course import BadCourse, Course, read_course
 from ..judge.work import Item, Runner, Submission, Verdict
 from .ingest import find_submissions, ingest
 from .ledger import Ledger
-from .record import late_penalties, open_gradebook, write_notebook, write_scores
+from .record import open_gradebook, write_late_penalties, write_notebook, write_scores
 
 
 class Session:
@@ -144,9 +144,7 @@ class Session:
                 verdicts = self.verdicts(course, submission)
                 write_scores(book, submission, verdicts)
                 write_notebook(self.root, course, submission, verdicts)
-        with late_penalties(self.root) as write_penalty:
-            for _, submission in self.submissions:
-                write_penalty(submission)
+        write_late_penalties(self.root, [submission for _, submission in self.submissions])
 
     def summary(self) -> Counter[str]:
         """How many items have which status; "OPEN" for those still to be run."""

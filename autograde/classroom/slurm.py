@@ -14,6 +14,7 @@ import contextlib
 import json
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -265,11 +266,9 @@ class SlurmRunner:
         return found
 
     def _summary(self, followed: list[_Followed]) -> str:
-        counts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         for one in followed:
             for chunk in {chunk for chunk, _ in one.open}:
-                state = one.states.get(chunk, "ENDED")
-                words = state.split()[: 2 if state.startswith("PENDING") else 1]
-                name = " ".join(words).lower()
-                counts[name] = counts.get(name, 0) + 1
+                words = one.states.get(chunk, "ended").lower().split()
+                counts[" ".join(words[: 2 if words[0] == "pending" else 1])] += 1
         return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))

@@ -92,9 +92,6 @@ class Compiler:
             done.set()
             watcher.join()
 
-    def stop(self) -> None:
-        self._worker.stop()
-
 
 @functools.cache
 def shared() -> Compiler:

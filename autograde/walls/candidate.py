@@ -27,7 +27,18 @@ from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
 
-from .tape import Recorder, TapeError, decode, decode_call, describe, encode, laid_on, raw, told
+from .tape import (
+    Recorder,
+    TapeError,
+    decode,
+    decode_call,
+    describe,
+    encode,
+    laid_on,
+    memory,
+    raw,
+    told,
+)
 from .wire import Line, Message, PeerGone
 
 Reply = tuple[dict[str, Any], list[bytes]]  # with its buffers
@@ -160,7 +171,8 @@ class Candidate:
 
     def call_values(self, body: dict[str, Any], buffers: list[bytes]) -> Reply:
         """Call a function on real values; reply with its result and the arguments' memory."""
-        tensors = _with_values(body["tensors"], buffers)
+        blocks = [memory(data).untyped_storage() for data in buffers]
+        tensors = [laid_on(blocks[each["storage"]], each) for each in body["tensors"]]
         resolve = self._resolver(tensors)
         sent: list[bytes] = []
 
@@ -219,12 +231,6 @@ class Candidate:
 
 def _no_references(data: dict[str, Any]) -> Any:
     raise TapeError("not a plain value")
-
-
-def _with_values(tensors: list[dict[str, Any]], buffers: list[bytes]) -> list[torch.Tensor]:
-    """Tensors in the layout that is described, on memory with the given contents."""
-    blocks = [torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8) for data in buffers]
-    return [laid_on(blocks[each["storage"]].untyped_storage(), each) for each in tensors]
 
 
 def _error(error: BaseException, folder: Path) -> dict[str, Any]:

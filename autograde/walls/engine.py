@@ -15,9 +15,6 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-
 from tritonbook.port import source_file
 from tritonbook.port.compat import causes
 from tritonbook.port.idle_lanes import hold_zero
@@ -26,7 +23,7 @@ from tritonbook.simulating import watch_products
 
 from . import fence
 from .accesses import packed
-from .tape import decode_call, laid_on, told
+from .tape import decode_call, laid_on, memory, told
 from .wire import BUFFERS_CAP, Line, Message, PeerGone
 
 
@@ -50,7 +47,7 @@ class Engine:
     def answer(self, message: Message) -> tuple[dict[str, Any], list[Any]]:
         """The reply to one launch: memory as it is afterwards and, if asked for, what was seen."""
         body = message.body
-        blocks = [_block(data) for data in message.buffers]
+        blocks = [memory(data) for data in message.buffers]
         tensors = [laid_on(blocks[t["storage"]].untyped_storage(), t) for t in body["tensors"]]
 
         def resolve(data: dict[str, Any]) -> Any:
@@ -88,12 +85,6 @@ class Engine:
             module = source_file.module_of(text, file, f"_submitted_{len(self._defined)}", helpers)
             self._defined[known] = getattr(module, name)
         return self._defined[known]
-
-
-def _block(data: bytes) -> torch.Tensor:
-    block = torch.empty(len(data), dtype=torch.uint8)
-    block.numpy()[:] = np.frombuffer(data, dtype=np.uint8)
-    return block
 
 
 def _raised(error: BaseException, file: str) -> dict[str, Any]:

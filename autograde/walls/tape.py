@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from tritonbook.checking.meanings import place
@@ -193,6 +194,13 @@ def laid_on(storage: torch.UntypedStorage, described: dict[str, Any]) -> torch.T
     """A view of this memory, as `describe` tells it."""
     made = torch.empty(0, dtype=DTYPES[described["dtype"]], device=storage.device)
     return made.set_(storage, described["offset"], described["shape"], described["strides"])
+
+
+def memory(data: bytes) -> torch.Tensor:
+    """A block of this process's memory with these bytes in it."""
+    block = torch.empty(len(data), dtype=torch.uint8)
+    block.numpy()[:] = np.frombuffer(data, dtype=np.uint8)
+    return block
 
 
 def raw(tensor: torch.Tensor) -> bytes:

@@ -38,7 +38,6 @@ def test_a_bomber_and_its_neighbour(exercise: Exercise) -> None:
     assert (verdict.status, verdict.code, verdict.points) == ("TIMEOUT", "timeout", 0), verdict
     assert "compiler" in verdict.sentence and "tl.static_range" in verdict.sentence
     assert (honest.status, honest.points) == ("PASS", 4), honest
-    grader.executor.compiler.stop()
 
 
 def test_waiting_for_the_compiler_is_nobodys_time() -> None:
