@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import collections
 import contextlib
-import functools
 import itertools
 import random
 import re
@@ -201,20 +200,17 @@ def draw(
 ) -> list[Question]:
     """The questions of a sheet, easy ones first. Raises BadCourse as `yardstick` does."""
     levels = sorted(question.hardness for question in yardstick(tasks, count))
-    due = sum(map(functools.partial(_usual_lines, tasks), levels))
+    lines: dict[int, list[int]] = collections.defaultdict(list)  # of answers, by hardness
+    for task in tasks:
+        for level in {each.hardness for each in task.questions}:
+            lines[level].append(task.lines)
+    due = sum(statistics.mean(lines[level]) for level in levels)
     rng = random.Random(seed)
     attempts = (_attempt(rng, tasks, levels, without) for _ in range(TRIES))
     sheets = list(itertools.islice(filter(None, attempts), SHEETS))
     if not sheets:
         raise BadCourse(f"No sheet of {count} tasks was found: ask for fewer, or name more pages.")
     return min(sheets, key=lambda sheet: abs(sum(each.task.lines for each in sheet) - due))
-
-
-def _usual_lines(tasks: Sequence[Task], level: int) -> float:
-    """The mean length of the answers that have questions of a hardness."""
-    return statistics.mean(
-        task.lines for task in tasks if any(each.hardness == level for each in task.questions)
-    )
 
 
 def _attempt(

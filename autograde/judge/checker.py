@@ -117,7 +117,7 @@ def run_check(
     cells = [(cell.name, cell.source) for cell in item.submission.cells[: item.exercise.before]]
     library = KernelLibrary(cells)
     launcher = EngineLauncher(library, engine, call_seconds) if engine else LocalLauncher(library)
-    peer = Peer(line, cells, library, launcher, call_seconds, lent)
+    peer = Peer(line, cells, launcher, call_seconds, lent)
     for other, who in ((line, "the candidate's process"), (engine, "the kernels' process")):
         if other is not None:
             other.wait_until_ready(who)

@@ -34,7 +34,7 @@ class Gate:
         launches = self.peer.launched(fn.__name__, tuple(args), options or {})
         request = {
             "job": "compile",
-            "source": program(self.peer.library, launches),
+            "source": program(self.peer.launcher.library, launches),
             "entry": "replay",
             "args": [],
             "options": {},

@@ -28,19 +28,15 @@ from ..walls.accesses import facts, unpacked
 from ..walls.kernels import KernelId, KernelLibrary
 from ..walls.tape import TapeError, describe, encode
 from ..walls.wire import BUFFERS_CAP, Line, PeerGone, PeerSlow, ProcessEnded, WireError
+from .player import Launcher
 from .replies import rebuilt
 from .work import Outcome, Status
 
 MOST_MEMORY = BUFFERS_CAP // 2  # bytes of one launch's tensors: what a meter saw comes back too
 
 
-class LocalLauncher:
+class LocalLauncher(Launcher):
     """Runs kernels in this process: on a GPU, where they are compiled."""
-
-    def __init__(self, library: KernelLibrary):
-        self.library = library
-        self.trouble: Outcome | None = None
-        self.carried_out = 0  # launches that nobody who watches kept from running
 
     def vet(self, id: KernelId) -> None:
         self.library.get(id)
@@ -68,16 +64,15 @@ class LocalLauncher:
             yield
 
 
-class EngineLauncher:
+class EngineLauncher(Launcher):
     """Has kernels run by the process at the other end of `line`.
 
     call_seconds: the longest launch.
     """
 
     def __init__(self, library: KernelLibrary, line: Line, call_seconds: float):
-        self.library, self.line, self.call_seconds = library, line, call_seconds
-        self.trouble: Outcome | None = None
-        self.carried_out = 0
+        super().__init__(library)
+        self.line, self.call_seconds = line, call_seconds
         self._declared: dict[KernelId, tuple[FunctionType, list[str]]] = {}
         self._ids: dict[FunctionType, KernelId] = {}
 

@@ -14,7 +14,6 @@ from torch.utils._python_dispatch import _disable_current_modes, is_in_torch_dis
 from tritonbook.checking.language import Refused
 from tritonbook.checking.trial import CheckTimeout
 
-from ..walls.kernels import KernelLibrary
 from ..walls.tape import TapeError, decode, describe, encode, raw
 from ..walls.wire import Line, PeerGone, PeerSlow, ProcessEnded, WireError
 from .lending import Lending
@@ -37,8 +36,8 @@ class _Raised(Exception):
 class Peer:
     """Sends calls to the candidate, one at a time, and plays or decodes what comes back.
 
-    cells: (name, text) of the code cells that the candidate runs. library: their kernels.
-    launcher: carries these out.
+    cells: (name, text) of the code cells that the candidate runs. launcher: carries out their
+    kernels.
     call_seconds: limit of one call; all cells together may take three times as long.
     lent: what the course lends to these cells.
     """
@@ -47,7 +46,6 @@ class Peer:
         self,
         line: Line,
         cells: list[tuple[str, str]],
-        library: KernelLibrary,
         launcher: Launcher,
         call_seconds: float,
         lent: Lending,
@@ -57,7 +55,7 @@ class Peer:
         self.cells = cells
         self._names = {name for name, _ in cells}
         self._lent = lent
-        self.library, self.launcher = library, launcher
+        self.launcher = launcher
         self.player = Player(launcher, self._cell_of_file)
         self.proof = Proof()
         self._launched: dict[str, dict[str, list[LaunchRecord]]] = {}  # by function and likeness
@@ -83,7 +81,7 @@ class Peer:
                 f"The kernel is the workbook's, lent with {found.function}: this task asks for one "
                 "of yours.",
             )
-        self.library.add_module(stem, found.text)
+        self.launcher.library.add_module(stem, found.text)
         return stem
 
     @property

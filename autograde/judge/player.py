@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from tritonbook.checking.language import Refused
 from tritonbook.descriptors import tensor_of
 
-from ..walls.kernels import KernelId, is_name, kernel_id
+from ..walls.kernels import KernelId, KernelLibrary, is_name, kernel_id
 from ..walls.tape import DTYPES, MAX_STEPS, TapeError, decode_call
 from ..walls.wire import ProcessEnded
 from .work import Outcome
@@ -89,11 +89,14 @@ class LaunchRecord:
         return f"{self.kernel} {[*map(told, self.args), *options]}"
 
 
-class Launcher(Protocol):
-    """Carries out launches: `launcher.py` has one for the interpreter and one for a GPU."""
+class Launcher:
+    """Carries out launches of a library's kernels: `launcher.py` has one for the interpreter and
+    one for a GPU."""
 
-    trouble: Outcome | None  # why it carries out no more
-    carried_out: int  # launches that nobody who watches kept from running
+    def __init__(self, library: KernelLibrary):
+        self.library = library
+        self.trouble: Outcome | None = None  # why it carries out no more
+        self.carried_out = 0  # launches that nobody who watches kept from running
 
     def vet(self, id: KernelId) -> None:
         """Raises Refused where the kernel holds more than Triton's language."""
