@@ -18,7 +18,6 @@ from tritonbook.course.certify import BadCertificate
 
 from ..judge.course import BadCourse
 from ..judge.execute import Setting
-from ..judge.work import Runner
 from ..walls import confine, sandbox, visible
 from . import exam_sheet
 from . import verify as again
@@ -28,7 +27,7 @@ from .progress import run_open
 from .report import as_csv, as_text, class_report
 from .report_page import as_html
 from .run import Session
-from .runners import local_runner
+from .runners import Runner, local_runner
 from .slurm import SlurmError, SlurmRunner, read_settings
 from .statement import write_statements
 

@@ -6,8 +6,9 @@ import typer
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn
 
-from ..judge.work import Runner, Verdict
+from ..judge.work import Verdict
 from .run import Session
+from .runners import Runner
 from .slurm import SlurmRunner
 
 

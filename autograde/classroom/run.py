@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ..judge.course import BadCourse, Course, read_course
-from ..judge.work import Item, Runner, Submission, Verdict
+from ..judge.work import Item, Submission, Verdict
 from .ingest import find_submissions, ingest
 from .ledger import Ledger
 from .record import open_gradebook, write_late_penalties, write_notebook, write_scores
+from .runners import Runner
 
 
 class Session:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from ..judge.execute import Executor, Setting
-from ..judge.work import Item, Runner, Verdict
+from ..judge.work import Item, Verdict
+
+# Takes items, yields their verdicts in any order, and cleans up when it is left.
+Runner = Callable[[Iterable[Item]], Generator[Verdict, None, None]]
 
 
 def local_runner(setting: Setting, workers: int) -> Runner:

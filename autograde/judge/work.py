@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -165,7 +164,3 @@ class Verdict(Asked):
     @property
     def final(self) -> bool:
         return self.status != "INFRA"
-
-
-# Takes items, yields their verdicts in any order. What runs here and Slurm both are one of these.
-Runner = Callable[[Iterable[Item]], Generator[Verdict, None, None]]
