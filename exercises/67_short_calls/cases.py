@@ -49,6 +49,7 @@ KINDS = [
     changed("4 bytes further in memory", "memory, 4 bytes further"),
     changed("8 bytes further in memory", "memory, 8 bytes further"),
     changed("16 bytes further: one kind", "memory, 16 bytes further"),
+    changed("a float16 tensor 8 bytes further", "halves, 8 bytes further"),
     changed("another shape of the second tensor", "second tensor"),
     changed("the second tensor 4 bytes further in memory", "second tensor, 4 bytes further"),
     changed("another number", "number"),
@@ -57,11 +58,13 @@ KINDS = [
     changed("1 and -1", "1 and -1"),
     changed("another dtype as an argument", "a dtype"),
     changed("None and 0", "None"),
+    changed("f(x, 0) and f(x)", "0 or nothing"),
     changed("another text", "text"),
     changed("-1 and -2", "-1 and -2"),
     changed("another number before a tensor", "number before a tensor"),
     changed("1 and True", "1 and True"),
     changed("1 and 1.0", "1 and 1.0"),
+    changed("1.0 and True", "1.0 and True"),
     changed("1 and its text", "1 and its text"),
     changed("numbers in another order", "order"),
     changed("f(x, 2) and f(2, x)", "before or after"),
@@ -102,11 +105,17 @@ KIND_MISTAKES = {
         "tensor get into the tuple, and does it stay there? `kind += [...]` adds to a list, "
         "`kind = [...]` begins a new one.",
     ),
+    "gradients-count": (
+        confused("a parameter"),
+        "A tensor that asks for a gradient, or a parameter, has a kind of its own. It launches the "
+        "same.",
+    ),
     "where-tensors-lie": (
         confused(*LIES_WHERE),
         "Two calls with tensors in other memory have two kinds. Is there something in the tuple "
-        "that is new in each call: an address as it is, the tensor itself or what it holds, a "
-        "method without its brackets? Of an address it counts whether it is a multiple of 16.",
+        "that is new in each call: an address as it is, which one is lower, the tensor itself or "
+        "what it holds, a method without its brackets? Of an address it counts whether it is a "
+        "multiple of 16.",
     ),
     "no-shape": (
         confused("shape", "last size", "shape, as many elements"),
@@ -123,7 +132,7 @@ KIND_MISTAKES = {
     ),
     "no-device": (confused("device"), "Two tensors on different devices have one kind."),
     "no-alignment": (
-        confused("memory, 4 bytes further", "memory, 8 bytes further"),
+        confused("memory, 4 bytes further", "memory, 8 bytes further", "halves, 8 bytes further"),
         "A tensor whose address is a multiple of 16 has the kind of one whose address is not. "
         "Kernels that load 16 bytes at once fail on the second.",
     ),
@@ -149,14 +158,14 @@ KIND_MISTAKES = {
         confused("number before a tensor", "one twice, of another shape"),
         "What was in the list before is lost. Add to it: `kind += [...]`.",
     ),
+    "false-values-left-out": (
+        confused("None", "0 or nothing"),
+        "An argument that counts as False, such as 0 or None, leaves nothing in the tuple.",
+    ),
     "no-types": (
-        confused("1 and True", "1 and 1.0", "1 and its text", "None"),
+        confused("1 and True", "1 and 1.0", "1.0 and True", "1 and its text", "None"),
         "Two values of different types have one kind. 1, 1.0 and True are equal for Python, and 1 "
         'has the text of "1". Put the type beside the value.',
-    ),
-    "order-lost": (
-        confused("order", "before or after", "None before or after", "one more"),
-        "The order of the arguments is lost, or how often one comes.",
     ),
     "no-twins": (
         confused("one tensor twice", "two views of one memory"),
@@ -178,9 +187,19 @@ KIND_MISTAKES = {
         ),
         "It is known that some tensors begin at one address, and not which: any two of them may.",
     ),
+    "first-arguments-only": (
+        confused("one more", "fourth argument", "the second twice", "the first and the third"),
+        "The first arguments alone count. All of them have to.",
+    ),
+    "order-lost": (
+        confused("order", "before or after", "None before or after", "one more"),
+        "The order of the arguments is lost, or how often one comes.",
+    ),
 }
 
 # --- replayed
+
+NO_RECORDING = ("never again", "fails again")
 
 
 def follow(how, order, most, forgets="used", room=0, wrong=""):
@@ -200,16 +219,17 @@ def follow(how, order, most, forgets="used", room=0, wrong=""):
             if wrong == "numbers" and how == "numbers":
                 letter = "A"
             x, recorded = 100.0 * step, known.get(letter)
-            again = how == "never again" or recorded == "an error" or wrong == "never replayed"
+            again = how in NO_RECORDING or recorded == "an error" or wrong == "never replayed"
             if recorded and again and wrong == "nothing":
                 results.append(None)
                 continue
             if not recorded or again:
                 counts[number] += 1
-                if (how == "fails at first" and counts[number] == 1) or (
-                    how == "C fails" and letter == "C"
-                ):
+                fails = {"fails at first": counts[number] == 1, "fails again": counts[number] == 2}
+                if fails.get(how, how == "C fails" and letter == "C"):
                     results.append("failed")
+                    if wrong == "forgotten" and recorded:
+                        del known[letter]
                     if wrong == "kept too early":
                         known[letter] = "an error"
                     if wrong == "room too early" and len(known) >= most:
@@ -226,9 +246,14 @@ def follow(how, order, most, forgets="used", room=0, wrong=""):
                 found = values(
                     how, x, shown, recorded=wrong not in ("called twice", "called before")
                 )
+                if wrong == "at once" and again:
+                    counts[number] += 1
+                    found = values(how, x, counts[number])
+                if wrong == "at once" and how == "in place":
+                    found = [x + 2 * first]
             else:
                 if forgets == "used" and not (again and wrong == "unused"):
-                    known.move_to_end(letter)
+                    known.move_to_end(next(iter(known)) if wrong == "another" else letter)
                 if again:
                     found = values(how, x, counts[number], recorded=wrong == "recorded again")
                 else:
@@ -236,7 +261,8 @@ def follow(how, order, most, forgets="used", room=0, wrong=""):
                     found = values(how, first if wrong == "first tensors" else x, stamp)
                     if wrong == "twice" and how == "in place":
                         found = [x + 2 * stamp]
-                    found = {"last tensor": found[-1:], "argument": [x]}.get(wrong, found)
+                    others = {"last tensor": found[-1:], "argument": [x], "no return": [None]}
+                    found = others.get(wrong, found)
                     for place in places.setdefault((number, letter), []):
                         if wrong == "one memory":
                             results[place] = found[0]
@@ -247,13 +273,14 @@ def follow(how, order, most, forgets="used", room=0, wrong=""):
 
 def values(how, x, stamp, recorded=False):
     """What the function of a story gives, and what else is told of it."""
-    if how == "never again":
+    if how in NO_RECORDING:
         return [x + stamp, "recorded" if recorded else "called"]
     return {
         "two launches": [x + stamp + 10],
         "a copy between": [x + stamp + 10],
         "three results": [x + stamp, x, x + 10],
         "two tensors": [x + stamp, 100 * x + stamp],
+        "a weight": [x + stamp, 100 * x + stamp],
         "one tensor twice": [x + stamp, x + stamp],
         "another shape and dtype": [x + stamp, "torch.float16", [2, 3], [1, 2]],
         "every second": [x + 50 + stamp],
@@ -287,6 +314,7 @@ STORIES = [
     calls("two kinds by turns", "ABABA"),
     calls("another number, another kind", "ABAB", how="numbers"),
     calls("two tensors", "AAB", how="two tensors"),
+    calls("a tensor and a parameter", "AAB", how="a weight"),
     calls("one tensor twice", "AA", how="one tensor twice"),
     calls("two launches a call", "AAB", how="two launches"),
     calls("a launch, a copy, a launch", "AA", how="a copy between"),
@@ -300,8 +328,10 @@ STORIES = [
     calls("two kinds, and room for them", "ABAB", most=2),
     calls("three kinds, and room for them", "ABCABC", most=3),
     calls("room for three", "ABCDABCDD", most=3),
+    calls("room for three, one of them in use", "ABCBDB", most=3),
     calls("an error in the first call", "AAA", how="fails at first"),
     calls("an error where there is no more room", "ABCAB", most=2, how="C fails"),
+    calls("an error in a later call that is not replayed", "AAA", how="fails again"),
 ]
 
 HIDDEN_STORIES = [
@@ -321,6 +351,19 @@ STORY_MISTAKES = {
         "`record` has returned.",
     ),
     "one-too-few": (mistaken(room=-1), "One kind less than `most` is kept."),
+    "replayed-at-once": (
+        mistaken(wrong="at once"),
+        "The first call of a kind goes on after `record`, as if it were a later one. Return what "
+        "`record` gave.",
+    ),
+    "forgotten-after-an-error": (
+        mistaken(wrong="forgotten"),
+        "After an error the kind is recorded anew. What is kept stays as it was.",
+    ),
+    "nothing-comes-back": (
+        mistaken(wrong="no return"),
+        "A replay returns nothing. Return what `recording.result(tensors)` gives.",
+    ),
     "steps-twice": (
         mistaken(wrong="twice"),
         "What the call launched was launched twice. Take each step once.",
@@ -347,6 +390,10 @@ STORY_MISTAKES = {
         "The kind recorded longest ago went, though it had been used since. Is a kind made the "
         "last one when it is used?",
     ),
+    "another-counts-as-used": (
+        mistaken(wrong="another"),
+        "A kind that is used has to become the last one. Another one does.",
+    ),
     "latest-goes": (
         mistaken(forgets="latest"),
         "The newest kind went, not the one used longest ago: `popitem(last=False)`.",
@@ -357,7 +404,10 @@ STORY_MISTAKES = {
         "Where one kind has to go, all went, the newest with them.",
     ),
     "one-too-many": (mistaken(room=1), "One kind more than `most` is kept."),
-    "none-goes": (mistaken(room=99), "No kind ever goes. At most `most` may be kept."),
+    "none-goes": (
+        mistaken(room=99),
+        "Kinds stay that should have gone. At most `most` are kept, those with None among them.",
+    ),
     "called-twice": (
         mistaken(wrong="called twice"),
         "The function is called once more while it is recorded. `record` has called it, and "

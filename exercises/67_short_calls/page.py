@@ -108,8 +108,8 @@ def parts():
 show(times_of("short_calls_parts", parts), "8 x 1024")
 
 # %% [markdown]
-# **Read it.** The GPU is done within 2 microseconds, and nobody notices: Python takes eight times as long to
-# launch the kernel. PyTorch's operator, written in C++, allocates and launches in two thirds of that time.
+# **Read it.** The GPU is done within 2 microseconds, then it waits: Python takes eight times as long to launch
+# the kernel. PyTorch's operator, written in C++, allocates and launches in two thirds of that time.
 #
 # ## What a launch asks
 #
@@ -142,10 +142,11 @@ draw.draw_calls()
 #
 # The last line is for `f(x, x)`. Of this call nobody can tell later which `x` a launch took, the first or the
 # second. So it must not have the kind of `f(x, y)`. But `f(x, x)` and `f(y, y)` are of one kind. For example, keep
-# for each tensor the number of the first one that begins where it does: 0, 0 there, and 0, 1 for `f(x, y)`.
+# for each tensor the number of the first one that begins where it does: 0, 0 for `f(x, x)`, and 0, 1 for
+# `f(x, y)`.
 #
-# Calls are of one kind if they differ in nothing else: not in what tensors hold, where they lie, or whether they
-# ask for gradients. About 9 lines.
+# Calls that agree in all of this are of one kind, whatever their tensors hold, wherever they lie, and whether
+# they ask for gradients or not. About 9 lines.
 
 # %% tags=["answer"] key="kind_of"
 from tritonbook.seeing.calls import compared
@@ -224,11 +225,11 @@ for step in of_add.steps:
 of_add.result(both)[0, :4]
 
 # %% [markdown]
-# No question was asked: the launch went straight to the compiled kernel, with new addresses.
+# No question was asked: on a GPU the launch went straight to the compiled kernel, with new addresses.
 #
-# If a call does more than `torch.empty`, views, `copy_` and launches, such as a sum by PyTorch, then the
-# recording is **None**: nobody could repeat it. What a recording cannot see is why `fn` chose as it did. If it
-# chooses by a global variable or by chance, do not replay it.
+# If a call does more than `torch.empty`, views, `copy_` and launches, such as a sum by PyTorch or an
+# `x.contiguous()` that copies, then the recording is **None**: nobody could repeat it. What a recording cannot
+# see is why `fn` chose as it did. If it chooses by a global variable or by chance, do not replay it.
 #
 # ## Task 2. `replayed`
 #
@@ -237,7 +238,7 @@ of_add.result(both)[0, :4]
 # - The first call of a kind is recorded, and its result returned.
 # - Later calls of that kind do not call `fn`: they allocate, take all steps, and return the result. Each call
 #   allocates anew, because somebody may still hold the last result.
-# - None is kept like a recording. Where it is, `fn` itself is called, each time.
+# - A None is kept, too. Calls of its kind call `fn` itself, each time.
 # - At most `most` kinds are kept. With one more, the kind that was **used** longest ago goes.
 # - If `fn` raises an error, it comes out, and what is kept stays as it was.
 #
@@ -377,8 +378,8 @@ predict(
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# **Kinds.** Each width is a shape of its own: 100 kinds, and nothing is ever replayed. Who writes token after
-# token gives the kernel the whole cache, of one shape, and tells it in a tensor how much is filled.
+# **Kinds.** Each width is a shape of its own: 100 kinds, and nothing is ever replayed. To write token after
+# token, give the kernel the whole cache, of one shape, and a tensor that says how much of it is filled.
 #
 # **The ratio.** As it is, the call takes 20 microseconds. Replayed, it makes a key, allocates, and launches
 # without questions: 9 microseconds. PyTorch's operator, written in C++, takes 7.
@@ -398,6 +399,7 @@ show(now, "PyTorch", "as it is", "replayed")
 # - `torch.compile` does the same. Its *guards* are the questions whose answers make a kind.
 # - A **CUDA graph** goes further: it records a thousand launches, and one call launches them all, without
 #   Python. Its addresses are fixed: you copy new values into the same tensors.
+# - A tuned function (page 22) tunes itself in its first call: make that call before you replay it.
 # - Behind a long kernel none of this matters. Python is ahead of the GPU then.
 #
 # `replayed` works with your own functions, those of the record pages too, if they choose by their arguments

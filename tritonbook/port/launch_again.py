@@ -47,6 +47,8 @@ def again(
 
 def _as_always(run: Any, values: list[Any], plain: Places, told: Places) -> Step:
     def start(tensors: Tensors) -> None:
+        if isinstance(tensors, torch.Tensor):
+            raise TypeError("a step takes the list of all tensors, not one of them")
         filled = values.copy()
         for _, number in (*plain, *told):
             if number >= len(tensors) or not isinstance(tensors[number], torch.Tensor):

@@ -20,6 +20,7 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
     memory, far, wide = (torch.zeros(n, device=DEVICE) for n in (40, 40, 48))
     wide = wide.view(6, 8)
     square, half = torch.zeros(4, 4, device=DEVICE), x.to(torch.float16)
+    halves = torch.zeros(40, dtype=torch.float16, device=DEVICE)
     calls = {
         "everything": ((x, 3), (square.to(torch.float64).t(), 3)),
         "memory": ((x, 3), (y, 3)),
@@ -28,6 +29,7 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
         "memory, 16 bytes further": ((memory[:24], 3), (memory[4:28], 3)),
         "memory, 8 bytes further": ((memory[:24], 3), (memory[2:26], 3)),
         "memory, 4 bytes further": ((memory[:24], 3), (memory[1:25], 3)),
+        "halves, 8 bytes further": ((halves[:24], 3), (halves[4:28], 3)),
         "shape": ((x, 3), (x[:3], 3)),
         "last size": ((wide[:, :4], 3), (wide[:, :3], 3)),
         "shape, as many elements": ((wide[:4, :3], 3), (wide[:3, :4], 3)),
@@ -55,7 +57,9 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
         "number before a tensor": ((3, x), (4, x)),
         "1 and True": ((x, 1), (x, True)),
         "1 and 1.0": ((x, 1), (x, 1.0)),
+        "1.0 and True": ((x, 1.0), (x, True)),
         "None": ((x, None), (x, 0)),
+        "0 or nothing": ((x, 0), (x,)),
         "None and a dtype": ((x, None), (x, torch.float16)),
         "a dtype and its name": ((x, torch.float16), (x, "torch.float16")),
         "order": ((x, 3, 4), (x, 4, 3)),
@@ -99,6 +103,8 @@ def told(replayed: Any, add: Any, kernel: Any, how: str, order: str, most: int) 
         x, y = (torch.full((length,), each * step, device=DEVICE) for each in (100.0, 10000.0))
         if how == "every second":  # the kernel takes what lies side by side
             x = torch.stack([x, x + 50], dim=1).flatten()[::2]
+        if how == "a weight":
+            y = torch.nn.Parameter(y)
         for call in calls:
             try:
                 result = call(number, x, x if how == "one tensor twice" else y)
@@ -119,17 +125,17 @@ def _counting(add: Any, kernel: Any, how: str, count: int) -> Callable[..., Any]
     def fn(number: int, x: torch.Tensor, y: torch.Tensor) -> Any:
         nonlocal count
         count += 1
-        if (how == "fails at first" and count == 1) or (
-            how == "C fails" and len(x) == SHORTEST + 2
-        ):
+        fails = {"fails at first": count == 1, "fails again": count == 2}
+        if fails.get(how, how == "C fails" and len(x) == SHORTEST + 2):
             raise ZeroDivisionError
         if how == "in place":
             kernel[(1,)](x, x, len(x), count, BLOCK_SIZE=1024)
             return x
-        if how == "never again":  # a clone lies in memory that a recording does not know
+        # A clone lies in memory that a recording does not know.
+        if how in ("never again", "fails again"):
             return add(x.clone(), count), "recorded" if being_recorded() else "called"
         z = add(x, count)
-        if how in ("two tensors", "one tensor twice"):
+        if how in ("two tensors", "a weight", "one tensor twice"):
             return z, add(y, count)
         if how == "two launches":
             return add(z, 10)
