@@ -68,7 +68,8 @@ def test_a_broken_exercise_gives_one_sentence_and_code_2(course, run):
         code, _, err = run(verb)
         assert code == 2
         assert err.splitlines() == [
-            "17_twice/page.py, line 93: the check cell states no points; add points=2."
+            "17_twice/page.py, line 93: check cells state points, and no others; "
+            "add points=2, or remove it."
         ]
         assert "Traceback" not in err
 

@@ -31,16 +31,21 @@ def checks(page: str | int | Exercise) -> dict[str, Check]:
 
     Raises SourceError, which names file, line and mend, where its cases.py cannot be used.
     """
+    module = load_cases(page)
+    found = getattr(module, "CHECKS", None)
+    if not isinstance(found, dict) or not all(isinstance(c, Check) for c in found.values()):
+        problem, mend = "CHECKS is no dict of Check(...)", "end the file with CHECKS = {...}"
+        raise SourceError(module.__file__, 1, problem, mend)
+    return found
+
+
+def load_cases(page: str | int | Exercise) -> ModuleType:
+    """The cases.py of a page as a module. Raises SourceError as `checks` does."""
     exercise = get(page)
     path = exercise.path.with_name("cases.py")
     if not path.is_file():
         raise SourceError(path, 1, "the file is missing", "add it, with CHECKS = {...}")
-    module = _loaded(exercise, path.read_text(encoding="utf-8"), exercise.module_text())
-    found = getattr(module, "CHECKS", None)
-    if not isinstance(found, dict) or not all(isinstance(c, Check) for c in found.values()):
-        problem, mend = "CHECKS is no dict of Check(...)", "end the file with CHECKS = {...}"
-        raise SourceError(path, 1, problem, mend)
-    return found
+    return _loaded(exercise, path.read_text(encoding="utf-8"), exercise.module_text())
 
 
 class NotAsked(LookupError):

@@ -186,9 +186,11 @@ def _check_cell(cell: Cell) -> None:
     if len(roles) > 1:
         raise Slip(cell.line, f"a cell cannot be both {roles}", "keep one of them")
     if (cell.role in ("answer", "hint", "check")) != (cell.key is not None):
-        raise Slip(cell.line, "answer, hint and check cells have a key, no others", 'as key="add"')
+        problem = "answer, hint and check cells have a key, and no others"
+        raise Slip(cell.line, problem, 'add key="add", or remove it')
     if (cell.role == "check") != (cell.points is not None):
-        raise Slip(cell.line, "check cells state points, no others", "as points=2")
+        problem = "check cells state points, and no others"
+        raise Slip(cell.line, problem, "add points=2, or remove it")
     if cell.role is not None and (cell.kind == "markdown") != (cell.role == "hint"):
         kind = "[markdown]" if cell.role == "hint" else "code"
         raise Slip(cell.line, f"the {cell.role} cell has the wrong kind", f"make it {kind}")
