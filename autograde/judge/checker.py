@@ -29,7 +29,7 @@ from . import proof
 from .course import Course, asked_of
 from .gate import Compiler, Gate
 from .launcher import EngineLauncher, LocalLauncher
-from .lending import Lending
+from .lending import lending
 from .peer import Peer
 from .turns import Turns, this_gpu
 from .work import Item, Outcome, Status, infra
@@ -53,7 +53,6 @@ def main(
     engine_end: socket.socket | None,
     verdict_end: socket.socket,
     item: Item,
-    lent: Lending,
     limits: confine.Limits,
 ) -> None:
     """The checker's process: grade, send the outcome, end."""
@@ -72,7 +71,7 @@ def main(
         if not device.INTERPRET:
             take_turns(Turns(this_gpu()), verdict)
         engine = Line(engine_end) if engine_end else None
-        outcome = run_check(Line(line_end), engine, item, lent, limits.call_seconds, compiler)
+        outcome = run_check(Line(line_end), engine, item, limits.call_seconds, compiler)
     except BaseException:  # noqa: BLE001  (whatever it was, the driver hears of it and retries)
         outcome = infra(traceback.format_exc()[-3000:])
     verdict.send(dataclasses.asdict(outcome))
@@ -101,14 +100,12 @@ def run_check(
     line: Line,
     engine: Line | None,
     item: Item,
-    lent: Lending,
     call_seconds: float,
     compiler: Compiler,
 ) -> Outcome:
     """Grade one item with the candidate at the other end of `line`.
 
     engine: the line to the process that runs its kernels; None on a GPU, where the checker does.
-    lent: what the course lends to the notebook's cells.
     compiler: answers compile requests as `tritonbook.seeing.worker` does.
     """
     course, check = item.course, item.exercise.check
@@ -117,7 +114,7 @@ def run_check(
     cells = [(cell.name, cell.source) for cell in item.submission.cells[: item.exercise.before]]
     library = KernelLibrary(cells)
     launcher = EngineLauncher(library, engine, call_seconds) if engine else LocalLauncher(library)
-    peer = Peer(line, cells, launcher, call_seconds, lent)
+    peer = Peer(line, cells, launcher, call_seconds, lending(course, check))
     for other, who in ((line, "the candidate's process"), (engine, "the kernels' process")):
         if other is not None:
             other.wait_until_ready(who)

@@ -30,7 +30,6 @@ from ..walls import candidate, confine, engine, inside, sandbox, visible
 from ..walls.wire import Line, PeerGone, PeerSlow, WireError
 from . import checker
 from .compiler import Busy, shared
-from .lending import lending
 from .work import Item, Outcome, Verdict, infra
 
 # Loaded once in the process that all others are forked from; what is not there is passed over. None
@@ -85,10 +84,6 @@ class Executor:
         return _verdict(found, item, self.setting.level, time.monotonic() - started)
 
     def _run(self, item: Item) -> Outcome:
-        try:
-            lent = lending(item.course, item.exercise.check)
-        except (OSError, ValueError) as problem:
-            return infra(f"What the course lends to this notebook cannot be read: {problem}")
         folder = Path(tempfile.mkdtemp(prefix="workbook-"))
         os.chmod(folder, 0o755)
         ends = [end for _ in range(3) for end in socket.socketpair()]
@@ -100,7 +95,7 @@ class Executor:
             if device.INTERPRET:  # on a GPU the checker runs kernels itself
                 processes.append(self._start(engine, for_engine, folder / "engine"))
             lines = (to_candidate, to_engine if device.INTERPRET else None, verdict_out)
-            judge = self._fork(checker.main, (*lines, item, lent, limits))
+            judge = self._fork(checker.main, (*lines, item, limits))
             self.judges.add(judge)
             runners = list(processes)
             processes.append(judge)

@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import _disable_current_modes, is_in_torch_dis
 
 from tritonbook.checking.language import Refused
 from tritonbook.checking.trial import CheckTimeout
+from tritonbook.course.exercises import LENT_FILE
 
 from ..walls.tape import TapeError, decode, describe, encode, raw
 from ..walls.wire import Line, PeerGone, PeerSlow, ProcessEnded, WireError
@@ -72,16 +73,16 @@ class Peer:
         stem = file.rpartition("/")[2].removesuffix(".py")
         if stem in self._names:
             return stem
-        found = self._lent.find(stem)
-        if found is None:
+        function = stem.removeprefix(LENT_FILE)
+        if function == stem or function not in self._lent.texts:
             return None
-        if stem not in self._lent.borrowed:
+        if function not in self._lent.borrowed:
             raise Refused(
                 "no-kernel-launched",
-                f"The kernel is the workbook's, lent with {found.function}: this task asks for one "
-                "of yours.",
+                f"The kernel is the workbook's, lent with {function}: this task asks for one of "
+                "yours.",
             )
-        self.launcher.library.add_module(stem, found.text)
+        self.launcher.library.add_module(stem, self._lent.texts[function])
         return stem
 
     @property
@@ -93,7 +94,7 @@ class Peer:
         """Let the candidate run the notebook's cells. Errors in them are its own affair."""
         # A cell that does not end costs itself, not the cells after it.
         body = {"do": "cells", "cells": self.cells, "cell_seconds": self.call_seconds / 3}
-        body["lent"] = self._lent.body()
+        body["lent"] = self._lent.texts
         reply, _ = self._ask(body, [], [], 3 * self.call_seconds)
         errors = reply.get("errors")
         self.cell_errors = errors if isinstance(errors, dict) else {}

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-LENDING = ("reference", "mine", "given")  # functions that hand out another page's
+LENDING = ("reference", "mine")  # functions that hand out another page's
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ from . import gaps
 from .source import Cell, Slip, Source, SourceError, parse
 
 _NAME = re.compile(r"\d\d_[a-z0-9_]+")
-_loaded: dict[tuple[Exercise, str], ModuleType] = {}
 
 
 @dataclass(frozen=True)
@@ -182,21 +181,14 @@ def load(slug: str | int | Exercise, replace: Mapping[str, str] | None = None) -
     """
     exercise = get(slug)
     text = exercise.module_text(replace)
-    name = module_name(exercise.slug, text)
-    # Two folders may hold the same page with other cases: each has a module of its own.
-    if (exercise, name) not in _loaded:
-        _loaded[exercise, name] = _import(text, name, exercise)
-    return _loaded[exercise, name]
+    name = f"{exercise.slug}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return _import(text, name, exercise)
 
 
-def module_name(slug: str, text: str) -> str:
-    """The name of a module: it tells the content."""
-    return f"{slug}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
-# Where there are no exercises to read: what `reference` gives all the same, as the name and text of
-# a module by function. None: there are exercises.
-LENT: dict[str, tuple[str, str]] | None = None
+# Where there are no exercises to read: the texts of the functions that `reference` gives all the
+# same, each a file of its own. None: there are exercises.
+LENT: dict[str, str] | None = None
+LENT_FILE = "lent_"  # how the name of such a file begins; the function's follows
 
 
 def reference(name: str, *, record: bool = False) -> Callable[..., Any]:
@@ -210,10 +202,7 @@ def reference(name: str, *, record: bool = False) -> Callable[..., Any]:
         if name not in LENT:
             its = "its own cells do not ask for it"
             raise LookupError(f"{name!r} is not lent to this notebook: {its}")
-        module, text = LENT[name]
-        if module not in _loaded:
-            _loaded[module] = _import(text, module)
-        return getattr(_loaded[module], name)
+        return getattr(_import(LENT[name], f"{LENT_FILE}{name}"), name)
     names: list[str] = []
     for exercise in exercises():
         for cell in exercise.answers().values():
@@ -242,7 +231,9 @@ def _without_setup_call(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if line.strip() != "setup()").rstrip()
 
 
+@functools.cache
 def _import(text: str, name: str, exercise: Exercise | None = None) -> ModuleType:
+    """Two folders may hold the same page with other cases: each has a module of its own."""
     qualified = f"_tritonbook_exercise_{name}"
     return module_from(text, f"{name}.py", qualified, __exercise__=exercise)
 
