@@ -29,7 +29,7 @@ LIMITS = {"01_vector_add": {75: "fits", 80: "no spills"}}
 def test_the_first_notebook_fits_an_a100_and_a_t4():
     found = architectures.compile_course([get(1)], [75, 80])
     assert {(one.key, one.arch) for one in found} >= {("add", 75), ("add", 80)}
-    declared = {"01_vector_add": limits.read(get("01_vector_add").limits)}
+    declared = {"01_vector_add": limits.read(get("01_vector_add").header.limits)}
     assert {75, 80} <= set(declared["01_vector_add"])
     assert architectures.problems(found, declared) == []
     assert all(one.kernels[0]["registers"] > 0 for one in found)
@@ -75,7 +75,7 @@ def planted(course):
         text = text[:start] + answer + text[text.index("\n# %% [markdown] tags=") :]
         course.path.write_text(text)
         found = architectures.compile_course([course.exercise], [80])
-        declared = {"17_twice": limits.read(course.exercise.limits)}
+        declared = {"17_twice": limits.read(course.exercise.header.limits)}
         return architectures.problems(found, declared)
 
     return compile_with

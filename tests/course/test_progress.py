@@ -1,12 +1,13 @@
 """The course map and `mine`, against a small made-up course."""
 
 import inspect
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 
 from tritonbook.course import progress as pg
 from tritonbook.course import records
+from tritonbook.course.source import Header
 from tritonbook.notebook import machinery
 
 
@@ -19,20 +20,19 @@ class Cell:
 @dataclass
 class FakeExercise:
     slug: str
-    title: str
-    keys: dict = field(default_factory=dict)
-    minutes: int = 30
-    needs: str = "interpreter"
+    header: Header
+    keys: dict
 
     def checks(self):
         return self.keys
 
 
+REST = 30, "interpreter", [], []
 COURSE = [
-    FakeExercise("00_start_here", "Start <here>", {"copy": Cell()}),
+    FakeExercise("00_start_here", Header("Start <here>", *REST), {"copy": Cell()}),
     FakeExercise(
         "01_vector_add",
-        "Vector add",
+        Header("Vector add", *REST),
         {"add": Cell(4), "add_strided": Cell(0, ("check", "stretch"))},
     ),
 ]

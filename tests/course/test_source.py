@@ -10,7 +10,7 @@ import yaml
 
 from tritonbook.build import template
 from tritonbook.course.exercises import exercises
-from tritonbook.course.source import SourceError, parse
+from tritonbook.course.source import Header, SourceError, parse
 
 TEMPLATE = template.PAGE.format(title="Twice", name="twice", setup=template.SETUP)
 COURSE = [exercise.path for exercise in exercises()]
@@ -39,15 +39,15 @@ def test_header_agrees_with_yaml(text: str):
     """Kills: a comment, which our reader does not know; a colon in an item taken for a key."""
     header = text.split("# ---\n")[1]
     plain = "\n".join(line.removeprefix("#").removeprefix(" ") for line in header.splitlines())
-    assert parse(text).header == yaml.safe_load(plain)["workbook"]
+    assert parse(text).header == Header(**yaml.safe_load(plain)["workbook"])
 
 
 def test_header_values_with_quotes():
     text = TEMPLATE.replace("title: Twice", 'title: "Twice: a #1"')
     text = text.replace("requires: []", "requires: [00_start_here, '01_vector_add']")
     header = parse(text).header
-    assert header["title"] == "Twice: a #1"
-    assert header["requires"] == ["00_start_here", "01_vector_add"]
+    assert header.title == "Twice: a #1"
+    assert header.requires == ["00_start_here", "01_vector_add"]
 
 
 def test_line_numbers_point_at_the_cell():

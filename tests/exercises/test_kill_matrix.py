@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 GRADED = [
     pytest.param(exercise, key, id=f"{exercise.slug}-{key}")
     for exercise in exercises()
-    if exercise.needs in ("interpreter", "gluon")
+    if exercise.header.needs in ("interpreter", "gluon")
     for key in exercise.answers()
 ]
 

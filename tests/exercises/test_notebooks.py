@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 COURSE = [
     pytest.param(exercise, id=exercise.slug)
     for exercise in exercises(ROOT / "exercises")
-    if exercise.needs in ("interpreter", "gluon")
+    if exercise.header.needs in ("interpreter", "gluon")
 ]
 UNTOUCHED, SOLVED = KnownGood("untouched"), KnownGood("solved")
 # `%reset` looks for garbage; what is imported once and never goes takes most of that time.

@@ -61,7 +61,7 @@ def _takes(exercise: Exercise, key: str, dtype: str) -> None:
 def _tried_here(exercise: Exercise, wanted: Iterable[matrix.Attempt]) -> list[matrix.Attempt]:
     """All but wrong answers in Gluon: in a race a GPU may be right by luck, or wait for ever. The
     simulator names them."""
-    in_gluon = exercise.needs == "gluon"
+    in_gluon = exercise.header.needs == "gluon"
     return [each for each in wanted if not (in_gluon and each.kind == "mutant")]
 
 

@@ -50,7 +50,7 @@ def compile_course(course: Iterable[Exercise], archs: Sequence[int]) -> list[Com
 
     found = []
     for exercise in course:
-        if not exercise.limits:
+        if not exercise.header.limits:
             continue
         for key in exercise.checks():
             asked = call(exercise, key)
@@ -230,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     compiled = compile_course(wanted, list(GPUS))
     print(file=sys.stderr)
-    declared = {exercise.slug: limits.read(exercise.limits) for exercise in wanted}
+    declared = {exercise.slug: limits.read(exercise.header.limits) for exercise in wanted}
     broken = problems(compiled, declared)
     print("\n".join(broken) if broken else f"{len(compiled)} compiled, every limit is kept")
     if not options.slugs:

@@ -95,7 +95,7 @@ def problems(exercise: Exercise, release: Release) -> Iterator[SourceError]:
         if count > most:
             problem = f"{name.replace('_', ' ')}: {count}, and {most} is the most"
             yield SourceError(exercise.path, 1, problem, "cut, fold, or make two pages of it")
-    stated, needed = exercise.minutes, _minutes(page, part)
+    stated, needed = exercise.header.minutes, _minutes(page, part)
     off = abs(needed - stated) > SLACK
     if off and not MINUTES[0] <= needed / stated <= MINUTES[1]:
         problem = f"it states {stated} minutes, and looks like {needed:.0f}"
@@ -139,9 +139,9 @@ def table(course: list[Exercise], release: Release) -> str:
     for exercise in course:
         page = size(exercise, release)
         over = [error.problem for error in problems(exercise, release)]
-        minutes = f"{_minutes(page, exercise.number // 10):.0f} of {exercise.minutes}"
-        if exercise.stretch_minutes:
-            minutes += f" + {exercise.stretch_minutes}"
+        minutes = f"{_minutes(page, exercise.number // 10):.0f} of {exercise.header.minutes}"
+        if exercise.header.stretch:
+            minutes += f" + {exercise.header.stretch}"
         counts = (str(getattr(page, name)) for name in names)
         rows.append((exercise.slug, *counts, minutes, "; ".join(over)))
     return "\n".join(style.columns(rows))

@@ -64,7 +64,7 @@ def course_problems(course: Iterable[Exercise]) -> list[SourceError]:
         if exercise.number in numbers:
             problem = f"{numbers[exercise.number]} has the number {exercise.number} too"
             found.append(SourceError(path, 1, problem, "rename one of the folders"))
-        for slug in exercise.requires:
+        for slug in exercise.header.requires:
             if slug not in slugs:
                 problem = f"it requires {slug!r}, which is no earlier exercise"
                 found.append(SourceError(path, 1, problem, "name one that comes before it"))
@@ -79,8 +79,8 @@ def course_problems(course: Iterable[Exercise]) -> list[SourceError]:
 
 
 def _header(exercise: Exercise) -> Iterator[SourceError]:
-    if not 1 <= len(exercise.you_will) <= 5:
-        problem = f"'you_will' has {len(exercise.you_will)} items"
+    if not 1 <= len(exercise.header.you_will) <= 5:
+        problem = f"'you_will' has {len(exercise.header.you_will)} items"
         yield SourceError(exercise.path, 1, problem, "state one to five")
 
 
@@ -89,7 +89,7 @@ def _limits(exercise: Exercise) -> Iterator[SourceError]:
     nodes = (node for tree in answers for node in ast.walk(tree))
     kernels = any(isinstance(node, ast.FunctionDef) and gaps.is_kernel(node) for node in nodes)
     text = exercise.path.read_text(encoding="utf-8")
-    for problem, mend in limits.slips(exercise.limits, kernels):
+    for problem, mend in limits.slips(exercise.header.limits, kernels):
         yield SourceError(exercise.path, _find_line(text, "limits:"), problem, mend)
 
 

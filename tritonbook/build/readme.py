@@ -50,10 +50,10 @@ def notebook_table(root: Path) -> str:
     release = read_release(root)
     rows = ["| | notebook | you build | minutes | needs | |", "|---|---|---|---|---|---|"]
     for exercise in exercises(root / "exercises"):
-        link = f"notebooks/{exercise.slug}.ipynb"
+        link, header = f"notebooks/{exercise.slug}.ipynb", exercise.header
         rows.append(
-            f"| {exercise.number:02} | [{exercise.title}]({link}) | {_builds(exercise)} "
-            f"| {exercise.minutes} | {NEEDS[exercise.needs]} | [Colab]({release.colab(link)}) |"
+            f"| {exercise.number:02} | [{header.title}]({link}) | {_builds(exercise)} "
+            f"| {header.minutes} | {NEEDS[header.needs]} | [Colab]({release.colab(link)}) |"
         )
     return "\n".join(rows)
 

@@ -123,7 +123,7 @@ def run_here(slugs: Sequence[str], solutions_only: bool = False) -> dict[str, An
 
     # Late notebooks take longest, so they come first.
     course = chosen(slugs, ROOT / "exercises")[::-1]
-    course = [one for one in course if one.needs != "gluon" or triton_has_gluon()]
+    course = [one for one in course if one.header.needs != "gluon" or triton_has_gluon()]
     kinds = ("solution",) if solutions_only else ("solution", "mutant")
     rows = _run([_sample(one, kinds) for one in course])
     right = [row for row in rows if row.attempt.kind == "solution"]

@@ -86,23 +86,24 @@ def cell_ids(exercise: Exercise) -> list[str]:
 
 def title_text(exercise: Exercise, release: Release) -> str:
     """The first lines of the notebook: title, badge, minutes and needs, what you will do."""
-    minutes = f"**{exercise.minutes} minutes**"
-    if exercise.stretch_minutes:
-        minutes += f", and {exercise.stretch_minutes} for the stretch tasks"
-    facts = [minutes, NEEDS[exercise.needs]]
-    if exercise.requires:
-        links = ", ".join(f"[{slug}]({slug}.ipynb)" for slug in exercise.requires)
+    header = exercise.header
+    minutes = f"**{header.minutes} minutes**"
+    if header.stretch:
+        minutes += f", and {header.stretch} for the stretch tasks"
+    facts = [minutes, NEEDS[header.needs]]
+    if header.requires:
+        links = ", ".join(f"[{slug}]({slug}.ipynb)" for slug in header.requires)
         facts.append(f"before this: {links}")
     colab = release.colab(f"notebooks/{exercise.slug}.ipynb")
     lines = [
-        f"# {exercise.number}. {exercise.title}",
+        f"# {exercise.number}. {header.title}",
         "",
         f"[![Open in Colab]({BADGE})]({colab})",
         "",
         " · ".join(facts),
         "",
         "**You will**",
-        *(f"- {item}" for item in exercise.you_will),
+        *(f"- {item}" for item in header.you_will),
     ]
     return "\n".join(lines)
 

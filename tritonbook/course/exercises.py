@@ -24,14 +24,14 @@ from typing import Any
 from ..notebook import machinery
 from ..port import source_file
 from . import gaps
-from .source import Cell, Slip, Source, SourceError, parse
+from .source import Cell, Header, Slip, Source, SourceError, parse
 
 _NAME = re.compile(r"\d\d_[a-z0-9_]+")
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One page, by its page.py. The header's values are attributes; `cells` holds every cell."""
+    """One page, by its page.py, which is read when something of it is asked for."""
 
     path: Path
 
@@ -49,37 +49,8 @@ class Exercise:
         return int(self.slug[:2])
 
     @property
-    def title(self) -> str:
-        return self._source.header["title"]
-
-    @property
-    def minutes(self) -> int:
-        """Minutes of the text and the required tasks."""
-        return self._source.header["minutes"]
-
-    @property
-    def stretch_minutes(self) -> int:
-        """Minutes of the stretch tasks, which `minutes` leaves out; 0 where there are none."""
-        return self._source.header.get("stretch", 0)
-
-    @property
-    def needs(self) -> str:
-        """What it takes to run the notebook: interpreter, gpu or sm80."""
-        return self._source.header["needs"]
-
-    @property
-    def requires(self) -> tuple[str, ...]:
-        """Slugs of the exercises that should come before."""
-        return tuple(self._source.header["requires"])
-
-    @property
-    def you_will(self) -> tuple[str, ...]:
-        return tuple(self._source.header["you_will"])
-
-    @property
-    def limits(self) -> dict[str, str]:
-        """What its compiled kernels must keep, by GPU: {"sm_80": "no spills", "sm_75": "fits"}."""
-        return dict(self._source.header.get("limits", {}))
+    def header(self) -> Header:
+        return self._source.header
 
     @property
     def cells(self) -> tuple[Cell, ...]:

@@ -152,9 +152,9 @@ def progress() -> CourseMap:
     rows = [
         Row(
             slug=exercise.slug,
-            title=exercise.title,
-            minutes=exercise.minutes,
-            needs=exercise.needs,
+            title=exercise.header.title,
+            minutes=exercise.header.minutes,
+            needs=exercise.header.needs,
             marks=[_mark(key, cell, known.get(key, {})) for key, cell in exercise.checks().items()],
         )
         for exercise in exercises()

@@ -9,22 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 ROLES = ("setup", "reference", "answer", "hint", "check", "predict")
 NEEDS = ("interpreter", "gluon", "gpu", "sm80")
-HEADER_KEYS = {
-    "title": str,
-    "minutes": int,
-    "stretch": int,
-    "needs": str,
-    "requires": list,
-    "limits": dict,
-    "you_will": list,
-}
-OPTIONAL_KEYS = ("stretch", "limits")
 _HEADER_LINE = re.compile(r"#   (?P<key>\w+):(?P<value>.*)|#     - (?P<item>.+)")
 _CELL_LINE = re.compile(
     r"# %%(?P<markdown> \[markdown\])?"
@@ -69,10 +59,29 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Source:
-    """What an exercise file holds: the header's values and the cells in order."""
+class Header:
+    """What a page says of itself above its cells; what has a default may be left out."""
 
-    header: dict[str, Any]
+    title: str
+    minutes: int  # of the text and the required tasks
+    needs: str  # what it takes to run the notebook: one of NEEDS
+    requires: list[str]  # slugs of the exercises that should come before
+    you_will: list[str]
+    stretch: int = 0  # minutes of the stretch tasks, which `minutes` leaves out
+    # What its compiled kernels must keep, by GPU: {"sm_80": "no spills", "sm_75": "fits"}.
+    limits: dict[str, str] = field(default_factory=dict)
+
+
+_KINDS = {name: get_origin(hint) or hint for name, hint in get_type_hints(Header).items()}
+# Neither is there: both are MISSING.
+_REQUIRED = [each.name for each in fields(Header) if each.default is each.default_factory]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an exercise file holds, its cells in order."""
+
+    header: Header
     cells: tuple[Cell, ...]
 
 
@@ -99,8 +108,8 @@ def _read(lines: list[str]) -> Source:
     return Source(header, cells)
 
 
-def _read_header(lines: list[str]) -> tuple[dict[str, Any], int]:
-    """The header's values and the index of the first line after it."""
+def _read_header(lines: list[str]) -> tuple[Header, int]:
+    """The header and the index of the first line after it."""
     fences = [i for i, line in enumerate(lines) if line.rstrip() == "# ---"][:2]
     if len(fences) < 2 or fences[0] != 0 or "# workbook:" not in lines[: fences[1]]:
         raise Slip(1, "the header is missing", "begin the file with '# ---' and '# workbook:'")
@@ -112,22 +121,22 @@ def _read_header(lines: list[str]) -> tuple[dict[str, Any], int]:
         found = _HEADER_LINE.fullmatch(lines[i].rstrip())
         if found and found["item"] and isinstance(header.get(key), list):
             header[key].append(_unquoted(found["item"]))
-        elif found and found["key"] in HEADER_KEYS:
+        elif found and found["key"] in _KINDS:
             key = found["key"]
             header[key] = _value(found["value"].strip())
-            if not isinstance(header[key], HEADER_KEYS[key]):
+            if not isinstance(header[key], _KINDS[key]):
                 raise Slip(i + 1, f"{key!r} has a value of another kind", "see another page's")
         else:
-            known = ", ".join(HEADER_KEYS)
+            known = ", ".join(_KINDS)
             raise Slip(i + 1, "a line of the header cannot be read", f"its keys are {known}")
-    missing = [name for name in HEADER_KEYS if name not in {*header, *OPTIONAL_KEYS}]
+    missing = [name for name in _REQUIRED if name not in header]
     if missing:
         raise Slip(
             fences[1] + 1, f"the header lacks {missing[0]!r}", f"add a line '{missing[0]}: ...'"
         )
     if header["needs"] not in NEEDS:
         raise Slip(1, f"needs is {header['needs']!r}", f"use one of {', '.join(NEEDS)}")
-    return header, fences[1] + 1
+    return Header(**header), fences[1] + 1
 
 
 def _value(text: str) -> Any:
