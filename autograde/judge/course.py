@@ -16,9 +16,7 @@ from typing import Any
 from tritonbook.checking import Check
 from tritonbook.course import exercises
 from tritonbook.course.cases import checks as page_checks
-from tritonbook.course.exercises import Exercise
-
-from .statements import defined
+from tritonbook.course.exercises import Exercise, defined
 
 MAX_NOTEBOOK_BYTES = 64 << 20
 

@@ -12,10 +12,11 @@ import contextlib
 from dataclasses import dataclass
 
 from tritonbook.course import exercises
+from tritonbook.course.exercises import defined
 from tritonbook.export.writer import export
 
 from .course import Course
-from .statements import defined, reached, statements
+from .statements import reached, statements
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ without its launches is the very tape that earned the result.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_leaves
 
 from tritonbook.checking.guard import bits, same_bits
 from tritonbook.checking.launches import Watch
@@ -77,35 +79,23 @@ class _Copies(dict[int, torch.Tensor]):
     def __init__(self, source: dict[int, torch.Tensor]):
         super().__init__()
         self._source = source
-        self._storages: dict[int, torch.UntypedStorage] = {}
+        self._memo: dict[int, Any] = {}
         self.copied: set[int] = set()
 
     def __contains__(self, number: object) -> bool:
         return super().__contains__(number) or number in self._source
 
     def __missing__(self, number: int) -> torch.Tensor:
-        tensor = self._source[number].detach()
         with _disable_current_modes():
-            storage = tensor.untyped_storage()
-            if storage.data_ptr() not in self._storages:
-                self._storages[storage.data_ptr()] = storage.clone()
-            copy = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
-            place = tensor.storage_offset(), tensor.shape, tensor.stride()
-            copy.set_(self._storages[storage.data_ptr()], *place)
+            self[number] = copy.deepcopy(self._source[number].detach(), self._memo)
         self.copied.add(number)
-        self[number] = copy
-        return copy
+        return self[number]
 
 
 def _tensors(result: Any) -> list[torch.Tensor]:
     """The tensors with elements in a result."""
-    if isinstance(result, torch.Tensor):
-        return [result.detach()] if result.numel() else []
-    if isinstance(result, dict):
-        result = list(result.values())
-    if isinstance(result, (list, tuple)):
-        return [tensor for item in result for tensor in _tensors(item)]
-    return []
+    found = [leaf for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+    return [tensor.detach() for tensor in found if tensor.numel()]
 
 
 def _flat(tensor: torch.Tensor) -> torch.Tensor:

@@ -13,13 +13,12 @@ LENDING = ("reference", "mine")  # functions that hand out another page's
 @dataclass(frozen=True)
 class Statement:
     """gives: the names that it gives a meaning. names: those in it. asked: functions that it asks
-    the course for. runs: it does something when its cell runs, beyond a definition."""
+    the course for."""
 
     text: str
     gives: frozenset[str]
     names: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
-    runs: bool = True
 
 
 @functools.lru_cache(maxsize=1024)
@@ -44,23 +43,15 @@ def _statements(node: ast.stmt, lines: list[str]) -> Iterable[Statement]:
     names = [each for each in nodes if isinstance(each, ast.Name)]
     gives = {each.id for each in names if isinstance(each.ctx, ast.Store)}
     first = node.lineno
-    runs = True
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-        gives, runs = {node.name}, False
+        gives = {node.name}
         first = min([first, *(each.lineno for each in node.decorator_list)])
     yield Statement(
         "\n".join(lines[first - 1 : node.end_lineno]),
         frozenset(gives),
         frozenset(each.id for each in names),
         frozenset(filter(None, map(_asked, nodes))),
-        runs,
     )
-
-
-@functools.cache
-def defined(text: str) -> frozenset[str]:
-    """Functions and classes that a cell defines."""
-    return frozenset(name for part in statements(text) if not part.runs for name in part.gives)
 
 
 def _asked(node: ast.AST) -> str | None:

@@ -177,10 +177,10 @@ def reference(name: str, *, record: bool = False) -> Callable[..., Any]:
     names: list[str] = []
     for exercise in exercises():
         for cell in exercise.answers().values():
-            defined = _defined(cell.source)
-            if name in defined:
+            own = defined(cell.source)
+            if name in own:
                 return getattr(load(exercise), name)
-            names += defined
+            names += own
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise LookupError(f"No exercise has a graded function {name!r}{hint}")
@@ -193,7 +193,7 @@ def _parsed(text: str, path: Path) -> Source:
 
 
 @functools.cache
-def _defined(source: str) -> tuple[str, ...]:
+def defined(source: str) -> tuple[str, ...]:
     """Names of the functions and classes that a cell defines; kept for the same reason."""
     return tuple(node.name for node in ast.parse(source).body if hasattr(node, "name"))
 
