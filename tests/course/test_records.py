@@ -17,7 +17,7 @@ SOURCE = "def double(x):\n    return 2 * x\n"
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("TRITONBOOK_PROGRESS", raising=False)
-    monkeypatch.setattr(records, "_said", set())
+    records._say_once.cache_clear()
     return tmp_path / "home"
 
 

@@ -122,7 +122,7 @@ def _gap_lines(source: str) -> list[tuple[int, bool]]:
     return [
         (
             sum(not line.lstrip().startswith("#") for line in _lines(lines[gap.begin : gap.end])),
-            gap.in_kernel,
+            gap.function is not None and gaps.is_kernel(gap.function),
         )
         for gap in gaps.gaps(source)
     ]

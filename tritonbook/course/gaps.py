@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from .source import Slip
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_HIDDEN, END_HIDDEN = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
 BROKEN = "### BROKEN"
@@ -30,27 +31,24 @@ YOUR_CODE = "# YOUR CODE HERE"
 class Gap:
     """One solution region: its marker lines (from 1), indentation and the function around it.
 
-    Around a gap that holds whole functions there is none: `function` is empty. broken: the lines
-    that the learner gets in its place, where there is something to mend.
+    Around a gap that holds whole functions there is none. broken: the lines that the learner gets
+    in its place, where there is something to mend.
     """
 
     begin: int
     end: int
     indent: str
-    function: str
-    in_kernel: bool
-    last: int  # the last line of the function around it
-    returns: bool  # that function ends with a return
+    function: Function | None
     broken: tuple[str, ...] | None
 
     @property
     def stub(self) -> list[str]:
         """The line that stands in the gap, if any does."""
-        if not self.function:
+        if self.function is None:
             return []
-        if self.in_kernel:
+        if is_kernel(self.function):
             return [f"{self.indent}pass"]
-        return [f'{self.indent}raise NotImplementedError("TODO: fill in {self.function}")']
+        return [f'{self.indent}raise NotImplementedError("TODO: fill in {self.function.name}")']
 
 
 def regions(text: str, begin: str, end: str) -> list[tuple[int, int]]:
@@ -113,7 +111,7 @@ def _gap(tree: ast.Module, lines: list[str], begin: int, end: int) -> Gap:
         if not held or not all(isinstance(node, ast.FunctionDef) for node in held):
             problem = "a gap outside every function holds something else than functions"
             raise Slip(begin, problem, "move it into one")
-        return Gap(begin, end, "", "", False, end, True, _broken(lines, begin, end, ""))
+        return Gap(begin, end, "", None, _broken(lines, begin, end, ""))
     owner = max(inside, key=lambda node: node.lineno)  # the innermost
     whole = [
         node
@@ -128,13 +126,11 @@ def _gap(tree: ast.Module, lines: list[str], begin: int, end: int) -> Gap:
     indent = marker[: len(marker) - len(marker.lstrip())]
     if len(indent) != first.col_offset:
         raise Slip(begin, "the marker is indented unlike its code", "align it with the code")
-    kernel, broken = is_kernel(owner), _broken(lines, begin, end, indent)
-    if not kernel and broken is None and first not in owner.body:
+    broken = _broken(lines, begin, end, indent)
+    if not is_kernel(owner) and broken is None and first not in owner.body:
         problem = f"the gap in {owner.name} stands inside a block of that function"
         raise Slip(begin, problem, "let it hold the whole block (only kernels may do otherwise)")
-    last = owner.body[-1]
-    below = last.end_lineno or end
-    return Gap(begin, end, indent, owner.name, kernel, below, _leaves(last), broken)
+    return Gap(begin, end, indent, owner, broken)
 
 
 def _leaves(statement: ast.stmt) -> bool:
@@ -142,7 +138,7 @@ def _leaves(statement: ast.stmt) -> bool:
     return isinstance(statement, (ast.Return, ast.Raise))
 
 
-def is_kernel(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def is_kernel(function: Function) -> bool:
     """Is the function decorated with `triton.jit` or `gluon.jit` (with or without arguments)?"""
     for decorator in function.decorator_list:
         target = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -160,7 +156,7 @@ def learner_text(text: str) -> str:
         try:
             ast.parse("\n".join(lines))
         except SyntaxError:
-            problem = f"the gap in {gap.function} cuts a statement in two"
+            problem = "the gap cuts a statement in two"
             mend = "put the markers around complete statements"
             raise Slip(gap.begin, problem, mend) from None
     return "\n".join(lines)
@@ -199,10 +195,10 @@ def instructor_text(text: str) -> str:
         return _mended_at_the_end(text, found)
     for gap in reversed(found):
         below = gap.stub
-        if gap.function and not gap.in_kernel:
-            rest = "\n".join(text.splitlines()[gap.end : gap.last])
+        if gap.function and not is_kernel(gap.function):
+            rest = "\n".join(text.splitlines()[gap.end : gap.function.end_lineno])
             solved = solved_text(rest).splitlines()
-            if not gap.returns:
+            if not _leaves(gap.function.body[-1]):
                 solved.append(f"{gap.indent}return")
             below = [*solved, lines[gap.end - 1], *below]
             lines[gap.end - 1 : gap.end] = below
@@ -218,16 +214,9 @@ def _mended_at_the_end(text: str, found: list[Gap]) -> str:
     the learner gets it, and the region in its last function goes on with the whole cell mended.
     """
     *others, last = found
-    top = next(
-        (
-            node.lineno
-            for node in ast.parse(text).body
-            if isinstance(node, ast.FunctionDef) and node.name == last.function
-        ),
-        0,
-    )
     lines = text.splitlines()
-    above = solved_text("\n".join(lines[: max(top - 1, 0)])).rstrip()
+    top = last.function.lineno - 1 if last.function else 0
+    above = solved_text("\n".join(lines[:top])).rstrip()
     body = ast.parse(above).body
     wrapper = body[-1] if body else None
     plain = isinstance(wrapper, ast.FunctionDef) and not is_kernel(wrapper)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -39,13 +40,11 @@ class Run:
 
 # What was recorded in this process, oldest first; `tritonbook check` reads it after a notebook ran.
 runs: list[Run] = []
-_said: set[str] = set()
 
 
+@functools.cache
 def _say_once(sentence: str) -> None:
-    if sentence not in _said:
-        _said.add(sentence)
-        print(sentence, file=sys.stderr)
+    print(sentence, file=sys.stderr)
 
 
 def path() -> Path:
