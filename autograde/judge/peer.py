@@ -20,7 +20,7 @@ from ..walls.wire import Line, PeerGone, PeerSlow, ProcessEnded, WireError
 from .lending import Lending
 from .player import Launcher, LaunchFailed, LaunchRecord, Player, tensor_from
 from .proof import Proof, Replay
-from .replies import callback_reference, rebuilt, returned, run_callback
+from .replies import rebuilt, returned, run_callback
 from .work import Outcome
 
 KEPT_ARGUMENTS = 32  # latest tensor arguments that both sides still know in later calls
@@ -127,22 +127,9 @@ class Peer:
     # --- calls
 
     def _call_on_tape(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        tensors: list[dict[str, Any]] = []
-        callbacks: list[Callable[..., Any]] = []
-
-        def reference(value: Any) -> dict[str, Any]:
-            if isinstance(value, torch.Tensor):
-                tensors.append(self._described(value))
-                return {"t": len(tensors) - 1}
-            return callback_reference(value, callbacks)
-
-        body = {
-            "do": "tape",
-            "function": name,
-            "args": encode(list(args), reference),
-            "kwargs": encode(kwargs, reference),
-            "tensors": tensors,
-        }
+        told, given, callbacks = _told(args, kwargs)
+        body = {"do": "tape", "function": name, **told}
+        body["tensors"] = [self._described(value) for value in given]
         try:
             result = self._play(body, callbacks, None)
         except LaunchFailed as failure:
@@ -194,22 +181,9 @@ class Peer:
             return None
 
     def _call_values(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given: list[torch.Tensor] = []
-        callbacks: list[Callable[..., Any]] = []
-
-        def reference(value: Any) -> dict[str, Any]:
-            if isinstance(value, torch.Tensor):
-                given.append(value)
-                return {"t": len(given) - 1}
-            return callback_reference(value, callbacks)
-
-        body = {
-            "do": "values",
-            "function": name,
-            "watched": is_in_torch_dispatch_mode(),
-            "args": encode(list(args), reference),
-            "kwargs": encode(kwargs, reference),
-        }
+        told, given, callbacks = _told(args, kwargs)
+        body = {"do": "values", "function": name, **told}
+        body["watched"] = is_in_torch_dispatch_mode()
         dense = [value.detach().cpu().contiguous() for value in given]
         body["tensors"] = [
             describe(value) | {"storage": number} for number, value in enumerate(dense)
@@ -300,15 +274,30 @@ _SWALLOWED = (
 )
 
 
-def _likeness(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """What two calls have in common where shapes, dtypes and plain arguments are the same."""
+def _told(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[dict[str, Any], list[torch.Tensor], list[Callable[..., Any]]]:
+    """The arguments of a call as JSON, and the tensors and functions that it numbers."""
+    tensors: list[torch.Tensor] = []
+    callbacks: list[Callable[..., Any]] = []
 
     def reference(value: Any) -> dict[str, Any]:
         if isinstance(value, torch.Tensor):
-            return {"t": [list(value.shape), str(value.dtype)]}
-        return {"callback": 0}
+            tensors.append(value)
+            return {"t": len(tensors) - 1}
+        if callable(value) and not isinstance(value, type):
+            callbacks.append(value)
+            return {"callback": len(callbacks) - 1}
+        raise TypeError(f"a {type(value).__name__} cannot be passed to a submission")
 
-    return json.dumps([encode(list(args), reference), encode(kwargs, reference)])
+    told = {"args": encode(list(args), reference), "kwargs": encode(kwargs, reference)}
+    return told, tensors, callbacks
+
+
+def _likeness(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """What two calls have in common where shapes, dtypes and plain arguments are the same."""
+    told, tensors, _ = _told(args, kwargs)
+    return json.dumps([told, [[list(each.shape), str(each.dtype)] for each in tensors]])
 
 
 def _ended(trouble: Outcome) -> BaseException:

@@ -24,13 +24,6 @@ def returned(data: dict[str, Any], buffers: list[bytes]) -> Any:
     return tensor_from(description | {"device": "cpu"}, buffers[body[1]])
 
 
-def callback_reference(value: Any, callbacks: list[Callable[..., Any]]) -> dict[str, Any]:
-    if callable(value) and not isinstance(value, type):
-        callbacks.append(value)
-        return {"callback": len(callbacks) - 1}
-    raise TypeError(f"a {type(value).__name__} cannot be passed to a submission")
-
-
 def run_callback(body: dict[str, Any], callbacks: list[Callable[..., Any]]) -> dict[str, Any]:
     """Call one of the instructor's functions for the candidate; plain values only."""
 
