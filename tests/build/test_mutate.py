@@ -99,8 +99,7 @@ def test_no_mistake_of_a_sample_is_accepted_without_a_reason(monkeypatch, pytest
         made = mutations(answer)
         return sorted(made, key=lambda m: hashlib.sha256(m.name.encode()).digest())[:sample]
 
-    early = [each for each in exercises() if each.number < 60]
-    course = [each for each in early if each.header.needs == "interpreter"]
+    course = [one for one in exercises() if one.header.needs == "interpreter" and one.number < 60]
     assert mutate.stale(course) == []
     monkeypatch.setattr(mutate, "mutations", some)
     found = [each for each in mutate.sweep(course, ROOT, 1) if each.verdict.isupper()]

@@ -26,13 +26,10 @@ STDOUT = 1  # the descriptor: cards are printed where we print
 _CELL = "notebook_cell_"
 
 
-@dataclass
-class CheckRun:
+@dataclass(frozen=True)
+class CheckRun(records.Run):
     """Outcome of one check cell. state is the report's, or "error" when the cell broke instead."""
 
-    key: str
-    state: str
-    reason: str = ""
     points: int = 0
     stretch: bool = False
 
