@@ -85,13 +85,13 @@ known-good: $(STAMP)  ## run and grade all notebooks about which something chang
 	@cp build/out/marks.json build/out/untouched.json build/out/solved.json tests/good
 
 matrix: $(STAMP)  ## the course on four pairs of torch and Triton; writes the README's table
-	@$(BIN)/python -m tritonbook.build.versions
+	@$(BIN)/python -m tritonbook.build matrix
 
 matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (3 GB to fetch at first)
-	@$(BIN)/python -m tritonbook.build.versions --triton 3.2.0 --solutions
+	@$(BIN)/python -m tritonbook.build matrix --triton 3.2.0 --solutions
 
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
-	@$(BIN)/python -m tritonbook.build.architectures
+	@$(BIN)/python -m tritonbook.build compile-check
 
 .PHONY: help setup sync pages new execute check demo exam lab test test-system test-gpu test-container \
 	kill-matrix known-good mutate matrix matrix-oldest compile-check

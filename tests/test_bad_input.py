@@ -12,7 +12,6 @@ import pytest
 import benchmarks.__main__ as benchmarks
 from tritonbook import cli, command
 from tritonbook.build import __main__ as build
-from tritonbook.build import architectures, versions
 from tritonbook.port.device import INTERPRET
 
 # Files that are not what they are named; {t} in an argument is the folder that they lie in.
@@ -38,26 +37,22 @@ AUTHOR = """
 |nope|sync nope|check 99|execute nope|execute nope --allow-interpreter
 new|new nope|new 17|new 01_vector_add|new ../x|new 17_Scan|new 17_scan extra
 kill-matrix extra|kill-matrix --exercise nope|kill-matrix --exercise nope --key
+compile-check nope|compile-check 01 99|compile-check 01 --nope
+matrix 99|matrix 01 99|matrix 01 --triton 1.0|matrix 01 --nope
 --root {t}/none sync|--root {t}/folder.ipynb check|--root {t}/other.json sync
 """
 MEASURER = """
 nope|softmax nope|--nope|softmax --out {t}/other.json|--resume --check
 """
-COMPILER = "nope|99|01 99|01 --nope"
-VERSIONS = "nope|99|01 99|01 --triton 1.0|01 --nope"
 COMMANDS = {
     "tritonbook": cli.main,
     "build": build.main,
     "benchmarks": benchmarks.main,
-    "build.architectures": architectures.main,
-    "build.versions": versions.main,
 }
 LINES = {
     "tritonbook": LEARNER,
     "build": AUTHOR,
     "benchmarks": MEASURER,
-    "build.architectures": COMPILER,
-    "build.versions": VERSIONS,
 }
 CASES = [
     pytest.param(COMMANDS[name], line.split(), id=f"{name} {line}")

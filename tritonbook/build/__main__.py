@@ -1,4 +1,4 @@
-"""python -m tritonbook.build: sync, check, pages, execute, new, kill-matrix, mutate.
+"""python -m tritonbook.build: what an author asks of the course, a verb each.
 
 Exit codes: 0 all is well; 1 something differs, or a wrong answer survives; 2 an exercise file is
 broken or the command cannot run.
@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..command import BAD_INPUT, Parser, sentence
-from ..course.exercises import Exercise, chosen, exercises
+from ..course.exercises import Exercise, chosen, exercises, get
 from ..course.source import SourceError
-from . import budget, contract, matrix, mutate, stubs, sync, template
+from . import architectures, budget, contract, matrix, mutate, stubs, sync, template, versions
 from .release import read_release
 
 
@@ -25,23 +25,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     verbs = parser.add_subparsers(dest="verb", required=True)
 
-    def verb(name: str, run: Callable[..., int], says: str) -> argparse.ArgumentParser:
+    def verb(
+        name: str, run: Callable[..., int], says: str, slugs: bool = False
+    ) -> argparse.ArgumentParser:
         added = verbs.add_parser(name, help=says)
         added.set_defaults(run=run)
+        if slugs:
+            added.add_argument("slugs", nargs="*", help="exercises (default: all)")
         return added
 
     verb("sync", _sync, "write notebooks/, solutions/ and autograde/source/")
     verb("check", _check, "compare them with what exercises/ gives, and check every rule")
-    added = verb("execute", _execute, "run solutions and keep their outputs")
-    added.add_argument("slugs", nargs="*", help="exercises (default: all)")
+    added = verb("execute", _execute, "run solutions and keep their outputs", slugs=True)
     added.add_argument("--allow-interpreter", action="store_true", help="run without a GPU")
     verb("pages", _pages, "how much of everything stands on each page")
     verb("new", _new, "write a template exercise").add_argument("slug", help="NN_name")
     added = verb("kill-matrix", _kill_matrix, "run every wrong answer and honest variant")
     added.add_argument("--exercise", help="slug, name or number (default: all)")
     added.add_argument("--short", action="store_true", help="as `make test`, with what it kept")
-    added = verb("mutate", _mutate, "change answers by machine, and see who notices")
-    added.add_argument("slugs", nargs="*", help="exercises (default: all)")
+    verb("mutate", _mutate, "change answers by machine, and see who notices", slugs=True)
+    verb("compile-check", _compile_check, "compile every solution for five GPUs", slugs=True)
+    added = verb("matrix", _matrix, "run the course on other pairs of torch and Triton", slugs=True)
+    known = [pair.triton for pair in versions.PAIRS]
+    added.add_argument("--triton", action="append", choices=known, help="the pair of this alone")
+    added.add_argument("--solutions", action="store_true", help="no wrong answers")
+    added.add_argument(
+        "--installed-torch", action="store_true", help="only Triton changes: much less to fetch"
+    )
     options = parser.parse_args(arguments)
     try:
         if options.verb != "new" and not (options.root / "pyproject.toml").is_file():
@@ -184,6 +194,18 @@ def _mutate(options: argparse.Namespace) -> int:
     for line in (stale := mutate.stale(course)):
         print(f"no longer a change of the answer: {line}")
     return 1 if stale or any(verdict.isupper() for verdict in verdicts) else 0
+
+
+def _compile_check(options: argparse.Namespace) -> int:
+    return 0 if architectures.report(_chosen(options), whole=not options.slugs) else 1
+
+
+def _matrix(options: argparse.Namespace) -> int:
+    slugs = [get(slug, options.root / "exercises").slug for slug in options.slugs]
+    wanted = options.triton or [pair.triton for pair in versions.PAIRS]
+    pairs = [pair for pair in versions.PAIRS if pair.triton in wanted]
+    good = versions.report(pairs, slugs, options.solutions, options.installed_torch)
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

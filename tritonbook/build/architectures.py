@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..command import BAD_INPUT, Parser, sentence
-from ..course.exercises import Exercise, chosen
+from ..course.exercises import Exercise
 from . import limits
 from .limits import GPUS, Limits
 
@@ -215,29 +214,17 @@ def _cell(found: list[tuple[Compiled, dict[str, Any]]]) -> str:
     return ", ".join(parts)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m tritonbook.build.architectures", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("slugs", nargs="*", help="exercises by slug or number (default: all)")
-    options = parser.parse_args(arguments)
+def report(course: Sequence[Exercise], whole: bool) -> bool:
+    """Compile, say what breaks a limit and, for the whole course, write the table; whether all
+    limits are kept."""
     from ..port.device import versions
 
-    try:
-        wanted = chosen(options.slugs, ROOT / "exercises")
-    except LookupError as error:
-        print(sentence(error), file=sys.stderr)
-        return BAD_INPUT
-    compiled = compile_course(wanted, list(GPUS))
+    compiled = compile_course(course, list(GPUS))
     print(file=sys.stderr)
-    declared = {exercise.slug: limits.read(exercise.header.limits) for exercise in wanted}
+    declared = {exercise.slug: limits.read(exercise.header.limits) for exercise in course}
     broken = problems(compiled, declared)
     print("\n".join(broken) if broken else f"{len(compiled)} compiled, every limit is kept")
-    if not options.slugs:
+    if whole:
         date = time.strftime("%Y-%m-%d")
         TABLE.write_text(markdown(compiled, date, versions()), encoding="utf-8")
-    return int(bool(broken))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return not broken

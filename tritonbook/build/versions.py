@@ -26,8 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from ..child import Child
-from ..command import BAD_INPUT, Parser, sentence
-from ..course.exercises import Exercise, chosen, get
+from ..course.exercises import Exercise, chosen
 from . import matrix
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -186,36 +185,19 @@ def run_on(
     return found
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(prog="python -m tritonbook.build.versions", description=__doc__.splitlines()[0])
-    parser.add_argument("slugs", nargs="*", help="exercises by slug or number (default: all)")
-    known = [pair.triton for pair in PAIRS]
-    parser.add_argument("--triton", action="append", choices=known, help="the pair of this alone")
-    parser.add_argument("--solutions", action="store_true", help="no wrong answers")
-    parser.add_argument(
-        "--installed-torch", action="store_true", help="only Triton changes: much less to fetch"
-    )
-    options = parser.parse_args(arguments)
-    try:
-        slugs = [get(slug, ROOT / "exercises").slug for slug in options.slugs]
-    except LookupError as error:
-        print(sentence(error), file=sys.stderr)
-        return BAD_INPUT
+def report(
+    pairs: Sequence[Pair], slugs: Sequence[str], solutions_only: bool, installed_torch: bool
+) -> bool:
+    """`run_on` each pair, and say what came of it; whether everything was as it must be. A run of
+    all that there is becomes the results file: a partial one is an answer to a question."""
     runs = []
-    for pair in PAIRS:
-        if options.triton and pair.triton not in options.triton:
-            continue
+    for pair in pairs:
         print(pair, file=sys.stderr)
-        runs.append(run_on(pair, slugs, options.solutions, options.installed_torch))
+        runs.append(run_on(pair, slugs, solutions_only, installed_torch))
         shown = {key: value for key, value in runs[-1].items() if key != "failures"}
         print(json.dumps(shown), *runs[-1]["failures"], sep="\n")
-    # A partial run is an answer to a question, not the state of the project.
-    if not (options.slugs or options.triton or options.solutions or options.installed_torch):
+    if not (len(pairs) < len(PAIRS) or slugs or solutions_only or installed_torch):
         data = {"date": time.strftime("%Y-%m-%d"), "runs": runs}
         RESULTS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         print(f"wrote {RESULTS.relative_to(ROOT)}; `make sync` puts it into the README")
-    return int(any(run["failures"] for run in runs))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return not any(run["failures"] for run in runs)
