@@ -31,7 +31,7 @@ class Tally:
     """One exercise: its points, and what came of it, by code."""
 
     points: float
-    endings: dict[str, Ending] = field(default_factory=dict)
+    endings: dict[str, Ending] = field(default_factory=lambda: {"passed": Ending("passed", "")})
 
     @property
     def mistakes(self) -> list[Ending]:
