@@ -6,6 +6,7 @@ there and cannot be taken is named in a note, for the student and for the instru
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -17,7 +18,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
 from ..judge.course import MAX_NOTEBOOK_BYTES, Course, source_of
 from .cells import HandedCell, parsed
@@ -30,6 +31,7 @@ MAX_CELLS = 500
 MAX_CODE = 8 << 20  # characters of one notebook's cells
 _SUFFIXES = (".ipynb", ".py", ".zip")
 _SKIPPED = (".ipynb_checkpoints", "__MACOSX", "__pycache__")
+_BROKEN = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError)
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,10 @@ def find(folder: Path, course: Course, notes: list[str]) -> list[HandedCell] | N
     return chosen.cells
 
 
+class _NotRead(Exception):
+    """Why a file was not read."""
+
+
 class _Reader:
     """Reads what one student handed in, within bounds, and notes what it cannot read."""
 
@@ -99,29 +105,34 @@ class _Reader:
     def all(self) -> list[Found]:
         found = []
         for path, name in self._paths():
-            suffix = Path(name).suffix.lower()
-            if suffix not in _SUFFIXES:
-                if name not in ("timestamp.txt", "submission_secret.txt"):
+            with self._noting(name):
+                suffix = Path(name).suffix.lower()
+                if suffix == ".zip":
+                    found += self._zip(path, name)
+                elif suffix in _SUFFIXES:
+                    data, when = self._file(path, min(MAX_NOTEBOOK_BYTES, self.left))
+                    found += self._found(data, name, when)
+                elif name not in ("timestamp.txt", "submission_secret.txt"):
                     self.others.append(f"{name!r} is no notebook: not read")
-            elif suffix == ".zip":
-                found += self._zip(path, name)
-            else:
-                data, when = self._file(path, name, min(MAX_NOTEBOOK_BYTES, self.left))
-                found += self._cells(data, name, when)
         return found
+
+    @contextlib.contextmanager
+    def _noting(self, name: str) -> Iterator[None]:
+        """What ends here, because a file cannot be read, ends in a note."""
+        try:
+            yield
+        except _NotRead as reason:
+            self.notes.append(f"{name!r} {reason}")
+        except OSError as problem:
+            self.notes.append(f"{name!r} cannot be read: {problem.strerror or problem}")
 
     def _paths(self) -> Iterator[tuple[Path, str]]:
         """Plain files, and their names below the folder, shown short. Links are noted."""
         waiting, seen = [self.folder], 0
         while waiting:
-            folder = waiting.pop(0)
-            try:
-                with os.scandir(folder) as entries:
-                    inside = [entry for entry, _ in zip(entries, range(MAX_FILES), strict=False)]
-            except OSError as problem:
-                if folder != self.folder or folder.exists():
-                    self.notes.append(f"{self._name(folder)!r} cannot be read: {problem.strerror}")
-                continue
+            folder, inside = waiting.pop(0), []
+            with self._noting(self._name(folder)), os.scandir(folder) as entries:
+                inside = [entry for entry, _ in zip(entries, range(MAX_FILES), strict=False)]
             for entry in sorted(inside, key=lambda entry: entry.name):
                 path = Path(entry.path)
                 name = self._name(path)
@@ -144,97 +155,78 @@ class _Reader:
         name = str(path.relative_to(self.folder)).encode("utf-8", "replace").decode()
         return name if len(name) <= 120 else f"{name[:60]}...{name[-50:]}"
 
-    def _file(self, path: Path, name: str, limit: int) -> tuple[bytes | None, float]:
+    def _file(self, path: Path, limit: int) -> tuple[bytes, float]:
         """What is in a file, and its time. A pipe or a link in its place is not waited for."""
-        try:
-            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except OSError as problem:
-            self.notes.append(f"{name!r} cannot be read: {problem.strerror}")
-            return None, 0.0
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(file, "rb") as stream:
             about = os.fstat(file)
             if not stat.S_ISREG(about.st_mode):
-                self.notes.append(f"{name!r} is no plain file: not read")
-                return None, 0.0
-            data = stream.read(limit + 1)
-        return self._bounded(data, name, limit), about.st_mtime
+                raise _NotRead("is no plain file: not read")
+            return self._bounded(stream, limit), about.st_mtime
 
-    def _bounded(self, data: bytes, name: str, limit: int) -> bytes | None:
+    def _bounded(self, stream: IO[bytes], limit: int) -> bytes:
+        data = stream.read(limit + 1)
         self.left -= min(len(data), self.left)
         if len(data) > limit:
-            self.notes.append(f"{name!r} is too large: not read")
-            return None
+            raise _NotRead("is too large: not read")
         return data
 
     def _zip(self, path: Path, name: str) -> list[Found]:
         """The notebooks in an archive. Nothing is unpacked to the disk, so no name leads out."""
         found: list[Found] = []
-        data, _ = self._file(path, name, MAX_ZIP_BYTES)
-        if data is None:
-            return found
+        data, _ = self._file(path, MAX_ZIP_BYTES)
         try:
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                members = [m for m in archive.infolist() if not m.is_dir()]
-                for member in members[:MAX_FILES]:
-                    found += self._member(archive, member, name)
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as problem:
-            self.notes.append(f"{name!r} is no zip that can be read: {problem}"[:200])
-            return found
+            archive = zipfile.ZipFile(io.BytesIO(data))
+        except _BROKEN as problem:
+            raise _NotRead(f"is no zip that can be read: {problem}"[:200]) from None
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        for member in members[:MAX_FILES]:
+            inner = PurePosixPath(member.filename)
+            if any(part in _SKIPPED for part in inner.parts) or inner.name.startswith("."):
+                continue
+            shown = f"{name}/{str(inner)[-100:]}".encode("utf-8", "replace").decode()
+            with self._noting(shown):
+                if inner.suffix.lower() in (".ipynb", ".py"):
+                    found += self._member(archive, member, shown)
+                else:
+                    self.others.append(f"{shown!r} is no notebook: not read")
         if len(members) > MAX_FILES:
             self.notes.append(f"{name!r} has more than {MAX_FILES} files: the rest was left")
         return found
 
-    def _member(
-        self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, zip_name: str
-    ) -> list[Found]:
-        inner = PurePosixPath(member.filename)
-        name = f"{zip_name}/{str(inner)[-100:]}".encode("utf-8", "replace").decode()
-        if any(part in _SKIPPED for part in inner.parts) or inner.name.startswith("."):
-            return []
-        if inner.suffix.lower() not in (".ipynb", ".py"):
-            self.others.append(f"{name!r} is no notebook: not read")
-            return []
+    def _member(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> list[Found]:
         if stat.S_ISLNK(member.external_attr >> 16):
-            self.notes.append(f"{name!r} is a link, which is not followed")
-            return []
+            raise _NotRead("is a link, which is not followed")
         # bz2 and lzma give as much as they hold at once, whatever one asks for.
         plain = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
         if member.flag_bits & 1 or not plain:
-            self.notes.append(f"{name!r} is encrypted or packed in a rare way: not read")
-            return []
-        limit = min(MAX_NOTEBOOK_BYTES, self.left)
+            raise _NotRead("is encrypted or packed in a rare way: not read")
         try:
             with archive.open(member) as file:
-                data = self._bounded(file.read(limit + 1), name, limit)
-        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError) as problem:
-            self.notes.append(f"{name!r} cannot be read: {problem}"[:200])
-            return []
+                data = self._bounded(file, min(MAX_NOTEBOOK_BYTES, self.left))
+        except _BROKEN as problem:
+            raise _NotRead(f"cannot be read: {problem}"[:200]) from None
         try:
             when = time.mktime((*member.date_time, 0, 0, -1))
         except (ValueError, OverflowError):
             when = 0.0
-        return self._cells(data, name, when)
+        return self._found(data, name, when)
 
-    def _cells(self, data: bytes | None, name: str, when: float) -> list[Found]:
-        if data is None:
-            return []
-        cells = self._script(data, name) if name.lower().endswith(".py") else self._book(data, name)
-        return [] if cells is None else [Found(name, when, cells)]
-
-    def _script(self, data: bytes, name: str) -> list[HandedCell] | None:
-        """A notebook saved as a Python file: one cell, taken apart by what it defines."""
+    def _found(self, data: bytes, name: str, when: float) -> list[Found]:
+        if not name.lower().endswith(".py"):
+            return [Found(name, when, self._book(data, name))]
         text = data.decode("utf-8-sig", errors="replace")
         if parsed(text) is None:
             self.others.append(f"{name!r} is not Python that can be read")
-            return None
-        return [HandedCell("script", "", "", text)]
+            return []
+        # A notebook saved as a Python file: one cell, taken apart by what it defines.
+        return [Found(name, when, [HandedCell("script", "", "", text)])]
 
-    def _book(self, data: bytes, name: str) -> list[HandedCell] | None:
+    def _book(self, data: bytes, name: str) -> list[HandedCell]:
         try:
             book = json.loads(data.decode(json.detect_encoding(data), errors="replace"))
-        except (ValueError, RecursionError, UnicodeError):
-            self.notes.append(f"{name!r} is not a notebook: not valid JSON")
-            return None
+        except (ValueError, RecursionError):
+            raise _NotRead("is not a notebook: not valid JSON") from None
         cells = book.get("cells") if isinstance(book, dict) else None
         if isinstance(book, dict) and isinstance(book.get("worksheets"), list):  # nbformat 3
             cells = [
@@ -245,8 +237,7 @@ class _Reader:
                 if isinstance(cell, dict)
             ]
         if not isinstance(cells, list):
-            self.notes.append(f"{name!r} is not a notebook: it has no cells")
-            return None
+            raise _NotRead("is not a notebook: it has no cells")
         if len(cells) > MAX_CELLS:
             self.notes.append(f"{name!r}: only the first {MAX_CELLS} cells were read")
         found, size = [], 0
