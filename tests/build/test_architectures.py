@@ -2,7 +2,7 @@
 
 import pytest
 
-from tritonbook.build import architectures, limits
+from tritonbook.build import architectures
 from tritonbook.build.architectures import Compiled
 from tritonbook.checking import Check, case, tensor
 from tritonbook.course.cases import Call
@@ -23,14 +23,14 @@ def compiled(arch=80, ok=True, message="", **changes):
     return Compiled("01_vector_add", "add", "x 10", arch, ok, message, kernels)
 
 
-LIMITS = {"01_vector_add": {75: "fits", 80: "no spills"}}
+LIMITS = {"01_vector_add": {"sm_75": "fits", "sm_80": "no spills"}}
 
 
 def test_the_first_notebook_fits_an_a100_and_a_t4():
     found = architectures.compile_course([get(1)], [75, 80])
     assert {(one.key, one.arch) for one in found} >= {("add", 75), ("add", 80)}
-    declared = {"01_vector_add": limits.read(get("01_vector_add").header.limits)}
-    assert {75, 80} <= set(declared["01_vector_add"])
+    declared = {"01_vector_add": get("01_vector_add").header.limits}
+    assert {"sm_75", "sm_80"} <= set(declared["01_vector_add"])
     assert architectures.problems(found, declared) == []
     assert all(one.kernels[0]["registers"] > 0 for one in found)
 
@@ -75,7 +75,7 @@ def planted(course):
         text = text[:start] + answer + text[text.index("\n# %% [markdown] tags=") :]
         course.path.write_text(text)
         found = architectures.compile_course([course.exercise], [80])
-        declared = {"17_twice": limits.read(course.exercise.header.limits)}
+        declared = {"17_twice": course.exercise.header.limits}
         return architectures.problems(found, declared)
 
     return compile_with
@@ -129,7 +129,7 @@ def test_a_planted_kernel_that_is_too_large_for_an_a100(planted):
 def test_every_broken_limit_is_named(found, limit, words):
     """Kills: a spill that nobody hears of; 'not compiled' counted as compiled; a limit in bytes
     that is read as no limit at all."""
-    sentences = architectures.problems([found], {"01_vector_add": {80: limit}})
+    sentences = architectures.problems([found], {"01_vector_add": {"sm_80": limit}})
     assert len(sentences) == (words is not None) and all(words in each for each in sentences)
 
 

@@ -24,10 +24,10 @@ def test_what_is_counted(course):
     course.edit(IDEA, f"Two words. {folded}")
     course.edit(STORE, f"    # why\n\n{STORE}")
     after = budget.size(course.exercise, RELEASE)
-    assert after.words == before.words + 2 - len(IDEA.split())
-    assert after.folded == before.folded + 9
-    assert (after.to_write, after.largest_gap, after.first_kernel_gap) == (2, 2, 2)
-    assert after.code == before.code
+    assert after["words"] == before["words"] + 2 - len(IDEA.split())
+    assert after["folded"] == before["folded"] + 9
+    assert (after["to write"], after["largest gap"], after["first kernel gap"]) == (2, 2, 2)
+    assert after["code"] == before["code"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_blank_page_has_a_budget_of_its_own(course):
     gap = "### BEGIN SOLUTION\ndef helper(x):\n{body}    return x\n### END SOLUTION\n\n\n"
     first = "@triton.jit\ndef twice_kernel"
     course.edit(first, gap.format(body="    x += 1\n" * 20) + first)
-    assert budget.size(course.exercise, RELEASE).blank_page > 20
+    assert budget.size(course.exercise, RELEASE)["blank page"] > 20
     assert not any("largest gap" in text for text in said(course))
     course.edit("    return x\n###", "    x += 1\n" * 20 + "    return x\n###")
     assert any("blank page" in text for text in said(course))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..course.exercises import Exercise
 from . import limits
-from .limits import GPUS, Limits
+from .limits import GPUS
 
 if TYPE_CHECKING:
     from ..course.cases import Call
@@ -144,12 +144,12 @@ def _compiled(slug: str, key: str, case: str, arch: int, result: CompileResult) 
     return Compiled(slug, key, case, arch, result.ok, result.message, kernels)
 
 
-def problems(compiled: Iterable[Compiled], declared: Mapping[str, Limits]) -> list[str]:
+def problems(compiled: Iterable[Compiled], declared: Mapping[str, Mapping[str, str]]) -> list[str]:
     """What breaks a declared limit, one sentence each. declared: the limits of each exercise."""
     found, seen = [], set()
     for one in compiled:
         spills = max((kernel["spills"] for kernel in one.kernels), default=0)
-        limit = declared.get(one.exercise, {}).get(one.arch)
+        limit = declared.get(one.exercise, {}).get(limits.name(one.arch))
         sentence = limits.broken(limit, one.ok, one.message, spills)
         if one.ok and not one.kernels:
             sentence = "no kernel was launched"
@@ -221,7 +221,7 @@ def report(course: Sequence[Exercise], whole: bool) -> bool:
 
     compiled = compile_course(course, list(GPUS))
     print(file=sys.stderr)
-    declared = {exercise.slug: limits.read(exercise.header.limits) for exercise in course}
+    declared = {exercise.slug: exercise.header.limits for exercise in course}
     broken = problems(compiled, declared)
     print("\n".join(broken) if broken else f"{len(compiled)} compiled, every limit is kept")
     if whole:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from .. import style
 from ..course import gaps
@@ -19,14 +18,7 @@ from ..course.source import Cell, SourceError
 from . import views
 from .release import Release
 
-LIMITS = {"words": 1300, "code": 230, "plumbing": 30, "to_write": 40, "largest_gap": 18}
-FIRST_KERNEL_GAP = 8
-# An answer that is written from its signature alone: kernel, grid and wrapper in one cell.
-BLANK_PAGE = 35
-WITH_BLANK_PAGE = 50  # lines to write of a page that has one
-TASKS = 3
-CLINIC_TASKS = 6  # part 9: a patient is a task of a line or two
-SEARCH = 2  # minutes to find what ails a patient, beside reading and writing
+SEARCH = 2  # minutes to find what ails a patient of the clinic, beside reading and writing
 MINUTES = (0.8, 1.25)  # the estimate over what the page states
 SLACK = 7  # minutes by which it may be off all the same: short pages are somebody's first ones
 
@@ -34,28 +26,8 @@ _FOLDED = re.compile(r"<details.*?</details>", re.DOTALL)
 _BLOCK = re.compile(r"```.*?```", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Size:
-    """The counts of one page."""
-
-    words: int
-    folded: int
-    code: int
-    plumbing: int
-    to_write: int
-    largest_gap: int
-    blank_page: int
-    first_kernel_gap: int
-    tasks: int
-
-    @property
-    def minutes(self) -> float:
-        """How long the page takes, stretch tasks included."""
-        return self.words / 200 + self.folded / 400 + self.code / 12 + 0.8 * self.to_write
-
-
-def size(exercise: Exercise, release: Release) -> Size:
-    """Count a page as the learner meets it."""
+def size(exercise: Exercise, release: Release) -> dict[str, int]:
+    """The counts of a page as the learner meets it."""
     notebook = views.learner(exercise, release)
     text = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -64,19 +36,33 @@ def size(exercise: Exercise, release: Release) -> Size:
     blank = [_written(cell) for cell in tasks if _is_blank(cell)]
     filled = [cell for cell in tasks if not _is_blank(cell)]
     kernels = [lines for cell in filled for lines, kernel in _gap_lines(cell.source) if kernel]
-    return Size(
-        words=sum(len(_BLOCK.sub("", _FOLDED.sub("", part)).split()) for part in text),
-        folded=sum(
+    return {
+        "words": sum(len(_BLOCK.sub("", _FOLDED.sub("", part)).split()) for part in text),
+        "folded": sum(
             len(_BLOCK.sub("", fold).split()) for part in text for fold in _FOLDED.findall(part)
         ),
-        code=sum(len(_lines(cell.source.splitlines())) for cell in code),
-        plumbing=sum(len(_lines(cell.source.splitlines())) for cell in given),
-        to_write=sum(_written(cell) for cell in tasks),
-        largest_gap=max((_written(cell) for cell in filled), default=0),
-        blank_page=max(blank, default=0),
-        first_kernel_gap=kernels[0] if kernels else 0,
-        tasks=sum("stretch" not in cell.tags for cell in tasks),
-    )
+        "code": sum(len(_lines(cell.source.splitlines())) for cell in code),
+        "plumbing": sum(len(_lines(cell.source.splitlines())) for cell in given),
+        "to write": sum(_written(cell) for cell in tasks),
+        "largest gap": max((_written(cell) for cell in filled), default=0),
+        "first kernel gap": kernels[0] if kernels else 0,
+        "blank page": max(blank, default=0),
+        "tasks": sum("stretch" not in cell.tags for cell in tasks),
+    }
+
+
+def most(page: dict[str, int], part: int) -> dict[str, int]:
+    """How much of what a page of a part of the course may have."""
+    return {
+        "words": 1300,
+        "code": 230,
+        "plumbing": 30,
+        "to write": 50 if page["blank page"] else 40,
+        "largest gap": 18,
+        "first kernel gap": 8,
+        "blank page": 35,  # what is written from its signature alone: kernel, grid and wrapper
+        "tasks": 6 if part == 9 else 3,  # in the clinic a patient is a task of a line or two
+    }
 
 
 def problems(exercise: Exercise, release: Release) -> Iterator[SourceError]:
@@ -84,16 +70,9 @@ def problems(exercise: Exercise, release: Release) -> Iterator[SourceError]:
     page, part = size(exercise, release), exercise.number // 10
     if part == 6:
         return
-    limits = LIMITS | ({"to_write": WITH_BLANK_PAGE} if page.blank_page else {})
-    counts = [(name, getattr(page, name), most) for name, most in limits.items()]
-    counts += [
-        ("first_kernel_gap", page.first_kernel_gap, FIRST_KERNEL_GAP),
-        ("blank_page", page.blank_page, BLANK_PAGE),
-        ("tasks", page.tasks, CLINIC_TASKS if part == 9 else TASKS),
-    ]
-    for name, count, most in counts:
-        if count > most:
-            problem = f"{name.replace('_', ' ')}: {count}, and {most} is the most"
+    for name, limit in most(page, part).items():
+        if page[name] > limit:
+            problem = f"{name}: {page[name]}, and {limit} is the most"
             yield SourceError(exercise.path, 1, problem, "cut, fold, or make two pages of it")
     stated, needed = exercise.header.minutes, _minutes(page, part)
     off = abs(needed - stated) > SLACK
@@ -102,8 +81,10 @@ def problems(exercise: Exercise, release: Release) -> Iterator[SourceError]:
         yield SourceError(exercise.path, 1, problem, "state what readers needed")
 
 
-def _minutes(page: Size, part: int) -> float:
-    return page.minutes + (SEARCH * page.tasks if part == 9 else 0)
+def _minutes(page: dict[str, int], part: int) -> float:
+    """How long a page takes, stretch tasks included."""
+    minutes = page["words"] / 200 + page["folded"] / 400 + page["code"] / 12
+    return minutes + 0.8 * page["to write"] + (SEARCH * page["tasks"] if part == 9 else 0)
 
 
 def _is_blank(answer: Cell) -> bool:
@@ -134,14 +115,14 @@ def _lines(lines: list[str]) -> list[str]:
 
 def table(course: list[Exercise], release: Release) -> str:
     """One line a page; what is over the limits is named at its end."""
-    names = [*LIMITS, "blank_page", "folded", "tasks"]
-    rows = [("page", *(name.replace("_", " ") for name in names), "minutes", "")]
+    rows: list[tuple[str, ...]] = []
     for exercise in course:
         page = size(exercise, release)
         over = [error.problem for error in problems(exercise, release)]
         minutes = f"{_minutes(page, exercise.number // 10):.0f} of {exercise.header.minutes}"
         if exercise.header.stretch:
             minutes += f" + {exercise.header.stretch}"
-        counts = (str(getattr(page, name)) for name in names)
-        rows.append((exercise.slug, *counts, minutes, "; ".join(over)))
+        if not rows:
+            rows.append(("page", *page, "minutes", ""))
+        rows.append((exercise.slug, *map(str, page.values()), minutes, "; ".join(over)))
     return "\n".join(style.columns(rows))

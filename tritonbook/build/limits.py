@@ -20,18 +20,10 @@ GPUS = {arch: each.gpu for arch, each in LIMITS.items()}
 # on a Hopper GPU, if that is the only one that its kernels are made for.
 REFERENCE, HOPPER = 80, 90
 
-Limits = Mapping[int, str]
-
 
 def name(arch: int) -> str:
     """A GPU as headers and sentences name it: sm_80."""
     return f"sm_{arch}"
-
-
-def read(header: Mapping[str, str]) -> dict[int, str]:
-    """The limits of a header by compute capability. Raises KeyError for an unknown GPU."""
-    known = {name(arch): arch for arch in GPUS}
-    return {known[gpu]: limit for gpu, limit in header.items()}
 
 
 def most_spilled(limit: str) -> float:
