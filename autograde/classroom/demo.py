@@ -6,6 +6,7 @@ declares; so the demonstration is also a test of the whole way from exercise fil
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -90,18 +91,11 @@ def prepare(folder: Path, chosen: list[Exercise]) -> Path:
     return course
 
 
-def release(course: Path, names: list[str], workers: int) -> None:
-    """`nbgrader generate_assignment` for each notebook. Raises RuntimeError where one fails."""
-
-    def one(name: str) -> CompletedProcess[str]:
-        return nbgrader(course, "generate_assignment", name, "--create", "--force")
-
-    outcomes = [one(names[0])]  # alone: it creates the gradebook
-    with ThreadPoolExecutor(workers) as pool:
-        outcomes += pool.map(one, names[1:])
-    for outcome in outcomes:
-        if outcome.returncode:
-            raise RuntimeError(f"{' '.join(outcome.args[1:])} failed:\n{outcome.stdout}")
+def release(course: Path, name: str) -> None:
+    """`nbgrader generate_assignment`. Raises RuntimeError where it fails."""
+    done = nbgrader(course, "generate_assignment", name, "--create", "--force")
+    if done.returncode:
+        raise RuntimeError(f"{name} was not released:\n{done.stdout}")
 
 
 def submit(course: Path, name: str, samples: list[Sample]) -> None:
@@ -143,21 +137,20 @@ def table(name: str, lines: list[Line]) -> Table:
     shown = Table(title=name, title_justify="left", pad_edge=False)
     for heading in ("submission", "exercise", "points", "reason", "due"):
         shown.add_column(heading, overflow="fold")
-    last = None
-    for line in lines:
-        verdict, expected = line.verdict, line.sample.expected[line.key]
-        points = "-" if verdict is None or verdict.points is None else f"{verdict.points:g}"
-        reason = f"{verdict.code}: {verdict.sentence}" if verdict else "no verdict"
-        reason = "passed" if verdict and verdict.code == "passed" else reason
-        due = "ok"
-        if not line.as_declared:
-            due = f"NO: {expected.points:g} {' or '.join(expected.codes)}"
-        title = line.sample.title if line.sample is not last else ""
-        if title and last is not None:
-            shown.add_section()
-        maximum = f"{verdict.maximum:g}" if verdict else "-"
-        shown.add_row(title, line.key, f"{points}/{maximum}", reason, due)
-        last = line.sample
+    for title, rows in itertools.groupby(lines, lambda line: line.sample.title):
+        for line in rows:
+            verdict, expected = line.verdict, line.sample.expected[line.key]
+            points, reason, due = "-", "no verdict", "ok"
+            if verdict is not None:
+                told = "-" if verdict.points is None else f"{verdict.points:g}"
+                points = f"{told}/{verdict.maximum:g}"
+                passed = verdict.code == "passed"
+                reason = "passed" if passed else f"{verdict.code}: {verdict.sentence}"
+            if not line.as_declared:
+                due = f"NO: {expected.points:g} {' or '.join(expected.codes)}"
+            shown.add_row(title, line.key, points, reason, due)
+            title = ""
+        shown.add_section()
     return shown
 
 
@@ -173,11 +166,11 @@ def run(folder: Path, chosen: list[Exercise], workers: int, console: Console) ->
     console.print(f"Kernels run on: {describe()}")
     say("building the course")
     course = prepare(folder, chosen)
-    say("releasing (nbgrader generate_assignment)")
-    release(course, names, workers)
     options = ["--course", str(course), "--workers", str(workers)]
     options += ["--call-seconds", str(CALL_SECONDS)]
     for name in names:
+        say(f"releasing {name} (nbgrader generate_assignment)")
+        release(course, name)
         submit(course, name, classes[name])
         say(f"grading {name} (autograde grade)")
         command = [sys.executable, "-m", "autograde", "grade", name, *options]
@@ -196,15 +189,11 @@ def run(folder: Path, chosen: list[Exercise], workers: int, console: Console) ->
     total = sum(map(len, classes.values()))
     say(f"{total} submissions")
     console.print(f"Feedback: {len(pages)} HTML files in {os.path.relpath(course / 'feedback')}/")
-    for page in pages[:1]:
-        console.print(f"Open for example {os.path.relpath(page)}")
     for name in names:
         report = course / "work" / name / "report.html"
         console.print(f"The class's report: {os.path.relpath(report)}")
-    if declared:
-        console.print("Every grade is as declared.", style="bold")
-    else:
-        console.print("A grade is not as declared: see above.", style="bold")
+    said = "Every grade is as declared." if declared else "A grade is not as declared: see above."
+    console.print(said, style="bold")
     return declared
 
 

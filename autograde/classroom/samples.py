@@ -10,12 +10,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from tritonbook.course import gaps
 from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise
-from tritonbook.course.mutants import WrongAnswers, wrong_answers
+from tritonbook.course.mutants import wrong_answers
 
 
 @dataclass(frozen=True)
@@ -58,20 +57,8 @@ def torch_instead(text: str, function: str, reference: str) -> str:
     return f"{text.rstrip()}\n\n\n{call}"
 
 
-def _missing_mask(wrong: WrongAnswers) -> tuple[str, Any] | None:
-    """A key and its wrong answer, best one that forgets the mask of a store."""
-    known = [(key, mutant) for key, mutants in wrong.mutants.items() for mutant in mutants]
-    outside = [
-        (key, mutant)
-        for key, mutant in known
-        if "mask" in mutant.name or "out-of-bounds-store" in mutant.codes
-    ]
-    masks = [each for each in outside if "mask" in each[1].name and "store" in each[1].name]
-    return next(iter([*masks, *outside]), None)
-
-
 def sample_class(exercise: Exercise) -> list[Sample]:
-    """The submissions of one notebook: at least seven, eight where it has a mask to forget."""
+    """The submissions of one notebook, which must have a mask to forget."""
     asked, wrong = checks(exercise), wrong_answers(exercise)
     solved = {key: gaps.solved_text(cell.source) for key, cell in exercise.answers().items()}
     full = {key: Expected(exercise.checks()[key].points or 0, PASSED) for key in solved}
@@ -92,18 +79,21 @@ def sample_class(exercise: Exercise) -> list[Sample]:
         answers = solved | {key: with_first_lines(text, key, lines)}
         return Sample(student, title, answers, full | {key: Expected(0, (code,))})
 
-    samples = [
+    key, unmasked = next(
+        (key, mutant)
+        for key, mutants in wrong.mutants.items()
+        for mutant in mutants
+        if "mask" in mutant.name and "out-of-bounds-store" in mutant.codes
+    )
+    outside = solved | {key: unmasked.apply(solved[key])}
+    caught = full | {key: Expected(0, tuple(unmasked.codes))}
+    return [
         Sample("s1_right", "right", solved, full),
         Sample("s2_other_blocks", "right, other blocks and loops", varied, full),
         Sample("s3_warns", "right, warns on stderr", noisy, full),
+        Sample("s4_no_mask", "missing mask", outside, caught),
         Sample("s5_torch", "PyTorch instead of Triton", cheated, refused),
         Sample("s6_untouched", "untouched", {}, untouched),
         first_task("s7_exit", "crash by os._exit", "crashed", "import os", "os._exit(3)"),
         first_task("s8_endless", "endless loop", "timeout", "while True:", "    pass"),
     ]
-    if missing := _missing_mask(wrong):
-        key, mutant = missing
-        answers = solved | {key: mutant.apply(solved[key])}
-        due = full | {key: Expected(0, tuple(mutant.codes))}
-        samples.insert(3, Sample("s4_no_mask", "missing mask", answers, due))
-    return samples

@@ -67,7 +67,7 @@ def released(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Pa
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (shared / "made").exists():
             course = demo.prepare(shared, [exercise])
-            demo.release(course, [exercise.slug], 1)
+            demo.release(course, exercise.slug)
             demo.submit(course, exercise.slug, sample_class(exercise))
             (shared / "made").touch()
     return shared / "course"

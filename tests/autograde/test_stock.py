@@ -25,7 +25,7 @@ def test_every_grade_is_as_declared(exercise: Exercise, tmp_path: Path, monkeypa
     monkeypatch.setenv("WORKBOOK_CHECK_SECONDS", "60")
     monkeypatch.setenv("WORKBOOK_CELL_SECONDS", "20")
     course = demo.prepare(tmp_path, [exercise])
-    demo.release(course, [exercise.slug], 1)
+    demo.release(course, exercise.slug)
     samples = [s for s in sample_class(exercise) if s.student not in LEFT_OUT]
     samples.append(_nan(samples[0]))
     demo.submit(course, exercise.slug, samples)

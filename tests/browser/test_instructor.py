@@ -38,7 +38,7 @@ def graded(lab: Lab, patch: pytest.MonkeyPatch) -> Lab:
     """Two submissions of a small assignment, released and autograded in the lab's folder."""
     patch.setenv("TRITONBOOK_EXERCISES", str(SMALL.parents[1]))  # where its page is
     samples = [s for s in sample_class(Exercise(SMALL)) if s.student in CLASS]
-    demo.release(lab.folder, [NAME], workers=1)
+    demo.release(lab.folder, NAME)
     demo.submit(lab.folder, NAME, samples)
     outcome = stock_nbgrader.autograde(lab.folder, NAME)
     assert outcome.returncode == 0, outcome.stdout

@@ -20,6 +20,6 @@ def course_with(folder: Path, *students: str, **wrong: str) -> Path:
     answers = {student: right for student in students}
     answers |= {student: right | {"add": text} for student, text in wrong.items()}
     course = demo.prepare(folder, [exercise])
-    demo.release(course, [NAME], 1)
+    demo.release(course, NAME)
     demo.submit(course, NAME, [Sample(who, who, texts, {}) for who, texts in answers.items()])
     return course
