@@ -40,7 +40,7 @@ SECONDS = {"min": 1, "max": 86400}
 LEVELS = "auto, or one of: " + ", ".join(sandbox.LEVELS)
 CORES = os.cpu_count() or 1
 HERE = Path(".")
-EXPECTED = (BadCourse, BadCertificate, LedgerBusy, SlurmError, sandbox.NoWalls)
+EXPECTED = (BadCourse, BadCertificate, LedgerBusy, SlurmError, sandbox.NoWalls, OSError)
 
 
 def make_runner(

@@ -61,14 +61,11 @@ def make(folder: Path, seed: str, count: int, pages: Iterable[str]) -> tuple[Pat
     sheet, answers = (views.to_bytes(_book(name, drawn, solved)) for solved in (False, True))
     if source.exists() and source.read_bytes() != sheet:
         raise BadCourse(f"{source} is there already, with other tasks: take another seed.")
-    try:
-        if not folder.exists():
-            empty_course(folder)
-        for path, content in ((source, sheet), (key, answers)):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-    except OSError as problem:
-        raise BadCourse(f"{folder} cannot be written to: {problem.strerror}.") from None
+    if not folder.exists():
+        empty_course(folder)
+    for path, content in ((source, sheet), (key, answers)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
     return source, key
 
 

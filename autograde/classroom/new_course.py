@@ -23,12 +23,9 @@ def new_course(folder: Path, names: Sequence[str] = ()) -> list[str]:
     chosen = [_assignment(name, known) for name in names] or known
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadCourse(f"{folder} is there already: name a new folder.")
-    try:
-        empty_course(folder)
-        for name in chosen:
-            shutil.copytree(sources / name, folder / "source" / name)
-    except OSError as problem:
-        raise BadCourse(f"{folder} cannot be made: {problem.strerror}.") from None
+    empty_course(folder)
+    for name in chosen:
+        shutil.copytree(sources / name, folder / "source" / name)
     return chosen
 
 
