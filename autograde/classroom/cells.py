@@ -16,12 +16,12 @@ _MAGIC = re.compile(r"[%!?]|[\w.*]+\?{1,2}\s*$")
 class HandedCell:
     """One cell of a submitted notebook, reduced to what may matter.
 
-    kind: "code", "markdown", "raw", or "script" for a whole Python file.
+    kind: "code", "markdown", "raw", or "script" for a whole Python file. names: nbgrader's, and the
+    cell's own id, where it has them.
     """
 
     kind: str
-    grade_id: str
-    cell_id: str
+    names: tuple[str, ...]
     source: str
 
     @property
@@ -89,15 +89,13 @@ def definitions_only(source: str) -> str:
     tree = parsed(source)
     if tree is None:
         return ""
-    lines = [""] * len(source.splitlines())
+    kept: set[int] = set()
     for node in tree.body:
         plain = isinstance(node, ast.Assign) and not any(
             isinstance(inner, ast.Call) for inner in ast.walk(node.value)
         )
-        kept = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-        if isinstance(node, kept) or plain:
-            decorators = [d.lineno for d in getattr(node, "decorator_list", [])]
-            first = min([node.lineno, *decorators])
-            rows = source.splitlines()[first - 1 : node.end_lineno]
-            lines[first - 1 : node.end_lineno] = rows
-    return "\n".join(lines)
+        if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)) or plain:
+            decorators = [each.lineno for each in getattr(node, "decorator_list", [])]
+            kept.update(range(min([node.lineno, *decorators]), (node.end_lineno or 0) + 1))
+    lines = enumerate(source.splitlines(), 1)
+    return "\n".join(line if number in kept else "" for number, line in lines)

@@ -220,7 +220,7 @@ class _Reader:
             self.others.append(f"{name!r} is not Python that can be read")
             return []
         # A notebook saved as a Python file: one cell, taken apart by what it defines.
-        return [Found(name, when, [HandedCell("script", "", "", text)])]
+        return [Found(name, when, [HandedCell("script", (), text)])]
 
     def _book(self, data: bytes, name: str) -> list[HandedCell]:
         try:
@@ -254,10 +254,6 @@ class _Reader:
 def _handed(cell: dict[str, Any]) -> HandedCell:
     meta = cell.get("metadata")
     settings = meta.get("nbgrader") if isinstance(meta, dict) else None
-    grade_id = settings.get("grade_id") if isinstance(settings, dict) else None
-    return HandedCell(
-        str(cell.get("cell_type")),
-        grade_id if isinstance(grade_id, str) else "",
-        cell["id"] if isinstance(cell.get("id"), str) else "",
-        source_of(cell),
-    )
+    named = settings.get("grade_id") if isinstance(settings, dict) else None
+    names = tuple(name for name in (named, cell.get("id")) if name and isinstance(name, str))
+    return HandedCell(str(cell.get("cell_type")), names, source_of(cell))

@@ -26,7 +26,6 @@ class Ledger:
 
     def __init__(self, path: Path):
         self.path = path
-        self._file = -1  # not open
         self._latest: dict[ItemId, Verdict] = {}
         self._attempts: dict[Known, int] = {}
         self._again: set[Known] = set()  # to be run once more
@@ -48,27 +47,24 @@ class Ledger:
 
     def __enter__(self) -> Ledger:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self.path.touch(0o600)
+        self._file = self.path.open("ab")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(self._file)
-            self._file = -1
+            self._file.close()
             raise LedgerBusy(f"another run writes {self.path}") from None
         if self.path.stat().st_size and not self.path.read_bytes().endswith(b"\n"):
-            os.write(self._file, b"\n")  # end the torn line, so that the next one is whole
+            self._file.write(b"\n")  # end the torn line, so that the next one is whole
         return self
 
     def __exit__(self, *error: object) -> None:
-        os.close(self._file)
-        self._file = -1
+        self._file.close()
 
     def append(self, verdict: Verdict) -> None:
         """Write one verdict; it is on the disk when this returns."""
-        line = verdict.model_dump_json().encode() + b"\n"
-        view = memoryview(line)
-        while view:
-            view = view[os.write(self._file, view) :]
+        self._file.write(verdict.model_dump_json().encode() + b"\n")
+        self._file.flush()
         os.fsync(self._file)
         self._take(verdict)
 

@@ -64,12 +64,6 @@ class Stubs:
         functions = set(self.functions[name])
         return {name.removeprefix("answer-")} & functions or functions
 
-    def owners(self) -> dict[str, str]:
-        """The answer that each function belongs to."""
-        return {
-            function: name for name, functions in self.functions.items() for function in functions
-        }
-
     def untouched(self, name: str, source: str) -> bool:
         """Whether the text does not go beyond what was given out."""
         found = statements(source)
@@ -79,7 +73,7 @@ class Stubs:
 
     def held(self, cells: list[HandedCell]) -> int:
         """How many of the answers are there, by name or by what is defined."""
-        seen = {cell.grade_id for cell in cells} | {cell.cell_id for cell in cells}
+        seen = {name for cell in cells for name in cell.names}
         functions = {name for cell in cells if cell.runs for name in defined(cell.source)}
         return sum(
             name in seen or bool(self.required(name)) and self.required(name) <= functions
@@ -90,7 +84,7 @@ class Stubs:
         """Whether any answer goes beyond its stub."""
         given = {f: text for functions in self.functions.values() for f, text in functions.items()}
         for cell in cells:
-            if statements(cell.source) is None and {cell.grade_id, cell.cell_id} & set(self.names):
+            if statements(cell.source) is None and set(cell.names) & set(self.names):
                 return True
             if any(given.get(f, text) != text for f, text in defined(cell.source).items()):
                 return True
@@ -110,7 +104,7 @@ def match(
     known = {cell.name: cell for cell in course.cells}
     texts = {given_text(cell).strip(): cell.name for cell in course.cells if cell.kind == "code"}
     names = [
-        next((name for name in (cell.grade_id, cell.cell_id) if name in known), "")
+        next((name for name in cell.names if name in known), "")
         or (texts.get(cell.source.strip(), "") if cell.kind == "code" else "")
         for cell in handed
     ]
@@ -214,7 +208,7 @@ def _split(source: str, answers: list[str], stubs: Stubs, given: set[str]) -> di
     Imports, constants and helpers go to the first answer. Statements of the course's own and bare
     expressions (checks, plots) are left out; others that use an answer stay behind it.
     """
-    owners = {f: name for f, name in stubs.owners().items() if name in answers}
+    owners = {function: name for name in answers for function in stubs.functions[name]}
     lines = source.splitlines()
     pieces: dict[str, list[str]] = {name: [] for name in answers}
     helpers: list[str] = []

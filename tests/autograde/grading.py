@@ -66,8 +66,8 @@ class Grader:
     def handed_in(self, extra: str = "", **answers: str) -> Submission:
         """These answers, solutions for all others, and a cell on top of them."""
         answers = solutions(self.exercise) | answers
-        handed = [HandedCell("code", "", "", extra)] if extra else []
-        handed += [HandedCell("code", f"answer-{k}", "", text) for k, text in answers.items()]
+        handed = [HandedCell("code", (), extra)] if extra else []
+        handed += [HandedCell("code", (f"answer-{k}",), text) for k, text in answers.items()]
         with self.parsing:
             return rebuild(self.course, "student", handed, [])
 
