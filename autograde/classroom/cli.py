@@ -203,7 +203,7 @@ def grade(session: Session, go: Callable[[], None]) -> None:
 def make_course(
     folder: Annotated[Path, typer.Argument(help="The folder to make.")],
     assignments: Annotated[
-        list[str] | None, typer.Argument(help="Such as 01 or 01_vector_add; none: all.")
+        list[str] | None, typer.Argument(help="Parts (one digit) or pages, such as 01; none: all.")
     ] = None,
 ) -> None:
     """Make a course folder: nbgrader's settings and the source notebooks."""
