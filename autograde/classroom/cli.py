@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -68,8 +68,8 @@ def _session(
     root: Path,
     assignment: str,
     look: bool = False,
-    students: list[str] | None = None,
-    keys: list[str] | None = None,
+    students: Sequence[str] = (),
+    keys: Sequence[str] = (),
 ) -> Session:
     """A session with its submissions, all or those of some students, and its exercises, all or
     some. look: read them only; nothing is written, no notes are told."""
@@ -121,7 +121,7 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
             list[str], typer.Option(help="Only this exercise; may be given again.")
         ] = [],  # noqa: B006
     ) -> None:
-        session = _session(course, assignment, False, student or None, exercise or None)
+        session = _session(course, assignment, False, student, exercise)
         limits = confine.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
         setting = Setting(level, limits, image)
         runner = make_runner(where, setting, workers, session, slurm, force)

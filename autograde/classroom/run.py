@@ -21,7 +21,7 @@ class Session:
     def __init__(self, root: Path, assignment: str):
         self.root, self.assignment = root, assignment
         self.submissions: list[tuple[Course, Submission]] = []
-        self.keys: set[str] | None = None  # the exercises that are run; None: all
+        self.keys: set[str] = set()  # the exercises that are run; none: all
         self.courses = read_course(root, assignment)
         for course in self.courses:
             released = self.root / "release" / self.assignment / f"{course.notebook}.ipynb"
@@ -36,7 +36,7 @@ class Session:
     def folder(self) -> Path:
         return self.root / "work" / self.assignment
 
-    def read(self, students: Iterable[str] | None = None) -> None:
+    def read(self, students: Iterable[str] = ()) -> None:
         """Rebuild every submission, or those of some students; nothing is written.
 
         Raises BadCourse where nobody handed anything in, or none of these students.
@@ -48,7 +48,7 @@ class Session:
                 f"Nobody handed in {self.assignment}: {place} has no folder STUDENT/"
                 f"{self.assignment}; run `nbgrader collect {self.assignment}` first."
             )
-        chosen = set(wanted if students is None else students)
+        chosen = set(students) or set(wanted)
         if unknown := sorted(chosen - set(wanted)):
             raise BadCourse(f"{place / unknown[0] / self.assignment} is not there.")
         self.submissions = [
@@ -57,7 +57,7 @@ class Session:
             for course in self.courses
         ]
 
-    def ingest(self, students: Iterable[str] | None = None) -> None:
+    def ingest(self, students: Iterable[str] = ()) -> None:
         """The same; scores that are not about what was handed in any more become pending."""
         self.read(students)
         with open_gradebook(self.root) as book:
@@ -89,7 +89,7 @@ class Session:
             Item(course, submission, exercise)
             for course, submission in self.submissions
             for exercise in submission.exercises
-            if self.keys is None or exercise.key in self.keys
+            if not self.keys or exercise.key in self.keys
         ]
 
     def open_items(self) -> list[Item]:
@@ -101,17 +101,16 @@ class Session:
                 found.append(Item(item.course, item.submission, item.exercise, attempt))
         return found
 
-    def choose(self, keys: Iterable[str] | None) -> None:
-        """Run these exercises only. Raises BadCourse for one that is not there."""
+    def choose(self, keys: Iterable[str]) -> None:
+        """Run these exercises only; none: all. Raises BadCourse for one that is not there."""
         known = [
             cell.name.removeprefix("check-") for course in self.courses for cell in course.checks()
         ]
-        for key in keys or []:
-            if key not in known:
-                raise BadCourse(
-                    f"{self.assignment} has no exercise {key!r}: it has {', '.join(known)}."
-                )
-        self.keys = None if keys is None else set(keys)
+        self.keys = set(keys)
+        if unknown := sorted(self.keys - set(known)):
+            raise BadCourse(
+                f"{self.assignment} has no exercise {unknown[0]!r}: it has {', '.join(known)}."
+            )
 
     def reopen(self) -> None:
         """Have everything that has a verdict run once more. Raises BadCourse where nothing has."""

@@ -150,7 +150,7 @@ def by_status(status_of: Callable[[Item], str]) -> Judge:
     return lambda items: (verdict(item, status_of(item)) for item in items)
 
 
-def ingested(course: Path, students: list[str] | None = None) -> Session:
+def ingested(course: Path, students: Iterable[str] = ()) -> Session:
     """The small class of a course folder, or some students of it, read and not graded."""
     session = Session(course, NAME)
     session.ingest(students)

@@ -10,7 +10,6 @@ What must hold is declared in each exercise's header: see `limits`.
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,18 +72,13 @@ def _benchmarks(slug: str, archs: Sequence[int]) -> list[Compiled]:
                 if not provider.ours or name in problem.without:
                     continue
                 function = (provider.launches or provider.load)()
-                page = _page_of(function) or slug
+                # The limits of the page that it stands on: a record's is not the operation's.
+                stands_on = getattr(sys.modules[function.__module__], "__exercise__", None)
+                page = stands_on.slug if stands_on else slug
                 for arch in archs:
                     result = compile_gate(function, arguments, arch=arch, timeout=120)
                     found.append(_compiled(page, name, problem.label, arch, result))
     return found
-
-
-def _page_of(function: Any) -> str:
-    """The page that a function stands on, whose limits it keeps: a record's is not the page of the
-    operation. Empty for a function of the benchmarks' own."""
-    found = re.fullmatch(r"_tritonbook_exercise_(\w+)_[0-9a-f]+", str(function.__module__))
-    return found[1] if found else ""
 
 
 def configurations(call: Call) -> list[Any]:

@@ -57,15 +57,15 @@ def course_problems(course: Iterable[Exercise]) -> list[SourceError]:
     """What is wrong between exercises: numbers, keys and prerequisites."""
     found = []
     keys: dict[str, str] = {}
-    numbers: dict[int, str] = {}
-    slugs: list[str] = []
+    earlier: dict[str, int] = {}
     for exercise in course:
         path = exercise.path
-        if exercise.number in numbers:
-            problem = f"{numbers[exercise.number]} has the number {exercise.number} too"
-            found.append(SourceError(path, 1, problem, "rename one of the folders"))
+        for slug, number in earlier.items():
+            if number == exercise.number:
+                problem = f"{slug} has the number {number} too"
+                found.append(SourceError(path, 1, problem, "rename one of the folders"))
         for slug in exercise.header.requires:
-            if slug not in slugs:
+            if slug not in earlier:
                 problem = f"it requires {slug!r}, which is no earlier exercise"
                 found.append(SourceError(path, 1, problem, "name one that comes before it"))
         for key, cell in exercise.answers().items():
@@ -73,8 +73,7 @@ def course_problems(course: Iterable[Exercise]) -> list[SourceError]:
                 problem = f"the key {key!r} is in {keys[key]} too"
                 found.append(SourceError(path, cell.line, problem, "choose another key"))
             keys[key] = exercise.slug
-        numbers[exercise.number] = exercise.slug
-        slugs.append(exercise.slug)
+        earlier[exercise.slug] = exercise.number
     return found
 
 
