@@ -165,14 +165,15 @@ def status(assignment: Assignment, course: Root = HERE) -> None:
 @runs_items
 def retry(session: Session, go: Callable[[], None]) -> None:
     """Give items that the grader failed on another set of attempts, then record."""
-    session.ledger.forget_failures()
+    session.reopen(failed=True)
     _run_and_record(session, go)
 
 
 @runs_items
 def regrade(session: Session, go: Callable[[], None]) -> None:
     """Run again what has a verdict already (narrow it with --student, --exercise), then record."""
-    session.reopen()
+    if not session.reopen():
+        raise BadCourse(f"{session.assignment}: nothing of this was graded before.")
     _run_and_record(session, go)
 
 

@@ -76,12 +76,6 @@ class Ledger:
     def attempts(self, known: Known) -> int:
         return self._attempts.get(known, 0)
 
-    def forget_failures(self) -> None:
-        """Count attempts of items that the grader failed on from zero again."""
-        for verdict in self._latest.values():
-            if not verdict.final:
-                self._attempts[verdict.known] = 0
-
     def reopen(self, known: Known) -> None:
         """Have an item run once more; until then, what is known of it counts."""
         self._again.add(known)

@@ -101,19 +101,15 @@ def match(
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
     """Answers by grade id, and added code cells by the course's cell that they follow."""
     stubs = stubs_of(course)
-    known = {cell.name: cell for cell in course.cells}
+    known = {cell.name for cell in course.cells}
     texts = {given_text(cell).strip(): cell.name for cell in course.cells if cell.kind == "code"}
+    handed = [cell for cell in handed if cell.source.strip() or not known.isdisjoint(cell.names)]
     names = [
         next((name for name in cell.names if name in known), "")
         or (texts.get(cell.source.strip(), "") if cell.kind == "code" else "")
         for cell in handed
     ]
-    pairs = [
-        (_clean(cell, name, notes), name)
-        for cell, name in zip(handed, names, strict=True)
-        if name or cell.source.strip()
-    ]
-    handed, names = [cell for cell, _ in pairs], [name for _, name in pairs]
+    handed = [_clean(cell, name, notes) for cell, name in zip(handed, names, strict=True)]
     parts = {name: _own(name, handed, names, stubs, notes) for name in stubs.names}
     serves = _elsewhere(handed, names, parts, stubs, texts, notes)
     given = _statements(course) if serves else set()

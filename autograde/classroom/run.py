@@ -112,13 +112,14 @@ class Session:
                 f"{self.assignment} has no exercise {unknown[0]!r}: it has {', '.join(known)}."
             )
 
-    def reopen(self) -> None:
-        """Have everything that has a verdict run once more. Raises BadCourse where nothing has."""
-        graded = [item for item in self.items() if self.ledger.latest(item.known)]
-        if not graded:
-            raise BadCourse(f"{self.assignment}: nothing of this was graded before.")
-        for item in graded:
-            self.ledger.reopen(item.known)
+    def reopen(self, failed: bool = False) -> int:
+        """Have what has a verdict run once more; failed: what the grader failed on, alone. Returns
+        how many items that are."""
+        found = [self.ledger.latest(item.known) for item in self.items()]
+        again = [each.known for each in found if each and not (failed and each.final)]
+        for known in again:
+            self.ledger.reopen(known)
+        return len(again)
 
     def absent(self) -> list[str]:
         """Students of the gradebook who handed nothing in."""

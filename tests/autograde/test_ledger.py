@@ -63,7 +63,7 @@ def test_the_graders_failures_are_tried_again_and_never_final(tmp_path: Path) ->
             ledger.append(_verdict(status="INFRA", attempt=attempt))
         assert not ledger.open(known)
         assert not ledger.latest(known).final
-        ledger.forget_failures()
+        ledger.reopen(known)
         assert ledger.open(known)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import DEVNULL
@@ -174,18 +174,16 @@ def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> No
                 found.setdefault(slug, {})[key] = record
     known.parent.mkdir(parents=True, exist_ok=True)
     # A line for each key: who mends one page changes few lines.
-    pages = {slug: _lines(records, _in_order) for slug, records in found.items()}
-    known.write_text(_lines(pages, str) + "\n", encoding="utf-8")
+    pages = {
+        slug: _lines({key: json.dumps(each, sort_keys=True) for key, each in records.items()})
+        for slug, records in found.items()
+    }
+    known.write_text(_lines(pages) + "\n", encoding="utf-8")
 
 
-def _in_order(record: dict[str, Any]) -> str:
-    return json.dumps(record, sort_keys=True)
-
-
-def _lines(entries: dict[str, Any], written: Callable[[Any], str]) -> str:
-    """A dict as JSON, a line for each of its entries."""
-    inside = ",\n".join(f"{json.dumps(name)}: {written(entries[name])}" for name in sorted(entries))
-    return f"{{\n{inside}\n}}"
+def _lines(entries: dict[str, str]) -> str:
+    """JSON by name as JSON, a line for each entry."""
+    return "{\n" + ",\n".join(f'"{name}": {entries[name]}' for name in sorted(entries)) + "\n}"
 
 
 def _read(known: Path) -> dict[str, dict[str, Any]]:
