@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -41,7 +40,7 @@ CALL_SECONDS = 8 if INTERPRET else 12  # on a GPU first calls compile
 def nbgrader(course: Path, *arguments: str) -> CompletedProcess[str]:
     """Run one nbgrader command in a course folder."""
     environment = os.environ | {
-        # One thread each: two commands share the cores, and small kernels gain nothing from more.
+        # Small kernels gain nothing from more threads.
         "OMP_NUM_THREADS": "1",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         # nbgrader starts alembic by name to create its database.
@@ -178,19 +177,16 @@ def run(folder: Path, chosen: list[Exercise], workers: int, console: Console) ->
         done = subprocess.run(command, capture_output=quiet, text=True, cwd=ROOT)
         if done.returncode and quiet:
             console.print(done.stderr)
-    say("writing feedback (nbgrader generate_feedback)")
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(lambda name: nbgrader(course, "generate_feedback", name, "--force"), names))
+        say(f"writing feedback on {name} (nbgrader generate_feedback)")
+        nbgrader(course, "generate_feedback", name, "--force")
     lines = {name: graded(course, name, classes[name]) for name in names}
     for name in names:
         console.print(table(name, lines[name]))
     declared = all(line.as_declared for rows in lines.values() for line in rows)
     pages = sorted(course.glob("feedback/*/*/*.html"))
-    total = sum(map(len, classes.values()))
-    say(f"{total} submissions")
+    say(f"{sum(map(len, classes.values()))} submissions")
     console.print(f"Feedback: {len(pages)} HTML files in {os.path.relpath(course / 'feedback')}/")
-    for name in names:
-        report = course / "work" / name / "report.html"
+    for report in sorted(course.glob("work/*/report.html")):
         console.print(f"The class's report: {os.path.relpath(report)}")
     said = "Every grade is as declared." if declared else "A grade is not as declared: see above."
     console.print(said, style="bold")

@@ -60,9 +60,9 @@ class SlurmSettings(Record):
 
     def for_submitit(self, name: str) -> dict[str, object]:
         """The same as submitit's parameters."""
-        asked = {key: getattr(self, key) for key in ("partition", "account", "qos", "gres")}
         memory = self.memory_gb or 6.0 * self.workers
         found = {
+            **self.model_dump(include={"partition", "account", "qos", "gres"}),
             "job_name": name,
             "time": self.minutes,
             "cpus_per_task": self.workers,
@@ -70,7 +70,6 @@ class SlurmSettings(Record):
             "array_parallelism": self.jobs_at_once,
             "setup": list(self.setup) or None,
             "additional_parameters": self.options,
-            **asked,
         }
         return {key: value for key, value in found.items() if value}
 

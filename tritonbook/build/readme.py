@@ -21,8 +21,9 @@ def generated(root: Path) -> dict[Path, bytes]:
     path = root / "README.md"
     if not path.is_file():
         return {}
-    text = addressed(path.read_text(encoding="utf-8"), read_release(root))
-    text = fill(text, "notebooks", notebook_table(root))
+    release = read_release(root)
+    text = addressed(path.read_text(encoding="utf-8"), release)
+    text = fill(text, "notebooks", notebook_table(exercises(root / "exercises"), release))
     if (root / VERSIONS).is_file():
         text = fill(text, "versions", version_table(json.loads((root / VERSIONS).read_text())))
     return {path: text.encode()}
@@ -45,11 +46,10 @@ def fill(text: str, name: str, body: str) -> str:
     return pattern.sub(lambda _: f"{opening}\n{body}\n{closing}", text)
 
 
-def notebook_table(root: Path) -> str:
+def notebook_table(course: list[Exercise], release: Release) -> str:
     """One row a notebook: title with link, what is built, minutes, needs, Colab."""
-    release = read_release(root)
     rows = ["| | notebook | you build | minutes | needs | |", "|---|---|---|---|---|---|"]
-    for exercise in exercises(root / "exercises"):
+    for exercise in course:
         link, header = f"notebooks/{exercise.slug}.ipynb", exercise.header
         rows.append(
             f"| {exercise.number:02} | [{header.title}]({link}) | {_builds(exercise)} "
