@@ -82,10 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not options.check:
             results.write(path, gpu, entries)  # an interrupted run keeps what it has
     print(f"\n{results.table(entries)}")
-    print(
-        f"{gpu}: {results.rates(entries)} in this run; * = the workbook's solution; "
-        + ("no file written" if options.check else f"written to {path}")
-    )
+    end = "no file written" if options.check else f"written to {path}"
+    print(f"{gpu}; * = the workbook's solution; {end}")
     fallen, refused = results.slower(old, entries), results.refused(entries)
     for word, lines in {"SLOWER": fallen, "REFUSED": refused, "FAILED": failed}.items():
         for line in lines:

@@ -99,17 +99,6 @@ def fastest(name: str) -> Function:
         return reference(name)
 
 
-def given(page: str, name: str) -> Provider:
-    """A function of ours that a page gives ready-made."""
-
-    def load() -> Function:
-        from tritonbook.course import exercises
-
-        return getattr(exercises.load(page), name)
-
-    return Provider(load, ours=True)
-
-
 def peer(fn: Function) -> Provider:
     """A function as it is: PyTorch eager, or a native operator."""
     return Provider(lambda: fn)

@@ -5,7 +5,7 @@ Reads each `results/<gpu>.json` there is and writes `<gpu>.md`, `<gpu>_ratios.pn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -159,11 +159,11 @@ def _losses(data: Mapping[str, Any], lost: Mapping[tuple, float], compared: int)
     return text + ("\n\n" + "\n".join(lines) if lines else "")
 
 
-def _on_device(peer: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
-    ours = [row["device_ms"] for row in rows if row["ours"] and row.get("device_ms")]
-    if not (ours and peer.get("device_ms")):
+def _on_device(peer: Mapping[str, Any], rows: list[dict[str, Any]]) -> str:
+    own = best(rows, "device_ms")
+    if not (own and peer.get("device_ms")):
         return ""
-    return f"; kernels alone {peer['device_ms'] / min(ours):.2f}"
+    return f"; kernels alone {peer['device_ms'] / own['device_ms']:.2f}"
 
 
 def _memory(data: Mapping[str, Any]) -> str:

@@ -52,19 +52,6 @@ def of_today(
     return kept
 
 
-def rates(entries: dict[str, Any]) -> str:
-    """The GPU's own rates as measured beside each operation, from the least to the most."""
-    found = [entry["ceilings"] for entry in entries.values()]
-    if not found:
-        return "nothing measured"
-    copy = sorted(each["copy_gbps"] for each in found)
-    fp16 = sorted(each["fp16_tflops"] for each in found)
-    return (
-        f"copy {copy[0]:.0f} to {copy[-1]:.0f} GB/s, "
-        f"fp16 matmul {fp16[0]:.0f} to {fp16[-1]:.0f} TFLOP/s"
-    )
-
-
 def slower(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """One sentence for each stored ratio (peer / our best) that fell by more than SLACK."""
     before = ratios(old.get("ops", {}))

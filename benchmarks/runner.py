@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from tritonbook.child import Child
-from tritonbook.port.device import versions
+from tritonbook.port.device import DEVICE, INTERPRET, versions
 from tritonbook.timing import Ceilings, Row, bench
 from tritonbook.timing.ceiling import measured_ceilings
 from tritonbook.timing.clock import Clock, CudaClock
@@ -37,7 +37,6 @@ def run_op(
     *,
     peaks: Ceilings,
     timer: Clock | None = None,
-    device: str = "cuda",
 ) -> dict[str, Any]:
     """All problems of one operation: a dictionary for the results file."""
     entry = {
@@ -49,14 +48,12 @@ def run_op(
     }
     for problem in op.problems:
         print(f"{op.name} {problem.label}")
-        rows = _run_problem(op, problem, peaks, timer or CudaClock(), device)
+        rows = _run_problem(op, problem, peaks, timer or CudaClock())
         entry["problems"].append(
             {
                 "label": problem.label,
                 "bytes": problem.bytes,
                 "flops": problem.flops,
-                "floor_ms": peaks.floor_ms(problem.bytes, problem.flops),
-                "limit": peaks.limit(problem.bytes, problem.flops),
                 "rows": rows,
                 "targets": _targets(problem, rows),
             }
@@ -81,17 +78,11 @@ def measure(name: str) -> dict[str, Any]:
     return run_op(all_ops()[name], peaks=measured_ceilings()) | {"isolated": True}
 
 
-def _run_problem(
-    op: Op,
-    problem: Problem,
-    peaks: Ceilings,
-    timer: Clock,
-    device: str,
-) -> list[dict[str, Any]]:
-    if device == "cuda":
+def _run_problem(op: Op, problem: Problem, peaks: Ceilings, timer: Clock) -> list[dict[str, Any]]:
+    if not INTERPRET:
         torch._dynamo.reset()  # a program compiled for the last problem's shape is another program
     torch.manual_seed(torch.seed() % (1 << 31))  # new values in every run
-    args = problem.make(device)
+    args = problem.make(DEVICE)
     expected = exact_result(op.exact, args, op.part)
     rows: list[dict[str, Any]] = []
     right: dict[str, Function] = {}
@@ -119,7 +110,7 @@ def _run_problem(
         middle = sorted(turns, key=lambda turn: turn.ms)[len(turns) // 2]
         row.update({key: value for key, value in asdict(middle).items() if key != "name"})
         row["turns_ms"] = [turn.ms for turn in turns]
-        if device == "cuda":
+        if not INTERPRET:
             row["peak_bytes"] = peak_bytes(lambda fn=right[name]: fn(*args))
     return rows
 
@@ -199,10 +190,10 @@ def peak_bytes(call: Callable[[], Any], cuda: Any = torch.cuda) -> int:
     return cuda.max_memory_allocated() - before
 
 
-def best(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Our fastest row that was timed, or None."""
-    timed = [row for row in rows if row["ours"] and row["state"] == "timed"]
-    return min(timed, key=lambda row: row["ms"]) if timed else None
+def best(rows: list[dict[str, Any]], figure: str = "ms") -> dict[str, Any] | None:
+    """Our fastest row as called, or by its "device_ms"; None where none has that figure."""
+    timed = [row for row in rows if row["ours"] and row.get(figure)]
+    return min(timed, key=lambda row: row[figure], default=None)
 
 
 def ratio(peer: dict[str, Any], own: dict[str, Any]) -> float:
@@ -217,19 +208,13 @@ def ratio(peer: dict[str, Any], own: dict[str, Any]) -> float:
     return statistics.geometric_mean([statistics.median(turns[way::2]) for way in (0, 1)])
 
 
-def best_on_device(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Our row with the least device time, or None where none has one."""
-    timed = [row for row in rows if row["ours"] and row.get("device_ms")]
-    return min(timed, key=lambda row: row["device_ms"]) if timed else None
-
-
 def _targets(problem: Problem, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     asked = [(name, least, False) for name, least in problem.targets.items()]
     asked += [(name, least, True) for name, least in problem.device_targets.items()]
     timed = {row["name"]: row for row in rows if row["state"] == "timed"}
     found = []
     for name, least, on_device in asked:
-        own = best_on_device(rows) if on_device else best(rows)
+        own = best(rows, "device_ms" if on_device else "ms")
         theirs, reached = timed.get(name), None
         if own and theirs and not on_device:
             reached = ratio(theirs, own)

@@ -23,7 +23,7 @@ import torch
 
 from tritonbook.child import Child, Ended
 from tritonbook.command import BAD_INPUT, Parser
-from tritonbook.port.device import INTERPRET, versions
+from tritonbook.port.device import DEVICE, INTERPRET, versions
 from tritonbook.timing import Ceilings
 from tritonbook.timing.ceiling import measured_ceilings
 from tritonbook.timing.clock import Clock, CudaClock
@@ -93,7 +93,7 @@ def measure(
     problem: Problem, fns: dict[str, Function], op: Op, peaks: Ceilings, timer: Clock
 ) -> Row:
     """Check and time the functions on one problem. A peer that fails or is wrong has no time."""
-    args = problem.make("cuda" if timer.on_gpu else "cpu")
+    args = problem.make(DEVICE)
     expected = exact_result(op.exact, args, op.part)
     fns = fns | {"replayed": _replayed(fns["ours"], args)}
     right, called, asking = {}, {}, 0.0
@@ -170,8 +170,6 @@ def compile_share(
     """Call every function on each `of`-th problem from `first` on, so that what it compiles is in
     the caches on disk, whence the timing process takes it. What fails here fails again where it is
     timed, and is told there."""
-    from tritonbook.port.device import DEVICE
-
     op, own = all_ops()[name], ours(name)
     for problem in drawn(name, seed, count)[first::of]:
         args = problem.make(DEVICE)
