@@ -10,7 +10,7 @@ from pathlib import Path
 
 import tritonbook  # noqa: F401  (must come before Triton)
 from tritonbook.child import Ended
-from tritonbook.command import BAD_INPUT, Parser, writable
+from tritonbook.command import BAD_INPUT, Parser, sentence
 from tritonbook.port.device import INTERPRET, describe, versions
 
 from . import results, sweep
@@ -44,13 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"no operation like {unknown[0]!r}; there are: {', '.join(ops)}")
     chosen = {name: op for name, op in ops.items() if _wanted(name, options.names, ops)}
-    if options.resume and options.check:
-        parser.error("--resume goes on with a run that writes its file; --check does not")
-    try:
-        if options.out.exists():  # else it is made
-            writable(options.out / "results.json")
-    except ValueError as error:
-        parser.error(str(error))
     if options.list:
         for name, op in chosen.items():
             print(f"{name:<24}{op.notebook:<24}{', '.join(p.label for p in op.problems)}")
@@ -70,6 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.check and not old:
         print(f"There are no stored ratios of {gpu}: {path} is missing.", file=sys.stderr)
         return BAD_INPUT
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        parser.error(sentence(error))
     for name in chosen:
         if name in entries:
             print(f"{name}: measured earlier today")

@@ -30,7 +30,6 @@ def write(path: Path, gpu: str, entries: dict[str, Any]) -> None:
     """Put the entries of this run into the GPU's file; other operations keep theirs."""
     found = read(path) or {"gpu": gpu, "ops": {}}
     found["ops"].update(entries)
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

@@ -42,7 +42,7 @@ matrix 99|matrix 01 99|matrix 01 --triton 1.0|matrix 01 --nope
 --root {t}/none sync|--root {t}/folder.ipynb check|--root {t}/other.json sync
 """
 MEASURER = """
-nope|softmax nope|--nope|softmax --out {t}/other.json|--resume --check
+nope|softmax nope|--nope
 """
 COMMANDS = {
     "tritonbook": cli.main,
@@ -94,13 +94,6 @@ def test_help_is_no_bad_input(capsys):
             main(["--help"])
         assert stop.value.code == 0
     assert "usage: tritonbook" in capsys.readouterr().out
-
-
-def test_a_file_may_be_replaced_or_made_where_one_may_write(tmp_path):
-    old = tmp_path / "old.json"
-    old.write_text("{}")
-    assert command.writable(old) == old
-    assert command.writable(tmp_path / "new.json") == tmp_path / "new.json"
 
 
 @pytest.mark.parametrize(

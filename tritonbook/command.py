@@ -7,7 +7,6 @@ import atexit
 import contextlib
 import os
 import sys
-from pathlib import Path
 from typing import NoReturn
 
 BAD_INPUT = 2
@@ -49,15 +48,3 @@ def sentence(error: Exception) -> str:
         text = str(error)
     text = " ".join(text.split()) or type(error).__name__
     return text if text.endswith((".", "?", "!")) else f"{text}."
-
-
-def writable(path: Path) -> Path:
-    """`path`, where a file can be written. Raises ValueError before the work, not after it."""
-    folder = path.absolute().parent
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file")
-    if not folder.is_dir():
-        raise ValueError(f"{path} cannot be written: there is no folder {folder}")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise ValueError(f"{path} cannot be written: permission denied")
-    return path
