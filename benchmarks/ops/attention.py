@@ -19,10 +19,19 @@ def one_head(q, k, v, causal):
     return torch.softmax(s, dim=-1) @ v
 
 
+def gradients(forward):
+    """o and the gradients of q, k and v, through autograd."""
+
+    def both(q, k, v, do, causal):
+        leaves = [t.detach().requires_grad_() for t in (q, k, v)]
+        o = forward(*leaves, causal)
+        return o.detach(), *torch.autograd.grad(o, leaves, do)
+
+    return both
+
+
 def one_head_gradients(q, k, v, do, causal):
-    leaves = [t[-1:, -1:].detach().requires_grad_() for t in (q, k, v)]
-    o = one_head(*leaves, causal)
-    return o.detach(), *torch.autograd.grad(o, leaves, do[-1:, -1:])
+    return gradients(one_head)(*last_heads((q, k, v, do)), causal)
 
 
 def last_head(result):
@@ -39,22 +48,12 @@ def native(backend):
         with sdpa_kernel(backend):
             return scaled_dot_product_attention(q, k, v, is_causal=causal)
 
-    return peer(forward)
+    return forward
 
 
 def _flaggems(module):
     """FlagGems' attention in Triton. Not in the extra `bench`: it pins an older numpy."""
     return lambda q, k, v, causal: module.scaled_dot_product_attention(q, k, v, is_causal=causal)
-
-
-def native_gradients(backend):
-    def both(q, k, v, do, causal):
-        leaves = [t.detach().requires_grad_() for t in (q, k, v)]
-        with sdpa_kernel(backend):
-            o = scaled_dot_product_attention(*leaves, is_causal=causal)
-            return o.detach(), *torch.autograd.grad(o, leaves, do)
-
-    return peer(both)
 
 
 def _where_it_runs(flash_gluon):
@@ -105,8 +104,8 @@ OPS = [
             "flash_gqa": solution("flash_gqa"),
             "attention record": solution("flash_gqa", record=True),
             "flash_gluon": solution("flash_gluon", _where_it_runs),
-            "cudnn": native(SDPBackend.CUDNN_ATTENTION),
-            "flash-attention-2": native(SDPBackend.FLASH_ATTENTION),
+            "cudnn": peer(native(SDPBackend.CUDNN_ATTENTION)),
+            "flash-attention-2": peer(native(SDPBackend.FLASH_ATTENTION)),
             "flaggems": optional("flag_gems.ops.attention", _flaggems),
         },
     ),
@@ -118,8 +117,8 @@ OPS = [
         part=last_heads,
         providers={
             "flash_attention": solution("attention_gradients"),
-            "cudnn": native_gradients(SDPBackend.CUDNN_ATTENTION),
-            "flash-attention-2": native_gradients(SDPBackend.FLASH_ATTENTION),
+            "cudnn": peer(gradients(native(SDPBackend.CUDNN_ATTENTION))),
+            "flash-attention-2": peer(gradients(native(SDPBackend.FLASH_ATTENTION))),
         },
     ),
 ]
