@@ -129,7 +129,7 @@ def _time_in_turns(
     memory (`elsewhere`).
     """
     turns: dict[str, list[Row]] = {name: [] for name in fns}
-    heavy = peaks.limit(problem.bytes, problem.flops) == "arithmetic"
+    heavy = peaks.floor_ms(flops=problem.flops) > peaks.floor_ms(problem.bytes)
     rounds, warmup = (HEAVY_ROUNDS, HEAVY_WARMUP_MS) if heavy else (ROUNDS, WARMUP_MS)
     for number in range(rounds if fns else 0):
         moved, spacer = elsewhere(args, number)

@@ -29,10 +29,6 @@ class Ceilings:
         """Milliseconds below which no kernel with this traffic and arithmetic can go."""
         return max(bytes / self.copy_gbps / 1e6, flops / self.fp16_tflops / 1e9)
 
-    def limit(self, bytes: float = 0, flops: float = 0) -> str:
-        """Which of the two peaks sets the floor: "memory" or "arithmetic"."""
-        return "memory" if self.floor_ms(bytes) >= self.floor_ms(flops=flops) else "arithmetic"
-
     @property
     def ridge(self) -> float:
         """Operations per byte at which the two peaks take equally long."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import torch
 
 from .ceiling import Ceilings, ceilings
-from .clock import LAUNCH_BOUND_MS, Clock, clock
+from .clock import LAUNCH_BOUND_MS, Clock, Span, clock
 from .result import BenchResult, Row, Sweep
 from .stored import keep, load
 
@@ -62,17 +62,8 @@ def bench(
     if warmup is None:
         warmup = 1000 if timer.on_gpu and (flops or 0) >= 1e11 else 25
 
-    rows = []
-    for name, fn in named.items():
-        notes += _remarks(f"the result of {name}", fn(*args))
-        rows.append(_row(name, partial(fn, *args), timer, warmup, rep, bytes, flops, peaks))
-    if timer.on_gpu and any(row.device_ms for row in rows):
-        notes.append(
-            "small work: 'ms' is the call as your program pays it (often the host's launch), "
-            "'device' the GPU's share alone, replayed from a CUDA graph with warm caches"
-        )
     result = BenchResult(
-        rows=rows,
+        rows=[],
         title=title,
         clock=timer.label,
         on_gpu=timer.on_gpu,
@@ -80,8 +71,17 @@ def bench(
         bytes=bytes,
         flops=flops,
         peaks=peaks,
-        notes=list(dict.fromkeys(notes)),
     )
+    for name, fn in named.items():
+        notes += _remarks(f"the result of {name}", fn(*args))
+        call = partial(fn, *args)
+        result.rows.append(_row(name, call, timer.time(call, warmup, rep), timer, result))
+    if any(row.device_ms for row in result.rows):
+        notes.append(
+            "small work: 'ms' is the call as your program pays it (often the host's launch), "
+            "'device' the GPU's share alone, replayed from a CUDA graph with warm caches"
+        )
+    result.notes = list(dict.fromkeys(notes))
     keep(stored, result)
     return result
 
@@ -124,27 +124,17 @@ def bench_sweep(
     return sweep
 
 
-def _row(
-    name: str,
-    call: Callable[[], Any],
-    timer: Clock,
-    warmup: float,
-    rep: float,
-    bytes: float | None,
-    flops: float | None,
-    peaks: Ceilings | None,
-) -> Row:
-    span = timer.time(call, warmup, rep)
+def _row(name: str, call: Callable[[], Any], span: Span, timer: Clock, result: BenchResult) -> Row:
     row = Row(name=name, ms=span.median, low=span.low, high=span.high)
     if not timer.on_gpu:
         return row
-    floor_ms = peaks.floor_ms(bytes or 0, flops or 0) if peaks and (bytes or flops) else None
+    floor_ms = result.floor_ms
     if min(span.median, floor_ms or span.median) < LAUNCH_BOUND_MS:
         row.device_ms = timer.device_time(call)
-    if bytes:
-        row.gbps = bytes / span.median / 1e6
-    if flops:
-        row.tflops = flops / span.median / 1e9
+    if result.bytes:
+        row.gbps = result.bytes / span.median / 1e6
+    if result.flops:
+        row.tflops = result.flops / span.median / 1e9
     if floor_ms:
         row.percent = 100 * floor_ms / span.median
     return row

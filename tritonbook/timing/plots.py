@@ -74,8 +74,7 @@ def bars(result: Any) -> Plot:
     axes.invert_yaxis()
     axes.set_xlim(0, 1.35 * max(max(row.ms, row.high) for row in rows))
     axes.set_xlabel("milliseconds (shorter is faster)")
-    if result.peaks and (result.bytes or result.flops):
-        floor = result.peaks.floor_ms(result.bytes or 0, result.flops or 0)
+    if floor := result.floor_ms:
         axes.axvline(floor, color=INK, linestyle="--", linewidth=1.2)
         axes.annotate(
             f"floor {floor:.3g} ms",

@@ -71,6 +71,13 @@ class BenchResult:
         return base / own if base and own else None
 
     @property
+    def floor_ms(self) -> float | None:
+        """The least time that the measured ceilings allow, where there are any and a traffic."""
+        if not (self.peaks and (self.bytes or self.flops)):
+            return None
+        return self.peaks.floor_ms(self.bytes or 0, self.flops or 0)
+
+    @property
     def label(self) -> str:
         """Where the figures come from: GPU, versions, clock and date, in one line."""
         made = f"torch {self.machine['torch']}, triton {self.machine['triton']}, {self.date}"
