@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import types
 
 import pytest
 
@@ -250,16 +249,6 @@ def test_functions_from_this_module_and_closures():
     assert "amount = 3" in text
     assert "from torch.nn.functional import softmax" in text
     assert "@triton.jit\ndef kernel" in text
-
-
-def test_module_made_by_hand_is_named():
-    hand_made = types.ModuleType("hand_made")
-
-    def fn():
-        return hand_made
-
-    with pytest.raises(ExportError, match="hand_made"):
-        export(fn)
 
 
 def test_constants_of_every_plain_kind():

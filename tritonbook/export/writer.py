@@ -8,7 +8,6 @@ calls, their decorators, constants and imports, in an order in which Python can 
 from __future__ import annotations
 import __future__
 
-import sys
 from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -104,9 +103,6 @@ class _Writer:
 
     def _import_module(self, name: str, module: ModuleType) -> None:
         full = module.__name__
-        known = getattr(module, "__spec__", None) is not None and sys.modules.get(full) is module
-        if not known:
-            raise ExportError(f"The module `{name}` cannot be imported by another process.")
         if name == full:
             self.imports.add(f"import {full}")
         else:
