@@ -26,11 +26,11 @@ def read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def write(path: Path, gpu: str, entries: dict[str, Any]) -> None:
+def write(path: Path, gpu: str, entries: dict[str, Any], indent: int | None = 1) -> None:
     """Put the entries of this run into the GPU's file; other operations keep theirs."""
     found = read(path) or {"gpu": gpu, "ops": {}}
     found["ops"].update(entries)
-    path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(found, indent=indent, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def of_today(

@@ -20,7 +20,7 @@ from tritonbook.timing.ceiling import measured_ceilings
 from tritonbook.timing.clock import Clock, CudaClock
 
 from .op import Function, Missing, Op, Problem, all_ops
-from .verify import exact_result, verify
+from .verify import copied, exact_result, verify
 
 # Turns for a problem, and milliseconds that each function works before it is timed in each of them.
 ROUNDS, WARMUP_MS = 8, 25
@@ -83,7 +83,7 @@ def _run_problem(op: Op, problem: Problem, peaks: Ceilings, timer: Clock) -> lis
         torch._dynamo.reset()  # a program compiled for the last problem's shape is another program
     torch.manual_seed(torch.seed() % (1 << 31))  # new values in every run
     args = problem.make(DEVICE)
-    expected = exact_result(op.exact, args, op.part)
+    expected = exact_result(op, args)
     rows: list[dict[str, Any]] = []
     right: dict[str, Function] = {}
     for name, provider in op.providers.items():
@@ -97,9 +97,7 @@ def _run_problem(op: Op, problem: Problem, peaks: Ceilings, timer: Clock) -> lis
         except Missing as reason:
             row.update(state="not run", reason=str(reason))
             continue
-        own = tuple(copied(arg) for arg in args)  # some work in place
-        first = verify(fn, own, expected, ours=provider.ours, part=op.part, tolerance=op.tolerance)
-        del own
+        first = verify(fn, args, expected, op, ours=provider.ours)
         row["error"] = first.error
         if first.problem:
             row.update(state="refused", reason=first.problem)
@@ -165,14 +163,6 @@ def elsewhere(args: tuple[Any, ...], number: int) -> tuple[tuple[Any, ...], torc
         torch.cuda.empty_cache()  # or the copies would get the memory of the last turn's
         spacer = torch.empty((2 + 38 * number) << 20, dtype=torch.uint8, device="cuda")
     return tuple(copied(arg) for arg in args), spacer
-
-
-def copied(value: Any) -> Any:
-    """A tensor's copy with the same strides, or the value itself where there is none."""
-    if not isinstance(value, torch.Tensor):
-        return value
-    copy = value.detach().clone(memory_format=torch.preserve_format)
-    return copy if copy.stride() == value.stride() else value
 
 
 def peak_bytes(call: Callable[[], Any], cuda: Any = torch.cuda) -> int:

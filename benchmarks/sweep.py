@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import json
 import statistics
 import sys
 import time
@@ -31,8 +30,7 @@ from tritonbook.timing.clock import Clock, CudaClock
 from . import results
 from .drawn import SWEEPS, drawn
 from .op import Function, Missing, Op, Problem, all_ops, fastest
-from .runner import copied
-from .verify import exact_result, verify
+from .verify import copied, exact_result, verify
 
 ROOT = Path(__file__).resolve().parents[1]
 SHORT_MS = 0.020  # below, a call is also timed with its host's part
@@ -94,14 +92,13 @@ def measure(
 ) -> Row:
     """Check and time the functions on one problem. A peer that fails or is wrong has no time."""
     args = problem.make(DEVICE)
-    expected = exact_result(op.exact, args, op.part)
+    expected = exact_result(op, args)
     fns = fns | {"replayed": _replayed(fns["ours"], args)}
     right, called, asking = {}, {}, 0.0
     reason = ""
     for name, fn in fns.items():
         mine = name == "ours"
-        own = tuple(copied(arg) for arg in args)  # some work in place
-        first = verify(fn, own, expected, ours=mine, part=op.part, tolerance=op.tolerance)
+        first = verify(fn, args, expected, op, ours=mine)
         if first.problem:
             reason = first.problem if mine or name == "replayed" else reason
             continue
@@ -257,7 +254,7 @@ def run(names: list[str], seed: int, count: int, compiled: bool, workers: int, o
     """
     peaks, here, timer = measured_ceilings(), versions(), CudaClock()
     path = results.path_for(f"sweep {here['gpu']}", out)
-    kept = results.read(path) or {"gpu": here["gpu"], "ops": {}}
+    out.mkdir(parents=True, exist_ok=True)
     wrong = False
     for name in names:
         op, rows = all_ops()[name], []
@@ -272,13 +269,12 @@ def run(names: list[str], seed: int, count: int, compiled: bool, workers: int, o
             rows.append(measure(problem, fns, op, peaks, timer))
         wrong |= any(row.problem for row in rows)
         print(summary(name, rows), flush=True)
-        kept["ops"][name] = {
+        entry = {
             "date": datetime.date.today().isoformat(),
             "versions": here,
             "seed": seed,
             "ceilings": asdict(peaks),
             "rows": [_stored(row) for row in rows],
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(kept) + "\n", encoding="utf-8")
+        results.write(path, here["gpu"], {name: entry}, indent=None)
     return 1 if wrong else 0

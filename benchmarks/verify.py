@@ -18,6 +18,8 @@ from torch.utils._pytree import tree_leaves
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
 
+from .op import Op
+
 # Relative error of the whole result, ||got - exact|| / ||exact||, that one rounding at the end and
 # float32 arithmetic (tf32 and half-precision operands where products are summed) stay under.
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1e-2}
@@ -56,9 +58,15 @@ def tensors(value: Any) -> list[torch.Tensor]:
     return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
-def exact_result(
-    exact: Callable[..., Any], args: tuple[Any, ...], part: Callable[..., Any] | None = None
-) -> list[torch.Tensor]:
+def copied(value: Any) -> Any:
+    """A tensor's copy with the same strides, or the value itself where there is none."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    copy = value.detach().clone(memory_format=torch.preserve_format)
+    return copy if copy.stride() == value.stride() else value
+
+
+def exact_result(op: Op, args: tuple[Any, ...]) -> list[torch.Tensor]:
     """The float64 result on float64 copies of the arguments.
 
     Raises ValueError for a result without a tensor: nothing could differ from it.
@@ -67,8 +75,8 @@ def exact_result(
         arg.double() if isinstance(arg, torch.Tensor) and arg.is_floating_point() else arg
         for arg in args
     ]
-    result = exact(*doubles)
-    found = tensors(part(result) if part else result)
+    result = op.exact(*doubles)
+    found = tensors(op.part(result) if op.part else result)
     if not found:
         raise ValueError(f"the exact result holds no tensor, but a {type(result).__name__}")
     return found
@@ -78,14 +86,14 @@ def verify(
     fn: Callable[..., Any],
     args: tuple[Any, ...],
     expected: list[torch.Tensor],
+    op: Op,
     *,
     ours: bool,
-    part: Callable[..., Any] | None = None,
-    tolerance: dict[str, float] | None = None,
 ) -> FirstCall:
     """Call `fn` once on poisoned memory and compare with `expected` (float64).
 
-    Our own solutions must launch at least one Triton kernel. The outputs are poisoned afterwards,
+    It gets copies of `args`: some work in place. Our own solutions must launch at least one Triton
+    kernel. The outputs are poisoned afterwards,
     so that the next candidate cannot find them in freed memory.
     """
     launched: list[str] = []
@@ -94,6 +102,7 @@ def verify(
         launched.append(getattr(kernel, "__name__", "kernel"))
         return call()
 
+    args = tuple(copied(arg) for arg in args)
     for want in expected:  # what the allocator hands out next holds no answer
         for dtype in {want.dtype, *(tensor.dtype for tensor in tensors(args))}:
             poison(torch.empty_like(want, dtype=dtype))
@@ -103,15 +112,14 @@ def verify(
                 result = fn(*args)
         else:
             result = fn(*args)
-        got = tensors(part(result) if part else result)
-        error, problem = _compare(got, expected, {**TOLERANCE, **(tolerance or {})})
+        got = tensors(op.part(result) if op.part else result)
+        error, problem = _compare(got, expected, {**TOLERANCE, **op.tolerance})
     except Exception as failure:
         return FirstCall(None, f"raised {type(failure).__name__}: {str(failure)[:200]}")
     finally:
         if args and isinstance(args[0], torch.Tensor) and args[0].is_cuda:
             torch.cuda.synchronize()
-    inputs = {tensor.data_ptr() for tensor in tensors(args)}
-    poison([tensor for tensor in tensors(result) if tensor.data_ptr() not in inputs])
+    poison(result)
     if problem is None and ours and not launched:
         problem = "launched no Triton kernel"
     return FirstCall(error, problem)

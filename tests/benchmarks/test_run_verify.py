@@ -1,10 +1,13 @@
 """A wrong kernel must never be timed. Each test names the way of being wrong that it stops."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 import triton
 import triton.language as tl
 
+from benchmarks.op import Op
 from benchmarks.verify import exact_result, poison, verify
 from tritonbook import DEVICE
 
@@ -27,9 +30,12 @@ def twice(x):
     return x + x
 
 
-def judge(fn, ours=True, **options):
+TWICE = Op("double", "00_none", [], exact=twice, providers={})
+
+
+def judge(fn, ours=True, op=TWICE):
     x = torch.randn(200, device=DEVICE)
-    return verify(fn, (x,), exact_result(twice, (x,)), ours=ours, **options)
+    return verify(fn, (x,), exact_result(op, (x,)), op, ours=ours)
 
 
 def test_a_right_kernel_may_be_timed():
@@ -45,10 +51,10 @@ def test_a_solution_that_launches_nothing_is_refused():
 def test_a_tail_that_is_never_written_is_refused():
     # Kills: an allocator that hands out memory with the right answer still in it.
     x = torch.randn(200, device=DEVICE)
-    expected = exact_result(twice, (x,))
+    expected = exact_result(TWICE, (x,))
     right = double(x)
     del right
-    verdict = verify(lambda x: double(x, stop=128), (x,), expected, ours=True)
+    verdict = verify(lambda x: double(x, stop=128), (x,), expected, TWICE, ours=True)
     assert "is off by nan" in verdict.problem
 
 
@@ -76,14 +82,14 @@ def test_outputs_are_poisoned_after_the_verdict():
 
 def test_inputs_are_not_poisoned():
     x = torch.randn(8, device=DEVICE)
-    verify(lambda x: x, (x,), exact_result(lambda x: x, (x,)), ours=False)
+    op = replace(TWICE, exact=lambda x: x)
+    verify(lambda x: x, (x,), exact_result(op, (x,)), op, ours=False)
     assert x.isfinite().all()
 
 
 def test_part_cuts_both_results():
-    x = torch.randn(200, device=DEVICE)
-    expected = exact_result(twice, (x,), part=lambda y: y[:50])
-    assert verify(double, (x,), expected, ours=True, part=lambda y: y[:50]).problem is None
+    half_right = replace(TWICE, part=lambda y: y[:50])
+    assert judge(lambda x: double(x, stop=64), op=half_right).problem is None
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32])
@@ -96,4 +102,4 @@ def test_poison_spoils_every_element(dtype):
 def test_an_exact_result_without_a_tensor_judges_nobody():
     """Kills: an operation whose formula returns a number, and with it anything at all."""
     with pytest.raises(ValueError, match="holds no tensor, but a float"):
-        exact_result(lambda x: 2.0, (torch.ones(2),))
+        exact_result(replace(TWICE, exact=lambda x: 2.0), (torch.ones(2),))
