@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import torch
 
-from .op import Problem
+from .op import Problem, normal
 
 DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 
@@ -65,7 +65,7 @@ def _gate(rng: random.Random) -> Problem:
     M = max(1, _between(rng, 2**15, 2**26) // N)
     return Problem(
         f"{M}x{N} {name}",
-        lambda device: torch.randn(2, M, N, device=device, dtype=dtype).unbind(0),
+        normal(dtype, (M, N), (M, N)),
         bytes=3 * dtype.itemsize * M * N,
     )
 

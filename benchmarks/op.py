@@ -72,6 +72,11 @@ class Missing(Exception):
     """A peer that cannot run here, with the reason in words."""
 
 
+def normal(dtype: torch.dtype, *shapes: Sequence[int]) -> Callable[[str], tuple[Any, ...]]:
+    """A Problem's `make`: tensors of these shapes, their values from the normal distribution."""
+    return lambda device: tuple(torch.randn(*shape, device=device, dtype=dtype) for shape in shapes)
+
+
 def solution(
     name: str, called: Callable[[Function], Function] | None = None, *, record: bool = False
 ) -> Provider:

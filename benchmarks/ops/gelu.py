@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from benchmarks.op import Op, Problem, compiled, peer, solution
+from benchmarks.op import Op, Problem, compiled, normal, peer, solution
 
 
 def manual(x):
@@ -22,7 +22,7 @@ def bias_manual(x, bias):
 def _vector(n, **targets):
     return Problem(
         label=f"{n} fp32",
-        make=lambda device: (torch.randn(n, device=device),),
+        make=normal(torch.float32, (n,)),
         bytes=8 * n,
         targets=targets,
     )
@@ -32,10 +32,7 @@ def _matrix(rows, columns):
     size = rows * columns
     return Problem(
         label=f"{rows}x{columns} bf16",
-        make=lambda device: (
-            torch.randn(rows, columns, device=device, dtype=torch.bfloat16),
-            torch.randn(columns, device=device, dtype=torch.bfloat16),
-        ),
+        make=normal(torch.bfloat16, (rows, columns), (columns,)),
         bytes=4 * size + 2 * columns,
     )
 

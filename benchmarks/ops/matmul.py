@@ -2,7 +2,7 @@
 
 import torch
 
-from benchmarks.op import Op, Problem, Provider, compiled, peer, solution
+from benchmarks.op import Op, Problem, Provider, compiled, normal, peer, solution
 
 
 def cublas(a, b):
@@ -16,10 +16,7 @@ def _linear(x, w, bias):
 def _square(size, **targets):
     return Problem(
         label=f"{size}x{size}x{size} fp16",
-        make=lambda device: (
-            torch.randn(size, size, device=device, dtype=torch.float16),
-            torch.randn(size, size, device=device, dtype=torch.float16),
-        ),
+        make=normal(torch.float16, (size, size), (size, size)),
         bytes=6 * size * size,
         flops=2 * size**3,
         targets=targets,

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from benchmarks.op import Op, Problem, compiled, optional, peer, solution
+from benchmarks.op import Op, Problem, compiled, normal, optional, peer, solution
 
 
 def gate(gate, up):
@@ -30,7 +30,7 @@ def _rows(device, rows, columns):
 def _gate(rows, columns, **targets):
     return Problem(
         label=f"{rows}x{columns} bf16",
-        make=lambda device: (_rows(device, rows, columns), _rows(device, rows, columns)),
+        make=normal(torch.bfloat16, (rows, columns), (rows, columns)),
         bytes=6 * rows * columns,
         targets={name.replace("_", " "): least for name, least in targets.items()},
     )

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from benchmarks.op import Op, Problem, Provider, compiled, optional, peer, solution
+from benchmarks.op import Op, Problem, Provider, compiled, normal, optional, peer, solution
 
 
 def rms_eager(x, w):
@@ -27,10 +27,6 @@ def _in_pieces(layernorm_split):
     return lambda x, w, b: layernorm_split(x, w, b, 1e-5, -(-x.shape[-1] // 4096))
 
 
-def _random(device, *shape):
-    return torch.randn(*shape, device=device, dtype=torch.bfloat16)
-
-
 def _rows(M, N, vectors, without=None, on_device=None, **targets):
     """vectors: how many tensors [N] follow x (weight, or weight and bias).
 
@@ -38,7 +34,7 @@ def _rows(M, N, vectors, without=None, on_device=None, **targets):
     """
     return Problem(
         label=f"{M}x{N} bf16",
-        make=lambda device: (_random(device, M, N), *(_random(device, N) for _ in range(vectors))),
+        make=normal(torch.bfloat16, (M, N), *[(N,)] * vectors),
         bytes=4 * M * N + 2 * vectors * N,
         targets={name.replace("_", " "): least for name, least in targets.items()},
         device_targets={} if on_device is None else {"compile static": on_device},
@@ -107,12 +103,7 @@ def _compiled_gradients():
 def _trained(M, N):
     return Problem(
         label=f"{M}x{N} bf16",
-        make=lambda device: (
-            _random(device, M, N),
-            _random(device, N),
-            _random(device, N),
-            _random(device, M, N),
-        ),
+        make=normal(torch.bfloat16, (M, N), (N,), (N,), (M, N)),
         bytes=10 * M * N,  # forward: x, y; backward: x, dy, dx
         targets={"torch": 1.3},
     )

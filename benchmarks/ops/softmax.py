@@ -2,7 +2,7 @@
 
 import torch
 
-from benchmarks.op import Op, Problem, compiled, optional, peer, solution
+from benchmarks.op import Op, Problem, compiled, normal, optional, peer, solution
 
 
 def eager(x):
@@ -16,7 +16,7 @@ def _liger(module):
 def _rows(rows, columns, without=None, **targets):
     return Problem(
         label=f"{rows}x{columns} bf16",
-        make=lambda device: (torch.randn(rows, columns, device=device, dtype=torch.bfloat16),),
+        make=normal(torch.bfloat16, (rows, columns)),
         bytes=4 * rows * columns,
         targets={name.replace("_", " "): least for name, least in targets.items()},
         without=without or {},
