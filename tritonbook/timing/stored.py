@@ -56,11 +56,9 @@ def load(name: str) -> BenchResult | Sweep | Curves | None:
 
 
 def _table(found: dict[str, Any]) -> BenchResult:
-    """One stored `bench`; files of a sweep may name the kind of each of theirs."""
-    values = {key: value for key, value in found.items() if key != "kind"}
-    values["rows"] = [Row(**row) for row in found["rows"]]
-    values["peaks"] = found["peaks"] and Ceilings(**found["peaks"])
-    return BenchResult(**values | {"elsewhere": True})
+    rows = [Row(**row) for row in found["rows"]]
+    peaks = found["peaks"] and Ceilings(**found["peaks"])
+    return BenchResult(**found | {"rows": rows, "peaks": peaks, "elsewhere": True})
 
 
 def keep(name: str | None, result: BenchResult | Sweep | Curves) -> None:
