@@ -332,31 +332,6 @@ def _transposed(e: Evidence) -> Finding | None:
     return None
 
 
-def _constant(e: Evidence) -> Finding | None:
-    """Every element is right up to one factor, or one summand."""
-    got, want = e.difference.got, e.difference.expected
-    if got.numel() < 8 or not bool(got.isfinite().all() and want.isfinite().all()):
-        return None
-    large = want.abs() > 1e-3 * want.abs().max()
-    factor = float((got[large] / want[large]).median()) if bool(large.any()) else 0.0
-    summand = float((got - want).median())
-    lone = got.numel() == got.shape[-1]  # one row: a sum of it is a constant here
-    which = "constant (or sum or maximum of the whole row)" if lone else "constant"
-    if factor not in (0.0, 1.0) and _explains(e.difference, got / factor):
-        return Finding(
-            "constant-factor",
-            f"Every element is {factor:.6g} times the right value. Which {which} is missing or "
-            "counted twice?",
-        )
-    if summand and _explains(e.difference, got - summand):
-        return Finding(
-            "constant-summand",
-            f"Every element is {abs(summand):.6g} too {'large' if summand > 0 else 'small'}. "
-            "Where does that come in?",
-        )
-    return None
-
-
 def _zeros(e: Evidence) -> Finding | None:
     got, bad = e.difference.got, e.difference.bad
     if int(bad.sum()) < 4 or not bool((got[bad] == 0).all()):
@@ -371,17 +346,44 @@ def _zeros(e: Evidence) -> Finding | None:
     )
 
 
-def _of_an_input(e: Evidence) -> Finding | None:
-    """What is wrong is one of the inputs: left out, or added or multiplied once too often."""
+def _but_for_one_thing(e: Evidence) -> Finding | None:
+    """Right up to one factor or summand, up to an input, or up to what each row or column has."""
     got, want = e.difference.got, e.difference.expected
     if got.numel() < 8 or not bool(got.isfinite().all() and want.isfinite().all()):
         return None
+    return _constant(e.difference) or _of_an_input(e) or _of_rows(e)
+
+
+def _constant(difference: Difference) -> Finding | None:
+    found = _up_to(difference, (1, -1), 1)
+    lone = difference.got.numel() == difference.got.shape[-1]  # a sum of one row is a constant here
+    which = "constant (or sum or maximum of the whole row)" if lone else "constant"
+    if found and found[0] == "factor":
+        return Finding(
+            "constant-factor",
+            f"Every element is {found[1]:.6g} times the right value. Which {which} is missing or "
+            "counted twice?",
+        )
+    if found:
+        return Finding(
+            "constant-summand",
+            f"Every element is {abs(found[1]):.6g} too {'large' if found[1] > 0 else 'small'}. "
+            "Where does that come in?",
+        )
+    return None
+
+
+def _of_an_input(e: Evidence) -> Finding | None:
+    """What is wrong is one of the inputs: left out, or added or multiplied once too often."""
+    got, want = e.difference.got, e.difference.expected
     for name, values in e.inputs.items():
         x = _like(values, got)
         if x is None:
             continue
         large = x.abs() > 1e-3 * x.abs().max()
-        if times := _multiple(e.difference, got - want, x, large):
+        times = float(((got - want)[large] / x[large]).median())
+        # Nobody would write the others.
+        if 0.01 < abs(times) < 100 and _explains(e.difference, got - times * x):
             return Finding(
                 "off-by-an-input",
                 f"What comes out is the right result {'plus' if times > 0 else 'less'} "
@@ -395,60 +397,53 @@ def _of_an_input(e: Evidence) -> Finding | None:
 def _like(values: torch.Tensor, got: torch.Tensor) -> torch.Tensor | None:
     """An input spread over the result's shape; None where that cannot be, or shows nothing."""
     finite = values.numel() > 1 and bool(values.isfinite().all())
-    if not finite or values.ndim > got.ndim or bool((values == values.flatten()[0]).all()):
+    if not finite or bool((values == values.flatten()[0]).all()):
         return None
-    for size, whole in zip(reversed(values.shape), reversed(got.shape), strict=False):
-        if size != whole:
-            return None
-    return values.expand(got.shape)
+    fits = values.ndim <= got.ndim and values.shape == got.shape[got.ndim - values.ndim :]
+    return values.expand(got.shape) if fits else None
 
 
-def _multiple(
-    difference: Difference, error: torch.Tensor, x: torch.Tensor, large: torch.Tensor
-) -> float:
-    """How many times x the error is; 0 where it is no multiple that somebody would write."""
-    times = float((error[large] / x[large]).median())
-    plausible = 0.01 < abs(times) < 100
-    return times if plausible and _explains(difference, difference.got - times * x) else 0.0
-
-
-def _factor_of_a_row(e: Evidence) -> Finding | None:
+def _of_rows(e: Evidence) -> Finding | None:
     """Each row, or each column, is right up to a factor or a summand of its own; or it is, before
     an input of one row (a bias) was added."""
+    if found := _by_rows(e.difference, "Each"):
+        return found
     got, want = e.difference.got, e.difference.expected
-    if got.ndim < 2 or not bool(got.isfinite().all() and want.isfinite().all()):
-        return None
-    vectors = {name: _like(x, got) for name, x in e.inputs.items() if x.ndim == 1}
-    for name, x in ({"": torch.zeros_like(got)} | vectors).items():
+    for name, values in e.inputs.items():
+        x = _like(values, got) if values.ndim == 1 else None
         bare = x is not None and replace(e.difference, got=got - x, expected=want - x)
-        if bare and (found := _by_rows(bare)):
-            apart = f"But for `{name}`, each" if name else "Each"
-            return replace(found, sentence=found.sentence.replace("Each", apart, 1))
+        if bare and (found := _by_rows(bare, f"But for `{name}`, each")):
+            return found
     return None
 
 
-def _by_rows(difference: Difference) -> Finding | None:
-    shape = difference.got.shape
-    got = difference.got.reshape(-1, shape[-1])
-    want = difference.expected.reshape(-1, shape[-1])
+def _by_rows(difference: Difference, each: str) -> Finding | None:
+    rows = (-1, difference.got.shape[-1])
     for dim, one, cause in (
         (1, "row", "what the row has as a whole (its sum, mean or maximum)"),
         (0, "column", "what the column has as a whole (its weight or bias)"),
     ):
-        if got.shape[dim] < 4 or got.shape[1 - dim] < 2:
-            continue
-        large = want.abs() > 1e-2 * want.abs().amax(dim=dim, keepdim=True)
-        factor = torch.where(large, got / want, torch.nan).nanmedian(dim=dim, keepdim=True).values
-        summand = (got - want).median(dim=dim, keepdim=True).values
-        if bool((factor != 0).all()) and _explains(difference, (got / factor).reshape(shape)):
-            how = f"a factor of its own (in {one} 0: {float(factor.flatten()[0]):.6g})"
-        elif _explains(difference, (got - summand).reshape(shape)):
-            how = f"a summand of its own (in {one} 0: {float(summand.flatten()[0]):.6g})"
-        else:
-            continue
-        return Finding(
-            f"off-by-{one}", f"Each {one} is right up to {how}: look at {cause}, not at the rest."
-        )
+        size = difference.got.reshape(rows).shape
+        found = _up_to(difference, rows, dim) if size[dim] >= 4 and size[1 - dim] >= 2 else None
+        if found:
+            how = f"a {found[0]} of its own (in {one} 0: {found[1]:.6g})"
+            said = f"{each} {one} is right up to {how}: look at {cause}, not at the rest."
+            return Finding(f"off-by-{one}", said)
+    return None
+
+
+def _up_to(difference: Difference, shape: tuple[int, int], dim: int) -> tuple[str, float] | None:
+    """The "factor" or "summand" up to which all is right along a dimension, and its first value."""
+    got, want = difference.got.reshape(shape), difference.expected.reshape(shape)
+    large = want.abs() > 1e-2 * want.abs().amax(dim=dim, keepdim=True)
+    factor = torch.where(large, got / want, torch.nan).nanmedian(dim=dim, keepdim=True).values
+    summand = (got - want).median(dim=dim, keepdim=True).values
+    for kind, number, mended in (
+        ("factor", factor, got / factor),
+        ("summand", summand, got - summand),
+    ):
+        if _explains(difference, mended.reshape(difference.got.shape)):
+            return kind, float(number.flatten()[0])
     return None
 
 
@@ -549,9 +544,7 @@ _RULES = (
     _not_finite,
     _transposed,
     _zeros,
-    _constant,
-    _of_an_input,
-    _factor_of_a_row,
+    _but_for_one_thing,
     _unused,
     _location,
     _by_value,
