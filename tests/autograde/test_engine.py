@@ -34,6 +34,7 @@ from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.port.device import INTERPRET
+from tritonbook.seeing.findings import find
 from tritonbook.seeing.meter import Meter, meter
 from tritonbook.seeing.record import Access
 
@@ -115,13 +116,13 @@ def test_what_a_meter_sees_there_is_known_here(started: Callable[[str], EngineLa
     x, out = torch.arange(100.0), torch.zeros(100)
     launcher = started(RIGHT.replace("offs < n", "offs < n + 3"))
     seen = _run(launcher, x, out)
-    found = seen.findings()
+    found = find(seen)
     assert [code for code, _ in found] == ["out-of-bounds-store", "reads-outside"]
     assert "`out` (up to 3 elements past its end)" in found[0][1], found
     assert "tl.store(out_ptr + offs, x + x, mask=mask)" in found[0][1]
     assert seen.left_all_memory
     seen = _run(started(FAR), x, out)
-    assert "every tensor of this call" in seen.findings()[0][1]
+    assert "every tensor of this call" in find(seen)[0][1]
 
 
 def test_more_than_is_sent_is_not_sent() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from tritonbook.seeing.findings import find
 from tritonbook.seeing.meter import meter
 from tritonbook.seeing.regions import Region
 
@@ -33,7 +34,7 @@ def test_honest_kernels_give_no_alarm(name):
     # Kills: counting masked lanes, atomics or a program's own second store.
     with meter() as seen:
         HONEST[name]()
-    assert seen.findings() == []
+    assert find(seen) == []
     assert seen.accesses
 
 
@@ -43,7 +44,7 @@ def test_stray_load_is_found_although_the_value_is_right():
     with meter({"x": x}) as seen:
         result = k.unmasked(x, load=True)
     assert torch.equal(result, x)
-    ((code, sentence),) = seen.findings()
+    ((code, sentence),) = find(seen)
     assert code == "reads-outside"
     assert "`x`" in sentence and "28 elements past its end" in sentence and "Program 1" in sentence
     assert "tl.load(x_ptr + from_)" in sentence and "It has no mask." in sentence
@@ -55,14 +56,14 @@ def test_a_descriptor_of_too_many_rows_is_found():
     with meter({"x": x}) as seen:
         result = k.described(x, rows=12)
     assert torch.equal(result, x)
-    assert {code for code, _ in seen.findings()} == {"reads-outside", "out-of-bounds-store"}
+    assert {code for code, _ in find(seen)} == {"reads-outside", "out-of-bounds-store"}
 
 
 def test_far_address_does_not_crash_while_recording():
     x = torch.ones(4)
     with meter({"x": x}) as seen:
         out = k.one_of(x, 1 << 40)
-    assert [code for code, _ in seen.findings()] == ["reads-outside"]
+    assert [code for code, _ in find(seen)] == ["reads-outside"]
     assert out[0] == 0
 
 
@@ -87,14 +88,14 @@ def test_what_is_said_of_lanes_outside(call, helps, said):
     x = inner_view(100)
     with meter({"x": x}) as seen:
         call(x)
-    ((code, sentence),) = seen.findings(lambda: helps)
+    ((code, sentence),) = find(seen, lambda: helps)
     assert code == "reads-outside" and said in sentence, sentence
 
 
 def test_stray_store_comes_first():
     with meter() as seen:
         k.unmasked(torch.ones(100), load=True, store=True)
-    assert [code for code, _ in seen.findings()] == ["out-of-bounds-store", "reads-outside"]
+    assert [code for code, _ in find(seen)] == ["out-of-bounds-store", "reads-outside"]
 
 
 def test_race_is_found_although_the_sum_is_right():
@@ -102,14 +103,14 @@ def test_race_is_found_although_the_sum_is_right():
     x = torch.ones(200)
     with meter({"x": x}) as seen:
         assert k.total(x, atomic=False) == 200
-    ((code, sentence),) = seen.findings()
+    ((code, sentence),) = find(seen)
     assert code == "race" and "`out`" in sentence and "A store replaces" in sentence
 
 
 def test_reading_what_another_program_writes_is_a_race():
     with meter() as seen:
         k.reverse_in_place(torch.arange(32.0))
-    ((code, sentence),) = seen.findings()
+    ((code, sentence),) = find(seen)
     assert code == "race" and "another program" in sentence
 
 
@@ -163,9 +164,9 @@ def test_late_registration_names_and_bounds_an_output():
     view = buffer[100:200]
     with meter() as seen:
         k.unmasked(torch.ones(128), store=True, out=view)
-    assert seen.findings() == []  # inside the buffer, as far as anyone knows
+    assert find(seen) == []  # inside the buffer, as far as anyone knows
     seen.register("mine", view)
-    ((code, sentence),) = seen.findings()
+    ((code, sentence),) = find(seen)
     assert code == "out-of-bounds-store" and "`mine`" in sentence
 
 

@@ -86,13 +86,13 @@ def test_text_contrast_is_at_least_four_and_a_half():
 
 def test_notebooks_get_the_words_as_alternative_text():
     """Kills: a plain SVG output alone, which JupyterLab shows without its title."""
-    picture = svg.card(10, 10, "t", 'a "quoted" <word>', [])
+    picture = svg.titled(10, 10, "t", 'a "quoted" <word>', [])
     shown = picture._repr_mimebundle_()
     assert 'alt="a &quot;quoted&quot; &lt;word&gt;"' in shown["text/html"]
     assert "base64," in shown["text/html"] and shown["image/svg+xml"] == picture.svg
 
 
 def test_special_characters_are_escaped():
-    picture = svg.card(10, 10, "a < b & c", "x > y", [svg.words(0, 0, "<&>")])
-    assert texts(picture) == ["<&>"]
+    picture = svg.titled(10, 10, "a < b & c", "x > y", [svg.words(0, 0, "<&>")])
+    assert texts(picture) == ["a < b & c", "<&>"]
     assert not re.search(r"<&|& ", picture.svg)

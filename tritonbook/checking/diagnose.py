@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from .compare import Difference
+from .meanings import kernel_function
 from .places import AXES, cell, hit_along, where
 from .report import Finding
 
@@ -141,16 +142,10 @@ def _with_callees(kernels: Iterable[Callable[..., Any]]) -> list[Callable[..., A
     """The kernels and all functions under `@triton.jit` that they call, or that those call."""
     found = list(dict.fromkeys(kernels))
     for function in found:  # grows meanwhile
-        found += [each for each in _jitted_callees(function) if each not in found]
+        named = [function.__globals__.get(name) for name in function.__code__.co_names]
+        callees = filter(None, map(kernel_function, named))
+        found += [each for each in callees if each not in found]
     return found
-
-
-def _jitted_callees(kernel: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """Functions under `@triton.jit` that the kernel's code names, as plain Python functions."""
-    code, names = getattr(kernel, "__code__", None), getattr(kernel, "__globals__", {})
-    # JITFunction and the interpreter's InterpretedFunction both keep the function as `fn`
-    found = [getattr(names.get(name), "fn", None) for name in (code.co_names if code else ())]
-    return [function for function in found if inspect.isfunction(function)]
 
 
 def diagnose(evidence: Evidence) -> Finding:

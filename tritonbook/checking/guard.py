@@ -15,6 +15,9 @@ from typing import Any
 
 import torch
 
+from ..seeing.memory import copy_elements
+from ..seeing.regions import extent
+
 _LARGE = 3e4  # representable in float16
 _ALIGN = 16  # bytes; Triton specialises pointers that are divisible by 16
 _ROW_PAD = 19  # elements between strided rows: odd, so that nothing is aligned by luck
@@ -117,13 +120,6 @@ def _strides(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def _extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """Elements from the first to the last that the view touches, inclusive."""
-    if 0 in shape:
-        return 0
-    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
-
-
 def _margin(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
     """Elements before and after: a tile of 8192, or some 130 rows past the end of a matrix."""
     widest = max((s for s, n in zip(strides, shape, strict=True) if n > 1), default=1)
@@ -152,7 +148,7 @@ class Guarded:
         shift: int = 0,
     ) -> Guarded:
         margin = _margin(shape, strides, dtype.itemsize)
-        total = 2 * margin + _extent(shape, strides) + shift
+        total = 2 * margin + extent(shape, strides) + shift
         buffer = torch.empty(total, dtype=dtype, device=device)
         return cls(name, buffer, buffer.as_strided(shape, strides, margin + shift))
 
@@ -169,13 +165,7 @@ class Guarded:
     def rewrite(self, values: torch.Tensor, fill: str) -> None:
         """New values and margins at the same addresses."""
         _fill_(self.buffer, fill)
-        target, source = self.view, values
-        if 0 in self.view.stride() and self.view.ndim and self.view.stride(0) == 0:
-            target, source = self.view[:1], values[:1]
-        target.copy_(source)
-        self.remember()
-
-    def remember(self) -> None:
+        copy_elements(values, self.view)
         self.before = self.buffer.clone()
 
     def note_values(self) -> None:
@@ -194,7 +184,7 @@ class Guarded:
     def _span(self) -> tuple[int, int]:
         """Buffer positions from the view's first element to one past its last."""
         first = self.view.storage_offset()
-        return first, first + _extent(tuple(self.view.shape), self.view.stride())
+        return first, first + extent(tuple(self.view.shape), self.view.stride())
 
     def _changed_within(self, inside: bool) -> bool:
         """Whether the stretch that the view spans changed, on its elements or in its gaps."""
@@ -238,5 +228,5 @@ def guard_output(made: torch.Tensor, keep: bool, large: bool = False) -> Guarded
         twin.view.copy_(made)
     elif large:
         _fill_(twin.view, "large")
-    twin.remember()
+    twin.before = twin.buffer.clone()
     return twin

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -193,10 +194,9 @@ def watching(
         yield watch
 
 
-@contextlib.contextmanager
-def seeing_reads(note: Callable[[], None]) -> Iterator[None]:
-    """Call `note()` where a method takes the values of a tensor on the CPU away from PyTorch,
-    which does not say so."""
+def seeing_reads(note: Callable[[], None]) -> contextlib.AbstractContextManager[Any]:
+    """Inside, `note()` is called where a method takes the values of a tensor on the CPU away from
+    PyTorch, which does not say so."""
 
     def noted(name: str) -> Callable[..., Any]:
         original = getattr(torch.Tensor, name)
@@ -208,10 +208,5 @@ def seeing_reads(note: Callable[[], None]) -> Iterator[None]:
 
         return method
 
-    for name in _READS:
-        setattr(torch.Tensor, name, noted(name))
-    try:
-        yield
-    finally:
-        for name in _READS:
-            delattr(torch.Tensor, name)  # what `TensorBase` has shows again
+    methods: dict[str, Any] = {name: noted(name) for name in _READS}
+    return mock.patch.multiple(torch.Tensor, **methods)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import signal
@@ -102,10 +103,11 @@ def fence() -> Iterator[Callable[[], list[tuple[str, str]]]]:
     if not device.INTERPRET:
         yield list
         return
+    from ..seeing.findings import find
     from ..seeing.meter import fenced
 
     with fenced() as seen:
-        yield seen.findings
+        yield functools.partial(find, seen)
 
 
 @dataclass

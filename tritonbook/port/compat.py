@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 from .device import INTERPRET
 
@@ -219,14 +220,12 @@ def hook_launch(around: Callable[..., Any]) -> Iterator[None]:
         given = {key: value for key, value in kwargs.items() if key not in ("grid", "warmup")}
         return around(call, self.fn, grid, args, given)
 
-    setattr(owner, name, wrapped)
     _watchers.append(around)
     try:
-        with _hook_kept_kernels(around):
+        with mock.patch.object(owner, name, wrapped), _kept_kernels_hooked(around):
             yield
     finally:
         _watchers.pop()
-        setattr(owner, name, original)
 
 
 _watchers: list[Callable[..., Any]] = []
@@ -252,8 +251,7 @@ def announce_launch(
     launch(*args, **kwargs)
 
 
-@contextlib.contextmanager
-def _hook_kept_kernels(around: Callable[..., Any]) -> Iterator[None]:
+def _kept_kernels_hooked(around: Callable[..., Any]) -> contextlib.AbstractContextManager[Any]:
     """The same for `kernel[grid](...)` of what a launch or `warmup` returned."""
     from triton.compiler import CompiledKernel
 
@@ -271,8 +269,4 @@ def _hook_kept_kernels(around: Callable[..., Any]) -> Iterator[None]:
 
         return run
 
-    CompiledKernel.__getitem__ = wrapped
-    try:
-        yield
-    finally:
-        CompiledKernel.__getitem__ = original
+    return mock.patch.object(CompiledKernel, "__getitem__", wrapped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from unittest import mock
 
 from .device import INTERPRET
 
@@ -24,8 +25,5 @@ def backwards() -> Iterator[None]:
     def from_the_end(*place: int) -> None:
         original(*(size - 1 - at for size, at in zip(builder.grid_dim, place, strict=True)))
 
-    builder.set_grid_idx = from_the_end
-    try:
+    with mock.patch.object(builder, "set_grid_idx", from_the_end):
         yield
-    finally:
-        builder.set_grid_idx = original

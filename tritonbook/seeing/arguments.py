@@ -6,7 +6,6 @@ interpreter the values are needed too. Plain Python values travel as they are.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,8 +14,7 @@ from typing import Any
 import torch
 
 from ..export.writer import ExportError, export
-from .memory import copy_elements
-from .regions import extent
+from .memory import copy_elements, placed
 
 _SMALL = 4096  # integer tensors up to this many elements keep their values: they may be indices
 
@@ -52,10 +50,8 @@ def encode(value: Any, folder: Path | None = None) -> Any:
     """
     if isinstance(value, torch.Tensor):
         return {"tensor": _describe(value, folder)}
-    if value is None or isinstance(value, (bool, int, str)):
+    if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else {"float": str(value)}
     if isinstance(value, (torch.dtype, torch.device)):
         return {type(value).__name__: str(value)}
     if isinstance(value, (list, tuple)):
@@ -97,8 +93,6 @@ def decode(data: Any, load: Any) -> Any:
     ((kind, content),) = data.items()
     if kind == "tensor":
         return _rebuild(content)
-    if kind == "float":
-        return float(content)
     if kind == "dtype":
         return getattr(torch, content.removeprefix("torch."))
     if kind == "device":
@@ -113,13 +107,8 @@ def decode(data: Any, load: Any) -> Any:
 
 def _rebuild(described: dict[str, Any]) -> torch.Tensor:
     """A CPU tensor of that description, in a storage of its own, at the same alignment."""
-    shape, stride = described["shape"], described["stride"]
-    dtype = getattr(torch, described["dtype"])
-    extra = 2 * (16 // dtype.itemsize)
-    # lazily, so huge shapes cost nothing
-    storage = torch.zeros(extent(shape, stride) + extra, dtype=dtype)
-    first = ((described["offset"] - storage.data_ptr()) % 16) // dtype.itemsize
-    tensor = storage.as_strided(shape, stride, first)
+    shape, dtype = described["shape"], getattr(torch, described["dtype"])
+    tensor = placed(shape, described["stride"], dtype, described["offset"])
     if "file" in described:
         copy_elements(torch.load(described["file"]), tensor)
     elif "values" in described:

@@ -57,7 +57,7 @@ def resolve(record: Record) -> list[Touch]:
 
 
 def find(record: Record, masking_helps: Callable[[], bool] | None = None) -> list[tuple[str, str]]:
-    """(code, sentence) of each kind of trouble: first stores, then loads, then races.
+    """(code, sentence) for out-of-bounds-store, reads-outside, race; worst first.
 
     masking_helps: finds out whether the result is right where lanes without an element are
     harmless.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .findings import Touch, find, nearest, resolve
+from .findings import Touch, nearest, resolve
 from .record import Access, Record
 from .regions import Region
 
@@ -62,8 +62,6 @@ class Ledger:
 
     uses: list[Use]
     programs: list[Program]
-    flops: int
-    findings: list[tuple[str, str]]
 
     def name(self, number: int) -> str:
         """A program's id as far as the grid has dimensions: `3`, or `1,2`."""
@@ -83,7 +81,6 @@ def ledger(record: Record, launch: int | None = None) -> Ledger:
     touches = resolve(record)
     if launch is not None:
         touches = [t for t in touches if t.access.launch == launch]
-    chosen = record.launches if launch is None else [record.launches[launch]]
     order = dict.fromkeys((touch.access.launch, touch.access.program) for touch in touches)
     numbers = {key: number for number, key in enumerate(order)}
     programs = [program for _, program in order]
@@ -104,7 +101,7 @@ def ledger(record: Record, launch: int | None = None) -> Ledger:
         steps[number] += 1
         _add(use, touch, number, steps[number])
         _add_strays(use, touch, number)
-    return Ledger(list(uses.values()), programs, sum(x.flops for x in chosen), find(record))
+    return Ledger(list(uses.values()), programs)
 
 
 def _add(use: Use, touch: Touch, program: int, step: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -12,16 +13,25 @@ from .regions import extent
 _LEAST = 16384  # elements on either side, at least
 
 
+def placed(
+    shape: Sequence[int], strides: Sequence[int], dtype: torch.dtype, past: int, margin: int = 0
+) -> torch.Tensor:
+    """Zeros in a storage of their own, on the CPU, with so many elements before and behind.
+
+    past: bytes from an address that 16 divides to the first element. The memory is the system's
+    until it is touched, so huge shapes cost nothing.
+    """
+    storage = torch.zeros(extent(shape, strides) + 2 * margin + 16, dtype=dtype)
+    first = storage.data_ptr() + margin * dtype.itemsize
+    return storage.as_strided(shape, strides, margin + (past - first) % 16 // dtype.itemsize)
+
+
 def roomy(tensor: torch.Tensor) -> torch.Tensor:
     """A copy with the same shape, strides and alignment in the middle of a larger storage."""
     data = tensor.detach()
-    size = extent(data.shape, data.stride())
-    margin = max(_LEAST, size if data.ndim > 1 else 0)
-    storage = torch.zeros(size + 2 * margin + 16, dtype=data.dtype)
-    wanted = data.data_ptr() % 16 if data.device.type == "cpu" else 0
-    itemsize = data.element_size()
-    shift = ((wanted - storage.data_ptr() - margin * itemsize) % 16) // itemsize
-    view = storage.as_strided(data.shape, data.stride(), margin + shift)
+    margin = max(_LEAST, extent(data.shape, data.stride()) if data.ndim > 1 else 0)
+    past = data.data_ptr() % 16 if data.device.type == "cpu" else 0
+    view = placed(data.shape, data.stride(), data.dtype, past, margin)
     copy_elements(data, view)
     return view.requires_grad_(tensor.requires_grad)
 

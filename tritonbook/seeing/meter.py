@@ -36,20 +36,13 @@ class Meter(Record):
         self.strays_only = strays_only
         self.left_all_memory = False  # a lane was kept from an address outside every storage
 
-    def findings(self, masking_helps: Callable[[], bool] | None = None) -> list[tuple[str, str]]:
-        """(code, sentence) for out-of-bounds-store, reads-outside, race; worst first.
-
-        masking_helps: see `findings.find`.
-        """
-        return find(self, masking_helps)
-
     def findings_of_call(
         self,
         inputs: dict[str, Any],
         outputs: list[Any],
         masking_helps: Callable[[], bool] | None = None,
     ) -> list[tuple[str, str]]:
-        """The same, told afterwards which tensors were inputs and outputs of the call.
+        """What `find` says, told afterwards which tensors were inputs and outputs of the call.
 
         They are guarded inputs by name and guarded allocations of the call, objects with a `.view`;
         an output is named after the kernel's parameter.
@@ -60,7 +53,7 @@ class Meter(Record):
         for guarded in outputs:
             name = names.get(guarded.view.data_ptr(), "output").removesuffix("_ptr")
             self.register(name, guarded.view)
-        found = self.findings(masking_helps)
+        found = find(self, masking_helps)
         kinds = {guarded.view.dtype for guarded in inputs.values()}
         kinds = {kind for kind in kinds if kind.is_floating_point}
         if kinds and kinds <= {torch.float16, torch.bfloat16}:
@@ -177,31 +170,28 @@ def _line_in(file: str) -> int:
     return 0
 
 
+def fenced() -> contextlib.AbstractContextManager[Meter]:
+    """Keep lanes from all memory but that of the tensors of each launch; note only such lanes.
+
+    For calls whose tensors nobody can name beforehand: lighter than `meter`, and finds less.
+    """
+    return meter(strays_only=True)
+
+
+@contextlib.contextmanager
 def meter(
-    tensors: dict[str, torch.Tensor] | None = None,
-) -> contextlib.AbstractContextManager[Meter]:
+    tensors: dict[str, torch.Tensor] | None = None, strays_only: bool = False
+) -> Iterator[Meter]:
     """Watch all kernels launched inside the block. Interpreter only; blocks must not be nested.
 
     tensors: names and views whose elements are in bounds; kernels' other tensor arguments are
     added as they are launched. Lanes outside every storage are not carried out: loads of them give
     `other` or 0.
     """
-    return _watching(Meter(tensors))
-
-
-def fenced() -> contextlib.AbstractContextManager[Meter]:
-    """Keep lanes from all memory but that of the tensors of each launch; note only such lanes.
-
-    For calls whose tensors nobody can name beforehand: lighter than `meter`, and finds less.
-    """
-    return _watching(Meter(strays_only=True))
-
-
-@contextlib.contextmanager
-def _watching(seen: Meter) -> Iterator[Meter]:
     import triton.language as tl
     from triton.runtime import interpreter
 
+    seen = Meter(tensors, strays_only)
     Builder, TensorHandle = interpreter.InterpreterBuilder, interpreter.TensorHandle
 
     accesses = ("masked_load", "masked_store", "atomic_rmw", "atomic_cas")
@@ -235,7 +225,7 @@ def _watching(seen: Meter) -> Iterator[Meter]:
         allowed = seen._note(self, ATOMIC, pointers, True)
         seen.launches[-1].locks = True
         if not allowed.all():  # compare-and-swap has no mask
-            raise OutOfBounds(seen.findings()[0][1])
+            raise OutOfBounds(find(seen)[0][1])
         return originals["create_atomic_cas"](self, pointers, *rest)
 
     def dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:

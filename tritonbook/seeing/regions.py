@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 
@@ -74,7 +76,7 @@ class Region:
         return np.where(place > last, place - last, np.where(place < 0, place, 0))
 
 
-def extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+def extent(shape: Sequence[int], strides: Sequence[int]) -> int:
     """Elements of memory from a tensor's first one to its last one, inclusive."""
     if 0 in shape:
         return 0

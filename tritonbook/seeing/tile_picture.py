@@ -32,11 +32,15 @@ def size_text(nbytes: int) -> str:
     return f"{nbytes} B"
 
 
-def draw(title: str, sections: list[tuple[str, Ledger]], note: str = "") -> svg.Picture:
-    """One card: a section for each launch, a panel for each tensor in it."""
-    parts = [svg.words(0, 13, title, svg.TITLE, bold=True)]
-    y = 24.0
-    alarms = dict.fromkeys(sentence for _, ledger in sections for _, sentence in ledger.findings)
+def draw(
+    title: str, sections: list[tuple[str, Ledger]], alarms: list[str], note: str = ""
+) -> svg.Picture:
+    """One card: a section for each launch, a panel for each tensor in it.
+
+    alarms: sentences that stand above all.
+    """
+    parts: list[str] = []
+    y = 0.0
     for sentence in alarms:
         for row, piece in enumerate(textwrap.wrap("! " + sentence.replace("`", ""), 122)):
             parts.append(svg.words(9 if row else 0, y + 12, piece, colour=svg.ALARM))
@@ -62,7 +66,7 @@ def draw(title: str, sections: list[tuple[str, Ledger]], note: str = "") -> svg.
             parts += drawn
             y += height + 14
     drawn, height = _footer(kinds, [ledger for _, ledger in sections], note, y + 16)
-    return svg.card(_WIDTH, y + 16 + height, title, " ".join(sentences), [*parts, *drawn])
+    return svg.titled(_WIDTH, y + 16 + height, title, " ".join(sentences), [*parts, *drawn])
 
 
 def _is_narrow(chart: TileMap) -> bool:

@@ -14,6 +14,7 @@ from ..export.values import ExportError
 from ..port import device
 from ..port.compat import causes
 from .arguments import request
+from .findings import find
 from .ledger import ledger
 from .memory import RoomyAllocations, roomy
 from .meter import Meter, meter
@@ -85,7 +86,7 @@ def picture(seen: Record, title: str, wanted: list[str] | None = None) -> Pictur
     heading = (
         f"{title}: {sections[0][0]}" if len(sections) == 1 else f"{title}: {len(kinds)} kernels"
     )
-    return draw(heading, sections, note.strip())
+    return draw(heading, sections, [said for _, said in find(seen)], note.strip())
 
 
 def watch(fn: Callable[..., Any], args: Iterable[Any], options: dict[str, Any]) -> Meter:

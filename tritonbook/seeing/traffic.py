@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from .. import style
+from .findings import find
 from .ledger import SECTOR, ledger
 from .record import Record
 from .tile_picture import size_text
@@ -128,10 +129,10 @@ def summary(seen: Record) -> Traffic:
         tensors[id(region)] = row
     return Traffic(
         tensors=tuple(tensors.values()),
-        flops=book.flops,
+        flops=sum(launch.flops for launch in seen.launches),
         programs=len(book.programs),
         launches=len(seen.launches),
         masked=sum(use.masked for use in book.uses),
-        findings=tuple(book.findings),
+        findings=tuple(find(seen)),
         busiest=max(asked.values(), default=0),
     )
