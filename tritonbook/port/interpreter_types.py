@@ -102,34 +102,14 @@ def _numpy_dtype_by_name(interp: Any) -> None:
 
 def _search_for_builtins_once(interp: Any, core: Any) -> None:
     """Each launch looks through all of `triton.language` for what it has to replace."""
-    known: dict[
-        Any, list[tuple[str, Any, Any]]
-    ] = {}  # name, what Triton has there, what replaces it
-    semantic = getattr(interp, "interpreter_semantic", None)
-    # Older versions of Triton have no scope, or no semantic: there as Triton does it.
-    scoped = len(inspect.signature(interp._patch_attr).parameters) == 5 and semantic is not None
 
     @functools.cache
-    def replacement(member: Any) -> Any:
-        direct = getattr(member, "__wrapped__", member)  # the wrapper asks for `_semantic`
-
-        def interpreted(*args: Any, **named: Any) -> Any:
-            named["_semantic"] = semantic
-            return direct(*args, **named)
-
-        return interpreted
+    def builtins_of(owner: Any) -> list[str]:
+        return [name for name, _ in inspect.getmembers(owner, core.is_builtin)]
 
     def patch_builtin(owner: Any, *rest: Any) -> None:
-        if owner not in known:  # nothing is replaced yet, or it would not be found
-            members = inspect.getmembers(owner, core.is_builtin)
-            known[owner] = [(name, each, replacement(each)) for name, each in members]
-        own = vars(owner)
-        for name, member, new in known[owner]:
-            found = own.get(name)
-            if scoped and found is member:
-                rest[-1]._changes.append((owner, name, member))
-                setattr(owner, name, new)
-            elif found is not new and core.is_builtin(member := getattr(owner, name)):
+        for name in builtins_of(owner):
+            if core.is_builtin(member := getattr(owner, name)):  # it is not replaced yet
                 interp._patch_attr(owner, name, member, *rest)
 
     interp._patch_builtin = patch_builtin
