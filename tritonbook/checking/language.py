@@ -190,9 +190,7 @@ def _plain_name(node: ast.AST) -> str:
         ast.GeneratorExp: "comprehension",
         ast.SetComp: "comprehension",
     }
-    return next(
-        (text for kind, text in names.items() if isinstance(node, kind)), type(node).__name__
-    )
+    return names.get(type(node), type(node).__name__)
 
 
 def _vet_name(

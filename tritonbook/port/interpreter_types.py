@@ -58,15 +58,7 @@ def _one_block_type_of_a_kind(core: Any) -> None:
         if type(self) is not kind or "name" not in vars(self):
             initialise(self, *args, **kwargs)
 
-    in_ir = kind.to_ir
-
-    def to_ir(self: Any, builder: Any) -> Any:
-        found = vars(self).get("_in_ir")
-        if found is None:
-            found = self._in_ir = in_ir(self, builder)
-        return found
-
-    kind.__new__, kind.__init__, kind.to_ir = make, set_up, to_ir
+    kind.__new__, kind.__init__ = make, set_up
 
 
 def _shape_of_a_tensor_from_its_type(core: Any) -> None:
