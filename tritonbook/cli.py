@@ -1,13 +1,12 @@
 """The `tritonbook` command: the notebook's tools in a terminal.
 
 Exit codes: 0 all well, 1 not passed (or this machine needs mending), 2 bad input, said in one
-sentence on standard error. `--json` prints data instead of text.
+sentence on standard error.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -23,16 +22,11 @@ from .command import BAD_INPUT, BadInput, Parser, leave, sentence
 from .seeing.occupancy import LIMITS
 
 
-def _show(found: Any, as_json: bool) -> None:
-    """What a notebook would show, as text or as data."""
-    print(json.dumps(found.to_dict(), indent=1) if as_json else found)
-
-
 def _doctor(options: argparse.Namespace) -> int:
     from .health.doctor import doctor
 
     found = doctor()
-    _show(found, options.json)
+    print(found)
     return int(not found.healthy)
 
 
@@ -49,7 +43,7 @@ def _progress(options: argparse.Namespace) -> int:
             )
         print(f"Forgot {forgotten} check{'s' * (forgotten != 1)}.")
         return 0
-    _show(progress(), options.json)
+    print(progress())
     return 0
 
 
@@ -82,10 +76,7 @@ def _notebook(name: str) -> Path:
     raise BadInput(f"There is no {slug}.ipynb here nor in notebooks/; name the file.")
 
 
-def _report(done: Any, quiet: bool) -> None:
-    if quiet:
-        _show(done, as_json=True)
-        return
+def _report(done: Any) -> None:
     signs = {"passed": "[green]✓[/]", "not attempted": "○"}
     table = Table(title=Path(done.notebook).name, title_justify="left", show_header=False, box=None)
     for check in done.checks:
@@ -111,8 +102,8 @@ def _check(options: argparse.Namespace) -> int:
         keys = [cell.key for cell in read_cells(path) if cell.check]
         if options.only and options.only not in keys:
             raise BadInput(f"{path.name} has no check {options.only!r}; it has {', '.join(keys)}.")
-        done = run_apart(path, options.only, quiet=options.json)
-        _report(done, options.json)
+        done = run_apart(path, options.only)
+        _report(done)
         return int(not done.passed)
 
     return _watch(path, once) if options.watch else once()
@@ -150,8 +141,7 @@ def _certify(options: argparse.Namespace) -> int:
         data = certify.write(options.file, options.name, options.exam)
     except OSError as error:
         raise BadInput(f"{options.file} cannot be written: {error.strerror}.") from None
-    said = f"{options.file}: {len(data['passes'])} passes of {options.name}"
-    print(json.dumps(data, indent=1) if options.json else said)
+    print(f"{options.file}: {len(data['passes'])} passes of {options.name}")
     return 0
 
 
@@ -177,7 +167,7 @@ def _facts(options: argparse.Namespace) -> int:
     from .course.progress import kept_pass, mine
     from .seeing.compiled import CompileError, facts
 
-    data, problems = [], 0
+    problems = 0
     for call in _graded_calls(options.kernel):
         whose, function, case = "workbook", call.function, call.largest()
         if kept_pass(function.__name__):
@@ -187,13 +177,7 @@ def _facts(options: argparse.Namespace) -> int:
         except CompileError as error:
             raise BadInput(str(error)) from None
         problems += bool(found.problem)
-        kernels = [kernel.to_dict() for kernel in found]
-        data.append({"key": call.key, "whose": whose, "case": case.describe()})
-        data[-1] |= {"kernels": kernels, "problem": found.problem}
-        if not options.json:
-            print(f"{call.key} ({whose}), {case.describe()}\n{found}\n")
-    if options.json:
-        print(json.dumps(data, indent=1))
+        print(f"{call.key} ({whose}), {case.describe()}\n{found}\n")
     return int(problems > 0)
 
 
@@ -203,7 +187,6 @@ def _parser() -> argparse.ArgumentParser:
 
     def verb(name: str, run: Any, says: str) -> argparse.ArgumentParser:
         sub = verbs.add_parser(name, help=says, description=says)
-        sub.add_argument("--json", action="store_true", help="print data instead of text")
         sub.set_defaults(run=run)
         return sub
 

@@ -22,7 +22,7 @@ def run(small_notebook, monkeypatch, tmp_path):
 def test_a_right_answer_passes(run):
     done = run()
     assert done.passed and done.broken == []
-    assert done.checks[0].key == "double" and done.checks[0].points == 3
+    assert done.checks[0].key == "double"
 
 
 OPEN = "def double(x):\n    raise NotImplementedError('TODO: fill in double')"

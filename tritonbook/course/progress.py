@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import functools
 import html
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from .. import style
 from ..notebook import LOADING
 from ..port import source_file
 from .exercises import exercises, reference
-from .records import entries, path
+from .records import entries
 
 # One symbol and one colour for each mark: colour never stands alone.
 SYMBOLS = {"passed": "●", "tried": "◐", "open": "○"}
@@ -38,8 +38,6 @@ class Row:
 
     slug: str
     title: str
-    minutes: int
-    needs: str
     marks: list[Mark]
 
     @property
@@ -54,7 +52,6 @@ class CourseMap:
     """The whole course with your marks; shows itself in a notebook, `text()` in a terminal."""
 
     rows: list[Row]
-    file: str
 
     def _count(self) -> tuple[int, int, int, int]:
         marks = [mark for row in self.rows for mark in row.marks if not mark.stretch]
@@ -76,18 +73,6 @@ class CourseMap:
     def headline(self) -> str:
         done, total, points, all_points = self._count()
         return f"{done} of {total} checks passed, {points} of {all_points} points"
-
-    def to_dict(self) -> dict[str, Any]:
-        done, total, points, all_points = self._count()
-        return {
-            "passed": done,
-            "checks": total,
-            "points": points,
-            "max_points": all_points,
-            "next": self.next_step,
-            "file": self.file,
-            "notebooks": [asdict(row) for row in self.rows],
-        }
 
     def text(self) -> str:
         width = max((len(row.slug) for row in self.rows), default=0)
@@ -153,13 +138,11 @@ def progress() -> CourseMap:
         Row(
             slug=exercise.slug,
             title=exercise.header.title,
-            minutes=exercise.header.minutes,
-            needs=exercise.header.needs,
             marks=[_mark(key, cell, known.get(key, {})) for key, cell in exercise.checks().items()],
         )
         for exercise in exercises()
     ]
-    return CourseMap(rows, str(path()))
+    return CourseMap(rows)
 
 
 @functools.cache

@@ -13,7 +13,6 @@ import traceback
 import types
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from subprocess import DEVNULL
 from typing import Any
 
 from ..child import Child, Ended
@@ -30,7 +29,6 @@ _CELL = "notebook_cell_"
 class CheckRun(records.Run):
     """Outcome of one check cell. state is the report's, or "error" when the cell broke instead."""
 
-    points: int = 0
     stretch: bool = False
 
 
@@ -48,9 +46,6 @@ class NotebookRun:
         graded = [check for check in self.checks if not check.stretch]
         return bool(graded) and all(check.state == "passed" for check in graded)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "passed": self.passed}
-
 
 @dataclass(frozen=True)
 class CodeCell:
@@ -60,7 +55,6 @@ class CodeCell:
     check: bool
     predict: bool
     key: str
-    points: int
     stretch: bool
     source: str
 
@@ -87,7 +81,6 @@ def _code_cell(number: int, cell: dict[str, Any]) -> CodeCell:
         check=bool(grader.get("grade")) or "check" in tags,
         predict="predict" in tags,
         key=name.partition("-")[2],
-        points=int(grader.get("points") or 0),
         stretch="stretch" in tags,
         source=source if isinstance(source, str) else "".join(source),
     )
@@ -163,15 +156,15 @@ def _outcome(cell: CodeCell, runs: list[Any], problem: str) -> CheckRun:
     else:
         state, reason = runs[-1].state, ""
     key = cell.key or (runs[0].key if runs else f"cell {cell.number}")
-    return CheckRun(key, state, reason, cell.points, cell.stretch)
+    return CheckRun(key, state, reason, cell.stretch)
 
 
-def run_apart(path: Path, only: str | None = None, quiet: bool = False) -> NotebookRun:
-    """`run_notebook` in a fresh process; cards are printed as they come unless `quiet`."""
+def run_apart(path: Path, only: str | None = None) -> NotebookRun:
+    """`run_notebook` in a fresh process; cards are printed as they come."""
     read_cells(path)  # a bad file is refused before a process is started for it
     child = Child(
         f"{__name__}:run_for_child",
-        output=DEVNULL if quiet else STDOUT,
+        output=STDOUT,
         folder=path.absolute().parent,
         MPLBACKEND="Agg",  # plots must not open windows
         PYTHONUNBUFFERED="1",

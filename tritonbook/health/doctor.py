@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import html
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from .. import style
 from .judgements import CHECKS
@@ -45,13 +44,6 @@ class Diagnosis:
             return f"{problems} thing{'s' * (problems > 1)} to mend before kernels run here"
         how = "are compiled" if self.machine.on_gpu else "run in the interpreter"
         return f"This machine is ready: kernels {how}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "healthy": self.healthy,
-            "judgements": [asdict(judgement) for judgement in self.judgements],
-            "machine": asdict(self.machine),
-        }
 
     def text(self) -> str:
         lines = [self.headline, ""]
