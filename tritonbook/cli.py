@@ -27,7 +27,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
     found = doctor()
     print(found)
-    return int(not found.healthy)
+    return int(found.problems > 0)
 
 
 def _progress(options: argparse.Namespace) -> int:

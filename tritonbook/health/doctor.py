@@ -9,7 +9,7 @@ import html
 from dataclasses import dataclass
 
 from .. import style
-from .judgements import CHECKS
+from .judgements import CHECKS, Judgement
 from .machine import Machine, probe
 
 SYMBOLS = {"ok": "✓", "note": "•", "problem": "✗"}
@@ -17,38 +17,27 @@ COLOURS = {"ok": "#1a7f37", "note": "#0a58ca", "problem": "#b42318"}
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """One judgement. fix is the command or step that mends it, empty when nothing needs mending."""
-
-    name: str
-    level: str
-    sentence: str
-    fix: str
-
-
-@dataclass(frozen=True)
 class Diagnosis:
     """All judgements about one machine; shows itself in a notebook, `text()` in a terminal."""
 
     machine: Machine
-    judgements: list[Judgement]
+    judgements: dict[str, Judgement]
 
     @property
-    def healthy(self) -> bool:
-        return not any(judgement.level == "problem" for judgement in self.judgements)
+    def problems(self) -> int:
+        return sum(each.level == "problem" for each in self.judgements.values())
 
     @property
     def headline(self) -> str:
-        problems = sum(judgement.level == "problem" for judgement in self.judgements)
-        if problems:
+        if problems := self.problems:
             return f"{problems} thing{'s' * (problems > 1)} to mend before kernels run here"
         how = "are compiled" if self.machine.on_gpu else "run in the interpreter"
         return f"This machine is ready: kernels {how}"
 
     def text(self) -> str:
         lines = [self.headline, ""]
-        for each in self.judgements:
-            lines.append(f"  {SYMBOLS[each.level]} {each.level:<8} {each.name:<14} {each.sentence}")
+        for name, each in self.judgements.items():
+            lines.append(f"  {SYMBOLS[each.level]} {each.level:<8} {name:<14} {each.sentence}")
             if each.fix:
                 lines.append(f"{'':27}mend: {each.fix}")
         return "\n".join(lines)
@@ -57,19 +46,17 @@ class Diagnosis:
 
     def _repr_html_(self) -> str:
         rows = []
-        for each in self.judgements:
+        for name, each in self.judgements.items():
             fix = f"<br>mend: <code>{html.escape(each.fix)}</code>" if each.fix else ""
             level = style.badge(f"{SYMBOLS[each.level]} {each.level}", COLOURS[each.level])
-            rows.append([level, html.escape(each.name), html.escape(each.sentence) + fix])
+            rows.append([level, name, html.escape(each.sentence) + fix])
         return style.card(self.headline, style.table(rows))
 
 
 def examine(machine: Machine) -> Diagnosis:
     """Judge a machine: every check in order; those that do not apply say nothing."""
-    judgements = [
-        Judgement(name, *said) for name, check in CHECKS.items() if (said := check(machine))
-    ]
-    return Diagnosis(machine, judgements)
+    found = {name: check(machine) for name, check in CHECKS.items()}
+    return Diagnosis(machine, {name: said for name, said in found.items() if said})
 
 
 def doctor() -> Diagnosis:

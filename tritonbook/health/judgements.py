@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 from .machine import Machine
 
@@ -32,19 +34,15 @@ PYTHONS = ((3, 10), (3, 13))
 GIGABYTE = 1 << 30
 
 
-Said = tuple[str, str, str]  # level, sentence, and the command or step that mends it
+class Judgement(NamedTuple):
+    """fix is the command or step that mends it, empty when nothing needs mending."""
+
+    level: str
+    sentence: str
+    fix: str = ""
 
 
-def ok(sentence: str) -> Said:
-    return "ok", sentence, ""
-
-
-def note(sentence: str, fix: str) -> Said:
-    return "note", sentence, fix
-
-
-def problem(sentence: str, fix: str) -> Said:
-    return "problem", sentence, fix
+ok, note, problem = (partial(Judgement, level) for level in ("ok", "note", "problem"))
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -55,7 +53,7 @@ def _short(version: str) -> str:
     return ".".join(map(str, _numbers(version)[:2]))
 
 
-def _needed(machine: Machine) -> Callable[[str, str], Said]:
+def _needed(machine: Machine) -> Callable[[str, str], Judgement]:
     """What is missing that only compiled kernels need."""
     return problem if machine.on_gpu else note
 
@@ -64,7 +62,7 @@ def _yes_where(machine: Machine) -> str:
     return "" if machine.on_gpu else " (needed on a GPU, not here)"
 
 
-def platform(m: Machine) -> Said:
+def platform(m: Machine) -> Judgement:
     if m.system != "Linux":
         return problem(
             f"Triton has no wheels for {m.system}.",
@@ -79,7 +77,7 @@ def platform(m: Machine) -> Said:
     return ok(f"{m.system} on {m.processor}, Python {m.python}.")
 
 
-def pair(m: Machine) -> Said:
+def pair(m: Machine) -> Judgement:
     found, want = _short(m.triton), PAIRS.get(_short(m.torch))
     if not found:
         return problem("Triton is not installed.", "pip install triton")
@@ -96,7 +94,7 @@ def pair(m: Machine) -> Said:
     return ok(f"torch {m.torch} and Triton {m.triton} belong together.")
 
 
-def gpu(m: Machine) -> Said:
+def gpu(m: Machine) -> Judgement:
     if m.cuda_works and m.gpus:
         first = m.gpus[0]
         major, minor = first.capability
@@ -122,7 +120,7 @@ def gpu(m: Machine) -> Said:
     )
 
 
-def driver(m: Machine) -> Said | None:
+def driver(m: Machine) -> Judgement | None:
     if not m.driver or not m.torch_cuda:
         return None
     oldest = OLDEST_DRIVER.get(m.torch_cuda.split(".")[0])
@@ -136,7 +134,7 @@ def driver(m: Machine) -> Said | None:
     return ok(f"Driver {m.driver} runs CUDA {m.torch_cuda}.")
 
 
-def capability(m: Machine) -> Said | None:
+def capability(m: Machine) -> Judgement | None:
     if not m.gpus:
         return None
     name, (major, minor) = m.gpus[0].name, m.gpus[0].capability
@@ -171,7 +169,7 @@ def _torch_covers(m: Machine, major: int, minor: int) -> bool:
     return False
 
 
-def mode(m: Machine) -> Said:
+def mode(m: Machine) -> Judgement:
     wanted = (m.interpret_variable or "").lower() not in ("", "0", "false", "off")
     if m.library_interpreted is not None and wanted != m.library_interpreted:
         state = "set" if wanted else "removed"
@@ -187,7 +185,7 @@ def mode(m: Machine) -> Said:
     return ok("Kernels are interpreted on the CPU." if m.interpreting else "Kernels are compiled.")
 
 
-def compiler(m: Machine) -> Said:
+def compiler(m: Machine) -> Judgement:
     if m.compiler:
         return ok(f"C compiler: {m.compiler}.")
     return _needed(m)(
@@ -196,7 +194,7 @@ def compiler(m: Machine) -> Said:
     )
 
 
-def header(m: Machine) -> Said:
+def header(m: Machine) -> Judgement:
     if m.python_header:
         return ok(f"Python header: {m.python_header}.")
     short = _short(m.python)
@@ -206,7 +204,7 @@ def header(m: Machine) -> Said:
     )
 
 
-def libcuda(m: Machine) -> Said | None:
+def libcuda(m: Machine) -> Judgement | None:
     if not m.on_gpu or m.libcuda:
         return None
     return problem(
@@ -218,7 +216,7 @@ def libcuda(m: Machine) -> Said | None:
 NODE_LOCAL = 'export TRITON_CACHE_DIR="${TMPDIR:-/tmp}/triton-$USER"'
 
 
-def cache(m: Machine) -> Said:
+def cache(m: Machine) -> Judgement:
     where = m.cache.path
     if not m.cache.writable:
         return _needed(m)(f"Triton's cache folder {where} cannot be written.", NODE_LOCAL)
@@ -233,7 +231,7 @@ def cache(m: Machine) -> Said:
     return ok(f"Triton's cache: {where} ({m.cache.kind}).")
 
 
-def home(m: Machine) -> Said:
+def home(m: Machine) -> Judgement:
     if m.data.writable:
         return ok(f"Your progress is kept in {m.data.path}.")
     return note(
@@ -242,7 +240,7 @@ def home(m: Machine) -> Said:
     )
 
 
-def disk(m: Machine) -> Said:
+def disk(m: Machine) -> Judgement:
     tight = min((m.cache, m.temporary, m.data), key=lambda folder: folder.free)
     free = f"{tight.free / GIGABYTE:.1f} GiB"
     if tight.free < GIGABYTE // 10:
@@ -254,7 +252,7 @@ def disk(m: Machine) -> Said:
     return ok(f"At least {free} of disk are free.")
 
 
-CHECKS: dict[str, Callable[[Machine], Said | None]] = {
+CHECKS: dict[str, Callable[[Machine], Judgement | None]] = {
     "platform": platform,
     "gpu": gpu,
     "driver": driver,

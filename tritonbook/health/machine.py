@@ -97,8 +97,7 @@ def _mount(path: Path) -> tuple[str, bool]:
     for line in lines:
         _, point, this_kind, this_options, *_ = line.split()
         point = point.replace("\\040", " ")
-        inside = str(path) == point or str(path).startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):  # later lines cover earlier ones
+        if path.is_relative_to(point) and len(point) >= len(best):  # later lines cover earlier ones
             best, kind, options = point, this_kind, this_options
     return kind, "noexec" in options.split(",")
 
