@@ -47,6 +47,15 @@ def writable(folder: Path) -> bool:
         return False
 
 
+def triton_cache() -> dict[str, str]:
+    """What the environment lacks where Triton cannot keep compiled kernels in ~/.triton: a
+    container's home may be read-only."""
+    usual = Path(os.path.expanduser("~"), ".triton")
+    if os.environ.get("TRITON_CACHE_DIR") or (usual.is_absolute() and writable(usual)):
+        return {}
+    return {"TRITON_CACHE_DIR": str(home() / "triton")}
+
+
 def _private(folder: Path) -> bool:
     """True when `folder` is a real folder of ours that nobody else can write to.
 

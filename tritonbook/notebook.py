@@ -10,11 +10,10 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .home import home, writable
+from .home import triton_cache
 from .port.device import INTERPRET, describe
 
 # True while cells run for the course's own machinery (tests, grader, `reference`) and not for a
@@ -80,11 +79,9 @@ def setup(made_for: str | None = None) -> None:
 
 
 def _use_writable_cache() -> None:
-    """Triton writes compiled kernels to ~/.triton; a container's home may be read-only."""
-    usual = Path.home() / ".triton"
-    if not (os.environ.get("TRITON_CACHE_DIR") or writable(usual)):
-        folder = os.environ["TRITON_CACHE_DIR"] = str(home() / "triton")
-        print(f"{usual} is not writable: compiled kernels go to {folder}")
+    if elsewhere := triton_cache():
+        os.environ.update(elsewhere)
+        print(f"~/.triton is not writable: compiled kernels go to {elsewhere['TRITON_CACHE_DIR']}")
 
 
 def _one_line(

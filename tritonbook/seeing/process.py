@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..child import Child, Ended, TooSlow
+from ..home import triton_cache
 
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
@@ -59,11 +60,7 @@ class Worker:
             "TRITONBOOK_PROGRESS": "off",
             "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
         }
-        home = Path(os.path.expanduser("~"))
-        if "TRITON_CACHE_DIR" not in os.environ and not _writable(home / ".triton"):
-            folder = Path(tempfile.gettempdir()) / f"tritonbook-cache-{os.getuid()}"
-            found["TRITON_CACHE_DIR"] = str(folder)
-        return found
+        return found | triton_cache()
 
     def stop(self) -> None:
         """End the process. The next request starts another."""
@@ -113,12 +110,6 @@ def _spoilt(answer: dict[str, Any]) -> bool:
     """An operator that an earlier request registered cannot be registered again in one process."""
     text = answer.get("crash") or answer.get("error", {}).get("message", "")
     return "regist" in text.lower()
-
-
-def _writable(folder: Path) -> bool:
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    return os.access(folder, os.W_OK)
 
 
 @functools.cache
