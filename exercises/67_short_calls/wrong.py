@@ -135,7 +135,7 @@ MUTANTS = {
         Mutant("no_gradients", "raised", (GIVEN, "tensors = [x for x in args if isinstance(x, torch.Tensor) and not x.requires_grad]")),
         Mutant("forgotten_after_an_error", "forgotten-after-an-error", ("            return fn(*args)\n", "            try:\n                return fn(*args)\n            except Exception:\n                del kept[kind]\n                raise\n")),
         Mutant("another_is_used", "another-counts-as-used", (USED, "        kept.move_to_end(next(iter(kept)))\n")),
-        Mutant("one_tensor_a_step", "raised", ("            step(tensors)\n", "            step(tensors[0])\n")),
+        Mutant("one_tensor_a_step", "raised", ("            step(tensors)\n", "            step(tensors[0])\n"), on_gpu=("wrong-values",)),
         Mutant("a_tensor_for_each_step", "raised", (STEPS, "        for x in tensors:\n            recording.steps[0](x)\n")),
         Mutant("nothing_new", "raised", (NEW, "")),
         Mutant("no_steps", "wrong-values", (STEPS, "")),

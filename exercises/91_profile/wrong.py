@@ -183,7 +183,7 @@ MUTANTS = {
         Mutant("two_pieces", "slow", (TALL_GRID, TALL_GRID.replace("triton.cdiv(M, 512)", "2 if M > 600 else 1"))),
         Mutant("not_split_in_the_kernel", "every-piece-whole", (SPLIT, WHOLE)),
         Mutant("stored_in_place_of_added", ("race", "last-piece", "wrong-values"), (ADD, PUT)),
-        Mutant("never_set_to_0", ("reads-unwritten", "nan", "unwritten", "wrong-values"), (ZEROS, EMPTY)),
+        Mutant("never_set_to_0", ("reads-unwritten", "nan", "unwritten", "wrong-values", "property"), (ZEROS, EMPTY)),
         Mutant("set_to_0_by_program_0", "property", (ZEROS, EMPTY), (ADD, "if tl.program_id(axis=1) == 0:\n        tl.store(out_ptr + offs_n, 0.0, mask=mask_n)\n    " + ADD), on_gpu=("one-piece",)),
         Mutant("one_piece_only", ("one-piece", "wrong-values"), ("first = tl.program_id(axis=1) * rows", "first = tl.program_id(axis=1) * M")),
         Mutant("rows_beyond_the_piece", "into-the-next-piece", (ROW_MASK, "(offs_m < M)[:, None]")),

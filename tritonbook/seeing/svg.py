@@ -45,10 +45,9 @@ def fill_of(program: int) -> str:
     return FILLS[program % len(FILLS)]
 
 
-def titled(width: float, height: float, title: str, text: str, parts: Iterable[str]) -> Picture:
-    """Put `parts` on a card with its title, below which their origin is."""
-    full_width = max(width, text_width(title, TITLE + 1)) + 2 * _PADDING
-    full_height = height + _UNDER_TITLE + 2 * _PADDING
+def card(width: float, height: float, title: str, text: str, parts: Iterable[str]) -> Picture:
+    """Put `parts` on a card. They are drawn in a frame whose origin is inside the padding."""
+    full_width, full_height = width + 2 * _PADDING, height + 2 * _PADDING
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {full_width:g} {full_height:g}" '
         f'width="{full_width:g}" height="{full_height:g}" role="img" '
@@ -58,10 +57,17 @@ def titled(width: float, height: float, title: str, text: str, parts: Iterable[s
         f"<defs>{_PATTERNS}</defs>"
         f'<rect x=".5" y=".5" width="{full_width - 1:g}" height="{full_height - 1:g}" rx="8" '
         f'fill="{CARD}" stroke="#d0d5da"/>'
-        f"{words(_PADDING, _PADDING + 13, title, TITLE, bold=True)}"
-        f'<g transform="translate({_PADDING} {_PADDING + _UNDER_TITLE})">{"".join(parts)}</g></svg>'
+        f'<g transform="translate({_PADDING} {_PADDING})">{"".join(parts)}</g></svg>'
     )
     return Picture(svg, text)
+
+
+def titled(width: float, height: float, title: str, text: str, parts: Iterable[str]) -> Picture:
+    """A card with its title drawn above `parts`, whose origin is then below it."""
+    shifted = f'<g transform="translate(0 {_UNDER_TITLE})">{"".join(parts)}</g>'
+    head = words(0, 13, title, TITLE, bold=True)
+    wide = max(width, text_width(title, TITLE + 1))
+    return card(wide, height + _UNDER_TITLE, title, text, [head, shifted])
 
 
 _UNDER_TITLE = 34
