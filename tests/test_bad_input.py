@@ -42,7 +42,7 @@ matrix 99|matrix 01 99|matrix 01 --triton 1.0|matrix 01 --nope
 --root {t}/none sync|--root {t}/folder.ipynb check|--root {t}/other.json sync
 """
 MEASURER = """
-nope|softmax nope|--nope
+nope|softmax nope|--nope|sweep sofmax
 """
 COMMANDS = {
     "tritonbook": cli.main,

@@ -1,6 +1,7 @@
 """The runner on a scripted clock: who is timed, who is refused, what the table and file say."""
 
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 import torch
@@ -126,40 +127,13 @@ def test_only_right_providers_are_timed():
     assert rows["skipped"]["reason"] == "takes no 200"
 
 
-class PaperMemory:
-    """PyTorch's allocator on paper: `hold` takes and gives back bytes, the most is remembered."""
-
-    def __init__(self, held):
-        self.held, self.most, self.waited = held, 10 * held, 0
-
-    def hold(self, change):
-        self.held += change
-        self.most = max(self.most, self.held)
-
-    def memory_allocated(self):
-        return self.held
-
-    def max_memory_allocated(self):
-        return self.most
-
-    def reset_peak_memory_stats(self):
-        self.most = self.held
-
-    def synchronize(self):
-        self.waited += 1
-
-
 def test_peak_memory_is_that_of_the_call_alone():
-    """Kills: arguments or an earlier peak counted; what was given back within the call not."""
-    memory = PaperMemory(1000)
-
-    def call():
-        memory.hold(50)
-        memory.hold(-43)  # 7 remain: the result
-
-    assert peak_bytes(call, memory) == 50
-    assert memory.waited == 2
-    assert peak_bytes(lambda: memory.hold(9), memory) == 9
+    """Kills: arguments or an earlier peak counted; a figure read before the GPU has ended."""
+    seen = mock.Mock()
+    seen.memory_allocated.return_value, seen.max_memory_allocated.return_value = 1000, 1050
+    assert peak_bytes(seen.call, seen) == 50
+    order = ["memory_allocated", "reset_peak_memory_stats", "call", "synchronize"]
+    assert [name for name, *_ in seen.mock_calls] == ["synchronize", *order, "max_memory_allocated"]
 
 
 def test_who_comes_first_does_not_decide():

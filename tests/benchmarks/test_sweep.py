@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from benchmarks import sweep
-from benchmarks.__main__ import main
 from benchmarks.op import Op, Problem, all_ops
 from tests.benchmarks.test_runner import PEAKS, double
 from tritonbook.timing.clock import Span
@@ -116,10 +115,3 @@ def test_what_a_file_keeps():
         "called_ms": {"ours": 0.0001235},
     }
     assert "called_ms" not in sweep._stored(row({"ours": 1.0}))
-
-
-def test_bad_input(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["sweep", "sofmax"])
-    assert ended.value.code == 2
-    assert "no sweep of 'sofmax'; there are: softmax" in capsys.readouterr().err

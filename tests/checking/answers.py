@@ -34,17 +34,6 @@ def root_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
 
 
 @triton.jit
-def gap_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
-    pass
-
-
-@triton.jit
-def nothing_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
-    offs = tl.arange(0, BLOCK_SIZE)
-    tl.store(out_ptr + offs, tl.load(x_ptr + offs, mask=offs < 0), mask=offs < 0)
-
-
-@triton.jit
 def sum_neighbours_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     # adds the next element without asking whether there is one
     offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
@@ -76,26 +65,6 @@ def with_warning(x):
     print("look at me", file=sys.stderr)
     os.write(2, b"and at me")
     return right(x)
-
-
-def open_gap(x):
-    return launch(gap_kernel, x)
-
-
-def open_gap_in_wrapper(x):
-    raise NotImplementedError("TODO: fill in open_gap_in_wrapper")
-
-
-def writes_nothing(x):
-    return launch(nothing_kernel, x)
-
-
-def first_tile_only(x):
-    return launch(scale_kernel, x, grid=(1,))
-
-
-def grid_rounds_down(x):
-    return launch(scale_kernel, x, grid=(x.numel() // 64,))
 
 
 def looks_over_the_edge(x):
@@ -131,42 +100,6 @@ def numpy_after_a_launch(x):
 def a_list_on_the_way(x):
     right(x)
     return right(torch.tensor(x.tolist()))
-
-
-def swallows_errors(x):
-    out = torch.zeros_like(x)
-    try:
-        return right(x)
-    except Exception:
-        return out
-
-
-def in_place(x):
-    scale_kernel[(triton.cdiv(x.numel(), 64),)](x, x, x.numel(), BLOCK_SIZE=64)
-    return x
-
-
-def returns_input(x):
-    right(x)
-    return x
-
-
-def returns_none(x):
-    right(x)
-
-
-def returns_a_list(x):
-    return right(x).tolist()
-
-
-def wrong_shape(x):
-    return right(x).view(1, -1)
-
-
-def wrong_dtype(x):
-    out = torch.empty(x.shape, dtype=torch.float64, device=x.device)
-    scale_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_SIZE=64)
-    return out
 
 
 def three_times(x):

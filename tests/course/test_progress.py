@@ -1,40 +1,24 @@
 """The course map and `mine`, against a small made-up course."""
 
 import inspect
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
 from tritonbook.course import progress as pg
 from tritonbook.course import records
-from tritonbook.course.source import Header
 from tritonbook.notebook import machinery
 
 
-@dataclass
-class Cell:
-    points: int = 2
-    tags: tuple = ("check",)
+def page(slug, title, **checks):
+    """A page of these checks: points and tags."""
+    cells = {key: SimpleNamespace(points=n, tags=tags) for key, (n, *tags) in checks.items()}
+    return SimpleNamespace(slug=slug, header=SimpleNamespace(title=title), checks=lambda: cells)
 
 
-@dataclass
-class FakeExercise:
-    slug: str
-    header: Header
-    keys: dict
-
-    def checks(self):
-        return self.keys
-
-
-REST = 30, "interpreter", [], []
 COURSE = [
-    FakeExercise("00_start_here", Header("Start <here>", *REST), {"copy": Cell()}),
-    FakeExercise(
-        "01_vector_add",
-        Header("Vector add", *REST),
-        {"add": Cell(4), "add_strided": Cell(0, ("check", "stretch"))},
-    ),
+    page("00_start_here", "Start <here>", copy=[2]),
+    page("01_vector_add", "Vector add", add=[4], add_strided=[0, "stretch"]),
 ]
 
 

@@ -50,14 +50,6 @@ def test_header_values_with_quotes():
     assert header.requires == ["00_start_here", "01_vector_add"]
 
 
-def test_line_numbers_point_at_the_cell():
-    lines = TEMPLATE.splitlines()
-    for cell in parse(TEMPLATE).cells:
-        assert lines[cell.line - 1].startswith("# %%")
-        if cell.kind == "code":
-            assert lines[cell.line] == cell.source.splitlines()[0]
-
-
 UNREAD = "a cell's first line cannot be read"
 BROKEN = [
     ("# ---\n# workbook", "# workbook", 1, "the header is missing"),
