@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.seeing.test_pictures import contrast
 from tritonbook.course import progress as pg
 from tritonbook.course import records
 from tritonbook.notebook import machinery
@@ -74,19 +75,9 @@ def test_text_and_html_say_the_same_and_html_is_escaped():
     assert "<script" not in page and "http" not in page
 
 
-def contrast(foreground, background="#ffffff"):
-    def luminance(colour):
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        lin = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        return 0.2126 * lin[0] + 0.7152 * lin[1] + 0.0722 * lin[2]
-
-    light, dark = sorted((luminance(foreground), luminance(background)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
 @pytest.mark.parametrize("colour", pg.COLOURS.values())
 def test_white_words_can_be_read_on_every_badge(colour):
-    assert contrast(colour) >= 4.5
+    assert contrast(colour, "#ffffff") >= 4.5
 
 
 def test_colour_never_stands_alone():

@@ -89,6 +89,9 @@ an old phase is waited for => early-read|unwritten: on a new barrier phase 1 cou
 + full.index(slot), phase ^ 1)
 a tile is not waited for => early-read|unwritten: has waited at no barrier
 -         mbarrier.wait(full.index(slot), phase)
+the phase never changes => deadlock|phase-twice|early-read|overwritten: [0]
+- number % SLOTS, number // SLOTS % 2
++ number % SLOTS, 0
 a slot is given back before its product has read it => overwritten: and had not waited
 -         acc = warpgroup_mma_wait(0, deps=[acc])
 -         mbarrier.arrive(empty.index(slot), count=1)
