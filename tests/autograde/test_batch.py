@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from grading import course_of, verdict
@@ -116,10 +117,7 @@ def test_a_controller_that_is_down_loses_no_job(
 ) -> None:
     """Kills: jobs taken for lost because squeue failed; a driver that waits for ever."""
 
-    def silent(command: list[str], **how: object) -> None:
-        raise OSError("no controller")
-
-    monkeypatch.setattr(slurm.subprocess, "run", silent)
+    monkeypatch.setattr(slurm.subprocess, "run", Mock(side_effect=OSError("no controller")))
     settings = SlurmSettings(poll_seconds=0.01, settle_seconds=0)
     runner = SlurmRunner(batch.folder.parent, Setting("auto"), settings)
     polls = []
@@ -164,13 +162,15 @@ def test_a_node_without_walls_stops_the_run_and_scores_nobody(
         ("{}", ["minutes=soon"], "minutes"),
         ("{}", ["chunk=0"], "chunk"),
         ("{}", ["gres=gpu:1", "workers=8"], "workers must be 1"),
+        ("{}", ["minutes=5"], "minutes=5 is too short"),
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, text: str, changes: list[str], says: str) -> None:
-    """Kills: a misspelt setting that is passed over; two exercises on one GPU."""
+    """Kills: a misspelt setting that is passed over; two exercises on one GPU; jobs that Slurm
+    always ends before an exercise can be done."""
     (tmp_path / "slurm.json").write_text(text)
     with pytest.raises(SlurmError, match=says):
-        read_settings(tmp_path, changes)
+        SlurmRunner(tmp_path, Setting("auto"), read_settings(tmp_path, changes))
 
 
 def test_settings_reach_sbatch(tmp_path: Path) -> None:
@@ -198,9 +198,3 @@ def test_the_job_scripts_and_the_runner_share_a_sites_settings(
     settings = read_settings(tmp_path)
     for name, value in site.items():
         assert str(getattr(settings, name.lower())) == value
-
-
-def test_a_limit_that_no_exercise_can_keep_is_refused(tmp_path: Path) -> None:
-    """Kills: jobs that Slurm always ends before an exercise can be done."""
-    with pytest.raises(SlurmError, match="minutes=5 is too short"):
-        SlurmRunner(tmp_path, Setting("auto"), SlurmSettings(minutes=5))

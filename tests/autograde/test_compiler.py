@@ -8,6 +8,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from unittest.mock import Mock
 
 import pytest
 from corpus import RIGHT, answer
@@ -62,25 +63,9 @@ def test_a_compiler_that_is_never_free_is_nobodys_fault() -> None:
     assert found.status == "INFRA" and "not free" in found.sentence
 
 
-class _Worker:
-    """Gives its answers one after another; a WorkerError among them is raised."""
-
-    def __init__(self, *answers: dict | WorkerError, pid: int = 1 << 22):
-        self.answers, self.pid = list(answers), pid
-
-    def ready(self, seconds: float) -> int:
-        return self.pid
-
-    def ask(self, request: dict, timeout: float) -> dict:
-        answer = self.answers.pop(0)
-        if isinstance(answer, WorkerError):
-            raise answer
-        return answer
-
-
 def _asked(*answers: dict | WorkerError, pid: int = 1 << 22) -> dict:
     compiler = Compiler()
-    compiler._worker = _Worker(*answers, pid=pid)
+    compiler._worker = Mock(**{"ready.return_value": pid, "ask.side_effect": answers})
     return compiler.ask({"job": "compile"})
 
 

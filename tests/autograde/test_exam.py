@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from grading import LEVEL, needs_walls, scores
 
-from autograde.classroom import cli, demo, exam, exam_sheet
+from autograde.classroom import cli, demo, exam
 from autograde.classroom.run import Session
 from autograde.classroom.runners import local_runner
 from autograde.classroom.verify import verify
@@ -66,12 +66,6 @@ def test_a_change_by_machine_does_not_show() -> None:
     assert left_out and all("pass" not in question.broken.split() for question in left_out)
 
 
-def test_the_same_seed_gives_the_same_sheet() -> None:
-    """Kills: an order of a set, or of files, in the draw."""
-    first, again = (exam.draw(_tasks("0", "41"), 5, "7") for _ in range(2))
-    assert _names(first) == _names(again)
-
-
 def test_a_hard_question_is_one_whose_cause_is_not_named() -> None:
     """Kills: a hardness that does not look at the mistake."""
     softmax = next(task for task in _tasks("04") if task.key == "softmax")
@@ -112,34 +106,6 @@ def test_a_task_that_shows_nothing_is_not_asked_for_ever(monkeypatch: pytest.Mon
         asked.clear()
         assert all(seen for _, seen in exam.examined(_tasks("04"), 2, str(seed)))
         assert asked.count("softmax_online") <= 2 * exam.MISSES + 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["7", "--pages", "77"], "There is no exercise '77'"),
-        (["7", "--pages", "softmx"], "did you mean '04_softmax'?"),
-        (["7", "--pages", "04", "--tasks", "3"], "for a sheet of 2 tasks, not of 3"),
-        (["7", "--pages", "02"], "for a sheet of 0 tasks"),
-        (["../7"], "is no seed"),
-    ],
-)
-def test_bad_input_is_one_sentence(
-    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Kills: a traceback; a half-made course."""
-    assert cli.main(["exam", *arguments, "--course", str(tmp_path / "course")]) == 2
-    told = capsys.readouterr().err
-    assert said in told and len(told.splitlines()) == 1
-    assert not (tmp_path / "course").exists()
-
-
-def test_an_exam_is_never_written_into_the_courses_own_folder(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Kills: a sheet, and its key, in the public repository."""
-    assert cli.main(["exam", "7", "--course", str(exam_sheet.COURSE)]) == 2
-    assert "is no course folder" in capsys.readouterr().err
 
 
 def test_an_exam_is_about_the_pages_of_its_checks() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,8 +15,8 @@ from autograde.judge.gate import program
 from autograde.judge.player import LaunchRecord, laid_out
 from autograde.walls.kernels import KernelId, KernelLibrary
 from tritonbook.descriptors import describe
+from tritonbook.port import source_file
 from tritonbook.port.compat import triton_version
-from tritonbook.port.device import INTERPRET
 
 TOLD = '[{"tl": {"path": "triton.language"}}, {}]'
 HEAD = "import triton\nimport triton.language as tl\n\n\n"
@@ -28,31 +26,16 @@ def copy_kernel(x_desc, y_ptr):
     at = tl.arange(0, 8)[:, None] * 16 + tl.arange(0, 16)[None, :]
     tl.store(y_ptr + at, tile + 1)
 """
-ONE = f"""{HEAD}@triton.jit
-def add_kernel(x_ptr):
-    tl.store(x_ptr, helper(tl.load(x_ptr)))
 
 
-@triton.jit
-def helper(x):
-    return x + 1
-"""
-TWO = ONE.replace("helper(tl.load(x_ptr))", "helper(tl.load(x_ptr), 2)").replace("(x):", "(x, y):")
+def loaded(library: KernelLibrary, launches: list[LaunchRecord]) -> ModuleType:
+    return source_file.module_of(program(library, launches), "<the program>", "gate", {})
 
 
-def loaded(library: KernelLibrary, launches: list[LaunchRecord], folder: Path) -> ModuleType:
-    path = folder / "gate_program.py"
-    path.write_text(program(library, launches))
-    spec = importlib.util.spec_from_file_location("gate_program", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def written(*arguments: Any, folder: Path) -> tuple[Any, ...]:
+def written(*arguments: Any) -> tuple[Any, ...]:
     """What a kernel gets that is launched with these, when the program is run."""
     launch = LaunchRecord(KernelId("cell", 5, TOLD), (1,), laid_out(arguments), {})
-    module = loaded(KernelLibrary([("cell", COPY)]), [launch], folder)
+    module = loaded(KernelLibrary([("cell", COPY)]), [launch])
     seen: list[tuple[Any, ...]] = []
     module.kernel_0 = {(1,): lambda *args: seen.append(args)}
     module.replay()
@@ -60,39 +43,17 @@ def written(*arguments: Any, folder: Path) -> tuple[Any, ...]:
 
 
 @pytest.mark.skipif(triton_version() < (3, 6), reason="tensor descriptors want Triton 3.6")
-def test_descriptors_are_written(tmp_path) -> None:
+def test_descriptors_are_written() -> None:
     """Kills: a launch of descriptors that the gate cannot repeat."""
     view = torch.zeros(64, 32, dtype=torch.float16)[8:, 16:]
-    desc, y = written(describe(view, [8, 16]), torch.empty(8, 16), folder=tmp_path)
+    desc, y = written(describe(view, [8, 16]), torch.empty(8, 16))
     assert (desc.shape, desc.strides, desc.block_shape) == ([56, 16], [32, 1], [8, 16])
     assert desc.base.shape == view.shape and desc.base.stride() == view.stride()
     assert y.shape == (8, 16)
 
 
-def test_plain_arguments_are_written(tmp_path) -> None:
+def test_plain_arguments_are_written() -> None:
     """Kills: an argument whose text is no Python, so that nothing is compiled and the gate open."""
     dtypes = torch.float16, (tl.float32, [tl.bfloat16]), tl.float8e5
     arguments = 7, None, True, "x", 0.5, -math.inf, *dtypes
-    assert written(*arguments, folder=tmp_path) == arguments
-
-
-@pytest.mark.skipif(not INTERPRET, reason="asks the interpreter")
-def test_helpers_of_one_name_stay_with_their_kernels(tmp_path) -> None:
-    """Kills: a kernel of one notebook that calls what another one defines under the same name."""
-    library = KernelLibrary([])
-    library.add_module("one", ONE)
-    library.add_module("two", TWO)
-    launches = [
-        LaunchRecord(
-            KernelId(module, 5, TOLD, (("helper", KernelId(module, 10, TOLD)),)),
-            (1,),
-            laid_out((torch.zeros(1),)),
-            {},
-        )
-        for module in ("one", "two", "one")
-    ]
-    module = loaded(library, launches, tmp_path)
-    module.replay()
-    assert not hasattr(module, "kernel_4")
-    one, two = (getattr(module, f"kernel_{n}").fn.__globals__["helper"] for n in (1, 3))
-    assert [len(helper.fn.__code__.co_varnames) for helper in (one, two)] == [1, 2]
+    assert written(*arguments) == arguments

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 import torch
+from test_gate import loaded
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
+from autograde.judge.player import LaunchRecord, laid_out
 from autograde.walls.kernels import KernelId, KernelLibrary, kernel_id
 from autograde.walls.tape import TapeError
 from tritonbook.checking.language import Refused, vet
@@ -231,7 +233,8 @@ def test_helpers_and_constants_come_along() -> None:
 
 
 def test_two_helpers_of_one_name_stay_with_their_kernels() -> None:
-    """Kills: helpers looked up by name, where two functions made kernels around their own `op`."""
+    """Kills: helpers looked up by name, where two functions made kernels around their own `op`, or
+    by the compile gate, in whose program all kernels stand; a kernel that stands there twice."""
     text = (
         HEAD
         + """
@@ -274,6 +277,17 @@ first, second, third = made(twice), made(squared), both(twice, wrapped(squared))
     )
     names, library = _run(text)
     value = torch.tensor([3.0])
-    for name, result in (("first", 6.0), ("second", 36.0), ("third", 2592.0)):
-        library.get(_id(place(names[name].fn)))[(1,)](value)
+    results, launches = [6.0, 36.0, 2592.0], []
+    for name, result in zip(("first", "second", "third"), results, strict=True):
+        id = _id(place(names[name].fn))
+        launches.append(LaunchRecord(id, (1,), laid_out((value,)), {}))
+        library.get(id)[(1,)](value)
         assert value.item() == result
+    program = vars(loaded(library, [*launches, launches[0]]))
+    program["replay"]()
+    copies = [kernel for name, kernel in program.items() if name.startswith("kernel_")]
+    again = torch.tensor([3.0])
+    for kernel, result in zip((copies[n] for n in (1, 3, 5)), results, strict=True):
+        kernel[(1,)](again)
+        assert again.item() == result
+    assert len(copies) == 6

@@ -54,19 +54,6 @@ def test_only_what_fits_the_submission_counts(tmp_path: Path) -> None:
     assert ledger.open((item, "other", course))
 
 
-def test_the_graders_failures_are_tried_again_and_never_final(tmp_path: Path) -> None:
-    """Kills: an endless retry; a failure of the grader that ends as a grade."""
-    with Ledger(tmp_path / "l") as ledger:
-        known = _verdict().known
-        for attempt in range(1, MAX_ATTEMPTS + 1):
-            assert ledger.open(known)
-            ledger.append(_verdict(status="INFRA", attempt=attempt))
-        assert not ledger.open(known)
-        assert not ledger.latest(known).final
-        ledger.reopen(known)
-        assert ledger.open(known)
-
-
 def test_any_verdict_is_given_again(tmp_path: Path) -> None:
     """Kills: a verdict that nobody can have run again; the old one lost before there is a new one,
     or because the grader failed meanwhile; an item that is run again without end."""
@@ -82,6 +69,7 @@ def test_any_verdict_is_given_again(tmp_path: Path) -> None:
         assert not ledger.open(known)
         assert ledger.latest(known).status == "PASS"
         ledger.reopen(known)
+        assert ledger.open(known)
         ledger.append(_verdict(status="FAIL"))
         assert not ledger.open(known)
     assert Ledger(tmp_path / "l").latest(known).status == "FAIL"

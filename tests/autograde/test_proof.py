@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -14,7 +15,6 @@ import tritonbook  # noqa: F401  (decides on the interpreter before Triton is im
 from autograde.judge.peer import Peer
 from autograde.judge.player import Player
 from autograde.judge.proof import Proof, Replay
-from autograde.walls.kernels import KernelId
 from autograde.walls.tape import decode
 from tritonbook.checking.launches import watching
 from tritonbook.course.exercises import get
@@ -104,19 +104,11 @@ def test_no_other_kernel_is_shown_to_the_compiler(grader: Grader, shown: str) ->
 # --- one call at a time
 
 
-class _Launcher:
-    """Has a Python function in place of a kernel."""
-
-    trouble, carried_out = None, 0
-
-    def __init__(self, kernel: Callable[..., None]):
-        self.kernel = kernel
-
-    def vet(self, id: KernelId) -> None:
-        """Lets everything by."""
-
-    def launch(self, id: KernelId, grid: tuple, args: list, options: dict) -> None:
-        self.kernel(*args)
+def _player(kernel: Callable[..., None]) -> Player:
+    """One that has a Python function in place of each kernel."""
+    launcher = Mock(trouble=None, carried_out=0)
+    launcher.launch = lambda id, grid, args, options: kernel(*args)
+    return Player(launcher, lambda file: file)
 
 
 CLONE = ["torch", "aten::clone", {"list": [{"t": -1}]}, {"dict": []}, [1]]
@@ -128,7 +120,7 @@ IN_PLACE = ["launch", KERNEL, [1], {"list": [{"t": -1}]}, {"dict": []}]
 
 
 def _call(proof: Proof, kernel: Callable, steps: list, x: torch.Tensor, made: int | None) -> None:
-    player = Player(_Launcher(kernel), lambda file: file)
+    player = _player(kernel)
     player.tensors[-1] = x
     reply = {"steps": steps, "result": None if made is None else {"t": made}}
     replay = Replay(player, reply, [])
@@ -178,7 +170,7 @@ def test_a_call_without_its_kernels(calls: list[tuple], idle: bool) -> None:
 
 def test_a_timed_call_is_not_replayed() -> None:
     """Kills: kernels of the grader's own in a time that a student's function is given."""
-    player = Player(_Launcher(_nothing), lambda file: file)
+    player = _player(_nothing)
     player.tensors[-1] = SOME
     peer, reply = SimpleNamespace(player=player), {"steps": [EMPTY], "result": {"t": 1}}
     assert Peer._replay(peer, reply, []) is None
@@ -191,7 +183,7 @@ def test_a_replay_touches_nothing() -> None:
     """Kills: arguments that the replay changed, stale memory that looks like a result, views of one
     memory that are two in the replay."""
     memory = torch.arange(6.0)
-    player = Player(_Launcher(_nothing), lambda file: file)
+    player = _player(_nothing)
     player.tensors.update({-1: memory[:4], -2: memory[2:]})
     steps = [
         ["torch", "aten::fill_.Scalar", {"list": [{"t": -1}, 9.0]}, {"dict": []}, [-1]],

@@ -9,10 +9,10 @@ import json
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 from grading import NAME, exported, graded, verdict
 from test_ingest import _cell
 
@@ -100,33 +100,15 @@ def test_the_csv_has_what_the_gradebook_adds(course: Path) -> None:
     assert ours == exported(course)
 
 
-class _Page(HTMLParser):
-    """Tags, their addresses, and the text of a page."""
-
-    def __init__(self, text: str):
-        super().__init__()
-        self.tags: list[str] = []
-        self.addresses: list[str] = []
-        self.text = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.addresses += [value or "" for name, value in attributes if name in ("src", "href")]
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 def test_the_page_needs_nothing_and_runs_nothing(course: Path) -> None:
     """Kills: a student's text, or the name of a file, that becomes markup; a page that asks the
     network for anything, or that is white in the dark."""
     folder = course / "submitted" / "s1_right" / NAME
     (folder / f"{NAME}.ipynb").rename(folder / "<img src=x onerror=alert(1)>.ipynb")
     text = as_html(_report(course))
-    page = _Page(text)
-    assert not {"script", "img", "link", "iframe"} & set(page.tags)
-    assert page.addresses == [] and "http" not in text and "url(" not in text
+    page = BeautifulSoup(text, "html.parser")
+    assert not page.find_all(["script", "img", "link", "iframe"])
+    assert not page.select("[src], [href]") and "http" not in text and "url(" not in text
     assert "color-scheme:light dark" in text
     assert "<script>alert(1)</script>" in page.text and "<img src=x" in page.text
 
@@ -173,40 +155,25 @@ def test_an_empty_class_is_an_error(
     assert "Nobody handed in" in line and "nbgrader collect" in line
 
 
-@pytest.mark.parametrize(
-    ("line", "word"),
-    [
-        ("grade --student nobody", "nobody"),
-        ("regrade --student s1_right", "nothing of this was graded"),
-        ("run --exercise triple", "it has double, halves"),
-    ],
-)
-def test_what_is_not_there_is_said(
-    line: str, word: str, course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Kills: a misspelt name that grades nothing and says nothing."""
-    command, *rest = line.split()
-    assert cli.main([command, NAME, "--course", str(course), *rest]) == 2
-    assert word in capsys.readouterr().err
-
-
 def test_grade_tells_ingests_notes_and_who_is_absent(
     course: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kills: repairs that only `ingest` tells of; a report about one student in place of the
-    class's."""
+    """Kills: repairs that only `ingest` tells of; a file name of a student's that vanishes from a
+    message, or ends the command; a report about one student in place of the class's; a
+    `regrade` that runs nothing and says nothing."""
     with open_gradebook(course) as book:
         book.add_student("zoe")
     folder = course / "submitted" / "s1_right" / NAME
-    (folder / f"{NAME}.ipynb").rename(folder / "mine.ipynb")
-
+    (folder / f"{NAME}.ipynb").rename(folder / "mine [bold] [ ].ipynb")
     monkeypatch.setattr(cli, "make_runner", lambda *arguments: _judge)
+    arguments = ["regrade", NAME, "--course", str(course), "--student", "s1_right"]
+    assert cli.main(arguments) == 2
+    assert "nothing of this was graded" in capsys.readouterr().err
     assert cli.main(["grade", NAME, "--course", str(course)]) == 0
     said = capsys.readouterr().err
-    assert "renamed to 'mine.ipynb'" in said
+    assert "renamed to 'mine [bold] [ ].ipynb'" in said
     assert "Nothing handed in by 1: zoe" in said
     lines = (course / "work" / NAME / "ledger.jsonl").read_text().splitlines()
-    arguments = ["regrade", NAME, "--course", str(course), "--student", "s1_right"]
     assert cli.main([*arguments, "--exercise", "halves"]) == 0
     more = (course / "work" / NAME / "ledger.jsonl").read_text().splitlines()[len(lines) :]
     assert [(json.loads(v)["item"]["student"], json.loads(v)["item"]["key"]) for v in more] == [

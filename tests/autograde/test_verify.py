@@ -64,12 +64,6 @@ def test_without_walls_it_must_be_asked_for(page, run, monkeypatch):
     assert code == 2 and "bubblewrap" in said
 
 
-def test_grades_that_nobody_gave_are_not_signed(tmp_path, capsys):
-    """Kills: a traceback for a course without a gradebook."""
-    assert cli.main(["sign", "exam_7", "--course", str(tmp_path)]) == 2
-    assert "has no gradebook.db" in capsys.readouterr().err
-
-
 def test_a_signature_may_hold_any_signs(tmp_path):
     """Kills: a traceback for a signature that is no ASCII."""
     (tmp_path / "secret").write_text("of the course")
