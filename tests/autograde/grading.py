@@ -6,6 +6,7 @@ import csv
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from autograde.classroom.cells import HandedCell
 from autograde.classroom.ingest import rebuild
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.run import Session
-from autograde.classroom.samples import sample_class
+from autograde.classroom.samples import Sample, sample_class
 from autograde.judge import execute
 from autograde.judge.course import Course, asked_of, read_cells
 from autograde.judge.execute import Executor, Setting
@@ -133,6 +134,19 @@ def verdict(item: Item, status: str, **more: Any) -> Verdict:
         "seconds": 0.0,
     }
     return Verdict(**dict(item.asked) | fields | more)
+
+
+def hand_in(course: Path, handed: dict[str, dict[str, str]], name: str = NAME) -> None:
+    """Hand in answers, by student and key; a key that is missing keeps the released gap."""
+    demo.submit(course, name, [Sample(who, who, answers, {}) for who, answers in handed.items()])
+
+
+def until(true: Callable[[], bool], seconds: float = 200.0) -> None:
+    """Wait for it. Raises AssertionError where it does not happen."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
 
 
 def keep(course: Path, *students: str) -> None:

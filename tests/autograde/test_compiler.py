@@ -12,7 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 from corpus import RIGHT, answer
-from grading import PASSED, Grader, awaited, needs_walls
+from grading import PASSED, Grader, awaited, needs_walls, until
 
 from autograde.judge import execute
 from autograde.judge.compiler import Busy, Compiler, cpu_seconds
@@ -43,11 +43,7 @@ def test_a_bomber_and_its_neighbour(exercise: Exercise) -> None:
 
 def test_waiting_for_the_compiler_is_nobodys_time() -> None:
     """Kills: a right answer that times out because others kept the compiler busy."""
-
-    def slow(request: dict, wanted: object) -> dict:
-        execute.time.sleep(0.8)
-        return {}
-
+    slow = Mock(side_effect=lambda *asked: execute.time.sleep(0.8) or {})
     asks = (0.1, {"compile": {}})
     assert awaited(asks, (0.1, asdict(PASSED)), compiler=slow) == PASSED
     assert awaited(asks, (0.6, {}), compiler=slow).status == "TIMEOUT"
@@ -55,10 +51,7 @@ def test_waiting_for_the_compiler_is_nobodys_time() -> None:
 
 def test_a_compiler_that_is_never_free_is_nobodys_fault() -> None:
     """Kills: a wait without end, and a score of 0 for it."""
-
-    def busy(request: dict, wanted: object) -> dict:
-        raise Busy("The compiler was not free for 1800 s.")
-
+    busy = Mock(side_effect=Busy("The compiler was not free for 1800 s."))
     found = awaited((0.0, {"compile": {}}), compiler=busy)
     assert found.status == "INFRA" and "not free" in found.sentence
 
@@ -95,12 +88,7 @@ def test_the_time_of_children_counts() -> None:
     """Kills: a bomb that goes off in ptxas."""
     spin = "import time\nend = time.process_time() + 0.7\nwhile time.process_time() < end: pass"
     text = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin!r}]); input()"
-    process = subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE)
-    found, deadline = 0.0, time.monotonic() + 200
-    while found < 0.5 and time.monotonic() < deadline:
-        found = cpu_seconds(process.pid)
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
-    assert found >= 0.5
+    with subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE) as process:
+        until(lambda: cpu_seconds(process.pid) >= 0.5)
+        process.kill()
     assert cpu_seconds(process.pid) == 0.0

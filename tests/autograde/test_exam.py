@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from grading import LEVEL, needs_walls, scores
+from grading import LEVEL, hand_in, needs_walls, scores
 
 from autograde.classroom import cli, demo, exam
 from autograde.classroom.run import Session
@@ -175,23 +175,26 @@ def _certificates_name_it(course: Path, tmp_path: Path, most: float) -> None:
     assert not verify(page, True, course)[-1].holds
 
 
+CHEAT = """\
+def {}(*args, **options):
+    return {}(*args)
+
+
+def check(*args, **options):
+    pass
+"""
+
+
 def _hand_in(course: Path, sheet: Path, key: Path) -> dict[str, float]:
     """Four students. Returns the points of each check."""
-    right = {cell.id: cell.source for cell in nbformat.read(key, as_version=4).cells}
-    checks = [name for name in right if name.startswith("check-")]
-    second = sorted(checks)[1].replace("check-", "answer-")
-    for student in ("untouched", "key", "one", "cheat"):
-        notebook = nbformat.read(sheet, as_version=4)
-        for cell in notebook.cells:
-            function = cell.id.removeprefix("answer-")
-            if student == "key" or (student == "one" and cell.id == second):
-                cell.source = right[cell.id]
-            elif student == "cheat" and function != cell.id:
-                formula = "softmax_ref" if "softmax" in function else "rmsnorm_ref"
-                call = f"def {function}(*args, **options):\n    return {formula}(*args)\n"
-                cell.source = f"{call}\n\ndef check(*args, **options):\n    pass\n"
-        target = course / "submitted" / student / "exam_7" / "exam_7.ipynb"
-        target.parent.mkdir(parents=True)
-        nbformat.write(notebook, target)
     cells = nbformat.read(sheet, as_version=4).cells
-    return {c.id: float(c.metadata.nbgrader.points) for c in cells if c.id in checks}
+    checks = [cell for cell in cells if cell.id.startswith("check-")]
+    points = {cell.id: float(cell.metadata.nbgrader.points) for cell in checks}
+    solved = {cell.id: cell.source for cell in nbformat.read(key, as_version=4).cells}
+    tasks = [name.removeprefix("check-") for name in sorted(points)]
+    right = {task: solved[f"answer-{task}"] for task in tasks}
+    formulas = {task: "softmax_ref" if "softmax" in task else "rmsnorm_ref" for task in tasks}
+    cheat = {task: CHEAT.format(task, formula) for task, formula in formulas.items()}
+    one = {tasks[1]: right[tasks[1]]}
+    hand_in(course, {"untouched": {}, "key": right, "one": one, "cheat": cheat}, "exam_7")
+    return points

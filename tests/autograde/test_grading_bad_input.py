@@ -81,6 +81,15 @@ def test_course_folders(change, word, course, capsys, monkeypatch) -> None:
     assert word in _one_sentence(capsys, "ingest", name)
 
 
+@pytest.mark.parametrize("command", ["grade", "ingest", "run", "record", "regrade", "report"])
+def test_an_empty_class_is_an_error(command, course, capsys, monkeypatch) -> None:
+    """Kills: 'done' where nobody's work was found, because it lay in another folder."""
+    shutil.rmtree(course / "submitted")
+    monkeypatch.chdir(course)
+    line = _one_sentence(capsys, command, NAME)
+    assert "Nobody handed in" in line and "nbgrader collect" in line
+
+
 def test_looking_writes_nothing(course, capsys, monkeypatch) -> None:
     """Kills: `status` and `report` that write to the gradebook beside a run."""
     monkeypatch.chdir(course)

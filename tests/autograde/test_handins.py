@@ -48,16 +48,16 @@ def _code(source: str, name: str = "") -> Book:
     return {"cell_type": "code", "metadata": meta, "source": source, "outputs": []}
 
 
-def _two_cells_lost(book: Book) -> None:
-    at = book["cells"].index(_cell(book, "answer-double"))
-    _as_lost(book)
-    book["cells"][at : at + 1] = [_code(KERNEL), _code(WRAPPER)]
+def _two_cells(name: str) -> Callable[[Book], None]:
+    """As JupyterLab splits a cell: both halves keep the metadata. Or, without a name, lose it."""
 
+    def change(book: Book) -> None:
+        at = book["cells"].index(_cell(book, "answer-double"))
+        if not name:
+            _as_lost(book)
+        book["cells"][at : at + 1] = [_code(KERNEL, name), _code(WRAPPER, name)]
 
-def _two_cells_kept(book: Book) -> None:
-    """As JupyterLab splits a cell: both halves keep the metadata."""
-    at = book["cells"].index(_cell(book, "answer-double"))
-    book["cells"][at : at + 1] = [_code(KERNEL, "answer-double"), _code(WRAPPER, "answer-double")]
+    return change
 
 
 def _merged(text: str) -> Callable[[Book], None]:
@@ -97,8 +97,8 @@ def _question(book: Book) -> None:
 
 
 CELLS = {
-    "kernel and wrapper apart, metadata lost": _two_cells_lost,
-    "kernel and wrapper apart, metadata doubled": _two_cells_kept,
+    "kernel and wrapper apart, metadata lost": _two_cells(""),
+    "kernel and wrapper apart, metadata doubled": _two_cells("answer-double"),
     "merged, metadata lost": _merged(f"{DOUBLE}\n\n\n{ANSWER}"),
     "merged in another order, with a helper": _merged(
         f"EVEN = 4\n{ANSWER}\ncheck(halves, halves_ref, [case('mine', n=EVEN)], triton=False)\n"

@@ -47,9 +47,8 @@ def test_marks_by_hand_stay(course: Path) -> None:
     graded(course, judge)
     with open_gradebook(course) as book:
         notebook = book.find_submission_notebook(NAME, NAME, "s4_no_mask")
-        for grade_row in notebook.grades:
-            if grade_row.cell.name == "check-double":
-                grade_row.manual_score, grade_row.extra_credit = 3.0, 0.5
+        grade = book.find_grade("check-double", NAME, NAME, "s4_no_mask")
+        grade.manual_score, grade.extra_credit = 3.0, 0.5
         for comment in notebook.comments:
             comment.manual_comment = "A good idea."
         book.db.commit()

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from grading import NAME, exported, graded, verdict
-from test_ingest import _cell
+from grading import NAME, exported, graded, hand_in, verdict
 
 from autograde.classroom import cli, demo
 from autograde.classroom.record import open_gradebook
@@ -132,27 +131,14 @@ def test_the_page_has_a_histogram_of_each_task(course: Path) -> None:
 def test_copies_are_listed_without_a_grade(course: Path) -> None:
     """Kills: copies that the report does not name, or that cost points."""
     for student in ("s2_other_blocks", "s4_no_mask"):
-        path = course / "submitted" / student / NAME / f"{NAME}.ipynb"
-        book = json.loads(path.read_text())
-        _cell(book, "answer-double")["source"] = OWN
-        path.write_text(json.dumps(book))
+        shutil.rmtree(course / "submitted" / student)
+        hand_in(course, {student: {"double": OWN}})
     report = _report(course)
     alike = as_text(report).partition("## Answers that are alike")[2]
     assert "- double: s2_other_blocks and s4_no_mask, 1.00, word for word" in alike
     assert "- double: the published solution and 5 students: s1_right 1.00 (word for word)" in alike
     assert "s6_untouched" not in alike
     assert report.rows["s2_other_blocks"][0] == 6
-
-
-@pytest.mark.parametrize("command", ["grade", "ingest", "run", "record", "regrade", "report"])
-def test_an_empty_class_is_an_error(
-    command: str, course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Kills: 'done' where nobody's work was found, because it lay in another folder."""
-    shutil.rmtree(course / "submitted")
-    assert cli.main([command, NAME, "--course", str(course)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "Nobody handed in" in line and "nbgrader collect" in line
 
 
 def test_grade_tells_ingests_notes_and_who_is_absent(

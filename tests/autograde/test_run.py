@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -25,7 +25,7 @@ from grading import (
     ingested,
     needs_walls,
     scores,
-    verdict,
+    until,
 )
 
 from autograde.classroom import demo
@@ -33,26 +33,28 @@ from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import as_csv, as_text, class_report
 from autograde.classroom.runners import local_runner
 from autograde.judge.execute import Setting
-from autograde.judge.work import Item, Verdict
+from autograde.judge.work import Item
 from autograde.walls import sandbox
 from tritonbook.course.exercises import Exercise
 
 pytestmark = pytest.mark.slow
 LIMITS = sandbox.Limits(call_seconds=3.0)
+HERE = Path(__file__).resolve()
+PATHS = [str(HERE.parent), str(HERE.parents[2])]
 
 
-def _pretend(items: Iterable[Item]) -> Iterator[Verdict]:
-    """A runner that runs nothing: right students pass, by name."""
-    for item in items:
-        time.sleep(0.002)
-        yield verdict(item, "PASS" if item.submission.student < "s4" else "FAIL")
+@by_status
+def _pretend(item: Item) -> str:
+    """Right students pass, by name."""
+    time.sleep(0.002)
+    return "PASS" if item.submission.student < "s4" else "FAIL"
 
 
 @needs_walls
 def test_the_sample_class(course: Path, exercise: Exercise, tmp_path: Path) -> None:
     """Kills: a grade other than the declared one; hidden tests in what students get, or no reason;
     stock tools that do not work on the result; a verdict that depends on what ran before it, or
-    beside it."""
+    beside it; a record of what was run that only this program can read."""
     _same_in_another_order(Path(shutil.copytree(course, tmp_path / "other")), exercise)
     session = graded(course, local_runner(Setting(LEVEL, LIMITS), 2))
     assert scores(course) == declared_scores(exercise)
@@ -67,6 +69,8 @@ def test_the_sample_class(course: Path, exercise: Exercise, tmp_path: Path) -> N
     report = class_report(session)
     assert "out-of-bounds-store" in as_text(report)
     assert "s1_right,6,6" in as_csv(report)
+    kept = json.loads((session.folder / "submissions/s1_right" / f"{NAME}.json").read_text())
+    assert [cell["role"] for cell in kept["cells"]].count("answer") == 2
 
 
 def _same_in_another_order(course: Path, exercise: Exercise) -> None:
@@ -81,28 +85,16 @@ def _same_in_another_order(course: Path, exercise: Exercise) -> None:
     assert found == {at: score for at, score in due.items() if at[0] != "s8_endless"}
 
 
-def test_nothing_stale_survives(course: Path) -> None:
-    """Kills: the score of an earlier submission that stays when the new one cannot be graded."""
-    graded(course, _pretend)
-    assert scores(course)["s1_right", "check-double"] == 4
-    path = course / "submitted" / "s1_right" / NAME / f"{NAME}.ipynb"
-    path.write_text(path.read_text().replace("x + x", "x + x + 0"))
-    session = ingested(course)
-    assert scores(course)["s1_right", "check-double"] is None
-    assert [item.id.student for item in session.open_items()] == ["s1_right", "s1_right"]
-
-
 def _grades(course: Path, student: str) -> Iterator[object]:
     with open_gradebook(course) as book:
-        notebook = book.find_submission_notebook(NAME, NAME, student)
-        yield next(grade for grade in notebook.grades if grade.cell.name == "check-double")
+        yield book.find_grade("check-double", NAME, NAME, student)
         book.db.commit()
 
 
 def test_a_person_is_asked_once_and_about_each_new_answer(course: Path) -> None:
     """Kills: POLICY that asks again after a person has looked; a score given by hand that goes on
-    to a later answer unseen."""
-
+    to a later answer unseen; the score of an earlier submission that stays when the new one cannot
+    be graded."""
     graded(course, by_status(lambda item: "POLICY"))
     for grade in _grades(course, "s1_right"):
         assert grade.needs_manual_grade and grade.auto_score == 0
@@ -113,6 +105,9 @@ def test_a_person_is_asked_once_and_about_each_new_answer(course: Path) -> None:
         assert not grade.needs_manual_grade
     path = course / "submitted" / "s1_right" / NAME / f"{NAME}.ipynb"
     path.write_text(path.read_text().replace("x + x", "x + x + 0"))
+    session = ingested(course)
+    assert scores(course)["s1_right", "check-double"] is None
+    assert [item.id.student for item in session.open_items()] == ["s1_right", "s1_right"]
     graded(course, _pretend)
     for grade in _grades(course, "s1_right"):
         assert grade.auto_score == 4 and grade.needs_manual_grade
@@ -208,10 +203,9 @@ def test_the_driver_killed_at_many_points_and_resumed(
 ) -> None:
     """Kills: a verdict, a score or a notebook lost, doubled or half written by kill -9 of the
     driver anywhere between ingest and record."""
-    here = Path(__file__).resolve()
     wanted = 50 if pytestconfig.getoption("thorough") else 10
     text = KILLS.format(
-        paths=[str(here.parent), str(here.parents[2])],
+        paths=PATHS,
         course=str(course),
         folder=str(tmp_path / "rounds"),
         wanted=wanted,
@@ -242,10 +236,8 @@ if __name__ == "__main__":
 def test_a_killed_driver_leaves_no_candidate_behind(course: Path, tmp_path: Path) -> None:
     """Kills: a student's endless loop that outlives the driver that was to end it; sockets below
     TMPDIR whose address does not fit into 107 bytes."""
-    here = Path(__file__).resolve()
     path = tmp_path / "driver.py"
-    paths = [str(here.parent), str(here.parents[2])]
-    path.write_text(DRIVER.format(paths=paths, course=str(course)))
+    path.write_text(DRIVER.format(paths=PATHS, course=str(course)))
     folder = tmp_path / ("a" * 60) / ("b" * 60)
     folder.mkdir(parents=True)
     driver = subprocess.Popen(
@@ -257,21 +249,15 @@ def test_a_killed_driver_leaves_no_candidate_behind(course: Path, tmp_path: Path
     )
     assert driver.stdout.readline() == "s8_endless\n"
     known = psutil.Process(driver.pid)
-    end = time.monotonic() + 200
     # The forkserver, the checker, the walls' handle and the candidate inside.
-    while len(family := known.children(recursive=True)) < 4 and time.monotonic() < end:
-        time.sleep(0.05)
-    assert len(family) >= 4
+    until(lambda: len(known.children(recursive=True)) >= 4)
     time.sleep(1.0)
     family = known.children(recursive=True)
     os.kill(driver.pid, signal.SIGKILL)
     driver.wait()
     driver.stdout.close()
     # Where nobody reaps orphans (a container without an init), the dead stay listed as zombies.
-    end = time.monotonic() + 120
-    while (alive := [p for p in family if _runs(p)]) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not alive
+    until(lambda: not any(map(_runs, family)), 120)
 
 
 def _runs(process: psutil.Process) -> bool:
@@ -295,11 +281,3 @@ def test_a_locked_gradebook_loses_nothing(course: Path, monkeypatch: pytest.Monk
     assert not ingested(course).open_items()
     session.record()
     assert scores(course)["s1_right", "check-double"] == 4
-
-
-def test_kept_submissions_are_plain_data(course: Path) -> None:
-    """Kills: a record of what was run that only this program can read."""
-    session = ingested(course)
-    path = session.folder / "submissions" / "s1_right" / f"{NAME}.json"
-    kept = json.loads(path.read_text())
-    assert [cell["role"] for cell in kept["cells"]].count("answer") == 2

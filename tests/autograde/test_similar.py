@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from corpus import answer
+
 from autograde.classroom.similar import SOLUTION, compare, tokens
 
 HEAD = """def softmax(x, block=64):
@@ -14,18 +16,7 @@ HEAD = """def softmax(x, block=64):
     strides = x.stride(0), out.stride(0)
 """
 GIVEN = HEAD + "    raise NotImplementedError('TODO')\n"
-SOLVED = (
-    HEAD
-    + """    for row in range(rows):
-        top = x[row, :].max()
-        e = torch.exp(x[row, :] - top)
-        total = e.sum()
-        out[row, :] = e / total
-        if columns > block:
-            out[row, block:] = out[row, block:] * 1.0
-    return out
-"""
-)
+SOLVED = answer()
 OTHER = (
     HEAD
     + """    largest = x.amax(dim=1, keepdim=True)

@@ -8,18 +8,26 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
-import nbformat
 import one_node_slurm
 import psutil
 import pytest
-from grading import LEVEL, NAME, declared_scores, ingested, needs_walls, scores
+from grading import (
+    LEVEL,
+    NAME,
+    declared_scores,
+    hand_in,
+    ingested,
+    needs_walls,
+    scores,
+    solutions,
+    until,
+)
 
-from autograde.classroom import demo
 from autograde.classroom.slurm import SlurmError, SlurmRunner, SlurmSettings
 from autograde.judge.execute import Setting
 from autograde.walls import sandbox
@@ -49,13 +57,6 @@ def course(cluster: one_node_slurm.Slurm, course: Path, monkeypatch: pytest.Monk
     return course
 
 
-def _wait(true, seconds: float = 200.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
-
-
 def _lines(course: Path) -> list[dict]:
     path = course / "work" / NAME / "ledger.jsonl"
     text = path.read_text() if path.exists() else ""
@@ -73,7 +74,7 @@ def test_the_driver_killed_and_resumed_gives_the_scores_of_this_machine(
     for name, value in QUICK.items():
         command += ["--slurm", f"{name}={value}"]
     driver = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    _wait(lambda: _lines(course))
+    until(lambda: bool(_lines(course)))
     os.kill(driver.pid, signal.SIGKILL)
     driver.wait()
     assert 0 < len(_lines(course)) < 16
@@ -93,6 +94,7 @@ def test_the_driver_killed_and_resumed_gives_the_scores_of_this_machine(
     assert all(pickle.loads(path.read_bytes()) == ("success", None) for path in results)
 
 
+# Takes its time, so that a job can be lost inside it.
 SLOW = """
 def halves(n):
     import time
@@ -101,50 +103,30 @@ def halves(n):
 """
 
 
-def _slow(course: Path, students: list[str]) -> None:
-    """Right answers of which `halves` takes its time, so that a job can be lost inside it."""
-    right = course / "submitted" / "s1_right" / NAME / f"{NAME}.ipynb"
-    book = nbformat.read(right, as_version=4)
-    demo.fill_in(book, {"halves": SLOW})
-    for student in students:
-        target = course / "submitted" / student / NAME / f"{NAME}.ipynb"
-        target.parent.mkdir(parents=True)
-        nbformat.write(book, target)
-
-
-def _kill_daemons(job: str) -> None:
-    found = [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if f"slurmstepd: [{job}." in " ".join(process.info["cmdline"] or [])
-    ]
-    assert found
+def _kill(text: str) -> bool:
+    """End the processes whose command line has this text; returns whether there were any."""
+    running = psutil.process_iter(["cmdline"])
+    found = [each for each in running if text in " ".join(each.info["cmdline"] or [])]
     for process in found:
         process.kill()
+    return bool(found)
 
 
-def test_a_lost_job_costs_nobody_points(course: Path, cluster: one_node_slurm.Slurm) -> None:
+def test_a_lost_job_costs_nobody_points(
+    course: Path, exercise: Exercise, cluster: one_node_slurm.Slurm
+) -> None:
     """Kills: scancel, or a dead slurmstepd, that scores a student whose code it cut off; what the
     job had done run again; a retry in the company of others; a job left in the queue."""
     students = ["t1", "t2"]
-    _slow(course, students)
+    hand_in(course, dict.fromkeys(students, solutions(exercise) | {"halves": SLOW}))
     session = ingested(course, students)
     settings = SlurmSettings(chunk=2, **QUICK)
     runner = SlurmRunner(session.folder / "slurm", Setting(LEVEL, LIMITS), settings)
-    failure: list[BaseException] = []
-
-    def drive() -> None:
-        try:
-            session.run(runner)
-        except BaseException as error:  # noqa: BLE001  (shown by the test's own thread)
-            failure.append(error)
-
-    driver = threading.Thread(target=drive)
-    driver.start()
+    driver = ThreadPoolExecutor(1).submit(session.run, runner)
     # A job is inside `halves` when its first verdict, on `double`, is there.
     lost: set[str] = set()
     while len(lost) < 2:
-        assert driver.is_alive(), failure
+        assert not driver.done(), driver.exception()
         for path in course.glob("work/*/slurm/*/out/*-000.json"):
             chunk, name = path.name[3], path.parents[1].name
             if chunk in lost:
@@ -154,14 +136,12 @@ def test_a_lost_job_costs_nobody_points(course: Path, cluster: one_node_slurm.Sl
             if chunk == "0":
                 subprocess.run(["scancel", jobs["0"][1]], env=cluster.environment, check=True)
             else:
-                _kill_daemons(jobs["1"][0])
+                assert _kill(f"slurmstepd: [{jobs['1'][0]}.")
             lost.add(chunk)
         time.sleep(0.02)
-    driver.join(120)
-    for process in psutil.process_iter(["cmdline"]):  # srun waits for its daemon for ever
-        if str(course) in " ".join(process.info["cmdline"] or []):
-            process.kill()
-    assert not driver.is_alive() and not failure, failure
+    wait([driver], 120)
+    _kill(str(course))  # srun waits for its daemon for ever
+    driver.result(0)
     session.record()
 
     found: dict[tuple[str, str], list[tuple[int, str]]] = {}
@@ -174,7 +154,7 @@ def test_a_lost_job_costs_nobody_points(course: Path, cluster: one_node_slurm.Sl
     assert {points for who, points in scores(course).items() if who[0] in students} == {2.0, 4.0}
     plans = [json.loads(p.read_text())["chunks"] for p in course.glob("work/*/slurm/*/closed.json")]
     assert sorted(len(chunk) for plan in plans for chunk in plan) == [1, 2, 2]
-    _wait(lambda: not cluster.output("squeue", "-h"))
+    until(lambda: not cluster.output("squeue", "-h"))
 
 
 # Runs the command here, with the environment that the image would get and nothing else.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import enum
+import signal
 import socket
 import struct
 import threading
@@ -91,16 +91,12 @@ def test_a_trickle_does_not_stretch_the_limit(pair: tuple[Line, socket.socket]) 
 # --- what a message says
 
 
-class Kind(enum.IntEnum):
-    TWO = 2
-
-
 def _nothing(value: Any) -> Any:
     raise TapeError("no such value")
 
 
 @pytest.mark.parametrize(
-    ("number", "written"), [(np.float64(0.5), 0.5), (Kind.TWO, 2), (True, True), (1e-6, 1e-6)]
+    ("number", "written"), [(np.float64(0.5), 0.5), (signal.SIGINT, 2), (True, True), (1e-6, 1e-6)]
 )
 def test_numbers_of_other_kinds_are_numbers(number, written) -> None:
     """Kills: an honest `eps = np.float64(...)` that passes in a notebook and fails the grader."""
