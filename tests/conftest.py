@@ -73,7 +73,7 @@ class Python:
             return list(pool.map(lambda program: self.run(*program), programs))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def python():
     return Python()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -83,7 +82,7 @@ def test_nbgrader_metadata(course):
     assert not any("nbgrader" in cell.metadata for cell in solution.cells)
 
 
-def test_bytes_do_not_depend_on_the_process(course):
+def test_bytes_do_not_depend_on_the_process(course, python):
     """Kills: anything built from a set's order or from the clock."""
     code = (
         "import sys; from pathlib import Path; from tritonbook.build import sync\n"
@@ -91,10 +90,9 @@ def test_bytes_do_not_depend_on_the_process(course):
         "sys.stdout.buffer.write(b''.join(built.files[path] for path in sorted(built.files)))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "1"}  # here it is another one at each run
-    command = [sys.executable, "-c", code, str(course.root)]
-    there = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+    there = python.run("-c", code, course.root, env=environment).stdout
     built = sync.build(course.root)
-    assert b"".join(built.files[path] for path in sorted(built.files)) == there
+    assert b"".join(built.files[path] for path in sorted(built.files)).decode() == there
 
 
 def test_the_release_is_read_from_the_package_metadata(course):
@@ -106,7 +104,7 @@ def test_the_release_is_read_from_the_package_metadata(course):
 
 
 @pytest.mark.slow
-def test_stock_nbgrader_gives_the_learners_notebooks(course, tmp_path: Path, pytestconfig):
+def test_stock_nbgrader_gives_the_learners_notebooks(course, tmp_path, pytestconfig, python):
     """The real command with the course's own settings on the template and one exercise in ten, with
     --thorough on all.
 
@@ -123,13 +121,8 @@ def test_stock_nbgrader_gives_the_learners_notebooks(course, tmp_path: Path, pyt
         target.write_bytes(views.to_bytes(views.instructor(exercise, release)))
     # nbgrader looks for alembic on PATH.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", "generate_assignment", "all", "--create"],
-        cwd=grading,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-    )
+    command = ("-m", "nbgrader", "generate_assignment", "all", "--create")
+    done = python.run(*command, cwd=grading, env={**os.environ, "PATH": path})
     assert done.returncode == 0, done.stderr
     for exercise in found:
         released = (grading / "release" / "all" / f"{exercise.slug}.ipynb").read_text()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -15,7 +13,7 @@ BUILD = "import sys, setuptools.build_meta as build; print(build.build_wheel(sys
 
 
 @pytest.mark.slow
-def test_the_wheel_carries_the_exercises(tmp_path: Path):
+def test_the_wheel_carries_the_exercises(tmp_path: Path, python):
     """Kills: a wheel of code alone, or one with the wrong answers and their diagnoses."""
     pytest.importorskip("setuptools", minversion="77", reason="pip builds with its own setuptools")
     checkout = tmp_path / "checkout"
@@ -25,8 +23,7 @@ def test_the_wheel_carries_the_exercises(tmp_path: Path):
         shutil.copytree(ROOT / name, checkout / name, ignore=ignore)
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, checkout)
-    command = [sys.executable, "-c", BUILD, str(tmp_path)]
-    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True)
+    done = python.run("-c", BUILD, tmp_path, cwd=checkout)
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()

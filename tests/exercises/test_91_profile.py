@@ -1,4 +1,4 @@
-"""Page 91: Proton's figures and its cell, and a mend that is none."""
+"""Page 91: Proton's figures and its cell."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
-from patients import as_it_came, judged, mended, stub_and_cause
+from patients import as_it_came, mended
 
 from tritonbook.course.exercises import get
 
 PAGE = get("91_profile")
 AS_IT_CAME = as_it_came(PAGE)
 MENDED = mended(PAGE)
-
-
-def test_columns_in_narrow_blocks_are_no_mend():
-    """Kills: patient B as it came, in blocks of 16 columns: 32 programs, and not 2,048."""
-    stub, cause = stub_and_cause(PAGE, "tall_sums")
-    narrow = AS_IT_CAME["tall_sums"].replace(stub, cause).replace("block=64):", "block=16):")
-    assert judged(PAGE, "tall_sums", narrow).finding.code == "slow"
 
 
 def test_proton_s_figures():

@@ -25,25 +25,20 @@ def page():
 
 
 @triton.jit
-def _share_kernel(
-    x_ptr, all_ptr, arrived_ptr, COUNT: tl.constexpr, WAIT: tl.constexpr, EXTRA: tl.constexpr
-):  # fmt: skip
-    """all[row, s] = what the program after s of the row stored, if s waited for it."""
+def _share_kernel(x_ptr, all_ptr, arrived_ptr, COUNT: tl.constexpr):
+    """all[row, s] = what the program after s of the row stored."""
     pid = tl.program_id(0)
     row, own = pid // COUNT, pid % COUNT
     tl.store(x_ptr + pid, pid)
-    if WAIT:
-        wait_for_all(arrived_ptr + row, COUNT + EXTRA)
+    wait_for_all(arrived_ptr + row, COUNT)
     tl.store(all_ptr + pid, tl.load(x_ptr + row * COUNT + (own + 1) % COUNT))
 
 
-def _share(rows, count, wait=True, extra=0):
+def _share(rows, count):
     nothing = torch.full((rows * count,), -1, dtype=torch.int64, device=DEVICE)
     x, found = nothing.clone(), nothing.clone()
     counters = arrival_counters(nothing.device, rows, count)
-    _share_kernel[(rows * count,)](
-        x, found, counters, COUNT=count, WAIT=wait, EXTRA=extra, launch_cooperative_grid=True
-    )
+    _share_kernel[(rows * count,)](x, found, counters, COUNT=count, launch_cooperative_grid=True)
     return found.view(rows, count).cpu()
 
 
@@ -55,19 +50,6 @@ def test_who_waits_finds_what_the_others_stored(rows, count):
         assert torch.equal(
             _share(rows, count), torch.arange(rows * count).view(rows, count).roll(-1, 1)
         )
-
-
-@needs.interpreter
-def test_who_does_not_wait_finds_nothing():
-    """Kills: an interpreter in which a forgotten wait goes well."""
-    assert _share(1, 4, wait=False).tolist() == [[-1, -1, -1, 0]]
-
-
-@needs.interpreter
-def test_a_wait_for_ever_is_an_error():
-    """Kills: an interpreter that hangs."""
-    with pytest.raises(Exception, match="would wait for ever"):
-        _share(2, 3, extra=1)
 
 
 def _values(M, N, dtype=torch.float32):
