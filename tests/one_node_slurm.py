@@ -56,7 +56,7 @@ def missing_tools() -> list[str]:
     return found + (["root"] if os.getuid() else [])
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -73,7 +73,7 @@ class Slurm:
         folder, host = self.folder, socket.gethostname().split(".")[0]
         for name in ("state", "spool"):
             (folder / name).mkdir(parents=True)
-        ports = {"controller": _free_port(), "daemon": _free_port()}
+        ports = {"controller": free_port(), "daemon": free_port()}
         values = {"folder": folder, "host": host, **ports}
         (folder / "slurm.conf").write_text(CONFIGURATION.format(**values))
         (folder / "gres.conf").write_text(f"NodeName={host} Name=gpu File={folder}/gpu[0-1]\n")

@@ -62,18 +62,22 @@ def test_no_secret_on_a_command_line(path):
 
 @pytest.fixture
 def submit(tmp_path):
-    """singularity/submit in a copy of its folder, with an sbatch that prints what it is given."""
+    """singularity/submit, or a job for bash, in a copy of its folder, with an sbatch and an
+    apptainer that print what they are given."""
     copy = tmp_path / "singularity"
     shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("site.env"))
-    (tmp_path / "sbatch").write_text('#!/bin/sh\nprintf "%s\\n" "$@" "image=$WORKBOOK_IMAGE"\n')
-    (tmp_path / "sbatch").chmod(0o755)
+    for name in ("sbatch", "apptainer"):
+        (tmp_path / name).write_text('#!/bin/sh\nprintf "%s\\n" "$@" "image=$WORKBOOK_IMAGE"\n')
+        (tmp_path / name).chmod(0o755)
 
-    def go(*arguments, site="", **variables):
+    def go(*arguments, job="", site="", **variables):
         (copy / "site.env").write_text(site)
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("WORKBOOK_")}
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("WORKBOOK_", "SLURM_"))}
         environment = {**kept, "PATH": f"{tmp_path}:{os.environ['PATH']}", **variables}
-        command = [copy / "submit", *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True)
+        command = [*(["bash", copy / job] if job else [copy / "submit"]), *arguments]
+        return subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True
+        )
 
     return go
 
@@ -147,15 +151,7 @@ def test_the_example_names_every_setting_and_each_is_understood(submit):
 
 
 @pytest.mark.parametrize("path", JOBS, ids=lambda path: path.name)
-def test_every_job_reads_the_sites_settings(path, tmp_path):
+def test_every_job_reads_the_sites_settings(path, submit):
     """Kills: an image that `sbatch` alone, without `submit`, never hears of."""
-    copy = tmp_path / "singularity"
-    shutil.copytree(FOLDER, copy)
-    (copy / "site.env").write_text("WORKBOOK_IMAGE=/no/image/of/ours\n")
-    (tmp_path / "apptainer").write_text("#!/bin/sh\n")
-    (tmp_path / "apptainer").chmod(0o755)
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("WORKBOOK_", "SLURM_"))}
-    environment = {**kept, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    command = ["bash", copy / path.name, "x"]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    done = submit("x", job=path.name, site="WORKBOOK_IMAGE=/no/image/of/ours\n")
     assert done.returncode == 2 and "There is no image /no/image/of/ours" in done.stderr

@@ -66,32 +66,26 @@ def test_a_changed_answer_takes_along_what_was_made_from_it(executed):
     assert json.loads(path.read_text())["metadata"]["workbook"]["executed"]["gpu"] == "A100"
 
 
-def test_changed_text_drops_nothing(executed):
-    course, path = executed
-    course.edit("One paragraph and a picture.", "Two paragraphs.")
-    assert sync.build(course.root).dropped == {}
-
-
-def test_a_new_release_drops_nothing(executed):
+@pytest.mark.parametrize(
+    ("file", "old", "new", "shown"),
+    [
+        ("page.py", "One paragraph and a picture.", "Two paragraphs.", "Two paragraphs."),
+        ("../../pyproject.toml", '\nversion = "', '\nversion = "9', "/tags/v9"),
+    ],
+)
+def test_changed_text_and_a_new_release_drop_nothing(executed, file, old, new, shown):
     """Kills: a hash over the set-up cell's line that names the release."""
     course, path = executed
-    pyproject = course.root / "pyproject.toml"
-    pyproject.write_text(pyproject.read_text().replace('version = "', 'version = "9'))
+    course.edit(old, new, course.path.parent / file)
     sync.write(sync.build(course.root))
-    assert "/tags/v9" in path.read_text() and with_outputs(path) == ALL
+    assert shown in path.read_text() and with_outputs(path) == ALL
 
 
-def test_outputs_without_a_record_do_not_survive(executed):
+@pytest.mark.parametrize("whole", [True, False])
+def test_outputs_of_a_notebook_without_a_record_or_damaged_do_not_survive(executed, whole):
     course, path = executed
     notebook = json.loads(path.read_text())
     del notebook["metadata"]["workbook"]["made_from"]
-    path.write_text(json.dumps(notebook))
-    sync.write(sync.build(course.root))
-    assert with_outputs(path) == set()
-
-
-def test_a_damaged_notebook_is_written_anew(executed):
-    course, path = executed
-    path.write_text("{")
+    path.write_text(json.dumps(notebook) if whole else "{")
     sync.write(sync.build(course.root))
     assert with_outputs(path) == set()

@@ -11,13 +11,10 @@ from tritonbook.port.compat import SHARED_MEMORY_LIMIT
 SAID = {
     "matmul_tuned": {
         "key_without_k": "misses K",
-        "key_without_n": "misses N",
-        "key_of_k": "misses M and N",
         "empty_key": "misses M, N and K",
         "key_in_small_letters": "names m, n and k: the kernel has no such argument",
         "key_with_a_name_that_is_none": "names dtype: the kernel has no such argument",
         "key_with_a_pointer": "names the tensor a_ptr",
-        "key_with_the_results_pointer": "names the tensor c_ptr",
         "a_new_tuner_each_time": "makes a new tuner",
         "a_new_tuner_in_the_wrapper": "tunes again",
         "never_pruned": "early_prune",
@@ -28,10 +25,6 @@ SAID = {
         "nothing_restored": "put back",
         "reset_for_restored": "restore_value",
         "empty_key": "misses n_elements",
-        "key_of_a_name_that_is_none": "names N: the kernel has no such argument",
-        "key_of_the_tensor": "names the tensor x_ptr",
-        "a_new_tuner_each_time": "makes a new tuner",
-        "one_config": "the whole table",
     },
 }
 

@@ -72,9 +72,3 @@ def test_floors_stand_in_the_order_of_a_call():
     assert "a &lt; b" in picture.svg and "a < b" not in picture.svg
     for words in ("Autograd", "notes", "you", "CUDA", "computes"):
         assert words in picture.text
-
-
-def test_a_house_without_floors_is_refused():
-    """Kills: an empty card where a picture should be."""
-    with pytest.raises(ValueError, match="at least one"):
-        pictures("register_op").draw_floors("Down", [])

@@ -72,18 +72,6 @@ def _meta(*shape):
     return torch.empty(shape, dtype=torch.bfloat16, device="meta")
 
 
-@pytest.mark.parametrize("sms", [20, 108, 132])
-@pytest.mark.parametrize(
-    ("M", "N"), [(8, 262_144), (8, 262_145), (1, 1_048_576), (7, 65_537), (19, 20_000), (0, 64)]
-)
-def test_there_is_a_place_for_every_program(page, M, N, sms):
-    """Kills: more programs than multiprocessors, columns in no piece, pieces of no power of two."""
-    way, *how = page.norm_plan(M, N, sms)
-    if way == "together":
-        piece = how[0]
-        assert M * -(-N // piece) <= sms and piece & (piece - 1) == 0
-
-
 def test_without_cooperative_launches_the_pages_kernels_do_it(page, monkeypatch):
     """Kills: programs that wait on a Triton that cannot promise them a place."""
     monkeypatch.setattr(page, "can_launch_cooperatively", lambda: False)

@@ -116,15 +116,9 @@ IN_RELEASE = "`mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1)` i
             "releases_twice",
             f"Arrivals in that phase: 2 of multiply 0 ({IN_RELEASE}",
         ),
-        ("two_products", "releases_for_both", "count=2)` in release"),
         ("two_products", "takes_without_waiting", "multiply 0 has never waited for q_ring.full[0]"),
         ("two_products", "takes_the_phase_before", "`mbarrier.wait(full.index(number % SLOTS)"),
         ("two_products", "releases_full", "`mbarrier.arrive(full.index(number % tiles.shape[0])"),
-        (
-            "two_products",
-            "the_loader_releases",
-            "`mbarrier.arrive(empty.index(slot), count=1)` in put",
-        ),
         ("flash_ahead", "output_before_scores", "which was ordered after it"),
         ("flash_ahead", "keys_of_this_tile", "called by `k = take(k_ring, number)` in order"),
         (
@@ -138,20 +132,8 @@ IN_RELEASE = "`mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1)` i
             "released_in_both_gaps",
             "in order and by `release(k_ring, number + 1)` in settle",
         ),
-        (
-            "flash_ahead",
-            "other_keys_released",
-            "in begin and by `release(k_ring, number)` in settle",
-        ),
         ("flash_ahead", "releases_swapped", "by `release(k_ring, number)` in settle"),
-        (
-            "flash_ahead",
-            "values_never_released",
-            "v_ring.empty[0], which is in phase 0 and lacks 2",
-        ),
         ("flash_ahead", "two_may_be_unfinished", "`s = warpgroup_mma_wait(2, deps=[s])` in settle"),
-        ("flash_gluon", "hands_over_twice", "and counts 2: its phase lacks 1 of 1 arrivals"),
-        ("flash_gluon", "nobody_begins", "lacks 1 of 1 arrivals (nobody has arrived there)"),
     ],
 )
 def test_a_fault_is_told_with_the_line_of_the_gap(key, wrong, said):
