@@ -138,6 +138,7 @@ def test_a_slip_gets_its_sentence(course, slip: str):
         assert text.endswith(".") and "; " in text and "\n" not in text
 
 
+THRICE = '    "thrice": Check('
 # What the author slipped in cases.py, and the sentence with the line that it points at.
 CASES_SLIPS = {
     "a name that is not there": (
@@ -146,12 +147,7 @@ CASES_SLIPS = {
         "the cases cannot be read (NameError: name 'thrice_ref' is not defined); mend this line.",
         "        thrice_ref,",
     ),
-    "another key": (
-        '"twice": Check',
-        '"thrice": Check',
-        "the page has no check 'thrice'",
-        '    "thrice": Check(',
-    ),
+    "another key": ('"twice": Check', '"thrice": Check', "the page has no check 'thrice'", THRICE),
     "a check left out": (
         '"twice": Check',
         '"thrice": Check',

@@ -11,7 +11,8 @@ from machine_code import compiled
 
 from tritonbook import DEVICE, cooperative
 from tritonbook.cooperative import arrival_counters, wait_for_all
-from tritonbook.course.exercises import load
+from tritonbook.course.cases import run_page_check
+from tritonbook.course.exercises import get, load
 
 NORMS = torch.nn.functional
 has_it = pytest.mark.skipif(
@@ -50,6 +51,22 @@ def test_who_waits_finds_what_the_others_stored(rows, count):
         assert torch.equal(
             _share(rows, count), torch.arange(rows * count).view(rows, count).roll(-1, 1)
         )
+
+
+WAIT = "    wait_for_all(arrived_ptr + row, PIECES)\n"
+STORES = "    tl.store(mean_ptr + pid, mean)\n    tl.store(m2_ptr + pid, m2)\n"
+
+
+@needs.interpreter
+def test_a_wait_before_the_stores_is_named():
+    """Kills: an earlier launch blamed for what another program of this launch stores later."""
+    text = get("60_norm_records").answers()["norm_together"].source
+    assert text.count(WAIT) == text.count(STORES) == 1
+    text = text.replace(WAIT, "").replace(STORES, WAIT + STORES)
+    page = load("60_norm_records", {"norm_together": text})
+    found = run_page_check(page, "norm_together", hidden=False).finding
+    assert found.code == "reads-unwritten"
+    assert "A program of this launch stores it later" in found.sentence
 
 
 def _values(M, N, dtype=torch.float32):

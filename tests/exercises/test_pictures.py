@@ -167,21 +167,14 @@ def test_masked_lanes_that_hold_something_are_marked():
     assert texts(picture).count("-5") == 2 and "minus the mean: -1, 1, -5, -5." in picture.text
 
 
-def row_by_row(pid, grid_m, grid_n):
-    return pid // grid_n, pid % grid_n
-
-
 def test_strips_counted_as_the_text_says():
-    """The numbers of the page. Kills: counting tiles, or one matrix only."""
+    """The numbers of the page. Kills: counting tiles, or one matrix only; asking an order for
+    programs that do not exist."""
     assert orders.strips(orders.by_column, 8, 8, 16) == (8, 2)
     assert orders.strips(orders.in_groups_of(4), 8, 8, 16) == (4, 4)
     assert orders.strips(orders.in_groups_of(8), 64, 32, 132) == (8, 17)
     assert orders.strips(orders.in_groups_of(6), 48, 48, 108) == (6, 18)
-
-
-def test_strips_stop_at_the_last_tile():
-    """Kills: asking an order for programs that do not exist."""
-    assert orders.strips(row_by_row, 2, 3, 100) == (2, 3)
+    assert orders.strips(lambda pid, grid_m, grid_n: divmod(pid, grid_n), 2, 3, 100) == (2, 3)
 
 
 def test_the_picture_draws_the_order_of_the_task():
