@@ -25,9 +25,6 @@ def compiled(arch=80, ok=True, message="", **changes):
     return Compiled("01_vector_add", "add", "x 10", arch, ok, message, kernels)
 
 
-LIMITS = {"01_vector_add": {"sm_75": "fits", "sm_80": "no spills"}}
-
-
 def test_the_first_notebook_fits_an_a100_and_a_t4():
     found = architectures.compile_course([get(1)], [75, 80])
     assert {(one.key, one.arch) for one in found} >= {("add", 75), ("add", 80)}
@@ -127,7 +124,8 @@ def test_nothing_is_demanded_where_nothing_is_promised():
     """A T4 that spills, an H100 that no header names: both are shown, neither is a fault. The table
     has a row a kernel and a column a GPU."""
     found = [compiled(75, spills=8), compiled(80), compiled(90, ok=False)]
-    assert architectures.problems(found, LIMITS) == []
+    limits = {"01_vector_add": {"sm_75": "fits", "sm_80": "no spills"}}
+    assert architectures.problems(found, limits) == []
     text = architectures.markdown(found, "2026-01-01", {"triton": "3.7.1"})
     row = next(line for line in text.splitlines() if "add_kernel" in line)
     assert row.count("|") == 9 and "32 r, 2 KiB, t 8" in row

@@ -72,13 +72,6 @@ def test_the_map_has_the_sizes_that_the_page_prints(draw):
     assert (64, 32768) in draw.sizes() and (1 << 20, 1024) not in draw.sizes()
 
 
-def test_addresses_are_sums_and_what_is_not_there_is_hatched(draw):
-    # Kills: columns counted as rows, lanes of missing rows drawn as elements.
-    picture = draw.draw_addresses(pid=2, M=10, N=6, BLOCK_M=4, BLOCK_N=8)
-    assert ">59<" in picture.svg and ">60<" in picture.svg and ">61<" not in picture.svg
-    assert "20 lanes" in picture.text
-
-
 def test_the_model_is_the_map(draw, cases):
     """Kills: a check that grades by times which nobody measured."""
     apart, regret = [], []

@@ -96,14 +96,11 @@ def test_every_gpu_has_a_tile_that_fits(arch, element_size, odd, plan_for):
         assert parts == 1 or tiles % programs * parts <= programs
 
 
-def test_large_products_get_large_tiles_and_small_ones_parts(plan_for):
-    """Kills: the largest estimate for the least, parts that are never chosen."""
+def test_large_products_get_large_tiles_small_ones_parts_and_many_share(plan_for):
+    """Kills: the largest estimate for the least, parts that are never chosen, programs of the waves
+    that are not those of the launch."""
     assert plan_for(90)(8192, 8192, 8192, 2)[2][1] == 256
     assert plan_for(90)(64, 64, 8192, 2)[1] > 4
-
-
-def test_many_small_tiles_share_multiprocessors(plan_for):
-    """Kills: programs of the waves that are not those of the launch."""
     assert plan_for(90)(1012, 5760, 17, 2, odd=True)[2:] == ((64, 64, 32, 4, 4), 4 * 132)
     assert plan_for(90)(52, 128, 105, 4, odd=True)[3] == 132
 

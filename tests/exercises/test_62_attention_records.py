@@ -5,7 +5,7 @@ import torch
 from machine_code import compiled
 from needs import copy_engine, descriptors, interpreter
 
-from tritonbook.course.cases import load_cases, pictures
+from tritonbook.course.cases import load_cases
 from tritonbook.course.exercises import get, load
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.device import DEVICE
@@ -118,12 +118,6 @@ def test_one_width_is_the_least_that_holds_a_head(page):
     for D in range(1, 257):
         enough = [way for way in ways if sum(way) >= D]
         assert page.column_parts(D) == min(enough, key=lambda way: (sum(way), way[1])), D
-
-
-def test_the_tensor_cores_of_three_programs_are_busy():
-    draw = pictures("attention_records")
-    assert "busy in 6 of 12 ticks" in draw.draw_residents(1, 3).text
-    assert "busy in 18 of 20 ticks" in draw.draw_residents(3, 3).text
 
 
 @pytest.mark.gpu

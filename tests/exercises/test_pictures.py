@@ -1,4 +1,4 @@
-"""The drawings of pages 11, 13 to 15, 20, 21, 23, 24, 43, 64 and 65."""
+"""The drawings of pages 11 to 15, 20, 21, 23, 24, 43, 64 and 65."""
 
 from __future__ import annotations
 
@@ -67,6 +67,12 @@ SHOWN = {
         ["program 0 adds up rows 0, 3, 6; program 1 adds up rows 1, 4;"],
         {"row 6: program 0": 1, "row 5: program 2": 1, "sum of program 2": 1},
     ),
+    # Kills: columns counted as rows, lanes of missing rows drawn as elements.
+    "addresses are sums": (
+        lambda: pictures("12_rmsnorm_choose").draw_addresses(2, M=10, N=6, BLOCK_M=4, BLOCK_N=8),
+        ["20 lanes"],
+        {"59": 1, "60": 1, "61": 0},
+    ),
     # Kills: a last step as long as the others.
     "a short last step": (
         lambda: draw_k_loop(M=40, N=40, K=70, block_k=32, pid_m=0, pid_n=1),
@@ -78,6 +84,16 @@ SHOWN = {
         [],
         {"gate": 1, "up": 1, "silu(gate) * up": 1, "w_gate: D × H": 1, "w_up: D × H": 1}
         | {"never in memory": 2},
+    ),
+    "one program's tensor cores are idle": (
+        lambda: pictures("attention_records").draw_residents(1, 3),
+        ["busy in 6 of 12 ticks"],
+        {},
+    ),
+    "those of three programs are busy": (
+        lambda: pictures("attention_records").draw_residents(3, 3),
+        ["busy in 18 of 20 ticks"],
+        {},
     ),
     # Kills: two pictures that are the same.
     "hidden values in memory": (
