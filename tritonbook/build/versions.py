@@ -4,9 +4,9 @@ torch and Triton are released together, so a version that the course claims to s
 For each: every solution and a wrong answer of each function, in the interpreter (values) and
 compiled for an A100 (the compile gate). The results file feeds the README.
 
-The installed pair runs in this Python. Every other one gets a virtual environment in the user's
-cache folder, made once with the pins of constraints.txt for everything else; about 5 GB each,
-because torch's releases on PyPI bring the CUDA libraries. They run on a CPU all the same.
+The installed pair runs as it is. Every other one is fetched once into a folder of the user's cache
+that goes before the installed packages, about 5 GB each, because torch's releases on PyPI bring the
+CUDA libraries. They run on a CPU all the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
 import time
@@ -32,8 +31,6 @@ from . import matrix
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = Path("benchmarks") / "matrix" / "versions.json"
 RESULTS = ROOT / VERSIONS
-# What the gates import beside the pair itself.
-BESIDE = ("numpy", "matplotlib", "rich")
 PIP = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:")
 
 
@@ -61,50 +58,21 @@ PAIRS = (
 )
 
 
-def folder(name: str) -> Path:
-    """Where an environment is kept, one for each Python."""
+def packages(pair: Pair, triton_alone: bool) -> Path:
+    """The folder that has the pair, or only its Triton (0.2 GB instead of 3); fetched once for each
+    Python. Raises CalledProcessError when pip finds no such release; pip has said why."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    what = [f"triton=={pair.triton}"] + ([] if triton_alone else [f"torch=={pair.torch}"])
     python = f"py{sys.version_info[0]}{sys.version_info[1]}"
-    return Path(cache) / "tritonbook" / "pairs" / f"{name}-{python}"
-
-
-def python_of(pair: Pair) -> Path:
-    """The Python that has the pair; its environment is made when it is not there or out of date.
-
-    Raises CalledProcessError when pip finds no such pair; pip has said why.
-    """
-    if pair.installed():
-        return Path(sys.executable)
-    place, wanted = folder(f"torch-{pair.torch}-triton-{pair.triton}"), pins(pair)
-    python, done = place / "bin" / "python", place / "made-from.txt"
-    if not (done.is_file() and done.read_text(encoding="utf-8") == wanted):
-        print(f"making {place} (once; about 3 GB to fetch)", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
-        constraints = place / "constraints.txt"
-        constraints.write_text(wanted, encoding="utf-8")
-        command = [python, *PIP, "--no-cache-dir", "-c", constraints, "torch", "triton", *BESIDE]
-        subprocess.run(command, check=True)
-        done.write_text(wanted, encoding="utf-8")
-    return python
-
-
-def pins(pair: Pair) -> str:
-    """constraints.txt with this pair in it. sympy is free: each torch names its own."""
-    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
-    text = re.sub(r"(?m)^torch==.*$", f"torch=={pair.torch}", text)
-    text = re.sub(r"(?m)^triton==.*$", f"triton=={pair.triton}", text)
-    return re.sub(r"(?m)^sympy==.*\n", "", text)
-
-
-def triton_alone(release: str) -> Path:
-    """A folder with a Triton that goes before the installed one: 0.2 GB instead of 3."""
-    place = folder(f"triton-{release}")
+    place = Path(cache) / "tritonbook" / "pairs" / "-".join([*what, python]).replace("==", "-")
     done = place / "made-from.txt"
     if not done.is_file():
+        print(f"making {place} (once)", file=sys.stderr)
         place.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, *PIP, "--no-deps", "--upgrade", "--target", place]
-        subprocess.run([*command, f"triton=={release}"], check=True)
-        done.write_text(release, encoding="utf-8")
+        options = ["--no-deps"] if triton_alone else ["--no-cache-dir"]
+        command = [sys.executable, *PIP, *options, "--upgrade", "--target", place, *what]
+        subprocess.run(command, check=True)
+        done.write_text(" ".join(what), encoding="utf-8")
     return place
 
 
@@ -167,20 +135,16 @@ def _run(chosen: list[list[matrix.Attempt]]) -> list[matrix.Row]:
 def run_on(
     pair: Pair, slugs: Sequence[str], solutions_only: bool, installed_torch: bool = False
 ) -> dict[str, Any]:
-    """`run_here` in a process of the pair's own Python, or with the installed torch and its Triton.
+    """`run_here` in a process of its own, on a pair or, with the installed torch, on its Triton.
 
     Raises RuntimeError when the process did not run what it was meant to.
     """
-    apart = installed_torch and not pair.installed()
-    python, paths = (
-        (sys.executable, [triton_alone(pair.triton)]) if apart else (python_of(pair), [])
-    )
-    work = f"{__package__}.versions:run_here"
-    environment = {"TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(map(str, paths))}
-    with Child(work, python=python, folder=ROOT, **environment) as child:
+    paths = [] if pair.installed() else [str(packages(pair, triton_alone=installed_torch))]
+    environment = {"TRITON_INTERPRET": "1", "PYTHONPATH": "".join(paths)}
+    with Child(f"{__package__}.versions:run_here", folder=ROOT, **environment) as child:
         found = child.ask(slugs, solutions_only)
     ran = Pair(found["torch"].split("+")[0], found["triton"])
-    if ran.triton != pair.triton or not apart and ran.torch != pair.torch:
+    if ran.triton != pair.triton or not installed_torch and ran.torch != pair.torch:
         raise RuntimeError(f"wanted {pair}, ran {ran}")
     return found
 
