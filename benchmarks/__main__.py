@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import tritonbook  # noqa: F401  (must come before Triton)
 from tritonbook.child import Ended
-from tritonbook.command import BAD_INPUT, Parser, sentence
+from tritonbook.command import BAD_INPUT, Parser
 from tritonbook.port.device import INTERPRET, describe, versions
 
 from . import results, sweep
@@ -35,9 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="go on with a run that was cut off: what was measured today with these versions stays",
     )
-    parser.add_argument(
-        "--out", type=Path, default=results.DIRECTORY, help="folder of the results file"
-    )
     options = parser.parse_args(arguments)
     ops = all_ops()
     unknown = [name for name in options.names if not any(name in known for known in ops)]
@@ -57,16 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(describe())
     here = versions()
     gpu = here["gpu"]
-    path = results.path_for(gpu, options.out)
+    path = results.path_for(gpu)
     old, failed = results.read(path), []
     entries = results.of_today(old, chosen, here) if options.resume else {}
     if options.check and not old:
         print(f"There are no stored ratios of {gpu}: {path} is missing.", file=sys.stderr)
         return BAD_INPUT
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        parser.error(sentence(error))
     for name in chosen:
         if name in entries:
             print(f"{name}: measured earlier today")

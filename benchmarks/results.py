@@ -17,9 +17,9 @@ DIRECTORY = Path(__file__).parent / "results"
 SLACK = 0.05
 
 
-def path_for(gpu: str, directory: Path = DIRECTORY) -> Path:
+def path_for(gpu: str) -> Path:
     """benchmarks/results/<gpu>.json, the name in lower case with single underscores."""
-    return directory / (re.sub(r"[^a-z0-9]+", "_", gpu.lower()).strip("_") + ".json")
+    return DIRECTORY / (re.sub(r"[^a-z0-9]+", "_", gpu.lower()).strip("_") + ".json")
 
 
 def read(path: Path) -> dict[str, Any]:

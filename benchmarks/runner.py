@@ -97,10 +97,9 @@ def _run_problem(op: Op, problem: Problem, peaks: Ceilings, timer: Clock) -> lis
         except Missing as reason:
             row.update(state="not run", reason=str(reason))
             continue
-        first = verify(fn, args, expected, op, ours=provider.ours)
-        row["error"] = first.error
-        if first.problem:
-            row.update(state="refused", reason=first.problem)
+        row["error"], wrong = verify(fn, args, expected, op, ours=provider.ours)
+        if wrong:
+            row.update(state="refused", reason=wrong)
             continue
         right[name] = fn
     for name, turns in _time_in_turns(right, args, problem, peaks, timer).items():

@@ -98,9 +98,9 @@ def measure(
     reason = ""
     for name, fn in fns.items():
         mine = name == "ours"
-        first = verify(fn, args, expected, op, ours=mine)
-        if first.problem:
-            reason = first.problem if mine or name == "replayed" else reason
+        _, wrong = verify(fn, args, expected, op, ours=mine)
+        if wrong:
+            reason = wrong if mine or name == "replayed" else reason
             continue
         right[name] = lambda fn=fn: fn(*args)
     again = right.pop("replayed", None)
@@ -232,7 +232,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--workers", type=int, default=8, help="processes that compile before one times; 0: none"
     )
-    parser.add_argument("--out", type=Path, default=results.DIRECTORY, help="folder of the file")
     options = parser.parse_args(arguments)
     for name in options.names:
         if name not in SWEEPS:
@@ -244,17 +243,16 @@ def main(arguments: Sequence[str]) -> int:
         return BAD_INPUT
     names = options.names or list(SWEEPS)
     drawing = (options.seed, options.shapes, options.compile)
-    return run(names, *drawing, options.workers, options.out)
+    return run(names, *drawing, options.workers)
 
 
-def run(names: list[str], seed: int, count: int, compiled: bool, workers: int, out: Path) -> int:
-    """Sweep the operations, print a summary of each and keep all in sweep_<gpu>.json of `out`.
+def run(names: list[str], seed: int, count: int, compiled: bool, workers: int) -> int:
+    """Sweep the operations, print a summary of each and keep all in results/sweep_<gpu>.json.
 
     Returns 1 where a result of ours was wrong.
     """
     peaks, here, timer = measured_ceilings(), versions(), CudaClock()
-    path = results.path_for(f"sweep {here['gpu']}", out)
-    out.mkdir(parents=True, exist_ok=True)
+    path = results.path_for(f"sweep {here['gpu']}")
     wrong = False
     for name in names:
         op, rows = all_ops()[name], []

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -23,14 +22,6 @@ from .op import Op
 # Relative error of the whole result, ||got - exact|| / ||exact||, that one rounding at the end and
 # float32 arithmetic (tf32 and half-precision operands where products are summed) stay under.
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1e-2}
-
-
-@dataclass(frozen=True)
-class FirstCall:
-    """What a candidate's first call gave. `problem` is None when it may be timed."""
-
-    error: float | None
-    problem: str | None = None
 
 
 class _PoisonEmpty(DispatchMode):
@@ -89,8 +80,9 @@ def verify(
     op: Op,
     *,
     ours: bool,
-) -> FirstCall:
-    """Call `fn` once on poisoned memory and compare with `expected` (float64).
+) -> tuple[float | None, str | None]:
+    """Call `fn` once on poisoned memory and compare with `expected` (float64): its error, and why
+    it may not be timed, None where it may.
 
     It gets copies of `args`: some work in place. Our own solutions must launch at least one Triton
     kernel. The outputs are poisoned afterwards,
@@ -115,14 +107,14 @@ def verify(
         got = tensors(op.part(result) if op.part else result)
         error, problem = _compare(got, expected, {**TOLERANCE, **op.tolerance})
     except Exception as failure:
-        return FirstCall(None, f"raised {type(failure).__name__}: {str(failure)[:200]}")
+        return None, f"raised {type(failure).__name__}: {str(failure)[:200]}"
     finally:
         if args and isinstance(args[0], torch.Tensor) and args[0].is_cuda:
             torch.cuda.synchronize()
     poison(result)
     if problem is None and ours and not launched:
         problem = "launched no Triton kernel"
-    return FirstCall(error, problem)
+    return error, problem
 
 
 def _compare(

@@ -110,9 +110,9 @@ def test_an_error_as_a_sentence(error, text):
     assert command.sentence(error).startswith(text)
 
 
-def test_benchmarks_need_a_gpu(capsys, tmp_path):
+def test_benchmarks_need_a_gpu(capsys):
     """Kills: times of the interpreter in the results of a GPU."""
     if not INTERPRET:
         pytest.skip("there is a GPU")
-    assert benchmarks.main(["softmax", "--out", str(tmp_path / "new")]) == 2
-    assert "need a CUDA GPU" in capsys.readouterr().err and not (tmp_path / "new").exists()
+    assert benchmarks.main(["softmax"]) == 2
+    assert "need a CUDA GPU" in capsys.readouterr().err

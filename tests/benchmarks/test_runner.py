@@ -291,8 +291,9 @@ def test_the_table_names_every_case_in_which_a_peer_wins():
     assert "target 1.00 of eager: 0.50, MISSED" in text
 
 
-def test_slower_than_stored_is_reported_and_noise_is_not(tmp_path):
-    path = results.path_for("NVIDIA H100 80GB HBM3", tmp_path)
+def test_slower_than_stored_is_reported_and_noise_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "DIRECTORY", tmp_path)
+    path = results.path_for("NVIDIA H100 80GB HBM3")
     assert path.name == "nvidia_h100_80gb_hbm3.json"
     results.write(path, "Paper GPU", {"double": run(2.0, 3.0)})
     stored = results.read(path)
@@ -319,7 +320,8 @@ def benchmarks(tmp_path, monkeypatch):
         monkeypatch.setattr(command, "versions", lambda: {"gpu": "Paper GPU", **versions})
         monkeypatch.setattr(command, "all_ops", lambda: dict.fromkeys(ops, op or make_op()))
         monkeypatch.setattr(command, "run_alone", alone)
-        return command.main(["--out", str(tmp_path), *arguments])
+        monkeypatch.setattr(results, "DIRECTORY", tmp_path)
+        return command.main([*arguments])
 
     return call
 
