@@ -3,6 +3,7 @@
 import os
 import stat
 import sys
+from types import SimpleNamespace
 
 from tritonbook.health import machine
 
@@ -27,22 +28,13 @@ def test_a_file_in_the_way_is_not_writable(tmp_path):
     assert not machine.look_at(tmp_path / "file" / "cache").writable
 
 
-def test_mount_table_is_read_by_longest_prefix(monkeypatch, tmp_path):
-    """Kills: first match wins; prefix without the slash; escaped blanks."""
-    table = (
-        "/dev/a / ext4 rw 0 0\n"
-        "srv:/home /home nfs4 rw 0 0\n"
-        "tmpfs /home/me/my\\040tmp tmpfs rw,noexec 0 0\n"
-    )
-    real = machine.Path.read_text
-    monkeypatch.setattr(
-        machine.Path,
-        "read_text",
-        lambda self, *a, **k: table if str(self) == "/proc/mounts" else real(self, *a, **k),
-    )
-    assert machine._mount(machine.Path("/home/me/.triton")) == ("nfs4", False)
-    assert machine._mount(machine.Path("/homework")) == ("ext4", False)
-    assert machine._mount(machine.Path("/home/me/my tmp/x")) == ("tmpfs", True)
+def test_a_folders_file_system_is_known(tmp_path, monkeypatch):
+    """Kills: the heading of a table for a type; noexec that is not noticed."""
+    assert machine.look_at("/proc/self/none/below").kind == "proc"
+    assert not machine.look_at(tmp_path).noexec
+    found = SimpleNamespace(f_bavail=3, f_frsize=4096, f_flag=os.ST_NOEXEC | os.ST_NOSUID)
+    monkeypatch.setattr(machine.os, "statvfs", lambda path: found)
+    assert machine.look_at(tmp_path).noexec and machine.look_at(tmp_path).free == 3 * 4096
 
 
 def test_triton_takes_gcc_or_clang_but_never_cc(tmp_path, monkeypatch):

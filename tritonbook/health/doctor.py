@@ -31,7 +31,7 @@ class Diagnosis:
     def headline(self) -> str:
         if problems := self.problems:
             return f"{problems} thing{'s' * (problems > 1)} to mend before kernels run here"
-        how = "are compiled" if self.machine.on_gpu else "run in the interpreter"
+        how = "run in the interpreter" if self.machine.interpreting else "are compiled"
         return f"This machine is ready: kernels {how}"
 
     def text(self) -> str:

@@ -55,11 +55,11 @@ def _short(version: str) -> str:
 
 def _needed(machine: Machine) -> Callable[[str, str], Judgement]:
     """What is missing that only compiled kernels need."""
-    return problem if machine.on_gpu else note
+    return note if machine.interpreting else problem
 
 
 def _yes_where(machine: Machine) -> str:
-    return "" if machine.on_gpu else " (needed on a GPU, not here)"
+    return " (needed on a GPU, not here)" if machine.interpreting else ""
 
 
 def platform(m: Machine) -> Judgement:
@@ -205,7 +205,7 @@ def header(m: Machine) -> Judgement:
 
 
 def libcuda(m: Machine) -> Judgement | None:
-    if not m.on_gpu or m.libcuda:
+    if m.interpreting or m.libcuda:
         return None
     return problem(
         "libcuda.so.1 is not found, which Triton's launcher is linked with.",

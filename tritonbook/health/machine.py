@@ -74,11 +74,6 @@ class Machine:
     data: Folder = Folder("/home/you/.local/share/tritonbook")
     temporary: Folder = Folder("/tmp")
 
-    @property
-    def on_gpu(self) -> bool:
-        """Kernels are compiled and run on a GPU here."""
-        return not self.interpreting
-
 
 def _version(package: str) -> str:
     try:
@@ -87,19 +82,14 @@ def _version(package: str) -> str:
         return ""
 
 
-def _mount(path: Path) -> tuple[str, bool]:
-    """File system type of `path` and whether programs there may not run, from /proc/mounts."""
+def _file_system(path: Path) -> str:
+    """The type of the file system that a path lies on."""
     try:
-        lines = Path("/proc/mounts").read_text().splitlines()
-    except OSError:
-        return "unknown", False
-    best, kind, options = "", "unknown", ""
-    for line in lines:
-        _, point, this_kind, this_options, *_ = line.split()
-        point = point.replace("\\040", " ")
-        if path.is_relative_to(point) and len(point) >= len(best):  # later lines cover earlier ones
-            best, kind, options = point, this_kind, this_options
-    return kind, "noexec" in options.split(",")
+        command = ["df", "--output=fstype", path]
+        said = subprocess.run(command, capture_output=True, text=True, timeout=20).stdout.split()
+    except (OSError, subprocess.TimeoutExpired):
+        said = []
+    return said[-1] if said else "unknown"
 
 
 def look_at(path: str | Path) -> Folder:
@@ -109,13 +99,13 @@ def look_at(path: str | Path) -> Folder:
     # os.path: below a folder that may not be searched, Path.exists raises.
     while not os.path.exists(nearest) and nearest != nearest.parent:
         nearest = nearest.parent
-    kind, noexec = _mount(nearest.resolve())
     try:
-        free = shutil.disk_usage(nearest).free
+        about = os.statvfs(nearest)
+        free, noexec = about.f_bavail * about.f_frsize, bool(about.f_flag & os.ST_NOEXEC)
     except OSError:
-        free = 0
+        free, noexec = 0, False
     writable = nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
-    return Folder(str(path), writable, kind, free, noexec)
+    return Folder(str(path), writable, _file_system(nearest), free, noexec)
 
 
 def _nvidia_smi() -> tuple[str | None, tuple[str, ...]]:
