@@ -51,17 +51,9 @@ class Row:
     problem: str = ""
     asking_ms: float = 0
 
-    @property
-    def ratio(self) -> float | None:
-        """The best peer's time over ours; above 1 we are ahead."""
-        return _ratio(self.ms)
 
-    @property
-    def called_ratio(self) -> float | None:
-        return _ratio(self.called_ms)
-
-
-def _ratio(times: dict[str, float]) -> float | None:
+def ratio(times: dict[str, float]) -> float | None:
+    """The best peer's time over ours; above 1 we are ahead. None where one of them has no time."""
     peers = [ms for name, ms in times.items() if name != "ours"]
     return min(peers) / times["ours"] if peers and "ours" in times else None
 
@@ -198,14 +190,14 @@ def _stored(row: Row) -> dict[str, Any]:
 
 def summary(name: str, rows: list[Row]) -> str:
     """Geometric means, and the ten worst shapes."""
-    timed = [row for row in rows if row.ratio]
-    called = [row.called_ratio for row in rows if row.called_ratio]
+    timed = [row for row in rows if ratio(row.ms)]
+    called = [found for row in rows if (found := ratio(row.called_ms))]
     lines = [f"{name}: {len(timed)} of {len(rows)} shapes timed"]
     if timed:
-        ratios = [row.ratio for row in timed]
+        ratios = [ratio(row.ms) for row in timed]
         lines[0] += (
             f", geometric mean {statistics.geometric_mean(ratios):.2f} of the best peer, "
-            f"ahead in {sum(ratio >= 1 for ratio in ratios)}, least {min(ratios):.2f}"
+            f"ahead in {sum(each >= 1 for each in ratios)}, least {min(ratios):.2f}"
         )
     if called:
         mean, least = statistics.geometric_mean(called), min(called)
@@ -213,10 +205,10 @@ def summary(name: str, rows: list[Row]) -> str:
         asked = [row.called_ms["ours"] / row.asking_ms for row in rows if row.asking_ms]
         if asked:
             lines[-1] += f"; not replayed {statistics.geometric_mean(asked) * mean:.2f}"
-    for row in sorted(timed, key=lambda row: row.ratio)[:10]:
+    for row in sorted(timed, key=lambda row: ratio(row.ms))[:10]:
         others = ", ".join(f"{peer} {ms * 1e3:.1f}" for peer, ms in row.ms.items())
         share = row.floor_ms / row.ms["ours"]
-        lines.append(f"  {row.ratio:5.2f}  {row.label}: us {others}; {share:.0%} of the floor")
+        lines.append(f"  {ratio(row.ms):5.2f}  {row.label}: us {others}; {share:.0%} of the floor")
     lines += [f"  NOT TIMED {row.label}: {row.problem}" for row in rows if row.problem]
     return "\n".join(lines)
 
