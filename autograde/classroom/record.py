@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import sys
 import warnings
@@ -20,7 +21,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from ..judge.course import BadCourse, Course, GivenCell
 from ..judge.work import Submission, Verdict
-from .batch import replace
 from .matching import given_text
 
 
@@ -159,7 +159,7 @@ def write_notebook(
     folder.mkdir(parents=True, exist_ok=True)
     if submission.timestamp:
         (folder / "timestamp.txt").write_text(submission.timestamp, encoding="utf-8")
-    replace(folder / f"{course.notebook}.ipynb", json.dumps(book, indent=1) + "\n")
+    _replace(folder / f"{course.notebook}.ipynb", json.dumps(book, indent=1) + "\n")
 
 
 def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None) -> None:
@@ -202,3 +202,10 @@ def _insert_extras(cells: list[dict[str, Any]], submission: Submission) -> None:
         made = new_code_cell(cell.source, id=cell.name)
         cells.insert(cells.index(last) + 1 if last is not None else 0, made)
         last = made
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one, never half."""
+    draft = path.with_suffix(".tmp")  # the same each time: what a killed run left is written over
+    draft.write_text(text, encoding="utf-8")
+    os.replace(draft, path)
