@@ -94,50 +94,45 @@ def about_gaps(cells: list[NotebookNode]) -> list[NotebookNode]:
     return [cell for cell in cells if cell.id not in dropped]
 
 
+@pytest.fixture
+def run_new(tmp_path, request, pytestconfig):
+    """Run a notebook of a page and judge its errors, unless it was found good as it is; now it
+    is."""
+
+    def go(exercise: Exercise, notebook: NotebookNode, good: KnownGood, about, judge) -> None:
+        on = stands_on(exercise, views.to_bytes(notebook).decode())
+        if good.is_tried(exercise, on, pytestconfig):
+            notebook.cells = about(notebook.cells)
+            run_all(notebook, tmp_path, request.getfixturevalue("kernel"))
+            judge(errors(notebook))
+        good.keep(exercise, on)
+
+    return go
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", COURSE)
-def test_an_untouched_notebook_reads_as_not_attempted(
-    exercise: Exercise,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    pytestconfig: pytest.Config,
-):
+def test_an_untouched_notebook_reads_as_not_attempted(exercise: Exercise, run_new):
     """Kills: an open gap that shows a learner a page of traceback, or counts as wrong."""
-    notebook = views.learner(exercise, read_release(ROOT))
-    on = stands_on(exercise, views.to_bytes(notebook).decode())
-    if UNTOUCHED.is_tried(exercise, on, pytestconfig):
-        _reads_as_not_attempted(exercise, notebook, tmp_path, request.getfixturevalue("kernel"))
-    UNTOUCHED.keep(exercise, on)
 
+    def judge(found: dict[str, NotebookNode]) -> None:
+        for name, error in found.items():
+            text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
+            assert len(text.strip().splitlines()) == 1, (name, text)
+        for key in exercise.checks():
+            assert found[f"check-{key}"].ename == "CheckFailed"
+            assert "not attempted" in found[f"check-{key}"].evalue
 
-def _reads_as_not_attempted(
-    exercise: Exercise, notebook: NotebookNode, tmp_path: Path, kernel: KernelManager
-) -> None:
-    notebook.cells = about_gaps(notebook.cells)
-    run_all(notebook, tmp_path, kernel)
-    found = errors(notebook)
-    for name, error in found.items():
-        text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
-        assert len(text.strip().splitlines()) == 1, (name, text)
-    for key in exercise.checks():
-        assert found[f"check-{key}"].ename == "CheckFailed"
-        assert "not attempted" in found[f"check-{key}"].evalue
+    run_new(exercise, views.learner(exercise, read_release(ROOT)), UNTOUCHED, about_gaps, judge)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", COURSE)
-def test_a_solved_notebook_runs_without_an_error(
-    exercise: Exercise,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    pytestconfig: pytest.Config,
-):
-    notebook = views.solution(exercise, read_release(ROOT))
-    on = stands_on(exercise, views.to_bytes(notebook).decode())
-    if SOLVED.is_tried(exercise, on, pytestconfig):
-        run_all(notebook, tmp_path, request.getfixturevalue("kernel"))
-        assert {name: error.evalue for name, error in errors(notebook).items()} == {}
-    SOLVED.keep(exercise, on)
+def test_a_solved_notebook_runs_without_an_error(exercise: Exercise, run_new):
+    def judge(found: dict[str, NotebookNode]) -> None:
+        assert {name: error.evalue for name, error in found.items()} == {}
+
+    run_new(exercise, views.solution(exercise, read_release(ROOT)), SOLVED, list, judge)
 
 
 @pytest.mark.parametrize("exercise", COURSE)
