@@ -6,6 +6,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 from tritonbook.build import matrix
+from tritonbook.course.exercises import load
 from tritonbook.port.device import INTERPRET
 
 
@@ -19,6 +20,12 @@ class _Unhurried(matrix.CheckProcess):
             with contextlib.closing(matrix.CheckProcess()) as patient:
                 return patient.ask(attempt, *how, **more)
         return answer
+
+
+@pytest.fixture(scope="module")
+def page(request):
+    """The solved page that a file of tests names as PAGE."""
+    return load(request.module.PAGE)
 
 
 @pytest.fixture(scope="session")

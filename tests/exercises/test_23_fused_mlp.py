@@ -8,14 +8,9 @@ import torch
 from machine_code import compiled
 
 from tritonbook import DEVICE
-from tritonbook.course.exercises import get, load
 
+PAGE = "23_fused_mlp"
 LAYOUTS = ("contiguous", "nn.Linear")
-
-
-@pytest.fixture(scope="module")
-def page():
-    return load(get("23_fused_mlp"))
 
 
 def layer(page, M, layout, arch):

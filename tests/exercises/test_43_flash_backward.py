@@ -4,13 +4,9 @@ import pytest
 import torch
 
 from tritonbook.course.cases import load_cases
-from tritonbook.course.exercises import get, load
 from tritonbook.port.device import DEVICE
 
-
-@pytest.fixture(scope="module")
-def page():
-    return load(get("43_flash_backward"))
+PAGE = "43_flash_backward"
 
 
 def heads_behind_tokens(H, L, D):

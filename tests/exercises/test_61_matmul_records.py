@@ -5,13 +5,9 @@ import torch
 from machine_code import compiled
 from needs import copy_engine, descriptors, interpreter
 
-from tritonbook.course.exercises import get, load
 from tritonbook.port import compat
 
-
-@pytest.fixture(scope="module")
-def page():
-    return load(get("61_matmul_records"))
+PAGE = "61_matmul_records"
 
 
 def matrix(rows, columns, dtype=torch.float16, stride=None, offset=0):

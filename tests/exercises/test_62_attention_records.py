@@ -6,16 +6,11 @@ from machine_code import compiled
 from needs import copy_engine, descriptors, interpreter
 
 from tritonbook.course.cases import load_cases
-from tritonbook.course.exercises import get, load
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.device import DEVICE
 
+PAGE = "62_attention_records"
 HALF = torch.float16
-
-
-@pytest.fixture(scope="module")
-def page():
-    return load(get("62_attention_records"))
 
 
 def heads_behind_tokens(B, H, L, D, dtype=HALF):

@@ -14,15 +14,11 @@ from tritonbook.cooperative import arrival_counters, wait_for_all
 from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import get, load
 
+PAGE = "60_norm_records"
 NORMS = torch.nn.functional
 has_it = pytest.mark.skipif(
     not cooperative.TRITON_HAS_IT, reason="this Triton has no cooperative launches"
 )
-
-
-@pytest.fixture(scope="module")
-def page():
-    return load("60_norm_records")
 
 
 @triton.jit

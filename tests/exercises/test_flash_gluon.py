@@ -13,16 +13,13 @@ from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.simulating import Fault, watch_products
 
+PAGE = "65_gluon_attention"
+
 if not gluon.triton_has_gluon():
     pytest.skip("this Triton's Gluon has other words", allow_module_level=True)
 
 NAMES = ("two_products", "flash_ahead", "flash_gluon")
 HALF = torch.float16
-
-
-@pytest.fixture(scope="module")
-def page():
-    return load(get("65_gluon_attention"))
 
 
 def _empty(B, H, L, D, dtype=HALF):

@@ -15,15 +15,12 @@ from tritonbook.course.exercises import get, load
 from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate
 
+PAGE = "64_gluon_matmul"
+
 pytestmark = pytest.mark.skipif(
     not gluon.triton_has_gluon(), reason="this Triton's Gluon has other words"
 )
 KERNELS = {"matmul_ring": 8, "matmul_jobs": 12, "matmul_groups": 12}  # with their warps
-
-
-@pytest.fixture(scope="module")
-def page():
-    return load(get("64_gluon_matmul"))
 
 
 def _empty(rows, columns, dtype=torch.bfloat16, by_columns=False):
