@@ -11,7 +11,7 @@ import torch
 from tritonbook import DEVICE, hook_launch, reference
 from tritonbook.descriptors import can_describe
 from tritonbook.port.device import INTERPRET
-from tritonbook.replay import record
+from tritonbook.replay import lasting, record
 
 # after tritonbook, which decides between GPU and interpreter
 import triton  # isort: skip
@@ -49,13 +49,14 @@ RECORDS = {
     "layernorm": [(7, 40), (40,), (40,)],
     "matmul": [(48, 64), (64, 80)],
     "rope": [(1, 2, 5, 8), (1, 1, 5, 8), (5, 4), (5, 4)],
+    "rmsnorm of few long rows": [(2, 17_000), (17_000,)],  # in pieces, by counters that stay
 }
 
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_records_of_the_course_are_repeated_with_other_tensors(name):
     """The last tensor is another one of the same kind: descriptors, grids, results fit it."""
-    record_of_it = reference(name, record=True)
+    record_of_it = reference(name.partition(" ")[0], record=True)
     first, second = ([numbers(*shape, dtype=HALF) for shape in RECORDS[name]] for _ in range(2))
     result, recording = record(record_of_it, *first)
     again = repeated(recording, *second)
@@ -70,6 +71,33 @@ def test_a_product_of_odd_rows_is_copied_again():
     first, second = ([numbers(*shape, dtype=HALF) for shape in shapes] for _ in range(2))
     _, recording = record(matmul, *first)
     torch.testing.assert_close(repeated(recording, *second), matmul(*second), rtol=0, atol=0)
+
+
+def test_parts_of_new_memory_are_found_again():
+    """Kills: the beginning taken for the part; a result that is the whole, or lies elsewhere."""
+
+    def both(x):
+        y = torch.empty(3, x.numel(), device=x.device)
+        scaled(x, 2, out=y[1])
+        scaled(y[1], 3, out=y[2])
+        return y[1:, ::2]
+
+    x = numbers(5)
+    _, recording = record(both, numbers(5))
+    torch.testing.assert_close(repeated(recording, x), torch.stack([x * 2, x * 6])[:, ::2])
+
+
+def test_what_lasts_is_asked_for_anew():
+    """Kills: the tensor of the first call kept; its making taken for what cannot be repeated."""
+    calls = []
+
+    def counters():
+        calls.append(torch.full((4,), len(calls) + 1.0, device=DEVICE))
+        return calls[-1]
+
+    _, recording = record(lambda x: scaled(lasting(counters), 2), numbers(4))
+    assert repeated(recording, numbers(4)).tolist() == [4.0] * 4
+    assert scaled(lasting(counters), 1).tolist() == [3.0] * 4
 
 
 def test_results_that_are_arguments_and_several_results():
@@ -171,7 +199,7 @@ def test_whoever_watches_sees_launches_that_are_repeated():
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", ["matmul", "flash_gqa", "softmax"])
+@pytest.mark.parametrize("name", ["matmul", "flash_gqa", "softmax", "rmsnorm"])
 def test_repeated_without_questions_on_a_gpu(name):
     """On the stream of the caller, and with memory that moves: the quick way, seen by nobody."""
     assert not INTERPRET
@@ -179,6 +207,7 @@ def test_repeated_without_questions_on_a_gpu(name):
         "matmul": lambda: [numbers(96, 128, dtype=HALF), numbers(128, 64, dtype=HALF)],
         "flash_gqa": lambda: list(numbers(3, 1, 4, 300, 64, dtype=HALF).unbind(0)),
         "softmax": lambda: [numbers(50, 1000, dtype=HALF)],
+        "rmsnorm": lambda: [numbers(3, 40_000, dtype=HALF), numbers(40_000, dtype=HALF)],
     }[name]
     fn = reference(name, record=True)
     first = made()

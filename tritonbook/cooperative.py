@@ -7,12 +7,14 @@ The GPU starts such a launch only if it has room for all programs at once, and r
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 import torch
 
 from .port.device import INTERPRET
 from .port.in_turn import Launch
+from .replay import lasting
 
 # After .port.device, which decides between GPU and interpreter before Triton is imported.
 import triton  # isort: skip
@@ -38,6 +40,10 @@ def arrival_counters(device: torch.device, rows: int, count: int) -> torch.Tenso
     They are made once, for each device, stream and shape, and kept: a launch leaves them at a
     multiple of `count`, where the next begins. Two streams must not share them.
     """
+    return lasting(partial(_counters_of, device, rows, count))
+
+
+def _counters_of(device: torch.device, rows: int, count: int) -> torch.Tensor:
     if device.type != "cuda":  # the kernel is compiled, not run
         return torch.zeros(rows, dtype=torch.int64, device=device)
     stream = driver.active.get_current_stream(device.index)  # PyTorch's makes an object: 3 us

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ import torch
 from .descriptors import tensor_of
 from .port.compat import hook_launch, launch_arguments
 from .port.dispatch import MAKE_EMPTY, DispatchMode
-from .port.launch_again import Step, Tensors, again, moved
+from .port.launch_again import Step, Tensors, Where, again, moved
 
 _VIEWS = {"view", "_unsafe_view", "reshape", "as_strided", "transpose", "t", "permute", "expand"}
 _VIEWS |= {"slice", "select", "squeeze", "unsqueeze", "detach", "alias", "unbind", "split"}
@@ -31,7 +32,8 @@ except ImportError:
 
 @dataclass(frozen=True)
 class New:
-    """A tensor that a call allocates. make: allocates one like it, with whatever is in memory."""
+    """A tensor that a call allocates. make: allocates one like it, with whatever is in memory, or
+    asks for a `lasting` one."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -39,8 +41,10 @@ class New:
     make: Callable[[], torch.Tensor]
 
     @classmethod
-    def like(cls, x: torch.Tensor) -> New:
+    def like(cls, x: torch.Tensor, made_by: Callable[[], torch.Tensor] | None) -> New:
         shape, strides = tuple(x.shape), x.stride()
+        if made_by:
+            return cls(shape, strides, x.dtype, made_by)
         make = partial(torch.empty_strided, shape, strides, dtype=x.dtype, device=x.device)
         if x.is_cuda and _empty_strided_cuda is not None:
             make = partial(_empty_strided_cuda, shape, strides, x.dtype)
@@ -65,8 +69,8 @@ def record(fn: Callable[..., Any], *args: Any) -> tuple[Any, Recording | None]:
     """Call fn(*args): its result, and what it did; None where that cannot be done again.
 
     Again can be done: `torch.empty` and its like, views, copies, launches of Triton kernels, and to
-    return, with tensors that are arguments, or new, from their first element on. Nothing may depend
-    on what tensors hold, nor on anything that is no argument.
+    return. Tensors must be arguments, from their first element on, new, parts of new ones, or
+    `lasting`. Nothing may depend on what tensors hold, nor on anything else that is no argument.
     """
     seen = _Seen()
     _recording.append(seen)
@@ -79,8 +83,9 @@ def record(fn: Callable[..., Any], *args: Any) -> tuple[Any, Recording | None]:
         return result, None
     tensors = [*(x for x in args if isinstance(x, torch.Tensor)), *seen.new]
     try:
-        steps = tuple(step(tensors) for step in seen.steps)
-        return result, Recording(tuple(map(New.like, seen.new)), steps, _same(tensors, result))
+        steps = tuple(step(tensors, len(seen.new)) for step in seen.steps)
+        new = tuple(New.like(x, seen.made_by.get(number)) for number, x in enumerate(seen.new))
+        return result, Recording(new, steps, _same(tensors, len(seen.new), result))
     except LookupError:
         return result, None
 
@@ -93,70 +98,105 @@ def being_recorded() -> bool:
     return bool(_recording)
 
 
+def lasting(make: Callable[[], torch.Tensor]) -> torch.Tensor:
+    """make(): a tensor that a call uses and that outlives it. A recording asks for it anew."""
+    for seen in _recording:
+        seen.pauses = True
+    try:
+        x = make()
+    finally:
+        for seen in _recording:
+            seen.pauses = False
+    for seen in _recording:
+        seen.made_by[len(seen.new)] = make
+        seen.new.append(x)
+    return x
+
+
 class _Seen(DispatchMode):
     """A call's allocations, what makes its steps of its tensors, and what else it did, by name."""
 
     def __init__(self) -> None:
         super().__init__()
         self.new: Tensors = []
-        self.steps: list[Callable[[Tensors], Step]] = []
+        self.made_by: dict[int, Callable[[], torch.Tensor]] = {}  # which of them are lasting
+        self.steps: list[Callable[[Tensors, int], Step]] = []
         self.more: list[str] = []
-        self._launching = False
+        self.pauses = False
 
     def launch(self, call: Any, kernel: Any, grid: Any, values: Any, named: Any) -> Any:
-        self._launching = True  # the interpreter itself calls torch
+        self.pauses = True  # the interpreter itself calls torch
         try:
             compiled = call()
         finally:
-            self._launching = False
+            self.pauses = False
         named = launch_arguments(kernel, values, named)
         size = grid(named) if callable(grid) else grid
         size = (*(size if isinstance(size, (tuple, list)) else (size,)), 1, 1)[:3]
-        self.steps.append(lambda tensors: _launch(tensors, compiled, kernel, size, named))
+        self.steps.append(lambda *told: _launch(*told, compiled, kernel, size, named))
         return compiled
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
         name = func.name().partition("::")[2].split(".")[0]
-        if self._launching or name in _VIEWS:
+        if self.pauses or name in _VIEWS:
             return made
         if name in MAKE_EMPTY:
             self.new.append(made)
         elif name == "copy_":
             to, source = args[:2]
-            self.steps.append(lambda tensors: _copy(tensors, to, source))
+            self.steps.append(lambda *told: _copy(*told, to, source))
         else:
             self.more.append(name)
         return made
 
 
-def _number(tensors: Tensors, x: Any) -> int:
-    """Which of the tensors x is, or begins where x does. Raises LookupError where none does."""
+def _where(tensors: Tensors, new: int, x: Any) -> Where:
+    """Where x lies among the tensors, of which the last `new` were allocated. LookupError: nowhere.
+
+    What is allocated begins at a multiple of 16, so a part of it is as aligned in the next call. Of
+    a part of an argument nobody knows.
+    """
     for number, other in enumerate(tensors):
         if other is x:
-            return number
+            return Where(number, 0, itemgetter(number))
     if isinstance(x, torch.Tensor) and x.numel():
         for number, other in enumerate(tensors):
-            if other.data_ptr() == x.data_ptr() and other.dtype == x.dtype:
-                return number
+            further = x.data_ptr() - other.data_ptr()
+            size = other.untyped_storage().nbytes() if number >= len(tensors) - new else 1
+            if x.dtype == other.dtype and 0 <= further < size:
+                whole = not further and (x.shape, x.stride()) == (other.shape, other.stride())
+                return Where(
+                    number, further, itemgetter(number) if whole else _view(number, further, x)
+                )
     raise LookupError
 
 
-def _launch(tensors: Tensors, compiled: Any, kernel: Any, grid: Any, named: Any) -> Step:
+def _view(number: int, further: int, x: torch.Tensor) -> Callable[[Tensors], torch.Tensor]:
+    shape, strides, further = x.shape, x.stride(), further // x.element_size()
+
+    def pick(tensors: Tensors) -> torch.Tensor:
+        whole = tensors[number]
+        return whole.as_strided(shape, strides, whole.storage_offset() + further)
+
+    return pick
+
+
+def _launch(tensors: Tensors, new: int, compiled: Any, kernel: Any, grid: Any, named: Any) -> Step:
     values = [named[name] for name in inspect.signature(kernel).parameters]
-    plain, told = [], []
+    plain, told = {}, {}
     for place, value in enumerate(values):
         x = tensor_of(value)
         if isinstance(x, torch.Tensor):
-            (plain if x is value else told).append((place, _number(tensors, x)))
+            (plain if x is value else told)[place] = _where(tensors, new, x)
             values[place] = None if x is value else moved(value, x.data_ptr())
         elif isinstance(value, tuple):
             raise LookupError  # there may be tensors in it
     return again(compiled, kernel, grid, values, plain, told)
 
 
-def _copy(tensors: Tensors, to: torch.Tensor, source: torch.Tensor) -> Step:
-    to_same, source_same = _same(tensors, to), _same(tensors, source)
+def _copy(tensors: Tensors, new: int, to: torch.Tensor, source: torch.Tensor) -> Step:
+    to_same, source_same = _where(tensors, new, to).pick, _where(tensors, new, source).pick
 
     def copy(others: Tensors) -> None:
         to_same(others).copy_(source_same(others))
@@ -164,14 +204,11 @@ def _copy(tensors: Tensors, to: torch.Tensor, source: torch.Tensor) -> Step:
     return copy
 
 
-def _same(tensors: Tensors, value: Any) -> Callable[[Tensors], Any]:
+def _same(tensors: Tensors, new: int, value: Any) -> Callable[[Tensors], Any]:
     """What makes such a value of the tensors of another call."""
     if isinstance(value, (tuple, list)):
-        parts = [_same(tensors, each) for each in value]
+        parts = [_same(tensors, new, each) for each in value]
         return lambda others: type(value)([part(others) for part in parts])
     if value is None:
         return lambda others: None
-    number, shape, strides = _number(tensors, value), value.shape, value.stride()
-    if (tensors[number].shape, tensors[number].stride()) == (shape, strides):
-        return lambda others: others[number]
-    return lambda others: others[number].as_strided(shape, strides)
+    return _where(tensors, new, value).pick

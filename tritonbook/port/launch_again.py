@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,9 +19,20 @@ from .device import INTERPRET
 
 Tensors = list[torch.Tensor]
 Step = Callable[[Tensors], None]  # one thing that a call does, with its tensors
-# (place among the parameters, number of the tensor that goes there)
-Places = Sequence[tuple[int, int]]
 MOST = 64  # encoded descriptors that a launch keeps
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where a tensor lies: so many bytes behind the beginning of one among a call's tensors, by its
+    number. pick: makes it of them."""
+
+    number: int
+    further: int
+    pick: Callable[[Tensors], torch.Tensor]
+
+
+Places = Mapping[int, Where]  # place among the parameters -> what goes there
 
 
 def again(
@@ -50,14 +62,14 @@ def _as_always(run: Any, values: list[Any], plain: Places, told: Places) -> Step
         if isinstance(tensors, torch.Tensor):
             raise TypeError("a step takes the list of all tensors, not one of them")
         filled = values.copy()
-        for _, number in (*plain, *told):
+        for number in {where.number for where in (*plain.values(), *told.values())}:
             if number >= len(tensors) or not isinstance(tensors[number], torch.Tensor):
                 kinds = ", ".join(type(each).__name__ for each in tensors)
                 raise TypeError(f"a launch wants item {number} of [{kinds}] to be a tensor")
-        for place, number in plain:
-            filled[place] = tensors[number]
-        for place, number in told:
-            filled[place] = moved(values[place], tensors[number])
+        for place, where in plain.items():
+            filled[place] = where.pick(tensors)
+        for place, where in told.items():
+            filled[place] = moved(values[place], where.pick(tensors))
         run(*filled)
 
     return start
@@ -94,34 +106,34 @@ def _quick(
     device, stream_of = driver.active.get_current_device(), driver.active.get_current_stream
     run, before, encoders = _entry(compiled, len(told))
     template = [*grid, 0, compiled.function, *before, compiled.packed_metadata, None, None, None]
-    numbers, coders = dict(plain), dict(zip(dict(told), encoders, strict=True))
+    coders = dict(zip(told, encoders, strict=True))
     addresses, descriptors = [], []
     for place, value in enumerate(values):
         here = len(template)
         if place in coders:
-            filled, number = coders[place](value), dict(told)[place]
+            filled, where = coders[place](value), told[place]
             kept: dict[int, list[Any]] = {}
-            descriptors.append((slice(here, here + len(filled)), number, place, kept))
+            descriptors.append((slice(here, here + len(filled)), where, place, kept))
             template += filled
         else:
             template.append(value)
-        if place in numbers:
-            addresses.append((here, numbers[place]))
+        if place in plain:
+            addresses.append((here, plain[place].number, plain[place].further))
 
     def start(tensors: Tensors) -> None:
         if launches_are_watched():
             return openly(tensors)
         filled = template.copy()
         filled[3] = stream_of(device)
-        for here, number in addresses:
-            filled[here] = tensors[number].data_ptr()
-        for where, number, place, kept in descriptors:
-            address = tensors[number].data_ptr()
+        for here, number, further in addresses:
+            filled[here] = tensors[number].data_ptr() + further
+        for span, where, place, kept in descriptors:
+            address = tensors[where.number].data_ptr() + where.further
             if address not in kept:
                 if len(kept) >= MOST:
                     kept.clear()
                 kept[address] = coders[place](moved(values[place], address))
-            filled[where] = kept[address]
+            filled[span] = kept[address]
         run(*filled)
 
     return start
