@@ -10,7 +10,9 @@ SAME = {
     "memory",
     "values",
     "a parameter",
+    "a result that asks",
     "memory, 16 bytes further",
+    "memory, 4 or 8 bytes further",
     "the same float",
     "another twice",
     "three tensors",
@@ -36,6 +38,7 @@ KINDS = [
     changed("other memory: one kind", "memory"),
     changed("other values: one kind", "values"),
     changed("a parameter that asks for a gradient: one kind", "a parameter"),
+    changed("a result that asks for a gradient: one kind", "a result that asks"),
     changed("another shape", "shape"),
     changed("another last size", "last size"),
     changed("another shape, as many elements, the same strides", "shape, as many elements"),
@@ -49,6 +52,8 @@ KINDS = [
     changed("4 bytes further in memory", "memory, 4 bytes further"),
     changed("8 bytes further in memory", "memory, 8 bytes further"),
     changed("16 bytes further: one kind", "memory, 16 bytes further"),
+    changed("4 or 8 bytes further: one kind", "memory, 4 or 8 bytes further"),
+    changed("4 bytes further in memory that is not PyTorch's", "memory of others"),
     changed("a float16 tensor 8 bytes further", "halves, 8 bytes further"),
     changed("another shape of the second tensor", "second tensor"),
     changed("the second tensor 4 bytes further in memory", "second tensor, 4 bytes further"),
@@ -82,6 +87,7 @@ KINDS = [
     changed("f(x, y, y) and f(x, y, z)", "the second twice"),
     changed("f(x, y, x) and f(x, y, z)", "the first and the third"),
     changed("f(x, x, y, y) and f(x, y, x, y)", "two twice"),
+    changed("f(x, y, x, y) and f(x, y, y, x)", "crossed pairs"),
     changed("f(x, y) and f(x, a view of x)", "two views of one memory"),
     changed("one part of a tensor twice, or two parts", "two parts of one memory"),
     changed("f(x, y, z) and f(z, x, y): one kind", "three tensors"),
@@ -106,16 +112,32 @@ KIND_MISTAKES = {
         "`kind = [...]` begins a new one.",
     ),
     "gradients-count": (
-        confused("a parameter"),
+        confused("a parameter", "a result that asks"),
         "A tensor that asks for a gradient, or a parameter, has a kind of its own. It launches the "
         "same.",
+    ),
+    "another-multiple-of-16": (
+        confused("memory, 16 bytes further"),
+        "A tensor 16 bytes further in memory has another kind. Of its address in bytes, "
+        "`x.data_ptr()`, it counts whether it is a multiple of 16, and nothing else.",
+    ),
+    "remainder-counts": (
+        confused("memory, 4 or 8 bytes further"),
+        "Tensors that begin 4 and 8 bytes behind a multiple of 16 have two kinds. What remains "
+        "does not count, only whether something does.",
+    ),
+    "offset-for-address": (
+        confused("memory of others"),
+        "A tensor 4 bytes behind a multiple of 16 has the kind of one that begins there. Its "
+        "offset counts from the beginning of its memory, which may lie anywhere. Take the address, "
+        "`x.data_ptr()`.",
     ),
     "where-tensors-lie": (
         confused(*LIES_WHERE),
         "Two calls with tensors in other memory have two kinds. Is there something in the tuple "
         "that is new in each call: an address as it is, which one is lower, the tensor itself or "
-        "what it holds, a method without its brackets? Of an address it counts whether it is a "
-        "multiple of 16.",
+        "what it holds, a generator, a method without its brackets? Of an address it counts "
+        "whether it is a multiple of 16.",
     ),
     "no-shape": (
         confused("shape", "last size", "shape, as many elements"),
@@ -184,12 +206,17 @@ KIND_MISTAKES = {
             "the first and the third",
             "the first two, or the outer ones",
             "two twice",
+            "crossed pairs",
         ),
         "It is known that some tensors begin at one address, and not which: any two of them may.",
     ),
     "first-arguments-only": (
         confused("one more", "fourth argument", "the second twice", "the first and the third"),
         "The first arguments alone count. All of them have to.",
+    ),
+    "none-left-out": (
+        confused("None before or after"),
+        "None leaves nothing in the tuple. It has a place in it, as every argument.",
     ),
     "order-lost": (
         confused("order", "before or after", "None before or after", "one more"),
@@ -227,9 +254,11 @@ def follow(how, order, most, forgets="used", room=0, wrong=""):
                 counts[number] += 1
                 fails = {"fails at first": counts[number] == 1, "fails again": counts[number] == 2}
                 if fails.get(how, how == "C fails" and letter == "C"):
-                    results.append("failed")
+                    results.append(None if wrong == "swallowed" else "failed")
                     if wrong == "forgotten" and recorded:
                         del known[letter]
+                    if wrong == "cleared":
+                        known.clear()
                     if wrong == "kept too early":
                         known[letter] = "an error"
                     if wrong == "room too early" and len(known) >= most:
@@ -256,11 +285,16 @@ def follow(how, order, most, forgets="used", room=0, wrong=""):
                     known.move_to_end(next(iter(known)) if wrong == "another" else letter)
                 if again:
                     found = values(how, x, counts[number], recorded=wrong == "recorded again")
+                    if wrong == "dropped":
+                        del known[letter]
                 else:
                     stamp, first = recorded
+                    counts[number] += wrong == "called too"
                     found = values(how, first if wrong == "first tensors" else x, stamp)
                     if wrong == "twice" and how == "in place":
                         found = [x + 2 * stamp]
+                    if wrong == "copies" and how == "every second":
+                        found = [x + stamp]
                     others = {"last tensor": found[-1:], "argument": [x], "no return": [None]}
                     found = others.get(wrong, found)
                     for place in places.setdefault((number, letter), []):
@@ -313,10 +347,10 @@ STORIES = [
     calls("five calls of one kind", "AAAAA"),
     calls("two kinds by turns", "ABABA"),
     calls("another number, another kind", "ABAB", how="numbers"),
+    calls("two launches a call", "AAB", how="two launches"),
     calls("two tensors", "AAB", how="two tensors"),
     calls("a tensor and a parameter", "AAB", how="a weight"),
     calls("one tensor twice", "AA", how="one tensor twice"),
-    calls("two launches a call", "AAB", how="two launches"),
     calls("a launch, a copy, a launch", "AA", how="a copy between"),
     calls("results of another shape, dtype, strides", "AAA", how="another shape and dtype"),
     calls("every second element of a tensor", "AA", how="every second"),
@@ -350,15 +384,33 @@ STORY_MISTAKES = {
         "After an error the kind counts as one that cannot be recorded. Keep nothing before "
         "`record` has returned.",
     ),
+    "forgotten-after-an-error": (
+        mistaken(wrong="forgotten"),
+        "After an error the kind is recorded anew. What is kept stays as it was.",
+    ),
+    "cleared-after-an-error": (
+        mistaken(wrong="cleared"),
+        "After an error all kinds had gone. What is kept stays as it was.",
+    ),
+    "swallowed": (
+        mistaken(wrong="swallowed"),
+        "The function raised an error, and the call returned None. Let the error come out.",
+    ),
     "one-too-few": (mistaken(room=-1), "One kind less than `most` is kept."),
+    "called-and-replayed": (
+        mistaken(wrong="called too"),
+        "The function was called for a kind that had come before, and replayed as well. Replay it "
+        "alone.",
+    ),
+    "copies-of-arguments": (
+        mistaken(wrong="copies"),
+        "Copies of arguments went to the steps, whose elements lie side by side: the launch was "
+        "recorded for the strides of the arguments. Hand on the tensors themselves.",
+    ),
     "replayed-at-once": (
         mistaken(wrong="at once"),
         "The first call of a kind goes on after `record`, as if it were a later one. Return what "
         "`record` gave.",
-    ),
-    "forgotten-after-an-error": (
-        mistaken(wrong="forgotten"),
-        "After an error the kind is recorded anew. What is kept stays as it was.",
     ),
     "nothing-comes-back": (
         mistaken(wrong="no return"),
@@ -385,6 +437,11 @@ STORY_MISTAKES = {
         mistaken(wrong="unused"),
         "A kind whose recording is None went, though it had been used since. Its use counts, too.",
     ),
+    "none-dropped": (
+        mistaken(wrong="dropped"),
+        "A kind whose recording is None is forgotten once it is used, and recorded again. It is "
+        "kept as every other.",
+    ),
     "recorded-longest-ago": (
         mistaken(forgets="recorded"),
         "The kind recorded longest ago went, though it had been used since. Is a kind made the "
@@ -396,7 +453,8 @@ STORY_MISTAKES = {
     ),
     "latest-goes": (
         mistaken(forgets="latest"),
-        "The newest kind went, not the one used longest ago: `popitem(last=False)`.",
+        "Where there is no room, the newest kind is not kept. The one used longest ago goes: "
+        "`popitem(last=False)`.",
     ),
     "all-go": (mistaken(forgets="all"), "Where one kind has to go, all went."),
     "everything-goes": (
@@ -442,7 +500,8 @@ STORY_MISTAKES = {
     ),
     "argument-returned": (
         mistaken(wrong="argument"),
-        "The argument is returned, not what the call returned: `recording.result(tensors)`.",
+        "The argument comes back as it was. Take every step, also where nothing is new, and return "
+        "`recording.result(tensors)`.",
     ),
     "one-dictionary-for-all": (
         mistaken(wrong="one dictionary"),

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Short calls, launched again
-#   minutes: 45
+#   minutes: 50
 #   needs: interpreter
 #   requires: [04_softmax, 22_autotune]
 #   you_will:
@@ -109,7 +109,7 @@ show(times_of("short_calls_parts", parts), "8 x 1024")
 
 # %% [markdown]
 # **Read it.** The GPU is done within 2 microseconds, then it waits: Python takes eight times as long to launch
-# the kernel. PyTorch's operator, written in C++, allocates and launches in two thirds of that time.
+# the kernel. PyTorch's operator, written in C++, allocates and launches in two thirds of the launch's time.
 #
 # ## What a launch asks
 #
@@ -121,8 +121,8 @@ show(times_of("short_calls_parts", parts), "8 x 1024")
 #
 # Then it looks for that kernel, or compiles it. Your wrapper, too, has questions: which shape, which strides,
 # which grid, which tiles? No answer depends on what the tensors *hold*, or where they lie, but for that
-# multiple of 16. Let us say that two calls with the same answers are of one **kind**. In the picture Python
-# *asks*, makes a *new* tensor, and *starts* the kernel.
+# multiple of 16. Let us say that two calls with the same answers are of one **kind**. The picture draws all
+# that Python *asks* first, then the *new* tensor and the *start* of the kernel.
 
 # %%
 draw = pictures("short_calls")
@@ -140,7 +140,7 @@ draw.draw_calls()
 # | each other argument | its type and itself: for Python `1 == 1.0 == True` |
 # | all tensors together | which of them begin at the same address |
 #
-# The last line is for `f(x, x)`. Of this call nobody can tell later which `x` a launch took, the first or the
+# The last line is for `f(x, x)`. Whoever watches this call cannot tell which `x` a launch took, the first or the
 # second. So it must not have the kind of `f(x, y)`. But `f(x, x)` and `f(y, y)` are of one kind. For example, keep
 # for each tensor the number of the first one that begins where it does: 0, 0 for `f(x, x)`, and 0, 1 for
 # `f(x, y)`.
@@ -215,7 +215,8 @@ check(kind_of)
 # | `steps` | what it launched, in order; `steps[0](tensors)` launches it again with other tensors |
 # | `result` | `result(tensors)` picks what the call returned |
 #
-# `tensors` is one list: the tensors among the arguments, in order, and behind them the new ones.
+# `tensors` is one list: the tensors among the arguments, in order (of `f(x, x)`: `x` twice), and behind them the
+# new ones.
 
 # %%
 _, of_add = record(add, x, 1)
@@ -228,7 +229,7 @@ of_add.result(both)[0, :4]
 # No question was asked: on a GPU the launch went straight to the compiled kernel, with new addresses.
 #
 # If a call does more than `torch.empty`, views, `copy_` and launches, such as a sum by PyTorch or an
-# `x.contiguous()` that copies, then the recording is **None**: nobody could repeat it. What a recording cannot
+# `x.contiguous()` that copies, then the recording is **None**: it could not be repeated. What a recording cannot
 # see is why `fn` chose as it did. If it chooses by a global variable or by chance, do not replay it.
 #
 # ## Task 2. `replayed`
@@ -240,11 +241,12 @@ of_add.result(both)[0, :4]
 #   allocates anew, because somebody may still hold the last result.
 # - A None is kept, too. Calls of its kind call `fn` itself, each time.
 # - At most `most` kinds are kept. With one more, the kind that was **used** longest ago goes.
-# - If `fn` raises an error, it comes out, and what is kept stays as it was.
+# - If `fn` raises an error, the call does, too, and no kind comes or goes.
 #
 # The check replays functions that add to their tensor how often they have run. Its first call gets a tensor of
 # 100 (and one of 10,000), its third one of 300: 301 comes from the recording of the first run, 303 from a
-# third run.
+# third run. A card counts results from 0: of two functions that are called by turns, `[4]` is the third call's
+# first.
 #
 # `kept` is a dictionary that knows an order: `kept.move_to_end(kind)` makes a kind the last,
 # `kept.popitem(last=False)` drops the first. About 14 lines.
@@ -297,7 +299,7 @@ def replays_told(how, order, most):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The cell with `recording.result(tensors)` has the second half. Its list began with one tensor: yours
+# The cell with `of_add.result(both)` has the second half. Its list began with one tensor: yours
 # begins with all that are among `args`.
 #
 # </details>
@@ -371,7 +373,7 @@ predict(
     ],
     hints=[
         "Is the shape part of a kind?",
-        "What did the launch take, and what PyTorch's whole operator?",
+        "What is left of a call in the picture when nothing is asked?",
     ],
 )
 
@@ -379,7 +381,7 @@ predict(
 # <details><summary>Where the numbers come from</summary>
 #
 # **Kinds.** Each width is a shape of its own: 100 kinds, and nothing is ever replayed. To write token after
-# token, give the kernel the whole cache, of one shape, and a tensor that says how much of it is filled.
+# token, give the kernel memory for the longest text, of one shape, and a tensor that says how much is filled.
 #
 # **The ratio.** As it is, the call takes 20 microseconds. Replayed, it makes a key, allocates, and launches
 # without questions: 9 microseconds. PyTorch's operator, written in C++, takes 7.

@@ -65,7 +65,7 @@ def _as_always(run: Any, values: list[Any], plain: Places, told: Places) -> Step
         for number in {where.number for where in (*plain.values(), *told.values())}:
             if number >= len(tensors) or not isinstance(tensors[number], torch.Tensor):
                 kinds = ", ".join(type(each).__name__ for each in tensors)
-                raise TypeError(f"a launch wants item {number} of [{kinds}] to be a tensor")
+                raise TypeError(f"a step wants a tensor as item {number} of its list, [{kinds}]")
         for place, where in plain.items():
             filled[place] = where.pick(tensors)
         for place, where in told.items():

@@ -21,14 +21,23 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
     wide = wide.view(6, 8)
     square, half = torch.zeros(4, 4, device=DEVICE), x.to(torch.float16)
     halves = torch.zeros(40, dtype=torch.float16, device=DEVICE)
+    foreign = torch.frombuffer(bytearray(64), dtype=torch.uint8)
+    start = -foreign.data_ptr() % 16
+    foreign = foreign.numpy()[start:].data  # no tensor's memory: offsets are counted from here
     calls = {
         "everything": ((x, 3), (square.to(torch.float64).t(), 3)),
         "memory": ((x, 3), (y, 3)),
         "values": ((x, 3), (x.clone().add_(1), 3)),
         "a parameter": ((x, 3), (torch.nn.Parameter(y), 3)),
+        "a result that asks": ((x, 3), (torch.nn.Parameter(y) * 1, 3)),
         "memory, 16 bytes further": ((memory[:24], 3), (memory[4:28], 3)),
         "memory, 8 bytes further": ((memory[:24], 3), (memory[2:26], 3)),
         "memory, 4 bytes further": ((memory[:24], 3), (memory[1:25], 3)),
+        "memory, 4 or 8 bytes further": ((memory[1:25], 3), (memory[2:26], 3)),
+        "memory of others": tuple(
+            (torch.frombuffer(foreign, dtype=torch.float32, count=8, offset=offset), 3)
+            for offset in (0, 4)
+        ),
         "halves, 8 bytes further": ((halves[:24], 3), (halves[4:28], 3)),
         "shape": ((x, 3), (x[:3], 3)),
         "last size": ((wide[:, :4], 3), (wide[:, :3], 3)),
@@ -77,6 +86,7 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
         "the second twice": ((x, y, y), (x, y, z)),
         "the first and the third": ((x, y, x), (x, y, z)),
         "two twice": ((x, x, y, y), (x, y, x, y)),
+        "crossed pairs": ((x, y, x, y), (x, y, y, x)),
         "three tensors": ((x, y, z), (z, x, y)),
         "a number between": ((x, 3, y, y), (x, 3, y, z)),
         "nothing": ((), ()),
